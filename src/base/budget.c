@@ -14,7 +14,7 @@ void tulle_budget_add(tulle_budget *budget, const char *what, double bytes)
     if (TULLE__NULL(budget) || TULLE__NULL(what)) return;
     int n = 0;
     while (n < budget->needs && strcmp(budget->need[n].what, what) != 0) n++;
-    if (n == TULLE_NEEDS_MOST) n--; /* the figure must be right, whatever it is called */
+    if (n == TULLE_NEEDS_MOST) n--; /* the figure stays right, if the name does not */
     if (n == budget->needs) {
         budget->need[n].what = what;
         budget->need[n].bytes = 0;
@@ -31,7 +31,7 @@ double tulle_budget_least(const tulle_budget *budget)
     return bytes;
 }
 
-/* In the units of --memory; less than a megabyte in bytes. */
+/* In the units of --memory; below a megabyte in bytes. */
 static const char *figure(double bytes, char text[32])
 {
     snprintf(text, 32, "%.0f%s", bytes < 1e6 ? bytes : bytes / 1e6,

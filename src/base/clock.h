@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Monotonic time in seconds and nanoseconds. */
+/* Monotonic time, in seconds and in nanoseconds. */
 #ifndef TULLE_BASE_CLOCK_H
 #define TULLE_BASE_CLOCK_H
 

@@ -29,7 +29,7 @@ void tulle__core_beside(const int taken[], int n)
     for (int i = 0; i < n; i++)
         if (taken[i] >= 0 && taken[i] < CPU_SETSIZE) CPU_CLR((size_t)taken[i], &others);
     if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof others, &others) != 0) return;
-    (void)sched_setaffinity(0, sizeof allowed, &allowed); /* was allowed a moment ago */
+    (void)sched_setaffinity(0, sizeof allowed, &allowed); /* it was allowed a moment ago */
 }
 
 void tulle__core_close(pthread_t thread, int core)

@@ -9,7 +9,7 @@
 
 #include <tulle/types.h>
 
-/* One of the library's few thread-local variables: a message has no other place that outlives a failing call. */
+/* Thread-local, as a message has to outlive a failing call. */
 static _Thread_local char last_message[TULLE_MESSAGE_MAX];
 
 static const char *const status_names[] = {
@@ -41,7 +41,7 @@ const char *tulle_error_message(void)
 
 tulle_status tulle__fail(tulle_status status, const char *format, ...)
 {
-    char text[TULLE_MESSAGE_MAX]; /* an argument may point into last_message */
+    char text[TULLE_MESSAGE_MAX]; /* as an argument may point into last_message */
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);

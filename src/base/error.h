@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Failing with a message. The function that knows the cause calls tulle__fail; callers pass the status on. */
+/*
+ * Failures with a message. The function that knows the cause calls tulle__fail; callers return its
+ * status.
+ */
 #ifndef TULLE_BASE_ERROR_H
 #define TULLE_BASE_ERROR_H
 
@@ -9,23 +12,23 @@
 
 enum { TULLE_MESSAGE_MAX = 512 };
 
-/* Stores the message for this thread and returns status, so that a function ends with `return tulle__fail(...)`. */
+/* Stores this thread's message and returns status: `return tulle__fail(...)`. */
 tulle_status tulle__fail(tulle_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Copies a message of another thread's (a pool worker's, a PE's) into this thread's slot. */
+/* Sets this thread's message to another thread's (a pool worker's, a PE's). */
 void tulle__error_set(const char *message);
 
-/* Empties this thread's slot. */
+/* Clears this thread's message. */
 void tulle__error_clear(void);
 
-/* status = f(); if it fails, jump to out. The one idiom for passing a failure on. */
+/* status = f(); jumps to out if it fails. The idiom that passes a failure on. */
 #define TULLE_TRY(call)                                                                                                \
     do {                                                                                                               \
         status = (call);                                                                                               \
         if (status != TULLE_OK) goto out;                                                                              \
     } while (0)
 
-/* The word for so many, in a message: "1 entry", "2 entries". */
+/* Singular or plural in a message: "1 entry", "2 entries". */
 static inline const char *tulle__plural(int64_t count, const char *one, const char *many)
 {
     return count == 1 ? one : many;

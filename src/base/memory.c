@@ -25,24 +25,24 @@
 
 enum {
     ALIGNMENT = 64,
-    RETAINED_MAX = 24, /* blocks an account keeps back */
+    RETAINED_MAX = 24, /* blocks that an account retains */
     HUGE_PAGE = 2 << 20,
     PAGE = 4096,
 };
-static const size_t large_block = 1 << 20; /* from here on blocks come from mmap and may be retained */
+static const size_t large_block = 1 << 20; /* larger blocks come from mmap and may be retained */
 
-/* Lies before a block. */
+/* The header before a block. */
 struct header {
     tulle__account *account;
     size_t bytes;  /* usable */
-    size_t mapped; /* whole mapping, 0 for small blocks */
+    size_t mapped; /* whole mapping; 0: a small block */
     size_t charged;
-    void *base; /* what to unmap or free */
+    void *base; /* address to unmap or free */
 };
 _Static_assert(sizeof(struct header) <= ALIGNMENT, "the header must fit before the first place of a mapping");
 
 struct tulle__account {
-    tulle__account *team; /* whose limit holds for all its members together; NULL: this account's own holds */
+    tulle__account *team; /* whose limit holds for all members; NULL: this account's own holds */
     tulle__account *next; /* the team's next member, under the team's lock */
     tulle__account *members;
     int nmembers;
@@ -50,11 +50,11 @@ struct tulle__account {
     atomic_int_fast64_t fail_after; /* < 0: never */
     atomic_int_fast64_t blocks;
     atomic_int references; /* 1 for the owner, 1 a block, 1 a member */
-    pthread_mutex_t lock;  /* of the retained blocks, or of the members */
+    pthread_mutex_t lock;  /* guards the retained blocks, or the members */
     struct header retained[RETAINED_MAX];
     int nretained;
-    atomic_size_t retained_bytes; /* those of the members included */
-    atomic_int_fast64_t idle;     /* kept elsewhere */
+    atomic_size_t retained_bytes; /* with the members' */
+    atomic_int_fast64_t idle;     /* idle bytes elsewhere */
     void (*reclaim)(void *keeper, size_t bytes);
     void *keeper;
 };
@@ -109,14 +109,14 @@ static void release(tulle__account *account)
     if (team) release(team);
 }
 
-/* A block that is kept back, or no longer. */
+/* Adds or removes a retained block. */
 static void count_retained(tulle__account *account, int64_t change)
 {
     atomic_fetch_add_explicit(&account->retained_bytes, (size_t)change, memory_order_relaxed);
     if (account->team) atomic_fetch_add_explicit(&account->team->retained_bytes, (size_t)change, memory_order_relaxed);
 }
 
-/* The account whose limit must hold. */
+/* The account whose limit holds. */
 static tulle__account *ruling(tulle__account *account)
 {
     return account->team ? account->team : account;
@@ -194,13 +194,13 @@ int tulle__account_fails(tulle__account *account)
     return atomic_fetch_sub_explicit(&account->fail_after, 1, memory_order_relaxed) == 0;
 }
 
-/* In use, or idle elsewhere. */
+/* Bytes in use, or idle elsewhere. */
 static size_t occupied(tulle__account *account)
 {
     return tulle__account_used(account) + (size_t)atomic_load_explicit(&account->idle, memory_order_relaxed);
 }
 
-/* Bytes over the limit that holds, of memory in use, idle elsewhere, and kept back here. */
+/* Bytes in use, idle elsewhere and retained here, beyond the limit. */
 static size_t excess(tulle__account *account)
 {
     tulle__account *ruler = ruling(account);
@@ -220,7 +220,9 @@ static void drop_retained(tulle__account *account)
     pthread_mutex_unlock(&account->lock);
 }
 
-/* Blocks kept back and idle pages elsewhere go where these, and what is in use, would pass the limit: own ones first.
+/*
+ * Frees retained blocks, then idle pages elsewhere, that would exceed the limit with what is in
+ * use; own ones first.
  */
 static void make_room(tulle__account *account)
 {
@@ -279,7 +281,7 @@ void tulle__account_idle(tulle__account *account, int64_t change)
 void tulle__account_keeper(tulle__account *account, void (*reclaim)(void *keeper, size_t bytes), void *keeper)
 {
     tulle__account *team = account->team;
-    if (team) pthread_mutex_lock(&team->lock); /* so that no other member calls a keeper that is gone */
+    if (team) pthread_mutex_lock(&team->lock); /* no other member may call a keeper that is gone */
     account->reclaim = reclaim;
     account->keeper = keeper;
     if (team) pthread_mutex_unlock(&team->lock);
@@ -293,7 +295,7 @@ void tulle__account_credit(tulle__account *account, size_t bytes)
 
 void tulle__memory_huge(void *address, size_t bytes)
 {
-    (void)madvise(address, bytes, MADV_HUGEPAGE); /* refused where there are none: ordinary pages do */
+    (void)madvise(address, bytes, MADV_HUGEPAGE); /* refused without huge pages: ordinary pages do */
 }
 
 int tulle__memory_plenty(size_t limit)
@@ -321,8 +323,7 @@ static size_t mapping_size(size_t bytes)
     return (bytes + step - 1) / step * step;
 }
 
-/* The smallest retained block that is large enough, and not by more than a quarter: fresh pages cost more than those.
- */
+/* The smallest retained block that is large enough, by at most a quarter: fresh pages cost more. */
 static int take_retained(tulle__account *account, size_t mapped, struct header *found)
 {
     int best = -1;
@@ -342,8 +343,8 @@ static int take_retained(tulle__account *account, size_t mapped, struct header *
 }
 
 /*
- * Keeps the mapping if there is room: what the limit leaves free now, at most half of it (without a limit, what is
- * occupied now, or 1 GiB), and 24 blocks.
+ * Retains the mapping if there is space: within what the limit leaves free, at most half of it
+ * (without a limit, as much as is in use, or 1 GiB), and 24 blocks.
  */
 static int retain(tulle__account *account, const struct header *header)
 {
@@ -369,19 +370,19 @@ static tulle_status obtain(tulle__account *account, size_t bytes, const char *wh
 {
     if (bytes < large_block) {
         header->mapped = 0;
-        /* not aligned_alloc, which takes several times as long for what a product of microseconds needs */
+        /* not aligned_alloc, which takes several times as long: products may take microseconds */
         header->base = malloc(sizeof *header + ALIGNMENT - 1 + bytes);
         if (!header->base) goto none;
         return TULLE_OK;
     }
     size_t mapped = mapping_size(ALIGNMENT + bytes), charged = tulle__memory_footprint(bytes);
     if (take_retained(account, mapped, header)) {
-        /* pages that nobody is charged for */
+        /* pages that count against no account */
         if (tulle__account_limit(account) && header->mapped > charged)
             (void)madvise((char *)header->base + charged, header->mapped - charged, MADV_DONTNEED);
         return TULLE_OK;
     }
-    /* map one huge page more and cut both ends, so that the block starts on a huge page */
+    /* maps one huge page more and trims both ends, so the block starts on a huge page */
     char *raw =
         mmap(NULL, mapped + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (raw == MAP_FAILED) goto none;
@@ -425,7 +426,7 @@ tulle_status tulle__alloc(size_t count, size_t size, const char *what, void *blo
         return status;
     }
     header.account = account;
-    header.bytes = bytes; /* a retained header carried the sizes of its former block */
+    header.bytes = bytes; /* a retained block's header has its former size */
     header.charged = charged;
     atomic_fetch_add_explicit(&account->references, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&account->blocks, 1, memory_order_relaxed);

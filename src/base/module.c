@@ -44,7 +44,9 @@ const tulle__module_host *tulle__module_host_table(void)
     return &host;
 }
 
-/* A file that is there must do: a broken module is a mistake to report, not a reason to look further. */
+/*
+ * A file that exists must work: a broken module is an error to report, not a reason to search on.
+ */
 static tulle_status load_file(const char *path, const tulle__module **module)
 {
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Engines, wrappers, direct solvers and devices that are loaded on demand, so that one program runs with nothing
- * installed, under an MPI, or on GPUs. A module is a shared object tulle_NAME.so with one symbol, tulle_module_entry.
- * It imports nothing from libtulle: it is handed a table of what it needs and returns its own, so it also loads into a
- * program that linked libtulle.a.
+ * Modules: engines, wrappers, direct solvers and devices that are loaded on demand, so one program
+ * runs with nothing installed, under an MPI, or on GPUs. A module is a shared object tulle_NAME.so
+ * with one symbol, tulle_module_entry. It imports nothing from libtulle: it gets a table of
+ * functions and returns its own, so it also loads into a program linked with libtulle.a.
  *
- * Looked for in the folders of TULLE_MODULE_PATH (separated by colons), then where Tulle was installed, then in the
+ * Search order: the folders of TULLE_MODULE_PATH (separated by colons), the installation, and the
  * folder `modules` beside the program (as in the build tree).
  */
 #ifndef TULLE_BASE_MODULE_H
@@ -44,10 +44,12 @@ typedef struct tulle__module_host {
         struct tulle__timeline *timeline, const char *name, int64_t start, int64_t end, int64_t bytes, int peer);
 } tulle__module_host;
 
-/* What is handed to a module. */
+/* The functions that a module gets. */
 const tulle__module_host *tulle__module_host_table(void);
 
-/* What a module returns; one of the pointers is set. NULL from the entry: it cannot work here, message set. */
+/*
+ * What a module returns; one pointer is set. NULL from the entry: it cannot work here, message set.
+ */
 typedef struct tulle__module {
     uint32_t version;
     const struct tulle__engine *engine;         /* comm/link.h */
@@ -58,15 +60,15 @@ typedef struct tulle__module {
 
 typedef const tulle__module *(*tulle__module_entry)(const tulle__module_host *host);
 
-/* Where a file of that name is; TULLE_ERR_UNSUPPORTED with all the places searched. */
+/* Finds a file; TULLE_ERR_UNSUPPORTED with all folders searched. */
 tulle_status tulle__module_find_file(const char *file, char *path, size_t size);
 
-/* Where tulle_NAME.so is; TULLE_ERR_UNSUPPORTED with all the places searched. */
+/* Finds tulle_NAME.so; TULLE_ERR_UNSUPPORTED with all folders searched. */
 tulle_status tulle__module_find(const char *name, char *path, size_t size);
 
 /*
- * Loads tulle_NAME.so; it stays loaded. TULLE_ERR_UNSUPPORTED if there is none, or with why the file that was found
- * does not do.
+ * Loads tulle_NAME.so, which stays loaded. TULLE_ERR_UNSUPPORTED if there is none, or with the
+ * reason why the file found cannot be used.
  */
 tulle_status tulle__module_load(const char *name, const tulle__module **module);
 

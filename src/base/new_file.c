@@ -35,8 +35,8 @@ static tulle_status cannot(const char *path, const char *what)
 }
 
 /*
- * A file without a name, in the folder of the target: whoever is killed while writing leaves nothing behind. Not every
- * file system has them.
+ * Opens an unnamed file in the target's folder: a writer that is killed leaves nothing behind. Not
+ * every file system has them.
  */
 static int open_unnamed(tulle__new_file *f)
 {
@@ -50,15 +50,15 @@ static int open_unnamed(tulle__new_file *f)
     if (fd < 0) return -1;
     snprintf(f->unnamed, sizeof f->unnamed, "/proc/self/fd/%d", fd);
     if (access(f->unnamed, W_OK) == 0) return fd;
-    f->unnamed[0] = '\0'; /* no /proc: it could not be named later */
+    f->unnamed[0] = '\0'; /* without /proc it could not be named later */
     close(fd);
     return -1;
 }
 
-/* Creates a new file beside the target. Not mkstemp: the file shall have the rights that the umask leaves. */
+/* Creates a new file beside the target. mkstemp would ignore the umask's rights. */
 static tulle_status create_beside(tulle__new_file *f)
 {
-    enum { SUFFIX = 48, ATTEMPTS = 100, NAME = 255 }; /* NAME: of the longest that file systems allow */
+    enum { SUFFIX = 48, ATTEMPTS = 100, NAME = 255 }; /* NAME: the longest name of file systems */
     tulle_status status = copy_path(f->path, SUFFIX, &f->temporary);
     if (status != TULLE_OK) return status;
     const char *slash = strrchr(f->path, '/');
@@ -79,7 +79,7 @@ static tulle_status create_beside(tulle__new_file *f)
     return status;
 }
 
-/* The file that a link points to is replaced, not the link. */
+/* Replaces the file that a link points to, not the link. */
 static tulle_status follow_links(tulle__new_file *f)
 {
     char *real = realpath(f->path, NULL);
@@ -91,7 +91,7 @@ static tulle_status follow_links(tulle__new_file *f)
     return status;
 }
 
-/* trial: what is no regular file is not opened. */
+/* trial: opens only regular files. */
 static tulle_status create(const char *path, int trial, tulle__new_file *f)
 {
     struct stat info;
@@ -137,7 +137,7 @@ tulle_status tulle__new_file_standard(tulle__new_file *f)
     return status;
 }
 
-/* A link cannot replace a file, a rename can: the temporary name comes first. */
+/* A link cannot replace a file, a rename can: so a temporary name comes first. */
 static int name_it(tulle__new_file *f)
 {
     if (!f->unnamed[0]) return 0;
@@ -148,7 +148,7 @@ static int name_it(tulle__new_file *f)
 
 const char *tulle__new_file_name(tulle__new_file *f)
 {
-    (void)name_it(f); /* if it fails, who opens the name will see */
+    (void)name_it(f); /* if it fails, opening the name reports it */
     return f->temporary ? f->temporary : f->path;
 }
 
@@ -179,7 +179,7 @@ tulle_status tulle__new_file_overwrite(tulle__new_file *f, int64_t offset, const
     return TULLE_OK;
 }
 
-/* The name, too, shall be on disk. A file system that cannot do this has done what it can. */
+/* Brings the name to disk, too. A file system that cannot do this has done what it can. */
 static void sync_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-/* More than any struct of options will have: a size above is memory that nobody has initialised. */
+/* Larger than any options struct: a size above is uninitialised memory. */
 enum { SIZE_MOST = 1 << 16 };
 
 int tulle__options_read(const char *function, const void *given, size_t first, size_t known, void *options)

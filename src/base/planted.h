@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Faults put in on purpose, one mistake each, to see that a test finds it (test/planted/). In the library
- * TULLE__PLANTED(name) is 0, and the compiler removes what depends on it; in the build that test/planted/ makes it says
- * whether that fault is on.
+ * Planted faults, one mistake each, that a test must find (test/planted/). In the library
+ * TULLE__PLANTED(name) is 0, and the compiler removes the code. In the build of test/planted/ it
+ * says whether that fault is switched on.
  */
 #ifndef TULLE_BASE_PLANTED_H
 #define TULLE_BASE_PLANTED_H

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fetching of arrays that a loop reads, or writes, from one end to the other. The processor does so by itself, though
- * only up to the end of a page, and then needs a few lines of the next one before it sees the stream again: of a matrix
- * of 12 bytes an entry that is a wait for memory every 300 entries. One page ahead is early enough and, at 64 lines, a
- * small part of a second-level cache. An address beyond an array's end is harmless: nothing is read there.
+ * Prefetch for arrays that a loop reads, or writes, sequentially. The processor's prefetcher stops
+ * at the end of a page, and needs a few lines of the next one to detect the stream again: for a
+ * matrix of 12 bytes an entry that is a memory latency every 300 entries. One page ahead is early
+ * enough and, at 64 lines, a small part of a second-level cache. An address beyond an array's end
+ * is harmless: a prefetch does not fault.
  */
 #ifndef TULLE_BASE_PAGE_AHEAD_H
 #define TULLE_BASE_PAGE_AHEAD_H
@@ -12,7 +13,7 @@
 
 enum { TULLE__PAGE = 4096 };
 
-/* The line so many bytes after p's. */
+/* Prefetches the line at p + bytes. */
 __attribute__((always_inline)) static inline void tulle__fetch_ahead(const void *p, uintptr_t bytes)
 {
     __builtin_prefetch((const void *)((uintptr_t)p + bytes));
@@ -23,7 +24,10 @@ __attribute__((always_inline)) static inline void tulle__fetch_page_ahead(const 
     tulle__fetch_ahead(p, TULLE__PAGE);
 }
 
-/* The lines one page after those of colind[0 .. n - 1], to be read, and of n values of `size` bytes, to be written. */
+/*
+ * Prefetches one page ahead of colind[0 .. n - 1] for reading, and of n values of `size` bytes for
+ * writing.
+ */
 __attribute__((always_inline)) static inline void tulle__fetch_entries_ahead(
     const int32_t *colind, const void *val, int64_t n, int64_t size)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counter-based random numbers: the i-th number of a stream depends on (seed, stream, i) only, so a generator gives the
- * same matrix whatever the number of PEs. Mixing as in splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
+ * Counter-based random numbers. The i-th number of a stream depends only on (seed, stream, i), so a
+ * generator gives the same matrix on any number of PEs. Mixing as in splitmix64 (Steele, Lea,
+ * Flood, OOPSLA 2014).
  */
 #ifndef TULLE_BASE_RANDOM_H
 #define TULLE_BASE_RANDOM_H

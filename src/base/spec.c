@@ -195,7 +195,7 @@ tulle_status tulle__spec_done(const tulle__spec_part *part, const char *const *k
 
 static char lower(char c)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; /* whatever the locale */
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; /* in any locale */
 }
 
 int tulle__word_same(const char *a, const char *b)
@@ -204,7 +204,7 @@ int tulle__word_same(const char *a, const char *b)
     return lower(*a) == lower(*b);
 }
 
-/* Levenshtein distance; words are short, and what is long is far from all of them. */
+/* Levenshtein distance of short words; a long one is far from all of them. */
 static int distance(const char *a, const char *b)
 {
     enum { MOST = 40 };
@@ -229,7 +229,7 @@ static int distance(const char *a, const char *b)
 const char *tulle__nearest(const char *text, const char *const *words, int nwords)
 {
     const char *best = NULL;
-    int nearest = (int)strlen(text) / 2 + 1; /* more than half of the word wrong is not a slip */
+    int nearest = (int)strlen(text) / 2 + 1; /* a word more than half wrong is no typing error */
     for (int i = 0; i < nwords; i++) {
         int d = distance(text, words[i]);
         if (d < nearest) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The spec grammar used everywhere: `name:key=value,key=value` joined by `+`, outermost first, for instance
- * `check+net:latency=2us,bw=12G+threads`. A parsed part reads its values by key and then complains about leftovers.
+ * The grammar of specs: `name:key=value,key=value` joined by `+`, outermost first, for instance
+ * `check+net:latency=2us,bw=12G+threads`. The reader of a part asks for values by key, then refuses
+ * keys that it did not read.
  */
 #ifndef TULLE_BASE_SPEC_H
 #define TULLE_BASE_SPEC_H
@@ -16,21 +17,26 @@ enum { TULLE__SPEC_PARTS = 8, TULLE__SPEC_KEYS = 24, TULLE__SPEC_TEXT = 1024 };
 typedef struct tulle__spec_part {
     const char *name;
     const char *key[TULLE__SPEC_KEYS];
-    const char *value[TULLE__SPEC_KEYS]; /* NULL: the key stood alone */
+    const char *value[TULLE__SPEC_KEYS]; /* NULL: a key without value */
     int used[TULLE__SPEC_KEYS];
     int nkeys;
 } tulle__spec_part;
 
 typedef struct tulle__spec {
-    char text[TULLE__SPEC_TEXT]; /* what the parts point into */
+    char text[TULLE__SPEC_TEXT]; /* storage of the parts' strings */
     tulle__spec_part part[TULLE__SPEC_PARTS];
     int nparts;
 } tulle__spec;
 
-/* Splits text; TULLE_ERR_ARG names the place of a fault. The spec must not be moved afterwards. */
+/*
+ * Parses text; TULLE_ERR_ARG names the position of an error. The spec must not be moved afterwards.
+ */
 tulle_status tulle__spec_parse(const char *text, tulle__spec *spec);
 
-/* Each leaves *value alone if the key is absent; TULLE_ERR_ARG if the value is malformed or out of [low, high]. */
+/*
+ * Each leaves *value unchanged if the key is absent; TULLE_ERR_ARG if the value is malformed or
+ * outside [low, high].
+ */
 tulle_status tulle__spec_int(tulle__spec_part *part, const char *key, int64_t low, int64_t high, int64_t *value);
 tulle_status tulle__spec_real(tulle__spec_part *part, const char *key, double low, double high, double *value);
 tulle_status tulle__spec_bytes(tulle__spec_part *part, const char *key, double *value);   /* 12G, 4K, 512 */
@@ -38,33 +44,36 @@ tulle_status tulle__spec_seconds(tulle__spec_part *part, const char *key, double
 tulle_status tulle__spec_flag(tulle__spec_part *part, const char *key, int *value);       /* on, off, alone = on */
 tulle_status tulle__spec_word(tulle__spec_part *part, const char *key, const char **value);
 
-/* TULLE_ERR_ARG, with the nearest of the keys asked for so far, if a key was never read. */
+/* TULLE_ERR_ARG, with the nearest known key, if a key was not read. */
 tulle_status tulle__spec_done(const tulle__spec_part *part, const char *const *known, int nknown);
 
-/* Numbers with units, for options too. Decimal factors K M G T (1000), binary Ki Mi Gi Ti; seconds: s ms us ns. */
+/*
+ * Numbers with units, also for options. Decimal factors K M G T (1000), binary Ki Mi Gi Ti;
+ * seconds: s ms us ns.
+ */
 tulle_status tulle__parse_bytes(const char *text, const char *what, double *value);
 tulle_status tulle__parse_seconds(const char *text, const char *what, double *value);
 tulle_status tulle__parse_int(const char *text, const char *what, int64_t low, int64_t high, int64_t *value);
 tulle_status tulle__parse_real(const char *text, const char *what, double low, double high, double *value);
 
-/* The word of the list that is nearest to `text` by edit distance, NULL if none is near. */
+/* The listed word nearest to `text` by edit distance; NULL: none is near. */
 const char *tulle__nearest(const char *text, const char *const *words, int nwords);
 
-/* Whether two words are the same but for the case of their letters. */
+/* Whether two words are equal, ignoring case. */
 int tulle__word_same(const char *a, const char *b);
 
 /* "a, b and c"; returns text. */
 const char *tulle__word_list(const char *const *words, int nwords, char *text, size_t size);
 
 /*
- * Adds to the message of a failure to find `name` which name is near and which there are. TULLE_ERR_ARG if one is near,
- * else status.
+ * Adds to the message of a failure to find `name` the nearest name and the list. TULLE_ERR_ARG if a
+ * name is near, else status.
  */
 tulle_status tulle__name_unknown(tulle_status status, const char *name, const char *const *names, int count);
 
 /*
- * The number of a name in a list, whatever its case; TULLE_ERR_ARG, saying that `what` is unknown, which name is near
- * and which there are.
+ * The index of a name in a list, ignoring case. TULLE_ERR_ARG with `what`, the nearest name and the
+ * list if it is unknown.
  */
 tulle_status tulle__name_parse(const char *what, const char *name, const char *const *names, int count, int *found);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A turn of a thread that looks at a word again and again. */
+/* One step of a thread that polls a word. */
 #ifndef TULLE_BASE_SPIN_H
 #define TULLE_BASE_SPIN_H
 
@@ -7,7 +7,7 @@
 
 enum { TULLE__SPIN_TURNS = 64 };
 
-/* For a moment the core is its other thread's. */
+/* Yields the core to its other hardware thread for a moment. */
 static inline void tulle__relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -17,7 +17,7 @@ static inline void tulle__relax(void)
 #endif
 }
 
-/* There may be more threads than cores: after so many turns another is let go first. */
+/* There may be more threads than cores: after this many steps a thread yields. */
 static inline void tulle__spin(int turn)
 {
     if (turn % TULLE__SPIN_TURNS == TULLE__SPIN_TURNS - 1) sched_yield();

@@ -18,7 +18,7 @@ struct tulle__timeline {
     size_t dropped;
     const char *name;      /* of a lane */
     int thread;            /* of a lane without a name */
-    tulle__timeline *lane; /* the next one */
+    tulle__timeline *lane; /* next lane */
 };
 
 tulle_status tulle__timeline_new(tulle__timeline **timeline)
@@ -95,7 +95,7 @@ int64_t tulle__timeline_origin(const tulle__timeline *timeline)
     return origin;
 }
 
-/* Rows are told apart by a number: that of the PE, and from LANES on those of lanes. */
+/* Rows have numbers: the PE's rank, and from LANES on those of lanes. */
 enum { LANES = 1 << 20 };
 
 static void write_row(const tulle__timeline *timeline, FILE *file, int pe, int row, int64_t origin, int *first)

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-/* Where the message to a PE lies: bytes from `at` in the block. */
+/* Where the message to one PE lies: bytes from `at` in the block. */
 struct envelope {
     tulle__place place;
     uint64_t at;
@@ -19,11 +19,11 @@ struct box {
 
 struct tulle__alltoallv {
     tulle_comm *comm;
-    struct box *box;    /* [size]: to each PE, until they are released */
-    tulle__place block; /* all messages, while others read */
+    struct box *box;    /* [size] messages being written, until the release */
+    tulle__place block; /* all messages, while other PEs read */
     int taken;
-    char *text;   /* what was received */
-    size_t *from; /* [size + 1]: where the message of each PE begins in it */
+    char *text;   /* all received messages */
+    size_t *from; /* [size + 1] where each PE's message begins in it */
 };
 
 tulle_status tulle__alltoallv_new(tulle_comm *comm, tulle__alltoallv **out)
@@ -107,7 +107,7 @@ tulle_status tulle__alltoallv_exchange(tulle__alltoallv *x)
     TULLE_TRY(tulle__comm_exchange(x->comm, mine, sizeof *mine, theirs));
     for (int r = 0; r < size; r++) x->from[r + 1] = x->from[r] + (size_t)theirs[r].bytes;
     TULLE_TRY(tulle__alloc(x->from[size], 1, "an all-to-all", &x->text));
-    for (int n = 0; n < size; n++) { /* from the next PE around, so that not all begin at one */
+    for (int n = 0; n < size; n++) { /* from the next PE on, so that not all PEs begin with the same one */
         int r = (x->comm->rank + n) % size;
         const struct envelope *l = &theirs[r];
         if (l->bytes) tulle__get(x->comm, group, &l->place, l->at, x->text + x->from[r], (size_t)l->bytes);

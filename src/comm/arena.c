@@ -11,11 +11,11 @@ struct tulle__arena {
     size_t panel_bytes;
     tulle__place data, words;
     int data_taken, words_taken;
-    uint64_t *sent; /* [panels]: how often it was handed out; free when the word has caught up */
+    uint64_t *sent; /* [panels] times that it was taken; free when the acknowledgement word is equal */
     struct {
         int taken;
         tulle__place place;
-    } * block; /* [panels]: that it has grown to */
+    } * block; /* [panels] the block that replaces it */
 };
 
 static void shrink(tulle__arena *arena, int panel)
@@ -77,7 +77,7 @@ static int is_free(tulle__arena *arena, int panel)
 tulle_status tulle__arena_take(tulle__arena *arena, tulle__serve serve, void *context, tulle__panel *panel)
 {
     for (int turns = 0;;) {
-        /* the first free one: its pages and cache lines are the warmest */
+        /* the first free one, whose pages and cache lines are warmest */
         for (int index = 0; index < arena->panels; index++) {
             if (!is_free(arena, index)) continue;
             arena->sent[index]++;

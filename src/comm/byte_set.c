@@ -14,7 +14,7 @@ tulle_status tulle__byte_set_room(tulle__byte_set *set, int64_t more)
     return status;
 }
 
-/* The first range that ends at `at` or behind it. */
+/* The first range that ends at `at` or later. */
 static int64_t first_ending(const tulle__byte_set *set, uint64_t at)
 {
     int64_t low = 0, high = set->n;
@@ -28,7 +28,7 @@ static int64_t first_ending(const tulle__byte_set *set, uint64_t at)
     return low;
 }
 
-/* Puts `with`, which may be of no range, in the place of ranges [first, last). */
+/* Replaces ranges [first, last) by `with`, which may be empty. */
 static void replace(tulle__byte_set *set, int64_t first, int64_t last, const tulle__byte_range *with, int64_t count)
 {
     if (set->n > last)
@@ -47,7 +47,7 @@ void tulle__byte_set_add(tulle__byte_set *set, uint64_t from, uint64_t to)
     replace(set, first, last, &(tulle__byte_range){from, to}, 1);
 }
 
-/* Takes [from, to) out of the set, and into `into`, if there is one. */
+/* Removes [from, to) from the set, and adds it to `into` unless that is NULL. */
 static void take_out(tulle__byte_set *set, uint64_t from, uint64_t to, tulle__byte_set *into)
 {
     if (from >= to) return;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collectives out of puts and words, for any engine. Barrier: dissemination (Hensgen, Finkel, Manber 1988), log2 p
- * rounds of one word each. Allgather: Bruck's, log2 p rounds, in pieces that fit the scratch, whose two halves serve in
- * turn: who has gathered piece c + 1 knows that all have left piece c. Broadcast: each pulls from its tree parent.
+ * Collectives made of puts and words, for any engine. Barrier: dissemination (Hensgen, Finkel,
+ * Manber 1988), log2 p rounds of one word each. Allgather: Bruck's, log2 p rounds, in pieces that
+ * fit the scratch, whose two halves alternate: a PE that has gathered piece c + 1 knows that all
+ * PEs have left piece c. Broadcast: each PE gets from its parent in a binomial tree.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +15,8 @@
 #include "comm/comm.h"
 
 enum {
-    PIECES = 4,     /* allgather: more than these are not made */
-    AT_A_TIME = 16, /* exchange: gets under way */
+    PIECES = 4,     /* allgather: the most pieces */
+    AT_A_TIME = 16, /* exchange: gets in flight */
 };
 
 static void add_word(tulle_comm *comm, int rank, uint64_t field, int round)
@@ -25,8 +26,8 @@ static void add_word(tulle_comm *comm, int rank, uint64_t field, int round)
 }
 
 /*
- * A PE that fails inside a collective of its own accord tells the others, who would wait for it; the words stay set
- * until the next agreement, or until the run ends.
+ * A PE that fails inside a collective by itself notifies the others, which would wait for it. The
+ * words stay set until the next agreement, or until the run ends.
  */
 static tulle_status tell(tulle_comm *comm, tulle_status status)
 {
@@ -54,7 +55,7 @@ tulle_status tulle_comm_barrier(tulle_comm *comm)
         add_word(comm, (comm->rank + distance) % comm->size, offsetof(tulle__slot, barrier), round);
         tulle_status status = tulle__wait_word(comm, &own->barrier[round], epoch);
         if (status != TULLE_OK) {
-            comm->collectives--; /* only what was completed counts */
+            comm->collectives--; /* only completed collectives count */
             return status;
         }
     }
@@ -62,7 +63,7 @@ tulle_status tulle_comm_barrier(tulle_comm *comm)
     return TULLE_OK;
 }
 
-/* Whether no transfer of another PE needs this one's help: loads and stores reach them all. */
+/* Whether loads and stores reach all PEs, so no transfer needs this PE's help. */
 static int needs_no_progress(tulle_comm *comm)
 {
     const tulle__link *link = comm->pe->link;
@@ -73,8 +74,9 @@ static int needs_no_progress(tulle_comm *comm)
 }
 
 /*
- * A turn of waiting for the end of an operation, such as PE 0's writing of a file by threads of its own: after some
- * milliseconds the PE sleeps between looks, so that its core is theirs. That costs the wait at most a hundredth more.
+ * One step of waiting for the end of an operation, such as PE 0 writing a file by its own threads.
+ * After some milliseconds the PE sleeps between checks, so that those threads get its core. That
+ * lengthens the wait by at most a hundredth.
  */
 static void wait_for_end(tulle_comm *comm, int *turns, int *sleeps)
 {
@@ -86,7 +88,7 @@ static void wait_for_end(tulle_comm *comm, int *turns, int *sleeps)
     if (*sleeps) nanosleep(&nap, NULL);
 }
 
-/* Whether the PE that a `left` word names had completed that many agreements before it left. */
+/* Whether the PE of a `left` word had completed that many agreements before it left. */
 static int had_come(tulle_comm *comm, uint64_t code, uint64_t agrees)
 {
     tulle__place place = {
@@ -94,7 +96,10 @@ static int had_come(tulle_comm *comm, uint64_t code, uint64_t agrees)
     return tulle__load(comm, &place, tulle__slot_at(comm) + offsetof(tulle__slot, returned_agrees)) >= agrees;
 }
 
-/* A barrier that only a PE that has left without coming to it can break: all others come, whatever failed. */
+/*
+ * A barrier that fails only if a PE has left without coming to it: all others come, whatever
+ * failed.
+ */
 static tulle_status meet(tulle_comm *comm)
 {
     tulle__slot *own = tulle__slot_own(comm);
@@ -143,7 +148,7 @@ tulle_status tulle_comm_agree(tulle_comm *comm, tulle_status mine)
     if (comm->size == 1) return mine;
     tulle__slot *own = tulle__slot_own(comm);
     int parity = (int)(comm->agrees & 1);
-    char said[TULLE_MESSAGE_MAX]; /* by this PE, of a failure of its own */
+    char said[TULLE_MESSAGE_MAX]; /* this PE's own failure */
     *said = '\0';
     if (mine != TULLE_OK && mine != TULLE_ERR_PEER) {
         snprintf(said, sizeof said, "%s", tulle_error_message());
@@ -153,12 +158,12 @@ tulle_status tulle_comm_agree(tulle_comm *comm, tulle_status mine)
     if (status != TULLE_OK) return status;
     if (!tulle__word_read(&own->failure[parity])) return mine;
     /*
-     * Somebody failed: all read the same word, then start afresh. Three meetings in all, an odd number, so that the
-     * next operation uses the other failure word.
+     * A PE failed: all PEs read the same word, then reset. That takes three meetings, an odd
+     * number, so the next operation uses the other failure word.
      */
     uint64_t code = first_failure(comm, parity);
     if (tulle__failure_rank(code) == comm->pe->rank)
-        tulle__error_set(tulle__fixed_own(comm->pe)->message); /* not of what came of it since */
+        tulle__error_set(tulle__fixed_own(comm->pe)->message); /* the cause, not a later consequence */
     else
         tulle__comm_adopt_failure(comm, code, said);
     status = meet(comm);
@@ -169,7 +174,7 @@ tulle_status tulle_comm_agree(tulle_comm *comm, tulle_status mine)
     return tulle__failure_status(code);
 }
 
-/* Where the blocks of all PEs come together on each of them. */
+/* Where each PE gathers the blocks of all PEs. */
 struct scratch {
     char *own;
     uint64_t at;            /* in the fixed part of control memory, */
@@ -186,14 +191,14 @@ static tulle__place scratch_place(const tulle_comm *comm, const struct scratch *
         .segment = TULLE__DATA};
 }
 
-/* One block of `bytes` a PE by Bruck's rounds. all has room for stride bytes a PE. */
+/* Bruck's rounds with one block of `bytes` of each PE. all has room for stride bytes a PE. */
 static tulle_status gather_blocks(
     tulle_comm *comm, const char *mine, size_t bytes, char *all, size_t stride, const struct scratch *scratch)
 {
     tulle__slot *own = tulle__slot_own(comm);
     uint64_t epoch = ++comm->gathers;
     int size = comm->size, group = TULLE__GROUPS - 1;
-    memcpy(scratch->own, mine, bytes); /* block i of the scratch is that of rank + i */
+    memcpy(scratch->own, mine, bytes); /* block i of the scratch is PE rank + i's */
     for (int round = 0, distance = 1; distance < size; round++, distance *= 2) {
         int to = (comm->rank - distance + size) % size;
         int blocks = distance < size - distance ? distance : size - distance;
@@ -223,7 +228,7 @@ static tulle_status gather_counted(
     return TULLE_OK;
 }
 
-/* In as many pieces as the scratch in control memory wants, whose halves serve in turn. */
+/* In pieces that fit the scratch in control memory, whose halves alternate. */
 static tulle_status gather_in_pieces(tulle_comm *comm, const char *mine, size_t bytes, char *all)
 {
     size_t half = tulle__slot_scratch(comm->pe->npes), most = half / (size_t)comm->size;
@@ -245,7 +250,7 @@ tulle_status tulle__comm_share(tulle_comm *comm, const tulle__place *place, uint
     return status;
 }
 
-/* All at once in data memory; TULLE_ERR_LIMIT on all PEs if one of them has no room for it. */
+/* In one piece, in data memory. TULLE_ERR_LIMIT on all PEs if one of them has no room for it. */
 static tulle_status gather_at_once(tulle_comm *comm, const char *mine, size_t bytes, char *all)
 {
     tulle_status status;
@@ -257,7 +262,7 @@ static tulle_status gather_at_once(tulle_comm *comm, const char *mine, size_t by
     struct scratch scratch = {.own = tulle__mapped(comm, &block), .offset = offset, .length = block.length};
     TULLE_TRY(gather_counted(comm, mine, bytes, all, bytes, &scratch));
 out:
-    /* who has all blocks has been written to for the last time */
+    /* a PE that has all blocks is written to no more */
     if (block.length) tulle__heap_give(comm->pe->data, &block);
     tulle__free(offset);
     return status;
@@ -297,7 +302,7 @@ tulle_status tulle__comm_exchange(tulle_comm *comm, const void *mine, size_t byt
         tulle__get(comm, group, &place, (uint64_t)comm->rank * bytes, (char *)theirs + (size_t)from * bytes, bytes);
         if (i % AT_A_TIME == AT_A_TIME - 1 || i == size - 1) TULLE_TRY(tulle__wait(comm, group));
     }
-    TULLE_TRY(tulle_comm_barrier(comm)); /* nobody reads my block any more */
+    TULLE_TRY(tulle_comm_barrier(comm)); /* no PE reads this block any more */
 out:
     if (block.length) tulle__heap_give(comm->pe->data, &block);
     tulle__free(offset);
@@ -338,7 +343,7 @@ tulle_status tulle_comm_broadcast(tulle_comm *comm, int root, void *data, size_t
         tulle__place child = tulle__fixed_place(comm, (relative + bit + root) % size);
         tulle__store(comm, &child, tulle__slot_at(comm) + offsetof(tulle__slot, broadcast), copy.offset + 1);
     }
-    comm->collectives++; /* the barrier counts for itself */
+    comm->collectives++; /* the barrier counted itself */
     TULLE_TRY(tulle_comm_barrier(comm));
 out:
     if (status != TULLE_OK) comm->collectives = before;

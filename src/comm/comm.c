@@ -70,7 +70,7 @@ tulle_status tulle__pe_new(tulle__link *link, tulle__timeline *timeline, const t
             link->segment_bytes[TULLE__CONTROL], link->npes, fixed + 4096);
         goto out;
     }
-    /* the heaps' offsets count from the start of the segment: the control heap begins after the fixed part */
+    /* heap offsets count from the segment's start: the control heap begins after the fixed part */
     TULLE_TRY(tulle__heap_new(link, TULLE__CONTROL, account, &pe->control));
     tulle__place place;
     TULLE_TRY(tulle__heap_take(pe->control, fixed, "fixed control words", &place));
@@ -133,7 +133,7 @@ int tulle_comm_size(const tulle_comm *comm)
     return comm->size;
 }
 
-/* The handle of what the link has just started. A transfer that was complete on return leaves the earlier ones. */
+/* The handle after a start. If the transfer was complete on return, the earlier ones remain. */
 static tulle__transfer started(tulle__pe *pe, int group, uint64_t count)
 {
     if (count > pe->count[group]) pe->count[group] = count;
@@ -259,7 +259,7 @@ tulle_status tulle__wants_values(const tulle_comm *comm, const char *what)
     return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s needs values, and data=none simulates sizes only", what);
 }
 
-/* Where time is virtual a wait ends as soon as it can; this bounds those for what nobody tells of. */
+/* In virtual time a wait ends as soon as it can; this bounds waits that no PE ends. */
 static const int64_t idle_least_ns = 1000;
 enum { IDLE_DOUBLINGS = 20, POLLS_OF_SILENCE = 1 << 14 };
 
@@ -311,13 +311,13 @@ double tulle_comm_seconds(const tulle_comm *comm)
     return (double)tulle__now(comm) * 1e-9;
 }
 
-/* When (how many collectives the PE had begun and completed), who, what. */
+/* When (collectives begun and completed), which PE, and its status. */
 static uint64_t failure_code(const tulle_comm *comm, tulle_status status)
 {
     return comm->collectives << 24 | (uint64_t)(comm->pe->rank + 1) << 8 | (uint64_t)status;
 }
 
-/* at: where in the fixed part of its control memory the failed PE keeps the message */
+/* at: offset of the message in the failed PE's fixed part */
 static void adopt(tulle_comm *comm, uint64_t code, uint64_t at, const char *said)
 {
     char text[TULLE_MESSAGE_MAX] = "";
@@ -328,7 +328,7 @@ static void adopt(tulle_comm *comm, uint64_t code, uint64_t at, const char *said
     if (pe->link->ops->wait(pe->link, 0, count) != TULLE_OK)
         snprintf(text, sizeof text, "(its message could not be read)");
     text[sizeof text - 1] = '\0';
-    /* a PE that passes on another's failure already names it */
+    /* a PE that forwards another's failure already names it */
     if (strncmp(text, "PE ", 3) == 0 || strcmp(text, said) == 0)
         tulle__fail(tulle__failure_status(code), "%s", text);
     else
@@ -341,8 +341,8 @@ void tulle__comm_adopt_failure(tulle_comm *comm, uint64_t code, const char *said
 }
 
 /*
- * A PE that failed after it had completed the collective that this one is still in does not keep it from completing:
- * all have come to it. The failure belongs to what comes next.
+ * A PE that fails after it completed the collective that this PE is in cannot keep it from
+ * completing: all PEs have come to it. That failure concerns the next operation.
  */
 static int concerns(const tulle_comm *comm, uint64_t code)
 {
@@ -358,16 +358,16 @@ tulle_status tulle__comm_failed(tulle_comm *comm)
         return TULLE_ERR_PEER;
     }
     code = tulle__word_read(&tulle__fixed_own(comm->pe)->left);
-    /* the count of one who left is that of the whole team */
+    /* a `left` word counts collectives of the whole team */
     if (!code || (comm->slot == 0 && !concerns(comm, code))) return tulle__comm_deserted(comm, comm->agrees + 1);
     adopt(comm, code, offsetof(tulle__fixed, left_message), "");
     return TULLE_ERR_PEER;
 }
 
-enum { POLLS_A_LOOK = 256 };                      /* between two glances at the clock */
-static const int64_t look_ns = (int64_t)20000000; /* at least between two looks; and a millisecond a PE */
+enum { POLLS_A_LOOK = 256 };                      /* between two readings of the clock */
+static const int64_t look_ns = (int64_t)20000000; /* least time between two checks; 1 ms more for each PE */
 
-/* A look reads words of all others, which must cost those that wait for good reason nothing. */
+/* A check reads words of all other PEs. It must cost PEs that wait for good reason nothing. */
 static int time_to_look(tulle__pe *pe)
 {
     if (pe->link->virtual_time) {
@@ -395,7 +395,7 @@ tulle_status tulle__comm_deserted(tulle_comm *comm, uint64_t agrees)
         uint64_t at = tulle__slot_at(comm) +
                       (inside ? offsetof(tulle__slot, returned_collectives) : offsetof(tulle__slot, returned_agrees));
         if (ops->load(pe->link, &place, at) >= (inside ? comm->collectives + 1 : agrees)) continue;
-        if (returned & 1) { /* it may have failed because another is gone: its message says so, once it is announced */
+        if (returned & 1) { /* it may have failed because of another PE: its message says so, once announced */
             uint64_t code = tulle__word_read(&tulle__fixed_own(pe)->left);
             if (!code) continue;
             adopt(comm, code, offsetof(tulle__fixed, left_message), "");
@@ -415,7 +415,7 @@ tulle_status tulle__wait_word(tulle_comm *comm, const uint64_t *word, uint64_t v
     for (int turns = 0; (int64_t)(tulle__word_read(word) - value) < 0;) {
         status = tulle__comm_failed(comm);
         if (status != TULLE_OK) {
-            /* what was awaited may have come just before the failure */
+            /* the awaited value may have come just before the failure */
             if ((int64_t)(tulle__word_read(word) - value) >= 0) status = TULLE_OK;
             break;
         }
@@ -425,13 +425,16 @@ tulle_status tulle__wait_word(tulle_comm *comm, const uint64_t *word, uint64_t v
     return status;
 }
 
-/* Whether nothing need be added to a failure word: PEs hear of who came least far, as some may still wait for it. */
+/*
+ * Whether a failure word needs no update. PEs hear of the one that came least far, as some may
+ * still wait for it.
+ */
 static int known(uint64_t word, uint64_t code)
 {
     return word && word >> 24 <= code >> 24;
 }
 
-/* To word `at` of the fixed part of every PE's control memory, after the message has been written to `text`. */
+/* Stores the message in `text`, then the code in word `at` of every PE's fixed part. */
 static void announce(tulle_comm *comm, uint64_t at, char *text, uint64_t code)
 {
     tulle__pe *pe = comm->pe;
@@ -447,7 +450,7 @@ static void announce(tulle_comm *comm, uint64_t at, char *text, uint64_t code)
 void tulle__comm_fail(tulle_comm *comm, tulle_status status)
 {
     uint64_t code = failure_code(comm, status), parity = comm->agrees & 1;
-    /* also if it is this PE's own: its message may be being read */
+    /* also for this PE's own: another may be reading its message */
     if (known(tulle__word_read(&tulle__slot_own(comm)->failure[parity]), code)) return;
     announce(comm, tulle__slot_at(comm) + offsetof(tulle__slot, failure) + parity * sizeof(uint64_t),
         tulle__fixed_own(comm->pe)->message, code);
@@ -456,7 +459,7 @@ void tulle__comm_fail(tulle_comm *comm, tulle_status status)
 void tulle__comm_return(tulle__pe *pe, int failed)
 {
     for (int s = 0; s < TULLE__SLOTS; s++) {
-        const tulle_comm *comm = pe->of_slot[s]; /* NULL: nobody waits for this PE there */
+        const tulle_comm *comm = pe->of_slot[s]; /* NULL: no PE waits for this one there */
         tulle__slot *slot = tulle__slot_of(pe, s);
         tulle__word_write(&slot->returned_collectives, comm ? comm->collectives : UINT64_MAX);
         tulle__word_write(&slot->returned_agrees, comm ? comm->agrees : UINT64_MAX);

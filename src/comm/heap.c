@@ -14,16 +14,19 @@ struct extent {
     uint64_t offset, length;
 };
 
-/* What lies before each block. */
+/* The header before each block. */
 struct header {
-    uint64_t generation, length; /* of the extent, this header included */
+    uint64_t generation, length; /* of the extent with this header */
     uint64_t charged;
 };
 _Static_assert(sizeof(struct header) <= TULLE__HEAP_HEADER, "the header must fit before the block");
 
-/* Free extents, ascending, never touching. There are few: tiles come and go in the same order each time. */
+/*
+ * Free extents, ascending, with gaps between them. There are few: tiles come and go in the same
+ * order each time.
+ */
 struct tulle__heap {
-    pthread_mutex_t lock; /* against threads that reclaim idle pages; all else is the owner's */
+    pthread_mutex_t lock; /* against threads that reclaim idle pages; only the owner does all else */
     char *base;
     size_t bytes;
     int rank, segment, pinned;
@@ -32,13 +35,13 @@ struct tulle__heap {
     int64_t nfree, room;
     int64_t blocks;
     size_t used;
-    tulle__byte_set idle; /* what has pages in free extents */
-    tulle__byte_set lent; /* what had pages in blocks when they were taken, where they have not come into use */
-    size_t told;          /* bytes of both, as the account knows them */
+    tulle__byte_set idle; /* bytes of free extents that have pages */
+    tulle__byte_set lent; /* bytes of blocks in use that had pages when they were taken and are not committed yet */
+    size_t told;          /* bytes of both, as reported to the account */
     uint32_t generation;
 };
 
-/* Pages of this many bytes may stay for later blocks: not so many that memory runs out. */
+/* Bytes whose pages may stay for later blocks, without exhausting memory. */
 static uint64_t idle_most(const tulle__heap *heap)
 {
     size_t limit = tulle__account_limit(heap->account), used = tulle__account_used(heap->account);
@@ -49,8 +52,8 @@ static uint64_t idle_most(const tulle__heap *heap)
 }
 
 /*
- * Gives the whole pages of [from, to), which are idle, back to the system; returns their bytes. A segment that is
- * shared by processes is a file, to be made sparse.
+ * Returns the whole idle pages of [from, to) to the system; returns their bytes. A segment that
+ * processes share is a file and is made sparse.
  */
 static uint64_t release_idle(tulle__heap *heap, uint64_t from, uint64_t to)
 {
@@ -64,8 +67,8 @@ static uint64_t release_idle(tulle__heap *heap, uint64_t from, uint64_t to)
 }
 
 /*
- * Releases the end of a range, at least `wanted` bytes if it has so many: blocks are taken from the beginning of free
- * extents. Huge pages are not split where that can be avoided.
+ * Releases the end of a range, at least `wanted` bytes if it has them: blocks are taken from the
+ * beginning of free extents. Huge pages are not split if that can be avoided.
  */
 static uint64_t release_end(tulle__heap *heap, tulle__byte_range range, uint64_t wanted)
 {
@@ -76,13 +79,16 @@ static uint64_t release_end(tulle__heap *heap, tulle__byte_range range, uint64_t
     return release_idle(heap, range.from, range.to);
 }
 
-/* Whether an idle range may be cut in two: each block in use may become one when it is given back. */
+/* Whether an idle range may be cut in two: each block in use may become one when it is freed. */
 static int has_room(const tulle__heap *heap)
 {
     return heap->idle.n + heap->lent.n + heap->blocks < heap->idle.room;
 }
 
-/* Room for one block more in both sets: taking it cuts three ranges at most, giving it back makes one. */
+/*
+ * Reserves ranges for one more block in both sets: taking it cuts at most three ranges, freeing it
+ * adds one.
+ */
 static tulle_status make_room(tulle__heap *heap)
 {
     int64_t all = heap->idle.n + heap->lent.n + 4 * (heap->blocks + 1);
@@ -108,16 +114,19 @@ static void tell_idle(tulle__heap *heap)
     heap->told = idle;
 }
 
-/* Idle pages beyond what may stay go, and the account learns of those that stay. */
+/* Trims idle pages to what may stay, and reports the rest to the account. */
 static void trim_idle(tulle__heap *heap)
 {
     uint64_t most = idle_most(heap), idle = idle_bytes(heap);
-    if (idle > most) /* a little more than must go, so that small blocks do not come here one by one */
+    if (idle > most) /* a little more than necessary, so that small blocks do not cause one call each */
         release_some(heap, idle - most > most / 8 ? idle - most : most / 8);
     tell_idle(heap);
 }
 
-/* For tulle__account_keeper. Where the owner is at work in the heap it sees to it itself. */
+/*
+ * Called by the account to reclaim memory (tulle__account_keeper). If the owner holds the heap, it
+ * reclaims itself.
+ */
 static void reclaim(void *keeper, size_t bytes)
 {
     tulle__heap *heap = keeper;
@@ -164,8 +173,8 @@ void tulle__heap_free(tulle__heap *heap)
 }
 
 /*
- * Best fit, the lowest of equals: a freed tile is found again by one of its size. Of a large block first what has most
- * pages: fresh ones cost more than what is done with them.
+ * Best fit, the lowest of equals: a tile of equal size reuses a freed block. For a large block,
+ * most pages come first, as fresh pages cost more than the work on them.
  */
 static int64_t best_fit(const tulle__heap *heap, uint64_t length, uint64_t charged)
 {
@@ -182,7 +191,9 @@ static int64_t best_fit(const tulle__heap *heap, uint64_t length, uint64_t charg
     return best;
 }
 
-/* The pages under a new block are its own, those of its part that is not in use yet only where memory is plenty. */
+/*
+ * A new block's pages become its own. Those of its uncommitted part stay only if memory is plenty.
+ */
 static void take_pages(tulle__heap *heap, uint64_t offset, uint64_t length, uint64_t charged)
 {
     uint64_t used = offset + charged, end = offset + length;
@@ -191,7 +202,7 @@ static void take_pages(tulle__heap *heap, uint64_t offset, uint64_t length, uint
     tulle__byte_set_move(&heap->idle, &heap->lent, used, end);
 }
 
-/* Bytes that a block takes with its header. */
+/* Bytes of a block with its header. */
 static uint64_t extent_length(size_t bytes)
 {
     return (bytes + TULLE__HEAP_HEADER + ALIGN - 1) / ALIGN * ALIGN;
@@ -209,7 +220,7 @@ static tulle_status reserve(tulle__heap *heap, size_t bytes, size_t committed, c
     uint64_t length = extent_length(bytes), charged = extent_length(committed);
     if (tulle__account_fails(heap->account))
         return tulle__fail(TULLE_ERR_MEMORY, "out of memory: %s (a failure asked for by a test)", what);
-    /* one extent more may be needed when this block is given back */
+    /* freeing this block may need one more extent */
     if (heap->nfree + heap->blocks + 2 > heap->room) {
         status = tulle__realloc((size_t)heap->room * 2, sizeof *heap->free, "free extents", &heap->free);
         if (status != TULLE_OK) return status;
@@ -269,7 +280,7 @@ tulle_status tulle__heap_commit(tulle__heap *heap, const tulle__place *place, si
     return TULLE_OK;
 }
 
-/* Takes the extent back among the free ones. */
+/* Adds the extent to the free ones. */
 static void insert_free(tulle__heap *heap, uint64_t offset, uint64_t length)
 {
     int64_t at = 0, high = heap->nfree;
@@ -303,7 +314,7 @@ tulle_status tulle__heap_trim(tulle__heap *heap, tulle__place *place, size_t fro
     struct header header;
     uint64_t offset = place->offset - TULLE__HEAP_HEADER, length = extent_length(bytes);
     pthread_mutex_lock(&heap->lock);
-    /* two extents more, and one when the block is given back */
+    /* two more extents now, and one when the block is freed */
     if (heap->nfree + heap->blocks + 4 > heap->room) {
         TULLE_TRY(tulle__realloc((size_t)heap->room * 2, sizeof *heap->free, "free extents", &heap->free));
         heap->room *= 2;
@@ -328,7 +339,7 @@ out:
     return status;
 }
 
-/* keep: the block leaves its pages to those that come after. */
+/* keep: the block's pages stay for later blocks */
 static void give(tulle__heap *heap, const tulle__place *place, int keep)
 {
     struct header header;

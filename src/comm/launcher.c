@@ -11,7 +11,7 @@
 #include "comm/launcher.h"
 #include "comm/shmem/shmem.h"
 
-/* The build knows what they are called, if it found them. */
+/* The names that the build found. */
 #ifndef TULLE_LAUNCH_openmpi
 #define TULLE_LAUNCH_openmpi "mpiexec.openmpi"
 #endif
@@ -30,7 +30,7 @@ static const tulle_launcher launchers[] = {
 
 enum { LAUNCHERS = sizeof launchers / sizeof *launchers };
 
-/* What each launcher tells the processes it starts: how many there are, or which one this is. */
+/* What each launcher sets in its processes' environment: their number, or this one's rank. */
 static const struct {
     const char *variable, *family;
 } marks[] = {
@@ -53,8 +53,9 @@ const tulle_launcher *tulle_launcher_list(int i)
 }
 
 /*
- * Open MPI's mpirun and oshrun are one program, which tells its processes the same under either name. On one node it is
- * their parent and can be asked; on several each node has a daemon of its own, and all processes must decide alike.
+ * Open MPI's mpirun and oshrun are one program, which sets the same variables under either name. On
+ * one node it is the processes' parent and can be asked. On several nodes each has a daemon, and
+ * all processes must decide alike.
  */
 static int under_oshrun(void)
 {
@@ -117,7 +118,7 @@ tulle_status tulle_launcher_program(const tulle_launcher *launcher, char *path, 
 const char *tulle__launcher_module(const char *family)
 {
     const tulle_launcher *by = family ? find(family) : tulle_launched_by();
-    if (by) return by->program ? launchers[0].module : by->module; /* oshrun is Open MPI's, too */
+    if (by) return by->program ? launchers[0].module : by->module; /* oshrun belongs to Open MPI, too */
     for (int i = 0; i < LAUNCHERS; i++)
         if (!launchers[i].program && tulle_launcher_usable(&launchers[i])) return launchers[i].module;
     return launchers[0].module;

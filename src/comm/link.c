@@ -12,7 +12,7 @@ tulle_status tulle__link_put_signal(tulle__link *link, const tulle__place *place
     size_t bytes, const tulle__place *word, uint64_t word_at, uint64_t value)
 {
     if (link->ops->put_signal) return link->ops->put_signal(link, place, at, local, bytes, word, word_at, value);
-    int group = TULLE__GROUPS - 1; /* kept free for this */
+    int group = TULLE__GROUPS - 1; /* reserved for this */
     uint64_t count = link->ops->put(link, group, place, at, local, bytes);
     tulle_status status = link->ops->wait(link, group, count);
     if (status == TULLE_OK) link->ops->store(link, word, word_at, value);

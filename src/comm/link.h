@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The seam between Tulle and what moves its data: what an engine (threads, MPI, ...) and a wrapper (check, trace, ...)
- * implement. A link is one PE's end; a wrapper's link holds the link below it. Ranks here are those of the whole team.
+ * The interface between Tulle and what moves its data. An engine (threads, MPI, ...) implements it;
+ * a wrapper (check, trace, ...) implements it over another link. A link is one PE's end; a
+ * wrapper's link holds the link below it. Ranks are those of the whole team.
  *
- * Memory that others may touch lies in two segments a PE, reserved when the team opens: control (host, small, atomics)
- * and data. A remote place is never a raw pointer.
+ * Each PE has two segments that other PEs may access, reserved when the team opens: control (host
+ * memory, small, atomics) and data. A remote address names segment, PE and offset; it is never a
+ * raw pointer.
+ *
+ * A transfer (get, put) is non-blocking: the call starts it in a completion group, of which a PE
+ * has 16, and returns its count. (group, count) is the transfer's handle and covers all that the
+ * group started before it. ready polls a handle; wait blocks until it is complete. Atomics are
+ * complete on return.
  */
 #ifndef TULLE_COMM_LINK_H
 #define TULLE_COMM_LINK_H
@@ -17,10 +24,10 @@
 #include "base/spec.h"
 
 enum { TULLE__CONTROL, TULLE__DATA, TULLE__SEGMENTS };
-enum { TULLE__GROUPS = 16 };  /* completion groups a PE */
-#define TULLE__ALL UINT64_MAX /* a count: all transfers that a group has started */
+enum { TULLE__GROUPS = 16 };  /* completion groups of a PE */
+#define TULLE__ALL UINT64_MAX /* a count: all transfers that the group has started */
 
-/* An allocation in a segment of a PE's. generation tells it from one that lay there before. */
+/* A remote address: a block of a PE's segment. generation tells it from an earlier block there. */
 typedef struct tulle__place {
     uint64_t offset, length;
     uint32_t generation;
@@ -29,7 +36,10 @@ typedef struct tulle__place {
     int32_t pad;
 } tulle__place;
 
-/* One range of a vector transfer: bytes at `at` inside the place, and their local end. */
+/*
+ * One range of a vector transfer (an iovec): bytes at `at` of the remote block, and their local
+ * end.
+ */
 typedef struct tulle__range {
     uint64_t at;
     void *local;
@@ -38,48 +48,53 @@ typedef struct tulle__range {
 
 typedef struct tulle__link tulle__link;
 
-/* What a local kernel has done, as a roofline counts it. */
+/* The work of a local kernel, as a roofline model counts it. */
 typedef struct tulle__work {
-    double flops[TULLE_TYPE_COUNT]; /* by the type of the values */
-    double memory;                  /* bytes: each operand once from memory, the result once to it */
-    double cache;                   /* bytes that are read again and again: rows of B */
-    int resident;                   /* 1: a kernel that runs already goes on */
-    int hops;                       /* times that it waits until threads see what others have written */
+    double flops[TULLE_TYPE_COUNT]; /* by value type */
+    double memory;                  /* bytes of main memory: each operand read once, the result written once */
+    double cache;                   /* bytes read repeatedly, from cache: rows of B */
+    int resident;                   /* 1: part of a kernel that runs already */
+    int hops;                       /* waits until threads see what others have written */
 } tulle__work;
 
-/* Of an engine whose time is virtual. What the host program does between two of these calls takes none. */
+/*
+ * Operations of an engine with virtual time. Between two of these calls the host program takes
+ * none.
+ */
 typedef struct tulle__virtual_ops {
     int64_t (*now_ns)(tulle__link *link);
-    /* Returns once others have written into this PE's memory since it last returned, or after most_ns. */
-    void (*idle)(tulle__link *link, int64_t most_ns);
-    /* A local kernel begins (work NULL), or ends: its time passes. */
-    void (*kernel)(tulle__link *link, const tulle__work *work);
-    /* So much time passes on this PE. */
-    void (*pass)(tulle__link *link, int64_t ns);
-    /* Something was written into that PE's memory by a plain store: it may be waiting for it. */
-    void (*written)(tulle__link *link, int rank);
-    /* Optional: from now on (off: no longer) this PE sets up what no report times, so its transfers need not compete.
+    /*
+     * Returns once other PEs have written into this PE's memory since its last return, or after
+     * most_ns.
      */
+    void (*idle)(tulle__link *link, int64_t most_ns);
+    /* A local kernel begins (work NULL), or ends and takes the time of its work. */
+    void (*kernel)(tulle__link *link, const tulle__work *work);
+    /* Lets ns pass on this PE. */
+    void (*pass)(tulle__link *link, int64_t ns);
+    /* Reports a plain store into that PE's memory: the PE may be waiting for it. */
+    void (*written)(tulle__link *link, int rank);
+    /* Optional. on: this PE prepares what no report times, so its transfers need not compete. */
     void (*set_up)(tulle__link *link, int on);
     /*
-     * Optional, of an engine that simulates sizes only: where that PE's segment lies. There values are held by nobody:
-     * data segments are memory that is not there until it is written, and transfers whose local end is NULL take their
-     * time and move nothing.
+     * Optional, of an engine that simulates shapes only (data=none): the address of that PE's
+     * segment. Values have no memory there. Data segments are address space without pages until
+     * somebody writes; a transfer whose local end is NULL takes its time and moves nothing.
      */
     void *(*peek)(tulle__link *link, int rank, int segment);
 } tulle__virtual_ops;
 
 typedef struct tulle__link_ops {
     /*
-     * get and put start one transfer in a completion group; getv and putv start a list of ranges of one remote address
-     * as one transfer. The list need not outlive the call, and n may be 0. What a get fills, and what a put fills, does
-     * not overlap; what a get reads may.
+     * get and put start one transfer; getv and putv start a list of ranges of one remote block as
+     * one transfer. n may be 0, and the list need not outlive the call. The bytes that a get, or a
+     * put, writes do not overlap; those that a get reads may.
      *
-     * The call cannot fail. An error found later sticks to the link, and the next wait returns it. Local memory is the
-     * engine's until a wait for the transfer returns.
+     * Starting cannot fail. An error found later sticks to the link, and the next wait returns it.
+     * The engine owns the local memory until a wait for the transfer returns.
      *
-     * Each returns the transfer's count. 0: it was complete on return. Else a number that only the link reads, and that
-     * never falls within a group: (group, count) names this transfer and all that the group started before it.
+     * Each returns the transfer's count. 0: the transfer was complete on return. Else a number that
+     * only this link can read; counts of a group never decrease.
      */
     uint64_t (*get)(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes);
     uint64_t (*put)(
@@ -87,14 +102,14 @@ typedef struct tulle__link_ops {
     uint64_t (*getv)(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
     uint64_t (*putv)(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
     /*
-     * Whether a wait for (group, count) would return at once: 1 yes, 0 not yet, -1 the link cannot know without
-     * waiting. Polling ends: a caller that polls again and again, with tulle__pause in between, sees 1 or -1. It lets
-     * transfers of others go on.
+     * Polls the handle (group, count). 1: a wait returns at once. 0: not yet. -1: not known without
+     * waiting. Polling terminates: a caller that polls repeatedly, with tulle__pause in between,
+     * gets 1 or -1. It drives the progress of other PEs' transfers.
      */
     int (*ready)(tulle__link *link, int group, uint64_t count);
     /*
-     * On return the transfers of the group up to count are complete, puts also at their target; more may be. count
-     * TULLE__ALL: all that the group has started.
+     * Blocks until the transfers of the group up to count are complete, puts also at their target.
+     * It may complete more. count TULLE__ALL: all that the group has started.
      */
     tulle_status (*wait)(tulle__link *link, int group, uint64_t count);
     /* 64-bit atomics on control memory: fetch-and-add and compare-and-swap acquire and release, store releases. */
@@ -103,19 +118,25 @@ typedef struct tulle__link_ops {
         tulle__link *link, const tulle__place *place, uint64_t at, uint64_t expected, uint64_t desired);
     void (*store)(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value);
     uint64_t (*load)(tulle__link *link, const tulle__place *place, uint64_t at);
-    /* A pointer to the start of that PE's segment if loads and stores reach it, else NULL. Own rank: never NULL. */
+    /*
+     * The start of that PE's segment if loads and stores reach it, else NULL. Own rank: never NULL.
+     */
     void *(*mapped)(tulle__link *link, int rank, int segment);
-    /* Lets transfers of others go on; cheap. */
+    /* Drives the progress of other PEs' transfers; cheap. */
     void (*progress)(tulle__link *link);
     void (*fini)(tulle__link *link);
 
     /* Optional: NULL means the generic version. */
 
-    /* put, then store value at word once the data can be seen; complete on return. After a failure word is untouched.
+    /*
+     * Puts, then stores value at word once the data are visible; complete on return. After a
+     * failure the word is untouched.
      */
     tulle_status (*put_signal)(tulle__link *link, const tulle__place *place, uint64_t at, const void *local,
         size_t bytes, const tulle__place *word, uint64_t word_at, uint64_t value);
-    /* Called at the end of each run: state that must not outlive it (check: transfers nobody waited for). */
+    /*
+     * Called at the end of each run: drops state that must not outlive it (check: forgotten waits).
+     */
     tulle_status (*run_end)(tulle__link *link);
 } tulle__link_ops;
 
@@ -124,45 +145,55 @@ struct tulle__link {
     tulle__link *inner; /* NULL for an engine */
     int rank, npes;
     size_t segment_bytes[TULLE__SEGMENTS];
-    int pinned; /* 1: a network adapter may know the pages of the segments, which must not be exchanged for others */
+    int pinned; /* 1: a network adapter may have registered the segments' pages, which must not be replaced */
     const tulle__virtual_ops *virtual_time; /* NULL: time is real */
-    tulle__link *clock;                     /* whom to ask: the engine's link below all wrappers */
-    const int64_t *faults; /* pages that have come to this PE (wrapper migrate); NULL: there are none */
+    tulle__link *clock;                     /* its argument: the engine's link below all wrappers */
+    const int64_t *faults;                  /* pages that migrated to this PE (wrapper migrate); NULL: none do */
 };
 
-/* What a team is opened with. What the caller left at 0 the engine's negotiate (or the defaults of one process) fills
- * in.
+/*
+ * What a team is opened with. The engine's negotiate, or the defaults of one process, fill in
+ * fields that the caller left at 0.
  */
 typedef struct tulle__setting {
-    const void *communicator; /* handed in by the caller (tulle/mpi.h), or NULL */
+    const void *communicator; /* the caller's (tulle/mpi.h), or NULL */
     int npes;
     int threads;   /* of each PE */
     size_t memory; /* of each PE */
     size_t segment_bytes[TULLE__SEGMENTS];
 } tulle__setting;
 
-/* An engine: makes one link a PE that this process runs, and runs a body on them. */
+/* An engine: makes one link for each PE of this process, and runs a body on them. */
 typedef struct tulle__engine_team tulle__engine_team;
 typedef tulle_status (*tulle__engine_body)(void *arg, int rank, tulle__link *link);
 
 /*
- * Where the PEs are spread over several processes, each process makes the same calls in the same order, and all get
- * the same status with the same message.
+ * If the PEs are spread over several processes, each process makes the same calls in the same
+ * order, and all get the same status with the same message.
  */
 typedef struct tulle__engine {
     const char *name;
     const char *summary;
-    /* Optional (NULL: any number of PEs in this process). Fills in npes, threads and memory, or refuses them. */
+    /*
+     * Optional (NULL: any number of PEs in this process). Fills in npes, threads and memory, or
+     * refuses what was asked for.
+     */
     tulle_status (*negotiate)(tulle__spec_part *part, tulle__setting *setting);
     tulle_status (*open)(tulle__spec_part *part, const tulle__setting *setting, tulle__engine_team **team);
-    /* Runs body once on every PE, at the same time; the first failure by rank, or OK. Returns when all have. */
+    /*
+     * Runs body once on every PE, in parallel, and returns when all have returned: OK, or the first
+     * failure by rank.
+     */
     tulle_status (*run)(tulle__engine_team *team, tulle__engine_body body, void *arg);
-    /* Optional (NULL: there is one process). value[i] = the largest value[i] of all processes; a barrier if n = 0. */
+    /*
+     * Optional (NULL: there is one process). Maximum of value[i] over all processes; a barrier if n
+     * = 0.
+     */
     tulle_status (*allreduce_max)(tulle__engine_team *team, int n, uint64_t *value);
     void (*close)(tulle__engine_team *team);
 } tulle__engine;
 
-/* A wrapper: lays one link over another. On failure `inner` stays the caller's. */
+/* A wrapper: puts a link on top of another. On failure the caller keeps `inner`. */
 typedef struct tulle__timeline tulle__timeline;
 typedef struct tulle__wrapper {
     const char *name;
@@ -171,10 +202,10 @@ typedef struct tulle__wrapper {
     int timeline; /* 1: wants a timeline */
 } tulle__wrapper;
 
-/* Nanoseconds of the time that the engine keeps. */
+/* Nanoseconds of the engine's clock. */
 int64_t tulle__link_now(const tulle__link *link);
 
-/* Generic versions. */
+/* The generic version. */
 tulle_status tulle__link_put_signal(tulle__link *link, const tulle__place *place, uint64_t at, const void *local,
     size_t bytes, const tulle__place *word, uint64_t word_at, uint64_t value);
 

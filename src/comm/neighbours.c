@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which PEs run on the same host: they share its GPUs, whatever memory of each other they can reach. */
+/* The PEs of this host: they share its GPUs, whatever memory of each other they can map. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "comm/comm.h"
 
-/* The same for all processes of a host, and of no other: a hash of its name and of when it was started. */
+/* Equal for all processes of a host, and of no other: a hash of its name and boot time. */
 static uint64_t host_hash(void)
 {
     char text[320] = "";

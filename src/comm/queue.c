@@ -6,17 +6,17 @@
 #include "base/error.h"
 
 struct slot {
-    uint64_t sequence; /* 1 + index of the record that lies here */
+    uint64_t sequence; /* 1 + index of the record in this slot */
     char record[TULLE__RECORD];
 };
 _Static_assert(sizeof(struct slot) == 192, "a slot is three cache lines");
 
 struct ring {
-    uint64_t tail; /* next index to hand out: everyone's fetch-and-add */
+    uint64_t tail; /* next free index: any PE's fetch-and-add */
     uint64_t pad1[7];
     uint64_t head; /* next index to pop: written by the consumer, read by producers that find the ring full */
     uint64_t pad2[7];
-    /* slots follow */
+    /* the slots follow */
 };
 
 struct tulle__queue {
@@ -24,7 +24,7 @@ struct tulle__queue {
     uint64_t capacity;
     tulle__place own;
     tulle__place *place;  /* [size] */
-    uint64_t *known_head; /* [size], as last read */
+    uint64_t *known_head; /* [size] as last read */
     uint64_t head;
     int taken;
 };

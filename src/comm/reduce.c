@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reductions. Of few values everyone gathers those of all. Of many, partners at distances 1, 2, 4, ... exchange what
- * they have and combine it, lower ranks first, so that all get the same bits; PEs beyond a power of two hand theirs in
- * before and get the result afterwards. Values lie in two buffers by turns: one may be written again once the partner
- * who reads it has said so.
+ * Reductions. With few values each PE gathers those of all PEs. With many, partners at distances 1,
+ * 2, 4, ... exchange and combine their values, lower ranks first, so all PEs get the same bits. PEs
+ * beyond a power of two hand theirs in before, and get the result after. Values alternate between
+ * two buffers: a buffer is written again once the partner that reads it has said so.
  */
 #include <string.h>
 
@@ -11,10 +11,10 @@
 #include "base/error.h"
 #include "comm/comm.h"
 
-/* Words of those beyond a power of two, behind the words of the rounds. */
+/* Words of the PEs beyond a power of two, behind the words of the rounds. */
 enum { ENTER = TULLE__ROUNDS - 2, LEAVE = TULLE__ROUNDS - 1 };
 
-/* What becomes of a[i] and b[i]; a takes it. */
+/* a[i] becomes the combination of a[i] and b[i]. */
 typedef void (*combiner)(tulle_reduction how, int n, void *a, const void *b);
 
 static void combine_int(tulle_reduction how, int n, void *a, const void *b)
@@ -33,7 +33,7 @@ static void combine_real(tulle_reduction how, int n, void *a, const void *b)
         x[i] = how == TULLE_SUM ? x[i] + y[i] : (how == TULLE_MIN ? y[i] < x[i] : y[i] > x[i]) ? y[i] : x[i];
 }
 
-/* All PEs' values, combined in the order of the ranks. */
+/* Combines all PEs' values in rank order. */
 static tulle_status reduce_few(tulle_comm *comm, tulle_reduction how, int n, void *value, combiner combine)
 {
     char *all = NULL;
@@ -54,12 +54,12 @@ out:
 struct exchange {
     tulle_comm *comm;
     tulle_reduction how;
-    int n, now; /* which buffer holds the values */
+    int n, now; /* the buffer that holds the values */
     combiner combine;
     size_t bytes;
     char *mine;       /* two buffers, in data memory */
     char *got;        /* the partner's values */
-    uint64_t *offset; /* [size], of all PEs' buffers */
+    uint64_t *offset; /* [size] of all PEs' buffers */
 };
 
 static void say(const struct exchange *x, int to, uint64_t field, int round)
@@ -69,7 +69,7 @@ static void say(const struct exchange *x, int to, uint64_t field, int round)
     tulle__fetch_add(comm, &place, tulle__slot_at(comm) + field + (uint64_t)round * sizeof(uint64_t), 1);
 }
 
-/* Gets the values that a partner has at the beginning of a round, and lets it go on. */
+/* Gets a partner's values of the beginning of a round, and lets it continue. */
 static tulle_status fetch(const struct exchange *x, int from, int round, int buffer)
 {
     tulle_status status;
@@ -162,7 +162,7 @@ out:
     return status;
 }
 
-/* n values of 8 bytes each. */
+/* n values of 8 bytes. */
 static tulle_status reduce(tulle_comm *comm, tulle_reduction how, int n, void *value, combiner combine)
 {
     int many = comm->size > 1 && (size_t)n * 8 * (size_t)comm->size > 2 * tulle__slot_scratch(comm->pe->npes);

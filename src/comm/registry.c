@@ -10,14 +10,14 @@
 #include "comm/threads/threads.h"
 #include "comm/wrap/wrap.h"
 
-/* The last one is NULL in programs that were not linked with OpenSHMEM. */
+/* The last one is NULL in programs not linked with OpenSHMEM. */
 static const tulle__engine *const engines[] = {&tulle__engine_threads, &tulle__engine_shmem};
 static const tulle__wrapper *const wrappers[] = {
     &tulle__wrapper_check, &tulle__wrapper_trace, &tulle__wrapper_net, &tulle__wrapper_fault, &tulle__wrapper_migrate};
 
 static const char engine_shmem[] = "shmem";
 
-/* Modules that there may be: engines. */
+/* Engines that are modules. */
 static const char *const modules[] = {"mpi", "sim"};
 
 enum {
@@ -57,7 +57,7 @@ tulle_status tulle__registry_find(
             "loaded late");
     const tulle__module *module = NULL;
     int known = -1;
-    /* the file of a module has its name, in small letters if it is one of ours */
+    /* a module's file has its name, in lower case for ours */
     for (int i = 0; i < MODULES; i++)
         if (tulle__word_same(modules[i], name)) known = i;
     const char *file = known == 0 ? tulle__launcher_module(family) : known > 0 ? modules[known] : name;

@@ -84,7 +84,7 @@ static void *mapped(tulle__link *link, int rank, int segment)
 
 static void progress(tulle__link *link)
 {
-    (void)link; /* nothing is ever under way */
+    (void)link; /* no transfer is ever in flight */
 }
 
 static void fini(tulle__link *link)

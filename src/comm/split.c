@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of a team: a comm of its own control slot, agreed on by the PEs that will share it. */
+/* Parts of a team. Each is a comm with a control slot of its own, agreed on by its PEs. */
 #include <string.h>
 
 #include "base/arg.h"
@@ -81,7 +81,7 @@ void tulle__parts_free(tulle__pe *pe)
     }
 }
 
-/* 1: it was, and is no longer in the list */
+/* 1: it was in the list, and is removed */
 static int was_lost(tulle_comm *part)
 {
     for (tulle_comm **at = &part->pe->lost; *at; at = &(*at)->next_lost)
@@ -100,7 +100,10 @@ void tulle_comm_free(tulle_comm *part)
         return;
     }
     part->pe->of_slot[part->slot] = NULL;
-    /* nobody writes a word of this slot after this meeting; if it fails the slot stays taken for this run */
+    /*
+     * no PE writes a word of this slot after this meeting; if it fails, the slot stays taken for
+     * this run
+     */
     if (tulle_comm_barrier(part) == TULLE_OK) {
         memset(tulle__slot_own(part), 0, sizeof(tulle__slot));
         part->pe->slots &= ~(1u << part->slot);

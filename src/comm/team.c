@@ -16,7 +16,7 @@
 
 enum { PANELS = 8, PANELS_LEAST = 2, PES_MOST = 1 << 15 };
 static const size_t arena_most = (size_t)64 << 20;
-static const size_t pe_least = (size_t)1 << 20;     /* a PE's words and a small arena */
+static const size_t pe_least = (size_t)1 << 20;     /* for a PE's words and a small arena */
 static const size_t control_room = (size_t)4 << 20; /* for queues and the words of operations */
 
 struct tulle_team {
@@ -27,16 +27,16 @@ struct tulle_team {
     tulle__engine_team *engine_team;
     int npes;
     tulle_team_options options;
-    const tulle_communicator *communicator; /* while it opens */
+    const tulle_communicator *communicator; /* while the team opens */
     size_t memory_per_pe;
-    tulle__account *memory; /* of all PEs, where they are threads of this process; NULL: each has its share */
-    tulle__pe **pe;         /* those of this process; NULL: another's */
+    tulle__account *memory; /* of all PEs if they are threads of this process; NULL: each has a limit of its own */
+    tulle__pe **pe;         /* NULL: a PE of another process */
     tulle__account **account;
     tulle__timeline **timeline;
-    uint64_t *words; /* of each PE: a hash of the message that it failed with in the last run; 0: it did not */
+    uint64_t *words; /* [npes] hash of the message that the PE failed with in the last run; 0: it did not fail */
     tulle_progress_call watch;
     void *watch_arg;
-    int dirty; /* the last run failed: words and epochs are to be put back */
+    int dirty; /* the last run failed: words and epochs need a reset */
 };
 
 int tulle_team_size(const tulle_team *team)
@@ -65,7 +65,7 @@ bool tulle_engine_usable(const char *name)
     return tulle__registry_find(name, NULL, &engine, &wrapper) == TULLE_OK;
 }
 
-/* A PE of this process. */
+/* Opens a PE of this process. */
 static const tulle_comm *any_comm(const tulle_team *team)
 {
     int rank = 0;
@@ -119,7 +119,7 @@ static int wants_timeline(const tulle_team *team)
     return 0;
 }
 
-/* On each PE: its account, its wrappers from the inside out, its state. */
+/* Runs on each PE: opens its account, its wrappers from the inside out, its state. */
 static tulle_status open_pe(void *arg, int rank, tulle__link *link)
 {
     tulle_team *team = arg;
@@ -131,7 +131,7 @@ static tulle_status open_pe(void *arg, int rank, tulle__link *link)
     tulle__account *before = tulle__account_enter(account);
     if (wants_timeline(team)) TULLE_TRY(tulle__timeline_new(&team->timeline[rank]));
     for (int i = team->spec.nparts - 2; i >= 0; i--) {
-        /* the part marks which keys were read: each PE reads a copy */
+        /* reading marks keys in the part: each PE reads a copy */
         tulle__spec_part part = team->spec.part[i];
         TULLE_TRY(team->wrapper[i]->open(&part, link, team->timeline[rank], &link));
     }
@@ -163,7 +163,7 @@ void tulle_team_free(tulle_team *team)
 {
     if (!team) return;
     if (team->engine_team) {
-        char message[TULLE_MESSAGE_MAX]; /* freeing after a failure must not lose its message */
+        char message[TULLE_MESSAGE_MAX]; /* freeing must not lose the failure's message */
         snprintf(message, sizeof message, "%s", tulle_error_message());
         if (team->engine->run(team->engine_team, close_pe, team) != TULLE_OK)
             for (int rank = 0; rank < team->npes; rank++)
@@ -189,17 +189,17 @@ static tulle_status refuse_options(const tulle_team_options *options)
     return TULLE_OK;
 }
 
-/* What an engine whose PEs are in this process leaves open. */
+/* Fills in what the caller left open if all PEs are in this process. */
 static void negotiate_alone(tulle__setting *setting)
 {
     int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
     if (!setting->npes) setting->npes = cores;
     if (!setting->threads) setting->threads = cores > setting->npes ? cores / setting->npes : 1;
-    /* pages kept warm count against nobody's limit: leave room for them */
+    /* idle pages count against no limit: leave room for them */
     if (!setting->memory) setting->memory = tulle__memory_available() / 5 * 4;
 }
 
-/* The options with nothing left open, and the setting to open the engine with. */
+/* Completes the options, and the setting to open the engine with. */
 static tulle_status negotiate(tulle_team *team, int npes, tulle__setting *setting)
 {
     tulle_team_options *options = &team->options;
@@ -221,7 +221,7 @@ static tulle_status negotiate(tulle_team *team, int npes, tulle__setting *settin
     options->memory = setting->memory;
     if (!options->panels) options->panels = PANELS;
     if (!options->arena) options->arena = team->memory_per_pe / 16 < arena_most ? team->memory_per_pe / 16 : arena_most;
-    /* data segments are reserved in full and filled as needed: the account is what limits them */
+    /* data segments are reserved in full and get pages as they fill: the account limits them */
     setting->segment_bytes[TULLE__CONTROL] = (tulle__control_fixed(team->npes) + control_room + 4095) / 4096 * 4096;
     size_t most = team->engine->negotiate ? team->memory_per_pe : setting->memory;
     setting->segment_bytes[TULLE__DATA] = (most + (64u << 20) + 4095) / 4096 * 4096;
@@ -316,7 +316,7 @@ static tulle_status run_pe(void *arg, int rank, tulle__link *link)
     if (status == TULLE_OK) {
         if (pe->link->ops->run_end) status = pe->link->ops->run_end(pe->link);
     } else if (pe->link->ops->run_end) {
-        char message[TULLE_MESSAGE_MAX]; /* what the wrappers may add is a consequence */
+        char message[TULLE_MESSAGE_MAX]; /* a message of the wrappers would be a consequence */
         snprintf(message, sizeof message, "%s", tulle_error_message());
         pe->link->ops->run_end(pe->link);
         tulle__error_set(message);
@@ -334,16 +334,16 @@ static tulle_status run_pe(void *arg, int rank, tulle__link *link)
     return status;
 }
 
-/* value[i] = the largest of all processes; where there is one, as it is. */
+/* Maximum of value[i] over all processes; with one process unchanged. */
 static tulle_status allreduce_max(tulle_team *team, int n, uint64_t *value)
 {
     return team->engine->allreduce_max ? team->engine->allreduce_max(team->engine_team, n, value) : TULLE_OK;
 }
 
-/* Whether all PEs failed with the same message, each of itself. */
+/* Whether all PEs failed with the same message, each by itself. */
 static int all_say_the_same(tulle_team *team)
 {
-    uint64_t most[2] = {0, 0}; /* of the hashes, and of their complements */
+    uint64_t most[2] = {0, 0}; /* of the hashes and of their complements */
     for (int rank = 0; rank < team->npes; rank++) {
         if (!team->pe[rank]) continue;
         if (team->words[rank] > most[0]) most[0] = team->words[rank];
@@ -353,8 +353,9 @@ static int all_say_the_same(tulle_team *team)
 }
 
 /*
- * Which PE says so matters where PEs differ: in their memory, their host, what they were handed. It says nothing where
- * all PEs say it, or of a fault of the data, or if it is PE 0, which reads and writes for all, that does not get on.
+ * Whether the message names the PE. The rank matters where PEs differ: in memory, host, arguments.
+ * It does not if all PEs say the same, for a fault of the data, or for PE 0, which reads and writes
+ * for all.
  */
 static int rank_matters(tulle_status status, const char *message)
 {
@@ -366,7 +367,7 @@ static int rank_matters(tulle_status status, const char *message)
     return strncmp(message, zero, sizeof zero - 1) != 0 || !(of_input >> status & 1);
 }
 
-/* Takes "PE n: " from the message where it tells nothing. */
+/* Removes "PE n: " from the message if the rank does not matter. */
 static void trim_message(tulle_team *team, tulle_status status)
 {
     char text[TULLE_MESSAGE_MAX];
@@ -400,21 +401,21 @@ size_t tulle_team_memory_peak(tulle_team *team, bool reset)
         if (peak > most) most = peak;
         if (reset) tulle__account_reset_peak(team->account[rank]);
     }
-    (void)allreduce_max(team, 1, &most); /* if it fails, the next run will say so */
+    (void)allreduce_max(team, 1, &most); /* if it fails, the next run reports it */
     return (size_t)most;
 }
 
 /*
- * A timeline being written, by one process after the other: under a temporary name, the same for all, until it is
- * complete; what is no regular file directly.
+ * A timeline file, which the processes write one after another, under a temporary name equal on all
+ * until it is complete. A path that is no regular file is written directly.
  */
 struct trace {
-    const char *path;         /* what it will be called */
-    char *real;               /* where that leads to, from malloc; NULL: there is no such file */
-    char temporary[PATH_MAX]; /* "" : written to directly */
+    const char *path;         /* its final name */
+    char *real;               /* the resolved name, from malloc; NULL: there is no such file */
+    char temporary[PATH_MAX]; /* "": written directly */
 };
 
-/* maker: a number of the process that has PE 0. */
+/* maker: id of the process of PE 0. */
 static tulle_status name_trace(const char *path, uint64_t maker, struct trace *trace)
 {
     struct stat info;
@@ -428,7 +429,7 @@ static tulle_status name_trace(const char *path, uint64_t maker, struct trace *t
     return TULLE_OK;
 }
 
-/* Gives the file its name, or removes it. */
+/* Gives the file its final name, or removes it. */
 static tulle_status end_trace(const struct trace *trace, int complete)
 {
     if (!*trace->temporary) return TULLE_OK;
@@ -439,7 +440,7 @@ static tulle_status end_trace(const struct trace *trace, int complete)
     return tulle__fail(TULLE_ERR_IO, "%s: naming the finished file failed: %s", trace->path, strerror(error));
 }
 
-/* The spans of this process's PEs; PE 0 begins the file, the last one ends it. */
+/* Writes the spans of this process's PEs; PE 0 begins the file, the last PE ends it. */
 static tulle_status append_trace(tulle_team *team, const struct trace *trace, int64_t origin)
 {
     int first = team->pe[0] != NULL;
@@ -456,7 +457,7 @@ static tulle_status append_trace(tulle_team *team, const struct trace *trace, in
     return tulle__fail(TULLE_ERR_IO, "%s: writing failed: %s; nothing of it is left behind", path, strerror(error));
 }
 
-/* Whether all processes have done their part; the one with PE 0 names the file, or removes it. */
+/* Whether all processes succeeded. PE 0's process names the file, or removes it. */
 static tulle_status complete_trace(tulle_team *team, const struct trace *trace, tulle_status status)
 {
     uint64_t failed = status != TULLE_OK;
@@ -464,7 +465,7 @@ static tulle_status complete_trace(tulle_team *team, const struct trace *trace, 
     if (team->pe[0]) named = end_trace(trace, !failed && met == TULLE_OK);
     if (status == TULLE_OK) status = met;
     if (status == TULLE_OK) status = named;
-    met = allreduce_max(team, 0, NULL); /* it has its name when anybody returns */
+    met = allreduce_max(team, 0, NULL); /* the file has its name when any process returns */
     return status == TULLE_OK ? met : status;
 }
 
@@ -481,12 +482,12 @@ tulle_status tulle_team_trace_write(tulle_team *team, const char *path)
         int64_t start = team->timeline[rank] ? tulle__timeline_origin(team->timeline[rank]) : INT64_MAX;
         if (start < origin) origin = start;
     }
-    /* the earliest of all is the largest of the complements */
+    /* minimum over processes: the complement's maximum */
     uint64_t shared[2] = {~(uint64_t)origin, team->pe[0] ? (uint64_t)getpid() : 0};
     TULLE_TRY(allreduce_max(team, 2, shared));
     origin = (int64_t)~shared[0];
     status = name_trace(path, shared[1], &trace);
-    /* processes take turns, in the order of their PEs */
+    /* one process after another, in rank order */
     for (int rank = 0; rank < team->npes; rank++) {
         if (team->pe[rank] && (rank == 0 || !team->pe[rank - 1]) && status == TULLE_OK)
             status = append_trace(team, &trace, origin);

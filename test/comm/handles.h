@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handles of transfers: (group, count) names a transfer and all that its group started before it. For conformance.c
- * alone.
+ * Handles of transfers: (group, count) names a transfer and all that its group started before it.
+ * For conformance.c alone.
  */
 #ifndef TULLE_TEST_HANDLES_H
 #define TULLE_TEST_HANDLES_H

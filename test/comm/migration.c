@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The wrapper `migrate`: when a page moves, how often that is counted, and what it costs: migration ENGINE. Two PEs
- * take turns, so every count is exact.
+ * The wrapper `migrate`: when a page moves, how often that is counted, and what it costs: migration
+ * ENGINE. Two PEs take turns, so every count is exact.
  */
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Under MPI a list of ranges is one operation: the program's own MPI_Rget and MPI_Put, which the module calls as it
- * takes MPI's symbols from the program, count themselves. one_operation SPEC, in two processes.
+ * Under MPI a list of ranges is one operation: the program's own MPI_Rget and MPI_Put, which the
+ * module calls as it takes MPI's symbols from the program, count themselves. one_operation SPEC, in
+ * two processes.
  */
 #include <mpi.h>
 #include <string.h>

@@ -118,8 +118,8 @@ static tulle_status serve_owner(void *context)
 }
 
 /*
- * An arena of two panels, of which every third grows; PE 0 owns everything and drains in reverse order of arrival. What
- * they have grown to is given back.
+ * An arena of two panels, of which every third grows; PE 0 owns everything and drains in reverse
+ * order of arrival. What they have grown to is given back.
  */
 static tulle_status test_arena(tulle_comm *comm, void *arg)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When a PE that waits looks whether another has returned from its body: not before 20 ms and 1 ms a PE have passed
- * since it looked last, however often it asks, and then at once. The clock is the test's.
+ * When a PE that waits looks whether another has returned from its body: not before 20 ms and 1 ms
+ * a PE have passed since it looked last, however often it asks, and then at once. The clock is the
+ * test's.
  */
 #include "base/clock.h"
 #include "body.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The heap of a segment: blocks do not overlap and keep what is in them; pages that are there, as the system counts
- * them, stay within the account's limit whatever is taken and given; pinned segments keep theirs.
+ * The heap of a segment: blocks do not overlap and keep what is in them; pages that are there, as
+ * the system counts them, stay within the account's limit whatever is taken and given; pinned
+ * segments keep theirs.
  */
 #define _DEFAULT_SOURCE
 #include "comm/heap.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The virtual time of the engine `sim`: of known transfers alone, over one link together, and beside a kernel; of words
- * and kernels; the same to the bit in two runs. Figures are those of the spec, so that no platform's table matters.
+ * The virtual time of the engine `sim`: of known transfers alone, over one link together, and
+ * beside a kernel; of words and kernels; the same to the bit in two runs. Figures are those of the
+ * spec, so that no platform's table matters.
  */
 #include <math.h>
 #include <string.h>
@@ -172,8 +173,9 @@ static int run(struct times *times)
 }
 
 /*
- * SimGrid's clock goes on from team to team of a process, so that differences of it are rounded otherwise: by less than
- * a few of the clock's nanoseconds. (Two processes agree to the bit: tool/sim.)
+ * SimGrid's clock goes on from team to team of a process, so that differences of it are rounded
+ * otherwise: by less than a few of the clock's nanoseconds. (Two processes agree to the bit:
+ * tool/sim.)
  */
 static int close_to(double a, double b)
 {

@@ -66,8 +66,8 @@ static void vectors_fini(tulle_comm *comm, struct vectors *v)
 }
 
 /*
- * n ranges of random places, which may overlap, of lengths from 0 to `most`, to odd places behind each other with gaps
- * or without. Returns the bytes of the local part.
+ * n ranges of random places, which may overlap, of lengths from 0 to `most`, to odd places behind
+ * each other with gaps or without. Returns the bytes of the local part.
  */
 static size_t vector_ranges(struct vectors *v, uint64_t *seed, int n, size_t most, int gaps)
 {
@@ -225,8 +225,8 @@ static tulle_status test_vectors(tulle_comm *comm, void *arg)
 }
 
 /*
- * A list fails as one: all of its bytes are marked, the wait for it or for its group returns the error, polling for it
- * ends, and no other list is touched.
+ * A list fails as one: all of its bytes are marked, the wait for it or for its group returns the
+ * error, polling for it ends, and no other list is touched.
  */
 static tulle_status fails_once(tulle_comm *comm, void *arg)
 {

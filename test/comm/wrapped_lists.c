@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every wrapper passes a list of ranges on as one operation, and waits below for the transfers that it is asked for and
- * for no more: a link that counts lies below each of them.
+ * Every wrapper passes a list of ranges on as one operation, and waits below for the transfers that
+ * it is asked for and for no more: a link that counts lies below each of them.
  */
 #include <sched.h>
 #include <string.h>

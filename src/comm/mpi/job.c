@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starting and ending MPI, its errors, and the few collectives that the engine makes of MPI's own: the ones outside of
- * bodies, where control memory is not yet or no longer in order.
+ * Start and end of MPI, its errors, and the engine's few collectives outside of bodies, made of
+ * MPI's own: control memory is not usable there.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -12,10 +12,10 @@
 
 const tulle__module_host *tulle__mpi_host;
 
-/* Exit status of a job that lost a PE, as the command's. */
+/* Exit status of a job that lost a PE, equal to the command's. */
 enum { EXIT_LOST = 4 };
 
-/* A process has one MPI and can start it once: this is state of the process, not of a team. */
+/* MPI's state belongs to the process, which can start it once, not to a team. */
 static int started, teams;
 
 void tulle__mpi_team_opened(int change)
@@ -24,8 +24,8 @@ void tulle__mpi_team_opened(int change)
 }
 
 /*
- * At exit. A process that leaves a team open has left the others waiting for it, perhaps inside MPI_Finalize: end them,
- * too.
+ * Runs at exit. A process with an open team would leave the others waiting, perhaps inside
+ * MPI_Finalize, so it ends the job.
  */
 static void finish(void)
 {
@@ -36,16 +36,26 @@ static void finish(void)
     if (started) MPI_Finalize();
 }
 
-/* What the MPIs must know before they start, unless the user has said otherwise. README.md has the measurements. */
+/*
+ * Settings that the MPIs need before they start, unless the user has set them. README.md has the
+ * measurements.
+ */
 static void set_defaults(void)
 {
-    /* osc/rdma crashes in MPI_Compare_and_swap between processes of one node: open-mpi/ompi#9146, open */
+    /*
+     * osc/rdma crashes in MPI_Compare_and_swap between processes of one node: open-mpi/ompi#9146,
+     * open
+     */
     setenv("OMPI_MCA_osc", "^rdma", 0);
-    /* a search for addresses free in all processes, page by page: seconds for some GB: pmodels/mpich#5962, open */
+    /*
+     * MPICH searches addresses free in all processes, page by page: seconds for some GB:
+     * pmodels/mpich#5962, open
+     */
     setenv("MPIR_CVAR_SHM_SYMHEAP_RETRY", "0", 0);
     /*
-     * MPI calls that wait spin, and the process that they wait for does not run: with more processes than cores, each
-     * message takes a time slice. mpirun says this itself only for slots that it knows of.
+     * Waiting MPI calls spin, which keeps the awaited process from running: with more processes
+     * than cores each message takes a time slice. mpirun sets this itself only for slots that it
+     * knows of.
      */
     const char *node_pes = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
     if (node_pes && atol(node_pes) > sysconf(_SC_NPROCESSORS_ONLN)) setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
@@ -59,7 +69,7 @@ tulle_status tulle__mpi_start(void)
     MPI_Initialized(&done);
     if (!done) {
         set_defaults();
-        /* threads of a PE's pool compute only: MPI is called by the thread that opened the team */
+        /* a PE's pool only computes: the thread that opened the team calls MPI */
         int error = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
         if (error != MPI_SUCCESS) return tulle__mpi_fail(error, "starting MPI");
         started = 1;
@@ -95,7 +105,7 @@ tulle_status tulle__mpi_allreduce_max(MPI_Comm comm, int n, uint64_t *value)
     return error == MPI_SUCCESS ? TULLE_OK : tulle__mpi_fail(error, "a reduction");
 }
 
-/* Orders failures: those of a PE's own before those it was told of, then by rank; 0 is none. */
+/* Orders failures: a PE's own before those it was notified of, then by rank; 0 is none. */
 static uint64_t urgency(tulle_status status, int rank)
 {
     if (status == TULLE_OK) return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The engine `mpi`: each process of an MPI job is a PE. Everything here is collective, so every step that one process
- * may fail in ends in an agreement. README.md: settings, what was measured, known faults of the MPIs.
+ * The engine `mpi`: each process of an MPI job is a PE. Every function here is collective, so each
+ * step that one process may fail in ends in an agreement. README.md: settings, measurements, known
+ * faults of the MPIs.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -12,10 +13,15 @@
 
 #include "comm/mpi/mpi_team.h"
 
-/* What a PE's segments take beyond its memory: control, and address space for what lies scattered (team.c). */
+/*
+ * Segment bytes of a PE beyond its memory: control, and address space for fragmentation (team.c).
+ */
 static const size_t segment_extra = (size_t)72 << 20;
 
-/* The communicator to work in: a copy of the caller's, whose messages never meet ours, or of all processes. */
+/*
+ * The engine's communicator: a copy of the caller's, so that messages never mix, or of all
+ * processes'.
+ */
 static tulle_status own_communicator(const tulle_communicator *handed, MPI_Comm *comm)
 {
     MPI_Comm parent = MPI_COMM_WORLD;
@@ -38,7 +44,7 @@ static tulle_status own_communicator(const tulle_communicator *handed, MPI_Comm 
     return error == MPI_SUCCESS ? TULLE_OK : tulle__mpi_fail(error, "copying the communicator");
 }
 
-/* How many processes of comm share this node. */
+/* Counts the processes of comm on this node. */
 static tulle_status count_node_pes(MPI_Comm comm, int *node_pes)
 {
     MPI_Comm node;
@@ -49,7 +55,7 @@ static tulle_status count_node_pes(MPI_Comm comm, int *node_pes)
     return TULLE_OK;
 }
 
-/* Cores that a PE may use: its share of the node's, and no more than its launcher bound it to. */
+/* Cores of a PE: its share of the node's, and at most those that its launcher bound it to. */
 static uint64_t cores_each(int node_pes)
 {
     cpu_set_t bound;
@@ -68,7 +74,10 @@ static tulle_status negotiate_pes(tulle__setting *setting, int npes)
     return TULLE_OK;
 }
 
-/* A PE's memory: what was asked for, or its share of the tightest node's. Shared memory must hold all segments. */
+/*
+ * A PE's memory: what was asked for, or its share of the smallest node's. Shared memory must hold
+ * all segments.
+ */
 static tulle_status negotiate_memory(MPI_Comm comm, int node_pes, tulle__setting *setting)
 {
     size_t room = tulle__mpi_room() / (size_t)node_pes;
@@ -84,7 +93,7 @@ static tulle_status negotiate_memory(MPI_Comm comm, int node_pes, tulle__setting
             (double)(want + segment_extra) / 1e6, node_pes, (double)room / 1e6);
     status = tulle__mpi_agree(comm, status);
     if (status != TULLE_OK) return status;
-    uint64_t least = ~(uint64_t)want; /* the smallest: the largest of the complements */
+    uint64_t least = ~(uint64_t)want; /* minimum over processes: the complement's maximum */
     status = tulle__mpi_allreduce_max(comm, 1, &least);
     setting->memory = (size_t)~least * (size_t)setting->npes;
     return status;
@@ -112,7 +121,7 @@ static tulle_status negotiate(tulle__spec_part *part, tulle__setting *setting)
     if (status != TULLE_OK) return status;
     status = negotiate_in(comm, setting);
     MPI_Comm_free(&comm);
-    /* from here on the others wait for this process, even if it does not get to opening the team */
+    /* from here on other processes wait for this one, even if it never opens the team */
     if (status == TULLE_OK) tulle__mpi_team_opened(1);
     return status;
 }
@@ -164,7 +173,7 @@ static tulle_status open_team(tulle__spec_part *part, const tulle__setting *sett
     tulle__engine_team *team;
     int direct = 1;
     tulle_status status = read_options(part, &direct);
-    if (status != TULLE_OK) tulle__mpi_team_opened(-1); /* as in all processes */
+    if (status != TULLE_OK) tulle__mpi_team_opened(-1); /* the same in all processes */
     if (status == TULLE_OK) status = tulle__mpi_host->alloc_zero(1, sizeof *team, "MPI team", &team);
     if (status != TULLE_OK) return status;
     team->comm = MPI_COMM_NULL;
@@ -203,8 +212,8 @@ static const tulle__module module = {.version = TULLE__MODULE_VERSION, .engine =
 __attribute__((visibility("default"))) const tulle__module *tulle_module_entry(const tulle__module_host *host);
 
 /*
- * A program's own MPI comes first when the module's symbols are resolved. If that is of another family, its handles and
- * constants are not those that the module was compiled with.
+ * The dynamic linker prefers the program's own MPI. If that is another family, its handles and
+ * constants differ from those that the module was compiled with.
  */
 static int library_fits(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside the module `mpi`: a team of processes, its two windows, and the two ways of reaching a segment. The module is
- * compiled once for each MPI that is installed; nothing here is seen by libtulle.
+ * Private to the module `mpi`: a team of processes, its two windows, and the two ways to access a
+ * segment. The module is compiled once for each installed MPI; libtulle sees nothing of it.
  */
 #ifndef TULLE_COMM_MPI_TEAM_H
 #define TULLE_COMM_MPI_TEAM_H
@@ -12,28 +12,34 @@
 #include "base/module.h"
 #include "comm/shared_memory.h"
 
-/* What libtulle lent when it loaded the module. */
+/* libtulle's functions, set when it loads the module. */
 extern const tulle__module_host *tulle__mpi_host;
 
-/* Requests of gets, and targets to flush, that one completion group can hold; more wait for the earlier ones. */
+/*
+ * Get requests, and targets to flush, of one completion group; further ones wait for the earlier
+ * ones.
+ */
 enum { TULLE__MPI_GETS = 64, TULLE__MPI_TARGETS = 8 };
 
-/* Bytes of one operation at most: counts are int in MPI 3; a power of two keeps pieces aligned. */
+/* The most bytes of one operation: counts are int in MPI 3. A power of two keeps pieces aligned. */
 enum { TULLE__MPI_PIECE = 1 << 30 };
 
-/* Gets have requests, in the order of their counts; what a flush completes has targets. */
+/*
+ * A completion group. Gets have requests, in the order of their counts; a flush of targets
+ * completes other transfers.
+ */
 typedef struct tulle__mpi_group {
     uint64_t count; /* of the last transfer */
     MPI_Request get[TULLE__MPI_GETS];
     uint64_t count_of[TULLE__MPI_GETS];
     int gets;
-    uint64_t flush_from; /* the first transfer that the next flush completes; 0: there is none */
-    /* targets to flush, per window; more than fit: all */
+    uint64_t flush_from; /* first transfer that needs a flush; 0: none */
+    /* targets to flush, for each window; more than fit: all PEs */
     int target[TULLE__SEGMENTS][TULLE__MPI_TARGETS];
     int targets[TULLE__SEGMENTS];
 } tulle__mpi_group;
 
-/* Blocks of bytes, one end of a vector transfer: addresses, or offsets within a place. */
+/* One end of a vector transfer: blocks of bytes, by addresses or by offsets in the remote block. */
 typedef struct tulle__mpi_side {
     int n, room;
     int *length;
@@ -41,74 +47,83 @@ typedef struct tulle__mpi_side {
 } tulle__mpi_side;
 
 typedef struct tulle__mpi_link {
-    tulle__shared_link shared; /* bases are those of the windows; NULL: by RMA only */
+    tulle__shared_link shared; /* bases of the windows; NULL: by RMA only */
     tulle__engine_team *team;
     tulle__mpi_group group[TULLE__GROUPS];
-    int error;                     /* the first MPI error since the last wait */
-    tulle__mpi_side local, remote; /* of the vector transfer that is being started */
+    int error;                     /* first MPI error since the last wait */
+    tulle__mpi_side local, remote; /* of the vector transfer being started */
 } tulle__mpi_link;
 
 typedef struct tulle__mpi_window {
     MPI_Win win;
-    MPI_Win shared; /* the memory under win, shared within each node; MPI_WIN_NULL: it is win's own */
+    MPI_Win shared; /* memory under win, shared within each node; MPI_WIN_NULL: win's own */
     int locked, shared_locked;
-    char **base; /* base[rank]: where loads and stores reach that PE's segment, NULL: by RMA only */
+    char **base; /* base[rank]: that PE's segment if mapped; NULL: by RMA only */
 } tulle__mpi_window;
 
 struct tulle__engine_team {
     MPI_Comm comm;
     int rank, npes;
-    int neighbours; /* some node has more than one PE */
-    int shared;     /* all segments are reached by load and store */
-    int mixed;      /* several nodes, within which data segments are reached by load and store */
-    int crowded;    /* some node has more PEs than cores */
-    int progress;   /* RMA at this PE advances only while it is inside MPI */
+    int neighbours; /* a node has several PEs */
+    int shared;     /* loads and stores reach all segments */
+    int mixed;      /* several nodes; loads and stores reach data segments within each */
+    int crowded;    /* a node has more PEs than cores */
+    int progress;   /* RMA progresses at this PE only while it is inside MPI */
     tulle__mpi_window window[TULLE__SEGMENTS];
     tulle__mpi_link link;
 };
 
-/* job.c: MPI itself, and agreement among processes. Waiting yields the core: there may be more processes than cores. */
+/*
+ * job.c: MPI itself, and agreement among processes. Waits yield the core: there may be more
+ * processes than cores.
+ */
 
-/* Initialises MPI unless that is done; finalised when the process exits. */
+/* Initialises MPI unless it is running; the exit of the process finalises it. */
 tulle_status tulle__mpi_start(void);
-/* Counts the open teams: a process that exits while one is open ends the job. */
+/* Counts open teams: a process that exits with one open ends the job. */
 void tulle__mpi_team_opened(int change);
 tulle_status tulle__mpi_fail(int error, const char *what);
 int tulle__mpi_await(int n, MPI_Request *request);
 tulle_status tulle__mpi_allreduce_max(MPI_Comm comm, int n, uint64_t *value);
-/* The first failure by rank, with its message, on all; one that was only told of another's comes last. */
+/*
+ * The first failure by rank, with its message, on all processes. A PE's own failure comes before
+ * one it was notified of.
+ */
 tulle_status tulle__mpi_agree(MPI_Comm comm, tulle_status mine);
 
 /* window.c */
 
-/* Bytes that the windows of the processes of this node may have together. */
+/* The most bytes of all windows on this node. */
 size_t tulle__mpi_room(void);
-/* Collective; the windows are locked for as long as they live. */
+/* Collective; a lock epoch lasts as long as the windows. */
 tulle_status tulle__mpi_windows_open(tulle__engine_team *team, const size_t bytes[TULLE__SEGMENTS]);
 void tulle__mpi_windows_close(tulle__engine_team *team);
 
-/* rma.c: operations where loads and stores do not reach all. */
+/* rma.c: operations by RMA, for teams that loads and stores do not reach entirely. */
 extern const tulle__link_ops tulle__mpi_rma_ops;
-/* Where the request of the group's next get belongs. */
+/* The slot for the group's next get request. */
 MPI_Request *tulle__mpi_request(tulle__mpi_link *mpi, int group);
-/* That request is there. The get is part of transfer `count`. */
+/* Records that request, as part of transfer `count`. */
 void tulle__mpi_requested(tulle__mpi_link *mpi, int group, uint64_t count);
-/* A flush of that PE completes transfer `count`. */
+/* Records that transfer `count` needs a flush of that PE. */
 void tulle__mpi_target(tulle__mpi_link *mpi, int group, const tulle__place *place, uint64_t count);
-/* An error sticks until a wait can return it. */
+/* Records an error; the next wait returns it. */
 void tulle__mpi_note(tulle__mpi_link *mpi, int error);
 
 /* ranges.c: vector transfers. */
 uint64_t tulle__mpi_getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
 uint64_t tulle__mpi_putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
-/* One range, as part of transfer `count`, where loads and stores do not reach. */
+/* Start one range by RMA, as part of transfer `count`. */
 void tulle__mpi_get(
     tulle__mpi_link *mpi, int group, const tulle__place *place, const tulle__range *range, uint64_t count);
 void tulle__mpi_put(
     tulle__mpi_link *mpi, int group, const tulle__place *place, const tulle__range *range, uint64_t count);
 void tulle__mpi_side_free(tulle__mpi_side *side);
 
-/* progress.c. Collective: finds out whether RMA at a PE that computes goes on; uses the start of both segments. */
+/*
+ * progress.c. Collective: tests whether RMA progresses at a PE that computes; uses the start of
+ * both segments.
+ */
 tulle_status tulle__mpi_probe_progress(tulle__engine_team *team);
 
 #endif

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MPI does not say whether a get or an atomic completes while its target computes: it depends on the library, the
- * network and the kind of window. So it is tried, between neighbours and between halves (which are on different nodes
- * if any are): one PE gets and then adds one to a word of another, which only loads that word and calls no MPI.
+ * MPI does not define whether a get or an atomic completes while its target computes. It depends on
+ * the library, the network and the kind of window, so this file tests it, between neighbours and
+ * between halves (on different nodes, if there are any): one PE gets, then adds one to a word of
+ * another, which only loads that word and calls no MPI.
  */
 #include <sched.h>
 
 #include "base/clock.h"
 #include "comm/mpi/mpi_team.h"
 
-static const int64_t patience_ns = 100 * 1000000; /* some time slices, where PEs share a core */
+static const int64_t patience_ns = 100 * 1000000; /* some time slices, if PEs share a core */
 
 enum { BYTES = 1 << 16 };
 
@@ -33,7 +34,7 @@ static int watch(const uint64_t *word)
     return 0;
 }
 
-/* PEs whose distance is `distance` in pairs; *stalls becomes 1 at a target that saw nothing. */
+/* Tests pairs of PEs at that distance; *stalls becomes 1 at a target that saw nothing. */
 static tulle_status try_distance(tulle__engine_team *team, int distance, uint64_t *stalls)
 {
     uint64_t *word = (uint64_t *)(void *)team->window[TULLE__CONTROL].base[team->rank];
@@ -45,7 +46,7 @@ static tulle_status try_distance(tulle__engine_team *team, int distance, uint64_
         *stalls = 1;
     else if (!target && partner < team->npes)
         status = touch(team, partner);
-    return tulle__mpi_agree(team->comm, status); /* inside MPI, where every operation completes */
+    return tulle__mpi_agree(team->comm, status); /* inside MPI every operation completes */
 }
 
 tulle_status tulle__mpi_probe_progress(tulle__engine_team *team)

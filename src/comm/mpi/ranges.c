@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Vector transfers: the ranges of one PE's segment as one MPI operation, so that a list costs one message and one
- * latency. Both ends are described by a derived datatype: a list of blocks of bytes. Neighbouring ranges are joined on
- * each side by itself, so the side that lies together, which mostly is the local one, needs no datatype.
+ * Vector transfers: a list of ranges of one PE's segment is one MPI operation, so it costs one
+ * message and one latency. Derived datatypes, lists of blocks of bytes, describe both ends.
+ * Adjacent ranges are joined on each end separately: the contiguous end, mostly the local one,
+ * needs no datatype.
  *
- * An operation carries up to one PIECE, since counts and sizes of datatypes are int in MPI 3.
+ * An operation carries at most one PIECE, as counts and datatype sizes are int in MPI 3.
  */
 #include <string.h>
 
 #include "comm/mpi/mpi_team.h"
 
 /*
- * Under MPICH the request of a get whose target has a derived datatype is complete before its bytes are there
- * (README.md, faults/faults.c); a flush waits for them.
+ * Under MPICH the request of a get with a derived datatype at its target completes before its bytes
+ * arrive (README.md, faults/faults.c). A flush waits for them.
  */
 #ifdef MPICH_VERSION
 enum { REQUEST_IS_EARLY = 1 };
@@ -26,7 +27,7 @@ static int side_reserve(tulle__mpi_side *side, int n)
     int room = 2 * n;
     if (n <= side->room) return 1;
     tulle__mpi_side_free(side);
-    tulle__account *account = host->account_enter(NULL); /* the engine's, not the PE's */
+    tulle__account *account = host->account_enter(NULL); /* the engine's memory, not the PE's */
     int reserved = host->alloc((size_t)room, sizeof *side->at, "blocks of a datatype", &side->at) == TULLE_OK &&
                    host->alloc((size_t)room, sizeof *side->length, "blocks of a datatype", &side->length) == TULLE_OK;
     host->account_enter(account);
@@ -56,8 +57,8 @@ static void side_add(tulle__mpi_side *side, MPI_Aint at, int length)
 }
 
 /*
- * What MPI is to be told: `count` of `type` from `base` on. The base is the lowest address, since displacements that
- * are negative, or that count from MPI_BOTTOM, are what few programs use.
+ * Arguments of MPI: `count` of `type` from `base` on. The base is the lowest address, as few
+ * programs use negative displacements or MPI_BOTTOM.
  */
 struct described {
     MPI_Aint base;
@@ -76,20 +77,20 @@ static int describe(tulle__mpi_side *side, struct described *d)
     }
     for (int i = 0; i < side->n; i++) side->at[i] -= d->base;
     d->count = 1;
-    /* the target gets the blocks, too: equal lengths need not be sent one by one */
+    /* the target receives the blocks too: equal lengths need not be sent one by one */
     int error = equal ? MPI_Type_create_hindexed_block(side->n, side->length[0], side->at, MPI_BYTE, &d->type)
                       : MPI_Type_create_hindexed(side->n, side->length, side->at, MPI_BYTE, &d->type);
     if (error != MPI_SUCCESS) d->type = MPI_BYTE;
     return error == MPI_SUCCESS ? MPI_Type_commit(&d->type) : error;
 }
 
-/* What is under way keeps a datatype that is freed. */
+/* An operation in flight keeps a freed datatype. */
 static void forget(struct described *d)
 {
     if (d->type != MPI_BYTE) MPI_Type_free(&d->type);
 }
 
-/* Starts the operation of the blocks that were gathered, as part of transfer `count`. */
+/* Starts the operation of the gathered blocks, as part of transfer `count`. */
 static void start(tulle__mpi_link *mpi, int group, const tulle__place *place, int is_put, uint64_t count)
 {
     struct described local = {.type = MPI_BYTE}, remote = {.type = MPI_BYTE};
@@ -113,7 +114,7 @@ static void start(tulle__mpi_link *mpi, int group, const tulle__place *place, in
     mpi->local.n = mpi->remote.n = 0;
 }
 
-/* Where loads and stores reach: copies, complete on return. */
+/* Copies by load and store, complete on return. */
 static uint64_t copy_ranges(char *base, int n, const tulle__range *range, int is_put)
 {
     for (int i = 0; i < n; i++)
@@ -135,7 +136,7 @@ static uint64_t move_ranges(
     int listed = n > 1 && side_reserve(&mpi->local, n) && side_reserve(&mpi->remote, n);
     for (int i = 0; i < n; i++) {
         if (!range[i].bytes) continue;
-        /* by itself: a range larger than an operation can be, or where there is no memory for lists */
+        /* a range larger than an operation, or without memory for lists, goes by itself */
         if (!listed || range[i].bytes >= TULLE__MPI_PIECE) {
             (is_put ? tulle__mpi_put : tulle__mpi_get)(mpi, group, place, &range[i], count);
             continue;

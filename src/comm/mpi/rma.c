@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operations by MPI's one-sided calls, inside an access epoch that lasts as long as the window. A get is a request, so
- * that one group completes without waiting for another; a put is complete at its target only after a flush, which MPI
- * has per target, not per operation. Words go through MPI's atomics even at the own PE: MPI does not promise that they
- * are atomic towards the processor's.
+ * Operations by MPI's one-sided calls, in an access epoch as long as the window. A get has a
+ * request, so a transfer completes without waiting for others. A put completes at its target only
+ * by a flush, which MPI has for each target, not for each operation. Words use MPI's atomics even
+ * at the own PE, as MPI does not promise atomicity towards the processor's.
  */
 #include <string.h>
 
@@ -97,7 +97,7 @@ static uint64_t get(tulle__link *link, int group, const tulle__place *place, uin
     return count;
 }
 
-/* Once a group has put to more targets than it can name, its wait flushes them all. */
+/* A group with more targets than it can record flushes all PEs. */
 void tulle__mpi_target(tulle__mpi_link *mpi, int group, const tulle__place *place, uint64_t count)
 {
     tulle__mpi_group *g = &mpi->group[group];
@@ -136,10 +136,10 @@ static uint64_t put(
 }
 
 /*
- * One atomic, complete on return: its old value has come back. Waiting for a request lets other processes run, a flush
- * does not (the conformance suite under MPICH, 3 processes on 2 busy cores: 12 s instead of 22). What this PE has
- * stored into its data segment must be seen by whom the word tells to get it, and the other way round: syncs order
- * loads and stores against the operation.
+ * One atomic, complete on return with the old value. Waiting for a request lets other processes
+ * run, a flush does not (the conformance suite under MPICH, 3 processes on 2 busy cores: 12 s
+ * instead of 22). A PE notified by the word must see what this PE stored into its data segment, and
+ * vice versa: syncs order loads and stores against the operation.
  */
 static uint64_t fetch_op(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value, MPI_Op op)
 {
@@ -156,9 +156,9 @@ static uint64_t fetch_op(tulle__link *link, const tulle__place *place, uint64_t 
 }
 
 /*
- * A flush spins, and where processes share cores the target may not run meanwhile. There a word is read from the target
- * first, which is waited for politely: the puts have come before it, and the flush finds them done (the
- * conformance suite under MPICH, 7 processes on 2 busy cores: 19 s instead of 69).
+ * A flush spins, which may keep its target from running if processes share cores. There a word is
+ * read from the target first, in a wait that yields: the puts precede it, so the flush finds them
+ * complete (the conformance suite under MPICH, 7 processes on 2 busy cores: 19 s instead of 69).
  */
 static void flush(tulle__mpi_link *mpi, int rank, int segment)
 {
@@ -177,7 +177,7 @@ static void flush_targets(tulle__mpi_link *mpi, tulle__mpi_group *group, int seg
         for (int i = 0; i < n; i++) flush(mpi, group->target[segment][i], segment);
 }
 
-/* MPI has no test of a put at its target: only a flush, which waits. */
+/* MPI cannot test a put at its target: only a flush, which blocks, completes it. */
 static int ready(tulle__link *link, int group, uint64_t count)
 {
     tulle__mpi_link *mpi = self(link);
@@ -241,7 +241,7 @@ static void *mapped(tulle__link *link, int rank, int segment)
     return self(link)->team->window[segment].base[rank];
 }
 
-/* No call of MPI's is made for progress alone: one that looks for a message makes some. */
+/* MPI has no call for progress alone; a probe makes some. */
 static void progress(tulle__link *link)
 {
     tulle__engine_team *team = self(link)->team;

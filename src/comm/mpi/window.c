@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The two windows of a team, allocated by MPI: shared ones where all PEs are on one node, else ordinary ones. Windows
- * over memory of our own (MPI_Win_create) are avoided for words: under Open MPI an atomic on one waits until its target
- * calls MPI (README.md has the figures). Data has no atomics: between several nodes its window lies over memory that is
- * shared within each.
+ * The two windows of a team, allocated by MPI: shared if all PEs are on one node, else ordinary.
+ * Words avoid windows over memory of our own (MPI_Win_create): under Open MPI an atomic on one
+ * waits until its target calls MPI (README.md has the figures). Data has no atomics: with several
+ * nodes its window lies over memory shared within each.
  */
 #include <string.h>
 #include <sys/statvfs.h>
 
 #include "comm/mpi/mpi_team.h"
 
-/* Where both MPIs keep the memory that processes of a node share. A store beyond its size is a bus error, not NULL. */
+/* Both MPIs keep a node's shared memory there. A store beyond its size is a bus error. */
 #define SHARED_MEMORY "/dev/shm"
 
 size_t tulle__mpi_room(void)
@@ -25,7 +25,7 @@ static int allocate(tulle__engine_team *team, size_t bytes, void *base, MPI_Win 
     MPI_Info info;
     int error = MPI_Info_create(&info);
     if (error != MPI_SUCCESS) return error;
-    /* each segment begins on a page of its own, and is near to the processor that touches it first */
+    /* each segment begins on its own page, local to the processor that touches it first */
     MPI_Info_set(info, "alloc_shared_noncontig", "true");
     MPI_Info_set(info, "same_disp_unit", "true");
     error = team->shared ? MPI_Win_allocate_shared((MPI_Aint)bytes, 1, info, team->comm, base, win)
@@ -35,7 +35,7 @@ static int allocate(tulle__engine_team *team, size_t bytes, void *base, MPI_Win 
     return error;
 }
 
-/* Memory that the PEs of this node share. */
+/* Allocates memory shared by the PEs of this node. */
 static int share(tulle__engine_team *team, size_t bytes, char **base, MPI_Win *shared)
 {
     MPI_Info info;
@@ -53,8 +53,8 @@ static int share(tulle__engine_team *team, size_t bytes, char **base, MPI_Win *s
 }
 
 /*
- * A window of all PEs over memory shared within each node. Where some node cannot share (Open MPI without osc/sm) none
- * does, and the window stays MPI_WIN_NULL.
+ * A window of all PEs over memory shared within each node. If a node cannot share (Open MPI without
+ * osc/sm), none does, and the window stays MPI_WIN_NULL.
  */
 static int allocate_mixed(tulle__engine_team *team, size_t bytes, char **base, tulle__mpi_window *window)
 {
@@ -72,7 +72,10 @@ static int allocate_mixed(tulle__engine_team *team, size_t bytes, char **base, t
     return error;
 }
 
-/* Where the segments of those are that share memory with this PE by `win`, whose ranks are not the team's. */
+/*
+ * Finds the segments of PEs that share memory with this one by `win`, whose ranks are not the
+ * team's.
+ */
 static int find_bases(tulle__engine_team *team, MPI_Win win, char **base)
 {
     MPI_Group some, all;
@@ -90,7 +93,7 @@ static int find_bases(tulle__engine_team *team, MPI_Win win, char **base)
     return error;
 }
 
-/* Words are polled by loads while others change them by RMA: public and private copy must be one. */
+/* Requires the unified memory model: PEs poll words by loads while others change them by RMA. */
 static tulle_status require_unified(tulle__mpi_window *window)
 {
     int *model, found;
@@ -103,8 +106,9 @@ static tulle_status require_unified(tulle__mpi_window *window)
 }
 
 /*
- * Open MPI's component osc/rdma, which names its windows, crashes in MPI_Compare_and_swap between processes of one node
- * (open-mpi/ompi#9146, open). Where MPI was started by the engine it is left out; here the caller has started it.
+ * Refuses Open MPI's component osc/rdma, recognised by its windows' names. It crashes in
+ * MPI_Compare_and_swap between processes of one node (open-mpi/ompi#9146, open). The engine
+ * excludes it when it starts MPI; here the caller started MPI.
  */
 static tulle_status refuse_crash(const tulle__engine_team *team, const tulle__mpi_window *window)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Vector gets that their target packs. OpenSHMEM has no transfer of a list: each range would be a message of its own.
- * Where a get needs its target's help anyway (TCP), the requester puts the list into its slot of the target's mailbox;
- * the target, whenever it lets transfers go on, copies the ranges side by side and puts them, as one message, into the
- * reply buffer that the request names.
+ * Vector gets that the target packs. OpenSHMEM has no transfer of a list: each range would be a
+ * message. If a get needs its target's help anyway (TCP), the requester puts the list into its slot
+ * of the target's mailbox. The target, whenever it drives progress, copies the ranges side by side
+ * and puts them, as one message, into the reply buffer named in the request.
  *
- * A requester has at most DEPTH requests at a target and REPLIES in all, so neither slots nor buffers are ever written
- * while they are in use; longer lists go as several requests, sent as earlier ones are answered. Ranges
- * that are large go by themselves. Requests are served by every wait (also those outside of bodies), so PEs that wait
- * for each other's replies serve each other.
+ * A requester has at most DEPTH requests at a target and REPLIES in all, so neither slots nor
+ * buffers are written while in use. Longer lists are several requests, sent as earlier ones are
+ * answered. Large ranges go by themselves. Every wait, also outside of bodies, serves requests, so
+ * PEs that wait for each other's replies serve each other.
  */
 #include <sched.h>
 #include <string.h>
@@ -21,13 +21,13 @@ enum {
     RANGES = 128,          /* of a request */
     REPLY_BYTES = 1 << 16, /* of a reply */
     REPLIES = 8,
-    DEPTH = 4,       /* requests of one PE at another; the slots take turns */
+    DEPTH = 4,       /* requests of one PE at another, in rotating slots */
     LARGE = 1 << 14, /* bytes of a range that goes by itself */
     SPINS = 16,
 };
 
 struct request {
-    uint64_t reply, value; /* the buffer at the requester; what is stored there once the bytes have come */
+    uint64_t reply, value; /* the requester's buffer, and the value stored in it after the bytes */
     uint64_t segment, n;
     struct {
         uint64_t at, bytes; /* in the segment */
@@ -40,18 +40,20 @@ struct reply {
     char data[REPLY_BYTES];
 };
 
-/* In symmetric memory, followed by a word for each PE, which counts its requests, and by DEPTH slots for each PE.
+/*
+ * In symmetric memory. A word for each PE follows, which counts its requests, then DEPTH slots for
+ * each PE.
  */
 struct mailbox {
     struct reply reply[REPLIES];
 };
 
-/* A list of which not all has come yet. */
+/* A list in flight. */
 struct list {
     uint64_t count;
     int group, target, segment;
     int n, sent, left; /* ranges: all, requested, still to come */
-    int dropped;       /* nobody waits: what comes goes nowhere */
+    int dropped;       /* no wait will come: replies are ignored */
     tulle__range *range;
 };
 
@@ -62,20 +64,20 @@ struct under_way {
 };
 
 struct tulle__shmem_gather {
-    tulle__shmem_gather *next; /* those of other teams that are open */
+    tulle__shmem_gather *next; /* of another open team */
     tulle__shmem_link *link;
     struct mailbox *box;
     size_t bytes;
     uint64_t value;
-    uint64_t *asked, *served; /* [npes]: requests sent to, answered to */
-    char *busy;               /* [npes]: requests of this PE that are there */
+    uint64_t *asked, *served; /* [npes] requests sent to, and answered for, each PE */
+    char *busy;               /* [npes] requests of this PE in flight */
     struct under_way way[REPLIES];
     struct list **list;
     int lists, room;
     char *packed;
 };
 
-/* A process may have several teams open: each wait serves the requests of all of them. */
+/* Each wait serves the requests of all open teams of the process. */
 static tulle__shmem_gather *gathers;
 
 size_t tulle__shmem_gather_bytes(int npes)
@@ -89,7 +91,7 @@ static uint64_t *bell_of(const tulle__shmem_gather *g, int rank)
     return (uint64_t *)(void *)(g->box + 1) + rank;
 }
 
-/* Of a PE's request of that number. */
+/* The slot of a PE's request by number. */
 static struct request *slot_of(const tulle__shmem_gather *g, int rank, uint64_t number)
 {
     return (struct request *)(void *)bell_of(g, g->link->shared.link.npes) + (size_t)rank * DEPTH + number % DEPTH;
@@ -100,7 +102,7 @@ tulle_status tulle__shmem_gather_new(tulle__shmem_link *link, tulle__shmem_gathe
     tulle_status status;
     tulle__shmem_gather *g = NULL;
     size_t npes = (size_t)link->shared.link.npes, bytes = tulle__shmem_gather_bytes((int)npes);
-    struct mailbox *box = tulle__shmem_heap_take(bytes); /* by all: what follows may fail on one PE alone */
+    struct mailbox *box = tulle__shmem_heap_take(bytes); /* taken by all PEs before a step that may fail on one */
     if (!box)
         return tulle__fail(
             TULLE_ERR_MEMORY, "%.1f MB for vector gets do not fit in the symmetric heap", (double)bytes / 1e6);
@@ -144,7 +146,7 @@ void tulle__shmem_gather_free(tulle__shmem_gather *g)
 
 /* ---- the target ---- */
 
-/* The order of the two puts is that in which they are seen: the reply's value comes after its bytes. */
+/* The fence orders the two puts: the reply's value comes after its bytes. */
 static void answer(tulle__shmem_gather *g, int rank, uint64_t number)
 {
     const struct request *asked = slot_of(g, rank, number);
@@ -219,7 +221,7 @@ static void send(tulle__shmem_gather *g, struct list *list, int buffer)
     int me = g->link->shared.link.rank;
     shmem_putmem(slot_of(g, me, number), &request, offsetof(struct request, range) + request.n * sizeof *request.range,
         list->target);
-    shmem_fence(); /* the list is there before the word that tells of it */
+    shmem_fence(); /* the list arrives before the word that announces it */
     shmem_ulong_p((unsigned long *)bell_of(g, me), number, list->target);
 }
 
@@ -240,7 +242,7 @@ static void send_requests(tulle__shmem_gather *g)
 static struct list *list_new(tulle__shmem_gather *g, int n)
 {
     struct list *list = NULL;
-    tulle__account *account = tulle__account_enter(NULL); /* the engine's, not the PE's */
+    tulle__account *account = tulle__account_enter(NULL); /* the engine's memory, not the PE's */
     int grown = g->lists < g->room;
     if (!grown && tulle__realloc(2 * (size_t)g->room + 16, sizeof *g->list, "vector gets", &g->list) == TULLE_OK) {
         g->room = 2 * g->room + 16;
@@ -308,7 +310,7 @@ void tulle__shmem_gather_drop(tulle__shmem_gather *g)
 {
     for (int i = 0; i < g->lists; i++) {
         g->list[i]->dropped = 1;
-        /* what was not asked for need not come */
+        /* unsent parts need not come */
         g->list[i]->left -= g->list[i]->n - g->list[i]->sent;
         g->list[i]->n = g->list[i]->sent;
     }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a get needs its target's help. OpenSHMEM does not say: it depends on the library and the network. So it is
- * tried between halves of the team, which are on different nodes if any are: one PE gets and then adds one to a word of
- * another, which only loads that word and makes no call.
+ * Whether a get needs its target's help. OpenSHMEM does not define it: it depends on the library
+ * and the network. So this file tests it between halves of the team (on different nodes, if there
+ * are any): one PE gets, then adds one to a word of another, which only loads that word and makes
+ * no call.
  */
 #include <sched.h>
 
 #include "base/clock.h"
 #include "comm/shmem/shmem_team.h"
 
-static const int64_t patience_ns = 100 * 1000000; /* some time slices, where PEs share a core */
+static const int64_t patience_ns = 100 * 1000000; /* some time slices, if PEs share a core */
 
 static int watch(const uint64_t *word)
 {

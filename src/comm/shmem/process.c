@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starting and ending OpenSHMEM, and the few collectives outside of bodies, where control memory is not yet or no
- * longer in order. They are made of puts and words: OpenSHMEM's own spin, and there may be more processes than cores.
+ * Start and end of OpenSHMEM, and the few collectives outside of bodies, where control memory is
+ * not usable. They are made of puts and words: OpenSHMEM's own spin, and there may be more
+ * processes than cores.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -16,11 +17,13 @@
 #include <mpi.h>
 #endif
 
-/* Exit status of a job that lost a PE, as the command's. */
+/* Exit status of a job that lost a PE, equal to the command's. */
 enum { EXIT_LOST = 4 };
 enum { ROUNDS = 32, VALUES = 8 };
 
-/* What others write here, by parity of the epoch: a PE is at most one ahead of another. */
+/*
+ * Words that other PEs write, by parity of the epoch: a PE is at most one epoch ahead of another.
+ */
 struct exchange {
     uint64_t arrived[ROUNDS]; /* the epoch of the last value */
     uint64_t value[2][ROUNDS][VALUES];
@@ -28,7 +31,7 @@ struct exchange {
     char message[TULLE_MESSAGE_MAX];
 };
 
-/* A process has one OpenSHMEM and can start it once: this is state of the process, not of a team. */
+/* OpenSHMEM's state belongs to the process, which can start it once, not to a team. */
 static struct {
     struct exchange *exchange;
     uint64_t epoch;
@@ -45,22 +48,25 @@ void tulle__shmem_team_opened(int change)
     job.teams += change;
 }
 
-/* At exit. A process that leaves a team open has left the others waiting for it: end them, too. */
+/* Runs at exit. A process with an open team would leave the others waiting, so it ends the job. */
 static void finish(void)
 {
     if (job.teams) shmem_global_exit(EXIT_LOST);
-    tulle__shmem_allreduce_max(0, NULL); /* politely: shmem_finalize spins */
+    tulle__shmem_allreduce_max(0, NULL); /* yields meanwhile; shmem_finalize spins */
     shmem_free(job.exchange);
     job.exchange = NULL;
     job.ended = 1;
     shmem_finalize();
 }
 
-/* What Open MPI must know before it starts, unless the user has said otherwise. README.md has the reasons. */
+/*
+ * Settings that Open MPI needs before it starts, unless the user has set them. README.md has the
+ * reasons.
+ */
 static void set_defaults(void)
 {
     setenv("OMPI_MCA_memory", "^patcher", 0); /* shmem_finalize crashes with it */
-    /* over TCP a message of some 10 kB is cut into pieces that wait for each other */
+    /* over TCP a message of 10 kB is else cut into pieces that wait for each other */
     setenv("UCX_TCP_TX_SEG_SIZE", "128k", 0);
     setenv("UCX_TCP_RX_SEG_SIZE", "128k", 0);
     setenv("UCX_TCP_SNDBUF", "1m", 0);
@@ -81,7 +87,7 @@ tulle_status tulle__shmem_start(void)
     if (job.ended) return tulle__fail(TULLE_ERR_STATE, "OpenSHMEM has been finalised and cannot be started again");
     if (job.exchange) return TULLE_OK;
     set_defaults();
-    /* threads of a PE's pool compute only: OpenSHMEM is called by the thread that opened the team */
+    /* a PE's pool only computes: the thread that opened the team calls OpenSHMEM */
     if (shmem_init_thread(SHMEM_THREAD_FUNNELED, &provided) != 0)
         return tulle__fail(TULLE_ERR_COMM, "OpenSHMEM could not be started");
     job.rank = shmem_my_pe();
@@ -95,8 +101,8 @@ tulle_status tulle__shmem_start(void)
 }
 
 /*
- * Open MPI's OpenSHMEM has no call that lets transfers of others go on without one of its own to another PE
- * (README.md); the MPI below it has.
+ * Open MPI's OpenSHMEM has no call for progress without a transfer of one's own (README.md); the
+ * MPI below it has.
  */
 void tulle__shmem_progress(void)
 {
@@ -136,7 +142,7 @@ void tulle__shmem_allreduce_max(int n, uint64_t *value)
     }
 }
 
-/* Orders failures: those of a PE's own before those it was told of, then by rank; 0 is none. */
+/* Orders failures: a PE's own before those it was notified of, then by rank; 0 is none. */
 static uint64_t urgency(tulle_status status)
 {
     if (status == TULLE_OK) return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The engine `shmem`: each process of an OpenSHMEM job is a PE. Everything here is collective, so every step that one
- * process may fail in ends in an agreement. README.md: settings, what was measured, known faults.
+ * The engine `shmem`: each process of an OpenSHMEM job is a PE. Every function here is collective,
+ * so each step that one process may fail in ends in an agreement. README.md: settings,
+ * measurements, known faults.
  */
 #include "comm/shmem/shmem.h"
 
@@ -16,7 +17,7 @@
 #include "base/spec.h"
 #include "comm/shmem/shmem_team.h"
 
-/* Cores that a PE may use: its share of the node's, and no more than its launcher bound it to. */
+/* Cores of a PE: its share of the node's, and at most those that its launcher bound it to. */
 static uint64_t cores_each(int node_pes)
 {
     cpu_set_t bound;
@@ -25,7 +26,7 @@ static uint64_t cores_each(int node_pes)
     return share > 1 ? (uint64_t)share : 1;
 }
 
-/* With OpenSHMEM running: the team's size and memory, the same on all. */
+/* Agrees on the team's size and memory, once OpenSHMEM runs. */
 static tulle_status negotiate_with_others(tulle__setting *setting)
 {
     int npes = shmem_n_pes(), node_pes = tulle__shmem_node_pes(npes);
@@ -33,8 +34,8 @@ static tulle_status negotiate_with_others(tulle__setting *setting)
         return tulle__fail(TULLE_ERR_ARG,
             "a team of %d PEs is wanted, but %d process%s of OpenSHMEM started; a PE is a process: oshrun -n %d ...",
             setting->npes, npes, npes == 1 ? "" : "es", setting->npes);
-    uint64_t least[] = {
-        ~(uint64_t)tulle__shmem_heap_left(), ~cores_each(node_pes)}; /* the largest of the complements */
+    uint64_t least[] = {~(uint64_t)tulle__shmem_heap_left(),
+        ~cores_each(node_pes)}; /* minimum over processes: the complement's maximum */
     tulle__shmem_allreduce_max(2, least);
     size_t room = (size_t)~least[0], want = setting->memory ? setting->memory / (size_t)npes : room;
     if (want > room || !want)
@@ -65,14 +66,14 @@ static tulle_status negotiate(tulle__spec_part *part, tulle__setting *setting)
     if (status == TULLE_OK) status = tulle__shmem_start();
     if (status == TULLE_OK) status = tulle__shmem_agree(before);
     if (status == TULLE_OK) status = negotiate_with_others(setting);
-    /* from here on the others wait for this process, even if it does not get to opening the team */
+    /* from here on other processes wait for this one, even if it never opens the team */
     if (status == TULLE_OK) tulle__shmem_team_opened(1);
     return status;
 }
 
 static void close_team(tulle__engine_team *team)
 {
-    tulle__shmem_allreduce_max(0, NULL); /* nobody reaches for the segments any more */
+    tulle__shmem_allreduce_max(0, NULL); /* no PE accesses the segments any more */
     tulle__shmem_gather_free(team->link.gather);
     for (int s = 0; s < TULLE__SEGMENTS; s++) {
         tulle__shmem_heap_give(team->link.symmetric[s], team->segment_bytes[s]);
@@ -84,7 +85,7 @@ static void close_team(tulle__engine_team *team)
 
 struct choices {
     int direct;
-    int pack; /* vector gets are packed by their target; -1: where gets need its help anyway */
+    int pack; /* targets pack vector gets; -1: if gets need their help anyway */
 };
 
 static tulle_status read_options(tulle__spec_part *part, struct choices *choices)
@@ -95,7 +96,7 @@ static tulle_status read_options(tulle__spec_part *part, struct choices *choices
     return status == TULLE_OK ? tulle__spec_done(part, keys, 2) : status;
 }
 
-/* The segment of every PE. The caller agrees on the status. */
+/* Opens one segment of every PE. The caller agrees on the status. */
 static tulle_status open_segment(tulle__engine_team *team, int segment, size_t bytes, int direct)
 {
     tulle__shmem_link *link = &team->link;
@@ -113,7 +114,7 @@ static tulle_status open_segment(tulle__engine_team *team, int segment, size_t b
     return TULLE_OK;
 }
 
-/* Whether loads and stores reach all segments of all PEs, seen from everywhere. */
+/* Whether loads and stores reach all segments of all PEs, from every PE. */
 static int reaches_all(const tulle__engine_team *team)
 {
     uint64_t missing = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operations by OpenSHMEM. Waiting for one group waits for all: contexts, which would keep groups apart, hang under
- * Open MPI (README.md). Words go through OpenSHMEM's atomics even at the own PE: it does not promise that they are
- * atomic towards the processor's. Where the data segment of another PE of the node is reached by load and store, it is.
+ * Operations by OpenSHMEM. Waiting for one group waits for all: contexts, which would separate
+ * groups, hang under Open MPI (README.md). Words use OpenSHMEM's atomics even at the own PE, as it
+ * does not promise atomicity towards the processor's. Data segments on the same node are accessed
+ * by load and store if mapped.
  */
 #include <string.h>
 
@@ -24,7 +25,7 @@ static void *remote(tulle__link *link, const tulle__place *place, uint64_t at)
     return self(link)->symmetric[place->segment] + place->offset + at;
 }
 
-/* The counts are of all groups together, as a quiet is. */
+/* Counts cover all groups together, as a quiet does. */
 static uint64_t next(tulle__shmem_link *shmem)
 {
     return ++shmem->count;
@@ -95,7 +96,10 @@ static tulle_status run_end(tulle__link *link)
     return TULLE_OK;
 }
 
-/* OpenSHMEM has no test of a get or a put: only a quiet, which waits. Lists that are packed can be seen to come. */
+/*
+ * OpenSHMEM cannot test a get or a put: only a quiet, which blocks, completes it. Replies to packed
+ * lists can be polled.
+ */
 static int ready(tulle__link *link, int group, uint64_t count)
 {
     const tulle__shmem_link *shmem = self(link);
@@ -114,8 +118,8 @@ static tulle_status wait(tulle__link *link, int group, uint64_t count)
 }
 
 /*
- * Every atomic fetches, and so is complete when it returns. What this PE has stored into its data segment must be seen
- * by whom the word tells to get it, and the other way round.
+ * Every atomic fetches, so it is complete on return. A PE notified by the word must see what this
+ * PE stored into its data segment, and vice versa.
  */
 static unsigned long *word(tulle__link *link, const tulle__place *place, uint64_t at)
 {

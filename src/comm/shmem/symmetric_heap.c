@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The symmetric heap of this process. Its size is told in the environment before OpenSHMEM starts, and cannot change.
- * Sizes of different nodes may differ: what is taken from it is agreed on, and lies at the same offsets.
+ * The symmetric heap of this process. Its size is set in the environment before OpenSHMEM starts,
+ * and is fixed then. Sizes may differ between nodes: allocations are agreed on, and lie at equal
+ * offsets.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,16 +14,18 @@
 #include "base/memory.h"
 #include "comm/shmem/shmem_team.h"
 
-/* What a PE's segments take beyond its memory: control, and address space for what lies scattered (team.c). */
+/*
+ * Segment bytes of a PE beyond its memory: control, and address space for fragmentation (team.c).
+ */
 static const size_t segment_extra = (size_t)72 << 20;
-/* The heap's own records, and what process.c keeps there. */
+/* The heap's own records, and those of process.c. */
 static const size_t records = (size_t)8 << 20;
-/* What UCX and Open MPI keep in /dev/shm for each process (measured: 8.4 MB). */
+/* Bytes of UCX and Open MPI in /dev/shm for each process (measured: 8.4 MB). */
 static const size_t beside = (size_t)9 << 20;
 
 static const char *const names[] = {"SHMEM_SYMMETRIC_SIZE", "SHMEM_SYMMETRIC_HEAP_SIZE"};
 
-/* What a PE needs beside a team's memory. */
+/* Bytes of a PE beside a team's memory. */
 static size_t fixed_bytes(int npes)
 {
     return segment_extra + tulle__shmem_gather_bytes(npes) + records;
@@ -33,7 +36,10 @@ static struct {
     size_t bytes, taken;
 } heap;
 
-/* Bytes that the heaps of this node's processes may have each: they are System V segments, which have limits. */
+/*
+ * The most bytes of each process's heap on this node: heaps are System V segments, which have
+ * limits.
+ */
 static size_t room_each(int node_pes)
 {
     struct shminfo limit;
@@ -47,7 +53,7 @@ static size_t room_each(int node_pes)
     return limit.shmmax < room ? limit.shmmax : room;
 }
 
-/* What the user has set: a number with K, M, G or T. 0: nothing that can be read, and OpenSHMEM will complain. */
+/* The user's setting, a number with K, M, G or T. 0: unreadable, and OpenSHMEM will complain. */
 static size_t announced(void)
 {
     static const char units[] = "KMGT";
@@ -83,7 +89,7 @@ tulle_status tulle__shmem_heap_refuse(int node_pes)
         (double)beside / 1e6, node_pes, (double)size / 1e6, (double)left / 1e6);
 }
 
-/* The memory of a PE for which the heap is made. */
+/* Chooses the memory of a PE for which the heap is made. */
 static tulle_status choose_memory(int npes, int node_pes, size_t asked, size_t *memory)
 {
     size_t room = room_each(node_pes), fixed = fixed_bytes(npes);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a simulated PE does, and how long it takes. PEs run one at a time, and others only where SimGrid is called
- * (below: step_out), so nothing here needs an atomic. A PE's own small costs are summed up (owed) and pass before
- * anything that others can see.
+ * The operations of a simulated PE, and their virtual time. PEs run one at a time, and switch only
+ * in calls of SimGrid (below: step_out), so nothing here needs an atomic. A PE's small costs are
+ * summed up (owed) and pass before anything that other PEs can see.
  *
- * Time of an operation on another PE's memory: get and put latency + bytes / bandwidth, shared with whatever passes the
- * same links, while the PE goes on; atomics that return a value a round trip; stores one way, and nobody waits. On its
- * own memory: copies at the memory's bandwidth, atomics a fixed time.
+ * Time of an operation on another PE's memory. get and put: latency + bytes / bandwidth, sharing
+ * links with other transfers, while the PE continues. Atomics that return a value: a round trip.
+ * Stores: one way, and no PE waits. On its own memory: copies at the memory's bandwidth, atomics a
+ * fixed time.
  */
 #include <math.h>
 #include <string.h>
@@ -15,9 +16,12 @@
 #include "base/error.h"
 #include "comm/sim/sim_team.h"
 
-static const double own_atomic = 5e-8, copy_rate = 1e10; /* where the platform has no rate of its memory */
+static const double own_atomic = 5e-8, copy_rate = 1e10; /* if the platform has no memory rate */
 
-/* As many ranges of a list take as long as a message, where the platform does not say: as the model has it. */
+/*
+ * Ranges of a list that take as long as a message, unless the platform says; the model has the
+ * same.
+ */
 static const double ranges_in_latency = 16;
 
 static tulle__sim_link *sim_link(tulle__link *link)
@@ -35,7 +39,7 @@ static uint64_t *word(tulle__sim_link *s, const tulle__place *place, uint64_t at
     return (uint64_t *)(void *)address(s, place, at);
 }
 
-/* ---- letting others run: what belongs to the thread is this PE's again afterwards ---- */
+/* ---- switching: thread-local state is this PE's again afterwards ---- */
 
 struct mine {
     tulle__account *account;
@@ -97,7 +101,7 @@ static void drop(tulle__sim_flow *flow)
     step_in(&mine);
 }
 
-/* What is owed passes. */
+/* Lets the owed time pass. */
 static void pass(tulle__sim_link *s)
 {
     double owed = s->owed;
@@ -105,7 +109,7 @@ static void pass(tulle__sim_link *s)
     if (owed > 0) sleep_for(owed);
 }
 
-/* Somebody has written into a PE's memory; whether that PE must be rung. */
+/* Records that a PE's memory was written; returns whether that PE must be woken. */
 static int touched(tulle__sim_link *s)
 {
     int asleep = s->asleep;
@@ -114,7 +118,7 @@ static int touched(tulle__sim_link *s)
     return asleep;
 }
 
-/* A PE has. */
+/* The same, and wakes it. */
 static void touch(tulle__sim_link *s)
 {
     struct mine mine;
@@ -155,8 +159,9 @@ static int room_for(tulle__sim_link *s, size_t more)
 }
 
 /*
- * Begins what takes that many bytes over the links. Small ones are mostly latency, and of setting up nobody asks the
- * time: they are not made to compete, which is what costs the simulation time, and are over at a known date.
+ * Starts the flow of a transfer. Small transfers are mostly latency, and no report times those of
+ * set-up: they do not compete for links, which is the simulation's main cost, and end at a known
+ * date.
  */
 static void begin(tulle__sim_link *s, const tulle__place *place, int is_put, size_t bytes, tulle__sim_transfer *t)
 {
@@ -211,7 +216,7 @@ static uint64_t put(
     return start(link, group, place, 1, &(tulle__range){at, (void *)(uintptr_t)local, bytes}, 1);
 }
 
-/* What the ranges of a list after the first one cost the PE; within a PE they are copies only. */
+/* Adds the PE's cost of a list's ranges after the first; within a PE they are only copies. */
 static void charge_ranges(tulle__sim_link *s, const tulle__place *place, int n)
 {
     const tulle__sim_platform *p = &s->team->platform;
@@ -268,7 +273,7 @@ static tulle_status wait(tulle__link *link, int group, uint64_t count)
 
 /* ---- words ---- */
 
-/* The way to the word; an own one costs no way. */
+/* Time to reach the word; an own one has no latency. */
 static void reach(tulle__sim_link *s, const tulle__place *place)
 {
     if (place->rank == s->link.rank) {
@@ -336,7 +341,7 @@ static void store(tulle__link *link, const tulle__place *place, uint64_t at, uin
         *word(s, place, at) = value;
         return;
     }
-    /* the overhead keeps the dates of two stores apart, and so their order */
+    /* the overhead separates the dates of two stores, which keeps their order */
     s->owed += s->team->platform.overhead;
     pass(s);
     double date = tulle__sim_clock() + latency_to(s, place->rank);
@@ -356,7 +361,7 @@ static void *mapped(tulle__link *link, int rank, int segment)
 
 static void progress(tulle__link *link)
 {
-    (void)link; /* transfers go on by themselves */
+    (void)link; /* transfers progress by themselves */
 }
 
 static void fini(tulle__link *link)
@@ -410,7 +415,7 @@ static void idle(tulle__link *link, int64_t most_ns)
     s->seen = s->writes;
 }
 
-/* The longest of what its arithmetic, its memory traffic and its cache traffic take. */
+/* The longest of the times of its arithmetic, memory traffic and cache traffic. */
 static double modelled(const tulle__sim_rates *r, const tulle__work *work)
 {
     double flops = 0;

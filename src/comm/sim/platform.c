@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The platforms known by name, and what a spec changes of them. README.md: where the figures come from. */
+/* Named platforms, and the spec's changes to them. README.md has the sources of the figures. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -13,7 +13,7 @@ static const tulle__sim_rates v100 = {.flops = {[TULLE_F32] = 15.7e12, [TULLE_F6
 static const tulle__sim_rates cpu_node = {
     .flops = {[TULLE_F32] = 4e12, [TULLE_F64] = 2e12}, .memory = 200e9, .cache = 1.5e12, .launch = 1e-6, .hop = 1e-7};
 
-/* .rates are filled in from the pointer, as a constant may not be initialised from another. */
+/* rates: copied into the platform, as a constant cannot initialise another */
 static const struct {
     tulle__sim_platform platform;
     const tulle__sim_rates *rates;
@@ -64,7 +64,7 @@ static const struct {
 };
 enum { KNOWN = sizeof known / sizeof *known };
 
-/* Bytes a second that one thread copies here: the best of a few. */
+/* Measures the rate at which one thread copies here, in bytes a second: the best of a few. */
 static tulle_status measure_copy(double *bandwidth)
 {
     const size_t bytes = (size_t)32 << 20;
@@ -77,7 +77,7 @@ static tulle_status measure_copy(double *bandwidth)
         memcpy(to, from, bytes);
         double rate = (double)bytes / ((double)(tulle__clock_ns() - start) * 1e-9 + 1e-9);
         if (rate > *bandwidth) *bandwidth = rate;
-        from[i] = to[i + 1]; /* so that the copies count */
+        from[i] = to[i + 1]; /* keeps the compiler from removing the copies */
     }
     tulle__sim_host->free(from);
     if (status == TULLE_OK) tulle__sim_host->free(to);
@@ -126,7 +126,7 @@ static tulle_status read_data(tulle__spec_part *part, int *sizes)
     return tulle__sim_host->name_parse("kind of data (data=)", word, words, 2, sizes);
 }
 
-/* What has a number and a unit. */
+/* Options with a number and a unit. */
 static tulle_status read_quantities(tulle__spec_part *part, tulle__sim_platform *p)
 {
     tulle__sim_rates *r = &p->rates;

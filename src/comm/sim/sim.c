@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The engine `sim`: each PE is an actor of SimGrid in this process, its segments are real memory, and time is virtual.
- * README.md: what is charged, and what follows from it.
+ * The engine `sim`: each PE is an actor of SimGrid in this process. Its segments are real memory;
+ * time is virtual. README.md: what takes time, and what follows.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 const tulle__module_host *tulle__sim_host;
 
-/* A spec that leaves the number of PEs open has this many, on platforms that do not say how many make a node. */
+/* The number of PEs if the spec leaves it open and the platform has no node size. */
 enum { PES = 2 };
 
 int tulle__sim_same_node(const tulle__sim_platform *platform, int a, int b)
@@ -20,7 +20,7 @@ int tulle__sim_same_node(const tulle__sim_platform *platform, int a, int b)
     return platform->node ? a / platform->node == b / platform->node : !platform->from_file;
 }
 
-/* One thread a PE: they run one at a time. */
+/* One thread for each PE: PEs run one at a time. */
 static tulle_status negotiate(tulle__spec_part *part, tulle__setting *setting)
 {
     tulle__sim_platform platform;
@@ -31,7 +31,7 @@ static tulle_status negotiate(tulle__spec_part *part, tulle__setting *setting)
     if (status != TULLE_OK) return status;
     if (!setting->npes) setting->npes = platform.node ? platform.node : PES;
     if (!setting->threads) setting->threads = 1;
-    /* what is not held costs nothing: the limit is that of the machine that is simulated */
+    /* values without memory cost nothing: the limit is the simulated machine's */
     if (!setting->memory && platform.sizes && platform.room > 0)
         setting->memory = (size_t)platform.room * (size_t)setting->npes;
     if (!setting->memory) setting->memory = tulle__sim_host->memory_available() / 5 * 4;
@@ -64,13 +64,13 @@ static tulle_status map_segments(tulle__engine_team *team)
             return tulle__sim_host->fail(TULLE_ERR_MEMORY, "cannot reserve a segment of %.1f MB for PE %d: %s",
                 (double)bytes / 1e6, i / TULLE__SEGMENTS, strerror(errno));
         team->segment[i] = base;
-        /* a word written would cost as much as a row of them */
+        /* with huge pages one written word would cost 2 MB */
         if (team->platform.sizes) (void)madvise(base, bytes, MADV_NOHUGEPAGE);
     }
     return TULLE_OK;
 }
 
-/* What an XML file gives: the hosts' speed, in flops, and latencies that differ from pair to pair. */
+/* Takes from an XML file the hosts' speed in flops, and latencies of each pair. */
 static tulle_status take_from_file(tulle__engine_team *team)
 {
     size_t pairs = (size_t)team->npes * (size_t)team->npes;
@@ -136,7 +136,7 @@ static void run_one(void *arg)
     job->done = 1;
 }
 
-/* A PE that failed of itself explains more than one that was told; the first of them, by rank. */
+/* The first failure by rank. A PE's own failure comes before one it was notified of. */
 static const struct job *first_failure(const struct job *job, int npes)
 {
     for (int told = 0; told < 2; told++)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SimGrid behind a few C functions; its exceptions end here. There is one engine of SimGrid's at a time, and one
- * platform in it that cannot grow once it has run: so an engine lives as long as a team, and teams come one after
- * another. What is set by words is set once a process.
+ * SimGrid behind a few C functions, which catch its exceptions. SimGrid has one engine at a time,
+ * whose platform cannot grow after a run. So an engine lives as long as a team, and teams follow
+ * each other. Settings by command line words apply once a process.
  *
- * Network: max-min sharing of links (CM02) without the corrections for TCP, whose windows and overheads a fabric with
- * remote memory access has not. A flow's share of a full link is in inverse proportion to its latency.
+ * Network: max-min sharing of links (CM02), without the corrections for TCP, whose windows and
+ * overheads a fabric with remote memory access lacks. A flow's share of a full link is inversely
+ * proportional to its latency.
  */
 #include <exception>
 #include <iterator>
@@ -25,10 +26,10 @@ namespace s4u = simgrid::s4u;
 namespace
 {
 
-/* SimGrid is one a process, and so is this. */
+/* One for each process, as SimGrid is. */
 struct Simulator {
-    s4u::Engine *engine = nullptr; /* of the team that is open */
-    std::thread::id thread;        /* on whose stack it began */
+    s4u::Engine *engine = nullptr; /* of the open team */
+    std::thread::id thread;        /* on whose stack it runs */
     bool configured = false, running = false;
     bool again = false; /* it is not the first engine */
 };
@@ -49,13 +50,16 @@ s4u::Semaphore *semaphore_of(tulle__sim_bell *bell)
     return reinterpret_cast<s4u::Semaphore *>(bell);
 }
 
-/* Takes over the reference that send kept. */
+/* Takes over send's reference. */
 s4u::CommPtr comm_of(tulle__sim_flow *flow)
 {
     return s4u::CommPtr(reinterpret_cast<s4u::Comm *>(flow), false);
 }
 
-/* Under the sanitizers each PE gets a thread, since they know of no other stacks; else switching is much faster. */
+/*
+ * Sanitizers know only threads' stacks, so each PE gets a thread there. Otherwise switching stacks
+ * is much faster.
+ */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define CONTEXTS "thread"
 #elif defined(__has_feature)
@@ -69,7 +73,7 @@ s4u::CommPtr comm_of(tulle__sim_flow *flow)
 
 void start()
 {
-    /* read when SimGrid begins, and never again; it wants an array that it may change */
+    /* SimGrid reads the words once, and wants an array that it may change */
     static char name[] = "tulle", model[] = "--cfg=network/model:CM02", window[] = "--cfg=network/TCP-gamma:0",
                 crosstraffic[] = "--cfg=network/crosstraffic:no", precision[] = "--cfg=surf/precision:1e-12",
                 stack[] = "--cfg=contexts/stack-size:2048", contexts[] = "--cfg=contexts/factory:" CONTEXTS;
@@ -85,7 +89,7 @@ void start()
 
 using Route = std::vector<s4u::LinkInRoute>;
 
-/* A zone, and the port of both directions by which it or a host hangs in the zone above. */
+/* Connects a zone or a host to the zone above, by a port of both directions. */
 void hang(s4u::NetZone *above, simgrid::kernel::routing::NetPoint *what, simgrid::kernel::routing::NetPoint *gateway,
     const std::string &name, double bandwidth, double latency)
 {
@@ -100,7 +104,7 @@ s4u::NetZone *new_zone(s4u::NetZone *above, const std::string &name, simgrid::ke
     return zone;
 }
 
-/* Latencies: half of a route's at each end. */
+/* Each end has half of a route's latency. */
 void build(const tulle__sim_platform &p, int npes, tulle__sim_place **place)
 {
     const int node = p.node > 0 ? p.node : npes, leaf = p.leaf;
@@ -127,7 +131,7 @@ void build(const tulle__sim_platform &p, int npes, tulle__sim_place **place)
     all->seal();
 }
 
-/* SimGrid would end the process at the first transfer without a route. */
+/* Refuses a file without routes: SimGrid would end the process at the first such transfer. */
 tulle_status find_routes(const char *file, const std::vector<s4u::Host *> &hosts, size_t npes)
 {
     for (size_t from = 0; from < npes; from++)
@@ -142,10 +146,10 @@ tulle_status find_routes(const char *file, const std::vector<s4u::Host *> &hosts
     return TULLE_OK;
 }
 
-/* PEs are on the hosts in the order of their names. */
+/* PEs are on the hosts in name order. */
 tulle_status load(const char *file, int npes, tulle__sim_place **place)
 {
-    if (simulator.again) /* it would crash */
+    if (simulator.again) /* SimGrid would crash */
         return tulle__sim_host->fail(TULLE_ERR_STATE,
             "sim: SimGrid reads a platform file only for the first simulated team of a process, and %s comes later",
             file);
@@ -230,9 +234,9 @@ tulle__sim_flow *tulle__sim_send(tulle__sim_place *from, tulle__sim_place *to, u
 {
     s4u::CommPtr comm = s4u::Comm::sendto_init();
     comm->set_payload_size(bytes);
-    if (most > 0) comm->set_rate(most); /* refused once both ends are known */
+    if (most > 0) comm->set_rate(most); /* SimGrid refuses it once both ends are known */
     comm->set_source(host_of(from));
-    comm->set_destination(host_of(to)); /* and starts */
+    comm->set_destination(host_of(to)); /* this starts it */
     return reinterpret_cast<tulle__sim_flow *>(comm.detach());
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The engine `threads`: PEs are threads of this process and segments are private mappings, reserved in full and backed
- * by pages as they are touched. With direct=off the pointers are kept back, so that the layers above take the road of
- * engines that do not share an address space; with node=N those of other nodes of N PEs are.
+ * The engine `threads`: PEs are threads of this process. Segments are private mappings, reserved in
+ * full and backed by pages as they are touched. direct=off withholds pointers to other PEs' memory,
+ * so that the layers above work as over engines without a shared address space; node=N withholds
+ * those to other nodes of N PEs.
  */
 #include "comm/threads/threads.h"
 
@@ -19,7 +20,7 @@
 
 struct tulle__engine_team {
     int npes;
-    int huge;  /* data segments are to be in huge pages */
+    int huge;  /* data segments use huge pages */
     int apart; /* there is a core for every thread of every PE */
     size_t segment_bytes[TULLE__SEGMENTS];
     char **base[TULLE__SEGMENTS]; /* base[segment][rank] */
@@ -38,7 +39,7 @@ static void close_team(tulle__engine_team *team)
     tulle__free(team);
 }
 
-/* One segment of every PE. */
+/* Reserves one segment of every PE. */
 static tulle_status reserve(tulle__engine_team *team, int segment, size_t bytes)
 {
     char ***base = &team->base[segment];
@@ -101,14 +102,17 @@ struct job {
     tulle__engine_body body;
     void *arg;
     int rank;
-    atomic_int *core; /* of every PE, when it began; -1 until then */
+    atomic_int *core; /* [npes] core on which the PE began; -1: not yet */
     tulle_status status;
     pthread_t thread;
     int started;
     char message[TULLE_MESSAGE_MAX];
 };
 
-/* A thread that wakes may be put on the core of the one that woke it, and stay behind it for long. */
+/*
+ * The kernel may put a waking thread on the core of the thread that woke it, where it stays behind
+ * it for long. So PEs spread over the cores at the beginning of a run.
+ */
 static void stand_apart(const struct job *job)
 {
     int taken[APART_MOST], core = tulle__core();
@@ -138,7 +142,10 @@ static void *run_one(void *arg)
     return NULL;
 }
 
-/* All threads pass a gate together, or, if one of them cannot be made, none runs the body and nobody waits for it. */
+/*
+ * All threads start the body together. If one of them cannot be created, none runs it, and none
+ * waits for it.
+ */
 static tulle_status run_team(tulle__engine_team *team, tulle__engine_body body, void *arg)
 {
     tulle_status status;
@@ -163,7 +170,7 @@ static tulle_status run_team(tulle__engine_team *team, tulle__engine_body body, 
     run_one(&job[0]); /* the caller is PE 0 */
     for (int rank = 1; rank < team->npes; rank++)
         if (job[rank].started) pthread_join(job[rank].thread, NULL);
-    /* a PE that failed of itself explains more than one that was told */
+    /* a PE's own failure explains more than one it was notified of */
     for (int told = 0; told < 2 && status == TULLE_OK; told++)
         for (int rank = 0; rank < team->npes && status == TULLE_OK; rank++)
             if (job[rank].status != TULLE_OK && (told || job[rank].status != TULLE_ERR_PEER)) {

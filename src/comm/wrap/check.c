@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The wrapper `check`: transfers are held back until their group is waited for, and what a get will fill holds NaN
- * meanwhile, so that a forgotten wait fails every time. Bounds of every access, alignment of atomics, life of the place
- * (by the generation that its owner keeps before each block), and transfers nobody waited for are checked.
+ * The wrapper `check`. It holds transfers back until they are waited for, and fills the target of a
+ * get with NaN, so a forgotten wait fails every time. It checks the bounds of every access, the
+ * alignment of atomics, the lifetime of remote blocks (by the generation before each block), and
+ * reports transfers without a wait.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -12,19 +13,22 @@
 #include "comm/heap.h"
 #include "comm/wrap/wrap.h"
 
-/* A transfer: ranges `first` and on of those that are held; a single one is no list for the link below. */
+/*
+ * A transfer: n ranges from `first` on. A single range that is no list goes on as a plain get or
+ * put.
+ */
 struct held {
     tulle__place place;
     size_t first;
     int n, is_list;
     int group, is_put, polled;
-    uint64_t count; /* of all groups together */
+    uint64_t count; /* counted over all groups */
 };
 
 struct check_link {
     tulle__link link;
     struct held *held;
-    tulle__range *range; /* those of one transfer side by side, in the order of transfers */
+    tulle__range *range; /* ranges in the order of transfers */
     size_t nheld, room;
     uint64_t count;
     size_t ranges, range_room;
@@ -67,7 +71,7 @@ static tulle_status bounds(
     return TULLE_OK;
 }
 
-/* The place still is the block it was made for. Generation 0: a fixed place. */
+/* Whether the remote address still names the block it was made for. Generation 0: a fixed block. */
 static tulle_status alive(struct check_link *check, const char *what, const tulle__place *place)
 {
     if (!place->generation) return TULLE_OK;
@@ -102,7 +106,7 @@ static tulle_status make_room(struct check_link *check, int n)
     return status;
 }
 
-/* All of a transfer is held, or nothing of it. */
+/* Holds a whole transfer, or none of it. */
 static uint64_t hold(struct check_link *check, int group, int is_put, int is_list, const tulle__place *place, int n,
     const tulle__range *range)
 {
@@ -161,7 +165,7 @@ static uint64_t start(tulle__link *inner, const struct held *h, const tulle__ran
     return inner->ops->get(inner, h->group, &h->place, range->at, range->local, range->bytes);
 }
 
-/* What is not waited for yet moves up in both lists. */
+/* Moves a transfer that stays held to the front of both lists. */
 static void keep(struct check_link *check, const struct held *h, size_t *nheld, size_t *ranges)
 {
     struct held kept = *h;
@@ -180,8 +184,8 @@ static int is_known(struct check_link *check, int group, uint64_t count)
 }
 
 /*
- * A transfer that is held is not ready at first, and then is; its bytes still come with the wait, so that who reads
- * them after polling alone fails every time.
+ * A held transfer is not ready at the first poll and ready from the second on. Its bytes still come
+ * with the wait, so a reader that only polls fails every time.
  */
 static int ready(tulle__link *link, int group, uint64_t count)
 {
@@ -197,7 +201,7 @@ static int ready(tulle__link *link, int group, uint64_t count)
     return answer;
 }
 
-/* Completes no more than was asked. */
+/* Completes exactly what was asked for. */
 static tulle_status wait(tulle__link *link, int group, uint64_t count)
 {
     struct check_link *check = (struct check_link *)link;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The wrapper `fault`: the op-th get or put of one PE fails, once. What was to be got holds NaN. A list of ranges is
- * one operation.
+ * The wrapper `fault`: the op-th get or put of one PE fails, once. A list of ranges is one
+ * operation. The target of a failed get holds NaN.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 struct fault_link {
     tulle__link link;
-    int64_t left; /* operations before the one that fails; < 0: none */
+    int64_t left; /* operations until the one that fails; < 0: none */
     int64_t op;
     int failed; /* sticks until the next wait */
 };
@@ -25,7 +25,7 @@ static int strikes(tulle__link *link)
     return 1;
 }
 
-/* A transfer that fails is never under way: the next wait returns the error. */
+/* A failing transfer is never in flight: the next wait returns the error. */
 static uint64_t get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
 {
     if (!strikes(link)) return tulle__forward_get(link, group, place, at, local, bytes);
@@ -73,7 +73,7 @@ static const tulle__link_ops fault_ops = {
     .compare_swap = tulle__forward_compare_swap,
     .store = tulle__forward_store,
     .load = tulle__forward_load,
-    .mapped = tulle__mapped_own, /* else there would be few transfers to fail */
+    .mapped = tulle__mapped_own, /* otherwise few transfers would happen */
     .progress = tulle__forward_progress,
     .fini = tulle__forward_fini,
     .run_end = tulle__forward_run_end,

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The wrapper `migrate` stands for unified memory: a page of a segment belongs to one PE at a time, at first to the one
- * in whose memory it lies, and a get, put or atomic of another moves it there at the cost of a fault and of the page's
- * bytes over a link. One move of a page after another: who faults while it is under way waits for that, too, has the
- * page for at least one access, and may lose it again before the next. On the sum of all this the paper's methods with
- * unified memory spend their time (Xie et al., section III-B).
+ * The wrapper `migrate` models unified memory. A page of a segment has one owner, at first the PE
+ * in whose memory it lies. A get, put or atomic of another PE moves the page there, at the cost of
+ * a fault and of the page's bytes over a link. A page moves once at a time: a PE that faults
+ * meanwhile waits for the earlier move too, has the page for at least one access, and may lose it
+ * before the next. The paper's methods with unified memory spend their time there (Xie et al.,
+ * section III-B).
  *
- * With pin=N a page that has moved N times goes home and stays there: others then reach it by the engine's transfers,
- * as a driver does that has noticed that a page goes to and fro.
+ * With pin=N a page that has moved N times goes home and stays. Other PEs then reach it by the
+ * engine's transfers, as a driver does that detects thrashing.
  *
- * Bytes stay where they are; what moves is a word for each page, with whose it is and from when on, behind the control
- * heap of the PE where the page lies. Where the engine reaches other PEs' memory by load and store, an access after its
- * faults is that and takes no further time; else it is also a transfer of the engine's (so, simulated: say direct=on).
- * Other PEs are not direct, as what goes through pointers cannot be seen; for the same reason a PE's own loads and
- * stores of its own memory bring no page back. Words at fixed places, which collectives use, are not managed.
+ * Bytes never move. Each page has a word, behind the control heap of the PE where the page lies,
+ * with its owner and the date from which it owns it. If the engine maps the other PE's memory, an
+ * access after its faults is a load or store and takes no further time; else it is also a transfer
+ * of the engine (in a simulation say direct=on). Other PEs' memory is not mapped above this
+ * wrapper, as accesses through pointers are invisible. For the same reason a PE's loads and stores
+ * of its own memory move no page back. Words at fixed places, which collectives use, are exempt.
  */
 #include <sched.h>
 #include <string.h>
@@ -23,18 +25,21 @@
 #include "base/memory.h"
 #include "comm/wrap/wrap.h"
 
-enum { LISTED = 256 }; /* pages of a list that are remembered; more fault again */
+enum { LISTED = 256 }; /* pages of a list that are recorded; further ones fault again */
 
 struct migrate_link {
     tulle__link link;
     uint64_t page; /* bytes */
     int64_t cost;  /* nanoseconds */
-    int64_t pin;   /* moves after which a page stays; 0: none do */
+    int64_t pin;   /* moves after which a page stays home; 0: unlimited */
     uint64_t table, pages[TULLE__SEGMENTS];
     int64_t faults;
-    tulle__range *left; /* of a list: what loads and stores do not reach */
+    tulle__range *left; /* ranges of a list that are not mapped */
     int left_room;
-    /* virtual time: the pages of the last list, and when they were here; others may have claimed them since */
+    /*
+     * virtual time: the pages of the last list, and when they arrived; other PEs may have claimed
+     * them since
+     */
     int64_t instant;
     struct {
         int home;
@@ -44,8 +49,8 @@ struct migrate_link {
 };
 
 /*
- * A page's word: 1 + whose it is, 0: where it lies; how often it has moved, up to 255; and above when it came, or will,
- * in ticks of 64 ns, of which the last minute can be told.
+ * A page's word: 1 + its owner's rank (0: the PE where it lies), its number of moves up to 255, and
+ * above the date of its arrival in ticks of 64 ns, unique within a minute.
  */
 enum { OWNER_BITS = 16, MOVES_BITS = 8, DATE_SHIFT = OWNER_BITS + MOVES_BITS, TICK = 64 };
 static const uint64_t date_mask = (UINT64_C(1) << (64 - DATE_SHIFT)) - 1;
@@ -60,7 +65,10 @@ static int has_settled(const struct migrate_link *m, uint64_t word)
     return m->pin && moves_of(word) >= (uint64_t)m->pin;
 }
 
-/* When the next move of the page may begin: clocks of several machines do not agree, nor ones of long ago. */
+/*
+ * The earliest date of the page's next move. Dates far away are ignored: clocks of several machines
+ * disagree.
+ */
 static int64_t free_from(const struct migrate_link *m, uint64_t word, int64_t now)
 {
     int64_t wait = (int64_t)(((word >> DATE_SHIFT) - (uint64_t)(now / TICK)) & date_mask) * TICK;
@@ -85,7 +93,7 @@ static void let_pass(struct migrate_link *m, int64_t until)
         if (until - now > 20000) sched_yield();
 }
 
-/* The words of the pages that lie with a PE. */
+/* The remote address of the words of the pages in PE `home`'s memory. */
 static tulle__place table_of(const struct migrate_link *m, int home)
 {
     return (tulle__place){.offset = m->table,
@@ -120,7 +128,10 @@ static void add_listed(struct migrate_link *m, int home, uint64_t index)
     m->listed[m->nlisted++].index = index;
 }
 
-/* Makes the page this PE's, from when on is returned; 0: it is, or stays where it is. */
+/*
+ * Claims the page for this PE. Returns the date of its arrival; 0: this PE owns it, or it is
+ * pinned.
+ */
 static int64_t fetch_page(struct migrate_link *m, int home, uint64_t index)
 {
     tulle__link *inner = m->link.inner;
@@ -145,7 +156,7 @@ static int64_t fetch_page(struct migrate_link *m, int home, uint64_t index)
     }
 }
 
-/* Faults on what is accessed; when it is there. */
+/* Faults on all pages of an access. Returns the date when they are here, or 0. */
 static int64_t fault_on(struct migrate_link *m, const tulle__place *place, uint64_t at, size_t bytes)
 {
     int64_t last_date = 0;
@@ -158,7 +169,7 @@ static int64_t fault_on(struct migrate_link *m, const tulle__place *place, uint6
     return last_date;
 }
 
-/* Where it lies if loads and stores reach it, and its page is here: NULL, by the engine's transfers. */
+/* The address if the memory is mapped and its page is here; NULL: by the engine's transfers. */
 static char *reached(tulle__link *link, const tulle__place *place, uint64_t at)
 {
     struct migrate_link *m = (struct migrate_link *)link;
@@ -179,7 +190,9 @@ static char *access_to(tulle__link *link, const tulle__place *place, uint64_t at
     return bytes ? reached(link, place, at) : NULL;
 }
 
-/* A word. The threads whose faults the last list served go on with theirs at the instant at which its pages are here.
+/*
+ * An access to one word. Threads whose faults the last list served access its pages at the instant
+ * of their arrival.
  */
 static char *access_word(tulle__link *link, const tulle__place *place, uint64_t at)
 {
@@ -190,7 +203,7 @@ static char *access_word(tulle__link *link, const tulle__place *place, uint64_t 
     return access_to(link, place, at, sizeof(uint64_t));
 }
 
-/* A list: the faults of many threads are served together. */
+/* An access by a list: the faults of many threads are served together. */
 static void access_list(tulle__link *link, const tulle__place *place, int n, const tulle__range *range)
 {
     struct migrate_link *m = (struct migrate_link *)link;
@@ -208,7 +221,7 @@ static void access_list(tulle__link *link, const tulle__place *place, int n, con
             add_listed(m, place->rank, index_of(m, place, (place->offset + range[i].at + at) / m->page));
 }
 
-/* Another PE may be waiting for it. */
+/* Reports a store to the engine: the PE may be waiting for it. */
 static void written(tulle__link *link, const tulle__place *place)
 {
     if (link->virtual_time) link->virtual_time->written(link->clock, place->rank);
@@ -269,9 +282,9 @@ static uint64_t load(tulle__link *link, const tulle__place *place, uint64_t at)
     return __atomic_load_n((const uint64_t *)(const void *)there, __ATOMIC_ACQUIRE);
 }
 
-enum { LEFT_ROOM = 64 }; /* from the start; more is reserved for longer lists */
+enum { LEFT_ROOM = 64 }; /* at first; longer lists reserve more */
 
-/* Room for a list of n ranges; 0: there is none, and each range of it goes by itself. */
+/* Reserves a list of n ranges; 0: no memory, so each range goes by itself. */
 static int left_reserve(struct migrate_link *m, int n)
 {
     if (n <= m->left_room) return 1;
@@ -280,7 +293,7 @@ static int left_reserve(struct migrate_link *m, int n)
     return 1;
 }
 
-/* The counts of a group never fall: the last that the link below returned covers the others. */
+/* Counts of a group never decrease: the link's last count covers the others. */
 static uint64_t getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
     struct migrate_link *m = (struct migrate_link *)link;
@@ -343,7 +356,7 @@ static const tulle__link_ops migrate_ops = {
     .run_end = tulle__forward_run_end,
 };
 
-/* Where the words of pages are: the end of the control segment is no longer the heap's. */
+/* Places the words of pages at the end of the control segment, which the heap then lacks. */
 static tulle_status lay_table(struct migrate_link *m)
 {
     tulle__link *link = &m->link;
@@ -361,9 +374,9 @@ static tulle_status lay_table(struct migrate_link *m)
 }
 
 /*
- * 64 KB is what Pascal and Volta move at least (N. Sakharnykh, "Beyond GPU memory limits with unified memory on
- * Pascal", NVIDIA, 2016: the paper's reference 35); a fault is put at 20 us, the low end of the 20 to 50 us that are
- * reported of those; a page comes over one NVLink brick.
+ * 64 KB is the least that Pascal and Volta move (N. Sakharnykh, "Beyond GPU memory limits with
+ * unified memory on Pascal", NVIDIA, 2016: the paper's reference 35). A fault costs 20 us, the low
+ * end of the reported 20 to 50 us. A page comes over one NVLink brick.
  */
 static const double default_page = 65536, default_fault = 20e-6, default_bandwidth = 25e9;
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The wrapper `net`: the time of a chosen network, in real time. A PE has one port: transfers of its own follow each
- * other on it at bw bytes a second and arrive latency later; atomics that return a value take a round trip. The bytes
- * themselves are moved when the transfer starts, the wait waits for the rest of its time. Other PEs are not direct.
- * A list of ranges is one transfer. Times mean something while there is a core for every thread.
+ * The wrapper `net`: a network's latency and bandwidth, in real time. A PE has one port, on which
+ * its transfers follow each other at bw bytes a second; they arrive latency later. Atomics that
+ * return a value take a round trip. A list of ranges is one transfer. The bytes move when the
+ * transfer starts, and the wait lasts until its arrival. Other PEs' memory is not mapped. Times are
+ * meaningful if every thread has a core.
  */
 #include <sched.h>
 
@@ -12,25 +13,25 @@
 #include "base/memory.h"
 #include "comm/wrap/wrap.h"
 
-enum { DATES = 64 }; /* of a group; what is started beyond them arrives with the last */
+enum { DATES = 64 }; /* arrivals that a group records; further transfers arrive with the last */
 
-/* Transfers of a group that arrive at one date. */
+/* Transfers of a group with one date of arrival. */
 struct arrival {
-    uint64_t count, below; /* their last one's, here and at the link below */
+    uint64_t count, below; /* count of the last of them, here and at the link below */
     int64_t date;
 };
 
-/* A ring: the oldest is first. */
+/* A ring, oldest arrival first. */
 struct group {
     struct arrival arrival[DATES];
     int first, n;
-    uint64_t count, over; /* of the last that was started; up to which all have been waited for */
+    uint64_t count, over; /* count of the last transfer started; of the last one waited for */
 };
 
 struct net_link {
     tulle__link link;
     double latency_ns, ns_per_byte;
-    int64_t port_free; /* when the port has sent what it was given */
+    int64_t port_free; /* when the port is free again */
     struct group group[TULLE__GROUPS];
 };
 
@@ -39,7 +40,7 @@ static struct arrival *arrival_of(struct group *group, int i)
     return &group->arrival[(group->first + i) % DATES];
 }
 
-/* When a transfer that starts now has passed the port and the network; 0: it stays within the PE. */
+/* The date of arrival of a transfer that starts now; 0: it stays within the PE. */
 static int64_t schedule(struct net_link *net, const tulle__place *place, size_t bytes)
 {
     if (place->rank == net->link.rank) return 0;
@@ -49,7 +50,10 @@ static int64_t schedule(struct net_link *net, const tulle__place *place, size_t 
     return net->port_free + (int64_t)net->latency_ns;
 }
 
-/* The transfer that the link below calls `below` arrives at that date, and no earlier than those before it. */
+/*
+ * Records a transfer, which the link below counts as `below`. It arrives no earlier than those
+ * before it.
+ */
 static uint64_t started(struct net_link *net, int g, int64_t date, uint64_t below)
 {
     struct group *group = &net->group[g];
@@ -61,7 +65,7 @@ static uint64_t started(struct net_link *net, int g, int64_t date, uint64_t belo
     return group->count;
 }
 
-/* Which arrival a transfer is of; -1: it is over. */
+/* The index of a transfer's arrival; -1: it is complete. */
 static int find(struct group *group, uint64_t count)
 {
     if (count == TULLE__ALL) return group->n - 1;
@@ -164,7 +168,7 @@ static const tulle__link_ops net_ops = {
     .wait = wait,
     .fetch_add = fetch_add,
     .compare_swap = compare_swap,
-    .store = tulle__forward_store, /* nobody waits for a store */
+    .store = tulle__forward_store, /* no PE waits for a store */
     .load = load,
     .mapped = tulle__mapped_own,
     .progress = tulle__forward_progress,

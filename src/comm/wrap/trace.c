@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The wrapper `trace`: every transfer and every wait becomes a span of the PE's timeline, with its bytes and peer. */
+/*
+ * The wrapper `trace`: each transfer and each wait becomes a span of the PE's timeline, with bytes
+ * and peer.
+ */
 #include "base/memory.h"
 #include "base/timeline.h"
 #include "comm/wrap/wrap.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The wrappers that are built in, and what each forwards when it adds nothing of its own. */
+/* The built-in wrappers, and functions that forward calls to the link below. */
 #ifndef TULLE_COMM_WRAP_H
 #define TULLE_COMM_WRAP_H
 
@@ -19,7 +19,7 @@ static inline size_t tulle__ranges_bytes(int n, const tulle__range *range)
     return bytes;
 }
 
-/* Calls that go straight to the inner link. */
+/* Each forwards a call to the inner link. */
 uint64_t tulle__forward_get(
     tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes);
 uint64_t tulle__forward_put(
@@ -34,12 +34,12 @@ uint64_t tulle__forward_compare_swap(
 void tulle__forward_store(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value);
 uint64_t tulle__forward_load(tulle__link *link, const tulle__place *place, uint64_t at);
 void *tulle__forward_mapped(tulle__link *link, int rank, int segment);
-void *tulle__mapped_own(tulle__link *link, int rank, int segment); /* own rank only: others are not direct */
+void *tulle__mapped_own(tulle__link *link, int rank, int segment); /* own rank only: other PEs are not mapped */
 void tulle__forward_progress(tulle__link *link);
 tulle_status tulle__forward_run_end(tulle__link *link);
-void tulle__forward_fini(tulle__link *link); /* frees link itself, then ends the inner one */
+void tulle__forward_fini(tulle__link *link); /* frees link, then ends the inner one */
 
-/* Fills the head of a wrapper's link. */
+/* Initialises a wrapper's link from the inner one. */
 void tulle__wrap(tulle__link *link, const tulle__link_ops *ops, tulle__link *inner);
 
 #endif
