@@ -21,7 +21,7 @@ enum { OF_A, OF_B, TEMPORARY = -1 };
 /* A dense result on the device, or on its way from there. */
 struct result {
     tulle__device_buffer *buffer; /* NULL: there is none */
-    char *staging;                /* host memory of the device */
+    char *staging;                /* one of the device's two */
     tulle__device_event *landed;
     int leaves; /* its copy has been started */
     tulle_type type;
@@ -36,6 +36,9 @@ struct device {
     tulle__device_queue *work, *out;
     tulle__device_event *made;
     struct result current, before;
+    char *staging[2]; /* host memory, where results arrive in turn */
+    size_t staging_bytes[2];
+    int turn;
 };
 
 struct device_run {
@@ -65,8 +68,7 @@ static void drop_result(struct device *d, struct result *r)
 {
     const tulle__device_ops *ops = d->device->ops;
     ops->event_free(d->device, r->landed);
-    ops->host_free(d->device, r->staging);
-    tulle__device_buffer_free(d->device, r->buffer);
+    tulle__device_tiles_give(d->tiles, r->buffer);
     *r = (struct result){.buffer = NULL};
 }
 
@@ -118,6 +120,23 @@ static tulle_status hold(const struct device_run *run, struct device *d, const t
     return status == TULLE_OK ? tulle__device_tiles_hold(d->tiles, key, source, there) : status;
 }
 
+/* The one of the two where the result before does not arrive, with so much room. */
+static tulle_status take_staging(struct device *d, size_t bytes, char **staging)
+{
+    const tulle__device_ops *ops = d->device->ops;
+    int t = d->turn = !d->turn;
+    if (d->staging_bytes[t] < bytes) {
+        ops->host_free(d->device, d->staging[t]);
+        d->staging[t] = NULL;
+        d->staging_bytes[t] = 0;
+        tulle_status status = ops->host_new(d->device, bytes, "results of a device", &d->staging[t]);
+        if (status != TULLE_OK) return status;
+        d->staging_bytes[t] = bytes;
+    }
+    *staging = d->staging[t];
+    return TULLE_OK;
+}
+
 /* A result for the task; *added: the current one, which is of the same place and is added to. */
 static tulle_status begin_result(
     const struct device_run *run, struct device *d, const tulle__chain_task *task, int *added)
@@ -136,7 +155,7 @@ static tulle_status begin_result(
         .beta = task->beta};
     size_t bytes = (size_t)(task->m * task->n) * tulle_type_size(task->type);
     TULLE_TRY(room(run, d, bytes, "a tile of the result", &made.buffer));
-    status = d->device->ops->host_new(d->device, bytes, "a result of a device", &made.staging);
+    status = take_staging(d, bytes, &made.staging);
     if (status == TULLE_OK) status = d->device->ops->event_new(d->device, &made.landed);
     if (status != TULLE_OK)
         drop_result(d, &made);
@@ -240,7 +259,7 @@ static tulle_status place_result(void *context, int64_t m, int64_t nnz, tulle__d
     struct sparse *s = context;
     size_t pointers = ((size_t)m + 1) * (size_t)s->d->device->rowptr_bytes;
     size_t colind = (pointers + 255) / 256 * 256, val = colind + ((size_t)nnz * sizeof(tulle_lidx) + 255) / 256 * 256;
-    tulle__device_buffer_free(s->d->device, s->buffer);
+    tulle__device_tiles_give(s->d->tiles, s->buffer);
     s->buffer = NULL;
     tulle_status status =
         room(s->run, s->d, val + (size_t)nnz * tulle_type_size(s->type), "a sparse result", &s->buffer);
@@ -323,7 +342,7 @@ static tulle_status product(tulle__runner *runner, const tulle__run_tiles *tiles
 out:
     (void)d->device->ops->queue_wait(d->work);
     tulle__device_tiles_release(d->tiles, d->work);
-    tulle__device_buffer_free(d->device, s.buffer);
+    tulle__device_tiles_give(d->tiles, s.buffer);
     return status;
 }
 
@@ -349,9 +368,9 @@ static void end_device(struct device *d)
     const tulle__device_ops *ops = d->device->ops;
     if (d->work) (void)ops->queue_wait(d->work);
     if (d->out) (void)ops->queue_wait(d->out);
-    drop_result(d, &d->current);
-    drop_result(d, &d->before);
     if (d->tiles) {
+        drop_result(d, &d->current);
+        drop_result(d, &d->before);
         tulle__device_tiles_release(d->tiles, d->work);
         tulle__device_tiles_clear(d->tiles);
     }
@@ -387,6 +406,7 @@ static void free_run(tulle__runner *runner)
     for (int n = 0; n < run->opened; n++) {
         struct device *d = &run->device[n];
         end_device(d);
+        for (int t = 0; t < 2; t++) d->device->ops->host_free(d->device, d->staging[t]);
         tulle__device_tiles_free(d->tiles);
         d->device->ops->event_free(d->device, d->made);
         if (d->work) d->device->ops->queue_free(d->device, d->work);
@@ -400,13 +420,16 @@ static void free_run(tulle__runner *runner)
 static const tulle__runner_ops ops = {
     .chain = chain, .product = product, .finish = finish, .end = end, .work = work, .free = free_run};
 
+/* number: of the device among those of all PEs of the host, which take the host's in turn; of: them. */
 static tulle_status open_device(
-    tulle_comm *comm, const struct device_run *run, const char *spec, bool sparse, struct device *d)
+    tulle_comm *comm, const struct device_run *run, const char *spec, bool sparse, int number, int of, struct device *d)
 {
     tulle_status status;
     tulle__device_setting setting = {.threads = comm->pe->threads / run->count > 1 ? comm->pe->threads / run->count : 1,
         .overlap = 1,
         .rank = comm->rank,
+        .near_rank = number,
+        .near_size = of,
         .timeline = comm->pe->timeline};
     TULLE_TRY(tulle__device_open(spec, &setting, &d->device));
     if (!(sparse ? tulle__device_has_product(d->device) : tulle__device_has_chain(d->device)))
@@ -425,9 +448,11 @@ tulle_status tulle__device_run_new(tulle_comm *comm, const tulle__context *conte
 {
     struct device_run *run = NULL;
     tulle_status status;
+    int near_rank = 0, near_size = 1;
     TULLE_TRY(tulle__wants_values(comm, "a product on a device"));
     if (tulle__is_virtual(comm))
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "a product on a device, whose time is real, in a simulation");
+    TULLE_TRY(tulle__comm_neighbours(comm, &near_rank, &near_size));
     TULLE_TRY(tulle__alloc_zero(1, sizeof *run, "a plan", &run));
     run->runner = (tulle__runner){.ops = &ops, .format = format};
     run->runner.most = sparse ? TULLE__DEVICE_SPARSE_PAIRS - 1 : TULLE__DEVICE_PAIRS; /* and the old C */
@@ -436,7 +461,7 @@ tulle_status tulle__device_run_new(tulle_comm *comm, const tulle__context *conte
     TULLE_TRY(tulle__alloc_zero((size_t)count, sizeof *run->device, "devices", &run->device));
     for (; run->opened < count; run->opened++) {
         struct device *d = &run->device[run->opened];
-        status = open_device(comm, run, spec, sparse, d);
+        status = open_device(comm, run, spec, sparse, near_rank * count + run->opened, near_size * count, d);
         if (status != TULLE_OK && d->device) run->opened++; /* what it has is freed */
         if (status != TULLE_OK) goto out;
     }

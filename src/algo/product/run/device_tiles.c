@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-enum { ARRAY_ALIGN = 256 };
+enum { ARRAY_ALIGN = 256, SPARES = 32 };
 
 struct entry {
     tulle__tile_key key;
@@ -13,7 +13,7 @@ struct entry {
     tulle__device_event *used; /* work with it, started last; NULL: none yet */
     int held;
     uint64_t turn;   /* of its last use */
-    int32_t *narrow; /* row pointers of 32 bits, on their way; host memory of the device */
+    int32_t *narrow; /* row pointers in the device's width, on their way */
     int waited;      /* 1: work was started that `used` stands for */
 };
 
@@ -23,6 +23,8 @@ struct tulle__device_tiles {
     tulle__device_event *arrived;
     struct entry *entry;
     int count, room;
+    tulle__device_buffer *spare[SPARES]; /* not used now */
+    int spares;
     uint64_t turn;
     int64_t hits;
 };
@@ -42,14 +44,41 @@ out:
     return status;
 }
 
+void tulle__device_tiles_give(tulle__device_tiles *tiles, tulle__device_buffer *buffer)
+{
+    if (buffer && tiles->spares < SPARES)
+        tiles->spare[tiles->spares++] = buffer;
+    else
+        tulle__device_buffer_free(tiles->device, buffer);
+}
+
+static void free_spares(tulle__device_tiles *tiles)
+{
+    while (tiles->spares) tulle__device_buffer_free(tiles->device, tiles->spare[--tiles->spares]);
+}
+
+/* The smallest spare buffer that will do and is not much too large; NULL: there is none. */
+static tulle__device_buffer *take_spare(tulle__device_tiles *tiles, size_t bytes)
+{
+    int best = -1;
+    for (int n = 0; n < tiles->spares; n++) {
+        size_t has = tiles->spare[n]->bytes;
+        if (has >= bytes && has / 2 <= bytes && (best < 0 || has < tiles->spare[best]->bytes)) best = n;
+    }
+    if (best < 0) return NULL;
+    tulle__device_buffer *buffer = tiles->spare[best];
+    tiles->spare[best] = tiles->spare[--tiles->spares];
+    return buffer;
+}
+
 static void drop(tulle__device_tiles *tiles, int n)
 {
     struct entry *e = &tiles->entry[n];
     const tulle__device_ops *ops = tiles->device->ops;
     if (e->waited) ops->event_wait(e->used);
     ops->event_free(tiles->device, e->used);
-    ops->host_free(tiles->device, e->narrow);
-    tulle__device_buffer_free(tiles->device, e->buffer);
+    tulle__free(e->narrow);
+    tulle__device_tiles_give(tiles, e->buffer);
     *e = tiles->entry[--tiles->count];
 }
 
@@ -63,6 +92,7 @@ void tulle__device_tiles_free(tulle__device_tiles *tiles)
 {
     if (!tiles) return;
     if (tiles->in) tulle__device_tiles_clear(tiles);
+    free_spares(tiles);
     tiles->device->ops->event_free(tiles->device, tiles->arrived);
     tiles->device->ops->queue_free(tiles->device, tiles->in);
     tulle__free(tiles->entry);
@@ -85,8 +115,13 @@ tulle_status tulle__device_tiles_room(
     tulle__device_tiles *tiles, size_t bytes, const char *what, tulle__device_buffer **buffer)
 {
     for (;;) {
-        tulle_status status = tulle__device_buffer_new(tiles->device, bytes, what, buffer);
-        if ((status != TULLE_ERR_LIMIT && status != TULLE_ERR_MEMORY) || !evict(tiles)) return status;
+        *buffer = take_spare(tiles, bytes);
+        tulle_status status = *buffer ? TULLE_OK : tulle__device_buffer_new(tiles->device, bytes, what, buffer);
+        if (status != TULLE_ERR_LIMIT && status != TULLE_ERR_MEMORY) return status;
+        if (tiles->spares)
+            free_spares(tiles);
+        else if (!evict(tiles))
+            return status;
     }
 }
 
@@ -132,8 +167,8 @@ static tulle_status make_pointers(
     if (device->rowptr_bytes == 4 && p->nnz > INT32_MAX)
         return tulle__fail(
             TULLE_ERR_OVERFLOW, "%lld entries of a tile on a device that counts in 32 bits", (long long)p->nnz);
-    tulle_status status = device->ops->host_new(
-        device, ((size_t)rows + 1) * (size_t)device->rowptr_bytes, "row pointers for a device", &e->narrow);
+    tulle_status status =
+        tulle__alloc((size_t)rows + 1, (size_t)device->rowptr_bytes, "row pointers for a device", &e->narrow);
     if (status != TULLE_OK) return status;
     int64_t *wide = (int64_t *)(void *)e->narrow;
     for (int64_t r = 0; r <= rows; r++)
@@ -227,7 +262,7 @@ static tulle_status bring(tulle__device_tiles *tiles, const tulle__tile_key *key
     return TULLE_OK;
 out:
     tiles->device->ops->event_free(tiles->device, made.used);
-    tulle__device_buffer_free(tiles->device, buffer);
+    tulle__device_tiles_give(tiles, buffer);
     return status;
 }
 
@@ -260,7 +295,9 @@ tulle_status tulle__device_tiles_prefetch(
         e->turn = ++tiles->turn;
         return TULLE_OK;
     }
-    tulle_status status = tulle__device_buffer_new(tiles->device, p.length, "a tile of an operand", &buffer);
+    buffer = take_spare(tiles, p.length);
+    tulle_status status =
+        buffer ? TULLE_OK : tulle__device_buffer_new(tiles->device, p.length, "a tile of an operand", &buffer);
     return status == TULLE_OK ? bring(tiles, key, source, &p, buffer, &e) : status;
 }
 
