@@ -139,7 +139,10 @@ const char *options_word(const struct options *o, const char *name, const char *
 
 enum { TEXT_COLUMN = 27, LAST_COLUMN = 100 };
 
-/* Prints words between TEXT_COLUMN and LAST_COLUMN, wrapped, from `column` on; returns the last column. */
+/*
+ * Prints words between TEXT_COLUMN and LAST_COLUMN, wrapped, from `column` on; returns the last
+ * column.
+ */
 static size_t print_wrapped(const char *text, size_t column, FILE *file)
 {
     while (*text) {

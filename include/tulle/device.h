@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Devices that a matrix is streamed through (tulle/stream.h), by spec: `name:key=value,...` joined by `+`, outermost
- * first. Devices:
+ * Devices that a matrix is streamed through (tulle/stream.h), by spec: `name:key=value,...` joined
+ * by `+`, outermost first. Devices:
  *   cpu[:mem=SIZE,threads=N]    host memory and the kernels of this processor
- *   ref[:mem=SIZE]              host memory and plain loops, to compare with
+ *   ref[:mem=SIZE]              host memory and plain loops, for comparison
  *   cuda[:N]                    an NVIDIA GPU, if Tulle was built with CUDA
- *   openacc[:host,mem=SIZE]     OpenACC's loops and queues, if Tulle was built by GCC: on an NVIDIA GPU if GCC's
- * compiler for them was there, too, else (or if asked for: host) on one thread of the host Wrappers, before it:
- *   limit:mem=SIZE,link=12G,latency=2us   a small memory behind a slow link, with copy engines that really copy
+ *   openacc[:host,mem=SIZE]     OpenACC's loops and queues, if Tulle was built by GCC: on an NVIDIA GPU
+ *                               if GCC has its compiler for them, else (or with host) on one thread of
+ *                               the host
+ *
+ * Wrappers, before it:
+ *   limit:mem=SIZE,link=12G,latency=2us   a small memory, a slow link, and real copy engines
  *   fault:op=N[,rank=R]                   the N-th copy or kernel of PE R (default 0) fails
  */
 #ifndef TULLE_DEVICE_H

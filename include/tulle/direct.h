@@ -64,19 +64,24 @@ typedef struct tulle_direct {
 TULLE_API bool tulle_direct_usable(const char *library);
 
 /*
- * Collective. L strictly lower triangular, its diagonal of ones not stored, and U upper triangular with its diagonal:
+ * Collective. L is strictly lower triangular, its unit diagonal not stored; U is upper triangular
+ * with its diagonal:
  *   ((L + I) U)_ij = a_(row[i], col[j]) / scale[i]
- * so that A x = b is solved by: y_i = b_(row[i]) / scale[i], (L + I) z = y, U w = z, x_(col[j]) = w_j. options may be
- * NULL. TULLE_ERR_ARG if A is singular, by its structure or numerically, or a factor is not finite, with the first
- * column where that shows; TULLE_ERR_UNSUPPORTED if there is no module, with the package that it is built with.
+ *
+ * so that A x = b is solved by: y_i = b_(row[i]) / scale[i], (L + I) z = y, U w = z, x_(col[j]) =
+ * w_j. options may be NULL. TULLE_ERR_ARG, with the first such column, if A is singular,
+ * structurally or numerically, or a factor is not finite; TULLE_ERR_UNSUPPORTED, with the package
+ * to install, if there is no module.
  */
 TULLE_API tulle_status tulle_direct_lu(const tulle_mat *A, const tulle_direct_options *options, tulle_direct **factors);
 
 /*
- * Collective. L lower triangular with its positive diagonal; A's upper triangle is not looked at, taken to be the
- * lower one's mirror image:
+ * Collective. L is lower triangular with a positive diagonal; A's upper triangle is not read, but
+ * taken as the mirror image of the lower one:
  *   (L L^T)_ij = a_(row[i], row[j]),  col = row
- * TULLE_ERR_ARG if A is not positive definite, with the row of the first pivot that is not positive.
+ *
+ * TULLE_ERR_ARG if A is not positive definite, with the row of the first pivot that is not
+ * positive.
  */
 TULLE_API tulle_status tulle_direct_cholesky(
     const tulle_mat *A, const tulle_direct_options *options, tulle_direct **factors);

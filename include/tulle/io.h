@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrices from files and generators, and into files. An operand is the name of a file or a
+ * Matrices from files and generators, and to files. An operand is the name of a file or a
  * generator's spec:
  *
- *   NAME.mtx, NAME.mtx.gz   Matrix Market: coordinate or array; real, integer or pattern; every symmetry
- *   -                       Matrix Market on standard input, which must be a regular file: the command makes it one
+ *   NAME.mtx, NAME.mtx.gz   Matrix Market: coordinate or array; real, integer or pattern; every
+ *                           symmetry
+ *   -                       Matrix Market on standard input, which must be a regular file (the
+ *                           command makes it one)
  *   NAME.npy                NumPy, dense
  *   NAME.npz                SciPy, sparse: CSR, CSC, COO or BSR, as scipy.sparse.save_npz writes them
- *   NAME.bsp.h5, NAME.h5    Binsparse over HDF5, sparse, also in blocks, or dense (DMATR, DMATC; DVEC is read as one
- *                           column)
+ *   NAME.bsp.h5, NAME.h5    Binsparse over HDF5: sparse, also in blocks, or dense (DMATR, DMATC; DVEC
+ *                           is one column)
  *   rmat:scale=17,...       a generator: see tulle_operand_generator
  *
  * Reading is collective: each PE parses its part. A malformed file is refused with its name, line,
- * column and the cause. Capitals in an ending mean the same as small letters.
+ * column and the cause. Endings are case-insensitive.
  */
 #ifndef TULLE_IO_H
 #define TULLE_IO_H
@@ -31,7 +33,7 @@ typedef struct tulle_read_options {
     bool lenient;       /* accept blanks before a Matrix Market banner and words after it */
     bool zero_based;    /* indices in the file begin at 0 */
     bool finite_only;   /* refuse nan and inf */
-    bool drop_zeros;    /* leave stored zeros out */
+    bool drop_zeros;    /* omit stored zeros */
     const char *assume; /* the banner of a file without one, such as "matrix coordinate real general" */
     tulle_duplicates duplicates;
 } tulle_read_options;
@@ -73,17 +75,22 @@ TULLE_API tulle_status tulle_mat_load(tulle_comm *comm, const char *operand, con
 TULLE_API tulle_status tulle_mat_save(const tulle_mat *A, const char *path);
 
 /*
- * Collective. The same of a sparse A in a .bsp.h5 file of another format, which takes less room and is what a stream
- * (tulle/stream.h) then reads:
- *   "bsr:b=3"  blocks of 3 x 3 with one column index each, b up to 64; without b= of the size, 1 to 8, that takes
- *              fewest bytes. What the matrix does not have within a block is zero, and read again as such.
- *   "csr"      single entries, as tulle_mat_save; NULL means that, too
- *   "auto"     the one of these that takes fewest bytes
- * with `half`, of a symmetric matrix only what is on and right of the diagonal (auto: if it is symmetric), and
- * `values=f32`, values rounded. TULLE_ERR_ARG for a file with another ending, blocks that do not divide the matrix,
- * half of what is not symmetric bit by bit. A copy of A is made unless its tiles are whole rows of whole blocks.
- * Or, of any A, "general", "symmetric" or "skew-symmetric": what a Matrix Market file is to be. One that is not general
- * has one triangle only; TULLE_ERR_ARG if A is not such, bit by bit. Files of other formats hold all of A.
+ * Collective. Writes a sparse A to a .bsp.h5 file in a smaller format, which a stream
+ * (tulle/stream.h) can read:
+ *
+ *   "bsr:b=3"  blocks of 3 x 3 with one column index each, b up to 64; without b= the size, 1 to 8,
+ *              with the fewest bytes. Missing entries of a block are zeros, and are read as zeros.
+ *   "csr"      single entries, as tulle_mat_save; NULL means this too
+ *   "auto"     the format with the fewest bytes
+ *
+ * Options are `half`, the upper half of a symmetric matrix (auto: if it is symmetric), and
+ * `values=f32`, rounded values. TULLE_ERR_ARG for a file with another ending, blocks that do not
+ * divide the matrix, and half of a matrix that is not symmetric bit by bit. A is copied unless its
+ * tiles are whole rows of whole blocks.
+ *
+ * Or, for any A, "general", "symmetric" or "skew-symmetric": the symmetry of a Matrix Market file.
+ * The latter two store one triangle; TULLE_ERR_ARG if A does not have the symmetry bit by bit.
+ * Files of other formats hold all of A.
  */
 TULLE_API tulle_status tulle_mat_save_as(const tulle_mat *A, const char *path, const char *format);
 

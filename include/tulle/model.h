@@ -7,13 +7,13 @@
  * algorithm, for any number of PEs, without a run.
  *
  * Seconds of one PE:
- *    kernel     flops / min(peak, intensity x bandwidth, measured rate): tulle_roofline_spmm,
- *               tulle_roofline_spgemm, tulle_roofline_gemm
- *    transfer   latency + bytes / bandwidth of the tier between the two PEs
- *    asynchronous algorithms   max(transfers of all tiles, all kernels) + accumulation; under stealing,
- *               tile products go to idle PEs, one after the other
- *    SUMMA, Cannon   the sum over the steps of the longest transfer plus the longest kernels of a PE,
- *               or of the larger of the two if transfers overlap
+ *   kernel     flops / min(peak, intensity x bandwidth, measured rate): tulle_roofline_spmm,
+ *              tulle_roofline_spgemm, tulle_roofline_gemm
+ *   transfer   latency + bytes / bandwidth of the tier between the two PEs
+ *   asynchronous algorithms   max(transfers of all tiles, all kernels) + accumulation; under stealing,
+ *              tile products go to idle PEs, one after the other
+ *   SUMMA, Cannon   the sum over the steps of the longest transfer plus the longest kernels of a PE,
+ *              or of the larger of the two if transfers overlap
  *
  * A product takes as long as the slowest PE, or as a PE whose memory all others read at its
  * bandwidth. Of a tile of B only the rows required by the tile of A are counted, if that is on the

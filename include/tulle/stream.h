@@ -70,16 +70,19 @@ typedef struct tulle_stream_options {
     size_t memory;         /* most bytes of the device that a PE may use; 0: all */
     size_t reserve; /* bytes of the PE's memory to leave for others, such as a Krylov method (tulle_krylov_memory) */
     /*
-     * What slabs are made of. NULL, "csr": what A lies in. Others keep a copy of the rows in host memory, dealt out so
-     * that no block is cut, with the values that A has when the stream is made:
-     *   "bsr:b=3"  blocks of 3 x 3 with one column index each; without b= of the size, 1 to 8, that takes fewest bytes
+     * The format of slabs. NULL, "csr": A in place. Other formats copy the rows to host memory,
+     * distributed so that no block is cut, with the values at the time when the stream is made:
+     *   "bsr:b=3"  blocks of 3 x 3 with one column index each; without b= the size, 1 to 8, with the
+     *              fewest bytes
      *   "csr:..."  single entries
-     *   "auto"     the one of these, or what A lies in, that takes fewest bytes
-     * with `half`, of a symmetric matrix only what is on and right of the diagonal (auto: if it is symmetric
-     * and that pays: not of single entries that many columns are multiplied by where they lie);
-     * `index=2` or 4, bytes of a column index (without: 2 if no row reaches over more than 65535 block columns);
-     * `values=f32`, values rounded, vectors and sums as they are. Sums of a half follow from the slabs.
-     * A file streams as it is written; for it all but NULL, "csr" and "auto" is TULLE_ERR_UNSUPPORTED.
+     *   "auto"     the format with the fewest bytes, or A's own
+     *
+     * Options are `half`, the upper half of a symmetric matrix (auto: if it is symmetric and that
+     * pays, which it does not for single entries in place and many columns); `index=2` or 4, bytes
+     * of a column index (default: 2 if no row extends over more than 65535 block columns);
+     * `values=f32`, rounded values, with vectors and sums unchanged. The order of sums in a half
+     * follows from the slabs. A file streams in its own format: everything but NULL, "csr" and
+     * "auto" is TULLE_ERR_UNSUPPORTED for it.
      */
     const char *format;
 } tulle_stream_options;

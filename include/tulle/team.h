@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Teams of processing elements (PEs). A team is opened from a spec, runs a body on all its PEs any
- * number of times, and is freed; matrices and plans made in one run live on to the next and are
+ * number of times, and is freed. Matrices and plans made in one run live on to the next, and are
  * freed with the team at the latest.
  *
  * Spec: `name:key=value,...` joined by `+`, outermost first. Engines:
  *   threads[:direct=on|off]     PEs are threads of this process
- *   mpi[:direct=on|off]         PEs are the processes of an MPI job, started by its launcher: every process makes the
- *                               same calls on the team, in the same order, and gets the same status
- *   sim:platform=NAME,...       PEs run one at a time, in the virtual time of a machine that need not be here
+ *   mpi[:direct=on|off]         PEs are the processes of an MPI job, started by its launcher: every
+ *                               process makes the same calls on the team, in the same order, and gets
+ *                               the same status
+ *   sim:platform=NAME,...       PEs run one at a time, in the virtual time of another machine
+ *
  * Wrappers, before it:
- *   check                       bounds, life time and forgotten waits are errors; transfers land late
+ *   check                       bounds, lifetimes and forgotten waits are errors; transfers arrive late
  *   trace                       records a timeline and counts per peer
- *   net:latency=2us,bw=12G      every remote transfer takes that long, in real time (not over sim)
+ *   net:latency=2us,bw=12G      remote transfers take this long, in real time (not over sim)
  *   fault:op=N[,rank=R]         the N-th transfer of PE R (default 0) fails
  */
 #ifndef TULLE_TEAM_H

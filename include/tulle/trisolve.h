@@ -3,19 +3,18 @@
  * op(T) X = B for a sparse triangular T and dense B and X of one or many columns: analysed once,
  * solved any number of times, without barriers where the method allows (Xie, Chen, Firoz, Li, Song,
  * Barker, Raugas, Li, "Fast and scalable sparse triangular solver for multi-GPU based HPC
- * architectures", ICPP 2021, and what has been found since).
+ * architectures", ICPP 2021, and later work).
  *
  * Every row of X is x_i = (b_i - sum over j of t_ij x_j) (1 / t_ii), summed over the entries of the
- * row in the order in which their unknowns become known, by one worker: methods give the same bits
- * as `serial`, whatever the number of PEs and threads, for the same type, number of columns and
- * instruction set. Only the paper's own four (`unified`, `unified-tasks`, `shmem`, `zerocopy`) do
- * not: they add by columns, in the order in which unknowns happen to become known, and differ from
- * run to run within the rounding bound that tulle_trisolve_check knows; nor does `supernodal`,
- * which sums dense blocks as the BLAS does: its bits depend on that library, though neither on PEs
- * nor on threads. Its blocks may hold zeros, so that what is not finite in X may spread to rows of
- * a block that do not depend on it. A BLAS that has threads of its own (OpenBLAS) is set to one a
- * caller, in all the process. AUTO may become `supernodal` where many solves are to come; reports
- * say whose bits X has.
+ * row in the order in which their unknowns are solved, by one worker. All methods therefore give
+ * the bits of `serial`, whatever the number of PEs and threads, for the same type, number of
+ * columns and instruction set, with two exceptions. The paper's four (`unified`, `unified-tasks`,
+ * `shmem`, `zerocopy`) add by columns, in the order in which unknowns become known, and differ from
+ * run to run within the rounding bound of tulle_trisolve_check. `supernodal` sums dense blocks as
+ * the BLAS does; its bits depend on that library, but neither on PEs nor on threads. Its blocks may
+ * hold zeros, so that non-finite values of X may spread to rows of a block that do not depend on
+ * them. A threaded BLAS (OpenBLAS) is set to one thread a caller, in the whole process. AUTO may
+ * choose `supernodal` for many solves; reports name the method of each solve.
  */
 #ifndef TULLE_TRISOLVE_H
 #define TULLE_TRISOLVE_H
@@ -31,17 +30,17 @@ extern "C" {
 
 /*
  * X(name, word, text): the methods. Workers are the threads of all PEs, if these read each other's
- * memory: threads, or processes of one node; else those of PE 0, to which the triangle moves. Under
- * PUSH and the paper's four, which are for networks, each PE is one worker.
+ * memory: threads, or processes of one node. Otherwise they are those of PE 0, where the triangle
+ * is gathered. Under PUSH and the paper's four, which are for networks, each PE is one worker.
  */
 #define TULLE_TRISOLVE_METHOD_LIST(X)                                                                                  \
-    X(AUTO, "auto", "what is expected to be the fastest")                                                              \
+    X(AUTO, "auto", "the fastest by trial")                                                                            \
     X(SERIAL, "serial", "one worker, row by row")                                                                      \
-    X(LEVELS, "levels", "level sets: workers share the rows of a level and meet after each")                           \
+    X(LEVELS, "levels", "level sets: workers share the rows of a level, with a barrier after each")                    \
     X(CHUNKED, "chunked", "workers take chunks of rows in turn and wait for each other's progress")                    \
-    X(P2P, "p2p", "rows of a level side by side; a worker waits only for the workers whose rows it needs")             \
-    X(SUPERNODAL, "supernodal", "rows or columns of one structure as dense panels, by the BLAS; for direct factors")   \
-    X(PUSH, "push", "rows are distributed in tasks; an unknown is stored once at every PE that needs it")              \
+    X(P2P, "p2p", "rows of a level together; a worker waits only for the workers whose rows it requires")              \
+    X(SUPERNODAL, "supernodal", "identical-pattern rows or columns as dense panels, by the BLAS; for direct factors")  \
+    X(PUSH, "push", "rows are distributed in tasks; an unknown is stored once at every PE that requires it")           \
     X(UNIFIED, "unified", "by columns, rows in equal parts; one array of partial sums for all, by atomics")            \
     X(UNIFIED_TASKS, "unified-tasks", "the same, rows distributed in tasks")                                           \
     X(SHMEM, "shmem", "by columns, rows in equal parts; partial sums stay where they are made, and are read remotely") \

@@ -110,7 +110,9 @@ tulle_status tulle__mat_order(const tulle_mat *A);
 /* Drops the tiles placed since the last renew. */
 void tulle__mat_unplace(const tulle_mat *A);
 
-/* Creates the handle; make: with the blocks of own dense tiles, make_empty: without. No agreement. */
+/*
+ * Creates the handle; make: with the blocks of own dense tiles, make_empty: without. No agreement.
+ */
 tulle_status tulle__mat_make(
     tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type, tulle_order order, tulle_mat **A);
 tulle_status tulle__mat_make_empty(

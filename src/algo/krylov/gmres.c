@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Restarted GMRES, preconditioned from the right: B u = b with B = A M^-1, x = M^-1 u, so the
- * residual is that of A x = b. The basis is made orthogonal by classical Gram-Schmidt twice, the
+ * residual is that of A x = b. The basis is orthogonalised by classical Gram-Schmidt twice, the
  * second time an iteration late, together with the first time of the next vector (Bielich, Langou,
  * Thomas, Swirydowicz, Yamazaki, Boman, "Low-synch Gram-Schmidt with delayed reorthogonalization
- * for Krylov solvers", Parallel Comput. 112, 2022). So an iteration has one reduction, however long
- * the basis is, and reads the basis twice, as one sweep alone would.
+ * for Krylov solvers", Parallel Comput. 112, 2022). An iteration thus has one reduction, however
+ * long the basis is, and reads the basis twice, as a single sweep would.
  *
- * Iteration j begins with an orthonormal v_0 .. v_(j-1) and u, which has been swept once: u = alpha v_j + V s. With
- * w = B u and one reduction for s = V^T u, t = V^T w, u^T u, u^T w and w^T w it has
- *     alpha^2 = u^T u - s^T s,   v_j = (u - V s) / alpha,   tau = v_j^T w = (u^T w - s^T t) / alpha,
- * and, since B V = [V v_j] H, the projection of B v_j = (w - [V v_j] H s) / alpha and what is left of it:
+ * Iteration j begins with an orthonormal v_0 .. v_(j-1) and u, which has been swept once: u = alpha
+ * v_j + V s. With w = B u and one reduction for s = V^T u, t = V^T w, u^T u, u^T w and w^T w it has
+ *     alpha^2 = u^T u - s^T s,   v_j = (u - V s) / alpha,
+ *     tau = v_j^T w = (u^T w - s^T t) / alpha,
+ *
+ * and, since B V = [V v_j] H, the projection of B v_j = (w - [V v_j] H s) / alpha and its
+ * remainder:
  *     h_j = ([t tau] - H s) / alpha,   B v_j - [V v_j] h_j = (w - V t - v_j tau) / alpha,
- * whose norm follows from w^T w. Divided by that it is the next u; that norm and h_j are made right when the next
- * iteration has swept again, and are near enough for the residual until then.
+ *
+ * whose norm follows from w^T w. Divided by this norm it is the next u. The next iteration's sweep
+ * corrects the norm and h_j, which are accurate enough for the residual until then.
  */
 #include <math.h>
 #include <string.h>

@@ -259,7 +259,7 @@ struct totals {
     int64_t bytes, read;
 };
 
-static tulle_status tell(
+static tulle_status fill_report(
     tulle_stream *s, tulle_gidx cols, double seconds, const struct totals *a, tulle_stream_report *report)
 {
     double max[] = {a->transfer, a->compute, a->loop, a->vectors, a->reading, seconds};
@@ -320,10 +320,10 @@ tulle_status tulle_stream_multiply(tulle_stream *s, const tulle_mat *X, tulle_ma
     a.read = s->producer->read - read;
     double lesser = a.transfer < a.compute ? a.transfer : a.compute;
     if (lesser > 0) a.overlap = limited((a.transfer + a.compute - a.loop) / lesser, 0, 1);
-    tulle_stream_report told;
-    status = tell(s, X->layout->n, (double)(tulle__now(s->comm) - start) * 1e-9, &a, &told);
+    tulle_stream_report made;
+    status = fill_report(s, X->layout->n, (double)(tulle__now(s->comm) - start) * 1e-9, &a, &made);
     TULLE_TRY(tulle_comm_agree(s->comm, status)); /* a single PE may lack memory for a reduction */
-    *report = told;
+    *report = made;
 out:
     return status;
 }

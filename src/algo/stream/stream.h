@@ -4,15 +4,15 @@
  * slabs. Lines of Y on its device are the rows of its ranges, consecutively. Slabs come from a
  * producer: memory that is read in place, the segment of another PE, or a file.
  *
- *    producer --start/wait--> staging (ring of `ring` rooms on the host) --upload--> ring of `ring` buffers --> kernel
+ *   producer --start/wait--> staging (ring of `ring` rooms on the host) --upload--> ring of `ring` buffers --> kernel
  *
  * There is no staging where the producer is memory from which the device copies (rooms are NULL);
  * where the host reaches the device's ring, that is the staging itself. Slab s uses room and buffer
  * s mod ring. Its steps may begin as follows:
  *
- *    read      when the kernel of slab s - ring has started, and its upload is done (its room is free)
- *    upload    when it has arrived and the kernel of slab s - ring has started: the copy queue waits for it
- *    multiply  when it has been uploaded: the kernel queue waits for that
+ *   read      when the kernel of slab s - ring has started, and its upload is done (its room is free)
+ *   upload    when it has arrived and the kernel of slab s - ring has started: the copy queue waits for it
+ *   multiply  when it has been uploaded: the kernel queue waits for that
  *
  * Nothing is allocated or freed meanwhile. One loop of the PE's thread (ring.c) starts whatever may
  * begin, in this order, and waits for the producer only when nothing else can be done.

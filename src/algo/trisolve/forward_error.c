@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The forward error of a solve whose solution x is known, and a bound of it. What was computed, y, solves
- * (op(T) + E) y = b + f exactly, |E| <= gamma |op(T)| and |f| <= gamma |op(T)| |x|, f from making b; so
+ * The forward error of a solve with a known solution x, and a bound of it. The computed y solves
+ * (op(T) + E) y = b + f exactly, |E| <= gamma |op(T)| and |f| <= gamma |op(T)| |x|, f from the
+ * computation of b; so
  *   |y - x| <= |op(T)^-1| gamma |op(T)| (|x| + |y|) <= M^-1 gamma |op(T)| (|x| + |y|)
- * with the comparison matrix M of op(T): |t_ii| on the diagonal, -|t_ij| beside it (Higham, Accuracy and Stability of
- * Numerical Algorithms, 8.2 and 8.3). One serial solve, of values that are not negative and so lose nothing by
- * cancellation; the bound may be far above the error where signs would have cancelled.
+ *
+ * with the comparison matrix M of op(T): |t_ii| on the diagonal, -|t_ij| off it (Higham, Accuracy
+ * and Stability of Numerical Algorithms, 8.2 and 8.3). It takes one serial solve, of non-negative
+ * values, which lose nothing by cancellation. The bound may be far above the error where signs
+ * would have cancelled.
  */
 #include <inttypes.h>
 #include <math.h>

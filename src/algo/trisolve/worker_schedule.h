@@ -23,17 +23,17 @@ typedef struct tulle__sweep_lines {
 } tulle__sweep_lines;
 
 /* Dense row blocks of a method, and their operations. */
-typedef struct tulle__panels tulle__panels;
+typedef struct tulle__supernodal_panels tulle__supernodal_panels;
 struct tulle__worker_schedule;
 typedef struct tulle__panel_ops {
     /* Solves row block g: lines of x from lines of b; and the number of values that this reads. */
-    void (*solve)(
-        const tulle__panels *panels, const tulle__kernels *kernels, int64_t g, const tulle__sweep_lines *lines);
-    int64_t (*values)(const tulle__panels *panels, int64_t g);
+    void (*solve)(const tulle__supernodal_panels *panels, const tulle__kernels *kernels, int64_t g,
+        const tulle__sweep_lines *lines);
+    int64_t (*values)(const tulle__supernodal_panels *panels, int64_t g);
     /* Updates values to the triangle's current ones. */
     tulle_status (*refill)(struct tulle__worker_schedule *schedule, const tulle__triangle *t);
-    size_t (*bytes)(const tulle__panels *panels);
-    void (*free)(tulle__panels *panels);
+    size_t (*bytes)(const tulle__supernodal_panels *panels);
+    void (*free)(tulle__supernodal_panels *panels);
 } tulle__panel_ops;
 
 /* Consecutive rows or, if permuted, rows stored consecutively. */
@@ -65,7 +65,7 @@ typedef struct tulle__worker_schedule {
     int32_t *colind; /* lines of x */
     void *val;
     const tulle__panel_ops *dense; /* NULL, or row blocks are panels without rows of their own */
-    tulle__panels *panels;
+    tulle__supernodal_panels *panels;
     /* [nrows]: rows of the triangle, in the order of the schedule; NULL: not permuted. Not owned */
     const int32_t *row;
     uint64_t *seen; /* [workers]: their words as last read by this worker */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrix Market files, plain or packed by gzip, read by N readers in N parts. Nothing here is
- * collective: every PE opens the file for itself, parses its part, and whoever assembles adds up
- * the statistics and asks for the verdict.
+ * Matrix Market files, plain or gzipped, read by N readers in N parts. Nothing here is collective:
+ * every PE opens the file and parses its part; the assembly adds up the statistics and asks for the
+ * verdict.
  *
- *   tulle__mtx_open            banner, comments, size line, and all that can be refused before any memory is taken
+ *   tulle__mtx_open            banner, comments, size line, and all refusals before memory is taken
  *   tulle__mtx_parse           one part of a coordinate file -> entries as stored (the caller mirrors)
- *   tulle__mtx_array_count,    one part of an array file: how many numbers it holds; then, with the sum over the parts
- *   tulle__mtx_array_parse       before it, the numbers
+ *   tulle__mtx_array_count,    one part of an array file: the number of its numbers; then, with the
+ *   tulle__mtx_array_parse       sum over the previous parts, the numbers
  *   tulle__mtx_stats_add       sums over parts
  *   tulle__mtx_check           the verdict on the whole: counts and symmetry
- *   tulle__mtx_warnings        what was accepted, but should be known
+ *   tulle__mtx_warnings        harmless oddities
  *
  * Every message names file:line:column and the cause. Indices are zero-based from here on.
  */

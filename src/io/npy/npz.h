@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sparse matrices in SciPy's .npz files (scipy.sparse.save_npz): a zip file of NumPy arrays, stored
- * or packed. Read are CSR, CSC, BSR and COO with integer indices of any width and values as in .npy
- * files; written is CSR. Nothing here is collective: each PE opens the file and parses its part of
- * the entries, and whoever assembles checks the sums of all.
+ * or compressed. CSR, CSC, BSR and COO are read, with integer indices of any width and values as in
+ * .npy files; CSR is written. Nothing here is collective: each PE opens the file and parses its
+ * part of the entries, and the assembly checks the sums over all parts.
  *
  *   format        csr, csc, bsr, coo        shape     rows and columns
  *   data          values; of bsr blocks     indices, indptr (compressed ones); row, col or coords (coo)

@@ -70,7 +70,7 @@ void tulle__block_writer_free(tulle__block_writer *w)
 }
 
 /* Splits the rows at hand among the threads. */
-static void deal(tulle__block_writer *w, const tulle__tile_row *rows)
+static void split_rows(tulle__block_writer *w, const tulle__tile_row *rows)
 {
     int nthreads = tulle__pool_size(w->pool);
     int64_t b = w->shape.block, lines = rows->m / b;
@@ -89,7 +89,7 @@ static tulle_status count_part(void *arg, int thread, int nthreads)
 
 tulle_status tulle__block_writer_count(tulle__block_writer *w, const tulle__tile_row *rows)
 {
-    deal(w, rows);
+    split_rows(w, rows);
     tulle_status status = tulle__pool_run(w->pool, count_part, w);
     for (int t = 0; t < tulle__pool_size(w->pool); t++) {
         tulle__blocks_plan *plan = &w->part[t].plan;
@@ -165,7 +165,7 @@ tulle_status tulle__block_writer_put(tulle__block_writer *w, const tulle__tile_r
     int64_t area = (int64_t)w->shape.block * w->shape.block, lines = rows->m / w->shape.block;
     int64_t before = w->rowptr[w->taken], blocks = w->rowptr[w->taken + lines] - before;
     tulle_status status;
-    deal(w, rows);
+    split_rows(w, rows);
     TULLE_TRY(make_room(w, blocks, lines + tulle__pool_size(w->pool)));
     TULLE_TRY(tulle__pool_run(w->pool, fill_part, w));
     TULLE_TRY(tulle__binsparse_write_columns(w->file, before, blocks, w->colind));

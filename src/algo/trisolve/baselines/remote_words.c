@@ -28,16 +28,19 @@ uint64_t tulle__word_sum(tulle__word_kind kind, uint64_t a, uint64_t b)
     }
 }
 
-/* Whether page faults cost virtual time: those of many threads are served together if they make one access. */
+/*
+ * Whether page faults cost virtual time: those of many threads are served together if they make one
+ * access.
+ */
 static int faults_together(const tulle_comm *comm)
 {
     return tulle__is_virtual(comm) && comm->pe->link->faults;
 }
 
 /*
- * In virtual time PEs run one at a time, so a get reads whole words: a get for each, as a thread makes, or, where
- * pages migrate, one for all. Elsewhere a get need not be atomic towards
- * others that add: each word is an atomic load.
+ * In virtual time PEs run one at a time, so a get reads whole words: a get for each, like a thread,
+ * or, where pages migrate, one for all. Elsewhere a get need not be atomic with respect to
+ * additions, so each word is an atomic load.
  */
 void tulle__words_read(tulle_comm *comm, int group, const tulle__place *place, int n, const tulle__range *range)
 {
@@ -58,7 +61,7 @@ void tulle__words_read(tulle_comm *comm, int group, const tulle__place *place, i
         }
 }
 
-/* was: the word as it was read before. */
+/* was: the word as read before. */
 static void add_word(
     tulle_comm *comm, const tulle__place *place, uint64_t at, tulle__word_kind kind, uint64_t value, uint64_t was)
 {
@@ -74,8 +77,8 @@ static void add_word(
 }
 
 /*
- * Reals are read first, as compare-and-swap needs to know what it replaces. Where pages migrate integers are, too: that
- * brings the pages of all words here together.
+ * Reals are read first, as compare-and-swap needs the old value. Where pages migrate integers are
+ * read too, which brings the pages of all words here together.
  */
 tulle_status tulle__words_add(tulle_comm *comm, int group, const tulle__place *place, tulle__word_kind kind, int n,
     const tulle__range *range, const tulle__range *read)

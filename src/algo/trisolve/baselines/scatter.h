@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The paper's four methods (sections III to V), which go by columns: whoever solves x_j adds l_ij x_j to the partial
- * sum of each row i of its column and counts the entry as done; a row is solved once all its entries are. Sums of own
- * columns to own rows are private. Those to rows of other PEs
- *   unified: go to one array for all PEs, an equal part of the rows with each, by atomic operations, and a waiting PE
- *            reads the counter there (algorithm 2);
- *   shmem:   stay in arrays of the adding PE, one of all rows, and a waiting PE reads those of all others (algorithm 3,
- *            read-only communication).
- * With a task a PE rows lie in equal parts; with more (unified-tasks, zerocopy: section V) they are distributed out in
- * turn.
+ * The paper's four methods (sections III to V), which go by columns: the solver of x_j adds l_ij
+ * x_j to the partial sum of each row i of its column and counts the entry as done; a row is solved
+ * once all its entries are done. Sums of own columns for own rows are private. Those for rows of
+ * other PEs
  *
- * What differs from the paper: where it counts up in one array and down in another, what is shared
- * here counts up to a number that the owner knows, and what is per PE down to 0. A row reads
- * others' memory only once its own columns are done. Rows are a GPU's warps there; here a PE keeps
- * up to TULLE__RESIDENT rows in hand and goes round those that wait. They come into hand in the
- * order of solving and stay until solved, so the first row that is not solved is always in hand at
- * its PE or next, and all that it needs is done: nobody waits in a circle.
+ *   unified: go to one array for all PEs, with an equal part of the rows on each, by atomic
+ *            operations; a waiting PE reads the counter there (algorithm 2);
+ *   shmem:   stay in arrays of the adding PE, one of all rows; a waiting PE reads those of all others
+ *            (algorithm 3, read-only communication).
+ *
+ * With one task a PE rows are in equal parts; with more (unified-tasks, zerocopy: section V) they
+ * are assigned cyclically.
+ *
+ * Differences from the paper. It counts up in one array and down in another; here shared counters
+ * count up to a number that the owner knows, and those of each PE count down to 0. A row reads
+ * other PEs' memory only once its own columns are done. The paper's rows are warps of a GPU; here a
+ * PE holds a window of up to TULLE__RESIDENT rows and polls those that wait. Rows enter the window
+ * in the order of solving and stay until they are solved. The first unsolved row of all is
+ * therefore always in its PE's window or the next to enter, and all that it requires is done: there
+ * is no deadlock.
  */
 #ifndef TULLE_TRISOLVE_SCATTER_H
 #define TULLE_TRISOLVE_SCATTER_H

@@ -5,8 +5,8 @@
 
 enum { LARGE = 1024 }; /* multiplications of a block from which gathering pays */
 
-static void copy_lines(
-    const tulle__panels *p, int64_t count, int64_t cols, const char *from, int64_t ldf, char *to, int64_t ldt)
+static void copy_lines(const tulle__supernodal_panels *p, int64_t count, int64_t cols, const char *from, int64_t ldf,
+    char *to, int64_t ldt)
 {
     size_t size = tulle_type_size(p->type);
     if (from == to) return;
@@ -27,8 +27,8 @@ static void add_to(tulle_type type, int64_t cols, const void *from, void *to)
  * At most TULLE__PANEL_COLUMNS columns. Large operands are gathered contiguously, as the BLAS needs
  * them.
  */
-static void subtract_block(const tulle__panels *p, const tulle__kernels *kernels, const tulle__panel_block *block,
-    char *x, int64_t ldx, int64_t cols)
+static void subtract_block(const tulle__supernodal_panels *p, const tulle__kernels *kernels,
+    const tulle__panel_block *block, char *x, int64_t ldx, int64_t cols)
 {
     size_t size = tulle_type_size(p->type), line = (size_t)cols * size;
     int small = (int64_t)block->m * block->k * cols < LARGE;
@@ -66,7 +66,7 @@ static void subtract_block(const tulle__panels *p, const tulle__kernels *kernels
 }
 
 void tulle__panels_solve(
-    const tulle__panels *p, const tulle__kernels *kernels, int64_t g, const tulle__sweep_lines *lines)
+    const tulle__supernodal_panels *p, const tulle__kernels *kernels, int64_t g, const tulle__sweep_lines *lines)
 {
     const tulle__panel_part *part = &p->part[g];
     size_t size = tulle_type_size(p->type);
@@ -91,7 +91,7 @@ void tulle__panels_solve(
     kernels->substitute(&task, p->upper, p->unit);
 }
 
-int64_t tulle__panels_values(const tulle__panels *p, int64_t g)
+int64_t tulle__panels_values(const tulle__supernodal_panels *p, int64_t g)
 {
     const tulle__panel_part *part = &p->part[g];
     int64_t values = part->triangle < 0 ? 0 : (int64_t)part->width * (part->width + 1) / 2;

@@ -8,7 +8,7 @@
 
 enum { CHUNK = 64 }; /* columns */
 
-static void free_panels(tulle__panels *panels)
+static void free_panels(tulle__supernodal_panels *panels)
 {
     if (!panels) return;
     tulle__free(panels->block);
@@ -19,7 +19,7 @@ static void free_panels(tulle__panels *panels)
     tulle__free(panels);
 }
 
-static size_t bytes_of(const tulle__panels *p)
+static size_t bytes_of(const tulle__supernodal_panels *p)
 {
     return (size_t)p->block_room * sizeof *p->block + (size_t)p->part_room * sizeof *p->part +
            (size_t)p->line_room * sizeof *p->line + (size_t)p->nval * tulle_type_size(p->type);
@@ -32,7 +32,7 @@ struct building {
     const tulle__triangle *t;
     const tulle__supernodes *s;
     tulle__worker_schedule *schedule;
-    tulle__panels *p;
+    tulle__supernodal_panels *p;
     int cursor;
     int32_t panel, low, width; /* its lines low .. low + width - 1 */
     int32_t *mark;             /* [n]: the last panel in which a column, or a supernode, was found */
@@ -110,7 +110,7 @@ static void find_columns(struct building *b)
     qsort(b->met, (size_t)b->nmet, sizeof *b->met, ascending);
 }
 
-static tulle_status add_lines(tulle__panels *p, int64_t more)
+static tulle_status add_lines(tulle__supernodal_panels *p, int64_t more)
 {
     if (p->nlines + more > p->line_room) {
         int64_t room = 2 * (p->nlines + more) + 256;
@@ -122,7 +122,7 @@ static tulle_status add_lines(tulle__panels *p, int64_t more)
     return TULLE_OK;
 }
 
-static tulle_status add_block(tulle__panels *p, const tulle__panel_block *block)
+static tulle_status add_block(tulle__supernodal_panels *p, const tulle__panel_block *block)
 {
     if (p->nblocks == p->block_room) {
         int64_t room = 2 * p->block_room + 64;
@@ -144,7 +144,7 @@ static tulle_status add_block(tulle__panels *p, const tulle__panel_block *block)
  */
 static tulle_status add_part(struct building *b, int64_t *first, int *begins, int last)
 {
-    tulle__panels *p = b->p;
+    tulle__supernodal_panels *p = b->p;
     tulle_status status = TULLE_OK;
     tulle__row_block group = {.at = b->t->upper ? b->low + b->width - 1 : b->low, .count = last ? b->width : 0};
     if (!last && *first == p->nblocks) return TULLE_OK; /* nothing precedes this wait */
@@ -176,7 +176,7 @@ static int needs(struct building *b, int32_t j)
 }
 
 /* Omits the list of lines at `at` if they are consecutive. */
-static int64_t shorten(tulle__panels *p, int64_t at)
+static int64_t shorten(tulle__supernodal_panels *p, int64_t at)
 {
     if (p->line[p->nlines - 1] - p->line[at] + 1 != p->nlines - at) return at;
     p->nlines = at;
@@ -188,7 +188,7 @@ static int64_t shorten(tulle__panels *p, int64_t at)
  */
 static tulle_status gather_block(struct building *b, int32_t from, int32_t to)
 {
-    tulle__panels *p = b->p;
+    tulle__supernodal_panels *p = b->p;
     int64_t at = p->nlines;
     tulle_status status = add_lines(p, to - from);
     if (status != TULLE_OK) return status;
@@ -244,7 +244,7 @@ static void note_rows(struct building *b, int32_t *line, int32_t *next)
 /* A block for each supernode found: all its columns, and the rows with entries there. */
 static tulle_status scatter_columns(struct building *b, int64_t *first, int *begins)
 {
-    tulle__panels *p = b->p;
+    tulle__supernodal_panels *p = b->p;
     tulle_status status = TULLE_OK;
     int32_t total = 0, *list = NULL, at = 0;
     for (int32_t k = 0; k < b->nmet; k++) {
@@ -294,7 +294,7 @@ out:
 
 /* ---- values ---- */
 
-static void put(const tulle__panels *p, int64_t at, const tulle_tile *tile, int64_t e)
+static void put(const tulle__supernodal_panels *p, int64_t at, const tulle_tile *tile, int64_t e)
 {
     if (p->type == TULLE_F32)
         ((float *)p->val)[at] = ((const float *)tile->val)[e];
@@ -308,7 +308,7 @@ static void put(const tulle__panels *p, int64_t at, const tulle_tile *tile, int6
  */
 static void find_places(struct building *b, int64_t first, int64_t last)
 {
-    const tulle__panels *p = b->p;
+    const tulle__supernodal_panels *p = b->p;
     for (int64_t k = first; k < last; k++) {
         const tulle__panel_block *block = &p->block[k];
         if (b->s->by_columns) {
@@ -327,7 +327,7 @@ static void find_places(struct building *b, int64_t first, int64_t last)
 
 static void fill_row(struct building *b, int64_t first, int64_t triangle, int32_t r)
 {
-    const tulle__panels *p = b->p;
+    const tulle__supernodal_panels *p = b->p;
     const tulle__triangle *t = b->t;
     tulle__triangle_span span = row_of(b, r);
     int32_t last = b->panel;
@@ -350,7 +350,7 @@ static void fill_row(struct building *b, int64_t first, int64_t triangle, int32_
 
 static void fill(struct building *b)
 {
-    tulle__panels *p = b->p;
+    tulle__supernodal_panels *p = b->p;
     memset(p->val, 0, (size_t)p->nval * tulle_type_size(p->type));
     for (int64_t g = 0, first = 0; g < p->nparts; g++) {
         const tulle__panel_part *part = &p->part[g];

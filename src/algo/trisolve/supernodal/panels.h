@@ -28,7 +28,7 @@ typedef struct tulle__panel_part {
     int begins;          /* the first part: it reads b */
 } tulle__panel_part;
 
-struct tulle__panels {
+struct tulle__supernodal_panels {
     const tulle__supernodes *supernodes; /* which outlive the panels */
     tulle_type type;
     int upper, unit;
@@ -48,7 +48,7 @@ tulle_status tulle__panels_schedule(const tulle__triangle *t, const tulle__super
 
 /* panel_solve.c: the operation of tulle__panel_ops. */
 void tulle__panels_solve(
-    const tulle__panels *panels, const tulle__kernels *kernels, int64_t g, const tulle__sweep_lines *lines);
-int64_t tulle__panels_values(const tulle__panels *panels, int64_t g);
+    const tulle__supernodal_panels *panels, const tulle__kernels *kernels, int64_t g, const tulle__sweep_lines *lines);
+int64_t tulle__panels_values(const tulle__supernodal_panels *panels, int64_t g);
 
 #endif
