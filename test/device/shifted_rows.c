@@ -238,7 +238,8 @@ static void test_rest(tulle__account *account, tulle__pool *const *pool)
     test_memory(account, pool[2]);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    sample_ways(argc, argv);
     return run_tests(test_each, test_rest);
 }
