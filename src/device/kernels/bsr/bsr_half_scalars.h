@@ -39,9 +39,9 @@ INLINE int NAME(follow)(const tulle__bsr *A, int64_t i, int64_t count, int64_t n
 {
     const char *columns = (const char *)A->colind + A->rowptr[i] * bytes, *before = columns - n * bytes;
     if (bytes == 2)
-        return tulle__is_shifted_16(
+        return tulle__has_offset_16(
             (const uint16_t *)(const void *)before, (const uint16_t *)(const void *)columns, count * n, 0);
-    return tulle__is_shifted_32(
+    return tulle__has_offset_32(
         (const uint32_t *)(const void *)before, (const uint32_t *)(const void *)columns, count * n, 1);
 }
 
@@ -51,7 +51,7 @@ INLINE int NAME(follow)(const tulle__bsr *A, int64_t i, int64_t count, int64_t n
  * other, so that one comparison tells for several rows: for one at first, for twice as many each time, so that little
  * is compared in vain.
  */
-INLINE int64_t NAME(shifted_rows)(const tulle__bsr *A, int64_t i, int64_t end, const int bytes)
+INLINE int64_t NAME(offset_rows)(const tulle__bsr *A, int64_t i, int64_t end, const int bytes)
 {
     const int64_t first = A->rowptr[i], n = A->rowptr[i + 1] - first;
     int64_t last = i, more = 0; /* alike as far as known; to look at next */
@@ -171,7 +171,7 @@ INLINE void NAME(half_scalars)(const tulle__bsr_rows *rows, const int bytes)
     struct NAME(runs) runs;
     int64_t pause = 0; /* rows at which nothing is looked for, after one was in vain */
     for (int64_t i = rows->begin, stop; i < rows->end; i = stop) {
-        int64_t alike = pause ? 1 : NAME(shifted_rows)(A, i, rows->end, bytes);
+        int64_t alike = pause ? 1 : NAME(offset_rows)(A, i, rows->end, bytes);
         pause = pause ? pause - 1 : alike ? 0 : PAUSE;
         stop = i + (alike ? alike : 1);
         if (stop - i >= 4 && NAME(find_runs)(A, i, &runs, bytes))

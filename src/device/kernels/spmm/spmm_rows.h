@@ -170,7 +170,7 @@ INLINE void NAME(block)(const tulle__spmm_rows *rows, const NAME(turn) * turn, c
 }
 
 #if SELECTS
-#include "device/kernels/spmm/spmm_uneven.h"
+#include "device/kernels/spmm/spmm_irregular.h"
 #endif
 
 #define BLOCK(count, parts)                                                                                            \
@@ -196,9 +196,9 @@ static void NAME(one_pair)(const tulle__spmm_rows *rows, NAME(turn) * turn, int6
     static const NAME(kernel) kernels[NAME(MOST) + 1] = {NULL, NAME(block1), NAME(block2), NAME(block3), NAME(block4),
         NAME(block5), NAME(block6), NAME(block7), NAME(block8)};
 #if SELECTS
-    if (rows->uneven && count == 1) {
+    if (rows->irregular && count == 1) {
         NAME(turn) rest = *turn;
-        rest.begin = NAME(uneven_turn)(rows, turn);
+        rest.begin = NAME(irregular_turn)(rows, turn);
         rest.kept += rest.begin - turn->begin;
         if (rest.begin < rest.end) kernels[count](rows, &rest);
         return;
@@ -250,7 +250,7 @@ static __attribute__((noinline)) void NAME(in_turns)(const tulle__spmm_rows *row
 
 static void NAME(alone)(const tulle__spmm_rows *rows, int64_t from, int64_t to)
 {
-    rows->npairs > 1 || rows->uneven ? NAME(in_turns)(rows, from, to) : NAME(steps)(rows, from, to, to - from, NULL);
+    rows->npairs > 1 || rows->irregular ? NAME(in_turns)(rows, from, to) : NAME(steps)(rows, from, to, to - from, NULL);
 }
 
 #if GROUPED

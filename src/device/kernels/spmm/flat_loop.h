@@ -4,8 +4,8 @@
  * next row are to be dropped, and whether a row has ended is a number, not a branch, which would be foreseen wrongly
  * where rows are of uneven lengths.
  */
-#ifndef TULLE_DEVICE_KERNELS_ALL_ENTRIES_H
-#define TULLE_DEVICE_KERNELS_ALL_ENTRIES_H
+#ifndef TULLE_DEVICE_KERNELS_FLAT_LOOP_H
+#define TULLE_DEVICE_KERNELS_FLAT_LOOP_H
 
 #include "device/kernel.h"
 
