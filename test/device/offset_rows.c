@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of matrices whose rows are offsets of each other, as on grids: the reference's bits in all variants. */
+/* Products of matrices of constant-offset rows, as on grids: the reference's bits in all variants. */
 #include "device/kernels/spgemm/spgemm.h"
 #include "spgemm_variants.h"
 
@@ -199,8 +199,8 @@ static void test_choice(tulle__pool *pool)
     tulle__spgemm_pair pairs[] = {{.A = A.csr, .B = A.csr, .scale = 1}, {.A = random.csr, .B = random.csr, .scale = 1}};
     tulle__spgemm_task tasks[] = {{.type = TULLE_F64, .m = N, .n = N, .npairs = 1, .pair = &pairs[0]},
         {.type = TULLE_F64, .m = N, .n = N, .npairs = 1, .pair = &pairs[1]}, cut.task};
-    static const char *const names[] = {"a grid's rows are offsets", "random rows are no offsets",
-        "a grid's rows are offsets where it is cut in tiles"};
+    static const char *const names[] = {
+        "a grid's rows are at offsets", "random rows are not", "a grid's rows are at offsets where it is cut in tiles"};
     tasks[2].pair = cut.pair;
     for (int t = 0; t < 3; t++) {
         static const tulle__spgemm_tuning automatic;

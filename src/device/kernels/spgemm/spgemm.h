@@ -22,13 +22,13 @@ typedef struct tulle__run_rows {
     tulle__run *run;
 } tulle__run_rows;
 
-/* Rows first .. end - 1, each one with the columns of the one before shifted by one; of at least one row. */
+/* Rows first .. end - 1, each with the columns of the one before plus one; at least one row. */
 typedef struct tulle__stretch {
     int64_t first, end;
 } tulle__stretch;
 
 /*
- * Of a pair: the stretch of each row of A and of B, and B's values: where row k belongs to a stretch of SHIFT_ROWS and
+ * Of a pair: the stretch of each row of A and of B, and B's values: where row k belongs to a stretch of OFFSET_ROWS and
  * more, the value of its entry e lies at rowptr[first] - rowptr[0] + e (end - first) + k - first. Without A where that
  * is the identity. Of B the rows from the first to the last that A's stretches take; elsewhere nothing is defined. What
  * is A's may be B's.
@@ -138,13 +138,14 @@ static inline int tulle__same_arrays(const tulle__csr *A, const tulle__csr *B)
 }
 
 /*
- * Looks for stretches of shifted rows. *part: of A's entries, those in stretches long enough; 0, and plan->offsets
- * NULL, if there are few.
+ * Looks for stretches of constant-offset rows. *part: of A's entries, those in stretches long enough; 0, and
+ * plan->offsets NULL, if there are few.
  */
 tulle_status tulle__spgemm_make_offsets(tulle__spgemm_plan *plan, tulle__pool *pool, double *part);
 void tulle__spgemm_drop_offsets(tulle__spgemm_plan *plan);
 
-/* How many rows of C from i on, before row `end`, are offsets of row i, and made of shifted rows only; 0: too few. */
+/* How many rows of C from i on, before row `end`, are at constant offsets from row i, and made of such rows only; 0:
+ * too few. */
 int64_t tulle__spgemm_offset_rows(const tulle__spgemm_plan *plan, int64_t i, int64_t end);
 
 /*
@@ -192,7 +193,7 @@ enum {
     TULLE__PANEL_WORDS = TULLE__PANEL / 64,
     TULLE__PANEL_ROWS = 8,
     TULLE__BLOCK_ROWS = 4, /* rows of C that are made together where B comes in runs */
-    TULLE__OFFSET_ROWS = 8 /* rows of C that are made together where rows are offsets; shorter stretches are not */
+    TULLE__OFFSET_ROWS = 8 /* rows of C that are made together at constant offsets; shorter stretches are not */
 };
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds stretches of rows that are offsets of each other in A and B, and turns B's values there by 90 degrees, so that
- * an entry's values in consecutive rows lie side by side (as a diagonal format has them). See spgemm_offsets.h.
+ * Finds stretches of constant-offset rows in A and B, and transposes B's values there, so that an entry's values in
+ * consecutive rows lie side by side (as in a diagonal format). See spgemm_offsets.h.
  *
  * Cost: A's and B's columns read once, B's values read and written once, by all threads; of B the rows between the
  * first and the last that A's stretches take, which are few where A is a tile beside the diagonal.
@@ -33,7 +33,7 @@ static int continues_offsets(const tulle__csr *A, int64_t i)
     return !differ;
 }
 
-/* Entries, and those of them in rows that are offsets; of a sample, or in stretches. */
+/* Entries, and those of them in constant-offset rows; of a sample, or in stretches. */
 struct share {
     double entries, offset;
 };
@@ -80,7 +80,7 @@ static tulle_status make_stretches(tulle__pool *pool, const tulle__csr *A, tulle
 {
     struct search job = {.A = A, .begin = of.first};
     tulle_status status;
-    TULLE_TRY(tulle__alloc((size_t)A->m, sizeof **row, "stretches of shifted rows", row));
+    TULLE_TRY(tulle__alloc((size_t)A->m, sizeof **row, "stretches of constant-offset rows", row));
     job.row = *row;
     tulle__pool_blocks(pool, of.end - of.first, BLOCK, find_stretches, &job);
 out:
@@ -158,7 +158,7 @@ static tulle_status make_values(
     struct turn job = {.B = B, .begin = of.first, .row = row, .type = type};
     tulle_status status;
     TULLE_TRY(tulle__alloc(
-        (size_t)(B->rowptr[B->m] - B->rowptr[0]), tulle_type_size(type), "the values of shifted rows", val));
+        (size_t)(B->rowptr[B->m] - B->rowptr[0]), tulle_type_size(type), "the values of constant-offset rows", val));
     job.to = *val;
     tulle__pool_blocks(pool, of.end - of.first, BLOCK, turn_values, &job);
 out:
@@ -198,7 +198,7 @@ out:
     return status;
 }
 
-/* Whether most entries of A's tiles, and of B's, lie in rows that are offsets, by a sample of them. */
+/* Whether most entries of A's tiles, and of B's, lie in constant-offset rows, by a sample of them. */
 static int promising(const tulle__spgemm_task *task)
 {
     struct share A = {0}, B = {0};
@@ -217,8 +217,8 @@ tulle_status tulle__spgemm_make_offsets(tulle__spgemm_plan *plan, tulle__pool *p
     tulle_status status = TULLE_OK;
     *part = 0;
     if (plan->tuning.offsets <= 0 && !promising(task)) return TULLE_OK;
-    TULLE_TRY(
-        tulle__alloc_zero((size_t)task->npairs, sizeof *plan->offsets, "stretches of shifted rows", &plan->offsets));
+    TULLE_TRY(tulle__alloc_zero(
+        (size_t)task->npairs, sizeof *plan->offsets, "stretches of constant-offset rows", &plan->offsets));
     for (int p = 0; p < task->npairs; p++) {
         const tulle__spgemm_pair *pair = &task->pair[p];
         tulle__offset_rows *offsets = &plan->offsets[p];

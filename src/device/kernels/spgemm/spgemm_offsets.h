@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Template: stretches of rows of C for spgemm_rows.h, where rows of A and B are offsets of each other: row i + t has
- * the columns of row i, all t further on, as on structured grids and in banded matrices. Then row i + t of C has the
- * columns of row i and t, and what goes where is found once a stretch, or not even that: stretches that follow each
- * other mostly have one structure. Each entry of C has a list of its products, a[k] b[k][e] in the order of k, with
- * which LANES consecutive rows are summed side by side in a register: a[k] and b[k][e] are one load each, as B's
- * values were turned by 90 degrees (spgemm_offsets.c), and A's are for the few rows at hand, where they are not B's.
- * The order of a sum is that of a row alone, so its bits are, too.
+ * Template, part of spgemm_rows.h: stretches of constant-offset rows. Row i + t of A, and of B, has the columns of row
+ * i plus t, as on structured grids and in banded matrices. Then row i + t of C has the columns of row i plus t, too,
+ * and the structure is found once a stretch, or not even that: consecutive stretches mostly have the same.
+ *
+ * Each entry of C has a list of its products, a[k] b[k][e] in the order of k, with which LANES consecutive rows are
+ * summed side by side in a register. a[k] and b[k][e] are one load each, as B's values were transposed
+ * (spgemm_offsets.c), and A's are for the few rows at hand, where they are not B's. The order of a sum is that of a row
+ * alone, and so are its bits.
  *
  * Cost, for each product of a row with 64 bytes of lanes: a load of a and one of b, a multiplication and an addition
- * for 8 (16) rows; two such vectors go together, so that two chains of additions hide each other's latency. (With sums
- * in memory instead, product by product in B's order, each product was a load and a store more.) Then sums are turned
- * back, 3 shuffles for 8 values, and C is written: 4 + v bytes an entry, which is what bounds a stencil. B's values for
- * the next stretch, one line of a grid further on, are fetched meanwhile.
+ * for 8 (16) rows. Two such vectors go together, so that two chains of additions hide each other's latency. (With sums
+ * in memory instead, product by product in B's order, each product was a load and a store more.) Then sums are
+ * transposed back, 3 shuffles for 8 values, and C is written: 4 + v bytes an entry, which is the bound of a stencil.
+ * B's values for the next stretch, one line of a grid further on, are prefetched meanwhile.
  */
 #define LANES 8 /* in all sets: narrower registers take them in parts */
 

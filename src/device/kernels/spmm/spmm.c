@@ -392,9 +392,9 @@ static int is_vector(const struct job *job, tulle__isa isa)
 }
 
 /*
- * Whether to walk over the entries of all rows, for which there are kernels where a row of B is a column's or a vector.
+ * Whether to use the flat loop over the entries of all rows; its kernels are for a row of B of one element or vector.
  * Measured on random rows of 2 to 32 entries, graphs and meshes: with one column it is faster up to 11 fours of entries
- * for each end that is foreseen wrongly (ca-AstroPh, 8.3: 1.45 times) and slower at 14 (mfem_bracket_thermal_p2: 0.8
+ * for each end that is mispredicted (ca-AstroPh, 8.3: 1.45 times) and slower at 14 (mfem_bracket_thermal_p2: 0.8
  * times); with eight faster up to 5.5 (coauthor_physics, 4.7: 1.07, with two pairs 1.4 times), slower at 8.3
  * (ca-AstroPh: 0.97).
  */

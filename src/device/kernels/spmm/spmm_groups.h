@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Template of the sparse-dense product for rows that are alike (identical_rows.h), which spmm_rows.h includes for the
- * widest vectors. Two to four rows of C are made together, so that a vector of B is loaded once for them: the same
- * columns    a vector of B takes part in `size` multiply-adds, not one shifted by one     pairs of rows: of a run of r
- * columns, r + 1 rows of B are loaded for 2 r entries. Larger groups would load less, but need two passes over columns
- * where a pair needs one: they were slower With v vectors a row a group makes size v multiply-adds of v + size loads,
- * where row by row it would be size (v + 1): what bounds it are multiply-adds, two a cycle, if B and A are near. So B's
- * rows are fetched for the group that follows, and A a page ahead.
+ * Template of the sparse-dense product for groups of rows that share a pattern (identical_rows.h), which spmm_rows.h
+ * includes for the widest vectors. Two to four rows of C are made together, so that a vector of B is loaded once for
+ * them.
  *
- * Every sum is made as spmm_rows.h makes it, entry by entry in the same number of parts: which rows form a group does
- * not show in C.
+ * - Identical columns: a vector of B takes part in `size` multiply-adds instead of one.
+ * - Columns at a constant offset: pairs of rows; of a run of r columns, r + 1 rows of B are loaded for 2 r entries.
+ *   Larger groups would load less, but need two sweeps over the columns where a pair needs one: they were slower.
+ *
+ * With v vectors a row, a group makes size v multiply-adds of v + size loads, where row by row it would be size (v +
+ * 1). The bound is then the multiply-adds, two a cycle, if B and A are in cache. So B's rows are prefetched for the
+ * group that follows, and A a page ahead.
+ *
+ * Every sum is made as spmm_rows.h makes it, entry by entry in the same number of parts: C does not show which rows
+ * form a group.
  */
 
 #define REGISTERS (TULLE__REGISTER == 64 ? 32 : 16) /* of vectors */

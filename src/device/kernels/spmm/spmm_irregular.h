@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Template of the sparse-dense product for rows of uneven lengths and one vector a row of B, which spmm_rows.h includes
- * where there are selects. A loop over a row's entries ends after a number of turns that is foreseen wrongly, at the
- * price of four entries. Here one loop goes over the entries of all rows, four at a time (flat_loop.h): those of the
- * next row are dropped, the sum so far is stored each time, and whether the row ends selects what the next four are
- * added to. What bounds it is the number of instructions, some 55 for four entries, so where rows are alike it is
- * slower than a loop for each; and with two vectors and more, where a row costs more anyway, it was seldom faster.
+ * Template of the sparse-dense product for irregular rows and one vector a row of B, which spmm_rows.h includes where
+ * there are selects. The end of a loop over one row's entries is mispredicted, at the cost of four entries. Here a flat
+ * loop goes over the entries of all rows, four at a time (flat_loop.h): entries of the next row are dropped, the sum so
+ * far is stored each time, and whether the row ends selects what the next four are added to.
+ *
+ * The bound is the number of instructions, some 55 for four entries. So it is slower than a loop for each row where
+ * rows have equal lengths; and with two vectors and more, where a row costs more anyway, it was seldom faster.
  *
  * Every sum is made as spmm_rows.h makes it.
  */

@@ -26,7 +26,7 @@ typedef struct tulle__spmm_rows {
     int64_t ldc;
     double alpha, beta;
     int stream;    /* write past the caches: C is larger than they are, aligned, and beta = 0 */
-    int groups;    /* kinds to look for; shifted rows only where n is 1 or fills TULLE__OFFSET_BYTES */
+    int groups;    /* kinds to look for; constant-offset rows only where n is 1 or fills TULLE__OFFSET_BYTES */
     int irregular; /* rows' lengths are unlike those of their neighbours, and a row of B is a column's or a vector */
 } tulle__spmm_rows;
 

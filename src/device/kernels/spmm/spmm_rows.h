@@ -6,11 +6,11 @@
  * the last one overlaps the one before: some sums are made twice, to the same bits, and no lane needs a mask. With few
  * vectors a fused multiply-add would wait for the one before (4 cycles, while two a cycle could start), so `parts` sums
  * of each go side by side: entries a, a + parts, a + 2 parts, ... of the row of A.
- * How many entries are left over in the end is foreseen wrongly where rows are uneven, which costs as much as eight of
- * them. With selects parts - 1 are made always, and what belongs to the next row is dropped.
+ * With irregular rows the remainder loop mispredicts, which costs as much as eight entries. With selects, parts - 1
+ * entries are always made, and those of the next row are dropped.
  */
 #define NAME(x) INSTANCE(x, T, LANES)
-#define GROUPED (SELECTS && LANES == MOST(T)) /* there are kernels for rows that are alike */
+#define GROUPED (SELECTS && LANES == MOST(T)) /* there are kernels for identical-pattern rows */
 
 enum { NAME(MOST) = 8, NAME(STEP) = 16, NAME(PAIR_STEP) = 128, NAME(PARTS_OF_ONE) = 4 };
 
@@ -141,8 +141,8 @@ typedef struct NAME(turn) {
 } NAME(turn);
 
 /*
- * With one pair at a time its arrays stay in registers, fetches go on in one, and a row's end that is foreseen wrongly
- * holds back nothing but this row: of two pairs with four entries a row each, row by row, a product took twice as long.
+ * One pair at a time: its arrays stay in registers, prefetching goes on in one array, and a mispredicted end of a row
+ * holds back this row only. A product of two pairs with four entries a row each took twice as long row by row.
  */
 INLINE void NAME(block)(const tulle__spmm_rows *rows, const NAME(turn) * turn, const int count, const int parts)
 {

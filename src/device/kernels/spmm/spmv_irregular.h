@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Template of the product with one dense column for rows of uneven lengths, which spmv_rows.h includes where there are
+ * Template of the product with one dense column for irregular rows, which spmv_rows.h includes where there are
  * selects: one loop over the entries of all rows, eight at a time, as in spmm_irregular.h. Sums stay in four lanes
  * until a turn's rows are made.
  */

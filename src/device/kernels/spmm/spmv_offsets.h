@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Template of the product with one dense column for rows that have each the columns of the row before, shifted by one -
- * the nodes of a line of a regular grid -, which spmv_rows.h includes where there are selects.
+ * Template of the product with one dense column for constant-offset rows, each with the columns of the row before plus
+ * one, as the nodes of a line of a regular grid; spmv_rows.h includes it where there are selects.
  *
- * Four rows are made together, a row a lane: their values are turned four by four, B's elements are a vector, and
+ * Four rows are made together, a row a lane: their values are transposed four by four, B's elements are a vector, and
  * nothing is gathered or summed across. An entry costs a third of the instructions of spmv_rows.h.
  *
  * Sums are made as there: entry e of a row is added to part e modulo 8, and parts are added in the same order.
@@ -82,7 +82,7 @@ INLINE V NAME(offset_four)(const T *val, const int32_t *colind, int64_t n, const
     return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
 }
 
-/* Whether four rows from `first` on, all of n entries, have each the columns of the row before, shifted by one. */
+/* Whether four rows from `first` on, all of n entries, have each the columns of the row before plus one. */
 INLINE int NAME(follow)(const int64_t *first, const int32_t *colind, int64_t n)
 {
     const uint32_t *columns = (const uint32_t *)colind + first[0];
@@ -90,8 +90,8 @@ INLINE int NAME(follow)(const int64_t *first, const int32_t *colind, int64_t n)
     return tulle__has_offset_32(columns, columns + n, 3 * n, 1);
 }
 
-/* Rows from i on, before `end`, of the only pair, four at a time while they are shifted; returns the first that is
- * left.
+/* Rows from i on, before `end`, of the only pair, four at a time while their offset is constant; returns the first that
+ * is left.
  */
 static __attribute__((noinline)) int64_t NAME(offset_rows)(const tulle__spmm_rows *rows, int64_t i, int64_t end)
 {

@@ -4,9 +4,9 @@
  * at a time, in one vector, or in two where a register holds no more.
  *
  * A row's entries go four to a vector, two vectors side by side: what bounds the loop is one load of a column and one
- * of B an entry, and what bounds short rows is a wrongly foreseen branch, of which there are three a row (where rows
- * are uneven: spmv_irregular.h). Where B lies outside the caches and rows are unlike each other it is fetched ahead, at
- * the cost of half as many instructions more; A always is. Pairs go one after another over a few rows, as in
+ * of B an entry, and short rows are bound by mispredicted branches, three a row (irregular rows: spmv_irregular.h).
+ * Where B lies outside the caches and rows differ it is prefetched, at the cost of half as many instructions more; A
+ * always is. Pairs go one after another over a few rows, as in
  * spmm_rows.h, though also where one has no entries: leaving it out there cost the others more than it gained.
  */
 #include "base/prefetch.h"
