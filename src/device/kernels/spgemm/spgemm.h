@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sparse product's inside: the plan all threads read, a thread's working space, and the row kernels of one ISA. */
+/* The sparse product's inside: the plan all threads read, a thread's workspace, and the row kernels of one ISA. */
 #ifndef TULLE_DEVICE_KERNELS_SPGEMM_H
 #define TULLE_DEVICE_KERNELS_SPGEMM_H
 
@@ -81,7 +81,7 @@ typedef struct tulle__panel_workspace {
     int64_t room;
 } tulle__panel_workspace;
 
-/* A thread's working space; grown when a row needs it. Between rows dense and bits are zero and key is empty. */
+/* A thread's workspace; grown when a row needs it. Between rows dense and bits are zero and key is empty. */
 typedef struct tulle__spgemm_workspace {
     const tulle__spgemm_plan *plan;
     void *segment; /* rows of B that a row or block of C sums */

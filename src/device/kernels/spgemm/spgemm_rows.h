@@ -7,8 +7,7 @@
  * A row of C is first listed as segments, the rows of B that it sums, which also tells its flops and the range of its
  * columns. Then an accumulator sums it:
  * - copy: one segment
- * - dense: sums in an array as wide as C, and bits to be scanned, where these are few against the flops
- * (spgemm_dense.h)
+ * - dense: sums in an array as wide as C, and bits to be scanned, where these are few (spgemm_dense.h)
  * - listed: sums in such an array, where it stays in cache, and a list of columns (spgemm_lists.h)
  * - ordered: a small ordered table, for columns so random that every sum in an array would miss the cache
  *   (spgemm_tables.h)

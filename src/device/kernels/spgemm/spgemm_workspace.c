@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread's working space in a sparse product. */
+/* A thread's workspace in a sparse product. */
 #include <string.h>
 
 #include "base/error.h"
