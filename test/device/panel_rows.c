@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products whose rows are made eight at a time, panel of columns by panel: the reference's bits in all ways. */
+/* Products whose rows are made eight at a time, panel of columns by panel: the reference's bits in all variants. */
 #include "device/kernels/spgemm/spgemm.h"
-#include "spgemm_ways.h"
+#include "spgemm_variants.h"
 
 enum { WIDE = 2 * TULLE__PANEL + 130 }; /* columns: two panels, and some */
 
@@ -29,9 +29,9 @@ static matrix crowds(tulle_type type, int64_t m, int64_t n, uint64_t seed, int64
 
 static int uses_panels(tulle__pool *pool, const tulle__spgemm_task *task, int knob)
 {
-    const tulle__spgemm_knobs knobs = {.panels = knob};
+    const tulle__spgemm_tuning tuning = {.panels = knob};
     tulle__spgemm_plan plan;
-    if (tulle__spgemm_plan_init(&plan, &knobs, pool, task) != TULLE_OK) return -1;
+    if (tulle__spgemm_plan_init(&plan, &tuning, pool, task) != TULLE_OK) return -1;
     int used = plan.panels != NULL;
     tulle__spgemm_plan_fini(&plan);
     return used;
@@ -40,7 +40,7 @@ static int uses_panels(tulle__pool *pool, const tulle__spgemm_task *task, int kn
 static void compare_all(tulle__isa isa, tulle__pool *const *pool, const chain *c, const char *what)
 {
     tulle__csr_result ref = {0};
-    int same = all_ways_same(isa, pool, c, &ref);
+    int same = all_variants_same(isa, pool, c, &ref);
     ok(same && uses_panels(pool[0], &c->task, 1), "%s, %s, %s: %d x %d, %d entries", tulle__isa_name(isa),
         tulle_type_name(c->task.type), what, (int)c->task.m, (int)c->task.n, (int)ref.nnz);
     result_free(&ref);
@@ -90,9 +90,9 @@ static void test_disorder(tulle__pool *const *pool)
         disorder(changed, row);
         c.pair[0] = (tulle__spgemm_pair){.A = c.A[0].csr, .B = c.B[0].csr, .scale = 1};
         tulle__csr_result ref = {0};
-        static const tulle__spgemm_knobs knobs = {.panels = 1};
+        static const tulle__spgemm_tuning tuning = {.panels = 1};
         int same = tulle__kernels_ref()->spgemm(NULL, &c.task, place, NULL, &ref) == TULLE_OK &&
-                   compare_with(TULLE__ISA_PORTABLE, &knobs, pool[1], &c, &ref);
+                   compare_with(TULLE__ISA_PORTABLE, &tuning, pool[1], &c, &ref);
         ok(same && !uses_panels(pool[1], &c.task, 1), "a row of %s out of order", which ? "B" : "A");
         result_free(&ref);
         chain_free(&c);
@@ -129,9 +129,9 @@ static void test_choice(tulle__pool *pool)
 
 static void test_memory(tulle__account *account, tulle__pool *pool)
 {
-    static const tulle__spgemm_knobs knobs = {.panels = 1, .chunk = 200};
+    static const tulle__spgemm_tuning tuning = {.panels = 1, .chunk = 200};
     matrix A = crowds(TULLE_F64, 150, 150, 7, 8, 20);
-    test_failures(account, pool, &knobs, &A);
+    test_failures(account, pool, &tuning, &A);
     matrix_free(&A);
 }
 
@@ -148,7 +148,8 @@ static void test_rest(tulle__account *account, tulle__pool *const *pool)
     test_memory(account, pool[2]);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    sample_variants(argc, argv);
     return run_tests(test_each, test_rest);
 }

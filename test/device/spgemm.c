@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "spgemm_ways.h"
+#include "spgemm_variants.h"
 
 enum { NODES = 256 };
 
@@ -8,28 +8,30 @@ static void test_exact(tulle__isa isa, tulle__pool *const *pool)
 {
     static const int64_t sizes[][2] = {{1, 1}, {0, 5}, {5, 0}, {60, 61}, {7, 300}, {300, 7}, {150, 150}};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-        int same[WAYS], cases = 0;
-        for (int way = 0; way < WAYS; way++) same[way] = 1;
+        int same[VARIANTS], cases = 0;
+        for (int variant = 0; variant < VARIANTS; variant++) same[variant] = 1;
         for (int shape = 0; shape < SHAPES; shape++)
             for (int npairs = 1; npairs <= PAIRS; npairs++, cases++) {
                 chain c;
                 tulle__csr_result ref = {0};
                 chain_make(&c, (enum shape)shape, (tulle_type)(cases % 2), sizes[s][0], sizes[s][1], npairs, 1);
                 tulle__kernels_ref()->spgemm(NULL, &c.task, place, NULL, &ref);
-                for (int way = 0; way < WAYS; way++) {
-                    int one = compare_with(isa, &ways[way], pool[cases % THREADS], &c, &ref);
-                    if (!one) printf("# way %d, %s, %d pairs, type %d\n", way, shape_names[shape], npairs, cases % 2);
-                    same[way] = same[way] && one;
+                for (int variant = 0; variant < VARIANTS; variant++) {
+                    int one = compare_with(isa, &variants[variant], pool[cases % THREADS], &c, &ref);
+                    if (!one)
+                        printf("# variant %d, %s, %d pairs, type %d\n", variant, shape_names[shape], npairs, cases % 2);
+                    same[variant] = same[variant] && one;
                 }
                 result_free(&ref);
                 chain_free(&c);
             }
-        for (int way = 0; way < WAYS; way++)
-            ok(same[way], "%s, way %d, %d x %d", tulle__isa_name(isa), way, (int)sizes[s][0], (int)sizes[s][1]);
+        for (int variant = 0; variant < VARIANTS; variant++)
+            ok(same[variant], "%s, variant %d, %d x %d", tulle__isa_name(isa), variant, (int)sizes[s][0],
+                (int)sizes[s][1]);
     }
 }
 
-/* Random reals: the same bits as the reference for every way and number of threads. */
+/* Random reals: the same bits as the reference for every variant and number of threads. */
 static void test_bits(tulle__isa isa, tulle__pool *const *pool)
 {
     for (int type = 0; type < TULLE_TYPE_COUNT; type++)
@@ -39,8 +41,9 @@ static void test_bits(tulle__isa isa, tulle__pool *const *pool)
             int same = 1;
             chain_make(&c, (enum shape)shape, (tulle_type)type, 90, 200, PAIRS, 0);
             tulle__kernels_ref()->spgemm(NULL, &c.task, place, NULL, &ref);
-            for (int way = 0; way < WAYS; way++)
-                for (int t = 0; t < THREADS; t++) same = same && compare_with(isa, &ways[way], pool[t], &c, &ref);
+            for (int variant = 0; variant < VARIANTS; variant++)
+                for (int t = 0; t < THREADS; t++)
+                    same = same && compare_with(isa, &variants[variant], pool[t], &c, &ref);
             ok(same, "%s, %s, %s: the same bits everywhere", tulle__isa_name(isa), shape_names[shape],
                 tulle_type_name((tulle_type)type));
             result_free(&ref);
@@ -117,8 +120,8 @@ static void test_supernodes(tulle__isa isa, tulle__pool *const *pool)
             for (int backwards = 0; backwards < 2; backwards++) {
                 if (backwards) reverse_rows(&c.A[1]);
                 tulle__kernels_ref()->spgemm(NULL, &c.task, place, NULL, &ref);
-                for (int way = 0; way < WAYS; way++)
-                    same = same && compare_with(isa, &ways[way], pool[way % THREADS], &c, &ref);
+                for (int variant = 0; variant < VARIANTS; variant++)
+                    same = same && compare_with(isa, &variants[variant], pool[variant % THREADS], &c, &ref);
                 result_free(&ref);
             }
             ok(same, "%s, %s: supernodes of up to %d", tulle__isa_name(isa), tulle_type_name((tulle_type)type), most);
@@ -128,18 +131,19 @@ static void test_supernodes(tulle__isa isa, tulle__pool *const *pool)
 
 static void test_unsorted(tulle__isa isa, tulle__pool *pool)
 {
-    for (int way = 0; way < WAYS; way++) {
+    for (int variant = 0; variant < VARIANTS; variant++) {
         chain c;
         tulle__csr_result ref = {0}, C = {0};
         chain_make(&c, UNIFORM, TULLE_F64, 90, 200, PAIRS, 1);
         tulle__kernels_ref()->spgemm(NULL, &c.task, place, NULL, &ref);
         c.task.unsorted = 1;
-        int same = tulle__spgemm_cpu(isa, &ways[way], pool, &c.task, place, NULL, &C) == TULLE_OK && C.nnz == ref.nnz;
-        same = same && numeric_same(isa, &ways[way], pool, &c.task, &C);
+        int same =
+            tulle__spgemm_cpu(isa, &variants[variant], pool, &c.task, place, NULL, &C) == TULLE_OK && C.nnz == ref.nnz;
+        same = same && numeric_same(isa, &variants[variant], pool, &c.task, &C);
         for (int64_t i = 0; i < 90 && same; i++)
             qsort(C.colind + C.rowptr[i], (size_t)(C.rowptr[i + 1] - C.rowptr[i]), sizeof *C.colind, compare_entries);
-        ok(same && !memcmp(C.colind, ref.colind, (size_t)ref.nnz * sizeof *C.colind), "%s, way %d: unsorted",
-            tulle__isa_name(isa), way);
+        ok(same && !memcmp(C.colind, ref.colind, (size_t)ref.nnz * sizeof *C.colind), "%s, variant %d: unsorted",
+            tulle__isa_name(isa), variant);
         result_free(&ref);
         result_free(&C);
         chain_free(&c);
@@ -173,8 +177,8 @@ static void test_clusters(tulle__isa isa, tulle__pool *const *pool, int spread)
             c.pair[p] = (tulle__spgemm_pair){.A = c.A[p].csr, .B = c.B[p].csr, .scale = p ? -0.3 : 1};
         }
         tulle__kernels_ref()->spgemm(NULL, &c.task, place, NULL, &ref);
-        for (int way = 0; way < WAYS; way++)
-            same = same && compare_with(isa, &ways[way], pool[way % THREADS], &c, &ref);
+        for (int variant = 0; variant < VARIANTS; variant++)
+            same = same && compare_with(isa, &variants[variant], pool[variant % THREADS], &c, &ref);
         ok(same && ref.nnz == M * (M - 1), "%s, %s: rows of all lengths in %s", tulle__isa_name(isa),
             tulle_type_name((tulle_type)type), spread ? "a wide C" : "two clusters");
         result_free(&ref);
@@ -213,7 +217,8 @@ static void test_wide(tulle__isa isa, tulle__pool *pool)
         c.task.n = c.pair[0].B.n = N;
         tulle__csr_result ref = {0};
         int same = tulle__kernels_ref()->spgemm(NULL, &c.task, place, NULL, &ref) == TULLE_OK;
-        for (int way = 0; way < WAYS; way++) same = same && compare_with(isa, &ways[way], pool, &c, &ref);
+        for (int variant = 0; variant < VARIANTS; variant++)
+            same = same && compare_with(isa, &variants[variant], pool, &c, &ref);
         ok(same, "%s: a wide C, %s", tulle__isa_name(isa), crowded ? "crowded columns" : "even columns");
         result_free(&ref);
         chain_free(&c);
@@ -247,12 +252,12 @@ static void test_estimate(tulle__isa isa, tulle__pool *pool)
     c.pair[0].A.n = 2 * EACH;
     c.pair[0].B.n = EACH * LEN;
     int same = tulle__kernels_ref()->spgemm(NULL, &c.task, place, NULL, &ref) == TULLE_OK;
-    for (int way = 0; way < 2; way++) {
+    for (int variant = 0; variant < 2; variant++) {
         tulle__csr_result C = {0}, last = {0};
         tulle__spgemm_task task = c.task;
         task.settle = settle;
         places = 0;
-        same = same && tulle__spgemm_cpu(isa, &ways[way], pool, &task, place_counted, &last, &C) == TULLE_OK &&
+        same = same && tulle__spgemm_cpu(isa, &variants[variant], pool, &task, place_counted, &last, &C) == TULLE_OK &&
                places == 2 && result_same(TULLE_F64, M, &ref, &C);
         result_free(&last);
     }
@@ -269,10 +274,10 @@ static void test_settled_memory(tulle__account *account, tulle__pool *pool)
     int64_t before = tulle__account_blocks(account);
     int failed = 0, leaks = 0;
     tulle_status status = TULLE_OK;
-    for (int n = 0; n < 200; n++) { /* without memory for a faster way there are others */
+    for (int n = 0; n < 200; n++) { /* without memory for a faster variant there are others */
         tulle__csr_result C = {0}, last = {0};
         tulle__account_fail_after(account, n);
-        status = tulle__spgemm_cpu(TULLE__ISA_PORTABLE, &ways[n % 5], pool, &c.task, place_again, &last, &C);
+        status = tulle__spgemm_cpu(TULLE__ISA_PORTABLE, &variants[n % 5], pool, &c.task, place_again, &last, &C);
         failed += status == TULLE_ERR_MEMORY;
         result_free(&last);
         leaks += tulle__account_blocks(account) != before;
@@ -284,7 +289,7 @@ static void test_settled_memory(tulle__account *account, tulle__pool *pool)
 
 static void test_memory(tulle__account *account, tulle__pool *pool)
 {
-    for (int way = 0; way < WAYS; way++) {
+    for (int variant = 0; variant < VARIANTS; variant++) {
         chain c;
         chain_make(&c, UNIFORM, TULLE_F64, 60, 100, 2, 1);
         int64_t before = tulle__account_blocks(account);
@@ -292,7 +297,7 @@ static void test_memory(tulle__account *account, tulle__pool *pool)
         for (tulle_status status = TULLE_ERR_MEMORY; status != TULLE_OK && n < 1000; n++) {
             tulle__csr_result C = {0}, placed = {0}, *slot = &placed;
             tulle__account_fail_after(account, n);
-            status = tulle__spgemm_cpu(TULLE__ISA_PORTABLE, &ways[way], pool, &c.task, place, &slot, &C);
+            status = tulle__spgemm_cpu(TULLE__ISA_PORTABLE, &variants[variant], pool, &c.task, place, &slot, &C);
             if (status != TULLE_OK && C.rowptr) leaks++;
             result_free(&placed);
             leaks += tulle__account_blocks(account) != before;
@@ -300,11 +305,11 @@ static void test_memory(tulle__account *account, tulle__pool *pool)
         int64_t rowptr[61];
         for (tulle_status status = TULLE_ERR_MEMORY; status != TULLE_OK && n < 2000; n++) {
             tulle__account_fail_after(account, n % 100);
-            status = tulle__spgemm_cpu_symbolic(TULLE__ISA_PORTABLE, &ways[way], pool, &c.task, rowptr);
+            status = tulle__spgemm_cpu_symbolic(TULLE__ISA_PORTABLE, &variants[variant], pool, &c.task, rowptr);
             leaks += tulle__account_blocks(account) != before;
         }
         tulle__account_fail_after(account, -1);
-        ok(n < 1000 && leaks == 0, "way %d: every allocation fails once (%d)", way, n);
+        ok(n < 1000 && leaks == 0, "variant %d: every allocation fails once (%d)", variant, n);
         chain_free(&c);
     }
 }

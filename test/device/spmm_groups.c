@@ -3,7 +3,7 @@
  * Sparse-dense products of matrices whose rows are alike, which are made several at a time: to the bits of the same
  * product made row by row, where no row has a like one.
  */
-#include "device/kernels/spmm/like_rows.h"
+#include "device/kernels/spmm/identical_rows.h"
 #include "matrices.h"
 
 enum { ROWS = 150, COLUMNS = 90, PAIRS = 3 };
@@ -171,16 +171,16 @@ static void test_grids(void)
         tulle__spmm_operand pair = {.A = {.m = m, .n = m, .rowptr = rowptr, .colind = colind}};
         double fours = tulle__spmm_fours_an_unlike_end(&pair, 1, m);
         ok(fours > 12, "a grid, lines of %d: %.1f fours of entries an unlike end", (int)width, fours);
-        ok(tulle__spmm_groups(&pair, 1, m, 1) == TULLE__ROWS_SHIFTED_BY_ONE, "its rows are shifted");
+        ok(tulle__spmm_groups(&pair, 1, m, 1) == TULLE__ROWS_AT_OFFSETS, "its rows are shifted");
     }
 }
 
 /* Which kinds are looked for: by the share of their entries, and the length of runs. */
 static void test_choice(void)
 {
-    static const int groups[KINDS] = {TULLE__ROWS_OF_SAME_COLUMNS, 0, TULLE__ROWS_SHIFTED_BY_ONE, -1};
+    static const int groups[KINDS] = {TULLE__ROWS_OF_SAME_COLUMNS, 0, TULLE__ROWS_AT_OFFSETS, -1};
     static const int of_column[KINDS] = {
-        TULLE__ROWS_OF_SAME_COLUMNS, TULLE__ROWS_SHIFTED_BY_ONE, TULLE__ROWS_SHIFTED_BY_ONE, -1};
+        TULLE__ROWS_OF_SAME_COLUMNS, TULLE__ROWS_AT_OFFSETS, TULLE__ROWS_AT_OFFSETS, -1};
     for (int kind = 0; kind < KINDS; kind++) {
         if (groups[kind] < 0) continue;
         matrix A = alike((enum kind)kind, TULLE_F64, 3);
@@ -199,7 +199,7 @@ static void test_choice(void)
 static int like_rows_of(const tulle__csr *A, int64_t i, int64_t end, int shift)
 {
     int like = 1;
-    for (; i + like < end && like < TULLE__LIKE_ROWS; like++) {
+    for (; i + like < end && like < TULLE__IDENTICAL_ROWS; like++) {
         const int64_t *row = A->rowptr + i + like - 1, length = row[1] - row[0];
         if (!length || row[2] - row[1] != length) break;
         int64_t a = row[0];
@@ -216,7 +216,7 @@ static void test_likeness(enum kind kind)
         matrix A = alike(kind, TULLE_F32, seed);
         tulle__spmm_operand pair = {.A = A.csr};
         for (int64_t i = 0; i < ROWS; i++) {
-            int shift, like = tulle__like_rows(&pair, 1, i, ROWS, &shift);
+            int shift, like = tulle__identical_rows(&pair, 1, i, ROWS, &shift);
             int same = like_rows_of(&A.csr, i, ROWS, 0), shifted = like_rows_of(&A.csr, i, ROWS, 1);
             right = right && like == (same > shifted ? same : shifted) && (like == 1 || shift == (shifted > same));
             if (like > most[shift]) most[shift] = like;

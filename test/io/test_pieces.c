@@ -24,6 +24,7 @@ static char folder[TEMPORARY_MOST];
 
 /* Rows with EACH entries each, one of them dense; no single piece has all entries of a row. */
 enum { EACH = 5, PIECES = 3 };
+static int some; /* fewer full disks */
 typedef struct shape {
     int64_t m, n, dense;
     tulle_type type;
@@ -247,13 +248,13 @@ static void refused(tulle_team *team, const char *file, const char *why)
 /* The limit of the file size grows: writing fails and leaves no file until everything fits. */
 static void full_disk(tulle_team *team, struct run *run)
 {
-    enum { STEP = 300, MOST = 1 << 20 };
+    enum { MOST = 1 << 20 };
     struct rlimit had, limit;
     int fine = getrlimit(RLIMIT_FSIZE, &had) == 0, failures = 0;
     tulle_status status = TULLE_ERR_IO;
     limit = had;
     fflush(stdout);
-    for (rlim_t bytes = 0; fine && status != TULLE_OK && bytes < MOST; bytes += STEP) {
+    for (rlim_t bytes = 0; fine && status != TULLE_OK && bytes < MOST; bytes += 300 + (some ? bytes / 4 : 0)) {
         limit.rlim_cur = bytes;
         fine = setrlimit(RLIMIT_FSIZE, &limit) == 0;
         status = tulle_team_run(team, write_pieces, run);
@@ -327,8 +328,9 @@ static void run_pes(int npes)
     ok(files_in_folder() == 0, "no file is left behind");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    some = argc > 1 && !strcmp(argv[1], "some");
     if (!temporary_folder(folder)) return EXIT_FAILURE;
     signal(SIGXFSZ, SIG_IGN);
     for (int npes = 1; npes <= 3; npes++) run_pes(npes);

@@ -12,7 +12,7 @@
 #include "device/kernels/vectors/vectors.h"
 #include "device/values.h"
 
-static const tulle__spgemm_knobs automatic;
+static const tulle__spgemm_tuning automatic;
 
 #define TABLE(isa, ISA)                                                                                                \
     static tulle_status spgemm_##isa(tulle__pool *pool, const tulle__spgemm_task *task, tulle__csr_place place,        \

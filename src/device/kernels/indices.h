@@ -33,7 +33,6 @@
 TULLE__COUNT_UP(2)
 TULLE__COUNT_UP(4)
 TULLE__COUNT_UP(8)
-TULLE__COUNT_UP(16)
 
 #if TULLE__REGISTER == 16
 /* ---- portable: an entry at a time, without a branch on whether it is selected ---- */

@@ -30,9 +30,9 @@
  *     STORE_TO(F, p, x)                  doubles rounded to F
  *     LOAD_FIRST(F, p, n), STORE_FIRST(F, p, x, n)   the same with the first n lanes only, n < LANES; others are 0;
  *                                        LOAD_FIRST_DOUBLES(W, F, p, n): W lanes
- *   the widest register
+ *   eight lanes
  *     STORES_MASKED                      1 if a store under a mask costs no more than another, else 0
- *     CLEAR_FIRST(p, n)                  LANES values become 0, or the first n if these are fewer
+ *     CLEAR_FIRST(p, n)                  where it is 1: LANES values become 0, or the first n if these are fewer
  *   four lanes, or two if these fill the widest register
  *     GATHER(B, at)                      B[at[0]], B[at[1]], ...
  *     FMA_FIRST(c, val, at, B, n)        c + val[l] B[at[l]] in the first n lanes, n < 4; others of B are not used

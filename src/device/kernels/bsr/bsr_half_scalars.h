@@ -5,8 +5,9 @@
  * its row, and with x at its row for the line of y at its column, which is loaded and stored: a dozen instructions,
  * more than the entry takes to come from memory.
  *
- * Four rows that begin on the diagonal and have each the columns of the one before, shifted by one - the nodes of a
- * line of a regular grid - are made together: their values at one place of the pattern lie in four lanes, and columns c
+ * Four constant-offset rows that begin on the diagonal, each with the columns of the one before plus one (the nodes of
+ * a line of a regular grid), are made together: their values at one place of the pattern lie in four lanes, and columns
+ * c
  * .. c + 3 of x and y are vectors, so that a lane is a row and nothing is summed across. Up to three columns that
  * follow each other go to lines c .. c + 5 of y by one load and store, as what was just stored in pieces of other sizes
  * is waited for when it is loaded.
@@ -34,24 +35,24 @@ INLINE void NAME(half_scalar)(const tulle__bsr_rows *rows, int64_t i, const int 
     rows->own[row - begin] += sum;
 }
 
-/* Whether `count` rows from row i on have each the columns of the row before, shifted by one; all have n entries. */
+/* Whether `count` rows from row i on have each the columns of the row before plus one; all have n entries. */
 INLINE int NAME(follow)(const tulle__bsr *A, int64_t i, int64_t count, int64_t n, const int bytes)
 {
     const char *columns = (const char *)A->colind + A->rowptr[i] * bytes, *before = columns - n * bytes;
     if (bytes == 2)
-        return tulle__is_shifted_16(
+        return tulle__has_offset_16(
             (const uint16_t *)(const void *)before, (const uint16_t *)(const void *)columns, count * n, 0);
-    return tulle__is_shifted_32(
+    return tulle__has_offset_32(
         (const uint32_t *)(const void *)before, (const uint32_t *)(const void *)columns, count * n, 1);
 }
 
 /*
- * How many rows from row i on have its columns, shifted by one more each, and begin on the diagonal; 1: no two; 0: nor
+ * How many rows from row i on have its columns, plus one more each, and begin on the diagonal; 1: no two; 0: nor
  * has the next one, though it has as many, which is what takes time to find out. Their entries lie one behind the
  * other, so that one comparison tells for several rows: for one at first, for twice as many each time, so that little
  * is compared in vain.
  */
-INLINE int64_t NAME(shifted_rows)(const tulle__bsr *A, int64_t i, int64_t end, const int bytes)
+INLINE int64_t NAME(offset_rows)(const tulle__bsr *A, int64_t i, int64_t end, const int bytes)
 {
     const int64_t first = A->rowptr[i], n = A->rowptr[i + 1] - first;
     int64_t last = i, more = 0; /* alike as far as known; to look at next */
@@ -101,7 +102,7 @@ INLINE int NAME(find_runs)(const tulle__bsr *A, int64_t i, struct NAME(runs) * r
     return 1;
 }
 
-/* Rows i .. i + 3, which are shifted. */
+/* Rows i .. i + 3, at constant offsets. */
 INLINE void NAME(half_four)(const tulle__bsr_rows *rows, int64_t i, const struct NAME(runs) * runs, const int bytes)
 {
     const tulle__bsr *A = rows->A;
@@ -171,7 +172,7 @@ INLINE void NAME(half_scalars)(const tulle__bsr_rows *rows, const int bytes)
     struct NAME(runs) runs;
     int64_t pause = 0; /* rows at which nothing is looked for, after one was in vain */
     for (int64_t i = rows->begin, stop; i < rows->end; i = stop) {
-        int64_t alike = pause ? 1 : NAME(shifted_rows)(A, i, rows->end, bytes);
+        int64_t alike = pause ? 1 : NAME(offset_rows)(A, i, rows->end, bytes);
         pause = pause ? pause - 1 : alike ? 0 : PAUSE;
         stop = i + (alike ? alike : 1);
         if (stop - i >= 4 && NAME(find_runs)(A, i, &runs, bytes))

@@ -2,8 +2,8 @@
 /* The row kernels of the product with a slab of blocks, for one instruction set: instances for all pairs of types. */
 #include "base/prefetch.h"
 #include "device/kernels/bsr/bsr.h"
+#include "device/kernels/constant_offsets.h"
 #include "device/kernels/lanes.h"
-#include "device/kernels/shifted.h"
 
 /* Rows whose columns are in L1 still when used; runs of a row (with more it is made alone); rows (bsr_half_scalars.h).
  */

@@ -71,7 +71,7 @@ static void sum_chunk(struct job *job, int64_t chunk)
 }
 
 /* Without memory for it the structure is made again. */
-static void keep_structure(struct job *job, int64_t chunk, const tulle__spgemm_space *space)
+static void keep_structure(struct job *job, int64_t chunk, const tulle__spgemm_workspace *space)
 {
     size_t count = (size_t)space->run_used;
     if (tulle__alloc(count, sizeof *space->run, "the runs of rows of C", &job->structure[chunk]) == TULLE_OK) {
@@ -84,11 +84,11 @@ static void keep_structure(struct job *job, int64_t chunk, const tulle__spgemm_s
 static tulle_status count_chunks(void *arg, int thread, int nthreads)
 {
     struct job *job = arg;
-    tulle__spgemm_space space;
+    tulle__spgemm_workspace space;
     tulle_status status = TULLE_OK;
     (void)thread;
     (void)nthreads;
-    tulle__spgemm_space_init(&space, job->plan);
+    tulle__spgemm_workspace_init(&space, job->plan);
     for (int64_t c; (c = next_chunk(job)) < job->plan->nchunks;) {
         space.run_used = 0;
         space.keep = job->structure != NULL;
@@ -97,7 +97,7 @@ static tulle_status count_chunks(void *arg, int thread, int nthreads)
         if (space.keep) keep_structure(job, c, &space);
     }
 out:
-    tulle__spgemm_space_fini(&space);
+    tulle__spgemm_workspace_fini(&space);
     return fail(job, status);
 }
 
@@ -105,11 +105,11 @@ out:
 static tulle_status compute_chunks(void *arg, int thread, int nthreads)
 {
     struct job *job = arg;
-    tulle__spgemm_space space;
+    tulle__spgemm_workspace space;
     tulle_status status = TULLE_OK;
     (void)thread;
     (void)nthreads;
-    tulle__spgemm_space_init(&space, job->plan);
+    tulle__spgemm_workspace_init(&space, job->plan);
     for (int64_t c; (c = next_chunk(job)) < job->plan->nchunks;) {
         int64_t place = first_place(job->plan, c), room = first_place(job->plan, c + 1) - place;
         TULLE_TRY(job->rows->write(&space, job->plan->chunk_row[c], job->plan->chunk_row[c + 1], job->count,
@@ -117,7 +117,7 @@ static tulle_status compute_chunks(void *arg, int thread, int nthreads)
         sum_chunk(job, c);
     }
 out:
-    tulle__spgemm_space_fini(&space);
+    tulle__spgemm_workspace_fini(&space);
     return fail(job, status);
 }
 
@@ -149,11 +149,11 @@ static tulle_status copy_chunks(void *arg, int thread, int nthreads)
 static tulle_status write_chunks(void *arg, int thread, int nthreads)
 {
     struct job *job = arg;
-    tulle__spgemm_space space;
+    tulle__spgemm_workspace space;
     tulle_status status = TULLE_OK;
     (void)thread;
     (void)nthreads;
-    tulle__spgemm_space_init(&space, job->plan);
+    tulle__spgemm_workspace_init(&space, job->plan);
     for (int64_t c; (c = next_chunk(job)) < job->plan->nchunks;) {
         int64_t to = job->chunk_nnz[c];
         fill_rowptr(job, c);
@@ -162,22 +162,22 @@ static tulle_status write_chunks(void *arg, int thread, int nthreads)
             job->C.colind + to, (char *)job->C.val + (size_t)to * job->size, job->chunk_nnz[c + 1] - to));
     }
 out:
-    tulle__spgemm_space_fini(&space);
+    tulle__spgemm_workspace_fini(&space);
     return fail(job, status);
 }
 
 static tulle_status value_chunks(void *arg, int thread, int nthreads)
 {
     struct job *job = arg;
-    tulle__spgemm_space space;
+    tulle__spgemm_workspace space;
     tulle_status status = TULLE_OK;
     (void)thread;
     (void)nthreads;
-    tulle__spgemm_space_init(&space, job->plan);
+    tulle__spgemm_workspace_init(&space, job->plan);
     for (int64_t c; (c = next_chunk(job)) < job->plan->nchunks;)
         TULLE_TRY(job->rows->values(&space, job->plan->chunk_row[c], job->plan->chunk_row[c + 1], &job->C));
 out:
-    tulle__spgemm_space_fini(&space);
+    tulle__spgemm_workspace_fini(&space);
     return fail(job, status);
 }
 
@@ -244,13 +244,13 @@ static tulle_status estimate_fill(struct job *job, double *fill)
 {
     enum { SAMPLES = 64, LEAST = 8, STRIDE = 27 }; /* STRIDE: samples that are left out are spread, too */
     const tulle__spgemm_plan *plan = job->plan;
-    tulle__spgemm_space space;
+    tulle__spgemm_workspace space;
     double sum = 0;
     int64_t seen = 0, n = 0;
     tulle_status status = TULLE_OK;
     *fill = 0;
     if (!plan->flops) return TULLE_OK;
-    tulle__spgemm_space_init(&space, plan);
+    tulle__spgemm_workspace_init(&space, plan);
     for (; n < SAMPLES && (n < LEAST || seen < plan->flops / 100); n++) {
         double part = ((double)(n * STRIDE % SAMPLES) + 0.5) / SAMPLES;
         int64_t flops, i = row_at(plan, (int64_t)(part * (double)plan->flops), &flops);
@@ -260,7 +260,7 @@ static tulle_status estimate_fill(struct job *job, double *fill)
     }
     *fill = sum / (double)n;
 out:
-    tulle__spgemm_space_fini(&space);
+    tulle__spgemm_workspace_fini(&space);
     return status;
 }
 
@@ -309,8 +309,8 @@ static tulle_status choose_one_pass(struct job *job, int *one_pass)
     tulle_status status = TULLE_OK;
     double fill = 0;
     size_t entries = (size_t)first_place(plan, plan->nchunks);
-    *one_pass = plan->knobs.passes == 1;
-    if (plan->knobs.passes == 0 && !plan->runs && !plan->panels) {
+    *one_pass = plan->tuning.passes == 1;
+    if (plan->tuning.passes == 0 && !plan->runs && !plan->panels) {
         TULLE_TRY(estimate_fill(job, &fill));
         /* beside the room of the pass, C itself must fit */
         *one_pass = fill > FILL_ONE_PASS && entries * (sizeof(int32_t) + job->size) < tulle__memory_left() / 3;
@@ -319,7 +319,7 @@ static tulle_status choose_one_pass(struct job *job, int *one_pass)
         status = tulle__alloc(entries, sizeof *job->colind, "the columns of C before they are placed", &job->colind);
         if (status == TULLE_OK)
             status = tulle__alloc(entries, job->size, "the values of C before they are placed", &job->val);
-        if (status != TULLE_OK && plan->knobs.passes == 0) { /* two passes need less */
+        if (status != TULLE_OK && plan->tuning.passes == 0) { /* two passes need less */
             tulle__free(job->colind);
             job->colind = NULL;
             *one_pass = 0;
@@ -349,16 +349,16 @@ out:
     return status;
 }
 
-tulle_status tulle__spgemm_cpu(tulle__isa isa, const tulle__spgemm_knobs *knobs, tulle__pool *pool,
+tulle_status tulle__spgemm_cpu(tulle__isa isa, const tulle__spgemm_tuning *tuning, tulle__pool *pool,
     const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *C)
 {
     tulle__spgemm_plan plan;
     struct job job = {0};
     int done = 0;
-    tulle_status status = tulle__spgemm_plan_init(&plan, knobs, pool, task);
+    tulle_status status = tulle__spgemm_plan_init(&plan, tuning, pool, task);
     if (status != TULLE_OK) return status;
     TULLE_TRY(job_init(&job, &plan, isa));
-    if (task->settle && knobs->passes == 0) TULLE_TRY(make_once(&job, pool, place, context, &done));
+    if (task->settle && tuning->passes == 0) TULLE_TRY(make_once(&job, pool, place, context, &done));
     if (!done) TULLE_TRY(make_counted(&job, pool, place, context));
     job.C.multiplications = plan.flops;
     *C = job.C;
@@ -368,12 +368,12 @@ out:
     return status;
 }
 
-tulle_status tulle__spgemm_cpu_symbolic(tulle__isa isa, const tulle__spgemm_knobs *knobs, tulle__pool *pool,
+tulle_status tulle__spgemm_cpu_symbolic(tulle__isa isa, const tulle__spgemm_tuning *tuning, tulle__pool *pool,
     const tulle__spgemm_task *task, int64_t *rowptr)
 {
     tulle__spgemm_plan plan;
     struct job job = {0};
-    tulle_status status = tulle__spgemm_plan_init(&plan, knobs, pool, task);
+    tulle_status status = tulle__spgemm_plan_init(&plan, tuning, pool, task);
     if (status != TULLE_OK) return status;
     TULLE_TRY(job_init(&job, &plan, isa));
     TULLE_TRY(run(pool, &job, count_chunks));
@@ -385,11 +385,11 @@ out:
     return status;
 }
 
-tulle_status tulle__spgemm_cpu_numeric(tulle__isa isa, const tulle__spgemm_knobs *knobs, tulle__pool *pool,
+tulle_status tulle__spgemm_cpu_numeric(tulle__isa isa, const tulle__spgemm_tuning *tuning, tulle__pool *pool,
     const tulle__spgemm_task *task, const tulle__csr_result *C)
 {
     tulle__spgemm_plan plan;
-    tulle_status status = tulle__spgemm_plan_init(&plan, knobs, pool, task);
+    tulle_status status = tulle__spgemm_plan_init(&plan, tuning, pool, task);
     if (status != TULLE_OK) return status;
     struct job job = {.plan = &plan, .rows = rows_of(isa, task->type), .size = tulle_type_size(task->type), .C = *C};
     status = run(pool, &job, value_chunks);

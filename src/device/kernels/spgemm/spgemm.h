@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sparse product's inside: the plan all threads read, a thread's working space, and the row kernels of one ISA. */
-#ifndef TULLE_DEVICE_CPU_SPGEMM_H
-#define TULLE_DEVICE_CPU_SPGEMM_H
+/* The sparse product's inside: the plan all threads read, a thread's workspace, and the row kernels of one ISA. */
+#ifndef TULLE_DEVICE_KERNELS_SPGEMM_H
+#define TULLE_DEVICE_KERNELS_SPGEMM_H
 
 #include "device/kernels/spgemm/spgemm_calls.h"
 
@@ -22,22 +22,22 @@ typedef struct tulle__run_rows {
     tulle__run *run;
 } tulle__run_rows;
 
-/* Rows first .. end - 1, each one with the columns of the one before shifted by one; of at least one row. */
+/* Rows first .. end - 1, each with the columns of the one before plus one; at least one row. */
 typedef struct tulle__stretch {
     int64_t first, end;
 } tulle__stretch;
 
 /*
- * Of a pair: the stretch of each row of A and of B, and B's values: where row k belongs to a stretch of SHIFT_ROWS and
+ * Of a pair: the stretch of each row of A and of B, and B's values: where row k belongs to a stretch of OFFSET_ROWS and
  * more, the value of its entry e lies at rowptr[first] - rowptr[0] + e (end - first) + k - first. Without A where that
  * is the identity. Of B the rows from the first to the last that A's stretches take; elsewhere nothing is defined. What
  * is A's may be B's.
  */
-typedef struct tulle__shifts {
+typedef struct tulle__offset_rows {
     tulle__stretch *A, *B;
     void *b_val;
     int same; /* A's values are B's */
-} tulle__shifts;
+} tulle__offset_rows;
 
 /* Of B's rows, each: a bit a column, PANEL_WORDS words a panel; and how many entries lie before each panel, and in all.
  */
@@ -48,14 +48,14 @@ typedef struct tulle__panel_rows {
 
 typedef struct tulle__spgemm_plan {
     const tulle__spgemm_task *task;
-    tulle__spgemm_knobs knobs;
+    tulle__spgemm_tuning tuning;
     int64_t flops; /* of the whole product */
     int64_t nchunks;
-    int64_t *chunk_row;        /* nchunks + 1: where chunks of rows begin */
-    int64_t *chunk_flops;      /* nchunks + 1: flops before the chunk */
-    tulle__run_rows *runs;     /* one a pair, or NULL: not worth it */
-    tulle__shifts *shifts;     /* one a pair, or NULL: not worth it */
-    tulle__panel_rows *panels; /* one a pair, or NULL: not worth it */
+    int64_t *chunk_row;          /* nchunks + 1: where chunks of rows begin */
+    int64_t *chunk_flops;        /* nchunks + 1: flops before the chunk */
+    tulle__run_rows *runs;       /* one a pair, or NULL: not worth it */
+    tulle__offset_rows *offsets; /* one a pair, or NULL: not worth it */
+    tulle__panel_rows *panels;   /* one a pair, or NULL: not worth it */
     int64_t npanels;
     int dense; /* a thread may have an array as wide as C */
     int near;  /* that array is in cache where rows of C use it; near_values: or what misses it costs little */
@@ -63,26 +63,26 @@ typedef struct tulle__spgemm_plan {
     int prefetch; /* B lies outside the cache */
 } tulle__spgemm_plan;
 
-/* The structure of a row of C that begins a stretch of shifts: the next one mostly has the same. */
-typedef struct tulle__shifted_row {
+/* The structure of a row of C that begins a stretch of offsets: the next one mostly has the same. */
+typedef struct tulle__offset_row {
     int64_t i, nterms, nproducts;
     int64_t most, room; /* terms and products there is room for */
-    int turn;           /* which half of space->shifted has its terms */
+    int turn;           /* which half of space->offset_terms has its terms */
     int32_t nnz;
     int32_t *place;        /* of each product, among the columns */
     int32_t *col;          /* of each entry */
     int32_t *first, *last; /* of each entry: where its products begin, end */
-} tulle__shifted_row;
+} tulle__offset_row;
 
 /* For eight rows of C: terms and eight values of A for each, bits of the rows, and the sums of a panel. */
-typedef struct tulle__panel_space {
+typedef struct tulle__panel_workspace {
     void *term, *factor, *sums;
     uint64_t *bits;
     int64_t room;
-} tulle__panel_space;
+} tulle__panel_workspace;
 
-/* A thread's working space; grown when a row needs it. Between rows dense and bits are zero and key is empty. */
-typedef struct tulle__spgemm_space {
+/* A thread's workspace; grown when a row needs it. Between rows dense and bits are zero and key is empty. */
+typedef struct tulle__spgemm_workspace {
     const tulle__spgemm_plan *plan;
     void *segment; /* rows of B that a row or block of C sums */
     int64_t segment_room;
@@ -102,22 +102,22 @@ typedef struct tulle__spgemm_space {
     int keep;
     const tulle__run *stored; /* the structure of the rows to be written, kept when they were counted; or NULL */
     int crowded;              /* how often the ordered table was in vain, lately */
-    tulle__shifted_row row;   /* the structure of the last stretch */
-    void *shifted;            /* rows of B under this stretch and the last */
+    tulle__offset_row row;    /* the structure of the last stretch */
+    void *offset_terms;       /* rows of B under this stretch and the last */
     void *factor;             /* A's values for a few rows of a stretch */
     void *product;            /* what is summed in a row of a stretch, entry by entry */
-    tulle__panel_space panels;
-} tulle__spgemm_space;
+    tulle__panel_workspace panels;
+} tulle__spgemm_workspace;
 
 /* Rows begin .. end - 1. */
 typedef struct tulle__spgemm_rows {
     /* count[i] = entries in row i of C */
-    tulle_status (*count)(tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count);
+    tulle_status (*count)(tulle__spgemm_workspace *space, int64_t begin, int64_t end, int32_t *count);
     /* Writes rows one after another to colind and val, where `room` entries may be touched; fills count. */
-    tulle_status (*write)(tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count, int32_t *colind,
+    tulle_status (*write)(tulle__spgemm_workspace *space, int64_t begin, int64_t end, int32_t *count, int32_t *colind,
         void *val, int64_t room);
     /* Values for a known structure. */
-    tulle_status (*values)(tulle__spgemm_space *space, int64_t begin, int64_t end, const tulle__csr_result *C);
+    tulle_status (*values)(tulle__spgemm_workspace *space, int64_t begin, int64_t end, const tulle__csr_result *C);
 } tulle__spgemm_rows;
 
 #define TULLE__DECLARE(isa, ISA) extern const tulle__spgemm_rows tulle__spgemm_##isa[TULLE_TYPE_COUNT];
@@ -125,11 +125,11 @@ TULLE__EACH_ISA(TULLE__DECLARE)
 #undef TULLE__DECLARE
 
 tulle_status tulle__spgemm_plan_init(
-    tulle__spgemm_plan *plan, const tulle__spgemm_knobs *knobs, tulle__pool *pool, const tulle__spgemm_task *task);
+    tulle__spgemm_plan *plan, const tulle__spgemm_tuning *tuning, tulle__pool *pool, const tulle__spgemm_task *task);
 void tulle__spgemm_plan_fini(tulle__spgemm_plan *plan);
 
-void tulle__spgemm_space_init(tulle__spgemm_space *space, const tulle__spgemm_plan *plan);
-void tulle__spgemm_space_fini(tulle__spgemm_space *space);
+void tulle__spgemm_workspace_init(tulle__spgemm_workspace *space, const tulle__spgemm_plan *plan);
+void tulle__spgemm_workspace_fini(tulle__spgemm_workspace *space);
 
 /* Whether the structure of A is that of B, in the same memory: what is known of one need not be found for the other. */
 static inline int tulle__same_arrays(const tulle__csr *A, const tulle__csr *B)
@@ -138,14 +138,15 @@ static inline int tulle__same_arrays(const tulle__csr *A, const tulle__csr *B)
 }
 
 /*
- * Looks for stretches of shifted rows. *part: of A's entries, those in stretches long enough; 0, and plan->shifts
- * NULL, if there are few.
+ * Looks for stretches of constant-offset rows. *part: of A's entries, those in stretches long enough; 0, and
+ * plan->offsets NULL, if there are few.
  */
-tulle_status tulle__spgemm_make_shifts(tulle__spgemm_plan *plan, tulle__pool *pool, double *part);
-void tulle__spgemm_drop_shifts(tulle__spgemm_plan *plan);
+tulle_status tulle__spgemm_make_offsets(tulle__spgemm_plan *plan, tulle__pool *pool, double *part);
+void tulle__spgemm_drop_offsets(tulle__spgemm_plan *plan);
 
-/* How many rows of C from i on, before row `end`, are shifts of row i, and made of shifted rows only; 0: too few. */
-int64_t tulle__spgemm_shifted_rows(const tulle__spgemm_plan *plan, int64_t i, int64_t end);
+/* How many rows of C from i on, before row `end`, are at constant offsets from row i, and made of such rows only; 0:
+ * too few. */
+int64_t tulle__spgemm_offset_rows(const tulle__spgemm_plan *plan, int64_t i, int64_t end);
 
 /*
  * Prepares B for rows of C that are made eight at a time; plan->panels stays NULL if that is not worth it: `run` is the
@@ -168,20 +169,21 @@ tulle_status tulle__spgemm_once(const tulle__spgemm_plan *plan, const tulle__spg
     int64_t room, int32_t *count, int64_t *before, tulle__csr_result *C, int *fits);
 
 /* Make room: for count segments of size bytes, for the dense sums and bits, for count slots, sort items, runs. */
-tulle_status tulle__spgemm_space_segments(tulle__spgemm_space *space, int64_t count, size_t size);
-tulle_status tulle__spgemm_space_dense(tulle__spgemm_space *space, size_t size);
-tulle_status tulle__spgemm_space_slots(tulle__spgemm_space *space, int64_t count, size_t size);
-tulle_status tulle__spgemm_space_list(tulle__spgemm_space *space, int64_t count); /* entries of a list */
-tulle_status tulle__spgemm_space_order(tulle__spgemm_space *space, int64_t count);
-tulle_status tulle__spgemm_space_runs(tulle__spgemm_space *space, int64_t count); /* contents are kept */
+tulle_status tulle__spgemm_workspace_segments(tulle__spgemm_workspace *space, int64_t count, size_t size);
+tulle_status tulle__spgemm_workspace_dense(tulle__spgemm_workspace *space, size_t size);
+tulle_status tulle__spgemm_workspace_slots(tulle__spgemm_workspace *space, int64_t count, size_t size);
+tulle_status tulle__spgemm_workspace_list(tulle__spgemm_workspace *space, int64_t count); /* entries of a list */
+tulle_status tulle__spgemm_workspace_order(tulle__spgemm_workspace *space, int64_t count);
+tulle_status tulle__spgemm_workspace_runs(tulle__spgemm_workspace *space, int64_t count); /* contents are kept */
 /* For a stretch: count rows of B and as many of A's values; and count products. What was there before is gone. */
-tulle_status tulle__spgemm_space_shifted(tulle__spgemm_space *space, int64_t count, size_t size, size_t factor);
-tulle_status tulle__spgemm_space_products(tulle__spgemm_space *space, int64_t count, size_t size);
+tulle_status tulle__spgemm_workspace_offsets(tulle__spgemm_workspace *space, int64_t count, size_t size, size_t factor);
+tulle_status tulle__spgemm_workspace_products(tulle__spgemm_workspace *space, int64_t count, size_t size);
 /* For eight rows: count terms of term_size bytes, values of `size`. What was there before is gone. */
-tulle_status tulle__spgemm_space_panels(tulle__spgemm_space *space, int64_t count, size_t term_size, size_t size);
+tulle_status tulle__spgemm_workspace_panels(
+    tulle__spgemm_workspace *space, int64_t count, size_t term_size, size_t size);
 
 /* Sorts count items by their upper halves; uses space->order2. The result lies in space->order. */
-void tulle__spgemm_sort(tulle__spgemm_space *space, int64_t count);
+void tulle__spgemm_sort(tulle__spgemm_workspace *space, int64_t count);
 
 enum {
     TULLE__EMPTY = INT32_MAX,    /* a free slot; greater than every column */
@@ -191,7 +193,7 @@ enum {
     TULLE__PANEL_WORDS = TULLE__PANEL / 64,
     TULLE__PANEL_ROWS = 8,
     TULLE__BLOCK_ROWS = 4, /* rows of C that are made together where B comes in runs */
-    TULLE__SHIFT_ROWS = 8  /* rows of C that are made together where rows are shifts; shorter stretches are not */
+    TULLE__OFFSET_ROWS = 8 /* rows of C that are made together at constant offsets; shorter stretches are not */
 };
 
 #endif

@@ -4,7 +4,7 @@
  * scanned from the first to the last of them.
  */
 
-static __attribute__((noinline)) void NAME(mark_dense)(tulle__spgemm_space *space, const NAME(row) * row)
+static __attribute__((noinline)) void NAME(mark_dense)(tulle__spgemm_workspace *space, const NAME(row) * row)
 {
     uint64_t *bits = space->bits;
     for (int64_t s = 0; s < row->nsegments; s++) {
@@ -18,7 +18,7 @@ static __attribute__((noinline)) void NAME(mark_dense)(tulle__spgemm_space *spac
 
 /* Aligned, since its loop takes up to a tenth longer where it crosses a line of code. */
 static __attribute__((noinline, aligned(64))) void NAME(sum_dense)(
-    tulle__spgemm_space *space, const NAME(row) * row, int mark)
+    tulle__spgemm_workspace *space, const NAME(row) * row, int mark)
 {
     uint64_t *bits = space->bits;
     T *dense = space->dense;
@@ -34,7 +34,7 @@ static __attribute__((noinline, aligned(64))) void NAME(sum_dense)(
     }
 }
 
-static __attribute__((noinline)) int64_t NAME(count_dense)(tulle__spgemm_space *space, const NAME(row) * row)
+static __attribute__((noinline)) int64_t NAME(count_dense)(tulle__spgemm_workspace *space, const NAME(row) * row)
 {
     int64_t nnz = 0;
     for (int32_t word = row->lo >> 6; word <= row->hi >> 6; word++) {
@@ -50,7 +50,7 @@ static __attribute__((noinline)) int64_t NAME(count_dense)(tulle__spgemm_space *
  * without a branch, and two columns of each word are written before it is known whether there is a second.
  */
 static __attribute__((noinline)) int64_t NAME(drain_dense)(
-    tulle__spgemm_space *space, const NAME(row) * row, int32_t *colind, T *val, int64_t room)
+    tulle__spgemm_workspace *space, const NAME(row) * row, int32_t *colind, T *val, int64_t room)
 {
     T *dense = space->dense;
     uint64_t *marks = space->bits;
@@ -81,10 +81,10 @@ static __attribute__((noinline)) int64_t NAME(drain_dense)(
 
 /* Values of a known structure. */
 static tulle_status NAME(values_dense)(
-    tulle__spgemm_space *space, const NAME(row) * row, const int32_t *colind, int64_t nnz, T *val)
+    tulle__spgemm_workspace *space, const NAME(row) * row, const int32_t *colind, int64_t nnz, T *val)
 {
     tulle_status status;
-    TULLE_TRY(tulle__spgemm_space_dense(space, sizeof(T)));
+    TULLE_TRY(tulle__spgemm_workspace_dense(space, sizeof(T)));
     NAME(sum_dense)(space, row, 0);
     T *dense = space->dense;
     for (int64_t c = 0; c < nnz; c++) {

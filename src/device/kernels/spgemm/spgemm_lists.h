@@ -14,7 +14,7 @@ typedef int32_t NAME(columns) __attribute__((vector_size(TULLE__REGISTER)));
 enum { NAME(RANKED) = 128, NAME(COLUMNS) = TULLE__REGISTER / 4, NAME(RANKED_PER_TURN) = 4 * NAME(COLUMNS) };
 
 /* Adds to the sums and lists new columns; their number. With `sum` 0 the columns only. */
-INLINE int64_t NAME(fill_list)(tulle__spgemm_space *space, const NAME(row) * row, const int sum)
+INLINE int64_t NAME(fill_list)(tulle__spgemm_workspace *space, const NAME(row) * row, const int sum)
 {
     uint8_t *seen = space->seen;
     T *dense = space->dense;
@@ -63,7 +63,7 @@ static void NAME(rank)(int32_t *list, int64_t count, int32_t *rank)
 }
 
 /* Listed columns with their sums to their places: the list's order, the ranks' or that of the sorted columns. */
-static tulle_status NAME(drain_list)(tulle__spgemm_space *space, int64_t count, int32_t *colind, T *val)
+static tulle_status NAME(drain_list)(tulle__spgemm_workspace *space, int64_t count, int32_t *colind, T *val)
 {
     const int32_t *list = space->list;
     tulle_status status = TULLE_OK;
@@ -88,7 +88,7 @@ static tulle_status NAME(drain_list)(tulle__spgemm_space *space, int64_t count, 
             seen[c] = 0;
         }
     } else {
-        TULLE_TRY(tulle__spgemm_space_order(space, count));
+        TULLE_TRY(tulle__spgemm_workspace_order(space, count));
         for (int64_t e = 0; e < count; e++) space->order[e] = (uint64_t)(uint32_t)list[e] << 32;
         tulle__spgemm_sort(space, count);
         for (int64_t e = 0; e < count; e++) {
@@ -105,12 +105,12 @@ out:
 
 /* One row; counted only if colind is NULL. */
 static tulle_status NAME(list_row)(
-    tulle__spgemm_space *space, const NAME(row) * row, int32_t *colind, T *val, int64_t *nnz)
+    tulle__spgemm_workspace *space, const NAME(row) * row, int32_t *colind, T *val, int64_t *nnz)
 {
     int64_t most = NAME(bound)(row);
     tulle_status status;
-    TULLE_TRY(tulle__spgemm_space_dense(space, sizeof(T)));
-    TULLE_TRY(tulle__spgemm_space_list(space, most + NAME(RANKED_PER_TURN)));
+    TULLE_TRY(tulle__spgemm_workspace_dense(space, sizeof(T)));
+    TULLE_TRY(tulle__spgemm_workspace_list(space, most + NAME(RANKED_PER_TURN)));
     if (colind) {
         *nnz = NAME(fill_list)(space, row, 1);
         TULLE_TRY(NAME(drain_list)(space, *nnz, colind, val));

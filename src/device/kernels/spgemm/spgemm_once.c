@@ -109,7 +109,7 @@ out:
     return status;
 }
 
-static tulle_status make_chunk(struct once *o, tulle__spgemm_space *space, int64_t c, struct made *made)
+static tulle_status make_chunk(struct once *o, tulle__spgemm_workspace *space, int64_t c, struct made *made)
 {
     int64_t begin = o->plan->chunk_row[c], end = o->plan->chunk_row[c + 1];
     tulle_status status = grow(made, chunk_bound(o->plan, c) + TULLE__PAD, o->size);
@@ -125,11 +125,11 @@ static tulle_status make_chunks(void *arg, int thread, int nthreads)
 {
     struct once *o = arg;
     struct ring ring = {.n = 0};
-    tulle__spgemm_space space;
+    tulle__spgemm_workspace space;
     tulle_status status = TULLE_OK;
     (void)thread;
     (void)nthreads;
-    tulle__spgemm_space_init(&space, o->plan);
+    tulle__spgemm_workspace_init(&space, o->plan);
     while (!atomic_load_explicit(&o->stopped, memory_order_relaxed)) {
         int64_t c = atomic_fetch_add_explicit(&o->next, 1, memory_order_relaxed);
         if (c >= o->plan->nchunks) break;
@@ -143,7 +143,7 @@ out:
         tulle__free(ring.made[b].colind);
         tulle__free(ring.made[b].val);
     }
-    tulle__spgemm_space_fini(&space);
+    tulle__spgemm_workspace_fini(&space);
     return stop(o, status);
 }
 

@@ -159,7 +159,7 @@ tulle_status tulle__spgemm_make_panels(tulle__spgemm_plan *plan, tulle__pool *po
     tulle_status status = TULLE_OK;
     int fit = 1;
     plan->npanels = (task->n + TULLE__PANEL - 1) / TULLE__PANEL;
-    if (plan->knobs.panels <= 0 && !promising(plan, run)) return TULLE_OK;
+    if (plan->tuning.panels <= 0 && !promising(plan, run)) return TULLE_OK;
     TULLE_TRY(tulle__alloc_zero((size_t)task->npairs, sizeof *plan->panels, "panels of columns", &plan->panels));
     for (int p = 0; fit && p < task->npairs; p++) {
         const tulle__spgemm_pair *pair = &task->pair[p];

@@ -73,7 +73,7 @@ static int64_t NAME(merge_rows)(
     }
 }
 
-static tulle_status NAME(list_group)(tulle__spgemm_space *space, int64_t i, int64_t end, NAME(group) * group)
+static tulle_status NAME(list_group)(tulle__spgemm_workspace *space, int64_t i, int64_t end, NAME(group) * group)
 {
     const tulle__spgemm_plan *plan = space->plan;
     int64_t most = 0;
@@ -82,7 +82,7 @@ static tulle_status NAME(list_group)(tulle__spgemm_space *space, int64_t i, int6
         const int64_t *ap = plan->task->pair[p].A.rowptr;
         most += ap ? ap[i + group->rows] - ap[i] : group->rows;
     }
-    tulle_status status = tulle__spgemm_space_panels(space, most, sizeof(NAME(panel_term)), sizeof(T));
+    tulle_status status = tulle__spgemm_workspace_panels(space, most, sizeof(NAME(panel_term)), sizeof(T));
     for (int p = 0; status == TULLE_OK && p < plan->task->npairs; p++)
         group->nterms += NAME(merge_rows)(plan, p, group, (NAME(panel_term) *)space->panels.term + group->nterms,
             (T *)space->panels.factor + 8 * group->nterms);
@@ -90,7 +90,7 @@ static tulle_status NAME(list_group)(tulle__spgemm_space *space, int64_t i, int6
 }
 
 /* The columns of each row of the group: row r's from word r npanels PANEL_WORDS on. */
-static void NAME(mark_group)(tulle__spgemm_space *space, const NAME(group) * group)
+static void NAME(mark_group)(tulle__spgemm_workspace *space, const NAME(group) * group)
 {
     const NAME(panel_term) *end = (const NAME(panel_term) *)space->panels.term + group->nterms;
     const int64_t npanels = space->plan->npanels;
@@ -110,7 +110,7 @@ static void NAME(mark_group)(tulle__spgemm_space *space, const NAME(group) * gro
     }
 }
 
-static int64_t NAME(count_bits)(const tulle__spgemm_space *space, int64_t r)
+static int64_t NAME(count_bits)(const tulle__spgemm_workspace *space, int64_t r)
 {
     const int64_t words = space->plan->npanels * TULLE__PANEL_WORDS;
     const uint64_t *bits = space->panels.bits + r * words;
@@ -136,7 +136,7 @@ INLINE void NAME(add_entries)(T *sums, const int32_t *col, const T *val, int32_t
 }
 
 /* All sums of a panel. */
-static void NAME(sum_panel)(tulle__spgemm_space *space, const NAME(group) * group, int64_t panel)
+static void NAME(sum_panel)(tulle__spgemm_workspace *space, const NAME(group) * group, int64_t panel)
 {
     const NAME(panel_term) *t = space->panels.term, *end = t + group->nterms;
     const T *factor = space->panels.factor;
@@ -157,7 +157,7 @@ static void NAME(sum_panel)(tulle__spgemm_space *space, const NAME(group) * grou
 
 /* ---- rows ---- */
 
-static tulle_status NAME(count_groups)(tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count)
+static tulle_status NAME(count_groups)(tulle__spgemm_workspace *space, int64_t begin, int64_t end, int32_t *count)
 {
     NAME(group) group;
     tulle_status status = TULLE_OK;
@@ -171,7 +171,8 @@ out:
 }
 
 /* The entries of row r that lie in a panel; how many. */
-static int64_t NAME(write_panel)(const tulle__spgemm_space *space, int64_t r, int64_t panel, int32_t *colind, T *val)
+static int64_t NAME(write_panel)(
+    const tulle__spgemm_workspace *space, int64_t r, int64_t panel, int32_t *colind, T *val)
 {
     const uint64_t *bits = space->panels.bits + (r * space->plan->npanels + panel) * TULLE__PANEL_WORDS;
     const T *sums = (const T *)space->panels.sums + r;
@@ -186,7 +187,7 @@ static int64_t NAME(write_panel)(const tulle__spgemm_space *space, int64_t r, in
 }
 
 static tulle_status NAME(write_groups)(
-    tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count, int32_t *colind, T *val)
+    tulle__spgemm_workspace *space, int64_t begin, int64_t end, int32_t *count, int32_t *colind, T *val)
 {
     NAME(group) group;
     tulle_status status = TULLE_OK;
@@ -213,7 +214,7 @@ out:
 
 /* Values of a known structure, whose rows should be in order. *done = 0: one is not. */
 static tulle_status NAME(value_group)(
-    tulle__spgemm_space *space, int64_t begin, int64_t end, const tulle__csr_result *C, int64_t *rows, int *done)
+    tulle__spgemm_workspace *space, int64_t begin, int64_t end, const tulle__csr_result *C, int64_t *rows, int *done)
 {
     NAME(group) group;
     int64_t at[8];

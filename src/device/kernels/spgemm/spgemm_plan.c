@@ -55,7 +55,7 @@ tulle_status tulle__spgemm_cpu_flops(tulle__pool *pool, const tulle__spgemm_task
 static tulle_status cut_chunks(tulle__spgemm_plan *plan, int nthreads, const int64_t *flops)
 {
     enum { ROW = 8 };
-    int64_t m = plan->task->m, target = plan->knobs.chunk, group = plan->panels ? TULLE__PANEL_ROWS : 1;
+    int64_t m = plan->task->m, target = plan->tuning.chunk, group = plan->panels ? TULLE__PANEL_ROWS : 1;
     if (!target) target = minimum(1 << 18, maximum(1 << 13, (plan->flops + ROW * m) / (32 * nthreads)));
     int64_t most = minimum(m, (plan->flops + ROW * m) / target * 2 + 2), before = 0, at = 0, weight = 0;
     tulle_status status;
@@ -171,28 +171,28 @@ static int fits(const tulle__spgemm_plan *plan, const tulle__pool *pool, int row
     return row * (size_t)rows * threads <= tulle__account_left(tulle__account_current()) / PART;
 }
 
-/* Ways to be faster, where knobs do not tell: panels, stretches, runs. Without memory for them there are others. */
-static void choose_ways(tulle__spgemm_plan *plan, tulle__pool *pool)
+/* Ways to be faster, where tuning do not tell: panels, stretches, runs. Without memory for them there are others. */
+static void choose_variants(tulle__spgemm_plan *plan, tulle__pool *pool)
 {
     const tulle__spgemm_task *task = plan->task;
-    const tulle__spgemm_knobs *knobs = &plan->knobs;
-    const int automatic = knobs->accumulator == TULLE__ACCUMULATOR_AUTO && plan->dense;
+    const tulle__spgemm_tuning *tuning = &plan->tuning;
+    const int automatic = tuning->accumulator == TULLE__ACCUMULATOR_AUTO && plan->dense;
     int64_t entries = 0;
     double part = 0, run = run_length(task);
     for (int p = 0; p < task->npairs; p++) {
         const tulle__csr *B = &task->pair[p].B;
         entries += B->rowptr[B->m] - B->rowptr[0];
     }
-    if (knobs->panels > 0 || (knobs->panels == 0 && knobs->runs <= 0 && knobs->shifts <= 0 && automatic &&
-                                 task->m >= 4 * TULLE__PANEL_ROWS * tulle__pool_size(pool)))
+    if (tuning->panels > 0 || (tuning->panels == 0 && tuning->runs <= 0 && tuning->offsets <= 0 && automatic &&
+                                  task->m >= 4 * TULLE__PANEL_ROWS * tulle__pool_size(pool)))
         (void)tulle__spgemm_make_panels(plan, pool, run);
     if (plan->panels) return;
-    if (knobs->shifts > 0 || (knobs->shifts == 0 && automatic && plan->flops >= 2 * entries))
-        (void)tulle__spgemm_make_shifts(plan, pool, &part);
-    int runs = knobs->runs == 0 && run >= RUNS && part <= MOSTLY && plan->dense &&
-               fits(plan, pool, TULLE__BLOCK_ROWS) && knobs->accumulator <= TULLE__ACCUMULATOR_DENSE &&
+    if (tuning->offsets > 0 || (tuning->offsets == 0 && automatic && plan->flops >= 2 * entries))
+        (void)tulle__spgemm_make_offsets(plan, pool, &part);
+    int runs = tuning->runs == 0 && run >= RUNS && part <= MOSTLY && plan->dense &&
+               fits(plan, pool, TULLE__BLOCK_ROWS) && tuning->accumulator <= TULLE__ACCUMULATOR_DENSE &&
                plan->flops >= 4 * entries;
-    if ((runs || knobs->runs > 0) && make_runs(plan, pool) != TULLE_OK) drop_runs(plan);
+    if ((runs || tuning->runs > 0) && make_runs(plan, pool) != TULLE_OK) drop_runs(plan);
 }
 
 /*
@@ -228,13 +228,13 @@ static int rows_stay_near(const tulle__spgemm_plan *plan)
 }
 
 tulle_status tulle__spgemm_plan_init(
-    tulle__spgemm_plan *plan, const tulle__spgemm_knobs *knobs, tulle__pool *pool, const tulle__spgemm_task *task)
+    tulle__spgemm_plan *plan, const tulle__spgemm_tuning *tuning, tulle__pool *pool, const tulle__spgemm_task *task)
 {
     tulle_status status;
     int64_t *flops = NULL, bytes = 0;
     int32_t n;
     int nthreads = tulle__pool_size(pool);
-    *plan = (tulle__spgemm_plan){.task = task, .knobs = *knobs};
+    *plan = (tulle__spgemm_plan){.task = task, .tuning = *tuning};
     TULLE_TRY(tulle__narrow(task->n, "the width of a tile of C", &n));
     TULLE_TRY(tulle__alloc((size_t)task->m, sizeof *flops, "the flops of rows", &flops));
     TULLE_TRY(tulle__spgemm_cpu_flops(pool, task, flops));
@@ -245,11 +245,11 @@ tulle_status tulle__spgemm_plan_init(
     }
     plan->prefetch = bytes > 1 << 20;
     plan->dense = (n <= maximum(1 << 20, plan->flops / (4 * nthreads)) && fits(plan, pool, 1)) ||
-                  knobs->accumulator == TULLE__ACCUMULATOR_DENSE;
+                  tuning->accumulator == TULLE__ACCUMULATOR_DENSE;
     int64_t sums = task->n * (int64_t)tulle_type_size(task->type);
     plan->near = plan->dense && (sums <= TULLE__NEAR_BYTES || rows_stay_near(plan));
     plan->near_values = plan->dense && (plan->near || sums <= 8 * TULLE__NEAR_BYTES);
-    choose_ways(plan, pool);
+    choose_variants(plan, pool);
     TULLE_TRY(cut_chunks(plan, nthreads, flops));
 out:
     tulle__free(flops);
@@ -262,7 +262,7 @@ void tulle__spgemm_plan_fini(tulle__spgemm_plan *plan)
     tulle__free(plan->chunk_row);
     tulle__free(plan->chunk_flops);
     drop_runs(plan);
-    tulle__spgemm_drop_shifts(plan);
+    tulle__spgemm_drop_offsets(plan);
     tulle__spgemm_drop_panels(plan);
     plan->chunk_row = plan->chunk_flops = NULL;
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Template of the sparse product's rows for values of type T, over lanes.h and indices.h. Rows of C with a structure of
- * their own are made several at a time, which spgemm_panels.h, spgemm_shifts.h and spgemm_runs.h describe; the others
+ * their own are made several at a time, which spgemm_panels.h, spgemm_offsets.h and spgemm_runs.h describe; the others
  * one by one, here.
  *
  * A row of C is first listed as segments, the rows of B that it sums, which also tells its flops and the range of its
  * columns. Then an accumulator sums it:
  * - copy: one segment
- * - dense: sums in an array as wide as C, and bits to be scanned, where these are few against the flops
- * (spgemm_dense.h)
+ * - dense: sums in an array as wide as C, and bits to be scanned, where these are few (spgemm_dense.h)
  * - listed: sums in such an array, where it stays in cache, and a list of columns (spgemm_lists.h)
  * - ordered: a small ordered table, for columns so random that every sum in an array would miss the cache
  *   (spgemm_tables.h)
@@ -19,9 +18,9 @@
  */
 #define NAME(x) TULLE__SUFFIX_OF(x, T)
 
+#include "device/kernels/spgemm/spgemm_offsets.h"
 #include "device/kernels/spgemm/spgemm_panels.h"
 #include "device/kernels/spgemm/spgemm_runs.h"
-#include "device/kernels/spgemm/spgemm_shifts.h"
 
 typedef struct NAME(segment) {
     const int32_t *col;
@@ -52,7 +51,7 @@ INLINE void NAME(fetch)(const tulle__spgemm_pair *pair, int64_t a)
     __builtin_prefetch(pair->B.colind + b + 7);
 }
 
-static tulle_status NAME(list)(tulle__spgemm_space *space, int64_t i, NAME(row) * row)
+static tulle_status NAME(list)(tulle__spgemm_workspace *space, int64_t i, NAME(row) * row)
 {
     const tulle__spgemm_plan *plan = space->plan;
     const tulle__spgemm_task *task = plan->task;
@@ -61,7 +60,7 @@ static tulle_status NAME(list)(tulle__spgemm_space *space, int64_t i, NAME(row) 
         const int64_t *ap = task->pair[p].A.rowptr;
         most += ap ? ap[i + 1] - ap[i] : 1;
     }
-    tulle_status status = tulle__spgemm_space_segments(space, most, sizeof(NAME(segment)));
+    tulle_status status = tulle__spgemm_workspace_segments(space, most, sizeof(NAME(segment)));
     if (status != TULLE_OK) return status;
     NAME(segment) *segment = space->segment;
     int32_t lo = INT32_MAX, hi = -1;
@@ -110,7 +109,7 @@ static inline int64_t NAME(words)(const NAME(row) * row)
 }
 
 /* Where the ordered table is no good; scans: columns are wanted, too. */
-static inline tulle__accumulator NAME(instead)(const tulle__spgemm_space *space, int scans)
+static inline tulle__accumulator NAME(instead)(const tulle__spgemm_workspace *space, int scans)
 {
     if (!space->plan->dense) return TULLE__ACCUMULATOR_HASH;
     return scans ? TULLE__ACCUMULATOR_LISTED : TULLE__ACCUMULATOR_DENSE;
@@ -120,10 +119,10 @@ static inline tulle__accumulator NAME(instead)(const tulle__spgemm_space *space,
  * Sums in an array cost least. If they have few words of bits, which are scanned eight at a time, that is how columns
  * are found; else they are listed. An array that lies outside the cache is worth no more than its bits are few.
  */
-static tulle__accumulator NAME(choose)(tulle__spgemm_space *space, const NAME(row) * row, int scans)
+static tulle__accumulator NAME(choose)(tulle__spgemm_workspace *space, const NAME(row) * row, int scans)
 {
     const tulle__spgemm_plan *plan = space->plan;
-    if (plan->knobs.accumulator) return plan->knobs.accumulator;
+    if (plan->tuning.accumulator) return plan->tuning.accumulator;
     if (NAME(bound)(row) > 1 << 26) return TULLE__ACCUMULATOR_DENSE;
     if (plan->dense && NAME(words)(row) <= 4 * row->flops)
         return plan->task->unsorted ? NAME(instead)(space, scans) : TULLE__ACCUMULATOR_DENSE;
@@ -135,14 +134,14 @@ static tulle__accumulator NAME(choose)(tulle__spgemm_space *space, const NAME(ro
 
 /* One row by entries: counted only if colind is NULL, else written. */
 static tulle_status NAME(one_row)(
-    tulle__spgemm_space *space, const NAME(row) * row, int32_t *colind, T *val, int64_t room, int64_t *nnz)
+    tulle__spgemm_workspace *space, const NAME(row) * row, int32_t *colind, T *val, int64_t room, int64_t *nnz)
 {
     tulle_status status;
     tulle__accumulator way = NAME(choose)(space, row, 1);
     int64_t bound = NAME(bound)(row);
     if (way == TULLE__ACCUMULATOR_ORDERED) {
         int64_t slots = 4 * bound, used, count;
-        TULLE_TRY(tulle__spgemm_space_slots(space, slots + bound + TULLE__PAD, sizeof(T)));
+        TULLE_TRY(tulle__spgemm_workspace_slots(space, slots + bound + TULLE__PAD, sizeof(T)));
         count =
             colind ? NAME(fill_ordered)(space, row, slots, &used, 1) : NAME(fill_ordered)(space, row, slots, &used, 0);
         if (count >= 0) {
@@ -159,7 +158,7 @@ static tulle_status NAME(one_row)(
     }
     if (way == TULLE__ACCUMULATOR_LISTED) return NAME(list_row)(space, row, colind, val, nnz);
     if (way == TULLE__ACCUMULATOR_DENSE) {
-        TULLE_TRY(tulle__spgemm_space_dense(space, sizeof(T)));
+        TULLE_TRY(tulle__spgemm_workspace_dense(space, sizeof(T)));
         if (!colind) {
             NAME(mark_dense)(space, row);
             *nnz = NAME(count_dense)(space, row);
@@ -170,8 +169,8 @@ static tulle_status NAME(one_row)(
         return TULLE_OK;
     }
     int log2 = NAME(log2_above)(2 * bound);
-    TULLE_TRY(tulle__spgemm_space_slots(space, (int64_t)1 << log2, sizeof(T)));
-    TULLE_TRY(tulle__spgemm_space_order(space, bound));
+    TULLE_TRY(tulle__spgemm_workspace_slots(space, (int64_t)1 << log2, sizeof(T)));
+    TULLE_TRY(tulle__spgemm_workspace_order(space, bound));
     int64_t count = NAME(fill_hash)(space, row, log2, colind != NULL);
     if (colind && !space->plan->task->unsorted) tulle__spgemm_sort(space, count);
     const T *slot = space->slot;
@@ -187,7 +186,7 @@ out:
     return status;
 }
 
-static tulle_status NAME(count_rows)(tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count)
+static tulle_status NAME(count_rows)(tulle__spgemm_workspace *space, int64_t begin, int64_t end, int32_t *count)
 {
     tulle_status status = TULLE_OK;
     NAME(row) row;
@@ -206,7 +205,7 @@ out:
 }
 
 static tulle_status NAME(write_rows)(
-    tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count, int32_t *colind, T *val, int64_t room)
+    tulle__spgemm_workspace *space, int64_t begin, int64_t end, int32_t *count, int32_t *colind, T *val, int64_t room)
 {
     tulle_status status = TULLE_OK;
     NAME(row) row;
@@ -234,7 +233,7 @@ out:
 /* ---- values of a known structure: contributions elsewhere are left out ---- */
 
 static tulle_status NAME(values_row)(
-    tulle__spgemm_space *space, const NAME(row) * row, const int32_t *colind, int64_t nnz, T *val, int64_t room)
+    tulle__spgemm_workspace *space, const NAME(row) * row, const int32_t *colind, int64_t nnz, T *val, int64_t room)
 {
     tulle_status status = TULLE_OK;
     tulle__accumulator way = NAME(choose)(space, row, 0);
@@ -251,7 +250,8 @@ out:
     return status;
 }
 
-static tulle_status NAME(value_rows)(tulle__spgemm_space *space, int64_t begin, int64_t end, const tulle__csr_result *C)
+static tulle_status NAME(value_rows)(
+    tulle__spgemm_workspace *space, int64_t begin, int64_t end, const tulle__csr_result *C)
 {
     tulle_status status = TULLE_OK;
     NAME(row) row;
@@ -267,7 +267,7 @@ out:
 }
 
 static tulle_status NAME(value_groups)(
-    tulle__spgemm_space *space, int64_t begin, int64_t end, const tulle__csr_result *C)
+    tulle__spgemm_workspace *space, int64_t begin, int64_t end, const tulle__csr_result *C)
 {
     tulle_status status = TULLE_OK;
     for (int64_t rows; begin < end; begin += rows) {
@@ -279,13 +279,13 @@ out:
     return status;
 }
 
-/* ---- all rows: groups of eight, or stretches of shifts and others ---- */
+/* ---- all rows: groups of eight, or stretches of offsets and others ---- */
 
-static tulle_status NAME(count)(tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count)
+static tulle_status NAME(count)(tulle__spgemm_workspace *space, int64_t begin, int64_t end, int32_t *count)
 {
     tulle_status status = TULLE_OK;
     if (space->plan->panels) return NAME(count_groups)(space, begin, end, count);
-    if (!space->plan->shifts) return NAME(count_rows)(space, begin, end, count);
+    if (!space->plan->offsets) return NAME(count_rows)(space, begin, end, count);
     for (int64_t rows; begin < end; begin += rows) {
         int64_t next = NAME(next_stretch)(space->plan, begin, end, &rows);
         TULLE_TRY(NAME(count_rows)(space, begin, next, count));
@@ -296,13 +296,13 @@ out:
     return status;
 }
 
-static tulle_status NAME(write)(
-    tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count, int32_t *colind, void *values, int64_t room)
+static tulle_status NAME(write)(tulle__spgemm_workspace *space, int64_t begin, int64_t end, int32_t *count,
+    int32_t *colind, void *values, int64_t room)
 {
     tulle_status status = TULLE_OK;
     T *val = values;
     if (space->plan->panels) return NAME(write_groups)(space, begin, end, count, colind, val);
-    if (!space->plan->shifts) return NAME(write_rows)(space, begin, end, count, colind, val, room);
+    if (!space->plan->offsets) return NAME(write_rows)(space, begin, end, count, colind, val, room);
     for (int64_t rows; begin < end; begin += rows) {
         int64_t next = NAME(next_stretch)(space->plan, begin, end, &rows), nnz = 0;
         TULLE_TRY(NAME(write_rows)(space, begin, next, count, colind, val, room));
@@ -320,11 +320,11 @@ out:
     return status;
 }
 
-static tulle_status NAME(values)(tulle__spgemm_space *space, int64_t begin, int64_t end, const tulle__csr_result *C)
+static tulle_status NAME(values)(tulle__spgemm_workspace *space, int64_t begin, int64_t end, const tulle__csr_result *C)
 {
     tulle_status status = TULLE_OK;
     if (space->plan->panels) return NAME(value_groups)(space, begin, end, C);
-    if (!space->plan->shifts) return NAME(value_rows)(space, begin, end, C);
+    if (!space->plan->offsets) return NAME(value_rows)(space, begin, end, C);
     for (int64_t rows; begin < end; begin += rows) {
         int done = 1;
         int64_t next = NAME(next_stretch)(space->plan, begin, end, &rows);

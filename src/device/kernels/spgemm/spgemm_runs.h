@@ -102,7 +102,7 @@ static void NAME(list_pair)(NAME(block) * block, const tulle__spgemm_pair *pair,
 }
 
 /* The block that starts with row i, in a chunk that ends before row `end`. */
-static tulle_status NAME(list_block)(tulle__spgemm_space *space, int64_t i, int64_t end, NAME(block) * block)
+static tulle_status NAME(list_block)(tulle__spgemm_workspace *space, int64_t i, int64_t end, NAME(block) * block)
 {
     const tulle__spgemm_plan *plan = space->plan;
     const tulle__spgemm_task *task = plan->task;
@@ -113,7 +113,7 @@ static tulle_status NAME(list_block)(tulle__spgemm_space *space, int64_t i, int6
         const int64_t *ap = task->pair[p].A.rowptr;
         most += ap ? ap[i + 1] - ap[i] : 1;
     }
-    tulle_status status = tulle__spgemm_space_segments(space, most, sizeof(NAME(term)));
+    tulle_status status = tulle__spgemm_workspace_segments(space, most, sizeof(NAME(term)));
     if (status != TULLE_OK) return status;
     block->term = space->segment;
     for (int p = 0; p < task->npairs; p++) NAME(list_pair)(block, &task->pair[p], &plan->runs[p]);
@@ -122,7 +122,7 @@ static tulle_status NAME(list_block)(tulle__spgemm_space *space, int64_t i, int6
 
 /* ---- structure ---- */
 
-static inline void NAME(mark_run)(tulle__spgemm_space *space, tulle__run run)
+static inline void NAME(mark_run)(tulle__spgemm_workspace *space, tulle__run run)
 {
     uint64_t *bits = space->bits;
     uint32_t word = (uint32_t)run.col >> 6, offset = (uint32_t)run.col & 63, len = (uint32_t)run.len;
@@ -143,7 +143,7 @@ static inline void NAME(mark_run)(tulle__spgemm_space *space, tulle__run run)
     }
 }
 
-static void NAME(mark_block)(tulle__spgemm_space *space, const NAME(block) * block)
+static void NAME(mark_block)(tulle__spgemm_workspace *space, const NAME(block) * block)
 {
     for (int64_t t = 0; t < block->nterms; t++) {
         const NAME(term) *term = &block->term[t];
@@ -173,7 +173,7 @@ static inline int64_t NAME(list_word)(tulle__run *run, int64_t nruns, int64_t wo
 }
 
 /* Clears the bits and counts them; with list, their runs are added to space->run. */
-static inline int64_t NAME(sweep)(tulle__spgemm_space *space, const NAME(block) * block, int list)
+static inline int64_t NAME(sweep)(tulle__spgemm_workspace *space, const NAME(block) * block, int list)
 {
     int64_t nnz = 0, nruns = 0, at = -1;
     tulle__run *run = space->run ? space->run + space->run_used : NULL; /* NULL: no runs */
@@ -193,10 +193,10 @@ static inline int64_t NAME(sweep)(tulle__spgemm_space *space, const NAME(block) 
 }
 
 /* The entries of each row of a block; with list, their runs are added to space->run. */
-static tulle_status NAME(structure)(tulle__spgemm_space *space, const NAME(block) * block, int list, int32_t *count)
+static tulle_status NAME(structure)(tulle__spgemm_workspace *space, const NAME(block) * block, int list, int32_t *count)
 {
     tulle_status status = TULLE_OK;
-    if (list) TULLE_TRY(tulle__spgemm_space_runs(space, space->run_used + block->nruns));
+    if (list) TULLE_TRY(tulle__spgemm_workspace_runs(space, space->run_used + block->nruns));
     NAME(mark_block)(space, block);
     int64_t nnz = list ? NAME(sweep)(space, block, 1) : NAME(sweep)(space, block, 0);
     for (int r = 0; r < block->rows; r++) count[r] = (int32_t)nnz;
@@ -285,12 +285,12 @@ UPDATE(4, 3)
 #undef UPDATE
 
 /* Row r of the block's sums. */
-static inline T *NAME(sums)(const tulle__spgemm_space *space, int r)
+static inline T *NAME(sums)(const tulle__spgemm_workspace *space, int r)
 {
     return (T *)space->dense + r * (space->plan->task->n + TULLE__PAD);
 }
 
-static void NAME(sum_block)(const tulle__spgemm_space *space, const NAME(block) * block)
+static void NAME(sum_block)(const tulle__spgemm_workspace *space, const NAME(block) * block)
 {
     static void (*const update[NAME(ROWS_MAX)][NAME(DEPTH_MAX)])(T *const *, const NAME(term) *) = {
         {NAME(update_11), NAME(update_12), NAME(update_13)},
@@ -370,11 +370,11 @@ static inline void NAME(copy_runs)(
 
 /* ---- rows ---- */
 
-static tulle_status NAME(count_blocks)(tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count)
+static tulle_status NAME(count_blocks)(tulle__spgemm_workspace *space, int64_t begin, int64_t end, int32_t *count)
 {
     tulle_status status;
     NAME(block) block;
-    TULLE_TRY(tulle__spgemm_space_dense(space, sizeof(T)));
+    TULLE_TRY(tulle__spgemm_workspace_dense(space, sizeof(T)));
     for (int64_t i = begin; i < end; i += block.rows) {
         TULLE_TRY(NAME(list_block)(space, i, end, &block));
         TULLE_TRY(NAME(structure)(space, &block, space->keep, count + i));
@@ -385,12 +385,12 @@ out:
 
 /* The runs of C come from space->stored, if they were kept, else from the structure made here. */
 static tulle_status NAME(write_blocks)(
-    tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count, int32_t *colind, T *val, int64_t room)
+    tulle__spgemm_workspace *space, int64_t begin, int64_t end, int32_t *count, int32_t *colind, T *val, int64_t room)
 {
     tulle_status status;
     NAME(block) block;
     const tulle__run *next = space->stored;
-    TULLE_TRY(tulle__spgemm_space_dense(space, sizeof(T)));
+    TULLE_TRY(tulle__spgemm_workspace_dense(space, sizeof(T)));
     for (int64_t i = begin; i < end; i += block.rows) {
         TULLE_TRY(NAME(list_block)(space, i, end, &block));
         if (!space->stored) {
@@ -415,11 +415,11 @@ out:
 }
 
 static tulle_status NAME(value_blocks)(
-    tulle__spgemm_space *space, int64_t begin, int64_t end, const tulle__csr_result *C)
+    tulle__spgemm_workspace *space, int64_t begin, int64_t end, const tulle__csr_result *C)
 {
     tulle_status status;
     NAME(block) block;
-    TULLE_TRY(tulle__spgemm_space_dense(space, sizeof(T)));
+    TULLE_TRY(tulle__spgemm_workspace_dense(space, sizeof(T)));
     for (int64_t i = begin; i < end; i += block.rows) {
         TULLE_TRY(NAME(list_block)(space, i, end, &block));
         NAME(sum_block)(space, &block);

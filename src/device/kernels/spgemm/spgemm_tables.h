@@ -26,7 +26,7 @@ static inline int64_t NAME(home)(NAME(line) line, int32_t c)
 
 /* Fills the table; the entries, or -1 if the columns crowd in few places (the table is empty then). */
 static inline int64_t NAME(fill_ordered)(
-    tulle__spgemm_space *space, const NAME(row) * row, int64_t slots, int64_t *used, int sum)
+    tulle__spgemm_workspace *space, const NAME(row) * row, int64_t slots, int64_t *used, int sum)
 {
     int32_t *key = space->key;
     T *slot = space->slot;
@@ -106,7 +106,7 @@ static inline int64_t NAME(find)(const int32_t *key, int32_t c, int log2)
 }
 
 static __attribute__((noinline)) int64_t NAME(fill_hash)(
-    tulle__spgemm_space *space, const NAME(row) * row, int log2, int sum)
+    tulle__spgemm_workspace *space, const NAME(row) * row, int log2, int sum)
 {
     T *slot = space->slot;
     int64_t count = 0;
@@ -133,13 +133,13 @@ static __attribute__((noinline)) int64_t NAME(fill_hash)(
  * known columns would take one to fill it and one to read it. *done = 0 if the columns crowd in few places or are not
  * the known ones: val is not valid then. `room` entries of val may be touched.
  */
-static tulle_status NAME(values_ordered)(tulle__spgemm_space *space, const NAME(row) * row, const int32_t *colind,
+static tulle_status NAME(values_ordered)(tulle__spgemm_workspace *space, const NAME(row) * row, const int32_t *colind,
     int64_t nnz, T *val, int64_t room, int *done)
 {
     tulle_status status;
     int64_t bound = NAME(bound)(row), slots = 4 * bound, used = 0;
-    TULLE_TRY(tulle__spgemm_space_slots(space, slots + bound + TULLE__PAD, sizeof(T)));
-    TULLE_TRY(tulle__spgemm_space_order(space, nnz));
+    TULLE_TRY(tulle__spgemm_workspace_slots(space, slots + bound + TULLE__PAD, sizeof(T)));
+    TULLE_TRY(tulle__spgemm_workspace_order(space, nnz));
     int32_t *columns = (int32_t *)(void *)space->order;
     int64_t count = NAME(fill_ordered)(space, row, slots, &used, 1);
     *done = count == nnz;
@@ -154,12 +154,12 @@ out:
 }
 
 static tulle_status NAME(values_hash)(
-    tulle__spgemm_space *space, const NAME(row) * row, const int32_t *colind, int64_t nnz, T *val)
+    tulle__spgemm_workspace *space, const NAME(row) * row, const int32_t *colind, int64_t nnz, T *val)
 {
     int log2 = NAME(log2_above)(2 * nnz);
     tulle_status status;
-    TULLE_TRY(tulle__spgemm_space_slots(space, (int64_t)1 << log2, sizeof(T)));
-    TULLE_TRY(tulle__spgemm_space_order(space, nnz));
+    TULLE_TRY(tulle__spgemm_workspace_slots(space, (int64_t)1 << log2, sizeof(T)));
+    TULLE_TRY(tulle__spgemm_workspace_order(space, nnz));
     int32_t *key = space->key;
     T *slot = space->slot;
     for (int64_t c = 0; c < nnz; c++) {

@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "device/kernels/spmm/like_rows.h"
+#include "device/kernels/spmm/identical_rows.h"
 
 enum { PANEL = 32, PASS_LINES = 8, MANY_LINES = 4, CHUNKS_PER_THREAD = 24, SCRATCH_ROWS = 256, ROW_WORK = 4 };
 enum { SAMPLED_ROWS = 128, SAMPLED_ENTRIES = 64 };
@@ -41,9 +41,9 @@ struct job {
     int packs;   /* B is not row-major: panels of it are */
     int scratch; /* C is not row-major: a thread's rows are made beside it, then put there */
     int stream;
-    int groups; /* kinds that are frequent in A */
-    int uneven; /* rows of A end where their neighbours do not, and there is a kernel for such */
-    int column; /* one, with B's rows next to each other in all pairs */
+    int groups;    /* kinds that are frequent in A */
+    int irregular; /* rows of A end where their neighbours do not, and there is a kernel for such */
+    int column;    /* one, with B's rows next to each other in all pairs */
     int64_t nchunks;
     int64_t *long_row; /* rows that were left out; NULL: there can be none */
     struct piece *piece;
@@ -194,8 +194,8 @@ static int operands_of(const struct job *job, int64_t begin, int64_t end, tulle_
 
 static int groups_of_pass(const struct job *job)
 {
-    int wide = job->width * (int64_t)job->size >= TULLE__SHIFTED_BYTES;
-    return wide || job->column ? job->groups : job->groups & ~TULLE__ROWS_SHIFTED_BY_ONE;
+    int wide = job->width * (int64_t)job->size >= TULLE__OFFSET_BYTES;
+    return wide || job->column ? job->groups : job->groups & ~TULLE__ROWS_AT_OFFSETS;
 }
 
 /* Rows begin .. end - 1, none of them long. */
@@ -211,7 +211,7 @@ static void multiply_rows(
         .ldc = task->c_row,
         .stream = job->stream,
         .groups = groups_of_pass(job),
-        .uneven = job->uneven};
+        .irregular = job->irregular};
     if (!scratch) {
         rows.begin = begin;
         rows.end = end;
@@ -392,13 +392,13 @@ static int is_vector(const struct job *job, tulle__isa isa)
 }
 
 /*
- * Whether to walk over the entries of all rows, for which there are kernels where a row of B is a column's or a vector.
+ * Whether to use the flat loop over the entries of all rows; its kernels are for a row of B of one element or vector.
  * Measured on random rows of 2 to 32 entries, graphs and meshes: with one column it is faster up to 11 fours of entries
- * for each end that is foreseen wrongly (ca-AstroPh, 8.3: 1.45 times) and slower at 14 (mfem_bracket_thermal_p2: 0.8
+ * for each end that is mispredicted (ca-AstroPh, 8.3: 1.45 times) and slower at 14 (mfem_bracket_thermal_p2: 0.8
  * times); with eight faster up to 5.5 (coauthor_physics, 4.7: 1.07, with two pairs 1.4 times), slower at 8.3
  * (ca-AstroPh: 0.97).
  */
-static int is_uneven(const struct job *job, tulle__isa isa)
+static int is_irregular(const struct job *job, tulle__isa isa)
 {
     static const double most_column = 12, most_vector = 6;
     const tulle__spmm_task *task = job->task;
@@ -418,7 +418,7 @@ tulle_status tulle__spmm_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spm
     TULLE_TRY(tulle__alloc((size_t)task->npairs, sizeof *job.operand, "operands of a product", &job.operand));
     for (int p = 0; p < task->npairs; p++) job.operand[p].A = task->pair[p].A;
     if (isa != TULLE__ISA_PORTABLE) job.groups = tulle__spmm_groups(job.operand, task->npairs, task->m, job.column);
-    job.uneven = is_uneven(&job, isa);
+    job.irregular = is_irregular(&job, isa);
     if (entries >= LONG_ROW)
         TULLE_TRY(tulle__alloc((size_t)(entries / LONG_ROW), sizeof *job.long_row, "long rows", &job.long_row));
     if (job.packs) TULLE_TRY(tulle__alloc((size_t)(job.inner * panel), job.size, "row-major panels of B", &job.packed));

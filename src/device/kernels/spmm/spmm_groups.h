@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Template of the sparse-dense product for rows that are alike (like_rows.h), which spmm_rows.h includes for the widest
- * vectors. Two to four rows of C are made together, so that a vector of B is loaded once for them:
- *   the same columns    a vector of B takes part in `size` multiply-adds, not one
- *   shifted by one     pairs of rows: of a run of r columns, r + 1 rows of B are loaded for 2 r entries. Larger groups
- *                       would load less, but need two passes over columns where a pair needs one: they were slower
- * With v vectors a row a group makes size v multiply-adds of v + size loads, where row by row it would be size (v + 1):
- * what bounds it are multiply-adds, two a cycle, if B and A are near. So B's rows are fetched for the group that
- * follows, and A a page ahead.
+ * Template of the sparse-dense product for groups of rows that share a pattern (identical_rows.h), which spmm_rows.h
+ * includes for the widest vectors. Two to four rows of C are made together, so that a vector of B is loaded once for
+ * them.
  *
- * Every sum is made as spmm_rows.h makes it, entry by entry in the same number of parts: which rows form a group does
- * not show in C.
+ * - Identical columns: a vector of B takes part in `size` multiply-adds instead of one.
+ * - Columns at a constant offset: pairs of rows; of a run of r columns, r + 1 rows of B are loaded for 2 r entries.
+ *   Larger groups would load less, but need two sweeps over the columns where a pair needs one: they were slower.
+ *
+ * With v vectors a row, a group makes size v multiply-adds of v + size loads, where row by row it would be size (v +
+ * 1). The bound is then the multiply-adds, two a cycle, if B and A are in cache. So B's rows are prefetched for the
+ * group that follows, and A a page ahead.
+ *
+ * Every sum is made as spmm_rows.h makes it, entry by entry in the same number of parts: C does not show which rows
+ * form a group.
  */
 
 #define REGISTERS (TULLE__REGISTER == 64 ? 32 : 16) /* of vectors */
@@ -34,11 +37,12 @@ INLINE void NAME(add_group)(V *sum, const T *const *val, int64_t a, const T *b, 
     }
 }
 
-/* A's arrays, ahead of entry a of a group: values, and columns, which are compared for TULLE__LIKE_ROWS at once. */
+/* A's arrays, ahead of entry a of a group: values, and columns, which are compared for TULLE__IDENTICAL_ROWS at once.
+ */
 INLINE void NAME(fetch_ahead)(
     const T *val, const int32_t *colind, int64_t length, int64_t a, const int size, const int parts)
 {
-    const uintptr_t entries = (uintptr_t)(size * a), compared = TULLE__LIKE_ROWS * (uintptr_t)length;
+    const uintptr_t entries = (uintptr_t)(size * a), compared = TULLE__IDENTICAL_ROWS * (uintptr_t)length;
 #pragma GCC unroll 4
     for (int line = 0; line < parts * size * (int)sizeof(T); line += 64)
         tulle__fetch_ahead(val, entries * sizeof(T) + (uintptr_t)line + TULLE__PAGE);
@@ -65,7 +69,7 @@ INLINE void NAME(add_same)(V *sum, const T *const *val, const int32_t *colind, c
 }
 
 /* sum += two rows, the columns of the second one further on. A run's first row of B is the first row's, its last ... */
-INLINE void NAME(add_shifted)(V *sum, const T *const *val, const int32_t *colind, int64_t length, const T *B,
+INLINE void NAME(add_offset)(V *sum, const T *const *val, const int32_t *colind, int64_t length, const T *B,
     int64_t ldb, int64_t tail, const int count)
 {
     for (int64_t a = 0; a < length;) {
@@ -100,7 +104,7 @@ INLINE void NAME(group)(const tulle__spmm_rows *rows, int64_t i, int64_t first, 
 #pragma GCC unroll 32
         for (int t = size * count; t < parts * size * count; t++) sum[t] = SPLAT(NOTHING);
         if (shift)
-            NAME(add_shifted)(sum, val, colind, length, B, pair->ldb, tail, count);
+            NAME(add_offset)(sum, val, colind, length, B, pair->ldb, tail, count);
         else {
             const int32_t *next = end + length <= rowptr[pair->A.m] ? colind + size * length : colind;
             NAME(add_same)(sum, val, colind, next, length, B, pair->ldb, tail, size, count, parts);
@@ -170,14 +174,14 @@ typedef struct NAME(group_kind) {
         [2] = KERNEL(size, shift, 2, 1), [3] = KERNEL(size, shift, 3, 1), [4] = KERNEL(size, shift, 4, 1)              \
     }
 #if REGISTERS == 32
-static const NAME(group_kind) NAME(shifted) = {.many = BLOCKS(2, 1), .widest = 8};
+static const NAME(group_kind) NAME(offset_rows) = {.many = BLOCKS(2, 1), .widest = 8};
 static const NAME(group_kind) NAME(same)[5] = {
     [2] = {{NULL, KERNEL(2, 0, 1, 4), KERNEL(2, 0, 2, 2), KERNEL(2, 0, 3, 2)}, BLOCKS(2, 0), 8},
     [3] = {{NULL, KERNEL(3, 0, 1, 4), KERNEL(3, 0, 2, 2), KERNEL(3, 0, 3, 2)}, BLOCKS(3, 0), 8},
     [4] = {{NULL, KERNEL(4, 0, 1, 4), KERNEL(4, 0, 2, 2), KERNEL(4, 0, 3, 2)}, NARROW_BLOCKS(4, 0), 4},
 };
 #else
-static const NAME(group_kind) NAME(shifted) = {.many = NARROW_BLOCKS(2, 1), .widest = 4};
+static const NAME(group_kind) NAME(offset_rows) = {.many = NARROW_BLOCKS(2, 1), .widest = 4};
 static const NAME(group_kind) NAME(same)[5] = {
     [2] = {{NULL, KERNEL(2, 0, 1, 4), KERNEL(2, 0, 2, 2), KERNEL(2, 0, 3, 2)}, NARROW_BLOCKS(2, 0), 4},
     [3] = {{NULL, KERNEL(3, 0, 1, 4), KERNEL(3, 0, 2, 2)}, NARROW_BLOCKS(3, 0), 4},
@@ -208,16 +212,16 @@ static void NAME(grouped)(const tulle__spmm_rows *rows)
     const int64_t vectors = (rows->n + LANES - 1) / LANES;
     int64_t done = rows->begin;
     for (int64_t i = rows->begin; i < rows->end;) {
-        int shift, like = tulle__like_rows(rows->pair, rows->npairs, i, rows->end, &shift);
+        int shift, like = tulle__identical_rows(rows->pair, rows->npairs, i, rows->end, &shift);
         int most = shift ? 2 : vectors < 4 ? most_few[vectors] : 4;
-        if (like == 1 || !(rows->groups & (shift ? TULLE__ROWS_SHIFTED_BY_ONE : TULLE__ROWS_OF_SAME_COLUMNS))) {
+        if (like == 1 || !(rows->groups & (shift ? TULLE__ROWS_AT_OFFSETS : TULLE__ROWS_OF_SAME_COLUMNS))) {
             i += like;
             continue;
         }
         if (done < i) NAME(alone)(rows, done, i);
         for (int size; like > 1; like -= size, i += size) {
             size = (like + (like + most - 1) / most - 1) / ((like + most - 1) / most);
-            NAME(rows_of_group)(rows, i, vectors, shift ? &NAME(shifted) : &NAME(same)[size]);
+            NAME(rows_of_group)(rows, i, vectors, shift ? &NAME(offset_rows) : &NAME(same)[size]);
         }
         done = i; /* one that is left over begins the next group, or is made with those that are not alike */
     }

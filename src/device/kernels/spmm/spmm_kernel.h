@@ -14,8 +14,8 @@ typedef struct tulle__spmm_operand {
     int64_t fetch_end; /* B is worth fetching ahead for A's entries before that one; 0: for none */
 } tulle__spmm_operand;
 
-/* Rows that are made together, or-ed (like_rows.h). */
-enum { TULLE__ROWS_OF_SAME_COLUMNS = 1, TULLE__ROWS_SHIFTED_BY_ONE = 2 };
+/* Rows that are made together, or-ed (identical_rows.h). */
+enum { TULLE__ROWS_OF_SAME_COLUMNS = 1, TULLE__ROWS_AT_OFFSETS = 2 };
 
 /* Rows begin .. end - 1 of C = alpha sum_p A_p B_p + beta C, row-major, n >= 1 columns. C points at row begin. */
 typedef struct tulle__spmm_rows {
@@ -25,9 +25,9 @@ typedef struct tulle__spmm_rows {
     void *C;
     int64_t ldc;
     double alpha, beta;
-    int stream; /* write past the caches: C is larger than they are, aligned, and beta = 0 */
-    int groups; /* kinds to look for; shifted rows only where n is 1 or fills TULLE__SHIFTED_BYTES */
-    int uneven; /* rows' lengths are unlike those of their neighbours, and a row of B is a column's or a vector */
+    int stream;    /* write past the caches: C is larger than they are, aligned, and beta = 0 */
+    int groups;    /* kinds to look for; constant-offset rows only where n is 1 or fills TULLE__OFFSET_BYTES */
+    int irregular; /* rows' lengths are unlike those of their neighbours, and a row of B is a column's or a vector */
 } tulle__spmm_rows;
 
 /* Entries of pair p in rows begin .. end - 1. */

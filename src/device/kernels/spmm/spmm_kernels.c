@@ -5,8 +5,8 @@
  */
 #include "base/prefetch.h"
 #include "device/kernels/lanes.h"
-#include "device/kernels/spmm/all_entries.h"
-#include "device/kernels/spmm/like_rows.h"
+#include "device/kernels/spmm/flat_loop.h"
+#include "device/kernels/spmm/identical_rows.h"
 #include "device/kernels/spmm/spmm_kernel.h"
 
 #define T float

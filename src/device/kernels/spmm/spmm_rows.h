@@ -6,11 +6,11 @@
  * the last one overlaps the one before: some sums are made twice, to the same bits, and no lane needs a mask. With few
  * vectors a fused multiply-add would wait for the one before (4 cycles, while two a cycle could start), so `parts` sums
  * of each go side by side: entries a, a + parts, a + 2 parts, ... of the row of A.
- * How many entries are left over in the end is foreseen wrongly where rows are uneven, which costs as much as eight of
- * them. With selects parts - 1 are made always, and what belongs to the next row is dropped.
+ * With irregular rows the remainder loop mispredicts, which costs as much as eight entries. With selects, parts - 1
+ * entries are always made, and those of the next row are dropped.
  */
 #define NAME(x) INSTANCE(x, T, LANES)
-#define GROUPED (SELECTS && LANES == MOST(T)) /* there are kernels for rows that are alike */
+#define GROUPED (SELECTS && LANES == MOST(T)) /* there are kernels for identical-pattern rows */
 
 enum { NAME(MOST) = 8, NAME(STEP) = 16, NAME(PAIR_STEP) = 128, NAME(PARTS_OF_ONE) = 4 };
 
@@ -141,8 +141,8 @@ typedef struct NAME(turn) {
 } NAME(turn);
 
 /*
- * With one pair at a time its arrays stay in registers, fetches go on in one, and a row's end that is foreseen wrongly
- * holds back nothing but this row: of two pairs with four entries a row each, row by row, a product took twice as long.
+ * One pair at a time: its arrays stay in registers, prefetching goes on in one array, and a mispredicted end of a row
+ * holds back this row only. A product of two pairs with four entries a row each took twice as long row by row.
  */
 INLINE void NAME(block)(const tulle__spmm_rows *rows, const NAME(turn) * turn, const int count, const int parts)
 {
@@ -170,7 +170,7 @@ INLINE void NAME(block)(const tulle__spmm_rows *rows, const NAME(turn) * turn, c
 }
 
 #if SELECTS
-#include "device/kernels/spmm/spmm_uneven.h"
+#include "device/kernels/spmm/spmm_irregular.h"
 #endif
 
 #define BLOCK(count, parts)                                                                                            \
@@ -196,9 +196,9 @@ static void NAME(one_pair)(const tulle__spmm_rows *rows, NAME(turn) * turn, int6
     static const NAME(kernel) kernels[NAME(MOST) + 1] = {NULL, NAME(block1), NAME(block2), NAME(block3), NAME(block4),
         NAME(block5), NAME(block6), NAME(block7), NAME(block8)};
 #if SELECTS
-    if (rows->uneven && count == 1) {
+    if (rows->irregular && count == 1) {
         NAME(turn) rest = *turn;
-        rest.begin = NAME(uneven_turn)(rows, turn);
+        rest.begin = NAME(irregular_turn)(rows, turn);
         rest.kept += rest.begin - turn->begin;
         if (rest.begin < rest.end) kernels[count](rows, &rest);
         return;
@@ -250,7 +250,7 @@ static __attribute__((noinline)) void NAME(in_turns)(const tulle__spmm_rows *row
 
 static void NAME(alone)(const tulle__spmm_rows *rows, int64_t from, int64_t to)
 {
-    rows->npairs > 1 || rows->uneven ? NAME(in_turns)(rows, from, to) : NAME(steps)(rows, from, to, to - from, NULL);
+    rows->npairs > 1 || rows->irregular ? NAME(in_turns)(rows, from, to) : NAME(steps)(rows, from, to, to - from, NULL);
 }
 
 #if GROUPED

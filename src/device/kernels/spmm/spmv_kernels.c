@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The row kernels of the product with one dense column, for one instruction set. */
 #include "base/prefetch.h"
+#include "device/kernels/constant_offsets.h"
 #include "device/kernels/lanes.h"
-#include "device/kernels/shifted.h"
-#include "device/kernels/spmm/all_entries.h"
+#include "device/kernels/spmm/flat_loop.h"
 #include "device/kernels/spmm/spmm_kernel.h"
 
 #define T float

@@ -4,13 +4,13 @@
  * at a time, in one vector, or in two where a register holds no more.
  *
  * A row's entries go four to a vector, two vectors side by side: what bounds the loop is one load of a column and one
- * of B an entry, and what bounds short rows is a wrongly foreseen branch, of which there are three a row (where rows
- * are uneven: spmv_uneven.h). Where B lies outside the caches and rows are unlike each other it is fetched ahead, at
- * the cost of half as many instructions more; A always is. Pairs go one after another over a few rows, as in
+ * of B an entry, and short rows are bound by mispredicted branches, three a row (irregular rows: spmv_irregular.h).
+ * Where B lies outside the caches and rows differ it is prefetched, at the cost of half as many instructions more; A
+ * always is. Pairs go one after another over a few rows, as in
  * spmm_rows.h, though also where one has no entries: leaving it out there cost the others more than it gained.
  */
 #include "base/prefetch.h"
-#include "device/kernels/spmm/all_entries.h"
+#include "device/kernels/spmm/flat_loop.h"
 
 #define NAME(x) TULLE__SUFFIX_OF(x, T)
 #define PARTS (4 / LANES)
@@ -116,17 +116,17 @@ SOME(turn_fetched, 1, 1)
 #undef SOME
 
 #if SELECTS
-#include "device/kernels/spmm/spmv_shifted.h"
-#include "device/kernels/spmm/spmv_uneven.h"
+#include "device/kernels/spmm/spmv_irregular.h"
+#include "device/kernels/spmm/spmv_offsets.h"
 #endif
 
 /* Rows begin .. end - 1 of a turn, by one pair. */
 static void NAME(one_pair)(const tulle__spmm_rows *rows, int p, int64_t begin, int64_t end, V *kept)
 {
 #if SELECTS
-    if (rows->uneven) {
+    if (rows->irregular) {
         int64_t first = begin;
-        begin = NAME(uneven_turn)(rows, p, begin, end, kept);
+        begin = NAME(irregular_turn)(rows, p, begin, end, kept);
         kept += begin - first;
     }
 #endif
@@ -137,12 +137,12 @@ static void NAME(rows)(const tulle__spmm_rows *rows)
 {
     V kept[(NAME(STEP) + 1) * PARTS]; /* one more is read */
 #if SELECTS
-    if (rows->npairs == 1 && !rows->uneven && rows->groups & TULLE__ROWS_SHIFTED_BY_ONE) {
-        NAME(maybe_shifted)(rows);
+    if (rows->npairs == 1 && !rows->irregular && rows->groups & TULLE__ROWS_AT_OFFSETS) {
+        NAME(maybe_offset_rows)(rows);
         return;
     }
 #endif
-    if (rows->npairs == 1 && !rows->uneven) {
+    if (rows->npairs == 1 && !rows->irregular) {
         (rows->pair->fetch_end ? NAME(one_fetched) : NAME(one))(rows, 0, rows->begin, rows->end, kept);
         return;
     }

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Template: stretches of rows of C for spgemm_rows.h, where rows of A and B are shifts of each other: row i + t has the
- * columns of row i, all t further on, as on structured grids and in banded matrices. Then row i + t of C has the
- * columns of row i and t, and what goes where is found once a stretch, or not even that: stretches that follow each
- * other mostly have one structure. Each entry of C has a list of its products, a[k] b[k][e] in the order of k, with
- * which LANES consecutive rows are summed side by side in a register: a[k] and b[k][e] are one load each, as B's
- * values were turned by 90 degrees (spgemm_shifts.c), and A's are for the few rows at hand, where they are not B's. The
- * order of a sum is that of a row alone, so its bits are, too.
+ * Template, part of spgemm_rows.h: stretches of constant-offset rows. Row i + t of A, and of B, has the columns of row
+ * i plus t, as on structured grids and in banded matrices. Then row i + t of C has the columns of row i plus t, too,
+ * and the structure is found once a stretch, or not even that: consecutive stretches mostly have the same.
+ *
+ * Each entry of C has a list of its products, a[k] b[k][e] in the order of k, with which LANES consecutive rows are
+ * summed side by side in a register. a[k] and b[k][e] are one load each, as B's values were transposed
+ * (spgemm_offsets.c), and A's are for the few rows at hand, where they are not B's. The order of a sum is that of a row
+ * alone, and so are its bits.
  *
  * Cost, for each product of a row with 64 bytes of lanes: a load of a and one of b, a multiplication and an addition
- * for 8 (16) rows; two such vectors go together, so that two chains of additions hide each other's latency. (With sums
- * in memory instead, product by product in B's order, each product was a load and a store more.) Then sums are turned
- * back, 3 shuffles for 8 values, and C is written: 4 + v bytes an entry, which is what bounds a stencil. B's values for
- * the next stretch, one line of a grid further on, are fetched meanwhile.
+ * for 8 (16) rows. Two such vectors go together, so that two chains of additions hide each other's latency. (With sums
+ * in memory instead, product by product in B's order, each product was a load and a store more.) Then sums are
+ * transposed back, 3 shuffles for 8 values, and C is written: 4 + v bytes an entry, which is the bound of a stencil.
+ * B's values for the next stretch, one line of a grid further on, are prefetched meanwhile.
  */
 #define LANES 8 /* in all sets: narrower registers take them in parts */
 
 enum { NAME(GROUP) = 2 * LANES };
 
 /* A row of B under the first row of a stretch of C, and A's values that scale it. */
-typedef struct NAME(shifted) {
+typedef struct NAME(offset_term) {
     const int32_t *col;
     const T *val; /* of entry e under row t of the stretch: val[e stride + t] */
     int64_t stride;
@@ -27,7 +28,7 @@ typedef struct NAME(shifted) {
     int64_t by_stride;
     T scale;
     int32_t len;
-} NAME(shifted);
+} NAME(offset_term);
 
 /* What is summed: row t of the stretch takes b[t], and lane l of a for row l of those side by side. */
 typedef struct NAME(product) {
@@ -35,29 +36,29 @@ typedef struct NAME(product) {
 } NAME(product);
 
 typedef struct NAME(stretch) {
-    NAME(shifted) * term;
+    NAME(offset_term) * term;
     int64_t i, rows, nterms, nproducts; /* nproducts: of a row */
     int in_place;                       /* values go to C itself, not to a buffer that is in the cache */
 } NAME(stretch);
 
-static void NAME(list_shifted)(NAME(stretch) * to, const tulle__spgemm_pair *pair, const tulle__shifts *shifts)
+static void NAME(list_offset)(NAME(stretch) * to, const tulle__spgemm_pair *pair, const tulle__offset_rows *offsets)
 {
     const int64_t *ap = pair->A.rowptr, *bp = pair->B.rowptr;
     int64_t begin = ap ? ap[to->i] : 0, len = ap ? ap[to->i + 1] - begin : 1;
     for (int64_t a = begin; a < begin + len; a++) {
         int64_t k = ap ? pair->A.colind[a] : to->i;
-        tulle__stretch rows = shifts->B[k];
-        NAME(shifted) *term = &to->term[to->nterms];
+        tulle__stretch rows = offsets->B[k];
+        NAME(offset_term) *term = &to->term[to->nterms];
         if (bp[k + 1] == bp[k]) continue;
-        *term = (NAME(shifted)){.col = pair->B.colind + bp[k],
-            .val = (const T *)shifts->b_val + (bp[rows.first] - bp[0]) + (k - rows.first),
+        *term = (NAME(offset_term)){.col = pair->B.colind + bp[k],
+            .val = (const T *)offsets->b_val + (bp[rows.first] - bp[0]) + (k - rows.first),
             .stride = rows.end - rows.first,
             .scale = (T)pair->scale,
             .len = (int32_t)(bp[k + 1] - bp[k])};
-        if (ap && shifts->same) {
-            rows = shifts->A[to->i];
+        if (ap && offsets->same) {
+            rows = offsets->A[to->i];
             term->by_stride = 1;
-            term->by = (const T *)shifts->b_val + (ap[rows.first] - ap[0]) + (to->i - rows.first) +
+            term->by = (const T *)offsets->b_val + (ap[rows.first] - ap[0]) + (to->i - rows.first) +
                        (a - begin) * (rows.end - rows.first);
         } else if (ap) {
             term->by_stride = len;
@@ -69,10 +70,10 @@ static void NAME(list_shifted)(NAME(stretch) * to, const tulle__spgemm_pair *pai
 }
 
 /* Whether row i of C is a shift of the row whose structure the space has. */
-static int NAME(is_known)(const tulle__spgemm_space *space, const NAME(stretch) * stretch)
+static int NAME(is_known)(const tulle__spgemm_workspace *space, const NAME(stretch) * stretch)
 {
-    const tulle__shifted_row *row = &space->row;
-    const NAME(shifted) *before = (const NAME(shifted) *)space->shifted + (row->turn ? 0 : row->most);
+    const tulle__offset_row *row = &space->row;
+    const NAME(offset_term) *before = (const NAME(offset_term) *)space->offset_terms + (row->turn ? 0 : row->most);
     int32_t by = (int32_t)(stretch->i - row->i), differ = 0;
     if (stretch->nterms != row->nterms || stretch->nproducts != row->nproducts) return 0;
     for (int64_t k = 0; k < row->nterms && !differ; k++) {
@@ -85,7 +86,7 @@ static int NAME(is_known)(const tulle__spgemm_space *space, const NAME(stretch) 
 }
 
 /* Marks the columns of row i of C, takes them in their order, and clears the bits. */
-static void NAME(find_columns)(tulle__spgemm_space *space, const NAME(stretch) * stretch)
+static void NAME(find_columns)(tulle__spgemm_workspace *space, const NAME(stretch) * stretch)
 {
     int32_t lo = INT32_MAX, hi = -1, n = 0, *col = space->row.col;
     for (int64_t k = 0; k < stretch->nterms; k++)
@@ -110,12 +111,12 @@ static void NAME(find_columns)(tulle__spgemm_space *space, const NAME(stretch) *
 }
 
 /* The place of each product among the columns: rows of B mostly ascend, so that the search goes on where it was. */
-static void NAME(find_places)(tulle__shifted_row *row, const NAME(stretch) * stretch)
+static void NAME(find_places)(tulle__offset_row *row, const NAME(stretch) * stretch)
 {
     int32_t *place = row->place;
     for (int32_t c = 0; c < row->nnz; c++) row->first[c] = 0;
     for (int64_t k = 0; k < stretch->nterms; k++) {
-        const NAME(shifted) *term = &stretch->term[k];
+        const NAME(offset_term) *term = &stretch->term[k];
         int32_t at = 0;
         for (int32_t e = 0; e < term->len; e++) {
             if (row->col[at] > term->col[e]) at = 0;
@@ -132,10 +133,10 @@ static void NAME(find_places)(tulle__shifted_row *row, const NAME(stretch) * str
 }
 
 /* The stretch of `rows` rows from i on; space->row becomes the structure of row i. */
-static tulle_status NAME(find_stretch)(tulle__spgemm_space *space, int64_t i, int64_t rows, NAME(stretch) * to)
+static tulle_status NAME(find_stretch)(tulle__spgemm_workspace *space, int64_t i, int64_t rows, NAME(stretch) * to)
 {
     const tulle__spgemm_task *task = space->plan->task;
-    tulle__shifted_row *row = &space->row;
+    tulle__offset_row *row = &space->row;
     int64_t most = 0;
     tulle_status status;
     *to = (NAME(stretch)){.i = i, .rows = rows};
@@ -143,15 +144,15 @@ static tulle_status NAME(find_stretch)(tulle__spgemm_space *space, int64_t i, in
         const int64_t *ap = task->pair[p].A.rowptr;
         most += ap ? ap[i + 1] - ap[i] : 1;
     }
-    TULLE_TRY(tulle__spgemm_space_dense(space, sizeof(T)));
-    TULLE_TRY(tulle__spgemm_space_shifted(space, most ? most : 1, sizeof *to->term, NAME(GROUP) * sizeof(T)));
+    TULLE_TRY(tulle__spgemm_workspace_dense(space, sizeof(T)));
+    TULLE_TRY(tulle__spgemm_workspace_offsets(space, most ? most : 1, sizeof *to->term, NAME(GROUP) * sizeof(T)));
     row->turn = !row->turn;
-    to->term = (NAME(shifted) *)space->shifted + (row->turn ? row->most : 0);
-    for (int p = 0; p < task->npairs; p++) NAME(list_shifted)(to, &task->pair[p], &space->plan->shifts[p]);
+    to->term = (NAME(offset_term) *)space->offset_terms + (row->turn ? row->most : 0);
+    for (int p = 0; p < task->npairs; p++) NAME(list_offset)(to, &task->pair[p], &space->plan->offsets[p]);
     if (NAME(is_known)(space, to)) {
         for (int32_t c = 0; c < row->nnz; c++) row->col[c] += (int32_t)(i - row->i);
     } else {
-        TULLE_TRY(tulle__spgemm_space_products(space, to->nproducts, sizeof(NAME(product))));
+        TULLE_TRY(tulle__spgemm_workspace_products(space, to->nproducts, sizeof(NAME(product))));
         NAME(find_columns)(space, to);
         NAME(find_places)(row, to);
     }
@@ -163,15 +164,15 @@ out:
 }
 
 /* Lists the products of each entry in their order; row->last is where those of an entry end. */
-static void NAME(list_products)(tulle__spgemm_space *space, const NAME(stretch) * stretch)
+static void NAME(list_products)(tulle__spgemm_workspace *space, const NAME(stretch) * stretch)
 {
-    const tulle__shifted_row *row = &space->row;
+    const tulle__offset_row *row = &space->row;
     const int32_t *place = row->place;
     NAME(product) *product = space->product;
     const T *a = space->factor;
     if (row->nnz) memcpy(row->last, row->first, (size_t)row->nnz * sizeof *row->last);
     for (int64_t k = 0; k < stretch->nterms; k++, a += NAME(GROUP)) {
-        const NAME(shifted) *term = &stretch->term[k];
+        const NAME(offset_term) *term = &stretch->term[k];
         const T *b = term->val;
         for (int32_t e = 0; e < term->len; e++, b += term->stride)
             product[row->last[*place++]++] = (NAME(product)){.b = b, .a = a};
@@ -184,7 +185,7 @@ static void NAME(list_products)(tulle__spgemm_space *space, const NAME(stretch) 
  */
 static void NAME(fetch_next)(const NAME(stretch) * stretch)
 {
-    const NAME(shifted) *term = stretch->term, *end = term + stretch->nterms;
+    const NAME(offset_term) *term = stretch->term, *end = term + stretch->nterms;
     for (; term < end; term++) {
         const T *next = term->val + term->stride * term->len, *stop = next + term->stride * term->len;
         if (term + 1 < end && (uintptr_t)term[1].val >= (uintptr_t)term->val &&
@@ -197,7 +198,7 @@ static void NAME(fetch_next)(const NAME(stretch) * stretch)
 /* A's values for `vectors` times LANES rows from row t of the stretch on, times the scale: GROUP of them a term. */
 INLINE void NAME(load_factors)(const NAME(stretch) * stretch, int64_t t, T *factor, const int vectors)
 {
-    const NAME(shifted) *term = stretch->term, *end = term + stretch->nterms, *next;
+    const NAME(offset_term) *term = stretch->term, *end = term + stretch->nterms, *next;
     for (; term < end; term = next) {
         next = term + 1;
         if (term->by_stride <= 1) {
@@ -263,9 +264,9 @@ static __attribute__((noinline)) void NAME(fetch_places)(const T *val, int64_t e
 
 /* Values of `vectors` times LANES rows from row t of the stretch on. */
 INLINE void NAME(sum_rows)(
-    const tulle__spgemm_space *space, const NAME(stretch) * stretch, int64_t t, T *val, const int vectors)
+    const tulle__spgemm_workspace *space, const NAME(stretch) * stretch, int64_t t, T *val, const int vectors)
 {
-    const tulle__shifted_row *row = &space->row;
+    const tulle__offset_row *row = &space->row;
     const NAME(product) *all = space->product, *p = all;
     const int64_t nnz = row->nnz;
     NAME(load_factors)(stretch, t, space->factor, vectors);
@@ -287,18 +288,18 @@ INLINE void NAME(sum_rows)(
     }
 }
 
-static void NAME(sum_one)(const tulle__spgemm_space *space, const NAME(stretch) * stretch, int64_t t, T *val)
+static void NAME(sum_one)(const tulle__spgemm_workspace *space, const NAME(stretch) * stretch, int64_t t, T *val)
 {
     NAME(sum_rows)(space, stretch, t, val, 1);
 }
 
-static void NAME(sum_two)(const tulle__spgemm_space *space, const NAME(stretch) * stretch, int64_t t, T *val)
+static void NAME(sum_two)(const tulle__spgemm_workspace *space, const NAME(stretch) * stretch, int64_t t, T *val)
 {
     NAME(sum_rows)(space, stretch, t, val, 2);
 }
 
 /* Values of all rows, one row after the other. */
-static void NAME(sum_stretch)(tulle__spgemm_space *space, const NAME(stretch) * stretch, T *val)
+static void NAME(sum_stretch)(tulle__spgemm_workspace *space, const NAME(stretch) * stretch, T *val)
 {
     NAME(fetch_next)(stretch);
     NAME(list_products)(space, stretch);
@@ -311,7 +312,7 @@ static void NAME(sum_stretch)(tulle__spgemm_space *space, const NAME(stretch) * 
 
 /* ---- rows ---- */
 
-static tulle_status NAME(count_stretch)(tulle__spgemm_space *space, int64_t i, int64_t rows, int32_t *count)
+static tulle_status NAME(count_stretch)(tulle__spgemm_workspace *space, int64_t i, int64_t rows, int32_t *count)
 {
     NAME(stretch) stretch;
     tulle_status status = NAME(find_stretch)(space, i, rows, &stretch);
@@ -321,11 +322,11 @@ static tulle_status NAME(count_stretch)(tulle__spgemm_space *space, int64_t i, i
 
 /* *nnz: entries written. */
 static tulle_status NAME(write_stretch)(
-    tulle__spgemm_space *space, int64_t i, int64_t rows, int32_t *count, int32_t *colind, T *val, int64_t *nnz)
+    tulle__spgemm_workspace *space, int64_t i, int64_t rows, int32_t *count, int32_t *colind, T *val, int64_t *nnz)
 {
     NAME(stretch) stretch;
     tulle_status status = NAME(find_stretch)(space, i, rows, &stretch);
-    const tulle__shifted_row *row = &space->row;
+    const tulle__offset_row *row = &space->row;
     if (status != TULLE_OK) return status;
     NAME(sum_stretch)(space, &stretch, val);
     for (int32_t r = 0; r < rows; r++, colind += row->nnz) {
@@ -338,11 +339,11 @@ static tulle_status NAME(write_stretch)(
 
 /* Values of a known structure. *done = 0: it is another one. */
 static tulle_status NAME(value_stretch)(
-    tulle__spgemm_space *space, int64_t i, int64_t rows, const tulle__csr_result *C, int *done)
+    tulle__spgemm_workspace *space, int64_t i, int64_t rows, const tulle__csr_result *C, int *done)
 {
     NAME(stretch) stretch;
     tulle_status status = NAME(find_stretch)(space, i, rows, &stretch);
-    const tulle__shifted_row *row = &space->row;
+    const tulle__offset_row *row = &space->row;
     const int unsorted = space->plan->task->unsorted;
     int32_t differ = 0;
     *done = 0;
@@ -364,7 +365,7 @@ static tulle_status NAME(value_stretch)(
 static int64_t NAME(next_stretch)(const tulle__spgemm_plan *plan, int64_t begin, int64_t end, int64_t *rows)
 {
     *rows = 0;
-    while (begin < end && (*rows = tulle__spgemm_shifted_rows(plan, begin, end)) == 0) begin++;
+    while (begin < end && (*rows = tulle__spgemm_offset_rows(plan, begin, end)) == 0) begin++;
     return begin;
 }
 

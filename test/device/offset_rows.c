@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of matrices whose rows are shifts of each other, as on grids: the reference's bits in all ways. */
+/* Products of matrices of constant-offset rows, as on grids: the reference's bits in all variants. */
 #include "device/kernels/spgemm/spgemm.h"
-#include "spgemm_ways.h"
+#include "spgemm_variants.h"
 
 /*
  * Stretches of 1 to `most` rows with 0 to `entries` entries each; some rows have one of them elsewhere, so that they
@@ -59,12 +59,12 @@ static matrix grid(tulle_type type, int x, int y, int z, uint64_t seed)
 /* The rows of C that lie in stretches. */
 static int64_t rows_in_stretches(tulle__pool *pool, const tulle__spgemm_task *task)
 {
-    static const tulle__spgemm_knobs knobs = {.shifts = 1};
+    static const tulle__spgemm_tuning tuning = {.offsets = 1};
     tulle__spgemm_plan plan;
     int64_t sum = 0;
-    if (tulle__spgemm_plan_init(&plan, &knobs, pool, task) != TULLE_OK) return -1;
-    for (int64_t i = 0, rows; plan.shifts && i < task->m; i += rows ? rows : 1)
-        sum += rows = tulle__spgemm_shifted_rows(&plan, i, task->m);
+    if (tulle__spgemm_plan_init(&plan, &tuning, pool, task) != TULLE_OK) return -1;
+    for (int64_t i = 0, rows; plan.offsets && i < task->m; i += rows ? rows : 1)
+        sum += rows = tulle__spgemm_offset_rows(&plan, i, task->m);
     tulle__spgemm_plan_fini(&plan);
     return sum;
 }
@@ -72,7 +72,7 @@ static int64_t rows_in_stretches(tulle__pool *pool, const tulle__spgemm_task *ta
 static void compare_all(tulle__isa isa, tulle__pool *const *pool, const chain *c, int64_t least, const char *what)
 {
     tulle__csr_result ref = {0};
-    int same = all_ways_same(isa, pool, c, &ref);
+    int same = all_variants_same(isa, pool, c, &ref);
     int64_t rows = rows_in_stretches(pool[0], &c->task);
     ok(same && rows >= least, "%s, %s, %s: %d rows of %d in stretches", tulle__isa_name(isa),
         tulle_type_name(c->task.type), what, (int)rows, (int)c->task.m);
@@ -200,13 +200,13 @@ static void test_choice(tulle__pool *pool)
     tulle__spgemm_task tasks[] = {{.type = TULLE_F64, .m = N, .n = N, .npairs = 1, .pair = &pairs[0]},
         {.type = TULLE_F64, .m = N, .n = N, .npairs = 1, .pair = &pairs[1]}, cut.task};
     static const char *const names[] = {
-        "a grid's rows are shifts", "random rows are no shifts", "a grid's rows are shifts where it is cut in tiles"};
+        "a grid's rows are at offsets", "random rows are not", "a grid's rows are at offsets where it is cut in tiles"};
     tasks[2].pair = cut.pair;
     for (int t = 0; t < 3; t++) {
-        static const tulle__spgemm_knobs automatic;
+        static const tulle__spgemm_tuning automatic;
         tulle__spgemm_plan plan;
         int made = tulle__spgemm_plan_init(&plan, &automatic, pool, &tasks[t]) == TULLE_OK;
-        ok(made && (plan.shifts == NULL) == (t == 1) && !plan.runs, "%s", names[t]);
+        ok(made && (plan.offsets == NULL) == (t == 1) && !plan.runs, "%s", names[t]);
         tulle__spgemm_plan_fini(&plan);
     }
     chain_free(&cut);
@@ -216,10 +216,10 @@ static void test_choice(tulle__pool *pool)
 
 static void test_memory(tulle__account *account, tulle__pool *pool)
 {
-    static const tulle__spgemm_knobs knobs = {.shifts = 1, .chunk = 200};
+    static const tulle__spgemm_tuning tuning = {.offsets = 1, .chunk = 200};
     matrix A = grid(TULLE_F64, 20, 4, 2, 7);
     matrix_trim(&A, 160, 160);
-    test_failures(account, pool, &knobs, &A);
+    test_failures(account, pool, &tuning, &A);
     matrix_free(&A);
 }
 
@@ -238,7 +238,8 @@ static void test_rest(tulle__account *account, tulle__pool *const *pool)
     test_memory(account, pool[2]);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    sample_variants(argc, argv);
     return run_tests(test_each, test_rest);
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether two rows have the same columns, shifted: one comparison of integers an entry, eight at a time. */
-#ifndef TULLE_DEVICE_CPU_SHIFTED_H
-#define TULLE_DEVICE_CPU_SHIFTED_H
+/* Whether two rows have the same columns up to a constant offset: one comparison an entry, eight at a time. */
+#ifndef TULLE_DEVICE_KERNELS_CONSTANT_OFFSETS_H
+#define TULLE_DEVICE_KERNELS_CONSTANT_OFFSETS_H
 
 #include <stdint.h>
 #include <string.h>
 
 /*
- * int tulle__is_shifted_BITS(before, row, n, shift): whether row[e] = before[e] + shift for all e < n, modulo the type.
+ * int tulle__has_offset_BITS(before, row, n, shift): whether row[e] = before[e] + shift for all e < n, modulo the type.
  * Columns ascend, so that the first and the last, which differ soonest, tell most.
  */
-#define TULLE__IS_SHIFTED(bits)                                                                                        \
-    static inline int tulle__is_shifted_##bits(                                                                        \
+#define TULLE__HAS_OFFSET(bits)                                                                                        \
+    static inline int tulle__has_offset_##bits(                                                                        \
         const uint##bits##_t *before, const uint##bits##_t *row, int64_t n, uint##bits##_t shift)                      \
     {                                                                                                                  \
         typedef uint##bits##_t columns __attribute__((vector_size(bits), aligned(bits / 8), may_alias));               \
@@ -33,8 +33,8 @@
         for (int v = 0; v < bits / 8; v++) differing |= any[v];                                                        \
         return !differing;                                                                                             \
     }
-TULLE__IS_SHIFTED(16)
-TULLE__IS_SHIFTED(32)
-#undef TULLE__IS_SHIFTED
+TULLE__HAS_OFFSET(16)
+TULLE__HAS_OFFSET(32)
+#undef TULLE__HAS_OFFSET
 
 #endif

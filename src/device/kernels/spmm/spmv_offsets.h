@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Template of the product with one dense column for rows that have each the columns of the row before, shifted by one -
- * the nodes of a line of a regular grid -, which spmv_rows.h includes where there are selects.
+ * Template of the product with one dense column for constant-offset rows, each with the columns of the row before plus
+ * one, as the nodes of a line of a regular grid; spmv_rows.h includes it where there are selects.
  *
- * Four rows are made together, a row a lane: their values are turned four by four, B's elements are a vector, and
+ * Four rows are made together, a row a lane: their values are transposed four by four, B's elements are a vector, and
  * nothing is gathered or summed across. An entry costs a third of the instructions of spmv_rows.h.
  *
  * Sums are made as there: entry e of a row is added to part e modulo 8, and parts are added in the same order.
  */
-#include "device/kernels/shifted.h"
+#include "device/kernels/constant_offsets.h"
 
 /* sum[e] += the products of entry e of four rows, e < 4; rows have n entries, those of the first are val and colind. */
 INLINE void NAME(turned)(V *sum, const T *val, const int32_t *colind, int64_t n, const T *B)
@@ -36,7 +36,7 @@ INLINE void NAME(fetch_four)(const T *val, const int32_t *colind, int64_t e)
 }
 
 /* Four rows of n entries: their sums. */
-INLINE V NAME(shifted_four)(const T *val, const int32_t *colind, int64_t n, const T *B)
+INLINE V NAME(offset_four)(const T *val, const int32_t *colind, int64_t n, const T *B)
 {
     V sum[8] = {SPLAT(0), SPLAT(0), SPLAT(0), SPLAT(0), NOTHING, NOTHING, NOTHING, NOTHING};
     int64_t e = 0;
@@ -82,18 +82,18 @@ INLINE V NAME(shifted_four)(const T *val, const int32_t *colind, int64_t n, cons
     return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
 }
 
-/* Whether four rows from `first` on, all of n entries, have each the columns of the row before, shifted by one. */
+/* Whether four rows from `first` on, all of n entries, have each the columns of the row before plus one. */
 INLINE int NAME(follow)(const int64_t *first, const int32_t *colind, int64_t n)
 {
     const uint32_t *columns = (const uint32_t *)colind + first[0];
     if (((first[2] - first[1]) ^ n) | ((first[3] - first[2]) ^ n) | ((first[4] - first[3]) ^ n)) return 0;
-    return tulle__is_shifted_32(columns, columns + n, 3 * n, 1);
+    return tulle__has_offset_32(columns, columns + n, 3 * n, 1);
 }
 
-/* Rows from i on, before `end`, of the only pair, four at a time while they are shifted; returns the first that is
- * left.
+/* Rows from i on, before `end`, of the only pair, four at a time while their offset is constant; returns the first that
+ * is left.
  */
-static __attribute__((noinline)) int64_t NAME(shifted)(const tulle__spmm_rows *rows, int64_t i, int64_t end)
+static __attribute__((noinline)) int64_t NAME(offset_rows)(const tulle__spmm_rows *rows, int64_t i, int64_t end)
 {
     const tulle__csr *A = &rows->pair->A;
     const int64_t ldc = rows->ldc;
@@ -103,7 +103,7 @@ static __attribute__((noinline)) int64_t NAME(shifted)(const tulle__spmm_rows *r
     for (; end - i >= 4; i += 4, c += 4 * ldc) {
         const int64_t a = A->rowptr[i], n = A->rowptr[i + 1] - a;
         if (!NAME(follow)(A->rowptr + i, A->colind, n)) break;
-        V sum = NAME(shifted_four)((const T *)A->val + a, A->colind + a, n, B) * SPLAT(alpha);
+        V sum = NAME(offset_four)((const T *)A->val + a, A->colind + a, n, B) * SPLAT(alpha);
         if (beta != 0) sum += SPLAT(beta) * (V){c[0], c[ldc], c[2 * ldc], c[3 * ldc]};
         if (ldc == 1)
             STORE(c, sum);
@@ -114,12 +114,12 @@ static __attribute__((noinline)) int64_t NAME(shifted)(const tulle__spmm_rows *r
 }
 
 /* All rows of the only pair. Where some were looked at in vain, more and more are left out before others are. */
-static void NAME(maybe_shifted)(const tulle__spmm_rows *rows)
+static void NAME(maybe_offset_rows)(const tulle__spmm_rows *rows)
 {
     enum { PAUSE = 32 };
     V kept[1]; /* nothing is */
     for (int64_t i = rows->begin, pause = 1, last; i < rows->end; i = last) {
-        last = NAME(shifted)(rows, i, rows->end);
+        last = NAME(offset_rows)(rows, i, rows->end);
         pause = last > i ? 1 : pause < PAUSE ? 2 * pause : PAUSE;
         i = last;
         last = rows->end - i < pause ? rows->end : i + pause;

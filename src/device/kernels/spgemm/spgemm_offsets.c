@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds stretches of rows that are shifts of each other in A and B, and turns B's values there by 90 degrees, so that
- * an entry's values in consecutive rows lie side by side (as a diagonal format has them). See spgemm_shifts.h.
+ * Finds stretches of constant-offset rows in A and B, and transposes B's values there, so that an entry's values in
+ * consecutive rows lie side by side (as in a diagonal format). See spgemm_offsets.h.
  *
  * Cost: A's and B's columns read once, B's values read and written once, by all threads; of B the rows between the
  * first and the last that A's stretches take, which are few where A is a tile beside the diagonal.
@@ -22,7 +22,7 @@ static const double GOLDEN = 0.6180339887498949;
  * Whether row i has the columns of row i - 1, each one further on; none, if that has none: a tile beside the diagonal
  * is empty almost everywhere, and must not end the stretches of the tile on it.
  */
-static int is_shift(const tulle__csr *A, int64_t i)
+static int continues_offsets(const tulle__csr *A, int64_t i)
 {
     const int32_t *row = A->colind + A->rowptr[i], *before = A->colind + A->rowptr[i - 1];
     int64_t len = A->rowptr[i + 1] - A->rowptr[i];
@@ -33,9 +33,9 @@ static int is_shift(const tulle__csr *A, int64_t i)
     return !differ;
 }
 
-/* Entries, and those of them in rows that are shifts; of a sample, or in stretches. */
+/* Entries, and those of them in constant-offset rows; of a sample, or in stretches. */
 struct share {
-    double entries, shifted;
+    double entries, offset;
 };
 
 /* Adds what a sample of A's rows says of all of them. */
@@ -46,13 +46,13 @@ static void sample(const tulle__csr *A, struct share *of)
         double at = (double)s * GOLDEN - (double)(int64_t)((double)s * GOLDEN); /* in step with no grid */
         int64_t i = 1 + (int64_t)((double)(A->m - 1) * at), len = A->rowptr[i + 1] - A->rowptr[i];
         of->entries += weight * (double)len;
-        if (is_shift(A, i)) of->shifted += weight * (double)len;
+        if (continues_offsets(A, i)) of->offset += weight * (double)len;
     }
 }
 
 static int often(const struct share *of)
 {
-    return of->shifted > 0 && 2 * of->shifted >= of->entries;
+    return of->offset > 0 && 2 * of->offset >= of->entries;
 }
 
 /* ---- stretches ---- */
@@ -69,7 +69,7 @@ static void find_stretches(void *arg, int64_t begin, int64_t end)
     begin += job->begin;
     end += job->begin;
     for (int64_t first = begin, i = begin + 1; i <= end; i++) {
-        if (i < end && is_shift(job->A, i)) continue;
+        if (i < end && continues_offsets(job->A, i)) continue;
         for (int64_t r = first; r < i; r++) job->row[r] = (tulle__stretch){first, i};
         first = i;
     }
@@ -80,7 +80,7 @@ static tulle_status make_stretches(tulle__pool *pool, const tulle__csr *A, tulle
 {
     struct search job = {.A = A, .begin = of.first};
     tulle_status status;
-    TULLE_TRY(tulle__alloc((size_t)A->m, sizeof **row, "stretches of shifted rows", row));
+    TULLE_TRY(tulle__alloc((size_t)A->m, sizeof **row, "stretches of constant-offset rows", row));
     job.row = *row;
     tulle__pool_blocks(pool, of.end - of.first, BLOCK, find_stretches, &job);
 out:
@@ -93,7 +93,7 @@ static tulle__stretch rows_taken(const tulle__csr *A, const tulle__stretch *row)
     tulle__stretch of = {.first = INT64_MAX};
     for (int64_t i = 0; i < A->m; i = row[i].end) {
         int64_t rows = row[i].end - i;
-        if (rows < TULLE__SHIFT_ROWS) continue;
+        if (rows < TULLE__OFFSET_ROWS) continue;
         for (int64_t a = A->rowptr[i]; a < A->rowptr[i + 1]; a++) {
             int64_t k = A->colind[a];
             if (k < of.first) of.first = k;
@@ -109,7 +109,7 @@ static void add_covered(const tulle__csr *A, const tulle__stretch *row, struct s
     for (int64_t i = 0; i < A->m; i = row[i].end) {
         double entries = (double)(A->rowptr[row[i].end] - A->rowptr[i]);
         of->entries += entries;
-        if (row[i].end - i >= TULLE__SHIFT_ROWS) of->shifted += entries;
+        if (row[i].end - i >= TULLE__OFFSET_ROWS) of->offset += entries;
     }
 }
 
@@ -147,7 +147,7 @@ static void turn_values(void *arg, int64_t begin, int64_t end)
         int64_t rows = job->row[k].end - k, len = bp[k + 1] - bp[k];
         const char *from = (const char *)job->B->val + (size_t)bp[k] * size;
         char *to = job->to + (size_t)(bp[k] - bp[0]) * size;
-        if (rows < TULLE__SHIFT_ROWS) continue;
+        if (rows < TULLE__OFFSET_ROWS) continue;
         job->type == TULLE_F32 ? turn_f32(from, to, rows, len) : turn_f64(from, to, rows, len);
     }
 }
@@ -158,7 +158,7 @@ static tulle_status make_values(
     struct turn job = {.B = B, .begin = of.first, .row = row, .type = type};
     tulle_status status;
     TULLE_TRY(tulle__alloc(
-        (size_t)(B->rowptr[B->m] - B->rowptr[0]), tulle_type_size(type), "the values of shifted rows", val));
+        (size_t)(B->rowptr[B->m] - B->rowptr[0]), tulle_type_size(type), "the values of constant-offset rows", val));
     job.to = *val;
     tulle__pool_blocks(pool, of.end - of.first, BLOCK, turn_values, &job);
 out:
@@ -167,37 +167,38 @@ out:
 
 /* ---- of a product ---- */
 
-void tulle__spgemm_drop_shifts(tulle__spgemm_plan *plan)
+void tulle__spgemm_drop_offsets(tulle__spgemm_plan *plan)
 {
-    for (int p = 0; plan->shifts && p < plan->task->npairs; p++) {
-        tulle__shifts *shifts = &plan->shifts[p];
-        if (shifts->A != shifts->B) tulle__free(shifts->A);
-        tulle__free(shifts->B);
-        tulle__free(shifts->b_val);
+    for (int p = 0; plan->offsets && p < plan->task->npairs; p++) {
+        tulle__offset_rows *offsets = &plan->offsets[p];
+        if (offsets->A != offsets->B) tulle__free(offsets->A);
+        tulle__free(offsets->B);
+        tulle__free(offsets->b_val);
     }
-    tulle__free(plan->shifts);
-    plan->shifts = NULL;
+    tulle__free(plan->offsets);
+    plan->offsets = NULL;
 }
 
-static tulle_status make_pair(tulle__pool *pool, tulle_type type, const tulle__spgemm_pair *pair, tulle__shifts *shifts)
+static tulle_status make_pair(
+    tulle__pool *pool, tulle_type type, const tulle__spgemm_pair *pair, tulle__offset_rows *offsets)
 {
     const tulle__csr *A = &pair->A, *B = &pair->B;
     const int same = A->rowptr && tulle__same_arrays(A, B);
     tulle__stretch of = {.end = B->m};
     tulle_status status;
     if (A->rowptr && !same) {
-        TULLE_TRY(make_stretches(pool, A, (tulle__stretch){.end = A->m}, &shifts->A));
-        of = rows_taken(A, shifts->A);
+        TULLE_TRY(make_stretches(pool, A, (tulle__stretch){.end = A->m}, &offsets->A));
+        of = rows_taken(A, offsets->A);
     }
-    TULLE_TRY(make_stretches(pool, B, of, &shifts->B));
-    TULLE_TRY(make_values(pool, type, B, of, shifts->B, &shifts->b_val));
-    if (same) shifts->A = shifts->B;
-    shifts->same = same && A->val == B->val;
+    TULLE_TRY(make_stretches(pool, B, of, &offsets->B));
+    TULLE_TRY(make_values(pool, type, B, of, offsets->B, &offsets->b_val));
+    if (same) offsets->A = offsets->B;
+    offsets->same = same && A->val == B->val;
 out:
     return status;
 }
 
-/* Whether most entries of A's tiles, and of B's, lie in rows that are shifts, by a sample of them. */
+/* Whether most entries of A's tiles, and of B's, lie in constant-offset rows, by a sample of them. */
 static int promising(const tulle__spgemm_task *task)
 {
     struct share A = {0}, B = {0};
@@ -209,43 +210,43 @@ static int promising(const tulle__spgemm_task *task)
     return often(&A) && often(&B);
 }
 
-tulle_status tulle__spgemm_make_shifts(tulle__spgemm_plan *plan, tulle__pool *pool, double *part)
+tulle_status tulle__spgemm_make_offsets(tulle__spgemm_plan *plan, tulle__pool *pool, double *part)
 {
     const tulle__spgemm_task *task = plan->task;
     struct share covered = {0};
     tulle_status status = TULLE_OK;
     *part = 0;
-    if (plan->knobs.shifts <= 0 && !promising(task)) return TULLE_OK;
-    TULLE_TRY(
-        tulle__alloc_zero((size_t)task->npairs, sizeof *plan->shifts, "stretches of shifted rows", &plan->shifts));
+    if (plan->tuning.offsets <= 0 && !promising(task)) return TULLE_OK;
+    TULLE_TRY(tulle__alloc_zero(
+        (size_t)task->npairs, sizeof *plan->offsets, "stretches of constant-offset rows", &plan->offsets));
     for (int p = 0; p < task->npairs; p++) {
         const tulle__spgemm_pair *pair = &task->pair[p];
-        tulle__shifts *shifts = &plan->shifts[p];
-        TULLE_TRY(make_pair(pool, task->type, pair, shifts));
-        pair->A.rowptr ? add_covered(&pair->A, shifts->A, &covered) : add_covered(&pair->B, shifts->B, &covered);
+        tulle__offset_rows *offsets = &plan->offsets[p];
+        TULLE_TRY(make_pair(pool, task->type, pair, offsets));
+        pair->A.rowptr ? add_covered(&pair->A, offsets->A, &covered) : add_covered(&pair->B, offsets->B, &covered);
     }
-    if (covered.entries > 0) *part = covered.shifted / covered.entries;
+    if (covered.entries > 0) *part = covered.offset / covered.entries;
 out:
-    if (status != TULLE_OK) tulle__spgemm_drop_shifts(plan);
+    if (status != TULLE_OK) tulle__spgemm_drop_offsets(plan);
     return status;
 }
 
-int64_t tulle__spgemm_shifted_rows(const tulle__spgemm_plan *plan, int64_t i, int64_t end)
+int64_t tulle__spgemm_offset_rows(const tulle__spgemm_plan *plan, int64_t i, int64_t end)
 {
     int64_t rows = end - i;
-    for (int p = 0; p < plan->task->npairs && rows >= TULLE__SHIFT_ROWS; p++) {
+    for (int p = 0; p < plan->task->npairs && rows >= TULLE__OFFSET_ROWS; p++) {
         const tulle__csr *A = &plan->task->pair[p].A;
-        const tulle__shifts *shifts = &plan->shifts[p];
+        const tulle__offset_rows *offsets = &plan->offsets[p];
         int64_t a = 0, last = 0, k = i;
         if (A->rowptr) {
-            if (shifts->A[i].end - i < rows) rows = shifts->A[i].end - i;
+            if (offsets->A[i].end - i < rows) rows = offsets->A[i].end - i;
             a = A->rowptr[i];
             last = A->rowptr[i + 1] - 1;
         }
-        for (; a <= last && rows >= TULLE__SHIFT_ROWS; a++) {
+        for (; a <= last && rows >= TULLE__OFFSET_ROWS; a++) {
             if (A->rowptr) k = A->colind[a];
-            if (shifts->B[k].end - k < rows) rows = shifts->B[k].end - k;
+            if (offsets->B[k].end - k < rows) rows = offsets->B[k].end - k;
         }
     }
-    return rows >= TULLE__SHIFT_ROWS ? rows : 0;
+    return rows >= TULLE__OFFSET_ROWS ? rows : 0;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Template of the product with one dense column for rows of uneven lengths, which spmv_rows.h includes where there are
- * selects: one loop over the entries of all rows, eight at a time, as in spmm_uneven.h. Sums stay in four lanes until a
- * turn's rows are made.
+ * Template of the product with one dense column for irregular rows, which spmv_rows.h includes where there are
+ * selects: one loop over the entries of all rows, eight at a time, as in spmm_irregular.h. Sums stay in four lanes
+ * until a turn's rows are made.
  */
 
 /* kept[i - begin] += row i's sum, of rows begin .. end - 1, at least one; for the first pair it is what is kept. */
-INLINE void NAME(uneven)(
+INLINE void NAME(irregular)(
     const tulle__spmm_operand *pair, int64_t begin, int64_t end, V *kept, const int resumes, const int fetches)
 {
     const int64_t *const all = pair->A.rowptr + end;
@@ -29,7 +29,7 @@ INLINE void NAME(uneven)(
         for (int q = 0; q < 2; q++)
             sum[q] = SELECT(MASK_OF_LANES(some, q), NAME(step)(sum[q], val + 4 * q, colind + 4 * q, B), sum[q]);
         *kept = sum[0] + sum[1];
-        V begun = resumes ? kept[1] : SPLAT(0); /* of the next row, as in spmm_uneven.h */
+        V begun = resumes ? kept[1] : SPLAT(0); /* of the next row, as in spmm_irregular.h */
         __asm__("" : "+v"(begun));
         sum[0] = SELECT(MASK_OF_LANES(ends, 0), begun, sum[0]);
         sum[1] = SELECT(MASK_OF_LANES(ends, 0), NOTHING, sum[1]);
@@ -40,23 +40,23 @@ INLINE void NAME(uneven)(
     }
 }
 
-#define UNEVEN(name, resumes, fetches)                                                                                 \
+#define IRREGULAR(name, resumes, fetches)                                                                              \
     static __attribute__((noinline)) void NAME(name)(                                                                  \
         const tulle__spmm_operand *pair, int64_t begin, int64_t end, V *kept)                                          \
     {                                                                                                                  \
-        NAME(uneven)(pair, begin, end, kept, resumes, fetches);                                                        \
+        NAME(irregular)(pair, begin, end, kept, resumes, fetches);                                                     \
     }
-UNEVEN(uneven_first, 0, 0)
-UNEVEN(uneven_first_fetched, 0, 1)
-UNEVEN(uneven_next, 1, 0)
-UNEVEN(uneven_next_fetched, 1, 1)
-#undef UNEVEN
+IRREGULAR(irregular_first, 0, 0)
+IRREGULAR(irregular_first_fetched, 0, 1)
+IRREGULAR(irregular_next, 1, 0)
+IRREGULAR(irregular_next_fetched, 1, 1)
+#undef IRREGULAR
 
 /* The rows of a turn that can be read eight entries at a time, by one pair; returns the first that was not. */
-static int64_t NAME(uneven_turn)(const tulle__spmm_rows *rows, int p, int64_t begin, int64_t end, V *kept)
+static int64_t NAME(irregular_turn)(const tulle__spmm_rows *rows, int p, int64_t begin, int64_t end, V *kept)
 {
     static void (*const add[2][2])(const tulle__spmm_operand *, int64_t, int64_t, V *) = {
-        {NAME(uneven_first), NAME(uneven_first_fetched)}, {NAME(uneven_next), NAME(uneven_next_fetched)}};
+        {NAME(irregular_first), NAME(irregular_first_fetched)}, {NAME(irregular_next), NAME(irregular_next_fetched)}};
     const tulle__spmm_operand *pair = &rows->pair[p];
     end = tulle__walk_end(&pair->A, begin, end, 8);
     if (end == begin) return end;

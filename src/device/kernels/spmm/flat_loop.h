@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A walk over the entries of all rows of a matrix, so many at a time, in one loop: of the entries taken those of the
- * next row are to be dropped, and whether a row has ended is a number, not a branch, which would be foreseen wrongly
- * where rows are of uneven lengths.
+ * The flat loop: one loop over the entries of all rows of a matrix, a fixed number at a time. Entries of the next row
+ * are dropped, and whether a row has ended is a number, not a branch: a branch would be mispredicted with irregular
+ * rows.
  */
-#ifndef TULLE_DEVICE_KERNELS_ALL_ENTRIES_H
-#define TULLE_DEVICE_KERNELS_ALL_ENTRIES_H
+#ifndef TULLE_DEVICE_KERNELS_FLAT_LOOP_H
+#define TULLE_DEVICE_KERNELS_FLAT_LOOP_H
 
 #include "kernel/kernel.h"
 

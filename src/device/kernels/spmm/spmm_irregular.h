@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Template of the sparse-dense product for rows of uneven lengths and one vector a row of B, which spmm_rows.h includes
- * where there are selects. A loop over a row's entries ends after a number of turns that is foreseen wrongly, at the
- * price of four entries. Here one loop goes over the entries of all rows, four at a time (all_entries.h): those of the
- * next row are dropped, the sum so far is stored each time, and whether the row ends selects what the next four are
- * added to. What bounds it is the number of instructions, some 55 for four entries, so where rows are alike it is
- * slower than a loop for each; and with two vectors and more, where a row costs more anyway, it was seldom faster.
+ * Template of the sparse-dense product for irregular rows and one vector a row of B, which spmm_rows.h includes where
+ * there are selects. The end of a loop over one row's entries is mispredicted, at the cost of four entries. Here a flat
+ * loop goes over the entries of all rows, four at a time (flat_loop.h): entries of the next row are dropped, the sum so
+ * far is stored each time, and whether the row ends selects what the next four are added to.
+ *
+ * The bound is the number of instructions, some 55 for four entries. So it is slower than a loop for each row where
+ * rows have equal lengths; and with two vectors and more, where a row costs more anyway, it was seldom faster.
  *
  * Every sum is made as spmm_rows.h makes it.
  */
@@ -18,7 +19,7 @@ typedef struct NAME(target) {
 } NAME(target);
 
 /* The sums of the turn's rows before `end`, at least one, those of the pairs before included if it resumes. */
-INLINE void NAME(uneven)(const NAME(turn) * turn, int64_t end, const NAME(target) * target, const int resumes)
+INLINE void NAME(irregular)(const NAME(turn) * turn, int64_t end, const NAME(target) * target, const int resumes)
 {
     const tulle__csr *A = &turn->pair->A;
     const T *B = (const T *)turn->pair->B + turn->first;
@@ -58,16 +59,16 @@ INLINE void NAME(uneven)(const NAME(turn) * turn, int64_t end, const NAME(target
     }
 }
 
-static __attribute__((noinline)) void NAME(uneven_first)(
+static __attribute__((noinline)) void NAME(irregular_first)(
     const NAME(turn) * turn, int64_t end, const NAME(target) * target)
 {
-    NAME(uneven)(turn, end, target, 0);
+    NAME(irregular)(turn, end, target, 0);
 }
 
-static __attribute__((noinline)) void NAME(uneven_next)(
+static __attribute__((noinline)) void NAME(irregular_next)(
     const NAME(turn) * turn, int64_t end, const NAME(target) * target)
 {
-    NAME(uneven)(turn, end, target, 1);
+    NAME(irregular)(turn, end, target, 1);
 }
 
 /* C's rows of the turn before `end`, whose sums are kept. */
@@ -81,7 +82,7 @@ static void NAME(put_kept)(const tulle__spmm_rows *rows, const NAME(turn) * turn
 }
 
 /* As a kernel of a turn; returns the row that it came to. */
-static int64_t NAME(uneven_turn)(const tulle__spmm_rows *rows, const NAME(turn) * turn)
+static int64_t NAME(irregular_turn)(const tulle__spmm_rows *rows, const NAME(turn) * turn)
 {
     const int direct = turn->ends && !rows->stream && rows->beta == 0;
     const int64_t end = tulle__walk_end(&turn->pair->A, turn->begin, turn->end, NAME(PARTS_OF_ONE));
@@ -92,7 +93,7 @@ static int64_t NAME(uneven_turn)(const tulle__spmm_rows *rows, const NAME(turn) 
         target.ld = rows->ldc;
         target.alpha = SPLAT((T)rows->alpha);
     }
-    (turn->resumes ? NAME(uneven_next) : NAME(uneven_first))(turn, end, &target);
+    (turn->resumes ? NAME(irregular_next) : NAME(irregular_first))(turn, end, &target);
     if (turn->ends && !direct) NAME(put_kept)(rows, turn, end);
     return end;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which rows of A a sparse-dense product makes together, and whether their ends can be foreseen. */
-#include "device/kernels/spmm/like_rows.h"
+/* Which rows of A a sparse-dense product makes together, and how often the end of a row is mispredicted. */
+#include "device/kernels/spmm/identical_rows.h"
 
 #include <math.h>
 
@@ -30,14 +30,14 @@ int tulle__spmm_groups(const tulle__spmm_operand *pair, int npairs, int64_t m, i
     int64_t all = 0, none = 0, entries[2] = {0}, runs[2] = {0}, step = step_of(m);
     for (int64_t first = 0; first + 1 < m; first += step)
         for (int64_t i = first; i < first + SAMPLED_ROWS && i + 1 < m; i++) {
-            int shift, like = tulle__like_rows(pair, npairs, i, i + 2, &shift);
+            int shift, like = tulle__identical_rows(pair, npairs, i, i + 2, &shift);
             count_row(pair, npairs, i, &all, &none);
             if (like == 2) count_row(pair, npairs, i, &entries[shift], &runs[shift]);
         }
     int groups = 0;
     if (entries[0] && 4 * entries[0] >= all) groups |= TULLE__ROWS_OF_SAME_COLUMNS;
     if (entries[1] && (column ? 4 * entries[1] >= 3 * all : 4 * entries[1] >= all && 3 * runs[1] <= entries[1]))
-        groups |= TULLE__ROWS_SHIFTED_BY_ONE;
+        groups |= TULLE__ROWS_AT_OFFSETS;
     return groups;
 }
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread's working space in a sparse product. */
+/* A thread's workspace in a sparse product. */
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "device/kernels/spgemm/spgemm.h"
 
-void tulle__spgemm_space_init(tulle__spgemm_space *space, const tulle__spgemm_plan *plan)
+void tulle__spgemm_workspace_init(tulle__spgemm_workspace *space, const tulle__spgemm_plan *plan)
 {
-    *space = (tulle__spgemm_space){.plan = plan};
+    *space = (tulle__spgemm_workspace){.plan = plan};
 }
 
-void tulle__spgemm_space_fini(tulle__spgemm_space *space)
+void tulle__spgemm_workspace_fini(tulle__spgemm_workspace *space)
 {
     tulle__free(space->segment);
     tulle__free(space->dense);
@@ -25,7 +25,7 @@ void tulle__spgemm_space_fini(tulle__spgemm_space *space)
     tulle__free(space->order);
     tulle__free(space->order2);
     tulle__free(space->run);
-    tulle__free(space->shifted);
+    tulle__free(space->offset_terms);
     tulle__free(space->factor);
     tulle__free(space->product);
     tulle__free(space->row.place);
@@ -50,7 +50,7 @@ static int64_t grown(int64_t room, int64_t count)
     return count > 2 * room ? count : 2 * room;
 }
 
-tulle_status tulle__spgemm_space_segments(tulle__spgemm_space *space, int64_t count, size_t size)
+tulle_status tulle__spgemm_workspace_segments(tulle__spgemm_workspace *space, int64_t count, size_t size)
 {
     if (count <= space->segment_room) return TULLE_OK;
     count = grown(space->segment_room, count < 64 ? 64 : count);
@@ -60,7 +60,7 @@ tulle_status tulle__spgemm_space_segments(tulle__spgemm_space *space, int64_t co
     return status;
 }
 
-tulle_status tulle__spgemm_space_dense(tulle__spgemm_space *space, size_t size)
+tulle_status tulle__spgemm_workspace_dense(tulle__spgemm_workspace *space, size_t size)
 {
     if (space->summary) return TULLE_OK;
     size_t n = (size_t)space->plan->task->n, rows = space->plan->runs ? TULLE__BLOCK_ROWS : 1;
@@ -77,7 +77,7 @@ out:
     return status;
 }
 
-tulle_status tulle__spgemm_space_slots(tulle__spgemm_space *space, int64_t count, size_t size)
+tulle_status tulle__spgemm_workspace_slots(tulle__spgemm_workspace *space, int64_t count, size_t size)
 {
     if (count <= space->hash_room) return TULLE_OK;
     count = grown(space->hash_room, count < 1024 ? 1024 : count);
@@ -91,7 +91,7 @@ out:
     return status;
 }
 
-tulle_status tulle__spgemm_space_list(tulle__spgemm_space *space, int64_t count)
+tulle_status tulle__spgemm_workspace_list(tulle__spgemm_workspace *space, int64_t count)
 {
     if (count <= space->list_room) return TULLE_OK;
     count = grown(space->list_room, count < 256 ? 256 : count);
@@ -101,7 +101,7 @@ tulle_status tulle__spgemm_space_list(tulle__spgemm_space *space, int64_t count)
     return status;
 }
 
-tulle_status tulle__spgemm_space_order(tulle__spgemm_space *space, int64_t count)
+tulle_status tulle__spgemm_workspace_order(tulle__spgemm_workspace *space, int64_t count)
 {
     if (count <= space->order_room) return TULLE_OK;
     count = grown(space->order_room, count < 256 ? 256 : count);
@@ -114,7 +114,7 @@ out:
     return status;
 }
 
-tulle_status tulle__spgemm_space_runs(tulle__spgemm_space *space, int64_t count)
+tulle_status tulle__spgemm_workspace_runs(tulle__spgemm_workspace *space, int64_t count)
 {
     if (count <= space->run_room) return TULLE_OK;
     count = grown(space->run_room, count < 256 ? 256 : count);
@@ -123,23 +123,23 @@ tulle_status tulle__spgemm_space_runs(tulle__spgemm_space *space, int64_t count)
     return status;
 }
 
-tulle_status tulle__spgemm_space_shifted(tulle__spgemm_space *space, int64_t count, size_t size, size_t factor)
+tulle_status tulle__spgemm_workspace_offsets(tulle__spgemm_workspace *space, int64_t count, size_t size, size_t factor)
 {
-    tulle__shifted_row *row = &space->row;
+    tulle__offset_row *row = &space->row;
     tulle_status status;
     if (count <= row->most) return TULLE_OK;
     count = grown(row->most, count < 64 ? 64 : count);
     row->most = row->nterms = row->nnz = 0;
-    TULLE_TRY(replace(&space->shifted, 2 * count, size, "the rows of B under a stretch of C"));
+    TULLE_TRY(replace(&space->offset_terms, 2 * count, size, "the rows of B under a stretch of C"));
     TULLE_TRY(replace(&space->factor, count, factor, "the values of A for a stretch of C"));
     row->most = count;
 out:
     return status;
 }
 
-tulle_status tulle__spgemm_space_products(tulle__spgemm_space *space, int64_t count, size_t size)
+tulle_status tulle__spgemm_workspace_products(tulle__spgemm_workspace *space, int64_t count, size_t size)
 {
-    tulle__shifted_row *row = &space->row;
+    tulle__offset_row *row = &space->row;
     tulle_status status;
     row->nterms = row->nnz = 0;
     if (count <= row->room) return TULLE_OK;
@@ -155,9 +155,10 @@ out:
     return status;
 }
 
-tulle_status tulle__spgemm_space_panels(tulle__spgemm_space *space, int64_t count, size_t term_size, size_t size)
+tulle_status tulle__spgemm_workspace_panels(
+    tulle__spgemm_workspace *space, int64_t count, size_t term_size, size_t size)
 {
-    tulle__panel_space *panels = &space->panels;
+    tulle__panel_workspace *panels = &space->panels;
     const size_t words = (size_t)space->plan->npanels * TULLE__PANEL_WORDS * TULLE__PANEL_ROWS;
     tulle_status status = TULLE_OK;
     if (!panels->bits) TULLE_TRY(tulle__alloc(words, sizeof *panels->bits, "the bits of rows of C", &panels->bits));
@@ -174,7 +175,7 @@ out:
 }
 
 /* Insertion for few; else by bytes from the lowest up, as many as the greatest key has (LSD radix sort). */
-void tulle__spgemm_sort(tulle__spgemm_space *space, int64_t count)
+void tulle__spgemm_sort(tulle__spgemm_workspace *space, int64_t count)
 {
     uint64_t *x = space->order, *y = space->order2, all = 0;
     if (count <= 48) {
