@@ -216,9 +216,11 @@ static void access_list(tulle__link *link, const tulle__place *place, int n, con
     m->nlisted = 0;
     if (!link->virtual_time || !place->generation) return;
     m->instant = tulle__link_now(link);
-    for (int i = 0; i < n; i++)
-        for (uint64_t at = 0; at < range[i].bytes; at += m->page)
-            add_listed(m, place->rank, index_of(m, place, (place->offset + range[i].at + at) / m->page));
+    for (int i = 0; i < n; i++) {
+        if (!range[i].bytes) continue;
+        uint64_t from = place->offset + range[i].at, last = (from + range[i].bytes - 1) / m->page;
+        for (uint64_t page = from / m->page; page <= last; page++) add_listed(m, place->rank, index_of(m, place, page));
+    }
 }
 
 /* Reports a store to the engine: the PE may be waiting for it. */
