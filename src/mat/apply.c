@@ -24,12 +24,12 @@ tulle_status tulle__mat_apply(const tulle_mat *X, tulle_op op, const double *x, 
             if (!tulle__tile_is_mine(X, i, j)) continue;
             TULLE_TRY(tulle_mat_tile(X, i, j, &t));
             for (tulle_gidx r = 0; t.nnz && r < t.m; r++) {
-                int64_t from = t.kind == TULLE_CSR ? t.rowptr[r] : 0, to = t.kind == TULLE_CSR ? t.rowptr[r + 1] : t.n;
-                if ((double)(to - from) * l->nt > *longest) *longest = (double)(to - from) * l->nt;
-                for (int64_t e = from; e < to; e++) {
-                    tulle_gidx col = l->col_cut[j] + (t.kind == TULLE_CSR ? t.colind[e] : e), row = l->row_cut[i] + r;
-                    int64_t at = t.kind == TULLE_CSR ? e : t.order == TULLE_ROW_MAJOR ? r * t.ld + e : e * t.ld + r;
-                    double v = element(&t, at);
+                int64_t entries = X->format->entries_before(&t, r + 1) - X->format->entries_before(&t, r);
+                if ((double)entries * l->nt > *longest) *longest = (double)entries * l->nt;
+                for (int64_t e = 0; e < entries; e++) {
+                    tulle__entry_at entry = X->format->entry(&t, r, e);
+                    tulle_gidx col = l->col_cut[j] + entry.column, row = l->row_cut[i] + r;
+                    double v = element(&t, entry.value);
                     tulle_gidx into = op == TULLE_OP_N ? row : col, of = op == TULLE_OP_N ? col : row;
                     if (count && into == of) continue;
                     if (count) count[into]++;

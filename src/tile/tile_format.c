@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tile/tile_format.h"
 
-static const tulle__tile_format *const formats[] = {&tulle__tile_dense, &tulle__tile_csr_format};
+#ifdef TULLE__ADDED_FORMAT
+extern const tulle__tile_format TULLE__ADDED_FORMAT;
+#endif
+
+static const tulle__tile_format *const formats[] = {
+    &tulle__tile_dense,
+    &tulle__tile_csr_format,
+#ifdef TULLE__ADDED_FORMAT /* test/tile/ */
+    &TULLE__ADDED_FORMAT,
+#endif
+};
 
 const tulle__tile_format *tulle__tile_format_of(tulle_kind kind)
 {
@@ -19,4 +29,42 @@ int64_t tulle__chain_multiplications(const tulle__chain_task *task)
         entries += format->entries_before(A, task->row + task->m) - format->entries_before(A, task->row);
     }
     return entries * task->n;
+}
+
+static double value_at(const tulle_tile *tile, int64_t at)
+{
+    return tile->type == TULLE_F32 ? (double)((const float *)tile->val)[at] : ((const double *)tile->val)[at];
+}
+
+/* Element (r, c) of the product of one pair. */
+static double sum_of(const tulle_tile *A, const tulle_tile *B, int64_t r, int64_t c)
+{
+    const tulle__tile_format *format = tulle__tile_format_of(A->kind), *dense = &tulle__tile_dense;
+    int64_t entries = format->entries_before(A, r + 1) - format->entries_before(A, r);
+    double sum = 0;
+    for (int64_t e = 0; e < entries; e++) {
+        tulle__entry_at entry = format->entry(A, r, e);
+        sum += value_at(A, entry.value) * value_at(B, dense->entry(B, entry.column, c).value);
+    }
+    return sum;
+}
+
+tulle_status tulle__chain_by_entries(const tulle__kernels *kernels, tulle__pool *pool, const tulle__chain_task *task)
+{
+    (void)kernels, (void)pool;
+    for (int64_t r = 0; r < task->m; r++)
+        for (int64_t c = 0; c < task->n; c++) {
+            int64_t at = r * task->c_row + c * task->c_col;
+            double sum = 0;
+            for (int p = 0; p < task->npairs; p++) sum += sum_of(&task->A[p], &task->B[p], task->row + r, c);
+            sum *= task->alpha;
+            if (task->type == TULLE_F32) {
+                float *C = (float *)task->C + at;
+                *C = (float)(task->beta == 0 ? sum : sum + task->beta * (double)*C);
+            } else {
+                double *C = (double *)task->C + at;
+                *C = task->beta == 0 ? sum : sum + task->beta * *C;
+            }
+        }
+    return TULLE_OK;
 }

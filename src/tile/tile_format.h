@@ -76,6 +76,9 @@ const tulle__tile_format *tulle__tile_format_of(tulle_kind kind);
 
 extern const tulle__tile_format tulle__tile_dense, tulle__tile_csr_format;
 
+/* A chain by the entries of rows alone, one thread and one sum at a time: for formats without a kernel of their own. */
+tulle_status tulle__chain_by_entries(const tulle__kernels *kernels, tulle__pool *pool, const tulle__chain_task *task);
+
 /* Multiplications of a chain with dense B. */
 int64_t tulle__chain_multiplications(const tulle__chain_task *task);
 
