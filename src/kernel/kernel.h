@@ -94,11 +94,11 @@ typedef struct tulle__spgemm_task {
     const tulle__spgemm_pair *pair;
     int unsorted; /* 1: the columns of a row of C may come in any order */
     /*
-     * Not NULL: C may be placed before its entries are counted, with room for more, and is settled then: with rowptr
+     * Not NULL: C may be placed before its entries are counted, with room for more, and is trimmed then: with rowptr
      * not yet filled, nnz entries at C->colind and C->val move to where they belong, which C tells then. If the room is
      * too small C is placed again. The context is that of `place`.
      */
-    tulle_status (*settle)(void *context, int64_t m, int64_t nnz, struct tulle__csr_result *C);
+    tulle_status (*trim)(void *context, int64_t m, int64_t nnz, struct tulle__csr_result *C);
 } tulle__spgemm_task;
 
 /*
@@ -151,12 +151,12 @@ typedef struct tulle__dense_task {
 /*
  * Tall and narrow matrices, row-major with lines ld apart, of any number of rows and at most TULLE__TALL_MOST columns.
  *
- * gram: G = X^T Y in double, X `rows` x m, Y `rows` x n, G m x n with lines n apart. Rows are added one after the other
- * in chunks of TULLE__TALL_CHUNK, and chunks one after the other; products and sums are rounded each, so that all
+ * tsmttsm: G = X^T Y in double, X `rows` x m, Y `rows` x n, G m x n with lines n apart. Rows are added one after the
+ * other in chunks of TULLE__TALL_CHUNK, and chunks one after the other; products and sums are rounded each, so that all
  * instruction sets give the same bits. symmetric: G is known to be (m = n), and its halves are made the same.
  */
 enum { TULLE__TALL_MOST = 64, TULLE__TALL_CHUNK = 64 };
-typedef struct tulle__gram_task {
+typedef struct tulle__tsmttsm_task {
     tulle_type type;
     int symmetric;
     int64_t rows, m, n;
@@ -165,25 +165,25 @@ typedef struct tulle__gram_task {
     const void *Y;
     int64_t ldy;
     double *G;
-} tulle__gram_task;
+} tulle__tsmttsm_task;
 
 /*
- * mix: Y = (add ? Y : 0) + X_0 B_0 + X_1 B_1 + ..., all summands in that order, Y `rows` x n; any X may be Y. B_t is
+ * tsmm: Y = (add ? Y : 0) + X_0 B_0 + X_1 B_1 + ..., all summands in that order, Y `rows` x n; any X may be Y. B_t is
  * k x TULLE__TALL_MOST, of the type, its columns beyond n zeros.
  */
-typedef struct tulle__mix_term {
+typedef struct tulle__tsmm_term {
     const void *X;
     int64_t ld, k;
     const void *B;
-} tulle__mix_term;
-typedef struct tulle__mix_task {
+} tulle__tsmm_term;
+typedef struct tulle__tsmm_task {
     tulle_type type;
     int add, nterms;
     int64_t rows, n;
-    const tulle__mix_term *term;
+    const tulle__tsmm_term *term;
     void *Y;
     int64_t ld;
-} tulle__mix_task;
+} tulle__tsmm_task;
 
 /*
  * Vectors, rows begin .. end - 1 of them.
@@ -265,7 +265,7 @@ typedef struct tulle__csr_result {
 } tulle__csr_result;
 
 /*
- * Where a kernel puts its result: called once (but see settle), by the thread that called the kernel, as soon as nnz is
+ * Where a kernel puts its result: called once (but see trim), by the thread that called the kernel, as soon as nnz is
  * known, so that the caller can put C where other PEs reach it. Fills rowptr, colind, val with room for m + 1, nnz, nnz
  * entries. A kernel can still fail after that, since it allocates working space late: the caller frees what was placed
  * then.
@@ -310,8 +310,8 @@ typedef struct tulle__kernels {
      */
     void (*alone)(void);
 
-    void (*gram)(const tulle__gram_task *task);
-    void (*mix)(const tulle__mix_task *task);
+    void (*tsmttsm)(const tulle__tsmttsm_task *task);
+    void (*tsmm)(const tulle__tsmm_task *task);
     void (*dots)(const tulle__dots_task *task);
     void (*combine)(const tulle__combine_task *task);
 

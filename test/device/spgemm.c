@@ -255,7 +255,7 @@ static void test_estimate(tulle__isa isa, tulle__pool *pool)
     for (int variant = 0; variant < 2; variant++) {
         tulle__csr_result C = {0}, last = {0};
         tulle__spgemm_task task = c.task;
-        task.settle = settle;
+        task.trim = trim;
         places = 0;
         same = same && tulle__spgemm_cpu(isa, &variants[variant], pool, &task, place_counted, &last, &C) == TULLE_OK &&
                places == 2 && result_same(TULLE_F64, M, &ref, &C);
@@ -270,7 +270,7 @@ static void test_settled_memory(tulle__account *account, tulle__pool *pool)
 {
     chain c;
     chain_make(&c, UNIFORM, TULLE_F64, 60, 100, 2, 1);
-    c.task.settle = settle;
+    c.task.trim = trim;
     int64_t before = tulle__account_blocks(account);
     int failed = 0, leaks = 0;
     tulle_status status = TULLE_OK;
@@ -283,7 +283,7 @@ static void test_settled_memory(tulle__account *account, tulle__pool *pool)
         leaks += tulle__account_blocks(account) != before;
     }
     tulle__account_fail_after(account, -1);
-    ok(failed > 5 && status == TULLE_OK && leaks == 0, "settled: every allocation fails once (%d failures)", failed);
+    ok(failed > 5 && status == TULLE_OK && leaks == 0, "trimmed: every allocation fails once (%d failures)", failed);
     chain_free(&c);
 }
 

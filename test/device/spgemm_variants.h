@@ -107,7 +107,7 @@ static inline int numeric_same(tulle__isa isa, const tulle__spgemm_tuning *tunin
 }
 
 /* What is placed with room for more comes together in arrays of its own. */
-static inline tulle_status settle(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
+static inline tulle_status trim(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
 {
     tulle__csr_result *last = context, all = {0};
     tulle_status status = place(NULL, m, nnz, &all);
@@ -129,13 +129,13 @@ static inline tulle_status place_again(void *context, int64_t m, int64_t nnz, tu
     return status;
 }
 
-/* The same bits where C is settled. */
-static inline int settled_same(
+/* The same bits where C is trimmed. */
+static inline int trimmed_same(
     tulle__isa isa, const tulle__spgemm_tuning *tuning, tulle__pool *pool, const chain *c, const tulle__csr_result *ref)
 {
     tulle__csr_result C = {0}, last = {0};
     tulle__spgemm_task task = c->task;
-    task.settle = settle;
+    task.trim = trim;
     int same = tulle__spgemm_cpu(isa, tuning, pool, &task, place_again, &last, &C) == TULLE_OK &&
                result_same(task.type, task.m, ref, &C);
     result_free(&last);
@@ -152,7 +152,7 @@ static inline int compare_with(
                tulle__spgemm_cpu_symbolic(isa, tuning, pool, &c->task, rowptr) == TULLE_OK &&
                !memcmp(rowptr, ref->rowptr, (size_t)(c->task.m + 1) * sizeof *rowptr) &&
                numeric_same(isa, tuning, pool, &c->task, &C) &&
-               (tuning->passes || settled_same(isa, tuning, pool, c, ref));
+               (tuning->passes || trimmed_same(isa, tuning, pool, c, ref));
     result_free(&C);
     free(rowptr);
     return same;

@@ -29,7 +29,7 @@ static int grams(const tulle__kernels *kernels, tulle_type type, int64_t rows, i
     fill(y, type, PLACES, 2);
     for (int symmetric = 0; symmetric <= (m == n); symmetric++)
         for (int same = 0; same <= (m == n); same++) {
-            tulle__gram_task task = {.type = type,
+            tulle__tsmttsm_task task = {.type = type,
                 .symmetric = symmetric,
                 .rows = rows,
                 .m = m,
@@ -41,9 +41,9 @@ static int grams(const tulle__kernels *kernels, tulle_type type, int64_t rows, i
                 .G = mine};
             memset(mine, 0x5a, sizeof mine);
             memset(want, 0x5a, sizeof want);
-            kernels->gram(&task);
+            kernels->tsmttsm(&task);
             task.G = want;
-            tulle__kernels_ref()->gram(&task);
+            tulle__kernels_ref()->tsmttsm(&task);
             differ += memcmp(mine, want, sizeof mine) != 0;
         }
     return differ;
@@ -56,7 +56,7 @@ static int mixes(const tulle__kernels *kernels, tulle_type type, int64_t rows, i
     static double B[TERMS][TULLE__TALL_MOST * TULLE__TALL_MOST];
     int differ = 0;
     size_t size = tulle_type_size(type);
-    tulle__mix_term term[TERMS];
+    tulle__tsmm_term term[TERMS];
     fill(y, type, PLACES, 9);
     for (int t = 0; t < nterms; t++) {
         int64_t k = inside && !t ? n : (n * 7 + t * 5) % TULLE__TALL_MOST + 1;
@@ -64,19 +64,19 @@ static int mixes(const tulle__kernels *kernels, tulle_type type, int64_t rows, i
         fill(B[t], type, k * TULLE__TALL_MOST, (uint64_t)t + 4);
         for (int64_t r = 0; r < k; r++)
             memset((char *)B[t] + (size_t)(r * TULLE__TALL_MOST + n) * size, 0, (size_t)(TULLE__TALL_MOST - n) * size);
-        term[t] = (tulle__mix_term){.X = x[t], .ld = k + PAD, .k = k, .B = B[t]};
+        term[t] = (tulle__tsmm_term){.X = x[t], .ld = k + PAD, .k = k, .B = B[t]};
     }
     for (int add = 0; add < 2; add++) {
-        tulle__mix_task task = {
+        tulle__tsmm_task task = {
             .type = type, .add = add, .nterms = nterms, .rows = rows, .n = n, .term = term, .ld = n + PAD};
         memcpy(mine, y, sizeof y);
         memcpy(want, y, sizeof y);
         task.Y = mine;
         if (inside) term[0].X = mine;
-        kernels->mix(&task);
+        kernels->tsmm(&task);
         task.Y = want;
         if (inside) term[0].X = want;
-        tulle__kernels_ref()->mix(&task);
+        tulle__kernels_ref()->tsmm(&task);
         differ += memcmp(mine, want, sizeof mine) != 0;
     }
     return differ;

@@ -98,7 +98,7 @@ static void sum_rows(const struct products *all, tulle_gidx at, tulle_gidx size,
     int64_t row = at - multi->space.first;
     for (int i = 0; i < all->count; i++) {
         const tulle__multi_tsmttsm *g = &all->gram[i];
-        multi->kernels->gram(&(tulle__gram_task){.type = multi->space.type,
+        multi->kernels->tsmttsm(&(tulle__tsmttsm_task){.type = multi->space.type,
             .symmetric = g->symmetric,
             .rows = size,
             .m = g->m,
@@ -185,19 +185,19 @@ tulle_status tulle__multi_tsmttsm_all(tulle__multi *multi, int count, const tull
 
 /* ---- combinations ---- */
 
-struct mix {
+struct tsmm {
     tulle__multi *multi;
-    tulle__mix_task task;
+    tulle__tsmm_task task;
 };
 
 static tulle_status share_rows(void *arg, int thread, int nthreads)
 {
-    const struct mix *mix = arg;
-    const tulle__multi *multi = mix->multi;
+    const struct tsmm *all = arg;
+    const tulle__multi *multi = all->multi;
     int64_t rows = multi->space.rows, chunks = (rows + CHUNK - 1) / CHUNK;
     int64_t from = chunks * thread / nthreads * CHUNK, to = chunks * (thread + 1) / nthreads * CHUNK;
-    tulle__mix_term term[TULLE__MULTI_TERMS];
-    tulle__mix_task task = mix->task;
+    tulle__tsmm_term term[TULLE__MULTI_TERMS];
+    tulle__tsmm_task task = all->task;
     if (to > rows) to = rows;
     if (from >= to) return TULLE_OK;
     for (int t = 0; t < task.nterms; t++) {
@@ -207,7 +207,7 @@ static tulle_status share_rows(void *arg, int thread, int nthreads)
     task.term = term;
     task.rows = to - from;
     task.Y = (char *)task.Y + (size_t)(from * task.ld) * tulle_type_size(task.type);
-    multi->kernels->mix(&task);
+    multi->kernels->tsmm(&task);
     return TULLE_OK;
 }
 
@@ -232,22 +232,22 @@ void tulle__multi_tsmm(
     tulle__multi *multi, int nterms, const tulle__multi_term *term, int n, int add_to, void *Y, int64_t ld)
 {
     tulle__space *space = &multi->space;
-    tulle__mix_term terms[TULLE__MULTI_TERMS];
-    struct mix mix = {.multi = multi,
+    tulle__tsmm_term terms[TULLE__MULTI_TERMS];
+    struct tsmm all = {.multi = multi,
         .task = {.type = space->type, .add = add_to, .nterms = nterms, .n = n, .term = terms, .Y = Y, .ld = ld}};
     double rows = (double)space->rows, columns = (add_to ? 2 : 1) * n;
     tulle__work done = {.memory = 0};
     void *coefficients = multi->mixing;
     int64_t start = tulle__now(space->comm);
     for (int t = 0; t < nterms; t++) {
-        terms[t] = (tulle__mix_term){.X = term[t].X, .ld = term[t].ld, .k = term[t].k, .B = coefficients};
+        terms[t] = (tulle__tsmm_term){.X = term[t].X, .ld = term[t].ld, .k = term[t].k, .B = coefficients};
         coefficients = pack_coefficients(&term[t], space->type, coefficients);
         columns += term[t].k;
         done.flops[space->type] += 2 * rows * term[t].n * term[t].k;
     }
     done.memory = rows * columns * (double)tulle_type_size(space->type);
     tulle__kernel_begin(space->comm);
-    (void)tulle__pool_run(space->pool, share_rows, &mix);
+    (void)tulle__pool_run(space->pool, share_rows, &all);
     tulle__kernel_end(space->comm, &done);
     tulle__part_end(space->comm, "vectors", start, &space->vectors_ns);
 }

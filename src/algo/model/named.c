@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The fraction of the rows of B that each tile of A requires: what a transfer of row subsets moves
- * (product/need.h).
+ * (product/required_rows.h).
  */
 #include "algo/model/operation_counts.h"
 #include "base/error.h"

@@ -2,7 +2,7 @@
 #include "algo/product/bulk.h"
 
 #include "algo/product/jobs.h"
-#include "algo/product/watch.h"
+#include "algo/product/product_progress.h"
 #include "base/error.h"
 
 static tulle_status multiply_unit(tulle__exec *x, int t, const tulle__target *target, int k)
@@ -57,17 +57,17 @@ tulle_status tulle__bulk_run(tulle__exec *x)
 {
     tulle_status status = TULLE_OK;
     int steps = tulle__panels_steps(x->plan->panels), ahead = x->plan->lookahead > 0;
-    tulle__watch watch = tulle__watch_range(x->plan, steps);
+    tulle__product_progress progress = tulle__product_progress_range(x->plan, steps);
     start_step(x, 0);
     for (int t = 0; t < steps; t++) {
         TULLE_TRY(complete_step(x));
         if (ahead) start_step(x, t + 1);
         TULLE_TRY(multiply_step(x, t));
         if (!ahead) start_step(x, t + 1);
-        tulle__watch_done(&watch, 1);
+        tulle__product_progress_done(&progress, 1);
     }
 out:
     tulle__panels_end(x->plan->panels);
-    tulle__watch_end(&watch, status);
+    tulle__product_progress_end(&progress, status);
     return status;
 }

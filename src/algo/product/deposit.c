@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "algo/product/charge.h"
+#include "algo/product/account_work.h"
 #include "base/error.h"
 #include "base/planted.h"
 
@@ -46,7 +46,7 @@ static tulle_status place_tile(void *context, int64_t m, int64_t nnz, tulle__csr
     return tulle__mat_place_csr(place->C, place->i, place->j, nnz, C);
 }
 
-static tulle_status settle_tile(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
+static tulle_status trim_tile(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
 {
     (void)m;
     const struct tile_place *place = context;
@@ -112,7 +112,7 @@ tulle_status tulle__into_rows(tulle__exec *x, int i, int j, int64_t row, int64_t
     if (status != TULLE_OK || !C.nnz) return status;
     tulle__csr_result result = {
         .nnz = C.rowptr[row + rows] - C.rowptr[row], .rowptr = C.rowptr + row, .colind = C.colind, .val = C.val};
-    tulle__charge_spgemm(&x->inbox, &task, result.nnz);
+    tulle__work_spgemm(&x->inbox, &task, result.nnz);
     status = count_multiplications(x, &task);
     return status == TULLE_OK ? plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &result) : status;
 }
@@ -134,7 +134,7 @@ tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *
         .npairs = pairs,
         .pair = x->pair,
         .unsorted = tulle__plan_unordered(plan),
-        .settle = settle_tile};
+        .trim = trim_tile};
     tulle__csr_result result = {.nnz = 0};
     if (x->inbox.reuse) return tulle__into_rows(x, i, j, 0, task.m, pairs);
     struct tile_place place = {plan->operands.C, i, j};
@@ -146,7 +146,7 @@ tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *
     tulle_status status = multiply_pairs(x, &task, place_tile, &place, &result);
     if (status != TULLE_OK) return status;
     *multiplications += result.multiplications;
-    tulle__charge_spgemm(&x->inbox, &task, result.nnz);
+    tulle__work_spgemm(&x->inbox, &task, result.nnz);
     return TULLE_OK;
 }
 
@@ -163,7 +163,7 @@ static tulle_status make_block(tulle__exec *x, int64_t rows, int j, int pairs, s
     if (status != TULLE_OK) return status;
     *nnz = result.nnz;
     x->multiplications += result.multiplications;
-    tulle__charge_spgemm(&x->inbox, &task, result.nnz);
+    tulle__work_spgemm(&x->inbox, &task, result.nnz);
     return TULLE_OK;
 }
 
@@ -183,7 +183,7 @@ tulle_status tulle__into_block(tulle__exec *x, int64_t rows, int j, int pairs, i
         .pair = x->pair};
     if (x->inbox.reuse && *block) {
         tulle__csr_result known = tulle__block_result(x, rows, *nnz, *block);
-        tulle__charge_spgemm(&x->inbox, &task, *nnz);
+        tulle__work_spgemm(&x->inbox, &task, *nnz);
         return plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &known);
     }
     struct block_place place = {.plan = plan};

@@ -6,25 +6,25 @@
  * each result goes.
  */
 #include "algo/product/execute.h"
+#include "algo/product/account_work.h"
 #include "algo/product/bulk.h"
-#include "algo/product/charge.h"
 #include "algo/product/jobs.h"
 #include "algo/product/plan/phase.h"
-#include "algo/product/tell.h"
-#include "algo/product/watch.h"
+#include "algo/product/product_progress.h"
+#include "algo/product/product_report.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/planted.h"
 
 /* What others of the node wait for. */
-static tulle_status serve_shelves(tulle__exec *x, int *done)
+static tulle_status serve_node_cache(tulle__exec *x, int *done)
 {
     tulle_product *plan = x->plan;
-    tulle__shelves *shelves = tulle__needs_shelves(plan->needs);
+    tulle__node_cache *node_cache = tulle__required_node_cache(plan->required);
     *done = 1;
-    if (!shelves) return TULLE_OK;
+    if (!node_cache) return TULLE_OK;
     int64_t start = tulle__now(plan->comm);
-    tulle_status status = tulle__shelves_serve(shelves, plan->operands.B, 1 + plan->lookahead, done);
+    tulle_status status = tulle__node_cache_serve(node_cache, plan->operands.B, 1 + plan->lookahead, done);
     x->communicate_ns += tulle__now(plan->comm) - start;
     return status;
 }
@@ -33,10 +33,11 @@ static tulle_status run_jobs(tulle__exec *x)
 {
     tulle_status status = TULLE_OK;
     const tulle__steal *steal = x->plan->steal;
-    tulle__watch watch = tulle__watch_range(x->plan, steal ? tulle__steal_share(steal) : tulle__jobs_planned(x));
+    tulle__product_progress progress =
+        tulle__product_progress_range(x->plan, steal ? tulle__steal_share(steal) : tulle__jobs_planned(x));
     int served;
     TULLE_TRY(tulle__jobs_start(x));
-    TULLE_TRY(serve_shelves(x, &served));
+    TULLE_TRY(serve_node_cache(x, &served));
     while (x->filled) {
         const tulle__job *job = &x->ring[x->head];
         TULLE_TRY(tulle__jobs_await(x, job));
@@ -47,13 +48,13 @@ static tulle_status run_jobs(tulle__exec *x)
         int64_t done = steal ? job->units : 1;
         tulle__jobs_end(x);
         tulle__progress(x->plan->comm);
-        tulle__watch_done(&watch, done);
+        tulle__product_progress_done(&progress, done);
         TULLE_TRY(tulle__jobs_start(x));
-        TULLE_TRY(serve_shelves(x, &served));
+        TULLE_TRY(serve_node_cache(x, &served));
     }
-    while (!served) TULLE_TRY(serve_shelves(x, &served));
+    while (!served) TULLE_TRY(serve_node_cache(x, &served));
 out:
-    tulle__watch_end(&watch, status);
+    tulle__product_progress_end(&progress, status);
     return status;
 }
 
@@ -94,11 +95,11 @@ static tulle_status begin(tulle__exec *x, tulle_product *plan)
     TULLE_TRY(tulle__alloc(group, sizeof *x->next_a, "jobs", &x->next_a));
     TULLE_TRY(tulle__alloc(group, sizeof *x->next_b, "jobs", &x->next_b));
     tulle__kernel_begin(plan->comm);
-    if (tulle__needs_shelves(plan->needs)) tulle__shelves_begin(tulle__needs_shelves(plan->needs));
-    TULLE_TRY(tulle__needs_refresh(plan->needs, &plan->operands, &copied));
-    tulle__charge_copy(&x->inbox, copied);
-    int once =
-        plan->policy->by_chain || (plan->policy->alg == TULLE_PRODUCT_STATIONARY_C && !tulle__needs_give(plan->needs));
+    if (tulle__required_node_cache(plan->required)) tulle__node_cache_begin(tulle__required_node_cache(plan->required));
+    TULLE_TRY(tulle__required_refresh(plan->required, &plan->operands, &copied));
+    tulle__work_copy(&x->inbox, copied);
+    int once = plan->policy->by_chain ||
+               (plan->policy->alg == TULLE_PRODUCT_STATIONARY_C && !tulle__required_delegates(plan->required));
     for (int t = 0; t < plan->ntargets; t++) {
         plan->target[t].scaled = 0;
         plan->target[t].placed = x->inbox.reuse && plan->steal; /* all rows have their places */
@@ -106,7 +107,7 @@ static tulle_status begin(tulle__exec *x, tulle_product *plan)
         /* others add into a dense tile as soon as they come: beta first, unless each row is written once anyhow */
         if (!plan->sparse && (!once || !plan->target[t].units)) TULLE_TRY(tulle__scale_target(x, &plan->target[t]));
     }
-    tulle__charge_end(&x->inbox);
+    tulle__work_end(&x->inbox);
 out:
     return status;
 }
@@ -179,7 +180,7 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
     tulle_status status = order_operands(plan);
     if (status != TULLE_OK) return status;
     status = tulle__plan_transpose(plan, &copied);
-    tulle__charge_copy(&x.inbox, copied);
+    tulle__work_copy(&x.inbox, copied);
     if (status == TULLE_OK) status = tulle__slices_renew(plan);
     if (status == TULLE_OK) {
         tulle__plan_count(plan);
@@ -190,8 +191,8 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
     /* what is on its way must have landed before its memory is freed, and before others are told */
     tulle__jobs_drop(&x);
     plan->runner->ops->end(plan->runner);
-    if (tulle__needs_shelves(plan->needs)) tulle__shelves_quiet(tulle__needs_shelves(plan->needs));
-    tulle__keeps_end(plan->keeps);
+    if (tulle__required_node_cache(plan->required)) tulle__node_cache_drain(tulle__required_node_cache(plan->required));
+    tulle__operand_cache_end(plan->operand_cache);
     status = TULLE__PLANTED(untold_failure) && status != TULLE_OK ? (tulle_comm_agree(comm, TULLE_OK), status)
                                                                   : tulle_comm_agree(comm, status);
     int64_t elapsed = tulle__now(comm) - start;
@@ -212,7 +213,7 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
         moved.gets -= before.gets;
         moved.puts -= before.puts;
         moved.bytes -= before.bytes;
-        if (report) status = tulle_comm_agree(comm, tulle__tell(plan, &x, elapsed, &moved, report));
+        if (report) status = tulle_comm_agree(comm, tulle__product_report_make(plan, &x, elapsed, &moved, report));
     } else {
         tulle__slices_unplace(&plan->slices);
         tulle__mat_unplace(plan->C);

@@ -15,9 +15,9 @@ typedef struct tulle__job {
     int band, bands, of; /* bands band .. band + bands - 1 of `of`; of = 0: all rows */
     int remote;          /* not all of its tiles are read in place */
     int64_t number;
-    int *k;                      /* [group] */
-    const tulle__errand *errand; /* rows of A that another PE has given to this one; NULL: tiles */
-    tulle__fetch *a, *b;         /* [group] */
+    int *k;                              /* [group] */
+    const tulle__delegation *delegation; /* rows of A that another PE has given to this one; NULL: tiles */
+    tulle__fetch *a, *b;                 /* [group] */
 } tulle__job;
 
 typedef struct tulle__exec {
@@ -27,14 +27,14 @@ typedef struct tulle__exec {
     int reused;       /* no symbolic work is done */
     tulle__job *ring; /* [depth]: jobs started; the head is the next to be multiplied */
     int depth, head, filled;
-    int ahead, errands_ahead; /* remote jobs, rows of others that were started and not yet waited for */
-    int64_t jobs, errands;    /* started; of these, rows of others */
-    int64_t units, own_units; /* multiplied here; of these, into own tiles of C */
-    tulle_tile *a, *b_tile;   /* [group]: what a job multiplies, all columns of B */
-    tulle__csr *b;            /* [group]: of a sparse C, the current columns of B */
-    tulle__run_tiles of;      /* tiles that x->pair are of; nk = 0: they are parts of C, which the host adds up */
-    tulle__chain_room *room;  /* [group]: for the kernel of a dense C */
-    tulle__spgemm_pair *pair; /* [room] */
+    int ahead, delegations_ahead; /* remote jobs, rows of others that were started and not yet waited for */
+    int64_t jobs, delegations;    /* started; of these, rows of others */
+    int64_t units, own_units;     /* multiplied here; of these, into own tiles of C */
+    tulle_tile *a, *b_tile;       /* [group]: what a job multiplies, all columns of B */
+    tulle__csr *b;                /* [group]: of a sparse C, the current columns of B */
+    tulle__run_tiles of;          /* tiles that x->pair are of; nk = 0: they are parts of C, which the host adds up */
+    tulle__chain_room *room;      /* [group]: for the kernel of a dense C */
+    tulle__spgemm_pair *pair;     /* [room] */
     int pair_room;
     tulle_tile *next_a, *next_b; /* [group]: what the job after it multiplies, where that is at hand */
     void **slice;                /* [group]: the current columns of B */

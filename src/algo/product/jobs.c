@@ -6,11 +6,12 @@
 #include "base/memory.h"
 #include "base/planted.h"
 
-enum { RING_MAX = 1024, ERRANDS_AHEAD = 8 };
+enum { RING_MAX = 1024, DELEGATIONS_AHEAD = 8 };
 
 int64_t tulle__jobs_planned(const tulle__exec *x)
 {
-    return tulle__schedule_jobs(&x->schedule) + tulle__errands_count(tulle__needs_errands(x->plan->needs));
+    return tulle__schedule_jobs(&x->schedule) +
+           tulle__delegations_count(tulle__required_delegations(x->plan->required));
 }
 
 /* Jobs that may be started at a time: local ones take no memory, so that remote ones can be found far ahead. */
@@ -74,20 +75,20 @@ struct again {
 
 static struct again again(const tulle__exec *x, const tulle__job *last, const tulle__job *job, int k)
 {
-    const tulle__needs *needs = x->plan->needs;
+    const tulle__required *required = x->plan->required;
     struct again found = {NULL, NULL};
     int n = 0;
     while (last && n < last->nk && last->k[n] != k) n++;
     if (!last || n == last->nk) return found;
     if (last->i == job->i) found.a = &last->a[n];
-    if (last->j == job->j && (last->i == job->i || (tulle__needs_whole(needs, last->i, k, job->j) &&
-                                                       tulle__needs_whole(needs, job->i, k, job->j))))
+    if (last->j == job->j && (last->i == job->i || (tulle__required_whole(required, last->i, k, job->j) &&
+                                                       tulle__required_whole(required, job->i, k, job->j))))
         found.b = &last->b[n];
     return found;
 }
 
-/* Starts the fetches of a job of nk units, or of an errand, that has been written into the free record. */
-static tulle_status start_job(tulle__exec *x, int nk, const tulle__errand *errand)
+/* Starts the fetches of a job of nk units, or of an delegation, that has been written into the free record. */
+static tulle_status start_job(tulle__exec *x, int nk, const tulle__delegation *delegation)
 {
     tulle_status status = TULLE_OK;
     tulle_product *plan = x->plan;
@@ -97,7 +98,7 @@ static tulle_status start_job(tulle__exec *x, int nk, const tulle__errand *erran
     job->number = x->jobs++;
     const tulle__job *last = plan->steal && x->filled ? &x->ring[(x->head + x->filled - 1) % x->depth] : NULL;
     x->filled++;
-    job->errand = errand;
+    job->delegation = delegation;
     for (int n = 0; n < nk; n++) {
         int k_of_b = TULLE__PLANTED(swapped_k) ? plan->operands.K - 1 - job->k[n] : job->k[n];
         struct again had = again(x, last, job, job->k[n]);
@@ -105,18 +106,19 @@ static tulle_status start_job(tulle__exec *x, int nk, const tulle__errand *erran
         if (had.a)
             job->a[n] = tulle__fetch_share(had.a);
         else
-            TULLE_TRY(errand ? tulle__errand_fetch(errand, plan->operands.A, &job->a[n])
-                             : tulle__keeps_fetch_a(plan->keeps, &plan->operands, job->i, job->k[n], &job->a[n]));
+            TULLE_TRY(delegation ? tulle__delegation_fetch(delegation, plan->operands.A, &job->a[n])
+                                 : tulle__operand_cache_fetch_a(
+                                       plan->operand_cache, &plan->operands, job->i, job->k[n], &job->a[n]));
         job->nk++; /* from here on ending the job sees to what was fetched */
         if (had.b)
             job->b[n] = tulle__fetch_share(had.b);
         else
-            TULLE_TRY(
-                tulle__keeps_fetch_b(plan->keeps, plan->needs, &plan->operands, job->i, k_of_b, job->j, &job->b[n]));
+            TULLE_TRY(tulle__operand_cache_fetch_b(
+                plan->operand_cache, plan->required, &plan->operands, job->i, k_of_b, job->j, &job->b[n]));
         job->remote |= job->a[n].group >= 0 || job->b[n].group >= 0;
     }
-    if (errand)
-        x->errands_ahead++;
+    if (delegation)
+        x->delegations_ahead++;
     else
         x->ahead += job->remote;
     x->communicate_ns += tulle__now(plan->comm) - start;
@@ -125,20 +127,20 @@ out:
 }
 
 /* What others wait for is multiplied first; its values are few, so that they hold up no rows of B. */
-static tulle_status start_errands(tulle__exec *x)
+static tulle_status start_delegations(tulle__exec *x)
 {
     tulle_status status = TULLE_OK;
-    const tulle__errands *errands = tulle__needs_errands(x->plan->needs);
-    while (x->errands < tulle__errands_count(errands) && x->filled < x->depth) {
-        if (x->filled && (x->errands_ahead == ERRANDS_AHEAD || !x->plan->lookahead)) break;
-        const tulle__errand *errand = tulle__errands_at(errands, x->errands++);
+    const tulle__delegations *delegations = tulle__required_delegations(x->plan->required);
+    while (x->delegations < tulle__delegations_count(delegations) && x->filled < x->depth) {
+        if (x->filled && (x->delegations_ahead == DELEGATIONS_AHEAD || !x->plan->lookahead)) break;
+        const tulle__delegation *delegation = tulle__delegations_at(delegations, x->delegations++);
         tulle__job *job = free_job(x);
-        job->i = errand->i;
-        job->j = errand->j;
-        job->k[0] = errand->k;
+        job->i = delegation->i;
+        job->j = delegation->j;
+        job->k[0] = delegation->k;
         job->units = 1;
         job->of = 0;
-        TULLE_TRY(start_job(x, 1, errand));
+        TULLE_TRY(start_job(x, 1, delegation));
     }
 out:
     return status;
@@ -148,7 +150,7 @@ out:
 static tulle_status start_scheduled(tulle__exec *x)
 {
     tulle_status status = TULLE_OK;
-    TULLE_TRY(start_errands(x));
+    TULLE_TRY(start_delegations(x));
     while (x->filled < x->depth && tulle__schedule_has_next(&x->schedule)) {
         if (x->filled && tulle__schedule_next_is_remote(&x->schedule) && x->ahead >= x->plan->lookahead) break;
         tulle__job *job = free_job(x);
@@ -234,25 +236,25 @@ tulle_status tulle__jobs_await(tulle__exec *x, const tulle__job *job)
 {
     tulle_status status = TULLE_OK;
     int64_t start = tulle__now(x->plan->comm);
-    tulle__shelves *shelves = tulle__needs_shelves(x->plan->needs);
-    if (job->errand)
-        x->errands_ahead--;
+    tulle__node_cache *node_cache = tulle__required_node_cache(x->plan->required);
+    if (job->delegation)
+        x->delegations_ahead--;
     else
         x->ahead -= job->remote;
     for (int n = 0; n < job->nk; n++) {
         tulle_tile a = {.rowptr = NULL}, b;
         tulle__csr given = {.m = 0};
-        const tulle__cut *cut = tulle__needs_cut(x->plan->needs, job->i, job->k[n], job->j);
-        TULLE_TRY(
-            job->errand ? tulle__errand_await(job->errand, &job->a[n], &given) : tulle__fetch_await(&job->a[n], &a));
-        if (shelves && !job->errand && tulle__shelves_have(shelves, job->k[n], job->j))
-            TULLE_TRY(
-                tulle__shelves_await(shelves, x->plan->operands.B, job->k[n], job->j, tulle__inbox_serve, &x->inbox));
+        const tulle__cut *cut = tulle__required_cut(x->plan->required, job->i, job->k[n], job->j);
+        TULLE_TRY(job->delegation ? tulle__delegation_await(job->delegation, &job->a[n], &given)
+                                  : tulle__fetch_await(&job->a[n], &a));
+        if (node_cache && !job->delegation && tulle__node_cache_has(node_cache, job->k[n], job->j))
+            TULLE_TRY(tulle__node_cache_await(
+                node_cache, x->plan->operands.B, job->k[n], job->j, tulle__inbox_serve, &x->inbox));
         if (TULLE__PLANTED(unawaited)) job->b[n].group = -1;
         TULLE_TRY(tulle__fetch_await(&job->b[n], &b));
-        tulle__keeps_arrived(x->plan->keeps, job->i, job->k[n], job->j);
+        tulle__operand_cache_arrived(x->plan->operand_cache, job->i, job->k[n], job->j);
         TULLE_TRY(tulle__jobs_set_tiles(x, job, n, &a, &b));
-        if (job->errand) x->a[n] = tulle__csr_tile(&given, b.type);
+        if (job->delegation) x->a[n] = tulle__csr_tile(&given, b.type);
         if (cut) x->a[n] = tulle__csr_tile(&cut->rest, b.type);
         if (TULLE__PLANTED(early_free)) tulle__fetch_fini(&job->b[n]);
     }
@@ -267,7 +269,7 @@ void tulle__jobs_show_next(tulle__exec *x)
     next->tiles.nk = 0;
     if (x->plan->sparse || x->filled < 2) return;
     tulle__job *job = &x->ring[(x->head + 1) % x->depth];
-    if (job->errand || job->of) return;
+    if (job->delegation || job->of) return;
     for (int n = 0; n < job->nk; n++)
         if (job->a[n].group >= 0 || job->b[n].group >= 0 || tulle__fetch_await(&job->a[n], &x->next_a[n]) != TULLE_OK ||
             tulle__fetch_await(&job->b[n], &x->next_b[n]) != TULLE_OK)

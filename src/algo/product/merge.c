@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "algo/product/charge.h"
+#include "algo/product/account_work.h"
 #include "algo/product/deposit.h"
 #include "base/error.h"
 #include "base/planted.h"
@@ -27,7 +27,7 @@ static void sort_parts(tulle__target *target)
 static const tulle__cut *given_away(const tulle__exec *x, const tulle__target *target, const tulle__part *part)
 {
     if (part->rank == x->plan->comm->rank) return NULL;
-    return tulle__needs_cut(x->plan->needs, target->i, part->key, target->j);
+    return tulle__required_cut(x->plan->required, target->i, part->key, target->j);
 }
 
 /* Row pointers of parts of which some rows came, as if all had. */
@@ -133,7 +133,7 @@ static tulle_status join(tulle__exec *x, const tulle__target *target, int npiece
         kernels->copy(C.colind + nnz, from->colind + first, (size_t)from->nnz * sizeof *C.colind);
         kernels->copy((char *)C.val + (size_t)nnz * size, (const char *)from->val + (size_t)first * size,
             (size_t)from->nnz * size);
-        tulle__charge_copy(&x->inbox, from->nnz * (int64_t)(size + sizeof *C.colind));
+        tulle__work_copy(&x->inbox, from->nnz * (int64_t)(size + sizeof *C.colind));
         nnz += from->nnz;
     }
     return TULLE_OK;

@@ -5,7 +5,7 @@
  */
 
 #include "algo/chain/band.h"
-#include "algo/product/charge.h"
+#include "algo/product/account_work.h"
 #include "algo/product/deposit.h"
 #include "algo/product/execute.h"
 #include "algo/product/merge.h"
@@ -14,7 +14,7 @@
 
 static void computed(tulle__exec *x, const char *what, int64_t start)
 {
-    int64_t end = tulle__charge_end(&x->inbox);
+    int64_t end = tulle__work_end(&x->inbox);
     x->compute_ns += end - start;
     tulle__timeline_span(x->plan->comm->pe->timeline, what, start, end, -1, -1);
 }
@@ -24,7 +24,7 @@ static tulle_status rows_of_job(tulle__exec *x, const tulle__job *job, tulle_gid
 {
     tulle_status status = TULLE_OK;
     *first = 0;
-    *rows = job->errand ? job->errand->rows : tulle__tile_rows(x->plan->operands.C, job->i);
+    *rows = job->delegation ? job->delegation->rows : tulle__tile_rows(x->plan->operands.C, job->i);
     if (!job->of) return TULLE_OK;
     /* planted: bands of other tiles A */
     const int *k = TULLE__PLANTED(stale_bands) && x->cut.row && x->cut.nk == job->nk ? x->cut.k : job->k;
@@ -44,7 +44,7 @@ tulle_status tulle__scale_target(tulle__exec *x, tulle__target *target)
     target->scaled = 1;
     tulle_status status = tulle_mat_own_tile(plan->operands.C, target->i, target->j, &tile);
     if (status != TULLE_OK) return status;
-    tulle__charge_scale(&x->inbox, &tile, plan->job_beta);
+    tulle__work_scale(&x->inbox, &tile, plan->job_beta);
     return tulle__scale_tile(plan, &tile, plan->job_beta);
 }
 
@@ -68,7 +68,7 @@ static tulle_status multiply_dense(tulle__exec *x, const tulle__job *job, tulle_
         .alpha = x->plan->alpha,
         .beta = beta};
     x->multiplications += tulle__chain_multiplications(&task);
-    tulle__charge_chain(&x->inbox, &task);
+    tulle__work_chain(&x->inbox, &task);
     return runner->ops->chain(runner, &tiles, &task);
 }
 
@@ -308,7 +308,7 @@ tulle_status tulle__multiply_finish(tulle__exec *x)
     } else {
         TULLE_TRY(tulle__inbox_add_kept(&x->inbox));
     }
-    int64_t end = tulle__charge_end(&x->inbox);
+    int64_t end = tulle__work_end(&x->inbox);
     x->inbox.accumulate_ns += end - start;
     if (end - start > 1000) tulle__timeline_span(plan->comm->pe->timeline, "merge", start, end, -1, -1);
 out:

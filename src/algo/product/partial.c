@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/partial.h"
-#include "algo/product/charge.h"
+#include "algo/product/account_work.h"
 
 #include <stdlib.h>
 
@@ -54,7 +54,7 @@ static tulle_status add_dense(tulle_product *plan, int tile, int key, int64_t of
     tulle_own_tile C;
     const tulle__kernels *kernels = plan->context->kernels;
     const tulle__target *target = &plan->target[plan->target_of[tile]];
-    const tulle__cut *cut = tulle__needs_cut(plan->needs, target->i, key, target->j);
+    const tulle__cut *cut = tulle__required_cut(plan->required, target->i, key, target->j);
     tulle_status status = tulle_mat_own_tile(plan->operands.C, target->i, target->j, &C);
     if (status != TULLE_OK) return status;
     int64_t size = (int64_t)tulle_type_size(C.type), row = C.n * size;
@@ -111,7 +111,7 @@ tulle_status tulle__inbox_add_kept(tulle__inbox *inbox)
         const tulle__kept *kept = &inbox->kept[k];
         tulle_status status = add_dense(inbox->plan, kept->tile, kept->key, kept->offset, kept->length, kept->data);
         if (status != TULLE_OK) return status;
-        tulle__charge_add(inbox, kept->length);
+        tulle__work_add(inbox, kept->length);
     }
     return TULLE_OK;
 }
@@ -137,8 +137,8 @@ static tulle_status take_bytes(tulle__inbox *inbox, const struct record *record,
     if (data) {
         tulle__kernel_begin(plan->comm);
         plan->context->kernels->copy(to, data + record->at, (size_t)record->length);
-        tulle__charge_copy(inbox, record->length);
-        tulle__charge_end(inbox);
+        tulle__work_copy(inbox, record->length);
+        tulle__work_end(inbox);
         return TULLE_OK;
     }
     int group = tulle__comm_group(plan->comm);
@@ -225,13 +225,13 @@ static tulle_status receive_dense(tulle__inbox *inbox, const struct record *reco
     tulle__kernel_begin(plan->comm);
     if (plan->options.deterministic) {
         TULLE_TRY(keep_dense(inbox, record, data));
-        tulle__charge_copy(inbox, record->length);
+        tulle__work_copy(inbox, record->length);
     } else {
         for (int n = 0; n <= TULLE__PLANTED(delivered_twice); n++)
             TULLE_TRY(add_dense(plan, record->tile, record->key, record->offset, record->length, data));
-        tulle__charge_add(inbox, record->length);
+        tulle__work_add(inbox, record->length);
     }
-    tulle__charge_end(inbox);
+    tulle__work_end(inbox);
 taken:
     tulle__queue_acknowledge(plan->comm, &record->ack, record->ack_at);
     inbox->received += record->units;
@@ -300,8 +300,8 @@ tulle_status tulle__partial_send(
         TULLE_TRY(tulle__arena_take(arena, tulle__inbox_serve, inbox, &panel));
         tulle__kernel_begin(inbox->plan->comm);
         inbox->plan->context->kernels->copy(panel.local, block + at, (size_t)piece);
-        tulle__charge_copy(inbox, piece);
-        tulle__charge_end(inbox);
+        tulle__work_copy(inbox, piece);
+        tulle__work_end(inbox);
         TULLE_TRY(tulle__partial_push(inbox, partial, &panel, offset + at, piece, at + most >= length));
         if (length == 0) break;
     }

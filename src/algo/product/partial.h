@@ -25,7 +25,7 @@ typedef struct tulle__inbox {
     int64_t received; /* units in complete partial results */
     int64_t sent;     /* partial results of this PE */
     int64_t accumulate_ns;
-    tulle__work work; /* what local kernels have done and was not told the engine yet (charge.h) */
+    tulle__work work; /* what local kernels have done and was not told the engine yet (account_work.h) */
     tulle__kept *kept;
     int64_t nkept, room;
 } tulle__inbox;

@@ -33,49 +33,49 @@ static double weight_of(const tulle_product *plan, int i, int k, int j, int kind
 {
     const tulle__operands *o = &plan->operands;
     if (kind == REMOTE)
-        return (double)tulle__fetch_bytes(o->A, i, k) + (double)tulle__needs_bytes(plan->needs, o, i, k, j);
+        return (double)tulle__fetch_bytes(o->A, i, k) + (double)tulle__required_bytes(plan->required, o, i, k, j);
     double nnz_a = (double)o->A->directory[tulle__tile_index(o->A, i, k)].nnz;
     double nnz_b = (double)o->B->directory[tulle__tile_index(o->B, k, j)].nnz; /* dense: all elements */
     return nnz_a * nnz_b / (double)tulle__tile_rows(o->B, k);
 }
 
-static void weigh_next(const tulle_product *plan, tulle__stream *stream, int kind)
+static void weigh_next(const tulle_product *plan, tulle__job_list *list, int kind)
 {
-    const tulle__chain *chain = &stream->chain;
-    stream->next = 0;
-    for (int t = stream->at; t < chain->nk && t < stream->at + plan->group; t++)
-        stream->next += weight_of(plan, chain->i, chain->k[t], chain->j, kind);
+    const tulle__chain *chain = &list->chain;
+    list->next = 0;
+    for (int t = list->at; t < chain->nk && t < list->at + plan->group; t++)
+        list->next += weight_of(plan, chain->i, chain->k[t], chain->j, kind);
 }
 
 /* Goes on to the next job of that kind. */
-static void advance(const tulle_product *plan, tulle__stream *stream, int kind)
+static void advance(const tulle_product *plan, tulle__job_list *list, int kind)
 {
-    if (!stream->live || stream->at == stream->chain.nk) {
+    if (!list->live || list->at == list->chain.nk) {
         do {
-            stream->live = plan->policy->next(&stream->cursor, &stream->chain);
-            stream->at = 0;
-        } while (stream->live && !keep_kind(plan, &stream->chain, kind));
+            list->live = plan->policy->next(&list->cursor, &list->chain);
+            list->at = 0;
+        } while (list->live && !keep_kind(plan, &list->chain, kind));
     }
-    if (stream->live) weigh_next(plan, stream, kind);
+    if (list->live) weigh_next(plan, list, kind);
 }
 
-static void rewind_stream(const tulle_product *plan, tulle__stream *stream, int kind)
+static void rewind_list(const tulle_product *plan, tulle__job_list *list, int kind)
 {
-    stream->cursor = (tulle__cursor){
-        .policy = plan->policy, .operands = &plan->operands, .rank = plan->comm->rank, .k = stream->cursor.k};
-    stream->taken = 0;
-    stream->live = 0;
-    advance(plan, stream, kind);
+    list->cursor = (tulle__cursor){
+        .policy = plan->policy, .operands = &plan->operands, .rank = plan->comm->rank, .k = list->cursor.k};
+    list->taken = 0;
+    list->live = 0;
+    advance(plan, list, kind);
 }
 
 /* Leaves the head job behind; its k are copied out if k is not NULL. Returns their number. */
-static int pass_job(const tulle_product *plan, tulle__stream *stream, int kind, int *k)
+static int pass_job(const tulle_product *plan, tulle__job_list *list, int kind, int *k)
 {
     int nk = 0;
-    for (; nk < plan->group && stream->at < stream->chain.nk; nk++, stream->at++)
-        if (k) k[nk] = stream->chain.k[stream->at];
-    stream->taken += stream->next;
-    advance(plan, stream, kind);
+    for (; nk < plan->group && list->at < list->chain.nk; nk++, list->at++)
+        if (k) k[nk] = list->chain.k[list->at];
+    list->taken += list->next;
+    advance(plan, list, kind);
     return nk;
 }
 
@@ -84,12 +84,12 @@ tulle_status tulle__schedule_init(tulle__schedule *schedule, tulle_product *plan
     tulle_status status = TULLE_OK;
     schedule->plan = plan;
     for (int kind = LOCAL; kind <= REMOTE; kind++) {
-        tulle__stream *stream = &schedule->stream[kind];
-        TULLE_TRY(tulle__alloc((size_t)plan->operands.K, sizeof *stream->cursor.k, "a chain", &stream->cursor.k));
-        rewind_stream(plan, stream, kind);
-        for (stream->jobs = 0; stream->live; stream->jobs++) pass_job(plan, stream, kind, NULL);
-        stream->total = stream->taken;
-        rewind_stream(plan, stream, kind);
+        tulle__job_list *list = &schedule->list[kind];
+        TULLE_TRY(tulle__alloc((size_t)plan->operands.K, sizeof *list->cursor.k, "a chain", &list->cursor.k));
+        rewind_list(plan, list, kind);
+        for (list->jobs = 0; list->live; list->jobs++) pass_job(plan, list, kind, NULL);
+        list->total = list->taken;
+        rewind_list(plan, list, kind);
     }
 out:
     return status;
@@ -97,17 +97,17 @@ out:
 
 void tulle__schedule_fini(tulle__schedule *schedule)
 {
-    for (int kind = LOCAL; kind <= REMOTE; kind++) tulle__free(schedule->stream[kind].cursor.k);
+    for (int kind = LOCAL; kind <= REMOTE; kind++) tulle__free(schedule->list[kind].cursor.k);
 }
 
 int tulle__schedule_has_next(const tulle__schedule *schedule)
 {
-    return schedule->stream[LOCAL].live || schedule->stream[REMOTE].live;
+    return schedule->list[LOCAL].live || schedule->list[REMOTE].live;
 }
 
 int tulle__schedule_next_is_remote(const tulle__schedule *schedule)
 {
-    const tulle__stream *local = &schedule->stream[LOCAL], *remote = &schedule->stream[REMOTE];
+    const tulle__job_list *local = &schedule->list[LOCAL], *remote = &schedule->list[REMOTE];
     if (!remote->live || !local->live) return remote->live;
     return local->taken * remote->total >= (remote->taken + remote->next) * local->total;
 }
@@ -115,8 +115,8 @@ int tulle__schedule_next_is_remote(const tulle__schedule *schedule)
 void tulle__schedule_take(tulle__schedule *schedule, int *i, int *j, int *nk, int *k)
 {
     int kind = tulle__schedule_next_is_remote(schedule) ? REMOTE : LOCAL;
-    tulle__stream *stream = &schedule->stream[kind];
-    *i = stream->chain.i;
-    *j = stream->chain.j;
-    *nk = pass_job(schedule->plan, stream, kind, k);
+    tulle__job_list *list = &schedule->list[kind];
+    *i = list->chain.i;
+    *j = list->chain.j;
+    *nk = pass_job(schedule->plan, list, kind, k);
 }

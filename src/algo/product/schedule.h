@@ -12,17 +12,17 @@
 #include "algo/product/plan/plan.h"
 
 /* The jobs of one kind, in the policy's order. */
-typedef struct tulle__stream {
+typedef struct tulle__job_list {
     tulle__cursor cursor;
     tulle__chain chain;
     int at, live; /* next k of the chain; whether there is one */
     int64_t jobs;
     double total, taken, next; /* weights: of all jobs, of those taken, of the next */
-} tulle__stream;
+} tulle__job_list;
 
 typedef struct tulle__schedule {
     tulle_product *plan;
-    tulle__stream stream[2]; /* local, remote */
+    tulle__job_list list[2]; /* local, remote */
 } tulle__schedule;
 
 /* Also counts the jobs, by going through all chains once. */
@@ -32,7 +32,7 @@ void tulle__schedule_fini(tulle__schedule *schedule);
 /* All jobs of this PE, taken or not. */
 static inline int64_t tulle__schedule_jobs(const tulle__schedule *schedule)
 {
-    return schedule->stream[0].jobs + schedule->stream[1].jobs;
+    return schedule->list[0].jobs + schedule->list[1].jobs;
 }
 
 /* Whether there is a job, and whether the next one has remote tiles. */

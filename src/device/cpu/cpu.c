@@ -49,8 +49,8 @@ static const tulle__spgemm_tuning automatic;
         .subtract = tulle__dense_subtract,                                                                             \
         .substitute = tulle__dense_substitute,                                                                         \
         .alone = tulle__dense_alone,                                                                                   \
-        .gram = tulle__gram_##isa,                                                                                     \
-        .mix = tulle__mix_##isa,                                                                                       \
+        .tsmttsm = tulle__tsmttsm_##isa,                                                                               \
+        .tsmm = tulle__tsmm_##isa,                                                                                     \
         .dots = tulle__dots_##isa,                                                                                     \
         .combine = tulle__combine_##isa,                                                                               \
         .scale = tulle__values_scale,                                                                                  \

@@ -116,14 +116,14 @@ static void substitute(const tulle__dense_task *task, int upper, int unit)
 
 static void alone(void) {}
 
-static void gram(const tulle__gram_task *task)
+static void tsmttsm(const tulle__tsmttsm_task *task)
 {
-    task->type == TULLE_F32 ? gram_f32(task) : gram_f64(task);
+    task->type == TULLE_F32 ? tsmttsm_f32(task) : tsmttsm_f64(task);
 }
 
-static void mix(const tulle__mix_task *task)
+static void tsmm(const tulle__tsmm_task *task)
 {
-    task->type == TULLE_F32 ? mix_f32(task) : mix_f64(task);
+    task->type == TULLE_F32 ? tsmm_f32(task) : tsmm_f64(task);
 }
 
 static void dots(const tulle__dots_task *task)
@@ -167,8 +167,8 @@ static const tulle__kernels kernels = {
     .subtract = subtract,
     .substitute = substitute,
     .alone = alone,
-    .gram = gram,
-    .mix = mix,
+    .tsmttsm = tsmttsm,
+    .tsmm = tsmm,
     .dots = dots,
     .combine = combine,
     .scale = tulle__values_scale,

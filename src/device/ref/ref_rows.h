@@ -215,7 +215,7 @@ static void NAME(substitute)(const tulle__dense_task *task, int upper, int unit)
 }
 
 /* Tall and narrow matrices: the order of sums is the contract's. */
-static void NAME(gram)(const tulle__gram_task *task)
+static void NAME(tsmttsm)(const tulle__tsmttsm_task *task)
 {
     const T *X = task->X, *Y = task->Y;
     for (int64_t i = 0; i < task->m; i++)
@@ -232,7 +232,7 @@ static void NAME(gram)(const tulle__gram_task *task)
         }
 }
 
-static void NAME(mix)(const tulle__mix_task *task)
+static void NAME(tsmm)(const tulle__tsmm_task *task)
 {
     T line[TULLE__TALL_MOST], *Y = task->Y;
     for (int64_t r = 0; r < task->rows; r++, Y += task->ld) {

@@ -42,15 +42,15 @@ void tulle__plan_disconnect(tulle_product *plan)
     tulle__free(plan->scratch);
     tulle__steal_free(plan->steal);
     tulle__panels_free(plan->panels);
-    tulle__needs_free(plan->needs);
-    tulle__keeps_free(plan->keeps);
+    tulle__required_free(plan->required);
+    tulle__operand_cache_free(plan->operand_cache);
     plan->arena = NULL;
     plan->queue = NULL;
     plan->scratch = NULL;
     plan->steal = NULL;
     plan->panels = NULL;
-    plan->needs = NULL;
-    plan->keeps = NULL;
+    plan->required = NULL;
+    plan->operand_cache = NULL;
     plan->counted_A = plan->counted_B = 0; /* units were also those of what had been given away */
 }
 
@@ -66,19 +66,19 @@ static tulle_status connect_queue(tulle_product *plan)
 /* Which rows of B come, and which of A are given away: then own tiles of C have units that others multiply. */
 static tulle_status connect_needs(tulle_product *plan)
 {
-    tulle_status status = tulle__needs_new(plan->comm, plan->policy, &plan->operands, plan->options.transfers,
-        tulle__slices_any(&plan->slices) || tulle__is_hollow(plan->comm), &plan->prices, &plan->needs);
+    tulle_status status = tulle__required_new(plan->comm, plan->policy, &plan->operands, plan->options.transfers,
+        tulle__slices_any(&plan->slices) || tulle__is_hollow(plan->comm), &plan->prices, &plan->required);
     status = tulle_comm_agree(plan->comm, status);
-    tulle__needs_settle(plan->needs);
+    tulle__required_end_exchange(plan->required);
     if (status != TULLE_OK) return status;
     for (int t = 0; t < plan->ntargets; t++)
         for (int k = 0; k < plan->operands.K; k++) {
             tulle__target *target = &plan->target[t];
-            int given = tulle__needs_cut(plan->needs, target->i, k, target->j) != NULL;
+            int given = tulle__required_cut(plan->required, target->i, k, target->j) != NULL;
             target->units += given;
             plan->units += given;
         }
-    plan->travels |= tulle__needs_give(plan->needs);
+    plan->travels |= tulle__required_delegates(plan->required);
     return TULLE_OK;
 }
 
@@ -86,7 +86,7 @@ tulle_status tulle__plan_connect(tulle_product *plan)
 {
     tulle_status status = TULLE_OK;
     if (plan->operands.A->format->names_rows && plan->policy->source == TULLE__SOURCE_FETCH && !plan->direct &&
-        plan->options.transfers != TULLE_TRANSFERS_WHOLE && !plan->needs)
+        plan->options.transfers != TULLE_TRANSFERS_WHOLE && !plan->required)
         TULLE_TRY(connect_needs(plan));
     if (plan->travels && !plan->queue) TULLE_TRY(connect_queue(plan));
     if (plan->policy->reach != TULLE__REACH_NONE && !plan->steal)
@@ -96,9 +96,9 @@ tulle_status tulle__plan_connect(tulle_product *plan)
         TULLE_TRY(tulle_comm_agree(plan->comm, tulle__panels_new(plan->comm, &plan->operands, plan->policy->source,
                                                    plan->lookahead > 0 ? 2 : 1, plan->direct, &plan->panels)));
     if (tulle__slices_any(&plan->slices) && plan->policy->source == TULLE__SOURCE_FETCH && !plan->steal &&
-        !plan->direct && !plan->keeps)
-        TULLE_TRY(tulle_comm_agree(
-            plan->comm, tulle__keeps_new(plan->comm, plan->policy, &plan->operands, plan->needs, &plan->keeps)));
+        !plan->direct && !plan->operand_cache)
+        TULLE_TRY(tulle_comm_agree(plan->comm,
+            tulle__operand_cache_new(plan->comm, plan->policy, &plan->operands, plan->required, &plan->operand_cache)));
 out:
     if (status != TULLE_OK) tulle__plan_disconnect(plan);
     return status;
@@ -275,7 +275,7 @@ static const tulle__policy *in_effect(const tulle_product *plan)
 }
 
 /* Where shares of the work become alike, or no longer are, the length of jobs that was predicted is of no use. */
-static void settle_policy(tulle_product *plan)
+static void negotiate_policy(tulle_product *plan)
 {
     tulle__operands *o = &plan->operands;
     const tulle__policy *policy = in_effect(plan);
@@ -296,7 +296,7 @@ void tulle__plan_count(tulle_product *plan)
     int away = 0;
     if (plan->counted_A == plan->A->structure && plan->counted_B == plan->B->structure) return;
     plan->units = 0;
-    settle_policy(plan);
+    negotiate_policy(plan);
     for (int i = 0; i < o->M; i++)
         for (int j = 0; j < o->N; j++) {
             int target = plan->target_of[(int64_t)i * o->N + j], units = count_tile(plan, i, j, &away);
@@ -311,12 +311,12 @@ void tulle__plan_count(tulle_product *plan)
     /* what follows from the old structure is made anew by connecting */
     tulle__steal_free(plan->steal);
     tulle__panels_free(plan->panels);
-    tulle__needs_free(plan->needs);
-    tulle__keeps_free(plan->keeps);
+    tulle__required_free(plan->required);
+    tulle__operand_cache_free(plan->operand_cache);
     plan->steal = NULL;
     plan->panels = NULL;
-    plan->needs = NULL;
-    plan->keeps = NULL;
+    plan->required = NULL;
+    plan->operand_cache = NULL;
 }
 
 tulle_status tulle__plan_transpose(tulle_product *plan, int64_t *copied)
@@ -492,7 +492,8 @@ size_t tulle_product_bytes(const tulle_product *plan)
             bytes += (size_t)plan->sent[s].nnz * (sizeof(tulle_lidx) + tulle_type_size(plan->C->type));
     if (plan->arena) bytes += plan->comm->pe->arena_bytes + tulle__arena_panel_bytes(plan->arena);
     if (plan->steal) bytes += tulle__steal_bytes(plan->steal);
-    bytes += tulle__needs_held(plan->needs) + tulle__keeps_bytes(plan->keeps) + tulle__slices_bytes(&plan->slices);
+    bytes += tulle__required_held(plan->required) + tulle__operand_cache_bytes(plan->operand_cache) +
+             tulle__slices_bytes(&plan->slices);
     if (plan->panels) bytes += tulle__panels_bytes(plan->panels);
     bytes += tulle__transposed_bytes(&plan->At) + tulle__transposed_bytes(&plan->Bt);
     return bytes;

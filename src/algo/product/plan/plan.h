@@ -6,9 +6,9 @@
 #include "algo/chain/policy.h"
 #include "algo/product/plan/slice.h"
 #include "algo/product/run/runner.h"
-#include "algo/product/source/keep.h"
-#include "algo/product/source/need.h"
+#include "algo/product/source/operand_cache.h"
 #include "algo/product/source/panel.h"
+#include "algo/product/source/required_rows.h"
 #include "algo/steal/steal.h"
 #include "comm/arena.h"
 #include "comm/queue.h"
@@ -88,18 +88,18 @@ struct tulle_product {
     void *scratch; /* a panel's worth, where panels are not read in place */
     int ntargets;
     tulle__target *target;
-    int *target_of;                /* [tiles of operands.C]: index into target, -1: not mine */
-    int *chain;                    /* [K]: room to walk through one */
-    double *share;                 /* [PEs]: room to weigh all */
-    int64_t units;                 /* of all own tiles of C: what must have come before an execution ends */
-    int travels;                   /* partial results may travel between some PEs */
-    uint64_t counted_A, counted_B; /* structures that the units were counted for */
-    tulle__steal *steal;           /* NULL: all PEs keep to their own chains */
-    tulle__panels *panels;         /* NULL: each tile is fetched by itself */
-    tulle__needs *needs;           /* NULL: tiles are fetched whole */
-    tulle__transfer_costs prices;  /* that it goes by */
-    tulle__runner *runner;         /* who multiplies */
-    tulle__keeps *keeps;           /* NULL: each job fetches what it reads */
+    int *target_of;                      /* [tiles of operands.C]: index into target, -1: not mine */
+    int *chain;                          /* [K]: room to walk through one */
+    double *share;                       /* [PEs]: room to weigh all */
+    int64_t units;                       /* of all own tiles of C: what must have come before an execution ends */
+    int travels;                         /* partial results may travel between some PEs */
+    uint64_t counted_A, counted_B;       /* structures that the units were counted for */
+    tulle__steal *steal;                 /* NULL: all PEs keep to their own chains */
+    tulle__panels *panels;               /* NULL: each tile is fetched by itself */
+    tulle__required *required;           /* NULL: tiles are fetched whole */
+    tulle__transfer_costs prices;        /* that it goes by */
+    tulle__runner *runner;               /* who multiplies */
+    tulle__operand_cache *operand_cache; /* NULL: each job fetches what it reads */
     int64_t njobs, sent_room;
     tulle__sent *sent; /* [njobs] */
     tulle__phases phases;

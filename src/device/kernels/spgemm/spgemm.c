@@ -8,7 +8,7 @@
  *   sum     dense: one random access to n v bytes a thread, ~2 ns beyond L2; ordered table: L1, ~3 ns; runs: a vector
  *           operation for up to 32 bytes of them, ~0.2 ns
  *   write   (4 + v) / cf bytes of C; a write to memory is also a read of it
- * Where C may settle (spgemm_once.c) its rows are computed once, in a thread's cache, and copied to a place with room
+ * Where C may be trimmed (spgemm_once.c) its rows are computed once, in a thread's cache, and copied to a place with room
  * for what a sample of rows expects and a third more; then 4 / cf bytes, the columns, move up to the values.
  * Else one pass writes C twice and reads it once, (12 .. 36) / cf bytes more, in places that flops bound, of which huge
  * pages make nearly all resident; two passes read B's columns twice and mark them twice. So two passes pay where B
@@ -294,7 +294,7 @@ static tulle_status make_once(struct job *job, tulle__pool *pool, tulle__csr_pla
     TULLE_TRY(tulle__spgemm_once(plan, job->rows, pool, room, job->count, job->chunk_nnz, &job->C, done));
     if (!*done) return TULLE_OK;
     int64_t nnz = job->chunk_nnz[plan->nchunks];
-    TULLE_TRY(plan->task->settle(context, plan->task->m, nnz, &job->C));
+    TULLE_TRY(plan->task->trim(context, plan->task->m, nnz, &job->C));
     job->C.nnz = nnz;
     job->C.rowptr[0] = 0;
     TULLE_TRY(run(pool, job, fill_chunks));
@@ -358,7 +358,7 @@ tulle_status tulle__spgemm_cpu(tulle__isa isa, const tulle__spgemm_tuning *tunin
     tulle_status status = tulle__spgemm_plan_init(&plan, tuning, pool, task);
     if (status != TULLE_OK) return status;
     TULLE_TRY(job_init(&job, &plan, isa));
-    if (task->settle && tuning->passes == 0) TULLE_TRY(make_once(&job, pool, place, context, &done));
+    if (task->trim && tuning->passes == 0) TULLE_TRY(make_once(&job, pool, place, context, &done));
     if (!done) TULLE_TRY(make_counted(&job, pool, place, context));
     job.C.multiplications = plan.flops;
     *C = job.C;

@@ -16,7 +16,7 @@ typedef enum tulle__accumulator {
 
 /* How a sparse product is made: 0 lets the estimates choose, which is what the table's entry does. */
 typedef struct tulle__spgemm_tuning {
-    int passes;  /* 1: compute, then place and copy; 2: count, place, compute; 0 also: compute into a place, settle */
+    int passes;  /* 1: compute, then place and copy; 2: count, place, compute; 0 also: compute into a place, trim */
     int runs;    /* 1: on runs of columns; -1: never */
     int offsets; /* 1: on stretches of constant-offset rows; -1: never */
     int panels;  /* 1: eight rows at a time, panel of columns by panel; -1: never */

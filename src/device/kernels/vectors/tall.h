@@ -7,8 +7,8 @@
 #include "kernel/kernel.h"
 
 #define TULLE__DECLARE(isa, index)                                                                                     \
-    void tulle__gram_##isa(const tulle__gram_task *task);                                                              \
-    void tulle__mix_##isa(const tulle__mix_task *task);
+    void tulle__tsmttsm_##isa(const tulle__tsmttsm_task *task);                                                        \
+    void tulle__tsmm_##isa(const tulle__tsmm_task *task);
 TULLE__EACH_ISA(TULLE__DECLARE)
 #undef TULLE__DECLARE
 

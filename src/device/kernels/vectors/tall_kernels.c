@@ -13,12 +13,12 @@
 #define LANES MOST(double)
 #include "device/kernels/vectors/tall_rows.h"
 
-void TULLE__OF_ISA(tulle__gram)(const tulle__gram_task *task)
+void TULLE__OF_ISA(tulle__tsmttsm)(const tulle__tsmttsm_task *task)
 {
-    task->type == TULLE_F32 ? gram_float(task) : gram_double(task);
+    task->type == TULLE_F32 ? tsmttsm_float(task) : tsmttsm_double(task);
 }
 
-void TULLE__OF_ISA(tulle__mix)(const tulle__mix_task *task)
+void TULLE__OF_ISA(tulle__tsmm)(const tulle__tsmm_task *task)
 {
-    task->type == TULLE_F32 ? mix_float(task) : mix_double(task);
+    task->type == TULLE_F32 ? tsmm_float(task) : tsmm_double(task);
 }

@@ -35,7 +35,7 @@ static void NAME(pack)(const T *X, int64_t ld, int64_t rows, int64_t m, double *
 }
 
 /* G[0 .. 3][0 .. SUMS - 1] += the sums of a chunk. */
-static void NAME(gram_tile)(const double *x, int64_t ldx, const double *y, int64_t ldy, int64_t rows, double *G)
+static void NAME(tsmttsm_tile)(const double *x, int64_t ldx, const double *y, int64_t ldy, int64_t rows, double *G)
 {
     SUM s0[PARTS] = {{0}}, s1[PARTS] = {{0}}, s2[PARTS] = {{0}}, s3[PARTS] = {{0}};
     for (int64_t r = 0; r < rows; r++, x += ldx, y += ldy) {
@@ -66,7 +66,7 @@ static const double *NAME(chunk)(const T *X, int64_t *ld, int64_t rows, int64_t 
     return room;
 }
 
-static void NAME(gram)(const tulle__gram_task *task)
+static void NAME(tsmttsm)(const tulle__tsmttsm_task *task)
 {
     double x[TULLE__TALL_CHUNK * TULLE__TALL_MOST], y[TULLE__TALL_CHUNK * TULLE__TALL_MOST],
         G[TULLE__TALL_MOST * TULLE__TALL_MOST];
@@ -85,7 +85,7 @@ static void NAME(gram)(const tulle__gram_task *task)
             right = NAME(chunk)(Y + at * task->ldy, &ldy, rows, task->n, y);
         for (int64_t i = 0; i < task->m; i += 4)
             for (int64_t j = task->symmetric ? i / NAME(SUMS) * NAME(SUMS) : 0; j < task->n; j += NAME(SUMS))
-                NAME(gram_tile)(left + i, ldx, right + j, ldy, rows, G + i * TULLE__TALL_MOST + j);
+                NAME(tsmttsm_tile)(left + i, ldx, right + j, ldy, rows, G + i * TULLE__TALL_MOST + j);
     }
     for (int64_t i = 0; i < task->m; i++)
         for (int64_t j = 0; j < task->n; j++)
@@ -98,12 +98,12 @@ static void NAME(gram)(const tulle__gram_task *task)
 enum { NAME(COLUMNS) = PARTS * LANES }; /* of Y that are made at a time */
 
 /* Columns c .. c + COLUMNS - 1 of `rows` (1 or 4) rows, added to those in `sum`. */
-INLINE void NAME(mix_lanes)(const tulle__mix_task *task, int64_t r, const int rows, int64_t c, V (*sum)[PARTS])
+INLINE void NAME(tsmm_lanes)(const tulle__tsmm_task *task, int64_t r, const int rows, int64_t c, V (*sum)[PARTS])
 {
     V s0[PARTS], s1[PARTS], s2[PARTS], s3[PARTS];
     EACH_PART s0[q] = sum[0][q], s1[q] = sum[1][q], s2[q] = sum[2][q], s3[q] = sum[3][q];
     for (int t = 0; t < task->nterms; t++) {
-        const tulle__mix_term *term = &task->term[t];
+        const tulle__tsmm_term *term = &task->term[t];
         const T *x = (const T *)term->X + r * term->ld, *B = (const T *)term->B + c;
         for (int64_t k = 0; k < term->k; k++) {
             EACH_PART
@@ -121,7 +121,7 @@ INLINE void NAME(mix_lanes)(const tulle__mix_task *task, int64_t r, const int ro
 }
 
 /* All columns of some rows are made before the first is written, since X may be Y. */
-INLINE void NAME(mix_rows)(const tulle__mix_task *task, int64_t r, int rows)
+INLINE void NAME(tsmm_rows)(const tulle__tsmm_task *task, int64_t r, int rows)
 {
     T out[4][TULLE__TALL_MOST];
     T *Y = (T *)task->Y + r * task->ld;
@@ -131,17 +131,17 @@ INLINE void NAME(mix_rows)(const tulle__mix_task *task, int64_t r, int rows)
         V sum[4][PARTS] = {{{0}}};
         for (int q = 0; task->add && q < rows; q++)
             memcpy(sum[q], out[q] + c, (size_t)(task->n - c < NAME(COLUMNS) ? task->n - c : NAME(COLUMNS)) * sizeof(T));
-        NAME(mix_lanes)(task, r, rows, c, sum);
+        NAME(tsmm_lanes)(task, r, rows, c, sum);
         for (int q = 0; q < rows; q++) memcpy(out[q] + c, sum[q], sizeof *sum);
     }
     for (int q = 0; q < rows; q++) memcpy(Y + q * task->ld, out[q], line);
 }
 
-static void NAME(mix)(const tulle__mix_task *task)
+static void NAME(tsmm)(const tulle__tsmm_task *task)
 {
     int64_t r = 0;
-    for (; r + 4 <= task->rows; r += 4) NAME(mix_rows)(task, r, 4);
-    for (; r < task->rows; r++) NAME(mix_rows)(task, r, 1);
+    for (; r + 4 <= task->rows; r += 4) NAME(tsmm_rows)(task, r, 4);
+    for (; r < task->rows; r++) NAME(tsmm_rows)(task, r, 1);
 }
 
 #undef T

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/product/charge.h"
+#include "algo/product/account_work.h"
 
 static double entry_bytes(tulle_type type)
 {
@@ -11,7 +11,7 @@ static double row_bytes(int64_t m)
     return (double)(m + 1) * sizeof(int64_t);
 }
 
-void tulle__charge_chain(tulle__inbox *inbox, const tulle__chain_task *task)
+void tulle__work_chain(tulle__inbox *inbox, const tulle__chain_task *task)
 {
     if (!tulle__is_virtual(inbox->plan->comm)) return;
     tulle__chain_cost cost = tulle__tile_format_of(task->A[0].kind)->cost(task);
@@ -20,7 +20,7 @@ void tulle__charge_chain(tulle__inbox *inbox, const tulle__chain_task *task)
     inbox->work.cache += cost.cache;
 }
 
-void tulle__charge_spgemm(tulle__inbox *inbox, const tulle__spgemm_task *task, int64_t nnz)
+void tulle__work_spgemm(tulle__inbox *inbox, const tulle__spgemm_task *task, int64_t nnz)
 {
     tulle__work *work = &inbox->work;
     double multiplications = 0, entry = entry_bytes(task->type);
@@ -40,24 +40,24 @@ void tulle__charge_spgemm(tulle__inbox *inbox, const tulle__spgemm_task *task, i
     work->memory += (multiplications + (double)nnz) * entry + row_bytes(task->m);
 }
 
-void tulle__charge_scale(tulle__inbox *inbox, const tulle_own_tile *C, double beta)
+void tulle__work_scale(tulle__inbox *inbox, const tulle_own_tile *C, double beta)
 {
     inbox->work.memory += (beta == 0 ? 1 : 2) * (double)C->nnz * (double)tulle_type_size(C->type);
 }
 
-void tulle__charge_add(tulle__inbox *inbox, int64_t bytes)
+void tulle__work_add(tulle__inbox *inbox, int64_t bytes)
 {
     tulle_type type = inbox->plan->C->type;
     inbox->work.flops[type] += (double)bytes / (double)tulle_type_size(type);
     inbox->work.memory += 3 * (double)bytes;
 }
 
-void tulle__charge_copy(tulle__inbox *inbox, int64_t bytes)
+void tulle__work_copy(tulle__inbox *inbox, int64_t bytes)
 {
     inbox->work.memory += 2 * (double)bytes;
 }
 
-int64_t tulle__charge_end(tulle__inbox *inbox)
+int64_t tulle__work_end(tulle__inbox *inbox)
 {
     int64_t now = tulle__kernel_end(inbox->plan->comm, &inbox->work);
     inbox->work = (tulle__work){.memory = 0};

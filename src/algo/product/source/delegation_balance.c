@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/product/source/shift.h"
+#include "algo/product/source/delegation_balance.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -7,18 +7,19 @@
 /* What is not in it - queues, waiting for whoever is late - must not eat up what is gained. */
 #define CLEARLY 0.9
 
-tulle_status tulle__shift_init(tulle_comm *comm, const tulle__transfer_costs *prices, tulle__shift *shift)
+tulle_status tulle__delegation_balance_init(
+    tulle_comm *comm, const tulle__transfer_costs *prices, tulle__delegation_balance *balance)
 {
     size_t all = (size_t)comm->size * TULLE__SHARES;
-    *shift = (tulle__shift){.comm = comm, .prices = prices};
-    tulle_status status = tulle__alloc_zero(2 * all, sizeof *shift->before, "loads", &shift->before);
-    if (status == TULLE_OK) shift->after = shift->before + all;
+    *balance = (tulle__delegation_balance){.comm = comm, .prices = prices};
+    tulle_status status = tulle__alloc_zero(2 * all, sizeof *balance->before, "loads", &balance->before);
+    if (status == TULLE_OK) balance->after = balance->before + all;
     return status;
 }
 
-void tulle__shift_fini(tulle__shift *shift)
+void tulle__delegation_balance_fini(tulle__delegation_balance *balance)
 {
-    tulle__free(shift->before);
+    tulle__free(balance->before);
 }
 
 static void add(double *shares, int pe, int share, double seconds)
@@ -26,21 +27,21 @@ static void add(double *shares, int pe, int share, double seconds)
     shares[pe * TULLE__SHARES + share] += seconds;
 }
 
-void tulle__shift_work(tulle__shift *s, double multiplications)
+void tulle__delegation_balance_work(tulle__delegation_balance *s, double multiplications)
 {
     double seconds = multiplications * s->prices->multiplication;
     add(s->before, s->comm->rank, TULLE__WORK, seconds);
     add(s->after, s->comm->rank, TULLE__WORK, seconds);
 }
 
-void tulle__shift_keep(tulle__shift *s, int from, double price)
+void tulle__delegation_balance_fetch(tulle__delegation_balance *s, int from, double price)
 {
     double seconds = price * s->prices->byte[tulle__pe_distance(s->prices, s->comm->rank, from)];
     add(s->before, s->comm->rank, TULLE__FETCH, seconds);
     add(s->after, s->comm->rank, TULLE__FETCH, seconds);
 }
 
-void tulle__shift_give(tulle__shift *s, int to, const tulle__gift *g)
+void tulle__delegation_balance_delegate(tulle__delegation_balance *s, int to, const tulle__delegated_cost *g)
 {
     int me = s->comm->rank;
     double byte = s->prices->byte[tulle__pe_distance(s->prices, me, to)];
@@ -54,7 +55,7 @@ void tulle__shift_give(tulle__shift *s, int to, const tulle__gift *g)
     add(s->after, to, TULLE__WORK, work);
 }
 
-static double slowest(const tulle__shift *s, const double *shares)
+static double slowest(const tulle__delegation_balance *s, const double *shares)
 {
     double most = 0;
     for (int r = 0; r < s->comm->size; r++, shares += TULLE__SHARES) {
@@ -64,7 +65,7 @@ static double slowest(const tulle__shift *s, const double *shares)
     return most;
 }
 
-tulle_status tulle__shift_pays(tulle__shift *s, int *pays)
+tulle_status tulle__delegation_balance_pays(tulle__delegation_balance *s, int *pays)
 {
     tulle_status status = tulle_comm_reduce_real(s->comm, TULLE_SUM, 2 * s->comm->size * TULLE__SHARES, s->before);
     *pays = slowest(s, s->after) < CLEARLY * slowest(s, s->before);

@@ -3,27 +3,27 @@
  * What the local kernels of a product do, told to an engine whose time is virtual: it makes time of it. Each adds to
  * what is not told yet; nothing is counted where time is real.
  */
-#ifndef TULLE_PRODUCT_CHARGE_H
-#define TULLE_PRODUCT_CHARGE_H
+#ifndef TULLE_PRODUCT_ACCOUNT_WORK_H
+#define TULLE_PRODUCT_ACCOUNT_WORK_H
 
 #include "algo/product/partial.h"
 
 /* As the format of A says. */
-void tulle__charge_chain(tulle__inbox *inbox, const tulle__chain_task *task);
+void tulle__work_chain(tulle__inbox *inbox, const tulle__chain_task *task);
 
 /*
  * Memory: entries of A and C, and one of B a multiplication (paper section 4, as rows of B are rarely met again soon);
  * nnz: entries of C.
  */
-void tulle__charge_spgemm(tulle__inbox *inbox, const tulle__spgemm_task *task, int64_t nnz);
+void tulle__work_spgemm(tulle__inbox *inbox, const tulle__spgemm_task *task, int64_t nnz);
 
 /* beta C */
-void tulle__charge_scale(tulle__inbox *inbox, const tulle_own_tile *C, double beta);
+void tulle__work_scale(tulle__inbox *inbox, const tulle_own_tile *C, double beta);
 /* Bytes added to C, copied. */
-void tulle__charge_add(tulle__inbox *inbox, int64_t bytes);
-void tulle__charge_copy(tulle__inbox *inbox, int64_t bytes);
+void tulle__work_add(tulle__inbox *inbox, int64_t bytes);
+void tulle__work_copy(tulle__inbox *inbox, int64_t bytes);
 
 /* Ends a kernel (tulle__kernel_end) that has done all of that; returns the time. */
-int64_t tulle__charge_end(tulle__inbox *inbox);
+int64_t tulle__work_end(tulle__inbox *inbox);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/product/source/need.h"
+#include "algo/product/source/required_rows.h"
 
 #include "algo/chain/band.h"
-#include "algo/product/source/shift.h"
+#include "algo/product/source/delegation_balance.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/planted.h"
@@ -11,7 +11,7 @@
  * What rows given away take beside their bytes: a get of the values, a push (a slot there and back, the record, its
  * word, the acknowledgement), and the owner's get of the panel and waiting for it.
  */
-enum { SEND_MESSAGES = 7, GET_MESSAGES = 4, ERRAND_MESSAGES = 1 + SEND_MESSAGES + GET_MESSAGES };
+enum { SEND_MESSAGES = 7, GET_MESSAGES = 4, DELEGATION_MESSAGES = 1 + SEND_MESSAGES + GET_MESSAGES };
 
 /* The model is no finer than that: what takes more trouble must be better by as much. */
 #define CLEARLY 0.98
@@ -22,16 +22,16 @@ struct want {
     tulle__cut *cut;        /* NULL: all of A is multiplied here */
 };
 
-struct tulle__needs {
+struct tulle__required {
     tulle_comm *comm;
     int K, N;
     int *row; /* [M K]: of the table, for own tiles of A; -1: not own */
     int64_t rows;
     struct want *want; /* [rows N] */
-    tulle__errands *errands;
-    tulle__shelves *shelves;
-    int64_t give; /* any PE has errands */
-    tulle__needs_figures figures;
+    tulle__delegations *delegations;
+    tulle__node_cache *node_cache;
+    int64_t give; /* any PE has delegations */
+    tulle__required_figures figures;
 };
 
 /* What is decided about one pair goes by. */
@@ -44,13 +44,13 @@ struct pair {
     int i, k, j;
     int here, there;
     int may_give;
-    tulle__shift *shift; /* NULL: it does not matter who multiplies */
+    tulle__delegation_balance *balance; /* NULL: it does not matter who multiplies */
 };
 
-static struct want *find(const tulle__needs *needs, int i, int k, int j)
+static struct want *find(const tulle__required *required, int i, int k, int j)
 {
-    int row = needs ? needs->row[(int64_t)i * needs->K + k] : -1;
-    return row < 0 ? NULL : &needs->want[(int64_t)row * needs->N + j];
+    int row = required ? required->row[(int64_t)i * required->K + k] : -1;
+    return row < 0 ? NULL : &required->want[(int64_t)row * required->N + j];
 }
 
 static void drop(struct want *want)
@@ -85,13 +85,13 @@ static tulle_status give_away(const struct pair *p, const int64_t *rowptr, const
     int by_time = p->transfers == TULLE_TRANSFERS_AUTO;
     double limit = (double)tulle__subset_bytes(all) - p->prices->record;
     double by_rows = price(p, (double)tulle__subset_bytes(all), 0, 1);
-    if (by_time) limit = CLEARLY * by_rows - price(p, p->prices->record, 0, ERRAND_MESSAGES);
+    if (by_time) limit = CLEARLY * by_rows - price(p, p->prices->record, 0, DELEGATION_MESSAGES);
     TULLE_TRY(tulle__cut_new(p->A, &terms, limit, by_time, &want->cut, weight));
     if (!want->cut) goto out;
     TULLE_TRY(tulle__row_set_named_by(&want->cut->rest, &rows));
     TULLE_TRY(tulle__subset_new(B, p->k, p->j, &rows, rowptr, &want->excerpt));
     double values = (double)want->cut->given * (double)terms.size, partial = (double)want->cut->bytes - values;
-    tulle__gift gift = {.rows = by_rows,
+    tulle__delegated_cost gift = {.rows = by_rows,
         .rest = excerpt_price(p, want->excerpt),
         .values = price(p, values, (double)want->cut->rows, 1),
         .send = price(p, p->prices->record, 0, SEND_MESSAGES),
@@ -101,15 +101,15 @@ static tulle_status give_away(const struct pair *p, const int64_t *rowptr, const
                            tulle__operands_work(p->operands, p->i, p->k, p->j)};
     if (by_time && gift.rest + gift.values + gift.send + gift.get >= CLEARLY * by_rows)
         drop(want);
-    else if (p->shift)
-        tulle__shift_give(p->shift, p->there, &gift);
+    else if (p->balance)
+        tulle__delegation_balance_delegate(p->balance, p->there, &gift);
 out:
     tulle__row_set_fini(&rows);
     return status;
 }
 
 static tulle_status decide(
-    const struct pair *p, const int64_t *rowptr, struct want *want, tulle__needs_figures *figures)
+    const struct pair *p, const int64_t *rowptr, struct want *want, tulle__required_figures *figures)
 {
     tulle_status status;
     const tulle_mat *B = p->operands->B;
@@ -130,7 +130,7 @@ static tulle_status decide(
     } else {
         figures->whole++;
     }
-    if (p->shift && !want->cut) tulle__shift_keep(p->shift, p->there, price(p, (double)bytes, 0, 1));
+    if (p->balance && !want->cut) tulle__delegation_balance_fetch(p->balance, p->there, price(p, (double)bytes, 0, 1));
     figures->greedy += !weight.exact;
     figures->bytes += (int64_t)bytes;
     figures->bound += weight.bound;
@@ -140,7 +140,7 @@ out:
 }
 
 /* What own tile (i, k) of A needs of row k of tiles of B. */
-static tulle_status look_at(tulle__needs *needs, const tulle__policy *policy, struct pair p)
+static tulle_status look_at(tulle__required *required, const tulle__policy *policy, struct pair p)
 {
     tulle_status status = TULLE_OK;
     const tulle__operands *o = p.operands;
@@ -150,12 +150,12 @@ static tulle_status look_at(tulle__needs *needs, const tulle__policy *policy, st
     int64_t *rowptr = NULL;
     for (p.j = 0; p.j < o->N; p.j++) {
         if (!tulle__operands_meet(o, p.i, p.k, p.j) || policy->worker(o, p.i, p.k, p.j) != p.here) continue;
-        if (p.shift) tulle__shift_work(p.shift, tulle__operands_work(o, p.i, p.k, p.j));
+        if (p.balance) tulle__delegation_balance_work(p.balance, tulle__operands_work(o, p.i, p.k, p.j));
         if (!tulle__fetch_bytes(o->B, p.k, p.j)) continue;
         if (!tulle__subset_possible(o->B, p.k, p.j)) {
-            needs->figures.whole++;
-            needs->figures.bytes += (int64_t)tulle__fetch_bytes(o->B, p.k, p.j);
-            needs->figures.bound += (int64_t)tulle__fetch_bytes(o->B, p.k, p.j);
+            required->figures.whole++;
+            required->figures.bytes += (int64_t)tulle__fetch_bytes(o->B, p.k, p.j);
+            required->figures.bound += (int64_t)tulle__fetch_bytes(o->B, p.k, p.j);
             continue;
         }
         if (!rows.range) {
@@ -166,11 +166,11 @@ static tulle_status look_at(tulle__needs *needs, const tulle__policy *policy, st
             p.rows = &rows;
         }
         if (o->B->kind == TULLE_CSR) TULLE_TRY(tulle__rowptr_read(o->B, p.k, p.j, &rowptr));
-        struct want *want = find(needs, p.i, p.k, p.j);
+        struct want *want = find(required, p.i, p.k, p.j);
         p.there = tulle__layout_owner(o->B->layout, p.k, p.j);
-        p.may_give = needs->errands && tulle__tile_is_mine(o->C, p.i, p.j);
-        TULLE_TRY(decide(&p, rowptr, want, &needs->figures));
-        if (want->cut) TULLE_TRY(tulle__errands_give(needs->errands, p.there, p.i, p.j, p.k, &A, want->cut));
+        p.may_give = required->delegations && tulle__tile_is_mine(o->C, p.i, p.j);
+        TULLE_TRY(decide(&p, rowptr, want, &required->figures));
+        if (want->cut) TULLE_TRY(tulle__delegations_add(required->delegations, p.there, p.i, p.j, p.k, &A, want->cut));
         tulle__free(rowptr);
         rowptr = NULL;
     }
@@ -180,185 +180,186 @@ out:
     return status;
 }
 
-static tulle_status look_at_all(tulle__needs *needs, const tulle__policy *policy, struct pair p)
+static tulle_status look_at_all(tulle__required *required, const tulle__policy *policy, struct pair p)
 {
     tulle_status status = TULLE_OK;
     const tulle__operands *o = p.operands;
     for (p.i = 0; p.i < o->M; p.i++)
         for (p.k = 0; p.k < o->K; p.k++)
-            if (find(needs, p.i, p.k, 0)) TULLE_TRY(look_at(needs, policy, p));
+            if (find(required, p.i, p.k, 0)) TULLE_TRY(look_at(required, policy, p));
 out:
     return status;
 }
 
 /* All as if nothing could be given away; the bound remains that of what is possible. */
-static tulle_status keep_all(tulle__needs *needs, const tulle__policy *policy, struct pair p)
+static tulle_status require_all(tulle__required *required, const tulle__policy *policy, struct pair p)
 {
-    tulle__needs_figures possible = needs->figures;
-    for (int64_t w = 0; w < needs->rows * needs->N; w++) drop(&needs->want[w]);
-    tulle__errands_free(needs->errands);
-    needs->errands = NULL;
-    needs->figures = (tulle__needs_figures){.whole = 0};
-    p.shift = NULL;
-    tulle_status status = look_at_all(needs, policy, p);
-    needs->figures.greedy = possible.greedy;
-    needs->figures.bound = possible.bound;
+    tulle__required_figures possible = required->figures;
+    for (int64_t w = 0; w < required->rows * required->N; w++) drop(&required->want[w]);
+    tulle__delegations_free(required->delegations);
+    required->delegations = NULL;
+    required->figures = (tulle__required_figures){.whole = 0};
+    p.balance = NULL;
+    tulle_status status = look_at_all(required, policy, p);
+    required->figures.greedy = possible.greedy;
+    required->figures.bound = possible.bound;
     return status;
 }
 
 /* Where time matters, all PEs give away or none does. */
-static tulle_status give(tulle__needs *needs, const tulle__policy *policy, struct pair p)
+static tulle_status give(tulle__required *required, const tulle__policy *policy, struct pair p)
 {
     tulle_status status;
     int pays = 1;
-    tulle__shift shift = {.before = NULL};
-    TULLE_TRY(tulle__errands_new(needs->comm, &needs->errands));
+    tulle__delegation_balance balance = {.before = NULL};
+    TULLE_TRY(tulle__delegations_new(required->comm, &required->delegations));
     if (p.transfers == TULLE_TRANSFERS_AUTO) {
-        TULLE_TRY(tulle__shift_init(needs->comm, p.prices, &shift));
-        p.shift = &shift;
+        TULLE_TRY(tulle__delegation_balance_init(required->comm, p.prices, &balance));
+        p.balance = &balance;
     }
-    TULLE_TRY(look_at_all(needs, policy, p));
-    needs->give = needs->figures.covers > 0;
-    TULLE_TRY(tulle_comm_reduce_int(needs->comm, TULLE_MAX, 1, &needs->give));
-    if (needs->give && p.shift) TULLE_TRY(tulle__shift_pays(&shift, &pays));
-    needs->give &= pays;
-    if (!pays) TULLE_TRY(keep_all(needs, policy, p));
-    if (needs->give) TULLE_TRY(tulle__errands_exchange(needs->errands));
+    TULLE_TRY(look_at_all(required, policy, p));
+    required->give = required->figures.covers > 0;
+    TULLE_TRY(tulle_comm_reduce_int(required->comm, TULLE_MAX, 1, &required->give));
+    if (required->give && p.balance) TULLE_TRY(tulle__delegation_balance_pays(&balance, &pays));
+    required->give &= pays;
+    if (!pays) TULLE_TRY(require_all(required, policy, p));
+    if (required->give) TULLE_TRY(tulle__delegations_exchange(required->delegations));
 out:
-    tulle__shift_fini(&shift);
+    tulle__delegation_balance_fini(&balance);
     return status;
 }
 
 /* Asks for what own tile A[i,k] needs of B[k,j], or, ask = 0, counts it as what comes to a shelf. */
-static tulle_status share_pair(tulle__needs *needs, const tulle__operands *o, int i, int k, int j, int ask)
+static tulle_status share_pair(tulle__required *required, const tulle__operands *o, int i, int k, int j, int ask)
 {
     tulle_tile tile;
     tulle_status status = TULLE_OK;
-    const struct want *want = find(needs, i, k, j);
+    const struct want *want = find(required, i, k, j);
     if (ask) {
         TULLE_TRY(tulle_mat_tile(o->A, i, k, &tile));
         tulle__csr A = want->cut ? want->cut->rest : tulle__tile_csr(&tile);
-        if (A.rowptr[A.m]) TULLE_TRY(tulle__shelves_ask(needs->shelves, k, j, &A));
-    } else if (tulle__shelves_have(needs->shelves, k, j)) {
-        needs->figures.bytes -= (int64_t)tulle__needs_bytes(needs, o, i, k, j);
+        if (A.rowptr[A.m]) TULLE_TRY(tulle__node_cache_request(required->node_cache, k, j, &A));
+    } else if (tulle__node_cache_has(required->node_cache, k, j)) {
+        required->figures.bytes -= (int64_t)tulle__required_bytes(required, o, i, k, j);
     }
 out:
     return status;
 }
 
-static tulle_status share(tulle__needs *needs, const tulle__policy *policy, const tulle__operands *o)
+static tulle_status share(tulle__required *required, const tulle__policy *policy, const tulle__operands *o)
 {
     tulle_status status;
-    TULLE_TRY(tulle__shelves_new(needs->comm, o, &needs->shelves));
+    TULLE_TRY(tulle__node_cache_new(required->comm, o, &required->node_cache));
     for (int ask = 1; ask >= 0; ask--) {
         for (int i = 0; i < o->M; i++)
             for (int k = 0; k < o->K; k++)
-                for (int j = 0; j < o->N && find(needs, i, k, j); j++)
+                for (int j = 0; j < o->N && find(required, i, k, j); j++)
                     if (tulle__operands_meet(o, i, k, j) && tulle__subset_possible(o->B, k, j) &&
-                        policy->worker(o, i, k, j) == needs->comm->rank)
-                        TULLE_TRY(share_pair(needs, o, i, k, j, ask));
-        if (ask) TULLE_TRY(tulle__shelves_exchange(needs->shelves, o->B));
+                        policy->worker(o, i, k, j) == required->comm->rank)
+                        TULLE_TRY(share_pair(required, o, i, k, j, ask));
+        if (ask) TULLE_TRY(tulle__node_cache_exchange(required->node_cache, o->B));
     }
-    needs->figures.bytes += (int64_t)tulle__shelves_bytes(needs->shelves);
+    required->figures.bytes += (int64_t)tulle__node_cache_bytes(required->node_cache);
 out:
     return status;
 }
 
-tulle_status tulle__needs_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *o,
-    tulle_transfers transfers, int alone, const tulle__transfer_costs *prices, tulle__needs **out)
+tulle_status tulle__required_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *o,
+    tulle_transfers transfers, int alone, const tulle__transfer_costs *prices, tulle__required **out)
 {
     tulle_status status;
-    tulle__needs *needs = NULL;
+    tulle__required *required = NULL;
     int64_t tiles = (int64_t)o->M * o->K;
     struct pair pair = {.operands = o, .transfers = transfers, .prices = prices, .here = comm->rank};
-    TULLE_TRY(tulle__alloc_zero(1, sizeof *needs, "needed rows", &needs));
-    *out = needs;
-    needs->comm = comm;
-    needs->K = o->K;
-    needs->N = o->N;
-    TULLE_TRY(tulle__alloc((size_t)tiles, sizeof *needs->row, "needed rows", &needs->row));
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *required, "needed rows", &required));
+    *out = required;
+    required->comm = comm;
+    required->K = o->K;
+    required->N = o->N;
+    TULLE_TRY(tulle__alloc((size_t)tiles, sizeof *required->row, "needed rows", &required->row));
     for (int64_t t = 0; t < tiles; t++)
-        needs->row[t] = tulle__tile_is_mine(o->A, (int)(t / o->K), (int)(t % o->K)) ? (int)needs->rows++ : -1;
-    TULLE_TRY(tulle__alloc_zero((size_t)(needs->rows * o->N), sizeof *needs->want, "needed rows", &needs->want));
+        required->row[t] = tulle__tile_is_mine(o->A, (int)(t / o->K), (int)(t % o->K)) ? (int)required->rows++ : -1;
+    TULLE_TRY(
+        tulle__alloc_zero((size_t)(required->rows * o->N), sizeof *required->want, "needed rows", &required->want));
     if (policy->reach == TULLE__REACH_NONE && transfers != TULLE_TRANSFERS_ROWS && !alone)
-        TULLE_TRY(give(needs, policy, pair));
+        TULLE_TRY(give(required, policy, pair));
     else
-        TULLE_TRY(look_at_all(needs, policy, pair));
-    if (policy->reach == TULLE__REACH_NONE && !alone) TULLE_TRY(share(needs, policy, o));
+        TULLE_TRY(look_at_all(required, policy, pair));
+    if (policy->reach == TULLE__REACH_NONE && !alone) TULLE_TRY(share(required, policy, o));
 out:
     return status;
 }
 
-void tulle__needs_settle(tulle__needs *needs)
+void tulle__required_end_exchange(tulle__required *required)
 {
-    if (needs && needs->errands) tulle__errands_settle(needs->errands);
-    if (needs && needs->shelves) tulle__shelves_settle(needs->shelves);
+    if (required && required->delegations) tulle__delegations_end_exchange(required->delegations);
+    if (required && required->node_cache) tulle__node_cache_end_exchange(required->node_cache);
 }
 
-void tulle__needs_free(tulle__needs *needs)
+void tulle__required_free(tulle__required *required)
 {
-    if (!needs) return;
-    for (int64_t w = 0; needs->want && w < needs->rows * needs->N; w++) drop(&needs->want[w]);
-    tulle__errands_free(needs->errands);
-    tulle__shelves_free(needs->shelves);
-    tulle__free(needs->want);
-    tulle__free(needs->row);
-    tulle__free(needs);
+    if (!required) return;
+    for (int64_t w = 0; required->want && w < required->rows * required->N; w++) drop(&required->want[w]);
+    tulle__delegations_free(required->delegations);
+    tulle__node_cache_free(required->node_cache);
+    tulle__free(required->want);
+    tulle__free(required->row);
+    tulle__free(required);
 }
 
-size_t tulle__needs_held(const tulle__needs *needs)
+size_t tulle__required_held(const tulle__required *required)
 {
-    if (!needs) return 0;
-    size_t bytes = tulle__errands_held(needs->errands);
-    if (needs->shelves) bytes += tulle__shelves_held(needs->shelves);
-    for (int64_t w = 0; w < needs->rows * needs->N; w++) {
-        const struct want *want = &needs->want[w];
+    if (!required) return 0;
+    size_t bytes = tulle__delegations_held(required->delegations);
+    if (required->node_cache) bytes += tulle__node_cache_held(required->node_cache);
+    for (int64_t w = 0; w < required->rows * required->N; w++) {
+        const struct want *want = &required->want[w];
         bytes += sizeof *want + (want->excerpt ? tulle__subset_held(want->excerpt) : 0);
         bytes += tulle__cut_held(want->cut);
     }
     return bytes;
 }
 
-int tulle__needs_whole(const tulle__needs *needs, int i, int k, int j)
+int tulle__required_whole(const tulle__required *required, int i, int k, int j)
 {
-    const struct want *want = find(needs, i, k, j);
+    const struct want *want = find(required, i, k, j);
     return !want || !want->excerpt;
 }
 
-tulle_status tulle__needs_fetch(
-    const tulle__needs *needs, const tulle__operands *o, int i, int k, int j, tulle__fetch *fetch)
+tulle_status tulle__required_fetch(
+    const tulle__required *required, const tulle__operands *o, int i, int k, int j, tulle__fetch *fetch)
 {
-    const struct want *want = find(needs, i, k, j);
-    if (want && tulle__shelves_have(needs->shelves, k, j)) {
-        *fetch = tulle__shelves_fetch(needs->shelves, o->B, k, j);
+    const struct want *want = find(required, i, k, j);
+    if (want && tulle__node_cache_has(required->node_cache, k, j)) {
+        *fetch = tulle__node_cache_fetch(required->node_cache, o->B, k, j);
         return TULLE_OK;
     }
     return want && want->excerpt ? tulle__subset_fetch(o->B, k, j, want->excerpt, fetch)
                                  : tulle__fetch_init(o->B, k, j, fetch);
 }
 
-size_t tulle__needs_bytes(const tulle__needs *needs, const tulle__operands *o, int i, int k, int j)
+size_t tulle__required_bytes(const tulle__required *required, const tulle__operands *o, int i, int k, int j)
 {
-    const struct want *want = find(needs, i, k, j);
+    const struct want *want = find(required, i, k, j);
     return want && want->excerpt ? tulle__subset_bytes(want->excerpt) : tulle__fetch_bytes(o->B, k, j);
 }
 
-const tulle__cut *tulle__needs_cut(const tulle__needs *needs, int i, int k, int j)
+const tulle__cut *tulle__required_cut(const tulle__required *required, int i, int k, int j)
 {
-    const struct want *want = find(needs, i, k, j);
+    const struct want *want = find(required, i, k, j);
     return want ? want->cut : NULL;
 }
 
-tulle_status tulle__needs_refresh(tulle__needs *needs, const tulle__operands *o, int64_t *bytes)
+tulle_status tulle__required_refresh(tulle__required *required, const tulle__operands *o, int64_t *bytes)
 {
     tulle_status status = TULLE_OK;
     tulle_tile tile;
     *bytes = 0;
-    if (!needs || !needs->errands) return TULLE_OK;
+    if (!required || !required->delegations) return TULLE_OK;
     for (int i = 0; i < o->M; i++)
         for (int k = 0; k < o->K; k++)
             for (int j = 0; j < o->N; j++) {
-                struct want *want = find(needs, i, k, j);
+                struct want *want = find(required, i, k, j);
                 if (!want) break;
                 if (!want->cut) continue;
                 TULLE_TRY(tulle_mat_tile(o->A, i, k, &tile));
@@ -370,22 +371,22 @@ out:
     return status;
 }
 
-tulle__shelves *tulle__needs_shelves(const tulle__needs *needs)
+tulle__node_cache *tulle__required_node_cache(const tulle__required *required)
 {
-    return needs ? needs->shelves : NULL;
+    return required ? required->node_cache : NULL;
 }
 
-const tulle__errands *tulle__needs_errands(const tulle__needs *needs)
+const tulle__delegations *tulle__required_delegations(const tulle__required *required)
 {
-    return needs ? needs->errands : NULL;
+    return required ? required->delegations : NULL;
 }
 
-int tulle__needs_give(const tulle__needs *needs)
+int tulle__required_delegates(const tulle__required *required)
 {
-    return needs && needs->give;
+    return required && required->give;
 }
 
-tulle__needs_figures tulle__needs_tell(const tulle__needs *needs)
+tulle__required_figures tulle__required_count(const tulle__required *required)
 {
-    return needs ? needs->figures : (tulle__needs_figures){.whole = 0};
+    return required ? required->figures : (tulle__required_figures){.whole = 0};
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/product/source/errand.h"
+#include "algo/product/source/delegation.h"
 
 #include <limits.h>
 #include <string.h>
@@ -7,42 +7,42 @@
 #include "base/error.h"
 #include "comm/alltoallv.h"
 
-/* A letter is a sequence of errands: this, row pointers, runs, column indices up to a multiple of 8 bytes. */
+/* A letter is a sequence of delegations: this, row pointers, runs, column indices up to a multiple of 8 bytes. */
 struct head {
     int64_t i, j, k, rows, nnz, nruns;
 };
 
-struct tulle__errands {
+struct tulle__delegations {
     tulle_comm *comm;
     tulle__alltoallv *mail;
-    tulle__errand *errand;
+    tulle__delegation *delegation;
     int64_t count;
 };
 
-tulle_status tulle__errands_new(tulle_comm *comm, tulle__errands **out)
+tulle_status tulle__delegations_new(tulle_comm *comm, tulle__delegations **out)
 {
     tulle_status status;
-    tulle__errands *e = NULL;
+    tulle__delegations *e = NULL;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *e, "rows given away", &e));
     e->comm = comm;
     TULLE_TRY(tulle__alltoallv_new(comm, &e->mail));
     *out = e;
     return TULLE_OK;
 out:
-    tulle__errands_free(e);
+    tulle__delegations_free(e);
     return status;
 }
 
-void tulle__errands_settle(tulle__errands *e)
+void tulle__delegations_end_exchange(tulle__delegations *e)
 {
     tulle__alltoallv_release(e->mail);
 }
 
-void tulle__errands_free(tulle__errands *e)
+void tulle__delegations_free(tulle__delegations *e)
 {
     if (!e) return;
     tulle__alltoallv_free(e->mail);
-    tulle__free(e->errand);
+    tulle__free(e->delegation);
     tulle__free(e);
 }
 
@@ -68,8 +68,8 @@ static int64_t find_runs(const tulle__csr *A, const tulle__cut *cut, int64_t *ru
     return n;
 }
 
-tulle_status tulle__errands_give(
-    tulle__errands *e, int to, int i, int j, int k, const tulle__csr *A, const tulle__cut *cut)
+tulle_status tulle__delegations_add(
+    tulle__delegations *e, int to, int i, int j, int k, const tulle__csr *A, const tulle__cut *cut)
 {
     char *text;
     /* runs are at most rows: written there first, and counted */
@@ -91,8 +91,8 @@ tulle_status tulle__errands_give(
     return TULLE_OK;
 }
 
-/* The errands of all letters, if errand is not NULL; returns how many. */
-static int64_t read_letters(const tulle__errands *e, tulle__errand *errand)
+/* The delegations of all letters, if delegation is not NULL; returns how many. */
+static int64_t read_letters(const tulle__delegations *e, tulle__delegation *delegation)
 {
     int64_t count = 0;
     for (int r = 0; r < e->comm->size; r++) {
@@ -102,8 +102,8 @@ static int64_t read_letters(const tulle__errands *e, tulle__errand *errand)
             struct head h;
             memcpy(&h, at, sizeof h);
             const int64_t *rowptr = (const int64_t *)(const void *)(at + sizeof h), *run = rowptr + h.rows + 1;
-            if (errand)
-                errand[count] = (tulle__errand){.i = (int)h.i,
+            if (delegation)
+                delegation[count] = (tulle__delegation){.i = (int)h.i,
                     .j = (int)h.j,
                     .k = (int)h.k,
                     .rows = h.rows,
@@ -118,51 +118,51 @@ static int64_t read_letters(const tulle__errands *e, tulle__errand *errand)
     return count;
 }
 
-tulle_status tulle__errands_exchange(tulle__errands *e)
+tulle_status tulle__delegations_exchange(tulle__delegations *e)
 {
     tulle_status status = tulle__alltoallv_exchange(e->mail);
     if (status != TULLE_OK) return status;
     int64_t count = read_letters(e, NULL);
-    status = tulle__alloc((size_t)count, sizeof *e->errand, "rows of others", &e->errand);
-    if (status == TULLE_OK) e->count = read_letters(e, e->errand);
+    status = tulle__alloc((size_t)count, sizeof *e->delegation, "rows of others", &e->delegation);
+    if (status == TULLE_OK) e->count = read_letters(e, e->delegation);
     return status;
 }
 
-int64_t tulle__errands_count(const tulle__errands *e)
+int64_t tulle__delegations_count(const tulle__delegations *e)
 {
     return e ? e->count : 0;
 }
 
-const tulle__errand *tulle__errands_at(const tulle__errands *e, int64_t n)
+const tulle__delegation *tulle__delegations_at(const tulle__delegations *e, int64_t n)
 {
-    return &e->errand[n];
+    return &e->delegation[n];
 }
 
-size_t tulle__errands_held(const tulle__errands *e)
+size_t tulle__delegations_held(const tulle__delegations *e)
 {
-    return e ? sizeof *e + tulle__alltoallv_bytes(e->mail) + (size_t)e->count * sizeof *e->errand : 0;
+    return e ? sizeof *e + tulle__alltoallv_bytes(e->mail) + (size_t)e->count * sizeof *e->delegation : 0;
 }
 
-tulle_status tulle__errand_fetch(const tulle__errand *errand, const tulle_mat *A, tulle__fetch *fetch)
+tulle_status tulle__delegation_fetch(const tulle__delegation *delegation, const tulle_mat *A, tulle__fetch *fetch)
 {
     tulle_status status;
     size_t size = tulle_type_size(A->type);
-    tulle__tile_record record = A->directory[tulle__tile_index(A, errand->i, errand->k)];
-    tulle__csr_offsets from = tulle__csr_offsets_of(tulle__tile_rows(A, errand->i), record.nnz, A->type);
-    tulle__fetch f = {.A = A, .i = errand->i, .j = errand->k, .group = -1, .record = record};
+    tulle__tile_record record = A->directory[tulle__tile_index(A, delegation->i, delegation->k)];
+    tulle__csr_offsets from = tulle__csr_offsets_of(tulle__tile_rows(A, delegation->i), record.nnz, A->type);
+    tulle__fetch f = {.A = A, .i = delegation->i, .j = delegation->k, .group = -1, .record = record};
     tulle__range *range = NULL;
     size_t at = 0;
-    if (errand->nruns > INT_MAX)
-        return tulle__fail(TULLE_ERR_OVERFLOW, "%lld runs of values", (long long)errand->nruns);
-    TULLE_TRY(tulle__fetch_room((size_t)errand->nnz * size, &f));
-    TULLE_TRY(tulle__alloc((size_t)errand->nruns, sizeof *range, "a vector get", &range));
-    for (int64_t n = 0; n < errand->nruns; n++) {
-        size_t bytes = (size_t)errand->run[2 * n + 1] * size;
-        range[n] = (tulle__range){from.val + (uint64_t)errand->run[2 * n] * size, (char *)f.block + at, bytes};
+    if (delegation->nruns > INT_MAX)
+        return tulle__fail(TULLE_ERR_OVERFLOW, "%lld runs of values", (long long)delegation->nruns);
+    TULLE_TRY(tulle__fetch_room((size_t)delegation->nnz * size, &f));
+    TULLE_TRY(tulle__alloc((size_t)delegation->nruns, sizeof *range, "a vector get", &range));
+    for (int64_t n = 0; n < delegation->nruns; n++) {
+        size_t bytes = (size_t)delegation->run[2 * n + 1] * size;
+        range[n] = (tulle__range){from.val + (uint64_t)delegation->run[2 * n] * size, (char *)f.block + at, bytes};
         at += bytes;
     }
     f.group = tulle__comm_group(A->comm);
-    tulle__getv(A->comm, f.group, &record.place, (int)errand->nruns, range);
+    tulle__getv(A->comm, f.group, &record.place, (int)delegation->nruns, range);
     *fetch = f;
     f = (tulle__fetch){.group = -1};
 out:
@@ -171,15 +171,15 @@ out:
     return status;
 }
 
-tulle_status tulle__errand_await(const tulle__errand *errand, tulle__fetch *fetch, tulle__csr *A)
+tulle_status tulle__delegation_await(const tulle__delegation *delegation, tulle__fetch *fetch, tulle__csr *A)
 {
     int group = fetch->group;
     fetch->group = -1;
     tulle_status status = group < 0 ? TULLE_OK : tulle__wait(fetch->A->comm, group);
-    *A = (tulle__csr){.m = errand->rows,
-        .n = tulle__tile_cols(fetch->A, errand->k),
-        .rowptr = errand->rowptr,
-        .colind = errand->colind,
+    *A = (tulle__csr){.m = delegation->rows,
+        .n = tulle__tile_cols(fetch->A, delegation->k),
+        .rowptr = delegation->rowptr,
+        .colind = delegation->colind,
         .val = fetch->block};
     return status;
 }

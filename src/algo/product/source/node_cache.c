@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/product/source/shelf.h"
+#include "algo/product/source/node_cache.h"
 
 #include <string.h>
 
@@ -12,7 +12,7 @@ enum {
     PART = 8              /* shelves take at most that part of the data segment */
 };
 
-/* Where a tile of B lies that comes to a shelf. */
+/* Where a tile of B lies that comes to a tile. */
 struct slot {
     const char *block; /* NULL: to none */
     int64_t nnz;
@@ -22,7 +22,7 @@ struct slot {
 };
 
 /* One of this PE's. */
-struct shelf {
+struct cached_tile {
     int k, j, group;
     tulle__subset *excerpt;
     tulle__place block;
@@ -37,12 +37,12 @@ struct reply {
     tulle__place block, words;
 };
 
-struct tulle__shelves {
+struct tulle__node_cache {
     tulle_comm *comm;
     int K, N, tiles;
-    uint64_t **asked;  /* [tiles]: bits of rows; NULL: not needed here. Until settled */
-    struct slot *slot; /* [tiles] */
-    struct shelf *own; /* [count] */
+    uint64_t **asked;        /* [tiles]: bits of rows; NULL: not needed here. Until settled */
+    struct slot *slot;       /* [tiles] */
+    struct cached_tile *own; /* [count] */
     int count;
     size_t room;
     tulle__place words; /* of own shelves: the last execution in which it was filled */
@@ -52,28 +52,28 @@ struct tulle__shelves {
     int started, landed; /* in this one */
 };
 
-tulle_status tulle__shelves_new(tulle_comm *comm, const tulle__operands *o, tulle__shelves **out)
+tulle_status tulle__node_cache_new(tulle_comm *comm, const tulle__operands *o, tulle__node_cache **out)
 {
     tulle_status status;
-    tulle__shelves *s = NULL;
+    tulle__node_cache *s = NULL;
     int64_t tiles = (int64_t)o->K * o->N;
-    TULLE_TRY(tulle__alloc_zero(1, sizeof *s, "shelves", &s));
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *s, "the node cache", &s));
     s->comm = comm;
     s->K = o->K;
     s->N = o->N;
     s->tiles = tiles > TILES_MOST ? 0 : (int)tiles;
-    TULLE_TRY(tulle__alloc_zero((size_t)s->tiles, sizeof *s->asked, "shelves", &s->asked));
-    TULLE_TRY(tulle__alloc_zero((size_t)s->tiles, sizeof *s->slot, "shelves", &s->slot));
+    TULLE_TRY(tulle__alloc_zero((size_t)s->tiles, sizeof *s->asked, "the node cache", &s->asked));
+    TULLE_TRY(tulle__alloc_zero((size_t)s->tiles, sizeof *s->slot, "the node cache", &s->slot));
     TULLE_TRY(tulle__alltoallv_new(comm, &s->requests));
     TULLE_TRY(tulle__alltoallv_new(comm, &s->replies));
     *out = s;
     return TULLE_OK;
 out:
-    tulle__shelves_free(s);
+    tulle__node_cache_free(s);
     return status;
 }
 
-void tulle__shelves_settle(tulle__shelves *s)
+void tulle__node_cache_end_exchange(tulle__node_cache *s)
 {
     for (int t = 0; s->asked && t < s->tiles; t++) tulle__free(s->asked[t]);
     tulle__free(s->asked);
@@ -83,10 +83,10 @@ void tulle__shelves_settle(tulle__shelves *s)
     s->requests = s->replies = NULL;
 }
 
-void tulle__shelves_free(tulle__shelves *s)
+void tulle__node_cache_free(tulle__node_cache *s)
 {
     if (!s) return;
-    tulle__shelves_settle(s);
+    tulle__node_cache_end_exchange(s);
     for (int n = 0; n < s->count; n++) {
         tulle__heap_give(s->comm->pe->data, &s->own[n].block);
         tulle__subset_free(s->own[n].excerpt);
@@ -97,14 +97,14 @@ void tulle__shelves_free(tulle__shelves *s)
     tulle__free(s);
 }
 
-size_t tulle__shelves_held(const tulle__shelves *s)
+size_t tulle__node_cache_held(const tulle__node_cache *s)
 {
     size_t bytes = sizeof *s + (size_t)s->tiles * sizeof *s->slot + s->room;
     for (int n = 0; n < s->count; n++) bytes += sizeof *s->own + tulle__subset_held(s->own[n].excerpt);
     return bytes;
 }
 
-tulle_status tulle__shelves_ask(tulle__shelves *s, int k, int j, const tulle__csr *A)
+tulle_status tulle__node_cache_request(tulle__node_cache *s, int k, int j, const tulle__csr *A)
 {
     int t = k * s->N + j;
     if (!s->tiles) return TULLE_OK;
@@ -140,7 +140,7 @@ static int asks(const struct survey *survey, int rank, int t)
     return survey->all[rank * survey->words + 1 + t / 64] >> (t % 64) & 1;
 }
 
-static tulle_status take_survey(const tulle__shelves *s, struct survey *survey)
+static tulle_status take_survey(const tulle__node_cache *s, struct survey *survey)
 {
     tulle_status status;
     uint64_t *mine = NULL;
@@ -157,7 +157,7 @@ out:
 }
 
 /* Whether any two PEs are on one node. */
-static int any_neighbours(const tulle__shelves *s, const struct survey *survey)
+static int any_neighbours(const tulle__node_cache *s, const struct survey *survey)
 {
     for (int r = 0; r < s->comm->size; r++)
         if (survey->all[r * survey->words] != (uint64_t)r) return 1;
@@ -165,7 +165,7 @@ static int any_neighbours(const tulle__shelves *s, const struct survey *survey)
 }
 
 /* Who of my node fetches tile t; -1: it is not shared. */
-static int keeper(const tulle__shelves *s, const struct survey *survey, int t)
+static int fetcher(const tulle__node_cache *s, const struct survey *survey, int t)
 {
     int size = s->comm->size, count = 0, chosen;
     uint64_t node = survey->all[s->comm->rank * survey->words];
@@ -177,11 +177,11 @@ static int keeper(const tulle__shelves *s, const struct survey *survey, int t)
     return -1;
 }
 
-static tulle_status send_requests(tulle__shelves *s, const struct survey *survey, const tulle_mat *B)
+static tulle_status send_requests(tulle__node_cache *s, const struct survey *survey, const tulle_mat *B)
 {
     for (int t = 0; t < s->tiles; t++) {
         if (!s->asked[t]) continue;
-        int to = keeper(s, survey, t);
+        int to = fetcher(s, survey, t);
         if (to < 0 || to == s->comm->rank) continue;
         struct request request = {t, tulle__tile_rows(B, t / s->N) / 64 + 1};
         size_t bits = (size_t)request.words * sizeof(uint64_t);
@@ -196,8 +196,8 @@ static tulle_status send_requests(tulle__shelves *s, const struct survey *survey
 }
 
 /* Calls take for each request of each PE. */
-static tulle_status read_requests(
-    tulle__shelves *s, tulle_status (*take)(tulle__shelves *s, int from, const struct request *r, const uint64_t *bits))
+static tulle_status read_requests(tulle__node_cache *s,
+    tulle_status (*take)(tulle__node_cache *s, int from, const struct request *r, const uint64_t *bits))
 {
     for (int r = 0; r < s->comm->size; r++) {
         size_t bytes;
@@ -213,7 +213,7 @@ static tulle_status read_requests(
     return TULLE_OK;
 }
 
-static tulle_status add_rows(tulle__shelves *s, int from, const struct request *r, const uint64_t *bits)
+static tulle_status add_rows(tulle__node_cache *s, int from, const struct request *r, const uint64_t *bits)
 {
     (void)from;
     for (int64_t w = 0; w < r->words; w++) s->asked[r->tile][w] |= bits[w];
@@ -221,51 +221,52 @@ static tulle_status add_rows(tulle__shelves *s, int from, const struct request *
 }
 
 /* A shelf for tile t, unless there is no room. */
-static tulle_status put_up(tulle__shelves *s, const tulle_mat *B, int t)
+static tulle_status add_tile(tulle__node_cache *s, const tulle_mat *B, int t)
 {
     tulle_status status;
     int k = t / s->N, j = t % s->N;
     tulle__row_set rows = {0};
     int64_t *rowptr = NULL;
-    struct shelf shelf = {.k = k, .j = j, .group = -1};
+    struct cached_tile tile = {.k = k, .j = j, .group = -1};
     TULLE_TRY(tulle__row_set_of_bits(s->asked[t], tulle__tile_rows(B, k) / 64 + 1, &rows));
     if (B->kind == TULLE_CSR) TULLE_TRY(tulle__rowptr_read(B, k, j, &rowptr));
-    TULLE_TRY(tulle__subset_new(B, k, j, &rows, rowptr, &shelf.excerpt));
-    size_t room = tulle__subset_room(B, k, j, shelf.excerpt);
+    TULLE_TRY(tulle__subset_new(B, k, j, &rows, rowptr, &tile.excerpt));
+    size_t room = tulle__subset_room(B, k, j, tile.excerpt);
     if (s->room + room > s->comm->pe->link->segment_bytes[TULLE__DATA] / PART) goto out;
-    if (tulle__heap_take(s->comm->pe->data, room, "a shelf", &shelf.block) != TULLE_OK) goto out;
+    if (tulle__heap_take(s->comm->pe->data, room, "a tile of the node cache", &tile.block) != TULLE_OK) goto out;
     s->room += room;
-    s->slot[t] = (struct slot){.block = tulle__mapped(s->comm, &shelf.block),
-        .nnz = tulle__subset_entries(shelf.excerpt),
+    s->slot[t] = (struct slot){.block = tulle__mapped(s->comm, &tile.block),
+        .nnz = tulle__subset_entries(tile.excerpt),
         .words = s->words,
         .number = s->count};
-    s->own[s->count++] = shelf;
-    shelf.excerpt = NULL;
+    s->own[s->count++] = tile;
+    tile.excerpt = NULL;
 out:
-    tulle__subset_free(shelf.excerpt);
+    tulle__subset_free(tile.excerpt);
     tulle__row_set_fini(&rows);
     tulle__free(rowptr);
     return status;
 }
 
-static tulle_status put_up_all(tulle__shelves *s, const struct survey *survey, const tulle_mat *B)
+static tulle_status add_tiles(tulle__node_cache *s, const struct survey *survey, const tulle_mat *B)
 {
     tulle_status status = TULLE_OK;
     int count = 0;
     TULLE_TRY(read_requests(s, add_rows));
-    for (int t = 0; t < s->tiles; t++) count += s->asked[t] && keeper(s, survey, t) == s->comm->rank;
+    for (int t = 0; t < s->tiles; t++) count += s->asked[t] && fetcher(s, survey, t) == s->comm->rank;
     if (!count) goto out;
-    TULLE_TRY(tulle__alloc((size_t)count, sizeof *s->own, "shelves", &s->own));
-    TULLE_TRY(tulle__heap_take(s->comm->pe->control, (size_t)count * sizeof(uint64_t), "words of shelves", &s->words));
+    TULLE_TRY(tulle__alloc((size_t)count, sizeof *s->own, "the node cache", &s->own));
+    TULLE_TRY(
+        tulle__heap_take(s->comm->pe->control, (size_t)count * sizeof(uint64_t), "words of the node cache", &s->words));
     s->words_taken = 1;
     memset(tulle__mapped(s->comm, &s->words), 0, (size_t)count * sizeof(uint64_t));
     for (int t = 0; t < s->tiles; t++)
-        if (s->asked[t] && keeper(s, survey, t) == s->comm->rank) TULLE_TRY(put_up(s, B, t));
+        if (s->asked[t] && fetcher(s, survey, t) == s->comm->rank) TULLE_TRY(add_tile(s, B, t));
 out:
     return status;
 }
 
-static tulle_status answer(tulle__shelves *s, int from, const struct request *r, const uint64_t *bits)
+static tulle_status answer(tulle__node_cache *s, int from, const struct request *r, const uint64_t *bits)
 {
     (void)bits;
     char *at;
@@ -279,7 +280,7 @@ static tulle_status answer(tulle__shelves *s, int from, const struct request *r,
     return TULLE_OK;
 }
 
-static void read_replies(tulle__shelves *s)
+static void read_replies(tulle__node_cache *s)
 {
     for (int r = 0; r < s->comm->size; r++) {
         size_t bytes;
@@ -294,14 +295,14 @@ static void read_replies(tulle__shelves *s)
     }
 }
 
-tulle_status tulle__shelves_exchange(tulle__shelves *s, const tulle_mat *B)
+tulle_status tulle__node_cache_exchange(tulle__node_cache *s, const tulle_mat *B)
 {
     tulle_status status;
     struct survey survey = {.all = NULL};
     TULLE_TRY(take_survey(s, &survey));
     if (!any_neighbours(s, &survey)) goto out;
     TULLE_TRY(send_requests(s, &survey, B));
-    TULLE_TRY(put_up_all(s, &survey, B));
+    TULLE_TRY(add_tiles(s, &survey, B));
     TULLE_TRY(read_requests(s, answer));
     TULLE_TRY(tulle__alltoallv_exchange(s->replies));
     read_replies(s);
@@ -312,32 +313,32 @@ out:
 
 /* ---- an execution ---- */
 
-int tulle__shelves_have(const tulle__shelves *s, int k, int j)
+int tulle__node_cache_has(const tulle__node_cache *s, int k, int j)
 {
     return s && s->tiles && s->slot[k * s->N + j].block != NULL;
 }
 
-size_t tulle__shelves_bytes(const tulle__shelves *s)
+size_t tulle__node_cache_bytes(const tulle__node_cache *s)
 {
     size_t bytes = 0;
     for (int n = 0; n < s->count; n++) bytes += tulle__subset_bytes(s->own[n].excerpt);
     return bytes;
 }
 
-void tulle__shelves_begin(tulle__shelves *s)
+void tulle__node_cache_begin(tulle__node_cache *s)
 {
     if (TULLE__PLANTED(stale_node_cache) && s->execution) return;
     s->execution++;
     s->started = s->landed = 0;
 }
 
-tulle_status tulle__shelves_serve(tulle__shelves *s, const tulle_mat *B, int most, int *done)
+tulle_status tulle__node_cache_serve(tulle__node_cache *s, const tulle_mat *B, int most, int *done)
 {
     tulle_status status = TULLE_OK;
     while (s->started < s->count && s->started - s->landed < most) {
-        struct shelf *shelf = &s->own[s->started];
-        void *block = tulle__mapped(s->comm, &shelf->block);
-        TULLE_TRY(tulle__subset_start(B, shelf->k, shelf->j, shelf->excerpt, block, &shelf->group));
+        struct cached_tile *tile = &s->own[s->started];
+        void *block = tulle__mapped(s->comm, &tile->block);
+        TULLE_TRY(tulle__subset_start(B, tile->k, tile->j, tile->excerpt, block, &tile->group));
         s->started++;
     }
     if (s->landed < s->started) {
@@ -351,13 +352,13 @@ out:
     return status;
 }
 
-void tulle__shelves_quiet(tulle__shelves *s)
+void tulle__node_cache_drain(tulle__node_cache *s)
 {
     for (; s->landed < s->started; s->landed++)
         if (s->own[s->landed].group >= 0) (void)tulle__wait(s->comm, s->own[s->landed].group);
 }
 
-tulle__fetch tulle__shelves_fetch(const tulle__shelves *s, const tulle_mat *B, int k, int j)
+tulle__fetch tulle__node_cache_fetch(const tulle__node_cache *s, const tulle_mat *B, int k, int j)
 {
     const struct slot *slot = &s->slot[k * s->N + j];
     tulle__fetch fetch = {.A = B,
@@ -370,15 +371,15 @@ tulle__fetch tulle__shelves_fetch(const tulle__shelves *s, const tulle_mat *B, i
     return fetch;
 }
 
-tulle_status tulle__shelves_await(
-    tulle__shelves *s, const tulle_mat *B, int k, int j, tulle__serve serve, void *context)
+tulle_status tulle__node_cache_await(
+    tulle__node_cache *s, const tulle_mat *B, int k, int j, tulle__serve serve, void *context)
 {
     struct slot *slot = &s->slot[k * s->N + j];
     for (int turns = 0; slot->seen < s->execution;) {
         int done;
         slot->seen = tulle__load(s->comm, &slot->words, (uint64_t)slot->number * sizeof(uint64_t));
         if (slot->seen >= s->execution) break;
-        tulle_status status = tulle__shelves_serve(s, B, 1, &done);
+        tulle_status status = tulle__node_cache_serve(s, B, 1, &done);
         if (status == TULLE_OK) status = serve(context);
         if (status == TULLE_OK) status = tulle__comm_failed(s->comm);
         if (status != TULLE_OK) return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/product/tell.h"
+#include "algo/product/product_report.h"
 
 #include "base/arg.h"
 #include "base/error.h"
@@ -99,8 +99,8 @@ static int64_t sum_of(const double *all, int size, int stride)
     return (int64_t)(spread_of(all, size, stride).mean * size + 0.5);
 }
 
-tulle_status tulle__tell(tulle_product *plan, const tulle__exec *x, int64_t elapsed, const tulle__counters *moved,
-    tulle_product_report *report)
+tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *x, int64_t elapsed,
+    const tulle__counters *moved, tulle_product_report *report)
 {
     tulle_status status;
     int size = plan->comm->size;
@@ -119,7 +119,7 @@ tulle_status tulle__tell(tulle_product *plan, const tulle__exec *x, int64_t elap
     mine[UNITS] = (double)x->units;
     mine[STOLEN] = (double)x->stolen;
     mine[PROBES] = (double)x->probes;
-    tulle__needs_figures figures = tulle__needs_tell(plan->needs);
+    tulle__required_figures figures = tulle__required_count(plan->required);
     mine[WHOLE] = (double)figures.whole;
     mine[ROWS] = (double)figures.rows;
     mine[COVERS] = (double)figures.covers;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/product/source/keep.h"
+#include "algo/product/source/operand_cache.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -14,7 +14,7 @@ struct kept {
     tulle__fetch fetch;
 };
 
-struct tulle__keeps {
+struct tulle__operand_cache {
     int M, K, N;
     int *slot; /* [M K + K N]: parts of A, of B: index into kept; -1: not kept */
     int nkept;
@@ -22,24 +22,24 @@ struct tulle__keeps {
     size_t held; /* bytes of parts */
 };
 
-static int64_t index_a(const tulle__keeps *s, int i, int k)
+static int64_t index_a(const tulle__operand_cache *s, int i, int k)
 {
     return (int64_t)i * s->K + k;
 }
 
-static int64_t index_b(const tulle__keeps *s, int k, int j)
+static int64_t index_b(const tulle__operand_cache *s, int k, int j)
 {
     return (int64_t)s->M * s->K + (int64_t)k * s->N + j;
 }
 
-static struct kept *find(tulle__keeps *s, int64_t index)
+static struct kept *find(tulle__operand_cache *s, int64_t index)
 {
     return s && s->slot[index] >= 0 ? &s->kept[s->slot[index]] : NULL;
 }
 
 /* Jobs of this PE that read each part: counted in the table, which is then made the index. */
-static void count_uses(tulle__keeps *s, tulle_comm *comm, const tulle__policy *policy, const tulle__operands *o,
-    const tulle__needs *needs, double *bytes)
+static void count_uses(tulle__operand_cache *s, tulle_comm *comm, const tulle__policy *policy, const tulle__operands *o,
+    const tulle__required *required, double *bytes)
 {
     for (int i = 0; i < s->M; i++)
         for (int k = 0; k < s->K; k++)
@@ -48,22 +48,22 @@ static void count_uses(tulle__keeps *s, tulle_comm *comm, const tulle__policy *p
                 s->slot[index_a(s, i, k)]++;
                 s->slot[index_b(s, k, j)]++;
                 bytes[index_a(s, i, k)] += (double)tulle__fetch_bytes(o->A, i, k);
-                bytes[index_b(s, k, j)] += (double)tulle__needs_bytes(needs, o, i, k, j);
+                bytes[index_b(s, k, j)] += (double)tulle__required_bytes(required, o, i, k, j);
             }
 }
 
-static size_t bytes_of(const tulle__keeps *s, const tulle__operands *o, int64_t index)
+static size_t bytes_of(const tulle__operand_cache *s, const tulle__operands *o, int64_t index)
 {
     int64_t b = index - (int64_t)s->M * s->K;
     return b < 0 ? tulle__fetch_bytes(o->A, (int)(index / s->K), (int)(index % s->K))
                  : tulle__fetch_bytes(o->B, (int)(b / s->N), (int)(b % s->N));
 }
 
-tulle_status tulle__keeps_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *o,
-    const tulle__needs *needs, tulle__keeps **out)
+tulle_status tulle__operand_cache_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *o,
+    const tulle__required *required, tulle__operand_cache **out)
 {
     tulle_status status;
-    tulle__keeps *s = NULL;
+    tulle__operand_cache *s = NULL;
     double *bytes = NULL;
     int64_t parts = (int64_t)o->M * o->K + (int64_t)o->K * o->N;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *s, "parts to keep", &s));
@@ -72,7 +72,7 @@ tulle_status tulle__keeps_new(tulle_comm *comm, const tulle__policy *policy, con
     s->N = o->N;
     TULLE_TRY(tulle__alloc_zero((size_t)parts, sizeof *s->slot, "parts to keep", &s->slot));
     TULLE_TRY(tulle__alloc_zero((size_t)parts, sizeof *bytes, "parts to keep", &bytes));
-    count_uses(s, comm, policy, o, needs, bytes);
+    count_uses(s, comm, policy, o, required, bytes);
     for (int64_t p = 0; p < parts; p++) {
         size_t whole = bytes_of(s, o, p);
         s->nkept += s->slot[p] > 1 && whole && (double)whole <= bytes[p];
@@ -91,12 +91,12 @@ tulle_status tulle__keeps_new(tulle_comm *comm, const tulle__policy *policy, con
     s = NULL;
 out:
     tulle__free(bytes);
-    tulle__keeps_free(s);
+    tulle__operand_cache_free(s);
     return status;
 }
 
 /* The keeper's own share. What is on its way is waited for by the job that is given it. */
-static void drop(tulle__keeps *s, struct kept *kept)
+static void drop(tulle__operand_cache *s, struct kept *kept)
 {
     if (!kept->fetch.users || TULLE__PLANTED(stale_cache)) return;
     s->held -= kept->fetch.record.place.length;
@@ -104,7 +104,7 @@ static void drop(tulle__keeps *s, struct kept *kept)
     tulle__fetch_fini(&kept->fetch);
 }
 
-void tulle__keeps_end(tulle__keeps *s)
+void tulle__operand_cache_end(tulle__operand_cache *s)
 {
     for (int n = 0; s && n < s->nkept; n++) {
         drop(s, &s->kept[n]);
@@ -112,7 +112,7 @@ void tulle__keeps_end(tulle__keeps *s)
     }
 }
 
-void tulle__keeps_free(tulle__keeps *s)
+void tulle__operand_cache_free(tulle__operand_cache *s)
 {
     if (!s) return;
     tulle__free(s->kept);
@@ -120,7 +120,7 @@ void tulle__keeps_free(tulle__keeps *s)
     tulle__free(s);
 }
 
-size_t tulle__keeps_bytes(const tulle__keeps *s)
+size_t tulle__operand_cache_bytes(const tulle__operand_cache *s)
 {
     if (!s) return 0;
     return sizeof *s + ((size_t)s->M * (size_t)s->K + (size_t)s->K * (size_t)s->N) * sizeof *s->slot +
@@ -128,7 +128,8 @@ size_t tulle__keeps_bytes(const tulle__keeps *s)
 }
 
 /* Tile (i, j) of X, which others read as well. */
-static tulle_status take(tulle__keeps *s, struct kept *kept, const tulle_mat *X, int i, int j, tulle__fetch *fetch)
+static tulle_status take(
+    tulle__operand_cache *s, struct kept *kept, const tulle_mat *X, int i, int j, tulle__fetch *fetch)
 {
     int last = ++kept->taken == kept->uses;
     if (kept->fetch.users) {
@@ -145,20 +146,21 @@ static tulle_status take(tulle__keeps *s, struct kept *kept, const tulle_mat *X,
     return TULLE_OK;
 }
 
-tulle_status tulle__keeps_fetch_a(tulle__keeps *s, const tulle__operands *o, int i, int k, tulle__fetch *fetch)
+tulle_status tulle__operand_cache_fetch_a(
+    tulle__operand_cache *s, const tulle__operands *o, int i, int k, tulle__fetch *fetch)
 {
     struct kept *kept = s ? find(s, index_a(s, i, k)) : NULL;
     return kept ? take(s, kept, o->A, i, k, fetch) : tulle__fetch_init(o->A, i, k, fetch);
 }
 
-tulle_status tulle__keeps_fetch_b(
-    tulle__keeps *s, const tulle__needs *needs, const tulle__operands *o, int i, int k, int j, tulle__fetch *fetch)
+tulle_status tulle__operand_cache_fetch_b(tulle__operand_cache *s, const tulle__required *required,
+    const tulle__operands *o, int i, int k, int j, tulle__fetch *fetch)
 {
     struct kept *kept = s ? find(s, index_b(s, k, j)) : NULL;
-    return kept ? take(s, kept, o->B, k, j, fetch) : tulle__needs_fetch(needs, o, i, k, j, fetch);
+    return kept ? take(s, kept, o->B, k, j, fetch) : tulle__required_fetch(required, o, i, k, j, fetch);
 }
 
-void tulle__keeps_arrived(tulle__keeps *s, int i, int k, int j)
+void tulle__operand_cache_arrived(tulle__operand_cache *s, int i, int k, int j)
 {
     struct kept *a = s ? find(s, index_a(s, i, k)) : NULL, *b = s ? find(s, index_b(s, k, j)) : NULL;
     if (a) a->fetch.group = -1;

@@ -7,30 +7,30 @@
  * all jobs together are fewer bytes they come one by one. For static algorithms: who steals does not know what it reads
  * next. Layouts that match have none, so that what they move stays as the model counts it.
  */
-#ifndef TULLE_PRODUCT_KEEP_H
-#define TULLE_PRODUCT_KEEP_H
+#ifndef TULLE_PRODUCT_OPERAND_CACHE_H
+#define TULLE_PRODUCT_OPERAND_CACHE_H
 
-#include "algo/product/source/need.h"
+#include "algo/product/source/required_rows.h"
 
-typedef struct tulle__keeps tulle__keeps;
+typedef struct tulle__operand_cache tulle__operand_cache;
 
 /* Local. Holds as long as A and B keep their structure. */
-tulle_status tulle__keeps_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *operands,
-    const tulle__needs *needs, tulle__keeps **keeps);
-void tulle__keeps_free(tulle__keeps *keeps);
+tulle_status tulle__operand_cache_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *operands,
+    const tulle__required *required, tulle__operand_cache **operand_cache);
+void tulle__operand_cache_free(tulle__operand_cache *operand_cache);
 /* Tables only: parts are kept during an execution. */
-size_t tulle__keeps_bytes(const tulle__keeps *keeps);
+size_t tulle__operand_cache_bytes(const tulle__operand_cache *operand_cache);
 
 /* Start fetching A[i,k], and what A[i,k] needs of B[k,j]; keeps may be NULL: each by itself. */
-tulle_status tulle__keeps_fetch_a(
-    tulle__keeps *keeps, const tulle__operands *operands, int i, int k, tulle__fetch *fetch);
-tulle_status tulle__keeps_fetch_b(tulle__keeps *keeps, const tulle__needs *needs, const tulle__operands *operands,
-    int i, int k, int j, tulle__fetch *fetch);
+tulle_status tulle__operand_cache_fetch_a(
+    tulle__operand_cache *operand_cache, const tulle__operands *operands, int i, int k, tulle__fetch *fetch);
+tulle_status tulle__operand_cache_fetch_b(tulle__operand_cache *operand_cache, const tulle__required *required,
+    const tulle__operands *operands, int i, int k, int j, tulle__fetch *fetch);
 
 /* Both have arrived: who is given them from now on need not wait. */
-void tulle__keeps_arrived(tulle__keeps *keeps, int i, int k, int j);
+void tulle__operand_cache_arrived(tulle__operand_cache *operand_cache, int i, int k, int j);
 
 /* The end of an execution, also of one that failed. */
-void tulle__keeps_end(tulle__keeps *keeps);
+void tulle__operand_cache_end(tulle__operand_cache *operand_cache);
 
 #endif
