@@ -37,7 +37,8 @@ int64_t tulle__delegations_count(const tulle__delegations *delegations);
 const tulle__delegation *tulle__delegations_at(const tulle__delegations *delegations, int64_t n);
 size_t tulle__delegations_held(const tulle__delegations *delegations);
 
-/* Starts fetching the values of an delegation, of A as it is now; waits for them, as the factor that they are part of. */
+/* Starts fetching the values of an delegation, of A as it is now; waits for them, as the factor that they are part of.
+ */
 tulle_status tulle__delegation_fetch(const tulle__delegation *delegation, const tulle_mat *A, tulle__fetch *fetch);
 tulle_status tulle__delegation_await(const tulle__delegation *delegation, tulle__fetch *fetch, tulle__csr *A);
 

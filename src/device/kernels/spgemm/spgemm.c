@@ -8,9 +8,9 @@
  *   sum     dense: one random access to n v bytes a thread, ~2 ns beyond L2; ordered table: L1, ~3 ns; runs: a vector
  *           operation for up to 32 bytes of them, ~0.2 ns
  *   write   (4 + v) / cf bytes of C; a write to memory is also a read of it
- * Where C may be trimmed (spgemm_once.c) its rows are computed once, in a thread's cache, and copied to a place with room
- * for what a sample of rows expects and a third more; then 4 / cf bytes, the columns, move up to the values.
- * Else one pass writes C twice and reads it once, (12 .. 36) / cf bytes more, in places that flops bound, of which huge
+ * Where C may be trimmed (spgemm_once.c) its rows are computed once, in a thread's cache, and copied to a place with
+ * room for what a sample of rows expects and a third more; then 4 / cf bytes, the columns, move up to the values. Else
+ * one pass writes C twice and reads it once, (12 .. 36) / cf bytes more, in places that flops bound, of which huge
  * pages make nearly all resident; two passes read B's columns twice and mark them twice. So two passes pay where B
  * comes in runs or as sets of bits (marks are cheap) and where cf is over 3.5: one pass took 0.6 of the time of two at
  * cf = 2.6 (a mesh), 0.8 at 1.9 and 3.3 (a social and a web graph), 1.06 at 4.
