@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The jobs of an execution that are started and not yet multiplied: a ring, whose head is the next to be multiplied.
- * They come from the schedule, from what other PEs have given away (delegation.h), or, under stealing, from
+ * They come from the schedule, from rows that other PEs delegate (delegation.h), or, under stealing, from
  * reservations; the tiles of the next `lookahead` of them that have remote ones are fetched meanwhile.
  */
 #ifndef TULLE_PRODUCT_JOBS_H

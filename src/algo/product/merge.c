@@ -23,7 +23,7 @@ static void sort_parts(tulle__target *target)
     }
 }
 
-/* Whether the rows of a part are those that this PE has given away of A[i, key]; else they follow each other. */
+/* Whether the rows of a part are those that this PE has delegated of A[i, key]; else they follow each other. */
 static const tulle__cut *given_away(const tulle__exec *x, const tulle__target *target, const tulle__part *part)
 {
     if (part->rank == x->plan->comm->rank) return NULL;

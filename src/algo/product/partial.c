@@ -46,7 +46,7 @@ tulle_status tulle__target_part(tulle__target *target, int rank, int key, int64_
 }
 
 /*
- * Rows of the panel are those of a row-major tile, or those that were given away, one below the other; C may be of
+ * Rows of the panel are those of a row-major tile, or delegated ones, one below the other; C may be of
  * either order. A partial result of another PE's own units has the key of none of my tiles of A.
  */
 static tulle_status add_dense(tulle_product *plan, int tile, int key, int64_t offset, int64_t length, const char *data)

@@ -65,18 +65,18 @@ static tulle__transfer_costs prices_of(const tulle_product *plan)
     return prices;
 }
 
-/* A census is of layouts that match: not of parts. */
-static const tulle_counts *census_given(const tulle_product *plan)
+/* Counts are of layouts that match: not of parts. */
+static const tulle_counts *counts_given(const tulle_product *plan)
 {
     return tulle__slices_any(&plan->slices) ? NULL : plan->options.counts;
 }
 
-/* named: of a census that is made here, which takes it over. */
+/* named: of counts that are made here, which take it over. */
 static tulle_status predict(const tulle_product *plan, double *named, struct choice *choice)
 {
     tulle_status status = TULLE_OK;
     tulle_counts *own = NULL;
-    const tulle_counts *census = census_given(plan);
+    const tulle_counts *counts = counts_given(plan);
     const tulle__operands *o = &plan->operands;
     tulle_machine machine = machine_of(plan);
     tulle_prediction p = {.alg = choice->alg};
@@ -91,21 +91,21 @@ static tulle_status predict(const tulle_product *plan, double *named, struct cho
         if (choice->alg == TULLE_PRODUCT_AUTO) choice->alg = TULLE_PRODUCT_STATIONARY_C;
         goto out;
     }
-    if (census && (census->operands.M != o->M || census->operands.K != o->K || census->operands.N != o->N ||
-                      census->pes != plan->comm->size))
+    if (counts && (counts->operands.M != o->M || counts->operands.K != o->K || counts->operands.N != o->N ||
+                      counts->pes != plan->comm->size))
         return tulle__fail(TULLE_ERR_ARG,
-            "the counts are of %d x %d x %d tiles on %d PEs, the product of %d x %d x %d on %d", census->operands.M,
-            census->operands.K, census->operands.N, census->pes, o->M, o->K, o->N, plan->comm->size);
-    if (!census) {
+            "the counts are of %d x %d x %d tiles on %d PEs, the product of %d x %d x %d on %d", counts->operands.M,
+            counts->operands.K, counts->operands.N, counts->pes, o->M, o->K, o->N, plan->comm->size);
+    if (!counts) {
         TULLE_TRY(tulle__counts_of(o, plan->comm->size, &own));
         own->named = named;
         named = NULL;
-        census = own;
+        counts = own;
     }
     if (choice->alg == TULLE_PRODUCT_AUTO)
-        TULLE_TRY(tulle_predict_best(census, &machine, &options, &p));
+        TULLE_TRY(tulle_predict_best(counts, &machine, &options, &p));
     else
-        TULLE_TRY(tulle_predict(census, &machine, &options, choice->alg, &p));
+        TULLE_TRY(tulle_predict(counts, &machine, &options, choice->alg, &p));
     choice->alg = p.alg;
     choice->group = p.batch;
     choice->seconds = p.seconds;
@@ -121,7 +121,7 @@ tulle_status tulle__choose(tulle_product *plan, int predicted, tulle_product_alg
     struct choice choice = {.alg = *alg, .prices = prices_of(plan)};
     const tulle_mat *A = plan->operands.A;
     double *named = NULL;
-    if (predicted && !census_given(plan) && plan->options.transfers != TULLE_TRANSFERS_WHOLE && !plan->direct)
+    if (predicted && !counts_given(plan) && plan->options.transfers != TULLE_TRANSFERS_WHOLE && !plan->direct)
         status = tulle__counts_count_named(A, A->layout, &named);
     if (status != TULLE_OK) return status;
     if (predicted && plan->comm->rank == 0)

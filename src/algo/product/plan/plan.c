@@ -51,7 +51,7 @@ void tulle__plan_disconnect(tulle_product *plan)
     plan->panels = NULL;
     plan->required = NULL;
     plan->operand_cache = NULL;
-    plan->counted_A = plan->counted_B = 0; /* units were also those of what had been given away */
+    plan->counted_A = plan->counted_B = 0; /* units were also those of delegated rows */
 }
 
 static tulle_status connect_queue(tulle_product *plan)
@@ -63,7 +63,7 @@ static tulle_status connect_queue(tulle_product *plan)
     return status == TULLE_OK ? tulle__queue_new(plan->comm, QUEUE_CAPACITY, &plan->queue) : status;
 }
 
-/* Which rows of B come, and which of A are given away: then own tiles of C have units that others multiply. */
+/* Which rows of B come, and which of A are delegated: then own tiles of C have units that others multiply. */
 static tulle_status connect_needs(tulle_product *plan)
 {
     tulle_status status = tulle__required_new(plan->comm, plan->policy, &plan->operands, plan->options.transfers,

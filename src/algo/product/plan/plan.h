@@ -27,7 +27,7 @@ typedef struct tulle__part {
     int64_t nnz;
     char *block;         /* arrays as in a CSR tile; NULL: nothing came yet */
     int64_t expect, got; /* bytes of this execution */
-    int64_t *spread;     /* of rows given away: their row pointers as a whole tile has them; NULL until merged */
+    int64_t *spread;     /* of delegated rows: their row pointers as a whole tile has them; NULL until merged */
 } tulle__part;
 
 /* An own tile of C and what is to be added into it. */

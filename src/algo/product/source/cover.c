@@ -123,7 +123,7 @@ void tulle__cut_fill(tulle__cut *cut, const tulle__csr *A)
     size_t size = cut->size;
     const char *from = A->val;
     int64_t row = 0;
-    for (int64_t g = 0; g <= cut->rows; g++) { /* the rows between two that are given away lie together */
+    for (int64_t g = 0; g <= cut->rows; g++) { /* the rows between two delegated ones lie together */
         int64_t end = g < cut->rows ? cut->row[g] : A->m;
         memcpy(cut->rest_val + (size_t)cut->rest_rowptr[row] * size, from + (size_t)A->rowptr[row] * size,
             (size_t)(A->rowptr[end] - A->rowptr[row]) * size);

@@ -21,14 +21,14 @@ typedef struct tulle__row_terms {
     const int64_t *rowptr; /* of the tile of B if it is sparse, else NULL */
 } tulle__row_terms;
 
-/* How a tile of A is divided: rows that are given away whole, and the rest, which is multiplied here. */
+/* How a tile of A is divided: delegated rows, whole, and the rest, which is multiplied here. */
 typedef struct tulle__cut {
-    int64_t rows; /* given away, numbers ascending in row[] */
+    int64_t rows; /* delegated, numbers ascending in row[] */
     int64_t *row;
     int64_t given;   /* their entries */
     int64_t bytes;   /* of their partial rows and values, as weighed */
     size_t size;     /* of a value */
-    tulle__csr rest; /* in arrays of its own: all rows of the tile, those given away empty; values by tulle__cut_fill */
+    tulle__csr rest; /* in arrays of its own: all rows of the tile, delegated ones empty; values by tulle__cut_fill */
     int64_t *rest_rowptr;
     int32_t *rest_colind;
     char *rest_val;
@@ -41,7 +41,7 @@ typedef struct tulle__cover_weight {
 } tulle__cover_weight;
 
 /*
- * Local. Which rows of A the best cover gives away; *cut = NULL: none, or the cover weighs `limit` or more. quick: one
+ * Local. Which rows of A the best cover delegates; *cut = NULL: none, or the cover weighs `limit` or more. quick: one
  * is looked for by flow only if there is a greedy one below the limit. Of very many entries it stays the greedy one.
  */
 tulle_status tulle__cut_new(const tulle__csr *A, const tulle__row_terms *terms, double limit, int quick,

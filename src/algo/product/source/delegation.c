@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "comm/alltoallv.h"
 
-/* A letter is a sequence of delegations: this, row pointers, runs, column indices up to a multiple of 8 bytes. */
+/* A list is a sequence of delegations: this, row pointers, runs, column indices up to a multiple of 8 bytes. */
 struct head {
     int64_t i, j, k, rows, nnz, nruns;
 };
@@ -23,7 +23,7 @@ tulle_status tulle__delegations_new(tulle_comm *comm, tulle__delegations **out)
 {
     tulle_status status;
     tulle__delegations *e = NULL;
-    TULLE_TRY(tulle__alloc_zero(1, sizeof *e, "rows given away", &e));
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *e, "delegated rows", &e));
     e->comm = comm;
     TULLE_TRY(tulle__alltoallv_new(comm, &e->mail));
     *out = e;
@@ -51,7 +51,7 @@ static int64_t words_of(const struct head *h)
     return (int64_t)(sizeof *h / sizeof(int64_t)) + h->rows + 1 + 2 * h->nruns + (h->nnz + 1) / 2;
 }
 
-/* Runs of elements of the rows given away: rows that follow each other lie together. */
+/* Runs of elements of delegated rows: rows that follow each other lie together. */
 static int64_t find_runs(const tulle__csr *A, const tulle__cut *cut, int64_t *run)
 {
     int64_t n = 0;
@@ -91,8 +91,8 @@ tulle_status tulle__delegations_add(
     return TULLE_OK;
 }
 
-/* The delegations of all letters, if delegation is not NULL; returns how many. */
-static int64_t read_letters(const tulle__delegations *e, tulle__delegation *delegation)
+/* The delegations of all lists, if delegation is not NULL; returns how many. */
+static int64_t read_lists(const tulle__delegations *e, tulle__delegation *delegation)
 {
     int64_t count = 0;
     for (int r = 0; r < e->comm->size; r++) {
@@ -122,9 +122,9 @@ tulle_status tulle__delegations_exchange(tulle__delegations *e)
 {
     tulle_status status = tulle__alltoallv_exchange(e->mail);
     if (status != TULLE_OK) return status;
-    int64_t count = read_letters(e, NULL);
+    int64_t count = read_lists(e, NULL);
     status = tulle__alloc((size_t)count, sizeof *e->delegation, "rows of others", &e->delegation);
-    if (status == TULLE_OK) e->count = read_letters(e, e->delegation);
+    if (status == TULLE_OK) e->count = read_lists(e, e->delegation);
     return status;
 }
 

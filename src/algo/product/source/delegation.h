@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What others have given away (cover.h) and this PE multiplies: rows of a tile of A of theirs with an own tile of B.
- * Their structure travels once, when the lists are made; their values come by one vector get in each execution, so that
- * whoever changes them need tell nobody. The result, the rows one below the other, goes to the owner of the tile of C
- * like any other partial result; the owner knows which rows they are.
+ * Delegated rows: rows of a tile of A of another PE (cover.h) that this PE multiplies with an own
+ * tile of B. Their structure travels once, when the plan is made. Their values are read by one
+ * vector get in each execution, so that their owner may change them without a message. The result
+ * holds these rows one below the other and goes to the owner of the tile of C like any other partial
+ * result; the owner knows which rows they are.
  */
 #ifndef TULLE_PRODUCT_DELEGATION_H
 #define TULLE_PRODUCT_DELEGATION_H
@@ -21,15 +22,16 @@ typedef struct tulle__delegation {
 
 typedef struct tulle__delegations tulle__delegations;
 
-/* Local. delegations of no other PE yet. */
+/* Local. Without delegations yet. */
 tulle_status tulle__delegations_new(tulle_comm *comm, tulle__delegations **delegations);
 void tulle__delegations_free(tulle__delegations *delegations);
 
-/* Local: PE `to` shall multiply the rows of A = A[i,k] that are given away with B[k,j]. */
+/* Local: PE `to` shall multiply the delegated rows of A = A[i,k] with B[k,j]. */
 tulle_status tulle__delegations_add(
     tulle__delegations *delegations, int to, int i, int j, int k, const tulle__csr *A, const tulle__cut *cut);
 
-/* Collective: everybody gets what is for him. The caller agrees next, and then settles: nobody reads any more. */
+/* Collective: each PE receives its delegations. The caller agrees next, and then ends the exchange: nobody reads any
+ * more. */
 tulle_status tulle__delegations_exchange(tulle__delegations *delegations);
 void tulle__delegations_end_exchange(tulle__delegations *delegations);
 
@@ -37,8 +39,7 @@ int64_t tulle__delegations_count(const tulle__delegations *delegations);
 const tulle__delegation *tulle__delegations_at(const tulle__delegations *delegations, int64_t n);
 size_t tulle__delegations_held(const tulle__delegations *delegations);
 
-/* Starts fetching the values of an delegation, of A as it is now; waits for them, as the factor that they are part of.
- */
+/* fetch starts reading the values of a delegation from A as it is now; await waits for them and returns the factor. */
 tulle_status tulle__delegation_fetch(const tulle__delegation *delegation, const tulle_mat *A, tulle__fetch *fetch);
 tulle_status tulle__delegation_await(const tulle__delegation *delegation, tulle__fetch *fetch, tulle__csr *A);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What giving rows of A away (cover.h) does to each PE. Fewer bytes may take more time: multiplications go with them,
- * maybe all to one PE, and rows of B come while others are multiplied, but what a partial row of C takes comes on top.
- * Seconds of a PE: max(multiplying, fetching) + sending, getting and adding partial rows.
+ * Delegation balance: whether delegated rows (cover.h) save time, not only bytes. Multiplications
+ * move with the rows, possibly all to one PE; fetches of rows of B overlap with kernels, partial
+ * rows of C come on top. Seconds of a PE: max(multiply, fetch) + send, get and add partial rows.
  */
 #ifndef TULLE_PRODUCT_DELEGATION_BALANCE_H
 #define TULLE_PRODUCT_DELEGATION_BALANCE_H
@@ -22,11 +22,11 @@ tulle_status tulle__delegation_balance_init(
     tulle_comm *comm, const tulle__transfer_costs *prices, tulle__delegation_balance *balance);
 void tulle__delegation_balance_fini(tulle__delegation_balance *balance);
 
-/* This PE multiplies so much, and fetches for such a price (price.h) from there, in any case. */
+/* Work of this PE in any case: multiplications, and fetches from a PE at a cost (transfer_cost.h). */
 void tulle__delegation_balance_work(tulle__delegation_balance *balance, double multiplications);
 void tulle__delegation_balance_fetch(tulle__delegation_balance *balance, int from, double price);
 
-/* What is given away to a PE; prices. */
+/* Rows delegated to a PE; costs. */
 typedef struct tulle__delegated_cost {
     double rows, rest;   /* of rows of B: all, and those that come nevertheless */
     double values, send; /* that PE fetches, and sends */
@@ -34,9 +34,9 @@ typedef struct tulle__delegated_cost {
     double bytes;        /* of them: to be added */
     double multiplications;
 } tulle__delegated_cost;
-void tulle__delegation_balance_delegate(tulle__delegation_balance *balance, int to, const tulle__delegated_cost *gift);
+void tulle__delegation_balance_delegate(tulle__delegation_balance *balance, int to, const tulle__delegated_cost *cost);
 
-/* Collective: whether the slowest PE is done clearly earlier. */
+/* Collective: whether the slowest PE ends clearly earlier. */
 tulle_status tulle__delegation_balance_pays(tulle__delegation_balance *balance, int *pays);
 
 #endif

@@ -9,7 +9,7 @@
 
 enum {
     TILES_MOST = 1 << 16, /* of B: everybody tells everybody which it needs */
-    PART = 8              /* shelves take at most that part of the data segment */
+    PART = 8              /* cached tiles take at most that part of the data segment */
 };
 
 /* Where a tile of B lies that comes to a tile. */
@@ -24,7 +24,7 @@ struct slot {
 /* One of this PE's. */
 struct cached_tile {
     int k, j, group;
-    tulle__subset *excerpt;
+    tulle__subset *subset;
     tulle__place block;
 };
 
@@ -40,12 +40,12 @@ struct reply {
 struct tulle__node_cache {
     tulle_comm *comm;
     int K, N, tiles;
-    uint64_t **asked;        /* [tiles]: bits of rows; NULL: not needed here. Until settled */
+    uint64_t **asked;        /* [tiles]: bits of rows; NULL: not needed here. Until the exchange ends */
     struct slot *slot;       /* [tiles] */
     struct cached_tile *own; /* [count] */
     int count;
     size_t room;
-    tulle__place words; /* of own shelves: the last execution in which it was filled */
+    tulle__place words; /* of own cached tiles: the last execution in which it was filled */
     int words_taken;
     tulle__alltoallv *requests, *replies;
     uint64_t execution;
@@ -89,7 +89,7 @@ void tulle__node_cache_free(tulle__node_cache *s)
     tulle__node_cache_end_exchange(s);
     for (int n = 0; n < s->count; n++) {
         tulle__heap_give(s->comm->pe->data, &s->own[n].block);
-        tulle__subset_free(s->own[n].excerpt);
+        tulle__subset_free(s->own[n].subset);
     }
     if (s->words_taken) tulle__heap_give(s->comm->pe->control, &s->words);
     tulle__free(s->own);
@@ -100,7 +100,7 @@ void tulle__node_cache_free(tulle__node_cache *s)
 size_t tulle__node_cache_held(const tulle__node_cache *s)
 {
     size_t bytes = sizeof *s + (size_t)s->tiles * sizeof *s->slot + s->room;
-    for (int n = 0; n < s->count; n++) bytes += sizeof *s->own + tulle__subset_held(s->own[n].excerpt);
+    for (int n = 0; n < s->count; n++) bytes += sizeof *s->own + tulle__subset_held(s->own[n].subset);
     return bytes;
 }
 
@@ -220,7 +220,7 @@ static tulle_status add_rows(tulle__node_cache *s, int from, const struct reques
     return TULLE_OK;
 }
 
-/* A shelf for tile t, unless there is no room. */
+/* Caches tile t, unless there is no room. */
 static tulle_status add_tile(tulle__node_cache *s, const tulle_mat *B, int t)
 {
     tulle_status status;
@@ -230,19 +230,19 @@ static tulle_status add_tile(tulle__node_cache *s, const tulle_mat *B, int t)
     struct cached_tile tile = {.k = k, .j = j, .group = -1};
     TULLE_TRY(tulle__row_set_of_bits(s->asked[t], tulle__tile_rows(B, k) / 64 + 1, &rows));
     if (B->kind == TULLE_CSR) TULLE_TRY(tulle__rowptr_read(B, k, j, &rowptr));
-    TULLE_TRY(tulle__subset_new(B, k, j, &rows, rowptr, &tile.excerpt));
-    size_t room = tulle__subset_room(B, k, j, tile.excerpt);
+    TULLE_TRY(tulle__subset_new(B, k, j, &rows, rowptr, &tile.subset));
+    size_t room = tulle__subset_room(B, k, j, tile.subset);
     if (s->room + room > s->comm->pe->link->segment_bytes[TULLE__DATA] / PART) goto out;
     if (tulle__heap_take(s->comm->pe->data, room, "a tile of the node cache", &tile.block) != TULLE_OK) goto out;
     s->room += room;
     s->slot[t] = (struct slot){.block = tulle__mapped(s->comm, &tile.block),
-        .nnz = tulle__subset_entries(tile.excerpt),
+        .nnz = tulle__subset_entries(tile.subset),
         .words = s->words,
         .number = s->count};
     s->own[s->count++] = tile;
-    tile.excerpt = NULL;
+    tile.subset = NULL;
 out:
-    tulle__subset_free(tile.excerpt);
+    tulle__subset_free(tile.subset);
     tulle__row_set_fini(&rows);
     tulle__free(rowptr);
     return status;
@@ -321,7 +321,7 @@ int tulle__node_cache_has(const tulle__node_cache *s, int k, int j)
 size_t tulle__node_cache_bytes(const tulle__node_cache *s)
 {
     size_t bytes = 0;
-    for (int n = 0; n < s->count; n++) bytes += tulle__subset_bytes(s->own[n].excerpt);
+    for (int n = 0; n < s->count; n++) bytes += tulle__subset_bytes(s->own[n].subset);
     return bytes;
 }
 
@@ -338,7 +338,7 @@ tulle_status tulle__node_cache_serve(tulle__node_cache *s, const tulle_mat *B, i
     while (s->started < s->count && s->started - s->landed < most) {
         struct cached_tile *tile = &s->own[s->started];
         void *block = tulle__mapped(s->comm, &tile->block);
-        TULLE_TRY(tulle__subset_start(B, tile->k, tile->j, tile->excerpt, block, &tile->group));
+        TULLE_TRY(tulle__subset_start(B, tile->k, tile->j, tile->subset, block, &tile->group));
         s->started++;
     }
     if (s->landed < s->started) {

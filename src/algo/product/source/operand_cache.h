@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fetching once what several jobs of a PE read. Where tiles are cut into parts (slice.h, layer.h), A[i,k] is a factor
- * for each j that the PE has of what was one tile of C, and B[k,j] for each i: fetched for each of them, cutting would
- * multiply what moves. A part that came is kept until the last job that reads it has started, as far as a share of the
- * memory that is left goes; without room it is fetched again. Of B whole parts are kept, but where the needed rows of
- * all jobs together are fewer bytes they come one by one. For static algorithms: who steals does not know what it reads
- * next. Layouts that match have none, so that what they move stays as the model counts it.
+ * Operand cache: fetched tile parts that several jobs of a PE read. With cuts that do not match
+ * (slice.h, layer.h), A[i,k] is a factor for each part j of what was one tile of C, and B[k,j] for
+ * each i; without a cache, cutting would multiply the bytes moved. A part stays until its last
+ * reader has started, within a share of free memory; beyond that it is fetched again. Parts of B are
+ * whole, unless the required rows of all jobs together are fewer bytes. Static algorithms only: a
+ * PE that steals does not know its next jobs. Layouts that match need no cache, so the model's bytes
+ * stay exact.
  */
 #ifndef TULLE_PRODUCT_OPERAND_CACHE_H
 #define TULLE_PRODUCT_OPERAND_CACHE_H

@@ -8,7 +8,7 @@
 #include "base/planted.h"
 
 /*
- * What rows given away take beside their bytes: a get of the values, a push (a slot there and back, the record, its
+ * What delegated rows take beside their bytes: a get of the values, a push (a slot there and back, the record, its
  * word, the acknowledgement), and the owner's get of the panel and waiting for it.
  */
 enum { SEND_MESSAGES = 7, GET_MESSAGES = 4, DELEGATION_MESSAGES = 1 + SEND_MESSAGES + GET_MESSAGES };
@@ -18,8 +18,8 @@ enum { SEND_MESSAGES = 7, GET_MESSAGES = 4, DELEGATION_MESSAGES = 1 + SEND_MESSA
 
 /* What own tile A[i,k] needs for B[k,j]. */
 struct want {
-    tulle__subset *excerpt; /* NULL: the whole tile */
-    tulle__cut *cut;        /* NULL: all of A is multiplied here */
+    tulle__subset *subset; /* NULL: the whole tile */
+    tulle__cut *cut;       /* NULL: all of A is multiplied here */
 };
 
 struct tulle__required {
@@ -55,7 +55,7 @@ static struct want *find(const tulle__required *required, int i, int k, int j)
 
 static void drop(struct want *want)
 {
-    tulle__subset_free(want->excerpt);
+    tulle__subset_free(want->subset);
     tulle__cut_free(want->cut);
     *want = (struct want){NULL, NULL};
 }
@@ -65,7 +65,7 @@ static double price(const struct pair *p, double bytes, double ranges, double me
     return tulle__transfer_cost(p->prices, p->here, p->there, bytes, ranges, messages);
 }
 
-static double excerpt_price(const struct pair *p, const tulle__subset *e)
+static double subset_cost(const struct pair *p, const tulle__subset *e)
 {
     double bytes = (double)tulle__subset_bytes(e), ranges = (double)tulle__subset_ranges(e);
     return price(p, bytes, ranges, ranges > 0);
@@ -89,10 +89,10 @@ static tulle_status give_away(const struct pair *p, const int64_t *rowptr, const
     TULLE_TRY(tulle__cut_new(p->A, &terms, limit, by_time, &want->cut, weight));
     if (!want->cut) goto out;
     TULLE_TRY(tulle__row_set_named_by(&want->cut->rest, &rows));
-    TULLE_TRY(tulle__subset_new(B, p->k, p->j, &rows, rowptr, &want->excerpt));
+    TULLE_TRY(tulle__subset_new(B, p->k, p->j, &rows, rowptr, &want->subset));
     double values = (double)want->cut->given * (double)terms.size, partial = (double)want->cut->bytes - values;
     tulle__delegated_cost gift = {.rows = by_rows,
-        .rest = excerpt_price(p, want->excerpt),
+        .rest = subset_cost(p, want->subset),
         .values = price(p, values, (double)want->cut->rows, 1),
         .send = price(p, p->prices->record, 0, SEND_MESSAGES),
         .get = price(p, partial, 0, GET_MESSAGES),
@@ -120,12 +120,12 @@ static tulle_status decide(
     if (p->may_give) TULLE_TRY(give_away(p, rowptr, all, want, &weight));
     if (want->cut) {
         figures->covers++;
-        bytes = tulle__subset_bytes(want->excerpt) + (size_t)want->cut->bytes + (size_t)p->prices->record;
+        bytes = tulle__subset_bytes(want->subset) + (size_t)want->cut->bytes + (size_t)p->prices->record;
     } else if (p->transfers == TULLE_TRANSFERS_COVER ? tulle__subset_bytes(all) < whole
-                                                     : excerpt_price(p, all) < price(p, (double)whole, 1, 1)) {
+                                                     : subset_cost(p, all) < price(p, (double)whole, 1, 1)) {
         figures->rows++;
         bytes = tulle__subset_bytes(all);
-        want->excerpt = all;
+        want->subset = all;
         all = NULL;
     } else {
         figures->whole++;
@@ -191,7 +191,7 @@ out:
     return status;
 }
 
-/* All as if nothing could be given away; the bound remains that of what is possible. */
+/* No rows are delegated; the bound stays that of what is possible. */
 static tulle_status require_all(tulle__required *required, const tulle__policy *policy, struct pair p)
 {
     tulle__required_figures possible = required->figures;
@@ -206,7 +206,7 @@ static tulle_status require_all(tulle__required *required, const tulle__policy *
     return status;
 }
 
-/* Where time matters, all PEs give away or none does. */
+/* If time matters, all PEs delegate or none does. */
 static tulle_status give(tulle__required *required, const tulle__policy *policy, struct pair p)
 {
     tulle_status status;
@@ -229,7 +229,7 @@ out:
     return status;
 }
 
-/* Asks for what own tile A[i,k] needs of B[k,j], or, ask = 0, counts it as what comes to a shelf. */
+/* Requests the rows of B[k,j] that own tile A[i,k] requires; ask = 0: counts them as cached on the node. */
 static tulle_status share_pair(tulle__required *required, const tulle__operands *o, int i, int k, int j, int ask)
 {
     tulle_tile tile;
@@ -314,7 +314,7 @@ size_t tulle__required_held(const tulle__required *required)
     if (required->node_cache) bytes += tulle__node_cache_held(required->node_cache);
     for (int64_t w = 0; w < required->rows * required->N; w++) {
         const struct want *want = &required->want[w];
-        bytes += sizeof *want + (want->excerpt ? tulle__subset_held(want->excerpt) : 0);
+        bytes += sizeof *want + (want->subset ? tulle__subset_held(want->subset) : 0);
         bytes += tulle__cut_held(want->cut);
     }
     return bytes;
@@ -323,7 +323,7 @@ size_t tulle__required_held(const tulle__required *required)
 int tulle__required_whole(const tulle__required *required, int i, int k, int j)
 {
     const struct want *want = find(required, i, k, j);
-    return !want || !want->excerpt;
+    return !want || !want->subset;
 }
 
 tulle_status tulle__required_fetch(
@@ -334,14 +334,14 @@ tulle_status tulle__required_fetch(
         *fetch = tulle__node_cache_fetch(required->node_cache, o->B, k, j);
         return TULLE_OK;
     }
-    return want && want->excerpt ? tulle__subset_fetch(o->B, k, j, want->excerpt, fetch)
-                                 : tulle__fetch_init(o->B, k, j, fetch);
+    return want && want->subset ? tulle__subset_fetch(o->B, k, j, want->subset, fetch)
+                                : tulle__fetch_init(o->B, k, j, fetch);
 }
 
 size_t tulle__required_bytes(const tulle__required *required, const tulle__operands *o, int i, int k, int j)
 {
     const struct want *want = find(required, i, k, j);
-    return want && want->excerpt ? tulle__subset_bytes(want->excerpt) : tulle__fetch_bytes(o->B, k, j);
+    return want && want->subset ? tulle__subset_bytes(want->subset) : tulle__fetch_bytes(o->B, k, j);
 }
 
 const tulle__cut *tulle__required_cut(const tulle__required *required, int i, int k, int j)

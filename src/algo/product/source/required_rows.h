@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Transfers that know the sparsity. Of a remote tile of B only those rows come that the tile of A has entries for
- * (columns of A without entries name rows of B that nothing is multiplied with), or, where that is less, some rows of A
- * are given away to B's owner, who sends partial rows of C (cover.h). For tiles of A that lie on the PE that multiplies
- * them, since the lists are made from the tile when the plan is: stationary A, and stationary C wherever a PE owns
- * whole tile rows of A and C. Rows are given away only where the tile of C lies there too, so that its owner knows what
- * will come, and under algorithms by which nobody takes others' work. What several PEs of a node need comes once
- * (node_cache.h). Volume: sum over (i, k, j) of the rows that A[i,k] names, or of a vertex cover, instead of all.
+ * Transfers that know the sparsity. Only the rows of a remote tile of B that the tile of A names are
+ * fetched. Where that takes fewer bytes, some rows of A are delegated to B's owner instead, which
+ * sends partial rows of C (cover.h).
+ *
+ * The lists are made from the tile of A when the plan is made, so A must lie on the PE that
+ * multiplies it: stationary A, and stationary C if a PE owns whole tile rows of A and C. Rows are
+ * delegated only if the tile of C lies there too, so that its owner knows what will arrive, and only
+ * without stealing. Rows that several PEs of a node require are fetched once (node_cache.h).
+ * Volume: the sum over (i, k, j) of the rows that A[i,k] names, or of a vertex cover.
  */
 #ifndef TULLE_PRODUCT_REQUIRED_ROWS_H
 #define TULLE_PRODUCT_REQUIRED_ROWS_H
@@ -27,9 +29,9 @@ typedef struct tulle__required_figures {
 } tulle__required_figures;
 
 /*
- * Collective; *required is to be freed also after a failure, once all have met: the caller agrees next, and then
- * settles. Holds as long as A and B keep their structure. alone: each PE asks for rows of B for itself, and gives none
- * away: where tiles are parts of tiles (slice.h), or have no values.
+ * Collective. The caller agrees next, then ends the exchange, and frees *required also after a
+ * failure. Valid while A and B keep their structure. alone: each PE fetches rows for itself and
+ * delegates none, as with parts of tiles (slice.h) and without values.
  */
 tulle_status tulle__required_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *operands,
     tulle_transfers transfers, int alone, const tulle__transfer_costs *prices, tulle__required **required);
@@ -40,28 +42,27 @@ size_t tulle__required_held(const tulle__required *required);
 /* Whether what is fetched of B[k,j] for A[i,k] is the whole tile. */
 int tulle__required_whole(const tulle__required *required, int i, int k, int j);
 
-/* Starts fetching what A[i,k] needs of B[k,j]: the whole tile if needs is NULL, or it is better. */
-
+/* Starts fetching the rows of B[k,j] that A[i,k] requires: all of them if required is NULL, or that takes less. */
 tulle_status tulle__required_fetch(
     const tulle__required *required, const tulle__operands *operands, int i, int k, int j, tulle__fetch *fetch);
 
-/* Bytes that moves. */
+/* Bytes of that fetch. */
 size_t tulle__required_bytes(const tulle__required *required, const tulle__operands *operands, int i, int k, int j);
 
-/* How own tile A[i,k] is divided for B[k,j]; NULL: it is not, nor are those of others. Also NULL: any other partner. */
+/* How own tile A[i,k] is divided for B[k,j]; NULL: not at all, as any tile of another PE. */
 const tulle__cut *tulle__required_cut(const tulle__required *required, int i, int k, int j);
 
-/* Makes the values of divided tiles those of A now; bytes: that were copied. */
+/* Copies the values of A to divided tiles; *bytes: copied. */
 tulle_status tulle__required_refresh(tulle__required *required, const tulle__operands *operands, int64_t *bytes);
 
-/* Tiles that come once for a node; NULL: none do. */
+/* NULL: no tile is cached for the node. */
 tulle__node_cache *tulle__required_node_cache(const tulle__required *required);
 
-/* What others have given to this PE; NULL: nothing. Whether any PE has been given something. */
+/* Rows that others have delegated to this PE; NULL: none. delegates: whether any PE delegates rows. */
 const tulle__delegations *tulle__required_delegations(const tulle__required *required);
 int tulle__required_delegates(const tulle__required *required);
 
-/* All 0 if needs is NULL. */
+/* All 0 if required is NULL. */
 tulle__required_figures tulle__required_count(const tulle__required *required);
 
 #endif
