@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The seam between Tulle and what streams a matrix through a memory of limited size: what a device (cpu, cuda, ...) and
- * a wrapper of devices (limit, ...) implement. (Kernels on host memory, which need no copies, are kernel/kernel.h.)
+ * The device seam: memory, queues and coarse operations of what computes. A device (cpu, ref, cuda,
+ * openacc) or a wrapper of devices (limit, late, fault) implements it; streams and products use it.
+ * Kernels on host memory, called directly where work is finer, are in kernel/kernel.h.
  *
- * A device belongs to the PE that opened it and has one memory of `capacity` bytes. What lies there is in buffers,
- * counted against the capacity; a place is (buffer, offset in bytes). Queues order what is started in them: copies in
- * both directions and kernels. Different queues are independent but for events: an event recorded in one stands for all
- * that was started there before; a queue that is told to wait for it starts nothing behind that until it has happened.
+ * Memory. A device belongs to the PE that opened it and has one memory of `capacity` bytes, in
+ * buffers that count against it. A place is (buffer, offset in bytes).
  *
- * What starts work may return before the work is done or after it (cpu: always after; limit: copies before, kernels
- * after). Whoever wants copies and kernels side by side therefore starts a copy before the kernel that it is to run
- * beside, and must not start work in one queue that waits for what is started in another one later: events stand for
- * what is there when they are recorded.
+ * Order. A queue executes what is started in it in order: copies in both directions and kernels.
+ * Queues are independent except for events. An event recorded in a queue stands for all that was
+ * started there before; a queue that joins it starts nothing behind the join until it has happened.
  *
- * Errors. Starting cannot fail. What goes wrong sticks to the queue: work behind it in that queue is left out, and the
- * next `queue_wait` returns it, with its message, and clears it; what the queue should have written since then is
- * undefined. Whoever joins queues by events waits for each of them before results are used. But a kernel never runs on
- * what a copy that failed should have brought, which may be row pointers: until that failure has been told, kernels of
- * any queue are left out, and it sticks to their queues as well.
+ * Starting. A start may return before the work is done or after it (cpu: always after; limit: copies
+ * before, kernels after). To overlap a copy with a kernel, start the copy first. Do not let a queue
+ * join work that another queue starts later: an event stands for what is there when it is recorded.
  *
- * Who calls. Making, freeing, kernels and waiting: the thread that opened the device, or one at a time in its place.
- * Two kinds of calls may also come from other threads at the same time, from each with queues and events that only it
- * uses meanwhile: upload/download, and record/wait/queue_wait. (So a wrapper can have copy engines of its own.)
- * The host memory of a copy is the device's from its start until an event behind it, or the queue, has been waited for.
+ * Errors. A start cannot fail. A failure sticks to its queue: work behind it in that queue is
+ * skipped, and the next `queue_wait` returns it, with its message, and clears it; the results of the
+ * queue since then are undefined. Wait for each of several joined queues before using results. No
+ * kernel runs on data of a failed copy, which may be row pointers: until that failure is returned,
+ * kernels of all queues are skipped, and it sticks to their queues as well.
+ *
+ * Threads. The thread that opened the device, or one at a time in its place, makes, frees, starts
+ * kernels and waits. Two kinds of calls may also come from other threads at the same time, each with
+ * queues and events of its own: upload/download, and record/wait/queue_wait. (So a wrapper can have
+ * copy engines of its own.) The host memory of a copy belongs to the device from its start until an
+ * event behind it, or the queue, has been waited for.
  */
 #ifndef TULLE_DEVICE_DEVICE_H
 #define TULLE_DEVICE_DEVICE_H
@@ -133,8 +136,8 @@ typedef struct tulle__device_product {
 typedef tulle_status (*tulle__device_result)(void *context, int64_t m, int64_t nnz, tulle__device_tile *C);
 
 typedef struct tulle__device_ops {
-    /* A buffer of `bytes` (0 is allowed), contents undefined; `what` names it. TULLE_ERR_MEMORY if there is none. That
-     * it fits has been seen to (tulle__device_buffer_new). */
+    /* A buffer of `bytes` (0 is allowed), contents undefined; `what` names it in messages. The caller has checked the
+     * capacity (tulle__device_buffer_new). TULLE_ERR_MEMORY. */
     tulle_status (*buffer_new)(tulle__device *device, size_t bytes, const char *what, tulle__device_buffer **buffer);
     void (*buffer_free)(tulle__device *device, tulle__device_buffer *buffer); /* nothing uses it any more */
     /* Optional: a buffer over host memory that kernels of the device can work on where it is. Not counted. */
@@ -146,14 +149,15 @@ typedef struct tulle__device_ops {
 
     tulle_status (*queue_new)(tulle__device *device, tulle__device_queue **queue);
     void (*queue_free)(tulle__device *device, tulle__device_queue *queue); /* waits for it; NULL is allowed */
-    /* All that was started in it is done; what went wrong, once. */
+    /* Waits for all that was started; returns a failure, once. */
     tulle_status (*queue_wait)(tulle__device_queue *queue);
 
     tulle_status (*event_new)(tulle__device *device, tulle__device_event **event);
     void (*event_free)(tulle__device *device, tulle__device_event *event);  /* NULL is allowed */
-    void (*record)(tulle__device_queue *queue, tulle__device_event *event); /* forgets what it stood for before */
-    void (*join)(tulle__device_queue *queue, tulle__device_event *event); /* one that was never recorded has happened */
-    void (*event_wait)(tulle__device_event *event); /* on the host; errors are told by the queues' waits */
+    void (*record)(tulle__device_queue *queue, tulle__device_event *event); /* replaces its former meaning */
+    void (*join)(
+        tulle__device_queue *queue, tulle__device_event *event); /* an event that was never recorded has happened */
+    void (*event_wait)(tulle__device_event *event); /* on the host; failures are returned by the queues' waits */
     /* 1: it has happened, or never will; 0: not yet. Does not wait; whoever asks again and again comes to a 1. */
     int (*event_done)(tulle__device_event *event);
 
