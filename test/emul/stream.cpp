@@ -308,7 +308,8 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
     if (!up && kind != cudaMemcpyHostToHost && !of_some_device(from, from_pitch * last + width))
         return remember(cudaErrorInvalidValue);
     if (up) from = staged(from, from_pitch, width, height, keep);
-    enqueue(stream, "a copy", [=]() {
+    /* the work alone keeps what is staged: whoever does it frees it */
+    enqueue(stream, "a copy", [=, keep = std::move(keep)]() {
         (void)keep;
         for (size_t i = 0; i < height; i++)
             memcpy(static_cast<char *>(to) + i * to_pitch, static_cast<const char *>(from) + i * from_pitch, width);
