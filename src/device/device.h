@@ -187,7 +187,7 @@ typedef struct tulle__device_ops {
     void (*chain)(tulle__device_queue *queue, const tulle__device_chain *task);
     /*
      * Optional: the same into a sparse tile. It returns when `place` has been called, or with what went wrong in the
-     * queue, which is told by that; the arrays are there when the queue has come so far.
+     * queue; the arrays are there when the queue has come so far.
      */
     tulle_status (*product)(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
         void *context, int64_t *multiplications);

@@ -189,8 +189,8 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
     if (status != TULLE_OK) return status;
     status = execute(&x, plan);
     /* what is on its way must have landed before its memory is freed, and before others are told */
+    plan->runner->ops->end(plan->runner); /* it may still read tiles of jobs */
     tulle__jobs_drop(&x);
-    plan->runner->ops->end(plan->runner);
     if (tulle__required_node_cache(plan->required)) tulle__node_cache_drain(tulle__required_node_cache(plan->required));
     tulle__operand_cache_end(plan->operand_cache);
     status = TULLE__PLANTED(untold_failure) && status != TULLE_OK ? (tulle_comm_agree(comm, TULLE_OK), status)

@@ -4,7 +4,7 @@
  * them into its own memory when it serves its queue, between its own multiplications (paper 3.1.2, 3.2.2). A dense
  * panel is added on arrival, a sparse one is kept and merged once, with all others, at the end. What is final, whole
  * rows under stealing by rows, goes to where it stays at once: dense rows, and values of sparse ones whose structure is
- * known from an execution before. Sparse results of thieves are made in a panel, which grows to hold them.
+ * known from an execution before. Sparse results of stolen work are made in a panel, which grows to hold them.
  */
 #ifndef TULLE_PRODUCT_PARTIAL_H
 #define TULLE_PRODUCT_PARTIAL_H

@@ -7,7 +7,7 @@
 
 typedef struct tulle__product_progress {
     tulle__progress_meter *meter; /* NULL: nobody watches this PE */
-    int64_t done, jobs;           /* of this PE, in the work that is told of */
+    int64_t done, jobs;           /* of this PE, in the reported work */
     int last;                     /* this is the last phase */
 } tulle__product_progress;
 

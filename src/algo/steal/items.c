@@ -59,7 +59,7 @@ double tulle__items_work(tulle__items *x, int pe, int64_t item)
 }
 
 /*
- * Few items a word if there are few, so that the owner at one end and thieves at the other rarely
+ * Few items a word if there are few, so that the owner at one end and others at the other rarely
  * meet in one word.
  */
 static int64_t span_of(int64_t items)

@@ -22,8 +22,6 @@ enum { OF_A, OF_B, TEMPORARY = -1 };
 struct result {
     tulle__device_buffer *buffer; /* NULL: there is none */
     char *staging;                /* one of the device's two */
-    tulle__device_event *landed;
-    int leaves; /* its copy has been started */
     tulle_type type;
     char *to;
     int64_t m, n, row, col; /* strides of `to` */
@@ -66,8 +64,6 @@ static tulle_status add_result(const struct device_run *run, struct result *r)
 
 static void drop_result(struct device *d, struct result *r)
 {
-    const tulle__device_ops *ops = d->device->ops;
-    ops->event_free(d->device, r->landed);
     tulle__device_tiles_give(d->tiles, r->buffer);
     *r = (struct result){.buffer = NULL};
 }
@@ -95,7 +91,6 @@ static tulle_status leave(const struct device_run *run, struct device *d)
     ops->record(d->work, d->made);
     ops->join(d->out, d->made);
     ops->download(d->out, r->staging, &(tulle__device_place){r->buffer, 0}, bytes);
-    ops->record(d->out, r->landed);
     d->before = *r;
     d->current = (struct result){.buffer = NULL};
     return TULLE_OK;
@@ -156,7 +151,6 @@ static tulle_status begin_result(
     size_t bytes = (size_t)(task->m * task->n) * tulle_type_size(task->type);
     TULLE_TRY(room(run, d, bytes, "a tile of the result", &made.buffer));
     status = take_staging(d, bytes, &made.staging);
-    if (status == TULLE_OK) status = d->device->ops->event_new(d->device, &made.landed);
     if (status != TULLE_OK)
         drop_result(d, &made);
     else
@@ -175,8 +169,7 @@ static tulle_status too_small(const struct device *d, const tulle__chain_task *t
            c = (size_t)(task->m * task->n) * tulle_type_size(task->type);
     return tulle__fail(TULLE_ERR_LIMIT,
         "the device '%s' has %zu bytes of memory; a product of two tiles takes %zu (A %zu, B %zu, C %zu): smaller "
-        "tiles "
-        "(--tiles) take less",
+        "tiles (--tiles) take less",
         d->device->name, d->device->capacity, a + b + c, a, b, c);
 }
 
@@ -192,6 +185,13 @@ static void copy_ahead(struct device_run *run, struct device *d)
             break;
     }
     next->tiles.nk = 0;
+}
+
+/* Also after a failure: the host's tiles are not read any more, and may be freed. */
+static tulle_status operands_read(struct device *d, tulle_status status)
+{
+    tulle_status read = tulle__device_tiles_uploaded(d->tiles);
+    return status != TULLE_OK ? status : read;
 }
 
 static void multiply_held(struct device_run *run, struct device *d, tulle__device_chain *chain, int started)
@@ -238,9 +238,8 @@ static tulle_status chain(tulle__runner *runner, const tulle__run_tiles *tiles, 
         }
     }
     if (work.npairs) multiply_held(run, d, &work, added);
-    TULLE_TRY(tulle__device_tiles_uploaded(d->tiles));
 out:
-    return status;
+    return operands_read(d, status);
 }
 
 /* ---- sparse products ---- */
@@ -338,12 +337,11 @@ static tulle_status product(tulle__runner *runner, const tulle__run_tiles *tiles
     tulle__device_tiles_release(d->tiles, d->work);
     TULLE_TRY(fetch_result(&s, task->m, place, context, C));
     C->multiplications = multiplications;
-    status = tulle__device_tiles_uploaded(d->tiles);
 out:
     (void)d->device->ops->queue_wait(d->work);
     tulle__device_tiles_release(d->tiles, d->work);
     tulle__device_tiles_give(d->tiles, s.buffer);
-    return status;
+    return operands_read(d, status);
 }
 
 /* ---- executions ---- */

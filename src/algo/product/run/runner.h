@@ -30,7 +30,8 @@ typedef struct tulle__runner tulle__runner;
 typedef struct tulle__runner_ops {
     /*
      * Starts the chain into dense memory of the host. The result is there after finish; until then task->C is the
-     * runner's, and a task with the same C and beta = 1 adds to it. Operands are not read any more when it returns.
+     * runner's, and a task with the same C and beta = 1 adds to it. Operands are not read any more when it returns,
+     * also with a failure.
      */
     tulle_status (*chain)(tulle__runner *runner, const tulle__run_tiles *tiles, const tulle__chain_task *task);
     /* The product into a sparse tile that `place` finds room for; done when it returns. */
