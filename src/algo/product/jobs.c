@@ -17,7 +17,7 @@ int64_t tulle__jobs_planned(const tulle__exec *x)
 /* Jobs that may be started at a time: local ones take no memory, so that remote ones can be found far ahead. */
 static int ring_size(const tulle_product *plan, int64_t jobs)
 {
-    int64_t size = plan->direct || plan->lookahead == 0 ? 1 : plan->lookahead + (int64_t)RING_MAX;
+    int64_t size = plan->direct || plan->lookahead == 0 ? 1 + plan->runner->ahead : plan->lookahead + (int64_t)RING_MAX;
     return (int)(jobs < 1 ? 1 : size < jobs ? size : jobs);
 }
 

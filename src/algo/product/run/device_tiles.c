@@ -12,6 +12,7 @@ struct entry {
     tulle__device_tile tile;
     tulle__device_event *used; /* work with it, started last; NULL: none yet */
     int held;
+    int ahead;       /* it was copied ahead of its first use, which is no hit */
     uint64_t turn;   /* of its last use */
     int32_t *narrow; /* row pointers in the device's width, on their way */
     int waited;      /* 1: work was started that `used` stands for */
@@ -274,11 +275,12 @@ tulle_status tulle__device_tiles_hold(
     struct entry *e = find(tiles, key);
     tulle__device_buffer *buffer;
     if (e)
-        tiles->hits++;
+        tiles->hits += !e->ahead;
     else
         TULLE_TRY(tulle__device_tiles_room(tiles, p.length, "a tile of an operand", &buffer));
     if (!e) TULLE_TRY(bring(tiles, key, source, &p, buffer, &e));
     e->held = 1;
+    e->ahead = 0;
     e->turn = ++tiles->turn;
     *there = e->tile;
 out:
@@ -298,7 +300,9 @@ tulle_status tulle__device_tiles_prefetch(
     buffer = take_spare(tiles, p.length);
     tulle_status status =
         buffer ? TULLE_OK : tulle__device_buffer_new(tiles->device, p.length, "a tile of an operand", &buffer);
-    return status == TULLE_OK ? bring(tiles, key, source, &p, buffer, &e) : status;
+    if (status == TULLE_OK) status = bring(tiles, key, source, &p, buffer, &e);
+    if (status == TULLE_OK) e->ahead = 1;
+    return status;
 }
 
 void tulle__device_tiles_join(tulle__device_tiles *tiles, tulle__device_queue *queue)

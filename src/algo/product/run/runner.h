@@ -50,6 +50,7 @@ struct tulle__runner {
     const tulle__runner_ops *ops;
     const tulle__tile_format *format; /* of A */
     int most;                         /* summands of a job; 0: any number */
+    int ahead;                        /* jobs after the one at hand that it wants to see (next): 0 or 1 */
     bool keeps_structure;             /* a sparse product whose structure is known can be given values alone */
     tulle__run_next next;             /* may be copied ahead by the task that follows */
 };
