@@ -256,12 +256,10 @@ struct sparse {
 static tulle_status place_result(void *context, int64_t m, int64_t nnz, tulle__device_tile *C)
 {
     struct sparse *s = context;
-    size_t pointers = ((size_t)m + 1) * (size_t)s->d->device->rowptr_bytes;
-    size_t colind = (pointers + 255) / 256 * 256, val = colind + ((size_t)nnz * sizeof(tulle_lidx) + 255) / 256 * 256;
+    size_t colind, val, bytes = tulle__device_csr_offsets(s->d->device, m, nnz, s->type, &colind, &val);
     tulle__device_tiles_give(s->d->tiles, s->buffer);
     s->buffer = NULL;
-    tulle_status status =
-        room(s->run, s->d, val + (size_t)nnz * tulle_type_size(s->type), "a sparse result", &s->buffer);
+    tulle_status status = room(s->run, s->d, bytes, "a sparse result", &s->buffer);
     if (status != TULLE_OK) return status;
     *C = (tulle__device_tile){.kind = TULLE_CSR,
         .type = s->type,

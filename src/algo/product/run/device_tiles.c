@@ -137,17 +137,24 @@ static size_t aligned(size_t bytes)
     return (bytes + ARRAY_ALIGN - 1) / ARRAY_ALIGN * ARRAY_ALIGN;
 }
 
+size_t tulle__device_csr_offsets(
+    const tulle__device *device, int64_t rows, int64_t nnz, tulle_type type, size_t *colind, size_t *val)
+{
+    *colind = aligned(((size_t)rows + 1) * (size_t)device->rowptr_bytes);
+    *val = *colind + aligned((size_t)nnz * sizeof(tulle_lidx));
+    return *val + (size_t)nnz * tulle_type_size(type);
+}
+
 static struct plan plan_tile(const tulle__device *device, const tulle_tile *tile, int64_t row, int64_t rows)
 {
-    size_t size = tulle_type_size(tile->type);
     struct plan p = {.nnz = rows * tile->n};
     if (tile->kind == TULLE_CSR) {
         p.first = tile->rowptr[row];
         p.nnz = tile->rowptr[row + rows] - p.first;
-        p.colind = aligned(((size_t)rows + 1) * (size_t)device->rowptr_bytes);
-        p.val = p.colind + aligned((size_t)p.nnz * sizeof(tulle_lidx));
+        p.length = tulle__device_csr_offsets(device, rows, p.nnz, tile->type, &p.colind, &p.val);
+    } else {
+        p.length = (size_t)p.nnz * tulle_type_size(tile->type);
     }
-    p.length = p.val + (size_t)p.nnz * size;
     return p;
 }
 
