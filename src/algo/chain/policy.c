@@ -100,20 +100,20 @@ static int next_b(tulle__cursor *c, tulle__chain *chain)
 }
 
 static const tulle__policy policies[] = {
-    {TULLE_PRODUCT_STATIONARY_C, next_c, worker_c, TULLE__REACH_NONE, TULLE__SOURCE_FETCH, 0,
+    {TULLE_PRODUCT_STATIONARY_C, next_c, worker_c, TULLE__REACH_NONE, TULLE__ARRIVAL_SINGLY, 0,
         TULLE_PRODUCT_STATIONARY_C},
-    {TULLE_PRODUCT_STATIONARY_A, next_a, worker_a, TULLE__REACH_NONE, TULLE__SOURCE_FETCH, 0,
+    {TULLE_PRODUCT_STATIONARY_A, next_a, worker_a, TULLE__REACH_NONE, TULLE__ARRIVAL_SINGLY, 0,
         TULLE_PRODUCT_STATIONARY_A},
-    {TULLE_PRODUCT_STATIONARY_B, next_b, worker_b, TULLE__REACH_NONE, TULLE__SOURCE_FETCH, 0,
+    {TULLE_PRODUCT_STATIONARY_B, next_b, worker_b, TULLE__REACH_NONE, TULLE__ARRIVAL_SINGLY, 0,
         TULLE_PRODUCT_STATIONARY_B},
-    {TULLE_PRODUCT_STEAL_RANDOM_A, next_a, worker_a, TULLE__REACH_ALL, TULLE__SOURCE_FETCH, 0,
+    {TULLE_PRODUCT_STEAL_RANDOM_A, next_a, worker_a, TULLE__REACH_ALL, TULLE__ARRIVAL_SINGLY, 0,
         TULLE_PRODUCT_STATIONARY_A},
-    {TULLE_PRODUCT_STEAL_LOCAL_A, next_a, worker_a, TULLE__REACH_LOCAL, TULLE__SOURCE_FETCH, 0,
+    {TULLE_PRODUCT_STEAL_LOCAL_A, next_a, worker_a, TULLE__REACH_LOCAL, TULLE__ARRIVAL_SINGLY, 0,
         TULLE_PRODUCT_STATIONARY_A},
-    {TULLE_PRODUCT_STEAL_LOCAL_C, next_c, worker_c, TULLE__REACH_LOCAL, TULLE__SOURCE_FETCH, 1,
+    {TULLE_PRODUCT_STEAL_LOCAL_C, next_c, worker_c, TULLE__REACH_LOCAL, TULLE__ARRIVAL_SINGLY, 1,
         TULLE_PRODUCT_STATIONARY_C},
-    {TULLE_PRODUCT_SUMMA, next_c, worker_c, TULLE__REACH_NONE, TULLE__SOURCE_BROADCAST, 0, TULLE_PRODUCT_SUMMA},
-    {TULLE_PRODUCT_CANNON, next_c, worker_c, TULLE__REACH_NONE, TULLE__SOURCE_SHIFT, 0, TULLE_PRODUCT_CANNON},
+    {TULLE_PRODUCT_SUMMA, next_c, worker_c, TULLE__REACH_NONE, TULLE__ARRIVAL_BROADCAST, 0, TULLE_PRODUCT_SUMMA},
+    {TULLE_PRODUCT_CANNON, next_c, worker_c, TULLE__REACH_NONE, TULLE__ARRIVAL_SHIFT, 0, TULLE_PRODUCT_CANNON},
 };
 
 const tulle__policy *tulle__policy_of(tulle_product_alg alg)
@@ -125,7 +125,7 @@ const tulle__policy *tulle__policy_of(tulle_product_alg alg)
 
 int tulle__policy_batch(const tulle__policy *policy, int K, int direct, int deterministic)
 {
-    if (policy->source != TULLE__SOURCE_FETCH) return 1;
+    if (policy->arrival != TULLE__ARRIVAL_SINGLY) return 1;
     if (policy->by_chain) return K > 1 ? K : 1;
     if (policy->reach != TULLE__REACH_NONE && deterministic) return 1;
     if (direct) return K > 1 ? K : 1;

@@ -44,7 +44,7 @@ typedef struct tulle__cursor {
 typedef enum tulle__reach { TULLE__REACH_NONE, TULLE__REACH_ALL, TULLE__REACH_LOCAL } tulle__reach;
 
 /* How tiles arrive: one by one, or step by step for all PEs, by broadcasts or by shifts. */
-typedef enum tulle__source { TULLE__SOURCE_FETCH, TULLE__SOURCE_BROADCAST, TULLE__SOURCE_SHIFT } tulle__source;
+typedef enum tulle__arrival { TULLE__ARRIVAL_SINGLY, TULLE__ARRIVAL_BROADCAST, TULLE__ARRIVAL_SHIFT } tulle__arrival;
 
 struct tulle__policy {
     tulle_product_alg alg;
@@ -53,7 +53,7 @@ struct tulle__policy {
     /* The PE whose chains contain tile product (i, k, j). */
     int (*worker)(const tulle__operands *operands, int i, int k, int j);
     tulle__reach reach;
-    tulle__source source;
+    tulle__arrival arrival;
     int by_chain;               /* stealable items are bands of whole chains; 0: tile products or their bands */
     tulle_product_alg fallback; /* the algorithm with the same chains and no stealing */
 };

@@ -68,7 +68,7 @@ static tulle_status walk(const tulle__costs *c, const tulle__policy *policy, tul
     }
     TULLE_TRY(tulle__alloc_zero((size_t)c->counts->pes, sizeof *all, "model", &all));
     TULLE_TRY(tulle__alloc((size_t)c->counts->operands.K, sizeof *k, "model", &k));
-    if (policy->source != TULLE__SOURCE_FETCH)
+    if (policy->arrival != TULLE__ARRIVAL_SINGLY)
         TULLE_TRY(tulle__walk_bulk(c, policy, all));
     else if (policy->reach != TULLE__REACH_NONE)
         TULLE_TRY(tulle__walk_stealing(c, policy, all));
@@ -210,7 +210,8 @@ tulle_status tulle_predict_best(const tulle_counts *counts, const tulle_machine 
     tulle_status status = tulle__costs_init(counts, machine, options, &c);
     if (status != TULLE_OK) return status;
     for (int alg = TULLE_PRODUCT_AUTO + 1; alg < TULLE_PRODUCT_ALG_COUNT && status == TULLE_OK; alg++) {
-        if (options->asynchronous && tulle__policy_of((tulle_product_alg)alg)->source != TULLE__SOURCE_FETCH) continue;
+        if (options->asynchronous && tulle__policy_of((tulle_product_alg)alg)->arrival != TULLE__ARRIVAL_SINGLY)
+            continue;
         status = predict(&c, (tulle_product_alg)alg, &p);
         if (status == TULLE_OK && p.suits &&
             (!found.suits || p.seconds < clearly((tulle_product_alg)alg) * found.seconds))

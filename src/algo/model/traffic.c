@@ -103,7 +103,7 @@ struct bulk {
 
 static int in_step(const struct bulk *b, int pe, int t, int k)
 {
-    if (b->policy->source == TULLE__SOURCE_BROADCAST) return k == t;
+    if (b->policy->arrival == TULLE__ARRIVAL_BROADCAST) return k == t;
     int part = tulle__layout_owner(b->costs->counts->operands.A->layout, 0, k) % b->q;
     return part == (pe / b->q + pe % b->q + t) % b->q;
 }
@@ -115,7 +115,7 @@ static void find_needs(struct bulk *b)
         for (int i = 0; i < o->M; i++)
             for (int j = 0; j < o->N; j++) {
                 char *need = b->need + (int64_t)pe * (o->M + o->N);
-                int owner = tulle__layout_owner(o->C->layout, i, j), shift = b->policy->source == TULLE__SOURCE_SHIFT;
+                int owner = tulle__layout_owner(o->C->layout, i, j), shift = b->policy->arrival == TULLE__ARRIVAL_SHIFT;
                 need[i] |= owner == pe || (shift && owner / b->q == pe / b->q);
                 need[o->M + j] |= owner == pe || (shift && owner % b->q == pe % b->q);
             }
@@ -130,7 +130,7 @@ static void move_tile(struct bulk *b, const tulle_mat *X, int i, int j, int slot
     const tulle__costs *c = b->costs;
     const tulle__operands *o = &c->counts->operands;
     int owner = tulle__layout_owner(X->layout, i, j), pes = c->counts->pes;
-    int of_b = slot >= o->M, k = of_b ? i : j, shift = b->policy->source == TULLE__SOURCE_SHIFT, position = 0;
+    int of_b = slot >= o->M, k = of_b ? i : j, shift = b->policy->arrival == TULLE__ARRIVAL_SHIFT, position = 0;
     double bytes = (double)X->directory[tulle__tile_index(X, i, j)].place.length;
     if (bytes <= 0 || c->direct) return;
     int members = 1;
@@ -184,11 +184,11 @@ static double walk_steps(struct bulk *b, tulle__pe_load *load)
 {
     const tulle__costs *c = b->costs;
     const tulle__operands *o = &c->counts->operands;
-    int pes = c->counts->pes, steps = b->policy->source == TULLE__SOURCE_SHIFT ? b->q : o->K;
+    int pes = c->counts->pes, steps = b->policy->arrival == TULLE__ARRIVAL_SHIFT ? b->q : o->K;
     double seconds = 0;
     for (int t = 0; t <= steps; t++) {
         memset(b->move, 0, (size_t)pes * sizeof *b->move);
-        int all = b->policy->source == TULLE__SOURCE_SHIFT;
+        int all = b->policy->arrival == TULLE__ARRIVAL_SHIFT;
         for (int k = all ? 0 : t; k < (all ? o->K : t + 1) && t < steps; k++) {
             for (int i = 0; i < o->M; i++) move_tile(b, o->A, i, k, i, t, load);
             for (int j = 0; j < o->N; j++) move_tile(b, o->B, k, j, o->M + j, t, load);

@@ -25,7 +25,7 @@ static const double RECYCLED = 1.5; /* smaller phases, so that pages of those th
 static double spare(const tulle_product *plan)
 {
     if (plan->travels) return 7.5;
-    return plan->policy->source == TULLE__SOURCE_FETCH ? 3.5 : 5.5;
+    return plan->policy->arrival == TULLE__ARRIVAL_SINGLY ? 3.5 : 5.5;
 }
 
 /* The longest row of a tile of B that is mine. */

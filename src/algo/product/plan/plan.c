@@ -85,17 +85,17 @@ static tulle_status connect_needs(tulle_product *plan)
 tulle_status tulle__plan_connect(tulle_product *plan)
 {
     tulle_status status = TULLE_OK;
-    if (plan->operands.A->format->names_rows && plan->policy->source == TULLE__SOURCE_FETCH && !plan->direct &&
+    if (plan->operands.A->format->names_rows && plan->policy->arrival == TULLE__ARRIVAL_SINGLY && !plan->direct &&
         plan->options.transfers != TULLE_TRANSFERS_WHOLE && !plan->required)
         TULLE_TRY(connect_needs(plan));
     if (plan->travels && !plan->queue) TULLE_TRY(connect_queue(plan));
     if (plan->policy->reach != TULLE__REACH_NONE && !plan->steal)
         TULLE_TRY(tulle_comm_agree(plan->comm, tulle__steal_new(plan->comm, plan->policy, &plan->operands,
                                                    plan->direct ? NULL : &plan->prices, plan->group, &plan->steal)));
-    if (plan->policy->source != TULLE__SOURCE_FETCH && !plan->panels)
-        TULLE_TRY(tulle_comm_agree(plan->comm, tulle__panels_new(plan->comm, &plan->operands, plan->policy->source,
+    if (plan->policy->arrival != TULLE__ARRIVAL_SINGLY && !plan->panels)
+        TULLE_TRY(tulle_comm_agree(plan->comm, tulle__panels_new(plan->comm, &plan->operands, plan->policy->arrival,
                                                    plan->lookahead > 0 ? 2 : 1, plan->direct, &plan->panels)));
-    if (tulle__slices_any(&plan->slices) && plan->policy->source == TULLE__SOURCE_FETCH && !plan->steal &&
+    if (tulle__slices_any(&plan->slices) && plan->policy->arrival == TULLE__ARRIVAL_SINGLY && !plan->steal &&
         !plan->direct && !plan->operand_cache)
         TULLE_TRY(tulle_comm_agree(plan->comm,
             tulle__operand_cache_new(plan->comm, plan->policy, &plan->operands, plan->required, &plan->operand_cache)));
@@ -177,7 +177,7 @@ out:
 
 static int is_bulk(tulle_product_alg alg)
 {
-    return alg != TULLE_PRODUCT_AUTO && tulle__policy_of(alg)->source != TULLE__SOURCE_FETCH;
+    return alg != TULLE_PRODUCT_AUTO && tulle__policy_of(alg)->arrival != TULLE__ARRIVAL_SINGLY;
 }
 
 static tulle_status check_replication(const tulle_product_options *options, int pes)

@@ -31,7 +31,7 @@ struct shared {
 struct tulle__panels {
     tulle_comm *comm;
     const tulle__operands *operands;
-    tulle__source source;
+    tulle__arrival arrival;
     int direct, buffers, steps;
     int q;      /* shift: the PEs are q x q */
     char *need; /* [size * (M + N)]: whether a PE has C tiles in that tile row or column */
@@ -61,7 +61,7 @@ static int part_of(const tulle__panels *p, int k)
 
 int tulle__panels_in_step(const tulle__panels *p, int t, int k)
 {
-    if (p->source == TULLE__SOURCE_BROADCAST) return k == t;
+    if (p->arrival == TULLE__ARRIVAL_BROADCAST) return k == t;
     int rank = p->comm->rank;
     return part_of(p, k) == (rank / p->q + rank % p->q + t) % p->q;
 }
@@ -142,7 +142,7 @@ static void tell_children(const tulle__panels *p, const struct coming *x)
 static int told(const tulle__panels *p, const struct coming *x)
 {
     const char *words = tulle__mapped(p->comm, &p->own.words);
-    if (p->source == TULLE__SOURCE_SHIFT) return 1; /* all had their panels when they met */
+    if (p->arrival == TULLE__ARRIVAL_SHIFT) return 1; /* all had their panels when they met */
     uint64_t word = tulle__word_read((const uint64_t *)(const void *)(words + word_at(p, x->slot)));
     return word >> 8 == word_value(p) ? (int)(word & 0xff) : 0;
 }
@@ -175,7 +175,7 @@ static int neighbour(const tulle__panels *p, int below)
 /* Whom a tile comes from. */
 static int parent_of(const tulle__panels *p, const struct coming *x)
 {
-    int shift = p->source == TULLE__SOURCE_SHIFT;
+    int shift = p->arrival == TULLE__ARRIVAL_SHIFT;
     if (shift) return p->step > 0 ? neighbour(p, x->slot >= p->operands->M) : tile_owner(x);
     return member(p, x, x->segments > 1 ? x->position - 1 : x->position & (x->position - 1));
 }
@@ -183,7 +183,7 @@ static int parent_of(const tulle__panels *p, const struct coming *x)
 /* Asks for the next segment: of its owner's tile, or of another's panel. */
 static void ask(tulle__panels *p, struct coming *x)
 {
-    int of_b = x->slot >= p->operands->M, shift = p->source == TULLE__SOURCE_SHIFT, parent = parent_of(p, x);
+    int of_b = x->slot >= p->operands->M, shift = p->arrival == TULLE__ARRIVAL_SHIFT, parent = parent_of(p, x);
     int group = x->group[x->asked % UNDER_WAY] = tulle__comm_group(p->comm);
     int64_t own_at = of_b ? p->at_b[x->index] : p->at_a[x->index];
     uint64_t from = cut_at(x, x->asked), bytes = cut_at(x, x->asked + 1) - from, at = from;
@@ -212,7 +212,7 @@ static void ask_all(tulle__panels *p, struct coming *x)
 static tulle_status receive(tulle__panels *p, struct coming *x)
 {
     tulle_status status = tulle__wait(p->comm, x->group[x->have++ % UNDER_WAY]);
-    if (status == TULLE_OK && p->source == TULLE__SOURCE_BROADCAST) tell_children(p, x);
+    if (status == TULLE_OK && p->arrival == TULLE__ARRIVAL_BROADCAST) tell_children(p, x);
     return status;
 }
 
@@ -221,7 +221,7 @@ static void expect(tulle__panels *p, const tulle_mat *X, int i, int j, int slot,
 {
     struct coming x = {.X = X, .i = i, .j = j, .slot = slot, .index = tulle__tile_index(X, i, j), .segments = 1};
     if (!length_of(X, i, j)) return;
-    int mine = tulle__tile_is_mine(X, i, j), broadcast = p->source == TULLE__SOURCE_BROADCAST;
+    int mine = tulle__tile_is_mine(X, i, j), broadcast = p->arrival == TULLE__ARRIVAL_BROADCAST;
     x.length = X->directory[x.index].place.length;
     if (broadcast && !X->whole)
         x.segments = tulle__broadcast_segments(x.length, members_of(p, &x)); /* of a part: lines */
@@ -355,14 +355,14 @@ static void find_needs(tulle__panels *p)
         char *need = p->need + (int64_t)pe * (o->M + o->N);
         for (int i = 0; i < o->M; i++)
             for (int j = 0; j < o->N; j++) {
-                int owner = tulle__layout_owner(c, i, j), shift = p->source == TULLE__SOURCE_SHIFT;
+                int owner = tulle__layout_owner(c, i, j), shift = p->arrival == TULLE__ARRIVAL_SHIFT;
                 need[i] |= owner == pe || (shift && owner / p->q == pe / p->q);
                 need[o->M + j] |= owner == pe || (shift && owner % p->q == pe % p->q);
             }
     }
 }
 
-tulle_status tulle__panels_new(tulle_comm *comm, const tulle__operands *operands, tulle__source source, int buffers,
+tulle_status tulle__panels_new(tulle_comm *comm, const tulle__operands *operands, tulle__arrival arrival, int buffers,
     int direct, tulle__panels **panels)
 {
     tulle_status status;
@@ -371,11 +371,11 @@ tulle_status tulle__panels_new(tulle_comm *comm, const tulle__operands *operands
     TULLE_TRY(tulle__alloc_zero(1, sizeof *p, "panels", &p));
     p->comm = comm;
     p->operands = operands;
-    p->source = source;
+    p->arrival = arrival;
     p->direct = direct;
-    p->buffers = source == TULLE__SOURCE_SHIFT ? 2 : buffers;
+    p->buffers = arrival == TULLE__ARRIVAL_SHIFT ? 2 : buffers;
     while (p->q * p->q < comm->size) p->q++;
-    p->steps = source == TULLE__SOURCE_SHIFT ? p->q : operands->K;
+    p->steps = arrival == TULLE__ARRIVAL_SHIFT ? p->q : operands->K;
     TULLE_TRY(tulle__alloc_zero(size, slots, "panels", &p->need));
     find_needs(p);
     int tiles = measure(p);

@@ -22,7 +22,7 @@
 typedef struct tulle__panels tulle__panels;
 
 /* Collective, without agreement. direct: every tile is read in place by every PE. */
-tulle_status tulle__panels_new(tulle_comm *comm, const tulle__operands *operands, tulle__source source, int buffers,
+tulle_status tulle__panels_new(tulle_comm *comm, const tulle__operands *operands, tulle__arrival arrival, int buffers,
     int direct, tulle__panels **panels);
 void tulle__panels_free(tulle__panels *panels);
 
