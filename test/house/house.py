@@ -39,8 +39,6 @@ REGISTRIES = {"src/comm/registry.c", "src/comm/launcher.c", "src/device/drivers.
 CIRCLES_MOST = 4
 CIRCLES = [
     ["src/algo/product/plan/" + unit for unit in ("choose", "layer", "phase", "plan", "slice")],
-    ["src/algo/product/" + unit for unit in ("bulk", "execute", "jobs", "product_report")],
-    ["src/algo/product/account_work", "src/algo/product/partial"],
 ]
 FILES_MOST, LINES_MOST = 30, 600
 # Files that are longer because they hold a table, and nothing else.

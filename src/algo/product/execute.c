@@ -1,58 +1,76 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The executor: multiplies the jobs that jobs.c starts and fetches, and serves its queue between them. Under SUMMA and
- * Cannon bulk.c does that part, step by step. It ends when all units that own C tiles are the sum of have been
- * multiplied here or come in partial results; then parts are merged, once, and C is published. multiply.c sees to where
- * each result goes.
+ * The executor. Jobs come from a feed, their tiles from a source, their results go into a sink; the
+ * runner multiplies. It multiplies job by job and serves the PE's queue in between. It ends when all
+ * units that own C tiles are the sum of have been multiplied here or come in partial results.
  */
-#include "algo/product/execute.h"
-#include "algo/product/account_work.h"
-#include "algo/product/bulk.h"
+#include <limits.h>
+
+#include "algo/product/feed.h"
 #include "algo/product/jobs.h"
 #include "algo/product/plan/phase.h"
 #include "algo/product/product_progress.h"
 #include "algo/product/product_report.h"
+#include "algo/product/sink/sink.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/planted.h"
 
-/* What others of the node wait for. */
-static tulle_status serve_node_cache(tulle__exec *x, int *done)
+/* The product of a job, and where it goes. */
+static tulle_status multiply_job(tulle__exec *x, const tulle__job *job)
 {
+    tulle_status status;
     tulle_product *plan = x->plan;
-    tulle__node_cache *node_cache = tulle__required_node_cache(plan->required);
-    *done = 1;
-    if (!node_cache) return TULLE_OK;
-    int64_t start = tulle__now(plan->comm);
-    tulle_status status = tulle__node_cache_serve(node_cache, plan->operands.B, 1 + plan->lookahead, done);
-    x->communicate_ns += tulle__now(plan->comm) - start;
+    int64_t before = x->multiplications;
+    int index = plan->target_of[tulle__tile_index(plan->operands.C, job->i, job->j)];
+    if (index < 0) {
+        status = x->sink->away(x, job);
+    } else {
+        x->own_units += job->units;
+        if (TULLE__PLANTED(lost_product) && x->own_units > job->units) return TULLE_OK;
+        int64_t start = tulle__kernel_begin(plan->comm);
+        status = x->sink->own(x, job, &plan->target[index]);
+        tulle__computed(x, "multiply", start);
+    }
+    x->of.nk = 0;
+    double unit = job->units ? (double)(x->multiplications - before) / job->units : 0;
+    if (unit > x->largest) x->largest = unit;
+    x->units += job->units;
+    return status;
+}
+
+/* What others wait for. */
+static tulle_status serve_source(tulle__exec *x, int *done)
+{
+    int64_t start = tulle__now(x->plan->comm);
+    tulle_status status = tulle__sources_serve(x->plan->source, done);
+    x->communicate_ns += tulle__now(x->plan->comm) - start;
     return status;
 }
 
 static tulle_status run_jobs(tulle__exec *x)
 {
     tulle_status status = TULLE_OK;
-    const tulle__steal *steal = x->plan->steal;
-    tulle__product_progress progress =
-        tulle__product_progress_range(x->plan, steal ? tulle__steal_share(steal) : tulle__jobs_planned(x));
+    tulle__product_progress progress = tulle__product_progress_range(x->plan, x->feed->planned(x));
     int served;
     TULLE_TRY(tulle__jobs_start(x));
-    TULLE_TRY(serve_node_cache(x, &served));
+    TULLE_TRY(serve_source(x, &served));
     while (x->filled) {
         const tulle__job *job = &x->ring[x->head];
         TULLE_TRY(tulle__jobs_await(x, job));
         TULLE_TRY(tulle__jobs_start(x)); /* so that the next fetches run while this job is multiplied */
         TULLE_TRY(tulle__inbox_serve(&x->inbox));
         tulle__jobs_show_next(x);
-        TULLE_TRY(tulle__multiply_job(x, job));
-        int64_t done = steal ? job->units : 1;
+        TULLE_TRY(multiply_job(x, job));
+        int amount = job->amount;
         tulle__jobs_end(x);
         tulle__progress(x->plan->comm);
-        tulle__product_progress_done(&progress, done);
+        tulle__product_progress_done(&progress, amount);
         TULLE_TRY(tulle__jobs_start(x));
-        TULLE_TRY(serve_node_cache(x, &served));
+        TULLE_TRY(serve_source(x, &served));
     }
-    while (!served) TULLE_TRY(serve_node_cache(x, &served));
+    TULLE_TRY(tulle__sources_reach(x->plan->source, INT_MAX, &x->wait_ns));
+    while (!served) TULLE_TRY(serve_source(x, &served));
 out:
     tulle__product_progress_end(&progress, status);
     return status;
@@ -84,8 +102,8 @@ static tulle_status begin(tulle__exec *x, tulle_product *plan)
 {
     tulle_status status;
     size_t group = (size_t)plan->group;
-    int64_t copied;
-    x->plan = plan;
+    int64_t copied = 0;
+    const tulle__waiting waiting = {tulle__inbox_serve, &x->inbox, plan->lookahead};
     TULLE_TRY(tulle__jobs_init(x));
     TULLE_TRY(tulle__alloc(group, sizeof *x->a, "jobs", &x->a));
     TULLE_TRY(tulle__alloc(group, sizeof *x->b_tile, "jobs", &x->b_tile));
@@ -95,19 +113,10 @@ static tulle_status begin(tulle__exec *x, tulle_product *plan)
     TULLE_TRY(tulle__alloc(group, sizeof *x->next_a, "jobs", &x->next_a));
     TULLE_TRY(tulle__alloc(group, sizeof *x->next_b, "jobs", &x->next_b));
     tulle__kernel_begin(plan->comm);
-    if (tulle__required_node_cache(plan->required)) tulle__node_cache_begin(tulle__required_node_cache(plan->required));
-    TULLE_TRY(tulle__required_refresh(plan->required, &plan->operands, &copied));
-    tulle__work_copy(&x->inbox, copied);
-    int once = plan->policy->by_chain ||
-               (plan->policy->alg == TULLE_PRODUCT_STATIONARY_C && !tulle__required_delegates(plan->required));
-    for (int t = 0; t < plan->ntargets; t++) {
-        plan->target[t].scaled = 0;
-        plan->target[t].placed = x->inbox.reuse && plan->steal; /* all rows have their places */
-        for (int p = 0; p < plan->target[t].nparts; p++) plan->target[t].part[p].got = 0;
-        /* others add into a dense tile as soon as they come: beta first, unless each row is written once anyhow */
-        if (!plan->sparse && (!once || !plan->target[t].units)) TULLE_TRY(tulle__scale_target(x, &plan->target[t]));
-    }
-    tulle__work_end(&x->inbox);
+    TULLE_TRY(tulle__sources_begin(plan->source, &waiting, &copied));
+    tulle__work_copy(&x->inbox.told, copied);
+    TULLE_TRY(x->sink->begin(x));
+    tulle__work_end(&x->inbox.told);
 out:
     return status;
 }
@@ -127,35 +136,57 @@ static void end(tulle__exec *x)
     tulle__inbox_fini(&x->inbox);
 }
 
-/* Everything between the first and the last meeting. */
-static tulle_status execute(tulle__exec *x, tulle_product *plan)
+/* All contributions to own tiles of C are there. */
+static tulle_status finish(tulle__exec *x)
 {
     tulle_status status;
-    x->inbox.plan = plan;
+    tulle_product *plan = x->plan;
+    int64_t start = tulle__kernel_begin(plan->comm);
+    TULLE_TRY(plan->runner->ops->finish(plan->runner));
+    TULLE_TRY(x->sink->finish(x));
+    int64_t end = tulle__work_end(&x->inbox.told);
+    x->inbox.accumulate_ns += end - start;
+    if (end - start > 1000) tulle__timeline_span(plan->comm->pe->timeline, "merge", start, end, -1, -1);
+out:
+    return status;
+}
+
+/* Whether the structures are those of the execution before; then values are enough, where they can be made alone. */
+static void choose_ways(tulle__exec *x, tulle_product *plan)
+{
     int known = plan->known_A && plan->known_A == plan->A->structure && plan->known_B == plan->B->structure &&
                 plan->known_C == plan->C->structure;
     known |= TULLE__PLANTED(stale_structure) && plan->known_A;
-    x->inbox.reuse = plan->runner->keeps_structure && known && plan->sparse &&
-                     (!plan->steal || plan->policy->by_chain) && plan->phases.whole && plan->beta == 0;
-    x->reused = x->inbox.reuse || (known && !plan->sparse);
+    int same_jobs = plan->policy->reach == TULLE__REACH_NONE || plan->policy->by_chain;
+    int reuse =
+        plan->sparse && known && same_jobs && plan->runner->keeps_structure && plan->phases.whole && plan->beta == 0;
+    x->plan = plan;
+    x->feed = tulle__feed_of(plan);
+    x->sink = plan->sparse ? tulle__sparse_sink(plan, reuse) : tulle__dense_sink(plan);
+    x->reused = reuse || (known && !plan->sparse);
+    x->inbox = (tulle__inbox){
+        .plan = plan, .receive = x->sink->receive, .reuse = reuse, .told = {.comm = plan->comm, .type = plan->C->type}};
+}
+
+/* Everything between the first and the last meeting. */
+static tulle_status execute(tulle__exec *x)
+{
+    tulle_status status;
+    tulle_product *plan = x->plan;
     if (!x->inbox.reuse) tulle__plan_forget(plan);
     TULLE_TRY(begin(x, plan));
-    TULLE_TRY(plan->panels ? tulle__bulk_run(x) : run_jobs(x));
+    TULLE_TRY(run_jobs(x));
     if (!TULLE__PLANTED(missed_drain)) TULLE_TRY(receive_rest(x));
-    TULLE_TRY(tulle__multiply_finish(x));
-    int64_t start = tulle__now(x->plan->comm);
-    if (plan->sparse && !x->inbox.reuse)
+    TULLE_TRY(finish(x));
+    int64_t start = tulle__now(plan->comm);
+    if (x->sink->publishes)
         TULLE_TRY(tulle__mat_publish(plan->operands.C));
     else if (plan->slices.layer_of)
         TULLE_TRY(tulle_comm_barrier(plan->comm)); /* all partial results are there */
     TULLE_TRY(tulle__slices_join(plan, x->inbox.reuse));
-    if ((!plan->sparse || x->inbox.reuse) && plan->comm->size > 1) TULLE_TRY(tulle_comm_barrier(plan->comm));
-    x->wait_ns += tulle__now(x->plan->comm) - start;
-    if (plan->steal) { /* all have met: nobody claims any more, and nobody does again before all have agreed */
-        x->stolen = tulle__steal_stolen(plan->steal);
-        x->probes = tulle__steal_probes(plan->steal);
-        tulle__steal_reset(plan->steal);
-    }
+    if (!x->sink->publishes && plan->comm->size > 1) TULLE_TRY(tulle_comm_barrier(plan->comm));
+    x->wait_ns += tulle__now(plan->comm) - start;
+    x->feed->met(x);
 out:
     return status;
 }
@@ -180,24 +211,24 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
     tulle_status status = order_operands(plan);
     if (status != TULLE_OK) return status;
     status = tulle__plan_transpose(plan, &copied);
-    tulle__work_copy(&x.inbox, copied);
     if (status == TULLE_OK) status = tulle__slices_renew(plan);
     if (status == TULLE_OK) {
         tulle__plan_count(plan);
         status = tulle__plan_connect(plan);
     }
     if (status != TULLE_OK) return status;
-    status = execute(&x, plan);
+    choose_ways(&x, plan);
+    tulle__work_copy(&x.inbox.told, copied);
+    status = execute(&x);
     /* what is on its way must have landed before its memory is freed, and before others are told */
     plan->runner->ops->end(plan->runner); /* it may still read tiles of jobs */
     tulle__jobs_drop(&x);
-    if (tulle__required_node_cache(plan->required)) tulle__node_cache_drain(tulle__required_node_cache(plan->required));
-    tulle__operand_cache_end(plan->operand_cache);
+    tulle__sources_end(plan->source);
     status = TULLE__PLANTED(untold_failure) && status != TULLE_OK ? (tulle_comm_agree(comm, TULLE_OK), status)
                                                                   : tulle_comm_agree(comm, status);
     int64_t elapsed = tulle__now(comm) - start;
     if (status == TULLE_OK) {
-        if (!x.inbox.reuse || plan->steal) {
+        if (!x.inbox.reuse || plan->policy->reach != TULLE__REACH_NONE) {
             plan->multiplications = x.multiplications;
             plan->largest = x.largest;
         }

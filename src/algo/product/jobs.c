@@ -1,37 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/jobs.h"
 
-#include "algo/product/plan/phase.h"
+#include "algo/product/feed.h"
+#include "algo/product/sink/sink.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/planted.h"
 
-enum { RING_MAX = 1024, DELEGATIONS_AHEAD = 8 };
-
-int64_t tulle__jobs_planned(const tulle__exec *x)
-{
-    return tulle__schedule_jobs(&x->schedule) +
-           tulle__delegations_count(tulle__required_delegations(x->plan->required));
-}
-
-/* Jobs that may be started at a time: local ones take no memory, so that remote ones can be found far ahead. */
-static int ring_size(const tulle_product *plan, int64_t jobs)
-{
-    int64_t size = plan->direct || plan->lookahead == 0 ? 1 + plan->runner->ahead : plan->lookahead + (int64_t)RING_MAX;
-    return (int)(jobs < 1 ? 1 : size < jobs ? size : jobs);
-}
-
 tulle_status tulle__jobs_init(tulle__exec *x)
 {
-    tulle_status status = TULLE_OK;
-    tulle_product *plan = x->plan;
-    size_t group = (size_t)plan->group;
-    if (plan->steal || plan->panels) {
-        x->depth = 1 + plan->lookahead;
-    } else {
-        TULLE_TRY(tulle__schedule_init(&x->schedule, plan));
-        x->depth = ring_size(plan, tulle__jobs_planned(x));
-    }
+    tulle_status status;
+    size_t group = (size_t)x->plan->group;
+    TULLE_TRY(x->feed->init(x));
+    x->depth = x->feed->depth(x);
     TULLE_TRY(tulle__alloc_zero((size_t)x->depth, sizeof *x->ring, "jobs", &x->ring));
     for (int d = 0; d < x->depth; d++) {
         TULLE_TRY(tulle__alloc(group, sizeof(int), "jobs", &x->ring[d].k));
@@ -56,68 +37,35 @@ void tulle__jobs_fini(tulle__exec *x)
         tulle__free(x->ring[d].b);
     }
     tulle__free(x->ring);
-    tulle__schedule_fini(&x->schedule);
+    if (x->feed) x->feed->fini(x);
 }
 
-/* The record of the next job that is started. */
-static tulle__job *free_job(tulle__exec *x)
+static tulle__wanted wanted(const tulle__job *job, tulle__factor factor, int n)
 {
-    return &x->ring[(x->head + x->filled) % x->depth];
+    return (tulle__wanted){
+        .factor = factor, .i = job->i, .k = job->k[n], .j = job->j, .job = job->number, .delegation = job->delegation};
 }
 
-/*
- * Under stealing: what the job started last has fetched and this one needs again, for a band of the same chain, or for
- * a chain of the same tile column.
- */
-struct again {
-    const tulle__fetch *a, *b;
-};
-
-static struct again again(const tulle__exec *x, const tulle__job *last, const tulle__job *job, int k)
-{
-    const tulle__required *required = x->plan->required;
-    struct again found = {NULL, NULL};
-    int n = 0;
-    while (last && n < last->nk && last->k[n] != k) n++;
-    if (!last || n == last->nk) return found;
-    if (last->i == job->i) found.a = &last->a[n];
-    if (last->j == job->j && (last->i == job->i || (tulle__required_whole(required, last->i, k, job->j) &&
-                                                       tulle__required_whole(required, job->i, k, job->j))))
-        found.b = &last->b[n];
-    return found;
-}
-
-/* Starts the fetches of a job of nk units, or of an delegation, that has been written into the free record. */
-static tulle_status start_job(tulle__exec *x, int nk, const tulle__delegation *delegation)
+/* Starts the fetches of the job that has been written into the free record. */
+static tulle_status start_job(tulle__exec *x, tulle__job *job)
 {
     tulle_status status = TULLE_OK;
     tulle_product *plan = x->plan;
     int64_t start = tulle__now(plan->comm);
-    tulle__job *job = free_job(x);
+    int nk = job->nk;
     job->nk = job->remote = 0;
     job->number = x->jobs++;
-    const tulle__job *last = plan->steal && x->filled ? &x->ring[(x->head + x->filled - 1) % x->depth] : NULL;
     x->filled++;
-    job->delegation = delegation;
     for (int n = 0; n < nk; n++) {
-        int k_of_b = TULLE__PLANTED(swapped_k) ? plan->operands.K - 1 - job->k[n] : job->k[n];
-        struct again had = again(x, last, job, job->k[n]);
+        tulle__wanted a = wanted(job, TULLE__FACTOR_A, n), b = wanted(job, TULLE__FACTOR_B, n);
+        if (TULLE__PLANTED(swapped_k)) b.k = plan->operands.K - 1 - b.k;
         job->b[n] = (tulle__fetch){.group = -1};
-        if (had.a)
-            job->a[n] = tulle__fetch_share(had.a);
-        else
-            TULLE_TRY(delegation ? tulle__delegation_fetch(delegation, plan->operands.A, &job->a[n])
-                                 : tulle__operand_cache_fetch_a(
-                                       plan->operand_cache, &plan->operands, job->i, job->k[n], &job->a[n]));
+        TULLE_TRY(tulle__source_start(plan->source, &a, &job->a[n]));
         job->nk++; /* from here on ending the job sees to what was fetched */
-        if (had.b)
-            job->b[n] = tulle__fetch_share(had.b);
-        else
-            TULLE_TRY(tulle__operand_cache_fetch_b(
-                plan->operand_cache, plan->required, &plan->operands, job->i, k_of_b, job->j, &job->b[n]));
+        TULLE_TRY(tulle__source_start(plan->source, &b, &job->b[n]));
         job->remote |= job->a[n].group >= 0 || job->b[n].group >= 0;
     }
-    if (delegation)
+    if (job->delegation)
         x->delegations_ahead++;
     else
         x->ahead += job->remote;
@@ -126,82 +74,20 @@ out:
     return status;
 }
 
-/* What others wait for is multiplied first; its values are few, so that they hold up no rows of B. */
-static tulle_status start_delegations(tulle__exec *x)
-{
-    tulle_status status = TULLE_OK;
-    const tulle__delegations *delegations = tulle__required_delegations(x->plan->required);
-    while (x->delegations < tulle__delegations_count(delegations) && x->filled < x->depth) {
-        if (x->filled && (x->delegations_ahead == DELEGATIONS_AHEAD || !x->plan->lookahead)) break;
-        const tulle__delegation *delegation = tulle__delegations_at(delegations, x->delegations++);
-        tulle__job *job = free_job(x);
-        job->i = delegation->i;
-        job->j = delegation->j;
-        job->k[0] = delegation->k;
-        job->units = 1;
-        job->of = 0;
-        TULLE_TRY(start_job(x, 1, delegation));
-    }
-out:
-    return status;
-}
-
-/* Keeps as many remote jobs started as asked for, and the local ones between them. */
-static tulle_status start_scheduled(tulle__exec *x)
-{
-    tulle_status status = TULLE_OK;
-    TULLE_TRY(start_delegations(x));
-    while (x->filled < x->depth && tulle__schedule_has_next(&x->schedule)) {
-        if (x->filled && tulle__schedule_next_is_remote(&x->schedule) && x->ahead >= x->plan->lookahead) break;
-        tulle__job *job = free_job(x);
-        int nk;
-        tulle__schedule_take(&x->schedule, &job->i, &job->j, &nk, job->k);
-        job->units = nk;
-        job->of = 0;
-        TULLE_TRY(start_job(x, nk, NULL));
-    }
-out:
-    return status;
-}
-
-/*
- * Reserves anew while one job is left, so that its tiles come while that one is multiplied; what is not reserved stays
- * free for others. Of what was reserved together as many jobs as asked for are started.
- */
-static tulle_status start_reserved(tulle__exec *x)
-{
-    tulle_status status = TULLE_OK;
-    tulle__steal *steal = x->plan->steal;
-    while (x->filled <= x->plan->lookahead && (x->filled < 2 || tulle__steal_in_hand(steal))) {
-        tulle__job *job = free_job(x);
-        tulle__claim share = {.k = job->k};
-        int64_t start = tulle__now(x->plan->comm);
-        status = tulle__steal_take(steal, &share);
-        x->communicate_ns += tulle__now(x->plan->comm) - start;
-        if (status != TULLE_OK || !share.nk) break;
-        job->i = share.i;
-        job->j = share.j;
-        job->units = share.units;
-        job->band = share.band;
-        job->bands = share.bands;
-        job->of = share.of;
-        TULLE_TRY(start_job(x, share.nk, NULL));
-    }
-out:
-    return status;
-}
-
 tulle_status tulle__jobs_start(tulle__exec *x)
 {
-    return x->plan->steal ? start_reserved(x) : start_scheduled(x);
-}
-
-void tulle__jobs_drop_slices(tulle__exec *x, const tulle__job *job)
-{
-    for (int n = 0; n < job->nk; n++) {
-        tulle__free(x->slice[n]);
-        x->slice[n] = NULL;
+    tulle_status status = TULLE_OK;
+    while (x->filled < x->depth) {
+        int got = 0;
+        tulle__job *job = &x->ring[(x->head + x->filled) % x->depth];
+        job->delegation = NULL;
+        job->amount = 1;
+        TULLE_TRY(x->feed->next(x, job, &got));
+        if (!got) break;
+        TULLE_TRY(start_job(x, job));
     }
+out:
+    return status;
 }
 
 void tulle__jobs_end(tulle__exec *x)
@@ -211,55 +97,38 @@ void tulle__jobs_end(tulle__exec *x)
         tulle__fetch_fini(&job->a[n]);
         tulle__fetch_fini(&job->b[n]);
     }
-    tulle__jobs_drop_slices(x, job);
+    x->sink->drop(x, job);
     job->nk = 0;
     x->head = (x->head + 1) % x->depth;
     x->filled--;
 }
 
-tulle_status tulle__jobs_set_tiles(
-    tulle__exec *x, const tulle__job *job, int n, const tulle_tile *a, const tulle_tile *b)
+static tulle_status await_tile(
+    tulle__exec *x, const tulle__job *job, tulle__factor factor, int n, tulle__fetch *fetch, tulle_tile *tile)
 {
-    x->a[n] = *a;
-    x->b_tile[n] = *b;
-    if (!x->plan->sparse) return TULLE_OK;
-    if (!x->plan->phases.whole) {
-        tulle_gidx lo, hi;
-        tulle__phase_part(x->plan, job->j, &lo, &hi);
-        return tulle__phase_slice(b, lo, hi, &x->b[n], &x->slice[n]);
-    }
-    x->b[n] = tulle__tile_csr(b);
-    return TULLE_OK;
+    tulle__wanted w = wanted(job, factor, n);
+    return tulle__source_await(x->plan->source, &w, fetch, tile);
 }
 
 tulle_status tulle__jobs_await(tulle__exec *x, const tulle__job *job)
 {
     tulle_status status = TULLE_OK;
-    int64_t start = tulle__now(x->plan->comm);
-    tulle__node_cache *node_cache = tulle__required_node_cache(x->plan->required);
+    int64_t start = tulle__now(x->plan->comm), met = 0;
     if (job->delegation)
         x->delegations_ahead--;
     else
         x->ahead -= job->remote;
+    TULLE_TRY(tulle__sources_reach(x->plan->source, job->step, &met));
     for (int n = 0; n < job->nk; n++) {
-        tulle_tile a = {.rowptr = NULL}, b;
-        tulle__csr given = {.m = 0};
-        const tulle__cut *cut = tulle__required_cut(x->plan->required, job->i, job->k[n], job->j);
-        TULLE_TRY(job->delegation ? tulle__delegation_await(job->delegation, &job->a[n], &given)
-                                  : tulle__fetch_await(&job->a[n], &a));
-        if (node_cache && !job->delegation && tulle__node_cache_has(node_cache, job->k[n], job->j))
-            TULLE_TRY(tulle__node_cache_await(
-                node_cache, x->plan->operands.B, job->k[n], job->j, tulle__inbox_serve, &x->inbox));
+        TULLE_TRY(await_tile(x, job, TULLE__FACTOR_A, n, &job->a[n], &x->a[n]));
         if (TULLE__PLANTED(unawaited)) job->b[n].group = -1;
-        TULLE_TRY(tulle__fetch_await(&job->b[n], &b));
-        tulle__operand_cache_arrived(x->plan->operand_cache, job->i, job->k[n], job->j);
-        TULLE_TRY(tulle__jobs_set_tiles(x, job, n, &a, &b));
-        if (job->delegation) x->a[n] = tulle__csr_tile(&given, b.type);
-        if (cut) x->a[n] = tulle__csr_tile(&cut->rest, b.type);
+        TULLE_TRY(await_tile(x, job, TULLE__FACTOR_B, n, &job->b[n], &x->b_tile[n]));
+        TULLE_TRY(x->sink->take(x, job, n));
         if (TULLE__PLANTED(early_free)) tulle__fetch_fini(&job->b[n]);
     }
 out:
-    x->communicate_ns += tulle__now(x->plan->comm) - start;
+    x->communicate_ns += tulle__now(x->plan->comm) - start - met;
+    x->wait_ns += met;
     return status;
 }
 
@@ -267,12 +136,13 @@ void tulle__jobs_show_next(tulle__exec *x)
 {
     tulle__run_next *next = &x->plan->runner->next;
     next->tiles.nk = 0;
-    if (x->plan->sparse || x->filled < 2) return;
+    if (!x->plan->runner->ahead || x->filled < 2) return;
     tulle__job *job = &x->ring[(x->head + 1) % x->depth];
     if (job->delegation || job->of) return;
     for (int n = 0; n < job->nk; n++)
-        if (job->a[n].group >= 0 || job->b[n].group >= 0 || tulle__fetch_await(&job->a[n], &x->next_a[n]) != TULLE_OK ||
-            tulle__fetch_await(&job->b[n], &x->next_b[n]) != TULLE_OK)
+        if (job->a[n].group >= 0 || job->b[n].group >= 0 ||
+            await_tile(x, job, TULLE__FACTOR_A, n, &job->a[n], &x->next_a[n]) != TULLE_OK ||
+            await_tile(x, job, TULLE__FACTOR_B, n, &job->b[n], &x->next_b[n]) != TULLE_OK)
             return;
     *next = (tulle__run_next){
         .tiles = {.i = job->i, .j = job->j, .nk = job->nk, .k = job->k}, .A = x->next_a, .B = x->next_b};

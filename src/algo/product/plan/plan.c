@@ -44,6 +44,7 @@ void tulle__plan_disconnect(tulle_product *plan)
     tulle__panels_free(plan->panels);
     tulle__required_free(plan->required);
     tulle__operand_cache_free(plan->operand_cache);
+    tulle__last_job_free(plan->last_job);
     plan->arena = NULL;
     plan->queue = NULL;
     plan->scratch = NULL;
@@ -51,6 +52,8 @@ void tulle__plan_disconnect(tulle_product *plan)
     plan->panels = NULL;
     plan->required = NULL;
     plan->operand_cache = NULL;
+    plan->last_job = NULL;
+    plan->source = NULL;
     plan->counted_A = plan->counted_B = 0; /* units were also those of delegated rows */
 }
 
@@ -82,23 +85,49 @@ static tulle_status connect_needs(tulle_product *plan)
     return TULLE_OK;
 }
 
+/* Tiles come step by step. */
+static tulle_status connect_steps(tulle_product *plan)
+{
+    tulle_status status = TULLE_OK;
+    if (!plan->panels)
+        TULLE_TRY(tulle_comm_agree(plan->comm, tulle__panels_new(plan->comm, &plan->operands, plan->policy->arrival,
+                                                   plan->lookahead > 0, plan->direct, &plan->panels)));
+    plan->source = tulle__panels_source(plan->panels);
+out:
+    return status;
+}
+
+/* Tiles come one by one: the stack of source.h, as far as it is of use. */
+static tulle_status connect_sources(tulle_product *plan)
+{
+    tulle_status status = TULLE_OK;
+    const tulle__operands *o = &plan->operands;
+    int claims = plan->policy->reach != TULLE__REACH_NONE;
+    int by_rows = o->A->format->names_rows && !plan->direct && plan->options.transfers != TULLE_TRANSFERS_WHOLE;
+    int cached = tulle__slices_any(&plan->slices) && !claims && !plan->direct;
+    tulle__source *source = tulle__single_tiles_init(&plan->single_tiles, o);
+    if (by_rows && !plan->required) TULLE_TRY(connect_needs(plan));
+    if (by_rows) source = tulle__required_source_init(&plan->by_rows, source, plan->required, o);
+    if (cached && !plan->operand_cache)
+        TULLE_TRY(tulle_comm_agree(
+            plan->comm, tulle__operand_cache_new(plan->comm, plan->policy, o, plan->required, &plan->operand_cache)));
+    if (cached) source = tulle__operand_cache_source(plan->operand_cache, source);
+    if (claims && !plan->last_job)
+        TULLE_TRY(
+            tulle_comm_agree(plan->comm, tulle__last_job_new(source, plan->required, plan->group, &plan->last_job)));
+    plan->source = claims ? tulle__last_job_source(plan->last_job) : source;
+out:
+    return status;
+}
+
 tulle_status tulle__plan_connect(tulle_product *plan)
 {
     tulle_status status = TULLE_OK;
-    if (plan->operands.A->format->names_rows && plan->policy->arrival == TULLE__ARRIVAL_SINGLY && !plan->direct &&
-        plan->options.transfers != TULLE_TRANSFERS_WHOLE && !plan->required)
-        TULLE_TRY(connect_needs(plan));
+    TULLE_TRY(plan->policy->arrival == TULLE__ARRIVAL_SINGLY ? connect_sources(plan) : connect_steps(plan));
     if (plan->travels && !plan->queue) TULLE_TRY(connect_queue(plan));
     if (plan->policy->reach != TULLE__REACH_NONE && !plan->steal)
         TULLE_TRY(tulle_comm_agree(plan->comm, tulle__steal_new(plan->comm, plan->policy, &plan->operands,
                                                    plan->direct ? NULL : &plan->prices, plan->group, &plan->steal)));
-    if (plan->policy->arrival != TULLE__ARRIVAL_SINGLY && !plan->panels)
-        TULLE_TRY(tulle_comm_agree(plan->comm, tulle__panels_new(plan->comm, &plan->operands, plan->policy->arrival,
-                                                   plan->lookahead > 0 ? 2 : 1, plan->direct, &plan->panels)));
-    if (tulle__slices_any(&plan->slices) && plan->policy->arrival == TULLE__ARRIVAL_SINGLY && !plan->steal &&
-        !plan->direct && !plan->operand_cache)
-        TULLE_TRY(tulle_comm_agree(plan->comm,
-            tulle__operand_cache_new(plan->comm, plan->policy, &plan->operands, plan->required, &plan->operand_cache)));
 out:
     if (status != TULLE_OK) tulle__plan_disconnect(plan);
     return status;
@@ -313,10 +342,13 @@ void tulle__plan_count(tulle_product *plan)
     tulle__panels_free(plan->panels);
     tulle__required_free(plan->required);
     tulle__operand_cache_free(plan->operand_cache);
+    tulle__last_job_free(plan->last_job);
     plan->steal = NULL;
     plan->panels = NULL;
     plan->required = NULL;
     plan->operand_cache = NULL;
+    plan->last_job = NULL;
+    plan->source = NULL;
 }
 
 tulle_status tulle__plan_transpose(tulle_product *plan, int64_t *copied)

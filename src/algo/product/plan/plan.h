@@ -6,9 +6,10 @@
 #include "algo/chain/policy.h"
 #include "algo/product/plan/slice.h"
 #include "algo/product/run/runner.h"
+#include "algo/product/source/last_job.h"
 #include "algo/product/source/operand_cache.h"
 #include "algo/product/source/panel.h"
-#include "algo/product/source/required_rows.h"
+#include "algo/product/source/required_source.h"
 #include "algo/steal/steal.h"
 #include "comm/arena.h"
 #include "comm/queue.h"
@@ -25,9 +26,8 @@ typedef struct tulle__part {
     int rank; /* who made it */
     int64_t row, rows;
     int64_t nnz;
-    char *block;         /* arrays as in a CSR tile; NULL: nothing came yet */
-    int64_t expect, got; /* bytes of this execution */
-    int64_t *spread;     /* of delegated rows: their row pointers as a whole tile has them; NULL until merged */
+    char *block;     /* arrays as in a CSR tile; NULL: nothing came yet */
+    int64_t *spread; /* of delegated rows: their row pointers as a whole tile has them; NULL until merged */
 } tulle__part;
 
 /* An own tile of C and what is to be added into it. */
@@ -94,12 +94,16 @@ struct tulle_product {
     int64_t units;                       /* of all own tiles of C: what must have come before an execution ends */
     int travels;                         /* partial results may travel between some PEs */
     uint64_t counted_A, counted_B;       /* structures that the units were counted for */
-    tulle__steal *steal;                 /* NULL: all PEs keep to their own chains */
-    tulle__panels *panels;               /* NULL: each tile is fetched by itself */
+    tulle__steal *steal;                 /* claims; NULL: all PEs keep to their own chains */
+    tulle__source *source;               /* of tiles: the top of a stack of the following */
+    tulle__single_tiles single_tiles;    /* each tile is fetched by itself */
+    tulle__panels *panels;               /* NULL: not so in steps */
     tulle__required *required;           /* NULL: tiles are fetched whole */
+    tulle__required_source by_rows;      /* over it */
+    tulle__operand_cache *operand_cache; /* NULL: each job fetches what it reads */
+    tulle__last_job *last_job;           /* NULL: nor from the job before */
     tulle__transfer_costs prices;        /* that it goes by */
     tulle__runner *runner;               /* who multiplies */
-    tulle__operand_cache *operand_cache; /* NULL: each job fetches what it reads */
     int64_t njobs, sent_room;
     tulle__sent *sent; /* [njobs] */
     tulle__phases phases;

@@ -450,7 +450,7 @@ tulle_status tulle__device_run_new(tulle_comm *comm, const tulle__context *conte
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "a product on a device, whose time is real, in a simulation");
     TULLE_TRY(tulle__comm_neighbours(comm, &near_rank, &near_size));
     TULLE_TRY(tulle__alloc_zero(1, sizeof *run, "a plan", &run));
-    run->runner = (tulle__runner){.ops = &ops, .format = format, .ahead = 1};
+    run->runner = (tulle__runner){.ops = &ops, .format = format, .ahead = !sparse};
     run->runner.most = sparse ? TULLE__DEVICE_SPARSE_PAIRS - 1 : TULLE__DEVICE_PAIRS; /* and the old C */
     run->context = context;
     run->count = count;

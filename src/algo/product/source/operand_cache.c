@@ -15,6 +15,8 @@ struct kept {
 };
 
 struct tulle__operand_cache {
+    tulle__source source;
+    const tulle__operands *operands;
     int M, K, N;
     int *slot; /* [M K + K N]: parts of A, of B: index into kept; -1: not kept */
     int nkept;
@@ -32,9 +34,11 @@ static int64_t index_b(const tulle__operand_cache *s, int k, int j)
     return (int64_t)s->M * s->K + (int64_t)k * s->N + j;
 }
 
-static struct kept *find(tulle__operand_cache *s, int64_t index)
+/* NULL: it is not kept. */
+static struct kept *find(tulle__operand_cache *s, const tulle__wanted *w)
 {
-    return s && s->slot[index] >= 0 ? &s->kept[s->slot[index]] : NULL;
+    int64_t index = w->factor == TULLE__FACTOR_A ? index_a(s, w->i, w->k) : index_b(s, w->k, w->j);
+    return s->slot[index] >= 0 ? &s->kept[s->slot[index]] : NULL;
 }
 
 /* Jobs of this PE that read each part: counted in the table, which is then made the index. */
@@ -67,6 +71,7 @@ tulle_status tulle__operand_cache_new(tulle_comm *comm, const tulle__policy *pol
     double *bytes = NULL;
     int64_t parts = (int64_t)o->M * o->K + (int64_t)o->K * o->N;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *s, "parts to keep", &s));
+    s->operands = o;
     s->M = o->M;
     s->K = o->K;
     s->N = o->N;
@@ -104,14 +109,6 @@ static void drop(tulle__operand_cache *s, struct kept *kept)
     tulle__fetch_fini(&kept->fetch);
 }
 
-void tulle__operand_cache_end(tulle__operand_cache *s)
-{
-    for (int n = 0; s && n < s->nkept; n++) {
-        drop(s, &s->kept[n]);
-        s->kept[n].taken = 0;
-    }
-}
-
 void tulle__operand_cache_free(tulle__operand_cache *s)
 {
     if (!s) return;
@@ -127,16 +124,17 @@ size_t tulle__operand_cache_bytes(const tulle__operand_cache *s)
            (size_t)s->nkept * sizeof *s->kept;
 }
 
-/* Tile (i, j) of X, which others read as well. */
-static tulle_status take(
-    tulle__operand_cache *s, struct kept *kept, const tulle_mat *X, int i, int j, tulle__fetch *fetch)
+/* A tile that other jobs read as well: whole. */
+static tulle_status take(tulle__operand_cache *s, struct kept *kept, const tulle__wanted *w, tulle__fetch *fetch)
 {
-    int last = ++kept->taken == kept->uses;
+    int last = ++kept->taken == kept->uses, of_a = w->factor == TULLE__FACTOR_A;
     if (kept->fetch.users) {
         *fetch = TULLE__PLANTED(uncounted_reader) ? kept->fetch : tulle__fetch_share(&kept->fetch);
         if (last) drop(s, kept);
         return TULLE_OK;
     }
+    const tulle_mat *X = of_a ? s->operands->A : s->operands->B;
+    int i = of_a ? w->i : w->k, j = of_a ? w->k : w->j;
     size_t bytes = tulle__fetch_bytes(X, i, j);
     double room = KEPT_MOST * ((double)tulle__memory_left() + (double)s->held);
     tulle_status status = tulle__fetch_init(X, i, j, fetch);
@@ -146,23 +144,40 @@ static tulle_status take(
     return TULLE_OK;
 }
 
-tulle_status tulle__operand_cache_fetch_a(
-    tulle__operand_cache *s, const tulle__operands *o, int i, int k, tulle__fetch *fetch)
+static tulle_status start(tulle__source *source, const tulle__wanted *wanted, tulle__fetch *fetch)
 {
-    struct kept *kept = s ? find(s, index_a(s, i, k)) : NULL;
-    return kept ? take(s, kept, o->A, i, k, fetch) : tulle__fetch_init(o->A, i, k, fetch);
+    tulle__operand_cache *s = (tulle__operand_cache *)source;
+    struct kept *kept = find(s, wanted);
+    return kept ? take(s, kept, wanted, fetch) : tulle__source_start(source->below, wanted, fetch);
 }
 
-tulle_status tulle__operand_cache_fetch_b(tulle__operand_cache *s, const tulle__required *required,
-    const tulle__operands *o, int i, int k, int j, tulle__fetch *fetch)
+/* Whoever is given it from now on need not wait. */
+static tulle_status await(tulle__source *source, const tulle__wanted *wanted, tulle__fetch *fetch, tulle_tile *tile)
 {
-    struct kept *kept = s ? find(s, index_b(s, k, j)) : NULL;
-    return kept ? take(s, kept, o->B, k, j, fetch) : tulle__required_fetch(required, o, i, k, j, fetch);
+    struct kept *kept = find((tulle__operand_cache *)source, wanted);
+    tulle_status status = tulle__source_await(source->below, wanted, fetch, tile);
+    if (status == TULLE_OK && kept) kept->fetch.group = -1;
+    return status;
 }
 
-void tulle__operand_cache_arrived(tulle__operand_cache *s, int i, int k, int j)
+static void end(tulle__source *source)
 {
-    struct kept *a = s ? find(s, index_a(s, i, k)) : NULL, *b = s ? find(s, index_b(s, k, j)) : NULL;
-    if (a) a->fetch.group = -1;
-    if (b) b->fetch.group = -1;
+    tulle__operand_cache *s = (tulle__operand_cache *)source;
+    for (int n = 0; n < s->nkept; n++) {
+        drop(s, &s->kept[n]);
+        s->kept[n].taken = 0;
+    }
+}
+
+static const tulle__source_ops ops = {.begin = tulle__source_no_begin,
+    .start = start,
+    .await = await,
+    .reach = tulle__source_no_reach,
+    .serve = tulle__source_no_serve,
+    .end = end};
+
+tulle__source *tulle__operand_cache_source(tulle__operand_cache *s, tulle__source *below)
+{
+    s->source = (tulle__source){&ops, below};
+    return &s->source;
 }

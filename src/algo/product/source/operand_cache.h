@@ -12,6 +12,7 @@
 #define TULLE_PRODUCT_OPERAND_CACHE_H
 
 #include "algo/product/source/required_rows.h"
+#include "algo/product/source/source.h"
 
 typedef struct tulle__operand_cache tulle__operand_cache;
 
@@ -22,16 +23,7 @@ void tulle__operand_cache_free(tulle__operand_cache *operand_cache);
 /* Tables only: parts are kept during an execution. */
 size_t tulle__operand_cache_bytes(const tulle__operand_cache *operand_cache);
 
-/* Start fetching A[i,k], and what A[i,k] needs of B[k,j]; keeps may be NULL: each by itself. */
-tulle_status tulle__operand_cache_fetch_a(
-    tulle__operand_cache *operand_cache, const tulle__operands *operands, int i, int k, tulle__fetch *fetch);
-tulle_status tulle__operand_cache_fetch_b(tulle__operand_cache *operand_cache, const tulle__required *required,
-    const tulle__operands *operands, int i, int k, int j, tulle__fetch *fetch);
-
-/* Both have arrived: who is given them from now on need not wait. */
-void tulle__operand_cache_arrived(tulle__operand_cache *operand_cache, int i, int k, int j);
-
-/* The end of an execution, also of one that failed. */
-void tulle__operand_cache_end(tulle__operand_cache *operand_cache);
+/* The cache above a source that brings what it does not have. */
+tulle__source *tulle__operand_cache_source(tulle__operand_cache *operand_cache, tulle__source *below);
 
 #endif

@@ -29,18 +29,20 @@ struct shared {
 };
 
 struct tulle__panels {
+    tulle__source source;
     tulle_comm *comm;
     const tulle__operands *operands;
     tulle__arrival arrival;
-    int direct, buffers, steps;
+    int direct, buffers, ahead, steps;
     int q;      /* shift: the PEs are q x q */
     char *need; /* [size * (M + N)]: whether a PE has C tiles in that tile row or column */
     struct shared own, *shared;
     int data_taken, words_taken;
     int64_t *at_a, *at_b;  /* [tiles of A, of B]: where the tile lies in its part of a buffer */
     struct coming *coming; /* [room]: of the step that was started last */
-    int ncoming, step;
-    uint64_t base; /* steps of all executions before this one */
+    int ncoming, step;     /* -1: none was started in this execution */
+    int reached;           /* that step is there, on all PEs; -1: none */
+    uint64_t base;         /* steps of all executions before this one */
 };
 
 static uint64_t length_of(const tulle_mat *X, int i, int j)
@@ -238,7 +240,8 @@ static void expect(tulle__panels *p, const tulle_mat *X, int i, int j, int slot,
     p->coming[p->ncoming++] = x;
 }
 
-void tulle__panels_start(tulle__panels *p, int t)
+/* Starts what the panel of step t can be given by now. The last one has been finished. */
+static void start_panel(tulle__panels *p, int t)
 {
     const tulle__operands *o = p->operands;
     int64_t at_a = 0, at_b = 0;
@@ -253,8 +256,11 @@ void tulle__panels_start(tulle__panels *p, int t)
     for (int n = 0; n < p->ncoming; n++) ask_all(p, &p->coming[n]);
 }
 
-tulle_status tulle__panels_advance(tulle__panels *p)
+/* Starts what has become possible since, and passes on what was on its way at the last call already; cheap. */
+static tulle_status serve(tulle__source *source, int *done)
 {
+    tulle__panels *p = (tulle__panels *)source;
+    (void)done; /* of the last step nothing is left to be passed on */
     for (int n = 0; n < p->ncoming; n++) {
         struct coming *x = &p->coming[n];
         for (; x->have < x->before;) {
@@ -267,7 +273,8 @@ tulle_status tulle__panels_advance(tulle__panels *p)
     return TULLE_OK;
 }
 
-tulle_status tulle__panels_finish(tulle__panels *p)
+/* Waits until the panel that was started is complete. */
+static tulle_status finish_panel(tulle__panels *p)
 {
     tulle_status status = TULLE_OK;
     for (int turns = 0;;) {
@@ -291,8 +298,36 @@ out:
     return status;
 }
 
-void tulle__panels_end(tulle__panels *p)
+static tulle_status reach(tulle__source *source, int step, int64_t *wait_ns)
 {
+    tulle_status status = TULLE_OK;
+    tulle__panels *p = (tulle__panels *)source;
+    int last = step < p->steps ? step : p->steps - 1;
+    while (p->reached < last) {
+        int t = p->reached + 1;
+        if (p->step < t) start_panel(p, t);
+        TULLE_TRY(finish_panel(p));
+        int64_t start = tulle__now(p->comm);
+        if (p->comm->size > 1) TULLE_TRY(tulle_comm_barrier(p->comm));
+        *wait_ns += tulle__now(p->comm) - start;
+        p->reached = t;
+        if (p->ahead && t + 1 < p->steps) start_panel(p, t + 1);
+    }
+out:
+    return status;
+}
+
+static tulle_status begin(tulle__source *source, const tulle__waiting *waiting, int64_t *copied)
+{
+    tulle__panels *p = (tulle__panels *)source;
+    (void)waiting, (void)copied;
+    p->step = p->reached = -1;
+    return TULLE_OK;
+}
+
+static void end(tulle__source *source)
+{
+    tulle__panels *p = (tulle__panels *)source;
     for (int n = 0; n < p->ncoming; n++) {
         struct coming *x = &p->coming[n];
         for (; x->have < x->asked; x->have++) (void)tulle__wait(p->comm, x->group[x->have % UNDER_WAY]);
@@ -313,14 +348,29 @@ static tulle_tile tile_of(tulle__panels *p, const tulle_mat *X, int i, int j, in
     return tulle__tile_view(X, i, j, &X->directory[index], block);
 }
 
-tulle_tile tulle__panels_a(tulle__panels *p, int t, int i, int k)
+/* Tiles come with their panel. */
+static tulle_status start(tulle__source *source, const tulle__wanted *wanted, tulle__fetch *fetch)
 {
-    return tile_of(p, p->operands->A, i, k, t, 0);
+    (void)source, (void)wanted;
+    *fetch = (tulle__fetch){.group = -1};
+    return TULLE_OK;
 }
 
-tulle_tile tulle__panels_b(tulle__panels *p, int t, int k, int j)
+static tulle_status await(tulle__source *source, const tulle__wanted *w, tulle__fetch *fetch, tulle_tile *tile)
 {
-    return tile_of(p, p->operands->B, k, j, t, 1);
+    tulle__panels *p = (tulle__panels *)source;
+    (void)fetch;
+    *tile = w->factor == TULLE__FACTOR_A ? tile_of(p, p->operands->A, w->i, w->k, p->reached, 0)
+                                         : tile_of(p, p->operands->B, w->k, w->j, p->reached, 1);
+    return TULLE_OK;
+}
+
+static const tulle__source_ops ops = {
+    .begin = begin, .start = start, .await = await, .reach = reach, .serve = serve, .end = end};
+
+tulle__source *tulle__panels_source(tulle__panels *p)
+{
+    return &p->source;
 }
 
 /* ---- making ---- */
@@ -362,18 +412,20 @@ static void find_needs(tulle__panels *p)
     }
 }
 
-tulle_status tulle__panels_new(tulle_comm *comm, const tulle__operands *operands, tulle__arrival arrival, int buffers,
+tulle_status tulle__panels_new(tulle_comm *comm, const tulle__operands *operands, tulle__arrival arrival, int ahead,
     int direct, tulle__panels **panels)
 {
     tulle_status status;
     tulle__panels *p = NULL;
     size_t size = (size_t)comm->size, slots = (size_t)operands->M + (size_t)operands->N;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *p, "panels", &p));
+    p->source.ops = &ops;
     p->comm = comm;
     p->operands = operands;
     p->arrival = arrival;
     p->direct = direct;
-    p->buffers = arrival == TULLE__ARRIVAL_SHIFT ? 2 : buffers;
+    p->ahead = ahead;
+    p->buffers = arrival == TULLE__ARRIVAL_SHIFT || ahead ? 2 : 1;
     while (p->q * p->q < comm->size) p->q++;
     p->steps = arrival == TULLE__ARRIVAL_SHIFT ? p->q : operands->K;
     TULLE_TRY(tulle__alloc_zero(size, slots, "panels", &p->need));

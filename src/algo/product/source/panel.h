@@ -17,12 +17,15 @@
 #ifndef TULLE_PRODUCT_PANEL_H
 #define TULLE_PRODUCT_PANEL_H
 
-#include "algo/chain/policy.h"
+#include "algo/product/source/source.h"
 
 typedef struct tulle__panels tulle__panels;
 
-/* Collective, without agreement. direct: every tile is read in place by every PE. */
-tulle_status tulle__panels_new(tulle_comm *comm, const tulle__operands *operands, tulle__arrival arrival, int buffers,
+/*
+ * Collective, without agreement. ahead: the panel of the next step comes while one is multiplied; direct: every tile is
+ * read in place by every PE.
+ */
+tulle_status tulle__panels_new(tulle_comm *comm, const tulle__operands *operands, tulle__arrival arrival, int ahead,
     int direct, tulle__panels **panels);
 void tulle__panels_free(tulle__panels *panels);
 
@@ -30,18 +33,11 @@ int tulle__panels_steps(const tulle__panels *panels);
 /* Whether step t is where this PE multiplies A[:,k] and B[k,:]. */
 int tulle__panels_in_step(const tulle__panels *panels, int t, int k);
 
-/* Starts what the panel of step t can be given by now. The last one must have been finished. */
-void tulle__panels_start(tulle__panels *panels, int t);
-/* Starts what has become possible since, and passes on what was on its way at the last call already; cheap. */
-tulle_status tulle__panels_advance(tulle__panels *panels);
-/* Waits until the panel that was started is complete. */
-tulle_status tulle__panels_finish(tulle__panels *panels);
-/* The end of an execution, also of one that failed: nothing is on its way any more. */
-void tulle__panels_end(tulle__panels *panels);
-
-/* Tiles A[i,k] and B[k,j] of a finished panel. */
-tulle_tile tulle__panels_a(tulle__panels *panels, int t, int i, int k);
-tulle_tile tulle__panels_b(tulle__panels *panels, int t, int k, int j);
+/*
+ * As a source, the last of its stack. A step is reached when its panel is complete, on all PEs. The
+ * next panel then starts coming if that was asked for, else when that step is wanted.
+ */
+tulle__source *tulle__panels_source(tulle__panels *panels);
 
 /* What is held on this PE. */
 size_t tulle__panels_bytes(const tulle__panels *panels);

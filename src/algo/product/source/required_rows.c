@@ -320,6 +320,11 @@ size_t tulle__required_held(const tulle__required *required)
     return bytes;
 }
 
+int tulle__required_listed(const tulle__required *required, int i, int k, int j)
+{
+    return find(required, i, k, j) != NULL;
+}
+
 int tulle__required_whole(const tulle__required *required, int i, int k, int j)
 {
     const struct want *want = find(required, i, k, j);

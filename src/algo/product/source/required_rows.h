@@ -39,6 +39,9 @@ void tulle__required_end_exchange(tulle__required *required);
 void tulle__required_free(tulle__required *required);
 size_t tulle__required_held(const tulle__required *required);
 
+/* Whether it is known what A[i,k], a tile of this PE, requires of B[k,j]: all, rows, or what the node has. */
+int tulle__required_listed(const tulle__required *required, int i, int k, int j);
+
 /* Whether what is fetched of B[k,j] for A[i,k] is the whole tile. */
 int tulle__required_whole(const tulle__required *required, int i, int k, int j);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/product/deposit.h"
+#include "algo/product/sink/deposit.h"
 
 #include <string.h>
 
-#include "algo/product/account_work.h"
 #include "base/error.h"
 #include "base/planted.h"
 
@@ -14,6 +13,19 @@ struct block_place {
     char *block;
 };
 
+tulle_status tulle__block_new(const tulle_product *plan, int64_t rows, int64_t nnz, char **block)
+{
+    tulle__csr_offsets o = tulle__csr_offsets_of(rows, nnz, plan->C->type);
+    int hollow = tulle__is_hollow(plan->comm);
+    tulle_status status = tulle__alloc(hollow ? o.colind : o.length, 1, "a partial result", block);
+    if (status != TULLE_OK || !hollow) return status;
+    int64_t *rowptr = (int64_t *)(void *)*block;
+    double each = rows ? (double)nnz / (double)rows : 0;
+    for (int64_t r = 0; r < rows; r++) rowptr[r] = (int64_t)((double)r * each);
+    rowptr[rows] = nnz;
+    return status;
+}
+
 static tulle_status place_block(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
 {
     struct block_place *place = context;
@@ -21,7 +33,7 @@ static tulle_status place_block(void *context, int64_t m, int64_t nnz, tulle__cs
     tulle__csr_offsets o = tulle__csr_offsets_of(m, nnz, plan->C->type);
     tulle_status status = TULLE_OK;
     if (!place->panel)
-        status = tulle__partial_block(plan, m, nnz, &place->block);
+        status = tulle__block_new(plan, m, nnz, &place->block);
     else if (o.length > tulle__arena_panel_bytes(plan->arena))
         status =
             tulle__arena_grow(plan->arena, o.length, tulle__is_hollow(plan->comm) ? o.colind : o.length, place->panel);
@@ -112,7 +124,7 @@ tulle_status tulle__into_rows(tulle__exec *x, int i, int j, int64_t row, int64_t
     if (status != TULLE_OK || !C.nnz) return status;
     tulle__csr_result result = {
         .nnz = C.rowptr[row + rows] - C.rowptr[row], .rowptr = C.rowptr + row, .colind = C.colind, .val = C.val};
-    tulle__work_spgemm(&x->inbox, &task, result.nnz);
+    tulle__work_spgemm(&x->inbox.told, &task, result.nnz);
     status = count_multiplications(x, &task);
     return status == TULLE_OK ? plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &result) : status;
 }
@@ -146,7 +158,7 @@ tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *
     tulle_status status = multiply_pairs(x, &task, place_tile, &place, &result);
     if (status != TULLE_OK) return status;
     *multiplications += result.multiplications;
-    tulle__work_spgemm(&x->inbox, &task, result.nnz);
+    tulle__work_spgemm(&x->inbox.told, &task, result.nnz);
     return TULLE_OK;
 }
 
@@ -163,7 +175,7 @@ static tulle_status make_block(tulle__exec *x, int64_t rows, int j, int pairs, s
     if (status != TULLE_OK) return status;
     *nnz = result.nnz;
     x->multiplications += result.multiplications;
-    tulle__work_spgemm(&x->inbox, &task, result.nnz);
+    tulle__work_spgemm(&x->inbox.told, &task, result.nnz);
     return TULLE_OK;
 }
 
@@ -183,7 +195,7 @@ tulle_status tulle__into_block(tulle__exec *x, int64_t rows, int j, int pairs, i
         .pair = x->pair};
     if (x->inbox.reuse && *block) {
         tulle__csr_result known = tulle__block_result(x, rows, *nnz, *block);
-        tulle__work_spgemm(&x->inbox, &task, *nnz);
+        tulle__work_spgemm(&x->inbox.told, &task, *nnz);
         return plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &known);
     }
     struct block_place place = {.plan = plan};

@@ -1,29 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One execution of a plan, as the files that share it see it: who runs the jobs, and who multiplies. */
-#ifndef TULLE_PRODUCT_EXECUTE_H
-#define TULLE_PRODUCT_EXECUTE_H
+/*
+ * One execution of a plan, as the files that share it see it: where jobs come from (feed), who runs them, what
+ * becomes of their results (sink).
+ */
+#ifndef TULLE_PRODUCT_EXECUTION_H
+#define TULLE_PRODUCT_EXECUTION_H
 
 #include "algo/chain/band.h"
-#include "algo/product/partial.h"
+#include "algo/product/execution/partial.h"
+#include "algo/product/execution/schedule.h"
 #include "algo/product/plan/plan.h"
-#include "algo/product/schedule.h"
-#include "algo/steal/steal.h"
 
+/* A job: products of tiles, C[i,j] += sum_k A[i,k] B[k,j], that are multiplied together. */
 typedef struct tulle__job {
     int i, j, nk;
     int units;           /* products of tiles, or bands of one or of a chain */
     int band, bands, of; /* bands band .. band + bands - 1 of `of`; of = 0: all rows */
+    int step;            /* of SUMMA and Cannon, that its tiles come with */
+    int amount;          /* of work, as progress counts it */
     int remote;          /* not all of its tiles are read in place */
     int64_t number;
     int *k;                              /* [group] */
-    const tulle__delegation *delegation; /* rows of A that another PE has given to this one; NULL: tiles */
+    const tulle__delegation *delegation; /* rows of A that another PE has delegated to this one; NULL: tiles */
     tulle__fetch *a, *b;                 /* [group] */
 } tulle__job;
 
+/* The next product of tiles of the steps. */
+typedef struct tulle__step_unit {
+    int step, k, target;
+} tulle__step_unit;
+
+struct tulle__feed_ops;
+struct tulle__sink;
+
 typedef struct tulle__exec {
     tulle_product *plan;
+    const struct tulle__feed_ops *feed; /* where jobs come from (feed.h) */
+    const struct tulle__sink *sink;     /* what becomes of them (sink/sink.h) */
     tulle__inbox inbox;
     tulle__schedule schedule;
+    tulle__step_unit unit;
     int reused;       /* no symbolic work is done */
     tulle__job *ring; /* [depth]: jobs started; the head is the next to be multiplied */
     int depth, head, filled;
@@ -44,13 +60,10 @@ typedef struct tulle__exec {
     tulle_device_work devices_before; /* what devices had done when it began */
 } tulle__exec;
 
-/* Multiplies a job whose tiles are in x->a and x->b_tile, of a sparse C x->b, and sees to where its result goes. */
-tulle_status tulle__multiply_job(tulle__exec *x, const tulle__job *job);
+/* The rows of C tile i that a job whose tiles are in x->a is about: first .. first + rows - 1. */
+tulle_status tulle__job_rows(tulle__exec *x, const tulle__job *job, tulle_gidx *first, tulle_gidx *rows);
 
-/* Dense C: beta C, once an execution. */
-tulle_status tulle__scale_target(tulle__exec *x, tulle__target *target);
-
-/* What is left when all contributions to own tiles of C are there: merging, or adding what was kept. */
-tulle_status tulle__multiply_finish(tulle__exec *x);
+/* Ends a kernel that began at `start`, as computing. */
+void tulle__computed(tulle__exec *x, const char *what, int64_t start);
 
 #endif

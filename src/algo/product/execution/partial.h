@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Partial results on their way: a producer streams them through panels of its arena, the owner of the C tile drains
- * them into its own memory when it serves its queue, between its own multiplications (paper 3.1.2, 3.2.2). A dense
- * panel is added on arrival, a sparse one is kept and merged once, with all others, at the end. What is final, whole
- * rows under stealing by rows, goes to where it stays at once: dense rows, and values of sparse ones whose structure is
- * known from an execution before. Sparse results of stolen work are made in a panel, which grows to hold them.
+ * Partial results on their way: a producer streams them through panels of its arena. The owner of the C tile takes
+ * them in when it serves its queue, between its own multiplications (paper rdma-spmm-spgemm, 3.1.2, 3.2.2). What it
+ * does with them is the sink's matter (sink.h).
  */
 #ifndef TULLE_PRODUCT_PARTIAL_H
 #define TULLE_PRODUCT_PARTIAL_H
 
+#include "algo/product/execution/account_work.h"
 #include "algo/product/plan/plan.h"
+
+/* What travels through the queue: a piece of a partial result, which lies in a panel. */
+typedef struct tulle__partial_record {
+    tulle__place panel, ack;
+    uint64_t at, ack_at;
+    int64_t nnz, row, rows, offset, length;
+    int32_t tile, key;
+    int32_t units; /* of the partial result that is complete with this; 0: more comes */
+    int32_t rank;
+} tulle__partial_record;
 
 /* A dense panel kept for the deterministic sum. */
 typedef struct tulle__kept {
@@ -18,17 +27,23 @@ typedef struct tulle__kept {
     char *data;
 } tulle__kept;
 
+typedef struct tulle__inbox tulle__inbox;
+
+/* Takes in what a record announces. */
+typedef tulle_status tulle__receive(tulle__inbox *inbox, const tulle__partial_record *record);
+
 /* One execution's receiving side. */
-typedef struct tulle__inbox {
+struct tulle__inbox {
     tulle_product *plan;
+    tulle__receive *receive;
     int reuse;        /* values only */
     int64_t received; /* units in complete partial results */
     int64_t sent;     /* partial results of this PE */
     int64_t accumulate_ns;
-    tulle__work work; /* what local kernels have done and was not told the engine yet (account_work.h) */
+    tulle__work_account told;
     tulle__kept *kept;
     int64_t nkept, room;
-} tulle__inbox;
+};
 
 void tulle__inbox_fini(tulle__inbox *inbox);
 
@@ -45,24 +60,14 @@ typedef struct tulle__partial {
 tulle_status tulle__partial_send(
     tulle__inbox *inbox, const tulle__partial *partial, const char *block, int64_t offset, int64_t length);
 
-/*
- * A private block for the arrays of a sparse partial result. Where values are not held there are only row pointers,
- * which pretend rows of equal length until who makes the result writes better ones.
- */
-tulle_status tulle__partial_block(const tulle_product *plan, int64_t rows, int64_t nnz, char **block);
-
-/* A panel that the caller fills itself: rows of a dense partial. `last` tells that the partial is complete. */
+/* A panel that the caller fills itself. `last` tells that the partial result is complete. */
 tulle_status tulle__partial_push(tulle__inbox *inbox, const tulle__partial *partial, const tulle__panel *panel,
     int64_t offset, int64_t length, int last);
 
+/* Copies what a record announces to where it stays. */
+tulle_status tulle__partial_take(tulle__inbox *inbox, const tulle__partial_record *record, char *to);
+
 /* A dense panel for the deterministic sum; takes `data` over, also on failure. */
 tulle_status tulle__inbox_keep(tulle__inbox *inbox, tulle__kept panel);
-
-/* Adds the kept dense panels in a fixed order. */
-tulle_status tulle__inbox_add_kept(tulle__inbox *inbox);
-
-/* The part of (rank, key, row) of a target, made with so many rows if it is not there. */
-tulle_status tulle__target_part(
-    tulle__target *target, int rank, int key, int64_t row, int64_t rows, tulle__part **part);
 
 #endif

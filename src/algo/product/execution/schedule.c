@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/product/schedule.h"
+#include "algo/product/execution/schedule.h"
 
 #include "base/error.h"
 

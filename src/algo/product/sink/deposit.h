@@ -3,7 +3,7 @@
 #ifndef TULLE_PRODUCT_DEPOSIT_H
 #define TULLE_PRODUCT_DEPOSIT_H
 
-#include "algo/product/execute.h"
+#include "algo/product/execution/execution.h"
 
 tulle_status tulle__room_for_pairs(tulle__exec *x, int pairs);
 
@@ -15,6 +15,12 @@ tulle_status tulle__into_rows(tulle__exec *x, int i, int j, int64_t row, int64_t
 
 /* Into C's own tile: whole, or the values only if the structure is known. */
 tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *multiplications);
+
+/*
+ * A private block for the arrays of a sparse partial result. Where values are not held there are only row pointers,
+ * which pretend rows of equal length until who makes the result writes better ones.
+ */
+tulle_status tulle__block_new(const tulle_product *plan, int64_t rows, int64_t nnz, char **block);
 
 /* So many rows into a private block, new or known, which is laid out as a tile. */
 tulle_status tulle__into_block(tulle__exec *x, int64_t rows, int j, int pairs, int64_t *nnz, char **block);

@@ -3,7 +3,7 @@
 #ifndef TULLE_PRODUCT_MERGE_H
 #define TULLE_PRODUCT_MERGE_H
 
-#include "algo/product/execute.h"
+#include "algo/product/execution/execution.h"
 
 /*
  * All parts of a tile in one pass, in the order of their keys: each entry is written once more, and, where bands have

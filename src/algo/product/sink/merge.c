@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/product/merge.h"
+#include "algo/product/sink/merge.h"
 
 #include <stdlib.h>
 
-#include "algo/product/account_work.h"
-#include "algo/product/deposit.h"
+#include "algo/product/sink/deposit.h"
+#include "algo/product/sink/sink.h"
 #include "base/error.h"
 #include "base/planted.h"
 
@@ -133,7 +133,7 @@ static tulle_status join(tulle__exec *x, const tulle__target *target, int npiece
         kernels->copy(C.colind + nnz, from->colind + first, (size_t)from->nnz * sizeof *C.colind);
         kernels->copy((char *)C.val + (size_t)nnz * size, (const char *)from->val + (size_t)first * size,
             (size_t)from->nnz * size);
-        tulle__work_copy(&x->inbox, from->nnz * (int64_t)(size + sizeof *C.colind));
+        tulle__work_copy(&x->inbox.told, from->nnz * (int64_t)(size + sizeof *C.colind));
         nnz += from->nnz;
     }
     return TULLE_OK;
@@ -188,9 +188,7 @@ tulle_status tulle__merge_parts(tulle__exec *x, tulle__target *target)
         int pairs = summands(x, target, 0, tulle__tile_rows(x->plan->operands.C, target->i));
         TULLE_TRY(tulle__into_tile(x, target->i, target->j, pairs, &merged));
     }
-    if (!x->plan->phases.whole || x->plan->steal) { /* nothing is reused: the next phase has other columns, or jobs */
-        tulle__target_drop_parts(target);
-    }
+    if (!x->sink->keeps_parts) tulle__target_drop_parts(target);
 out:
     for (int p = 0; p < npieces; p++) tulle__free(pieces[p].block);
     tulle__free(pieces);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/product/execution/execution.h"
+
+#include "base/error.h"
+#include "base/planted.h"
+
+tulle_status tulle__job_rows(tulle__exec *x, const tulle__job *job, tulle_gidx *first, tulle_gidx *rows)
+{
+    tulle_status status = TULLE_OK;
+    *first = 0;
+    *rows = job->delegation ? job->delegation->rows : tulle__tile_rows(x->plan->operands.C, job->i);
+    if (!job->of) return TULLE_OK;
+    /* planted: bands of other tiles A */
+    const int *k = TULLE__PLANTED(stale_bands) && x->cut.row && x->cut.nk == job->nk ? x->cut.k : job->k;
+    TULLE_TRY(tulle__band_cut_for(&x->cut, job->i, job->nk, k, job->of, x->a));
+    *first = x->cut.row[job->band];
+    *rows = x->cut.row[job->band + job->bands] - *first;
+out:
+    return status;
+}
+
+void tulle__computed(tulle__exec *x, const char *what, int64_t start)
+{
+    int64_t end = tulle__work_end(&x->inbox.told);
+    x->compute_ns += end - start;
+    tulle__timeline_span(x->plan->comm->pe->timeline, what, start, end, -1, -1);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/product/execution/partial.h"
+
+#include "base/error.h"
+#include "base/planted.h"
+
+_Static_assert(sizeof(tulle__partial_record) <= TULLE__RECORD, "a record must fit the queue");
+_Static_assert(sizeof(tulle__partial_record) == TULLE__PARTIAL_RECORD, "plans and the model count these bytes");
+
+void tulle__inbox_fini(tulle__inbox *inbox)
+{
+    for (int64_t k = 0; k < inbox->nkept; k++) tulle__free(inbox->kept[k].data);
+    tulle__free(inbox->kept);
+    inbox->kept = NULL;
+    inbox->nkept = 0;
+}
+
+tulle_status tulle__inbox_keep(tulle__inbox *inbox, tulle__kept panel)
+{
+    tulle_status status = TULLE_OK;
+    if (inbox->nkept == inbox->room) {
+        int64_t room = inbox->room ? 2 * inbox->room : 64;
+        TULLE_TRY(tulle__realloc((size_t)room, sizeof *inbox->kept, "kept panels", &inbox->kept));
+        inbox->room = room;
+    }
+    inbox->kept[inbox->nkept++] = panel;
+    return TULLE_OK;
+out:
+    tulle__free(panel.data);
+    return status;
+}
+
+tulle_status tulle__partial_take(tulle__inbox *inbox, const tulle__partial_record *record, char *to)
+{
+    tulle_product *plan = inbox->plan;
+    const char *data = tulle__mapped(plan->comm, &record->panel);
+    if (data) {
+        tulle__kernel_begin(plan->comm);
+        plan->context->kernels->copy(to, data + record->at, (size_t)record->length);
+        tulle__work_copy(&inbox->told, record->length);
+        tulle__work_end(&inbox->told);
+        return TULLE_OK;
+    }
+    int group = tulle__comm_group(plan->comm);
+    if (tulle__is_hollow(plan->comm)) to = NULL;
+    tulle__get(plan->comm, group, &record->panel, record->at, to, (size_t)record->length);
+    return tulle__wait(plan->comm, group);
+}
+
+tulle_status tulle__inbox_serve(void *context)
+{
+    tulle__inbox *inbox = context;
+    union {
+        tulle__partial_record record;
+        char bytes[TULLE__RECORD];
+    } got;
+    if (!inbox->plan->queue) return TULLE_OK;
+    int64_t start = tulle__now(inbox->plan->comm), served = 0;
+    tulle_status status = TULLE_OK;
+    while (status == TULLE_OK && tulle__queue_pop(inbox->plan->queue, &got)) {
+        status = inbox->receive(inbox, &got.record);
+        if (status == TULLE_OK) {
+            tulle__queue_acknowledge(inbox->plan->comm, &got.record.ack, got.record.ack_at);
+            inbox->received += got.record.units;
+        }
+        served++;
+    }
+    if (served) {
+        int64_t end = tulle__now(inbox->plan->comm);
+        inbox->accumulate_ns += end - start;
+        tulle__timeline_span(inbox->plan->comm->pe->timeline, "accumulate", start, end, -1, -1);
+    }
+    return status;
+}
+
+static int owner_of(const tulle_product *plan, int tile)
+{
+    return plan->operands.C->layout->owner[tile];
+}
+
+tulle_status tulle__partial_push(tulle__inbox *inbox, const tulle__partial *partial, const tulle__panel *panel,
+    int64_t offset, int64_t length, int last)
+{
+    tulle_product *plan = inbox->plan;
+    tulle__partial_record record = {.panel = panel->place,
+        .ack = panel->ack,
+        .at = panel->at,
+        .ack_at = panel->ack_at,
+        .nnz = partial->nnz,
+        .row = partial->row,
+        .rows = partial->rows,
+        .offset = offset,
+        .length = length,
+        .tile = partial->tile,
+        .key = partial->key,
+        .units = last ? partial->units : 0,
+        .rank = plan->comm->rank};
+    inbox->sent += last;
+    return tulle__queue_push(
+        plan->queue, owner_of(plan, partial->tile), &record, sizeof record, tulle__inbox_serve, inbox);
+}
+
+tulle_status tulle__partial_send(
+    tulle__inbox *inbox, const tulle__partial *partial, const char *block, int64_t offset, int64_t length)
+{
+    tulle_status status = TULLE_OK;
+    tulle__arena *arena = inbox->plan->arena;
+    int64_t most = (int64_t)tulle__arena_panel_bytes(arena);
+    for (int64_t at = 0; at < length || at == 0; at += most) {
+        tulle__panel panel;
+        int64_t piece = length - at < most ? length - at : most;
+        TULLE_TRY(tulle__arena_take(arena, tulle__inbox_serve, inbox, &panel));
+        tulle__kernel_begin(inbox->plan->comm);
+        inbox->plan->context->kernels->copy(panel.local, block + at, (size_t)piece);
+        tulle__work_copy(&inbox->told, piece);
+        tulle__work_end(&inbox->told);
+        TULLE_TRY(tulle__partial_push(inbox, partial, &panel, offset + at, piece, at + most >= length));
+        if (length == 0) break;
+    }
+out:
+    return status;
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Results into a dense C. */
+#include <stdlib.h>
+
+#include "algo/product/execution/account_work.h"
+#include "algo/product/sink/sink.h"
+#include "base/error.h"
+#include "base/planted.h"
+
+static int64_t row_step(const tulle_own_tile *C)
+{
+    return C->order == TULLE_ROW_MAJOR ? C->ld : 1;
+}
+
+static int64_t col_step(const tulle_own_tile *C)
+{
+    return C->order == TULLE_ROW_MAJOR ? 1 : C->ld;
+}
+
+/* ---- beta C ---- */
+
+static tulle_status scale_target(tulle__exec *x, tulle__target *target)
+{
+    tulle_product *plan = x->plan;
+    tulle_own_tile tile;
+    target->scaled = 1;
+    tulle_status status = tulle_mat_own_tile(plan->operands.C, target->i, target->j, &tile);
+    if (status != TULLE_OK) return status;
+    tulle__work_scale(&x->inbox.told, &tile, plan->job_beta);
+    return tulle__scale_tile(plan, &tile, plan->job_beta);
+}
+
+/* Others add into a tile as soon as they come: beta first, unless each row is written once anyhow. */
+static tulle_status begin(tulle__exec *x)
+{
+    tulle_status status = TULLE_OK;
+    const tulle_product *plan = x->plan;
+    int once = plan->policy->by_chain ||
+               (plan->policy->alg == TULLE_PRODUCT_STATIONARY_C && !tulle__required_delegates(plan->required));
+    for (int t = 0; t < plan->ntargets; t++) {
+        plan->target[t].scaled = 0;
+        if (!once || !plan->target[t].units) TULLE_TRY(scale_target(x, &plan->target[t]));
+    }
+out:
+    return status;
+}
+
+/* ---- products ---- */
+
+static tulle_status take(tulle__exec *x, const tulle__job *job, int n)
+{
+    (void)x, (void)job, (void)n;
+    return TULLE_OK;
+}
+
+static void drop(tulle__exec *x, const tulle__job *job)
+{
+    (void)x, (void)job;
+}
+
+/* Rows [r0, r0 + rows) of the job's product into memory that begins with row r0. */
+static tulle_status multiply(tulle__exec *x, const tulle__job *job, tulle_gidx r0, tulle_gidx rows, void *to,
+    int64_t c_row, int64_t c_col, double beta)
+{
+    tulle__runner *runner = x->plan->runner;
+    const tulle__run_tiles tiles = {.i = job->i, .j = job->j, .nk = job->nk, .k = job->k, .row = r0};
+    tulle__chain_task task = {.type = x->plan->operands.C->type,
+        .row = r0,
+        .m = rows,
+        .n = tulle__tile_cols(x->plan->operands.C, job->j),
+        .npairs = job->nk,
+        .A = x->a,
+        .B = x->b_tile,
+        .room = x->room,
+        .C = to,
+        .c_row = c_row,
+        .c_col = c_col,
+        .alpha = x->plan->alpha,
+        .beta = beta};
+    x->multiplications += tulle__chain_multiplications(&task);
+    tulle__work_chain(&x->inbox.told, &task);
+    return runner->ops->chain(runner, &tiles, &task);
+}
+
+static tulle_status multiply_own(tulle__exec *x, const tulle__job *job, const tulle_own_tile *C, double beta)
+{
+    tulle_gidx first, rows;
+    tulle_status status = tulle__job_rows(x, job, &first, &rows);
+    if (status != TULLE_OK) return status;
+    char *to = (char *)C->val + (size_t)(first * row_step(C)) * tulle_type_size(C->type);
+    return multiply(x, job, first, rows, to, row_step(C), col_step(C), beta);
+}
+
+static tulle_status own_sums(tulle__exec *x, const tulle__job *job, tulle__target *target)
+{
+    tulle_own_tile C;
+    tulle_status status = tulle_mat_own_tile(x->plan->operands.C, job->i, job->j, &C);
+    if (status != TULLE_OK || !C.nnz) return status;
+    if (!job->nk) return target->scaled ? TULLE_OK : scale_target(x, target);
+    double beta = target->scaled && !TULLE__PLANTED(beta_twice) ? 1 : x->plan->job_beta;
+    target->scaled = 1;
+    return multiply_own(x, job, &C, beta);
+}
+
+/* Each job is the first, and only one, of its rows. */
+static tulle_status own_rows(tulle__exec *x, const tulle__job *job, tulle__target *target)
+{
+    tulle_own_tile C;
+    tulle_status status = tulle_mat_own_tile(x->plan->operands.C, job->i, job->j, &C);
+    if (status != TULLE_OK || !C.nnz) return status;
+    if (!job->nk) return target->scaled ? TULLE_OK : scale_target(x, target);
+    return multiply_own(x, job, &C, x->plan->job_beta);
+}
+
+/* Own units beside others', to be added in the order of k: which are own is a matter of timing. */
+static tulle_status own_kept(tulle__exec *x, const tulle__job *job, tulle__target *target)
+{
+    (void)target;
+    const tulle_mat *C = x->plan->operands.C;
+    int64_t size = (int64_t)tulle_type_size(C->type);
+    tulle_gidx first, rows, n = tulle__tile_cols(C, job->j);
+    tulle_status status = tulle__job_rows(x, job, &first, &rows);
+    if (status != TULLE_OK || !rows || !n) return status;
+    tulle__kept kept = {.tile = (int)tulle__tile_index(C, job->i, job->j),
+        .key = job->k[0],
+        .offset = first * n * size,
+        .length = rows * n * size};
+    status = tulle__alloc((size_t)kept.length, 1, "a kept panel", &kept.data);
+    if (status != TULLE_OK) return status;
+    status = multiply(x, job, first, rows, kept.data, n, 1, 0);
+    if (status == TULLE_OK) status = x->plan->runner->ops->finish(x->plan->runner);
+    if (status == TULLE_OK) return tulle__inbox_keep(&x->inbox, kept);
+    tulle__free(kept.data);
+    return status;
+}
+
+/* As many rows at a time as fill a panel. */
+static tulle_status away(tulle__exec *x, const tulle__job *job)
+{
+    tulle_status status = TULLE_OK;
+    tulle_product *plan = x->plan;
+    size_t size = tulle_type_size(plan->operands.C->type);
+    tulle_gidx first, rows_of, n = tulle__tile_cols(plan->operands.C, job->j);
+    tulle_gidx most = (tulle_gidx)(tulle__arena_panel_bytes(plan->arena) / (size * (size_t)(n > 0 ? n : 1)));
+    tulle__partial partial = {
+        .tile = (int)tulle__tile_index(plan->operands.C, job->i, job->j), .key = job->k[0], .units = job->units};
+    if (!most)
+        return tulle__fail(TULLE_ERR_LIMIT,
+            "a row of %.3f MB of C does not fit a panel of %.3f MB; the arena is too small",
+            (double)n * (double)size / 1e6, (double)tulle__arena_panel_bytes(plan->arena) / 1e6);
+    TULLE_TRY(tulle__job_rows(x, job, &first, &rows_of));
+    tulle_gidx end = first + rows_of;
+    for (tulle_gidx r0 = first; r0 < end; r0 += most) {
+        tulle__panel panel;
+        tulle_gidx rows = end - r0 < most ? end - r0 : most;
+        int64_t start = tulle__now(plan->comm);
+        TULLE_TRY(tulle__arena_take(plan->arena, tulle__inbox_serve, &x->inbox, &panel));
+        x->communicate_ns += tulle__now(plan->comm) - start;
+        start = tulle__kernel_begin(plan->comm);
+        status = multiply(x, job, r0, rows, panel.local, n, 1, 0);
+        if (status == TULLE_OK) status = plan->runner->ops->finish(plan->runner);
+        tulle__computed(x, "multiply", start);
+        if (status != TULLE_OK) {
+            tulle__arena_return(plan->arena, &panel);
+            goto out;
+        }
+        start = tulle__now(plan->comm);
+        TULLE_TRY(tulle__partial_push(
+            &x->inbox, &partial, &panel, r0 * n * (int64_t)size, rows * n * (int64_t)size, r0 + rows == end));
+        x->communicate_ns += tulle__now(plan->comm) - start;
+    }
+out:
+    return status;
+}
+
+/* ---- what comes in ---- */
+
+/*
+ * Rows of the panel are those of a row-major tile, or delegated ones, one below the other; C may be of
+ * either order. A partial result of another PE's own units has the key of none of my tiles of A.
+ */
+static tulle_status add(tulle_product *plan, int tile, int key, int64_t offset, int64_t length, const char *data)
+{
+    tulle_own_tile C;
+    const tulle__kernels *kernels = plan->context->kernels;
+    const tulle__target *target = &plan->target[plan->target_of[tile]];
+    const tulle__cut *cut = tulle__required_cut(plan->required, target->i, key, target->j);
+    tulle_status status = tulle_mat_own_tile(plan->operands.C, target->i, target->j, &C);
+    if (status != TULLE_OK) return status;
+    int64_t size = (int64_t)tulle_type_size(C.type), row = C.n * size, step = row_step(&C);
+    int64_t first = row ? offset / row : 0, count = row ? length / row : 0;
+    if (plan->policy->by_chain && plan->job_beta != 1) { /* they come once, and nobody has made them beta C yet */
+        int by_row = C.order == TULLE_ROW_MAJOR;
+        TULLE_TRY(kernels->scale(plan->context->pool, C.type, by_row ? count : C.n, by_row ? C.n : count, C.ld,
+            plan->job_beta, (char *)C.val + (size_t)(first * step * size)));
+    }
+    for (int64_t n = 0, rows = cut ? 1 : count; n < count; n += rows)
+        kernels->add(C.type, rows, C.n, data + n * row,
+            (char *)C.val + (size_t)((cut ? cut->row[first + n] : first) * step * size), step, col_step(&C));
+out:
+    return status;
+}
+
+static int compare_kept(const void *x, const void *y)
+{
+    const tulle__kept *a = x, *b = y;
+    if (a->tile != b->tile) return a->tile < b->tile ? -1 : 1;
+    if (a->key != b->key) return a->key < b->key ? -1 : 1;
+    return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+/* What was kept is added in a fixed order. */
+static tulle_status finish(tulle__exec *x)
+{
+    tulle__inbox *inbox = &x->inbox;
+    if (inbox->nkept) qsort(inbox->kept, (size_t)inbox->nkept, sizeof *inbox->kept, compare_kept);
+    for (int64_t k = 0; k < inbox->nkept; k++) {
+        const tulle__kept *kept = &inbox->kept[k];
+        tulle_status status = add(x->plan, kept->tile, kept->key, kept->offset, kept->length, kept->data);
+        if (status != TULLE_OK) return status;
+        tulle__work_add(&inbox->told, kept->length);
+    }
+    return TULLE_OK;
+}
+
+/* The data of a record: in place, or in the plan's scratch. */
+static tulle_status fetch(tulle__inbox *inbox, const tulle__partial_record *record, const char **data)
+{
+    tulle_product *plan = inbox->plan;
+    const char *mapped = tulle__mapped(plan->comm, &record->panel);
+    if (mapped) {
+        *data = mapped + record->at;
+        return TULLE_OK;
+    }
+    *data = plan->scratch;
+    return tulle__partial_take(inbox, record, plan->scratch);
+}
+
+static tulle_status receive_added(tulle__inbox *inbox, const tulle__partial_record *record)
+{
+    const char *data;
+    tulle_status status = fetch(inbox, record, &data);
+    if (status != TULLE_OK) return status;
+    tulle__kernel_begin(inbox->plan->comm);
+    for (int n = 0; n <= TULLE__PLANTED(delivered_twice) && status == TULLE_OK; n++)
+        status = add(inbox->plan, record->tile, record->key, record->offset, record->length, data);
+    tulle__work_add(&inbox->told, record->length);
+    tulle__work_end(&inbox->told);
+    return status;
+}
+
+static tulle_status receive_kept(tulle__inbox *inbox, const tulle__partial_record *record)
+{
+    const char *data;
+    char *copy;
+    tulle_status status = fetch(inbox, record, &data);
+    if (status == TULLE_OK) status = tulle__alloc((size_t)record->length, 1, "a kept panel", &copy);
+    if (status != TULLE_OK) return status;
+    tulle__kernel_begin(inbox->plan->comm);
+    inbox->plan->context->kernels->copy(copy, data, (size_t)record->length);
+    status = tulle__inbox_keep(inbox, (tulle__kept){record->tile, record->key, record->offset, record->length, copy});
+    tulle__work_copy(&inbox->told, record->length);
+    tulle__work_end(&inbox->told);
+    return status;
+}
+
+/* Where whole rows of C that are final lie one behind the other in the tile as in the panel; NULL: they do not. */
+static char *final_rows(const tulle_product *plan, const tulle__partial_record *record)
+{
+    tulle_own_tile C;
+    const tulle__target *target = &plan->target[plan->target_of[record->tile]];
+    if (plan->job_beta != 0 || tulle_mat_own_tile(plan->operands.C, target->i, target->j, &C) != TULLE_OK) return NULL;
+    return C.order == TULLE_ROW_MAJOR && C.ld == C.n ? (char *)C.val + record->offset : NULL;
+}
+
+static tulle_status receive_rows(tulle__inbox *inbox, const tulle__partial_record *record)
+{
+    char *rows = final_rows(inbox->plan, record);
+    return rows ? tulle__partial_take(inbox, record, rows) : receive_added(inbox, record);
+}
+
+#define SINK(own_jobs, received)                                                                                       \
+    {                                                                                                                  \
+        .begin = begin, .take = take, .drop = drop, .own = own_jobs, .away = away, .receive = received,                \
+        .finish = finish                                                                                               \
+    }
+static const tulle__sink sums = SINK(own_sums, receive_added);
+static const tulle__sink ordered = SINK(own_sums, receive_kept);
+static const tulle__sink claimed_ordered = SINK(own_kept, receive_kept);
+static const tulle__sink by_rows = SINK(own_rows, receive_rows);
+#undef SINK
+
+const tulle__sink *tulle__dense_sink(const tulle_product *plan)
+{
+    if (plan->policy->by_chain) return &by_rows;
+    if (!plan->options.deterministic) return &sums;
+    return plan->policy->reach == TULLE__REACH_NONE ? &ordered : &claimed_ordered;
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Results into a sparse C. */
+#include "algo/product/plan/phase.h"
+#include "algo/product/sink/deposit.h"
+#include "algo/product/sink/merge.h"
+#include "algo/product/sink/sink.h"
+#include "base/error.h"
+#include "base/planted.h"
+
+static tulle_status begin(tulle__exec *x)
+{
+    for (int t = 0; t < x->plan->ntargets; t++) x->plan->target[t].placed = 0;
+    return TULLE_OK;
+}
+
+/* All rows have their places. */
+static tulle_status begin_rows(tulle__exec *x)
+{
+    for (int t = 0; t < x->plan->ntargets; t++) x->plan->target[t].placed = 1;
+    return TULLE_OK;
+}
+
+/* ---- summands ---- */
+
+static tulle_status take(tulle__exec *x, const tulle__job *job, int n)
+{
+    (void)job;
+    x->b[n] = tulle__tile_csr(&x->b_tile[n]);
+    return TULLE_OK;
+}
+
+/* Of a phase, its columns of B. */
+static tulle_status take_slice(tulle__exec *x, const tulle__job *job, int n)
+{
+    tulle_gidx lo, hi;
+    tulle__phase_part(x->plan, job->j, &lo, &hi);
+    return tulle__phase_slice(&x->b_tile[n], lo, hi, &x->b[n], &x->slice[n]);
+}
+
+static void drop(tulle__exec *x, const tulle__job *job)
+{
+    for (int n = 0; n < job->nk; n++) {
+        tulle__free(x->slice[n]);
+        x->slice[n] = NULL;
+    }
+}
+
+static tulle_status pairs_of_job(tulle__exec *x, const tulle__job *job, tulle_gidx *first, tulle_gidx *rows)
+{
+    tulle_status status;
+    TULLE_TRY(tulle__room_for_pairs(x, job->nk + 1));
+    TULLE_TRY(tulle__job_rows(x, job, first, rows));
+    for (int n = 0; n < job->nk; n++) {
+        x->pair[n] = (tulle__spgemm_pair){.A = tulle__tile_csr(&x->a[n]), .B = x->b[n], .scale = x->plan->alpha};
+        x->pair[n].A.rowptr += *first;
+        x->pair[n].A.m = *rows;
+    }
+    x->of = (tulle__run_tiles){.i = job->i, .j = job->j, .nk = job->nk, .k = job->k, .row = *first};
+out:
+    return status;
+}
+
+/* ---- own tiles ---- */
+
+/* The part of (rank, key, row) of a target, made with so many rows if it is not there. */
+static tulle_status find_part(tulle__target *target, int rank, int key, int64_t row, int64_t rows, tulle__part **part)
+{
+    for (int p = 0; p < target->nparts; p++)
+        if (target->part[p].rank == rank && target->part[p].key == key && target->part[p].row == row) {
+            *part = &target->part[p];
+            return TULLE_OK;
+        }
+    if (target->nparts == target->room) {
+        int room = target->units;
+        tulle_status status = tulle__realloc((size_t)room, sizeof *target->part, "parts of a tile", &target->part);
+        if (status != TULLE_OK) return status;
+        target->room = room;
+    }
+    *part = &target->part[target->nparts++];
+    **part = (tulle__part){.key = key, .rank = rank, .row = row, .rows = rows};
+    return TULLE_OK;
+}
+
+static tulle_status own(tulle__exec *x, const tulle__job *job, tulle__target *target)
+{
+    tulle_status status;
+    tulle_gidx first, rows;
+    TULLE_TRY(pairs_of_job(x, job, &first, &rows));
+    if (job->units == target->units) {
+        target->placed = 1;
+        TULLE_TRY(tulle__into_tile(
+            x, job->i, job->j, tulle__add_old(x, job->i, job->j, 0, rows, job->nk), &x->multiplications));
+    } else if (job->nk) {
+        tulle__part *part;
+        TULLE_TRY(find_part(target, x->plan->comm->rank, job->k[0], first, rows, &part));
+        TULLE_TRY(tulle__into_block(x, rows, job->j, job->nk, &part->nnz, &part->block));
+    }
+out:
+    return status;
+}
+
+static tulle_status own_rows(tulle__exec *x, const tulle__job *job, tulle__target *target)
+{
+    (void)target;
+    tulle_gidx first, rows;
+    tulle_status status = pairs_of_job(x, job, &first, &rows);
+    return status == TULLE_OK ? tulle__into_rows(x, job->i, job->j, first, rows, job->nk) : status;
+}
+
+/* ---- other PEs' tiles ---- */
+
+/* Where the block of a partial result is kept until the next execution, if this plan has the same jobs then. */
+static tulle_status sent_of_job(tulle_product *plan, const tulle__job *job, tulle__sent **sent)
+{
+    tulle_status status = TULLE_OK;
+    if (job->number >= plan->sent_room) {
+        int64_t room = 2 * job->number + 16;
+        TULLE_TRY(tulle__realloc((size_t)room, sizeof *plan->sent, "partial results", &plan->sent));
+        plan->sent_room = room;
+    }
+    while (plan->njobs <= job->number) plan->sent[plan->njobs++] = (tulle__sent){0, NULL};
+    *sent = &plan->sent[job->number];
+out:
+    return status;
+}
+
+/* What of a block the owner of the tile does not have yet, from *from on: where it knows the structure, values. */
+static int64_t bytes_to_send(const tulle__exec *x, int64_t rows, int64_t nnz, int64_t *from)
+{
+    tulle__csr_offsets o = tulle__csr_offsets_of(rows, nnz, x->plan->operands.C->type);
+    *from = x->inbox.reuse ? (int64_t)o.val : 0;
+    return (int64_t)o.length - *from;
+}
+
+static tulle__partial describe(tulle__exec *x, const tulle__job *job, int64_t first, int64_t rows, int64_t nnz)
+{
+    return (tulle__partial){.tile = (int)tulle__tile_index(x->plan->operands.C, job->i, job->j),
+        .key = job->k[0],
+        .units = job->units,
+        .nnz = nnz,
+        .row = first,
+        .rows = rows};
+}
+
+/* Made where others fetch it, as no structure of it is kept for another execution. */
+static tulle_status away_in_panel(tulle__exec *x, const tulle__job *job)
+{
+    tulle_status status = TULLE_OK;
+    tulle__arena *arena = x->plan->arena;
+    tulle__panel panel;
+    tulle_gidx first, rows;
+    int64_t start = tulle__now(x->plan->comm), nnz, from;
+    TULLE_TRY(pairs_of_job(x, job, &first, &rows));
+    TULLE_TRY(tulle__arena_take(arena, tulle__inbox_serve, &x->inbox, &panel));
+    x->communicate_ns += tulle__now(x->plan->comm) - start;
+    start = tulle__kernel_begin(x->plan->comm);
+    status = tulle__into_panel(x, rows, job->j, job->nk, &panel, &nnz);
+    tulle__computed(x, "multiply", start);
+    if (status != TULLE_OK) {
+        tulle__arena_return(arena, &panel);
+        goto out;
+    }
+    start = tulle__now(x->plan->comm);
+    tulle__partial partial = describe(x, job, first, rows, nnz);
+    int64_t length = bytes_to_send(x, rows, nnz, &from);
+    panel.at += (uint64_t)from;
+    TULLE_TRY(tulle__partial_push(&x->inbox, &partial, &panel, from, length, 1));
+    x->communicate_ns += tulle__now(x->plan->comm) - start;
+out:
+    return status;
+}
+
+static tulle_status away_in_block(tulle__exec *x, const tulle__job *job, tulle__sent *sent, int64_t start)
+{
+    tulle_status status;
+    tulle_gidx first, rows;
+    int64_t from;
+    TULLE_TRY(pairs_of_job(x, job, &first, &rows));
+    status = tulle__into_block(x, rows, job->j, job->nk, &sent->nnz, &sent->block);
+    tulle__computed(x, "multiply", start);
+    if (status != TULLE_OK) goto out;
+    start = tulle__now(x->plan->comm);
+    tulle__partial partial = describe(x, job, first, rows, sent->nnz);
+    int64_t length = bytes_to_send(x, rows, sent->nnz, &from);
+    TULLE_TRY(tulle__partial_send(&x->inbox, &partial, sent->block + from, from, length));
+    x->communicate_ns += tulle__now(x->plan->comm) - start;
+out:
+    return status;
+}
+
+static tulle_status away_kept(tulle__exec *x, const tulle__job *job)
+{
+    tulle__sent *sent;
+    int64_t start = tulle__kernel_begin(x->plan->comm);
+    tulle_status status = sent_of_job(x->plan, job, &sent);
+    return status == TULLE_OK ? away_in_block(x, job, sent, start) : status;
+}
+
+/* Phases are where memory is short: a block is gone as soon as it has been copied. */
+static tulle_status away_once(tulle__exec *x, const tulle__job *job)
+{
+    tulle__sent once = {0, NULL};
+    tulle_status status = away_in_block(x, job, &once, tulle__kernel_begin(x->plan->comm));
+    tulle__free(once.block);
+    return status;
+}
+
+/* ---- what comes in ---- */
+
+/* A part of a tile that is put together at the end. */
+static tulle_status receive_part(tulle__inbox *inbox, const tulle__partial_record *record)
+{
+    tulle_status status;
+    tulle_product *plan = inbox->plan;
+    tulle__target *target = &plan->target[plan->target_of[record->tile]];
+    tulle__part *part;
+    TULLE_TRY(find_part(target, record->rank, record->key, record->row, record->rows, &part));
+    if (!part->block) {
+        part->nnz = record->nnz;
+        TULLE_TRY(tulle__block_new(plan, record->rows, record->nnz, &part->block));
+    }
+    TULLE_TRY(tulle__partial_take(inbox, record, part->block + record->offset));
+out:
+    return status;
+}
+
+/* Values of whole rows of a tile whose structure is known: they are final, and their place is there already. */
+static tulle_status receive_values(tulle__inbox *inbox, const tulle__partial_record *record)
+{
+    tulle_own_tile C;
+    const tulle_product *plan = inbox->plan;
+    const tulle__target *target = &plan->target[plan->target_of[record->tile]];
+    tulle__csr_offsets o = tulle__csr_offsets_of(record->rows, record->nnz, plan->operands.C->type);
+    tulle_status status = tulle_mat_own_tile(plan->operands.C, target->i, target->j, &C);
+    if (status != TULLE_OK) return status;
+    char *to =
+        (char *)C.val + (uint64_t)C.rowptr[record->row] * tulle_type_size(C.type) + (uint64_t)record->offset - o.val;
+    return tulle__partial_take(inbox, record, to);
+}
+
+static tulle_status finish(tulle__exec *x)
+{
+    tulle_status status = TULLE_OK;
+    for (int t = 0; t < x->plan->ntargets; t++)
+        if (!x->plan->target[t].placed) TULLE_TRY(tulle__merge_parts(x, &x->plan->target[t]));
+out:
+    return status;
+}
+
+#define SINK(...)                                                                                                      \
+    {                                                                                                                  \
+        .begin = begin, .take = take, .drop = drop, .own = own, .receive = receive_part, .finish = finish, __VA_ARGS__ \
+    }
+/* structures stay known where all of C is made at once, by jobs that the next execution has as well */
+static const tulle__sink anew = SINK(.away = away_kept, .publishes = true, .keeps_parts = true);
+static const tulle__sink values = SINK(.away = away_kept, .keeps_parts = true);
+static const tulle__sink claimed = SINK(.away = away_in_panel, .publishes = true);
+static const tulle__sink phase = {.begin = begin,
+    .take = take_slice,
+    .drop = drop,
+    .own = own,
+    .away = away_once,
+    .receive = receive_part,
+    .finish = finish,
+    .publishes = true};
+static const tulle__sink claimed_values = {.begin = begin_rows,
+    .take = take,
+    .drop = drop,
+    .own = own_rows,
+    .away = away_in_panel,
+    .receive = receive_values,
+    .finish = finish};
+#undef SINK
+
+const tulle__sink *tulle__sparse_sink(const tulle_product *plan, int reuse)
+{
+    if (!plan->phases.whole) return &phase;
+    if (plan->policy->reach == TULLE__REACH_NONE) return reuse ? &values : &anew;
+    return reuse ? &claimed_values : &claimed;
+}

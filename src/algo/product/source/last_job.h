@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the job before has fetched. Under stealing a PE does not know its next jobs, but those of one
+ * claim are often bands of one chain, or chains of one tile column: then tiles of the job that
+ * started before serve the next one as well. A tile of B is shared between different tile rows only
+ * if both jobs need all of it.
+ *
+ * Memory: the tiles of two jobs.
+ */
+#ifndef TULLE_PRODUCT_LAST_JOB_H
+#define TULLE_PRODUCT_LAST_JOB_H
+
+#include "algo/product/source/required_rows.h"
+#include "algo/product/source/source.h"
+
+typedef struct tulle__last_job tulle__last_job;
+
+/* Local. batch: most summands of a job. required may be NULL: all tiles are fetched whole. */
+tulle_status tulle__last_job_new(
+    tulle__source *below, const tulle__required *required, int batch, tulle__last_job **last_job);
+void tulle__last_job_free(tulle__last_job *last_job);
+tulle__source *tulle__last_job_source(tulle__last_job *last_job);
+
+#endif
