@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The executor. Jobs come from a feed, their tiles from a source, their results go into a sink; the
- * runner multiplies. It multiplies job by job and serves the PE's queue in between. It ends when all
- * units that own C tiles are the sum of have been multiplied here or come in partial results.
+ * The executor. Jobs come from a feed and their tiles from a source; the runner multiplies; results
+ * go into a sink. The executor takes one job after the other and serves the PE's queue in between.
+ * It ends when all units of own C tiles have been multiplied here or received in partial results.
  */
 #include <limits.h>
 
@@ -58,7 +58,8 @@ static tulle_status run_jobs(tulle__exec *x)
     while (x->filled) {
         const tulle__job *job = &x->ring[x->head];
         TULLE_TRY(tulle__jobs_await(x, job));
-        TULLE_TRY(tulle__jobs_start(x)); /* so that the next fetches run while this job is multiplied */
+        /* so that the next fetches run while this job is multiplied */
+        TULLE_TRY(tulle__jobs_start(x));
         TULLE_TRY(tulle__inbox_serve(&x->inbox));
         tulle__jobs_show_next(x);
         TULLE_TRY(multiply_job(x, job));
@@ -76,7 +77,10 @@ out:
     return status;
 }
 
-/* Counted termination: all units of own tiles have been multiplied or have come, and all own panels been taken. */
+/*
+ * Counted termination: waits until all units of own tiles are multiplied or received, and own
+ * panels are free.
+ */
 static tulle_status receive_rest(tulle__exec *x)
 {
     tulle_status status = TULLE_OK;
@@ -151,7 +155,10 @@ out:
     return status;
 }
 
-/* Whether the structures are those of the execution before; then values are enough, where they can be made alone. */
+/*
+ * Chooses feed and sink. If structures are those of the execution before, only values are made
+ * where that is possible.
+ */
 static void choose_ways(tulle__exec *x, tulle_product *plan)
 {
     int known = plan->known_A && plan->known_A == plan->A->structure && plan->known_B == plan->B->structure &&
@@ -228,7 +235,7 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
                                                                   : tulle_comm_agree(comm, status);
     int64_t elapsed = tulle__now(comm) - start;
     if (status == TULLE_OK) {
-        if (!x.inbox.reuse || plan->policy->reach != TULLE__REACH_NONE) {
+        if (!x.inbox.reuse || !x.sink->same_jobs) {
             plan->multiplications = x.multiplications;
             plan->largest = x.largest;
         }

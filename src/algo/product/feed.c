@@ -53,8 +53,8 @@ static int schedule_depth(const tulle__exec *x)
 }
 
 /*
- * What others wait for is multiplied first; its values are few, so that they hold up no rows of B. Then as many remote
- * jobs as asked for are kept started, and the local ones between them.
+ * Delegated rows come first, since other PEs wait for them; their values are few and delay no fetch
+ * of B. Then `lookahead` remote jobs are kept started, and the local ones between them.
  */
 static tulle_status schedule_next(tulle__exec *x, tulle__job *job, int *got)
 {
@@ -99,8 +99,8 @@ static int64_t claims_planned(const tulle__exec *x)
 }
 
 /*
- * Claims anew while one job is left, so that its tiles come while that one is multiplied; what is not claimed stays
- * free for others. Of what was claimed together as many jobs as asked for are started.
+ * Claims again while one job is left, so that tiles arrive while that one is multiplied. What is
+ * not claimed stays free for other PEs. Of one claim up to `lookahead` jobs are started.
  */
 static tulle_status claims_next(tulle__exec *x, tulle__job *job, int *got)
 {
@@ -122,7 +122,7 @@ static tulle_status claims_next(tulle__exec *x, tulle__job *job, int *got)
     return TULLE_OK;
 }
 
-/* Nobody claims any more, and nobody does again before all have agreed. */
+/* No PE claims any more, and none does again before all have agreed. */
 static void claims_met(tulle__exec *x)
 {
     x->stolen = tulle__steal_stolen(x->plan->steal);
@@ -150,7 +150,7 @@ static int64_t steps_planned(const tulle__exec *x)
     return x->plan->units;
 }
 
-/* Every unit is its tile owner's; within a step by k, then by own tile. */
+/* The owner of a tile of C multiplies all its units; within a step by k, then by tile. */
 static tulle_status steps_next(tulle__exec *x, tulle__job *job, int *got)
 {
     const tulle_product *plan = x->plan;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The jobs of an execution that are started and not yet multiplied: a ring, whose head is the next to be multiplied.
- * They come from the feed, their tiles from the plan's source; the tiles of the next `lookahead` jobs that have remote
- * ones come meanwhile.
+ * The jobs of an execution that are started and not yet multiplied: a ring, whose head is the next
+ * to be multiplied. They come from the feed, their tiles from the plan's source; the tiles of the
+ * next `lookahead` jobs that have remote ones come meanwhile.
  */
 #ifndef TULLE_PRODUCT_JOBS_H
 #define TULLE_PRODUCT_JOBS_H

@@ -12,12 +12,16 @@ typedef struct tulle__product_progress {
 } tulle__product_progress;
 
 /*
- * The current range of columns (phase.h) begins, with that many jobs of this PE. All ranges to come are one piece of
- * work, unless another (writing what a range has made) comes between; how many they are is an estimate.
+ * The current range of columns (phase.h) begins, with that many jobs of this PE. All ranges to come
+ * are one piece of work, unless another (writing what a range has made) comes between; how many
+ * they are is an estimate.
  */
 tulle__product_progress tulle__product_progress_range(const tulle_product *plan, int64_t jobs);
 
-/* That many more are done; never more than there are, where only the mean of what PEs will do is known. */
+/*
+ * That many more are done; never more than there are, where only the mean of what PEs will do is
+ * known.
+ */
 static inline void tulle__product_progress_done(tulle__product_progress *progress, int64_t jobs)
 {
     progress->done = progress->done + jobs < progress->jobs ? progress->done + jobs : progress->jobs;

@@ -29,7 +29,8 @@ typedef struct tulle__items {
     /* the current chain: */
     int64_t looked_at; /* -1: none */
     int *k, nk;
-    int nwholes;   /* what is split into bands: the chain's nk tile products, or the chain as a whole */
+    /* what is split into bands: the chain's nk tile products, or the chain as a whole */
+    int nwholes;
     int64_t *unit; /* [nwholes + 1]: items of the chain before each of these */
 } tulle__items;
 

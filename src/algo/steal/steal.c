@@ -13,7 +13,8 @@ struct tulle__steal {
     const tulle__transfer_costs *costs; /* NULL: every tile is read in place */
     int batch;
     tulle__items items;
-    tulle__place own, *place; /* the words of each PE, followed by the number of words that may have free items */
+    /* the words of each PE, followed by the number of words that may have free items */
+    tulle__place own, *place;
     int taken;
     /* this execution: */
     uint64_t *known; /* [first_word[size]]: the words as last seen; bits are only ever added */
@@ -24,7 +25,10 @@ struct tulle__steal {
      * last; -1: exhausted
      */
     int64_t *at;
-    int64_t *open; /* [size]: the number of leading words of a PE that may have free items, as last read or better */
+    /*
+     * [size]: the number of leading words of a PE that may have free items, as last read or better
+     */
+    int64_t *open;
     char *progress_read; /* [size]: that was read, and no claim has failed since */
     int far;             /* nothing is left at hand: any item may be taken */
     int victim;          /* the PE whose items are in hand */

@@ -26,8 +26,8 @@
  * and Kuck 1987), large at first, single items at the end. Half of that, since one job is claimed
  * while another is multiplied. Each job rereads tiles and sends a result, so few are better than
  * many. Bands of other PEs' chains are taken only if that is profitable; if it is so nowhere, there
- * is no stealing (profitability.h). The owner proceeds upwards, PEs that steal downwards, so they meet
- * only once. Victims are chosen by their remaining work as far as known: initially from the
+ * is no stealing (profitability.h). The owner proceeds upwards, PEs that steal downwards, so they
+ * meet only once. Victims are chosen by their remaining work as far as known: initially from the
  * directories, then reduced by each observation of their words.
  */
 #ifndef TULLE_STEAL_STEAL_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the local kernels of a product do, told to an engine whose time is virtual: it makes time of it. Each adds to
- * what is not told yet; nothing is counted where time is real.
+ * What the local kernels of a product do, told to an engine whose time is virtual: it makes time of
+ * it. Each adds to what is not told yet; nothing is counted where time is real.
  */
 #ifndef TULLE_PRODUCT_ACCOUNT_WORK_H
 #define TULLE_PRODUCT_ACCOUNT_WORK_H
@@ -19,8 +19,8 @@ typedef struct tulle__work_account {
 void tulle__work_chain(tulle__work_account *account, const tulle__chain_task *task);
 
 /*
- * Memory: entries of A and C, and one of B a multiplication (paper section 4, as rows of B are rarely met again soon);
- * nnz: entries of C.
+ * Memory: entries of A and C, and one of B a multiplication (paper section 4, as rows of B are
+ * rarely met again soon); nnz: entries of C.
  */
 void tulle__work_spgemm(tulle__work_account *account, const tulle__spgemm_task *task, int64_t nnz);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One execution of a plan, as the files that share it see it: where jobs come from (feed), who runs them, what
- * becomes of their results (sink).
+ * One execution of a plan, as the files that share it see it: where jobs come from (feed), who runs
+ * them, what becomes of their results (sink).
  */
 #ifndef TULLE_PRODUCT_EXECUTION_H
 #define TULLE_PRODUCT_EXECUTION_H
@@ -20,9 +20,10 @@ typedef struct tulle__job {
     int amount;          /* of work, as progress counts it */
     int remote;          /* not all of its tiles are read in place */
     int64_t number;
-    int *k;                              /* [group] */
-    const tulle__delegation *delegation; /* rows of A that another PE has delegated to this one; NULL: tiles */
-    tulle__fetch *a, *b;                 /* [group] */
+    int *k; /* [group] */
+    /* rows of A that another PE has delegated to this one; NULL: tiles */
+    const tulle__delegation *delegation;
+    tulle__fetch *a, *b; /* [group] */
 } tulle__job;
 
 /* The next product of tiles of the steps. */
@@ -43,18 +44,21 @@ typedef struct tulle__exec {
     int reused;       /* no symbolic work is done */
     tulle__job *ring; /* [depth]: jobs started; the head is the next to be multiplied */
     int depth, head, filled;
-    int ahead, delegations_ahead; /* remote jobs, rows of others that were started and not yet waited for */
-    int64_t jobs, delegations;    /* started; of these, rows of others */
-    int64_t units, own_units;     /* multiplied here; of these, into own tiles of C */
-    tulle_tile *a, *b_tile;       /* [group]: what a job multiplies, all columns of B */
-    tulle__csr *b;                /* [group]: of a sparse C, the current columns of B */
-    tulle__run_tiles of;          /* tiles that x->pair are of; nk = 0: they are parts of C, which the host adds up */
-    tulle__chain_room *room;      /* [group]: for the kernel of a dense C */
-    tulle__spgemm_pair *pair;     /* [room] */
+    /* remote jobs, rows of others that were started and not yet waited for */
+    int ahead, delegations_ahead;
+    int64_t jobs, delegations; /* started; of these, rows of others */
+    int64_t units, own_units;  /* multiplied here; of these, into own tiles of C */
+    tulle_tile *a, *b_tile;    /* [group]: what a job multiplies, all columns of B */
+    tulle__csr *b;             /* [group]: of a sparse C, the current columns of B */
+    /* tiles that x->pair are of; nk = 0: they are parts of C, which the host adds up */
+    tulle__run_tiles of;
+    tulle__chain_room *room;  /* [group]: for the kernel of a dense C */
+    tulle__spgemm_pair *pair; /* [room] */
     int pair_room;
-    tulle_tile *next_a, *next_b; /* [group]: what the job after it multiplies, where that is at hand */
-    void **slice;                /* [group]: the current columns of B */
-    tulle__band_cut cut;         /* the bands of the job that was cut last */
+    /* [group]: what the job after it multiplies, where that is at hand */
+    tulle_tile *next_a, *next_b;
+    void **slice;        /* [group]: the current columns of B */
+    tulle__band_cut cut; /* the bands of the job that was cut last */
     int64_t compute_ns, communicate_ns, wait_ns, multiplications, stolen, probes;
     double largest;                   /* multiplications of a unit */
     tulle_device_work devices_before; /* what devices had done when it began */

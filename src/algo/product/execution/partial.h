@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Partial results on their way: a producer streams them through panels of its arena. The owner of the C tile takes
- * them in when it serves its queue, between its own multiplications (paper rdma-spmm-spgemm, 3.1.2, 3.2.2). What it
- * does with them is the sink's matter (sink.h).
+ * Partial results on their way: a producer streams them through panels of its arena. The owner of
+ * the C tile takes them in when it serves its queue, between its own multiplications (paper
+ * rdma-spmm-spgemm, 3.1.2, 3.2.2). What it does with them is the sink's matter (sink.h).
  */
 #ifndef TULLE_PRODUCT_PARTIAL_H
 #define TULLE_PRODUCT_PARTIAL_H
@@ -50,7 +50,10 @@ void tulle__inbox_fini(tulle__inbox *inbox);
 /* Serves this PE's queue; context is the inbox. A tulle__serve. */
 tulle_status tulle__inbox_serve(void *context);
 
-/* A partial result: the units of C tile `tile` that one job has multiplied, told from others by its first k and row. */
+/*
+ * A partial result: the units of C tile `tile` that one job has multiplied, told from others by its
+ * first k and row.
+ */
 typedef struct tulle__partial {
     int tile, key, units;
     int64_t nnz, row, rows; /* sparse C */

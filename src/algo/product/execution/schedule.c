@@ -11,8 +11,9 @@ static int is_remote(const tulle__operands *o, int i, int k, int j)
 }
 
 /*
- * What of a chain belongs to one kind. Jobs of one k are sorted each by itself; of longer ones the owner of the C tile
- * counts how many will come, so a chain stays together, remote if any of its tiles is. Returns 0 if nothing is left.
+ * Keeps the tile products of a chain that belong to one kind; returns 0 if there are none. Jobs of
+ * one k are sorted one by one. A chain of longer jobs is not divided, since the owner of the C tile
+ * counts its jobs; it is remote if any of its tiles is.
  */
 static int keep_kind(const tulle_product *plan, tulle__chain *chain, int kind)
 {
@@ -28,14 +29,18 @@ static int keep_kind(const tulle_product *plan, tulle__chain *chain, int kind)
     return kept > 0;
 }
 
-/* Bytes to be fetched for C[i,j] += A[i,k] B[k,j], or the multiplications expected. */
+/*
+ * The weight of C[i,j] += A[i,k] B[k,j]: of remote jobs bytes to fetch, of local ones expected
+ * multiplications.
+ */
 static double weight_of(const tulle_product *plan, int i, int k, int j, int kind)
 {
     const tulle__operands *o = &plan->operands;
     if (kind == REMOTE)
         return (double)tulle__fetch_bytes(o->A, i, k) + (double)tulle__required_bytes(plan->required, o, i, k, j);
     double nnz_a = (double)o->A->directory[tulle__tile_index(o->A, i, k)].nnz;
-    double nnz_b = (double)o->B->directory[tulle__tile_index(o->B, k, j)].nnz; /* dense: all elements */
+    /* dense: all elements */
+    double nnz_b = (double)o->B->directory[tulle__tile_index(o->B, k, j)].nnz;
     return nnz_a * nnz_b / (double)tulle__tile_rows(o->B, k);
 }
 
@@ -68,7 +73,10 @@ static void rewind_list(const tulle_product *plan, tulle__job_list *list, int ki
     advance(plan, list, kind);
 }
 
-/* Leaves the head job behind; its k are copied out if k is not NULL. Returns their number. */
+/*
+ * Advances to the next job. Copies the k of the current one to k, unless that is NULL; returns
+ * their number.
+ */
 static int pass_job(const tulle_product *plan, tulle__job_list *list, int kind, int *k)
 {
     int nk = 0;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of a PE's jobs: the policy's chains, cut into jobs of at most `group` k, those with remote tiles mixed with
- * the local ones so that a fetch has as much local work to hide behind as there is: a remote job comes when as large a
- * share of the local multiplications is done as its bytes and those before it are of all bytes. With F seconds of
- * fetches, L of local and R of remote jobs a run then takes about max(F, L) + R instead of up to F + L + R where remote
- * jobs come in a row. The order follows from the layouts and the entries of tiles alone, not from timing.
+ * The schedule: the order of a PE's jobs under a static algorithm. The chains of the policy are cut
+ * into jobs of at most `group` k. Jobs with remote tiles are spread among local ones, so that local
+ * work hides the fetches: a remote job comes when the share of local multiplications done is at
+ * least the share of bytes that it and the remote jobs before it fetch.
+ *
+ * Let F be the seconds of fetches, L and R those of local and remote jobs. An execution takes about
+ * max(F, L) + R, instead of up to F + L + R with all remote jobs in a row. The order follows from
+ * layouts and entries of tiles only, not from timing.
  */
 #ifndef TULLE_PRODUCT_SCHEDULE_H
 #define TULLE_PRODUCT_SCHEDULE_H
@@ -39,7 +42,7 @@ static inline int64_t tulle__schedule_jobs(const tulle__schedule *schedule)
 int tulle__schedule_has_next(const tulle__schedule *schedule);
 int tulle__schedule_next_is_remote(const tulle__schedule *schedule);
 
-/* The next job, C tile (i, j) by nk tiles k; there must be one. nk = 0: the tile must become beta C. */
+/* The next job, C tile (i, j) by nk tiles k; there must be one. nk = 0: only beta C. */
 void tulle__schedule_take(tulle__schedule *schedule, int *i, int *j, int *nk, int *k);
 
 #endif

@@ -7,10 +7,12 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-enum { UNITS_MOST = 1 << 20 }; /* predicting takes as long as some jobs do, so not where there are very many */
-enum { ROOM_PARTS = 8 };       /* of the memory left, which C and its parts need too, fetched tiles may take one */
+/* more units are not predicted: it would take too long */
+enum { UNITS_MOST = 1 << 20 };
+/* fetched tiles may use 1 / ROOM_PARTS of the memory left */
+enum { ROOM_PARTS = 8 };
 
-/* What AUTO goes by if nobody tells: a core of an ordinary server, and an ordinary network. */
+/* The machine of AUTO if none is given: a core of an ordinary server, and an ordinary network. */
 static const tulle_machine ordinary = {.host = "ordinary",
     .threads = 1,
     .stream = 10e9,
@@ -36,7 +38,7 @@ static int reads_in_place(const tulle_mat *X)
     return 0;
 }
 
-/* How many PEs' memory this one reads in place, its own too. */
+/* The number of PEs whose memory this one reads in place, itself included. */
 static int pes_at_hand(tulle_comm *comm)
 {
     int count = 0;
@@ -134,7 +136,7 @@ tulle_status tulle__choose(tulle_product *plan, int predicted, tulle_product_alg
     *alg = choice.alg;
     plan->group = choice.group;
     plan->prices = choice.prices;
-    /* what copies of parts and to devices, and the sum over layers take is not in the model */
+    /* the model has no copies of parts or to devices, and no sums over layers */
     plan->predicted =
         plan->options.machine && !plan->options.device && !tulle__slices_any(&plan->slices) ? choice.seconds : 0;
     return TULLE_OK;

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the model says of a plan: the algorithm that AUTO becomes, the time, and what transfers cost. */
+/*
+ * What the model says of a plan: the algorithm that AUTO becomes, the time, and what transfers
+ * cost.
+ */
 #ifndef TULLE_PRODUCT_CHOOSE_H
 #define TULLE_PRODUCT_CHOOSE_H
 
 #include "algo/product/plan/plan.h"
 
 /*
- * Collective with agreement: PE 0 chooses and tells the others. Sets plan->prices; where it is to be predicted also
- * plan->predicted and ->group (0 if the model does not say), and *alg if it is AUTO.
+ * Collective, agreed: PE 0 chooses and tells the others. Sets plan->prices. With `predicted` it
+ * also sets plan->predicted and plan->group (0 if the model does not say), and *alg if that is
+ * AUTO.
  */
 tulle_status tulle__choose(tulle_product *plan, int predicted, tulle_product_alg *alg);
 

@@ -69,7 +69,7 @@ int tulle__layers_owner_c(const tulle__layers *l, int layer, int i, int j)
 
 enum { UNITS_MOST = 1 << 20, LAYERS_MOST = 64 };
 
-/* Layers must save so much of what is moved without: what they cost beside is only estimated. */
+/* Layers must save this share of the bytes moved without them; their own cost is only estimated. */
 #define WORTH 0.8
 
 struct volume {
@@ -79,7 +79,7 @@ struct volume {
     double *times; /* [pes]: how often each gets the tile that is looked at */
 };
 
-/* Bytes of a tile for all PEs but its owner; once: who reads it several times keeps it. */
+/* Bytes of a tile for all PEs but its owner; once: a PE that reads it several times keeps it. */
 static double bytes_got(struct volume *v, const tulle_mat *X, int i, int j, int owner, int once)
 {
     double times = 0;
@@ -90,7 +90,7 @@ static double bytes_got(struct volume *v, const tulle_mat *X, int i, int j, int 
     return times * (double)X->directory[tulle__tile_index(X, i, j)].place.length;
 }
 
-/* The PE that multiplies a unit if the owners of C do; layers NULL: as tiles are owned now. */
+/* The PE that multiplies a unit if owners of C do; layers NULL: with the present owners. */
 static int worker(const tulle__operands *o, const tulle__layers *l, int i, int k, int j)
 {
     return l ? tulle__layers_owner_c(l, tulle__layers_of_inner(l, k), i, j) : tulle__layout_owner(o->C->layout, i, j);
@@ -101,7 +101,10 @@ static double volume_of(struct volume *v, const tulle__layers *l, int once)
 {
     const tulle__operands *o = v->o;
     double bytes = 0;
-    /* where a grid has more rows or columns than there are parts, these are cut for it, and more PEs read the others */
+    /*
+     * where a grid has more rows or columns than there are parts, these are cut for it, and more
+     * PEs read the others
+     */
     double more_a = l && l->cols > o->N ? (double)l->cols / o->N : 1;
     double more_b = l && l->rows > o->M ? (double)l->rows / o->M : 1;
     for (int i = 0; i < o->M; i++)
@@ -141,7 +144,7 @@ static double bytes_of_result(const tulle__operands *o)
     return (work < full ? work : full) * (size + sizeof(tulle_lidx));
 }
 
-/* The same on all PEs: from directories, and the memory of the PE that has least. */
+/* The same on all PEs: it follows from directories and from the least memory of a PE. */
 static int best_layers(const tulle_product *plan, struct volume *v, double room)
 {
     const tulle__operands *o = &plan->operands;
@@ -247,7 +250,7 @@ static tulle_status place_tile(void *context, int64_t m, int64_t nnz, tulle__csr
     return tulle__mat_place_csr(place->C, place->i, place->j, nnz, result);
 }
 
-/* Own tile (i, j) of C from the partial results, which lie in tiles like it. */
+/* Sums own tile (i, j) of C from the partial results, which have the same tiles. */
 static tulle_status sum_tile(tulle_product *plan, int i, int j, tulle__spgemm_pair *pair, int reuse)
 {
     tulle_mat *C = plan->C, *P = plan->slices.partial;

@@ -66,7 +66,10 @@ static tulle_status connect_queue(tulle_product *plan)
     return status == TULLE_OK ? tulle__queue_new(plan->comm, QUEUE_CAPACITY, &plan->queue) : status;
 }
 
-/* Which rows of B come, and which of A are delegated: then own tiles of C have units that others multiply. */
+/*
+ * Decides which rows of B are fetched and which rows of A are delegated. Delegated rows are further
+ * units of own tiles of C.
+ */
 static tulle_status connect_needs(tulle_product *plan)
 {
     tulle_status status = tulle__required_new(plan->comm, plan->policy, &plan->operands, plan->options.transfers,
@@ -97,7 +100,7 @@ out:
     return status;
 }
 
-/* Tiles come one by one: the stack of source.h, as far as it is of use. */
+/* Tiles are fetched one by one: builds the stack of source.h, without layers that are of no use. */
 static tulle_status connect_sources(tulle_product *plan)
 {
     tulle_status status = TULLE_OK;
@@ -279,7 +282,9 @@ out:
     return status;
 }
 
-/* Units of C tile (i, j); *away: some are multiplied, or may be, by another PE than the tile's owner. */
+/*
+ * Units of C tile (i, j); sets *away if a PE that is not the tile's owner multiplies some, or may.
+ */
 static int count_tile(const tulle_product *plan, int i, int j, int *away)
 {
     const tulle__operands *o = &plan->operands;
@@ -303,7 +308,10 @@ static const tulle__policy *in_effect(const tulle_product *plan)
     return tulle__policy_in_effect(plan->asked, &plan->operands, plan->comm->size, prices, plan->share);
 }
 
-/* Where shares of the work become alike, or no longer are, the length of jobs that was predicted is of no use. */
+/*
+ * The policy in effect depends on how even the shares of work are. If it changes, the predicted
+ * length of jobs is dropped.
+ */
 static void negotiate_policy(tulle_product *plan)
 {
     tulle__operands *o = &plan->operands;
@@ -337,7 +345,7 @@ void tulle__plan_count(tulle_product *plan)
     plan->counted_A = plan->A->structure;
     plan->counted_B = plan->B->structure;
     if (TULLE__PLANTED(stale_subset)) return;
-    /* what follows from the old structure is made anew by connecting */
+    /* tulle__plan_connect makes these again for the new structure */
     tulle__steal_free(plan->steal);
     tulle__panels_free(plan->panels);
     tulle__required_free(plan->required);
@@ -361,7 +369,7 @@ out:
     return status;
 }
 
-/* Parts are known by now, by which to choose; with layers they are made once more. */
+/* Chooses the number of layers from the parts; with layers, parts are made again. */
 static tulle_status choose_layers(tulle_product *plan)
 {
     int layers;
@@ -372,12 +380,15 @@ static tulle_status choose_layers(tulle_product *plan)
     return tulle__slices_make(plan, layers);
 }
 
-/* Whether the plan goes by the model: for the algorithm, for the length of its jobs, or to tell what it predicts. */
+/*
+ * Whether the plan goes by the model: for the algorithm, for the length of its jobs, or to tell
+ * what it predicts.
+ */
 static int to_be_predicted(const tulle_product *plan)
 {
     const tulle_product_options *options = &plan->options;
     if (options->alg == TULLE_PRODUCT_AUTO || options->machine) return 1;
-    /* also if only the prices will say that nothing is to be stolen */
+    /* stealing may be off, which only transfer costs will tell */
     tulle_product_alg keeping = tulle__policy_of(options->alg)->fallback;
     return tulle__policy_may_batch(tulle__policy_of(keeping), plan->direct, options->deterministic);
 }
@@ -405,7 +416,8 @@ static tulle_status prepare(tulle_product *plan)
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, &direct)));
     plan->direct = direct != 0;
     TULLE_TRY(tulle_comm_agree(plan->comm, make_runner(plan)));
-    if (o->A->kind == TULLE_DENSE) plan->context->kernels->alone(); /* a thread of the pool is one of the BLAS */
+    /* a thread of the pool is one of the BLAS */
+    if (o->A->kind == TULLE_DENSE) plan->context->kernels->alone();
     if (plan->options.replication == TULLE_AUTO) TULLE_TRY(choose_layers(plan));
     TULLE_TRY(tulle_comm_agree(plan->comm, find_targets(plan)));
     tulle_product_alg alg = plan->options.alg;
@@ -421,7 +433,7 @@ out:
     return status;
 }
 
-/* What the plan works on beside the matrices as they are. */
+/* Describes what differs from the caller's matrices. */
 static void describe_parts(const tulle_product *plan, char *text, size_t room)
 {
     const tulle__slices *s = &plan->slices;
@@ -454,7 +466,8 @@ tulle_status tulle_product_new(
     tulle_status status = tulle__mat_order(A);
     if (status == TULLE_OK) status = tulle__mat_order(B);
     if (status != TULLE_OK) return status;
-    if (chosen.device) chosen.transfers = TULLE_TRANSFERS_WHOLE; /* what goes to a device is a tile */
+    /* what goes to a device is a tile */
+    if (chosen.device) chosen.transfers = TULLE_TRANSFERS_WHOLE;
     status = check_operands(A, B, C, &chosen);
     if (status == TULLE_OK && (chosen.devices < 0 || chosen.devices > DEVICES_MOST))
         status =

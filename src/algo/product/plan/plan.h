@@ -18,16 +18,17 @@
 #include "mat/transposed.h"
 
 /*
- * One summand of a sparse C tile: the result of one job, mine or another PE's. Parts are added in the order of keys,
- * and of one key in the order of ranks.
+ * One summand of a sparse C tile: the result of one job, mine or another PE's. Parts are added in
+ * the order of keys, and of one key in the order of ranks.
  */
 typedef struct tulle__part {
     int key;  /* the first k of the job: no two jobs of a PE and a tile share one and a row */
     int rank; /* who made it */
     int64_t row, rows;
     int64_t nnz;
-    char *block;     /* arrays as in a CSR tile; NULL: nothing came yet */
-    int64_t *spread; /* of delegated rows: their row pointers as a whole tile has them; NULL until merged */
+    char *block; /* arrays as in a CSR tile; NULL: nothing came yet */
+    /* of delegated rows: their row pointers as a whole tile has them; NULL until merged */
+    int64_t *spread;
 } tulle__part;
 
 /* An own tile of C and what is to be added into it. */
@@ -40,27 +41,33 @@ typedef struct tulle__target {
     int placed;        /* sparse C: one job was all, its result is in the tile */
 } tulle__target;
 
-/* The structure of a partial result that this PE sends, kept so that later executions send values only. */
+/*
+ * The structure of a partial result that this PE sends, kept so that later executions send values
+ * only.
+ */
 typedef struct tulle__sent {
     int64_t nnz;
     char *block;
 } tulle__sent;
 
 /*
- * The columns of C that are made at a time (phase.h). Of a tile column of n columns these are [n lo / of, n hi / of),
- * so that each range has work for all PEs. Ranges follow each other from 0 to `of`, the widest tile column.
+ * The columns of C that are made at a time (phase.h). Of a tile column of n columns these are [n lo
+ * / of, n hi / of), so that each range has work for all PEs. Ranges follow each other from 0 to
+ * `of`, the widest tile column.
  */
 typedef struct tulle__phases {
     tulle_gidx lo, hi, of; /* in C now, or being made */
-    int whole;             /* 1: all of them, so that structures may be kept for the next execution */
-    int guessed;           /* 1: its width follows from what an entry is thought to take */
-    int number;            /* of the range, from 0 */
-    tulle_gidx next;       /* where the next range begins */
-    int expected;          /* ranges, when the plan was made */
-    int fixed;             /* as many as the caller asked for; 0: as many as memory demands */
-    double room, entry;    /* bytes for a range on each PE, and bytes that an entry of C takes while it is made */
-    tulle_gidx width;      /* of the next range, as what the last one took suggests */
-    tulle_gidx *end;       /* [known]: where ranges ended that fitted */
+    /* 1: all of them, so that structures may be kept for the next execution */
+    int whole;
+    int guessed;     /* 1: its width follows from what an entry is thought to take */
+    int number;      /* of the range, from 0 */
+    tulle_gidx next; /* where the next range begins */
+    int expected;    /* ranges, when the plan was made */
+    int fixed;       /* as many as the caller asked for; 0: as many as memory demands */
+    /* bytes for a range on each PE, and bytes that an entry of C takes while it is made */
+    double room, entry;
+    tulle_gidx width; /* of the next range, as what the last one took suggests */
+    tulle_gidx *end;  /* [known]: where ranges ended that fitted */
     int known, room_known;
     int dropped; /* ranges that did not fit, since the last execution began */
 } tulle__phases;
@@ -88,10 +95,12 @@ struct tulle_product {
     void *scratch; /* a panel's worth, where panels are not read in place */
     int ntargets;
     tulle__target *target;
-    int *target_of;                      /* [tiles of operands.C]: index into target, -1: not mine */
-    int *chain;                          /* [K]: room to walk through one */
-    double *share;                       /* [PEs]: room to weigh all */
-    int64_t units;                       /* of all own tiles of C: what must have come before an execution ends */
+    /* [tiles of operands.C]: index into target, -1: not mine */
+    int *target_of;
+    int *chain;    /* [K]: room to walk through one */
+    double *share; /* [PEs]: room to weigh all */
+    /* of all own tiles of C: what must have come before an execution ends */
+    int64_t units;
     int travels;                         /* partial results may travel between some PEs */
     uint64_t counted_A, counted_B;       /* structures that the units were counted for */
     tulle__steal *steal;                 /* claims; NULL: all PEs keep to their own chains */
@@ -115,16 +124,25 @@ struct tulle_product {
     char text[256];
 };
 
-/* Whether kernels may leave the rows of C in no order: not where its parts are cut or merged afterwards. */
+/*
+ * Whether kernels may leave the rows of C in no order: not where its parts are cut or merged
+ * afterwards.
+ */
 static inline int tulle__plan_unordered(const tulle_product *plan)
 {
     return plan->options.unordered && plan->sparse && plan->operands.C == plan->C && !plan->slices.layer_of;
 }
 
-/* Transposed operands become what the operands are now. Collective, agreed. *copied: as of tulle__transposed_renew. */
+/*
+ * Transposed operands become what the operands are now. Collective, agreed. *copied: as of
+ * tulle__transposed_renew.
+ */
 tulle_status tulle__plan_transpose(tulle_product *plan, int64_t *copied);
 
-/* Counts units anew if the structure of a factor has changed. Local, with the same outcome on all PEs. */
+/*
+ * Counts units anew if the structure of a factor has changed. Local, with the same outcome on all
+ * PEs.
+ */
 void tulle__plan_count(tulle_product *plan);
 
 /* Queue, arena and reservations, collective with agreement. */

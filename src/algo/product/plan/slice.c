@@ -31,7 +31,7 @@ out:
     return status;
 }
 
-/* Cuts an index further, where it has fewer parts than PEs are to have some. */
+/* Cuts an index further if it has fewer parts than there are PEs for it. */
 static tulle_status cut_further(struct grid *g, int index, int least)
 {
     tulle_status status;
@@ -75,7 +75,7 @@ out:
     return status;
 }
 
-/* X in parts, without entries yet if it is sparse; NULL: it is as the grid is. */
+/* X in parts, of a sparse X without entries yet; NULL if X has the cuts of the grid. */
 static tulle_status make_parts(const tulle_mat *X, const struct grid *g, int rows, int cols, tulle_mat **parts)
 {
     tulle_status status = TULLE_OK;
@@ -131,7 +131,10 @@ static int owner_as_is(const tulle__layers *l, const tulle_mat *X, int layer, in
     return tulle__layout_owner(X->layout, i, j);
 }
 
-/* Own tiles of a dense matrix that is made for layers; of A only those of a tile's own layer hold anything. */
+/*
+ * Own tiles of a dense matrix that is made for layers; of A only those of a tile's own layer hold
+ * anything.
+ */
 static tulle_status place_dense(const tulle__layers *l, int times, int rows, int of_a, tulle_mat *made)
 {
     for (int i = 0; i < times * rows; i++)
@@ -143,7 +146,7 @@ static tulle_status place_dense(const tulle__layers *l, int times, int rows, int
     return TULLE_OK;
 }
 
-/* A matrix like X in so many layers, cut like that, whose owners are found by asking. */
+/* A matrix like X in layers, with these cuts and with owners by a function. */
 static tulle_status make_dealt(const tulle_mat *X, const tulle__layers *l, int times, const tulle_gidx *row_cut,
     int rows, const tulle_gidx *col_cut, int cols,
     int (*owner_of)(const tulle__layers *l, const tulle_mat *X, int layer, int i, int j), tulle_mat **made)
@@ -270,7 +273,10 @@ static tulle_status renew_parts(
         return TULLE_OK;
     }
     int known = *of == structure || (X->kind == TULLE_DENSE && *of != UINT64_MAX);
-    /* behind the agreement all may read the parts; before it nobody does, as the last execution ended in one */
+    /*
+     * behind the agreement all may read the parts; before it nobody does, as the last execution
+     * ended in one
+     */
     tulle_status status = tulle_comm_agree(parts->comm, tulle__mat_refill(parts, X, stack, known));
     if (status == TULLE_OK)
         *of = structure;

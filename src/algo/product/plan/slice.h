@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Layouts that do not match (B. Brock, R. Golin, "Slicing is all you need", 2025, for dense matrices): rows (of A and
- * C), inner indices (of A and B) and columns (of B and C) are cut at the cuts of both matrices that have them. Unit
- * (i, k, j) of that grid then names a part of one tile of each, whose owner is that of the tile, and chains, policies,
- * transfers and the model work on parts as on tiles.
+ * Slices: products of operands whose layouts do not match (B. Brock, R. Golin, "Slicing is all you
+ * need", 2025, for dense matrices). Rows of A and C, inner indices of A and B, and columns of B and
+ * C are cut at the cuts of both matrices that have them. Unit (i, k, j) of this grid is a part of
+ * one tile of each matrix and belongs to the tile's owner. Chains, policies, transfers and the
+ * model treat parts like tiles.
  *
- * What a part is. Dense: a place inside its tile, with the tile's leading dimension (mat/view.h); nothing is copied,
- * and C is written where it lies. Sparse factors: a tile of a copy that the owner makes of its own tiles, one pass over
- * them for each execution and as much memory again, no transfer; since the parts of a row are in one tile each, no
- * kernel and no list of needed rows has to know of columns that begin in mid-tile. A sparse C is made in parts, which
- * their owner puts together once, at the end: twice the memory of C. An operand whose cuts are the grid's is used as it
- * is, so that layouts that match cost nothing.
+ * A part of a dense matrix is a view into its tile, with the tile's leading dimension (mat/view.h):
+ * nothing is copied, and C is written in place. A part of a sparse factor is a tile of a copy,
+ * which the owner makes of its own tiles: one pass over them in each execution and as much memory
+ * again, without a transfer. A sparse C is made in parts, which their owner joins at the end: twice
+ * the memory of C. An operand that has the cuts of the grid is used as it is, so layouts that match
+ * cost nothing.
  */
 #ifndef TULLE_PRODUCT_SLICE_H
 #define TULLE_PRODUCT_SLICE_H
@@ -22,7 +23,8 @@ typedef struct tulle__slices {
     uint64_t of_A, of_B;  /* structures of the caller's that the parts have */
     tulle__layers layers; /* of parts that are dealt to layers: then there are all three */
     int *layer_of;        /* [K]: of inner parts */
-    tulle_mat *partial;   /* sparse results of all layers, cut and owned as C is, one layer below the other */
+    /* sparse results of all layers, cut and owned as C is, one layer below the other */
+    tulle_mat *partial;
 } tulle__slices;
 
 static inline int tulle__slices_any(const tulle__slices *s)
@@ -32,17 +34,22 @@ static inline int tulle__slices_any(const tulle__slices *s)
 
 struct tulle_product;
 
-/* Sets the operands of the plan, after transposing, dealt to so many layers (layer.h; 1: to none). Collective, agreed.
+/*
+ * Sets the operands of the plan, after transposing, dealt to so many layers (layer.h; 1: to none).
+ * Collective, agreed.
  */
 tulle_status tulle__slices_make(struct tulle_product *plan, int layers);
 void tulle__slices_drop(tulle__slices *slices);
 
-/* Gives the parts of the factors the values, and the structure, that the factors have now. Collective, agreed. */
+/*
+ * Gives the parts of the factors the values, and the structure, that the factors have now.
+ * Collective, agreed.
+ */
 tulle_status tulle__slices_renew(struct tulle_product *plan);
 
 /*
- * Puts a sparse C together, and adds up what layers have made, once all parts of C are there; reuse: values only. Else
- * it publishes a sparse C: collective, without agreement.
+ * Puts a sparse C together, and adds up what layers have made, once all parts of C are there;
+ * reuse: values only. Else it publishes a sparse C: collective, without agreement.
  */
 tulle_status tulle__slices_join(struct tulle_product *plan, int reuse);
 

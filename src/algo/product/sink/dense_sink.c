@@ -30,7 +30,9 @@ static tulle_status scale_target(tulle__exec *x, tulle__target *target)
     return tulle__scale_tile(plan, &tile, plan->job_beta);
 }
 
-/* Others add into a tile as soon as they come: beta first, unless each row is written once anyhow. */
+/*
+ * Others add into a tile as soon as they come: beta first, unless each row is written once anyhow.
+ */
 static tulle_status begin(tulle__exec *x)
 {
     tulle_status status = TULLE_OK;
@@ -112,7 +114,10 @@ static tulle_status own_rows(tulle__exec *x, const tulle__job *job, tulle__targe
     return multiply_own(x, job, &C, x->plan->job_beta);
 }
 
-/* Own units beside others', to be added in the order of k: which are own is a matter of timing. */
+/*
+ * Own units are kept like others', and added in the order of k, since which units are own depends
+ * on timing.
+ */
 static tulle_status own_kept(tulle__exec *x, const tulle__job *job, tulle__target *target)
 {
     (void)target;
@@ -176,8 +181,9 @@ out:
 /* ---- what comes in ---- */
 
 /*
- * Rows of the panel are those of a row-major tile, or delegated ones, one below the other; C may be of
- * either order. A partial result of another PE's own units has the key of none of my tiles of A.
+ * Adds rows of a panel. These are consecutive rows of the tile, or delegated rows one below the
+ * other, row-major; C may have either order. If the key is the k of an own, divided tile of A, they
+ * are delegated rows.
  */
 static tulle_status add(tulle_product *plan, int tile, int key, int64_t offset, int64_t length, const char *data)
 {
@@ -189,16 +195,10 @@ static tulle_status add(tulle_product *plan, int tile, int key, int64_t offset, 
     if (status != TULLE_OK) return status;
     int64_t size = (int64_t)tulle_type_size(C.type), row = C.n * size, step = row_step(&C);
     int64_t first = row ? offset / row : 0, count = row ? length / row : 0;
-    if (plan->policy->by_chain && plan->job_beta != 1) { /* they come once, and nobody has made them beta C yet */
-        int by_row = C.order == TULLE_ROW_MAJOR;
-        TULLE_TRY(kernels->scale(plan->context->pool, C.type, by_row ? count : C.n, by_row ? C.n : count, C.ld,
-            plan->job_beta, (char *)C.val + (size_t)(first * step * size)));
-    }
     for (int64_t n = 0, rows = cut ? 1 : count; n < count; n += rows)
         kernels->add(C.type, rows, C.n, data + n * row,
             (char *)C.val + (size_t)((cut ? cut->row[first + n] : first) * step * size), step, col_step(&C));
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static int compare_kept(const void *x, const void *y)
@@ -264,19 +264,23 @@ static tulle_status receive_kept(tulle__inbox *inbox, const tulle__partial_recor
     return status;
 }
 
-/* Where whole rows of C that are final lie one behind the other in the tile as in the panel; NULL: they do not. */
-static char *final_rows(const tulle_product *plan, const tulle__partial_record *record)
-{
-    tulle_own_tile C;
-    const tulle__target *target = &plan->target[plan->target_of[record->tile]];
-    if (plan->job_beta != 0 || tulle_mat_own_tile(plan->operands.C, target->i, target->j, &C) != TULLE_OK) return NULL;
-    return C.order == TULLE_ROW_MAJOR && C.ld == C.n ? (char *)C.val + record->offset : NULL;
-}
-
+/* Whole rows come once; beta has not been applied to them. */
 static tulle_status receive_rows(tulle__inbox *inbox, const tulle__partial_record *record)
 {
-    char *rows = final_rows(inbox->plan, record);
-    return rows ? tulle__partial_take(inbox, record, rows) : receive_added(inbox, record);
+    tulle_own_tile C;
+    tulle_product *plan = inbox->plan;
+    const tulle__target *target = &plan->target[plan->target_of[record->tile]];
+    tulle_status status = tulle_mat_own_tile(plan->operands.C, target->i, target->j, &C);
+    if (status != TULLE_OK) return status;
+    int by_row = C.order == TULLE_ROW_MAJOR;
+    if (plan->job_beta == 0 && by_row && C.ld == C.n) /* they lie in the tile as in the panel */
+        return tulle__partial_take(inbox, record, (char *)C.val + record->offset);
+    int64_t size = (int64_t)tulle_type_size(C.type), row = C.n * size;
+    int64_t first = row ? record->offset / row : 0, count = row ? record->length / row : 0;
+    if (plan->job_beta != 1)
+        status = plan->context->kernels->scale(plan->context->pool, C.type, by_row ? count : C.n, by_row ? C.n : count,
+            C.ld, plan->job_beta, (char *)C.val + (size_t)(first * row_step(&C) * size));
+    return status == TULLE_OK ? receive_added(inbox, record) : status;
 }
 
 #define SINK(own_jobs, received)                                                                                       \

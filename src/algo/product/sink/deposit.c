@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/sink/deposit.h"
 
+#include "algo/product/sink/sink.h"
+
 #include <string.h>
 
 #include "base/error.h"
@@ -96,12 +98,15 @@ int tulle__add_old(tulle__exec *x, int i, int j, int64_t row, int64_t rows, int 
     return pairs + 1;
 }
 
-/* Multiplications that a kernel for values only does not tell: where they are not those of the execution before. */
+/*
+ * Counts multiplications, which the kernel for values does not; without claims they are those of
+ * the execution before.
+ */
 static tulle_status count_multiplications(tulle__exec *x, const tulle__spgemm_task *task)
 {
     tulle_status status;
     int64_t *flops = NULL;
-    if (!x->plan->steal) return TULLE_OK;
+    if (x->sink->same_jobs) return TULLE_OK;
     TULLE_TRY(tulle__alloc((size_t)task->m, sizeof *flops, "multiplications of rows", &flops));
     TULLE_TRY(x->plan->context->kernels->spgemm_flops(x->plan->context->pool, task, flops));
     for (int64_t r = 0; r < task->m; r++) x->multiplications += flops[r];

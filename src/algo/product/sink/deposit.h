@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sparse kernel on the pairs in x->pair, and where its result goes: C's own tile, or a private block. */
+/*
+ * The sparse kernel on the summands in x->pair, into a tile of C, a private block, or a panel.
+ */
 #ifndef TULLE_PRODUCT_DEPOSIT_H
 #define TULLE_PRODUCT_DEPOSIT_H
 
@@ -7,7 +9,10 @@
 
 tulle_status tulle__room_for_pairs(tulle__exec *x, int pairs);
 
-/* Rows row .. row + rows - 1 of beta C as one more summand, if there is any; returns how many there are then. */
+/*
+ * Rows row .. row + rows - 1 of beta C as one more summand, if there is any; returns how many there
+ * are then.
+ */
 int tulle__add_old(tulle__exec *x, int i, int j, int64_t row, int64_t rows, int pairs);
 
 /* Values of rows row .. row + rows - 1 of an own tile whose structure is known. */
@@ -17,8 +22,9 @@ tulle_status tulle__into_rows(tulle__exec *x, int i, int j, int64_t row, int64_t
 tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *multiplications);
 
 /*
- * A private block for the arrays of a sparse partial result. Where values are not held there are only row pointers,
- * which pretend rows of equal length until who makes the result writes better ones.
+ * A private block for the arrays of a sparse partial result. Where values are not held there are
+ * only row pointers, which pretend rows of equal length until who makes the result writes better
+ * ones.
  */
 tulle_status tulle__block_new(const tulle_product *plan, int64_t rows, int64_t nnz, char **block);
 

@@ -23,14 +23,16 @@ static void sort_parts(tulle__target *target)
     }
 }
 
-/* Whether the rows of a part are those that this PE has delegated of A[i, key]; else they follow each other. */
+/*
+ * The division of A[i, key] if the rows of a part are its delegated rows; NULL: consecutive rows.
+ */
 static const tulle__cut *given_away(const tulle__exec *x, const tulle__target *target, const tulle__part *part)
 {
     if (part->rank == x->plan->comm->rank) return NULL;
     return tulle__required_cut(x->plan->required, target->i, part->key, target->j);
 }
 
-/* Row pointers of parts of which some rows came, as if all had. */
+/* Gives parts of delegated rows the row pointers of a whole tile. */
 static tulle_status spread_parts(tulle__exec *x, tulle__target *target)
 {
     tulle_status status = TULLE_OK;
@@ -51,7 +53,9 @@ out:
     return status;
 }
 
-/* Rows row .. row + rows - 1 of all parts that have entries there as summands; returns how many. */
+/*
+ * Makes rows row .. row + rows - 1 of all parts with entries there summands; returns their number.
+ */
 static int summands(tulle__exec *x, const tulle__target *target, int64_t row, int64_t rows)
 {
     int pairs = 0;
@@ -73,7 +77,7 @@ static int summands(tulle__exec *x, const tulle__target *target, int64_t row, in
 
 /* ---- tiles that bands have cut ---- */
 
-/* Rows row .. row + rows - 1 of the tile, summed: where `rowptr` of them, and all their entries, can be read. */
+/* The sum of rows row .. row + rows - 1 of the tile. */
 struct piece {
     int64_t row, rows;
     tulle__csr_result sum; /* nnz = 0: nothing to be read */
@@ -139,7 +143,7 @@ static tulle_status join(tulle__exec *x, const tulle__target *target, int npiece
     return TULLE_OK;
 }
 
-/* The sum of a piece: a part's rows where they are all, or else made. */
+/* Sums a piece. A single part is used where it lies. */
 static tulle_status sum_piece(tulle__exec *x, const tulle__target *target, struct piece *piece)
 {
     tulle_status status = TULLE_OK;
@@ -188,7 +192,7 @@ tulle_status tulle__merge_parts(tulle__exec *x, tulle__target *target)
         int pairs = summands(x, target, 0, tulle__tile_rows(x->plan->operands.C, target->i));
         TULLE_TRY(tulle__into_tile(x, target->i, target->j, pairs, &merged));
     }
-    if (!x->sink->keeps_parts) tulle__target_drop_parts(target);
+    if (!x->sink->same_jobs) tulle__target_drop_parts(target);
 out:
     for (int p = 0; p < npieces; p++) tulle__free(pieces[p].block);
     tulle__free(pieces);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What becomes of the product of a job: it goes into C in place, or into a part that is merged at the
- * end, or through panels to the owner of the C tile (partial.h), who takes it in. A sink is one row of
- * a table; an execution chooses it once.
+ * What becomes of the product of a job: it goes into C in place, or into a part that is merged at
+ * the end, or through panels to the owner of the C tile (partial.h), who takes it in. A sink is one
+ * row of a table; an execution chooses it once.
  *
  *   C       sums                 own jobs            other PEs' tiles      what comes in
  *   dense   as they come         added               panels                added
@@ -30,8 +30,9 @@ typedef struct tulle__sink {
     tulle__receive *receive;
     /* All contributions to own tiles are there. */
     tulle_status (*finish)(tulle__exec *x);
-    bool publishes;   /* C has a new structure then, which all PEs are told */
-    bool keeps_parts; /* the next execution has the same parts */
+    bool publishes; /* C has a new structure then, which all PEs are told */
+    /* the next execution has the same jobs, so that it can use parts of this one */
+    bool same_jobs;
 } tulle__sink;
 
 /* Of the plan, for an execution with values only (reuse) or not. */

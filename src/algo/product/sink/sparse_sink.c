@@ -109,7 +109,7 @@ static tulle_status own_rows(tulle__exec *x, const tulle__job *job, tulle__targe
 
 /* ---- other PEs' tiles ---- */
 
-/* Where the block of a partial result is kept until the next execution, if this plan has the same jobs then. */
+/* The place where a partial result is kept for the next execution, which has the same jobs. */
 static tulle_status sent_of_job(tulle_product *plan, const tulle__job *job, tulle__sent **sent)
 {
     tulle_status status = TULLE_OK;
@@ -124,7 +124,10 @@ out:
     return status;
 }
 
-/* What of a block the owner of the tile does not have yet, from *from on: where it knows the structure, values. */
+/*
+ * Bytes of a block from *from on that the owner of the tile does not have: all, or values if the
+ * structure is known.
+ */
 static int64_t bytes_to_send(const tulle__exec *x, int64_t rows, int64_t nnz, int64_t *from)
 {
     tulle__csr_offsets o = tulle__csr_offsets_of(rows, nnz, x->plan->operands.C->type);
@@ -142,7 +145,7 @@ static tulle__partial describe(tulle__exec *x, const tulle__job *job, int64_t fi
         .rows = rows};
 }
 
-/* Made where others fetch it, as no structure of it is kept for another execution. */
+/* The result is made in the panel, since its structure is not kept. */
 static tulle_status away_in_panel(tulle__exec *x, const tulle__job *job)
 {
     tulle_status status = TULLE_OK;
@@ -196,7 +199,7 @@ static tulle_status away_kept(tulle__exec *x, const tulle__job *job)
     return status == TULLE_OK ? away_in_block(x, job, sent, start) : status;
 }
 
-/* Phases are where memory is short: a block is gone as soon as it has been copied. */
+/* In phases memory is short: the block is freed once it has been copied. */
 static tulle_status away_once(tulle__exec *x, const tulle__job *job)
 {
     tulle__sent once = {0, NULL};
@@ -207,7 +210,7 @@ static tulle_status away_once(tulle__exec *x, const tulle__job *job)
 
 /* ---- what comes in ---- */
 
-/* A part of a tile that is put together at the end. */
+/* Stores a part, which is merged at the end. */
 static tulle_status receive_part(tulle__inbox *inbox, const tulle__partial_record *record)
 {
     tulle_status status;
@@ -224,7 +227,7 @@ out:
     return status;
 }
 
-/* Values of whole rows of a tile whose structure is known: they are final, and their place is there already. */
+/* Stores values of whole rows of a tile whose structure is known; they are final. */
 static tulle_status receive_values(tulle__inbox *inbox, const tulle__partial_record *record)
 {
     tulle_own_tile C;
@@ -251,9 +254,9 @@ out:
     {                                                                                                                  \
         .begin = begin, .take = take, .drop = drop, .own = own, .receive = receive_part, .finish = finish, __VA_ARGS__ \
     }
-/* structures stay known where all of C is made at once, by jobs that the next execution has as well */
-static const tulle__sink anew = SINK(.away = away_kept, .publishes = true, .keeps_parts = true);
-static const tulle__sink values = SINK(.away = away_kept, .keeps_parts = true);
+/* structures are reused if all of C is made at once and the next execution has the same jobs */
+static const tulle__sink anew = SINK(.away = away_kept, .publishes = true, .same_jobs = true);
+static const tulle__sink values = SINK(.away = away_kept, .same_jobs = true);
 static const tulle__sink claimed = SINK(.away = away_in_panel, .publishes = true);
 static const tulle__sink phase = {.begin = begin,
     .take = take_slice,

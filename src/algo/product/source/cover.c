@@ -30,7 +30,10 @@ static int64_t row_weight(const tulle__csr *A, const tulle__row_terms *t, int64_
     return entries ? result_bytes(A, t, r) + entries * (int64_t)t->size : 0;
 }
 
-/* The best cover; none, but the bound, if it cannot or, greedily, does not come below the limit. */
+/*
+ * Finds the best cover. If none can be below the limit, or the greedy one is not, only the bound is
+ * set.
+ */
 static tulle_status find_cover(const tulle__bipartite *graph, double limit, int quick, tulle__vertex_cover *cover)
 {
     int few = graph->first[graph->left] <= EXACT_EDGES;
@@ -123,7 +126,8 @@ void tulle__cut_fill(tulle__cut *cut, const tulle__csr *A)
     size_t size = cut->size;
     const char *from = A->val;
     int64_t row = 0;
-    for (int64_t g = 0; g <= cut->rows; g++) { /* the rows between two delegated ones lie together */
+    /* the rows between two delegated ones lie together */
+    for (int64_t g = 0; g <= cut->rows; g++) {
         int64_t end = g < cut->rows ? cut->row[g] : A->m;
         memcpy(cut->rest_val + (size_t)cut->rest_rowptr[row] * size, from + (size_t)A->rowptr[row] * size,
             (size_t)(A->rowptr[end] - A->rowptr[row]) * size);

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of B or partial rows of C. PE p has a tile of A and the tile of C above it, q the tile of B. Each entry of A is
- * multiplied either at p, for which its column's row of B comes from q, or at q, which then sends its row's products as
- * a partial row of C and needs the values of that row of A. The entries are the edges of a bipartite graph of their
- * rows and columns; what moves the fewest bytes is its minimum weighted vertex cover (vertex_cover.h). Weights:
- *   column  bytes of that row of B: values, and indices if it is sparse
- *   row     bytes of that partial row of C, of a sparse one at most as many entries as there are products or columns,
- *           and of the values of A's row, which may be others in each execution
+ * Covers: which entries of A are multiplied where, so that the fewest bytes move. PE p has a tile
+ * of A and the tile of C above it, PE q has the tile of B. An entry of A can be multiplied at p:
+ * then the row of B that its column names comes from q. Or it is multiplied at q: then q needs the
+ * values of that row of A, and sends the row's products as a partial row of C.
+ *
+ * The entries are the edges of a bipartite graph between rows and columns. What moves the fewest
+ * bytes is the minimum weighted vertex cover of this graph (vertex_cover.h), with these weights in
+ * bytes:
+ *
+ *   column  the row of B: values, and indices if B is sparse
+ *   row     the partial row of C, with at most as many entries as there are products or columns,
+ *           and the values of the row of A, which may change between executions
  */
 #ifndef TULLE_PRODUCT_COVER_H
 #define TULLE_PRODUCT_COVER_H
@@ -25,10 +30,13 @@ typedef struct tulle__row_terms {
 typedef struct tulle__cut {
     int64_t rows; /* delegated, numbers ascending in row[] */
     int64_t *row;
-    int64_t given;   /* their entries */
-    int64_t bytes;   /* of their partial rows and values, as weighed */
-    size_t size;     /* of a value */
-    tulle__csr rest; /* in arrays of its own: all rows of the tile, delegated ones empty; values by tulle__cut_fill */
+    int64_t given; /* their entries */
+    int64_t bytes; /* of their partial rows and values, as weighed */
+    size_t size;   /* of a value */
+    /*
+     * in arrays of its own: all rows of the tile, delegated ones empty; values by tulle__cut_fill
+     */
+    tulle__csr rest;
     int64_t *rest_rowptr;
     int32_t *rest_colind;
     char *rest_val;
@@ -41,8 +49,9 @@ typedef struct tulle__cover_weight {
 } tulle__cover_weight;
 
 /*
- * Local. Which rows of A the best cover delegates; *cut = NULL: none, or the cover weighs `limit` or more. quick: one
- * is looked for by flow only if there is a greedy one below the limit. Of very many entries it stays the greedy one.
+ * Local. Which rows of A the best cover delegates; *cut = NULL: none, or the cover weighs `limit`
+ * or more. quick: one is looked for by flow only if there is a greedy one below the limit. Of very
+ * many entries it stays the greedy one.
  */
 tulle_status tulle__cut_new(const tulle__csr *A, const tulle__row_terms *terms, double limit, int quick,
     tulle__cut **cut, tulle__cover_weight *weight);

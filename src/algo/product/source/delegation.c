@@ -7,7 +7,10 @@
 #include "base/error.h"
 #include "comm/alltoallv.h"
 
-/* A list is a sequence of delegations: this, row pointers, runs, column indices up to a multiple of 8 bytes. */
+/*
+ * A list is a sequence of delegations: this, row pointers, runs, column indices up to a multiple of
+ * 8 bytes.
+ */
 struct head {
     int64_t i, j, k, rows, nnz, nruns;
 };

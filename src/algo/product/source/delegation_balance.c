@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* What is not in it - queues, waiting for whoever is late - must not eat up what is gained. */
+/* The gain must exceed what is not modelled: queues, and waiting for late PEs. */
 #define CLEARLY 0.9
 
 tulle_status tulle__delegation_balance_init(

@@ -22,7 +22,9 @@ tulle_status tulle__delegation_balance_init(
     tulle_comm *comm, const tulle__transfer_costs *prices, tulle__delegation_balance *balance);
 void tulle__delegation_balance_fini(tulle__delegation_balance *balance);
 
-/* Work of this PE in any case: multiplications, and fetches from a PE at a cost (transfer_cost.h). */
+/*
+ * Work of this PE in any case: multiplications, and fetches from a PE at a cost (transfer_cost.h).
+ */
 void tulle__delegation_balance_work(tulle__delegation_balance *balance, double multiplications);
 void tulle__delegation_balance_fetch(tulle__delegation_balance *balance, int from, double price);
 

@@ -22,7 +22,7 @@ struct tulle__last_job {
     struct job last, now;
 };
 
-/* Whoever was given the tile waits for it. */
+/* A transfer is waited for by the job that was given it. */
 static void drop(struct job *job)
 {
     for (int n = 0; n < job->count; n++) {
@@ -67,7 +67,7 @@ static tulle_status start(tulle__source *source, const tulle__wanted *wanted, tu
     return status;
 }
 
-/* Whoever is given it from now on need not wait. */
+/* Later readers need not wait. */
 static void arrived(struct job *job, const tulle__fetch *fetch)
 {
     for (int n = 0; n < job->count; n++)

@@ -8,7 +8,7 @@
 #include "comm/alltoallv.h"
 
 enum {
-    TILES_MOST = 1 << 16, /* of B: everybody tells everybody which it needs */
+    TILES_MOST = 1 << 16, /* of B: each PE tells all others which it requires */
     PART = 8              /* cached tiles take at most that part of the data segment */
 };
 
@@ -40,7 +40,8 @@ struct reply {
 struct tulle__node_cache {
     tulle_comm *comm;
     int K, N, tiles;
-    uint64_t **asked;        /* [tiles]: bits of rows; NULL: not needed here. Until the exchange ends */
+    /* [tiles]: bits of rows; NULL: not needed here. Until the exchange ends */
+    uint64_t **asked;
     struct slot *slot;       /* [tiles] */
     struct cached_tile *own; /* [count] */
     int count;

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/planted.h"
 
-/* Of the memory that is left when a part comes, kept ones may take so much. */
+/* The share of the memory left that kept parts may use. */
 #define KEPT_MOST 0.25
 
 /* A part that more than one job reads. */
@@ -41,7 +41,7 @@ static struct kept *find(tulle__operand_cache *s, const tulle__wanted *w)
     return s->slot[index] >= 0 ? &s->kept[s->slot[index]] : NULL;
 }
 
-/* Jobs of this PE that read each part: counted in the table, which is then made the index. */
+/* Counts the jobs of this PE that read each part, in the table that becomes the index. */
 static void count_uses(tulle__operand_cache *s, tulle_comm *comm, const tulle__policy *policy, const tulle__operands *o,
     const tulle__required *required, double *bytes)
 {
@@ -100,7 +100,7 @@ out:
     return status;
 }
 
-/* The keeper's own share. What is on its way is waited for by the job that is given it. */
+/* Drops the cache's share. A transfer is waited for by the job that was given it. */
 static void drop(tulle__operand_cache *s, struct kept *kept)
 {
     if (!kept->fetch.users || TULLE__PLANTED(stale_cache)) return;
@@ -151,7 +151,7 @@ static tulle_status start(tulle__source *source, const tulle__wanted *wanted, tu
     return kept ? take(s, kept, wanted, fetch) : tulle__source_start(source->below, wanted, fetch);
 }
 
-/* Whoever is given it from now on need not wait. */
+/* Later readers need not wait. */
 static tulle_status await(tulle__source *source, const tulle__wanted *wanted, tulle__fetch *fetch, tulle_tile *tile)
 {
     struct kept *kept = find((tulle__operand_cache *)source, wanted);

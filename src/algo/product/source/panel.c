@@ -55,7 +55,7 @@ static int needs(const tulle__panels *p, int pe, int slot)
     return p->need[(int64_t)pe * (p->operands->M + p->operands->N) + slot];
 }
 
-/* The part of the k that tile column k of A belongs to under Cannon. */
+/* The part of the inner indices that k belongs to under Cannon. */
 static int part_of(const tulle__panels *p, int k)
 {
     return tulle__layout_owner(p->operands->A->layout, 0, k) % p->q;
@@ -73,8 +73,10 @@ int tulle__panels_steps(const tulle__panels *p)
     return p->steps;
 }
 
-/* ---- the tree or chain that a tile goes down: its owner, then the PEs that need it, by rank from the owner around
- * ---- */
+/*
+ * ---- the tree or chain that a tile goes down: its owner, then the PEs that need it, by rank from
+ * the owner around ----
+ */
 
 /* Where segment s begins. */
 static uint64_t cut_at(const struct coming *x, int s)
@@ -113,7 +115,10 @@ static int position_of(const tulle__panels *p, const struct coming *x)
 
 static uint64_t word_at(const tulle__panels *p, int slot)
 {
-    /* two words a slot, in turn: those of one step and the next are written by different PEs, in any order */
+    /*
+     * two words a slot, in turn: those of one step and the next are written by different PEs, in
+     * any order
+     */
     int slots = p->operands->M + p->operands->N;
     return (uint64_t)((p->step & 1) * slots + slot) * sizeof(uint64_t);
 }
@@ -182,7 +187,7 @@ static int parent_of(const tulle__panels *p, const struct coming *x)
     return member(p, x, x->segments > 1 ? x->position - 1 : x->position & (x->position - 1));
 }
 
-/* Asks for the next segment: of its owner's tile, or of another's panel. */
+/* Starts getting the next segment, from the tile's owner or from another PE's panel. */
 static void ask(tulle__panels *p, struct coming *x)
 {
     int of_b = x->slot >= p->operands->M, shift = p->arrival == TULLE__ARRIVAL_SHIFT, parent = parent_of(p, x);
@@ -218,7 +223,7 @@ static tulle_status receive(tulle__panels *p, struct coming *x)
     return status;
 }
 
-/* A tile that this PE has to pass on, or needs: gives it its place in the panel. */
+/* Prepares a tile that this PE passes on or needs; a needed one gets its place in the panel. */
 static void expect(tulle__panels *p, const tulle_mat *X, int i, int j, int slot, int64_t *at)
 {
     struct coming x = {.X = X, .i = i, .j = j, .slot = slot, .index = tulle__tile_index(X, i, j), .segments = 1};
@@ -256,7 +261,10 @@ static void start_panel(tulle__panels *p, int t)
     for (int n = 0; n < p->ncoming; n++) ask_all(p, &p->coming[n]);
 }
 
-/* Starts what has become possible since, and passes on what was on its way at the last call already; cheap. */
+/*
+ * Passes on segments that were under way at the last call, and starts what has become possible.
+ * Cheap.
+ */
 static tulle_status serve(tulle__source *source, int *done)
 {
     tulle__panels *p = (tulle__panels *)source;
@@ -396,7 +404,10 @@ static int measure(tulle__panels *p)
     return most;
 }
 
-/* The owners of C tiles; under Cannon all PEs of a grid row or column, as the tiles pass through each. */
+/*
+ * The owners of C tiles; under Cannon all PEs of a grid row or column, as the tiles pass through
+ * each.
+ */
 static void find_needs(tulle__panels *p)
 {
     const tulle__operands *o = p->operands;

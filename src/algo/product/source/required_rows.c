@@ -8,12 +8,13 @@
 #include "base/planted.h"
 
 /*
- * What delegated rows take beside their bytes: a get of the values, a push (a slot there and back, the record, its
- * word, the acknowledgement), and the owner's get of the panel and waiting for it.
+ * Messages of delegated rows beside their bytes: a get of the values, a push (a slot there and
+ * back, the record, its word, the acknowledgement), and the owner's get of the panel, with the wait
+ * for it.
  */
 enum { SEND_MESSAGES = 7, GET_MESSAGES = 4, DELEGATION_MESSAGES = 1 + SEND_MESSAGES + GET_MESSAGES };
 
-/* The model is no finer than that: what takes more trouble must be better by as much. */
+/* The accuracy of the model: delegation must be better by as much. */
 #define CLEARLY 0.98
 
 /* What own tile A[i,k] needs for B[k,j]. */
@@ -72,8 +73,8 @@ static double subset_cost(const struct pair *p, const tulle__subset *e)
 }
 
 /*
- * By bytes alone, or by the time that the model expects: then what ranges take of rows of B is left out, as engines
- * differ in it most, so that covers must be worth it without.
+ * Decides by bytes, or by modelled time. The time omits the cost of ranges of rows of B, in which
+ * engines differ most, so that covers must pay without it.
  */
 static tulle_status give_away(const struct pair *p, const int64_t *rowptr, const tulle__subset *all, struct want *want,
     tulle__cover_weight *weight)
@@ -191,7 +192,7 @@ out:
     return status;
 }
 
-/* No rows are delegated; the bound stays that of what is possible. */
+/* Decides again without delegation; the bound stays. */
 static tulle_status require_all(tulle__required *required, const tulle__policy *policy, struct pair p)
 {
     tulle__required_figures possible = required->figures;
@@ -229,7 +230,10 @@ out:
     return status;
 }
 
-/* Requests the rows of B[k,j] that own tile A[i,k] requires; ask = 0: counts them as cached on the node. */
+/*
+ * ask: requests the rows of B[k,j] that own tile A[i,k] requires. Else: subtracts their bytes if
+ * the node caches them.
+ */
 static tulle_status share_pair(tulle__required *required, const tulle__operands *o, int i, int k, int j, int ask)
 {
     tulle_tile tile;

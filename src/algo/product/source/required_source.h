@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* required_rows.h as a source: lists of rows, tiles cached for the node, and rows that others have delegated. */
+/*
+ * required_rows.h as a source: lists of rows, tiles cached for the node, and rows that others have
+ * delegated.
+ */
 #ifndef TULLE_PRODUCT_REQUIRED_SOURCE_H
 #define TULLE_PRODUCT_REQUIRED_SOURCE_H
 

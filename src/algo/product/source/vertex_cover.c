@@ -6,7 +6,10 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* The edges as the right side sees them: back[first[v] .. first[v + 1] - 1] are numbers of edges, from[] left ends. */
+/*
+ * The edges as the right side sees them: back[first[v] .. first[v + 1] - 1] are numbers of edges,
+ * from[] left ends.
+ */
 struct mirror {
     int64_t *first, *back;
     int32_t *from;
@@ -26,7 +29,10 @@ static tulle_status mirror_init(const tulle__bipartite *g, struct mirror *m)
     TULLE_TRY(tulle__alloc_zero((size_t)g->right + 2, sizeof *m->first, "a vertex cover", &m->first));
     TULLE_TRY(tulle__alloc((size_t)edges, sizeof *m->back, "a vertex cover", &m->back));
     TULLE_TRY(tulle__alloc((size_t)edges, sizeof *m->from, "a vertex cover", &m->from));
-    /* counted two places ahead, so that filling in moves first[v + 1] from where v's edges begin to where they end */
+    /*
+     * counted two places ahead, so that filling in moves first[v + 1] from where v's edges begin to
+     * where they end
+     */
     for (int64_t e = 0; e < edges; e++) m->first[g->to[e] + 2]++;
     for (int64_t v = 0; v < g->right; v++) m->first[v + 2] += m->first[v + 1];
     for (int64_t u = 0; u < g->left; u++)
@@ -68,8 +74,9 @@ static void weigh(const tulle__bipartite *g, tulle__vertex_cover *cover)
 struct flow {
     const tulle__bipartite *graph;
     struct mirror mirror;
-    int64_t *left_rest, *right_rest; /* of what may flow into a left vertex from the source, out of a right one */
-    int64_t *flow;                   /* over each edge, which takes any amount */
+    /* of what may flow into a left vertex from the source, out of a right one */
+    int64_t *left_rest, *right_rest;
+    int64_t *flow; /* over each edge, which takes any amount */
     int32_t *left_level, *right_level;
     int64_t *left_at, *right_at; /* the edge to be tried next */
     int32_t *queue;              /* left vertices u, right ones left + v */
@@ -111,7 +118,10 @@ out:
     return status;
 }
 
-/* Distances from the source in what can still take more, up to where the sink is reached; whether it is. */
+/*
+ * Sets distances from the source in the residual graph, up to the sink; returns whether that is
+ * reached.
+ */
 static int find_levels(struct flow *f)
 {
     const tulle__bipartite *g = f->graph;
@@ -148,7 +158,7 @@ static int find_levels(struct flow *f)
     return last < INT32_MAX;
 }
 
-/* As much as the path from left vertex u to right vertex v takes. */
+/* Augments the flow along the path from left vertex u to right vertex v. */
 static void augment(struct flow *f, int64_t u, int64_t v, int64_t length)
 {
     int64_t most = f->left_rest[u] < f->right_rest[v] ? f->left_rest[u] : f->right_rest[v];
@@ -159,7 +169,10 @@ static void augment(struct flow *f, int64_t u, int64_t v, int64_t length)
     f->right_rest[v] -= most;
 }
 
-/* One path from left vertex u along rising levels to a right vertex with something left; 0: there is none. */
+/*
+ * Augments along one path of rising levels from left vertex u to a right vertex with capacity left;
+ * 0: none.
+ */
 static int push_path(struct flow *f, int64_t source)
 {
     const tulle__bipartite *g = f->graph;
@@ -289,7 +302,7 @@ out:
     return status;
 }
 
-/* The vertex that covers its edges cheapest; -1: all are covered. */
+/* The vertex with the least weight per uncovered edge; -1: all edges are covered. */
 static int64_t take_best(struct greedy *g)
 {
     while (g->offers) {
@@ -321,7 +334,7 @@ static void cover_edges(struct greedy *g, tulle__vertex_cover *cover, int64_t x)
     }
 }
 
-/* Vertices all of whose neighbours are in the cover are not needed there. */
+/* Drops vertices whose neighbours are all in the cover. */
 static void drop_needless(const struct greedy *g, tulle__vertex_cover *cover)
 {
     const tulle__bipartite *b = g->graph;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Minimum weighted vertex cover of a bipartite graph: vertices such that each edge has an end among them, of least
- * weight. Its linear program (x_u + x_v >= 1 on each edge, minimise sum w x) has an integral solution, so a minimum cut
- * between a source before the left side and a sink behind the right one is one, and the flow's value is its weight. The
- * dual (edges pay, no vertex is paid more than it weighs) tells how far from the least any other cover can be.
+ * Minimum weighted vertex cover of a bipartite graph: a set of vertices of least weight such that
+ * each edge has an end in it. The linear program (x_u + x_v >= 1 on each edge, minimise sum w x)
+ * has an integral solution. Hence a minimum cut between a source, before the left side, and a sink,
+ * behind the right one, is a cover, and the value of the flow is its weight. The dual bounds all
+ * covers from below: edges pay, and no vertex is paid more than it weighs.
  */
 #ifndef TULLE_PRODUCT_VERTEX_COVER_H
 #define TULLE_PRODUCT_VERTEX_COVER_H
@@ -14,8 +15,9 @@
 
 typedef struct tulle__bipartite {
     int64_t left, right;
-    const int64_t *first; /* [left + 1]: edges first[u] .. first[u + 1] - 1 are those of left vertex u; first[0] = 0 */
-    const int32_t *to;    /* the right end of each */
+    /* [left + 1]: edges first[u] .. first[u + 1] - 1 are those of left vertex u; first[0] = 0 */
+    const int64_t *first;
+    const int32_t *to;                         /* the right end of each */
     const int64_t *left_weight, *right_weight; /* >= 0 */
 } tulle__bipartite;
 
@@ -30,9 +32,9 @@ typedef struct tulle__vertex_cover {
 tulle_status tulle__vertex_cover_exact(const tulle__bipartite *graph, tulle__vertex_cover *cover);
 
 /*
- * Local. Again and again the vertex that covers its edges cheapest, by weight / edges not covered yet, then without
- * those that were not needed; the bound is what edges can pay, each in turn as much as both its ends have left. Takes
- * time in proportion to the edges.
+ * Local. Greedy: takes the vertex with the least weight per edge that is not covered yet, until all
+ * edges are covered, then drops vertices that are not needed. The bound lets each edge in turn pay
+ * as much as both its ends have left. The time is proportional to the number of edges.
  */
 tulle_status tulle__vertex_cover_greedy(const tulle__bipartite *graph, tulle__vertex_cover *cover);
 
