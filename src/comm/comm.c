@@ -249,13 +249,13 @@ void *tulle__mapped(tulle_comm *comm, const tulle__place *place)
 void *tulle__peek(tulle_comm *comm, const tulle__place *place)
 {
     const tulle__link *link = comm->pe->link;
-    if (!tulle__is_hollow(comm)) return NULL;
+    if (!tulle__is_shape_only(comm)) return NULL;
     return (char *)link->virtual_time->peek(link->clock, place->rank, place->segment) + place->offset;
 }
 
 tulle_status tulle__wants_values(const tulle_comm *comm, const char *what)
 {
-    if (!tulle__is_hollow(comm)) return TULLE_OK;
+    if (!tulle__is_shape_only(comm)) return TULLE_OK;
     return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s needs values, but data=none simulates sizes only", what);
 }
 

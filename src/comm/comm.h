@@ -220,7 +220,7 @@ void tulle__set_up_end(tulle_comm *comm);
  * Whether only shapes are simulated (tulle__virtual_ops.peek): structures are read in place, values
  * have no memory.
  */
-static inline int tulle__is_hollow(const tulle_comm *comm)
+static inline int tulle__is_shape_only(const tulle_comm *comm)
 {
     return tulle__is_virtual(comm) && comm->pe->link->virtual_time->peek;
 }

@@ -82,7 +82,7 @@ bool tulle_team_virtual(const tulle_team *team)
 bool tulle_team_sizes_only(const tulle_team *team)
 {
     if (TULLE__NULL(team)) return 0;
-    return tulle__is_hollow(any_comm(team));
+    return tulle__is_shape_only(any_comm(team));
 }
 
 const char *tulle_team_spec(const tulle_team *team)

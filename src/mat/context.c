@@ -23,7 +23,7 @@ tulle_status tulle__context_get(tulle_comm *comm, tulle__context **context)
         }
     TULLE_TRY(tulle__alloc_zero(1, sizeof *made, "PE context", &made));
     made->none = tulle__kernels_none();
-    made->kernels = tulle__is_hollow(comm) ? &made->none : tulle__kernels_cpu();
+    made->kernels = tulle__is_shape_only(comm) ? &made->none : tulle__kernels_cpu();
     TULLE_TRY(tulle__pool_new(pe->threads, &made->pool));
     if (!tulle__is_bound()) tulle__pool_beside(made->pool, (int64_t)(pe->npes - 1) * pe->threads);
     tulle__pe_own(pe, &made->owned, free_context);

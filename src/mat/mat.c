@@ -506,7 +506,7 @@ tulle_status tulle_mat_fill_random(tulle_mat *A, uint64_t seed)
     if (status == TULLE_OK) status = tulle__context_get(A->comm, &context);
     for (int i = 0; status == TULLE_OK && i < A->layout->mt; i++)
         for (int j = 0; status == TULLE_OK && j < A->layout->nt; j++) {
-            if (!tulle__tile_is_mine(A, i, j) || tulle__is_hollow(A->comm)) continue;
+            if (!tulle__tile_is_mine(A, i, j) || tulle__is_shape_only(A->comm)) continue;
             struct fill fill = {.row = A->layout->row_cut[i], .col = A->layout->col_cut[j], .seed = seed};
             status = tulle_mat_own_tile(A, i, j, &fill.tile);
             if (status == TULLE_OK) status = tulle__pool_run(context->pool, fill_part, &fill);

@@ -133,7 +133,7 @@ static tulle_status build_csr(
                     int64_t at = start[r - row0];
                     for (int64_t e = from; e < to && !known; e++)
                         tile.colind[at + e - from] = (tulle_lidx)(o->tile.colind[e] + o->col - col0);
-                    if (!tulle__is_hollow(B->comm))
+                    if (!tulle__is_shape_only(B->comm))
                         memcpy((char *)tile.val + (size_t)at * size, (const char *)o->tile.val + (size_t)from * size,
                             (size_t)(to - from) * size);
                 }
@@ -171,7 +171,7 @@ static tulle_status fill_tile(const tulle_mat *A, tulle_mat *B, tulle_gidx above
     if (status == TULLE_OK && A->kind == TULLE_DENSE) {
         int64_t t = tulle__tile_index(B, i, j);
         const tulle__tile_record *record = known ? &B->directory[t] : &B->replaced[t];
-        if (record->place.length && !tulle__is_hollow(B->comm)) {
+        if (record->place.length && !tulle__is_shape_only(B->comm)) {
             tulle_own_tile to = tulle__own_tile_view(B, i, j, record, tulle__mapped(B->comm, &record->place));
             for (int k = 0; k < count; k++) copy_dense(B, above, i, j, &to, &overlap[k]);
         }

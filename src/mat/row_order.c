@@ -60,7 +60,7 @@ out:
 static tulle_status order_tiles(tulle_mat *A)
 {
     tulle_status status = TULLE_OK;
-    if (tulle__is_hollow(A->comm)) return TULLE_OK;
+    if (tulle__is_shape_only(A->comm)) return TULLE_OK;
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt; j++) {
             tulle_own_tile tile;

@@ -167,7 +167,7 @@ tulle_status tulle__subset_new(
     } else {
         TULLE_TRY(tulle__alloc((size_t)e->m + 1, sizeof *e->rowptr, "row pointers of a row subset", &e->rowptr));
         cut_sparse(e, rows, rowptr, size);
-        if (tulle__is_hollow(B->comm)) { /* sizes are enough: a shape-only tile is never cut */
+        if (tulle__is_shape_only(B->comm)) { /* sizes are enough: a shape-only tile is never cut */
             tulle__free(e->rowptr);
             tulle__free(e->run);
             e->rowptr = NULL;

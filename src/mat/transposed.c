@@ -85,7 +85,7 @@ static tulle_status transpose(const tulle_mat *A, tulle_mat **out, char **order)
             if (!tulle__tile_is_mine(A, i, j)) continue;
             TULLE_TRY(tulle_mat_tile(A, i, j, &from));
             if (!from.nnz) continue;
-            if (A->kind == TULLE_DENSE && tulle__is_hollow(T->comm)) continue;
+            if (A->kind == TULLE_DENSE && tulle__is_shape_only(T->comm)) continue;
             int64_t t = tulle__tile_index(T, j, i);
             if (A->kind == TULLE_DENSE) {
                 to = tulle__own_tile_view(T, j, i, &T->replaced[t], tulle__mapped(T->comm, &T->replaced[t].place));
@@ -131,7 +131,7 @@ static tulle_status make(const tulle_mat *A, tulle__transposed *made)
     tulle_status status = TULLE_OK;
     made->of = A->structure;
     made->tiles = (int64_t)A->layout->mt * A->layout->nt;
-    if (A->kind == TULLE_CSR && !tulle__is_hollow(A->comm))
+    if (A->kind == TULLE_CSR && !tulle__is_shape_only(A->comm))
         TULLE_TRY(
             tulle__alloc_zero((size_t)made->tiles, sizeof *made->order, "source indices of a transpose", &made->order));
     TULLE_TRY(transpose(A, &made->mat, made->order));
@@ -154,7 +154,7 @@ static tulle_status copy_values(const tulle_mat *A, const tulle__transposed *tra
             TULLE_TRY(tulle_mat_tile(A, i, j, &from));
             if (!from.nnz) continue;
             *copied += from.nnz * (int64_t)tulle_type_size(A->type);
-            if (tulle__is_hollow(A->comm)) continue;
+            if (tulle__is_shape_only(A->comm)) continue;
             TULLE_TRY(tulle_mat_own_tile(T, j, i, &to));
             if (A->kind == TULLE_DENSE)
                 transpose_dense(&from, &to);

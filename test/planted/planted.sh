@@ -16,9 +16,9 @@ echo "fault $fault: $what"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkfifo "$work/lines"
-# The first failure is enough: what follows it may take long, or for ever. PEs that wait for what never comes use their
-# processors, so a test without an end is one that uses up its seconds of them, however busy the machine is. Where the
-# table expects an end, PEs that wait for a late one on a busy machine get more of them.
+# The first failure is enough: what follows it may take long, or for ever. PEs that wait for what never
+# comes use their processors, so a test without an end is one that uses up its seconds of them, however
+# busy the machine is. A test that is to fail gets more of them than one that is to hang.
 case $pattern in *'no end'*) seconds=5 ;; *) seconds=30 ;; esac
 (ulimit -S -t $seconds && TULLE_FAULT=$fault exec "$@") >"$work/lines" 2>&1 &
 program=$!

@@ -164,9 +164,10 @@ static void choose_ways(tulle__exec *x, tulle_product *plan)
     int known = plan->known_A && plan->known_A == plan->A->structure && plan->known_B == plan->B->structure &&
                 plan->known_C == plan->C->structure;
     known |= TULLE__PLANTED(stale_structure) && plan->known_A;
-    int same_jobs = plan->policy->reach == TULLE__REACH_NONE || plan->policy->by_chain;
+    /* claims of whole rows leave no trace in a tile */
+    int fixed = plan->policy->reach == TULLE__REACH_NONE || plan->policy->by_chain;
     int reuse =
-        plan->sparse && known && same_jobs && plan->runner->keeps_structure && plan->phases.whole && plan->beta == 0;
+        plan->sparse && known && fixed && plan->runner->keeps_structure && plan->phases.whole && plan->beta == 0;
     x->plan = plan;
     x->feed = tulle__feed_of(plan);
     x->sink = plan->sparse ? tulle__sparse_sink(plan, reuse) : tulle__dense_sink(plan);

@@ -42,7 +42,7 @@ tulle_status tulle__partial_take(tulle__inbox *inbox, const tulle__partial_recor
         return TULLE_OK;
     }
     int group = tulle__comm_group(plan->comm);
-    if (tulle__is_hollow(plan->comm)) to = NULL;
+    if (tulle__is_shape_only(plan->comm)) to = NULL;
     tulle__get(plan->comm, group, &record->panel, record->at, to, (size_t)record->length);
     return tulle__wait(plan->comm, group);
 }

@@ -73,7 +73,7 @@ static tulle_status connect_queue(tulle_product *plan)
 static tulle_status connect_needs(tulle_product *plan)
 {
     tulle_status status = tulle__required_new(plan->comm, plan->policy, &plan->operands, plan->options.transfers,
-        tulle__slices_any(&plan->slices) || tulle__is_hollow(plan->comm), &plan->prices, &plan->required);
+        tulle__slices_any(&plan->slices) || tulle__is_shape_only(plan->comm), &plan->prices, &plan->required);
     status = tulle_comm_agree(plan->comm, status);
     tulle__required_end_exchange(plan->required);
     if (status != TULLE_OK) return status;
@@ -106,9 +106,10 @@ static tulle_status connect_sources(tulle_product *plan)
     tulle_status status = TULLE_OK;
     const tulle__operands *o = &plan->operands;
     int claims = plan->policy->reach != TULLE__REACH_NONE;
-    int by_rows = o->A->format->names_rows && !plan->direct && plan->options.transfers != TULLE_TRANSFERS_WHOLE;
-    int cached = tulle__slices_any(&plan->slices) && !claims && !plan->direct;
-    tulle__source *source = tulle__single_tiles_init(&plan->single_tiles, o);
+    int by_rows = o->A->format->names_rows && plan->options.transfers != TULLE_TRANSFERS_WHOLE;
+    int cached = tulle__slices_any(&plan->slices) && !claims;
+    tulle__source *source = plan->source = tulle__single_tiles_init(&plan->single_tiles, o);
+    if (plan->direct) return TULLE_OK;
     if (by_rows && !plan->required) TULLE_TRY(connect_needs(plan));
     if (by_rows) source = tulle__required_source_init(&plan->by_rows, source, plan->required, o);
     if (cached && !plan->operand_cache)
@@ -116,9 +117,8 @@ static tulle_status connect_sources(tulle_product *plan)
             plan->comm, tulle__operand_cache_new(plan->comm, plan->policy, o, plan->required, &plan->operand_cache)));
     if (cached) source = tulle__operand_cache_source(plan->operand_cache, source);
     if (claims && !plan->last_job)
-        TULLE_TRY(
-            tulle_comm_agree(plan->comm, tulle__last_job_new(source, plan->required, plan->group, &plan->last_job)));
-    plan->source = claims ? tulle__last_job_source(plan->last_job) : source;
+        TULLE_TRY(tulle_comm_agree(plan->comm, tulle__last_job_new(plan->required, plan->group, &plan->last_job)));
+    plan->source = claims ? tulle__last_job_source(plan->last_job, source) : source;
 out:
     return status;
 }

@@ -84,15 +84,6 @@ static tulle_status multiply(tulle__exec *x, const tulle__job *job, tulle_gidx r
     return runner->ops->chain(runner, &tiles, &task);
 }
 
-static tulle_status multiply_own(tulle__exec *x, const tulle__job *job, const tulle_own_tile *C, double beta)
-{
-    tulle_gidx first, rows;
-    tulle_status status = tulle__job_rows(x, job, &first, &rows);
-    if (status != TULLE_OK) return status;
-    char *to = (char *)C->val + (size_t)(first * row_step(C)) * tulle_type_size(C->type);
-    return multiply(x, job, first, rows, to, row_step(C), col_step(C), beta);
-}
-
 static tulle_status own_sums(tulle__exec *x, const tulle__job *job, tulle__target *target)
 {
     tulle_own_tile C;
@@ -101,17 +92,19 @@ static tulle_status own_sums(tulle__exec *x, const tulle__job *job, tulle__targe
     if (!job->nk) return target->scaled ? TULLE_OK : scale_target(x, target);
     double beta = target->scaled && !TULLE__PLANTED(beta_twice) ? 1 : x->plan->job_beta;
     target->scaled = 1;
-    return multiply_own(x, job, &C, beta);
+    tulle_gidx first, rows;
+    status = tulle__job_rows(x, job, &first, &rows);
+    if (status != TULLE_OK) return status;
+    char *to = (char *)C.val + (size_t)(first * row_step(&C)) * tulle_type_size(C.type);
+    return multiply(x, job, first, rows, to, row_step(&C), col_step(&C), beta);
 }
 
 /* Each job is the first, and only one, of its rows. */
 static tulle_status own_rows(tulle__exec *x, const tulle__job *job, tulle__target *target)
 {
-    tulle_own_tile C;
-    tulle_status status = tulle_mat_own_tile(x->plan->operands.C, job->i, job->j, &C);
-    if (status != TULLE_OK || !C.nnz) return status;
-    if (!job->nk) return target->scaled ? TULLE_OK : scale_target(x, target);
-    return multiply_own(x, job, &C, x->plan->job_beta);
+    tulle_status status = own_sums(x, job, target);
+    if (job->nk) target->scaled = 0;
+    return status;
 }
 
 /*
@@ -180,6 +173,14 @@ out:
 
 /* ---- what comes in ---- */
 
+/* The rows that so many bytes of a row-major tile like C are, from offset on. */
+static int64_t rows_at(const tulle_own_tile *C, int64_t offset, int64_t length, int64_t *first)
+{
+    int64_t row = C->n * (int64_t)tulle_type_size(C->type);
+    *first = row ? offset / row : 0;
+    return row ? length / row : 0;
+}
+
 /*
  * Adds rows of a panel. These are consecutive rows of the tile, or delegated rows one below the
  * other, row-major; C may have either order. If the key is the k of an own, divided tile of A, they
@@ -194,7 +195,7 @@ static tulle_status add(tulle_product *plan, int tile, int key, int64_t offset, 
     tulle_status status = tulle_mat_own_tile(plan->operands.C, target->i, target->j, &C);
     if (status != TULLE_OK) return status;
     int64_t size = (int64_t)tulle_type_size(C.type), row = C.n * size, step = row_step(&C);
-    int64_t first = row ? offset / row : 0, count = row ? length / row : 0;
+    int64_t first, count = rows_at(&C, offset, length, &first);
     for (int64_t n = 0, rows = cut ? 1 : count; n < count; n += rows)
         kernels->add(C.type, rows, C.n, data + n * row,
             (char *)C.val + (size_t)((cut ? cut->row[first + n] : first) * step * size), step, col_step(&C));
@@ -275,11 +276,10 @@ static tulle_status receive_rows(tulle__inbox *inbox, const tulle__partial_recor
     int by_row = C.order == TULLE_ROW_MAJOR;
     if (plan->job_beta == 0 && by_row && C.ld == C.n) /* they lie in the tile as in the panel */
         return tulle__partial_take(inbox, record, (char *)C.val + record->offset);
-    int64_t size = (int64_t)tulle_type_size(C.type), row = C.n * size;
-    int64_t first = row ? record->offset / row : 0, count = row ? record->length / row : 0;
+    int64_t first, count = rows_at(&C, record->offset, record->length, &first);
     if (plan->job_beta != 1)
         status = plan->context->kernels->scale(plan->context->pool, C.type, by_row ? count : C.n, by_row ? C.n : count,
-            C.ld, plan->job_beta, (char *)C.val + (size_t)(first * row_step(&C) * size));
+            C.ld, plan->job_beta, (char *)C.val + (size_t)(first * row_step(&C)) * tulle_type_size(C.type));
     return status == TULLE_OK ? receive_added(inbox, record) : status;
 }
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/sink/deposit.h"
 
-#include "algo/product/sink/sink.h"
-
 #include <string.h>
 
+#include "algo/product/sink/sink.h"
 #include "base/error.h"
 #include "base/planted.h"
 
@@ -18,9 +17,9 @@ struct block_place {
 tulle_status tulle__block_new(const tulle_product *plan, int64_t rows, int64_t nnz, char **block)
 {
     tulle__csr_offsets o = tulle__csr_offsets_of(rows, nnz, plan->C->type);
-    int hollow = tulle__is_hollow(plan->comm);
-    tulle_status status = tulle__alloc(hollow ? o.colind : o.length, 1, "a partial result", block);
-    if (status != TULLE_OK || !hollow) return status;
+    int shape_only = tulle__is_shape_only(plan->comm);
+    tulle_status status = tulle__alloc(shape_only ? o.colind : o.length, 1, "a partial result", block);
+    if (status != TULLE_OK || !shape_only) return status;
     int64_t *rowptr = (int64_t *)(void *)*block;
     double each = rows ? (double)nnz / (double)rows : 0;
     for (int64_t r = 0; r < rows; r++) rowptr[r] = (int64_t)((double)r * each);
@@ -37,14 +36,10 @@ static tulle_status place_block(void *context, int64_t m, int64_t nnz, tulle__cs
     if (!place->panel)
         status = tulle__block_new(plan, m, nnz, &place->block);
     else if (o.length > tulle__arena_panel_bytes(plan->arena))
-        status =
-            tulle__arena_grow(plan->arena, o.length, tulle__is_hollow(plan->comm) ? o.colind : o.length, place->panel);
+        status = tulle__arena_grow(
+            plan->arena, o.length, tulle__is_shape_only(plan->comm) ? o.colind : o.length, place->panel);
     if (status != TULLE_OK) return status;
-    char *block = place->panel ? place->panel->local : place->block;
-    *C = (tulle__csr_result){.nnz = nnz,
-        .rowptr = (int64_t *)(void *)block,
-        .colind = (int32_t *)(void *)(block + o.colind),
-        .val = block + o.val};
+    *C = tulle__block_result(plan, m, nnz, place->panel ? place->panel->local : place->block);
     return TULLE_OK;
 }
 
@@ -78,9 +73,9 @@ tulle_status tulle__room_for_pairs(tulle__exec *x, int pairs)
     return status;
 }
 
-tulle__csr_result tulle__block_result(const tulle__exec *x, int64_t rows, int64_t nnz, char *block)
+tulle__csr_result tulle__block_result(const tulle_product *plan, int64_t rows, int64_t nnz, char *block)
 {
-    tulle__csr_offsets o = tulle__csr_offsets_of(rows, nnz, x->plan->operands.C->type);
+    tulle__csr_offsets o = tulle__csr_offsets_of(rows, nnz, plan->C->type);
     return (tulle__csr_result){.nnz = nnz,
         .rowptr = (int64_t *)(void *)block,
         .colind = (int32_t *)(void *)(block + o.colind),
@@ -167,14 +162,16 @@ tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *
     return TULLE_OK;
 }
 
+static tulle__spgemm_task block_task(const tulle__exec *x, int64_t rows, int j, int pairs)
+{
+    const tulle_mat *C = x->plan->operands.C;
+    return (tulle__spgemm_task){
+        .type = C->type, .m = rows, .n = tulle__tile_cols(C, j), .npairs = pairs, .pair = x->pair};
+}
+
 static tulle_status make_block(tulle__exec *x, int64_t rows, int j, int pairs, struct block_place *place, int64_t *nnz)
 {
-    tulle_product *plan = x->plan;
-    tulle__spgemm_task task = {.type = plan->operands.C->type,
-        .m = rows,
-        .n = tulle__tile_cols(plan->operands.C, j),
-        .npairs = pairs,
-        .pair = x->pair};
+    tulle__spgemm_task task = block_task(x, rows, j, pairs);
     tulle__csr_result result;
     tulle_status status = multiply_pairs(x, &task, place_block, place, &result);
     if (status != TULLE_OK) return status;
@@ -193,13 +190,9 @@ tulle_status tulle__into_panel(tulle__exec *x, int64_t rows, int j, int pairs, t
 tulle_status tulle__into_block(tulle__exec *x, int64_t rows, int j, int pairs, int64_t *nnz, char **block)
 {
     tulle_product *plan = x->plan;
-    tulle__spgemm_task task = {.type = plan->operands.C->type,
-        .m = rows,
-        .n = tulle__tile_cols(plan->operands.C, j),
-        .npairs = pairs,
-        .pair = x->pair};
     if (x->inbox.reuse && *block) {
-        tulle__csr_result known = tulle__block_result(x, rows, *nnz, *block);
+        tulle__spgemm_task task = block_task(x, rows, j, pairs);
+        tulle__csr_result known = tulle__block_result(plan, rows, *nnz, *block);
         tulle__work_spgemm(&x->inbox.told, &task, *nnz);
         return plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &known);
     }

@@ -35,6 +35,6 @@ tulle_status tulle__into_block(tulle__exec *x, int64_t rows, int j, int pairs, i
 tulle_status tulle__into_panel(tulle__exec *x, int64_t rows, int j, int pairs, tulle__panel *panel, int64_t *nnz);
 
 /* The arrays of such a block. */
-tulle__csr_result tulle__block_result(const tulle__exec *x, int64_t rows, int64_t nnz, char *block);
+tulle__csr_result tulle__block_result(const tulle_product *plan, int64_t rows, int64_t nnz, char *block);
 
 #endif

@@ -41,7 +41,7 @@ static tulle_status spread_parts(tulle__exec *x, tulle__target *target)
         const tulle__cut *cut = given_away(x, target, part);
         if (!cut || part->spread) continue;
         int64_t m = tulle__tile_rows(x->plan->C, target->i), g = 0;
-        const int64_t *rowptr = tulle__block_result(x, part->rows, part->nnz, part->block).rowptr;
+        const int64_t *rowptr = tulle__block_result(x->plan, part->rows, part->nnz, part->block).rowptr;
         TULLE_TRY(tulle__alloc((size_t)m + 1, sizeof *part->spread, "row pointers of a part", &part->spread));
         for (int64_t r = 0; r < m; r++) {
             part->spread[r] = rowptr[g];
@@ -62,7 +62,7 @@ static int summands(tulle__exec *x, const tulle__target *target, int64_t row, in
     for (int p = 0; p < target->nparts; p++) {
         const tulle__part *part = &target->part[p];
         if (!part->nnz || (!part->spread && (part->row > row || part->row + part->rows < row + rows))) continue;
-        tulle__csr_result r = tulle__block_result(x, part->rows, part->nnz, part->block);
+        tulle__csr_result r = tulle__block_result(x->plan, part->rows, part->nnz, part->block);
         x->pair[pairs++] = (tulle__spgemm_pair){.A = {.m = rows, .n = rows},
             .B = {.m = rows,
                 .n = tulle__tile_cols(x->plan->operands.C, target->j),
@@ -160,7 +160,7 @@ static tulle_status sum_piece(tulle__exec *x, const tulle__target *target, struc
         return TULLE_OK;
     }
     TULLE_TRY(tulle__into_block(x, piece->rows, target->j, pairs, &nnz, &piece->block));
-    if (nnz) piece->sum = tulle__block_result(x, piece->rows, nnz, piece->block);
+    if (nnz) piece->sum = tulle__block_result(x->plan, piece->rows, nnz, piece->block);
 out:
     return status;
 }

@@ -98,14 +98,13 @@ static const tulle__source_ops ops = {.begin = tulle__source_no_begin,
     .serve = tulle__source_no_serve,
     .end = end};
 
-tulle_status tulle__last_job_new(
-    tulle__source *below, const tulle__required *required, int batch, tulle__last_job **last_job)
+tulle_status tulle__last_job_new(const tulle__required *required, int batch, tulle__last_job **last_job)
 {
     tulle_status status;
     tulle__last_job *l = NULL;
     size_t tiles = 2 * (size_t)batch;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *l, "tiles of the last job", &l));
-    *l = (tulle__last_job){.source = {&ops, below}, .required = required, .last.number = -1, .now.number = -1};
+    *l = (tulle__last_job){.required = required, .last.number = -1, .now.number = -1};
     TULLE_TRY(tulle__alloc_zero(tiles, sizeof *l->last.tile, "tiles of the last job", &l->last.tile));
     TULLE_TRY(tulle__alloc_zero(tiles, sizeof *l->now.tile, "tiles of the last job", &l->now.tile));
     *last_job = l;
@@ -123,7 +122,8 @@ void tulle__last_job_free(tulle__last_job *l)
     tulle__free(l);
 }
 
-tulle__source *tulle__last_job_source(tulle__last_job *l)
+tulle__source *tulle__last_job_source(tulle__last_job *l, tulle__source *below)
 {
+    l->source = (tulle__source){&ops, below};
     return &l->source;
 }

@@ -195,7 +195,7 @@ static void ask(tulle__panels *p, struct coming *x)
     int64_t own_at = of_b ? p->at_b[x->index] : p->at_a[x->index];
     uint64_t from = cut_at(x, x->asked), bytes = cut_at(x, x->asked + 1) - from, at = from;
     char *to = (char *)tulle__mapped(p->comm, &p->own.data) + buffer_at(p, &p->own, p->step, of_b) + own_at + from;
-    if (tulle__is_hollow(p->comm)) to = NULL;
+    if (tulle__is_shape_only(p->comm)) to = NULL;
     x->asked++;
     if (parent == tile_owner(x)) {
         if (x->segments > 1)
