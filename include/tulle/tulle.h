@@ -5,6 +5,7 @@
 
 #include <tulle/budget.h>
 #include <tulle/device.h>
+#include <tulle/cyclic.h>
 #include <tulle/direct.h>
 #include <tulle/factor.h>
 #include <tulle/io.h>

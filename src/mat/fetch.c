@@ -96,6 +96,7 @@ tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile)
         if (status != TULLE_OK) return status;
     }
     *tile = tulle__tile_view(A, fetch->i, fetch->j, &fetch->record, fetch->block);
+    if (A->lent) tile->ld = A->lent_ld;
     if (A->whole && !fetch->users) tile->ld = tulle__view_spot(A, fetch->i, fetch->j).ld;
     return TULLE_OK;
 }

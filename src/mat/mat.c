@@ -128,6 +128,7 @@ tulle_tile tulle__tile_view(const tulle_mat *A, int i, int j, const tulle__tile_
 void *tulle__tile_mapped(const tulle_mat *A, int i, int j)
 {
     const tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, j)];
+    if (A->lent) return record->place.length && tulle__tile_is_mine(A, i, j) ? A->lent : NULL;
     char *block = record->place.length ? tulle__mapped(A->comm, &record->place) : NULL;
     if (block && A->whole) block += (size_t)tulle__view_spot(A, i, j).first * tulle_type_size(A->type);
     return block;
@@ -138,6 +139,7 @@ static tulle_own_tile own_tile(const tulle_mat *A, int i, int j)
     tulle_own_tile tile =
         tulle__own_tile_view(A, i, j, &A->directory[tulle__tile_index(A, i, j)], tulle__tile_mapped(A, i, j));
     if (A->whole) tile.ld = tulle__view_spot(A, i, j).ld;
+    if (A->lent) tile.ld = A->lent_ld;
     return tile;
 }
 
@@ -349,6 +351,28 @@ tulle_status tulle__mat_make(
     else
         tulle__mat_drop(A);
     return status;
+}
+
+tulle_status tulle__mat_lend(tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_order order,
+    void *val, int64_t ld, tulle_mat **out)
+{
+    tulle_mat *A = NULL;
+    tulle_status status = tulle__mat_make_empty(comm, layout, TULLE_DENSE, type, order, &A);
+    if (status != TULLE_OK) return status;
+    for (int i = 0; i < layout->mt; i++)
+        for (int j = 0; j < layout->nt; j++) {
+            tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, j)];
+            record->nnz = tulle__tile_rows(A, i) * tulle__tile_cols(A, j);
+            record->place.length = (uint64_t)record->nnz * tulle_type_size(type);
+            record->place.rank = tulle__layout_owner(layout, i, j);
+            record->place.segment = TULLE__DATA;
+            A->nnz += record->nnz;
+        }
+    A->lent = val;
+    A->lent_ld = ld;
+    A->structure = 1;
+    *out = A;
+    return TULLE_OK;
 }
 
 /* Each thread first touches its own part, so that the pages are on its NUMA node. */

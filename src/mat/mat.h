@@ -32,6 +32,12 @@ struct tulle_mat {
     tulle__tile_record *replaced;   /* [mt * nt], own tiles placed since the last renew; generation 0: none */
     const tulle_csr_rows *borrowed; /* NULL, or the caller's arrays, which the only tile borrows */
     tulle_csr_rows borrowed_rows;
+    /*
+     * Dense: NULL, or the caller's memory, in which this PE's only tile lies, with lent_ld elements
+     * from one row (row-major) or column to the next. No other PE reads the tile.
+     */
+    void *lent;
+    int64_t lent_ld;
     bool unordered;         /* rows of some PE may be unordered; the same on all PEs (row_order.c) */
     uint64_t structure;     /* number of renewals of the sparse structure; plans compare it */
     const tulle_mat *whole; /* NULL, or the dense matrix that this one is a view of (view.h) */
@@ -117,6 +123,13 @@ tulle_status tulle__mat_make(
     tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type, tulle_order order, tulle_mat **A);
 tulle_status tulle__mat_make_empty(
     tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type, tulle_order order, tulle_mat **A);
+/*
+ * A dense matrix of which each PE has at most one tile with elements, in the caller's memory.
+ * Local: the directory follows from the layout. Other PEs cannot read the tile, and there is
+ * nothing to publish.
+ */
+tulle_status tulle__mat_lend(tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_order order,
+    void *val, int64_t ld, tulle_mat **A);
 /* Allocates a block for own dense tile (i, j), to be filled and published. */
 tulle_status tulle__mat_place_dense(tulle_mat *A, int i, int j);
 /* The local part of free; the first for objects that a PE owns. */
