@@ -33,6 +33,7 @@ static const char *const optional[] = {
     "tulle_direct_cholesky options",
     "tulle_factor_ilu0 options report",
     "tulle_factor_ic0 options report",
+    "tulle_gemm_cyclic report",
     "tulle_krylov_memory options",
     "tulle_krylov_solve M options report",
     "tulle_krylov_check options",

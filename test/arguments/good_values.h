@@ -17,7 +17,7 @@
 #include "tap.h"
 #include "temporary.h"
 
-enum { M = 12, N = 3, ARGUMENTS = 12, ROOM = 8192, TEXT_MOST = TEMPORARY_MOST + 32 };
+enum { M = 12, N = 3, ARGUMENTS = 14, ROOM = 8192, TEXT_MOST = TEMPORARY_MOST + 32 };
 
 static char folder[TEMPORARY_MOST];
 static const char spd[] = "band:n=12,lower=2,values=spd";
@@ -48,6 +48,8 @@ struct fixture {
         tulle_counts_spec counts;
         tulle_communicator communicator;
     } in;
+    tulle_cyclic cyclic;
+    tulle_cyclic_part part[ARGUMENTS];
 };
 
 struct outcome {
@@ -119,6 +121,14 @@ static tulle_mat *dense_in(struct fixture *f, const tulle_layout *layout)
 static tulle_mat *dense(struct fixture *f)
 {
     return dense_in(f, a_layout(f, N));
+}
+
+static tulle_mat *by_columns(struct fixture *f)
+{
+    tulle_mat *X = NULL;
+    tulle_layout *square = a_layout(f, M);
+    MADE(f, tulle_mat_new_dense(f->comm, square, TULLE_F64, TULLE_COL_MAJOR, &X));
+    return X;
 }
 
 static tulle_mat *triangle(struct fixture *f)
@@ -224,6 +234,7 @@ static const tulle_operator *an_operator(struct fixture *f, const char *name)
 static tulle_mat *a_mat(struct fixture *f, const char *function, const char *name)
 {
     if (strcmp(name, "T") == 0) return triangle(f);
+    if (strcmp(function, "tulle_mat_to_cyclic") == 0) return by_columns(f);
     if (strcmp(name, "A") == 0) return strcmp(function, "tulle_mat_fill_random") == 0 ? dense(f) : sparse(f);
     if (strcmp(name, "B") == 0 && is(function, "tulle_mat_row_flops tulle_counts_new")) return sparse(f);
     return dense(f);
@@ -290,6 +301,22 @@ static const tulle_communicator *communicator(struct fixture *f)
     return &f->in.communicator;
 }
 
+/* M x M in blocks, in one column of PEs. */
+static tulle_cyclic *distribution(struct fixture *f)
+{
+    int pes = f->comm ? tulle_comm_size(f->comm) : 1;
+    f->cyclic = (tulle_cyclic){.m = M, .n = M, .row_block = 2, .col_block = 3, .grid_rows = pes, .grid_cols = 1};
+    return &f->cyclic;
+}
+
+static const tulle_cyclic_part *a_part(struct fixture *f, int n)
+{
+    f->part[n] = (tulle_cyclic_part){.cyclic = distribution(f), .m = M, .n = M, .ld = M};
+    return &f->part[n];
+}
+
+static const int descriptor[TULLE_DESCRIPTOR_LENGTH] = {1, 0, M, M, 2, 2, 0, 0, M};
+
 static tulle_status a_body(tulle_comm *comm, void *arg)
 {
     (void)comm, (void)arg;
@@ -332,7 +359,8 @@ static const char *a_text(struct fixture *f, const char *function, const char *n
 static int an_int(const char *function, const char *name)
 {
     if (strcmp(name, "count") == 0) return 1;
-    if (is(name, "npes threads n parts nwords block pes cols") || strcmp(function, "tulle_parse_int") == 0)
+    if (is(name, "npes threads n parts nwords block pes cols grid_rows grid_cols ld") ||
+        strcmp(function, "tulle_parse_int") == 0)
         return strcmp(name, "low") == 0 ? 0 : 1;
     return 0;
 }
@@ -402,6 +430,10 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_c_tulle_operator_p(n, name) an_operator(f, name)
 #define GOOD_c_tulle_launcher_p(n, name) tulle_launcher_list(0)
 
+#define GOOD_c_int_p(n, name) descriptor
+#define GOOD_tulle_cyclic_p(n, name) distribution(f)
+#define GOOD_c_tulle_cyclic_p(n, name) distribution(f)
+#define GOOD_c_tulle_cyclic_part_p(n, name) a_part(f, n)
 #define GOOD_c_tulle_csr_rows_p(n, name) csr_rows(f)
 #define GOOD_c_tulle_bsr_rows_p(n, name) bsr_rows(f)
 #define GOOD_c_tulle_layout_spec_p(n, name) layout_spec(f)

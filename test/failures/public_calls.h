@@ -551,6 +551,22 @@ static tulle_status multiply_elements(struct fixture *f, const char *text)
     return status;
 }
 
+/* Blocks of 2 x 3 in a column of PEs, all of M x M. text: c(opies), p(roduct) */
+static tulle_status cyclic(struct fixture *f, const char *text)
+{
+    double A[M * M] = {0}, B[M * M] = {0}, C[M * M];
+    tulle_cyclic x = {
+        .m = M, .n = M, .row_block = 2, .col_block = 3, .grid_rows = tulle_comm_size(f->comm), .grid_cols = 1};
+    tulle_cyclic_part part = {.cyclic = &x, .m = M, .n = M, .ld = M};
+    if (*text == 'p')
+        return tulle_gemm_cyclic(f->comm, TULLE_F64, TULLE_OP_T, &part, A, TULLE_OP_N, &part, B, 1, 0, &part, C, NULL);
+    tulle_mat *X = NULL;
+    tulle_status status = tulle_mat_from_cyclic(f->comm, &part, TULLE_F64, A, f->square, &X);
+    if (status == TULLE_OK) status = tulle_mat_to_cyclic(X, &part, B);
+    tulle_mat_free(X);
+    return status;
+}
+
 /* Names of the functions that a call tries, and with what. */
 enum { TEXTS = 9 };
 static const struct subject {
@@ -586,6 +602,8 @@ static const struct subject {
             "cantilever:nodes=2,dof=3"},
         NULL, 0},
     {"tulle_mat_load", load_dense, {"a.mtx", "d.npy", "d.bsp.h5", "dense:m=6,n=5"}, NULL, 0},
+    {"tulle_mat_from_cyclic tulle_mat_to_cyclic", cyclic, {"c"}, NULL, 0},
+    {"tulle_gemm_cyclic", cyclic, {"p"}, NULL, 0},
     {"tulle_product_layout", product_layout, {""}, NULL, 1},
     {"tulle_product_new tulle_product_execute tulle_product_free tulle_product_check_matrices", product,
         {"d1 stationary-c", "d1 stationary-a", "s1 stationary-b", "s1 steal-local-c", "d1 summa", "s1 auto"}, NULL, 0},

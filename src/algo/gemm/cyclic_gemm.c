@@ -127,14 +127,14 @@ static tulle_status check_overlap(const struct gemm *g, const void *C)
 }
 
 /* Collective, agreed. */
-static tulle_status check(const struct gemm *g, const void *C)
+static tulle_status check(const char *function, const struct gemm *g, const void *C)
 {
     const tulle_cyclic_part *const parts[] = {g->a.part, g->b.part, g->c};
     tulle_status status = tulle__wants_values(g->comm, "a product of block-cyclic matrices");
     int rank = g->comm->rank, npes = g->comm->size;
-    if (status == TULLE_OK) status = tulle__cyclic_check(g->a.part, "A", npes, rank, g->a.val);
-    if (status == TULLE_OK) status = tulle__cyclic_check(g->b.part, "B", npes, rank, g->b.val);
-    if (status == TULLE_OK) status = tulle__cyclic_check(g->c, "C", npes, rank, C);
+    if (status == TULLE_OK) status = tulle__cyclic_check(function, g->a.part, "A", npes, rank, g->a.val);
+    if (status == TULLE_OK) status = tulle__cyclic_check(function, g->b.part, "B", npes, rank, g->b.val);
+    if (status == TULLE_OK) status = tulle__cyclic_check(function, g->c, "C", npes, rank, C);
     if (status == TULLE_OK) status = check_shapes(g);
     if (status == TULLE_OK) status = check_overlap(g, C);
     if (status == TULLE_OK) status = tulle__cyclic_same(g->comm, 3, parts);
@@ -312,7 +312,7 @@ tulle_status tulle_gemm_cyclic(tulle_comm *comm, tulle_type type, tulle_op op_a,
         .c = c,
         .rows = tulle__axis_rows(c->cyclic),
         .cols = tulle__axis_cols(c->cyclic)};
-    tulle_status status = check(&g, C);
+    tulle_status status = check(__func__, &g, C);
     if (status != TULLE_OK) return status;
     if (report) *report = (tulle_product_report){.seconds = 0};
     struct window w = window_of(c, C, tulle_type_size(type), comm->rank);

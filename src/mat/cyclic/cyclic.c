@@ -98,7 +98,8 @@ out:
 
 tulle_status tulle_cyclic_to_descriptor(const tulle_cyclic *cyclic, int context, int64_t ld, int *descriptor)
 {
-    if (TULLE__NULL(cyclic) || TULLE__NULL(descriptor)) return TULLE_ERR_ARG;
+    if (TULLE__NULL(cyclic) || TULLE__NEGATIVE(context) || TULLE__NEGATIVE(ld) || TULLE__NULL(descriptor))
+        return TULLE_ERR_ARG;
     const int64_t figure[TULLE_DESCRIPTOR_LENGTH] = {DENSE_TYPE, context, cyclic->m, cyclic->n, cyclic->row_block,
         cyclic->col_block, cyclic->row_source, cyclic->col_source, ld};
     int32_t entry[TULLE_DESCRIPTOR_LENGTH];
@@ -149,9 +150,9 @@ static tulle_status check_shape(const tulle_cyclic *x, const char *name, int npe
     return check_ranks(x, name, npes);
 }
 
-tulle_status tulle__cyclic_check(const tulle_cyclic_part *part, const char *name, int npes, int rank, const void *val)
+tulle_status tulle__cyclic_check(
+    const char *function, const tulle_cyclic_part *part, const char *name, int npes, int rank, const void *val)
 {
-    if (TULLE__NULL_AS(part->cyclic, "cyclic")) return TULLE_ERR_ARG;
     int p = 0, q = 0;
     const tulle_cyclic *x = part->cyclic;
     tulle_status status = check_shape(x, name, npes);
@@ -171,9 +172,7 @@ tulle_status tulle__cyclic_check(const tulle_cyclic_part *part, const char *name
             local, tulle__plural(local, "row", "rows"));
     int64_t own = (tulle__axis_below(&rows, p, part->row + part->m) - tulle__axis_below(&rows, p, part->row)) *
                   (tulle__axis_below(&cols, q, part->col + part->n) - tulle__axis_below(&cols, q, part->col));
-    if (own && !val)
-        return tulle__fail(
-            TULLE_ERR_ARG, "%s: the array of PE %d is NULL, but holds %" PRId64 " elements", name, rank, own);
+    if (own && !val) return tulle__arg_null(function, name), TULLE_ERR_ARG;
     return TULLE_OK;
 }
 

@@ -48,9 +48,10 @@ int tulle__cyclic_position(const tulle_cyclic *x, int rank, int *row, int *col);
 
 /*
  * Checks the distribution for a comm of npes PEs, the part, and this PE's array of it. Local.
- * name: the matrix, in messages.
+ * function, name: the public call and its array, in messages.
  */
-tulle_status tulle__cyclic_check(const tulle_cyclic_part *part, const char *name, int npes, int rank, const void *val);
+tulle_status tulle__cyclic_check(
+    const char *function, const tulle_cyclic_part *part, const char *name, int npes, int rank, const void *val);
 
 /*
  * Collective, without agreement: TULLE_ERR_ARG on all PEs if they pass different parts.

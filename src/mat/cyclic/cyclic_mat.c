@@ -27,10 +27,11 @@ out:
 }
 
 /* The checks that all PEs make before any of them transfers. Collective, agreed. */
-static tulle_status check(tulle_comm *comm, const tulle_cyclic_part *part, const void *val, const tulle_layout *layout)
+static tulle_status check(
+    const char *function, tulle_comm *comm, const tulle_cyclic_part *part, const void *val, const tulle_layout *layout)
 {
     tulle_status status = tulle__wants_values(comm, "the copy of a block-cyclic matrix");
-    if (status == TULLE_OK) status = tulle__cyclic_check(part, "the block-cyclic matrix", comm->size, comm->rank, val);
+    if (status == TULLE_OK) status = tulle__cyclic_check(function, part, "val", comm->size, comm->rank, val);
     if (status == TULLE_OK && (part->m != layout->m || part->n != layout->n))
         status = tulle__fail(TULLE_ERR_ARG,
             "a part of %" PRId64 " x %" PRId64 " and a layout of %" PRId64 " x %" PRId64 " have different shapes",
@@ -42,12 +43,12 @@ static tulle_status check(tulle_comm *comm, const tulle_cyclic_part *part, const
 tulle_status tulle_mat_from_cyclic(tulle_comm *comm, const tulle_cyclic_part *part, tulle_type type, const void *val,
     const tulle_layout *layout, tulle_mat **A)
 {
-    if (TULLE__NULL(comm) || TULLE__NULL(part) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NULL(layout) ||
-        TULLE__NULL(A))
+    if (TULLE__NULL(comm) || TULLE__NULL(part) || TULLE__NULL_AS(part->cyclic, "part") ||
+        TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NULL(layout) || TULLE__NULL(A))
         return tulle__refuse(comm);
     tulle_mat *made = NULL;
     tulle__cyclic_map map = {.mat = NULL};
-    tulle_status status = check(comm, part, val, layout);
+    tulle_status status = check(__func__, comm, part, val, layout);
     if (status == TULLE_OK) status = tulle_mat_new_dense_undefined(comm, layout, type, TULLE_COL_MAJOR, &made);
     if (status != TULLE_OK) return status;
     tulle__set_up_begin(comm);
@@ -66,13 +67,13 @@ tulle_status tulle_mat_from_cyclic(tulle_comm *comm, const tulle_cyclic_part *pa
 tulle_status tulle_mat_to_cyclic(const tulle_mat *A, const tulle_cyclic_part *part, void *val)
 {
     if (TULLE__NULL(A)) return TULLE_ERR_ARG;
-    if (TULLE__NULL(part)) return tulle__refuse(A->comm);
+    if (TULLE__NULL(part) || TULLE__NULL_AS(part->cyclic, "part")) return tulle__refuse(A->comm);
     tulle__cyclic_map map = {.mat = NULL};
     tulle_status status = TULLE_OK;
     if (A->kind != TULLE_DENSE || A->order != TULLE_COL_MAJOR)
         status = tulle__fail(TULLE_ERR_ARG, "only dense column-major matrices are copied to block-cyclic arrays");
     if (status == TULLE_OK)
-        status = check(A->comm, part, val, A->layout); /* ends with all PEs there: tiles are complete */
+        status = check(__func__, A->comm, part, val, A->layout); /* ends with all PEs there: tiles are complete */
     else
         status = tulle_comm_agree(A->comm, status);
     if (status != TULLE_OK) return status;
