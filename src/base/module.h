@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "base/spec.h"
 
-enum { TULLE__MODULE_VERSION = 10 };
+enum { TULLE__MODULE_VERSION = 11 };
 
 struct tulle__timeline;
 

@@ -15,15 +15,24 @@
  * before, kernels after). To overlap a copy with a kernel, start the copy first. Do not let a queue
  * join work that another queue starts later: an event stands for what is there when it is recorded.
  *
+ * Several devices. A PE may open several by one spec. Copies between them are started in a queue of the
+ * device that receives. Queues do not join events of another device: the caller waits until the source
+ * is complete before it starts such a copy, and keeps the source until an event behind it has happened.
+ *
  * Errors. A start cannot fail. A failure sticks to its queue: work behind it in that queue is
  * skipped, and the next `queue_wait` returns it, with its message, and clears it; the results of the
  * queue since then are undefined. Wait for each of several joined queues before using results. No
  * kernel runs on data of a failed copy, which may be row pointers: until that failure is returned,
  * kernels of all queues are skipped, and it sticks to their queues as well.
  *
+ * Loss. A device may be lost for good (a GPU that fails, the wrapper fault). From then on `state`, each wait
+ * for a queue and whatever makes something return TULLE_ERR_COMM with one message, which names the device.
+ * Starts do nothing. Waits and polls for events come to an end, as nothing waits for a lost device. What
+ * the device made can be freed.
+ *
  * Threads. The thread that opened the device, or one at a time in its place, makes, frees, starts
  * kernels and waits. Two kinds of calls may also come from other threads at the same time, each with
- * queues and events of its own: upload/download, and record/wait/queue_wait. (So a wrapper can have
+ * queues and events of its own: upload/download/copy, and record/wait/queue_wait. (So a wrapper can have
  * copy engines of its own.) The host memory of a copy belongs to the device from its start until an
  * event behind it, or the queue, has been waited for.
  */
@@ -59,6 +68,20 @@ typedef struct tulle__device_place {
     tulle__device_buffer *buffer;
     size_t at; /* bytes */
 } tulle__device_place;
+
+/*
+ * A copy of `lines` lines of `width` bytes each. Lines begin to_pitch and from_pitch bytes apart, at least `width`;
+ * they do not overlap. The host's side is `host`, where place.buffer is NULL; at most one side is.
+ */
+typedef struct tulle__device_copy {
+    tulle__device_place to, from;
+    void *host;
+    tulle__device *source; /* that `from` lies on, if it is another device of the PE's; else NULL */
+    size_t lines, width, to_pitch, from_pitch;
+} tulle__device_copy;
+
+/* The kinds of copies, for counts and names. */
+enum tulle__copy_kind { TULLE__COPY_UP, TULLE__COPY_DOWN, TULLE__COPY_WITHIN, TULLE__COPY_PEER, TULLE__COPY_KINDS };
 
 /*
  * A slab: block rows first .. first + m - 1 of a sparse matrix, as tulle__bsr (kernel/kernel.h) has it: blocks of
@@ -146,6 +169,16 @@ typedef struct tulle__device_ops {
     /* Host memory that copies to and from the device run fastest with (pinned where that means something). */
     tulle_status (*host_new)(tulle__device *device, size_t bytes, const char *what, void *block);
     void (*host_free)(tulle__device *device, void *block); /* NULL is allowed */
+    /* Pins memory of the host that exists, for all devices of the process, where that means something; once, until it
+     * is unregistered, before it is freed. TULLE_ERR_UNSUPPORTED, with the reason: copies still work, and may be
+     * slower. */
+    tulle_status (*host_register)(tulle__device *device, void *memory, size_t bytes);
+    void (*host_unregister)(tulle__device *device, void *memory); /* no copy uses it */
+
+    /* TULLE_OK, or TULLE_ERR_COMM with the message of its loss. */
+    tulle_status (*state)(tulle__device *device);
+    /* 1: `copy` brings memory of the other device here, which the PE has opened by the same spec. */
+    int (*peer)(const tulle__device *device, const tulle__device *other);
 
     tulle_status (*queue_new)(tulle__device *device, tulle__device_queue **queue);
     void (*queue_free)(tulle__device *device, tulle__device_queue *queue); /* waits for it; NULL is allowed */
@@ -164,6 +197,9 @@ typedef struct tulle__device_ops {
     /* Copies of `bytes`; 0 is allowed. */
     void (*upload)(tulle__device_queue *queue, const tulle__device_place *to, const void *from, size_t bytes);
     void (*download)(tulle__device_queue *queue, void *to, const tulle__device_place *from, size_t bytes);
+    /* Copies lines between any two of host, device and peer; 0 lines and lines of 0 bytes are allowed. From a device
+     * that is no peer, or where the device has no such copies: TULLE_ERR_UNSUPPORTED in the queue. */
+    void (*copy)(tulle__device_queue *queue, const tulle__device_copy *copy);
 
     /*
      * Kernels. A row of a slab that is not symmetric is summed in an order that follows from the row and `cols` alone,
@@ -200,9 +236,9 @@ typedef struct tulle__device_ops {
 
 /* What a device has done, for reports; complete as of the last waits for its queues. */
 typedef struct tulle__device_counts {
-    int64_t copies[2], bytes[2]; /* uploads, downloads */
-    int64_t copy_ns[2];          /* that a copy engine was at work, or the host with copying */
-    int64_t kernels, kernel_ns;  /* that a kernel was at work */
+    int64_t copies[TULLE__COPY_KINDS], bytes[TULLE__COPY_KINDS]; /* peer: at the device that receives */
+    int64_t copy_ns[TULLE__COPY_KINDS]; /* that a copy engine was at work, or the host with copying */
+    int64_t kernels, kernel_ns;         /* that a kernel was at work */
 } tulle__device_counts;
 
 struct tulle__device {
@@ -226,10 +262,31 @@ typedef struct tulle__device_setting {
     int threads; /* that kernels on the host may use, with the caller's */
     int overlap; /* 1: copies are to run beside kernels: what copies on this host gets one of the threads */
     int rank;    /* of the PE in the team */
+    int number;  /* of the device among those of the PE */
     int near_rank, near_size;  /* of the PE among those of its host (0 of 0: alone): they share its devices */
     int copied;                /* set for what a copier is laid over: that one tells the timeline of copies */
     tulle__timeline *timeline; /* of kernels and copies; NULL: not traced */
 } tulle__device_setting;
+
+static inline enum tulle__copy_kind tulle__copy_kind_of(const tulle__device_copy *copy)
+{
+    if (!copy->from.buffer) return TULLE__COPY_UP;
+    if (!copy->to.buffer) return TULLE__COPY_DOWN;
+    return copy->source ? TULLE__COPY_PEER : TULLE__COPY_WITHIN;
+}
+
+/* 1: lines follow each other without gaps on both sides. */
+static inline int tulle__copy_is_plain(const tulle__device_copy *copy)
+{
+    return copy->lines <= 1 || (copy->to_pitch == copy->width && copy->from_pitch == copy->width);
+}
+
+/* For timelines and messages. */
+static inline const char *tulle__copy_name(enum tulle__copy_kind kind)
+{
+    static const char *const names[] = {"upload", "download", "copy", "peer copy"};
+    return names[kind];
+}
 
 /* How many PEs have the same device if those of a host take `count` devices in turn by their near_rank. */
 static inline int tulle__device_sharers(const tulle__device_setting *setting, int count)

@@ -13,7 +13,7 @@ struct tulle_fetch {
 size_t tulle__fetch_bytes(const tulle_mat *A, int i, int j)
 {
     const tulle__place *place = &A->directory[tulle__tile_index(A, i, j)].place;
-    return !place->length || tulle__mapped(A->comm, place) ? 0 : place->length;
+    return !place->length || tulle__tile_mapped(A, i, j) ? 0 : place->length;
 }
 
 enum { HEAD = 64 }; /* bytes of a buffer before the block, to keep its arrays aligned */
@@ -96,7 +96,6 @@ tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile)
         if (status != TULLE_OK) return status;
     }
     *tile = tulle__tile_view(A, fetch->i, fetch->j, &fetch->record, fetch->block);
-    if (A->lent) tile->ld = A->lent_ld;
     if (A->whole && !fetch->users) tile->ld = tulle__view_spot(A, fetch->i, fetch->j).ld;
     return TULLE_OK;
 }

@@ -55,14 +55,7 @@ size_t tulle_mat_bytes(const tulle_mat *A)
 {
     if (TULLE__NULL(A)) return 0;
     size_t bytes = 0;
-    for (int i = 0; i < A->layout->mt; i++)
-        for (int j = 0; j < A->layout->nt; j++) {
-            const tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, j)];
-            if (A->borrowed)
-                bytes += tulle__csr_offsets_of(A->layout->m, A->nnz, A->type).length;
-            else
-                bytes += record->place.length;
-        }
+    for (int64_t t = 0; t < (int64_t)A->layout->mt * A->layout->nt; t++) bytes += A->directory[t].place.length;
     return bytes;
 }
 
@@ -81,6 +74,7 @@ tulle__spot tulle__view_spot(const tulle_mat *view, int i, int j)
     tile_of_whole(view, i, j, &wi, &wj);
     tulle__spot spot = {.place = X->directory[tulle__tile_index(X, wi, wj)].place,
         .ld = by_row ? tulle__tile_cols(X, wj) : tulle__tile_rows(X, wi)};
+    if (X->borrowed) spot.ld = X->borrowed->ld;
     tulle_gidx row = view->layout->row_cut[i] - X->layout->row_cut[wi],
                col = view->layout->col_cut[j] - X->layout->col_cut[wj];
     spot.first = by_row ? row * spot.ld + col : col * spot.ld + row;
@@ -110,9 +104,10 @@ tulle_own_tile tulle__own_tile_view(const tulle_mat *A, int i, int j, const tull
         .n = tulle__tile_cols(A, j),
         .nnz = record->nnz};
     if (A->borrowed) { /* the caller owns them and may change them */
-        tile.rowptr = (int64_t *)(uintptr_t)A->borrowed->rowptr;
-        tile.colind = (tulle_lidx *)(uintptr_t)A->borrowed->colind;
-        tile.val = (void *)(uintptr_t)A->borrowed->val;
+        tile.rowptr = A->borrowed->rowptr;
+        tile.colind = A->borrowed->colind;
+        tile.val = A->borrowed->val;
+        tile.ld = A->borrowed->ld;
     } else {
         A->format->view(block, &tile);
     }
@@ -128,8 +123,12 @@ tulle_tile tulle__tile_view(const tulle_mat *A, int i, int j, const tulle__tile_
 void *tulle__tile_mapped(const tulle_mat *A, int i, int j)
 {
     const tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, j)];
-    if (A->lent) return record->place.length && tulle__tile_is_mine(A, i, j) ? A->lent : NULL;
-    char *block = record->place.length ? tulle__mapped(A->comm, &record->place) : NULL;
+    const tulle__borrowed *borrowed = A->whole ? A->whole->borrowed : A->borrowed;
+    char *block = NULL;
+    if (record->place.length && borrowed)
+        block = tulle__tile_is_mine(A, i, j) ? borrowed->val : NULL;
+    else if (record->place.length)
+        block = tulle__mapped(A->comm, &record->place);
     if (block && A->whole) block += (size_t)tulle__view_spot(A, i, j).first * tulle_type_size(A->type);
     return block;
 }
@@ -139,7 +138,6 @@ static tulle_own_tile own_tile(const tulle_mat *A, int i, int j)
     tulle_own_tile tile =
         tulle__own_tile_view(A, i, j, &A->directory[tulle__tile_index(A, i, j)], tulle__tile_mapped(A, i, j));
     if (A->whole) tile.ld = tulle__view_spot(A, i, j).ld;
-    if (A->lent) tile.ld = A->lent_ld;
     return tile;
 }
 
@@ -173,6 +171,7 @@ void tulle__mat_drop(tulle_mat *A)
     for (int i = 0; A->directory && !A->whole && i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt; j++)
             if (tulle__tile_is_mine(A, i, j)) give_record(A, &A->directory[tulle__tile_index(A, i, j)]);
+    tulle__free(A->arrays.widened);
     tulle__free(A->directory);
     tulle__free(A->replaced);
     tulle_layout_free(A->layout);
@@ -328,6 +327,31 @@ out:
     return status;
 }
 
+tulle_status tulle__mat_borrow(tulle_comm *comm, const tulle_layout *layout, const tulle_tile *tile, tulle_mat **out)
+{
+    tulle_mat *A = NULL;
+    tulle_status status = tulle__mat_make_empty(comm, layout, tile->kind, tile->type, tile->order, &A);
+    if (status != TULLE_OK) return status;
+    for (int i = 0; i < layout->mt; i++)
+        for (int j = 0; j < layout->nt; j++) {
+            const int64_t nnz = tile->kind == TULLE_CSR ? tile->nnz : tulle__tile_rows(A, i) * tulle__tile_cols(A, j);
+            const tulle__shape shape = tulle__tile_shape(A, i, j, nnz);
+            A->directory[tulle__tile_index(A, i, j)] = (tulle__tile_record){.nnz = nnz,
+                .place = {.segment = TULLE__DATA,
+                    .rank = tulle__layout_owner(layout, i, j),
+                    .length = A->format->bytes(&shape)}};
+            A->nnz += nnz;
+        }
+    A->arrays = (tulle__borrowed){.rowptr = (int64_t *)(uintptr_t)tile->rowptr,
+        .colind = (tulle_lidx *)(uintptr_t)tile->colind,
+        .val = (void *)(uintptr_t)tile->val,
+        .ld = tile->ld};
+    A->borrowed = &A->arrays;
+    A->structure = 1;
+    *out = A;
+    return TULLE_OK;
+}
+
 tulle_status tulle__mat_place_dense(tulle_mat *A, int i, int j)
 {
     int64_t count;
@@ -351,28 +375,6 @@ tulle_status tulle__mat_make(
     else
         tulle__mat_drop(A);
     return status;
-}
-
-tulle_status tulle__mat_lend(tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_order order,
-    void *val, int64_t ld, tulle_mat **out)
-{
-    tulle_mat *A = NULL;
-    tulle_status status = tulle__mat_make_empty(comm, layout, TULLE_DENSE, type, order, &A);
-    if (status != TULLE_OK) return status;
-    for (int i = 0; i < layout->mt; i++)
-        for (int j = 0; j < layout->nt; j++) {
-            tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, j)];
-            record->nnz = tulle__tile_rows(A, i) * tulle__tile_cols(A, j);
-            record->place.length = (uint64_t)record->nnz * tulle_type_size(type);
-            record->place.rank = tulle__layout_owner(layout, i, j);
-            record->place.segment = TULLE__DATA;
-            A->nnz += record->nnz;
-        }
-    A->lent = val;
-    A->lent_ld = ld;
-    A->structure = 1;
-    *out = A;
-    return TULLE_OK;
 }
 
 /* Each thread first touches its own part, so that the pages are on its NUMA node. */

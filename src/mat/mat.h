@@ -19,6 +19,15 @@ typedef struct tulle__tile_record {
     int64_t nnz;
 } tulle__tile_record;
 
+/* The caller's arrays, which this PE's only tile with elements borrows. */
+typedef struct tulle__borrowed {
+    int64_t *rowptr; /* CSR */
+    tulle_lidx *colind;
+    void *val;
+    int64_t ld;       /* dense */
+    int64_t *widened; /* NULL, or rowptr, which the matrix owns: a copy of the caller's 32-bit row pointers */
+} tulle__borrowed;
+
 struct tulle_mat {
     tulle__owned owned;
     tulle_comm *comm;
@@ -28,16 +37,10 @@ struct tulle_mat {
     tulle_type type;
     tulle_order order;
     int64_t nnz;
-    tulle__tile_record *directory;  /* [mt * nt], as of the last renew */
-    tulle__tile_record *replaced;   /* [mt * nt], own tiles placed since the last renew; generation 0: none */
-    const tulle_csr_rows *borrowed; /* NULL, or the caller's arrays, which the only tile borrows */
-    tulle_csr_rows borrowed_rows;
-    /*
-     * Dense: NULL, or the caller's memory, in which this PE's only tile lies, with lent_ld elements
-     * from one row (row-major) or column to the next. No other PE reads the tile.
-     */
-    void *lent;
-    int64_t lent_ld;
+    tulle__tile_record *directory;   /* [mt * nt], as of the last renew */
+    tulle__tile_record *replaced;    /* [mt * nt], own tiles placed since the last renew; generation 0: none */
+    const tulle__borrowed *borrowed; /* NULL, or &arrays */
+    tulle__borrowed arrays;
     bool unordered;         /* rows of some PE may be unordered; the same on all PEs (row_order.c) */
     uint64_t structure;     /* number of renewals of the sparse structure; plans compare it */
     const tulle_mat *whole; /* NULL, or the dense matrix that this one is a view of (view.h) */
@@ -124,12 +127,12 @@ tulle_status tulle__mat_make(
 tulle_status tulle__mat_make_empty(
     tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type, tulle_order order, tulle_mat **A);
 /*
- * A dense matrix of which each PE has at most one tile with elements, in the caller's memory.
- * Local: the directory follows from the layout. Other PEs cannot read the tile, and there is
- * nothing to publish.
+ * The same over the caller's arrays, which outlive the matrix: the tile of a comm of one PE, or the
+ * one dense tile with elements that each PE has at most. `tile` is this PE's; its val is NULL if
+ * the PE has none. Local: the directory follows from the layout and the tile. Records have lengths,
+ * but no places: other PEs cannot read the tile. Row pointers must be valid.
  */
-tulle_status tulle__mat_lend(tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_order order,
-    void *val, int64_t ld, tulle_mat **A);
+tulle_status tulle__mat_borrow(tulle_comm *comm, const tulle_layout *layout, const tulle_tile *tile, tulle_mat **A);
 /* Allocates a block for own dense tile (i, j), to be filled and published. */
 tulle_status tulle__mat_place_dense(tulle_mat *A, int i, int j);
 /* The local part of free; the first for objects that a PE owns. */

@@ -4,6 +4,7 @@
  * paced or refused is in test_limit.c.
  */
 #include "base/error.h"
+#include "copies.h"
 #include "devices.h"
 
 static void test_memory(tulle__device *d)
@@ -304,10 +305,96 @@ static void test_faults(const char *spec)
     ok(n == 10 && told == 9 && again == 9, "each of 9 operations failed in turn (%d, %d, %d)", n, told, again);
 }
 
+/* The spec with `what` before its part-th part; 0: it has fewer. */
+static int laid_in(const char *spec, int part, const char *what, char *text, size_t size)
+{
+    const char *rest = spec;
+    for (; part && rest; part--) {
+        rest = strchr(rest, '+');
+        if (rest) rest++;
+    }
+    if (!rest) return 0;
+    snprintf(text, size, "%.*s%s+%s", (int)(rest - spec), spec, what, rest);
+    return 1;
+}
+
+/* 1: everything of a lost device is refused at once with one message, and what it has can be freed. */
+static int is_lost(tulle__device *d, const char *message)
+{
+    const tulle__device_ops *ops = d->ops;
+    tulle__device_buffer *buffer = NULL;
+    tulle__device_queue *q = NULL;
+    tulle__device_event *e = NULL;
+    void *host = NULL;
+    int told = 0;
+#define TOLD(call) told += (call) == TULLE_ERR_COMM && !strcmp(tulle_error_message(), message)
+    tulle__error_clear();
+    TOLD(ops->state(d));
+    tulle__error_clear();
+    TOLD(tulle__device_buffer_new(d, 100, "a", &buffer));
+    tulle__error_clear();
+    TOLD(ops->queue_new(d, &q));
+    tulle__error_clear();
+    TOLD(ops->event_new(d, &e));
+    tulle__error_clear();
+    TOLD(ops->host_new(d, 100, "a", &host));
+#undef TOLD
+    return told == 5 && !buffer && !q && !e && !host;
+}
+
+/* A device is lost at each of its operations, wherever in the spec that happens. */
+static void test_loss(const char *spec)
+{
+    struct problem p = {.m = 20, .n = 20, .cols = 3, .block = 1, .type = TULLE_F64, .vectors = TULLE_F64, .slabs = 3};
+    int parts = 0, bad = 0, runs = 0, right = 0;
+    char what[64], text[200], message[TULLE_MESSAGE_MAX];
+    for (; laid_in(spec, parts, "fault", text, sizeof text); parts++)
+        for (int n = 0, done = 0; !done && n < 100; n++, runs++) {
+            tulle__device *d = NULL;
+            tulle__device_buffer *buffer = NULL;
+            tulle__device_queue *q = NULL;
+            tulle__device_event *e = NULL;
+            tulle__device_setting setting = {.threads = 2, .overlap = 1, .number = 1};
+            snprintf(what, sizeof what, "fault:lost=%d,device=1", n);
+            laid_in(spec, parts, what, text, sizeof text);
+            tulle_status status = tulle__device_open(text, &setting, &d);
+            if (status == TULLE_OK) status = tulle__device_buffer_new(d, sizeof text, "a", &buffer);
+            if (status == TULLE_OK) status = d->ops->queue_new(d, &q);
+            if (status == TULLE_OK) status = d->ops->event_new(d, &e);
+            if (status != TULLE_OK) {
+                bad++;
+                break;
+            }
+            status = problem_run(d, &p);
+            done = status == TULLE_OK;
+            right += done && !p.wrong;
+            snprintf(message, sizeof message, "%s", tulle_error_message());
+            if (!done) {
+                bad += status != TULLE_ERR_COMM || !strstr(message, "device 1 of PE 0") || !strstr(message, "is lost");
+                bad += !is_lost(d, message);
+                for (int turn = 0; turn < 2; turn++) { /* again and again */
+                    d->ops->upload(q, &(tulle__device_place){buffer, 0}, text, sizeof text);
+                    d->ops->record(q, e);
+                    d->ops->join(q, e);
+                    d->ops->event_wait(e);
+                    bad += !d->ops->event_done(e);
+                    bad += d->ops->queue_wait(q) != TULLE_ERR_COMM || strcmp(tulle_error_message(), message) != 0;
+                }
+            }
+            d->ops->event_free(d, e);
+            d->ops->queue_free(d, q);
+            tulle__device_buffer_free(d, buffer);
+            bad += d->used != 0;
+            tulle__device_close(d);
+        }
+    ok(parts && !bad && right == parts && runs >= 10 * parts,
+        "a device that is lost says so at once: %d specs, %d runs, %d bad", parts, runs, bad);
+}
+
 static void test_specs(const char *spec)
 {
     static const char *const bad[] = {"cpv", "limit:mem=1M", "cpu+ref", "limit:men=1M+cpu", "cpu:mem=x", "cpu:mem", "",
-        "limit:link=0+cpu", "fault:op=-1+cpu"};
+        "limit:link=0+cpu", "limit:peer=x+cpu", "fault:op=-1+cpu", "fault:lost=-1+cpu"};
     tulle__device_setting setting = {.threads = 1};
     tulle__device *d = NULL;
     char text[200];
@@ -338,6 +425,8 @@ int main(int argc, char **argv)
         return tap_done();
     test_memory(d);
     test_copies(d);
+    test_lines(d);
+    test_register(d);
     test_scale(d);
     test_events(d);
     test_polling(d);
@@ -349,7 +438,9 @@ int main(int argc, char **argv)
     tulle__device_close(d);
     tulle__device_close(NULL);
     test_allocations(argv[1]);
+    test_peers(argv[1]);
     test_faults(argv[1]);
+    test_loss(argv[1]);
     test_specs(argv[1]);
     return tap_done();
 }

@@ -230,8 +230,9 @@ static tulle_status make_operand(struct gemm *g, struct operand *o)
     tulle_status status = layout_of(g, o == &g->b ? 'B' : 'A', &layout);
     if (g->comm->size == 1) { /* the caller's array is A' already, and is only read */
         struct window w = window_of(o->part, o->val, tulle_type_size(g->type), 0);
-        if (status == TULLE_OK)
-            status = tulle__mat_lend(g->comm, layout, g->type, order, (void *)(uintptr_t)w.first, o->part->ld, &o->mat);
+        const tulle_tile tile = {
+            .kind = TULLE_DENSE, .type = g->type, .order = order, .ld = o->part->ld, .val = w.first};
+        if (status == TULLE_OK) status = tulle__mat_borrow(g->comm, layout, &tile, &o->mat);
     } else {
         status = tulle_comm_agree(g->comm, status);
         if (status == TULLE_OK) status = tulle_mat_new_dense_undefined(g->comm, layout, g->type, order, &o->mat);
@@ -250,8 +251,9 @@ static tulle_status make_result(struct gemm *g)
 {
     tulle_layout *layout = NULL;
     tulle_status status = layout_of(g, 'C', &layout);
-    if (status == TULLE_OK)
-        status = tulle__mat_lend(g->comm, layout, g->type, TULLE_COL_MAJOR, g->C, g->c->ld, &g->result);
+    const tulle_tile tile = {
+        .kind = TULLE_DENSE, .type = g->type, .order = TULLE_COL_MAJOR, .ld = g->c->ld, .val = g->C};
+    if (status == TULLE_OK) status = tulle__mat_borrow(g->comm, layout, &tile, &g->result);
     tulle_layout_free(layout);
     return tulle_comm_agree(g->comm, status);
 }

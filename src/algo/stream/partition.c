@@ -129,7 +129,7 @@ static tulle_status read_pointers(struct tulle_stream *s, const tulle__row_range
     const tulle_mat *A = s->A;
     if (p->tile < 0) return s->rows->ops->pointers(s->rows, p->row, p->rows + 1, to);
     const tulle__tile_record *record = &A->directory[tulle__tile_index(A, p->tile, 0)];
-    if (!A->borrowed && !record->place.length) {
+    if (!record->place.length) {
         memset(to, 0, (size_t)(p->rows + 1) * sizeof *to);
         return TULLE_OK;
     }

@@ -97,7 +97,7 @@ tulle_status tulle__producer_new(struct tulle_stream *s, tulle__producer **out)
     producer->producer = (tulle__producer){.ops = &ops, .stream = s};
     producer->in_place = !s->device->pinned;
     for (int i = 0; i < s->nranges; i++)
-        if (!s->A->borrowed && s->A->directory[tulle__tile_index(s->A, s->range[i].tile, 0)].place.length &&
+        if (s->A->directory[tulle__tile_index(s->A, s->range[i].tile, 0)].place.length &&
             !tulle__tile_mapped(s->A, s->range[i].tile, 0))
             producer->in_place = 0;
     for (int slot = 0; slot < TULLE__STREAM_RING; slot++) producer->group[slot] = -1;

@@ -181,6 +181,44 @@ static void host_free(tulle__device *device, void *block)
     tulle__cuda_host->free(tulle__page_block_memory(block));
 }
 
+/* Portable: for the contexts of all GPUs. Their driver says no to memory that is registered already. */
+static tulle_status host_register(tulle__device *device, void *memory, size_t bytes)
+{
+    tulle__cuda *cuda = (tulle__cuda *)device;
+    void *before;
+    tulle_status status = tulle__cuda_enter(cuda, &before);
+    if (status != TULLE_OK || !bytes) {
+        if (status == TULLE_OK) tulle__cuda_leave(cuda, before);
+        return status;
+    }
+    cudaError_t error = cudaHostRegister(memory, bytes, cudaHostRegisterPortable);
+    status = tulle__cuda_check(cuda, error, "pinning memory of the host");
+    tulle__cuda_leave(cuda, before);
+    if (status == TULLE_OK || tell_loss(cuda) != TULLE_OK) return status;
+    return tulle__cuda_host->fail(
+        TULLE_ERR_UNSUPPORTED, "CUDA pins no memory here, %zu bytes: %s", bytes, cudaGetErrorString(error));
+}
+
+static void host_unregister(tulle__device *device, void *memory)
+{
+    tulle__cuda *cuda = (tulle__cuda *)device;
+    void *before;
+    tulle_status entered = tulle__cuda_enter(cuda, &before);
+    (void)tulle__cuda_quietly(cudaHostUnregister(memory)); /* refused if it was not pinned */
+    if (entered == TULLE_OK) tulle__cuda_leave(cuda, before);
+}
+
+static tulle_status state(tulle__device *device)
+{
+    return tell_loss((const tulle__cuda *)device);
+}
+
+/* Where GPUs do not reach each other, the driver goes by way of the host. */
+static int peer(const tulle__device *device, const tulle__device *other)
+{
+    return other->ops == device->ops;
+}
+
 /* ---- opening and closing ---- */
 
 static void close_cuda(tulle__device *device)
@@ -202,6 +240,10 @@ static const tulle__device_ops ops = {
     .buffer_free = buffer_free,
     .host_new = host_new,
     .host_free = host_free,
+    .host_register = host_register,
+    .host_unregister = host_unregister,
+    .state = state,
+    .peer = peer,
     .queue_new = tulle__cuda_queue_new,
     .queue_free = tulle__cuda_queue_free,
     .queue_wait = tulle__cuda_queue_wait,
@@ -213,6 +255,7 @@ static const tulle__device_ops ops = {
     .event_done = tulle__cuda_event_done,
     .upload = tulle__cuda_upload,
     .download = tulle__cuda_download,
+    .copy = tulle__cuda_copy,
     .multiply = tulle__cuda_queue_multiply,
     .chain = tulle__cuda_queue_chain,
     .workspace = tulle__cuda_workspace,

@@ -41,11 +41,11 @@ typedef struct tulle__cuda {
 typedef struct tulle__cuda_span {
     cudaEvent_t begin, end;
     const char *name;
-    int kind; /* 0 upload, 1 download, 2 kernel */
+    int kind; /* tulle__copy_kind, or TULLE__CUDA_KERNEL */
     int64_t bytes;
 } tulle__cuda_span;
 
-enum { TULLE__CUDA_SPANS = 64, TULLE__CUDA_KERNEL = 2 };
+enum { TULLE__CUDA_SPANS = 64, TULLE__CUDA_KERNEL = TULLE__COPY_KINDS };
 
 struct tulle__device_queue {
     tulle__cuda *cuda;
@@ -96,6 +96,7 @@ void tulle__cuda_event_wait(tulle__device_event *event);
 int tulle__cuda_event_done(tulle__device_event *event);
 void tulle__cuda_upload(tulle__device_queue *queue, const tulle__device_place *to, const void *from, size_t bytes);
 void tulle__cuda_download(tulle__device_queue *queue, void *to, const tulle__device_place *from, size_t bytes);
+void tulle__cuda_copy(tulle__device_queue *queue, const tulle__device_copy *copy);
 
 /* The status sticks to the queue, with the last message. */
 void tulle__cuda_stick(tulle__device_queue *queue, tulle_status status);

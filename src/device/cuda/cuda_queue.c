@@ -269,31 +269,61 @@ int tulle__cuda_event_done(tulle__device_event *event)
 
 /* ---- copies ---- */
 
-static void copy(tulle__device_queue *queue, int down, void *to, const void *from, size_t bytes)
+/* Between devices a line at a time, by whatever way the driver has; lines without gaps are one. */
+static cudaError_t start_peer(tulle__device_queue *queue, const tulle__device_copy *copy)
 {
+    int to = queue->cuda->ordinal, from = ((const tulle__cuda *)copy->source)->ordinal;
+    int plain = tulle__copy_is_plain(copy);
+    size_t lines = plain ? 1 : copy->lines, width = plain ? copy->lines * copy->width : copy->width;
+    cudaError_t error = cudaSuccess;
+    for (size_t l = 0; l < lines && error == cudaSuccess; l++)
+        error = cudaMemcpyPeerAsync((char *)tulle__cuda_at(&copy->to) + l * copy->to_pitch, to,
+            (const char *)tulle__cuda_at(&copy->from) + l * copy->from_pitch, from, width, queue->stream);
+    return error;
+}
+
+static cudaError_t start_copy(tulle__device_queue *queue, enum tulle__copy_kind kind, const tulle__device_copy *copy)
+{
+    static const enum cudaMemcpyKind kinds[] = {
+        cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice};
+    void *to = copy->to.buffer ? tulle__cuda_at(&copy->to) : copy->host;
+    const void *from = copy->from.buffer ? tulle__cuda_at(&copy->from) : copy->host;
+    if (!copy->lines || !copy->width) return cudaSuccess;
+    if (kind == TULLE__COPY_PEER) return start_peer(queue, copy);
+    if (tulle__copy_is_plain(copy))
+        return cudaMemcpyAsync(to, from, copy->lines * copy->width, kinds[kind], queue->stream);
+    return cudaMemcpy2DAsync(
+        to, copy->to_pitch, from, copy->from_pitch, copy->width, copy->lines, kinds[kind], queue->stream);
+}
+
+void tulle__cuda_copy(tulle__device_queue *queue, const tulle__device_copy *copy)
+{
+    static const char *const what[] = {
+        "a copy to the device", "a copy from the device", "a copy on the device", "a copy from another device"};
     tulle__device_counts *counts = &queue->cuda->device.counts;
-    enum cudaMemcpyKind kind = down ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
+    enum tulle__copy_kind kind = tulle__copy_kind_of(copy);
+    int64_t bytes = (int64_t)(copy->lines * copy->width);
     if (begin_call(queue)) {
-        begin_span(queue, down ? "download" : "upload", down, (int64_t)bytes);
-        cudaError_t error = bytes ? cudaMemcpyAsync(to, from, bytes, kind, queue->stream) : cudaSuccess;
+        begin_span(queue, tulle__copy_name(kind), (int)kind, bytes);
+        cudaError_t error = start_copy(queue, kind, copy);
         end_span(queue);
-        end_call(
-            queue, tulle__cuda_check(queue->cuda, error, down ? "a copy from the device" : "a copy to the device"));
+        end_call(queue, tulle__cuda_check(queue->cuda, error, what[kind]));
     }
     if (queue->status != TULLE_OK) {
         break_device(queue);
         return;
     }
-    __atomic_fetch_add(&counts->copies[down], 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&counts->bytes[down], (int64_t)bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&counts->copies[kind], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&counts->bytes[kind], bytes, __ATOMIC_RELAXED);
 }
 
 void tulle__cuda_upload(tulle__device_queue *queue, const tulle__device_place *to, const void *from, size_t bytes)
 {
-    copy(queue, 0, tulle__cuda_at(to), from, bytes);
+    tulle__cuda_copy(
+        queue, &(tulle__device_copy){.to = *to, .host = (void *)(uintptr_t)from, .lines = 1, .width = bytes});
 }
 
 void tulle__cuda_download(tulle__device_queue *queue, void *to, const tulle__device_place *from, size_t bytes)
 {
-    copy(queue, 1, to, tulle__cuda_at(from), bytes);
+    tulle__cuda_copy(queue, &(tulle__device_copy){.from = *from, .host = to, .lines = 1, .width = bytes});
 }

@@ -88,6 +88,30 @@ static void host_free(tulle__device *device, void *block)
     if (block) tulle__free(tulle__page_block_memory(block));
 }
 
+/* Memory of the host needs nothing. */
+static tulle_status host_register(tulle__device *device, void *memory, size_t bytes)
+{
+    (void)device, (void)memory, (void)bytes;
+    return TULLE_OK;
+}
+
+static void host_unregister(tulle__device *device, void *memory)
+{
+    (void)device, (void)memory;
+}
+
+/* It is not lost before the process is. */
+static tulle_status state(tulle__device *device)
+{
+    (void)device;
+    return TULLE_OK;
+}
+
+static int peer(const tulle__device *device, const tulle__device *other)
+{
+    return other->ops == device->ops;
+}
+
 /* ---- queues and events ---- */
 
 static tulle_status queue_new(tulle__device *device, tulle__device_queue **queue)
@@ -150,18 +174,23 @@ static int event_done(tulle__device_event *event)
 /* ---- work ---- */
 
 /* Copies may come from several threads, so their counts are added to atomically. */
-static void copy(tulle__device_queue *queue, int down, void *to, const void *from, size_t bytes)
+static void copy_lines(
+    tulle__device_queue *queue, enum tulle__copy_kind kind, void *to, const void *from, const tulle__device_copy *shape)
 {
     struct host *host = queue->host;
     tulle__device_counts *counts = &host->device.counts;
     if (queue->status != TULLE_OK) return;
-    int64_t start = tulle__clock_ns();
-    if (bytes) memcpy(to, from, bytes);
+    int64_t start = tulle__clock_ns(), bytes = (int64_t)(shape->lines * shape->width);
+    if (bytes && tulle__copy_is_plain(shape))
+        memcpy(to, from, (size_t)bytes);
+    else if (bytes)
+        for (size_t l = 0; l < shape->lines; l++)
+            memcpy((char *)to + l * shape->to_pitch, (const char *)from + l * shape->from_pitch, shape->width);
     int64_t end = tulle__clock_ns();
-    __atomic_fetch_add(&counts->copies[down], 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&counts->bytes[down], (int64_t)bytes, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&counts->copy_ns[down], end - start, __ATOMIC_RELAXED);
-    tulle__timeline_span(host->copies_line, down ? "download" : "upload", start, end, (int64_t)bytes, -1);
+    __atomic_fetch_add(&counts->copies[kind], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&counts->bytes[kind], bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&counts->copy_ns[kind], end - start, __ATOMIC_RELAXED);
+    tulle__timeline_span(host->copies_line, tulle__copy_name(kind), start, end, bytes, -1);
 }
 
 static char *at(const tulle__device_place *place)
@@ -171,12 +200,18 @@ static char *at(const tulle__device_place *place)
 
 static void upload(tulle__device_queue *queue, const tulle__device_place *to, const void *from, size_t bytes)
 {
-    copy(queue, 0, at(to), from, bytes);
+    copy_lines(queue, TULLE__COPY_UP, at(to), from, &(tulle__device_copy){.lines = 1, .width = bytes});
 }
 
 static void download(tulle__device_queue *queue, void *to, const tulle__device_place *from, size_t bytes)
 {
-    copy(queue, 1, to, at(from), bytes);
+    copy_lines(queue, TULLE__COPY_DOWN, to, at(from), &(tulle__device_copy){.lines = 1, .width = bytes});
+}
+
+static void copy(tulle__device_queue *queue, const tulle__device_copy *copy)
+{
+    copy_lines(queue, tulle__copy_kind_of(copy), copy->to.buffer ? at(&copy->to) : copy->host,
+        copy->from.buffer ? at(&copy->from) : copy->host, copy);
 }
 
 /* CSR of doubles has a kernel of its own; the one of blocks sums f32 in f64 as well. */
@@ -359,6 +394,10 @@ static const tulle__device_ops ops = {
     .borrow = borrow,
     .host_new = host_new,
     .host_free = host_free,
+    .host_register = host_register,
+    .host_unregister = host_unregister,
+    .state = state,
+    .peer = peer,
     .queue_new = queue_new,
     .queue_free = queue_free,
     .queue_wait = queue_wait,
@@ -370,6 +409,7 @@ static const tulle__device_ops ops = {
     .event_done = event_done,
     .upload = upload,
     .download = download,
+    .copy = copy,
     .multiply = multiply,
     .chain = chain,
     .product = product,

@@ -158,6 +158,30 @@ static void host_free(tulle__device *device, void *block)
     house->free(tulle__page_block_memory(block));
 }
 
+static tulle_status host_register(tulle__device *device, void *memory, size_t bytes)
+{
+    (void)device, (void)memory, (void)bytes;
+    return house->fail(TULLE_ERR_UNSUPPORTED, "openacc pins no memory but its own");
+}
+
+static void host_unregister(tulle__device *device, void *memory)
+{
+    (void)device, (void)memory;
+}
+
+/* Its library ends the process when a GPU fails. */
+static tulle_status state(tulle__device *device)
+{
+    (void)device;
+    return TULLE_OK;
+}
+
+static int peer(const tulle__device *device, const tulle__device *other)
+{
+    (void)device, (void)other;
+    return 0;
+}
+
 /* ---- queues and events ---- */
 
 static tulle_status queue_new(tulle__device *device, tulle__device_queue **out)
@@ -284,6 +308,14 @@ static void download(tulle__device_queue *queue, void *to, const tulle__device_p
     count_copy(queue, 1, start, bytes);
 }
 
+/* Slabs need no other copies than the two above. */
+static void copy(tulle__device_queue *queue, const tulle__device_copy *copy)
+{
+    (void)copy;
+    if (queue->status != TULLE_OK) return;
+    stick(queue, house->fail(TULLE_ERR_UNSUPPORTED, "openacc has no copies of lines, or between devices"));
+}
+
 static void count_kernel(tulle__device_queue *queue, const char *name, int64_t start)
 {
     tulle__device_counts *counts = &queue->acc->device.counts;
@@ -328,6 +360,10 @@ static const tulle__device_ops ops = {
     .buffer_free = buffer_free,
     .host_new = host_new,
     .host_free = host_free,
+    .host_register = host_register,
+    .host_unregister = host_unregister,
+    .state = state,
+    .peer = peer,
     .queue_new = queue_new,
     .queue_free = queue_free,
     .queue_wait = queue_wait,
@@ -339,6 +375,7 @@ static const tulle__device_ops ops = {
     .event_done = event_done,
     .upload = upload,
     .download = download,
+    .copy = copy,
     .multiply = multiply,
     .scale = scale,
     .close = close_openacc,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The wrapper `fault` of devices: the op-th copy or kernel fails, once; what it should have written is not. */
+/*
+ * The wrapper `fault` of devices: the op-th copy or kernel fails, once; what it should have written is not. With lost=
+ * the device is lost at that operation, for good; what was started before is done.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,9 +14,11 @@
 struct fault {
     tulle__device device;
     tulle__device_ops ops; /* of its own, since waiting for an event is the device's below */
-    int64_t op;
-    int64_t started; /* from any thread, as the next */
+    int64_t op, lost_at;
+    int64_t started; /* from any thread, as the next two */
     int broken;      /* queues of which a copy has failed, and nobody was told yet */
+    int lost;
+    int rank, number; /* of the PE, of the device among those of the PE */
 };
 
 struct tulle__device_queue {
@@ -27,22 +32,55 @@ static const tulle__device_ops *below(const tulle__device_queue *queue)
     return queue->fault->device.inner->ops;
 }
 
-/* What is behind a failure is left out, and kernels everywhere if it was a copy's. */
+static tulle_status state(tulle__device *device)
+{
+    struct fault *fault = (struct fault *)device;
+    if (!__atomic_load_n(&fault->lost, __ATOMIC_ACQUIRE)) return device->inner->ops->state(device->inner);
+    return tulle__fail(TULLE_ERR_COMM,
+        "device %d of PE %d ('%s') is lost: fault, at operation %" PRId64 ", as asked for", fault->number, fault->rank,
+        device->text, fault->lost_at);
+}
+
+/* What is behind a failure is left out, and kernels everywhere if it was a copy's; all of it behind a loss. */
 static int strikes(tulle__device_queue *queue, int copy)
 {
     struct fault *fault = queue->fault;
-    if (queue->failed) return 1;
+    if (queue->failed || __atomic_load_n(&fault->lost, __ATOMIC_ACQUIRE)) return 1;
     if (!copy && __atomic_load_n(&fault->broken, __ATOMIC_ACQUIRE)) return queue->failed = 1;
-    if (__atomic_fetch_add(&fault->started, 1, __ATOMIC_RELAXED) != fault->op) return 0;
+    int64_t number = __atomic_fetch_add(&fault->started, 1, __ATOMIC_RELAXED);
+    if (number == fault->lost_at) {
+        __atomic_store_n(&fault->lost, 1, __ATOMIC_RELEASE);
+        return 1;
+    }
+    if (number != fault->op) return 0;
     queue->breaks = copy;
     __atomic_fetch_add(&fault->broken, copy, __ATOMIC_RELEASE);
     return queue->failed = 1;
+}
+
+static tulle_status buffer_new(tulle__device *device, size_t bytes, const char *what, tulle__device_buffer **buffer)
+{
+    tulle_status status = state(device);
+    return status == TULLE_OK ? tulle__wrapped_buffer_new(device, bytes, what, buffer) : status;
+}
+
+static tulle_status host_new(tulle__device *device, size_t bytes, const char *what, void *block)
+{
+    tulle_status status = state(device);
+    return status == TULLE_OK ? tulle__wrapped_host_new(device, bytes, what, block) : status;
+}
+
+static tulle_status host_register(tulle__device *device, void *memory, size_t bytes)
+{
+    tulle_status status = state(device);
+    return status == TULLE_OK ? tulle__wrapped_host_register(device, memory, bytes) : status;
 }
 
 static tulle_status queue_new(tulle__device *device, tulle__device_queue **queue)
 {
     tulle__device_queue *made = NULL;
     tulle_status status;
+    TULLE_TRY(state(device));
     TULLE_TRY(tulle__alloc_zero(1, sizeof *made, "a queue", &made));
     made->fault = (struct fault *)device;
     TULLE_TRY(device->inner->ops->queue_new(device->inner, &made->inner));
@@ -63,18 +101,21 @@ static void queue_free(tulle__device *device, tulle__device_queue *queue)
 
 static tulle_status queue_wait(tulle__device_queue *queue)
 {
-    tulle_status status = below(queue)->queue_wait(queue->inner);
-    if (!queue->failed) return status;
+    tulle_status status = below(queue)->queue_wait(queue->inner), lost = state(&queue->fault->device);
+    int failed = queue->failed;
     queue->failed = 0;
     __atomic_fetch_sub(&queue->fault->broken, queue->breaks, __ATOMIC_RELEASE);
     queue->breaks = 0;
+    if (lost != TULLE_OK) return lost;
+    if (!failed) return status;
     return tulle__fail(
         TULLE_ERR_COMM, "fault: operation %" PRId64 " of the device failed, as asked for", queue->fault->op);
 }
 
 static tulle_status event_new(tulle__device *device, tulle__device_event **event)
 {
-    return device->inner->ops->event_new(device->inner, event);
+    tulle_status status = state(device);
+    return status == TULLE_OK ? device->inner->ops->event_new(device->inner, event) : status;
 }
 
 static void event_free(tulle__device *device, tulle__device_event *event)
@@ -104,6 +145,12 @@ static void download(tulle__device_queue *queue, void *to, const tulle__device_p
     if (!strikes(queue, 1)) below(queue)->download(queue->inner, to, &place, bytes);
 }
 
+static void copy(tulle__device_queue *queue, const tulle__device_copy *copy)
+{
+    tulle__device_copy inner = tulle__wrapped_copy(copy);
+    if (!strikes(queue, 1)) below(queue)->copy(queue->inner, &inner);
+}
+
 static void multiply(tulle__device_queue *queue, const tulle__slab_task *task)
 {
     tulle__slab_task inner = tulle__wrapped_task(task);
@@ -129,7 +176,7 @@ static tulle_status prepare(tulle__device_queue *queue, const tulle__slab_task *
 {
     tulle__slab_task inner = tulle__wrapped_task(task);
     *prepared = NULL;
-    if (!below(queue)->prepare || queue->failed) return TULLE_OK;
+    if (!below(queue)->prepare || queue->failed || queue->fault->lost) return TULLE_OK;
     return below(queue)->prepare(queue->inner, &inner, prepared);
 }
 
@@ -146,10 +193,14 @@ static void close_fault(tulle__device *device)
 }
 
 static const tulle__device_ops template = {
-    .buffer_new = tulle__wrapped_buffer_new,
+    .buffer_new = buffer_new,
     .buffer_free = tulle__wrapped_buffer_free,
-    .host_new = tulle__wrapped_host_new,
+    .host_new = host_new,
     .host_free = tulle__wrapped_host_free,
+    .host_register = host_register,
+    .host_unregister = tulle__wrapped_host_unregister,
+    .state = state,
+    .peer = tulle__wrapped_peer,
     .queue_new = queue_new,
     .queue_free = queue_free,
     .queue_wait = queue_wait,
@@ -159,6 +210,7 @@ static const tulle__device_ops template = {
     .join = join,
     .upload = upload,
     .download = download,
+    .copy = copy,
     .multiply = multiply,
     .chain = chain,
     .product = product,
@@ -172,13 +224,15 @@ static const tulle__device_ops template = {
 static tulle_status open_fault(
     tulle__spec_part *part, const tulle__device_setting *setting, tulle__device *inner, tulle__device **device)
 {
-    static const char *const keys[] = {"op", "rank"};
+    static const char *const keys[] = {"op", "lost", "rank", "device"};
     struct fault *fault = NULL;
-    int64_t op = INT64_MAX, rank = 0;
+    int64_t op = INT64_MAX, lost = INT64_MAX, rank = 0, number = -1;
     tulle_status status;
     TULLE_TRY(tulle__spec_int(part, "op", 0, INT64_MAX, &op));
+    TULLE_TRY(tulle__spec_int(part, "lost", 0, INT64_MAX, &lost));
     TULLE_TRY(tulle__spec_int(part, "rank", 0, INT32_MAX, &rank));
-    TULLE_TRY(tulle__spec_done(part, keys, 2));
+    TULLE_TRY(tulle__spec_int(part, "device", 0, INT32_MAX, &number));
+    TULLE_TRY(tulle__spec_done(part, keys, 4));
     TULLE_TRY(tulle__alloc_zero(1, sizeof *fault, "a device", &fault));
     fault->device = *inner;
     fault->device.ops = &fault->ops;
@@ -188,7 +242,11 @@ static tulle_status open_fault(
     fault->ops = template;
     fault->ops.event_wait = inner->ops->event_wait;
     fault->ops.event_done = inner->ops->event_done;
-    fault->op = rank == setting->rank ? op : INT64_MAX;
+    fault->rank = setting->rank;
+    fault->number = setting->number;
+    int struck = rank == setting->rank && (number < 0 || number == setting->number);
+    fault->op = struck ? op : INT64_MAX;
+    fault->lost_at = struck ? lost : INT64_MAX;
     *device = &fault->device;
 out:
     return status;
@@ -196,6 +254,6 @@ out:
 
 const tulle__device_driver tulle__device_fault = {
     .name = "fault",
-    .summary = "the op-th copy or kernel of PE rank fails (op=N, rank=R)",
+    .summary = "the op-th copy or kernel of PE rank fails, or loses the device (op=N, lost=N, rank=R, device=D: all)",
     .wrap = open_fault,
 };

@@ -14,15 +14,16 @@
 #include "base/random.h"
 #include "device/wrap/device_wrap.h"
 
-enum job_kind { UPLOAD, DOWNLOAD, MULTIPLY, CHAIN, SCALE, RECORD, JOIN };
+enum job_kind { UPLOAD, DOWNLOAD, COPY, MULTIPLY, CHAIN, SCALE, RECORD, JOIN };
 
 /* Work that has not been started in the device below. */
 struct job {
     enum job_kind kind;
     struct job *next;
-    tulle__device_place place; /* of a copy */
+    tulle__device_place place; /* of an upload or a download */
     void *host;
     size_t bytes;
+    tulle__device_copy copy;
     tulle__slab_task task;
     tulle__device_chain chain;
     tulle_type type; /* of a scaling */
@@ -71,6 +72,9 @@ static void start_below(tulle__device_queue *q, const struct job *job)
         break;
     case DOWNLOAD:
         ops->download(q->inner, job->host, &job->place, job->bytes);
+        break;
+    case COPY:
+        ops->copy(q->inner, &job->copy);
         break;
     case MULTIPLY:
         ops->multiply(q->inner, &job->task);
@@ -279,6 +283,13 @@ static void download(tulle__device_queue *queue, void *to, const tulle__device_p
     keep(queue, &(struct job){.kind = DOWNLOAD, .place = tulle__wrapped_place(from), .host = to, .bytes = bytes});
 }
 
+static void copy(tulle__device_queue *queue, const tulle__device_copy *copy)
+{
+    if (!copy->to.buffer)
+        for (size_t l = 0; l < copy->lines; l++) memset((char *)copy->host + l * copy->to_pitch, 0xff, copy->width);
+    keep(queue, &(struct job){.kind = COPY, .copy = tulle__wrapped_copy(copy)});
+}
+
 static void multiply(tulle__device_queue *queue, const tulle__slab_task *task)
 {
     keep(queue, &(struct job){.kind = MULTIPLY, .task = tulle__wrapped_task(task)});
@@ -344,6 +355,10 @@ static const tulle__device_ops ops = {
     .buffer_free = tulle__wrapped_buffer_free,
     .host_new = tulle__wrapped_host_new,
     .host_free = tulle__wrapped_host_free,
+    .host_register = tulle__wrapped_host_register,
+    .host_unregister = tulle__wrapped_host_unregister,
+    .state = tulle__wrapped_state,
+    .peer = tulle__wrapped_peer,
     .queue_new = queue_new,
     .queue_free = queue_free,
     .queue_wait = queue_wait,
@@ -355,6 +370,7 @@ static const tulle__device_ops ops = {
     .event_done = event_done,
     .upload = upload,
     .download = download,
+    .copy = copy,
     .multiply = multiply,
     .chain = chain,
     .product = product,

@@ -48,10 +48,39 @@ void tulle__wrapped_host_free(tulle__device *device, void *block)
     device->inner->ops->host_free(device->inner, block);
 }
 
+tulle_status tulle__wrapped_host_register(tulle__device *device, void *memory, size_t bytes)
+{
+    return device->inner->ops->host_register(device->inner, memory, bytes);
+}
+
+void tulle__wrapped_host_unregister(tulle__device *device, void *memory)
+{
+    device->inner->ops->host_unregister(device->inner, memory);
+}
+
+tulle_status tulle__wrapped_state(tulle__device *device)
+{
+    return device->inner->ops->state(device->inner);
+}
+
+int tulle__wrapped_peer(const tulle__device *device, const tulle__device *other)
+{
+    return other->ops->close == device->ops->close && device->inner->ops->peer(device->inner, other->inner);
+}
+
 tulle__device_place tulle__wrapped_place(const tulle__device_place *place)
 {
     tulle__device_place inner = *place;
     if (place->buffer) inner.buffer = ((tulle__wrapped_buffer *)place->buffer)->inner;
+    return inner;
+}
+
+tulle__device_copy tulle__wrapped_copy(const tulle__device_copy *copy)
+{
+    tulle__device_copy inner = *copy;
+    inner.to = tulle__wrapped_place(&copy->to);
+    inner.from = tulle__wrapped_place(&copy->from);
+    if (copy->source) inner.source = copy->source->inner;
     return inner;
 }
 

@@ -28,8 +28,17 @@ void tulle__wrapped_forget(tulle__device *device, tulle__device_prepared *prepar
 tulle_status tulle__wrapped_host_new(tulle__device *device, size_t bytes, const char *what, void *block);
 void tulle__wrapped_host_free(tulle__device *device, void *block);
 
-/* The same place, and task, for the device below. */
+/* host_register and host_unregister of a wrapper; state of one that is lost with the device below. */
+tulle_status tulle__wrapped_host_register(tulle__device *device, void *memory, size_t bytes);
+void tulle__wrapped_host_unregister(tulle__device *device, void *memory);
+tulle_status tulle__wrapped_state(tulle__device *device);
+
+/* peer of a wrapper: the other is one of the same kind, and what they hold are peers. */
+int tulle__wrapped_peer(const tulle__device *device, const tulle__device *other);
+
+/* The same place, copy, and task, for the device below. */
 tulle__device_place tulle__wrapped_place(const tulle__device_place *place);
+tulle__device_copy tulle__wrapped_copy(const tulle__device_copy *copy);
 tulle__slab_task tulle__wrapped_task(const tulle__slab_task *task);
 tulle__device_chain tulle__wrapped_chain(const tulle__device_chain *task);
 tulle__device_product tulle__wrapped_product(const tulle__device_product *task);

@@ -2,12 +2,14 @@
 /*
  * The wrapper `limit`: a device with a small memory behind a slow link. Each direction has a copy engine, a thread that
  * really copies while kernels run: in pieces, so that a copy is at no moment further than the link would be, and asleep
- * whenever it is ahead of it. A copy takes latency + bytes / link, copies of one direction follow each other.
+ * whenever it is ahead of it. A copy takes latency + bytes / link, copies of one direction follow each other. With
+ * peer= a third engine brings what comes from other devices, over a link of its own.
  *
  * An engine works in the order in which copies were started, and gives each a ticket, 1, 2, ... What a queue or an
- * event has to wait for is then two numbers: how far both engines must have come. Work only waits for tickets that were
- * given out before it, so the oldest copy that is not done waits for nothing, and nobody waits for ever. Kernels are
- * run by the caller, when the engines have come as far as their queue says, and are done when the call returns.
+ * event has to wait for is then a number an engine: how far it must have come. Work only waits for tickets that were
+ * given out before it, so the oldest copy that is not done waits for nothing, and nobody waits for ever. Kernels, and
+ * copies within the device, are run by the caller, when the engines have come as far as their queue says, and are done
+ * when the call returns.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -19,7 +21,7 @@
 #include "base/memory.h"
 #include "device/wrap/device_wrap.h"
 
-enum { UP, DOWN, ENGINES, JOBS = 256 };
+enum { UP, DOWN, PEER, ENGINES, JOBS = 256 };
 
 typedef struct clock_of_engines {
     uint64_t done[ENGINES]; /* tickets */
@@ -27,17 +29,17 @@ typedef struct clock_of_engines {
 
 struct job {
     tulle__device_queue *queue;
-    tulle__device_place place; /* of the device below */
-    void *host;
+    tulle__device_copy copy; /* of the device below */
     size_t bytes;
-    uint64_t after; /* the other engine must have come as far */
+    engines_clock after; /* so far must the engines have come */
     int64_t started;
 };
 
 struct engine {
     struct limit *limit;
     int direction;
-    int runs; /* the thread was made */
+    double ns_per_byte; /* of its link; below 0: there is none, and no thread */
+    int runs;           /* the thread was made */
     pthread_t thread;
     pthread_cond_t work;
     uint64_t given, done; /* tickets */
@@ -49,7 +51,7 @@ struct engine {
 
 struct limit {
     tulle__device device;
-    double latency_ns, ns_per_byte;
+    double latency_ns;
     tulle__account *account;
     tulle__device_queue *inner; /* for kernels */
     pthread_mutex_t lock;
@@ -83,12 +85,34 @@ static void sleep_until(int64_t then)
 }
 
 /* A fifth of a millisecond of the link, so that sleeping is exact enough and pieces are not too small for memory. */
-static size_t piece_of(const struct limit *limit, size_t bytes)
+static size_t piece_of(const struct engine *engine, size_t bytes)
 {
     enum { LEAST = 1 << 16, MOST = 1 << 22 };
-    double piece = limit->ns_per_byte > 0 ? 2e5 / limit->ns_per_byte : MOST;
+    double piece = engine->ns_per_byte > 0 ? 2e5 / engine->ns_per_byte : MOST;
     size_t size = piece < LEAST ? LEAST : piece > MOST ? MOST : (size_t)piece;
     return size < bytes ? size : bytes;
+}
+
+/* Whole lines from `line` on, or of a long one bytes from `at` on; returns its bytes. */
+static size_t carry_piece(struct engine *engine, const struct job *job, size_t line, size_t at)
+{
+    const tulle__device_ops *ops = engine->limit->device.inner->ops;
+    tulle__device_copy part = job->copy;
+    size_t width = part.width, piece = piece_of(engine, job->bytes - line * width - at);
+    int whole = at == 0 && width && width <= piece;
+    part.lines = whole ? piece / width : 1;
+    if (!whole) part.width = piece < width - at ? piece : width - at;
+    part.to.at += part.to.buffer ? line * part.to_pitch + at : 0;
+    part.from.at += part.from.buffer ? line * part.from_pitch + at : 0;
+    if (engine->direction != PEER)
+        part.host = (char *)part.host + line * (engine->direction == UP ? part.from_pitch : part.to_pitch) + at;
+    if (engine->direction == PEER || !tulle__copy_is_plain(&part))
+        ops->copy(engine->inner, &part);
+    else if (engine->direction == UP)
+        ops->upload(engine->inner, &part.to, part.host, part.lines * part.width);
+    else
+        ops->download(engine->inner, part.host, &part.from, part.lines * part.width);
+    return part.lines * part.width;
 }
 
 /* busy: how long the link carried it. */
@@ -97,27 +121,19 @@ static tulle_status carry(struct engine *engine, const struct job *job, int64_t 
     const struct limit *limit = engine->limit;
     const tulle__device_ops *ops = limit->device.inner->ops;
     int64_t start = engine->free_at > job->started ? engine->free_at : job->started;
-    tulle__device_place place = job->place;
-    char *host = job->host;
     tulle_status status = TULLE_OK;
-    size_t done = 0;
+    size_t done = 0, width = job->copy.width;
     double due = (double)start + limit->latency_ns;
     do {
-        size_t piece = piece_of(limit, job->bytes - done);
-        if (engine->direction == UP)
-            ops->upload(engine->inner, &place, host, piece);
-        else
-            ops->download(engine->inner, host, &place, piece);
+        size_t piece = carry_piece(engine, job, width ? done / width : 0, width ? done % width : 0);
         status = ops->queue_wait(engine->inner);
-        place.at += piece;
-        host += piece;
         done += piece;
-        due += (double)piece * limit->ns_per_byte;
-        if (tulle__clock_ns() < (int64_t)due) sleep_until((int64_t)due);
+        due += (double)piece * engine->ns_per_byte;
+        if (status == TULLE_OK && tulle__clock_ns() < (int64_t)due) sleep_until((int64_t)due);
     } while (status == TULLE_OK && done < job->bytes);
     /* what memory was too slow for is not caught up */
     int64_t now = tulle__clock_ns(), late = now - (int64_t)due;
-    engine->free_at = late > 1000000 ? now : (int64_t)due;
+    engine->free_at = late > 1000000 || status != TULLE_OK ? now : (int64_t)due;
     *busy = engine->free_at - start;
     return status;
 }
@@ -131,16 +147,17 @@ static void stick(tulle__device_queue *queue, tulle_status status)
 
 static void do_job(struct engine *engine, const struct job *job)
 {
-    static const char *const names[] = {"upload", "download"};
+    static const enum tulle__copy_kind kinds[] = {TULLE__COPY_UP, TULLE__COPY_DOWN, TULLE__COPY_PEER};
+    enum tulle__copy_kind kind = kinds[engine->direction];
     struct limit *limit = engine->limit;
     int64_t start = tulle__clock_ns(), busy;
     tulle_status status = carry(engine, job, &busy);
     int64_t end = tulle__clock_ns();
-    tulle__timeline_span(engine->line, names[engine->direction], start, end, (int64_t)job->bytes, -1);
+    tulle__timeline_span(engine->line, tulle__copy_name(kind), start, end, (int64_t)job->bytes, -1);
     pthread_mutex_lock(&limit->lock);
-    limit->device.counts.copies[engine->direction]++;
-    limit->device.counts.bytes[engine->direction] += (int64_t)job->bytes;
-    limit->device.counts.copy_ns[engine->direction] += busy;
+    limit->device.counts.copies[kind]++;
+    limit->device.counts.bytes[kind] += (int64_t)job->bytes;
+    limit->device.counts.copy_ns[kind] += busy;
     if (status != TULLE_OK && job->queue->status == TULLE_OK) {
         job->queue->breaks = 1;
         limit->broken++;
@@ -150,11 +167,23 @@ static void do_job(struct engine *engine, const struct job *job)
     }
 }
 
+/* Under the lock, as the next. */
+static int has_come(const struct limit *limit, const engines_clock *clock)
+{
+    for (int e = 0; e < ENGINES; e++)
+        if (limit->engine[e].done < clock->done[e]) return 0;
+    return 1;
+}
+
+static void wait_for(struct limit *limit, const engines_clock *clock)
+{
+    while (!has_come(limit, clock)) pthread_cond_wait(&limit->progress, &limit->lock);
+}
+
 static void *work(void *arg)
 {
     struct engine *engine = arg;
     struct limit *limit = engine->limit;
-    struct engine *other = &limit->engine[!engine->direction];
     tulle__account_enter(limit->account);
     prctl(PR_SET_TIMERSLACK, 1000UL);
     pthread_mutex_lock(&limit->lock);
@@ -162,8 +191,8 @@ static void *work(void *arg)
         while (engine->given == engine->done && !limit->leaving) pthread_cond_wait(&engine->work, &limit->lock);
         if (engine->given == engine->done) break;
         struct job job = engine->job[engine->done % JOBS];
-        while (other->done < job.after) {
-            pthread_cond_wait(&limit->progress, &limit->lock);
+        if (!has_come(limit, &job.after)) {
+            wait_for(limit, &job.after);
             job.started = tulle__clock_ns();
         }
         if (job.queue->status == TULLE_OK) { /* else it is left out */
@@ -177,36 +206,30 @@ static void *work(void *arg)
     return NULL;
 }
 
-static void start_job(
-    tulle__device_queue *queue, int direction, const tulle__device_place *place, void *host, size_t bytes)
+/* The copy is of the device below. */
+static void start_job(tulle__device_queue *queue, int direction, const tulle__device_copy *copy)
 {
     struct limit *limit = queue->limit;
     struct engine *engine = &limit->engine[direction];
     pthread_mutex_lock(&limit->lock);
     while (engine->given - engine->done == JOBS) pthread_cond_wait(&limit->progress, &limit->lock);
     engine->job[engine->given % JOBS] = (struct job){.queue = queue,
-        .place = tulle__wrapped_place(place),
-        .host = host,
-        .bytes = bytes,
-        .after = queue->clock.done[!direction],
+        .copy = *copy,
+        .bytes = copy->lines * copy->width,
+        .after = queue->clock,
         .started = tulle__clock_ns()};
     queue->clock.done[direction] = ++engine->given;
     pthread_cond_signal(&engine->work);
     pthread_mutex_unlock(&limit->lock);
 }
 
-/* Under the lock. */
-static void wait_for(struct limit *limit, const engines_clock *clock)
-{
-    while (limit->engine[UP].done < clock->done[UP] || limit->engine[DOWN].done < clock->done[DOWN])
-        pthread_cond_wait(&limit->progress, &limit->lock);
-}
-
 /* ---- the calls ---- */
 
+/* The device below has no queue for it, but may be lost. */
 static tulle_status queue_new(tulle__device *device, tulle__device_queue **queue)
 {
-    tulle_status status = tulle__alloc_zero(1, sizeof **queue, "a queue", queue);
+    tulle_status status = tulle__wrapped_state(device);
+    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof **queue, "a queue", queue);
     if (status == TULLE_OK) (*queue)->limit = (struct limit *)device;
     return status;
 }
@@ -221,7 +244,8 @@ static tulle_status queue_wait(tulle__device_queue *queue)
     limit->broken -= queue->breaks;
     queue->breaks = 0;
     pthread_mutex_unlock(&limit->lock);
-    if (status != TULLE_OK) tulle__error_set(queue->message);
+    if (status == TULLE_OK) return tulle__wrapped_state(&limit->device);
+    tulle__error_set(queue->message);
     return status;
 }
 
@@ -238,7 +262,8 @@ static void queue_free(tulle__device *device, tulle__device_queue *queue)
 
 static tulle_status event_new(tulle__device *device, tulle__device_event **event)
 {
-    tulle_status status = tulle__alloc_zero(1, sizeof **event, "an event", event);
+    tulle_status status = tulle__wrapped_state(device);
+    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof **event, "an event", event);
     if (status == TULLE_OK) (*event)->limit = (struct limit *)device;
     return status;
 }
@@ -271,19 +296,22 @@ static int event_done(tulle__device_event *event)
 {
     struct limit *limit = event->limit;
     pthread_mutex_lock(&limit->lock);
-    int done = limit->engine[UP].done >= event->clock.done[UP] && limit->engine[DOWN].done >= event->clock.done[DOWN];
+    int done = has_come(limit, &event->clock);
     pthread_mutex_unlock(&limit->lock);
     return done;
 }
 
 static void upload(tulle__device_queue *queue, const tulle__device_place *to, const void *from, size_t bytes)
 {
-    start_job(queue, UP, to, (void *)(uintptr_t)from, bytes);
+    start_job(queue, UP,
+        &(tulle__device_copy){
+            .to = tulle__wrapped_place(to), .host = (void *)(uintptr_t)from, .lines = 1, .width = bytes});
 }
 
 static void download(tulle__device_queue *queue, void *to, const tulle__device_place *from, size_t bytes)
 {
-    start_job(queue, DOWN, from, to, bytes);
+    start_job(
+        queue, DOWN, &(tulle__device_copy){.from = tulle__wrapped_place(from), .host = to, .lines = 1, .width = bytes});
 }
 
 /* Whether a kernel of the queue may run: what it waits for is done, and nothing has failed that it might work on. */
@@ -311,6 +339,49 @@ static void kernel_done(tulle__device_queue *queue, int64_t start)
     limit->device.counts.kernel_ns += end - start;
     if (status != TULLE_OK) stick(queue, status);
     pthread_mutex_unlock(&limit->lock);
+}
+
+/* As a kernel. */
+static void copy_within(tulle__device_queue *queue, const tulle__device_copy *inner)
+{
+    struct limit *limit = queue->limit;
+    if (!may_run(queue)) return;
+    int64_t start = tulle__clock_ns();
+    limit->device.inner->ops->copy(limit->inner, inner);
+    tulle_status status = limit->device.inner->ops->queue_wait(limit->inner);
+    int64_t end = tulle__clock_ns();
+    pthread_mutex_lock(&limit->lock);
+    limit->device.counts.copies[TULLE__COPY_WITHIN]++;
+    limit->device.counts.bytes[TULLE__COPY_WITHIN] += (int64_t)(inner->lines * inner->width);
+    limit->device.counts.copy_ns[TULLE__COPY_WITHIN] += end - start;
+    if (status != TULLE_OK) stick(queue, status);
+    pthread_mutex_unlock(&limit->lock);
+}
+
+static int peer(const tulle__device *device, const tulle__device *other)
+{
+    const struct limit *limit = (const struct limit *)device;
+    return limit->engine[PEER].runs && tulle__wrapped_peer(device, other);
+}
+
+static void copy(tulle__device_queue *queue, const tulle__device_copy *copy)
+{
+    struct limit *limit = queue->limit;
+    tulle__device_copy inner = tulle__wrapped_copy(copy);
+    enum tulle__copy_kind kind = tulle__copy_kind_of(copy);
+    if (kind == TULLE__COPY_WITHIN) {
+        copy_within(queue, &inner);
+        return;
+    }
+    if (kind == TULLE__COPY_PEER && !peer(&limit->device, copy->source)) {
+        pthread_mutex_lock(&limit->lock);
+        wait_for(limit, &queue->clock); /* what was started before is done */
+        if (queue->status == TULLE_OK)
+            stick(queue, tulle__fail(TULLE_ERR_UNSUPPORTED, "limit: without peer= nothing comes from other devices"));
+        pthread_mutex_unlock(&limit->lock);
+        return;
+    }
+    start_job(queue, kind == TULLE__COPY_PEER ? PEER : kind == TULLE__COPY_UP ? UP : DOWN, &inner);
 }
 
 static void multiply(tulle__device_queue *queue, const tulle__slab_task *task)
@@ -393,6 +464,10 @@ static const tulle__device_ops ops = {
     .buffer_free = tulle__wrapped_buffer_free,
     .host_new = tulle__wrapped_host_new,
     .host_free = tulle__wrapped_host_free,
+    .host_register = tulle__wrapped_host_register,
+    .host_unregister = tulle__wrapped_host_unregister,
+    .state = tulle__wrapped_state,
+    .peer = peer,
     .queue_new = queue_new,
     .queue_free = queue_free,
     .queue_wait = queue_wait,
@@ -404,6 +479,7 @@ static const tulle__device_ops ops = {
     .event_done = event_done,
     .upload = upload,
     .download = download,
+    .copy = copy,
     .multiply = multiply,
     .chain = chain,
     .product = product,
@@ -416,12 +492,13 @@ static const tulle__device_ops ops = {
 
 static tulle_status start_engines(struct limit *limit, const tulle__device_setting *setting)
 {
-    static const char *const rows[] = {"uploads", "downloads"};
+    static const char *const rows[] = {"uploads", "downloads", "peer copies"};
     tulle__device *below = limit->device.inner;
     tulle_status status;
     TULLE_TRY(below->ops->queue_new(below, &limit->inner));
     for (int e = 0; e < ENGINES; e++) {
         struct engine *engine = &limit->engine[e];
+        if (engine->ns_per_byte < 0) continue;
         TULLE_TRY(below->ops->queue_new(below, &engine->inner));
         if (setting->timeline) TULLE_TRY(tulle__timeline_lane(setting->timeline, rows[e], &engine->line));
         if (pthread_create(&engine->thread, NULL, work, engine)) {
@@ -437,16 +514,17 @@ out:
 static tulle_status open_limit(
     tulle__spec_part *part, const tulle__device_setting *setting, tulle__device *inner, tulle__device **device)
 {
-    static const char *const keys[] = {"mem", "link", "latency", "blocks"};
+    static const char *const keys[] = {"mem", "link", "latency", "blocks", "peer"};
     struct limit *limit = NULL;
-    double memory = 0, link = 12e9, latency = 2e-6;
+    double memory = 0, link = 12e9, latency = 2e-6, from_peers = 0;
     int64_t blocks = inner->most_blocks;
     tulle_status status;
     TULLE_TRY(tulle__spec_bytes(part, "mem", &memory));
     TULLE_TRY(tulle__spec_bytes(part, "link", &link));
     TULLE_TRY(tulle__spec_seconds(part, "latency", &latency));
     TULLE_TRY(tulle__spec_int(part, "blocks", 1, INT32_MAX, &blocks));
-    TULLE_TRY(tulle__spec_done(part, keys, 4));
+    TULLE_TRY(tulle__spec_bytes(part, "peer", &from_peers));
+    TULLE_TRY(tulle__spec_done(part, keys, 5));
     if (link < 1) return tulle__fail(TULLE_ERR_ARG, "limit: a link of %g bytes a second", link);
     TULLE_TRY(tulle__alloc_zero(1, sizeof *limit, "a device", &limit));
     limit->device = (tulle__device){.ops = &ops,
@@ -462,7 +540,6 @@ static tulle_status open_limit(
     snprintf(limit->device.text, sizeof limit->device.text, "%.60s, behind a link of %.4g GB/s and %.3g us",
         inner->text, link / 1e9, latency * 1e6);
     limit->latency_ns = latency * 1e9;
-    limit->ns_per_byte = 1e9 / link;
     limit->device.counting = &limit->device;
     limit->account = tulle__account_current();
     pthread_mutex_init(&limit->lock, NULL);
@@ -470,6 +547,7 @@ static tulle_status open_limit(
     for (int e = 0; e < ENGINES; e++) {
         limit->engine[e].limit = limit;
         limit->engine[e].direction = e;
+        limit->engine[e].ns_per_byte = e != PEER ? 1e9 / link : from_peers >= 1 ? 1e9 / from_peers : -1;
         pthread_cond_init(&limit->engine[e].work, NULL);
     }
     status = start_engines(limit, setting);
@@ -484,7 +562,9 @@ out:
 
 const tulle__device_driver tulle__device_limit = {
     .name = "limit",
-    .summary = "gives a device a small memory and a slow link (mem=, link=12G, latency=2us, blocks=: a slab's at most)",
+    .summary =
+        "gives a device a small memory and a slow link (mem=, link=12G, latency=2us, peer=: from devices of the PE, "
+        "blocks=: a slab's at most)",
     .copier = 1,
     .wrap = open_limit,
 };

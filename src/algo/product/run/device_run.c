@@ -424,6 +424,7 @@ static tulle_status open_device(
     tulle__device_setting setting = {.threads = comm->pe->threads / run->count > 1 ? comm->pe->threads / run->count : 1,
         .overlap = 1,
         .rank = comm->rank,
+        .number = run->opened,
         .near_rank = number,
         .near_size = of,
         .timeline = comm->pe->timeline};

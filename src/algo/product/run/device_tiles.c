@@ -218,14 +218,16 @@ static void upload_dense(tulle__device_tiles *tiles, struct entry *e, const tull
     const char *from = (const char *)source->val + (size_t)(by_row ? e->key.row * source->ld : e->key.row) * size;
     e->tile.val = (tulle__device_place){e->buffer, 0};
     e->tile.ld = width;
-    if (source->ld == width) {
-        upload(tiles, &e->tile.val, from, (size_t)(lines * width) * size);
-        return;
-    }
-    for (int64_t l = 0; l < lines; l++) {
-        tulle__device_place to = {e->buffer, (size_t)(l * width) * size};
-        upload(tiles, &to, from + (size_t)(l * source->ld) * size, (size_t)width * size);
-    }
+    const tulle__device_copy copy = {.to = e->tile.val,
+        .host = (void *)(uintptr_t)from,
+        .lines = (size_t)lines,
+        .width = (size_t)width * size,
+        .to_pitch = (size_t)width * size,
+        .from_pitch = (size_t)source->ld * size};
+    if (tulle__copy_is_plain(&copy))
+        upload(tiles, &e->tile.val, from, copy.lines * copy.width);
+    else if (width)
+        tiles->device->ops->copy(tiles->in, &copy);
 }
 
 static int same(const tulle__tile_key *a, const tulle__tile_key *b)
