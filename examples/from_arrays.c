@@ -1,50 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a program's own CSR arrays: y = A X with two columns, read back in place. */
+/* With a program's own arrays: Y = A X in place, C = A A as new arrays, and A Z = Y solved. */
 #include <stdio.h>
 
 #include <tulle/tulle.h>
 
-/* The one-dimensional Laplacian of four points. */
-static const int64_t rowptr[] = {0, 2, 5, 8, 10};
-static const int32_t colind[] = {0, 1, 0, 1, 2, 1, 2, 3, 2, 3};
-static const double val[] = {2, -1, -1, 2, -1, -1, 2, -1, -1, 2};
-
-static tulle_status multiply(tulle_comm *comm, void *arg)
-{
-    (void)arg;
-    tulle_mat *A = NULL, *X = NULL, *Y = NULL;
-    tulle_product *plan = NULL;
-    tulle_tile y;
-    tulle_own_tile x;
-    /* each PE gives its rows: here there is one PE, and the arrays need not be copied */
-    tulle_csr_rows rows = {
-        .first = 0, .count = 4, .rowptr = rowptr, .colind = colind, .colind_bytes = 4, .val = val, .borrow = 1};
-    tulle_layout_spec spec = {.m = 4, .n = 2};
-    tulle_layout *layout = NULL;
-    tulle_status status = tulle_mat_from_csr(comm, 4, 4, TULLE_F64, &rows, &A);
-    if (!status) status = tulle_layout_new(&spec, tulle_comm_size(comm), &layout);
-    if (!status) status = tulle_mat_new_dense(comm, layout, TULLE_F64, TULLE_ROW_MAJOR, &X);
-    if (!status) status = tulle_mat_new_dense(comm, layout, TULLE_F64, TULLE_ROW_MAJOR, &Y);
-    if (!status) status = tulle_mat_own_tile(X, 0, 0, &x);
-    for (int i = 0; !status && i < 4; i++) {
-        ((double *)x.val)[i * x.ld] = 1;
-        ((double *)x.val)[i * x.ld + 1] = i;
-    }
-    if (!status) status = tulle_product_new(A, X, Y, NULL, &plan);
-    if (!status) status = tulle_product_execute(plan, 1, 0, NULL);
-    if (!status) status = tulle_mat_tile(Y, 0, 0, &y);
-    for (int i = 0; !status && i < 4; i++)
-        printf("%g %g\n", ((const double *)y.val)[i * y.ld], ((const double *)y.val)[i * y.ld + 1]);
-    tulle_layout_free(layout);
-    return status;
-}
-
 int main(void)
 {
-    tulle_team *team = NULL;
-    tulle_status status = tulle_team_new("threads", 1, NULL, &team);
-    if (!status) status = tulle_team_run(team, multiply, NULL);
+    /* the one-dimensional Laplacian of four points */
+    int ptr[] = {0, 2, 5, 8, 10}, col[] = {0, 1, 0, 1, 2, 1, 2, 3, 2, 3};
+    double val[] = {2, -1, -1, 2, -1, -1, 2, -1, -1, 2}, x[8] = {1, 0, 1, 1, 1, 2, 1, 3}, y[8], z[8];
+    tulle_array A = TULLE_ARRAY_CSR(4, 4, ptr, col, val), X = TULLE_ARRAY_DENSE(4, 2, x),
+                Y = TULLE_ARRAY_DENSE(4, 2, y), Z = TULLE_ARRAY_DENSE(4, 2, z), C = {.storage = TULLE_STORAGE_CSR};
+    tulle_comm *comm = NULL;
+    tulle_status status = tulle_open(NULL, &comm); /* the cores of this machine; nothing runs before a call */
+    if (!status) status = tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &A, &X, 0, &Y, NULL);
+    if (!status) status = tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &A, &A, 0, &C, NULL);
+    if (!status) status = tulle_solve(comm, &A, &Y, &Z, NULL, NULL); /* conjugate gradients */
+    for (int i = 0; !status && i < 4; i++) printf("%g %g\n", y[2 * i], y[2 * i + 1]);
+    if (!status) printf("A A has %lld entries; z - x = %.1e\n", (long long)C.nnz, z[7] - x[7]);
     if (status) fprintf(stderr, "%s: %s\n", tulle_status_name(status), tulle_error_message());
-    tulle_team_free(team);
+    tulle_array_free(&C);
+    tulle_close(comm);
     return status ? 1 : 0;
 }

@@ -119,7 +119,28 @@ TULLE_API size_t tulle_team_memory_peak(tulle_team *team, bool reset);
  */
 TULLE_API tulle_status tulle_team_trace_write(tulle_team *team, const char *path);
 
-/* Inside a body. Not collective. */
+typedef struct tulle_open_options {
+    size_t size;                                   /* of this struct; 0: as in the first release */
+    const char *spec;                              /* of a team; NULL: "threads", with one PE */
+    const struct tulle_communicator *communicator; /* as for tulle_team_new_over; NULL: none */
+    const tulle_team_options *team;                /* threads, memory; NULL: defaults */
+} tulle_open_options;
+
+/*
+ * Opens a team of which this process is one PE, and enters it: *comm can be passed to all calls for
+ * bodies, from this thread, until tulle_close. One PE by default, so that no call waits for
+ * another; `mpi` and `shmem` have one PE a process, and the calls are collective over the
+ * processes. options may be NULL. TULLE_ERR_UNSUPPORTED for simulations, whose PEs have bodies
+ * only. Called outside of any body.
+ *
+ * A program may open several; a thread's allocations count against the limit of the last that it
+ * opened. Another thread may make calls too, one thread at a time.
+ */
+TULLE_API tulle_status tulle_open(const tulle_open_options *options, tulle_comm **comm);
+/* Leaves and frees the team, with its matrices and plans. Collective; NULL is allowed. */
+TULLE_API void tulle_close(tulle_comm *comm);
+
+/* Inside a body, or between tulle_open and tulle_close. Not collective. */
 TULLE_API int tulle_comm_rank(const tulle_comm *comm);
 TULLE_API int tulle_comm_size(const tulle_comm *comm);
 /*

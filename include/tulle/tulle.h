@@ -3,6 +3,8 @@
 #ifndef TULLE_TULLE_H
 #define TULLE_TULLE_H
 
+#include <tulle/algebra.h>
+#include <tulle/array.h>
 #include <tulle/budget.h>
 #include <tulle/device.h>
 #include <tulle/direct.h>

@@ -303,15 +303,22 @@ static uint64_t hash_text(const char *text)
     return hash | 1;
 }
 
+/* Begins a run of the PE: this thread's memory is the PE's. Returns the thread's account before. */
+static tulle__account *enter(const tulle_team *team, tulle__pe *pe)
+{
+    tulle__account *before = tulle__account_enter(pe->account);
+    tulle__error_clear();
+    pe->meter = (tulle__progress_meter){.call = team->watch, .arg = team->watch_arg};
+    pe->run++;
+    return before;
+}
+
 static tulle_status run_pe(void *arg, int rank, tulle__link *link)
 {
     (void)link;
     const struct run *run = arg;
     tulle__pe *pe = run->team->pe[rank];
-    tulle__account *before = tulle__account_enter(pe->account);
-    tulle__error_clear();
-    pe->meter = (tulle__progress_meter){.call = run->team->watch, .arg = run->team->watch_arg};
-    pe->run++;
+    tulle__account *before = enter(run->team, pe);
     tulle_status status = run->body(&pe->comm, run->arg);
     if (status == TULLE_OK) {
         if (pe->link->ops->run_end) status = pe->link->ops->run_end(pe->link);
@@ -389,6 +396,77 @@ tulle_status tulle_team_run(tulle_team *team, tulle_body body, void *arg)
     team->dirty = status != TULLE_OK;
     if (status != TULLE_OK) trim_message(team, status);
     return status;
+}
+
+/* A team that the process has entered, an object of its PE. */
+struct entered {
+    tulle__owned owned;
+    tulle_team *team;
+    tulle__pe *pe;
+};
+
+static void free_entered(tulle__owned *object)
+{
+    tulle__free((struct entered *)object);
+}
+
+static tulle_status enter_pe(void *arg, int rank, tulle__link *link)
+{
+    (void)link;
+    struct entered *entered = arg;
+    entered->pe = entered->team->pe[rank];
+    enter(entered->team, entered->pe);
+    return TULLE_OK;
+}
+
+/* The engine whose PEs are threads of this process: one of them can be the caller. */
+static int is_threads(const char *spec)
+{
+    static const char word[] = "threads";
+    const char *engine = strrchr(spec, '+');
+    return !strncmp(engine ? engine + 1 : spec, word, sizeof word - 1);
+}
+
+tulle_status tulle_open(const tulle_open_options *options, tulle_comm **comm)
+{
+    tulle_open_options own;
+    tulle_status status;
+    tulle_team *team = NULL;
+    struct entered *entered = NULL;
+    if (TULLE__OPTIONS(options, &own) || TULLE__NULL(comm)) return TULLE_ERR_ARG;
+    const char *spec = own.spec ? own.spec : "threads";
+    if (own.communicator)
+        TULLE_TRY(tulle_team_new_over(spec, own.communicator, own.team, &team));
+    else
+        TULLE_TRY(tulle_team_new(spec, is_threads(spec), own.team, &team));
+    if (tulle_team_virtual(team) || (team->npes > 1 && !team->engine->negotiate)) {
+        status = tulle__fail(
+            TULLE_ERR_UNSUPPORTED, "'%s' runs the PEs itself, each with a body: open it by tulle_team_new", spec);
+        goto out;
+    }
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *entered, "a team", &entered));
+    entered->team = team;
+    TULLE_TRY(team->engine->run(team->engine_team, enter_pe, entered));
+    tulle__pe_own(entered->pe, &entered->owned, free_entered);
+    *comm = &entered->pe->comm;
+    return TULLE_OK;
+out:
+    tulle__free(entered);
+    tulle_team_free(team);
+    return status;
+}
+
+void tulle_close(tulle_comm *comm)
+{
+    if (!comm) return;
+    tulle__owned *all = &comm->pe->owned, *object = all->next;
+    while (object != all && object->free != free_entered) object = object->next;
+    if (object == all) return; /* a body's */
+    struct entered entered = *(struct entered *)object;
+    if (entered.pe->link->ops->run_end) (void)entered.pe->link->ops->run_end(entered.pe->link);
+    tulle__comm_return(entered.pe, 0);
+    if (tulle__account_current() == entered.pe->account) tulle__account_enter(NULL);
+    tulle_team_free(entered.team);
 }
 
 size_t tulle_team_memory_peak(tulle_team *team, bool reset)

@@ -6,6 +6,7 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "mat/assemble.h"
+#include "mat/row_ranges.h"
 
 struct arrays {
     int64_t count;
@@ -117,43 +118,20 @@ static int can_borrow(tulle_comm *comm, tulle_gidx m, tulle_gidx n, const tulle_
 static tulle_status layout_of_rows(
     tulle_comm *comm, tulle_gidx m, tulle_gidx n, const tulle_csr_rows *csr, tulle_layout **layout)
 {
-    tulle_status status;
-    tulle_gidx mine[2] = {csr->first, csr->count}, *all = NULL, *cut = NULL;
-    TULLE_TRY(check_rows(comm, m, n, csr));
-    TULLE_TRY(tulle__alloc(2 * (size_t)comm->size, sizeof *all, "row ranges", &all));
-    TULLE_TRY(tulle__alloc((size_t)comm->size + 1, sizeof *cut, "row ranges", &cut));
-    TULLE_TRY(tulle_comm_allgather(comm, mine, sizeof mine, all));
-    cut[0] = 0;
-    for (int r = 0; r < comm->size; r++) {
-        if (all[2 * r] != cut[r] && all[2 * r + 1] > 0) {
-            status = tulle__fail(
-                TULLE_ERR_ARG, "the rows of PE %d begin at %" PRId64 " instead of %" PRId64, r, all[2 * r], cut[r]);
-            goto out;
-        }
-        cut[r + 1] = cut[r] + all[2 * r + 1];
-    }
-    if (cut[comm->size] != m) {
-        status = tulle__fail(
-            TULLE_ERR_ARG, "the PEs pass %" PRId64 " rows in total, but the matrix has %" PRId64, cut[comm->size], m);
-        goto out;
-    }
-    tulle_layout_spec spec = {.m = m, .n = n, .grid_rows = comm->size, .grid_cols = 1, .row_cut = cut};
-    TULLE_TRY(tulle_layout_new(&spec, comm->size, layout));
-out:
-    tulle__free(all);
-    tulle__free(cut);
-    return status;
+    tulle_status status = check_rows(comm, m, n, csr);
+    return status == TULLE_OK ? tulle__layout_of_ranges(comm, m, n, csr->first, csr->count, layout) : status;
 }
 
 static tulle_status borrow(
     tulle_comm *comm, const tulle_layout *layout, tulle_type type, const tulle_csr_rows *csr, tulle_mat **A)
 {
-    tulle_status status = tulle__mat_make(comm, layout, TULLE_CSR, type, TULLE_ROW_MAJOR, A);
-    if (status != TULLE_OK) return status;
-    (*A)->borrowed_rows = *csr;
-    (*A)->borrowed = &(*A)->borrowed_rows;
-    (*A)->nnz = (*A)->directory[0].nnz = csr->rowptr[csr->count];
-    return TULLE_OK;
+    tulle_tile tile = {.kind = TULLE_CSR,
+        .type = type,
+        .nnz = csr->rowptr[csr->count],
+        .rowptr = csr->rowptr,
+        .colind = csr->colind,
+        .val = csr->val};
+    return tulle__mat_borrow(comm, layout, &tile, NULL, A);
 }
 
 /* Builds the matrix of the layout from compressed rows or columns. */

@@ -13,7 +13,7 @@ struct tulle_fetch {
 size_t tulle__fetch_bytes(const tulle_mat *A, int i, int j)
 {
     const tulle__place *place = &A->directory[tulle__tile_index(A, i, j)].place;
-    return !place->length || tulle__mapped(A->comm, place) ? 0 : place->length;
+    return !place->length || tulle__tile_mapped(A, i, j) ? 0 : place->length;
 }
 
 enum { HEAD = 64 }; /* bytes of a buffer before the block, to keep its arrays aligned */

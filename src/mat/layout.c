@@ -239,6 +239,13 @@ int tulle__layout_same_cuts(const tulle_gidx *a, int na, const tulle_gidx *b, in
     return na == nb && memcmp(a, b, ((size_t)na + 1) * sizeof *a) == 0;
 }
 
+int tulle__layout_equal(const tulle_layout *a, const tulle_layout *b)
+{
+    return tulle__layout_same_cuts(a->row_cut, a->mt, b->row_cut, b->mt) &&
+           tulle__layout_same_cuts(a->col_cut, a->nt, b->col_cut, b->nt) &&
+           !memcmp(a->owner, b->owner, (size_t)a->mt * (size_t)a->nt * sizeof *a->owner);
+}
+
 int tulle__layout_join_cuts(const tulle_gidx *a, int na, const tulle_gidx *b, int nb, tulle_gidx *cut)
 {
     int parts = 0;

@@ -58,9 +58,10 @@ size_t tulle_mat_bytes(const tulle_mat *A)
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt; j++) {
             const tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, j)];
-            if (A->borrowed)
-                bytes += tulle__csr_offsets_of(A->layout->m, A->nnz, A->type).length;
-            else
+            if (A->borrowed) {
+                const tulle__shape shape = tulle__tile_shape(A, i, j, record->nnz);
+                bytes += A->format->bytes(&shape);
+            } else
                 bytes += record->place.length;
         }
     return bytes;
@@ -81,6 +82,7 @@ tulle__spot tulle__view_spot(const tulle_mat *view, int i, int j)
     tile_of_whole(view, i, j, &wi, &wj);
     tulle__spot spot = {.place = X->directory[tulle__tile_index(X, wi, wj)].place,
         .ld = by_row ? tulle__tile_cols(X, wj) : tulle__tile_rows(X, wi)};
+    if (X->borrowed) spot.ld = X->borrowed->ld;
     tulle_gidx row = view->layout->row_cut[i] - X->layout->row_cut[wi],
                col = view->layout->col_cut[j] - X->layout->col_cut[wj];
     spot.first = by_row ? row * spot.ld + col : col * spot.ld + row;
@@ -110,9 +112,10 @@ tulle_own_tile tulle__own_tile_view(const tulle_mat *A, int i, int j, const tull
         .n = tulle__tile_cols(A, j),
         .nnz = record->nnz};
     if (A->borrowed) { /* the caller owns them and may change them */
-        tile.rowptr = (int64_t *)(uintptr_t)A->borrowed->rowptr;
-        tile.colind = (tulle_lidx *)(uintptr_t)A->borrowed->colind;
-        tile.val = (void *)(uintptr_t)A->borrowed->val;
+        tile.rowptr = A->borrowed->rowptr;
+        tile.colind = A->borrowed->colind;
+        tile.val = A->borrowed->val;
+        tile.ld = A->borrowed->ld;
     } else {
         A->format->view(block, &tile);
     }
@@ -128,7 +131,12 @@ tulle_tile tulle__tile_view(const tulle_mat *A, int i, int j, const tulle__tile_
 void *tulle__tile_mapped(const tulle_mat *A, int i, int j)
 {
     const tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, j)];
-    char *block = record->place.length ? tulle__mapped(A->comm, &record->place) : NULL;
+    const tulle__borrowed *borrowed = A->whole ? A->whole->borrowed : A->borrowed;
+    char *block = NULL;
+    if (borrowed)
+        block = borrowed->val;
+    else if (record->place.length)
+        block = tulle__mapped(A->comm, &record->place);
     if (block && A->whole) block += (size_t)tulle__view_spot(A, i, j).first * tulle_type_size(A->type);
     return block;
 }
@@ -171,6 +179,7 @@ void tulle__mat_drop(tulle_mat *A)
     for (int i = 0; A->directory && !A->whole && i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt; j++)
             if (tulle__tile_is_mine(A, i, j)) give_record(A, &A->directory[tulle__tile_index(A, i, j)]);
+    tulle__free(A->arrays.widened);
     tulle__free(A->directory);
     tulle__free(A->replaced);
     tulle_layout_free(A->layout);
@@ -324,6 +333,21 @@ tulle_status tulle__mat_make_empty(
 out:
     tulle__mat_drop(A);
     return status;
+}
+
+tulle_status tulle__mat_borrow(
+    tulle_comm *comm, const tulle_layout *layout, const tulle_tile *tile, int64_t *widened, tulle_mat **A)
+{
+    tulle_status status = tulle__mat_make_empty(comm, layout, tile->kind, tile->type, tile->order, A);
+    if (status != TULLE_OK) return status;
+    (*A)->arrays = (tulle__borrowed){.rowptr = (int64_t *)(uintptr_t)tile->rowptr,
+        .colind = (tulle_lidx *)(uintptr_t)tile->colind,
+        .val = (void *)(uintptr_t)tile->val,
+        .ld = tile->ld,
+        .widened = widened};
+    (*A)->borrowed = &(*A)->arrays;
+    (*A)->nnz = (*A)->directory[0].nnz = tile->nnz;
+    return TULLE_OK;
 }
 
 tulle_status tulle__mat_place_dense(tulle_mat *A, int i, int j)

@@ -19,6 +19,15 @@ typedef struct tulle__tile_record {
     int64_t nnz;
 } tulle__tile_record;
 
+/* The caller's arrays, which the only tile of a matrix of one PE borrows. */
+typedef struct tulle__borrowed {
+    int64_t *rowptr; /* CSR */
+    tulle_lidx *colind;
+    void *val;
+    int64_t ld;       /* dense */
+    int64_t *widened; /* NULL, or rowptr, which the matrix owns: a copy of the caller's 32-bit row pointers */
+} tulle__borrowed;
+
 struct tulle_mat {
     tulle__owned owned;
     tulle_comm *comm;
@@ -28,10 +37,10 @@ struct tulle_mat {
     tulle_type type;
     tulle_order order;
     int64_t nnz;
-    tulle__tile_record *directory;  /* [mt * nt], as of the last renew */
-    tulle__tile_record *replaced;   /* [mt * nt], own tiles placed since the last renew; generation 0: none */
-    const tulle_csr_rows *borrowed; /* NULL, or the caller's arrays, which the only tile borrows */
-    tulle_csr_rows borrowed_rows;
+    tulle__tile_record *directory;   /* [mt * nt], as of the last renew */
+    tulle__tile_record *replaced;    /* [mt * nt], own tiles placed since the last renew; generation 0: none */
+    const tulle__borrowed *borrowed; /* NULL, or &arrays */
+    tulle__borrowed arrays;
     bool unordered;         /* rows of some PE may be unordered; the same on all PEs (row_order.c) */
     uint64_t structure;     /* number of renewals of the sparse structure; plans compare it */
     const tulle_mat *whole; /* NULL, or the dense matrix that this one is a view of (view.h) */
@@ -117,6 +126,12 @@ tulle_status tulle__mat_make(
     tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type, tulle_order order, tulle_mat **A);
 tulle_status tulle__mat_make_empty(
     tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type, tulle_order order, tulle_mat **A);
+/*
+ * The same with one tile, the caller's arrays; on a comm of one PE. The arrays outlive the matrix.
+ * widened: NULL, or the tile's rowptr, which the matrix frees. Row pointers must be valid.
+ */
+tulle_status tulle__mat_borrow(
+    tulle_comm *comm, const tulle_layout *layout, const tulle_tile *tile, int64_t *widened, tulle_mat **A);
 /* Allocates a block for own dense tile (i, j), to be filled and published. */
 tulle_status tulle__mat_place_dense(tulle_mat *A, int i, int j);
 /* The local part of free; the first for objects that a PE owns. */

@@ -44,7 +44,10 @@ static const char *const optional[] = {
     "tulle_mat_load layout options warnings",
     "tulle_mat_replace colind val",
     "tulle_mat_save_as format",
+    "tulle_mat_scale rows cols",
+    "tulle_multiply options",
     "tulle_nearest_word words", /* of no words */
+    "tulle_open options",
     "tulle_operand_generator sentence",
     "tulle_operand_inspect options",
     "tulle_operand_save format",
@@ -57,6 +60,8 @@ static const char *const optional[] = {
     "tulle_predict_best options",
     "tulle_predict_loads options",
     "tulle_counts_new B",
+    "tulle_solve options report",
+    "tulle_solve_triangular options",
     "tulle_stream_multiply report",
     "tulle_stream_new options",
     "tulle_stream_of_rows options",
@@ -119,6 +124,8 @@ static void drop(struct fixture *f, const struct trial *t)
         if (f->makes[a] == 'c') tulle_counts_free(*out);
         if (f->makes[a] == 'f') tulle_fetch_free(*out);
         if (f->makes[a] == 't') tulle_team_free(*out);
+        if (f->makes[a] == 'o') tulle_close(*out);
+        tulle_array_free(&f->array[a]);
     }
     tulle_team_free(f->team);
     free(f);

@@ -48,6 +48,7 @@ struct fixture {
         tulle_counts_spec counts;
         tulle_communicator communicator;
     } in;
+    tulle_array array[ARGUMENTS];
 };
 
 struct outcome {
@@ -225,7 +226,7 @@ static tulle_mat *a_mat(struct fixture *f, const char *function, const char *nam
 {
     if (strcmp(name, "T") == 0) return triangle(f);
     if (strcmp(name, "A") == 0) return strcmp(function, "tulle_mat_fill_random") == 0 ? dense(f) : sparse(f);
-    if (strcmp(name, "B") == 0 && is(function, "tulle_mat_row_flops tulle_counts_new")) return sparse(f);
+    if (strcmp(name, "B") == 0 && is(function, "tulle_mat_row_flops tulle_mat_add tulle_counts_new")) return sparse(f);
     return dense(f);
 }
 
@@ -269,6 +270,36 @@ static const tulle_bsr_rows *bsr_rows(struct fixture *f)
         .colind_bytes = 4,
         .val = csr.val};
     return &f->in.bsr;
+}
+
+/* This PE's rows of the identity, or of a dense array, in the room of argument n; a result is allocated. */
+static tulle_array *an_array(struct fixture *f, int n, const char *function, const char *name)
+{
+    tulle_array *a = &f->array[n];
+    int sparse = is(name, "A T array") || (strcmp(name, "C") == 0 && strcmp(function, "tulle_multiply") != 0);
+    identity(f);
+    tulle_csr_rows csr = f->in.csr;
+    *a = (tulle_array){.storage = sparse ? TULLE_STORAGE_CSR : TULLE_STORAGE_DENSE,
+        .m = M,
+        .n = sparse ? M : N,
+        .first = csr.first,
+        .count = csr.count,
+        .ld = N,
+        .val = f->room[n].bytes};
+    if (is(name, "C X out")) a->val = NULL;
+    if (!sparse) return a;
+    *a = (tulle_array){.storage = TULLE_STORAGE_CSR,
+        .m = M,
+        .n = M,
+        .first = csr.first,
+        .count = csr.count,
+        .nnz = csr.count,
+        .ptr_bytes = 8,
+        .ind_bytes = 4,
+        .ptr = f->rowptr,
+        .ind = f->colind,
+        .val = f->val};
+    return a;
 }
 
 static const tulle_layout_spec *layout_spec(struct fixture *f)
@@ -339,7 +370,7 @@ static int an_int(const char *function, const char *name)
 
 static tulle_gidx a_size(const char *name)
 {
-    return strcmp(name, "cols") == 0 ? N : M;
+    return is(name, "row col") ? 0 : strcmp(name, "cols") == 0 ? N : M;
 }
 
 /* ---- by type ---- */
@@ -358,6 +389,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_tulle_uplo(n, name) TULLE_LOWER
 #define GOOD_tulle_diag(n, name) TULLE_DIAG_STORED
 #define GOOD_tulle_kind(n, name) TULLE_CSR
+#define GOOD_tulle_norm(n, name) TULLE_NORM_ONE
 #define GOOD_tulle_duplicates(n, name) TULLE_DUPLICATES_SUM
 #define GOOD_tulle_reduction(n, name) TULLE_SUM
 #define GOOD_tulle_status(n, name) TULLE_OK
@@ -404,12 +436,17 @@ static tulle_gidx a_size(const char *name)
 
 #define GOOD_c_tulle_csr_rows_p(n, name) csr_rows(f)
 #define GOOD_c_tulle_bsr_rows_p(n, name) bsr_rows(f)
+#define GOOD_c_tulle_array_p(n, name) an_array(f, n, function, name)
+#define GOOD_tulle_array_p(n, name)                                                                                    \
+    (strcmp(function, "tulle_array_free") == 0 ? (tulle_array *)ZEROS(n) : an_array(f, n, function, name))
 #define GOOD_c_tulle_layout_spec_p(n, name) layout_spec(f)
 #define GOOD_c_tulle_counts_spec_p(n, name) census_spec(f)
 #define GOOD_c_tulle_communicator_p(n, name) communicator(f)
 
 /* options: the defaults */
 #define GOOD_c_tulle_team_options_p(n, name) NULL
+#define GOOD_c_tulle_open_options_p(n, name) NULL
+#define GOOD_c_tulle_solve_options_p(n, name) NULL
 #define GOOD_c_tulle_read_options_p(n, name) NULL
 #define GOOD_c_tulle_product_options_p(n, name) NULL
 #define GOOD_c_tulle_model_options_p(n, name) NULL
@@ -431,10 +468,11 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_c_tulle_gidx_p(n, name) ZEROS(n)
 #define GOOD_c_tulle_lidx_p(n, name) ZEROS(n)
 #define GOOD_double_p(n, name) ZEROS(n)
+#define GOOD_c_double_p(n, name) ZEROS(n)
 #define GOOD_c_char_pp(n, name) ZEROS(n)
 #define GOOD_tulle_product_alg_p(n, name) ZEROS(n)
 #define GOOD_tulle_counts_pp(n, name) (f->makes[n] = 'c', ZEROS(n))
-#define GOOD_tulle_comm_pp(n, name) ZEROS(n)
+#define GOOD_tulle_comm_pp(n, name) (f->makes[n] = strcmp(function, "tulle_open") == 0 ? 'o' : 0, ZEROS(n))
 #define GOOD_tulle_device_facts_p(n, name) ZEROS(n)
 #define GOOD_tulle_direct_pp(n, name) ZEROS(n)
 #define GOOD_tulle_elimination_p(n, name) ZEROS(n)

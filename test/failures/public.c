@@ -140,6 +140,14 @@ static tulle_status meet(tulle_comm *comm, void *arg)
     return tulle_comm_barrier(comm);
 }
 
+static tulle_status open_alone(void)
+{
+    tulle_comm *comm = NULL;
+    tulle_status status = tulle_open(NULL, &comm);
+    tulle_close(comm);
+    return status;
+}
+
 static tulle_status open_and_run(void)
 {
     tulle_team *team = NULL;

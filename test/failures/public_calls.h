@@ -524,6 +524,72 @@ static tulle_status stream(struct fixture *f, const char *text)
     return status;
 }
 
+static tulle_status algebra(struct fixture *f, const char *text)
+{
+    (void)text;
+    tulle_mat *sum = NULL, *part = NULL;
+    double value, diagonal[M];
+    tulle_status status = tulle_mat_add(2, f->A, 1, f->A, &sum);
+    if (status == TULLE_OK) status = tulle_mat_scale(sum, 2, NULL, NULL);
+    if (status == TULLE_OK) status = tulle_mat_drop(sum, 10);
+    if (status == TULLE_OK) status = tulle_mat_range(sum, 1, M - 2, 2, M - 4, &part);
+    if (status == TULLE_OK) status = tulle_mat_diagonal(part, diagonal);
+    if (status == TULLE_OK) status = tulle_mat_norm(part, TULLE_NORM_ONE, &value);
+    tulle_mat_free(part);
+    tulle_mat_free(sum);
+    return status;
+}
+
+/* This PE's rows of a matrix in arrays of its own, or, dense, of N columns; 32-bit pointers. */
+struct own_rows {
+    int32_t ptr[M + 1], ind[M];
+    double val[M * N];
+    tulle_array array;
+};
+
+static void fill_rows(const struct fixture *f, int dense, struct own_rows *r)
+{
+    int rank = tulle_comm_rank(f->comm), size = tulle_comm_size(f->comm);
+    int first = M * rank / size, count = M * (rank + 1) / size - first;
+    for (int i = 0; i <= count; i++) r->ptr[i] = i;
+    for (int i = 0; i < count; i++) r->ind[i] = first + i;
+    for (int i = 0; i < M * N; i++) r->val[i] = 2;
+    r->array = dense ? TULLE_ARRAY_DENSE(M, N, r->val) : TULLE_ARRAY_CSR(M, M, r->ptr, r->ind, r->val);
+    r->array.first = first;
+    r->array.count = count;
+    r->array.nnz = dense ? 0 : count;
+}
+
+/* text: s(parse product), d(ense), c(g) or t(riangular) */
+static tulle_status with_arrays(struct fixture *f, const char *text)
+{
+    struct own_rows A, B;
+    tulle_array C = {.storage = *text == 's' ? TULLE_STORAGE_CSC : TULLE_STORAGE_DENSE};
+    fill_rows(f, 0, &A);
+    fill_rows(f, 1, &B);
+    tulle_status status =
+        *text == 's'   ? tulle_multiply(f->comm, TULLE_OP_N, TULLE_OP_N, 1, &A.array, &A.array, 0, &C, NULL)
+        : *text == 'd' ? tulle_multiply(f->comm, TULLE_OP_T, TULLE_OP_N, 1, &A.array, &B.array, 0, &C, NULL)
+        : *text == 'c' ? tulle_solve(f->comm, &A.array, &B.array, &C, NULL, NULL)
+                       : tulle_solve_triangular(f->comm, &A.array, &B.array, &C, NULL);
+    tulle_array_free(&C);
+    return status;
+}
+
+/* text: the storage of what comes out */
+static tulle_status into_arrays(struct fixture *f, const char *text)
+{
+    struct own_rows A;
+    tulle_mat *made = NULL;
+    tulle_array out = {.storage = (tulle_storage)(*text - '0')};
+    fill_rows(f, 0, &A);
+    tulle_status status = tulle_mat_from_array(f->comm, &A.array, &made);
+    if (status == TULLE_OK) status = tulle_mat_to_array(made, 0, &out);
+    tulle_array_free(&out);
+    tulle_mat_free(made);
+    return status;
+}
+
 static tulle_status probe(struct fixture *f, const char *text)
 {
     tulle_device_facts facts;
@@ -573,6 +639,11 @@ static const struct subject {
     {"tulle_mat_replace tulle_mat_renew", replace, {""}, NULL, 0},
     {"tulle_mat_redistribute tulle_mat_transpose tulle_mat_fill_random", reshape, {""}, NULL, 0},
     {"tulle_mat_order", order, {""}, NULL, 0},
+    {"tulle_mat_add tulle_mat_scale tulle_mat_drop tulle_mat_range tulle_mat_diagonal tulle_mat_norm", algebra, {""},
+        NULL, 0},
+    {"tulle_mat_from_array tulle_mat_to_array tulle_array_free", into_arrays, {"0", "1", "2", "3"}, NULL, 0},
+    {"tulle_multiply", with_arrays, {"s", "d"}, NULL, 0},
+    {"tulle_solve tulle_solve_triangular", with_arrays, {"c", "t"}, NULL, 0},
     {"tulle_mat_row_nnz tulle_mat_row_flops", weigh, {""}, NULL, 0},
     {"tulle_mat_save", save_sparse, {"a.mtx", "a.mtx.gz", "a.npz", "a.bsp.h5"}, NULL, 0},
     {"tulle_mat_save_as", save_as, {"b.bsp.h5", "auto.bsp.h5"}, NULL, 0},
@@ -625,6 +696,7 @@ static const struct {
 
 /* What the program calls outside a body, charged to the process. */
 static tulle_status open_and_run(void);
+static tulle_status open_alone(void);
 static tulle_status measure(void);
 static const struct host_subject {
     const char *names;
@@ -633,6 +705,7 @@ static const struct host_subject {
 } host_subjects[] = {
     /* tulle_team_new_over is tulle_team_new with a communicator for the engine; only an MPI program can call it */
     {"tulle_team_new tulle_team_new_over tulle_team_run tulle_team_trace_write tulle_team_free", open_and_run, 1},
+    {"tulle_open tulle_close", open_alone, 1},
     /* the rest are the kernels', which test/device makes fail one by one */
     {"tulle_machine_measure", measure, 13},
 };

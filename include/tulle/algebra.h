@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is done with matrices beside products and solves: sums, scaling, parts, norms. Matrices are
+ * dense or CSR of any layout. Values are combined in double precision and rounded once. NaN
+ * propagates, also into norms.
+ */
+#ifndef TULLE_ALGEBRA_H
+#define TULLE_ALGEBRA_H
+
+#include <tulle/mat.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Collective: C = alpha A + beta B, m x n, in A's layout and of its type; B has A's type, and is
+ * redistributed if its layout differs. C is CSR if both are, with the union of their patterns
+ * (sums of 0 stay entries), else dense. A and B may be the same matrix. *C is the caller's to free.
+ */
+TULLE_API tulle_status tulle_mat_add(double alpha, const tulle_mat *A, double beta, const tulle_mat *B, tulle_mat **C);
+
+/*
+ * Collective: A = alpha diag(rows) A diag(cols), in place. rows: m factors, cols: n, the same on
+ * all PEs; NULL: ones. Borrowed arrays are changed.
+ */
+TULLE_API tulle_status tulle_mat_scale(tulle_mat *A, double alpha, const double *rows, const double *cols);
+
+/*
+ * Collective: rows row ... row + rows - 1 and columns col ... col + cols - 1 of A as a matrix,
+ * whose tiles are the parts of A's tiles on the same PEs. TULLE_ERR_ARG if A has fewer. *part is
+ * the caller's to free.
+ */
+TULLE_API tulle_status tulle_mat_range(
+    const tulle_mat *A, tulle_gidx row, tulle_gidx rows, tulle_gidx col, tulle_gidx cols, tulle_mat **part);
+
+/* Collective: diagonal[i] = a_ii for i < min(m, n), on every PE; 0 where A has no entry. */
+TULLE_API tulle_status tulle_mat_diagonal(const tulle_mat *A, double *diagonal);
+
+typedef enum tulle_norm {
+    TULLE_NORM_ONE,       /* the largest sum of magnitudes of a column */
+    TULLE_NORM_INFINITY,  /* the largest sum of magnitudes of a row */
+    TULLE_NORM_FROBENIUS, /* the root of the sum of squares, without overflow */
+    TULLE_NORM_MAX        /* the largest magnitude */
+} tulle_norm;
+
+/* Collective: the norm of A, on every PE; 0 without elements. */
+TULLE_API tulle_status tulle_mat_norm(const tulle_mat *A, tulle_norm norm, double *value);
+
+/*
+ * Collective: removes the entries with |a_ij| <= threshold from a CSR matrix; NaN stays.
+ * TULLE_ERR_STATE if it borrows the caller's arrays.
+ */
+TULLE_API tulle_status tulle_mat_drop(tulle_mat *A, double threshold);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A product of the caller's arrays in one call. */
+#include <inttypes.h>
+
+#include <tulle/array.h>
+
+#include "base/arg.h"
+#include "base/error.h"
+#include "mat/array/array_parts.h"
+
+static tulle_status check_shapes(
+    tulle_op op_a, tulle_op op_b, const tulle_array *A, const tulle_array *B, double beta, const tulle_array *C)
+{
+    const tulle_gidx m = op_a == TULLE_OP_N ? A->m : A->n, k = op_a == TULLE_OP_N ? A->n : A->m,
+                     kb = op_b == TULLE_OP_N ? B->m : B->n, n = op_b == TULLE_OP_N ? B->n : B->m;
+    const int dense_a = A->storage == TULLE_STORAGE_DENSE, dense_b = B->storage == TULLE_STORAGE_DENSE,
+              dense_c = C->storage == TULLE_STORAGE_DENSE;
+    if (k != kb)
+        return tulle__fail(TULLE_ERR_ARG,
+            "op(A) is %" PRId64 " x %" PRId64 " and op(B) %" PRId64 " x %" PRId64 ": %" PRId64 " columns and %" PRId64
+            " rows do not match",
+            m, k, kb, n, k, kb);
+    if (A->type != B->type)
+        return tulle__fail(TULLE_ERR_ARG, "A is of %s and B of %s: convert one of them", tulle_type_name(A->type),
+            tulle_type_name(B->type));
+    if (dense_a && !dense_b)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "a dense A times a sparse B: multiply the transposes, C^T = op(B)^T op(A)^T, instead");
+    if (dense_c && !dense_b)
+        return tulle__fail(TULLE_ERR_ARG, "C of two sparse matrices is sparse: ask for CSR, CSC or COO");
+    if (!dense_c && dense_b) return tulle__fail(TULLE_ERR_ARG, "C is dense if B is: ask for a dense array");
+    if (beta != 0 && !C->val) return tulle__fail(TULLE_ERR_ARG, "beta is %g, but C has no values", beta);
+    if (C->val && (C->m != m || C->n != n))
+        return tulle__fail(TULLE_ERR_ARG, "C is %" PRId64 " x %" PRId64 ", but op(A) op(B) is %" PRId64 " x %" PRId64,
+            C->m, C->n, m, n);
+    return C->val && C->type != A->type ? tulle__fail(TULLE_ERR_ARG, "C is of %s, A and B are of %s",
+                                              tulle_type_name(C->type), tulle_type_name(A->type))
+                                        : TULLE_OK;
+}
+
+/* C as a matrix: the caller's array, which is borrowed on one PE, or a new one. */
+static tulle_status make_result(const tulle_mat *A, tulle_op op_a, const tulle_mat *B, tulle_op op_b, int read,
+    const tulle_array *array, tulle_mat **C)
+{
+    tulle_comm *comm = A->comm;
+    if (array->val && (comm->size == 1 || read)) return tulle_mat_from_array(comm, array, C);
+    tulle_layout *layout = NULL;
+    tulle_status status = tulle_comm_agree(comm, tulle_product_layout(A, op_a, B, op_b, &layout));
+    if (status == TULLE_OK)
+        status = B->kind == TULLE_DENSE ? tulle_mat_new_dense_undefined(comm, layout, A->type, array->order, C)
+                                        : tulle_mat_new_csr(comm, layout, A->type, C);
+    tulle_layout_free(layout);
+    return status;
+}
+
+tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, double alpha, const tulle_array *A,
+    const tulle_array *B, double beta, tulle_array *C, const tulle_product_options *options)
+{
+    tulle_product_options own;
+    tulle_array result;
+    const tulle_array *given = C;
+    if (TULLE__NULL(comm) || TULLE__OUTSIDE(op_a, TULLE_OP_T) || TULLE__OUTSIDE(op_b, TULLE_OP_T) || TULLE__NULL(A) ||
+        TULLE__NULL(B) || TULLE__NULL(C) || TULLE__OPTIONS(given, &result) || TULLE__OPTIONS(options, &own))
+        return tulle__refuse(comm);
+    tulle_mat *a = NULL, *b = NULL, *c = NULL;
+    tulle_product *product = NULL;
+    tulle_status status = tulle_comm_agree(comm, check_shapes(op_a, op_b, A, B, beta, &result));
+    own.op_a = op_a;
+    own.op_b = op_b;
+    if (status == TULLE_OK) status = tulle_mat_from_array(comm, A, &a);
+    if (status == TULLE_OK && B == A)
+        b = a;
+    else if (status == TULLE_OK)
+        status = tulle_mat_from_array(comm, B, &b);
+    if (status == TULLE_OK) status = make_result(a, op_a, b, op_b, beta != 0, &result, &c);
+    if (status == TULLE_OK) status = tulle_product_new(a, b, c, &own, &product);
+    if (status == TULLE_OK) status = tulle_product_execute(product, alpha, beta, NULL);
+    tulle_product_free(product);
+    if (b != a) tulle_mat_free(b);
+    tulle_mat_free(a);
+    if (status != TULLE_OK || c->borrowed) { /* a borrowed C is complete in its place */
+        tulle_mat_free(c);
+    } else {
+        status = tulle__array_take(c, TULLE_AUTO, &result);
+        if (status == TULLE_OK) *C = result;
+    }
+    return status;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers that describe a matrix: norms, the diagonal. */
+#include <math.h>
+
+#include <tulle/algebra.h>
+
+#include "base/arg.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "mat/algebra/elements.h"
+
+void tulle__each_own_entry(
+    const tulle_mat *A, void (*visit)(void *context, tulle_gidx row, tulle_gidx col, double value), void *context)
+{
+    const tulle_layout *l = A->layout;
+    for (int i = 0; i < l->mt; i++)
+        for (int j = 0; j < l->nt; j++) {
+            if (!tulle__tile_is_mine(A, i, j)) continue;
+            const tulle_tile t = tulle__tile_in_place(A, i, j);
+            for (tulle_gidx r = 0; r < t.m && t.nnz; r++)
+                for (int64_t e = 0, count = tulle__row_count(A, &t, r); e < count; e++) {
+                    const tulle__entry_at at = tulle__entry_of(A, &t, r, e);
+                    visit(
+                        context, l->row_cut[i] + r, l->col_cut[j] + at.column, tulle__element(t.type, t.val, at.value));
+                }
+        }
+}
+
+static void keep_diagonal(void *context, tulle_gidx row, tulle_gidx col, double value)
+{
+    if (row == col) ((double *)context)[row] = value;
+}
+
+enum { PIECE = 1 << 20 }; /* values of one reduction */
+
+static tulle_status sum_all(tulle_comm *comm, double *value, tulle_gidx n)
+{
+    tulle_status status = TULLE_OK;
+    for (tulle_gidx from = 0; from < n && status == TULLE_OK; from += PIECE)
+        status = tulle_comm_reduce_real(comm, TULLE_SUM, (int)(n - from < PIECE ? n - from : PIECE), value + from);
+    return status;
+}
+
+tulle_status tulle_mat_diagonal(const tulle_mat *A, double *diagonal)
+{
+    if (TULLE__NULL(A)) return TULLE_ERR_ARG;
+    if (TULLE__NULL(diagonal)) return tulle__refuse(A->comm);
+    const tulle_gidx n = A->layout->m < A->layout->n ? A->layout->m : A->layout->n;
+    for (tulle_gidx i = 0; i < n; i++) diagonal[i] = 0;
+    tulle_status status = tulle__wants_values(A->comm, "a diagonal");
+    if (status == TULLE_OK) tulle__each_own_entry(A, keep_diagonal, diagonal);
+    status = tulle_comm_agree(A->comm, status);
+    return status == TULLE_OK ? sum_all(A->comm, diagonal, n) : status;
+}
+
+/* Sums of magnitudes by rows or columns, the largest magnitude, and the sum of squares over its square. */
+struct sums {
+    double *line; /* NULL: none */
+    int by_row;
+    double largest, squares;
+    int nan;
+};
+
+static void add_magnitude(void *context, tulle_gidx row, tulle_gidx col, double value)
+{
+    struct sums *s = context;
+    const double x = fabs(value);
+    if (s->line) s->line[s->by_row ? row : col] += x;
+    if (x > s->largest) s->largest = x;
+    s->nan |= isnan(value) != 0;
+}
+
+static void add_square(void *context, tulle_gidx row, tulle_gidx col, double value)
+{
+    struct sums *s = context;
+    (void)row, (void)col;
+    const double x = value / s->largest;
+    s->squares += x * x;
+}
+
+static tulle_status largest_line(const tulle_mat *A, int by_row, struct sums *s)
+{
+    const tulle_gidx n = by_row ? A->layout->m : A->layout->n;
+    tulle_status status = tulle__alloc_zero((size_t)n, sizeof *s->line, "sums of magnitudes", &s->line);
+    s->by_row = by_row;
+    if (status == TULLE_OK) tulle__each_own_entry(A, add_magnitude, s);
+    status = tulle_comm_agree(A->comm, status);
+    if (status == TULLE_OK) status = sum_all(A->comm, s->line, n);
+    s->largest = 0;
+    for (tulle_gidx i = 0; status == TULLE_OK && i < n; i++)
+        if (s->line[i] > s->largest) s->largest = s->line[i];
+    tulle__free(s->line);
+    return status;
+}
+
+static tulle_status frobenius(const tulle_mat *A, struct sums *s)
+{
+    if (s->largest == 0 || isinf(s->largest)) return TULLE_OK;
+    tulle__each_own_entry(A, add_square, s);
+    tulle_status status = tulle_comm_reduce_real(A->comm, TULLE_SUM, 1, &s->squares);
+    s->largest *= sqrt(s->squares);
+    return status;
+}
+
+tulle_status tulle_mat_norm(const tulle_mat *A, tulle_norm norm, double *value)
+{
+    if (TULLE__NULL(A)) return TULLE_ERR_ARG;
+    if (TULLE__OUTSIDE(norm, TULLE_NORM_MAX) || TULLE__NULL(value)) return tulle__refuse(A->comm);
+    struct sums s = {.line = NULL};
+    tulle_status status = tulle_comm_agree(A->comm, tulle__wants_values(A->comm, "a norm"));
+    if (status == TULLE_OK && (norm == TULLE_NORM_ONE || norm == TULLE_NORM_INFINITY))
+        status = largest_line(A, norm == TULLE_NORM_INFINITY, &s);
+    else if (status == TULLE_OK)
+        tulle__each_own_entry(A, add_magnitude, &s);
+    double most[2] = {s.largest, s.nan};
+    if (status == TULLE_OK) status = tulle_comm_reduce_real(A->comm, TULLE_MAX, 2, most);
+    s.largest = most[0];
+    if (status == TULLE_OK && norm == TULLE_NORM_FROBENIUS && !most[1]) status = frobenius(A, &s);
+    if (status == TULLE_OK) *value = most[1] != 0 ? NAN : s.largest;
+    return status;
+}

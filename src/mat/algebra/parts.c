@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matrices with other values or fewer entries: scaled, a range, without small entries. */
+#include <inttypes.h>
+#include <math.h>
+
+#include <tulle/algebra.h>
+
+#include "base/arg.h"
+#include "base/error.h"
+#include "mat/algebra/elements.h"
+
+tulle_status tulle_mat_scale(tulle_mat *A, double alpha, const double *rows, const double *cols)
+{
+    if (TULLE__NULL(A)) return TULLE_ERR_ARG;
+    tulle_status status = tulle_comm_agree(A->comm, tulle__wants_values(A->comm, "a scaled matrix"));
+    const tulle_layout *l = A->layout;
+    for (int i = 0; i < l->mt && status == TULLE_OK; i++)
+        for (int j = 0; j < l->nt; j++) {
+            if (!tulle__tile_is_mine(A, i, j)) continue;
+            const tulle_own_tile own = tulle__own_tile_in_place(A, i, j);
+            const tulle_tile t = tulle__tile_of(&own);
+            for (tulle_gidx r = 0; r < t.m && t.nnz; r++) {
+                const double of_row = alpha * (rows ? rows[l->row_cut[i] + r] : 1);
+                for (int64_t e = 0, count = tulle__row_count(A, &t, r); e < count; e++) {
+                    const tulle__entry_at at = tulle__entry_of(A, &t, r, e);
+                    const double factor = cols ? of_row * cols[l->col_cut[j] + at.column] : of_row;
+                    tulle__element_set(t.type, own.val, at.value, factor * tulle__element(t.type, t.val, at.value));
+                }
+            }
+        }
+    return status == TULLE_OK ? tulle_comm_agree(A->comm, status) : status;
+}
+
+/* The cuts of a range of n from `from`, and the first part of them in the whole. Returns the number of parts. */
+static int clip_cuts(const tulle_gidx *cut, int parts, tulle_gidx from, tulle_gidx n, tulle_gidx *clipped, int *first)
+{
+    int count = 0;
+    *first = tulle__layout_find(cut, parts, from);
+    clipped[0] = 0;
+    for (int p = *first; p < parts && (count == 0 || cut[p] < from + n); p++)
+        clipped[++count] = cut[p + 1] < from + n ? cut[p + 1] - from : n;
+    clipped[count] = n;
+    return count;
+}
+
+/* Where a range lies in its whole. */
+struct range {
+    const tulle_mat *whole;
+    tulle_gidx row, rows, col, cols;
+    int first_row, first_col; /* tiles */
+};
+
+static tulle_status layout_of_range(struct range *g, tulle_layout **layout)
+{
+    tulle_status status;
+    const tulle_layout *l = g->whole->layout;
+    tulle_gidx *row_cut = NULL, *col_cut = NULL;
+    int *owner = NULL;
+    TULLE_TRY(tulle__alloc((size_t)l->mt + 2, sizeof *row_cut, "cuts", &row_cut));
+    TULLE_TRY(tulle__alloc((size_t)l->nt + 2, sizeof *col_cut, "cuts", &col_cut));
+    tulle_layout_spec spec = {.m = g->rows, .n = g->cols, .row_cut = row_cut, .col_cut = col_cut};
+    spec.tile_rows = clip_cuts(l->row_cut, l->mt, g->row, g->rows, row_cut, &g->first_row);
+    spec.tile_cols = clip_cuts(l->col_cut, l->nt, g->col, g->cols, col_cut, &g->first_col);
+    TULLE_TRY(tulle__alloc((size_t)spec.tile_rows * (size_t)spec.tile_cols, sizeof *owner, "owners", &owner));
+    for (int i = 0; i < spec.tile_rows; i++)
+        for (int j = 0; j < spec.tile_cols; j++)
+            owner[i * spec.tile_cols + j] = tulle__layout_owner(l, g->first_row + i, g->first_col + j);
+    spec.owner = owner;
+    TULLE_TRY(tulle_layout_new(&spec, g->whole->comm->size, layout));
+out:
+    tulle__free(row_cut);
+    tulle__free(col_cut);
+    tulle__free(owner);
+    return status;
+}
+
+/* The part of a sparse tile of A that becomes another. */
+struct part {
+    const tulle_mat *A;
+    tulle_tile tile;
+    tulle_gidx row, col, m, n; /* its rows and columns in the tile */
+    double threshold;          /* without entries of at most this magnitude; negative: all */
+};
+
+/* Copies the entries of the part; rowptr NULL: only counts them. Returns their number. */
+static int64_t copy_entries(const struct part *p, int64_t *rowptr, tulle_lidx *colind, void *val)
+{
+    int64_t count = 0;
+    for (tulle_gidx r = 0; r < p->m; r++) {
+        if (rowptr) rowptr[r] = count;
+        for (int64_t e = 0, entries = tulle__row_count(p->A, &p->tile, p->row + r); e < entries; e++) {
+            const tulle__entry_at at = tulle__entry_of(p->A, &p->tile, p->row + r, e);
+            const double x = tulle__element(p->A->type, p->tile.val, at.value);
+            if (at.column < p->col || at.column >= p->col + p->n || fabs(x) <= p->threshold) continue;
+            if (rowptr) {
+                colind[count] = (tulle_lidx)(at.column - p->col);
+                tulle__element_set(p->A->type, val, count, x);
+            }
+            count++;
+        }
+    }
+    if (rowptr) rowptr[p->m] = count;
+    return count;
+}
+
+static tulle_status copy_part(const struct range *g, int i, int j, tulle_mat *part)
+{
+    const tulle_layout *l = g->whole->layout;
+    const struct part p = {.A = g->whole,
+        .tile = tulle__tile_in_place(g->whole, g->first_row + i, g->first_col + j),
+        .row = g->row + part->layout->row_cut[i] - l->row_cut[g->first_row + i],
+        .col = g->col + part->layout->col_cut[j] - l->col_cut[g->first_col + j],
+        .m = tulle__tile_rows(part, i),
+        .n = tulle__tile_cols(part, j),
+        .threshold = -1};
+    tulle_own_tile to;
+    if (part->kind == TULLE_DENSE) {
+        to = tulle__own_tile_in_place(part, i, j);
+        for (tulle_gidx r = 0; r < p.m; r++)
+            for (tulle_gidx c = 0; c < p.n; c++)
+                tulle__element_set(to.type, to.val, to.order == TULLE_ROW_MAJOR ? r * to.ld + c : c * to.ld + r,
+                    tulle__element(
+                        part->type, p.tile.val, tulle__entry_of(g->whole, &p.tile, p.row + r, p.col + c).value));
+        return TULLE_OK;
+    }
+    const int64_t nnz = copy_entries(&p, NULL, NULL, NULL);
+    tulle_status status = nnz ? tulle__mat_place(part, i, j, nnz, &to) : TULLE_OK;
+    if (nnz && status == TULLE_OK) copy_entries(&p, to.rowptr, to.colind, to.val);
+    return status;
+}
+
+tulle_status tulle_mat_range(
+    const tulle_mat *A, tulle_gidx row, tulle_gidx rows, tulle_gidx col, tulle_gidx cols, tulle_mat **part)
+{
+    if (TULLE__NULL(A)) return TULLE_ERR_ARG;
+    if (TULLE__NEGATIVE(row) || TULLE__NEGATIVE(rows) || TULLE__NEGATIVE(col) || TULLE__NEGATIVE(cols) ||
+        TULLE__NULL(part))
+        return tulle__refuse(A->comm);
+    struct range g = {.whole = A, .row = row, .rows = rows, .col = col, .cols = cols};
+    tulle_layout *layout = NULL;
+    tulle_mat *made = NULL;
+    tulle_status status = tulle__wants_values(A->comm, "a range of a matrix");
+    if (status == TULLE_OK && (rows > A->layout->m - row || cols > A->layout->n - col))
+        status = tulle__fail(TULLE_ERR_ARG,
+            "rows %" PRId64 " to %" PRId64 " and columns %" PRId64 " to %" PRId64 " of a matrix of %" PRId64
+            " x %" PRId64,
+            row, row + rows, col, col + cols, A->layout->m, A->layout->n);
+    if (status == TULLE_OK) status = layout_of_range(&g, &layout);
+    status = tulle_comm_agree(A->comm, status);
+    if (status == TULLE_OK)
+        status = A->kind == TULLE_DENSE ? tulle_mat_new_dense_undefined(A->comm, layout, A->type, A->order, &made)
+                                        : tulle_mat_new_csr(A->comm, layout, A->type, &made);
+    tulle_status copied = TULLE_OK;
+    for (int i = 0; status == TULLE_OK && i < layout->mt; i++)
+        for (int j = 0; j < layout->nt && copied == TULLE_OK; j++)
+            if (tulle__tile_is_mine(made, i, j)) copied = copy_part(&g, i, j, made);
+    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, copied);
+    if (status == TULLE_OK && made->kind == TULLE_CSR) status = tulle_mat_renew(made);
+    if (status == TULLE_OK && A->unordered) made->unordered = true;
+    tulle_layout_free(layout);
+    if (status == TULLE_OK)
+        *part = made;
+    else
+        tulle_mat_free(made);
+    return status;
+}
+
+tulle_status tulle_mat_drop(tulle_mat *A, double threshold)
+{
+    if (TULLE__NULL(A)) return TULLE_ERR_ARG;
+    tulle_status status = tulle__wants_values(A->comm, "a matrix without small entries");
+    if (A->kind != TULLE_CSR) status = tulle__fail(TULLE_ERR_ARG, "only entries of a sparse matrix can be removed");
+    if (status == TULLE_OK && A->borrowed)
+        status = tulle__fail(TULLE_ERR_STATE, "the matrix borrows the caller's arrays: none of them can be removed");
+    for (int i = 0; i < A->layout->mt; i++)
+        for (int j = 0; j < A->layout->nt && status == TULLE_OK; j++) {
+            tulle_own_tile to;
+            if (!tulle__tile_is_mine(A, i, j)) continue;
+            const tulle_tile tile = tulle__tile_in_place(A, i, j);
+            const struct part p = {.A = A, .tile = tile, .m = tile.m, .n = tile.n, .threshold = threshold};
+            const int64_t nnz = copy_entries(&p, NULL, NULL, NULL);
+            if (nnz == tile.nnz) continue;
+            status = tulle__mat_place(A, i, j, nnz, &to);
+            if (status == TULLE_OK) copy_entries(&p, to.rowptr, to.colind, to.val);
+        }
+    status = tulle_comm_agree(A->comm, status);
+    if (status == TULLE_OK) return tulle_mat_renew(A);
+    tulle__mat_unplace(A);
+    return status;
+}

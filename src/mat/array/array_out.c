@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matrices into arrays of the caller's, or arrays that the caller frees. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/arg.h"
+#include "base/error.h"
+#include "mat/array/array_parts.h"
+#include "mat/row_ranges.h"
+
+static tulle_status check_wish(const tulle_mat *A, int root, const tulle_array *out)
+{
+    if (TULLE__OUTSIDE(out->storage, TULLE_STORAGE_COO) || TULLE__OUTSIDE(out->order, TULLE_COL_MAJOR))
+        return TULLE_ERR_ARG;
+    if (root != TULLE_AUTO && (root < 0 || root >= A->comm->size))
+        return tulle__fail(TULLE_ERR_ARG, "there is no PE %d to receive a matrix", root);
+    if (out->ptr || out->ind || out->col || (out->val && out->storage != TULLE_STORAGE_DENSE))
+        return tulle__fail(TULLE_ERR_ARG, "arrays of a sparse result are allocated: pass none");
+    if ((out->ptr_bytes && out->ptr_bytes != 4 && out->ptr_bytes != 8) ||
+        (out->ind_bytes && out->ind_bytes != 4 && out->ind_bytes != 8))
+        return tulle__fail(TULLE_ERR_ARG, "pointers of %d and indices of %d bytes: 0, 4 and 8 are supported",
+            out->ptr_bytes, out->ind_bytes);
+    if (!out->val) return TULLE_OK;
+    const tulle_gidx m = A->layout->m, n = A->layout->n;
+    if (out->type != A->type)
+        return tulle__fail(TULLE_ERR_ARG, "the caller's array is of %s, the matrix of %s", tulle_type_name(out->type),
+            tulle_type_name(A->type));
+    if (out->m != m || out->n != n)
+        return tulle__fail(TULLE_ERR_ARG,
+            "the caller's array is %" PRId64 " x %" PRId64 ", the matrix %" PRId64 " x %" PRId64, out->m, out->n, m, n);
+    return tulle__array_check(out);
+}
+
+/* The layout that puts on each PE what it receives. by_columns: A is the transpose of what is asked for. */
+static tulle_status receiving_layout(const tulle_mat *A, int root, const tulle_array *out, tulle_layout **layout)
+{
+    const int npes = A->comm->size;
+    tulle_layout_spec spec = {.m = A->layout->m, .n = A->layout->n, .grid_rows = npes, .grid_cols = 1};
+    if (root != TULLE_AUTO) {
+        spec.tile_rows = spec.tile_cols = 1;
+        spec.owner = &root;
+    } else if (out->storage == TULLE_STORAGE_DENSE && out->val) {
+        return tulle__layout_of_ranges(A->comm, spec.m, spec.n, out->first, out->count, layout);
+    }
+    return tulle_layout_new(&spec, npes, layout);
+}
+
+/* Bytes of an index: as asked, or the fewest that hold `most`. 0: it does not fit. */
+static int index_bytes(int asked, int64_t most)
+{
+    const int fits = most <= INT32_MAX;
+    return asked ? (asked == 8 || fits ? asked : 0) : (fits ? 4 : 8);
+}
+
+static void set_index(void *array, int bytes, int64_t at, int64_t value)
+{
+    if (bytes == 4)
+        ((int32_t *)array)[at] = (int32_t)value;
+    else
+        ((int64_t *)array)[at] = value;
+}
+
+static double value_at(const tulle_tile *tile, tulle_gidx r, tulle_gidx c)
+{
+    const int64_t at = tile->order == TULLE_ROW_MAJOR ? r * tile->ld + c : c * tile->ld + r;
+    return tile->type == TULLE_F32 ? (double)((const float *)tile->val)[at] : ((const double *)tile->val)[at];
+}
+
+static void set_value(void *val, tulle_type type, int64_t at, double value)
+{
+    if (type == TULLE_F32)
+        ((float *)val)[at] = (float)value;
+    else
+        ((double *)val)[at] = value;
+}
+
+static int64_t row_begin(const tulle_tile *tile, tulle_gidx r)
+{
+    return tile->rowptr ? tile->rowptr[r] : 0;
+}
+
+static int64_t count_entries(const tulle_tile *tile)
+{
+    if (tile->kind == TULLE_CSR) return tile->nnz;
+    int64_t count = 0;
+    for (tulle_gidx r = 0; r < tile->m; r++)
+        for (tulle_gidx c = 0; c < tile->n; c++) count += value_at(tile, r, c) != 0;
+    return count;
+}
+
+/* Allocates ptr (CSR, CSC) in the asked width. */
+static tulle_status make_pointers(tulle_array *out)
+{
+    out->ptr_bytes = index_bytes(out->ptr_bytes, out->nnz);
+    if (!out->ptr_bytes)
+        return tulle__fail(TULLE_ERR_OVERFLOW, "%" PRId64 " entries do not fit 32-bit pointers", out->nnz);
+    return tulle__alloc((size_t)out->count + 1, (size_t)out->ptr_bytes, "pointers", &out->ptr);
+}
+
+static tulle_status make_sparse_arrays(tulle_array *out)
+{
+    const int64_t most = out->m > out->n ? out->m : out->n;
+    tulle_status status;
+    out->ind_bytes = index_bytes(out->ind_bytes, most);
+    if (!out->ind_bytes) return tulle__fail(TULLE_ERR_OVERFLOW, "indices up to %" PRId64 " do not fit 32 bits", most);
+    if (out->storage == TULLE_STORAGE_COO) {
+        TULLE_TRY(tulle__alloc((size_t)out->nnz, (size_t)out->ind_bytes, "row indices", &out->ind));
+        TULLE_TRY(tulle__alloc((size_t)out->nnz, (size_t)out->ind_bytes, "column indices", &out->col));
+    } else {
+        TULLE_TRY(make_pointers(out));
+        TULLE_TRY(tulle__alloc((size_t)out->nnz, (size_t)out->ind_bytes, "indices", &out->ind));
+    }
+    TULLE_TRY(tulle__alloc((size_t)out->nnz, tulle_type_size(out->type), "values", &out->val));
+out:
+    return status;
+}
+
+static void add_entry(tulle_array *out, int64_t e, tulle_gidx row, tulle_gidx col, double value)
+{
+    const int coo = out->storage == TULLE_STORAGE_COO;
+    set_index(out->ind, out->ind_bytes, e, coo ? out->first + row : col);
+    if (coo) set_index(out->col, out->ind_bytes, e, col);
+    set_value(out->val, out->type, e, value);
+}
+
+static tulle_status fill_sparse(const tulle_tile *tile, tulle_array *out)
+{
+    out->nnz = count_entries(tile);
+    tulle_status status = make_sparse_arrays(out);
+    int64_t e = 0;
+    if (status != TULLE_OK) return status;
+    for (tulle_gidx r = 0; r < tile->m; r++) {
+        if (out->ptr) set_index(out->ptr, out->ptr_bytes, r, e);
+        if (tile->kind == TULLE_DENSE) {
+            for (tulle_gidx c = 0; c < tile->n; c++) {
+                const double value = value_at(tile, r, c);
+                if (value != 0) add_entry(out, e++, r, c, value);
+            }
+            continue;
+        }
+        for (int64_t end = row_begin(tile, r + 1); e < end; e++)
+            add_entry(out, e, r, tile->colind[e],
+                tile->type == TULLE_F32 ? (double)((const float *)tile->val)[e] : ((const double *)tile->val)[e]);
+    }
+    if (out->ptr) set_index(out->ptr, out->ptr_bytes, out->count, e);
+    return TULLE_OK;
+}
+
+static tulle_status fill_dense(const tulle_tile *tile, tulle_array *out)
+{
+    out->nnz = 0;
+    if (!out->val) {
+        size_t size = tulle_type_size(out->type), count;
+        out->ld = out->order == TULLE_ROW_MAJOR ? out->n : out->count;
+        if (__builtin_mul_overflow((size_t)out->count, (size_t)out->n, &count))
+            return tulle__fail(TULLE_ERR_OVERFLOW, "a dense array of %" PRId64 " x %" PRId64, out->count, out->n);
+        tulle_status status = tulle__alloc(count, size, "a dense array", &out->val);
+        if (status != TULLE_OK) return status;
+    }
+    const tulle_tile to = tulle__array_tile(out);
+    if (tile->kind == TULLE_DENSE) {
+        if (to.nnz) tulle__array_copy_dense(tile, &to);
+        return TULLE_OK;
+    }
+    const int by_row = out->order == TULLE_ROW_MAJOR;
+    for (tulle_gidx l = 0; l < (by_row ? to.m : to.n); l++)
+        memset((char *)out->val + (size_t)(l * out->ld) * tulle_type_size(out->type), 0,
+            (size_t)(by_row ? to.n : to.m) * tulle_type_size(out->type));
+    for (tulle_gidx r = 0; r < tile->m; r++)
+        for (int64_t e = row_begin(tile, r); e < row_begin(tile, r + 1); e++) {
+            const int64_t at = by_row ? r * out->ld + tile->colind[e] : (int64_t)tile->colind[e] * out->ld + r;
+            set_value(out->val, out->type, at,
+                tile->type == TULLE_F32 ? (double)((const float *)tile->val)[e] : ((const double *)tile->val)[e]);
+        }
+    return TULLE_OK;
+}
+
+/* Fills `out` from this PE's only tile, (i, 0), if it has one. */
+static tulle_status receive(const tulle_mat *A, int root, tulle_array *out)
+{
+    const int i = root == TULLE_AUTO ? A->comm->rank : 0;
+    const int mine = tulle__tile_is_mine(A, i, 0);
+    tulle_tile tile = {.kind = A->kind, .type = A->type, .n = A->layout->n};
+    if (mine) tile = tulle__tile_in_place(A, i, 0);
+    out->first = mine ? A->layout->row_cut[i] : 0;
+    out->count = tile.m;
+    return out->storage == TULLE_STORAGE_DENSE ? fill_dense(&tile, out) : fill_sparse(&tile, out);
+}
+
+/* A, or its transpose if columns are asked for, in the layout in which PEs receive it; *made: to be freed. */
+static tulle_status bring(const tulle_mat *A, int root, const tulle_array *out, const tulle_mat **at, tulle_mat **made)
+{
+    tulle_status status = tulle__mat_order(A);
+    tulle_mat *T = NULL;
+    tulle_layout *layout = NULL;
+    *at = A;
+    *made = NULL;
+    if (status == TULLE_OK && out->storage == TULLE_STORAGE_CSC) {
+        status = tulle_mat_transpose(A, &T);
+        if (status == TULLE_OK) *at = *made = T;
+    }
+    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, receiving_layout(*at, root, out, &layout));
+    if (status == TULLE_OK && !tulle__layout_equal((*at)->layout, layout)) {
+        tulle_mat *copy = NULL;
+        status = tulle_mat_redistribute(*at, layout, &copy);
+        tulle_mat_free(T);
+        *at = *made = copy;
+    }
+    tulle_layout_free(layout);
+    return status;
+}
+
+tulle_status tulle_mat_to_array(const tulle_mat *A, int root, tulle_array *out)
+{
+    tulle_array own;
+    const tulle_array *given = out;
+    if (TULLE__NULL(A)) return TULLE_ERR_ARG;
+    if (TULLE__NULL(out) || TULLE__OPTIONS(given, &own)) return tulle__refuse(A->comm);
+    const tulle_mat *at = NULL;
+    tulle_mat *made = NULL;
+    tulle_status status = tulle_comm_agree(A->comm, check_wish(A, root, &own));
+    if (status != TULLE_OK) return status;
+    own.type = A->type;
+    own.m = A->layout->m;
+    own.n = A->layout->n;
+    own.owned = !own.val;
+    own.held = NULL;
+    status = bring(A, root, &own, &at, &made);
+    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, receive(at, root, &own));
+    tulle_mat_free(made);
+    if (status == TULLE_OK)
+        *out = own;
+    else
+        tulle_array_free(&own);
+    return status;
+}
+
+/* Whether the only tile's arrays are what is asked for. */
+static int can_hold(const tulle_mat *A, const tulle_array *out)
+{
+    if (A->comm->size > 1 || A->borrowed || A->layout->mt != 1 || A->layout->nt != 1 || out->val || !A->nnz) return 0;
+    if (A->kind == TULLE_DENSE) return out->storage == TULLE_STORAGE_DENSE && A->order == out->order;
+    return out->storage == TULLE_STORAGE_CSR && out->ind_bytes != 8;
+}
+
+static tulle_status hold(tulle_mat *A, tulle_array *out)
+{
+    const tulle_tile tile = tulle__tile_in_place(A, 0, 0);
+    tulle_array own = {.size = out->size,
+        .storage = out->storage,
+        .type = A->type,
+        .m = tile.m,
+        .n = tile.n,
+        .count = tile.m,
+        .nnz = A->kind == TULLE_CSR ? tile.nnz : 0,
+        .ptr_bytes = out->ptr_bytes,
+        .ind_bytes = A->kind == TULLE_CSR ? (int)sizeof(tulle_lidx) : 0,
+        .ind = (void *)(uintptr_t)tile.colind,
+        .val = (void *)(uintptr_t)tile.val,
+        .order = tile.order,
+        .ld = tile.ld,
+        .owned = true,
+        .held = A};
+    if (A->kind == TULLE_CSR) {
+        tulle_status status = make_pointers(&own);
+        if (status != TULLE_OK) return status;
+        for (tulle_gidx r = 0; r <= tile.m; r++) set_index(own.ptr, own.ptr_bytes, r, tile.rowptr[r]);
+    }
+    *out = own;
+    return TULLE_OK;
+}
+
+tulle_status tulle__array_take(tulle_mat *A, int root, tulle_array *out)
+{
+    tulle_status status = check_wish(A, root, out);
+    if (status == TULLE_OK) status = tulle__mat_order(A);
+    if (status == TULLE_OK && can_hold(A, out)) {
+        status = hold(A, out);
+        if (status == TULLE_OK) return TULLE_OK;
+    } else if (status == TULLE_OK) {
+        status = tulle_mat_to_array(A, root, out);
+    }
+    tulle_mat_free(A);
+    return status;
+}
+
+void tulle_array_free(tulle_array *array)
+{
+    if (!array) return;
+    if (array->owned) {
+        tulle__free(array->ptr);
+        if (!array->held) {
+            tulle__free(array->ind);
+            tulle__free(array->col);
+            tulle__free(array->val);
+        }
+        tulle_mat_free(array->held);
+    }
+    *array = (tulle_array){.size = array->size};
+}

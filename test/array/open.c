@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A team without a body: open. */
+#include <string.h>
+
+#include <tulle/tulle.h>
+
+#include "tap.h"
+
+int main(void)
+{
+    int ptr[] = {0, 2, 4}, col[] = {0, 1, 0, 1};
+    double val[] = {2, -1, -1, 2}, x[] = {1, 2}, y[2] = {0};
+    tulle_comm *comm = NULL, *other = NULL;
+    tulle_team_options small = {.memory = (size_t)64 << 20, .threads = 2};
+    tulle_open_options options = {.spec = "check+threads:direct=off", .team = &small};
+    ok(tulle_open(NULL, &comm) == TULLE_OK, "open: %s", tulle_error_message());
+    ok(tulle_open(&options, &other) == TULLE_OK, "another beside it: %s", tulle_error_message());
+    ok(tulle_comm_size(comm) == 1 && tulle_comm_size(other) == 1, "one PE each");
+    for (int round = 0; round < 3; round++) {
+        tulle_comm *at = round % 2 ? other : comm;
+        tulle_array A = TULLE_ARRAY_CSR(2, 2, ptr, col, val), X = TULLE_ARRAY_DENSE(2, 1, x),
+                    Y = TULLE_ARRAY_DENSE(2, 1, y), C = {.storage = TULLE_STORAGE_CSR};
+        tulle_status status = tulle_multiply(at, TULLE_OP_N, TULLE_OP_N, 1, &A, &X, 0, &Y, NULL);
+        ok(status == TULLE_OK && y[0] == 0 && y[1] == 3, "y = A x: %g %g", y[0], y[1]);
+        ok(tulle_multiply(at, TULLE_OP_N, TULLE_OP_N, 1, &A, &A, 0, &C, NULL) == TULLE_OK && C.nnz == 4 &&
+                C.ptr_bytes == 4 && ((const double *)C.val)[0] == 5,
+            "C = A A");
+        tulle_array_free(&C);
+        tulle_mat *missing = NULL;
+        ok(tulle_mat_load(at, "/nowhere/there.mtx", NULL, TULLE_CSR, NULL, NULL, &missing) == TULLE_ERR_IO,
+            "a failing call: %s", tulle_error_message());
+    }
+    tulle_mat *kept = NULL;
+    ok(tulle_mat_load(comm, "band:n=100,lower=2", NULL, TULLE_CSR, NULL, NULL, &kept) == TULLE_OK && kept,
+        "a matrix that the team frees");
+    tulle_close(comm);
+    tulle_close(other);
+    tulle_close(NULL);
+    options = (tulle_open_options){.spec = "sim:platform=summit"};
+    tulle_status status = tulle_engine_usable("sim") ? tulle_open(&options, &comm) : TULLE_ERR_UNSUPPORTED;
+    ok(status == TULLE_ERR_UNSUPPORTED, "a simulation has bodies: %s", tulle_error_message());
+    options = (tulle_open_options){.spec = "nonesuch"};
+    ok(tulle_open(&options, &comm) != TULLE_OK, "%s", tulle_error_message());
+    return tap_done();
+}
