@@ -19,6 +19,7 @@
 #define TULLE_ARRAY_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include <tulle/krylov.h>
 #include <tulle/mat.h>
@@ -57,14 +58,20 @@ typedef struct tulle_array {
  * Not collective. The description of a whole matrix, from its arrays; pass `first`, `count` and
  * pointers of a part in the struct. The macros below take types from the arrays.
  */
-static inline tulle_array tulle_array_sparse(tulle_storage storage, tulle_gidx m, tulle_gidx n, const void *ptr,
-    size_t ptr_bytes, const void *ind, size_t ind_bytes, const void *val, size_t val_bytes)
+static inline tulle_array tulle_array_empty(tulle_storage storage, tulle_gidx m, tulle_gidx n, size_t val_bytes)
 {
-    tulle_array a = {0};
+    tulle_array a;
+    memset(&a, 0, sizeof a);
     a.storage = storage;
     a.type = val_bytes == sizeof(float) ? TULLE_F32 : TULLE_F64;
     a.m = m;
     a.n = n;
+    return a;
+}
+static inline tulle_array tulle_array_sparse(tulle_storage storage, tulle_gidx m, tulle_gidx n, const void *ptr,
+    size_t ptr_bytes, const void *ind, size_t ind_bytes, const void *val, size_t val_bytes)
+{
+    tulle_array a = tulle_array_empty(storage, m, n, val_bytes);
     a.count = storage == TULLE_STORAGE_CSC ? n : m;
     a.ptr_bytes = (int)ptr_bytes;
     a.ind_bytes = (int)ind_bytes;
@@ -77,11 +84,7 @@ static inline tulle_array tulle_array_sparse(tulle_storage storage, tulle_gidx m
 static inline tulle_array tulle_array_entries(tulle_gidx m, tulle_gidx n, int64_t nnz, const void *row, const void *col,
     size_t ind_bytes, const void *val, size_t val_bytes)
 {
-    tulle_array a = {0};
-    a.storage = TULLE_STORAGE_COO;
-    a.type = val_bytes == sizeof(float) ? TULLE_F32 : TULLE_F64;
-    a.m = m;
-    a.n = n;
+    tulle_array a = tulle_array_empty(TULLE_STORAGE_COO, m, n, val_bytes);
     a.nnz = nnz;
     a.ind_bytes = (int)ind_bytes;
     a.ind = (void *)(uintptr_t)row;
@@ -92,11 +95,7 @@ static inline tulle_array tulle_array_entries(tulle_gidx m, tulle_gidx n, int64_
 static inline tulle_array tulle_array_dense(
     tulle_gidx m, tulle_gidx n, tulle_order order, int64_t ld, const void *val, size_t val_bytes)
 {
-    tulle_array a = {0};
-    a.storage = TULLE_STORAGE_DENSE;
-    a.type = val_bytes == sizeof(float) ? TULLE_F32 : TULLE_F64;
-    a.m = m;
-    a.n = n;
+    tulle_array a = tulle_array_empty(TULLE_STORAGE_DENSE, m, n, val_bytes);
     a.count = m;
     a.val = (void *)(uintptr_t)val;
     a.order = order;

@@ -269,6 +269,12 @@ tulle_status tulle__refuse(tulle_comm *comm);
 tulle_status tulle__refuse_alone(tulle_comm *comm);
 
 /*
+ * Collective: whether n numbers, at most 8, are the same on all PEs; TULLE_ERR_ARG on all of them
+ * if not, with "`what` must be the same on all PEs".
+ */
+tulle_status tulle__agree_alike(tulle_comm *comm, int n, const int64_t *value, const char *what);
+
+/*
  * Notifies all PEs of comm that this one fails with status and its message, unless they know of a
  * failure that came no later.
  */

@@ -182,3 +182,19 @@ tulle_status tulle_comm_reduce_real(tulle_comm *comm, tulle_reduction how, int n
         return tulle__refuse_alone(comm);
     return reduce(comm, how, n, value, combine_real);
 }
+
+enum { ALIKE = 8 };
+
+tulle_status tulle__agree_alike(tulle_comm *comm, int n, const int64_t *value, const char *what)
+{
+    int64_t most[2 * ALIKE];
+    if (comm->size == 1) return TULLE_OK;
+    for (int v = 0; v < n; v++) {
+        most[v] = value[v];
+        most[n + v] = -value[v];
+    }
+    tulle_status status = tulle_comm_agree(comm, tulle_comm_reduce_int(comm, TULLE_MAX, 2 * n, most));
+    for (int v = 0; status == TULLE_OK && v < n; v++)
+        if (most[v] != -most[n + v]) status = tulle__fail(TULLE_ERR_ARG, "%s must be the same on all PEs", what);
+    return status;
+}

@@ -409,7 +409,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_bool(n, name) 1
 #define GOOD_uint64_t(n, name) 1
 #define GOOD_tulle_gidx(n, name) a_size(name)
-#define GOOD_double(n, name) 1.0
+#define GOOD_double(n, name) (strcmp(function, "tulle_multiply") == 0 && strcmp(name, "beta") == 0 ? 0.0 : 1.0)
 #define GOOD_size_t(n, name) (strcmp(name, "bytes") == 0 ? 8 : ROOM)
 #define GOOD_tulle_type(n, name) TULLE_F64
 #define GOOD_tulle_order(n, name) TULLE_ROW_MAJOR

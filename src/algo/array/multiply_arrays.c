@@ -43,9 +43,11 @@ static tulle_status make_result(const tulle_mat *A, tulle_op op_a, const tulle_m
     const tulle_array *array, tulle_mat **C)
 {
     tulle_comm *comm = A->comm;
-    if (array->val && (comm->size == 1 || read)) return tulle_mat_from_array(comm, array, C);
     tulle_layout *layout = NULL;
-    tulle_status status = tulle_comm_agree(comm, tulle_product_layout(A, op_a, B, op_b, &layout));
+    int given = 0;
+    tulle_status status = tulle__array_given(comm, array, &given);
+    if (status == TULLE_OK && given && (comm->size == 1 || read)) return tulle_mat_from_array(comm, array, C);
+    if (status == TULLE_OK) status = tulle_comm_agree(comm, tulle_product_layout(A, op_a, B, op_b, &layout));
     if (status == TULLE_OK)
         status = B->kind == TULLE_DENSE ? tulle_mat_new_dense_undefined(comm, layout, A->type, array->order, C)
                                         : tulle_mat_new_csr(comm, layout, A->type, C);
@@ -65,6 +67,11 @@ tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, doub
     tulle_mat *a = NULL, *b = NULL, *c = NULL;
     tulle_product *product = NULL;
     tulle_status status = tulle_comm_agree(comm, check_shapes(op_a, op_b, A, B, beta, &result));
+    if (status == TULLE_OK)
+        status = tulle__agree_alike(comm, 6,
+            (const int64_t[]){op_a, op_b, beta != 0, A == B, result.storage,
+                result.storage == TULLE_STORAGE_DENSE ? result.order : 0},
+            "the operations, whether beta is 0, and C's storage and order");
     own.op_a = op_a;
     own.op_b = op_b;
     if (status == TULLE_OK) status = tulle_mat_from_array(comm, A, &a);

@@ -33,14 +33,18 @@ struct system {
 static tulle_status open_system(
     tulle_comm *comm, const tulle_array *A, const tulle_array *B, const tulle_array *X, int guess, struct system *s)
 {
+    int given = 0;
     tulle_status status = tulle_comm_agree(comm, check_system(A, B, X));
-    if (status == TULLE_OK && guess && !X->val)
-        status =
-            tulle_comm_agree(comm, tulle__fail(TULLE_ERR_ARG, "an initial guess is announced, but X has no values"));
+    if (status == TULLE_OK)
+        status = tulle__agree_alike(
+            comm, 2, (const int64_t[]){X->order, guess != 0}, "X's order, and whether it has an initial guess,");
+    if (status == TULLE_OK) status = tulle__array_given(comm, X, &given);
+    if (status == TULLE_OK && guess && !given)
+        status = tulle__fail(TULLE_ERR_ARG, "an initial guess is announced, but X has no values");
     if (status == TULLE_OK) status = tulle_mat_from_array(comm, A, &s->A);
     if (status == TULLE_OK) status = tulle_mat_from_array(comm, B, &s->B);
     if (status != TULLE_OK) return status;
-    if (X->val) return tulle_mat_from_array(comm, X, &s->X);
+    if (given) return tulle_mat_from_array(comm, X, &s->X);
     return tulle_mat_new_dense(comm, s->B->layout, A->type, X->order, &s->X);
 }
 

@@ -37,7 +37,8 @@ static tulle_status sum_all(tulle_comm *comm, double *value, tulle_gidx n)
 {
     tulle_status status = TULLE_OK;
     for (tulle_gidx from = 0; from < n && status == TULLE_OK; from += PIECE)
-        status = tulle_comm_reduce_real(comm, TULLE_SUM, (int)(n - from < PIECE ? n - from : PIECE), value + from);
+        status = tulle_comm_agree(
+            comm, tulle_comm_reduce_real(comm, TULLE_SUM, (int)(n - from < PIECE ? n - from : PIECE), value + from));
     return status;
 }
 
@@ -97,7 +98,7 @@ static tulle_status frobenius(const tulle_mat *A, struct sums *s)
 {
     if (s->largest == 0 || isinf(s->largest)) return TULLE_OK;
     tulle__each_own_entry(A, add_square, s);
-    tulle_status status = tulle_comm_reduce_real(A->comm, TULLE_SUM, 1, &s->squares);
+    const tulle_status status = tulle_comm_agree(A->comm, tulle_comm_reduce_real(A->comm, TULLE_SUM, 1, &s->squares));
     s->largest *= sqrt(s->squares);
     return status;
 }
@@ -113,7 +114,7 @@ tulle_status tulle_mat_norm(const tulle_mat *A, tulle_norm norm, double *value)
     else if (status == TULLE_OK)
         tulle__each_own_entry(A, add_magnitude, &s);
     double most[2] = {s.largest, s.nan};
-    if (status == TULLE_OK) status = tulle_comm_reduce_real(A->comm, TULLE_MAX, 2, most);
+    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, tulle_comm_reduce_real(A->comm, TULLE_MAX, 2, most));
     s.largest = most[0];
     if (status == TULLE_OK && norm == TULLE_NORM_FROBENIUS && !most[1]) status = frobenius(A, &s);
     if (status == TULLE_OK) *value = most[1] != 0 ? NAN : s.largest;

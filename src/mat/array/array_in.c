@@ -45,6 +45,23 @@ tulle_status tulle__array_check(const tulle_array *a)
     return status;
 }
 
+tulle_status tulle__array_alike(tulle_comm *comm, const tulle_array *a)
+{
+    const int dense = a->storage == TULLE_STORAGE_DENSE;
+    return tulle__agree_alike(comm, 5, (const int64_t[]){a->storage, a->type, a->m, a->n, dense ? a->order : 0},
+        "storage, type, shape and order of a matrix");
+}
+
+tulle_status tulle__array_given(tulle_comm *comm, const tulle_array *a, int *given)
+{
+    int64_t some[2] = {a->val != NULL, !a->val && a->count > 0 && a->n > 0}; /* who passes one, and who does not */
+    tulle_status status = tulle_comm_agree(comm, tulle_comm_reduce_int(comm, TULLE_MAX, 2, some));
+    if (status == TULLE_OK && some[0] && some[1])
+        status = tulle__fail(TULLE_ERR_ARG, "some PEs pass an array for the result, and others do not");
+    *given = status == TULLE_OK && some[0];
+    return status;
+}
+
 /* *widened: NULL, or a copy of 32-bit indices in 64 bits, which the caller frees. Returns the 64-bit array. */
 static tulle_status widen(const void *from, int bytes, int64_t count, int64_t **widened, const int64_t **to)
 {
@@ -155,6 +172,7 @@ tulle_status tulle_mat_from_array(tulle_comm *comm, const tulle_array *array, tu
     if (TULLE__NULL(comm) || TULLE__NULL(array) || TULLE__OPTIONS(array, &own) || TULLE__NULL(A))
         return tulle__refuse(comm);
     tulle_status status = tulle_comm_agree(comm, tulle__array_check(array));
+    if (status == TULLE_OK) status = tulle__array_alike(comm, array);
     if (status != TULLE_OK) return status;
     if (array->storage == TULLE_STORAGE_DENSE) return from_dense(comm, array, A);
     return array->storage == TULLE_STORAGE_COO ? from_coo(comm, array, A) : from_compressed(comm, array, A);

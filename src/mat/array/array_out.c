@@ -219,6 +219,10 @@ tulle_status tulle_mat_to_array(const tulle_mat *A, int root, tulle_array *out)
     const tulle_mat *at = NULL;
     tulle_mat *made = NULL;
     tulle_status status = tulle_comm_agree(A->comm, check_wish(A, root, &own));
+    if (status == TULLE_OK)
+        status = tulle__agree_alike(A->comm, 3,
+            (const int64_t[]){root, own.storage, own.storage == TULLE_STORAGE_DENSE ? own.order : 0},
+            "the root, storage and order of a result");
     if (status != TULLE_OK) return status;
     own.type = A->type;
     own.m = A->layout->m;

@@ -11,6 +11,15 @@
 /* Local: whether the description of an input is complete and consistent; its indices are not read. */
 tulle_status tulle__array_check(const tulle_array *array);
 
+/* Collective: whether storage, type, shape and order are the same on all PEs. */
+tulle_status tulle__array_alike(tulle_comm *comm, const tulle_array *array);
+
+/*
+ * Collective: whether results go to the caller's arrays. TULLE_ERR_ARG if only some PEs that have
+ * elements of it pass one.
+ */
+tulle_status tulle__array_given(tulle_comm *comm, const tulle_array *array, int *given);
+
 /* This PE's part of a dense array as a tile. */
 tulle_tile tulle__array_tile(const tulle_array *array);
 

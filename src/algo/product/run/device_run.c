@@ -219,18 +219,19 @@ static tulle_status chain(tulle__runner *runner, const tulle__run_tiles *tiles, 
     for (int p = 0; p < task->npairs; p++) {
         const tulle__tile_key a = {OF_A, tiles->i, tiles->k[p], task->row, task->m},
                               b = {OF_B, tiles->k[p], tiles->j, 0, task->B[p].m};
-        for (int tried = 0;; tried++) {
+        for (;;) {
             int n = work.npairs;
             status = hold(run, d, &a, &task->A[p], &work.A[n]);
             if (status == TULLE_OK) status = hold(run, d, &b, &task->B[p], &work.B[n]);
             if (status == TULLE_OK) break;
             if (status != TULLE_ERR_LIMIT) goto out;
-            if (!n) {
+            if (n) {
+                multiply_held(run, d, &work, added); /* those that fit, then this one by itself */
+                added = 1;
+            } else if (!tulle__device_tiles_tighten(d->tiles)) {
                 status = too_small(d, task, p);
                 goto out;
             }
-            multiply_held(run, d, &work, added); /* those that fit, then this one by itself */
-            added = 1;
         }
         if (++work.npairs == TULLE__DEVICE_PAIRS) {
             multiply_held(run, d, &work, added);

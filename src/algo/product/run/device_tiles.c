@@ -26,6 +26,7 @@ struct tulle__device_tiles {
     int count, room;
     tulle__device_buffer *spare[SPARES]; /* not used now */
     int spares;
+    int exact; /* spare buffers larger than asked for are not taken */
     uint64_t turn;
     int64_t hits;
 };
@@ -58,13 +59,14 @@ static void free_spares(tulle__device_tiles *tiles)
     while (tiles->spares) tulle__device_buffer_free(tiles->device, tiles->spare[--tiles->spares]);
 }
 
-/* The smallest spare buffer that will do and is not much too large; NULL: there is none. */
-static tulle__device_buffer *take_spare(tulle__device_tiles *tiles, size_t bytes)
+/* The smallest spare buffer that will do, and is not much too large or not at all; NULL: there is none. */
+static tulle__device_buffer *take_spare(tulle__device_tiles *tiles, size_t bytes, int exact)
 {
     int best = -1;
     for (int n = 0; n < tiles->spares; n++) {
         size_t has = tiles->spare[n]->bytes;
-        if (has >= bytes && has / 2 <= bytes && (best < 0 || has < tiles->spare[best]->bytes)) best = n;
+        if (has >= bytes && (exact ? has == bytes : has / 2 <= bytes) && (best < 0 || has < tiles->spare[best]->bytes))
+            best = n;
     }
     if (best < 0) return NULL;
     tulle__device_buffer *buffer = tiles->spare[best];
@@ -112,11 +114,11 @@ static int evict(tulle__device_tiles *tiles)
     return 1;
 }
 
-tulle_status tulle__device_tiles_room(
-    tulle__device_tiles *tiles, size_t bytes, const char *what, tulle__device_buffer **buffer)
+static tulle_status find_room(
+    tulle__device_tiles *tiles, size_t bytes, int exact, const char *what, tulle__device_buffer **buffer)
 {
     for (;;) {
-        *buffer = take_spare(tiles, bytes);
+        *buffer = take_spare(tiles, bytes, exact);
         tulle_status status = *buffer ? TULLE_OK : tulle__device_buffer_new(tiles->device, bytes, what, buffer);
         if (status != TULLE_ERR_LIMIT && status != TULLE_ERR_MEMORY) return status;
         if (tiles->spares)
@@ -124,6 +126,22 @@ tulle_status tulle__device_tiles_room(
         else if (!evict(tiles))
             return status;
     }
+}
+
+tulle_status tulle__device_tiles_room(
+    tulle__device_tiles *tiles, size_t bytes, const char *what, tulle__device_buffer **buffer)
+{
+    return find_room(tiles, bytes, 1, what, buffer);
+}
+
+int tulle__device_tiles_tighten(tulle__device_tiles *tiles)
+{
+    if (tiles->exact) return 0;
+    tiles->exact = 1;
+    for (int n = 0; n < tiles->count; n++) tiles->entry[n].held = 0;
+    while (evict(tiles)) continue;
+    free_spares(tiles);
+    return 1;
 }
 
 /* Where the arrays of rows of a tile begin in their buffer, and their bytes. */
@@ -286,7 +304,7 @@ tulle_status tulle__device_tiles_hold(
     if (e)
         tiles->hits += !e->ahead;
     else
-        TULLE_TRY(tulle__device_tiles_room(tiles, p.length, "a tile of an operand", &buffer));
+        TULLE_TRY(find_room(tiles, p.length, tiles->exact, "a tile of an operand", &buffer));
     if (!e) TULLE_TRY(bring(tiles, key, source, &p, buffer, &e));
     e->held = 1;
     e->ahead = 0;
@@ -306,7 +324,7 @@ tulle_status tulle__device_tiles_prefetch(
         e->turn = ++tiles->turn;
         return TULLE_OK;
     }
-    buffer = take_spare(tiles, p.length);
+    buffer = take_spare(tiles, p.length, tiles->exact);
     tulle_status status =
         buffer ? TULLE_OK : tulle__device_buffer_new(tiles->device, p.length, "a tile of an operand", &buffer);
     if (status == TULLE_OK) status = bring(tiles, key, source, &p, buffer, &e);

@@ -41,9 +41,15 @@ void tulle__device_tiles_release(tulle__device_tiles *tiles, tulle__device_queue
 /* Waits until the host's tiles have been read. */
 tulle_status tulle__device_tiles_uploaded(tulle__device_tiles *tiles);
 
-/* A buffer of at least so many bytes for something else; tiles make room. TULLE_ERR_LIMIT if that is not enough. */
+/* A buffer of so many bytes for something else; tiles make room. TULLE_ERR_LIMIT if that is not enough. */
 tulle_status tulle__device_tiles_room(
     tulle__device_tiles *tiles, size_t bytes, const char *what, tulle__device_buffer **buffer);
+
+/*
+ * Where a triple of tiles lacks room: buffers may be larger than their tiles. Lets go of what is held, for which no
+ * work was started, forgets all tiles and gives each its own bytes from now on. 0: that is so already.
+ */
+int tulle__device_tiles_tighten(tulle__device_tiles *tiles);
 
 /* Such a buffer is not used any more; NULL is allowed. It is kept for the next one of its size: devices wait for all
  * their work when memory is freed. */
