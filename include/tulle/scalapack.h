@@ -7,7 +7,9 @@
  * The first call on a process grid opens a team of its processes, later ones find it, also by
  * another context of the same processes. Teams are freed by MPI_Finalize, or by
  * tulle_scalapack_free. The environment variable TULLE_SCALAPACK_TEAM is the spec of such a team
- * (default "mpi", see tulle/team.h), which must be equal in all processes.
+ * (default "mpi", see tulle/team.h), TULLE_SCALAPACK_MEMORY the memory that all its processes may use
+ * for copies of operands together, such as 4G (default four fifths of what is available when it
+ * opens); both must be equal in all processes. MPICH opens a team the faster, the less memory it has.
  */
 #ifndef TULLE_SCALAPACK_H
 #define TULLE_SCALAPACK_H

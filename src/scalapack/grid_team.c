@@ -6,6 +6,7 @@
 
 #include <tulle/mpi.h>
 #include <tulle/scalapack.h>
+#include <tulle/words.h>
 
 /*
  * A team by its processes' ranks in MPI_COMM_WORLD, in the order of the grid. A context's number
@@ -68,7 +69,9 @@ static struct entry *find(int rows, int cols, const int *rank)
 static tulle_status open_team(int rows, int cols, int *rank, struct entry **out)
 {
     MPI_Group world, group;
-    const char *spec = getenv("TULLE_SCALAPACK_TEAM");
+    const char *spec = getenv("TULLE_SCALAPACK_TEAM"), *memory = getenv("TULLE_SCALAPACK_MEMORY");
+    tulle_team_options options = {.size = sizeof options};
+    double bytes = 0;
     struct entry *e = calloc(1, sizeof *e);
     if (!e) {
         free(rank);
@@ -80,7 +83,9 @@ static tulle_status open_team(int rows, int cols, int *rank, struct entry **out)
     MPI_Comm_create_group(MPI_COMM_WORLD, group, TAG, &e->comm);
     MPI_Group_free(&group);
     MPI_Group_free(&world);
-    tulle_status status = tulle_team_new_mpi(spec && *spec ? spec : "mpi", e->comm, NULL, &e->team);
+    tulle_status status = memory && *memory ? tulle_parse_bytes(memory, "TULLE_SCALAPACK_MEMORY", &bytes) : TULLE_OK;
+    options.memory = (size_t)bytes;
+    if (status == TULLE_OK) status = tulle_team_new_mpi(spec && *spec ? spec : "mpi", e->comm, &options, &e->team);
     if (status != TULLE_OK) {
         free_entry(e);
         return status;

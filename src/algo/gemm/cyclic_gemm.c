@@ -274,8 +274,9 @@ static void drop(struct gemm *g)
 }
 
 /* Collective, agreed: no PE reads another's tiles after it. */
-static tulle_status multiply(struct gemm *g, double alpha, double beta, tulle_product_report *report)
+static tulle_status multiply(struct gemm *g, double alpha, double beta, tulle_product_report *out)
 {
+    tulle_product_report report; /* made by all PEs together, even if some have no use for it */
     tulle_product *plan = NULL;
     tulle_product_options options = {.size = sizeof options, .alg = TULLE_PRODUCT_STATIONARY_C, .deterministic = true};
     tulle_status status = tulle_comm_agree(g->comm, order_indices(g));
@@ -283,7 +284,8 @@ static tulle_status multiply(struct gemm *g, double alpha, double beta, tulle_pr
     if (status == TULLE_OK) status = make_operand(g, &g->b);
     if (status == TULLE_OK) status = make_result(g);
     if (status == TULLE_OK) status = tulle_product_new(g->a.mat, g->b.mat, g->result, &options, &plan);
-    if (status == TULLE_OK) status = tulle_product_execute(plan, alpha, beta, report);
+    if (status == TULLE_OK) status = tulle_product_execute(plan, alpha, beta, &report);
+    if (status == TULLE_OK && out) *out = report;
     tulle_product_free(plan);
     return status;
 }
