@@ -48,6 +48,14 @@ typedef enum tulle_norm {
 TULLE_API tulle_status tulle_mat_norm(const tulle_mat *A, tulle_norm norm, double *value);
 
 /*
+ * Collective: s_ij = alpha x_i . y_j for the entries (i, j) of a CSR matrix S, whose old values are
+ * not read: alpha X Y^T at S's pattern (SDDMM), the gradient of S Y by S's values. X is m x k and Y
+ * n x k, dense, of S's type and in any layout; rows in row-major tiles are read where they are.
+ * Borrowed arrays are changed. Sums are in S's type, in an order that only k decides.
+ */
+TULLE_API tulle_status tulle_mat_sddmm(double alpha, const tulle_mat *X, const tulle_mat *Y, tulle_mat *S);
+
+/*
  * Collective: removes the entries with |a_ij| <= threshold from a CSR matrix; NaN stays.
  * TULLE_ERR_STATE if it borrows the caller's arrays.
  */

@@ -255,6 +255,25 @@ typedef struct tulle__bsr_task {
     int64_t ldy;
 } tulle__bsr_task;
 
+/*
+ * sddmm: val[e] = alpha x_r . y_c for the entries e = from[r] .. to[r] - 1 of rows r < m, c = colind[e] - first: X and
+ * Y row-major, of k columns. Sums are in the type: lanes of columns equal modulo 16 (f64: 8) in the order of the
+ * columns, then halves of them, products and sums rounded each, so that all instruction sets give the same bits.
+ */
+typedef struct tulle__sddmm_task {
+    tulle_type type;
+    int64_t m, k;
+    const int64_t *from, *to;
+    const tulle_lidx *colind;
+    int64_t first;
+    const void *X;
+    int64_t ldx;
+    const void *Y;
+    int64_t ldy;
+    double alpha;
+    void *val;
+} tulle__sddmm_task;
+
 /* The C tile that a kernel made. */
 typedef struct tulle__csr_result {
     int64_t multiplications; /* that spgemm did for it */
@@ -298,6 +317,8 @@ typedef struct tulle__kernels {
      * as they are, whatever their bits.
      */
     tulle_status (*transpose)(tulle__pool *pool, tulle_type type, const tulle__csr *A, tulle__csr_result *T);
+
+    tulle_status (*sddmm)(tulle__pool *pool, const tulle__sddmm_task *task);
 
     void (*solve)(const tulle__solve_task *task);
 

@@ -68,6 +68,42 @@ static tulle_status picture(const tulle_mat *A, double *at)
     return status == TULLE_OK ? tulle_comm_broadcast(comm, 0, at, (size_t)(m * n) * sizeof *at) : status;
 }
 
+/* S = 2 X Y^T at S's pattern, against plain sums; integers, so exactly. */
+static tulle_status inner_products(tulle_comm *comm, uint64_t seed, tulle_type type)
+{
+    static const tulle_gidx shape[][3] = {{13, 9, 5}, {1, 7, 20}, {8, 1, 1}, {0, 3, 2}, {16, 16, 17}, {5, 6, 0}};
+    const tulle_gidx m = shape[seed % 6][0], n = shape[seed % 6][1], k = shape[seed % 6][2];
+    double x[MOST * MOST], y[MOST * MOST], s[MOST * MOST], before[MOST * MOST];
+    tulle_mat *X = NULL, *Y = NULL, *S = NULL, *T = NULL;
+    tulle_status status = make(comm, seed, m, n, TULLE_CSR, type, &S);
+    if (status == TULLE_OK) status = make(comm, seed + 1, m, k, TULLE_DENSE, type, &X);
+    if (status == TULLE_OK) status = make(comm, seed + 2, n, k, TULLE_DENSE, type, &Y);
+    if (status == TULLE_OK) status = picture(S, before);
+    if (status == TULLE_OK) status = picture(X, x);
+    if (status == TULLE_OK) status = picture(Y, y);
+    if (status == TULLE_OK) status = tulle_mat_sddmm(2, X, Y, S);
+    if (status == TULLE_OK) status = picture(S, s);
+    int wrong = 0;
+    for (tulle_gidx i = 0; status == TULLE_OK && i < m; i++)
+        for (tulle_gidx j = 0; j < n; j++) {
+            double sum = 0;
+            for (tulle_gidx c = 0; c < k; c++) sum += x[i * k + c] * y[j * k + c];
+            wrong += s[i * n + j] != (before[i * n + j] != 0 ? 2 * sum : 0);
+        }
+    EXPECT(status == TULLE_OK && !wrong);
+    if (status == TULLE_OK && m != n && k) {
+        EXPECT(tulle_mat_sddmm(1, Y, X, S) == TULLE_ERR_ARG);
+        status = tulle_mat_transpose(S, &T);
+        if (status == TULLE_OK) status = tulle_mat_sddmm(1, Y, X, T);
+    }
+out:
+    tulle_mat_free(T);
+    tulle_mat_free(X);
+    tulle_mat_free(Y);
+    tulle_mat_free(S);
+    return status;
+}
+
 static tulle_status all_operations(tulle_comm *comm, void *arg)
 {
     (void)arg;
@@ -144,6 +180,7 @@ static tulle_status all_operations(tulle_comm *comm, void *arg)
         tulle_mat_free(B);
         A = B = NULL;
     }
+    for (uint64_t seed = 0; seed < 24; seed++) TULLE_TRY(inner_products(comm, seed, seed % 2 ? TULLE_F64 : TULLE_F32));
     /* NaN and overflow */
     TULLE_TRY(make(comm, 5, 9, 9, TULLE_DENSE, TULLE_F64, &A));
     double norm;

@@ -535,6 +535,7 @@ static tulle_status algebra(struct fixture *f, const char *text)
     if (status == TULLE_OK) status = tulle_mat_range(sum, 1, M - 2, 2, M - 4, &part);
     if (status == TULLE_OK) status = tulle_mat_diagonal(part, diagonal);
     if (status == TULLE_OK) status = tulle_mat_norm(part, TULLE_NORM_ONE, &value);
+    if (status == TULLE_OK) status = tulle_mat_sddmm(1, f->D, f->D, sum);
     tulle_mat_free(part);
     tulle_mat_free(sum);
     return status;
@@ -655,8 +656,9 @@ static const struct subject {
     {"tulle_mat_replace tulle_mat_renew", replace, {""}, NULL, 0},
     {"tulle_mat_redistribute tulle_mat_transpose tulle_mat_fill_random", reshape, {""}, NULL, 0},
     {"tulle_mat_order", order, {""}, NULL, 0},
-    {"tulle_mat_add tulle_mat_scale tulle_mat_drop tulle_mat_range tulle_mat_diagonal tulle_mat_norm", algebra, {""},
-        NULL, 0},
+    {"tulle_mat_add tulle_mat_scale tulle_mat_drop tulle_mat_range tulle_mat_diagonal tulle_mat_norm "
+     "tulle_mat_sddmm",
+        algebra, {""}, NULL, 0},
     {"tulle_mat_from_array tulle_mat_to_array tulle_array_free", into_arrays, {"0", "1", "2", "3"}, NULL, 0},
     {"tulle_multiply", with_arrays, {"s", "d"}, NULL, 0},
     {"tulle_solve tulle_solve_triangular", with_arrays, {"c", "t"}, NULL, 0},

@@ -4,6 +4,7 @@
 
 #include "device/cpu/dense_calls.h"
 #include "device/kernels/bsr/bsr.h"
+#include "device/kernels/sddmm/sddmm.h"
 #include "device/kernels/solve/solve.h"
 #include "device/kernels/spgemm/spgemm_calls.h"
 #include "device/kernels/spmm/spmm.h"
@@ -36,6 +37,10 @@ static const tulle__spgemm_tuning automatic;
     {                                                                                                                  \
         return tulle__bsr_cpu(ISA, pool, task);                                                                        \
     }                                                                                                                  \
+    static tulle_status sddmm_##isa(tulle__pool *pool, const tulle__sddmm_task *task)                                  \
+    {                                                                                                                  \
+        return tulle__sddmm_cpu(ISA, pool, task);                                                                      \
+    }                                                                                                                  \
     static const tulle__kernels kernels_##isa = {                                                                      \
         .spmm = spmm_##isa,                                                                                            \
         .gemm = tulle__dense_gemm,                                                                                     \
@@ -44,6 +49,7 @@ static const tulle__spgemm_tuning automatic;
         .spgemm = spgemm_##isa,                                                                                        \
         .spgemm_symbolic = symbolic_##isa,                                                                             \
         .spgemm_numeric = numeric_##isa,                                                                               \
+        .sddmm = sddmm_##isa,                                                                                          \
         .transpose = tulle__transpose_cpu,                                                                             \
         .solve = tulle__solve_##isa,                                                                                   \
         .subtract = tulle__dense_subtract,                                                                             \

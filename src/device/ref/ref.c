@@ -154,8 +154,16 @@ static tulle_status transpose(tulle__pool *pool, tulle_type type, const tulle__c
     return TULLE_OK;
 }
 
+static tulle_status sddmm(tulle__pool *pool, const tulle__sddmm_task *task)
+{
+    (void)pool;
+    task->type == TULLE_F32 ? sddmm_f32(task) : sddmm_f64(task);
+    return TULLE_OK;
+}
+
 static const tulle__kernels kernels = {
     .spmm = spmm,
+    .sddmm = sddmm,
     .gemm = gemm,
     .bsr = tulle__bsr_formula,
     .spgemm_flops = flops,

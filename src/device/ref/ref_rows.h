@@ -155,6 +155,24 @@ out:
 
 /* Counting sort by columns; rows arrive in order, so the columns of T ascend. next[c] = where column c's next entry
  * goes. */
+static void NAME(sddmm)(const tulle__sddmm_task *task)
+{
+    enum { LANES = sizeof(T) == sizeof(float) ? 16 : 8 };
+    for (int64_t r = 0; r < task->m; r++)
+        for (int64_t e = task->from[r]; e < task->to[r]; e++) {
+            const T *x = (const T *)task->X + r * task->ldx,
+                    *y = (const T *)task->Y + (task->colind[e] - task->first) * task->ldy;
+            T sum[LANES] = {0};
+            for (int64_t c = 0; c < task->k; c++) {
+                const T product = x[c] * y[c];
+                sum[c % LANES] += product;
+            }
+            for (int half = LANES / 2; half; half /= 2)
+                for (int l = 0; l < half; l++) sum[l] += sum[l + half];
+            ((T *)task->val)[e] = (T)task->alpha * sum[0];
+        }
+}
+
 static void NAME(transpose)(const tulle__csr *A, tulle__csr_result *result, int64_t *next)
 {
     const T *from = A->val;

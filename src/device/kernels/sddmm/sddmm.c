@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "device/kernels/sddmm/sddmm.h"
+
+typedef void (*rows_function)(const tulle__sddmm_task *task, int64_t begin, int64_t end);
+
+#define ENTRY(isa, index) [index] = tulle__sddmm_rows_##isa,
+static const rows_function rows_of[TULLE__ISA_COUNT] = {TULLE__EACH_ISA(ENTRY)};
+
+struct job {
+    rows_function rows;
+    const tulle__sddmm_task *task;
+};
+
+static void block(void *arg, int64_t begin, int64_t end)
+{
+    const struct job *job = arg;
+    job->rows(job->task, begin, end);
+}
+
+enum { BLOCK_VALUES = 1 << 15 }; /* of Y, that a block of rows reads: small enough to balance heavy rows */
+
+tulle_status tulle__sddmm_cpu(tulle__isa isa, tulle__pool *pool, const tulle__sddmm_task *task)
+{
+    struct job job = {.rows = rows_of[isa], .task = task};
+    const int64_t entries = task->m ? task->to[task->m - 1] - task->from[0] : 0;
+    const int64_t row = (entries / (task->m ? task->m : 1) + 1) * (task->k + 1); /* values of a mean row */
+    tulle__pool_blocks(pool, task->m, row < BLOCK_VALUES ? BLOCK_VALUES / row : 1, block, &job);
+    return TULLE_OK;
+}
