@@ -568,8 +568,8 @@ static tulle_status with_arrays(struct fixture *f, const char *text)
     fill_rows(f, 0, &A);
     fill_rows(f, 1, &B);
     tulle_status status =
-        *text == 's'   ? tulle_multiply(f->comm, TULLE_OP_N, TULLE_OP_N, 1, &A.array, &A.array, 0, &C, NULL)
-        : *text == 'd' ? tulle_multiply(f->comm, TULLE_OP_T, TULLE_OP_N, 1, &A.array, &B.array, 0, &C, NULL)
+        *text == 's'   ? tulle_multiply(f->comm, TULLE_OP_N, TULLE_OP_N, 1, &A.array, &A.array, 0, &C, NULL, NULL)
+        : *text == 'd' ? tulle_multiply(f->comm, TULLE_OP_T, TULLE_OP_N, 1, &A.array, &B.array, 0, &C, NULL, NULL)
         : *text == 'c' ? tulle_solve(f->comm, &A.array, &B.array, &C, NULL, NULL)
                        : tulle_solve_triangular(f->comm, &A.array, &B.array, &C, NULL);
     tulle_array_free(&C);
