@@ -16,6 +16,26 @@ static tulle_status parse_grid(const char *option, const char *text, int pes, in
     return TULLE_OK;
 }
 
+int grid_parse_layers(const char *text, int *rows, int *cols, int *layers)
+{
+    char rest;
+    return sscanf(text, "%dx%dx%d%c", rows, cols, layers, &rest) == 3;
+}
+
+/* A grid of layers has layouts of its own. */
+static tulle_status layered_options(const struct options *options, struct grid *grid)
+{
+    static const char *const own[] = {"grid-b", "grid-c", "tiles-b", "tiles-c", "tiles", "cyclic", "replication"};
+    if (grid->rows < 1 || grid->cols < 1 || grid->layers < 1 ||
+        (double)grid->rows * grid->cols * grid->layers > grid->pes)
+        return tulle_fail(TULLE_ERR_ARG, "a grid of %d x %d x %d does not fit %d PEs", grid->rows, grid->cols,
+            grid->layers, grid->pes);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (options_flag(options, own[i]))
+            return tulle_fail(TULLE_ERR_ARG, "--grid RxCxL has layouts of its own and excludes --%s", own[i]);
+    return TULLE_OK;
+}
+
 /* --grid-x and --tiles-x: A's values are the defaults. */
 static tulle_status own_options(const struct options *options, const char *grid_name, const char *tiles_name,
     const struct grid *grid, struct own_grid *own)
@@ -31,7 +51,8 @@ static tulle_status own_options(const struct options *options, const char *grid_
     return text ? parse_grid(option, text, grid->pes, &own->rows, &own->cols) : TULLE_OK;
 }
 
-tulle_status grid_options(const struct options *options, int pes, int sparse, const char *fallback, struct grid *grid)
+tulle_status grid_options(
+    const struct options *options, int pes, int sparse, int layered, const char *fallback, struct grid *grid)
 {
     const char *text = options_word(options, "grid", fallback);
     tulle_status status = TULLE_OK;
@@ -40,6 +61,8 @@ tulle_status grid_options(const struct options *options, int pes, int sparse, co
     grid->cyclic = options_flag(options, "cyclic");
     grid->cut = options_word(options, "cut", sparse ? "flops" : "nnz");
     grid->choose = text && same_word(text, "auto");
+    if (layered && text && grid_parse_layers(text, &grid->rows, &grid->cols, &grid->layers))
+        return layered_options(options, grid);
     if (text && !grid->choose) status = parse_grid("--grid", text, pes, &grid->rows, &grid->cols);
     if (status != TULLE_OK || !options_has(options, "grid-b")) return status;
     status = own_options(options, "grid-b", "tiles-b", grid, &grid->b);
@@ -100,6 +123,10 @@ tulle_status grid_layouts(const struct grid *grid, tulle_gidx m, tulle_gidx k, t
     struct grid own_b = *grid, own_c = *grid;
     const struct own_grid *b = &grid->b, *c = &grid->c;
     l[0] = l[1] = l[2] = NULL;
+    if (grid->layers) {
+        tulle_gemm_grid g = {.rows = grid->rows, .cols = grid->cols, .layers = grid->layers};
+        return tulle_gemm_grid_layouts(&g, m, n, k, grid->pes, l);
+    }
     if (b->rows) {
         own_b.rows = b->rows;
         own_b.cols = b->cols;

@@ -19,6 +19,7 @@ struct own_grid {
 struct grid {
     int pes, rows, cols, tiles, cyclic, sparse;
     int choose;           /* --grid auto */
+    int layers;           /* 0, or those of --grid RxCxL: dense factors in layouts of tulle_gemm_grid_layouts */
     struct own_grid b, c; /* --grid-b, --tiles-b, --grid-c, --tiles-c */
     const char *cut;      /* what the cuts of A's tile rows balance: rows, nnz or flops */
     tulle_type type;
@@ -27,8 +28,13 @@ struct grid {
 
 /*
  * Reads --grid (default: `fallback`), --tiles, --cyclic, --cut, and the verb's options for B and C.
+ * layered: it may have layers.
  */
-tulle_status grid_options(const struct options *options, int pes, int sparse, const char *fallback, struct grid *grid);
+tulle_status grid_options(
+    const struct options *options, int pes, int sparse, int layered, const char *fallback, struct grid *grid);
+
+/* Parses RxCxL. Returns whether the text has this form. */
+int grid_parse_layers(const char *text, int *rows, int *cols, int *layers);
 
 /* Whether an operand's layout is not implied by A, so that cuts need not match. */
 static inline int grid_is_mixed(const struct grid *grid)

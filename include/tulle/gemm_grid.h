@@ -17,7 +17,7 @@
 #ifndef TULLE_GEMM_GRID_H
 #define TULLE_GEMM_GRID_H
 
-#include <tulle/types.h>
+#include <tulle/layout.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -53,6 +53,16 @@ TULLE_API tulle_status tulle_gemm_grid_of(tulle_gidx m, tulle_gidx n, tulle_gidx
  */
 TULLE_API tulle_status tulle_gemm_grid_best(
     tulle_gidx m, tulle_gidx n, tulle_gidx k, tulle_type type, int pes, size_t memory, tulle_gemm_grid *grid);
+
+/*
+ * Layouts of A, B and C on a grid among `pes` PEs, in layout[0] to layout[2]; free them. PE (i, j,
+ * l) has rank (l rows + i) cols + j. Products of such matrices by TULLE_PRODUCT_STATIONARY_C, with
+ * replication = layers and, if layers > 1, layer_rows = rows, layer_cols = cols, move grid->volume
+ * bytes where no PE reads another's memory in place, if k has at least layers x lcm(rows, cols)
+ * indices, n cols x layers and m rows. Local.
+ */
+TULLE_API tulle_status tulle_gemm_grid_layouts(
+    const tulle_gemm_grid *grid, tulle_gidx m, tulle_gidx n, tulle_gidx k, int pes, tulle_layout **layout);
 
 #ifdef __cplusplus
 }

@@ -112,6 +112,11 @@ typedef struct tulle_product_options {
      */
     const char *device;
     int devices; /* that each PE opens, by the same spec; 0: 1. A column of tiles of C goes through one of them */
+    /*
+     * the grid of PEs of each layer, with replication > 1, as of tulle_gemm_grid; other PEs are
+     * idle. 0: all PEs, in the grid that moves the fewest bytes
+     */
+    int layer_rows, layer_cols;
 } tulle_product_options;
 
 typedef struct tulle_product tulle_product;

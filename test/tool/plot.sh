@@ -208,6 +208,11 @@ expect 0 'grid     6x4x4, 0 idle' predict gemm --size 100000 --pes 96 --machine 
 expect 0 'volume   880000000000 bytes by all PEs, at most 9166700000 by one' predict gemm --size 100000 --pes 96 --machine summit
 expect 0 '3 idle' predict gemm --size 100000 --pes 128 --machine summit
 expect 0 '"grid":\[3,2,1\].*"bytes_moved":2800000,' predict gemm --m 400 --n 500 --k 250 --pes 7 --grid 3x2 --machine dgx2 --json
+expect 0 'volume   2160000 bytes' predict gemm --size 300 --pes 7 --grid 2x1x3 --machine summit
+expect 0 '"bytes_moved":2160000,' gemm --size 300 --pes 7 --grid 2x1x3 --comm threads:direct=off --threads 1 --json --machine summit
+expect 0 'passed' gemm --m 50 --n 70 --k 41 --pes 8 --grid 2x2x2 --comm threads:direct=off --threads 1 --check --machine summit
+expect 2 'does not fit 4 PEs' gemm --size 9 --grid 2x2x2 --pes 4 --machine summit
+expect 2 'excludes --tiles' gemm --size 9 --grid 2x1x2 --pes 4 --tiles 2 --machine summit
 expect 2 'needs --size' predict gemm --pes 4 --machine summit
 expect 2 'RxCxL' predict gemm --size 9 --grid 2y2 --pes 4 --machine summit
 expect 2 'does not fit 4 PEs' predict gemm --size 9 --grid 2x2x2 --pes 4 --machine summit

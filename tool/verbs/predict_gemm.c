@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "pe_grid.h"
 #include "plural.h"
 #include "result.h"
 #include "verb.h"
@@ -22,11 +23,10 @@ struct forecast {
 /* --grid RxCxL, or RxC for one layer. */
 static tulle_status parse_grid(const char *text, int *rows, int *cols, int *layers)
 {
-    int used = 0;
+    char rest;
+    if (grid_parse_layers(text, rows, cols, layers)) return TULLE_OK;
     *layers = 1;
-    if ((sscanf(text, "%dx%d%n", rows, cols, &used) == 2 && used == (int)strlen(text)) ||
-        (sscanf(text, "%dx%dx%d%n", rows, cols, layers, &used) == 3 && used == (int)strlen(text)))
-        return TULLE_OK;
+    if (sscanf(text, "%dx%d%c", rows, cols, &rest) == 2) return TULLE_OK;
     return tulle_fail(TULLE_ERR_ARG, "--grid of gemm is RxCxL, as in 2x3x2, RxC or auto, not '%s'", text);
 }
 

@@ -137,6 +137,11 @@ static tulle_status time_alg(
     o.deterministic = options_flag(s->asked.options, "deterministic");
     o.unordered = options_flag(s->asked.options, "unordered");
     o.replication = s->replication;
+    if (x->grid.layers && o.alg == TULLE_PRODUCT_AUTO) o.alg = TULLE_PRODUCT_STATIONARY_C;
+    if (x->grid.layers > 1) {
+        o.layer_rows = x->grid.rows;
+        o.layer_cols = x->grid.cols;
+    }
     o.device = options_word(s->asked.options, "device", NULL);
     o.devices = (int)options_int(s->asked.options, "devices", 0);
     for (int rep = -warm; rep < s->reps; rep++) {
@@ -243,6 +248,10 @@ static tulle_status read_replication(struct setting *s)
 {
     const char *text = options_word(s->asked.options, "replication", "1");
     char *rest;
+    int rows, cols;
+    if (s->asked.kind == GEMM &&
+        grid_parse_layers(options_word(s->asked.options, "grid", "auto"), &rows, &cols, &s->replication))
+        return TULLE_OK;
     if (same_word(text, "auto")) {
         s->replication = TULLE_AUTO;
         return TULLE_OK;
@@ -433,8 +442,8 @@ tulle_status run_product(const struct options *options, enum product_kind kind)
     if (status == TULLE_OK) {
         s->asked.threads = tulle_team_threads(team);
         s->asked.sizes_only = tulle_team_sizes_only(team);
-        status =
-            grid_options(options, tulle_team_size(team), s->asked.sparse, default_grid(options, kind), &s->asked.grid);
+        status = grid_options(
+            options, tulle_team_size(team), s->asked.sparse, kind == GEMM, default_grid(options, kind), &s->asked.grid);
         s->asked.grid.type = s->asked.reading.type;
     }
     if (status == TULLE_OK && tulle_team_leads(team)) {

@@ -29,9 +29,12 @@ const struct verb verb_gemm = {
         "C = A B, all three dense and row-major. Factors are files, or random with --size or --m, --n and --k; with\n"
         "one file B is random. Tiles are multiplied by the BLAS, with one thread for each thread of a PE. --grid "
         "auto\n"
-        "is the grid of PEs that moves the fewest bytes. The time is the median of --reps runs and includes making\n"
+        "is the grid of PEs that moves the fewest bytes. --grid RxCxL has L layers of R x C PEs, each with a part of\n"
+        "the inner indices, which are summed at the end; other PEs are idle. `tulle predict gemm` chooses such a grid\n"
+        "and predicts its bytes. The time is the median of --reps runs and includes making\n"
         "the plan and allocating C, but not reading; `reused` is the time of executing an existing plan.",
     .examples = "tulle gemm --size 4000 --pes 4 --check\n"
+                "tulle gemm --size 4000 --pes 8 --grid 2x2x2\n"
                 "tulle gemm --m 20000 --n 500 --k 3000 --type f32 --alg all --json\n"
                 "tulle gemm A.npy B.npy -o C.npy",
     .options = options,

@@ -183,7 +183,7 @@ static tulle_status run(const struct options *options)
         status = tulle_transfers_parse(options_word(options, "transfers", "auto"), &f->model.transfers);
     if (status == TULLE_OK && !f->sparse && options->noperands == 2)
         status = tulle_fail(TULLE_ERR_ARG, "--cols sets the columns of an unnamed dense operand; omit it or B");
-    if (status == TULLE_OK) status = grid_options(options, pes, f->sparse, "auto", &f->grid);
+    if (status == TULLE_OK) status = grid_options(options, pes, f->sparse, 0, "auto", &f->grid);
     f->grid.type = f->reading.type;
     if (status == TULLE_OK) status = tulle_machine_find(name, cores > 64 ? 64 : cores, &f->machine);
     int64_t node = options_int(options, "node-pes", 0);

@@ -67,6 +67,7 @@ tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, doub
         return tulle__refuse(comm);
     tulle_mat *a = NULL, *b = NULL, *c = NULL;
     tulle_product *product = NULL;
+    tulle_product_report made; /* by all PEs together, even if some have no use for it */
     tulle_status status = tulle_comm_agree(comm, check_shapes(op_a, op_b, A, B, beta, &result));
     if (status == TULLE_OK)
         status = tulle__agree_alike(comm, 6,
@@ -82,7 +83,8 @@ tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, doub
         status = tulle_mat_from_array(comm, B, &b);
     if (status == TULLE_OK) status = make_result(a, op_a, b, op_b, beta != 0, &result, &c);
     if (status == TULLE_OK) status = tulle_product_new(a, b, c, &own, &product);
-    if (status == TULLE_OK) status = tulle_product_execute(product, alpha, beta, report);
+    if (status == TULLE_OK) status = tulle_product_execute(product, alpha, beta, &made);
+    if (status == TULLE_OK && report) *report = made;
     tulle_product_free(product);
     if (b != a) tulle_mat_free(b);
     tulle_mat_free(a);

@@ -26,6 +26,13 @@ tulle__layers tulle__layers_of(int layers, int pes, double bytes_a, double bytes
     return best;
 }
 
+tulle__layers tulle__layers_planned(const tulle_product *plan, int layers, double bytes_a, double bytes_b)
+{
+    const tulle_product_options *o = &plan->options;
+    if (!o->layer_rows) return tulle__layers_of(layers, plan->comm->size, bytes_a, bytes_b);
+    return (tulle__layers){.layers = layers, .rows = o->layer_rows, .cols = o->layer_cols};
+}
+
 static int deal(int part, int parts, int pes)
 {
     return (int)((int64_t)part * pes / parts);

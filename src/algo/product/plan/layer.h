@@ -37,6 +37,8 @@ typedef struct tulle__layers {
 
 /* The best grid for so many layers, if A and B have so many bytes; the number divides pes. */
 tulle__layers tulle__layers_of(int layers, int pes, double bytes_a, double bytes_b);
+/* That, or the grid of the plan's options. */
+tulle__layers tulle__layers_planned(const struct tulle_product *plan, int layers, double bytes_a, double bytes_b);
 
 int tulle__layers_of_inner(const tulle__layers *layers, int k);
 int tulle__layers_owner_a(const tulle__layers *layers, int i, int k);

@@ -214,9 +214,13 @@ static int is_bulk(tulle_product_alg alg)
 
 static tulle_status check_replication(const tulle_product_options *options, int pes)
 {
-    int layers = options->replication;
+    int layers = options->replication, given = options->layer_rows || options->layer_cols;
+    if (given && (layers < 2 || options->layer_rows < 1 || options->layer_cols < 1 ||
+                     (__int128)layers * options->layer_rows * options->layer_cols > pes))
+        return tulle__fail(TULLE_ERR_ARG, "%d layers of %d x %d PEs: at least 2 x 1 x 1, and at most the team's %d",
+            layers, options->layer_rows, options->layer_cols, pes);
     if (layers == TULLE_AUTO || layers == 0 || layers == 1) return TULLE_OK;
-    if (layers < 0 || layers > pes || pes % layers)
+    if (layers < 0 || layers > pes || (pes % layers && !given))
         return tulle__fail(TULLE_ERR_ARG, "a replication of %d for %d PEs, of which it must be a divisor", layers, pes);
     if (is_bulk(options->alg))
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s, whose steps are of all PEs, with a replication of %d",

@@ -189,7 +189,7 @@ static tulle_status make_layers(tulle_product *plan, struct grid *g, int layers)
     tulle__slices *s = &plan->slices;
     const tulle__operands *o = &plan->operands;
     const tulle_layout *c = o->C->layout;
-    tulle__layers l = tulle__layers_of(layers, plan->comm->size, bytes_of(o->A), bytes_of(o->B));
+    tulle__layers l = tulle__layers_planned(plan, layers, bytes_of(o->A), bytes_of(o->B));
     TULLE_TRY(cut_further(g, ROWS, l.rows));
     TULLE_TRY(cut_further(g, INNER, layers * (l.rows > l.cols ? l.rows : l.cols)));
     TULLE_TRY(cut_further(g, COLUMNS, l.cols));
