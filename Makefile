@@ -6,13 +6,14 @@ PREFIX  ?= /usr/local
 SECONDS ?= 60
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help setup build demo readme check check-all check-gpu check-sanitizers fuzz install clean format
+.PHONY: help setup build demo readme check check-all check-gpu check-python check-sanitizers fuzz install clean format
 
 help:
 	@echo 'make demo       install what is missing, build, multiply a real matrix with every algorithm, draw a picture'
 	@echo 'make check      install what is missing, build, run the tests (10 minutes on two cores)'
 	@echo 'make check-all  the same with everything (an hour)'
 	@echo 'make check-gpu  the tests of devices and streams on a GPU, where there is one'
+	@echo 'make check-python   build the Python package and test it, in an environment of its own'
 	@echo 'make check-sanitizers   the tests that matter most under the address, undefined and thread sanitizers;'
 	@echo '                BRIEF=1 leaves out those that take longest'
 	@echo 'make fuzz       fuzz every reader for SECONDS ($(SECONDS)) each'
@@ -36,6 +37,7 @@ check: setup
 check-all: setup
 	@$(MAKE) build
 	cd $(BUILD) && ctest --output-on-failure -j $(JOBS)
+	@$(MAKE) --no-print-directory check-python
 	@$(MAKE) --no-print-directory check-sanitizers
 	@$(MAKE) --no-print-directory fuzz
 
@@ -49,6 +51,10 @@ SANITIZED = -DCMAKE_BUILD_TYPE=Debug -DTULLE_WERROR=OFF
 
 # gcc 12's thread sanitizer misses races between deferred transfers; clang's does not, and what it warns of is an error.
 # Which thread writes what does not depend on the instruction set: the kernels of one are enough there
+check-python: setup
+	@$(MAKE) build
+	./python/check.sh $(BUILD)
+
 check-sanitizers: setup
 	cmake -S . -B $(BUILD)-asan $(SANITIZED) -DTULLE_SANITIZE=address,undefined > /dev/null
 	cmake --build $(BUILD)-asan -j $(JOBS) --target sanitized

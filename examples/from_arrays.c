@@ -13,8 +13,8 @@ int main(void)
                 Y = TULLE_ARRAY_DENSE(4, 2, y), Z = TULLE_ARRAY_DENSE(4, 2, z), C = {.storage = TULLE_STORAGE_CSR};
     tulle_comm *comm = NULL;
     tulle_status status = tulle_open(NULL, &comm); /* the cores of this machine; nothing runs before a call */
-    if (!status) status = tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &A, &X, 0, &Y, NULL);
-    if (!status) status = tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &A, &A, 0, &C, NULL);
+    if (!status) status = tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &A, &X, 0, &Y, NULL, NULL);
+    if (!status) status = tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &A, &A, 0, &C, NULL, NULL);
     if (!status) status = tulle_solve(comm, &A, &Y, &Z, NULL, NULL); /* conjugate gradients */
     for (int i = 0; !status && i < 4; i++) printf("%g %g\n", y[2 * i], y[2 * i + 1]);
     if (!status) printf("A A has %lld entries; z - x = %.1e\n", (long long)C.nnz, z[7] - x[7]);

@@ -9,7 +9,7 @@
  *     double val[] = {2, -1, -1, 2}, x[] = {1, 2}, y[2];
  *     tulle_array A = TULLE_ARRAY_CSR(2, 2, ptr, col, val);
  *     tulle_array X = TULLE_ARRAY_DENSE(2, 1, x), Y = TULLE_ARRAY_DENSE(2, 1, y);
- *     tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &A, &X, 0, &Y, NULL);
+ *     tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &A, &X, 0, &Y, NULL, NULL);
  *
  * On several PEs each passes its part: rows first ... first + count - 1 (columns in CSC), those of
  * PE 0 first, and any entries in COO. Calls are collective over comm, from tulle_open or in a body.
@@ -143,10 +143,11 @@ TULLE_API void tulle_array_free(tulle_array *array);
  * one of A and B is, else sparse. A dense C lies in the caller's array, or is allocated if val is
  * NULL; a sparse one is allocated, in C->storage; its columns ascend. beta other than 0 requires a
  * dense C with values. A sparse B with a dense A is not supported. options: as of
- * tulle_product_new, except op_a and op_b; report, of PE 0's: both may be NULL.
+ * tulle_product_new, except op_a and op_b; report: as of tulle_product_execute. Both may be NULL.
  */
 TULLE_API tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, double alpha,
-    const tulle_array *A, const tulle_array *B, double beta, tulle_array *C, const tulle_product_options *options);
+    const tulle_array *A, const tulle_array *B, double beta, tulle_array *C, const tulle_product_options *options,
+    tulle_product_report *report);
 
 typedef struct tulle_solve_options {
     size_t size;                        /* of this struct; 0: as in the first release */

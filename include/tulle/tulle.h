@@ -6,10 +6,11 @@
 #include <tulle/algebra.h>
 #include <tulle/array.h>
 #include <tulle/budget.h>
-#include <tulle/device.h>
 #include <tulle/cyclic.h>
+#include <tulle/device.h>
 #include <tulle/direct.h>
 #include <tulle/factor.h>
+#include <tulle/gemm_grid.h>
 #include <tulle/io.h>
 #include <tulle/krylov.h>
 #include <tulle/layout.h>

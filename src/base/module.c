@@ -15,6 +15,9 @@
 #ifndef TULLE_MODULE_DIR
 #define TULLE_MODULE_DIR "/usr/local/lib/tulle"
 #endif
+#ifndef TULLE_MODULE_DIR_OF_PROGRAMS /* from the folder of installed programs */
+#define TULLE_MODULE_DIR_OF_PROGRAMS "../lib/tulle"
+#endif
 
 static const tulle__module_host host = {
     .version = TULLE__MODULE_VERSION,
@@ -78,17 +81,27 @@ static tulle_status load_file(const char *path, const tulle__module **module)
     return TULLE_OK;
 }
 
+/* Appends FOLDER/below to the search, FOLDER being that of a file; nothing if the file is not known. */
+static void search_beside(char *search, size_t size, const char *file, const char *below)
+{
+    const char *slash = file ? strrchr(file, '/') : NULL;
+    const size_t used = strlen(search);
+    if (slash) snprintf(search + used, size - used, "%s%.*s/%s", used ? ":" : "", (int)(slash - file), file, below);
+}
+
 /* The folders to search, separated by colons. */
 static void search_path(char *search, size_t size)
 {
     char program[2048];
+    Dl_info library = {.dli_fname = NULL};
     const char *wanted = getenv("TULLE_MODULE_PATH");
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     program[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(program, '/');
-    if (slash) *slash = '\0';
-    snprintf(search, size, "%s%s%s%s%s%s", wanted ? wanted : "", wanted && *wanted ? ":" : "", TULLE_MODULE_DIR,
-        slash ? ":" : "", slash ? program : "", slash ? "/modules" : "");
+    snprintf(search, size, "%s", wanted ? wanted : "");
+    if (dladdr(&host, &library)) search_beside(search, size, library.dli_fname, "tulle");
+    snprintf(search + strlen(search), size - strlen(search), "%s%s", *search ? ":" : "", TULLE_MODULE_DIR);
+    search_beside(search, size, program, TULLE_MODULE_DIR_OF_PROGRAMS);
+    search_beside(search, size, program, "modules");
 }
 
 tulle_status tulle__module_find_file(const char *file, char *path, size_t size)

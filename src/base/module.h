@@ -5,8 +5,9 @@
  * with one symbol, tulle_module_entry. It imports nothing from libtulle: it gets a table of
  * functions and returns its own, so it also loads into a program linked with libtulle.a.
  *
- * Search order: the folders of TULLE_MODULE_PATH (separated by colons), the installation, and the
- * folder `modules` beside the program (as in the build tree).
+ * Search order: the folders of TULLE_MODULE_PATH (separated by colons), the folder `tulle` beside
+ * the library, the installation, the same place seen from the program (so that an installation may
+ * be moved), and the folder `modules` beside the program (as in the build tree).
  */
 #ifndef TULLE_BASE_MODULE_H
 #define TULLE_BASE_MODULE_H

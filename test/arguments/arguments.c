@@ -46,7 +46,7 @@ static const char *const optional[] = {
     "tulle_mat_replace colind val",
     "tulle_mat_save_as format",
     "tulle_mat_scale rows cols",
-    "tulle_multiply options",
+    "tulle_multiply options report",
     "tulle_nearest_word words", /* of no words */
     "tulle_open options",
     "tulle_operand_generator sentence",

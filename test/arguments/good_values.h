@@ -390,7 +390,7 @@ static const char *a_text(struct fixture *f, const char *function, const char *n
 static int an_int(const char *function, const char *name)
 {
     if (strcmp(name, "count") == 0) return 1;
-    if (is(name, "npes threads n parts nwords block pes cols grid_rows grid_cols ld") ||
+    if (is(name, "npes threads n parts nwords block pes rows cols layers grid_rows grid_cols ld") ||
         strcmp(function, "tulle_parse_int") == 0)
         return strcmp(name, "low") == 0 ? 0 : 1;
     return 0;
@@ -523,6 +523,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_tulle_precond_kind_p(n, name) ZEROS(n)
 #define GOOD_tulle_precond_options_p(n, name) ZEROS(n)
 #define GOOD_tulle_prediction_p(n, name) ZEROS(n)
+#define GOOD_tulle_gemm_grid_p(n, name) ZEROS(n)
 #define GOOD_tulle_product_report_p(n, name) ZEROS(n)
 #define GOOD_c_tulle_product_report_p(n, name) ZEROS(n)
 #define GOOD_tulle_machine_noise_p(n, name) ZEROS(n)

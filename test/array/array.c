@@ -270,7 +270,7 @@ static tulle_status products(tulle_comm *comm, void *arg)
         else
             C = (tulle_array){.size = sizeof C, .storage = fc.storage, .order = fc.order};
         if (given && beta == 0) memset(room[2].val, 0xff, sizeof room[2].val); /* NaN: not read */
-        status = tulle_multiply(comm, op_a, op_b, alpha, &a, &b, beta, &C, NULL);
+        status = tulle_multiply(comm, op_a, op_b, alpha, &a, &b, beta, &C, NULL, NULL);
         if (dense_a && !dense_b) {
             EXPECT(status == TULLE_ERR_UNSUPPORTED);
             status = TULLE_OK;
@@ -447,11 +447,11 @@ static tulle_status refusals(tulle_comm *comm, void *arg)
         }
     }
     tulle_array a = part_of(&p, &csr, rank, npes, &room), C = {.storage = TULLE_STORAGE_DENSE}, wrong = a;
-    EXPECT(tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &a, &a, 0, &C, NULL) == TULLE_ERR_ARG);
+    EXPECT(tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &a, &a, 0, &C, NULL, NULL) == TULLE_ERR_ARG);
     C.storage = TULLE_STORAGE_CSR;
-    EXPECT(tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &a, &a, 1, &C, NULL) == TULLE_ERR_ARG);
+    EXPECT(tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &a, &a, 1, &C, NULL, NULL) == TULLE_ERR_ARG);
     wrong.m = wrong.count = 0;
-    EXPECT(tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &a, &wrong, 0, &C, NULL) == TULLE_ERR_ARG);
+    EXPECT(tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &a, &wrong, 0, &C, NULL, NULL) == TULLE_ERR_ARG);
     EXPECT(strstr(tulle_error_message(), "do not match"));
 out:
     return status;

@@ -20,9 +20,9 @@ int main(void)
         tulle_comm *at = round % 2 ? other : comm;
         tulle_array A = TULLE_ARRAY_CSR(2, 2, ptr, col, val), X = TULLE_ARRAY_DENSE(2, 1, x),
                     Y = TULLE_ARRAY_DENSE(2, 1, y), C = {.storage = TULLE_STORAGE_CSR};
-        tulle_status status = tulle_multiply(at, TULLE_OP_N, TULLE_OP_N, 1, &A, &X, 0, &Y, NULL);
+        tulle_status status = tulle_multiply(at, TULLE_OP_N, TULLE_OP_N, 1, &A, &X, 0, &Y, NULL, NULL);
         ok(status == TULLE_OK && y[0] == 0 && y[1] == 3, "y = A x: %g %g", y[0], y[1]);
-        ok(tulle_multiply(at, TULLE_OP_N, TULLE_OP_N, 1, &A, &A, 0, &C, NULL) == TULLE_OK && C.nnz == 4 &&
+        ok(tulle_multiply(at, TULLE_OP_N, TULLE_OP_N, 1, &A, &A, 0, &C, NULL, NULL) == TULLE_OK && C.nnz == 4 &&
                 C.ptr_bytes == 4 && ((const double *)C.val)[0] == 5,
             "C = A A");
         tulle_array_free(&C);

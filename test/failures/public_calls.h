@@ -568,8 +568,8 @@ static tulle_status with_arrays(struct fixture *f, const char *text)
     fill_rows(f, 0, &A);
     fill_rows(f, 1, &B);
     tulle_status status =
-        *text == 's'   ? tulle_multiply(f->comm, TULLE_OP_N, TULLE_OP_N, 1, &A.array, &A.array, 0, &C, NULL)
-        : *text == 'd' ? tulle_multiply(f->comm, TULLE_OP_T, TULLE_OP_N, 1, &A.array, &B.array, 0, &C, NULL)
+        *text == 's'   ? tulle_multiply(f->comm, TULLE_OP_N, TULLE_OP_N, 1, &A.array, &A.array, 0, &C, NULL, NULL)
+        : *text == 'd' ? tulle_multiply(f->comm, TULLE_OP_T, TULLE_OP_N, 1, &A.array, &B.array, 0, &C, NULL, NULL)
         : *text == 'c' ? tulle_solve(f->comm, &A.array, &B.array, &C, NULL, NULL)
                        : tulle_solve_triangular(f->comm, &A.array, &B.array, &C, NULL);
     tulle_array_free(&C);
@@ -743,7 +743,7 @@ static const char without[] =
     "tulle_launcher_usable tulle_team_leads tulle_build_fact tulle_comm_agree tulle_comm_allgather tulle_comm_barrier "
     "tulle_comm_rank tulle_comm_seconds tulle_comm_size tulle_cuts_even tulle_cuts_weighted tulle_engine_usable "
     "tulle_error_message tulle_fail tulle_cyclic_from_descriptor tulle_cyclic_to_descriptor "
-    "tulle_cyclic_local_rows tulle_cyclic_local_cols "
+    "tulle_cyclic_local_rows tulle_cyclic_local_cols tulle_gemm_grid_of tulle_gemm_grid_best "
     "tulle_grid_square tulle_layout_col_cut tulle_layout_cols tulle_layout_owner tulle_layout_row_cut "
     "tulle_layout_rows tulle_layout_tile_cols tulle_layout_tile_rows tulle_machine_load tulle_machine_path "
     "tulle_machine_find tulle_counts_flops tulle_counts_entries tulle_roofline_spmm tulle_roofline_spgemm "

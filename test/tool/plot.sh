@@ -204,6 +204,14 @@ expect 0 '"alg":"cannon"' predict rmat:scale=8 --pes 16 --machine dgx2 --grid 4x
 expect 0 'ash219.*219 x 85 .* 85 x 219' predict "$lines/../../data/ash219.mtx.gz" --pes 3 --machine dgx2
 expect 2 'run .tulle calibrate' predict rmat:scale=6 --pes 4
 expect 2 'grid of 2x2 has 4 PEs' predict rmat:scale=6 --pes 5 --grid 2x2 --machine summit
+expect 0 'grid     6x4x4, 0 idle' predict gemm --size 100000 --pes 96 --machine summit
+expect 0 'volume   880000000000 bytes by all PEs, at most 9166700000 by one' predict gemm --size 100000 --pes 96 --machine summit
+expect 0 '3 idle' predict gemm --size 100000 --pes 128 --machine summit
+expect 0 '"grid":\[3,2,1\].*"bytes_moved":2800000,' predict gemm --m 400 --n 500 --k 250 --pes 7 --grid 3x2 --machine dgx2 --json
+expect 2 'needs --size' predict gemm --pes 4 --machine summit
+expect 2 'RxCxL' predict gemm --size 9 --grid 2y2 --pes 4 --machine summit
+expect 2 'does not fit 4 PEs' predict gemm --size 9 --grid 2x2x2 --pes 4 --machine summit
+expect 3 'the least is' predict gemm --size 10000 --pes 8 --memory 1M --machine summit
 expect 2 'omit it or B' predict rmat:scale=6 rmat:scale=6 --cols 4 --machine summit
 expect 2 'cannot be opened' predict "$work/absent.mtx" --pes 2 --machine summit
 expect 2 'No such file' predict rmat:scale=6 --pes 2 --machine "$work/absent"

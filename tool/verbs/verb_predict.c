@@ -9,6 +9,7 @@
 #include "plural.h"
 #include "result.h"
 #include "verb.h"
+#include "verbs/predict_gemm.h"
 #include "verbs/product_operands.h"
 
 struct forecast {
@@ -167,6 +168,7 @@ static void print_text(const struct forecast *f)
 static tulle_status run(const struct options *options)
 {
     tulle_team *team = NULL;
+    if (strcmp(options->operand[0], "gemm") == 0) return predict_gemm(options);
     struct forecast *f = calloc(1, sizeof *f);
     const char *name = options_word(options, "machine", "here");
     int pes = (int)options_int(options, "pes", 1), cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
@@ -201,6 +203,11 @@ static tulle_status run(const struct options *options)
     return status;
 }
 
+#define SIZE_OPTION(option, what)                                                                                      \
+    {                                                                                                                  \
+        .name = option, .kind = KIND_INT, .argument = "N", .low = 0, .high = INT32_MAX, .text = what                   \
+    }
+
 static const struct option options[] = {{.name = "pes",
                                             .letter = 'p',
                                             .kind = KIND_INT,
@@ -217,11 +224,15 @@ static const struct option options[] = {{.name = "pes",
         .low = 1,
         .high = 1 << 24,
         .text = "SpMM with a dense operand of N columns instead of SpGEMM"},
+    SIZE_OPTION("size", "gemm: factors of N x N; also the default of --m, --n and --k"),
+    SIZE_OPTION("m", "gemm: rows of A"), SIZE_OPTION("n", "gemm: columns of B (default: as --m)"),
+    SIZE_OPTION("k", "gemm: columns of A, rows of B (default: as --m)"),
     {.name = "grid",
         .kind = KIND_WORD,
         .argument = "RxC|auto",
         .fallback = "auto",
-        .text = "grid of the PEs; auto: the one with the fastest algorithm"},
+        .text = "grid of the PEs; auto: the one with the fastest algorithm; gemm: RxCxL, L layers; auto: the one that "
+                "moves the least"},
     {.name = "tiles",
         .kind = KIND_INT,
         .argument = "T",
@@ -265,7 +276,7 @@ static const struct option options[] = {{.name = "pes",
 
 const struct verb verb_predict = {
     .name = "predict",
-    .operands = "A [B]",
+    .operands = "A [B] | gemm",
     .summary = "Predict the time of each algorithm on a machine",
     .description =
         "Counts the multiplications of each tile product and the entries of the result. From these it predicts the\n"
@@ -277,9 +288,15 @@ const struct verb verb_predict = {
         "`tulle calibrate`. Bytes and messages of the algorithms without stealing are exactly those of a run with\n"
         "--transfers whole. Otherwise those of rows of B are estimated, and savings by partial rows of C are not\n"
         "counted. Products of layouts that do not match (--grid-b, --grid-c) and of layers (--replication) are not\n"
-        "predicted.",
+        "predicted.\n"
+        "\n"
+        "With the word gemm and --size: the grid of PEs, in rows, columns and layers, that moves the fewest bytes for "
+        "a\n"
+        "dense product, with up to 5 % of the PEs idle and within --memory; its bytes, exactly, beside the least that\n"
+        "any algorithm moves (Al Daas et al. 2022); memory of a PE; time at the machine's rates.",
     .examples = "tulle predict matrix.mtx.gz --pes 384 --machine summit --cols 128 --type f32\n"
-                "tulle predict rmat:scale=16 --pes 4 --grid 2x2 --json",
+                "tulle predict rmat:scale=16 --pes 4 --grid 2x2 --json\n"
+                "tulle predict gemm --size 100000 --pes 96 --machine summit",
     .options = options,
     .least = 1,
     .most = 2,

@@ -56,7 +56,8 @@ static tulle_status make_result(const tulle_mat *A, tulle_op op_a, const tulle_m
 }
 
 tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, double alpha, const tulle_array *A,
-    const tulle_array *B, double beta, tulle_array *C, const tulle_product_options *options)
+    const tulle_array *B, double beta, tulle_array *C, const tulle_product_options *options,
+    tulle_product_report *report)
 {
     tulle_product_options own;
     tulle_array result;
@@ -81,7 +82,7 @@ tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, doub
         status = tulle_mat_from_array(comm, B, &b);
     if (status == TULLE_OK) status = make_result(a, op_a, b, op_b, beta != 0, &result, &c);
     if (status == TULLE_OK) status = tulle_product_new(a, b, c, &own, &product);
-    if (status == TULLE_OK) status = tulle_product_execute(product, alpha, beta, NULL);
+    if (status == TULLE_OK) status = tulle_product_execute(product, alpha, beta, report);
     tulle_product_free(product);
     if (b != a) tulle_mat_free(b);
     tulle_mat_free(a);

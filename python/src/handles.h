@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Objects of the library that live as long as Python's: matrices, operators. */
+#ifndef TULLE_PYTHON_HANDLES_H
+#define TULLE_PYTHON_HANDLES_H
+
+#include "array.h"
+
+/* A matrix over the caller's arrays, which it keeps, or over its own. */
+class Mat
+{
+  public:
+    Mat(TeamRef t, tulle_mat *m, std::vector<nb::object> k) : team(std::move(t)), mat(m), keep(std::move(k)) {}
+    ~Mat();
+    Mat(const Mat &) = delete;
+    Mat &operator=(const Mat &) = delete;
+
+    const TeamRef team;
+    tulle_mat *const mat;
+
+  private:
+    std::vector<nb::object> keep;
+};
+
+using MatRef = std::shared_ptr<Mat>;
+
+MatRef mat_from_array(const TeamRef &team, const Array &array);
+
+/* An operator of Krylov methods: a matrix, a stream or a preconditioner; `of` outlives it. */
+class Operator
+{
+  public:
+    Operator(TeamRef t, std::shared_ptr<void> o) : team(std::move(t)), of(std::move(o)), op() {}
+    ~Operator();
+    Operator(const Operator &) = delete;
+    Operator &operator=(const Operator &) = delete;
+
+    const TeamRef team;
+    const std::shared_ptr<void> of;
+    tulle_operator op;
+};
+
+using OperatorRef = std::shared_ptr<Operator>;
+
+void bind_mat(nb::module_ &m);
+void bind_product(nb::module_ &m);
+void bind_krylov(nb::module_ &m);
+void bind_trisolve(nb::module_ &m);
+void bind_stream(nb::module_ &m);
+
+/* {"max": ..., "mean": ...} */
+nb::dict imbalance(const tulle_imbalance &both);
+
+#endif

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Products against scipy: kinds, types, index types, shapes, errors."""
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import tulle
+
+RNG = np.random.default_rng(1)
+CLASSES = [sp.csr_matrix, sp.csc_matrix, sp.coo_matrix] + [
+    getattr(sp, name) for name in ("csr_array", "csc_array", "coo_array") if hasattr(sp, name)
+]
+SHAPES = [(1, 1, 1), (0, 3, 2), (3, 0, 2), (3, 2, 0), (7, 5, 3), (40, 60, 50)]
+
+
+def sparse(m, n, density=0.2, dtype=np.float64, cls=sp.csr_matrix):
+    return cls(sp.random(m, n, density, "csr", random_state=RNG.integers(1 << 30)).astype(dtype))
+
+
+def close(got, want, dtype=np.float64):
+    got = got.toarray() if sp.issparse(got) else got
+    want = want.toarray() if sp.issparse(want) else want
+    assert got.shape == want.shape
+    assert got.dtype == dtype
+    np.testing.assert_allclose(got, want, rtol=1e-4 if dtype == np.float32 else 1e-12, atol=1e-6 if dtype == np.float32 else 0)
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_sparse_sparse(cls, dtype, shape):
+    m, k, n = shape
+    A, B = sparse(m, k, dtype=dtype, cls=cls), sparse(k, n, dtype=dtype, cls=cls)
+    C = tulle.matmul(A, B)
+    assert type(C) is cls
+    close(C, A.toarray() @ B.toarray(), dtype)
+    assert tulle.report()["nnz_c"] == C.nnz
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("order", ["C", "F", "gaps", "backwards"])
+def test_sparse_dense(cls, dtype, order):
+    for m, k, n in SHAPES:
+        A, X = sparse(m, k, dtype=dtype, cls=cls), np.asarray(RNG.random((k, n)), dtype=dtype)
+        if order == "F":
+            X = np.asfortranarray(X)
+        elif order == "gaps":
+            X = np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)[::2, ::3]
+        elif order == "backwards":
+            X = X[::-1, ::-1]
+        close(tulle.matmul(A, X), A.toarray() @ X, dtype)
+        W = np.asarray(RNG.random((n, m)), dtype=dtype)
+        close(tulle.matmul(W, A), W @ A.toarray(), dtype)
+
+
+def test_dense_dense():
+    for m, k, n in SHAPES:
+        A, B = RNG.random((m, k)), RNG.random((k, n))
+        close(tulle.gemm(A, B), A @ B)
+        close(tulle.gemm(A, np.asfortranarray(B), alpha=-2), -2 * (A @ B))
+
+
+def test_vectors():
+    A, x = sparse(9, 6), RNG.random(6)
+    close(tulle.matmul(A, x), A @ x)
+    close(tulle.matmul(RNG.random(9) * 0 + 1, A), np.ones(9) @ A.toarray())
+    close(tulle.matmul(A.toarray(), x), A @ x)
+
+
+def test_index_types_are_kept():
+    A = sparse(30, 30)
+    C = tulle.matmul(A, A)
+    assert C.indices.dtype == C.indptr.dtype == np.int32
+    wide = sp.csr_matrix(A)
+    wide.indices, wide.indptr = A.indices.astype(np.int64), A.indptr.astype(np.int64)
+    C = tulle.matmul(wide, wide)
+    assert C.indices.dtype == C.indptr.dtype == np.int64
+    close(C, A @ A)
+
+
+def test_unsorted_and_duplicates():
+    A = sp.csr_matrix((np.array([1.0, 2, 3, 4]), np.array([2, 0, 2, 1]), np.array([0, 3, 4])), shape=(2, 3))
+    before = A.indices.copy()
+    close(tulle.matmul(A, np.eye(3)), A.toarray())
+    assert (A.indices == before).all()
+    close(tulle.matmul(sp.coo_matrix(A), sp.coo_matrix(np.eye(3))), A.toarray())
+
+
+def test_values_and_columns_are_shared():
+    A = sparse(1000, 1000, 0.01)
+    C = tulle.matmul(A, A)
+    kept = C.data[:5].copy()
+    data = C.data
+    del C
+    for _ in range(20):
+        tulle.matmul(A, A)
+    assert (data[:5] == kept).all()  # a result outlives its matrix as long as one array does
+
+
+def test_types_and_shapes_are_refused():
+    A = sparse(4, 4)
+    with pytest.raises(TypeError, match="int64"):
+        tulle.matmul(A.astype(np.int64), A)
+    with pytest.raises(TypeError, match="complex128"):
+        tulle.matmul(A.astype(complex), A)
+    with pytest.raises(ValueError, match="do not match"):
+        tulle.matmul(A, np.ones((5, 2)))
+    with pytest.raises(ValueError, match="nonsense"):
+        tulle.matmul(A, A, algorithm="nonsense")
+    with pytest.raises(ValueError, match="dimensions"):
+        tulle.matmul(A, np.ones((4, 2, 2)))
+    bad = A.copy()
+    bad.indices[0] = 77
+    with pytest.raises(ValueError, match="77"):
+        tulle.matmul(bad, np.ones((4, 1)))
+
+
+def test_mixed_types_are_widened():
+    A, B = sparse(5, 6, dtype=np.float32), sparse(6, 4)
+    close(tulle.matmul(A, B), A.toarray().astype(float) @ B.toarray())
+
+
+@pytest.mark.parametrize("dense", ["no", "right", "left"])
+def test_plan(dense):
+    A = sparse(40, 40) if dense != "left" else RNG.random((12, 40))
+    B = sparse(40, 40) if dense != "right" else RNG.random((40, 7))
+    want = A @ B
+    plan = tulle.matmul_plan(A, B)
+    close(plan(), want)
+    A2, B2 = A * 3, B * -2
+    close(plan(A2, B2), A2 @ B2)
+    assert tulle.report()["reused"] or dense != "no"
+    close(plan(), A2 @ B2)
+    close(A @ B, want)  # the caller's arrays stay
+    close(plan(alpha=0.5), 0.5 * (A2 @ B2))
+    with pytest.raises(ValueError, match="B does not have"):
+        plan(B=sparse(40, 40, 0.5) if dense != "right" else RNG.random((40, 8)))
+
+
+def test_algorithms_and_devices():
+    A, X = sparse(60, 60), RNG.random((60, 8))
+    for algorithm in ("stationary-c", "stationary-a", "summa", "steal-local-c"):
+        close(tulle.matmul(A, X, algorithm=algorithm), A @ X)
+    close(tulle.matmul(A, X, device="limit:mem=64K+cpu"), A @ X)
+
+
+def test_threads_and_memory():
+    A = sparse(300, 300)
+    with tulle.threads(1, spec="check+threads"):
+        close(tulle.matmul(A, A), A @ A)
+    with tulle.threads(2, memory="32M"):
+        with pytest.raises(MemoryError):
+            tulle.matmul(np.ones((3000, 3000)), np.ones((3000, 3000)))
+        close(tulle.matmul(A, A), A @ A)
+    with pytest.raises(ValueError, match="is no size"):
+        with tulle.threads(1, memory="much"):
+            pass
+
+
+class OnDevice:
+    """A stand-in for CuPy's array."""
+
+    def __init__(self, values):
+        self.values = values
+        self.dtype = values.dtype
+        self.__cuda_array_interface__ = {"shape": values.shape, "typestr": values.dtype.str, "data": (0, False), "version": 3}
+
+    def get(self):
+        return self.values
+
+
+class Capsule:
+    """What has DLPack only."""
+
+    def __init__(self, values):
+        self.values = values
+        self.dtype = values.dtype
+
+    def __dlpack__(self, **options):
+        return self.values.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.values.__dlpack_device__()
+
+
+@pytest.mark.parametrize("kind", [OnDevice, Capsule])
+def test_other_arrays(kind):
+    A, X = sparse(6, 6), RNG.random((6, 2))
+    close(tulle.matmul(A, kind(X)), A @ X)
+
+
+def test_report():
+    A = sparse(50, 50)
+    tulle.matmul(A, A)
+    r = tulle.report()
+    assert r["call"] == "matmul" and r["flops"] > 0 and "flops" in str(r)
+    assert r._repr_html_().startswith("<table>") and "flops" in r._repr_html_()

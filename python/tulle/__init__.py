@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sparse and dense linear algebra over one-sided communication.
+
+    C = tulle.matmul(A, B)                      # scipy.sparse, NumPy, torch
+    plan = tulle.matmul_plan(A, B); C = plan()  # structure kept
+    x, info = tulle.cg(A, b, M=tulle.ic0(A))
+    x = tulle.triangular(L).solve(b)
+    y = tulle.stream("A.bsp.h5", memory="2G") @ x
+    print(tulle.report())                       # what the last call did
+"""
+from ._core import version as _version
+from ._errors import CheckFailed, Error, FormatError, NotConverged, UnsupportedError
+from ._io import generate, read, write
+from ._krylov import Preconditioner, Step, block_cg, cg, gmres, ic0, ilu0, jacobi
+from ._products import Plan, gemm, matmul, matmul_plan
+from ._report import Report, report
+from ._stream import Stream, stream
+from ._team import threads
+from ._triangular import Triangular, solve_triangular, triangular
+
+__version__ = _version()
+__all__ = [
+    "CheckFailed", "Error", "FormatError", "NotConverged", "Plan", "Preconditioner", "Report", "Step", "Stream",
+    "Triangular", "UnsupportedError", "block_cg", "cg", "gemm", "generate", "gmres", "ic0", "ilu0", "jacobi", "matmul",
+    "matmul_plan", "read", "report", "solve_triangular", "stream", "threads", "triangular", "write",
+]

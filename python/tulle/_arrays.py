@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Matrices of scipy, NumPy and torch as the library's descriptions, and results as the same kind.
+
+Nothing is copied where the arrays lie as the library needs them: CSR, CSC and COO with indices of
+32 or 64 bits, dense matrices whose rows or columns have no gaps, float32 and float64.
+"""
+import sys
+
+import numpy as np
+
+from . import _core
+
+_STORAGE = _core.Storage
+
+
+class Matrix:
+    """A description of a caller's matrix, and how a result of its kind is made."""
+
+    __slots__ = ("array", "kind", "storage", "shape", "dtype", "index_bytes", "like", "vector")
+
+    def __init__(self, array, kind, storage, shape, dtype, index_bytes=0, like=None, vector=False):
+        self.array = array
+        self.kind = kind  # "scipy", "numpy", "torch"
+        self.storage = storage  # "dense", "csr", "csc", "coo"
+        self.shape = shape
+        self.dtype = dtype
+        self.index_bytes = index_bytes  # 8 if indices are of 64 bits
+        self.like = like  # scipy's class
+        self.vector = vector
+
+    @property
+    def dense(self):
+        return self.storage == "dense"
+
+
+def _checked(values, dtype):
+    """values in that type; an error for types that the library does not have."""
+    _type_of(values)
+    return values if dtype is None or values.dtype == dtype else values.astype(dtype)
+
+
+def _dense_array(values):
+    """A 2-d array whose rows or columns have no gaps: itself if possible."""
+    size = values.itemsize
+    m, n = values.shape
+    row, col = values.strides
+    if values.dtype.isnative and values.flags.aligned:
+        if (col == size or n <= 1) and (row >= n * size or m <= 1) and row % size == 0:
+            return values
+        if (row == size or m <= 1) and (col >= m * size or n <= 1) and col % size == 0:
+            return values
+    return np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("="))
+
+
+def _index(array):
+    array = np.ascontiguousarray(array)
+    return array if array.dtype in (np.int32, np.int64) else array.astype(np.int64)
+
+
+def describe(matrix, dtype=None, *, vector_as_column=True):
+    """The Matrix for an object of scipy.sparse, NumPy or torch."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(matrix, torch.Tensor):
+        return _describe_torch(matrix, dtype)
+    if hasattr(matrix, "__cuda_array_interface__") and hasattr(matrix, "get"):
+        matrix = matrix.get()  # CuPy's way to the host
+    if hasattr(matrix, "format") and hasattr(matrix, "tocsr"):
+        return _describe_scipy(matrix, dtype)
+    values = np.asarray(matrix) if hasattr(matrix, "__array__") else np.asarray(_from_dlpack(matrix))
+    values = _checked(values, dtype)
+    vector = values.ndim == 1
+    if vector:
+        values = values[:, np.newaxis]
+    if values.ndim != 2:
+        raise ValueError(f"an array of {values.ndim} dimensions is no matrix")
+    values = _dense_array(values)
+    return Matrix(_core.Array.dense(values, values.shape[0], 0, values), "numpy", "dense", values.shape, values.dtype,
+                  vector=vector)
+
+
+def _from_dlpack(matrix):
+    return np.from_dlpack(matrix) if hasattr(matrix, "__dlpack__") else matrix
+
+
+def _describe_scipy(matrix, dtype):
+    if matrix.format not in ("csr", "csc", "coo"):
+        matrix = matrix.tocsr()
+    m, n = matrix.shape
+    values = np.ascontiguousarray(_checked(matrix.data, dtype))
+    if matrix.format == "coo":
+        row, col = _index(matrix.row), _index(matrix.col)
+        if row.dtype != col.dtype:
+            row, col = row.astype(np.int64), col.astype(np.int64)
+        array = _core.Array.entries(m, n, row, col, values, row, col, values)
+        width = row.itemsize
+    else:
+        ptr, ind = _index(matrix.indptr), _index(matrix.indices)
+        count = len(ptr) - 1
+        lines = m if matrix.format == "csr" else n
+        if count != lines:
+            raise ValueError(f"{count} row pointers for {lines} rows")
+        last = int(ptr[-1])
+        if not 0 <= last <= min(len(ind), len(values)):
+            raise ValueError("the last row pointer is not the number of entries")
+        ind, values = ind[:last], values[:last]
+        storage = _STORAGE.csr if matrix.format == "csr" else _STORAGE.csc
+        array = _core.Array.compressed(storage, m, n, ptr, ind, values, 0, ptr, ind, values)
+        width = ind.itemsize
+    return Matrix(array, "scipy", matrix.format, (m, n), values.dtype, 8 if width == 8 else 0, type(matrix))
+
+
+def _describe_torch(tensor, dtype):
+    import torch
+
+    if tensor.device.type != "cpu":
+        tensor = tensor.cpu()
+    tensor = tensor.detach()
+    if tensor.layout == torch.strided:
+        inner = describe(tensor.numpy(), dtype)
+        inner.kind = "torch"
+        return inner
+    if tensor.layout != torch.sparse_csr:
+        tensor = tensor.to_sparse_csr()
+    m, n = tensor.shape
+    ptr, ind = _index(tensor.crow_indices().numpy()), _index(tensor.col_indices().numpy())
+    values = np.ascontiguousarray(_checked(tensor.values().numpy(), dtype))
+    array = _core.Array.compressed(_STORAGE.csr, m, n, ptr, ind, values, 0, ptr, ind, values)
+    return Matrix(array, "torch", "csr", (m, n), values.dtype, 8 if ind.itemsize == 8 else 0)
+
+
+_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
+
+
+def _type_of(matrix):
+    dtype = getattr(matrix, "dtype", None)
+    if dtype is None:
+        dtype = np.asarray(matrix).dtype
+    if not isinstance(dtype, np.dtype):  # torch's
+        dtype = {"torch.float32": _F32, "torch.float64": _F64}.get(str(dtype), dtype)
+    if dtype is _F64 or dtype is _F32 or dtype == _F64 or dtype == _F32:
+        return dtype
+    raise TypeError(f"values of {dtype}: convert them to float32 or float64 (A.astype(numpy.float64))")
+
+
+def common_type(A, B):
+    """The type of a product of A and B: that of the wider."""
+    a, b = _type_of(A), _type_of(B)
+    return a if a == b else _F64
+
+
+def dense_result(result, kind, vector=False, transposed=False):
+    """A dense result of _core as NumPy's or torch's."""
+    values = result[2]
+    if transposed:
+        values = values.T
+    if vector:
+        values = values.reshape(-1)
+    return _as_torch(values) if kind == "torch" else values
+
+
+def _as_torch(values):
+    import torch
+
+    return torch.from_numpy(values)
+
+
+def sparse_result(result, kind, like=None):
+    """A sparse result of _core as scipy's class `like` (default csr_array), or torch's."""
+    storage, shape = result[0], result[1]
+    values, first, second = result[2:]
+    if kind == "torch":
+        import torch
+
+        return torch.sparse_csr_tensor(torch.from_numpy(second), torch.from_numpy(first), torch.from_numpy(values), shape)
+    import scipy.sparse
+
+    if storage == "coo":
+        return (like or scipy.sparse.coo_matrix)((values, (first, second)), shape=shape)
+    made = (like or _default_class(scipy.sparse))(shape, dtype=values.dtype)
+    made.data, made.indices, made.indptr = values, first, second  # the constructor would narrow or copy them
+    made.has_sorted_indices = True
+    made.has_canonical_format = True
+    return made
+
+
+def _default_class(sparse):
+    return getattr(sparse, "csr_array", sparse.csr_matrix)

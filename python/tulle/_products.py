@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Products: C = alpha A B, in one call or by a plan."""
+import numpy as np
+
+from . import _core
+from ._arrays import common_type, dense_result, describe, sparse_result
+from ._report import keep
+from ._team import current
+
+_STORAGE = _core.Storage
+
+
+class _Operands:
+    """What the library multiplies for A B, and how the result is converted.
+
+    A dense A with a sparse B is (B^T A^T)^T: a dense matrix is its transpose's in the other order.
+    """
+
+    def __init__(self, A, B):
+        dtype = common_type(A, B)
+        a = describe(A, dtype)
+        b = a if B is A else describe(B, dtype)
+        if a.vector:  # a row times a matrix
+            a = describe(np.asarray(A)[np.newaxis, :], dtype)
+            a.vector = True
+        if a.shape[1] != b.shape[0]:
+            raise ValueError(f"A is {a.shape[0]} x {a.shape[1]} and B is {b.shape[0]} x {b.shape[1]}: "
+                             f"{a.shape[1]} columns and {b.shape[0]} rows do not match")
+        self.a, self.b = a, b
+        self.shape = (a.shape[0], b.shape[1])
+        self.dtype = dtype
+        self.sparse = not a.dense and not b.dense
+        self.swapped = a.dense and not b.dense
+        self.kind = b.kind if a.kind == "scipy" else a.kind
+        self.first = b if self.swapped else a
+        if self.swapped:
+            turned = _turned(A, a, dtype)
+            self.second = turned
+        else:
+            self.second = b
+        self.storage = "dense"
+        if self.sparse:
+            self.storage = a.storage if a.kind == "scipy" else "csr"
+
+    def wish(self):
+        """The description that asks for the result."""
+        width = max(self.a.index_bytes, self.b.index_bytes)
+        return _core.wish(getattr(_STORAGE, self.storage), self.swapped, width)
+
+    def convert(self, result):
+        if self.sparse:
+            return sparse_result(result, self.a.kind, self.a.like)
+        vector = self.a.vector or self.b.vector
+        return dense_result(result, self.kind, vector, self.swapped)
+
+
+def _turned(A, a, dtype):
+    """The transpose of a dense A."""
+    values = A.detach().cpu().numpy() if a.kind == "torch" else np.asarray(A)
+    return describe(np.atleast_2d(values).T, dtype)
+
+
+def matmul(A, B, *, alpha=1.0, algorithm=None, device=None):
+    """C = alpha A B for matrices of scipy.sparse, NumPy or torch, sparse or dense.
+
+    The result is of the kind, type and index type of its operands: sparse of two sparse ones, in
+    A's class; otherwise dense, and a vector if A or B is one. algorithm: "auto", or a name as in
+    `tulle spmm --help`. device: a device's spec, such as "cuda:0". `report()` tells what was done.
+    """
+    x = _Operands(A, B)
+    result, figures = _core.multiply(current(), x.swapped, False, alpha, x.first.array, x.second.array, 0.0, x.wish(),
+                                     algorithm or "", device or "")
+    keep("matmul", figures)
+    return x.convert(result)
+
+
+def gemm(A, B, *, alpha=1.0, algorithm=None, device=None):
+    """C = alpha A B for two dense matrices."""
+    for name, matrix in (("A", A), ("B", B)):
+        if hasattr(matrix, "tocsr") or getattr(matrix, "is_sparse_csr", False):
+            raise ValueError(f"gemm multiplies dense matrices, and {name} is sparse: matmul multiplies both")
+    return matmul(A, B, alpha=alpha, algorithm=algorithm, device=device)
+
+
+class Plan:
+    """A product that is planned once: see matmul_plan."""
+
+    def __init__(self, A, B, algorithm, device):
+        same = B is A
+        A = _own(A)
+        x = _Operands(A, A if same else _own(B))
+        self._operands = x
+        self._how = algorithm or "", device or ""
+        self._team = current()
+        self._make()
+        self.shape = x.shape
+        self.dtype = x.dtype
+
+    def _make(self):
+        x = self._operands
+        first = _core.mat(self._team, x.first.array)
+        second = first if x.second is x.first else _core.mat(self._team, x.second.array)
+        self._plan = _core.Plan(first, x.swapped, second, False, None, x.swapped, *self._how)
+
+    def __call__(self, A=None, B=None, *, alpha=1.0):
+        """The product of A and B, of the plan's structure; None: the values of the call before."""
+        x = self._operands
+        if x.a is x.b and A is not None and B is not None and A is not B:
+            raise ValueError("the plan is for the square of one matrix: make it with two")
+        changed = [self._update(name, given, old) for name, given, old in self._given(A, B) if given is not None]
+        if changed and self._team.size > 1:
+            self._make()  # the matrices have copies of the arrays
+        figures = self._plan.execute(alpha, 0.0)
+        keep("matmul_plan", figures)
+        storage = _STORAGE.csr if x.sparse else _STORAGE.dense
+        out = _core.arrays(self._plan.result, storage, x.swapped, max(x.a.index_bytes, x.b.index_bytes))
+        return x.convert(out)
+
+    def _given(self, A, B):
+        x = self._operands
+        yield "A", A if A is None or not x.swapped else _transposed(A), x.second if x.swapped else x.first
+        yield "B", B, x.first if x.swapped else x.second
+
+    def _update(self, name, given, old):
+        """Copies new values into the arrays of the plan."""
+        new = describe(_canonical(given), self.dtype)
+        if new.shape != old.shape or new.storage != old.storage or not old.array.copy_values(new.array):
+            raise ValueError(f"{name} does not have the shape and structure that the plan was made for")
+        return name
+
+    def __repr__(self):
+        return f"<tulle.Plan: {self._plan.describe()}>"
+
+
+def _canonical(A):
+    """A sparse matrix of scipy as CSR with ascending columns and no duplicates; others as they are."""
+    if not hasattr(A, "tocsr"):
+        return A
+    A = A.tocsr()
+    if not A.has_canonical_format:
+        A = A.copy()
+        A.sum_duplicates()
+    return A
+
+
+def _own(A):
+    """A copy whose values may be overwritten."""
+    if hasattr(A, "tocsr"):
+        return _canonical(A).copy()
+    if hasattr(A, "detach"):
+        return A.detach().clone()
+    return np.array(A, order="K")
+
+
+def _transposed(A):
+    return A.detach().cpu().numpy().T if hasattr(A, "detach") else np.atleast_2d(np.asarray(A)).T
+
+
+def matmul_plan(A, B, *, algorithm=None, device=None):
+    """A plan for products with A's and B's structure: C = plan(A, B).
+
+    Where the values change and the structure stays, no symbolic work is repeated. The plan keeps
+    copies of the values.
+    """
+    return Plan(A, B, algorithm, device)

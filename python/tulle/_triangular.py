@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Triangular solves."""
+import numpy as np
+
+from . import _core
+from ._arrays import describe
+from ._report import keep
+from ._team import current
+
+
+class Triangular:
+    """A triangle that is analysed once and solved any number of times: see triangular."""
+
+    def __init__(self, A, lower, unit_diagonal, transposed, method):
+        a = describe(A)
+        if a.dense:
+            raise ValueError("A is dense: scipy.linalg.solve_triangular solves dense triangles")
+        if a.shape[0] != a.shape[1]:
+            raise ValueError(f"A is {a.shape[0]} x {a.shape[1]}: it must be square")
+        self.shape, self.dtype = a.shape, a.dtype
+        self._solver = _core.Triangle(_core.mat(current(), a.array), lower, transposed, unit_diagonal, method)
+
+    def solve(self, b):
+        """x with op(T) x = b; b is a vector, or a matrix with one right-hand side a column."""
+        b = np.asarray(b)
+        if b.ndim not in (1, 2) or b.shape[0] != self.shape[0]:
+            raise ValueError(f"b is of shape {b.shape}, and the triangle has {self.shape[0]} rows")
+        right = np.ascontiguousarray(b.reshape(b.shape[0], -1), dtype=self.dtype)
+        x = np.empty_like(right)
+        keep("triangular", self._solver.solve(describe(right).array, describe(x).array))
+        return x.reshape(b.shape)
+
+
+def triangular(A, *, lower=True, unit_diagonal=False, transposed=False, method="auto"):
+    """Analyses the lower or upper triangle of a sparse A; entries of the other are ignored.
+
+    T = triangular(A); x = T.solve(b). unit_diagonal: ones, whatever is stored. transposed: solves
+    with the transpose. method: a name as in `tulle trisolve --help`.
+    """
+    return Triangular(A, lower, unit_diagonal, transposed, method)
+
+
+def solve_triangular(A, b, *, lower=True, unit_diagonal=False):
+    """x of one triangular solve; as triangular(A).solve(b)."""
+    return Triangular(A, lower, unit_diagonal, False, "serial" if np.ndim(b) == 1 else "auto").solve(b)
