@@ -138,10 +138,11 @@ void result_json(const struct result *r, FILE *file)
     const tulle_device_work *d = &r->report.device;
     fprintf(file,
         ",\"device\":{\"devices\":%d,\"uploads\":%" PRId64 ",\"upload_bytes\":%" PRId64 ",\"downloads\":%" PRId64
-        ",\"download_bytes\":%" PRId64 ",\"kernels\":%" PRId64 ",\"hits\":%" PRId64
-        ",\"upload_seconds\":%.6g,\"download_seconds\":%.6g,\"kernel_seconds\":%.6g}",
-        d->devices, d->copies[0], d->bytes[0], d->copies[1], d->bytes[1], d->kernels, d->hits, d->copy_seconds[0],
-        d->copy_seconds[1], d->kernel_seconds);
+        ",\"download_bytes\":%" PRId64 ",\"peer_copies\":%" PRId64 ",\"peer_bytes\":%" PRId64 ",\"kernels\":%" PRId64
+        ",\"hits\":%" PRId64
+        ",\"upload_seconds\":%.6g,\"download_seconds\":%.6g,\"peer_seconds\":%.6g,\"kernel_seconds\":%.6g}",
+        d->devices, d->copies[0], d->bytes[0], d->copies[1], d->bytes[1], d->copies[2], d->bytes[2], d->kernels,
+        d->hits, d->copy_seconds[0], d->copy_seconds[1], d->copy_seconds[2], d->kernel_seconds);
     fprintf(file, ",\"memory_peak\":%zu,\"phases\":{", r->memory_peak);
     json_imbalance("compute", r->report.compute, file);
     fputc(',', file);
@@ -235,10 +236,12 @@ void result_devices(const struct result *r, FILE *file)
     const tulle_device_work *d = &r->report.device;
     if (!d->devices) return;
     fprintf(file,
-        "%s: %.3g MB in %" PRId64 " copies to devices in %.3g s, %.3g MB in %" PRId64 " back in %.3g s, %" PRId64
+        "%s: %.3g MB in %" PRId64 " copies to devices in %.3g s, %.3g MB in %" PRId64
+        " back in %.3g s, %.3g MB in %" PRId64 " between devices of a PE in %.3g s, %" PRId64
         " kernels in %.3g s; %" PRId64 " %s there already\n",
         r->alg, (double)d->bytes[0] * 1e-6, d->copies[0], d->copy_seconds[0], (double)d->bytes[1] * 1e-6, d->copies[1],
-        d->copy_seconds[1], d->kernels, d->kernel_seconds, d->hits, plural(d->hits, "tile lay", "tiles lay"));
+        d->copy_seconds[1], (double)d->bytes[2] * 1e-6, d->copies[2], d->copy_seconds[2], d->kernels, d->kernel_seconds,
+        d->hits, plural(d->hits, "tile lay", "tiles lay"));
 }
 
 void result_steals(const struct result *r, FILE *file)

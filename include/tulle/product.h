@@ -111,7 +111,12 @@ typedef struct tulle_product_options {
      * The same on all PEs.
      */
     const char *device;
-    int devices; /* that each PE opens, by the same spec; 0: 1. A column of tiles of C goes through one of them */
+    int devices; /* that each PE opens, by the same spec; 0: 1 */
+    /*
+     * Jobs go to a PE's devices in turn. Not so: a column of tiles of C keeps to one device, the
+     * PE's columns in turn, so that its tiles of B and C are on one device only.
+     */
+    bool unpinned;
     /*
      * the grid of PEs of each layer, with replication > 1, as of tulle_gemm_grid; other PEs are
      * idle. 0: all PEs, in the grid that moves the fewest bytes

@@ -18,13 +18,16 @@ typedef struct tulle_imbalance {
     double max, mean;
 } tulle_imbalance;
 
-/* What the devices of a product have done. Copies of tiles: uploads [0] and downloads [1]. */
+/*
+ * What the devices of a product have done. Copies of tiles: uploads [0], downloads [1], and copies
+ * [2] that came from another device of the same PE.
+ */
 typedef struct tulle_device_work {
     int devices;                 /* of each PE; 0: the host multiplied, all else is 0 */
-    int64_t copies[2], bytes[2]; /* of all PEs */
+    int64_t copies[3], bytes[3]; /* of all PEs */
     int64_t kernels;
     int64_t hits;           /* operands that lay on their device already */
-    double copy_seconds[2]; /* that links were at work, all devices together */
+    double copy_seconds[3]; /* that links were at work, all devices together */
     double kernel_seconds;  /* that kernels were at work */
 } tulle_device_work;
 

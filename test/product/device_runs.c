@@ -25,7 +25,10 @@ struct run {
     enum family family;
     tulle_product_alg alg;
     const char *device;
-    int rows;    /* of tiles of A and C; B has one tile row and column */
+    int rows;    /* of tiles of A, B and C */
+    int cols;    /* of tiles of B and C; 0: 1 */
+    int devices; /* of each PE; 0: 1 */
+    bool unpinned;
     int rank;    /* whose allocation fails */
     int64_t n;   /* which; < 0: none */
     int done;    /* nothing has failed */
@@ -64,10 +67,11 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_product *plan = NULL;
     tulle_product_report report = {.seconds = 0};
     tulle_layout *l = NULL;
-    tulle_product_options o = {.alg = run->alg, .device = run->device};
+    tulle_product_options o = {
+        .alg = run->alg, .device = run->device, .devices = run->devices, .unpinned = run->unpinned};
     double error;
     tulle_status status = make(comm, SIZE, run->rows, run->rows, run->family != GEMM, &A);
-    if (status == TULLE_OK) status = make(comm, n, run->rows, 1, run->family == SPGEMM, &B);
+    if (status == TULLE_OK) status = make(comm, n, run->rows, run->cols ? run->cols : 1, run->family == SPGEMM, &B);
     if (status == TULLE_OK) status = tulle_product_layout(A, TULLE_OP_N, B, TULLE_OP_N, &l);
     if (status == TULLE_OK)
         status = run->family == SPGEMM ? tulle_mat_new_csr(comm, l, TULLE_F64, &C)
@@ -160,6 +164,55 @@ static void figures(tulle_team *team)
     ok(tulle_team_run(team, body, &run) == TULLE_ERR_ARG, "no device: %s", tulle_error_message());
 }
 
+/* On one PE with several devices, where all tiles fit (case (a) of the model): what moves, and between whom. */
+static void several(tulle_team *team, tulle_product_alg alg, int devices)
+{
+    struct run run = {.family = GEMM, .alg = alg, .rows = 3, .cols = 3, .devices = devices, .n = -1};
+    const tulle_device_work *d = &run.report.device;
+    const char *name = tulle_product_alg_name(alg);
+    int64_t a = SIZE * SIZE * 8, b = SIZE * COLS * 8, c = b;
+    run.device = "limit:peer=8G+cpu";
+    ok(tulle_team_run(team, body, &run) == TULLE_OK && d->devices == devices, "%s on %d devices: %s", name, devices,
+        tulle_error_message());
+    ok(d->bytes[0] == a + b && d->copies[0] == 18, "%d bytes up: A and B once, whatever the devices are",
+        (int)d->bytes[0]);
+    ok(d->bytes[1] == c && d->copies[1] == 9, "%d bytes down in %d copies: C once", (int)d->bytes[1],
+        (int)d->copies[1]);
+    ok(d->bytes[2] == (devices - 1) * a && d->copies[2] == (devices - 1) * 9,
+        "%d bytes from sisters: A for each device but one, nothing of B", (int)d->bytes[2]);
+    run.device = "limit+cpu";
+    ok(tulle_team_run(team, body, &run) == TULLE_OK && d->bytes[0] == devices * a + b && !d->bytes[2],
+        "no peers: %d bytes up, A for each device", (int)d->bytes[0]);
+    run.unpinned = true;
+    run.device = "limit:peer=8G+cpu";
+    ok(tulle_team_run(team, body, &run) == TULLE_OK, "not pinned: %s", tulle_error_message());
+    ok(d->bytes[0] == a + b && d->bytes[1] >= c, "not pinned: %d bytes up, %d down", (int)d->bytes[0],
+        (int)d->bytes[1]);
+    if (devices == 2 && alg == TULLE_PRODUCT_STATIONARY_C)
+        ok(d->bytes[2] == a + b && d->bytes[1] == c, "not pinned: %d bytes from sisters, of A and B", (int)d->bytes[2]);
+}
+
+/* Several devices with little memory, whose work is late: results are right. */
+static void crowded(tulle_team *team, enum family family, tulle_product_alg alg, bool unpinned)
+{
+    static const char *const specs[] = {"limit:mem=9K,peer=1G+cpu", "late:seed=5+limit:mem=14K,peer=1G+cpu",
+        "late+limit:mem=30K+cpu", "limit:mem=1M,peer=1G+ref"};
+    for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
+        for (int devices = 1; devices <= 3; devices++) {
+            struct run run = {.family = family,
+                .alg = alg,
+                .device = specs[s],
+                .rows = 3,
+                .cols = family == SPGEMM ? 3 : 4,
+                .devices = devices,
+                .unpinned = unpinned,
+                .n = -1};
+            if (family == SPGEMM && s < 2) continue; /* a sparse result wants more */
+            ok(tulle_team_run(team, body, &run) == TULLE_OK, "%s %s, %d devices %s%s: %s", tulle_product_alg_name(alg),
+                families[family], devices, specs[s], unpinned ? ", not pinned" : "", tulle_error_message());
+        }
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) return fprintf(stderr, "usage: %s PES\n", argv[0]), 2;
@@ -170,10 +223,16 @@ int main(int argc, char **argv)
             tulle_error_message()))
         return tap_done();
     if (npes == 1) figures(team);
+    for (int devices = 1; devices <= 3 && npes == 1; devices++) {
+        several(team, TULLE_PRODUCT_STATIONARY_C, devices);
+        several(team, TULLE_PRODUCT_SUMMA, devices);
+    }
     static const tulle_product_alg algs[] = {
         TULLE_PRODUCT_STATIONARY_C, TULLE_PRODUCT_STATIONARY_B, TULLE_PRODUCT_STEAL_RANDOM_A, TULLE_PRODUCT_SUMMA};
     for (size_t a = 0; a < sizeof algs / sizeof *algs; a++)
         for (enum family f = SPMM; f < FAMILIES; f++) {
+            crowded(team, f, algs[a], false);
+            crowded(team, f, algs[a], true);
             sweep(team, npes, f, algs[a], "fault:op=%d,rank=%d+limit:mem=60K+cpu", 1);
             if (algs[a] == TULLE_PRODUCT_STATIONARY_C) sweep(team, npes, f, algs[a], "fault:op=%d,rank=%d+late+cpu", 1);
             if (algs[a] == TULLE_PRODUCT_STATIONARY_C) sweep(team, npes, f, algs[a], "limit:mem=60K+cpu", 0);

@@ -144,6 +144,7 @@ static tulle_status time_alg(
     }
     o.device = options_word(s->asked.options, "device", NULL);
     o.devices = (int)options_int(s->asked.options, "devices", 0);
+    o.unpinned = strcmp(options_word(s->asked.options, "pin", "on"), "off") == 0;
     for (int rep = -warm; rep < s->reps; rep++) {
         tulle_product_free(plan);
         tulle_mat_free(C);

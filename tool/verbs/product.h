@@ -93,7 +93,12 @@ tulle_status run_product(const struct options *options, enum product_kind kind);
             .fallback = "1",                                                                                           \
             .low = 1,                                                                                                  \
             .high = 64,                                                                                                \
-            .text = "devices of each PE; tiles of one column of C go through one of them"},                            \
+            .text = "devices of each PE; columns of tiles of C go through them in turn"},                              \
+        {.name = "pin",                                                                                                \
+            .kind = KIND_CHOICE,                                                                                       \
+            .argument = "on|off",                                                                                      \
+            .fallback = "on",                                                                                          \
+            .text = "off: jobs go to devices in turn, whatever column of C they are of, to measure what that costs"},  \
         {.name = "reps",                                                                                               \
             .letter = 'r',                                                                                             \
             .kind = KIND_INT,                                                                                          \

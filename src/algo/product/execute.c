@@ -61,7 +61,6 @@ static tulle_status run_jobs(tulle__exec *x)
         /* so that the next fetches run while this job is multiplied */
         TULLE_TRY(tulle__jobs_start(x));
         TULLE_TRY(tulle__inbox_serve(&x->inbox));
-        tulle__jobs_show_next(x);
         TULLE_TRY(multiply_job(x, job));
         int amount = job->amount;
         tulle__jobs_end(x);
@@ -226,10 +225,13 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
     }
     if (status != TULLE_OK) return status;
     choose_ways(&x, plan);
+    plan->runner->peek = tulle__jobs_peek;
+    plan->runner->peeked = &x;
     tulle__work_copy(&x.inbox.told, copied);
     status = execute(&x);
     /* what is on its way must have landed before its memory is freed, and before others are told */
     plan->runner->ops->end(plan->runner); /* it may still read tiles of jobs */
+    plan->runner->peek = NULL;
     tulle__jobs_drop(&x);
     tulle__sources_end(plan->source);
     status = TULLE__PLANTED(untold_failure) && status != TULLE_OK ? (tulle_comm_agree(comm, TULLE_OK), status)

@@ -132,18 +132,17 @@ out:
     return status;
 }
 
-void tulle__jobs_show_next(tulle__exec *x)
+int tulle__jobs_peek(void *exec, int n, tulle__run_next *next)
 {
-    tulle__run_next *next = &x->plan->runner->next;
-    next->tiles.nk = 0;
-    if (!x->plan->runner->ahead || x->filled < 2) return;
-    tulle__job *job = &x->ring[(x->head + 1) % x->depth];
-    if (job->delegation || job->of) return;
-    for (int n = 0; n < job->nk; n++)
-        if (job->a[n].group >= 0 || job->b[n].group >= 0 ||
-            await_tile(x, job, TULLE__FACTOR_A, n, &job->a[n], &x->next_a[n]) != TULLE_OK ||
-            await_tile(x, job, TULLE__FACTOR_B, n, &job->b[n], &x->next_b[n]) != TULLE_OK)
-            return;
-    *next = (tulle__run_next){
-        .tiles = {.i = job->i, .j = job->j, .nk = job->nk, .k = job->k}, .A = x->next_a, .B = x->next_b};
+    tulle__exec *x = exec;
+    if (n >= x->filled) return 0;
+    tulle__job *job = &x->ring[(x->head + n) % x->depth];
+    if (job->delegation || job->of) return 0;
+    for (int p = 0; p < job->nk; p++)
+        if (job->a[p].group >= 0 || job->b[p].group >= 0 ||
+            await_tile(x, job, TULLE__FACTOR_A, p, &job->a[p], &x->next_a[p]) != TULLE_OK ||
+            await_tile(x, job, TULLE__FACTOR_B, p, &job->b[p], &x->next_b[p]) != TULLE_OK)
+            return 0;
+    *next = (tulle__run_next){.tiles = tulle__job_tiles(x, job, 0, false), .A = x->next_a, .B = x->next_b};
+    return 1;
 }

@@ -19,8 +19,8 @@ tulle_status tulle__jobs_start(tulle__exec *x);
 /* Waits for the tiles of the job at the head, which then are what is multiplied. */
 tulle_status tulle__jobs_await(tulle__exec *x, const tulle__job *job);
 
-/* Lets the runner see the tiles of the job after the head, where nobody has to wait for them. */
-void tulle__jobs_show_next(tulle__exec *x);
+/* The tiles of the n-th job after the head, where nobody has to wait for them (tulle__runner.peek). */
+int tulle__jobs_peek(void *exec, int n, tulle__run_next *next);
 
 /* The head is done; all of them are given up, once what was fetched for them has come. */
 void tulle__jobs_end(tulle__exec *x);

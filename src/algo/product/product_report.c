@@ -23,7 +23,7 @@ static tulle_imbalance add_spreads(tulle_imbalance x, tulle_imbalance y)
 
 static void add_device(tulle_device_work *sum, const tulle_device_work *one)
 {
-    for (int c = 0; c < 2; c++) {
+    for (int c = 0; c < 3; c++) {
         sum->copies[c] += one->copies[c];
         sum->bytes[c] += one->bytes[c];
         sum->copy_seconds[c] += one->copy_seconds[c];
@@ -84,10 +84,13 @@ enum {
     BOUND,
     UPLOADS,
     DOWNLOADS,
+    PEER_COPIES,
     UP_BYTES,
     DOWN_BYTES,
+    PEER_BYTES,
     UP_SECONDS,
     DOWN_SECONDS,
+    PEER_SECONDS,
     KERNELS,
     KERNEL_SECONDS,
     HITS,
@@ -127,12 +130,11 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
     mine[PAIR_BYTES] = (double)figures.bytes;
     mine[BOUND] = (double)figures.bound;
     tulle_device_work done = plan->runner->ops->work(plan->runner), before = x->devices_before;
-    mine[UPLOADS] = (double)(done.copies[0] - before.copies[0]);
-    mine[DOWNLOADS] = (double)(done.copies[1] - before.copies[1]);
-    mine[UP_BYTES] = (double)(done.bytes[0] - before.bytes[0]);
-    mine[DOWN_BYTES] = (double)(done.bytes[1] - before.bytes[1]);
-    mine[UP_SECONDS] = done.copy_seconds[0] - before.copy_seconds[0];
-    mine[DOWN_SECONDS] = done.copy_seconds[1] - before.copy_seconds[1];
+    for (int c = 0; c < 3; c++) {
+        mine[UPLOADS + c] = (double)(done.copies[c] - before.copies[c]);
+        mine[UP_BYTES + c] = (double)(done.bytes[c] - before.bytes[c]);
+        mine[UP_SECONDS + c] = done.copy_seconds[c] - before.copy_seconds[c];
+    }
     mine[KERNELS] = (double)(done.kernels - before.kernels);
     mine[KERNEL_SECONDS] = done.kernel_seconds - before.kernel_seconds;
     mine[HITS] = (double)(done.hits - before.hits);
@@ -166,13 +168,14 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
         .unordered = plan->C->unordered,
         .predicted_seconds = plan->predicted,
         .device = {.devices = done.devices,
-            .copies = {sum_of(all + UPLOADS, size, FACTS), sum_of(all + DOWNLOADS, size, FACTS)},
-            .bytes = {sum_of(all + UP_BYTES, size, FACTS), sum_of(all + DOWN_BYTES, size, FACTS)},
             .kernels = sum_of(all + KERNELS, size, FACTS),
             .hits = sum_of(all + HITS, size, FACTS),
-            .copy_seconds = {spread_of(all + UP_SECONDS, size, FACTS).mean * size,
-                spread_of(all + DOWN_SECONDS, size, FACTS).mean * size},
             .kernel_seconds = spread_of(all + KERNEL_SECONDS, size, FACTS).mean * size}};
+    for (int c = 0; c < 3; c++) {
+        report->device.copies[c] = sum_of(all + UPLOADS + c, size, FACTS);
+        report->device.bytes[c] = sum_of(all + UP_BYTES + c, size, FACTS);
+        report->device.copy_seconds[c] = spread_of(all + UP_SECONDS + c, size, FACTS).mean * size;
+    }
 out:
     tulle__free(all);
     return status;

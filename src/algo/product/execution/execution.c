@@ -4,6 +4,18 @@
 #include "base/error.h"
 #include "base/planted.h"
 
+tulle__run_tiles tulle__job_tiles(const tulle__exec *x, const tulle__job *job, int64_t row, bool last)
+{
+    return (tulle__run_tiles){.i = job->i,
+        .j = job->j,
+        .nk = job->nk,
+        .k = job->k,
+        .row = row,
+        .number = job->number,
+        .last = last,
+        .stays = x->plan->direct};
+}
+
 tulle_status tulle__job_rows(tulle__exec *x, const tulle__job *job, tulle_gidx *first, tulle_gidx *rows)
 {
     tulle_status status = TULLE_OK;

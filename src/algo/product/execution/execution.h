@@ -67,6 +67,9 @@ typedef struct tulle__exec {
 /* The rows of C tile i that a job whose tiles are in x->a is about: first .. first + rows - 1. */
 tulle_status tulle__job_rows(tulle__exec *x, const tulle__job *job, tulle_gidx *first, tulle_gidx *rows);
 
+/* What a runner knows of a job, whose rows are those from `row` on; last: no other adds to them here. */
+tulle__run_tiles tulle__job_tiles(const tulle__exec *x, const tulle__job *job, int64_t row, bool last);
+
 /* Ends a kernel that began at `start`, as computing. */
 void tulle__computed(tulle__exec *x, const char *what, int64_t start);
 

@@ -145,6 +145,7 @@ static void drop_plan(tulle_product *plan)
     for (int t = 0; t < plan->ntargets; t++) tulle__free(plan->target[t].part);
     tulle__free(plan->target);
     tulle__free(plan->target_of);
+    tulle__free(plan->column);
     tulle__free(plan->chain);
     tulle__free(plan->share);
     tulle__free(plan->sent);
@@ -264,6 +265,21 @@ static int all_direct(const tulle_mat *A)
     return 1;
 }
 
+/* Numbers tile columns of C: those that this PE has tiles of count; others have the number of the next. */
+static void number_columns(const tulle_product *plan)
+{
+    const tulle_layout *l = plan->operands.C->layout;
+    int number = 0;
+    for (int j = 0; j < l->nt; j++) {
+        bool mine = false;
+        for (int i = 0; i < l->mt; i++) mine |= plan->target_of[(int64_t)i * l->nt + j] >= 0;
+        plan->column[j] = number;
+        number += mine;
+    }
+    plan->runner->column = plan->column;
+    plan->runner->unpinned = plan->options.unpinned;
+}
+
 /* Own C tiles. */
 static tulle_status find_targets(tulle_product *plan)
 {
@@ -274,6 +290,7 @@ static tulle_status find_targets(tulle_product *plan)
     for (int64_t t = 0; t < tiles; t++) count += l->owner[t] == plan->comm->rank;
     TULLE_TRY(tulle__alloc((size_t)tiles, sizeof *plan->target_of, "plan", &plan->target_of));
     TULLE_TRY(tulle__alloc_zero((size_t)count, sizeof *plan->target, "plan", &plan->target));
+    TULLE_TRY(tulle__alloc((size_t)l->nt, sizeof *plan->column, "plan", &plan->column));
     TULLE_TRY(tulle__alloc((size_t)plan->operands.K, sizeof *plan->chain, "plan", &plan->chain));
     TULLE_TRY(tulle__alloc((size_t)plan->comm->size, sizeof *plan->share, "plan", &plan->share));
     for (int64_t t = 0; t < tiles; t++) {
@@ -282,6 +299,7 @@ static tulle_status find_targets(tulle_product *plan)
         plan->target[plan->ntargets] = (tulle__target){.i = (int)(t / l->nt), .j = (int)(t % l->nt)};
         plan->target_of[t] = plan->ntargets++;
     }
+    number_columns(plan);
 out:
     return status;
 }

@@ -37,6 +37,7 @@ typedef struct tulle__target {
     int units; /* that it is the sum of */
     int nparts, room;
     tulle__part *part; /* sparse C with more than one contribution */
+    int made;          /* units that were multiplied here into it in this execution */
     int scaled;        /* dense C: beta has been applied in this execution */
     int placed;        /* sparse C: one job was all, its result is in the tile */
 } tulle__target;
@@ -97,6 +98,7 @@ struct tulle_product {
     tulle__target *target;
     /* [tiles of operands.C]: index into target, -1: not mine */
     int *target_of;
+    int *column;   /* [tile columns of C]: their numbers among those that are mine */
     int *chain;    /* [K]: room to walk through one */
     double *share; /* [PEs]: room to weigh all */
     /* of all own tiles of C: what must have come before an execution ends */

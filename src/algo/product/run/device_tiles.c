@@ -10,7 +10,8 @@ struct entry {
     tulle__tile_key key;
     tulle__device_buffer *buffer;
     tulle__device_tile tile;
-    tulle__device_event *used; /* work with it, started last; NULL: none yet */
+    tulle__device_event *used; /* work with it, started last */
+    tulle__device_event *arrived;
     int held;
     int ahead;       /* it was copied ahead of its first use, which is no hit */
     uint64_t turn;   /* of its last use */
@@ -21,7 +22,8 @@ struct entry {
 struct tulle__device_tiles {
     tulle__device *device;
     tulle__device_queue *in;
-    tulle__device_event *arrived;
+    tulle__device_tiles *const *all; /* of the PE's devices */
+    int sisters;                     /* how many, with this one */
     struct entry *entry;
     int count, room;
     tulle__device_buffer *spare[SPARES]; /* not used now */
@@ -38,12 +40,17 @@ tulle_status tulle__device_tiles_new(tulle__device *device, tulle__device_tiles 
     TULLE_TRY(tulle__alloc_zero(1, sizeof *tiles, "tiles of a device", &tiles));
     tiles->device = device;
     TULLE_TRY(device->ops->queue_new(device, &tiles->in));
-    TULLE_TRY(device->ops->event_new(device, &tiles->arrived));
     *out = tiles;
     return TULLE_OK;
 out:
     tulle__device_tiles_free(tiles);
     return status;
+}
+
+void tulle__device_tiles_meet(tulle__device_tiles *tiles, tulle__device_tiles *const *all, int count)
+{
+    tiles->all = all;
+    tiles->sisters = count;
 }
 
 void tulle__device_tiles_give(tulle__device_tiles *tiles, tulle__device_buffer *buffer)
@@ -74,12 +81,38 @@ static tulle__device_buffer *take_spare(tulle__device_tiles *tiles, size_t bytes
     return buffer;
 }
 
+static int same(const tulle__tile_key *a, const tulle__tile_key *b)
+{
+    return a->operand >= 0 && a->operand == b->operand && a->i == b->i && a->j == b->j && a->row == b->row &&
+           a->rows == b->rows;
+}
+
+static struct entry *find(const tulle__device_tiles *tiles, const tulle__tile_key *key)
+{
+    for (int n = 0; n < tiles->count; n++)
+        if (same(&tiles->entry[n].key, key)) return &tiles->entry[n];
+    return NULL;
+}
+
+/* Waits until nothing works with the tile, and no sister copies it. */
+static void await_idle(const tulle__device_tiles *tiles, const struct entry *e)
+{
+    for (int t = 0; t < tiles->sisters; t++) {
+        const tulle__device_tiles *sister = tiles->all[t];
+        const struct entry *copy = sister == tiles ? NULL : find(sister, &e->key);
+        if (copy) sister->device->ops->event_wait(copy->arrived);
+    }
+    tiles->device->ops->event_wait(e->arrived);
+    if (e->waited) tiles->device->ops->event_wait(e->used);
+}
+
 static void drop(tulle__device_tiles *tiles, int n)
 {
     struct entry *e = &tiles->entry[n];
     const tulle__device_ops *ops = tiles->device->ops;
-    if (e->waited) ops->event_wait(e->used);
+    await_idle(tiles, e);
     ops->event_free(tiles->device, e->used);
+    ops->event_free(tiles->device, e->arrived);
     tulle__free(e->narrow);
     tulle__device_tiles_give(tiles, e->buffer);
     *e = tiles->entry[--tiles->count];
@@ -96,21 +129,28 @@ void tulle__device_tiles_free(tulle__device_tiles *tiles)
     if (!tiles) return;
     if (tiles->in) tulle__device_tiles_clear(tiles);
     free_spares(tiles);
-    tiles->device->ops->event_free(tiles->device, tiles->arrived);
     tiles->device->ops->queue_free(tiles->device, tiles->in);
     tulle__free(tiles->entry);
     tulle__free(tiles);
 }
 
-/* Makes room by what was used longest ago and is not held; 0: there is nothing. */
+/* The tile that should make room, of those that are not held: its number; -1: there is none. */
+static int victim_of(const tulle__device_tiles *tiles)
+{
+    int best = -1;
+    for (int n = 0; n < tiles->count; n++) {
+        const struct entry *e = &tiles->entry[n];
+        if (!e->held && (best < 0 || e->turn < tiles->entry[best].turn)) best = n;
+    }
+    return best;
+}
+
+/* 0: there is nothing. */
 static int evict(tulle__device_tiles *tiles)
 {
-    int oldest = -1;
-    for (int n = 0; n < tiles->count; n++)
-        if (!tiles->entry[n].held && (oldest < 0 || tiles->entry[n].turn < tiles->entry[oldest].turn)) oldest = n;
-    if (oldest < 0) return 0;
-    tiles->device->ops->event_wait(tiles->arrived); /* a copy may still be on its way there */
-    drop(tiles, oldest);
+    int victim = victim_of(tiles);
+    if (victim < 0) return 0;
+    drop(tiles, victim);
     return 1;
 }
 
@@ -248,17 +288,44 @@ static void upload_dense(tulle__device_tiles *tiles, struct entry *e, const tull
         tiles->device->ops->copy(tiles->in, &copy);
 }
 
-static int same(const tulle__tile_key *a, const tulle__tile_key *b)
+/* A sister that has the tile, with its entry; NULL: none that can give it. */
+static tulle__device_tiles *sister_with(
+    const tulle__device_tiles *tiles, const tulle__tile_key *key, struct entry **entry)
 {
-    return a->operand >= 0 && a->operand == b->operand && a->i == b->i && a->j == b->j && a->row == b->row &&
-           a->rows == b->rows;
+    for (int t = 0; t < tiles->sisters; t++) {
+        tulle__device_tiles *other = tiles->all[t];
+        if (other == tiles || !tiles->device->ops->peer(tiles->device, other->device)) continue;
+        *entry = find(other, key);
+        if (*entry) return other;
+    }
+    return NULL;
 }
 
-static struct entry *find(tulle__device_tiles *tiles, const tulle__tile_key *key)
+static void copy_array(tulle__device_tiles *tiles, const tulle__device_place *to, const tulle__device_tiles *sister,
+    const tulle__device_place *from, size_t bytes)
 {
-    for (int n = 0; n < tiles->count; n++)
-        if (same(&tiles->entry[n].key, key)) return &tiles->entry[n];
-    return NULL;
+    const tulle__device_copy copy = {.to = *to, .from = *from, .source = sister->device, .lines = 1, .width = bytes};
+    if (bytes) tiles->device->ops->copy(tiles->in, &copy);
+}
+
+/* Row pointers that did not arrive must not be followed here either; values may be anything. */
+static tulle_status copy_from(tulle__device_tiles *tiles, struct entry *e, const tulle__device_tiles *sister,
+    const struct entry *from, const struct plan *p)
+{
+    size_t size = tulle_type_size(from->tile.type);
+    tulle_status status = TULLE_OK;
+    sister->device->ops->event_wait(from->arrived);
+    if (from->tile.kind == TULLE_CSR) status = sister->device->ops->queue_wait(sister->in);
+    if (status != TULLE_OK) return status;
+    e->tile = from->tile;
+    e->tile.rowptr.buffer = e->tile.colind.buffer = e->tile.val.buffer = e->buffer;
+    if (from->tile.kind == TULLE_CSR) {
+        copy_array(tiles, &e->tile.rowptr, sister, &from->tile.rowptr,
+            ((size_t)e->key.rows + 1) * (size_t)tiles->device->rowptr_bytes);
+        copy_array(tiles, &e->tile.colind, sister, &from->tile.colind, (size_t)p->nnz * sizeof(tulle_lidx));
+    }
+    copy_array(tiles, &e->tile.val, sister, &from->tile.val, (size_t)p->nnz * size);
+    return TULLE_OK;
 }
 
 /* A tile that is not there yet, in a buffer of it; takes the buffer over, also on failure. */
@@ -266,30 +333,36 @@ static tulle_status bring(tulle__device_tiles *tiles, const tulle__tile_key *key
     const struct plan *p, tulle__device_buffer *buffer, struct entry **out)
 {
     tulle_status status;
-    struct entry made = {.key = *key, .buffer = buffer};
+    const tulle__device_ops *ops = tiles->device->ops;
+    struct entry made = {.key = *key, .buffer = buffer}, *from = NULL;
+    tulle__device_tiles *sister = sister_with(tiles, key, &from);
     if (tiles->count == tiles->room) {
         int room = 2 * tiles->room + 16;
         TULLE_TRY(tulle__realloc((size_t)room, sizeof *tiles->entry, "tiles of a device", &tiles->entry));
         tiles->room = room;
     }
-    TULLE_TRY(tiles->device->ops->event_new(tiles->device, &made.used));
+    TULLE_TRY(ops->event_new(tiles->device, &made.used));
+    TULLE_TRY(ops->event_new(tiles->device, &made.arrived));
     made.tile = (tulle__device_tile){.kind = source->kind,
         .type = source->type,
         .order = source->order,
         .m = key->rows,
         .n = source->n,
         .nnz = p->nnz};
-    if (source->kind == TULLE_CSR)
+    if (sister)
+        TULLE_TRY(copy_from(tiles, &made, sister, from, p));
+    else if (source->kind == TULLE_CSR)
         TULLE_TRY(upload_csr(tiles, &made, source, p));
     else
         upload_dense(tiles, &made, source);
-    tiles->device->ops->record(tiles->in, tiles->arrived);
+    ops->record(tiles->in, made.arrived);
     made.turn = ++tiles->turn;
     *out = &tiles->entry[tiles->count];
     tiles->entry[tiles->count++] = made;
     return TULLE_OK;
 out:
-    tiles->device->ops->event_free(tiles->device, made.used);
+    ops->event_free(tiles->device, made.used);
+    ops->event_free(tiles->device, made.arrived);
     tulle__device_tiles_give(tiles, buffer);
     return status;
 }
@@ -314,27 +387,38 @@ out:
     return status;
 }
 
+/* A buffer in memory that is free. */
+static tulle_status find_room_ahead(tulle__device_tiles *tiles, size_t bytes, tulle__device_buffer **buffer)
+{
+    *buffer = take_spare(tiles, bytes, tiles->exact);
+    return *buffer ? TULLE_OK : tulle__device_buffer_new(tiles->device, bytes, "a tile of an operand", buffer);
+}
+
 tulle_status tulle__device_tiles_prefetch(
     tulle__device_tiles *tiles, const tulle__tile_key *key, const tulle_tile *source)
 {
     const struct plan p = plan_tile(tiles->device, source, key->row, key->rows);
     tulle__device_buffer *buffer;
-    struct entry *e = find(tiles, key);
+    struct entry *e = find(tiles, key), *from;
     if (e) {
         e->turn = ++tiles->turn;
         return TULLE_OK;
     }
-    buffer = take_spare(tiles, p.length, tiles->exact);
-    tulle_status status =
-        buffer ? TULLE_OK : tulle__device_buffer_new(tiles->device, p.length, "a tile of an operand", &buffer);
+    const tulle__device_tiles *sister = sister_with(tiles, key, &from);
+    /* whoever holds it waits, and is told of failures there */
+    if (sister && (source->kind == TULLE_CSR || !sister->device->ops->event_done(from->arrived)))
+        return TULLE_ERR_LIMIT;
+    tulle_status status = find_room_ahead(tiles, p.length, &buffer);
     if (status == TULLE_OK) status = bring(tiles, key, source, &p, buffer, &e);
-    if (status == TULLE_OK) e->ahead = 1;
-    return status;
+    if (status != TULLE_OK) return status;
+    e->ahead = 1;
+    return TULLE_OK;
 }
 
 void tulle__device_tiles_join(tulle__device_tiles *tiles, tulle__device_queue *queue)
 {
-    tiles->device->ops->join(queue, tiles->arrived);
+    for (int n = 0; n < tiles->count; n++)
+        if (tiles->entry[n].held) tiles->device->ops->join(queue, tiles->entry[n].arrived);
 }
 
 void tulle__device_tiles_release(tulle__device_tiles *tiles, tulle__device_queue *queue)

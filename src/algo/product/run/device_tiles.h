@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tiles of operands on a device. A tile that is asked for again lies there still unless it had to make room: what was
- * used last longest ago goes first. A tile in use is held, and stays. Copies to the device go into a queue of their
- * own; whoever multiplies joins what `arrived` stands for.
+ * Tiles of operands on a device. A tile that is asked for again lies there still unless it had to
+ * make room: first goes what was used longest ago. A tile in use is held, and stays. Copies to the device go
+ * into a queue of their own; whoever multiplies joins the arrival of the tiles that it holds.
  *
- * Cost: an upload of each tile that is not there, its arrays one by one at multiples of 256 bytes; a search by key over
- * the tiles on the device, which are few.
+ * A tile that lies on a sister, another device of the PE, comes from there if they are peers, else
+ * from the host. It stays at the sister until it has arrived.
+ *
+ * Cost: a copy of each array of a tile that is not there, at multiples of 256 bytes; a search by
+ * key over the tiles on the device, which are few.
  */
 #ifndef TULLE_PRODUCT_DEVICE_TILES_H
 #define TULLE_PRODUCT_DEVICE_TILES_H
@@ -22,19 +25,24 @@ typedef struct tulle__tile_key {
 } tulle__tile_key;
 
 tulle_status tulle__device_tiles_new(tulle__device *device, tulle__device_tiles **tiles);
-/* Nothing on the device uses them any more. */
+/* Nothing on the device uses them any more; sisters have been cleared. */
 void tulle__device_tiles_free(tulle__device_tiles *tiles);
+/* All devices of the PE, this one among them; the array is the caller's and stays. */
+void tulle__device_tiles_meet(tulle__device_tiles *tiles, tulle__device_tiles *const *all, int count);
 
 /*
- * Rows key->row .. + key->rows of a tile of the host, held on the device: *there. TULLE_ERR_LIMIT if there is no room
- * beside what is held. `source` is read until tulle__device_tiles_uploaded.
+ * Rows key->row .. + key->rows of a tile of the host, held on the device: *there. TULLE_ERR_LIMIT if
+ * there is no room beside what is held. `source` is read until tulle__device_tiles_uploaded.
  */
 tulle_status tulle__device_tiles_hold(
     tulle__device_tiles *tiles, const tulle__tile_key *key, const tulle_tile *source, tulle__device_tile *there);
-/* The same without holding it, and only into memory that is free: TULLE_ERR_LIMIT where that does not do. */
+/*
+ * The same without holding it, and only into memory that is free: TULLE_ERR_LIMIT where that does
+ * not do, or where a sister has it and cannot give it at once. Does not wait.
+ */
 tulle_status tulle__device_tiles_prefetch(
     tulle__device_tiles *tiles, const tulle__tile_key *key, const tulle_tile *source);
-/* What follows in the queue works on tiles that are complete. */
+/* What follows in the queue works on tiles that are complete, of those that are held. */
 void tulle__device_tiles_join(tulle__device_tiles *tiles, tulle__device_queue *queue);
 /* Work with the tiles that are held has been started in the queue: they are let go, and stay until it is done. */
 void tulle__device_tiles_release(tulle__device_tiles *tiles, tulle__device_queue *queue);

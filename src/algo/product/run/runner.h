@@ -17,9 +17,12 @@ typedef struct tulle__run_tiles {
     int i, j, nk;
     const int *k;
     int64_t row;
+    int64_t number; /* of the job, in the order of the executor */
+    bool last;      /* no other job here adds to this tile of C */
+    bool stays;     /* operands are readable until the execution ends */
 } tulle__run_tiles;
 
-/* Operands of a job that will come next, readable from now until it has been multiplied; nk = 0: not known. */
+/* Operands of a job that will come, readable from now until it has been multiplied. */
 typedef struct tulle__run_next {
     tulle__run_tiles tiles;
     const tulle_tile *A, *B; /* [nk] */
@@ -31,7 +34,7 @@ typedef struct tulle__runner_ops {
     /*
      * Starts the chain into dense memory of the host. The result is there after finish; until then task->C is the
      * runner's, and a task with the same C and beta = 1 adds to it. Operands are not read any more when it returns,
-     * also with a failure.
+     * also with a failure, unless they stay.
      */
     tulle_status (*chain)(tulle__runner *runner, const tulle__run_tiles *tiles, const tulle__chain_task *task);
     /* The product into a sparse tile that `place` finds room for; done when it returns. */
@@ -50,15 +53,22 @@ struct tulle__runner {
     const tulle__runner_ops *ops;
     const tulle__tile_format *format; /* of A */
     int most;                         /* summands of a job; 0: any number */
-    int ahead;                        /* jobs after the one at hand that it wants to see (next): 0 or 1 */
+    int ahead;                        /* jobs after the one at hand that it wants to see (peek) */
     bool keeps_structure;             /* a sparse product whose structure is known can be given values alone */
-    tulle__run_next next;             /* may be copied ahead by the task that follows */
+    size_t capacity;                  /* bytes of its smallest device */
+    int devices;                      /* 0: the host multiplies */
+    /* The following are the plan's. */
+    const int *column; /* [tile columns of C]: their numbers among those of this PE */
+    bool unpinned;     /* jobs go to devices in turn, whatever tile of C they are of */
+    /* The n-th job after the one at hand; 0: it is not known, or its operands are not there. */
+    int (*peek)(void *peeked, int n, tulle__run_next *next);
+    void *peeked;
 };
 
 tulle_status tulle__host_run_new(const tulle__context *context, const tulle__tile_format *format, tulle__runner **out);
 
 /*
- * Over `count` devices that `spec` opens for this PE; tiles of one column of C go through one of them. TULLE_ERR_ARG
+ * Over `count` devices that `spec` opens for this PE; columns of tiles of C go through them in turn. TULLE_ERR_ARG
  * and TULLE_ERR_UNSUPPORTED, with the cause, for what is no device, or multiplies no tiles.
  */
 tulle_status tulle__device_run_new(tulle_comm *comm, const tulle__context *context, const tulle__tile_format *format,

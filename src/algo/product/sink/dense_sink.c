@@ -40,7 +40,7 @@ static tulle_status begin(tulle__exec *x)
     int once = plan->policy->by_chain ||
                (plan->policy->alg == TULLE_PRODUCT_STATIONARY_C && !tulle__required_delegates(plan->required));
     for (int t = 0; t < plan->ntargets; t++) {
-        plan->target[t].scaled = 0;
+        plan->target[t].scaled = plan->target[t].made = 0;
         if (!once || !plan->target[t].units) TULLE_TRY(scale_target(x, &plan->target[t]));
     }
 out:
@@ -60,12 +60,13 @@ static void drop(tulle__exec *x, const tulle__job *job)
     (void)x, (void)job;
 }
 
-/* Rows [r0, r0 + rows) of the job's product into memory that begins with row r0. */
+/* Rows [r0, r0 + rows) of the job's product into memory that begins with row r0; last: nothing here adds to them later.
+ */
 static tulle_status multiply(tulle__exec *x, const tulle__job *job, tulle_gidx r0, tulle_gidx rows, void *to,
-    int64_t c_row, int64_t c_col, double beta)
+    int64_t c_row, int64_t c_col, double beta, bool last)
 {
     tulle__runner *runner = x->plan->runner;
-    const tulle__run_tiles tiles = {.i = job->i, .j = job->j, .nk = job->nk, .k = job->k, .row = r0};
+    const tulle__run_tiles tiles = tulle__job_tiles(x, job, r0, last);
     tulle__chain_task task = {.type = x->plan->operands.C->type,
         .row = r0,
         .m = rows,
@@ -96,7 +97,9 @@ static tulle_status own_sums(tulle__exec *x, const tulle__job *job, tulle__targe
     status = tulle__job_rows(x, job, &first, &rows);
     if (status != TULLE_OK) return status;
     char *to = (char *)C.val + (size_t)(first * row_step(&C)) * tulle_type_size(C.type);
-    return multiply(x, job, first, rows, to, row_step(&C), col_step(&C), beta);
+    target->made += job->units;
+    return multiply(
+        x, job, first, rows, to, row_step(&C), col_step(&C), beta, job->of || target->made >= target->units);
 }
 
 /* Each job is the first, and only one, of its rows. */
@@ -125,7 +128,7 @@ static tulle_status own_kept(tulle__exec *x, const tulle__job *job, tulle__targe
         .length = rows * n * size};
     status = tulle__alloc((size_t)kept.length, 1, "a kept panel", &kept.data);
     if (status != TULLE_OK) return status;
-    status = multiply(x, job, first, rows, kept.data, n, 1, 0);
+    status = multiply(x, job, first, rows, kept.data, n, 1, 0, true);
     if (status == TULLE_OK) status = x->plan->runner->ops->finish(x->plan->runner);
     if (status == TULLE_OK) return tulle__inbox_keep(&x->inbox, kept);
     tulle__free(kept.data);
@@ -155,7 +158,7 @@ static tulle_status away(tulle__exec *x, const tulle__job *job)
         TULLE_TRY(tulle__arena_take(plan->arena, tulle__inbox_serve, &x->inbox, &panel));
         x->communicate_ns += tulle__now(plan->comm) - start;
         start = tulle__kernel_begin(plan->comm);
-        status = multiply(x, job, r0, rows, panel.local, n, 1, 0);
+        status = multiply(x, job, r0, rows, panel.local, n, 1, 0, true);
         if (status == TULLE_OK) status = plan->runner->ops->finish(plan->runner);
         tulle__computed(x, "multiply", start);
         if (status != TULLE_OK) {

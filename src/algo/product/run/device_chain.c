@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Chains into dense memory through a device. A result is summed on the device while jobs add to it,
+ * then comes to the host while others are made; there it is added to what the host has
+ * (C = beta C + result), so that partial results of other PEs may arrive meanwhile.
+ *
+ * Open results take at most half of the memory, or one result, so that a tile of C is written back
+ * once where all of them fit, and operands stay beside them.
+ *
+ * Room: tiles that are not held go first (device_tiles.h); then results that leave are awaited;
+ * then the oldest open result leaves. What is left is one triple of tiles, so there is no deadlock.
+ */
+#include "algo/product/run/device_set.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+/* ---- results ---- */
+
+static void drop_result(struct device *d, struct device_result *r)
+{
+    tulle__device_tiles_give(d->tiles, r->buffer);
+    r->buffer = NULL;
+}
+
+/* C = beta C + the result that has come. */
+static tulle_status add_result(const struct device_run *run, const struct device_exit *e)
+{
+    const tulle__kernels *kernels = run->context->kernels;
+    const struct device_result *r = &e->result;
+    int by_row = r->col == 1;
+    if (r->beta != 1) {
+        tulle_status status = kernels->scale(run->context->pool, r->type, by_row ? r->m : r->n, by_row ? r->n : r->m,
+            by_row ? r->row : r->col, r->beta, r->to);
+        if (status != TULLE_OK) return status;
+    }
+    kernels->add(r->type, r->m, r->n, e->staging, r->to, r->row, r->col);
+    return TULLE_OK;
+}
+
+/* The result that left first is in host memory. A failure of its copy is the queue's, which finish waits for. */
+static tulle_status land(const struct device_run *run, struct device *d)
+{
+    struct device_exit *e = &d->exit[d->oldest];
+    d->device->ops->event_wait(e->landed);
+    tulle_status status = add_result(run, e);
+    drop_result(d, &e->result);
+    d->oldest = (d->oldest + 1) % TULLE__LEAVING;
+    d->nleaving--;
+    return status;
+}
+
+/* The n-th open result leaves. */
+static tulle_status leave(const struct device_run *run, struct device *d, int n)
+{
+    const tulle__device_ops *ops = d->device->ops;
+    tulle_status status = TULLE_OK;
+    if (d->nleaving == TULLE__LEAVING) TULLE_TRY(land(run, d));
+    struct device_exit *e = &d->exit[(d->oldest + d->nleaving) % TULLE__LEAVING];
+    const struct device_result *r = &d->open[n];
+    size_t bytes = (size_t)(r->m * r->n) * tulle_type_size(r->type);
+    if (e->bytes < bytes) {
+        ops->host_free(d->device, e->staging);
+        e->staging = NULL;
+        e->bytes = 0;
+        TULLE_TRY(ops->host_new(d->device, bytes, "results of a device", &e->staging));
+        e->bytes = bytes;
+    }
+    ops->record(d->work, d->made);
+    ops->join(d->out, d->made);
+    ops->download(d->out, e->staging, &(tulle__device_place){r->buffer, 0}, bytes);
+    ops->record(d->out, e->landed);
+    e->result = *r;
+    d->nleaving++;
+    d->open[n] = d->open[--d->nopen];
+    d->open_bytes -= bytes;
+out:
+    return status;
+}
+
+static int oldest_of(const struct device *d)
+{
+    int oldest = 0;
+    for (int n = 1; n < d->nopen; n++)
+        if (d->open[n].turn < d->open[oldest].turn) oldest = n;
+    return oldest;
+}
+
+/* Something gives its room back: a result that leaves, or the oldest open one, not the newest. 0: there is none. */
+static int make_room(const struct device_run *run, struct device *d, tulle_status *status)
+{
+    if (!d->nleaving && d->nopen < 2) return 0;
+    if (!d->nleaving) *status = leave(run, d, oldest_of(d));
+    if (*status == TULLE_OK) *status = land(run, d);
+    return *status == TULLE_OK;
+}
+
+tulle_status tulle__device_room(
+    const struct device_run *run, struct device *d, size_t bytes, const char *what, tulle__device_buffer **buffer)
+{
+    for (;;) {
+        tulle_status made = TULLE_OK, status = tulle__device_tiles_room(d->tiles, bytes, what, buffer);
+        if (status != TULLE_ERR_LIMIT) return status;
+        if (!make_room(run, d, &made)) return made != TULLE_OK ? made : status;
+    }
+}
+
+tulle_status tulle__device_hold(const struct device_run *run, struct device *d, const tulle__tile_key *key,
+    const tulle_tile *source, tulle__device_tile *there)
+{
+    for (;;) {
+        tulle_status made = TULLE_OK, status = tulle__device_tiles_hold(d->tiles, key, source, there);
+        if (status != TULLE_ERR_LIMIT) return status;
+        if (!make_room(run, d, &made)) return made != TULLE_OK ? made : status;
+    }
+}
+
+static struct device_result *find_open(struct device *d, const tulle__chain_task *task)
+{
+    for (int n = 0; n < d->nopen; n++) {
+        struct device_result *r = &d->open[n];
+        if (r->to == (char *)task->C && r->m == task->m && r->n == task->n) return r;
+    }
+    return NULL;
+}
+
+/* The open result for the task, which is the newest then; *added: it has a sum already. */
+static tulle_status begin_result(const struct device_run *run, struct device *d, const tulle__chain_task *task,
+    struct device_result **result, int *added)
+{
+    tulle_status status = TULLE_OK;
+    struct device_result *r = find_open(d, task);
+    *added = r && task->beta == 1;
+    *result = r;
+    if (*added) {
+        r->turn = ++d->turn;
+        return TULLE_OK;
+    }
+    if (r) TULLE_TRY(leave(run, d, (int)(r - d->open)));
+    if (d->nopen == d->room) {
+        int room = 2 * d->room + 4;
+        TULLE_TRY(tulle__realloc((size_t)room, sizeof *d->open, "results on a device", &d->open));
+        d->room = room;
+    }
+    struct device_result made = {.type = task->type,
+        .to = task->C,
+        .m = task->m,
+        .n = task->n,
+        .row = task->c_row,
+        .col = task->c_col,
+        .beta = task->beta,
+        .turn = ++d->turn};
+    size_t bytes = (size_t)(task->m * task->n) * tulle_type_size(task->type);
+    while (d->nopen && d->open_bytes + bytes > d->device->capacity / 2) TULLE_TRY(leave(run, d, oldest_of(d)));
+    for (;;) { /* as tulle__device_room, but no open result is one's own yet */
+        status = tulle__device_tiles_room(d->tiles, bytes, "a tile of the result", &made.buffer);
+        if (status != TULLE_ERR_LIMIT || (!d->nleaving && !d->nopen)) break;
+        if (!d->nleaving) TULLE_TRY(leave(run, d, oldest_of(d)));
+        TULLE_TRY(land(run, d));
+    }
+    if (status != TULLE_OK) return status;
+    d->open_bytes += bytes;
+    d->open[d->nopen] = made;
+    *result = &d->open[d->nopen++];
+out:
+    return status;
+}
+
+tulle_status tulle__device_results_finish(const struct device_run *run, struct device *d)
+{
+    tulle_status status = TULLE_OK;
+    while (d->nopen) TULLE_TRY(leave(run, d, oldest_of(d)));
+    while (d->nleaving) TULLE_TRY(land(run, d));
+out:
+    return status;
+}
+
+void tulle__device_results_drop(struct device *d)
+{
+    while (d->nopen) drop_result(d, &d->open[--d->nopen]);
+    d->open_bytes = 0;
+    for (; d->nleaving; d->nleaving--, d->oldest = (d->oldest + 1) % TULLE__LEAVING)
+        drop_result(d, &d->exit[d->oldest].result);
+}
+
+/* ---- chains ---- */
+
+/* What three tiles take: a summand's two and the result. */
+static tulle_status too_small(const struct device *d, const tulle__chain_task *task, int p)
+{
+    size_t a = tulle__device_tile_bytes(d->device, &task->A[p], task->row, task->m),
+           b = tulle__device_tile_bytes(d->device, &task->B[p], 0, task->B[p].m),
+           c = (size_t)(task->m * task->n) * tulle_type_size(task->type);
+    return tulle__fail(TULLE_ERR_LIMIT,
+        "the device '%s' has %zu bytes of memory; a product of two tiles takes %zu (A %zu, B %zu, C %zu): smaller "
+        "tiles (--tiles) take less",
+        d->device->name, d->device->capacity, a + b + c, a, b, c);
+}
+
+/* 0: a tile of the job has no room, or is not at hand. */
+static int copy_job_ahead(const struct device *d, const tulle__run_next *next)
+{
+    for (int p = 0; p < next->tiles.nk; p++) {
+        const tulle__tile_key a = {TULLE__OF_A, next->tiles.i, next->tiles.k[p], 0, next->A[p].m},
+                              b = {TULLE__OF_B, next->tiles.k[p], next->tiles.j, 0, next->B[p].m};
+        if (!next->A[p].m || !next->B[p].n) return 1; /* nothing is multiplied */
+        if (tulle__device_tiles_prefetch(d->tiles, &a, &next->A[p]) != TULLE_OK ||
+            tulle__device_tiles_prefetch(d->tiles, &b, &next->B[p]) != TULLE_OK)
+            return 0;
+    }
+    return 1;
+}
+
+/* Copies operands of the jobs after this one while it is multiplied, as far as each device has room. */
+static void copy_ahead(struct device_run *run, int64_t number)
+{
+    const tulle__runner *runner = &run->runner;
+    tulle__run_next next;
+    for (int n = 0; n < run->count; n++) run->device[n].stopped = false;
+    for (int n = 1; n <= runner->ahead; n++) {
+        if (!runner->peek || !runner->peek(runner->peeked, n, &next)) return;
+        struct device *d = tulle__device_of(run, &next.tiles);
+        if (d->stopped || d->ahead >= number + n) continue;
+        d->stopped = !copy_job_ahead(d, &next);
+        if (!d->stopped) d->ahead = number + n;
+    }
+}
+
+tulle_status tulle__device_operands_read(struct device *d, tulle_status status)
+{
+    tulle_status read = tulle__device_tiles_uploaded(d->tiles);
+    return status != TULLE_OK ? status : read;
+}
+
+static void multiply_held(struct device_run *run, struct device *d, const struct device_result *r,
+    tulle__device_chain *chain, int started, int64_t number)
+{
+    chain->C = (tulle__device_place){r->buffer, 0};
+    chain->beta = started ? 1 : 0;
+    tulle__device_tiles_join(d->tiles, d->work);
+    copy_ahead(run, number);
+    d->device->ops->chain(d->work, chain);
+    tulle__device_tiles_release(d->tiles, d->work);
+    chain->npairs = 0;
+}
+
+static bool leaves(const struct device *d, const tulle__chain_task *task)
+{
+    for (int e = 0; e < d->nleaving; e++)
+        if (d->exit[(d->oldest + e) % TULLE__LEAVING].result.to == (char *)task->C) return true;
+    return false;
+}
+
+/* Jobs of a tile of C that go to devices in turn: what others have of it is on the host first, beta with it. */
+static tulle_status collect(struct device_run *run, const struct device *mine, const tulle__chain_task *task)
+{
+    tulle_status status = TULLE_OK;
+    for (int n = 0; n < run->count; n++) {
+        struct device *d = &run->device[n];
+        const struct device_result *r = d == mine ? NULL : find_open(d, task);
+        if (r) TULLE_TRY(leave(run, d, (int)(r - d->open)));
+        while (leaves(d, task)) TULLE_TRY(land(run, d));
+    }
+out:
+    return status;
+}
+
+tulle_status tulle__device_run_chain(
+    tulle__runner *runner, const tulle__run_tiles *tiles, const tulle__chain_task *task)
+{
+    struct device_run *run = (struct device_run *)runner;
+    struct device *d = tulle__device_of(run, tiles);
+    struct device_result *r;
+    tulle_status status = TULLE_OK;
+    int added;
+    if (!task->m || !task->n) return TULLE_OK;
+    while (d->nleaving && d->device->ops->event_done(d->exit[d->oldest].landed)) TULLE_TRY(land(run, d));
+    if (runner->unpinned) TULLE_TRY(collect(run, d, task));
+    TULLE_TRY(begin_result(run, d, task, &r, &added));
+    tulle__device_chain work = {
+        .type = task->type, .m = task->m, .n = task->n, .c_row = task->n, .c_col = 1, .alpha = task->alpha};
+    for (int p = 0; p < task->npairs; p++) {
+        const tulle__tile_key a = {TULLE__OF_A, tiles->i, tiles->k[p], task->row, task->m},
+                              b = {TULLE__OF_B, tiles->k[p], tiles->j, 0, task->B[p].m};
+        for (;;) {
+            int n = work.npairs;
+            status = tulle__device_hold(run, d, &a, &task->A[p], &work.A[n]);
+            if (status == TULLE_OK) status = tulle__device_hold(run, d, &b, &task->B[p], &work.B[n]);
+            if (status == TULLE_OK) break;
+            if (status != TULLE_ERR_LIMIT) goto out;
+            r = find_open(d, task); /* others have left, and it may lie elsewhere */
+            if (n) {
+                multiply_held(run, d, r, &work, added, tiles->number); /* those that fit, then this one by itself */
+                added = 1;
+            } else if (!tulle__device_tiles_tighten(d->tiles)) {
+                status = too_small(d, task, p);
+                goto out;
+            }
+        }
+        r = find_open(d, task);
+        if (++work.npairs == TULLE__DEVICE_PAIRS) {
+            multiply_held(run, d, r, &work, added, tiles->number);
+            added = 1;
+        }
+    }
+    if (work.npairs) multiply_held(run, d, r, &work, added, tiles->number);
+    if (tiles->last) status = leave(run, d, (int)(find_open(d, task) - d->open));
+out:
+    return tiles->stays && status == TULLE_OK ? status : tulle__device_operands_read(d, status);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inside of the runner over devices: device_run.c (opening, executions), device_chain.c (dense
+ * results), device_product.c (sparse ones).
+ */
+#ifndef TULLE_PRODUCT_DEVICE_SET_H
+#define TULLE_PRODUCT_DEVICE_SET_H
+
+#include "algo/product/run/device_tiles.h"
+#include "algo/product/run/runner.h"
+
+enum { TULLE__OF_A, TULLE__OF_B, TULLE__TEMPORARY = -1 };
+
+/* A dense result on the device, open while jobs may add to it, or on its way from there. */
+struct device_result {
+    tulle__device_buffer *buffer; /* NULL: there is none */
+    tulle_type type;
+    char *to;
+    int64_t m, n, row, col; /* strides of `to` */
+    double beta;
+    uint64_t turn; /* when it was begun */
+};
+
+enum { TULLE__LEAVING = 2 };
+
+/* What leaves: a result, its host memory, and the event that it has come. */
+struct device_exit {
+    struct device_result result;
+    char *staging;
+    size_t bytes;
+    tulle__device_event *landed;
+};
+
+struct device {
+    tulle__device *device;
+    tulle__device_tiles *tiles;
+    tulle__device_queue *work, *out;
+    tulle__device_event *made;
+    struct device_result *open; /* [room] */
+    int nopen, room;
+    size_t open_bytes;
+    uint64_t turn;
+    struct device_exit exit[TULLE__LEAVING]; /* used in turn */
+    int oldest, nleaving;
+    int64_t ahead; /* operands of jobs up to this number have been copied ahead */
+    bool stopped;  /* there is no room for more */
+};
+
+struct device_run {
+    tulle__runner runner;
+    const tulle__context *context;
+    int count, opened;
+    struct device *device;
+    tulle__device_tiles **tiles; /* [count] */
+};
+
+/* The device of a job. */
+struct device *tulle__device_of(const struct device_run *run, const tulle__run_tiles *tiles);
+
+/* Room beside what is held, and a tile that is held: results leave for it. */
+tulle_status tulle__device_room(
+    const struct device_run *run, struct device *d, size_t bytes, const char *what, tulle__device_buffer **buffer);
+tulle_status tulle__device_hold(const struct device_run *run, struct device *d, const tulle__tile_key *key,
+    const tulle_tile *source, tulle__device_tile *there);
+
+/* Waits until the host's tiles have been read, also after a failure: they may be freed then. */
+tulle_status tulle__device_operands_read(struct device *d, tulle_status status);
+
+/* All results are in host memory. */
+tulle_status tulle__device_results_finish(const struct device_run *run, struct device *d);
+/* Results that are left are given up; nothing works on them. */
+void tulle__device_results_drop(struct device *d);
+
+/* The calls of the runner (runner.h). */
+tulle_status tulle__device_run_chain(
+    tulle__runner *runner, const tulle__run_tiles *tiles, const tulle__chain_task *task);
+tulle_status tulle__device_run_product(tulle__runner *runner, const tulle__run_tiles *tiles,
+    const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *C);
+
+#endif
