@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "device/ref/bsr_formula.h"
+#include "device/ref/ref_blocks.h"
 #include "device/values.h"
 
 static int compare_columns(const void *left, const void *right)
@@ -156,6 +157,7 @@ static tulle_status transpose(tulle__pool *pool, tulle_type type, const tulle__c
 
 static const tulle__kernels kernels = {
     .spmm = spmm,
+    .spmm_blocks = tulle__ref_spmm_blocks,
     .gemm = gemm,
     .bsr = tulle__bsr_formula,
     .spgemm_flops = flops,
