@@ -98,8 +98,9 @@ void result_json(const struct result *r, FILE *file)
     json_text(r->comm, file);
     fprintf(file, ",\"time\":\"%s\",", r->simulated ? "virtual" : "real");
     json_machine(r->simulated, r->comm, file);
-    fprintf(file, ",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"m\":%" PRId64 ",\"k\":%" PRId64 ",\"n\":%" PRId64,
-        r->pes, r->threads, tulle_type_name(r->type), r->m, r->k, r->n);
+    fprintf(file,
+        ",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"kind\":\"%s\",\"m\":%" PRId64 ",\"k\":%" PRId64 ",\"n\":%" PRId64,
+        r->pes, r->threads, tulle_type_name(r->type), tulle_kind_name(r->format), r->m, r->k, r->n);
     fprintf(file, ",\"nnz_a\":%" PRId64 ",\"nnz_b\":%" PRId64 ",\"nnz_c\":%" PRId64 ",\"flops\":%" PRId64, r->nnz_a,
         r->nnz_b, r->nnz_c, r->report.flops);
     fprintf(file, ",\"seconds\":%.6g,\"seconds_reused_plan\":%.6g,\"seconds_all\":[", r->seconds, r->reused);

@@ -26,6 +26,7 @@ struct result {
     int pes, threads;
     int simulated; /* times are virtual, and there is no bound */
     tulle_type type;
+    tulle_kind format; /* of A */
     tulle_gidx m, k, n;
     int64_t nnz_a, nnz_b, nnz_c;
     double seconds, reused; /* medians; each the time of one run */

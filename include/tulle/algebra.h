@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is done with matrices beside products and solves: sums, scaling, parts, norms. Matrices are
- * dense or CSR of any layout. Values are combined in double precision and rounded once. NaN
- * propagates, also into norms.
+ * dense, CSR or in blocks, of any layout. Values are combined in double precision and rounded once.
+ * NaN propagates, also into norms. The elements of a block are entries, also those that are 0.
  */
 #ifndef TULLE_ALGEBRA_H
 #define TULLE_ALGEBRA_H
@@ -15,8 +15,9 @@ extern "C" {
 
 /*
  * Collective: C = alpha A + beta B, m x n, in A's layout and of its type; B has A's type, and is
- * redistributed if its layout differs. C is CSR if both are, with the union of their patterns
- * (sums of 0 stay entries), else dense. A and B may be the same matrix. *C is the caller's to free.
+ * redistributed if its layout differs (matrices in blocks are not: TULLE_ERR_UNSUPPORTED). C is dense
+ * if one of them is, else CSR, with the union of their patterns (sums of 0 stay entries). A and B may
+ * be the same matrix. *C is the caller's to free.
  */
 TULLE_API tulle_status tulle_mat_add(double alpha, const tulle_mat *A, double beta, const tulle_mat *B, tulle_mat **C);
 

@@ -128,7 +128,7 @@ TULLE_API tulle_status tulle_mat_from_array(tulle_comm *comm, const tulle_array 
  * matrix in out->order, without gaps. Or out->val is the caller's, with ld, for a dense matrix of
  * A's type: rows first ... first + count - 1 of each PE, or all on the root. Other fields are
  * outputs. On PEs that receive nothing count is 0. Zeros of a dense A are no entries of a sparse
- * array.
+ * array; elements of blocks are, also those that are 0.
  */
 TULLE_API tulle_status tulle_mat_to_array(const tulle_mat *A, int root, tulle_array *out);
 

@@ -2,8 +2,10 @@
 /*
  * Distributed matrices: a layout and a directory of tiles that any PE can read. A tulle_mat is one
  * PE's handle; it belongs to the team, lives from one run to the next, and is freed with the team
- * at the latest. Tiles are dense (row- or column-major) or CSR with 64-bit row pointers and 32-bit
- * column indices local to the tile, ascending in each row. Only its owner changes a sparse tile:
+ * at the latest. Tiles are dense (row- or column-major); CSR with 64-bit row pointers and 32-bit
+ * column indices local to the tile, ascending in each row; or CSR of dense blocks, whose rows and
+ * columns the layout cuts (tulle/layout.h): BSR has blocks of one size, VBSR blocks of any
+ * sizes and their norms; both multiply dense matrices. Only its owner changes a sparse tile:
  * tulle_mat_replace, then all call tulle_mat_renew (paper rdma-spmm-spgemm 3.1, 5.3).
  */
 #ifndef TULLE_MAT_H
@@ -20,11 +22,19 @@ extern "C" {
 
 typedef struct tulle_mat tulle_mat;
 
-typedef enum tulle_kind { TULLE_DENSE, TULLE_CSR } tulle_kind;
+typedef enum tulle_kind { TULLE_DENSE, TULLE_CSR, TULLE_BSR, TULLE_VBSR, TULLE_KIND_COUNT } tulle_kind;
+
+/* "dense", "csr", "bsr", "vbsr". */
+TULLE_API const char *tulle_kind_name(tulle_kind kind);
 
 /*
  * A read-only view of a tile. Its pointers live as long as the tile, or the fetch that produced
  * them.
+ *
+ * Blocks: rowptr and colind count block rows, block columns and blocks. Block row r has rows
+ * row_block[r] - row_block[0] .. row_block[r + 1] - row_block[0] - 1 of the tile, block columns
+ * likewise. Block e of row r and column c is row-major; its values begin at val + offset[e], or, where
+ * all blocks have one size, at e times this size.
  */
 typedef struct tulle_tile {
     tulle_kind kind;
@@ -32,10 +42,15 @@ typedef struct tulle_tile {
     tulle_order order;        /* dense */
     tulle_gidx m, n;          /* size of the tile */
     int64_t ld;               /* dense: elements from one row (row-major) or column to the next */
-    int64_t nnz;              /* CSR; dense: m * n */
-    const int64_t *rowptr;    /* CSR: m + 1 */
-    const tulle_lidx *colind; /* CSR: nnz */
+    int64_t nnz;              /* stored values; dense: m * n */
+    const int64_t *rowptr;    /* CSR: m + 1; blocks: block_rows + 1 */
+    const tulle_lidx *colind; /* CSR: nnz; blocks: blocks */
     const void *val;          /* nnz values */
+    /* BSR and VBSR only */
+    int64_t blocks, block_rows, block_cols;
+    const tulle_gidx *row_block, *col_block; /* block_rows + 1, block_cols + 1 */
+    const int64_t *offset;                   /* VBSR: blocks + 1 */
+    const double *norm;                      /* VBSR: squared Frobenius norm of each block, as of the last renew */
 } tulle_tile;
 
 /*
@@ -52,18 +67,24 @@ typedef struct tulle_own_tile {
     int64_t *rowptr;
     tulle_lidx *colind;
     void *val;
+    int64_t blocks, block_rows, block_cols;
+    const tulle_gidx *row_block, *col_block;
+    int64_t *offset;
+    double *norm;
 } tulle_own_tile;
 
 /*
  * Collective. The layout is copied. new_dense: all zero; new_dense_undefined: values are undefined,
  * which saves a sweep through memory for a matrix that will be overwritten, such as C of a product
- * with beta = 0 (which does not read it); new_csr: no entries.
+ * with beta = 0 (which does not read it); new_csr: no entries; new_vbsr: no blocks, in a layout
+ * with block cuts.
  */
 TULLE_API tulle_status tulle_mat_new_dense(
     tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_order order, tulle_mat **A);
 TULLE_API tulle_status tulle_mat_new_dense_undefined(
     tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_order order, tulle_mat **A);
 TULLE_API tulle_status tulle_mat_new_csr(tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_mat **A);
+TULLE_API tulle_status tulle_mat_new_vbsr(tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_mat **A);
 
 /* Collective; NULL is allowed (on all PEs). */
 TULLE_API void tulle_mat_free(tulle_mat *A);
@@ -184,6 +205,19 @@ TULLE_API tulle_status tulle_mat_order(tulle_mat *A);
 
 /* Collective: a copy of A in another layout of the same shape. */
 TULLE_API tulle_status tulle_mat_redistribute(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy);
+/*
+ * Collective: copies of A in another format. A block is stored if it has an entry of A; elements
+ * without an entry are 0.
+ *
+ * to_vbsr: A is CSR; `layout` has A's shape and block cuts, and any tiles and owners.
+ * to_bsr: A is CSR, whose rows and columns are multiples of rows and cols; the layout is A's with
+ * its cuts moved to blocks (tulle_layout_in_blocks).
+ * to_csr: A is CSR, BSR or VBSR; the layout is A's. drop_zeros: zeros in blocks are no entries.
+ */
+TULLE_API tulle_status tulle_mat_to_vbsr(const tulle_mat *A, const tulle_layout *layout, tulle_mat **V);
+TULLE_API tulle_status tulle_mat_to_bsr(const tulle_mat *A, int rows, int cols, tulle_mat **S);
+TULLE_API tulle_status tulle_mat_to_csr(const tulle_mat *A, bool drop_zeros, tulle_mat **S);
+
 /* Collective: A^T in the transposed layout. */
 TULLE_API tulle_status tulle_mat_transpose(const tulle_mat *A, tulle_mat **T);
 

@@ -14,13 +14,32 @@
 
 #include "kernel/pool.h"
 
-/* A CSR tile, m x n. rowptr has m + 1 entries and may start above 0 (a row range of a larger tile). */
+/*
+ * A CSR tile, m x n. rowptr has m + 1 entries and may start above 0 (a row range of a larger tile).
+ *
+ * In blocks (row_block is not NULL) m, n, rowptr and colind count block rows, block columns and
+ * blocks. Block row r has row_block[r + 1] - row_block[r] rows, block columns likewise. Block e is
+ * row-major at val + offset[e], or at e times its size if offset is NULL and all have one.
+ */
 typedef struct tulle__csr {
     int64_t m, n;
     const int64_t *rowptr;
     const int32_t *colind; /* indexed by rowptr values; ascending in each row unless a kernel says otherwise */
     const void *val;
+    const int64_t *offset;
+    const double *norm; /* squared Frobenius norm of each block; NULL: not known */
+    const tulle_gidx *row_block, *col_block;
 } tulle__csr;
+
+/* Rows first .. first + rows - 1 of A, or block rows. */
+static inline tulle__csr tulle__csr_rows(const tulle__csr *A, int64_t first, int64_t rows)
+{
+    tulle__csr part = *A;
+    part.m = rows;
+    if (part.rowptr) part.rowptr += first;
+    if (part.row_block) part.row_block += first;
+    return part;
+}
 
 /* One summand of a chain of sparse-dense products: A m x k, B k x n with element (r, c) at B[r * b_row + c * b_col]. */
 typedef struct tulle__spmm_pair {
@@ -293,6 +312,12 @@ typedef tulle_status (*tulle__csr_place)(void *context, int64_t m, int64_t nnz, 
 
 typedef struct tulle__kernels {
     tulle_status (*spmm)(tulle__pool *pool, const tulle__spmm_task *task);
+
+    /*
+     * The same with all A in blocks; m, C and `first` count rows: those of the task are rows first .. first + m - 1 of
+     * the pairs. An element is one sum over (p, position of the block, column in it), times alpha, then + beta C.
+     */
+    tulle_status (*spmm_blocks)(tulle__pool *pool, const tulle__spmm_task *task, int64_t first);
 
     tulle_status (*gemm)(tulle__pool *pool, const tulle__gemm_task *task);
 

@@ -26,16 +26,16 @@ tulle_status tulle__mat_apply(const tulle_mat *X, tulle_op op, const double *x, 
             for (tulle_gidx r = 0; t.nnz && r < t.m; r++) {
                 int64_t entries = X->format->entries_before(&t, r + 1) - X->format->entries_before(&t, r);
                 if ((double)entries * l->nt > *longest) *longest = (double)entries * l->nt;
-                for (int64_t e = 0; e < entries; e++) {
-                    tulle__entry_at entry = X->format->entry(&t, r, e);
-                    tulle_gidx col = l->col_cut[j] + entry.column, row = l->row_cut[i] + r;
-                    double v = element(&t, entry.value);
-                    tulle_gidx into = op == TULLE_OP_N ? row : col, of = op == TULLE_OP_N ? col : row;
-                    if (count && into == of) continue;
-                    if (count) count[into]++;
-                    y[into] += v * x[of];
-                    z[into] += fabs(v) * w[of];
-                }
+                for (tulle__entry_run run = {.row = r}; X->format->next(&t, &run);)
+                    for (int64_t e = 0; e < run.count; e++) {
+                        tulle_gidx col = l->col_cut[j] + run.column + e, row = l->row_cut[i] + r;
+                        double v = element(&t, run.value + e * run.step);
+                        tulle_gidx into = op == TULLE_OP_N ? row : col, of = op == TULLE_OP_N ? col : row;
+                        if (count && into == of) continue;
+                        if (count) count[into]++;
+                        y[into] += v * x[of];
+                        z[into] += fabs(v) * w[of];
+                    }
             }
         }
     for (tulle_gidx at = 0; at < rows; at += PIECE) {

@@ -67,6 +67,20 @@ static int map_to(tulle_map map, int tile, int tiles, int parts)
     return map == TULLE_CYCLIC ? tile % parts : (int)((int64_t)tile * parts / tiles);
 }
 
+/* Cuts that the caller gave stay where they are. */
+static tulle_status fill_blocks(tulle_layout *l, const tulle_layout_spec *spec)
+{
+    tulle_status status;
+    TULLE_TRY(tulle__block_cuts_check("row", spec->row_blocks, l->m));
+    TULLE_TRY(tulle__block_cuts_check("column", spec->col_blocks, l->n));
+    if (!spec->row_cut) tulle__block_cuts_move(spec->row_blocks, l->row_cut, l->mt);
+    if (!spec->col_cut) tulle__block_cuts_move(spec->col_blocks, l->col_cut, l->nt);
+    TULLE_TRY(tulle__block_cuts_init("row", spec->row_blocks, l->row_cut, l->mt, &l->row_blocks));
+    TULLE_TRY(tulle__block_cuts_init("column", spec->col_blocks, l->col_cut, l->nt, &l->col_blocks));
+out:
+    return status;
+}
+
 /* Fills the remaining fields; m, n, mt and nt are set. */
 static tulle_status fill(tulle_layout *l, const tulle_layout_spec *spec, int npes, int pr, int pc)
 {
@@ -81,6 +95,7 @@ static tulle_status fill(tulle_layout *l, const tulle_layout_spec *spec, int npe
     if (spec->col_cut) memcpy(l->col_cut, spec->col_cut, ((size_t)l->nt + 1) * sizeof *l->col_cut);
     TULLE_TRY(check_cut("row", l->row_cut, l->mt, l->m));
     TULLE_TRY(check_cut("column", l->col_cut, l->nt, l->n));
+    if (spec->row_blocks.cut) TULLE_TRY(fill_blocks(l, spec));
     for (int i = 0; i < l->mt; i++)
         for (int j = 0; j < l->nt; j++) {
             size_t t = (size_t)i * (size_t)l->nt + (size_t)j;
@@ -108,6 +123,8 @@ tulle_status tulle_layout_new(const tulle_layout_spec *spec, int npes, tulle_lay
     tulle_status status;
     tulle_layout *l = NULL;
     int pr = spec->grid_rows, pc = spec->grid_cols;
+    if (!spec->row_blocks.cut != !spec->col_blocks.cut)
+        return tulle__fail(TULLE_ERR_ARG, "a layout has block cuts of rows and of columns, or none");
     if (spec->m < 0 || spec->n < 0)
         return tulle__fail(TULLE_ERR_ARG, "a matrix cannot be %" PRId64 " x %" PRId64, spec->m, spec->n);
     if (spec->owner && spec->tile_rows && spec->tile_cols)
@@ -136,17 +153,51 @@ out:
     return status;
 }
 
-tulle_status tulle_layout_copy(const tulle_layout *layout, tulle_layout **copy)
+static tulle_layout_spec spec_of(const tulle_layout *layout)
 {
-    if (TULLE__NULL(layout) || TULLE__NULL(copy)) return TULLE_ERR_ARG;
-    tulle_layout_spec spec = {.m = layout->m,
+    return (tulle_layout_spec){.m = layout->m,
         .n = layout->n,
         .tile_rows = layout->mt,
         .tile_cols = layout->nt,
         .row_cut = layout->row_cut,
         .col_cut = layout->col_cut,
-        .owner = layout->owner};
+        .owner = layout->owner,
+        .row_blocks = tulle__block_cuts_view(&layout->row_blocks),
+        .col_blocks = tulle__block_cuts_view(&layout->col_blocks)};
+}
+
+tulle_status tulle_layout_copy(const tulle_layout *layout, tulle_layout **copy)
+{
+    if (TULLE__NULL(layout) || TULLE__NULL(copy)) return TULLE_ERR_ARG;
+    tulle_layout_spec spec = spec_of(layout);
     return tulle_layout_new(&spec, INT32_MAX, copy);
+}
+
+tulle_status tulle_layout_in_blocks(
+    const tulle_layout *layout, const tulle_block_cuts *rows, const tulle_block_cuts *cols, tulle_layout **in_blocks)
+{
+    if (TULLE__NULL(layout) || TULLE__NULL(rows) || TULLE__NULL(cols) || TULLE__NULL(in_blocks)) return TULLE_ERR_ARG;
+    if (TULLE__NULL_AS(rows->cut, "rows->cut") || TULLE__NULL_AS(cols->cut, "cols->cut")) return TULLE_ERR_ARG;
+    tulle_status status;
+    tulle_gidx *row_cut = NULL, *col_cut = NULL;
+    tulle_layout_spec spec = spec_of(layout);
+    TULLE_TRY(tulle__block_cuts_check("row", *rows, layout->m));
+    TULLE_TRY(tulle__block_cuts_check("column", *cols, layout->n));
+    TULLE_TRY(tulle__alloc((size_t)layout->mt + 1, sizeof *row_cut, "row cuts", &row_cut));
+    TULLE_TRY(tulle__alloc((size_t)layout->nt + 1, sizeof *col_cut, "column cuts", &col_cut));
+    memcpy(row_cut, layout->row_cut, ((size_t)layout->mt + 1) * sizeof *row_cut);
+    memcpy(col_cut, layout->col_cut, ((size_t)layout->nt + 1) * sizeof *col_cut);
+    tulle__block_cuts_move(*rows, row_cut, layout->mt);
+    tulle__block_cuts_move(*cols, col_cut, layout->nt);
+    spec.row_cut = row_cut;
+    spec.col_cut = col_cut;
+    spec.row_blocks = *rows;
+    spec.col_blocks = *cols;
+    status = tulle_layout_new(&spec, INT32_MAX, in_blocks);
+out:
+    tulle__free(row_cut);
+    tulle__free(col_cut);
+    return status;
 }
 
 tulle_status tulle_layout_transpose(const tulle_layout *layout, tulle_layout **transpose)
@@ -163,7 +214,9 @@ tulle_status tulle_layout_transpose(const tulle_layout *layout, tulle_layout **t
         .tile_cols = layout->mt,
         .row_cut = layout->col_cut,
         .col_cut = layout->row_cut,
-        .owner = owner};
+        .owner = owner,
+        .row_blocks = tulle__block_cuts_view(&layout->col_blocks),
+        .col_blocks = tulle__block_cuts_view(&layout->row_blocks)};
     status = tulle_layout_new(&spec, INT32_MAX, transpose);
 out:
     tulle__free(owner);
@@ -176,6 +229,8 @@ void tulle_layout_free(tulle_layout *layout)
     tulle__free(layout->row_cut);
     tulle__free(layout->col_cut);
     tulle__free(layout->owner);
+    tulle__block_cuts_fini(&layout->row_blocks);
+    tulle__block_cuts_fini(&layout->col_blocks);
     tulle__free(layout);
 }
 
@@ -219,6 +274,18 @@ int tulle_layout_owner(const tulle_layout *layout, int i, int j)
 {
     if (TULLE__NULL(layout) || i < 0 || i >= layout->mt || j < 0 || j >= layout->nt) return -1;
     return tulle__layout_owner(layout, i, j);
+}
+
+tulle_block_cuts tulle_layout_row_blocks(const tulle_layout *layout)
+{
+    if (TULLE__NULL(layout)) return (tulle_block_cuts){0, NULL};
+    return tulle__block_cuts_view(&layout->row_blocks);
+}
+
+tulle_block_cuts tulle_layout_col_blocks(const tulle_layout *layout)
+{
+    if (TULLE__NULL(layout)) return (tulle_block_cuts){0, NULL};
+    return tulle__block_cuts_view(&layout->col_blocks);
 }
 
 int tulle__layout_find(const tulle_gidx *cut, int parts, tulle_gidx x)

@@ -4,12 +4,15 @@
 
 #include <tulle/layout.h>
 
+#include "tile/block_cuts.h"
+
 struct tulle_layout {
     tulle_gidx m, n;
     int mt, nt;          /* tile rows, tile columns */
     tulle_gidx *row_cut; /* [mt + 1] */
     tulle_gidx *col_cut; /* [nt + 1] */
     int *owner;          /* [mt * nt] */
+    tulle__block_cuts row_blocks, col_blocks;
 };
 
 static inline int tulle__layout_owner(const tulle_layout *layout, int i, int j)

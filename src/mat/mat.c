@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "mat/context.h"
+#include "tile/tile_blocks.h"
 
 tulle_gidx tulle_mat_rows(const tulle_mat *A)
 {
@@ -92,7 +93,14 @@ tulle_tile tulle__tile_of(const tulle_own_tile *own)
         .nnz = own->nnz,
         .rowptr = own->rowptr,
         .colind = own->colind,
-        .val = own->val};
+        .val = own->val,
+        .blocks = own->blocks,
+        .block_rows = own->block_rows,
+        .block_cols = own->block_cols,
+        .row_block = own->row_block,
+        .col_block = own->col_block,
+        .offset = own->offset,
+        .norm = own->norm};
 }
 
 tulle_own_tile tulle__own_tile_view(const tulle_mat *A, int i, int j, const tulle__tile_record *record, void *block)
@@ -103,6 +111,13 @@ tulle_own_tile tulle__own_tile_view(const tulle_mat *A, int i, int j, const tull
         .m = tulle__tile_rows(A, i),
         .n = tulle__tile_cols(A, j),
         .nnz = record->nnz};
+    if (A->format->in_blocks) {
+        tile.blocks = record->blocks;
+        tile.block_rows = tulle__tile_block_rows(A, i);
+        tile.block_cols = tulle__tile_block_cols(A, j);
+        tile.row_block = A->layout->row_blocks.cut + A->layout->row_blocks.first[i];
+        tile.col_block = A->layout->col_blocks.cut + A->layout->col_blocks.first[j];
+    }
     if (A->borrowed) { /* the caller owns them and may change them */
         tile.rowptr = A->borrowed->rowptr;
         tile.colind = A->borrowed->colind;
@@ -201,17 +216,19 @@ tulle_status tulle__mat_publish(tulle_mat *A)
     const tulle_layout *l = A->layout;
     int64_t tiles = (int64_t)l->mt * l->nt, most = 0, mine = 0;
     int64_t *count = NULL;
-    tulle__tile_record *send = NULL, *all = NULL;
+    char *send = NULL, *all = NULL;
+    size_t bytes = tulle__record_bytes(A);
     TULLE_TRY(tulle__alloc_zero((size_t)A->comm->size, sizeof *count, "directory", &count));
     for (int64_t t = 0; t < tiles; t++) count[l->owner[t]]++;
     for (int r = 0; r < A->comm->size; r++)
         if (count[r] > most) most = count[r];
-    TULLE_TRY(tulle__alloc_zero((size_t)most, sizeof *send, "directory", &send));
-    TULLE_TRY(tulle__alloc((size_t)most * (size_t)A->comm->size, sizeof *all, "directory", &all));
+    TULLE_TRY(tulle__alloc_zero((size_t)most, bytes, "directory", &send));
+    TULLE_TRY(tulle__alloc((size_t)most * (size_t)A->comm->size, bytes, "directory", &all));
     for (int64_t t = 0; t < tiles; t++)
         if (l->owner[t] == A->comm->rank)
-            send[mine++] = A->replaced[t].place.generation ? A->replaced[t] : A->directory[t];
-    TULLE_TRY(tulle_comm_allgather(A->comm, send, (size_t)most * sizeof *send, all));
+            memcpy(send + bytes * (size_t)mine++, A->replaced[t].place.generation ? &A->replaced[t] : &A->directory[t],
+                bytes);
+    TULLE_TRY(tulle_comm_allgather(A->comm, send, (size_t)most * bytes, all));
     /* all PEs have arrived: none reads a replaced tile any more */
     memset(count, 0, (size_t)A->comm->size * sizeof *count);
     A->nnz = 0;
@@ -221,7 +238,8 @@ tulle_status tulle__mat_publish(tulle_mat *A)
             give_record(A, &A->directory[t]);
             A->replaced[t] = (tulle__tile_record){.nnz = 0};
         }
-        A->directory[t] = all[(int64_t)owner * most + count[owner]++];
+        A->directory[t] = (tulle__tile_record){.nnz = 0};
+        memcpy(&A->directory[t], all + bytes * (size_t)((int64_t)owner * most + count[owner]++), bytes);
         A->nnz += A->directory[t].nnz;
     }
     A->structure++;
@@ -232,9 +250,25 @@ out:
     return status;
 }
 
+/* Values of blocks may have been written, in tiles that stay as in those that are new. */
+static void renew_norms(const tulle_mat *A)
+{
+    if (!A->format->by_blocks) return;
+    for (int i = 0; i < A->layout->mt; i++)
+        for (int j = 0; j < A->layout->nt; j++) {
+            if (!tulle__tile_is_mine(A, i, j)) continue;
+            const tulle__tile_record *record = &A->replaced[tulle__tile_index(A, i, j)];
+            if (!record->place.generation) record = &A->directory[tulle__tile_index(A, i, j)];
+            if (!record->place.length) continue;
+            tulle_own_tile tile = tulle__own_tile_view(A, i, j, record, tulle__mapped(A->comm, &record->place));
+            tulle__blocks_renew_norms(&tile);
+        }
+}
+
 tulle_status tulle_mat_renew(tulle_mat *A)
 {
     if (TULLE__NULL(A)) return TULLE_ERR_ARG;
+    renew_norms(A);
     tulle_status status = tulle_comm_agree(A->comm, tulle__mat_publish(A));
     if (status != TULLE_OK) tulle__mat_unplace(A);
     return status;
@@ -242,23 +276,28 @@ tulle_status tulle_mat_renew(tulle_mat *A)
 
 /* Allocates a new block for own tile (i, j), of which `committed` bytes are used at first. */
 static tulle_status place_block(
-    tulle_mat *A, int i, int j, int64_t nnz, size_t bytes, size_t committed, tulle_own_tile *tile)
+    tulle_mat *A, int i, int j, const tulle__shape *shape, size_t bytes, size_t committed, tulle_own_tile *tile)
 {
     tulle__tile_record *record = &A->replaced[tulle__tile_index(A, i, j)];
     tulle__place place;
     tulle_status status = tulle__heap_reserve(A->comm->pe->data, bytes, committed, "a tile", &place);
     if (status != TULLE_OK) return status;
     give_record(A, record);
-    *record = (tulle__tile_record){place, nnz};
+    *record = (tulle__tile_record){place, shape->nnz, shape->blocks};
     *tile = tulle__own_tile_view(A, i, j, record, tulle__mapped(A->comm, &place));
     return TULLE_OK;
 }
 
 tulle_status tulle__mat_place(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile)
 {
-    const tulle__shape shape = tulle__tile_shape(A, i, j, nnz);
+    return tulle__mat_place_blocks(A, i, j, 0, nnz, tile);
+}
+
+tulle_status tulle__mat_place_blocks(tulle_mat *A, int i, int j, int64_t blocks, int64_t nnz, tulle_own_tile *tile)
+{
+    const tulle__shape shape = tulle__tile_shape(A, i, j, nnz, blocks);
     size_t bytes = A->format->bytes(&shape);
-    return place_block(A, i, j, nnz, bytes, bytes, tile);
+    return place_block(A, i, j, &shape, bytes, bytes, tile);
 }
 
 tulle_status tulle__mat_place_csr(tulle_mat *A, int i, int j, int64_t nnz, tulle__csr_result *result)
@@ -271,8 +310,9 @@ tulle_status tulle__mat_place_csr(tulle_mat *A, int i, int j, int64_t nnz, tulle
 
 tulle_status tulle__mat_reserve(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile)
 {
-    tulle__csr_offsets o = tulle__csr_offsets_of(tulle__tile_rows(A, i), nnz, A->type);
-    return place_block(A, i, j, nnz, o.length, o.val, tile);
+    const tulle__shape shape = tulle__tile_shape(A, i, j, nnz, 0);
+    tulle__csr_offsets o = tulle__csr_offsets_of(shape.m, nnz, A->type);
+    return place_block(A, i, j, &shape, o.length, o.val, tile);
 }
 
 tulle_status tulle__mat_trim(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile)
@@ -303,6 +343,8 @@ tulle_status tulle__mat_make_empty(
 {
     tulle_status status;
     tulle_mat *A = NULL;
+    if (tulle__tile_format_of(kind)->in_blocks && !layout->row_blocks.cut)
+        return tulle__fail(TULLE_ERR_ARG, "a matrix of blocks needs a layout with block cuts");
     TULLE_TRY(tulle__alloc_zero(1, sizeof *A, "matrix", &A));
     A->comm = comm;
     A->kind = kind;
@@ -335,7 +377,7 @@ tulle_status tulle__mat_borrow(tulle_comm *comm, const tulle_layout *layout, con
     for (int i = 0; i < layout->mt; i++)
         for (int j = 0; j < layout->nt; j++) {
             const int64_t nnz = tile->kind == TULLE_CSR ? tile->nnz : tulle__tile_rows(A, i) * tulle__tile_cols(A, j);
-            const tulle__shape shape = tulle__tile_shape(A, i, j, nnz);
+            const tulle__shape shape = tulle__tile_shape(A, i, j, nnz, 0);
             A->directory[tulle__tile_index(A, i, j)] = (tulle__tile_record){.nnz = nnz,
                 .place = {.segment = TULLE__DATA,
                     .rank = tulle__layout_owner(layout, i, j),
@@ -431,6 +473,13 @@ tulle_status tulle_mat_new_csr(tulle_comm *comm, const tulle_layout *layout, tul
     return new_mat(comm, layout, TULLE_CSR, type, TULLE_ROW_MAJOR, 0, A);
 }
 
+tulle_status tulle_mat_new_vbsr(tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_mat **A)
+{
+    if (TULLE__NULL(comm) || TULLE__NULL(layout) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NULL(A))
+        return tulle__refuse(comm);
+    return new_mat(comm, layout, TULLE_VBSR, type, TULLE_ROW_MAJOR, 0, A);
+}
+
 static tulle_status check_own(const tulle_mat *A, int i, int j)
 {
     if (i < 0 || i >= A->layout->mt || j < 0 || j >= A->layout->nt)
@@ -481,7 +530,7 @@ tulle_status tulle_mat_replace(
     tulle_own_tile tile;
     tulle_status status = tulle_mat_own_tile(A, i, j, &tile);
     if (status == TULLE_OK && A->kind != TULLE_CSR)
-        status = tulle__fail(TULLE_ERR_ARG, "only sparse tiles can be replaced: write dense tiles in place");
+        status = tulle__fail(TULLE_ERR_ARG, "only tiles in CSR can be replaced: write dense tiles and blocks in place");
     if (status == TULLE_OK && A->borrowed)
         status = tulle__fail(TULLE_ERR_STATE, "the matrix borrows the caller's arrays: change them in place");
     if (status == TULLE_OK) status = check_replacement(A, i, j, rowptr, colind);

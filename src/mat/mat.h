@@ -3,6 +3,8 @@
 #ifndef TULLE_MAT_MAT_H
 #define TULLE_MAT_MAT_H
 
+#include <stddef.h>
+
 #include <tulle/mat.h>
 
 #include "comm/comm.h"
@@ -17,6 +19,7 @@
 typedef struct tulle__tile_record {
     tulle__place place; /* length 0: no block */
     int64_t nnz;
+    int64_t blocks; /* of formats in blocks, of which alone it travels */
 } tulle__tile_record;
 
 /* The caller's arrays, which this PE's only tile with elements borrows. */
@@ -66,10 +69,50 @@ static inline int tulle__tile_is_mine(const tulle_mat *A, int i, int j)
     return tulle__layout_owner(A->layout, i, j) == A->comm->rank;
 }
 
-static inline tulle__shape tulle__tile_shape(const tulle_mat *A, int i, int j, int64_t nnz)
+/* What travels of a record. */
+static inline size_t tulle__record_bytes(const tulle_mat *A)
 {
-    return (tulle__shape){
-        .type = A->type, .order = A->order, .m = tulle__tile_rows(A, i), .n = tulle__tile_cols(A, j), .nnz = nnz};
+    return A->format->in_blocks ? sizeof(tulle__tile_record) : offsetof(tulle__tile_record, blocks);
+}
+
+/* Of a format in blocks: block rows of tile row i, block columns of tile column j. */
+static inline tulle_gidx tulle__tile_block_rows(const tulle_mat *A, int i)
+{
+    return A->layout->row_blocks.first[i + 1] - A->layout->row_blocks.first[i];
+}
+
+static inline tulle_gidx tulle__tile_block_cols(const tulle_mat *A, int j)
+{
+    return A->layout->col_blocks.first[j + 1] - A->layout->col_blocks.first[j];
+}
+
+/* What a tulle__csr of tile row i counts as rows, of tile column j as columns. */
+static inline tulle_gidx tulle__tile_csr_rows(const tulle_mat *A, int i)
+{
+    return A->format->in_blocks ? tulle__tile_block_rows(A, i) : tulle__tile_rows(A, i);
+}
+
+static inline tulle_gidx tulle__tile_csr_cols(const tulle_mat *A, int j)
+{
+    return A->format->in_blocks ? tulle__tile_block_cols(A, j) : tulle__tile_cols(A, j);
+}
+
+/* Mean rows of a block row; 1 without blocks. */
+static inline double tulle__mat_block_height(const tulle_mat *A)
+{
+    const tulle__block_cuts *b = &A->layout->row_blocks;
+    return A->format->in_blocks && b->count ? (double)A->layout->m / (double)b->count : 1;
+}
+
+static inline tulle__shape tulle__tile_shape(const tulle_mat *A, int i, int j, int64_t nnz, int64_t blocks)
+{
+    return (tulle__shape){.type = A->type,
+        .order = A->order,
+        .m = tulle__tile_rows(A, i),
+        .n = tulle__tile_cols(A, j),
+        .nnz = nnz,
+        .blocks = blocks,
+        .block_rows = A->format->in_blocks ? tulle__tile_block_rows(A, i) : 0};
 }
 
 /* The view of tile (i, j) with its block at `block`. */
@@ -93,6 +136,8 @@ tulle_own_tile tulle__own_tile_in_place(tulle_mat *A, int i, int j);
  * effect with the next renew.
  */
 tulle_status tulle__mat_place(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile);
+/* The same for a tile of blocks with nnz values in all. */
+tulle_status tulle__mat_place_blocks(tulle_mat *A, int i, int j, int64_t blocks, int64_t nnz, tulle_own_tile *tile);
 /* The same for a sparse tile that a kernel writes. */
 tulle_status tulle__mat_place_csr(tulle_mat *A, int i, int j, int64_t nnz, tulle__csr_result *result);
 

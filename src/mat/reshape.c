@@ -204,6 +204,9 @@ static tulle_status redistribute(const tulle_mat *A, const tulle_layout *layout,
     tulle_status status;
     if (layout->m != A->layout->m || layout->n != A->layout->n)
         return tulle__fail(TULLE_ERR_ARG, "the new layout has another shape than the matrix");
+    if (A->format->in_blocks)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "a matrix of blocks is not redistributed: its copy in CSR is, and becomes blocks again");
     TULLE_TRY(tulle__mat_make(A->comm, layout, A->kind, A->type, A->order, copy));
     TULLE_TRY(fill(A, *copy, NULL, 0));
     TULLE_TRY(tulle__mat_publish(*copy));

@@ -21,15 +21,19 @@ static tulle_status sum_vectors(tulle_comm *comm, int64_t n, int64_t *work)
 static tulle_status row_nnz(const tulle_mat *A, int64_t *work)
 {
     memset(work, 0, (size_t)A->layout->m * sizeof *work);
-    if (A->kind != TULLE_CSR) return tulle__fail(TULLE_ERR_ARG, "the work per row is defined for sparse matrices only");
+    if (A->kind == TULLE_DENSE)
+        return tulle__fail(TULLE_ERR_ARG, "the work per row is defined for sparse matrices only");
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt; j++) {
             tulle_tile tile;
             if (!tulle__tile_is_mine(A, i, j)) continue;
             tulle_status status = tulle_mat_tile(A, i, j, &tile);
             if (status != TULLE_OK) return status;
-            for (tulle_gidx r = 0; tile.rowptr && r < tile.m; r++)
-                work[A->layout->row_cut[i] + r] += tile.rowptr[r + 1] - tile.rowptr[r];
+            int64_t before = 0, until;
+            for (tulle_gidx r = 0; tile.nnz && r < tile.m; r++, before = until) {
+                until = A->format->entries_before(&tile, r + 1);
+                work[A->layout->row_cut[i] + r] += until - before;
+            }
         }
     return sum_vectors(A->comm, A->layout->m, work);
 }
@@ -59,9 +63,10 @@ static tulle_status row_flops(const tulle_mat *A, const tulle_mat *B, int64_t *w
             tulle_tile tile;
             if (!tulle__tile_is_mine(A, i, j)) continue;
             TULLE_TRY(tulle_mat_tile(A, i, j, &tile));
-            for (tulle_gidx r = 0; tile.rowptr && r < tile.m; r++)
-                for (int64_t e = tile.rowptr[r]; e < tile.rowptr[r + 1]; e++)
-                    work[A->layout->row_cut[i] + r] += length[A->layout->col_cut[j] + tile.colind[e]];
+            for (tulle_gidx r = 0; tile.nnz && r < tile.m; r++)
+                for (tulle__entry_run run = {.row = r}; A->format->next(&tile, &run);)
+                    for (int64_t e = 0; e < run.count; e++)
+                        work[A->layout->row_cut[i] + r] += length[A->layout->col_cut[j] + run.column + e];
         }
     TULLE_TRY(sum_vectors(A->comm, A->layout->m, work));
 out:

@@ -50,6 +50,19 @@ tulle_status tulle__row_set_of_bits(const uint64_t *bits, int64_t words, tulle__
     return TULLE_OK;
 }
 
+tulle_status tulle__row_set_named_by_tile(const tulle_tile *A, tulle__row_set *rows)
+{
+    uint64_t *bits;
+    int64_t words = A->n / 64 + 1;
+    *rows = (tulle__row_set){0};
+    tulle_status status = tulle__alloc_zero((size_t)words, sizeof *bits, "columns with entries", &bits);
+    if (status != TULLE_OK) return status;
+    tulle__tile_format_of(A->kind)->names(A, bits);
+    status = tulle__row_set_of_bits(bits, words, rows);
+    tulle__free(bits);
+    return status;
+}
+
 tulle_status tulle__row_set_named_by(const tulle__csr *A, tulle__row_set *rows)
 {
     uint64_t *bits;

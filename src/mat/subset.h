@@ -21,10 +21,11 @@ typedef struct tulle__row_set {
 typedef struct tulle__subset tulle__subset;
 
 /*
- * The set of columns in which A has entries: as a row set; as bits, or-ed into columns / 64 + 1
- * words; and the row set of such bits.
+ * The set of columns in which A has entries, which is not in blocks, or a tile of any format; and the
+ * row set of such bits, in columns / 64 + 1 words.
  */
 tulle_status tulle__row_set_named_by(const tulle__csr *A, tulle__row_set *rows);
+tulle_status tulle__row_set_named_by_tile(const tulle_tile *A, tulle__row_set *rows);
 void tulle__bits_named_by(const tulle__csr *A, uint64_t *bits);
 tulle_status tulle__row_set_of_bits(const uint64_t *bits, int64_t words, tulle__row_set *rows);
 void tulle__row_set_fini(tulle__row_set *rows);

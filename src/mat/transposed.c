@@ -6,6 +6,7 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "mat/context.h"
+#include "tile/tile_blocks.h"
 
 static void transpose_dense(const tulle_tile *from, const tulle_own_tile *to)
 {
@@ -43,28 +44,35 @@ static tulle_status number_entries(int64_t nnz, char **numbers)
 static tulle_status gather(
     const tulle__context *context, const char *order, const tulle_tile *from, const tulle_own_tile *to)
 {
+    if (from->row_block) {
+        tulle__blocks_transpose(from, order, number_bytes(from->blocks), to);
+        return TULLE_OK;
+    }
     return context->kernels->gather(
         context->pool, from->type, from->nnz, order, number_bytes(from->nnz), from->val, to->val);
 }
 
-/* order: NULL, or receives the source index of each entry. */
+/* order: NULL, or receives the source index of each entry, or block. */
 static tulle_status transpose_sparse(
     const tulle__context *context, const tulle_tile *from, const tulle_own_tile *to, char **order)
 {
     tulle_status status;
-    char *numbers = NULL;
+    char *numbers = NULL, *own = NULL;
     tulle__csr csr = tulle__tile_csr(from);
     tulle__csr_result result = tulle__tile_csr_result(to, from->nnz);
-    if (!order) return context->kernels->transpose(context->pool, from->type, &csr, &result);
-    TULLE_TRY(number_entries(from->nnz, &numbers));
-    TULLE_TRY(tulle__alloc((size_t)from->nnz, number_bytes(from->nnz), "source indices of a transpose", order));
+    int64_t count = from->row_block ? from->blocks : from->nnz;
+    if (!order && !from->row_block) return context->kernels->transpose(context->pool, from->type, &csr, &result);
+    if (!order) order = &own;
+    TULLE_TRY(number_entries(count, &numbers));
+    TULLE_TRY(tulle__alloc((size_t)count, number_bytes(count), "source indices of a transpose", order));
     csr.val = numbers;
     result.val = *order;
     TULLE_TRY(context->kernels->transpose(
-        context->pool, number_bytes(from->nnz) == sizeof(float) ? TULLE_F32 : TULLE_F64, &csr, &result));
+        context->pool, number_bytes(count) == sizeof(float) ? TULLE_F32 : TULLE_F64, &csr, &result));
     TULLE_TRY(gather(context, *order, from, to));
 out:
     tulle__free(numbers);
+    tulle__free(own);
     return status;
 }
 
@@ -94,7 +102,7 @@ static tulle_status transpose(const tulle_mat *A, tulle_mat **out, char **order)
             }
             int32_t narrow;
             TULLE_TRY(tulle__narrow(from.m, "the number of columns of a transposed tile", &narrow));
-            TULLE_TRY(tulle__mat_place(T, j, i, from.nnz, &to));
+            TULLE_TRY(tulle__mat_place_blocks(T, j, i, from.blocks, from.nnz, &to));
             TULLE_TRY(transpose_sparse(context, &from, &to, order ? &order[t] : NULL));
         }
     TULLE_TRY(tulle__mat_publish(T));
@@ -131,7 +139,7 @@ static tulle_status make(const tulle_mat *A, tulle__transposed *made)
     tulle_status status = TULLE_OK;
     made->of = A->structure;
     made->tiles = (int64_t)A->layout->mt * A->layout->nt;
-    if (A->kind == TULLE_CSR && !tulle__is_shape_only(A->comm))
+    if (A->kind != TULLE_DENSE && !tulle__is_shape_only(A->comm))
         TULLE_TRY(
             tulle__alloc_zero((size_t)made->tiles, sizeof *made->order, "source indices of a transpose", &made->order));
     TULLE_TRY(transpose(A, &made->mat, made->order));
@@ -188,7 +196,8 @@ size_t tulle__transposed_bytes(const tulle__transposed *transposed)
     for (int64_t t = 0; T && t < transposed->tiles; t++) {
         if (T->layout->owner[t] != T->comm->rank) continue;
         bytes += T->directory[t].place.length;
-        if (transposed->order) bytes += (size_t)T->directory[t].nnz * number_bytes(T->directory[t].nnz);
+        int64_t count = T->format->in_blocks ? T->directory[t].blocks : T->directory[t].nnz;
+        if (transposed->order) bytes += (size_t)count * number_bytes(count);
     }
     return bytes;
 }

@@ -12,7 +12,7 @@ void tulle__view_set(tulle_mat *view, const tulle_mat *X)
         for (int j = 0; j < view->layout->nt; j++) {
             int64_t nnz = tulle__tile_rows(view, i) * tulle__tile_cols(view, j);
             tulle__tile_record *record = &view->directory[tulle__tile_index(view, i, j)];
-            *record = (tulle__tile_record){tulle__view_spot(view, i, j).place, nnz};
+            *record = (tulle__tile_record){.place = tulle__view_spot(view, i, j).place, .nnz = nnz};
             record->place.length = (uint64_t)nnz * tulle_type_size(X->type);
         }
 }

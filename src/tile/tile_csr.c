@@ -17,11 +17,18 @@ tulle__csr_offsets tulle__csr_offsets_of(int64_t m, int64_t nnz, tulle_type type
 
 tulle__csr tulle__tile_csr(const tulle_tile *tile)
 {
-    return (tulle__csr){.m = tile->rowptr ? tile->m : 0,
-        .n = tile->n,
+    bool blocks = tile->row_block != NULL;
+    return (tulle__csr){.m = !tile->rowptr ? 0
+                             : blocks      ? tile->block_rows
+                                           : tile->m,
+        .n = blocks ? tile->block_cols : tile->n,
         .rowptr = tile->rowptr,
         .colind = tile->colind,
-        .val = tile->val};
+        .val = tile->val,
+        .offset = tile->offset,
+        .norm = tile->norm,
+        .row_block = tile->row_block,
+        .col_block = tile->col_block};
 }
 
 tulle_tile tulle__csr_tile(const tulle__csr *csr, tulle_type type)
@@ -60,10 +67,20 @@ static int64_t entries_before(const tulle_tile *A, int64_t row)
     return A->rowptr ? A->rowptr[row] - A->rowptr[0] : 0;
 }
 
-static tulle__entry_at entry(const tulle_tile *A, int64_t row, int64_t e)
+static bool next(const tulle_tile *A, tulle__entry_run *run)
 {
-    int64_t at = A->rowptr[row] + e;
-    return (tulle__entry_at){A->colind[at], at};
+    int64_t e = A->rowptr ? A->rowptr[run->row] + run->at++ : 0;
+    if (!A->rowptr || e >= A->rowptr[run->row + 1]) return false;
+    run->column = A->colind[e];
+    run->value = e;
+    run->count = run->step = 1;
+    return true;
+}
+
+static void names(const tulle_tile *A, uint64_t *bits)
+{
+    for (int64_t e = A->rowptr ? A->rowptr[0] : 0; A->rowptr && e < A->rowptr[A->m]; e++)
+        bits[A->colind[e] >> 6] |= (uint64_t)1 << (A->colind[e] & 63);
 }
 
 static tulle_status multiply(const tulle__kernels *kernels, tulle__pool *pool, const tulle__chain_task *task)
@@ -114,6 +131,7 @@ const tulle__tile_format tulle__tile_csr_format = {.kind = TULLE_CSR,
     .bytes = bytes,
     .view = view,
     .entries_before = entries_before,
-    .entry = entry,
+    .next = next,
+    .names = names,
     .multiply = multiply,
     .cost = cost};

@@ -11,7 +11,10 @@ typedef struct tulle__csr_offsets {
 } tulle__csr_offsets;
 tulle__csr_offsets tulle__csr_offsets_of(int64_t m, int64_t nnz, tulle_type type);
 
-/* As sparse kernels want it; a tile without entries has no row pointers and is taken as one without rows. */
+/*
+ * As sparse kernels want it, in blocks if the tile is; a tile without entries has no row pointers and is taken as one
+ * without rows.
+ */
 tulle__csr tulle__tile_csr(const tulle_tile *tile);
 
 /* The other way round. */

@@ -18,9 +18,16 @@ static int64_t entries_before(const tulle_tile *A, int64_t row)
     return A->nnz ? row * A->n : 0;
 }
 
-static tulle__entry_at entry(const tulle_tile *A, int64_t row, int64_t e)
+/* A row is one run. */
+static bool next(const tulle_tile *A, tulle__entry_run *run)
 {
-    return (tulle__entry_at){e, A->order == TULLE_ROW_MAJOR ? row * A->ld + e : e * A->ld + row};
+    bool by_row = A->order == TULLE_ROW_MAJOR;
+    if (run->at++ || !A->nnz) return false;
+    run->column = 0;
+    run->count = A->n;
+    run->value = by_row ? run->row * A->ld : run->row;
+    run->step = by_row ? 1 : A->ld;
+    return true;
 }
 
 static tulle_status multiply(const tulle__kernels *kernels, tulle__pool *pool, const tulle__chain_task *task)
@@ -30,7 +37,7 @@ static tulle_status multiply(const tulle__kernels *kernels, tulle__pool *pool, c
     for (int p = 0; p < task->npairs; p++) {
         const tulle_tile *A = &task->A[p], *B = &task->B[p];
         int a_by_row = A->order == TULLE_ROW_MAJOR, b_by_row = B->order == TULLE_ROW_MAJOR;
-        int64_t first = entry(A, task->row, 0).value;
+        int64_t first = a_by_row ? task->row * A->ld : task->row;
         pair[p] = (tulle__gemm_pair){.k = A->n,
             .A = (const char *)A->val + (size_t)first * tulle_type_size(task->type),
             .a_row = a_by_row ? A->ld : 1,
@@ -71,6 +78,6 @@ const tulle__tile_format tulle__tile_dense = {.kind = TULLE_DENSE,
     .bytes = bytes,
     .view = view,
     .entries_before = entries_before,
-    .entry = entry,
+    .next = next,
     .multiply = multiply,
     .cost = cost};

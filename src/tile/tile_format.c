@@ -8,6 +8,8 @@ extern const tulle__tile_format TULLE__ADDED_FORMAT;
 static const tulle__tile_format *const formats[] = {
     &tulle__tile_dense,
     &tulle__tile_csr_format,
+    &tulle__tile_bsr_format,
+    &tulle__tile_vbsr_format,
 #ifdef TULLE__ADDED_FORMAT /* test/tile/ */
     &TULLE__ADDED_FORMAT,
 #endif
@@ -18,6 +20,12 @@ const tulle__tile_format *tulle__tile_format_of(tulle_kind kind)
     for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
         if (formats[f]->kind == kind) return formats[f];
     return NULL;
+}
+
+const char *tulle_kind_name(tulle_kind kind)
+{
+    const tulle__tile_format *format = tulle__tile_format_of(kind);
+    return format ? format->name : "unknown";
 }
 
 int64_t tulle__chain_multiplications(const tulle__chain_task *task)
@@ -39,14 +47,21 @@ static double value_at(const tulle_tile *tile, int64_t at)
 /* Element (r, c) of the product of one pair. */
 static double sum_of(const tulle_tile *A, const tulle_tile *B, int64_t r, int64_t c)
 {
-    const tulle__tile_format *format = tulle__tile_format_of(A->kind), *dense = &tulle__tile_dense;
-    int64_t entries = format->entries_before(A, r + 1) - format->entries_before(A, r);
+    const tulle__tile_format *format = tulle__tile_format_of(A->kind);
+    int64_t b_row = B->order == TULLE_ROW_MAJOR ? B->ld : 1, b_col = B->order == TULLE_ROW_MAJOR ? 1 : B->ld;
     double sum = 0;
-    for (int64_t e = 0; e < entries; e++) {
-        tulle__entry_at entry = format->entry(A, r, e);
-        sum += value_at(A, entry.value) * value_at(B, dense->entry(B, entry.column, c).value);
-    }
+    for (tulle__entry_run run = {.row = r}; format->next(A, &run);)
+        for (int64_t e = 0; e < run.count; e++)
+            sum += value_at(A, run.value + e * run.step) * value_at(B, (run.column + e) * b_row + c * b_col);
     return sum;
+}
+
+void tulle__names_by_runs(const tulle_tile *A, uint64_t *bits)
+{
+    const tulle__tile_format *format = tulle__tile_format_of(A->kind);
+    for (tulle_gidx r = 0; A->nnz && r < A->m; r++)
+        for (tulle__entry_run run = {.row = r}; format->next(A, &run);)
+            for (tulle_gidx c = run.column; c < run.column + run.count; c++) bits[c >> 6] |= (uint64_t)1 << (c & 63);
 }
 
 tulle_status tulle__chain_by_entries(const tulle__kernels *kernels, tulle__pool *pool, const tulle__chain_task *task)

@@ -17,7 +17,8 @@ typedef struct tulle__shape {
     tulle_type type;
     tulle_order order;
     tulle_gidx m, n;
-    int64_t nnz; /* stored entries; 0: the tile has no block */
+    int64_t nnz; /* stored entries; 0: the tile has no entries */
+    int64_t blocks, block_rows;
 } tulle__shape;
 
 /* Room for what a kernel's task holds of one summand. */
@@ -47,25 +48,33 @@ typedef struct tulle__chain_cost {
     double flops, memory, cache;
 } tulle__chain_cost;
 
-/* One entry of a row: its column in the tile, and where its value stands among the tile's values. */
-typedef struct tulle__entry_at {
+/*
+ * A cursor over the entries of a row, in runs: columns column .. column + count - 1 of the tile, whose
+ * values stand at value, value + step, ... among the tile's values. It starts zeroed but for the row.
+ */
+typedef struct tulle__entry_run {
+    int64_t row, at; /* at: the format's position in the row */
     tulle_gidx column;
-    int64_t value;
-} tulle__entry_at;
+    int64_t count, value, step;
+} tulle__entry_run;
 
 typedef struct tulle__tile_format {
     tulle_kind kind;
     const char *name;
     bool names_rows; /* a tile A may leave rows of B unnamed, so that fetching the named ones alone can pay */
+    bool in_blocks;  /* the layout has block cuts, the directory counts blocks */
+    bool by_blocks;  /* rows can be cut between block rows only: C may have this format */
 
     /* Bytes of the block of a tile with entries. */
     size_t (*bytes)(const tulle__shape *shape);
-    /* Sets the pointers, and ld, of a tile whose m, n, nnz, type and order are set; block may be NULL. */
+    /* Sets the pointers, and ld, of a tile whose other fields are set; block may be NULL. */
     void (*view)(void *block, tulle_own_tile *tile);
     /* Stored entries of rows 0 .. row - 1. */
     int64_t (*entries_before)(const tulle_tile *A, int64_t row);
-    /* Entry e of a row, 0 <= e < entries_before(row + 1) - entries_before(row); columns ascend. */
-    tulle__entry_at (*entry)(const tulle_tile *A, int64_t row, int64_t e);
+    /* The next run of a row; false: there is none. Columns ascend. */
+    bool (*next)(const tulle_tile *A, tulle__entry_run *run);
+    /* Sets bit c for each column c with an entry; NULL where names_rows is false. */
+    void (*names)(const tulle_tile *A, uint64_t *bits);
 
     /* The chain, on this host. */
     tulle_status (*multiply)(const tulle__kernels *kernels, tulle__pool *pool, const tulle__chain_task *task);
@@ -74,7 +83,11 @@ typedef struct tulle__tile_format {
 
 const tulle__tile_format *tulle__tile_format_of(tulle_kind kind);
 
-extern const tulle__tile_format tulle__tile_dense, tulle__tile_csr_format;
+extern const tulle__tile_format tulle__tile_dense, tulle__tile_csr_format, tulle__tile_bsr_format,
+    tulle__tile_vbsr_format;
+
+/* Sets the bits of names by the runs of all rows. */
+void tulle__names_by_runs(const tulle_tile *A, uint64_t *bits);
 
 /* A chain by the entries of rows alone, one thread and one sum at a time: for formats without a kernel of their own. */
 tulle_status tulle__chain_by_entries(const tulle__kernels *kernels, tulle__pool *pool, const tulle__chain_task *task);

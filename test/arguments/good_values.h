@@ -92,6 +92,23 @@ static tulle_layout *a_layout(struct fixture *f, tulle_gidx n)
     return made;
 }
 
+static const tulle_block_cuts *block_cuts(void)
+{
+    static const tulle_gidx cut[] = {0, 3, 4, 10, M};
+    static const tulle_block_cuts cuts = {4, cut};
+    return &cuts;
+}
+
+/* With block cuts where the function wants them. */
+static tulle_layout *layout_for(struct fixture *f, const char *function)
+{
+    tulle_layout *plain = a_layout(f, M), *made = NULL;
+    if (!is(function, "tulle_mat_new_vbsr tulle_mat_to_vbsr")) return plain;
+    MADE(f, tulle_layout_in_blocks(plain, block_cuts(), block_cuts(), &made));
+    if (made) f->layout[f->layouts++] = made;
+    return made;
+}
+
 /* One tile, whatever the number of PEs. */
 static tulle_layout *one_tile(struct fixture *f, tulle_gidx n)
 {
@@ -236,6 +253,7 @@ static tulle_mat *a_mat(struct fixture *f, const char *function, const char *nam
 {
     if (strcmp(name, "T") == 0) return triangle(f);
     if (strcmp(function, "tulle_mat_to_cyclic") == 0) return by_columns(f);
+    if (strcmp(name, "S") == 0) return sparse(f);
     if (strcmp(name, "A") == 0) return strcmp(function, "tulle_mat_fill_random") == 0 ? dense(f) : sparse(f);
     if (strcmp(name, "B") == 0 && is(function, "tulle_mat_row_flops tulle_mat_add tulle_counts_new")) return sparse(f);
     return dense(f);
@@ -436,7 +454,8 @@ static tulle_gidx a_size(const char *name)
     {                                                                                                                  \
         "1"                                                                                                            \
     }
-#define GOOD_c_tulle_layout_p(n, name) a_layout(f, M)
+#define GOOD_c_tulle_block_cuts_p(n, name) block_cuts()
+#define GOOD_c_tulle_layout_p(n, name) layout_for(f, function)
 #define GOOD_tulle_layout_p(n, name) a_layout(f, M)
 #define GOOD_tulle_comm_p(n, name) a_comm(f, name)
 #define GOOD_c_tulle_comm_p(n, name) f->comm

@@ -178,6 +178,54 @@ static tulle_status reshape(struct fixture *f, const char *text)
     return status;
 }
 
+/* The formats of blocks, there and back, their transpose and their file; a product with a dense matrix. */
+static tulle_status blocks(struct fixture *f, const char *text)
+{
+    static const tulle_gidx cut[] = {0, 3, 4, 10, M}, ones[] = {0, 1, 2, 3, 4, N};
+    static const tulle_block_cuts rows = {4, cut}, cols = {N, ones};
+    char path[PATH_MOST];
+    tulle_layout *square = NULL, *thin = NULL;
+    tulle_mat *V = NULL, *S = NULL, *T = NULL, *E = NULL, *B = NULL, *C = NULL;
+    tulle_product *plan = NULL;
+    tulle_status status = tulle_layout_in_blocks(f->square, &rows, &rows, &square);
+    if (status == TULLE_OK) status = tulle_layout_in_blocks(f->thin, &rows, &cols, &thin);
+    status = tulle_comm_agree(f->comm, status);
+    if (status == TULLE_OK) status = tulle_mat_to_vbsr(f->A, square, &V);
+    if (status == TULLE_OK) status = tulle_mat_to_bsr(f->A, 2, 3, &S);
+    if (status == TULLE_OK) status = tulle_mat_to_csr(V, true, &E);
+    if (status == TULLE_OK) status = tulle_mat_transpose(V, &T);
+    if (status == TULLE_OK) status = tulle_mat_save(V, in_folder(text, path));
+    if (status == TULLE_OK) status = tulle_mat_new_dense(f->comm, thin, TULLE_F64, TULLE_COL_MAJOR, &B);
+    if (status == TULLE_OK) status = tulle_mat_new_dense(f->comm, thin, TULLE_F64, TULLE_COL_MAJOR, &C);
+    if (status == TULLE_OK) status = tulle_product_new(T, B, C, NULL, &plan);
+    if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, NULL);
+    tulle_product_free(plan);
+    tulle_mat_free(C);
+    tulle_mat_free(B);
+    tulle_mat_free(E);
+    tulle_mat_free(T);
+    tulle_mat_free(S);
+    tulle_mat_free(V);
+    tulle_layout_free(square);
+    tulle_layout_free(thin);
+    return status;
+}
+
+static tulle_status new_blocks(struct fixture *f, const char *text)
+{
+    (void)text;
+    static const tulle_gidx cut[] = {0, 3, 4, 10, M};
+    static const tulle_block_cuts rows = {4, cut};
+    tulle_layout *square = NULL;
+    tulle_mat *V = NULL;
+    tulle_status status = tulle_layout_in_blocks(f->square, &rows, &rows, &square);
+    status = tulle_comm_agree(f->comm, status);
+    if (status == TULLE_OK) status = tulle_mat_new_vbsr(f->comm, square, TULLE_F64, &V);
+    tulle_mat_free(V);
+    tulle_layout_free(square);
+    return status;
+}
+
 /* A product with rows in no order, put in order. */
 static tulle_status order(struct fixture *f, const char *text)
 {
@@ -655,6 +703,8 @@ static const struct subject {
     {"tulle_mat_get_tile tulle_fetch_wait tulle_fetch_free", get_tiles, {""}, NULL, 1},
     {"tulle_mat_replace tulle_mat_renew", replace, {""}, NULL, 0},
     {"tulle_mat_redistribute tulle_mat_transpose tulle_mat_fill_random", reshape, {""}, NULL, 0},
+    {"tulle_layout_in_blocks tulle_mat_to_vbsr tulle_mat_to_bsr tulle_mat_to_csr", blocks, {"v.mtx"}, NULL, 0},
+    {"tulle_mat_new_vbsr", new_blocks, {""}, NULL, 0},
     {"tulle_mat_order", order, {""}, NULL, 0},
     {"tulle_mat_add tulle_mat_scale tulle_mat_drop tulle_mat_range tulle_mat_diagonal tulle_mat_norm "
      "tulle_mat_sddmm",
@@ -748,6 +798,7 @@ static const char without[] =
     "tulle_cyclic_local_rows tulle_cyclic_local_cols tulle_gemm_grid_of tulle_gemm_grid_best "
     "tulle_gemm_grid_layouts "
     "tulle_grid_square tulle_layout_col_cut tulle_layout_cols tulle_layout_owner tulle_layout_row_cut "
+    "tulle_layout_col_blocks tulle_layout_row_blocks tulle_kind_name "
     "tulle_layout_rows tulle_layout_tile_cols tulle_layout_tile_rows tulle_machine_load tulle_machine_path "
     "tulle_machine_find tulle_counts_flops tulle_counts_entries tulle_roofline_spmm tulle_roofline_spgemm "
     "tulle_roofline_gemm "

@@ -32,10 +32,14 @@ static int64_t entries_before(const tulle_tile *A, int64_t row)
     return row * width(A);
 }
 
-static tulle__entry_at entry(const tulle_tile *A, int64_t row, int64_t e)
+static bool next(const tulle_tile *A, tulle__entry_run *run)
 {
-    int64_t at = row * width(A) + e;
-    return (tulle__entry_at){A->colind[at], at};
+    int64_t e = run->row * width(A) + run->at;
+    if (run->at++ >= width(A)) return false;
+    run->column = A->colind[e];
+    run->value = e;
+    run->count = run->step = 1;
+    return true;
 }
 
 static tulle__chain_cost cost(const tulle__chain_task *task)
@@ -49,6 +53,6 @@ const tulle__tile_format ellpack = {.kind = ELLPACK,
     .bytes = bytes,
     .view = view,
     .entries_before = entries_before,
-    .entry = entry,
+    .next = next,
     .multiply = tulle__chain_by_entries,
     .cost = cost};

@@ -179,6 +179,7 @@ static tulle_status time_alg(
     snprintf(r->alg, sizeof r->alg, "%s", tulle_product_alg_name(tulle_product_alg_of(plan)));
     snprintf(r->plan, sizeof r->plan, "%s", tulle_product_describe(plan));
     r->reused = median(reused, s->reps);
+    r->format = tulle_mat_kind(x->A);
     r->m = tulle_mat_rows(C);
     r->n = tulle_mat_cols(C);
     r->k = x->k;

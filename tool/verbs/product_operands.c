@@ -2,7 +2,10 @@
 /* Reads the operands, chooses the grid, redistributes. */
 #include "verbs/product_operands.h"
 
+#include <stdlib.h>
+
 #include "needs.h"
+#include "verbs/block_sizes.h"
 
 /* Reads sparse operands in their initial layout; *B is *A for a square A alone. Collective. */
 int lookahead_option(const struct options *options)
@@ -63,6 +66,7 @@ static int worth_counting(const struct product *p, const tulle_mat *B, tulle_lay
 {
     int asked = p->grid.choose || (p->nalgs == 1 && p->alg[0] == TULLE_PRODUCT_AUTO);
     if (grid_is_mixed(&p->grid)) return 0; /* counts need matching layouts */
+    if (options_has(p->options, "blocks") && options_word(p->options, "blocks", NULL)) return 0; /* and entries */
     /* with so many PEs and so large a B counting would take longer than the rest */
     if (p->sizes_only && !asked) return 0;
     double units = (double)tulle_layout_tile_rows(l[0]) * tulle_layout_tile_cols(l[0]) * tulle_layout_tile_cols(l[1]);
@@ -159,10 +163,41 @@ static tulle_status distribute_dense(const struct product *p, tulle_comm *comm, 
     return status;
 }
 
+/* Layouts with block cuts: those of A, of B and of C; dense ones have blocks of one column. */
+static tulle_status lay_in_blocks(const struct product *p, const struct block_sizes *sizes, tulle_layout *l[3])
+{
+    tulle_gidx *room = NULL;
+    tulle_block_cuts cols = sizes->cut[2];
+    tulle_status status = p->sparse ? TULLE_OK : block_sizes_ones(tulle_layout_cols(l[1]), &cols, &room);
+    for (int i = 0; i < 3 && status == TULLE_OK; i++) {
+        tulle_layout *moved = NULL;
+        status = tulle_layout_in_blocks(l[i], &sizes->cut[i == 1], i == 0 ? &sizes->cut[1] : &cols, &moved);
+        if (status != TULLE_OK) break;
+        tulle_layout_free(l[i]);
+        l[i] = moved;
+    }
+    free(room);
+    return status;
+}
+
+/* The factors in blocks; frees the originals, which may be one matrix. */
+static tulle_status into_blocks(
+    const struct product *p, const struct block_sizes *sizes, tulle_layout *const l[3], struct operands *x)
+{
+    tulle_mat *A = x->A, *B = x->B;
+    tulle_status status = !p->sparse && sizes->even ? tulle_mat_to_bsr(A, sizes->even, sizes->even, &x->A)
+                                                    : tulle_mat_to_vbsr(A, l[0], &x->A);
+    if (status == TULLE_OK && p->sparse) status = tulle_mat_to_vbsr(B, l[1], &x->B);
+    if (status == TULLE_OK && p->sparse && B != A) tulle_mat_free(B);
+    if (status == TULLE_OK) tulle_mat_free(A);
+    return status;
+}
+
 static tulle_status distribute_sparse(const struct product *p, tulle_comm *comm, struct operands *x, char *warnings)
 {
     tulle_mat *A = NULL, *B = NULL;
     tulle_layout *l[3] = {NULL, NULL, NULL};
+    struct block_sizes sizes = {.even = 0};
     tulle_status status = broadcast_machine(p, comm, x);
     if (status == TULLE_OK) status = read_operands(p, comm, &A, &B, warnings);
     if (status == TULLE_OK && tulle_mat_cols(A) != tulle_mat_rows(B))
@@ -173,6 +208,11 @@ static tulle_status distribute_sparse(const struct product *p, tulle_comm *comm,
         x->k = tulle_mat_cols(A);
         status = plan_layouts(p, comm, x, A, B, l);
     }
+    if (status == TULLE_OK) {
+        const tulle_gidx n[3] = {tulle_mat_rows(A), x->k, tulle_mat_cols(B)};
+        status = block_sizes_read(p->options, comm, n, &sizes);
+    }
+    if (status == TULLE_OK && sizes.cut[0].cut) status = tulle_comm_agree(comm, lay_in_blocks(p, &sizes, l));
     if (status == TULLE_OK && tulle_comm_size(comm) == 1 && p->grid.tiles == 1 && !grid_is_mixed(&p->grid)) {
         x->A = A; /* a single tile is in its layout already */
         x->B = B;
@@ -181,10 +221,12 @@ static tulle_status distribute_sparse(const struct product *p, tulle_comm *comm,
         if (status == TULLE_OK) status = redistribute(&A, l[0], !same, &x->A);
         if (status == TULLE_OK) status = redistribute(&B, l[1], 1, &x->B);
     } /* after a failure the run ends, and the team frees all matrices */
+    if (status == TULLE_OK && sizes.cut[0].cut) status = into_blocks(p, &sizes, l, x);
     if (status == TULLE_OK) {
         x->C = l[2];
         l[2] = NULL;
     }
+    block_sizes_free(&sizes);
     for (int i = 0; i < 3; i++) tulle_layout_free(l[i]);
     return status;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "verbs/block_sizes.h"
 #include "verbs/product.h"
 
 static tulle_status run(const struct options *options)
@@ -14,7 +15,7 @@ static const struct option options[] = {{.name = "cols",
                                             .low = 1,
                                             .high = 1 << 24,
                                             .text = "columns of the random dense operand"},
-    OPTIONS_SPARSE_A, OPTIONS_PRODUCT("PEs x 1")};
+    OPTION_BLOCKS, OPTIONS_SPARSE_A, OPTIONS_PRODUCT("PEs x 1")};
 
 const struct verb verb_spmm = {
     .name = "spmm",
@@ -25,6 +26,7 @@ const struct verb verb_spmm = {
         "numbers of entries. The time is the median of --reps runs and includes making the plan and allocating C,\n"
         "but not reading; `reused` is the time of executing an existing plan.",
     .examples = "tulle spmm matrix.mtx.gz --cols 128 --pes 3 --alg all --check\n"
+                "tulle spmm fem:nodes=16,dof=3 --blocks 3 --check\n"
                 "tulle spmm fem:nodes=64,dof=1 --cols 32 --type f32 --reps 5 --json",
     .options = options,
     .least = 1,

@@ -282,6 +282,7 @@ tulle_bound tulle_product_bound(
     b.flops = 2 * multiplications / machine->fma[C->type];
     b.memory = (double)(tulle_mat_bytes(A) + tulle_mat_bytes(B) + tulle_mat_bytes(C)) / machine->stream;
     double read = B->kind == TULLE_CSR ? multiplications * entry : multiplications * value;
+    if (A->format->in_blocks) read /= tulle__mat_block_height(A); /* rows of a block share what they read */
     b.cache = ((double)A->nnz * entry + read) / machine->cache;
     if (A->kind == TULLE_DENSE)
         b.cache = (double)(tulle_mat_bytes(A) + tulle_mat_bytes(B)) / machine->cache; /* blocks stay */

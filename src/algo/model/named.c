@@ -23,14 +23,14 @@ static tulle_status count_here(const tulle_mat *A, const tulle_layout *l, double
         tulle_gidx first = A->layout->col_cut[tj];
         if (!tulle__tile_is_mine(A, ti, tj)) continue;
         TULLE_TRY(tulle_mat_tile(A, ti, tj, &tile));
-        for (tulle_gidx r = 0; tile.rowptr && r < tile.m; r++) {
+        for (tulle_gidx r = 0; tile.nnz && r < tile.m; r++) {
             int i = tulle__layout_find(l->row_cut, l->mt, A->layout->row_cut[ti] + r), k = 0;
-            for (int64_t e = tile.rowptr[r]; e < tile.rowptr[r + 1]; e++) {
-                tulle_gidx col = first + tile.colind[e];
-                while (col >= l->col_cut[k + 1]) k++; /* columns ascend */
-                named[(int64_t)i * l->nt + k] += last[col] != i + 1;
-                last[col] = i + 1;
-            }
+            for (tulle__entry_run run = {.row = r}; A->format->next(&tile, &run);)
+                for (tulle_gidx col = first + run.column; col < first + run.column + run.count; col++) {
+                    while (col >= l->col_cut[k + 1]) k++; /* columns ascend */
+                    named[(int64_t)i * l->nt + k] += last[col] != i + 1;
+                    last[col] = i + 1;
+                }
         }
     }
 out:

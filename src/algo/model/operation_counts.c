@@ -79,7 +79,7 @@ static void set_lengths(tulle_mat *X)
         for (int j = 0; j < X->layout->nt; j++) {
             tulle__tile_record *record = &X->directory[tulle__tile_index(X, i, j)];
             X->nnz += record->nnz;
-            const tulle__shape shape = tulle__tile_shape(X, i, j, record->nnz);
+            const tulle__shape shape = tulle__tile_shape(X, i, j, record->nnz, record->blocks);
             if (record->nnz) record->place.length = X->format->bytes(&shape);
         }
 }
@@ -163,7 +163,7 @@ tulle_status tulle__counts_of(const tulle__operands *operands, int pes, tulle_co
 {
     tulle_status status = make(operands, pes, counts);
     if (status != TULLE_OK) return status;
-    (*counts)->sparse = operands->C->kind == TULLE_CSR;
+    (*counts)->sparse = operands->C->kind != TULLE_DENSE;
     (*counts)->type = operands->C->type;
     (*counts)->effective_cols = (double)operands->C->layout->n;
     fill_uniform(*counts);

@@ -32,7 +32,8 @@ static void add_publishing(const tulle__costs *c, tulle__pe_load *load)
         for (int64_t t = 0; t < (int64_t)l->mt * l->nt; t++) mine += l->owner[t] == pe;
         if (mine > most) most = mine;
     }
-    size_t bytes = (size_t)most * sizeof(tulle__tile_record), piece = tulle__slot_scratch(pes) / (size_t)pes;
+    size_t bytes = (size_t)most * tulle__record_bytes(c->counts->operands.C),
+           piece = tulle__slot_scratch(pes) / (size_t)pes;
     for (int pe = 0; pe < pes; pe++) {
         load[pe].bytes += (double)bytes * (pes - 1);
         load[pe].messages += rounds * (double)((bytes + piece - 1) / piece);

@@ -3,6 +3,7 @@
 #include "device/cpu/cpu.h"
 
 #include "device/cpu/dense_calls.h"
+#include "device/kernels/block_chain/block_chain.h"
 #include "device/kernels/bsr/bsr.h"
 #include "device/kernels/sddmm/sddmm.h"
 #include "device/kernels/solve/solve.h"
@@ -41,8 +42,13 @@ static const tulle__spgemm_tuning automatic;
     {                                                                                                                  \
         return tulle__sddmm_cpu(ISA, pool, task);                                                                      \
     }                                                                                                                  \
+    static tulle_status spmm_blocks_##isa(tulle__pool *pool, const tulle__spmm_task *task, int64_t first)              \
+    {                                                                                                                  \
+        return tulle__spmm_blocks_cpu(ISA, pool, task, first);                                                         \
+    }                                                                                                                  \
     static const tulle__kernels kernels_##isa = {                                                                      \
         .spmm = spmm_##isa,                                                                                            \
+        .spmm_blocks = spmm_blocks_##isa,                                                                              \
         .gemm = tulle__dense_gemm,                                                                                     \
         .bsr = bsr_##isa,                                                                                              \
         .spgemm_flops = tulle__spgemm_cpu_flops,                                                                       \

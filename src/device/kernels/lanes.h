@@ -50,10 +50,11 @@
  *     MASKS_ALL(yes)                     everything if yes is 1, nothing if it is 0
  *     MASK_OF_VECTOR(m, q)               a vector's mask: all lanes, if the q-th vector is to be used
  *     MASK_OF_LANES(m, q)                a vector's mask: lanes LANES q .. LANES q + LANES - 1
- *     MASK_FIRST(n)                      a vector's mask: the first n < LANES lanes
+ *     MASK_FIRST(n)                      a vector's mask: the first n <= LANES lanes
  *     SELECT(mask, a, b)                 a in the lanes of the mask, b in the others
  *     KEEP(mask, a)                      a in the lanes of the mask, +0 in the others
  *     LOAD_MASKED(mask, p)               LOAD of these lanes, +0 in the others, of which nothing is read
+ *     STORE_MASKED(mask, p, x)           STORE of these lanes
  */
 #ifndef TULLE_DEVICE_KERNELS_LANES_H
 #define TULLE_DEVICE_KERNELS_LANES_H
@@ -182,6 +183,7 @@ TULLE__LANES_DOUBLE(8)
 #define CLEAR_FIRST TULLE__OPERATION_OF(clear_first, T, LANES)
 #define KEEP TULLE__OPERATION_OF(keep, T, LANES)
 #define LOAD_MASKED TULLE__OPERATION_OF(load_masked, T, LANES)
+#define STORE_MASKED TULLE__OPERATION_OF(store_masked, T, LANES)
 #define LOAD_PIECES TULLE__OPERATION_OF(load_pieces, T, LANES)
 #define STORE_PIECES TULLE__OPERATION_OF(store_pieces, T, LANES)
 
@@ -463,6 +465,10 @@ typedef __m256i tulle__integers_mm256;
     INLINE tulle__##T##W tulle__load_masked_##T##W(tulle__##T##W mask, const T *p)                                     \
     {                                                                                                                  \
         return mm##_maskload_##ps(p, (tulle__integers##mm)mask);                                                       \
+    }                                                                                                                  \
+    INLINE void tulle__store_masked_##T##W(tulle__##T##W mask, T *p, tulle__##T##W x)                                  \
+    {                                                                                                                  \
+        mm##_maskstore_##ps(p, (tulle__integers##mm)mask, x);                                                          \
     }
 TULLE__LANES_SELECT(float, 4, _mm, ps)
 TULLE__LANES_SELECT(float, 8, _mm256, ps)
@@ -558,6 +564,10 @@ typedef uint64_t tulle__masks;
     INLINE tulle__##T##W tulle__load_masked_##T##W(uint64_t mask, const T *p)                                          \
     {                                                                                                                  \
         return mm##_maskz_loadu_##ps((mask_t)mask, p);                                                                 \
+    }                                                                                                                  \
+    INLINE void tulle__store_masked_##T##W(uint64_t mask, T *p, tulle__##T##W x)                                       \
+    {                                                                                                                  \
+        mm##_mask_storeu_##ps(p, (mask_t)mask, x);                                                                     \
     }
 TULLE__LANES_SELECT(float, 4, _mm, ps, __mmask8)
 TULLE__LANES_SELECT(float, 8, _mm256, ps, __mmask8)

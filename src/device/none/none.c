@@ -25,6 +25,12 @@ static tulle_status spmm(tulle__pool *pool, const tulle__spmm_task *task)
     return TULLE_OK;
 }
 
+static tulle_status spmm_blocks(tulle__pool *pool, const tulle__spmm_task *task, int64_t first)
+{
+    (void)pool, (void)task, (void)first;
+    return TULLE_OK;
+}
+
 static tulle_status gemm(tulle__pool *pool, const tulle__gemm_task *task)
 {
     (void)pool, (void)task;
@@ -232,6 +238,7 @@ tulle__kernels tulle__kernels_none(void)
 {
     tulle__kernels kernels = *tulle__kernels_cpu();
     kernels.spmm = spmm;
+    kernels.spmm_blocks = spmm_blocks;
     kernels.gemm = gemm;
     kernels.bsr = bsr;
     kernels.spgemm = spgemm;

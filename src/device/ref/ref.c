@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "device/ref/bsr_formula.h"
+#include "device/ref/ref_blocks.h"
 #include "device/values.h"
 
 static int compare_columns(const void *left, const void *right)
@@ -164,6 +165,7 @@ static tulle_status sddmm(tulle__pool *pool, const tulle__sddmm_task *task)
 static const tulle__kernels kernels = {
     .spmm = spmm,
     .sddmm = sddmm,
+    .spmm_blocks = tulle__ref_spmm_blocks,
     .gemm = gemm,
     .bsr = tulle__bsr_formula,
     .spgemm_flops = flops,

@@ -292,7 +292,7 @@ static tulle_status save_binsparse(const tulle_mat *A, const char *path)
     return status;
 }
 
-tulle_status tulle__save_symmetric(const tulle_mat *A, const char *path, tulle__mtx_symmetry symmetry)
+static tulle_status save_entries(const tulle_mat *A, const char *path, tulle__mtx_symmetry symmetry)
 {
     int64_t stored = 0;
     tulle__format format = TULLE__FORMAT_MTX;
@@ -319,6 +319,17 @@ tulle_status tulle__save_symmetric(const tulle_mat *A, const char *path, tulle__
         }
     }
     return tulle_comm_agree(A->comm, status);
+}
+
+/* The entries of a matrix in blocks are its elements but for zeros. */
+tulle_status tulle__save_symmetric(const tulle_mat *A, const char *path, tulle__mtx_symmetry symmetry)
+{
+    tulle_mat *entries = NULL;
+    if (!A->format->in_blocks) return save_entries(A, path, symmetry);
+    tulle_status status = tulle_mat_to_csr(A, true, &entries);
+    if (status == TULLE_OK) status = save_entries(entries, path, symmetry);
+    tulle_mat_free(entries);
+    return status;
 }
 
 tulle_status tulle_mat_save(const tulle_mat *A, const char *path)

@@ -139,6 +139,13 @@ tulle_status tulle_mat_save_as(const tulle_mat *A, const char *path, const char 
     if (TULLE__NULL(A) || TULLE__NULL(path)) return tulle__refuse(A ? A->comm : NULL);
     tulle__block_wanted wanted;
     tulle__mtx_symmetry symmetry;
+    if (A->format->in_blocks) {
+        tulle_mat *entries = NULL;
+        tulle_status made = tulle_mat_to_csr(A, true, &entries);
+        if (made == TULLE_OK) made = tulle_mat_save_as(entries, path, format);
+        tulle_mat_free(entries);
+        return made;
+    }
     if (tulle__half_parse(format, &symmetry)) return tulle__save_symmetric(A, path, symmetry);
     tulle_status status = tulle__wants_values(A->comm, "writing a matrix");
     if (status == TULLE_OK) status = tulle__file_format(path, format, A->type, &wanted);

@@ -21,20 +21,21 @@ struct term {
  */
 static int64_t add_row(const struct term *a, const struct term *b, tulle_gidx r, int64_t at, tulle_lidx *col, void *val)
 {
-    const int64_t of_a = tulle__row_count(a->X, &a->tile, r), of_b = tulle__row_count(b->X, &b->tile, r);
-    int64_t x = 0, y = 0, count = 0;
-    for (; x < of_a || y < of_b; count++) {
-        const tulle__entry_at none = {INT64_MAX, 0}, in_a = x < of_a ? tulle__entry_of(a->X, &a->tile, r, x) : none,
-                              in_b = y < of_b ? tulle__entry_of(b->X, &b->tile, r, y) : none;
-        const tulle_gidx c = in_a.column < in_b.column ? in_a.column : in_b.column;
-        double sum = 0;
-        if (col && in_a.column == c) sum += a->factor * tulle__element(a->X->type, a->tile.val, in_a.value);
-        if (col && in_b.column == c) sum += b->factor * tulle__element(b->X->type, b->tile.val, in_b.value);
-        x += in_a.column == c;
-        y += in_b.column == c;
-        if (!col) continue;
-        col[at + count] = (tulle_lidx)c;
-        tulle__element_set(a->X->type, val, at + count, sum);
+    tulle__entry_cursor in_a = tulle__entries_of_row(r), in_b = in_a;
+    bool more_a = tulle__entry_next(a->X, &a->tile, &in_a), more_b = tulle__entry_next(b->X, &b->tile, &in_b);
+    int64_t count = 0;
+    for (; more_a || more_b; count++) {
+        const bool of_a = more_a && (!more_b || in_a.column <= in_b.column),
+                   of_b = more_b && (!more_a || in_b.column <= in_a.column);
+        if (col) {
+            double sum = 0;
+            if (of_a) sum += a->factor * tulle__element(a->X->type, a->tile.val, in_a.value);
+            if (of_b) sum += b->factor * tulle__element(b->X->type, b->tile.val, in_b.value);
+            col[at + count] = (tulle_lidx)(of_a ? in_a.column : in_b.column);
+            tulle__element_set(a->X->type, val, at + count, sum);
+        }
+        if (of_a) more_a = tulle__entry_next(a->X, &a->tile, &in_a);
+        if (of_b) more_b = tulle__entry_next(b->X, &b->tile, &in_b);
     }
     return count;
 }
@@ -57,8 +58,7 @@ static void add_to_dense(const struct term *term, const tulle_own_tile *to)
 {
     const tulle_tile *from = &term->tile;
     for (tulle_gidx r = 0; r < from->m && from->nnz; r++)
-        for (int64_t e = 0, count = tulle__row_count(term->X, from, r); e < count; e++) {
-            const tulle__entry_at at = tulle__entry_of(term->X, from, r, e);
+        for (tulle__entry_cursor at = tulle__entries_of_row(r); tulle__entry_next(term->X, from, &at);) {
             const int64_t place = to->order == TULLE_ROW_MAJOR ? r * to->ld + at.column : at.column * to->ld + r;
             tulle__element_set(to->type, to->val, place,
                 tulle__element(to->type, to->val, place) +

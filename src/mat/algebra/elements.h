@@ -18,18 +18,39 @@ static inline void tulle__element_set(tulle_type type, void *val, int64_t at, do
         ((double *)val)[at] = value;
 }
 
-/* Number of entries of row r of a tile of A. */
-static inline int64_t tulle__row_count(const tulle_mat *A, const tulle_tile *t, tulle_gidx r)
+/* A cursor over the entries of a row, one at a time. It starts zeroed but for run.row. */
+typedef struct tulle__entry_cursor {
+    tulle__entry_run run;
+    int64_t left; /* entries of the run after this one */
+    tulle_gidx column;
+    int64_t value; /* where it stands among the tile's values */
+} tulle__entry_cursor;
+
+static inline tulle__entry_cursor tulle__entries_of_row(tulle_gidx r)
 {
-    return t->nnz ? A->format->entries_before(t, r + 1) - A->format->entries_before(t, r) : 0;
+    return (tulle__entry_cursor){.run = {.row = r}};
 }
 
-/* Entry e of row r: by the format's table, but for the common case. */
-static inline tulle__entry_at tulle__entry_of(const tulle_mat *A, const tulle_tile *t, tulle_gidx r, int64_t e)
+/* The next entry: by the format's table, but for the common case. False: there is none. */
+static inline bool tulle__entry_next(const tulle_mat *A, const tulle_tile *t, tulle__entry_cursor *c)
 {
-    if (t->kind != TULLE_CSR) return A->format->entry(t, r, e);
-    const int64_t at = t->rowptr[r] + e;
-    return (tulle__entry_at){t->colind[at], at};
+    if (t->kind == TULLE_CSR) {
+        if (!t->nnz || t->rowptr[c->run.row] + c->run.at >= t->rowptr[c->run.row + 1]) return false;
+        c->value = t->rowptr[c->run.row] + c->run.at++;
+        c->column = t->colind[c->value];
+        return true;
+    }
+    if (c->left) {
+        c->left--;
+        c->column++;
+        c->value += c->run.step;
+        return true;
+    }
+    if (!t->nnz || !A->format->next(t, &c->run)) return false; /* a run has at least one entry if the tile has */
+    c->left = c->run.count - 1;
+    c->column = c->run.column;
+    c->value = c->run.value;
+    return true;
 }
 
 /*

@@ -18,11 +18,9 @@ void tulle__each_own_entry(
             if (!tulle__tile_is_mine(A, i, j)) continue;
             const tulle_tile t = tulle__tile_in_place(A, i, j);
             for (tulle_gidx r = 0; r < t.m && t.nnz; r++)
-                for (int64_t e = 0, count = tulle__row_count(A, &t, r); e < count; e++) {
-                    const tulle__entry_at at = tulle__entry_of(A, &t, r, e);
+                for (tulle__entry_cursor at = tulle__entries_of_row(r); tulle__entry_next(A, &t, &at);)
                     visit(
                         context, l->row_cut[i] + r, l->col_cut[j] + at.column, tulle__element(t.type, t.val, at.value));
-                }
         }
 }
 

@@ -21,8 +21,7 @@ tulle_status tulle_mat_scale(tulle_mat *A, double alpha, const double *rows, con
             const tulle_tile t = tulle__tile_of(&own);
             for (tulle_gidx r = 0; r < t.m && t.nnz; r++) {
                 const double of_row = alpha * (rows ? rows[l->row_cut[i] + r] : 1);
-                for (int64_t e = 0, count = tulle__row_count(A, &t, r); e < count; e++) {
-                    const tulle__entry_at at = tulle__entry_of(A, &t, r, e);
+                for (tulle__entry_cursor at = tulle__entries_of_row(r); tulle__entry_next(A, &t, &at);) {
                     const double factor = cols ? of_row * cols[l->col_cut[j] + at.column] : of_row;
                     tulle__element_set(t.type, own.val, at.value, factor * tulle__element(t.type, t.val, at.value));
                 }
@@ -88,8 +87,7 @@ static int64_t copy_entries(const struct part *p, int64_t *rowptr, tulle_lidx *c
     int64_t count = 0;
     for (tulle_gidx r = 0; r < p->m; r++) {
         if (rowptr) rowptr[r] = count;
-        for (int64_t e = 0, entries = tulle__row_count(p->A, &p->tile, p->row + r); e < entries; e++) {
-            const tulle__entry_at at = tulle__entry_of(p->A, &p->tile, p->row + r, e);
+        for (tulle__entry_cursor at = tulle__entries_of_row(p->row + r); tulle__entry_next(p->A, &p->tile, &at);) {
             const double x = tulle__element(p->A->type, p->tile.val, at.value);
             if (at.column < p->col || at.column >= p->col + p->n || fabs(x) <= p->threshold) continue;
             if (rowptr) {
@@ -101,6 +99,11 @@ static int64_t copy_entries(const struct part *p, int64_t *rowptr, tulle_lidx *c
     }
     if (rowptr) rowptr[p->m] = count;
     return count;
+}
+
+static int64_t dense_at(tulle_order order, int64_t ld, tulle_gidx r, tulle_gidx c)
+{
+    return order == TULLE_ROW_MAJOR ? r * ld + c : c * ld + r;
 }
 
 static tulle_status copy_part(const struct range *g, int i, int j, tulle_mat *part)
@@ -118,9 +121,8 @@ static tulle_status copy_part(const struct range *g, int i, int j, tulle_mat *pa
         to = tulle__own_tile_in_place(part, i, j);
         for (tulle_gidx r = 0; r < p.m; r++)
             for (tulle_gidx c = 0; c < p.n; c++)
-                tulle__element_set(to.type, to.val, to.order == TULLE_ROW_MAJOR ? r * to.ld + c : c * to.ld + r,
-                    tulle__element(
-                        part->type, p.tile.val, tulle__entry_of(g->whole, &p.tile, p.row + r, p.col + c).value));
+                tulle__element_set(to.type, to.val, dense_at(to.order, to.ld, r, c),
+                    tulle__element(part->type, p.tile.val, dense_at(p.tile.order, p.tile.ld, p.row + r, p.col + c)));
         return TULLE_OK;
     }
     const int64_t nnz = copy_entries(&p, NULL, NULL, NULL);

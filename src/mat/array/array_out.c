@@ -195,9 +195,16 @@ static tulle_status bring(const tulle_mat *A, int root, const tulle_array *out, 
     tulle_layout *layout = NULL;
     *at = A;
     *made = NULL;
-    if (status == TULLE_OK && out->storage == TULLE_STORAGE_CSC) {
-        status = tulle_mat_transpose(A, &T);
+    if (status == TULLE_OK && A->format->in_blocks) {
+        status = tulle_mat_to_csr(A, false, &T);
         if (status == TULLE_OK) *at = *made = T;
+    }
+    if (status == TULLE_OK && out->storage == TULLE_STORAGE_CSC) {
+        tulle_mat *S = T;
+        T = NULL;
+        status = tulle_mat_transpose(*at, &T);
+        tulle_mat_free(S);
+        *at = *made = T;
     }
     if (status == TULLE_OK) status = tulle_comm_agree(A->comm, receiving_layout(*at, root, out, &layout));
     if (status == TULLE_OK && !tulle__layout_equal((*at)->layout, layout)) {
@@ -244,7 +251,7 @@ static int can_hold(const tulle_mat *A, const tulle_array *out)
 {
     if (A->comm->size > 1 || A->borrowed || A->layout->mt != 1 || A->layout->nt != 1 || out->val || !A->nnz) return 0;
     if (A->kind == TULLE_DENSE) return out->storage == TULLE_STORAGE_DENSE && A->order == out->order;
-    return out->storage == TULLE_STORAGE_CSR && out->ind_bytes != 8;
+    return A->kind == TULLE_CSR && out->storage == TULLE_STORAGE_CSR && out->ind_bytes != 8;
 }
 
 static tulle_status hold(tulle_mat *A, tulle_array *out)

@@ -229,9 +229,22 @@ static tulle_status check_replication(const tulle_product_options *options, int 
     return TULLE_OK;
 }
 
+static tulle_status check_kinds(const tulle_mat *A, const tulle_mat *B, const tulle_mat *C)
+{
+    if (B->format->in_blocks || C->format->in_blocks)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "matrices of blocks are factors A alone, with a dense B and C");
+    if (B->kind != TULLE_DENSE && B->kind != A->kind)
+        return tulle__fail(
+            TULLE_ERR_UNSUPPORTED, "a %s matrix times a %s one", tulle_kind_name(A->kind), tulle_kind_name(B->kind));
+    if (B->kind != C->kind)
+        return tulle__fail(TULLE_ERR_ARG, "B is %s, so C must be", B->kind == TULLE_DENSE ? "dense" : "sparse");
+    return TULLE_OK;
+}
+
 static tulle_status check_operands(
     const tulle_mat *A, const tulle_mat *B, const tulle_mat *C, const tulle_product_options *options)
 {
+    tulle_status status;
     int am, ak, bk, bn;
     const tulle_gidx *a_row = cuts(A, options->op_a, 1, &am), *a_col = cuts(A, options->op_a, 0, &ak);
     const tulle_gidx *b_row = cuts(B, options->op_b, 1, &bk), *b_col = cuts(B, options->op_b, 0, &bn);
@@ -240,8 +253,9 @@ static tulle_status check_operands(
     if (A->kind == TULLE_DENSE && B->kind != TULLE_DENSE)
         return tulle__fail(TULLE_ERR_UNSUPPORTED,
             "a dense matrix times a sparse one; its transpose, C^T = B^T A^T, is a sparse one times a dense one");
-    if (B->kind != C->kind)
-        return tulle__fail(TULLE_ERR_ARG, "B is %s, so C must be", B->kind == TULLE_CSR ? "sparse" : "dense");
+    TULLE_TRY(check_kinds(A, B, C));
+    if (options->replication > 1 && A->format->in_blocks)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "matrices of blocks in layers");
     if (A->type != B->type || A->type != C->type)
         return tulle__fail(TULLE_ERR_ARG, "the types differ: %s, %s, %s", tulle_type_name(A->type),
             tulle_type_name(B->type), tulle_type_name(C->type));
@@ -253,7 +267,8 @@ static tulle_status check_operands(
     if (C->layout->m != a_row[am] || C->layout->n != b_col[bn])
         return tulle__fail(TULLE_ERR_ARG, "C is %" PRId64 " x %" PRId64 ", the product %" PRId64 " x %" PRId64,
             C->layout->m, C->layout->n, a_row[am], b_col[bn]);
-    return TULLE_OK;
+out:
+    return status;
 }
 
 /* Whether every tile of A can be read in place from here. */
@@ -395,7 +410,7 @@ out:
 static tulle_status choose_layers(tulle_product *plan)
 {
     int layers;
-    if (is_bulk(plan->options.alg)) return TULLE_OK;
+    if (is_bulk(plan->options.alg) || plan->A->format->in_blocks) return TULLE_OK;
     tulle_status status = tulle__layers_choose(plan, &layers);
     if (status != TULLE_OK || layers == 1) return status;
     tulle__slices_drop(&plan->slices);
@@ -506,7 +521,7 @@ tulle_status tulle_product_new(
         plan->A = A;
         plan->B = B;
         plan->C = C;
-        plan->sparse = C->kind == TULLE_CSR;
+        plan->sparse = C->kind != TULLE_DENSE;
         plan->phases = (tulle__phases){.whole = 1, .of = 1, .hi = 1, .number = -1};
         plan->counted_A = UINT64_MAX; /* none yet */
         status = prepare(plan);

@@ -83,6 +83,8 @@ static tulle_status make_parts(const tulle_mat *X, const struct grid *g, int row
     if (tulle__layout_same_cuts(X->layout->row_cut, X->layout->mt, g->cut[rows], g->parts[rows]) &&
         tulle__layout_same_cuts(X->layout->col_cut, X->layout->nt, g->cut[cols], g->parts[cols]))
         return TULLE_OK;
+    if (X->format->in_blocks)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "a matrix of blocks whose cuts are not those of the other matrices");
     TULLE_TRY(part_layout(X, g, rows, cols, &layout));
     TULLE_TRY(X->kind == TULLE_DENSE ? tulle__view_new(X, layout, parts)
                                      : tulle__mat_make(X->comm, layout, X->kind, X->type, X->order, parts));

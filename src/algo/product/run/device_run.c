@@ -150,6 +150,7 @@ tulle_status tulle__device_run_new(tulle_comm *comm, const tulle__context *conte
     tulle_status status;
     int near_rank = 0, near_size = 1;
     TULLE_TRY(tulle__wants_values(comm, "a product on a device"));
+    if (format->in_blocks) return tulle__fail(TULLE_ERR_UNSUPPORTED, "a product of blocks on a device");
     if (tulle__is_virtual(comm))
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "a product on a device, whose time is real, in a simulation");
     TULLE_TRY(tulle__comm_neighbours(comm, &near_rank, &near_size));

@@ -105,16 +105,17 @@ size_t tulle__node_cache_held(const tulle__node_cache *s)
     return bytes;
 }
 
-tulle_status tulle__node_cache_request(tulle__node_cache *s, int k, int j, const tulle__csr *A)
+tulle_status tulle__node_cache_request(tulle__node_cache *s, int k, int j, int64_t rows, uint64_t **bits)
 {
     int t = k * s->N + j;
+    *bits = NULL;
     if (!s->tiles) return TULLE_OK;
     if (!s->asked[t]) {
         tulle_status status =
-            tulle__alloc_zero((size_t)(A->n / 64 + 1), sizeof **s->asked, "rows asked for", &s->asked[t]);
+            tulle__alloc_zero((size_t)(rows / 64 + 1), sizeof **s->asked, "rows asked for", &s->asked[t]);
         if (status != TULLE_OK) return status;
     }
-    tulle__bits_named_by(A, s->asked[t]);
+    *bits = s->asked[t];
     return TULLE_OK;
 }
 

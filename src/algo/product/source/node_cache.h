@@ -15,9 +15,9 @@
 
 typedef struct tulle__node_cache tulle__node_cache;
 
-/* Local. request: this PE requires the rows of B[k,j] that A has entries for. */
+/* Local. request: this PE requires rows of B[k,j], whose bits the caller sets in *bits; NULL: there is no cache. */
 tulle_status tulle__node_cache_new(tulle_comm *comm, const tulle__operands *operands, tulle__node_cache **node_cache);
-tulle_status tulle__node_cache_request(tulle__node_cache *node_cache, int k, int j, const tulle__csr *A);
+tulle_status tulle__node_cache_request(tulle__node_cache *node_cache, int k, int j, int64_t rows, uint64_t **bits);
 void tulle__node_cache_free(tulle__node_cache *node_cache);
 size_t tulle__node_cache_held(const tulle__node_cache *node_cache);
 

@@ -162,7 +162,7 @@ static tulle_status look_at(tulle__required *required, const tulle__policy *poli
         if (!rows.range) {
             TULLE_TRY(tulle_mat_tile(o->A, p.i, p.k, &tile));
             A = tulle__tile_csr(&tile);
-            TULLE_TRY(tulle__row_set_named_by(&A, &rows));
+            TULLE_TRY(tulle__row_set_named_by_tile(&tile, &rows));
             p.A = &A;
             p.rows = &rows;
         }
@@ -238,11 +238,16 @@ static tulle_status share_pair(tulle__required *required, const tulle__operands 
 {
     tulle_tile tile;
     tulle_status status = TULLE_OK;
+    uint64_t *bits = NULL;
     const struct want *want = find(required, i, k, j);
     if (ask) {
+        if (want->cut && !want->cut->rest.rowptr[want->cut->rest.m]) return TULLE_OK;
         TULLE_TRY(tulle_mat_tile(o->A, i, k, &tile));
-        tulle__csr A = want->cut ? want->cut->rest : tulle__tile_csr(&tile);
-        if (A.rowptr[A.m]) TULLE_TRY(tulle__node_cache_request(required->node_cache, k, j, &A));
+        if (tile.nnz) TULLE_TRY(tulle__node_cache_request(required->node_cache, k, j, tile.n, &bits));
+        if (bits && want->cut)
+            tulle__bits_named_by(&want->cut->rest, bits);
+        else if (bits)
+            o->A->format->names(&tile, bits);
     } else if (tulle__node_cache_has(required->node_cache, k, j)) {
         required->figures.bytes -= (int64_t)tulle__required_bytes(required, o, i, k, j);
     }
@@ -285,7 +290,8 @@ tulle_status tulle__required_new(tulle_comm *comm, const tulle__policy *policy, 
         required->row[t] = tulle__tile_is_mine(o->A, (int)(t / o->K), (int)(t % o->K)) ? (int)required->rows++ : -1;
     TULLE_TRY(
         tulle__alloc_zero((size_t)(required->rows * o->N), sizeof *required->want, "needed rows", &required->want));
-    if (policy->reach == TULLE__REACH_NONE && transfers != TULLE_TRANSFERS_ROWS && !alone)
+    /* rows are delegated by their entries */
+    if (policy->reach == TULLE__REACH_NONE && transfers != TULLE_TRANSFERS_ROWS && !alone && o->A->kind == TULLE_CSR)
         TULLE_TRY(give(required, policy, pair));
     else
         TULLE_TRY(look_at_all(required, policy, pair));

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --blocks: the block cuts of the factors of a product. */
+#ifndef TULLE_TOOL_BLOCK_SIZES_H
+#define TULLE_TOOL_BLOCK_SIZES_H
+
+#include "verb.h"
+
+#define OPTION_BLOCKS                                                                                                  \
+    {                                                                                                                  \
+        .name = "blocks", .kind = KIND_WORD, .argument = "B|FILE,..",                                                  \
+        .text = "A, and a sparse B, as dense blocks: their size, or a file of sizes, one a line; for the rows of A, "  \
+                "its columns, the columns of B; what is left out is as the first"                                      \
+    }
+
+/* Of the rows of A, the inner indices, the columns of B. */
+struct block_sizes {
+    tulle_block_cuts cut[3];
+    tulle_gidx *room[3];
+    int even; /* one size, of which rows and inner indices are multiples; 0: other sizes */
+};
+
+/*
+ * Collective: reads the option's files on PE 0, for indices 0 .. n[d] - 1 in each direction. All zero if the option is
+ * not given.
+ */
+tulle_status block_sizes_read(
+    const struct options *options, tulle_comm *comm, const tulle_gidx n[3], struct block_sizes *sizes);
+void block_sizes_free(struct block_sizes *sizes);
+
+/* Blocks of one: the columns of a dense matrix. *room is the caller's. */
+tulle_status block_sizes_ones(tulle_gidx n, tulle_block_cuts *cuts, tulle_gidx **room);
+
+#endif
