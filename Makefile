@@ -37,7 +37,7 @@ check: setup
 check-all: setup
 	@$(MAKE) build
 	cd $(BUILD) && ctest --output-on-failure -j $(JOBS)
-	@$(MAKE) --no-print-directory check-python
+	./python/check.sh $(BUILD) all
 	@$(MAKE) --no-print-directory check-sanitizers
 	@$(MAKE) --no-print-directory fuzz
 

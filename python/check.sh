@@ -1,8 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Builds the wheel around an installed copy of a build tree and tests it, in an environment of its own: check.sh BUILD
+# Builds the wheel around an installed copy of a build tree and tests it, in an environment of its own: check.sh BUILD,
+# or check.sh BUILD all, with the long tests
 set -eu
-[ $# = 1 ] || { echo "usage: $0 BUILD" >&2; exit 2; }
+case $# in
+1) tests='not long' ;;
+2) tests='' ;;
+*) echo "usage: $0 BUILD [all]" >&2; exit 2 ;;
+esac
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd)
 work=$build-python
@@ -21,4 +26,17 @@ PATH=$work/env/bin:$PATH
 pip install --quiet --disable-pip-version-check --no-build-isolation --force-reinstall --no-deps "$here" \
     -C build-dir="$work/wheel" -C cmake.define.TULLE_INSTALLED=ON -C cmake.define.Tulle_ROOT="$work/prefix"
 cd "$here"
-exec pytest -q -p no:cacheprovider -rs
+pytest -q -p no:cacheprovider -rs -m "$tests"
+
+# torch is Debian's, of Debian's Python, for which this wheel is if both are of one version
+tag='import sys; print(sys.implementation.cache_tag)'
+if [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import pytest, scipy, torch' 2>/dev/null &&
+    [ "$(/usr/bin/python3 -c "$tag")" = "$(python -c "$tag")" ]; then
+    mkdir -p "$work/torch"
+    ln -sfn "$(cd / && python -c 'import os, tulle; print(os.path.dirname(tulle.__file__))')" "$work/torch/tulle"
+    cd "$work"
+    PYTHONPATH=$work/torch /usr/bin/python3 -m pytest -q -p no:cacheprovider --import-mode=importlib -c /dev/null \
+        --rootdir="$work" "$here/test/test_torch.py"
+else
+    echo 'there is no torch (python3-torch, python3-scipy, python3-pytest): its tests are left out'
+fi

@@ -141,8 +141,8 @@ TULLE_API tulle_status tulle_product_new(const tulle_mat *A, const tulle_mat *B,
 
 /*
  * Collective: C = alpha op(A) op(B) + beta C, completely; with beta = 0 the old C is not read.
- * alpha and beta are the same on all PEs. report may be NULL. TULLE_ERR_LIMIT, with an empty C, if
- * the result does not fit in memory at once: use tulle_product_next then.
+ * alpha and beta are the same on all PEs. report may be NULL, on all PEs. TULLE_ERR_LIMIT, with an
+ * empty C, if the result does not fit in memory at once: use tulle_product_next then.
  */
 TULLE_API tulle_status tulle_product_execute(
     tulle_product *product, double alpha, double beta, tulle_product_report *report);
@@ -162,7 +162,8 @@ typedef struct tulle_columns {
  * ranges together are the product; one after the last is the first again, also after a failure. A
  * range is as wide as memory allows, all columns if they fit: how many there will be is not known
  * before. One that turns out not to fit is dropped on all PEs and made again half as wide, until
- * TULLE_ERR_LIMIT if a single column of each tile does not fit. columns and report may be NULL.
+ * TULLE_ERR_LIMIT if a single column of each tile does not fit. columns and report may be NULL, on
+ * all PEs.
  *
  *     do {
  *         status = tulle_product_next(product, alpha, &columns, &report);

@@ -60,6 +60,13 @@ nb::tuple multiply(const TeamRef &team, bool ta, bool tb, double alpha, const Ar
         report_of(report, algorithm.empty() ? "auto" : algorithm.c_str()));
 }
 
+/* The values of S, which are written over, are alpha X Y^T at its entries. */
+void sddmm(const TeamRef &team, double alpha, const Array &X, const Array &Y, const Array &S)
+{
+    const MatRef x = mat_from_array(team, X), y = mat_from_array(team, Y), s = mat_from_array(team, S);
+    team->call([&](tulle_comm *) { return tulle_mat_sddmm(alpha, x->mat, y->mat, s->mat); });
+}
+
 /* A plan for three matrices that it keeps. */
 class Plan
 {
@@ -137,6 +144,7 @@ nb::dict imbalance(const tulle_imbalance &both)
 void bind_product(nb::module_ &m)
 {
     m.def("multiply", &multiply);
+    m.def("sddmm", &sddmm);
     m.def("wish", [](tulle_storage storage, bool by_columns, int index_bytes) {
         return Array{wish(storage, by_columns ? TULLE_COL_MAJOR : TULLE_ROW_MAJOR, index_bytes), {}};
     });

@@ -196,3 +196,14 @@ def test_report():
     r = tulle.report()
     assert r["call"] == "matmul" and r["flops"] > 0 and "flops" in str(r)
     assert r._repr_html_().startswith("<table>") and "flops" in r._repr_html_()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sddmm(dtype):
+    for m, k, n in SHAPES:
+        S, X, Y = sparse(m, n, dtype=dtype), RNG.random((m, k)).astype(dtype), RNG.random((n, k)).astype(dtype)
+        before = S.toarray()
+        close(tulle.sddmm(S, X, Y, alpha=2), 2 * (X @ Y.T) * (before != 0), dtype)
+        assert (S.toarray() == before).all()
+    with pytest.raises(ValueError, match="shape"):
+        tulle.sddmm(sparse(3, 4), np.ones((3, 2)), np.ones((5, 2)))

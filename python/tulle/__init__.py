@@ -10,9 +10,10 @@
 """
 from ._core import version as _version
 from ._errors import CheckFailed, Error, FormatError, NotConverged, UnsupportedError
+from ._inside_scipy import inside_scipy
 from ._io import generate, read, write
 from ._krylov import Preconditioner, Step, block_cg, cg, gmres, ic0, ilu0, jacobi
-from ._products import Plan, gemm, matmul, matmul_plan
+from ._products import Plan, gemm, matmul, matmul_plan, sddmm
 from ._report import Report, report
 from ._stream import Stream, stream
 from ._team import threads
@@ -21,6 +22,6 @@ from ._triangular import Triangular, solve_triangular, triangular
 __version__ = _version()
 __all__ = [
     "CheckFailed", "Error", "FormatError", "NotConverged", "Plan", "Preconditioner", "Report", "Step", "Stream",
-    "Triangular", "UnsupportedError", "block_cg", "cg", "gemm", "generate", "gmres", "ic0", "ilu0", "jacobi", "matmul",
-    "matmul_plan", "read", "report", "solve_triangular", "stream", "threads", "triangular", "write",
+    "Triangular", "UnsupportedError", "block_cg", "cg", "gemm", "generate", "gmres", "ic0", "ilu0", "inside_scipy", "jacobi", "matmul",
+    "matmul_plan", "read", "report", "sddmm", "solve_triangular", "stream", "threads", "triangular", "write",
 ]

@@ -163,3 +163,16 @@ def matmul_plan(A, B, *, algorithm=None, device=None):
     copies of the values.
     """
     return Plan(A, B, algorithm, device)
+
+
+def sddmm(S, X, Y, *, alpha=1.0):
+    """alpha X Y^T at the entries of a sparse S, whose values are not read: a matrix of S's class.
+
+    X has a row for each row of S, and Y one for each of its columns.
+    """
+    dtype = common_type(X, Y)
+    S = _canonical(S).astype(dtype, copy=True)
+    x, y, s = describe(np.ascontiguousarray(X), dtype), describe(np.ascontiguousarray(Y), dtype), describe(S)
+    _core.sddmm(current(), alpha, x.array, y.array, s.array)
+    keep("sddmm", {"flops": 2 * S.nnz * x.shape[1]})
+    return S

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""scipy's own operators by this library, within a block."""
+import contextlib
+
+import numpy as np
+
+from ._products import matmul
+from ._triangular import solve_triangular
+
+_NAMES = ("_matmul_vector", "_matmul_multivector", "_matmul_sparse")
+_OLD_NAMES = ("_mul_vector", "_mul_multivector", "_mul_sparse_matrix")  # scipy before 1.11
+
+
+def _suits(A, B, smallest):
+    """Whether A @ B is one of ours: two dimensions, single or double precision, and worth the call."""
+    if A.ndim != 2 or B.ndim > 2 or A.nnz < smallest:
+        return False
+    return A.dtype in (np.float32, np.float64) and B.dtype in (np.float32, np.float64)
+
+
+def _product(original, smallest):
+    def multiply(self, other):
+        if not _suits(self, other, smallest) or self.shape[1] != other.shape[0]:
+            return original(self, other)
+        return matmul(self, other)
+
+    return multiply
+
+
+def _sparse_product(original, smallest):
+    def multiply(self, other):
+        if other.ndim != 2 or not _suits(self, other, smallest) or self.shape[1] != other.shape[0]:
+            return original(self, other)
+        return matmul(self, type(self)(other))
+
+    return multiply
+
+
+def _triangular_solve(original, smallest):
+    def solve(A, b, lower=True, overwrite_A=False, overwrite_b=False, unit_diagonal=False):
+        from scipy.linalg import LinAlgError
+
+        b = np.asanyarray(b)
+        square = hasattr(A, "tocsr") and A.ndim == 2 and A.shape[0] == A.shape[1]
+        if not square or not _suits(A, b, smallest) or b.ndim not in (1, 2) or b.shape[0] != A.shape[0]:
+            return original(A, b, lower, overwrite_A, overwrite_b, unit_diagonal)
+        dtype = np.result_type(A.dtype, b.dtype)
+        try:
+            return solve_triangular(A.astype(dtype), b.astype(dtype), lower=lower, unit_diagonal=unit_diagonal)
+        except ValueError as cause:
+            if "pivot" in str(cause) or "diagonal" in str(cause):
+                raise LinAlgError(f"A is singular: {cause}") from None
+            raise
+
+    return solve
+
+
+@contextlib.contextmanager
+def inside_scipy(smallest=10_000):
+    """Within the block scipy's A @ B, A @ X and spsolve_triangular are this library's.
+
+    For CSR and CSC matrices of float32 and float64 with `smallest` entries or more; all else stays
+    scipy's. Rows of a sparse result are in order, and have no duplicates. Not for several threads of
+    Python that enter and leave at different times: the operators are scipy's for all of them.
+    """
+    import scipy.sparse.linalg
+    from scipy.sparse import _compressed
+
+    matrix = _compressed._cs_matrix
+    names = _NAMES if hasattr(matrix, _NAMES[0]) else _OLD_NAMES
+    wrappers = (_product, _product, _sparse_product)
+    originals = [(matrix, name, matrix.__dict__[name]) for name in names]
+    originals.append((scipy.sparse.linalg, "spsolve_triangular", scipy.sparse.linalg.spsolve_triangular))
+    try:
+        for (owner, name, original), wrap in zip(originals, (*wrappers, _triangular_solve)):
+            setattr(owner, name, wrap(original, smallest))
+        yield
+    finally:
+        for owner, name, original in originals:
+            setattr(owner, name, original)

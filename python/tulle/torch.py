@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sparse products that torch differentiates.
+
+    A = tulle.torch.Sparse(adjacency)       # of scipy.sparse, or torch's sparse CSR
+    Y = A @ X                               # gradient by X: A^T times that of Y
+    Y = A.matmul(X, values)                 # also by A's values, at A's entries (SDDMM)
+
+The structure is planned once for each width of X; values may change from call to call.
+"""
+import numpy as np
+import torch
+
+from . import _core
+from ._arrays import describe
+from ._team import current
+
+_ORDERED = "row by row with ascending columns and no duplicates"
+
+
+class _Multiplier:
+    """op(A) X for one width: a plan, X's place and the result's."""
+
+    def __init__(self, sparse, transposed, width):
+        rows, inner = sparse.shape[::-1] if transposed else sparse.shape
+        self.x = np.zeros((inner, width), dtype=sparse.dtype)
+        self.y = np.zeros((rows, width), dtype=sparse.dtype)
+        self.plan = _core.Plan(sparse.matrix, transposed, _core.mat(sparse.team, describe(self.x).array), False,
+                               describe(self.y).array, False, "", "")
+
+    def __call__(self, X):
+        np.copyto(self.x, X.detach().numpy())
+        self.plan.execute(1.0, 0.0)
+        return torch.from_numpy(self.y.copy())
+
+
+class _Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, sparse, values, X):
+        ctx.sparse = sparse
+        ctx.save_for_backward(values, X)
+        return sparse._multiply(values, X, False)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        values, X = ctx.saved_tensors
+        sparse = ctx.sparse
+        by_values = sparse._inner_products(gradient, X) if ctx.needs_input_grad[1] else None
+        by_x = sparse._multiply(values, gradient, True) if ctx.needs_input_grad[2] else None
+        return None, by_values, by_x
+
+
+class Sparse:
+    """A sparse matrix whose products torch differentiates by the dense factor and by its values."""
+
+    def __init__(self, A, dtype=None):
+        if isinstance(A, torch.Tensor):
+            A = A.detach()
+            A = A if A.layout == torch.sparse_csr else A.to_sparse_csr()
+            pointers, columns, values = A.crow_indices().numpy(), A.col_indices().numpy(), A.values()
+        else:
+            A = A.tocsr()
+            if not A.has_canonical_format:
+                A = A.copy()
+                A.sum_duplicates()
+            pointers, columns, values = A.indptr, A.indices, torch.from_numpy(np.array(A.data))
+        if dtype is not None:
+            values = values.to(dtype)
+        self.shape = tuple(A.shape)
+        self.values = values
+        self.team = current()
+        self._pointers, self._columns = np.array(pointers), np.array(columns)
+        rows = np.repeat(np.arange(self.shape[0]), np.diff(self._pointers))
+        if not ((np.diff(self._columns) > 0) | (np.diff(rows) > 0)).all():
+            raise ValueError(f"entries of a sparse tensor must be {_ORDERED}: A.coalesce().to_sparse_csr()")
+        self._own = values.detach().numpy().copy()
+        self.dtype = self._own.dtype
+        self._array = self._describe(self._own)
+        self.matrix = _core.mat(self.team, self._array)
+        self._multipliers = {}
+
+    def _describe(self, values):
+        return _core.Array.compressed(_core.Storage.csr, *self.shape, self._pointers, self._columns, values, 0,
+                                      self._pointers, self._columns, values)
+
+    def __matmul__(self, X):
+        return self.matmul(X)
+
+    def matmul(self, X, values=None):
+        """A X; values: A's entries row by row, instead of those that it was made with."""
+        values = self.values if values is None else values
+        if values.shape != self.values.shape:
+            raise ValueError(f"{tuple(values.shape)} values for {len(self._own)} entries")
+        if X.ndim != 2 or X.shape[0] != self.shape[1]:
+            raise ValueError(f"X is of shape {tuple(X.shape)}, and A has {self.shape[1]} columns")
+        return _Product.apply(self, values, X.to(self.values.dtype))
+
+    def _multiply(self, values, X, transposed):
+        np.copyto(self._own, values.detach().numpy())
+        key = transposed, X.shape[1]
+        if key not in self._multipliers:
+            self._multipliers[key] = _Multiplier(self, transposed, X.shape[1])
+        return self._multipliers[key](X)
+
+    def _inner_products(self, gradient, X):
+        values = np.empty_like(self._own)
+        dense = [np.ascontiguousarray(tensor.detach().numpy()) for tensor in (gradient, X)]
+        _core.sddmm(self.team, 1.0, describe(dense[0]).array, describe(dense[1]).array, self._describe(values))
+        return torch.from_numpy(values)
