@@ -8,8 +8,10 @@ A matrix is a file or a generator's spec. Each library gets CSR of double precis
 the clock starts, and gives one; the libraries take turns, and a figure is the median. What is not installed is named.
 """
 import argparse
+import glob
 import os
 import statistics
+import sys
 import time
 
 import numpy as np
@@ -32,6 +34,9 @@ def of_tulle(A, X):
 
 
 def of_mkl(A, X):
+    found = glob.glob(os.path.join(sys.prefix, "lib", "libmkl_rt.so*"))  # where the package mkl puts it
+    if found:
+        os.environ.setdefault("MKL_RT", found[0])
     from sparse_dot_mkl import dot_product_mkl
 
     return {"A A": lambda: dot_product_mkl(A, A), "A X": lambda: dot_product_mkl(A, X),
