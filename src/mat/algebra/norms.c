@@ -114,7 +114,7 @@ tulle_status tulle_mat_norm(const tulle_mat *A, tulle_norm norm, double *value)
     double most[2] = {s.largest, s.nan};
     if (status == TULLE_OK) status = tulle_comm_agree(A->comm, tulle_comm_reduce_real(A->comm, TULLE_MAX, 2, most));
     s.largest = most[0];
-    if (status == TULLE_OK && norm == TULLE_NORM_FROBENIUS && !most[1]) status = frobenius(A, &s);
+    if (status == TULLE_OK && norm == TULLE_NORM_FROBENIUS && most[1] == 0) status = frobenius(A, &s);
     if (status == TULLE_OK) *value = most[1] != 0 ? NAN : s.largest;
     return status;
 }
