@@ -48,7 +48,7 @@ static tulle_status multiply(tulle_comm *comm, void *arg)
     EXPECT((first = malloc(all * sizeof *first)) && (second = malloc(all * sizeof *second)));
     for (int run = 0; run < 2; run++) {
         TULLE_TRY(tulle_product_execute(plan, 1, 0, &report));
-        if (x->exact && report.bytes_moved != (double)g.volume) {
+        if (x->exact && (double)report.bytes_moved != (double)g.volume) {
             status = tulle__fail(TULLE_ERR_CHECK, "run %d moved %.0f bytes, not %lld", run, (double)report.bytes_moved,
                 (long long)g.volume);
             goto out;
