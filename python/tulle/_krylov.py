@@ -10,7 +10,7 @@ from ._team import current
 
 
 class Step:
-    """What a callback is told of an iteration: column, iteration, residual and norm of b."""
+    """What a callback gets of an iteration: column, iteration, residual and norm of b."""
 
     __slots__ = ("column", "iteration", "residual", "norm")
 

@@ -71,7 +71,7 @@ static void test_lines(tulle__device *d)
         d->ops->copy(q, &(tulle__device_copy){.to = {buffer, 0}, .host = up, .lines = 2, .width = 3, 4, 4});
         ok(d->ops->queue_wait(q) == TULLE_ERR_UNSUPPORTED && *tulle_error_message(), "no lines: %s",
             tulle_error_message());
-        ok(d->ops->queue_wait(q) == TULLE_OK, "which is told once");
+        ok(d->ops->queue_wait(q) == TULLE_OK, "which is reported once");
     } else {
         const int64_t *now = d->counting->counts.bytes;
         ok(wrong == 0, "lines go up, within the device, and down: %d shapes, %d wrong", (int)count, (int)wrong);
@@ -85,7 +85,7 @@ static void test_lines(tulle__device *d)
     tulle__device_buffer_free(d, buffer);
 }
 
-/* Two devices of one PE: what one has the other gets, if they are peers; else it is told. */
+/* Two devices of one PE: what one has the other gets, if they are peers; else it is refused. */
 static void test_peers(const char *spec)
 {
     tulle__device *d[2] = {NULL, NULL};
@@ -126,7 +126,7 @@ static void test_peers(const char *spec)
                 d[0]->counting->counts.copies[TULLE__COPY_PEER] == 0,
             "and are counted where they arrived");
     } else
-        ok(status == TULLE_ERR_UNSUPPORTED && !memcmp(down, want, GRID), "nothing came, which is told");
+        ok(status == TULLE_ERR_UNSUPPORTED && !memcmp(down, want, GRID), "nothing came, which is reported");
     for (int i = 0; i < 2; i++) {
         d[i]->ops->queue_free(d[i], q[i]);
         tulle__device_buffer_free(d[i], buffer[i]);
@@ -134,7 +134,7 @@ static void test_peers(const char *spec)
     }
 }
 
-/* Memory that was there before can be pinned, or it is told why not; copies work in both cases. */
+/* Memory that was there before can be pinned, or the refusal says why not; copies work in both cases. */
 static void test_register(tulle__device *d)
 {
     enum { BYTES = 3 * TULLE__DEVICE_ALIGN };

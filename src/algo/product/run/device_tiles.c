@@ -405,7 +405,7 @@ tulle_status tulle__device_tiles_prefetch(
         return TULLE_OK;
     }
     const tulle__device_tiles *sister = sister_with(tiles, key, &from);
-    /* whoever holds it waits, and is told of failures there */
+    /* whoever holds it waits, and gets its failure there */
     if (sister && (source->kind == TULLE_CSR || !sister->device->ops->event_done(from->arrived)))
         return TULLE_ERR_LIMIT;
     tulle_status status = find_room_ahead(tiles, p.length, &buffer);
