@@ -83,24 +83,9 @@ void tulle__blocks_names(const tulle_tile *A, uint64_t *bits)
 
 tulle_status tulle__blocks_multiply(const tulle__kernels *kernels, tulle__pool *pool, const tulle__chain_task *task)
 {
+    const tulle__spmm_task spmm = tulle__tile_spmm(task);
     tulle__spmm_pair *pair = &task->room[0].spmm;
-    for (int p = 0; p < task->npairs; p++) {
-        const tulle_tile *B = &task->B[p];
-        int by_row = B->order == TULLE_ROW_MAJOR;
-        pair[p] = (tulle__spmm_pair){
-            .A = tulle__tile_csr(&task->A[p]), .B = B->val, .b_row = by_row ? B->ld : 1, .b_col = by_row ? 1 : B->ld};
-        pair[p].A.m = task->A[p].block_rows; /* also of a tile without blocks */
-    }
-    const tulle__spmm_task spmm = {.type = task->type,
-        .m = task->m,
-        .n = task->n,
-        .npairs = task->npairs,
-        .pair = pair,
-        .C = task->C,
-        .c_row = task->c_row,
-        .c_col = task->c_col,
-        .alpha = task->alpha,
-        .beta = task->beta};
+    for (int p = 0; p < task->npairs; p++) pair[p].A.m = task->A[p].block_rows; /* also of a tile without blocks */
     return kernels->spmm_blocks(pool, &spmm, task->row);
 }
 

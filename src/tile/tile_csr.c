@@ -83,7 +83,7 @@ static void names(const tulle_tile *A, uint64_t *bits)
         bits[A->colind[e] >> 6] |= (uint64_t)1 << (A->colind[e] & 63);
 }
 
-static tulle_status multiply(const tulle__kernels *kernels, tulle__pool *pool, const tulle__chain_task *task)
+tulle__spmm_task tulle__tile_spmm(const tulle__chain_task *task)
 {
     tulle__spmm_pair *pair = &task->room[0].spmm;
     _Static_assert(sizeof(tulle__spmm_pair) <= sizeof(tulle__chain_room), "pairs are packed from the front");
@@ -92,10 +92,8 @@ static tulle_status multiply(const tulle__kernels *kernels, tulle__pool *pool, c
         int by_row = B->order == TULLE_ROW_MAJOR;
         pair[p] = (tulle__spmm_pair){
             .A = tulle__tile_csr(&task->A[p]), .B = B->val, .b_row = by_row ? B->ld : 1, .b_col = by_row ? 1 : B->ld};
-        pair[p].A.rowptr += task->row;
-        pair[p].A.m = task->m;
     }
-    const tulle__spmm_task spmm = {.type = task->type,
+    return (tulle__spmm_task){.type = task->type,
         .m = task->m,
         .n = task->n,
         .npairs = task->npairs,
@@ -105,6 +103,16 @@ static tulle_status multiply(const tulle__kernels *kernels, tulle__pool *pool, c
         .c_col = task->c_col,
         .alpha = task->alpha,
         .beta = task->beta};
+}
+
+static tulle_status multiply(const tulle__kernels *kernels, tulle__pool *pool, const tulle__chain_task *task)
+{
+    const tulle__spmm_task spmm = tulle__tile_spmm(task);
+    tulle__spmm_pair *pair = &task->room[0].spmm;
+    for (int p = 0; p < task->npairs; p++) {
+        pair[p].A.rowptr += task->row;
+        pair[p].A.m = task->m;
+    }
     return kernels->spmm(pool, &spmm);
 }
 

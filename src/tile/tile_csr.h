@@ -23,4 +23,10 @@ tulle_tile tulle__csr_tile(const tulle__csr *csr, tulle_type type);
 /* The arrays of an own tile, to be written. */
 tulle__csr_result tulle__tile_csr_result(const tulle_own_tile *tile, int64_t nnz);
 
+/*
+ * A chain as a task of SpMM, its pairs in the task's room with whole tiles of A: the caller sets
+ * which rows of these are meant.
+ */
+tulle__spmm_task tulle__tile_spmm(const tulle__chain_task *task);
+
 #endif
