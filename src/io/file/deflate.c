@@ -104,6 +104,11 @@ static tulle_status isal_open(void **state)
 static size_t isal_pack(void *state, const unsigned char *data, size_t bytes, unsigned char *to, size_t room)
 {
     struct isal *isal = state;
+    /*
+     * isal_deflate_stateless_init leaves much of the stream as it was, and about one block in 4000
+     * depends on that (ISA-L 2.30). 80 KiB: under 1 % of the time that a block takes.
+     */
+    memset(&isal->stream, 0, sizeof isal->stream);
     isal_deflate_stateless_init(&isal->stream);
     isal->stream.next_in = (uint8_t *)(uintptr_t)data;
     isal->stream.avail_in = (uint32_t)bytes;
