@@ -18,6 +18,12 @@
 #ifndef TULLE_MODULE_DIR_OF_PROGRAMS /* from the folder of installed programs */
 #define TULLE_MODULE_DIR_OF_PROGRAMS "../lib/tulle"
 #endif
+#ifndef TULLE_PROGRAM_DIR /* of programs that the command starts */
+#define TULLE_PROGRAM_DIR "/usr/local/libexec/tulle"
+#endif
+#ifndef TULLE_PROGRAM_DIR_OF_PROGRAMS
+#define TULLE_PROGRAM_DIR_OF_PROGRAMS "../libexec/tulle"
+#endif
 
 static const tulle__module_host host = {
     .version = TULLE__MODULE_VERSION,
@@ -101,6 +107,8 @@ static void search_path(char *search, size_t size)
     if (dladdr(&host, &library)) search_beside(search, size, library.dli_fname, "tulle");
     snprintf(search + strlen(search), size - strlen(search), "%s%s", *search ? ":" : "", TULLE_MODULE_DIR);
     search_beside(search, size, program, TULLE_MODULE_DIR_OF_PROGRAMS);
+    snprintf(search + strlen(search), size - strlen(search), ":%s", TULLE_PROGRAM_DIR);
+    search_beside(search, size, program, TULLE_PROGRAM_DIR_OF_PROGRAMS);
     search_beside(search, size, program, "modules");
 }
 
