@@ -215,10 +215,10 @@ TULLE_API const char *tulle_precond_kind_name(tulle_precond_kind precond);
 TULLE_API tulle_status tulle_precond_kind_parse(const char *name, tulle_precond_kind *precond);
 
 typedef struct tulle_precond_options {
-    size_t size; /* of this struct; 0: as in the first release */
-    int block;   /* BLOCK_JACOBI: rows, 0: 64; blocks begin at its multiples and end at cuts of the vectors */
-    tulle_factor_options factor; /* IC0, ILU0 */
-    int64_t solves;              /* IC0, ILU0: expected number of applications, as in tulle_trisolve_options */
+    size_t size;         /* of this struct; 0: as in the first release */
+    int block;           /* BLOCK_JACOBI: rows, 0: 64; blocks begin at its multiples and end at cuts of the vectors */
+    double floor, shift; /* ILU0; IC0: as in tulle_factor_options */
+    int64_t solves;      /* IC0, ILU0: expected number of applications, as in tulle_trisolve_options */
     /* IC0, ILU0: NULL, or receives the report of the factorisation, on each PE that passes it */
     tulle_factor_report *report;
 } tulle_precond_options;
@@ -226,8 +226,8 @@ typedef struct tulle_precond_options {
 /*
  * A preconditioner with its options from a spec, NAME:key=value,...; what it does not name is as it was:
  *   block-jacobi:n=ROWS       rows of a block
- *   ic0:shift=X, shift=auto   options.factor.shift; auto: TULLE_AUTO
- *   ilu0:floor=X, floor=auto  options.factor.floor; auto: TULLE_AUTO
+ *   ic0:shift=X, shift=auto   options.shift; auto: TULLE_AUTO
+ *   ilu0:floor=X, floor=auto  options.floor; auto: TULLE_AUTO
  */
 TULLE_API tulle_status tulle_precond_parse_spec(
     const char *spec, tulle_precond_kind *precond, tulle_precond_options *options);

@@ -31,5 +31,15 @@ int tulle__options_read(const char *function, const void *given, size_t first, s
             return 1;
         }
     memcpy(options, given, size < known ? size : known);
+    if (size > known) memcpy(options, &known, sizeof known); /* the copy has no more, and is passed on */
     return 0;
+}
+
+void tulle__options_write(void *given, size_t first, size_t known, const void *options)
+{
+    size_t size = 0;
+    memcpy(&size, given, sizeof size);
+    if (size == 0) size = first;
+    const size_t bytes = size < known ? size : known;
+    memcpy((char *)given + sizeof size, (const char *)options + sizeof size, bytes - sizeof size);
 }

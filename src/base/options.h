@@ -16,11 +16,19 @@
  */
 int tulle__options_read(const char *function, const void *given, size_t first, size_t known, void *options);
 
-/*
- * True if the options are wrong; otherwise `options` becomes the copy. All structs are still of the
- * first release.
- */
-#define TULLE__OPTIONS(options, copy)                                                                                  \
-    (tulle__options_read(__func__, options, sizeof *(copy), sizeof *(copy), copy) || ((options) = (copy), 0))
+/* Back into the caller's struct, as far as it goes, but for its size: a struct that is a result too. */
+void tulle__options_write(void *given, size_t first, size_t known, const void *options);
+
+/* Bytes of the first release of the struct that `copy` points to: through the field `last`, which never changes. */
+#define TULLE__FIRST_RELEASE(copy, last)                                                                               \
+    (((size_t)((char *)&(copy)->last - (char *)(copy)) + sizeof(copy)->last + sizeof(size_t) - 1) / sizeof(size_t) *   \
+        sizeof(size_t))
+
+/* True if the options are wrong; otherwise `options` becomes the copy. last: the last field of the first release. */
+#define TULLE__OPTIONS(options, copy, last)                                                                            \
+    (tulle__options_read(__func__, options, TULLE__FIRST_RELEASE(copy, last), sizeof *(copy), copy) ||                 \
+        ((options) = (copy), 0))
+#define TULLE__OPTIONS_WRITE(given, copy, last)                                                                        \
+    tulle__options_write(given, TULLE__FIRST_RELEASE(copy, last), sizeof *(copy), copy)
 
 #endif

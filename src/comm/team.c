@@ -262,7 +262,7 @@ out:
 tulle_status tulle_team_new(const char *spec, int npes, const tulle_team_options *options, tulle_team **team)
 {
     tulle_team_options own;
-    if (TULLE__NULL(spec) || TULLE__OPTIONS(options, &own) || TULLE__NULL(team)) return TULLE_ERR_ARG;
+    if (TULLE__NULL(spec) || TULLE__OPTIONS(options, &own, panels) || TULLE__NULL(team)) return TULLE_ERR_ARG;
     return open_team(spec, npes, NULL, options, team);
 }
 
@@ -271,7 +271,7 @@ tulle_status tulle_team_new_over(
 {
     tulle_team_options own;
     if (TULLE__NULL(spec) || TULLE__NULL(communicator) || TULLE__NULL(communicator->family) ||
-        TULLE__NULL(communicator->comm) || TULLE__OPTIONS(options, &own) || TULLE__NULL(team))
+        TULLE__NULL(communicator->comm) || TULLE__OPTIONS(options, &own, panels) || TULLE__NULL(team))
         return TULLE_ERR_ARG;
     return open_team(spec, 0, communicator, options, team);
 }
@@ -433,7 +433,7 @@ tulle_status tulle_open(const tulle_open_options *options, tulle_comm **comm)
     tulle_status status;
     tulle_team *team = NULL;
     struct entered *entered = NULL;
-    if (TULLE__OPTIONS(options, &own) || TULLE__NULL(comm)) return TULLE_ERR_ARG;
+    if (TULLE__OPTIONS(options, &own, team) || TULLE__NULL(comm)) return TULLE_ERR_ARG;
     const char *spec = own.spec ? own.spec : "threads";
     if (own.communicator)
         TULLE_TRY(tulle_team_new_over(spec, own.communicator, own.team, &team));

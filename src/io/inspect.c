@@ -107,7 +107,7 @@ static tulle_status inspect_generator(const char *text, tulle_operand_shape *sha
 tulle_status tulle_operand_inspect(const char *operand, const tulle_read_options *options, tulle_operand_shape *shape)
 {
     tulle_read_options chosen;
-    if (TULLE__NULL(operand) || TULLE__NULL(shape) || TULLE__OPTIONS(options, &chosen) ||
+    if (TULLE__NULL(operand) || TULLE__NULL(shape) || TULLE__OPTIONS(options, &chosen, duplicates) ||
         TULLE__OUTSIDE(options->type, TULLE_TYPE_COUNT - 1) ||
         TULLE__OUTSIDE(options->duplicates, TULLE_DUPLICATES_LAST))
         return TULLE_ERR_ARG;

@@ -427,7 +427,7 @@ tulle_status tulle_mat_load(tulle_comm *comm, const char *operand, const tulle_l
 {
     tulle_read_options chosen;
     if (TULLE__NULL(comm) || TULLE__NULL(operand) || TULLE__OUTSIDE(kind, TULLE_CSR) || TULLE__NULL(A) ||
-        TULLE__OPTIONS(options, &chosen) || TULLE__OUTSIDE(options->type, TULLE_TYPE_COUNT - 1) ||
+        TULLE__OPTIONS(options, &chosen, duplicates) || TULLE__OUTSIDE(options->type, TULLE_TYPE_COUNT - 1) ||
         TULLE__OUTSIDE(options->duplicates, TULLE_DUPLICATES_LAST))
         return tulle__refuse(comm);
     char unread[TULLE_WARNINGS_MAX];

@@ -63,7 +63,8 @@ tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, doub
     tulle_array result;
     const tulle_array *given = C;
     if (TULLE__NULL(comm) || TULLE__OUTSIDE(op_a, TULLE_OP_T) || TULLE__OUTSIDE(op_b, TULLE_OP_T) || TULLE__NULL(A) ||
-        TULLE__NULL(B) || TULLE__NULL(C) || TULLE__OPTIONS(given, &result) || TULLE__OPTIONS(options, &own))
+        TULLE__NULL(B) || TULLE__NULL(C) || TULLE__OPTIONS(given, &result, held) ||
+        TULLE__OPTIONS(options, &own, layer_cols))
         return tulle__refuse(comm);
     tulle_mat *a = NULL, *b = NULL, *c = NULL;
     tulle_product *product = NULL;
@@ -92,7 +93,7 @@ tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, doub
         tulle_mat_free(c);
     } else {
         status = tulle__array_take(c, TULLE_AUTO, &result);
-        if (status == TULLE_OK) *C = result;
+        if (status == TULLE_OK) TULLE__OPTIONS_WRITE(C, &result, held);
     }
     return status;
 }

@@ -58,7 +58,7 @@ static tulle_status close_system(struct system *s, tulle_status status, int solv
         return status;
     }
     tulle_status taken = tulle__array_take(s->X, TULLE_AUTO, result);
-    if (taken == TULLE_OK) *X = *result;
+    if (taken == TULLE_OK) TULLE__OPTIONS_WRITE(X, result, held);
     return status > taken ? status : taken;
 }
 
@@ -68,8 +68,9 @@ tulle_status tulle_solve(tulle_comm *comm, const tulle_array *A, const tulle_arr
     tulle_solve_options own;
     tulle_array result;
     const tulle_array *given = X;
-    if (TULLE__NULL(comm) || TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__OPTIONS(given, &result) ||
-        TULLE__OPTIONS(options, &own) || TULLE__OUTSIDE(options->precond, TULLE_PRECOND_KIND_COUNT - 1))
+    if (TULLE__NULL(comm) || TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(X) ||
+        TULLE__OPTIONS(given, &result, held) || TULLE__OPTIONS(options, &own, precond_options) ||
+        TULLE__OUTSIDE(options->precond, TULLE_PRECOND_KIND_COUNT - 1))
         return tulle__refuse(comm);
     struct system s = {.A = NULL};
     tulle_operator of_A = {.comm = NULL}, M = {.comm = NULL};
@@ -90,9 +91,9 @@ tulle_status tulle_solve_triangular(
     tulle_trisolve_options own;
     tulle_array result;
     const tulle_array *given = X;
-    if (TULLE__NULL(comm) || TULLE__NULL(T) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__OPTIONS(given, &result) ||
-        TULLE__OPTIONS(options, &own) || TULLE__OUTSIDE(options->uplo, TULLE_UPPER) ||
-        TULLE__OUTSIDE(options->diag, TULLE_DIAG_UNIT))
+    if (TULLE__NULL(comm) || TULLE__NULL(T) || TULLE__NULL(B) || TULLE__NULL(X) ||
+        TULLE__OPTIONS(given, &result, held) || TULLE__OPTIONS(options, &own, patience) ||
+        TULLE__OUTSIDE(options->uplo, TULLE_UPPER) || TULLE__OUTSIDE(options->diag, TULLE_DIAG_UNIT))
         return tulle__refuse(comm);
     struct system s = {.A = NULL};
     tulle_mat *triangle = NULL;

@@ -278,7 +278,7 @@ out:
 tulle_status tulle_direct_lu(const tulle_mat *A, const tulle_direct_options *options, tulle_direct **factors)
 {
     tulle_direct_options own;
-    if (TULLE__NULL(A) || TULLE__OPTIONS(options, &own) ||
+    if (TULLE__NULL(A) || TULLE__OPTIONS(options, &own, library) ||
         TULLE__OUTSIDE(options->elimination, TULLE_ELIMINATION_COUNT - 1) || TULLE__NULL(factors))
         return tulle__refuse(A ? A->comm : NULL);
     return factorise(A, LU, options, factors);
@@ -287,7 +287,7 @@ tulle_status tulle_direct_lu(const tulle_mat *A, const tulle_direct_options *opt
 tulle_status tulle_direct_cholesky(const tulle_mat *A, const tulle_direct_options *options, tulle_direct **factors)
 {
     tulle_direct_options own;
-    if (TULLE__NULL(A) || TULLE__OPTIONS(options, &own) ||
+    if (TULLE__NULL(A) || TULLE__OPTIONS(options, &own, library) ||
         TULLE__OUTSIDE(options->elimination, TULLE_ELIMINATION_COUNT - 1) || TULLE__NULL(factors))
         return tulle__refuse(A ? A->comm : NULL);
     return factorise(A, CHOLESKY, options, factors);

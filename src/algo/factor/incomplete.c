@@ -402,7 +402,7 @@ tulle_status tulle_factor_ilu0(
     const tulle_mat *A, const tulle_factor_options *options, tulle_mat **L, tulle_mat **U, tulle_factor_report *report)
 {
     tulle_factor_options own;
-    if (TULLE__NULL(A) || TULLE__NULL(L) || TULLE__NULL(U) || TULLE__OPTIONS(options, &own))
+    if (TULLE__NULL(A) || TULLE__NULL(L) || TULLE__NULL(U) || TULLE__OPTIONS(options, &own, shift))
         return tulle__refuse(A ? A->comm : NULL);
     return factorise(A, TULLE__ILU0, options, L, U, report);
 }
@@ -411,6 +411,7 @@ tulle_status tulle_factor_ic0(
     const tulle_mat *A, const tulle_factor_options *options, tulle_mat **L, tulle_factor_report *report)
 {
     tulle_factor_options own;
-    if (TULLE__NULL(A) || TULLE__NULL(L) || TULLE__OPTIONS(options, &own)) return tulle__refuse(A ? A->comm : NULL);
+    if (TULLE__NULL(A) || TULLE__NULL(L) || TULLE__OPTIONS(options, &own, shift))
+        return tulle__refuse(A ? A->comm : NULL);
     return factorise(A, TULLE__IC0, options, L, NULL, report);
 }

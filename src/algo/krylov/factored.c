@@ -79,14 +79,15 @@ static tulle_status factorise(
     tulle_status status;
     int cholesky = precond == TULLE_PRECOND_IC0;
     tulle_trisolve_options first = {.size = 0}, second = {.size = 0};
+    const tulle_factor_options factor = {.floor = options->floor, .shift = options->shift};
     first.solves = second.solves = options->solves;
     if (cholesky) {
         second.op = TULLE_OP_T;
-        TULLE_TRY(tulle_factor_ic0(A, &options->factor, &f->L, options->report));
+        TULLE_TRY(tulle_factor_ic0(A, &factor, &f->L, options->report));
     } else {
         first.diag = TULLE_DIAG_UNIT;
         second.uplo = TULLE_UPPER;
-        TULLE_TRY(tulle_factor_ilu0(A, &options->factor, &f->L, &f->U, options->report));
+        TULLE_TRY(tulle_factor_ilu0(A, &factor, &f->L, &f->U, options->report));
     }
     TULLE_TRY(tulle_trisolve_new(f->L, &first, &f->first));
     TULLE_TRY(tulle_trisolve_new(cholesky ? f->L : f->U, &second, &f->second));

@@ -69,8 +69,8 @@ tulle_status tulle_precond_parse_spec(const char *text, tulle_precond_kind *prec
     TULLE_TRY(tulle_precond_kind_parse(part->name, &found));
     int key = keys_of[found]; /* its key; 0: none */
     if (key == 1) TULLE_TRY(tulle__spec_int(part, keys[0], 1, TULLE__BLOCK_MOST, &rows));
-    if (key == 2) TULLE_TRY(read_amount(part, keys[1], 1e6, TULLE_AUTO, &chosen.factor.shift));
-    if (key == 3) TULLE_TRY(read_amount(part, keys[2], 1, TULLE_AUTO, &chosen.factor.floor));
+    if (key == 2) TULLE_TRY(read_amount(part, keys[1], 1e6, TULLE_AUTO, &chosen.shift));
+    if (key == 3) TULLE_TRY(read_amount(part, keys[2], 1, TULLE_AUTO, &chosen.floor));
     TULLE_TRY(tulle__spec_done(part, keys + (key ? key - 1 : 0), key != 0));
     chosen.block = (int)rows;
     *precond = found;

@@ -71,7 +71,7 @@ size_t tulle_krylov_memory(const tulle_krylov_options *options, tulle_gidx rows,
     tulle_krylov_options own;
     /* what bindings of a product or a preconditioner take; subtrees of sums (multivector.c) */
     enum { FIXED = 1 << 20, PARTS = 160 };
-    if (TULLE__OPTIONS(options, &own) || TULLE__OUTSIDE(options->method, TULLE_KRYLOV_METHOD_COUNT - 1) ||
+    if (TULLE__OPTIONS(options, &own, history_room) || TULLE__OUTSIDE(options->method, TULLE_KRYLOV_METHOD_COUNT - 1) ||
         TULLE__NEGATIVE(rows) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NEGATIVE(columns) ||
         TULLE__NEGATIVE(pes))
         return 0;
@@ -255,8 +255,8 @@ tulle_status tulle_krylov_solve(const tulle_operator *A, const tulle_operator *M
     char failed[TULLE_MESSAGE_MAX] = "";
     if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__NULL(A->comm) || TULLE__NULL(A->layout) ||
         TULLE__NULL(A->bind) || TULLE__NULL(A->apply) || TULLE__NULL(A->unbind) ||
-        (M && M->apply && (TULLE__NULL(M->bind) || TULLE__NULL(M->unbind))) || TULLE__OPTIONS(options, &own) ||
-        TULLE__OUTSIDE(options->method, TULLE_KRYLOV_METHOD_COUNT - 1))
+        (M && M->apply && (TULLE__NULL(M->bind) || TULLE__NULL(M->unbind))) ||
+        TULLE__OPTIONS(options, &own, history_room) || TULLE__OUTSIDE(options->method, TULLE_KRYLOV_METHOD_COUNT - 1))
         return tulle__refuse(A && A->comm ? A->comm : B ? B->comm : X ? X->comm : NULL);
     tulle__krylov_defaults(&own);
     tulle__krylov k = {.comm = A->comm, .A = A, .M = M && M->apply ? M : NULL, .options = own};

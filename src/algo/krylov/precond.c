@@ -30,7 +30,7 @@ tulle_status tulle_precond_new(
 {
     tulle_precond_options chosen;
     if (TULLE__NULL(A) || TULLE__NULL(M) || TULLE__OUTSIDE(precond, TULLE_PRECOND_KIND_COUNT - 1) ||
-        TULLE__OPTIONS(options, &chosen))
+        TULLE__OPTIONS(options, &chosen, report))
         return tulle__refuse(A ? A->comm : NULL);
     if (chosen.block == 0) chosen.block = 64;
     tulle_operator made = {.comm = NULL};

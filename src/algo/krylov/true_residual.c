@@ -72,7 +72,8 @@ tulle_status tulle_krylov_check(
     const tulle_mat *A, const tulle_mat *B, const tulle_mat *X, const tulle_krylov_options *options, double *error)
 {
     tulle_krylov_options chosen;
-    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__OPTIONS(options, &chosen) || TULLE__NULL(error))
+    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__OPTIONS(options, &chosen, history_room) ||
+        TULLE__NULL(error))
         return tulle__refuse(A ? A->comm : B ? B->comm : X ? X->comm : NULL);
     tulle__krylov_defaults(&chosen);
     double found = 0;

@@ -200,7 +200,7 @@ out:
 tulle_status tulle_stream_new(const tulle_mat *A, const tulle_stream_options *options, tulle_stream **stream)
 {
     tulle_stream_options own;
-    if (TULLE__NULL(A) || TULLE__OPTIONS(options, &own) || TULLE__NULL(stream))
+    if (TULLE__NULL(A) || TULLE__OPTIONS(options, &own, format) || TULLE__NULL(stream))
         return tulle__refuse(A ? A->comm : NULL);
     if (own.cols == 0) own.cols = 1;
     return make(A->comm, A, NULL, options, stream);
@@ -209,7 +209,7 @@ tulle_status tulle_stream_new(const tulle_mat *A, const tulle_stream_options *op
 tulle_status tulle_stream_of_rows(tulle_rows *rows, const tulle_stream_options *options, tulle_stream **stream)
 {
     tulle_stream_options own;
-    if (TULLE__NULL(rows) || TULLE__OPTIONS(options, &own) || TULLE__NULL(stream))
+    if (TULLE__NULL(rows) || TULLE__OPTIONS(options, &own, format) || TULLE__NULL(stream))
         return tulle__refuse(rows ? rows->comm : NULL);
     if (own.cols == 0) own.cols = 1;
     return make(rows->comm, NULL, rows, options, stream);

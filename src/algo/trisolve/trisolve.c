@@ -141,7 +141,7 @@ tulle_status tulle__solver_analyse(const tulle_mat *T, const tulle_trisolve_opti
 tulle_status tulle_trisolve_new(const tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **out)
 {
     tulle_trisolve_options copy;
-    if (TULLE__NULL(T) || TULLE__NULL_AS(out, "solver") || TULLE__OPTIONS(options, &copy) ||
+    if (TULLE__NULL(T) || TULLE__NULL_AS(out, "solver") || TULLE__OPTIONS(options, &copy, patience) ||
         TULLE__SOLVE_WRONG(options) || TULLE__SIDE_WRONG(options))
         return tulle__refuse(T ? T->comm : NULL);
     tulle_trisolve *solver = NULL;

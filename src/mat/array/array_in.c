@@ -169,7 +169,7 @@ static tulle_status from_dense(tulle_comm *comm, const tulle_array *a, tulle_mat
 tulle_status tulle_mat_from_array(tulle_comm *comm, const tulle_array *array, tulle_mat **A)
 {
     tulle_array own;
-    if (TULLE__NULL(comm) || TULLE__NULL(array) || TULLE__OPTIONS(array, &own) || TULLE__NULL(A))
+    if (TULLE__NULL(comm) || TULLE__NULL(array) || TULLE__OPTIONS(array, &own, held) || TULLE__NULL(A))
         return tulle__refuse(comm);
     tulle_status status = tulle_comm_agree(comm, tulle__array_check(array));
     if (status == TULLE_OK) status = tulle__array_alike(comm, array);

@@ -222,7 +222,7 @@ tulle_status tulle_mat_to_array(const tulle_mat *A, int root, tulle_array *out)
     tulle_array own;
     const tulle_array *given = out;
     if (TULLE__NULL(A)) return TULLE_ERR_ARG;
-    if (TULLE__NULL(out) || TULLE__OPTIONS(given, &own)) return tulle__refuse(A->comm);
+    if (TULLE__NULL(out) || TULLE__OPTIONS(given, &own, held)) return tulle__refuse(A->comm);
     const tulle_mat *at = NULL;
     tulle_mat *made = NULL;
     tulle_status status = tulle_comm_agree(A->comm, check_wish(A, root, &own));
@@ -240,7 +240,7 @@ tulle_status tulle_mat_to_array(const tulle_mat *A, int root, tulle_array *out)
     if (status == TULLE_OK) status = tulle_comm_agree(A->comm, receive(at, root, &own));
     tulle_mat_free(made);
     if (status == TULLE_OK)
-        *out = own;
+        TULLE__OPTIONS_WRITE(out, &own, held);
     else
         tulle_array_free(&own);
     return status;
@@ -277,7 +277,7 @@ static tulle_status hold(tulle_mat *A, tulle_array *out)
         if (status != TULLE_OK) return status;
         for (tulle_gidx r = 0; r <= tile.m; r++) set_index(own.ptr, own.ptr_bytes, r, tile.rowptr[r]);
     }
-    *out = own;
+    TULLE__OPTIONS_WRITE(out, &own, held);
     return TULLE_OK;
 }
 
@@ -307,5 +307,6 @@ void tulle_array_free(tulle_array *array)
         }
         tulle_mat_free(array->held);
     }
-    *array = (tulle_array){.size = array->size};
+    const tulle_array empty = {.size = array->size};
+    TULLE__OPTIONS_WRITE(array, &empty, held);
 }

@@ -496,7 +496,7 @@ tulle_status tulle_product_new(
 {
     tulle_product_options chosen;
     if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(C) || TULLE__NULL_AS(out, "product") ||
-        TULLE__OPTIONS(options, &chosen) || TULLE__PRODUCT_WRONG(options))
+        TULLE__OPTIONS(options, &chosen, layer_cols) || TULLE__PRODUCT_WRONG(options))
         return tulle__refuse(C ? C->comm : A ? A->comm : B ? B->comm : NULL);
     tulle_product *plan = NULL;
     tulle_comm *comm = C->comm;
