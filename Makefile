@@ -6,7 +6,7 @@ PREFIX  ?= /usr/local
 SECONDS ?= 60
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help setup build demo readme check check-all check-gpu check-python check-sanitizers fuzz install clean format
+.PHONY: help setup build demo readme check check-all check-gpu check-python check-sanitizers fuzz install dist deb check-packages clean format
 
 help:
 	@echo 'make demo       install what is missing, build, multiply a real matrix with every algorithm, draw a picture'
@@ -19,6 +19,9 @@ help:
 	@echo 'make fuzz       fuzz every reader for SECONDS ($(SECONDS)) each'
 	@echo 'make build      build only, into $$BUILD ($(BUILD))'
 	@echo 'make install    install into $$PREFIX ($(PREFIX)); DESTDIR is honoured'
+	@echo 'make dist       the archive of a release, build/tulle-VERSION.tar.gz, of what is committed'
+	@echo 'make deb        Debian packages of it, in build/deb; needs debhelper'
+	@echo 'make check-packages   both, in a clean root where one can be made; lintian; recipes of Spack and conda'
 	@echo 'make readme     run what README.md shows anew, on a quiet machine: its table and its picture'
 	@echo 'make format     run clang-format over the sources'
 
@@ -38,6 +41,7 @@ check-all: setup
 	@$(MAKE) build
 	cd $(BUILD) && ctest --output-on-failure -j $(JOBS)
 	./python/check.sh $(BUILD) all
+	@$(MAKE) --no-print-directory check-packages
 	@$(MAKE) --no-print-directory check-sanitizers
 	@$(MAKE) --no-print-directory fuzz
 
@@ -83,6 +87,15 @@ readme: build
 
 install: build
 	cmake --install $(BUILD)
+
+dist:
+	@./packaging/dist.sh $(BUILD)
+
+deb: dist
+	@./packaging/deb.sh $(BUILD)
+
+check-packages:
+	@./packaging/check.sh $(BUILD)
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `make install` installs: libraries, headers, pkg-config and CMake packages, the command and its man pages.
+# What `make install` installs: libraries, headers, pkg-config and CMake packages, the command, its man pages and
+# completions, guides and examples.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS tulle tulle_static EXPORT TulleTargets
@@ -33,5 +34,19 @@ foreach(verb spmm spgemm gemm trisolve solve stream predict stat gen convert plo
   list(APPEND outputs ${PROJECT_BINARY_DIR}/man/tulle-${verb}.1)
 endforeach()
 add_custom_target(man ALL DEPENDS ${outputs})
+foreach(shell bash zsh)
+  add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/completion.${shell} DEPENDS tulle_tool
+    COMMAND tulle_tool --completion ${shell} > ${PROJECT_BINARY_DIR}/completion.${shell})
+endforeach()
+add_custom_target(completion ALL DEPENDS ${PROJECT_BINARY_DIR}/completion.bash ${PROJECT_BINARY_DIR}/completion.zsh)
+install(FILES ${PROJECT_BINARY_DIR}/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+  RENAME tulle)
+install(FILES ${PROJECT_BINARY_DIR}/completion.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions RENAME _tulle)
+
+# the guides, and examples with their build file
+file(GLOB guides doc/*.md)
+install(FILES README.md CHANGELOG.md LICENSE ${guides} DESTINATION ${CMAKE_INSTALL_DOCDIR})
+file(GLOB examples examples/*.c)
+install(FILES ${examples} DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 install(TARGETS tulle_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${outputs} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

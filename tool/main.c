@@ -6,6 +6,7 @@
 
 #include <tulle/launch.h>
 
+#include "completion.h"
 #include "launch.h"
 #include "plural.h"
 #include "roster.h"
@@ -49,7 +50,8 @@ static void help(FILE *file)
         "Matrix Market on standard input, or a generator's spec, as in rmat:scale=17,edgefactor=8,seed=1:\n\n");
     const char *name, *sentence;
     for (int i = 0; (name = tulle_operand_generator(i, &sentence)); i++) fprintf(file, "  %-10s %s\n", name, sentence);
-    fprintf(file, "\nExit status: %s.\n", exit_texts);
+    fprintf(file, "\n`tulle --completion bash|zsh` prints the completion of command lines.\n\nExit status: %s.\n",
+        exit_texts);
 }
 
 static void help_verb(const struct verb *v, FILE *file)
@@ -151,6 +153,13 @@ static int print_man(int argc, char **argv)
     return EXIT_DONE;
 }
 
+static int print_completion(const char *shell)
+{
+    if (completion(shell, verbs, VERBS, stdout) == TULLE_OK) return EXIT_DONE;
+    fprintf(stderr, "tulle: %s\n", tulle_error_message());
+    return EXIT_USAGE;
+}
+
 /* If several processes had the same failure, or have no job together, only one prints it. */
 static int finish(const struct verb *v, tulle_status status)
 {
@@ -212,6 +221,7 @@ int main(int argc, char **argv)
         return EXIT_DONE;
     }
     if (strcmp(argv[1], "--man") == 0) return print_man(argc - 2, argv + 2);
+    if (strcmp(argv[1], "--completion") == 0) return print_completion(argc == 3 ? argv[2] : "");
     const struct verb *v = find_verb(argv[1]);
     return v ? run_verb(v, argc, argv) : EXIT_USAGE;
 }

@@ -58,6 +58,15 @@ for page in tulle tulle-spmm tulle-spgemm tulle-stat tulle-gen tulle-convert tul
     if command -v mandoc >/dev/null 2>&1; then mandoc -W error "$prefix/share/man/man1/$page.1" >/dev/null; fi
 done
 ok "man pages"
+bash -c '. "$0/share/bash-completion/completions/tulle"; COMP_WORDS=(tulle spmm a.mtx --ty) COMP_CWORD=3; _tulle
+    [ "${COMPREPLY[*]}" = --type ]; COMP_WORDS=(tulle spmm --type f) COMP_CWORD=3; _tulle
+    [ "${COMPREPLY[*]}" = "f32 f64" ]; COMP_WORDS=(tulle spg) COMP_CWORD=1; _tulle; [ "${COMPREPLY[*]}" = spgemm ]' "$prefix"
+if command -v zsh >/dev/null 2>&1; then zsh -n "$prefix/share/zsh/site-functions/_tulle"; fi
+ok "completion of command lines"
+[ -s "$prefix/share/doc/tulle/guide.md" ]
+cc -std=c11 "$prefix/share/doc/tulle/examples/from_arrays.c" -I"$prefix/include" -L"$lib" -ltulle -o "$work/installed"
+LD_LIBRARY_PATH=$lib "$work/installed" >/dev/null
+ok "documents, and examples that can be compiled"
 "$prefix/bin/tulle" --version | grep -q '^tulle [0-9]'
 ok "the command runs from where it was moved"
 echo "1..$count"
