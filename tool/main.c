@@ -99,7 +99,8 @@ static void man_verb(const struct verb *v, FILE *file)
     char name[64];
     snprintf(name, sizeof name, "tulle-%s", v->name);
     man_head(name, name, v->summary, file);
-    fprintf(file, ".Sh SYNOPSIS\n.Nm tulle %s\n%s\n.Op Ar options\n.Sh DESCRIPTION\n", v->name, v->operands);
+    fprintf(file, ".Sh SYNOPSIS\n.Nm tulle %s\n%s%s.Op Ar options\n.Sh DESCRIPTION\n", v->name, v->operands,
+        *v->operands ? "\n" : "");
     man_text(v->description, file);
     fprintf(file, ".Sh OPTIONS\n.Bl -tag -width Ds\n");
     options_man(v->options, file);

@@ -30,6 +30,7 @@ extern "C" {
     X(ERR_IO, "input or output failed")                                                                                \
     X(ERR_STATE, "call not allowed in this state")                                                                     \
     X(ERR_PEER, "another PE failed")                                                                                   \
+    X(ERR_INTERRUPTED, "interrupted by the caller")                                                                    \
     X(ERR_LIMIT, "the memory limit is too low")                                                                        \
     X(ERR_MEMORY, "out of memory")                                                                                     \
     X(ERR_COMM, "communication failed")                                                                                \

@@ -150,6 +150,15 @@ TULLE_API int tulle_comm_size(const tulle_comm *comm);
 TULLE_API double tulle_comm_seconds(const tulle_comm *comm);
 
 /*
+ * Ends the operation in progress early, on all PEs, with TULLE_ERR_INTERRUPTED; the comm and its
+ * team are usable afterwards. It takes effect between iterations, tile products, slabs and meetings.
+ * Not collective: one PE suffices. May be called from another thread or a signal handler while this
+ * PE is in a call; with nothing in progress it ends the next operation that can fail. `on` false
+ * takes back an interruption that no operation has met.
+ */
+TULLE_API void tulle_comm_interrupt(tulle_comm *comm, bool on);
+
+/*
  * Collective over the PEs of comm; complete on return everywhere. Calls on one comm must come in
  * the same order on all its PEs. They return TULLE_ERR_PEER, with the cause, if a PE has failed,
  * including by an invalid argument, or if a PE that they wait for has returned from its body. After

@@ -2,6 +2,8 @@
 """Krylov methods, triangular solves, streams and files against scipy, also on real matrices."""
 import glob
 import os
+import signal
+import threading
 
 import numpy as np
 import pytest
@@ -154,3 +156,39 @@ def test_real_matrices(path):
     assert C.shape == want.shape
     difference = abs(sp.csr_matrix(C) - want).max() if want.nnz else 0
     assert difference <= 1e-11 * abs(want).max() if want.nnz else True
+
+
+def interrupted(call, after=0.3):
+    """Runs a call that would take hours, with a Ctrl-C; the time until it is over."""
+    main = threading.main_thread().ident
+    timer = threading.Timer(after, lambda: signal.pthread_kill(main, signal.SIGINT))
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            call()
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+@pytest.mark.parametrize("method", [tulle.cg, tulle.gmres, tulle.block_cg])
+def test_ctrl_c_ends_a_call(method):
+    A = tulle.generate("stencil2d:n=500")
+    b = np.ones(A.shape[0])
+    interrupted(lambda: method(A, b, rtol=0.0, maxiter=10**9))
+    A = tulle.generate("stencil2d:n=30")
+    x, info = method(A, np.ones(900))
+    assert info == 0
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_between_iterations_of_a_callers_loop():
+    A = tulle.generate("stencil2d:n=60")
+    x = np.ones(A.shape[0])
+
+    def loop():
+        while True:
+            tulle.matmul(A, x)
+
+    interrupted(loop)
+    assert tulle.matmul(A, x).shape == x.shape

@@ -145,6 +145,8 @@ tulle_status tulle_comm_agree(tulle_comm *comm, tulle_status mine)
 {
     if (TULLE__NULL(comm)) return TULLE_ERR_ARG;
     if (TULLE__OUTSIDE(mine, TULLE_STATUS_COUNT - 1)) mine = TULLE_ERR_ARG;
+    if (mine == TULLE_OK) mine = tulle__comm_interrupted(comm);
+    tulle__word_write(&comm->pe->interrupted, 0); /* it has been met */
     if (comm->size == 1) return mine;
     tulle__slot *own = tulle__slot_own(comm);
     int parity = (int)(comm->agrees & 1);

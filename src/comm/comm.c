@@ -349,9 +349,21 @@ static int concerns(const tulle_comm *comm, uint64_t code)
     return code && !((comm->collectives & 1) && code >> 24 > comm->collectives);
 }
 
+void tulle_comm_interrupt(tulle_comm *comm, bool on)
+{
+    if (comm) tulle__word_write(&comm->pe->interrupted, on);
+}
+
+tulle_status tulle__comm_interrupted(tulle_comm *comm)
+{
+    if (!tulle__word_read(&comm->pe->interrupted)) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_INTERRUPTED, "interrupted");
+}
+
 tulle_status tulle__comm_failed(tulle_comm *comm)
 {
-    if (comm->size == 1) return TULLE_OK;
+    tulle_status interrupted = tulle__comm_interrupted(comm);
+    if (interrupted != TULLE_OK || comm->size == 1) return interrupted;
     uint64_t code = tulle__word_read(&tulle__slot_own(comm)->failure[comm->agrees & 1]);
     if (concerns(comm, code)) {
         tulle__comm_adopt_failure(comm, code, "");

@@ -76,6 +76,7 @@ struct tulle__pe {
     tulle_comm **of_slot; /* [TULLE__SLOTS]; NULL: free, or a comm that was freed */
     tulle_comm *lost;     /* parts that a failed run left behind: memory only */
     uint64_t run;         /* number of the run, equal on all PEs */
+    uint64_t interrupted; /* 1: the operation in progress shall end; from any thread, or a signal handler */
     uint64_t polls;       /* steps of waiting */
     int64_t looked_ns;    /* when this PE last checked which PEs returned */
     int silence;          /* virtual time: no PE has written for long */
@@ -241,6 +242,9 @@ int64_t tulle__kernel_end(tulle_comm *comm, const tulle__work *work);
  * first.
  */
 tulle_status tulle__wait_word(tulle_comm *comm, const uint64_t *word, uint64_t value);
+
+/* TULLE_ERR_INTERRUPTED if the caller wants the operation to end. Cheap: long loops call it. */
+tulle_status tulle__comm_interrupted(tulle_comm *comm);
 
 /*
  * TULLE_ERR_PEER with the cause if a PE of comm has failed, else OK. Cheap: waiting loops call it.

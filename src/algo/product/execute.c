@@ -56,6 +56,7 @@ static tulle_status run_jobs(tulle__exec *x)
     TULLE_TRY(tulle__jobs_start(x));
     TULLE_TRY(serve_source(x, &served));
     while (x->filled) {
+        TULLE_TRY(tulle__comm_interrupted(x->plan->comm));
         const tulle__job *job = &x->ring[x->head];
         TULLE_TRY(tulle__jobs_await(x, job));
         /* so that the next fetches run while this job is multiplied */

@@ -308,6 +308,7 @@ static tulle_status stream_slabs(struct tulle_stream *s, struct progress *p, tul
             tulle__pause(s->comm, &turns);
             continue;
         }
+        if (status == TULLE_OK) status = tulle__comm_interrupted(s->comm);
         turns = 0;
     }
     return status;
