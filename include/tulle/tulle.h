@@ -16,6 +16,7 @@
 #include <tulle/layout.h>
 #include <tulle/machine.h>
 #include <tulle/mat.h>
+#include <tulle/matfun.h>
 #include <tulle/model.h>
 #include <tulle/product.h>
 #include <tulle/progress.h>

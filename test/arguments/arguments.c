@@ -46,6 +46,8 @@ static const char *const optional[] = {
     "tulle_mat_replace colind val",
     "tulle_mat_save_as format",
     "tulle_mat_scale rows cols",
+    "tulle_matfun_new options",
+    "tulle_matfun_execute report",
     "tulle_multiply options report",
     "tulle_nearest_word words", /* of no words */
     "tulle_open options",

@@ -109,6 +109,32 @@ static tulle_status incomplete(struct fixture *f, const char *text)
     return status;
 }
 
+/* f->A in blocks, with a plan; text: the function */
+static tulle_status matrix_function(struct fixture *f, const char *text)
+{
+    static const tulle_gidx cut[] = {0, 3, 4, 10, M};
+    static const tulle_block_cuts cuts = {4, cut};
+    tulle_layout *square = NULL;
+    tulle_mat *A = NULL, *V = NULL, *F = NULL;
+    tulle_matfun *plan = NULL;
+    tulle_function function = {.p = 0};
+    tulle_status status = tulle_layout_in_blocks(f->square, &cuts, &cuts, &square);
+    if (status == TULLE_OK) status = tulle_function_parse(text, &function);
+    status = tulle_comm_agree(f->comm, status);
+    if (status == TULLE_OK)
+        status = tulle_mat_load(f->comm, "band:n=12,lower=2,values=spd", NULL, TULLE_CSR, NULL, NULL, &A);
+    if (status == TULLE_OK) status = tulle_mat_to_vbsr(A, square, &V);
+    if (status == TULLE_OK) status = tulle_matfun_new(V, &(tulle_matfun_options){.symmetric = true}, &plan);
+    if (status == TULLE_OK) status = tulle_matfun_update(plan);
+    if (status == TULLE_OK) status = tulle_matfun_execute(plan, &function, &F, NULL);
+    tulle_matfun_free(plan);
+    tulle_mat_free(F);
+    tulle_mat_free(V);
+    tulle_mat_free(A);
+    tulle_layout_free(square);
+    return status;
+}
+
 /* text: l(u) or c(holesky) */
 static tulle_status direct(struct fixture *f, const char *text)
 {

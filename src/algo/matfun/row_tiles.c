@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/matfun/row_tiles.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "tile/tile_blocks.h"
+
+/* ---- layouts ---- */
+
+/* Even tiles of block rows, one a PE. */
+static tulle_status even_rows(const tulle_layout *of, int npes, tulle_layout **layout)
+{
+    tulle_layout_spec spec = {.m = of->m,
+        .n = of->n,
+        .grid_rows = npes,
+        .grid_cols = 1,
+        .row_blocks = tulle__block_cuts_view(&of->row_blocks),
+        .col_blocks = tulle__block_cuts_view(&of->col_blocks)};
+    return tulle_layout_new(&spec, npes, layout);
+}
+
+tulle_status tulle__in_layout(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
+{
+    tulle_mat *entries = NULL;
+    tulle_status status = tulle_mat_to_csr(A, false, &entries);
+    if (status == TULLE_OK) status = tulle_mat_to_vbsr(entries, layout, copy);
+    tulle_mat_free(entries);
+    return status;
+}
+
+/* ---- copies that keep some blocks ---- */
+
+/* Whether block e of row r, in column c, is copied; r and c count from the matrix's first. */
+struct choice {
+    double least;  /* squared norm */
+    bool diagonal; /* zeros where a diagonal block is missing */
+};
+
+static bool chosen(const struct choice *choice, const tulle_tile *from, int64_t e, tulle_gidx r, tulle_gidx c)
+{
+    return r == c || !(from->norm[e] < choice->least);
+}
+
+/* A tile's blocks, or (to NULL) only their number and that of values. */
+static void copy_rows(const tulle_tile *from, tulle_gidx first_row, int64_t block_rows, const tulle_gidx *cut,
+    const struct choice *choice, const tulle_own_tile *to, int64_t *blocks, int64_t *nnz)
+{
+    size_t size = tulle_type_size(from->type);
+    int64_t e = 0, at = 0;
+    for (int64_t local = 0; local < block_rows; local++) {
+        tulle_gidx r = first_row + local, height = cut[r + 1] - cut[r];
+        int64_t begin = from->rowptr ? from->rowptr[local] : 0, end = from->rowptr ? from->rowptr[local + 1] : 0;
+        bool missing = choice->diagonal;
+        if (to) to->rowptr[local] = e;
+        for (int64_t k = begin; k <= end; k++) {
+            if (missing && (k == end || from->colind[k] >= r)) {
+                missing = false;
+                if (k == end || from->colind[k] > r) { /* an inserted one */
+                    if (to) {
+                        to->colind[e] = (tulle_lidx)r;
+                        to->offset[e] = at;
+                        memset((char *)to->val + (size_t)at * size, 0, (size_t)(height * height) * size);
+                    }
+                    e++;
+                    at += height * height;
+                }
+            }
+            if (k == end || !chosen(choice, from, k, r, from->colind[k])) continue;
+            int64_t count = from->offset[k + 1] - from->offset[k];
+            if (to) {
+                to->colind[e] = from->colind[k];
+                to->offset[e] = at;
+                memcpy((char *)to->val + (size_t)at * size, (const char *)from->val + (size_t)from->offset[k] * size,
+                    (size_t)count * size);
+            }
+            e++;
+            at += count;
+        }
+    }
+    if (to) {
+        to->rowptr[block_rows] = e;
+        to->offset[e] = at;
+        tulle__blocks_renew_norms(to);
+    }
+    *blocks = e;
+    *nnz = at;
+}
+
+static tulle_status copy_tiles(const tulle_mat *A, const struct choice *choice, tulle_mat *to)
+{
+    tulle_status status = TULLE_OK;
+    for (int i = 0; i < A->layout->mt; i++) {
+        int64_t blocks, nnz, rows = tulle__tile_block_rows(A, i);
+        tulle_gidx first = A->layout->row_blocks.first[i];
+        tulle_own_tile tile;
+        if (!tulle__tile_is_mine(A, i, 0)) continue;
+        tulle_tile from = tulle__tile_in_place(A, i, 0);
+        from.type = A->type;
+        if (!A->directory[tulle__tile_index(A, i, 0)].place.length) from.rowptr = NULL;
+        copy_rows(&from, first, rows, A->layout->row_blocks.cut, choice, NULL, &blocks, &nnz);
+        if (!blocks) continue;
+        TULLE_TRY(tulle__mat_place_blocks(to, i, 0, blocks, nnz, &tile));
+        copy_rows(&from, first, rows, A->layout->row_blocks.cut, choice, &tile, &blocks, &nnz);
+    }
+out:
+    return status;
+}
+
+static tulle_status copy_chosen(const tulle_mat *A, const struct choice *choice, tulle_mat **copy)
+{
+    tulle_mat *made = NULL;
+    tulle_status status = tulle__mat_make(A->comm, A->layout, TULLE_VBSR, A->type, TULLE_ROW_MAJOR, &made);
+    if (status == TULLE_OK) status = copy_tiles(A, choice, made);
+    if (status == TULLE_OK) status = tulle__mat_publish(made);
+    status = tulle_comm_agree(A->comm, status);
+    if (status == TULLE_OK)
+        *copy = made;
+    else
+        tulle__mat_drop(made);
+    return status;
+}
+
+tulle_status tulle__filtered(const tulle_mat *A, double eps, tulle_mat **copy)
+{
+    return copy_chosen(A, &(struct choice){.least = eps * eps}, copy);
+}
+
+static int64_t count_missing(const tulle_mat *A)
+{
+    int64_t missing = 0;
+    for (int i = 0; i < A->layout->mt; i++) {
+        if (!tulle__tile_is_mine(A, i, 0)) continue;
+        tulle_gidx first = A->layout->row_blocks.first[i];
+        tulle_tile tile = tulle__tile_in_place(A, i, 0);
+        bool empty = !A->directory[tulle__tile_index(A, i, 0)].place.length;
+        for (int64_t r = 0; r < tulle__tile_block_rows(A, i); r++) {
+            bool there = false;
+            for (int64_t e = empty ? 0 : tile.rowptr[r]; !empty && e < tile.rowptr[r + 1]; e++)
+                there |= tile.colind[e] == first + r;
+            missing += !there;
+        }
+    }
+    return missing;
+}
+
+tulle_status tulle__row_tiles(const tulle_mat *A, tulle_mat **rows, int64_t *inserted)
+{
+    tulle_status status = TULLE_OK;
+    tulle_layout *layout = NULL;
+    tulle_mat *moved = NULL;
+    *rows = NULL;
+    if (A->layout->nt != 1) {
+        status = tulle_comm_agree(A->comm, even_rows(A->layout, A->comm->size, &layout));
+        if (status == TULLE_OK) status = tulle__in_layout(A, layout, &moved);
+        tulle_layout_free(layout);
+        if (status != TULLE_OK) return status;
+    }
+    *inserted = count_missing(moved ? moved : A);
+    status = tulle_comm_agree(A->comm, tulle_comm_reduce_int(A->comm, TULLE_SUM, 1, inserted));
+    if (status != TULLE_OK || !*inserted) {
+        *rows = moved;
+        return status;
+    }
+    status = copy_chosen(moved ? moved : A, &(struct choice){.diagonal = true}, rows);
+    tulle_mat_free(moved);
+    return status;
+}
+
+tulle_status tulle__like(const tulle_mat *A, tulle_mat **copy)
+{
+    tulle_mat *made = NULL;
+    tulle_status status = tulle__mat_make(A->comm, A->layout, TULLE_VBSR, A->type, TULLE_ROW_MAJOR, &made);
+    for (int i = 0; status == TULLE_OK && i < A->layout->mt; i++) {
+        tulle_own_tile to;
+        const tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, 0)];
+        if (!tulle__tile_is_mine(A, i, 0) || !record->place.length) continue;
+        tulle_tile from = tulle__tile_in_place(A, i, 0);
+        status = tulle__mat_place_blocks(made, i, 0, record->blocks, record->nnz, &to);
+        if (status != TULLE_OK) break;
+        memcpy(to.rowptr, from.rowptr, (size_t)(from.block_rows + 1) * sizeof *to.rowptr);
+        memcpy(to.colind, from.colind, (size_t)from.blocks * sizeof *to.colind);
+        memcpy(to.offset, from.offset, (size_t)(from.blocks + 1) * sizeof *to.offset);
+        memset(to.norm, 0, (size_t)from.blocks * sizeof *to.norm);
+        memset(to.val, 0, (size_t)from.nnz * tulle_type_size(from.type));
+    }
+    if (status == TULLE_OK) status = tulle__mat_publish(made);
+    status = tulle_comm_agree(A->comm, status);
+    if (status == TULLE_OK)
+        *copy = made;
+    else
+        tulle__mat_drop(made);
+    return status;
+}
