@@ -62,6 +62,11 @@ typedef struct tulle_matfun_options {
      * says; TULLE_NONE, one a submatrix; n > 1, n neighbouring ones
      */
     int combine;
+    /*
+     * blocks of A off the diagonal with a Frobenius norm below this are left out, also of the result;
+     * chosen when the plan is made
+     */
+    double filter;
     bool symmetric; /* F = (F + F^T) / 2 */
     /* bytes a PE for copies of remote blocks at a time; 0: a quarter of the PE's free memory */
     size_t memory;
@@ -69,6 +74,7 @@ typedef struct tulle_matfun_options {
 
 typedef struct tulle_matfun_report {
     int64_t columns;     /* block columns of the matrix */
+    int64_t blocks;      /* of the result */
     int64_t submatrices; /* of all PEs */
     tulle_gidx largest;  /* rows of the largest submatrix */
     double mean;         /* rows of a submatrix on average */

@@ -62,7 +62,7 @@ static tulle_status make(tulle_matfun *plan)
 {
     tulle_comm *comm = plan->A->comm;
     int64_t start = tulle__now(comm);
-    tulle_status status = tulle__row_tiles(plan->A, &plan->copy, &plan->inserted);
+    tulle_status status = tulle__row_tiles(plan->A, plan->options.filter, &plan->copy, &plan->inserted);
     if (status == TULLE_OK) status = tulle__submatrices_init(&plan->s, tulle__matfun_rows(plan), plan->options.combine);
     status = tulle_comm_agree(comm, status);
     plan->structure = plan->A->structure;
@@ -82,6 +82,8 @@ tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_options *op
     if (status == TULLE_OK && options->combine < 0 && options->combine != TULLE_NONE)
         status = tulle__fail(
             TULLE_ERR_ARG, "tulle_matfun_new: combine is a number, 0 or TULLE_NONE, not %d", options->combine);
+    if (status == TULLE_OK && !(options->filter >= 0))
+        status = tulle__fail(TULLE_ERR_ARG, "tulle_matfun_new: filter is at least 0, not %g", options->filter);
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *made, "a plan", &made);
     const int64_t same[] = {options->combine, options->symmetric};
     status = tulle_comm_agree(comm, status);
@@ -118,12 +120,7 @@ tulle_status tulle__matfun_renew(tulle_matfun *plan)
         status = tulle__fail(TULLE_ERR_STATE,
             "the pattern of the matrix has changed since the plan was made: tulle_matfun_update makes it anew");
     status = tulle_comm_agree(plan->A->comm, status);
-    if (status != TULLE_OK || !plan->copy) return status;
-    /* rows of the plan point into the copy: it is made anew, and so is the plan */
-    unmake(plan);
-    tulle_mat_free(plan->copy);
-    plan->copy = NULL;
-    return make(plan);
+    return status == TULLE_OK && plan->copy ? tulle__row_tiles_refill(plan->A, plan->copy) : status;
 }
 
 /* ---- results ---- */
@@ -188,17 +185,21 @@ tulle_status tulle__matfun_report(
 {
     tulle_comm *comm = plan->A->comm;
     const tulle__submatrices *s = &plan->s;
-    int64_t sum[2] = {s->count, sweep->bytes + s->pattern.bytes}, most[2] = {0, sweep->waves};
+    int64_t sum[3] = {s->count, sweep->bytes + s->pattern.bytes, 0}, most[2] = {0, sweep->waves};
     double sums[2] = {s->rows_sum, sweep->dense};
     double largest[5] = {seconds, plan->plan_seconds, s->own_work, -sweep->least, sweep->most};
     for (int64_t k = 0; k < s->count; k++)
         if (s->sub[k].n > most[0]) most[0] = s->sub[k].n;
-    tulle_status status = tulle_comm_reduce_int(comm, TULLE_SUM, 2, sum);
+    for (int64_t k = 0; k < s->count; k++)
+        for (int64_t c = 0; c < s->sub[k].ncols; c++)
+            sum[2] += tulle__block_row_of(&s->pattern, s->index[s->sub[k].cols + c])->count;
+    tulle_status status = tulle_comm_reduce_int(comm, TULLE_SUM, 3, sum);
     if (status == TULLE_OK) status = tulle_comm_reduce_int(comm, TULLE_MAX, 2, most);
     if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_SUM, 2, sums);
     if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_MAX, 5, largest);
     if (status != TULLE_OK) return status;
     *report = (tulle_matfun_report){.columns = plan->A->layout->row_blocks.count,
+        .blocks = sum[2],
         .submatrices = sum[0],
         .largest = most[0],
         .mean = sum[0] ? sums[0] / (double)sum[0] : 0,

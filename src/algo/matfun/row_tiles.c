@@ -31,15 +31,25 @@ tulle_status tulle__in_layout(const tulle_mat *A, const tulle_layout *layout, tu
 
 /* ---- copies that keep some blocks ---- */
 
-/* Whether block e of row r, in column c, is copied; r and c count from the matrix's first. */
 struct choice {
     double least;  /* squared norm */
     bool diagonal; /* zeros where a diagonal block is missing */
 };
 
+static double square(const tulle_tile *from, int64_t e)
+{
+    double sum = 0;
+    for (int64_t k = from->offset[e]; k < from->offset[e + 1]; k++) {
+        double x = from->type == TULLE_F32 ? (double)((const float *)from->val)[k] : ((const double *)from->val)[k];
+        sum += x * x;
+    }
+    return sum;
+}
+
+/* Whether block e of row r, in column c, is copied; r and c count from the matrix's first. NaN is. */
 static bool chosen(const struct choice *choice, const tulle_tile *from, int64_t e, tulle_gidx r, tulle_gidx c)
 {
-    return r == c || !(from->norm[e] < choice->least);
+    return r == c || choice->least <= 0 || !(square(from, e) < choice->least);
 }
 
 /* A tile's blocks, or (to NULL) only their number and that of values. */
@@ -121,11 +131,6 @@ static tulle_status copy_chosen(const tulle_mat *A, const struct choice *choice,
     return status;
 }
 
-tulle_status tulle__filtered(const tulle_mat *A, double eps, tulle_mat **copy)
-{
-    return copy_chosen(A, &(struct choice){.least = eps * eps}, copy);
-}
-
 static int64_t count_missing(const tulle_mat *A)
 {
     int64_t missing = 0;
@@ -144,25 +149,67 @@ static int64_t count_missing(const tulle_mat *A)
     return missing;
 }
 
-tulle_status tulle__row_tiles(const tulle_mat *A, tulle_mat **rows, int64_t *inserted)
+/* A, or *moved in tiles of whole rows. Collective, agreed. */
+static tulle_status suit_rows(const tulle_mat *A, tulle_mat **moved)
 {
-    tulle_status status = TULLE_OK;
     tulle_layout *layout = NULL;
+    *moved = NULL;
+    if (A->layout->nt == 1) return TULLE_OK;
+    tulle_status status = tulle_comm_agree(A->comm, even_rows(A->layout, A->comm->size, &layout));
+    if (status == TULLE_OK) status = tulle__in_layout(A, layout, moved);
+    tulle_layout_free(layout);
+    return status;
+}
+
+tulle_status tulle__row_tiles(const tulle_mat *A, double filter, tulle_mat **rows, int64_t *inserted)
+{
     tulle_mat *moved = NULL;
     *rows = NULL;
-    if (A->layout->nt != 1) {
-        status = tulle_comm_agree(A->comm, even_rows(A->layout, A->comm->size, &layout));
-        if (status == TULLE_OK) status = tulle__in_layout(A, layout, &moved);
-        tulle_layout_free(layout);
-        if (status != TULLE_OK) return status;
-    }
+    tulle_status status = suit_rows(A, &moved);
+    if (status != TULLE_OK) return status;
     *inserted = count_missing(moved ? moved : A);
     status = tulle_comm_agree(A->comm, tulle_comm_reduce_int(A->comm, TULLE_SUM, 1, inserted));
-    if (status != TULLE_OK || !*inserted) {
+    if (status == TULLE_OK && !*inserted && filter <= 0) {
         *rows = moved;
-        return status;
+        return TULLE_OK;
     }
-    status = copy_chosen(moved ? moved : A, &(struct choice){.diagonal = true}, rows);
+    if (status == TULLE_OK)
+        status = copy_chosen(
+            moved ? moved : A, &(struct choice){.least = filter > 0 ? filter * filter : 0, .diagonal = true}, rows);
+    tulle_mat_free(moved);
+    return status;
+}
+
+static void refill_tile(const tulle_tile *from, const tulle_own_tile *to)
+{
+    size_t size = tulle_type_size(to->type);
+    for (int64_t r = 0; r < to->block_rows; r++) {
+        int64_t k = from->rowptr ? from->rowptr[r] : 0, end = from->rowptr ? from->rowptr[r + 1] : 0;
+        for (int64_t e = to->rowptr[r]; e < to->rowptr[r + 1]; e++) {
+            while (k < end && from->colind[k] < to->colind[e]) k++;
+            if (k == end || from->colind[k] != to->colind[e]) continue; /* an inserted one */
+            memcpy((char *)to->val + (size_t)to->offset[e] * size,
+                (const char *)from->val + (size_t)from->offset[k] * size,
+                (size_t)(to->offset[e + 1] - to->offset[e]) * size);
+        }
+    }
+}
+
+tulle_status tulle__row_tiles_refill(const tulle_mat *A, tulle_mat *rows)
+{
+    tulle_mat *moved = NULL;
+    tulle_status status = suit_rows(A, &moved);
+    if (status != TULLE_OK) return status;
+    const tulle_mat *source = moved ? moved : A;
+    for (int i = 0; i < rows->layout->mt; i++) {
+        int64_t index = tulle__tile_index(rows, i, 0);
+        if (!tulle__tile_is_mine(rows, i, 0) || !rows->directory[index].place.length) continue;
+        tulle_tile from = tulle__tile_in_place(source, i, 0);
+        tulle_own_tile to = tulle__own_tile_in_place(rows, i, 0);
+        if (!source->directory[index].place.length) from.rowptr = NULL;
+        refill_tile(&from, &to);
+    }
+    status = tulle_comm_agree(A->comm, TULLE_OK); /* before other PEs read it */
     tulle_mat_free(moved);
     return status;
 }
