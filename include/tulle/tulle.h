@@ -7,6 +7,7 @@
 #include <tulle/array.h>
 #include <tulle/budget.h>
 #include <tulle/cyclic.h>
+#include <tulle/density.h>
 #include <tulle/device.h>
 #include <tulle/direct.h>
 #include <tulle/factor.h>

@@ -60,6 +60,12 @@ tulle_status tulle__matfun_finish(const tulle_matfun *plan, tulle_mat *F, bool s
 /* F = (F + F^T) / 2, in place, for a matrix in row tiles with a symmetric pattern. Collective, agreed. */
 tulle_status tulle__symmetrise(tulle_mat *F);
 
+/*
+ * TULLE_ERR_ARG, with the block, if A, of any layout, is not symmetric up to 1e-6 (f32: 1e-3) of its
+ * largest magnitude; rows: tiles of rows with its block cuts. Collective, agreed.
+ */
+tulle_status tulle__check_symmetric(const tulle_mat *A, const tulle_layout *rows);
+
 /* Fills a report that is the same on all PEs. Collective, no agreement. */
 tulle_status tulle__matfun_report(
     const tulle_matfun *plan, const tulle__sweep *sweep, double seconds, tulle_matfun_report *report);

@@ -36,20 +36,24 @@ struct choice {
     bool diagonal; /* zeros where a diagonal block is missing */
 };
 
-static double square(const tulle_tile *from, int64_t e)
+/* In an order that a block and its transpose share, so that both are chosen or neither. */
+static double square(const tulle_tile *from, int64_t e, tulle_gidx height, bool transposed)
 {
+    int64_t count = from->offset[e + 1] - from->offset[e], width = height ? count / height : 0;
     double sum = 0;
-    for (int64_t k = from->offset[e]; k < from->offset[e + 1]; k++) {
-        double x = from->type == TULLE_F32 ? (double)((const float *)from->val)[k] : ((const double *)from->val)[k];
+    for (int64_t k = 0; k < count; k++) {
+        int64_t at = from->offset[e] + (transposed ? k % height * width + k / height : k);
+        double x = from->type == TULLE_F32 ? (double)((const float *)from->val)[at] : ((const double *)from->val)[at];
         sum += x * x;
     }
     return sum;
 }
 
 /* Whether block e of row r, in column c, is copied; r and c count from the matrix's first. NaN is. */
-static bool chosen(const struct choice *choice, const tulle_tile *from, int64_t e, tulle_gidx r, tulle_gidx c)
+static bool chosen(
+    const struct choice *choice, const tulle_tile *from, int64_t e, tulle_gidx r, tulle_gidx c, tulle_gidx height)
 {
-    return r == c || choice->least <= 0 || !(square(from, e) < choice->least);
+    return r == c || choice->least <= 0 || !(square(from, e, height, r > c) < choice->least);
 }
 
 /* A tile's blocks, or (to NULL) only their number and that of values. */
@@ -76,7 +80,7 @@ static void copy_rows(const tulle_tile *from, tulle_gidx first_row, int64_t bloc
                     at += height * height;
                 }
             }
-            if (k == end || !chosen(choice, from, k, r, from->colind[k])) continue;
+            if (k == end || !chosen(choice, from, k, r, from->colind[k], height)) continue;
             int64_t count = from->offset[k + 1] - from->offset[k];
             if (to) {
                 to->colind[e] = from->colind[k];
