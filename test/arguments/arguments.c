@@ -27,6 +27,8 @@ struct subject {
 /* Where NULL is allowed, as the header says, and what it means. Only what is listed here may be. */
 static const char *const optional[] = {
     "tulle_budget_check who",
+    "tulle_density_of_electrons S options report",
+    "tulle_density_of_mu S options report",
     "tulle_device_list summary wrapper",
     "tulle_direct_usable library",
     "tulle_direct_lu options",

@@ -275,7 +275,7 @@ static const tulle_operator *an_operator(struct fixture *f, const char *name)
 static tulle_mat *a_mat(struct fixture *f, const char *function, const char *name)
 {
     if (strcmp(name, "T") == 0) return triangle(f);
-    if (is(function, "tulle_matfun_new")) return in_blocks(f);
+    if (is(function, "tulle_matfun_new tulle_density_of_mu tulle_density_of_electrons")) return in_blocks(f);
     if (strcmp(function, "tulle_mat_to_cyclic") == 0) return by_columns(f);
     if (strcmp(name, "S") == 0) return sparse(f);
     if (strcmp(name, "A") == 0) return strcmp(function, "tulle_mat_fill_random") == 0 ? dense(f) : sparse(f);
@@ -533,6 +533,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_c_tulle_precond_options_p(n, name) NULL
 #define GOOD_c_tulle_factor_options_p(n, name) NULL
 #define GOOD_c_tulle_matfun_options_p(n, name) NULL
+#define GOOD_c_tulle_density_options_p(n, name) NULL
 #define GOOD_c_tulle_direct_options_p(n, name) NULL
 #define GOOD_c_tulle_stream_options_p(n, name) NULL
 
@@ -566,6 +567,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_tulle_function_p(n, name) ZEROS(n)
 #define GOOD_tulle_matfun_pp(n, name) ZEROS(n)
 #define GOOD_tulle_matfun_report_p(n, name) ZEROS(n)
+#define GOOD_tulle_density_report_p(n, name) ZEROS(n)
 #define GOOD_tulle_trisolve_method_p(n, name) ZEROS(n)
 #define GOOD_tulle_operand_shape_p(n, name) ZEROS(n)
 #define GOOD_tulle_operator_p(n, name) ZEROS(n)

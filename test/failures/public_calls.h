@@ -61,6 +61,8 @@ static const struct subject {
     {"tulle_factor_ic0", incomplete, {"c"}, NULL, 0},
     {"tulle_function_parse tulle_matfun_new tulle_matfun_execute tulle_matfun_update tulle_matfun_free",
         matrix_function, {"sign:mu=0.1", "invsqrt"}, "LAPACK: yes", 0},
+    {"tulle_density_of_mu", density_matrix, {"mu"}, "LAPACK: yes", 0},
+    {"tulle_density_of_electrons", density_matrix, {"electrons"}, "LAPACK: yes", 0},
     {"tulle_direct_lu tulle_direct_free", direct, {"l"}, "SuiteSparse: yes", 0},
     {"tulle_direct_cholesky tulle_direct_free", direct, {"c"}, "SuiteSparse: yes", 0},
     {"tulle_mat_triangle tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_free tulle_trisolve_check",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "verbs/blocked.h"
+#include "matfun/blocked.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 #include "outputs.h"
 #include "plural.h"
-#include "verbs/blocked.h"
+#include "matfun/blocked.h"
 
 struct density_run {
     const struct options *options;

@@ -7,7 +7,7 @@
 
 #include "outputs.h"
 #include "plural.h"
-#include "verbs/blocked.h"
+#include "matfun/blocked.h"
 
 enum { RUNS_MOST = 1000 };
 
