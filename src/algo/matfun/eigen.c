@@ -23,14 +23,39 @@
 #undef NAME
 #undef LAPACK
 #else
-static int solve_f32(tulle__eigen *x, int64_t n, int64_t b, const int64_t *column)
+static int reduce_f32(tulle__eigen *x, int64_t n, int64_t b, const int64_t *column)
 {
     (void)x, (void)n, (void)b, (void)column;
     return 1;
 }
-static int solve_f64(tulle__eigen *x, int64_t n, int64_t b, const int64_t *column)
+static int reduce_f64(tulle__eigen *x, int64_t n, int64_t b, const int64_t *column)
 {
-    return solve_f32(x, n, b, column);
+    return reduce_f32(x, n, b, column);
+}
+static int solve_f32(tulle__eigen *x, int64_t n, int64_t b)
+{
+    (void)x, (void)n, (void)b;
+    return 1;
+}
+static int solve_f64(tulle__eigen *x, int64_t n, int64_t b)
+{
+    return solve_f32(x, n, b);
+}
+static void to_rows_f32(const tulle__eigen *x, int64_t n, int64_t b, double *rows)
+{
+    (void)x, (void)n, (void)b, (void)rows;
+}
+static void to_rows_f64(const tulle__eigen *x, int64_t n, int64_t b, double *rows)
+{
+    to_rows_f32(x, n, b, rows);
+}
+static void from_rows_f32(tulle__eigen *x, int64_t n, int64_t b, const double *rows)
+{
+    (void)x, (void)n, (void)b, (void)rows;
+}
+static void from_rows_f64(tulle__eigen *x, int64_t n, int64_t b, const double *rows)
+{
+    from_rows_f32(x, n, b, rows);
 }
 static void apply_f32(tulle__eigen *x, int64_t n, int64_t b)
 {
@@ -54,8 +79,9 @@ static int64_t work_size(int64_t n, int64_t b)
 size_t tulle__eigen_bytes(tulle_type type, int64_t n, int64_t b)
 {
     size_t size = tulle_type_size(type), square = (size_t)(n * n), panel = (size_t)(n * b);
-    return size * (2 * square + (size_t)work_size(n, b) + 2 * panel + 3 * (size_t)n) + sizeof(double) * panel +
-           2 * sizeof(double) * (size_t)n + sizeof(int) * (size_t)(3 + 5 * n);
+    return size * (2 * square + (size_t)work_size(n, b) + 2 * panel + 3 * (size_t)n) +
+           sizeof(double) * (2 * panel + (size_t)tulle__step_room(n, b)) + 4 * sizeof(double) * (size_t)n +
+           sizeof(int) * (size_t)(3 + 5 * n);
 }
 
 tulle_status tulle__eigen_init(tulle__eigen *x, tulle_type type, int64_t n, int64_t b)
@@ -77,6 +103,9 @@ tulle_status tulle__eigen_init(tulle__eigen *x, tulle_type type, int64_t n, int6
     TULLE_TRY(tulle__alloc((size_t)(n * b), size, "columns of a submatrix", &x->X));
     TULLE_TRY(tulle__alloc((size_t)(n * b), size, "columns of a submatrix", &x->part));
     TULLE_TRY(tulle__alloc((size_t)(n * b), sizeof *x->Y, "columns of a submatrix", &x->Y));
+    TULLE_TRY(tulle__alloc((size_t)(tulle__step_room(n, b) + n * b), sizeof *x->room, "columns of a step", &x->room));
+    TULLE_TRY(tulle__alloc((size_t)n, sizeof *x->diagonal, "a tridiagonal matrix", &x->diagonal));
+    TULLE_TRY(tulle__alloc((size_t)n, sizeof *x->off, "a tridiagonal matrix", &x->off));
     TULLE_TRY(tulle__alloc((size_t)n, size, "a tridiagonal matrix", &x->d));
     TULLE_TRY(tulle__alloc((size_t)n, size, "a tridiagonal matrix", &x->e));
     TULLE_TRY(tulle__alloc((size_t)n, size, "reflectors", &x->tau));
@@ -88,18 +117,54 @@ out:
 
 void tulle__eigen_fini(tulle__eigen *x)
 {
-    void *const room[] = {x->A, x->V, x->work, x->iwork, x->X, x->part, x->Y, x->d, x->e, x->tau, x->lambda, x->value};
+    void *const room[] = {x->A, x->V, x->work, x->iwork, x->X, x->part, x->Y, x->d, x->e, x->tau, x->lambda, x->value,
+        x->diagonal, x->off, x->room};
     for (size_t i = 0; i < sizeof room / sizeof *room; i++) tulle__free(room[i]);
     *x = (tulle__eigen){.most = 0};
 }
 
-tulle_status tulle__eigen_solve(tulle__eigen *x, int64_t n, int64_t b, const int64_t *column)
+static tulle_status outcome(int info, int64_t n)
 {
-    if (n == 0) return TULLE_OK;
-    int info = x->type == TULLE_F32 ? solve_f32(x, n, b, column) : solve_f64(x, n, b, column);
     return info ? tulle__fail(TULLE_ERR_CONVERGENCE,
                       "LAPACK's decomposition of a submatrix of %" PRId64 " rows failed (info %d)", n, info)
                 : TULLE_OK;
+}
+
+tulle_status tulle__eigen_reduce(tulle__eigen *x, int64_t n, int64_t b, const int64_t *column)
+{
+    if (n == 0) return TULLE_OK;
+    return outcome(x->type == TULLE_F32 ? reduce_f32(x, n, b, column) : reduce_f64(x, n, b, column), n);
+}
+
+tulle_status tulle__eigen_solve(tulle__eigen *x, int64_t n, int64_t b)
+{
+    if (n == 0) return TULLE_OK;
+    return outcome(x->type == TULLE_F32 ? solve_f32(x, n, b) : solve_f64(x, n, b), n);
+}
+
+/* Row i of T times column c of Z. */
+static double times(const tulle__eigen *x, int64_t n, int64_t b, const double *Z, int64_t i, int64_t c)
+{
+    return x->diagonal[i] * Z[i * b + c] + (i ? x->off[i - 1] * Z[(i - 1) * b + c] : 0) +
+           (i + 1 < n ? x->off[i] * Z[(i + 1) * b + c] : 0);
+}
+
+bool tulle__eigen_step(tulle__eigen *x, int64_t n, int64_t b, double mu, double below, double above)
+{
+    double *Y = x->room, *room = Y + n * b, *Z = x->Y, half = (above - below) / 2, middle = below + half;
+    if (n == 0) return false;
+    x->type == TULLE_F32 ? to_rows_f32(x, n, b, Y) : to_rows_f64(x, n, b, Y);
+    x->gap = tulle__gap_of(n, x->diagonal, x->off, mu);
+    if (!tulle__step_apply(n, x->diagonal, x->off, mu, &x->gap, b, Y, Z, room)) return false;
+    x->trace = x->first = 0;
+    for (int64_t k = 0; k < n * b; k++) Z[k] = middle * Y[k] + half * Z[k];
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t c = 0; c < b; c++) {
+            x->trace += Y[i * b + c] * Z[i * b + c];
+            x->first += Y[i * b + c] * times(x, n, b, Z, i, c);
+        }
+    x->type == TULLE_F32 ? from_rows_f32(x, n, b, Z) : from_rows_f64(x, n, b, Z);
+    return true;
 }
 
 void tulle__eigen_apply(tulle__eigen *x, int64_t n, int64_t b)

@@ -11,7 +11,11 @@
 #ifndef TULLE_ALGO_MATFUN_EIGEN_H
 #define TULLE_ALGO_MATFUN_EIGEN_H
 
+#include <stdbool.h>
+
 #include <tulle/types.h>
+
+#include "algo/matfun/step.h"
 
 /* Room of one thread for submatrices of up to n rows, and b columns. */
 typedef struct tulle__eigen {
@@ -25,6 +29,10 @@ typedef struct tulle__eigen {
     void *V, *d, *e, *tau, *work, *part;
     int *iwork;
     int64_t lwork, liwork;
+    double *diagonal, *off, *room; /* of T; of a step */
+    /* of tulle__eigen_step: the spectrum, and sums over the columns j of f(A)_jj and (A f(A))_jj */
+    tulle__gap gap;
+    double trace, first;
 } tulle__eigen;
 
 /* Largest submatrix that LAPACK's 32-bit sizes of work space allow. */
@@ -37,8 +45,17 @@ size_t tulle__eigen_bytes(tulle_type type, int64_t most, int64_t columns);
 tulle_status tulle__eigen_init(tulle__eigen *x, tulle_type type, int64_t most, int64_t columns);
 void tulle__eigen_fini(tulle__eigen *x);
 
-/* Decomposes A of n rows, and computes Y for the b columns that begin at column[0 .. b - 1]. */
-tulle_status tulle__eigen_solve(tulle__eigen *x, int64_t n, int64_t b, const int64_t *column);
+/* The reflectors and T of A of n rows; X = H^T E for the b columns that begin at column[0 .. b - 1]. */
+tulle_status tulle__eigen_reduce(tulle__eigen *x, int64_t n, int64_t b, const int64_t *column);
+
+/* After that: eigenvalues, and Y. */
+tulle_status tulle__eigen_solve(tulle__eigen *x, int64_t n, int64_t b);
+
+/*
+ * Or: X = f(A) E for f = below up to mu and above beyond it, without eigenvectors (step.h). False: they
+ * are needed; X is unchanged.
+ */
+bool tulle__eigen_step(tulle__eigen *x, int64_t n, int64_t b, double mu, double below, double above);
 
 /* X = f(A) E from value[0 .. n - 1] = f(lambda). */
 void tulle__eigen_apply(tulle__eigen *x, int64_t n, int64_t b);

@@ -214,6 +214,13 @@ static tulle_status visit(void *context, const tulle__submatrix *sub, int64_t k,
     return TULLE_OK;
 }
 
+static void stepped(void *context, int64_t k, const tulle__eigen *x)
+{
+    struct execution *e = context;
+    e->below[k] = x->gap.below;
+    e->above[k] = x->gap.above;
+}
+
 /* The gap at mu, of all PEs. */
 static tulle_status find_gap(const struct execution *e, tulle_matfun_report *report)
 {
@@ -234,7 +241,12 @@ static tulle_status execute(tulle_matfun *plan, const tulle_function *function, 
     tulle_status status;
     tulle_comm *comm = plan->A->comm;
     struct execution e = {.plan = plan, .function = function};
-    const tulle__visitor visitor = {.visit = visit, .context = &e};
+    tulle__visitor visitor = {.visit = visit, .context = &e, .mu = function->mu};
+    if (function->kind == TULLE_FUNCTION_SIGN || (function->kind == TULLE_FUNCTION_FERMI && function->kT <= 0)) {
+        visitor.stepped = stepped;
+        visitor.below = function->kind == TULLE_FUNCTION_SIGN ? -1 : 1;
+        visitor.above = function->kind == TULLE_FUNCTION_SIGN ? 1 : 0;
+    }
     TULLE_TRY(tulle__alloc((size_t)plan->s.count, sizeof *e.below, "gaps", &e.below));
     TULLE_TRY(tulle__alloc((size_t)plan->s.count, sizeof *e.above, "gaps", &e.above));
     TULLE_TRY(tulle__matfun_sweep(plan, &visitor, F, sweep));

@@ -342,26 +342,45 @@ static void place(struct sweep *w, const tulle__submatrix *sub, int64_t k, const
     }
 }
 
+/* The columns in t->eigen.X, or *wanted = false. */
+static tulle_status decompose(struct sweep *w, const tulle__submatrix *sub, int64_t k, struct thread *t, bool *wanted)
+{
+    tulle_status status;
+    const tulle__visitor *v = w->visitor;
+    tulle__eigen *x = &t->eigen;
+    int64_t start = tulle__clock_ns();
+    TULLE_TRY(tulle__eigen_reduce(x, sub->n, sub->b, t->column));
+    if (v->stepped && tulle__eigen_step(x, sub->n, sub->b, v->mu, v->below, v->above)) {
+        t->dense += (double)(tulle__clock_ns() - start) * 1e-9;
+        t->least = fmin(t->least, x->gap.least);
+        t->most = fmax(t->most, x->gap.most);
+        TULLE_TRY(compare(w, sub, fmax(fabs(x->gap.least), fabs(x->gap.most))));
+        v->stepped(v->context, k, x);
+        *wanted = true;
+        return TULLE_OK;
+    }
+    TULLE_TRY(tulle__eigen_solve(x, sub->n, sub->b));
+    t->dense += (double)(tulle__clock_ns() - start) * 1e-9;
+    TULLE_TRY(compare(w, sub, fmax(fabs(x->lambda[0]), fabs(x->lambda[sub->n - 1]))));
+    t->least = fmin(t->least, x->lambda[0]);
+    t->most = fmax(t->most, x->lambda[sub->n - 1]);
+    TULLE_TRY(v->visit(v->context, sub, k, x, wanted));
+    if (!*wanted) return TULLE_OK;
+    start = tulle__clock_ns();
+    tulle__eigen_apply(x, sub->n, sub->b);
+    t->dense += (double)(tulle__clock_ns() - start) * 1e-9;
+out:
+    return status;
+}
+
 static tulle_status compute(struct sweep *w, int64_t k, struct thread *t)
 {
     tulle_status status;
     const tulle__submatrix *sub = &w->s->sub[k];
     bool wanted = false;
     TULLE_TRY(gather(w, sub, t));
-    int64_t start = tulle__clock_ns();
-    status = tulle__eigen_solve(&t->eigen, sub->n, sub->b, t->column);
-    t->dense += (double)(tulle__clock_ns() - start) * 1e-9;
-    if (status != TULLE_OK) return status;
-    const double *lambda = t->eigen.lambda;
-    TULLE_TRY(compare(w, sub, fmax(fabs(lambda[0]), fabs(lambda[sub->n - 1]))));
-    t->least = fmin(t->least, lambda[0]);
-    t->most = fmax(t->most, lambda[sub->n - 1]);
-    TULLE_TRY(w->visitor->visit(w->visitor->context, sub, k, &t->eigen, &wanted));
-    if (!wanted) return TULLE_OK;
-    start = tulle__clock_ns();
-    tulle__eigen_apply(&t->eigen, sub->n, sub->b);
-    t->dense += (double)(tulle__clock_ns() - start) * 1e-9;
-    place(w, sub, k, t);
+    TULLE_TRY(decompose(w, sub, k, t, &wanted));
+    if (wanted) place(w, sub, k, t);
 out:
     return status;
 }
