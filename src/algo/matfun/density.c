@@ -147,21 +147,80 @@ struct pass {
     tulle__spectrum spectrum;
     const tulle__occupation *occupation; /* NULL: no columns are wanted */
     bool known;                          /* the spectrum is */
+    /* [submatrices], if mu is given and kT = 0: there is no spectrum; NULL else */
+    struct stepped_sums {
+        double trace, first, below, above;
+    } * sums;
 };
+
+static void add_level(struct stepped_sums *sums, double mu, double level, double part)
+{
+    sums->trace += part;
+    sums->first += part * level;
+    if (level < mu)
+        sums->below = fmax(sums->below, level);
+    else
+        sums->above = fmin(sums->above, level);
+}
 
 static tulle_status visit(void *context, const tulle__submatrix *sub, int64_t k, tulle__eigen *x, bool *wanted)
 {
     struct pass *p = context;
-    double *level = p->spectrum.level + p->spectrum.first[k], *weight = p->spectrum.weight + p->spectrum.first[k];
+    double *level = p->sums ? NULL : p->spectrum.level + p->spectrum.first[k];
+    double *weights = p->sums ? NULL : p->spectrum.weight + p->spectrum.first[k];
+    if (p->sums) p->sums[k] = (struct stepped_sums){.below = -INFINITY, .above = INFINITY};
     for (int64_t i = 0; i < sub->n; i++) {
+        double weight = 0;
         if (p->occupation) x->value[i] = tulle__occupy(p->occupation, x->lambda[i]);
         if (p->known) continue;
-        level[i] = x->lambda[i];
-        weight[i] = 0;
-        for (int64_t c = 0; c < sub->b; c++) weight[i] += x->Y[c * sub->n + i] * x->Y[c * sub->n + i];
+        for (int64_t c = 0; c < sub->b; c++) weight += x->Y[c * sub->n + i] * x->Y[c * sub->n + i];
+        if (p->sums) {
+            add_level(&p->sums[k], p->occupation->mu, x->lambda[i], weight * x->value[i]);
+        } else {
+            level[i] = x->lambda[i];
+            weights[i] = weight;
+        }
     }
     *wanted = p->occupation != NULL;
     return TULLE_OK;
+}
+
+static void stepped(void *context, int64_t k, const tulle__eigen *x)
+{
+    struct pass *p = context;
+    p->sums[k] = (struct stepped_sums){x->trace, x->first, x->gap.below, x->gap.above};
+}
+
+/* A step at the given mu, in one pass. Collective, agreed. */
+static tulle_status occupy_up_to(struct pass *p, tulle_mat *F, tulle__sweep *sweep)
+{
+    tulle_status status;
+    struct density *d = p->d;
+    double sums[2] = {0, 0}, gap[2] = {-INFINITY, -INFINITY};
+    const tulle__occupation at = tulle__occupation_at(d->mu, 0);
+    const tulle__visitor visitor = {
+        .visit = visit, .context = p, .stepped = stepped, .mu = d->mu, .below = 1, .above = 0};
+    TULLE_TRY(tulle__alloc((size_t)p->plan->s.count, sizeof *p->sums, "sums of submatrices", &p->sums));
+    p->occupation = &at;
+    TULLE_TRY(tulle__matfun_sweep(p->plan, &visitor, F, sweep));
+    for (int64_t k = 0; k < p->plan->s.count; k++) {
+        sums[0] += d->options.degeneracy * p->sums[k].trace;
+        sums[1] += d->options.degeneracy * p->sums[k].first;
+        gap[0] = fmax(gap[0], p->sums[k].below);
+        gap[1] = fmax(gap[1], -p->sums[k].above);
+    }
+out:
+    status = tulle_comm_agree(d->comm, status);
+    if (status == TULLE_OK) status = tulle_comm_reduce_real(d->comm, TULLE_SUM, 2, sums);
+    if (status == TULLE_OK) status = tulle_comm_reduce_real(d->comm, TULLE_MAX, 2, gap);
+    d->report.mu = d->mu;
+    d->report.electrons = sums[0];
+    d->report.energy = sums[1];
+    d->report.below = gap[0];
+    d->report.above = -gap[1];
+    tulle__free(p->sums);
+    p->sums = NULL;
+    return tulle_comm_agree(d->comm, status);
 }
 
 /* Local: mu from own submatrix 0, which is decomposed for that. */
@@ -272,7 +331,8 @@ static tulle_status function_of(struct density *d, tulle_mat **P)
     pass.plan = plan;
     if (status == TULLE_OK) status = tulle__like(tulle__matfun_rows(plan), &F);
     if (status == TULLE_OK) {
-        status = occupy(&pass, F, &sweep);
+        bool at_once = d->states < 0 && d->options.kT <= 0;
+        status = at_once ? occupy_up_to(&pass, F, &sweep) : occupy(&pass, F, &sweep);
         if (status == TULLE_OK)
             status = tulle_comm_agree(
                 d->comm, tulle__matfun_report(plan, &sweep,
