@@ -112,6 +112,17 @@ TULLE_API tulle_status tulle_matfun_execute(
 /* Collective: makes the plan anew if A's pattern has changed. */
 TULLE_API tulle_status tulle_matfun_update(tulle_matfun *plan);
 
+/*
+ * Collective: computes some columns again by another path, for F of the last execution: submatrices,
+ * at least `samples` of all if there are so many, are gathered tile by tile and decomposed by QR
+ * iterations; F is compared with their functions. *error: the largest difference over the largest
+ * magnitude of the function, on all PEs. TULLE_ERR_CHECK, with the block column, if it is above 1e-8
+ * (f32: 1e-3). If F was made symmetric, diagonal blocks are compared. This checks the computation;
+ * the truncation that the pattern brings is not an error here.
+ */
+TULLE_API tulle_status tulle_matfun_check(
+    const tulle_matfun *plan, const tulle_function *function, const tulle_mat *F, int samples, double *error);
+
 TULLE_API void tulle_matfun_free(tulle_matfun *plan);
 
 #ifdef __cplusplus

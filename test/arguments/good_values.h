@@ -188,6 +188,15 @@ static tulle_matfun *a_matfun(struct fixture *f)
     return plan;
 }
 
+/* What it makes is a result; of another plan, as each argument is made for itself. */
+static tulle_mat *a_result(struct fixture *f)
+{
+    tulle_mat *F = NULL;
+    tulle_matfun *plan = a_matfun(f);
+    MADE(f, tulle_matfun_execute(plan, a_function(f), &F, NULL));
+    return F;
+}
+
 static tulle_trisolve *a_solver(struct fixture *f)
 {
     tulle_trisolve *solver = NULL;
@@ -275,6 +284,7 @@ static const tulle_operator *an_operator(struct fixture *f, const char *name)
 static tulle_mat *a_mat(struct fixture *f, const char *function, const char *name)
 {
     if (strcmp(name, "T") == 0) return triangle(f);
+    if (strcmp(function, "tulle_matfun_check") == 0) return a_result(f);
     if (is(function, "tulle_matfun_new tulle_density_of_mu tulle_density_of_electrons")) return in_blocks(f);
     if (strcmp(function, "tulle_mat_to_cyclic") == 0) return by_columns(f);
     if (strcmp(name, "S") == 0) return sparse(f);
@@ -491,6 +501,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_tulle_product_p(n, name) a_plan(f)
 #define GOOD_c_tulle_product_p(n, name) a_plan(f)
 #define GOOD_tulle_matfun_p(n, name) a_matfun(f)
+#define GOOD_c_tulle_matfun_p(n, name) a_matfun(f)
 #define GOOD_c_tulle_function_p(n, name) a_function(f)
 #define GOOD_tulle_trisolve_p(n, name) a_solver(f)
 #define GOOD_c_tulle_trisolve_p(n, name) a_solver(f)

@@ -59,7 +59,8 @@ static const struct subject {
     {"tulle_product_next tulle_product_check", product, {"s2 stationary-a"}, NULL, 0},
     {"tulle_factor_ilu0", incomplete, {"i"}, NULL, 0},
     {"tulle_factor_ic0", incomplete, {"c"}, NULL, 0},
-    {"tulle_function_parse tulle_matfun_new tulle_matfun_execute tulle_matfun_update tulle_matfun_free",
+    {"tulle_function_parse tulle_matfun_new tulle_matfun_execute tulle_matfun_update tulle_matfun_check "
+     "tulle_matfun_free",
         matrix_function, {"sign:mu=0.1", "invsqrt"}, "LAPACK: yes", 0},
     {"tulle_density_of_mu", density_matrix, {"mu"}, "LAPACK: yes", 0},
     {"tulle_density_of_electrons", density_matrix, {"electrons"}, "LAPACK: yes", 0},

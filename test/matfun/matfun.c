@@ -224,12 +224,15 @@ static tulle_status function_of(const struct problem *p, tulle_mat *A, const cha
     const tulle_matfun_options *options, tulle_mat **F, tulle_matfun_report *report)
 {
     tulle_status status;
+    double error;
     tulle_matfun *plan = NULL;
     tulle_function f = {.kind = TULLE_FUNCTION_USER, .value = user, .context = &zero};
     (void)p;
     if (text) TULLE_TRY(tulle_function_parse(text, &f));
     TULLE_TRY(tulle_matfun_new(A, options, &plan));
     TULLE_TRY(tulle_matfun_execute(plan, &f, F, report));
+    TULLE_TRY(tulle_matfun_check(plan, &f, *F, 5, &error));
+    EXPECT(error <= (tulle_mat_type(A) == TULLE_F32 ? 1e-4 : 1e-11));
 out:
     tulle_matfun_free(plan);
     return status;
@@ -354,6 +357,43 @@ out:
     return status;
 }
 
+/* One wrong element of the result is found. */
+static tulle_status test_check(tulle_comm *comm, void *arg)
+{
+    tulle_status status;
+    struct problem p;
+    double error;
+    tulle_own_tile tile;
+    tulle_mat *A = NULL, *F = NULL;
+    tulle_matfun *plan = NULL;
+    const tulle_function sign = {.kind = TULLE_FUNCTION_SIGN, .mu = .1};
+    (void)arg;
+    problem_init(&p, SPARSE, BLOCKS, 0);
+    for (int symmetric = 0; symmetric < 2; symmetric++) {
+        TULLE_TRY(build(comm, &p, TULLE_F64, 0, NONE, &A));
+        TULLE_TRY(tulle_matfun_new(A, &(tulle_matfun_options){.symmetric = symmetric != 0}, &plan));
+        TULLE_TRY(tulle_matfun_execute(plan, &sign, &F, NULL));
+        TULLE_TRY(tulle_matfun_check(plan, &sign, F, 1000, &error));
+        EXPECT(error < 1e-11);
+        TULLE_TRY(tulle_comm_barrier(comm));
+        if (tulle_comm_rank(comm) == 0) {
+            TULLE_TRY(tulle_mat_own_tile(F, 0, 0, &tile));
+            ((double *)tile.val)[tile.offset[0]] += 1e-6; /* block (1, 1) */
+        }
+        TULLE_TRY(tulle_comm_barrier(comm));
+        status = tulle_matfun_check(plan, &sign, F, 1000, &error);
+        EXPECT(status == TULLE_ERR_CHECK && strstr(tulle_error_message(), "block column 1 ") && error > 9e-7);
+        status = TULLE_OK;
+        tulle_matfun_free(plan);
+        tulle_mat_free(F);
+        tulle_mat_free(A);
+        plan = NULL;
+        A = F = NULL;
+    }
+out:
+    return status;
+}
+
 static tulle_status refused(tulle_status status, tulle_status expected, const char *part)
 {
     if (status == expected && strstr(tulle_error_message(), part)) return TULLE_OK;
@@ -417,7 +457,7 @@ int main(int argc, char **argv)
         const char *name;
         tulle_body body;
     } tests[] = {{"functions of submatrices", test_functions}, {"exact cases", test_exact}, {"small ones", test_small},
-        {"updates", test_update}, {"refusals", test_refusals}};
+        {"updates", test_update}, {"the check", test_check}, {"refusals", test_refusals}};
     struct blocks before[64] = {{0}}, after[64] = {{0}};
     for (size_t t = 0; t < sizeof tests / sizeof *tests; t++) {
         double worst = 0;

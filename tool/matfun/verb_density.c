@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "matfun/blocked.h"
 #include "outputs.h"
 #include "plural.h"
-#include "matfun/blocked.h"
 
 struct density_run {
     const struct options *options;

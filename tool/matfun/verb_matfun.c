@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "matfun/blocked.h"
 #include "outputs.h"
 #include "plural.h"
-#include "matfun/blocked.h"
 
 enum { RUNS_MOST = 1000 };
 
@@ -19,9 +19,27 @@ struct function_run {
     int reps;
     tulle_gidx n;
     double run[RUNS_MOST]; /* seconds of each execution */
+    int checked, passed;
+    double error;
+    char wrong[256];
     tulle_matfun_report report;
     char warnings[TULLE_WARNINGS_MAX];
 };
+
+/* A difference is recorded, and the exit status reports it. */
+static tulle_status check(struct function_run *s, tulle_comm *comm, const tulle_matfun *plan, const tulle_mat *F)
+{
+    enum { SAMPLES = 8 };
+    double error = 0;
+    tulle_status status = tulle_matfun_check(plan, &s->function, F, SAMPLES, &error);
+    if (status != TULLE_OK && status != TULLE_ERR_CHECK) return status;
+    if (tulle_comm_rank(comm) != 0) return TULLE_OK;
+    s->checked = 1;
+    s->passed = status == TULLE_OK;
+    s->error = error;
+    if (!s->passed) snprintf(s->wrong, sizeof s->wrong, "%s", tulle_error_message());
+    return TULLE_OK;
+}
 
 static tulle_status body(tulle_comm *comm, void *arg)
 {
@@ -39,6 +57,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
         status = tulle_matfun_execute(plan, &s->function, &F, &report);
         if (lead) s->run[r] = report.seconds;
     }
+    if (status == TULLE_OK && options_flag(s->options, "check")) status = check(s, comm, plan, F);
     if (status == TULLE_OK && output) status = tulle_mat_save(F, output);
     if (status != TULLE_OK) return status; /* the team frees the rest */
     if (lead) {
@@ -70,6 +89,7 @@ static void print_json(const struct function_run *s, FILE *file)
         tulle_function_name(s->function.kind), s->n, s->plan.filter);
     blocked_json(&s->report, file);
     if (has_gap(s)) fprintf(file, ",\"below\":%.17g,\"above\":%.17g", s->report.below, s->report.above);
+    if (s->checked) fprintf(file, ",\"check\":%s,\"error\":%.6g", s->passed ? "true" : "false", s->error);
     fprintf(file, ",\"runs\":[");
     for (int r = 0; r < s->reps; r++) fprintf(file, "%s%.6g", r ? "," : "", s->run[r]);
     fprintf(file, "]}\n");
@@ -80,6 +100,9 @@ static void print_text(const struct function_run *s, FILE *file)
     fprintf(file, "%s of %s, %" PRId64 " rows\n", tulle_function_name(s->function.kind), s->options->operand[1], s->n);
     blocked_text(&s->report, file);
     if (has_gap(s)) fprintf(file, "  next to mu     %.9g, %.9g\n", s->report.below, s->report.above);
+    if (s->checked)
+        fprintf(file, "  check          %s: some columns again, by QR iterations: relative difference %.2g\n",
+            s->passed ? "passed" : "FAILED", s->error);
 }
 
 static void warn(const struct function_run *s)
@@ -117,6 +140,7 @@ static tulle_status run(const struct options *options)
             print_json(s, report_file(options));
         else
             print_text(s, report_file(options));
+        if (s->checked && !s->passed) status = tulle_fail(TULLE_ERR_CHECK, "%s", s->wrong);
     }
     tulle_team_free(team);
     free(s);
@@ -136,6 +160,7 @@ static const struct option options[] = {OPTION_SQUARE_BLOCKS, OPTION_FILTER, OPT
         .low = 1,
         .high = RUNS_MOST,
         .text = "executions of the plan; the time is the median"},
+    {.name = "check", .kind = KIND_FLAG, .text = "compute some columns again by another path, and compare"},
     {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES, OPTION_COMM, OPTION_THREADS,
     OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
 
