@@ -27,7 +27,7 @@ add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/man/tulle.1 DEPENDS tulle_tool
   COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/man
   COMMAND tulle_tool --man > ${PROJECT_BINARY_DIR}/man/tulle.1)
 set(outputs ${PROJECT_BINARY_DIR}/man/tulle.1)
-foreach(verb spmm spgemm gemm trisolve solve stream predict stat gen convert plot calibrate info)
+foreach(verb spmm spgemm gemm trisolve solve stream matfun density predict stat gen convert plot calibrate info)
   add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/man/tulle-${verb}.1 DEPENDS tulle_tool
     COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/man
     COMMAND tulle_tool --man ${verb} > ${PROJECT_BINARY_DIR}/man/tulle-${verb}.1)

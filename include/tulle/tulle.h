@@ -7,6 +7,7 @@
 #include <tulle/array.h>
 #include <tulle/budget.h>
 #include <tulle/cyclic.h>
+#include <tulle/density.h>
 #include <tulle/device.h>
 #include <tulle/direct.h>
 #include <tulle/factor.h>
@@ -16,6 +17,7 @@
 #include <tulle/layout.h>
 #include <tulle/machine.h>
 #include <tulle/mat.h>
+#include <tulle/matfun.h>
 #include <tulle/model.h>
 #include <tulle/product.h>
 #include <tulle/progress.h>

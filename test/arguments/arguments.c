@@ -27,6 +27,8 @@ struct subject {
 /* Where NULL is allowed, as the header says, and what it means. Only what is listed here may be. */
 static const char *const optional[] = {
     "tulle_budget_check who",
+    "tulle_density_of_electrons S options report",
+    "tulle_density_of_mu S options report",
     "tulle_device_list summary wrapper",
     "tulle_direct_usable library",
     "tulle_direct_lu options",
@@ -46,6 +48,8 @@ static const char *const optional[] = {
     "tulle_mat_replace colind val",
     "tulle_mat_save_as format",
     "tulle_mat_scale rows cols",
+    "tulle_matfun_new options",
+    "tulle_matfun_execute report",
     "tulle_multiply options report",
     "tulle_nearest_word words", /* of no words */
     "tulle_open options",

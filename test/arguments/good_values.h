@@ -103,7 +103,7 @@ static const tulle_block_cuts *block_cuts(void)
 static tulle_layout *layout_for(struct fixture *f, const char *function)
 {
     tulle_layout *plain = a_layout(f, M), *made = NULL;
-    if (!is(function, "tulle_mat_new_vbsr tulle_mat_to_vbsr")) return plain;
+    if (!is(function, "tulle_mat_new_vbsr tulle_mat_to_vbsr tulle_matfun_new")) return plain;
     MADE(f, tulle_layout_in_blocks(plain, block_cuts(), block_cuts(), &made));
     if (made) f->layout[f->layouts++] = made;
     return made;
@@ -163,6 +163,38 @@ static tulle_product *a_plan(struct fixture *f)
     MADE(f, tulle_product_new(A, B, C, NULL, &plan));
     MADE(f, tulle_product_execute(plan, 1, 0, NULL));
     return plan;
+}
+
+static tulle_mat *in_blocks(struct fixture *f)
+{
+    tulle_mat *A = sparse(f), *V = NULL;
+    tulle_layout *layout = layout_for(f, "tulle_mat_to_vbsr");
+    MADE(f, tulle_mat_to_vbsr(A, layout, &V));
+    return V;
+}
+
+static const tulle_function *a_function(struct fixture *f)
+{
+    static const tulle_function step = {.kind = TULLE_FUNCTION_SIGN};
+    (void)f;
+    return &step;
+}
+
+static tulle_matfun *a_matfun(struct fixture *f)
+{
+    tulle_matfun *plan = NULL;
+    tulle_mat *A = in_blocks(f);
+    MADE(f, tulle_matfun_new(A, NULL, &plan));
+    return plan;
+}
+
+/* What it makes is a result; of another plan, as each argument is made for itself. */
+static tulle_mat *a_result(struct fixture *f)
+{
+    tulle_mat *F = NULL;
+    tulle_matfun *plan = a_matfun(f);
+    MADE(f, tulle_matfun_execute(plan, a_function(f), &F, NULL));
+    return F;
 }
 
 static tulle_trisolve *a_solver(struct fixture *f)
@@ -252,6 +284,8 @@ static const tulle_operator *an_operator(struct fixture *f, const char *name)
 static tulle_mat *a_mat(struct fixture *f, const char *function, const char *name)
 {
     if (strcmp(name, "T") == 0) return triangle(f);
+    if (strcmp(function, "tulle_matfun_check") == 0) return a_result(f);
+    if (is(function, "tulle_matfun_new tulle_density_of_mu tulle_density_of_electrons")) return in_blocks(f);
     if (strcmp(function, "tulle_mat_to_cyclic") == 0) return by_columns(f);
     if (strcmp(name, "S") == 0) return sparse(f);
     if (strcmp(name, "A") == 0) return strcmp(function, "tulle_mat_fill_random") == 0 ? dense(f) : sparse(f);
@@ -395,7 +429,7 @@ static const char *a_text(struct fixture *f, const char *function, const char *n
         {"tulle_team_new", "spec", "threads"}, {"tulle_team_new_over", "spec", "mpi"},
         {"tulle_device_probe", "spec", "cpu"}, {"tulle_operator_of_elements", "operand", "cantilever:nodes=2,dof=3"},
         {"tulle_operand_save", "operand", "cantilever:nodes=2,dof=3"}, {"tulle_mat_save_as", "format", "csr"},
-        {"tulle_fail", "format", "a failure"}};
+        {"tulle_function_parse", "text", "sign"}, {"tulle_fail", "format", "a failure"}};
     for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
         if (strcmp(texts[t].function, function) == 0 && strcmp(texts[t].name, name) == 0) return texts[t].text;
     if (strcmp(name, "operand") == 0) return spd;
@@ -442,6 +476,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_tulle_product_alg(n, name) TULLE_PRODUCT_STATIONARY_C
 #define GOOD_tulle_transfers(n, name) TULLE_TRANSFERS_ROWS
 #define GOOD_tulle_trisolve_method(n, name) TULLE_TRISOLVE_LEVELS
+#define GOOD_tulle_function_kind(n, name) TULLE_FUNCTION_EXP
 #define GOOD_tulle_krylov_method(n, name) TULLE_KRYLOV_CG
 #define GOOD_tulle_precond_kind(n, name) TULLE_PRECOND_IC0
 #define GOOD_tulle_stop(n, name) TULLE_STOP_CONVERGED
@@ -465,6 +500,9 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_c_tulle_mat_p(n, name) a_mat(f, function, name)
 #define GOOD_tulle_product_p(n, name) a_plan(f)
 #define GOOD_c_tulle_product_p(n, name) a_plan(f)
+#define GOOD_tulle_matfun_p(n, name) a_matfun(f)
+#define GOOD_c_tulle_matfun_p(n, name) a_matfun(f)
+#define GOOD_c_tulle_function_p(n, name) a_function(f)
 #define GOOD_tulle_trisolve_p(n, name) a_solver(f)
 #define GOOD_c_tulle_trisolve_p(n, name) a_solver(f)
 #define GOOD_tulle_stream_p(n, name) a_stream(f)
@@ -505,6 +543,8 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_c_tulle_krylov_options_p(n, name) NULL
 #define GOOD_c_tulle_precond_options_p(n, name) NULL
 #define GOOD_c_tulle_factor_options_p(n, name) NULL
+#define GOOD_c_tulle_matfun_options_p(n, name) NULL
+#define GOOD_c_tulle_density_options_p(n, name) NULL
 #define GOOD_c_tulle_direct_options_p(n, name) NULL
 #define GOOD_c_tulle_stream_options_p(n, name) NULL
 
@@ -535,6 +575,10 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_tulle_layout_pp(n, name) (f->makes[n] = 'l', ZEROS(n))
 #define GOOD_tulle_machine_p(n, name) ZEROS(n)
 #define GOOD_tulle_mat_pp(n, name) ZEROS(n)
+#define GOOD_tulle_function_p(n, name) ZEROS(n)
+#define GOOD_tulle_matfun_pp(n, name) ZEROS(n)
+#define GOOD_tulle_matfun_report_p(n, name) ZEROS(n)
+#define GOOD_tulle_density_report_p(n, name) ZEROS(n)
 #define GOOD_tulle_trisolve_method_p(n, name) ZEROS(n)
 #define GOOD_tulle_operand_shape_p(n, name) ZEROS(n)
 #define GOOD_tulle_operator_p(n, name) ZEROS(n)

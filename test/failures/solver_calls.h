@@ -109,6 +109,56 @@ static tulle_status incomplete(struct fixture *f, const char *text)
     return status;
 }
 
+/* f->A in blocks, with a plan; text: the function */
+static tulle_status matrix_function(struct fixture *f, const char *text)
+{
+    static const tulle_gidx cut[] = {0, 3, 4, 10, M};
+    static const tulle_block_cuts cuts = {4, cut};
+    tulle_layout *square = NULL;
+    tulle_mat *A = NULL, *V = NULL, *F = NULL;
+    tulle_matfun *plan = NULL;
+    tulle_function function = {.p = 0};
+    double error;
+    tulle_status status = tulle_layout_in_blocks(f->square, &cuts, &cuts, &square);
+    if (status == TULLE_OK) status = tulle_function_parse(text, &function);
+    status = tulle_comm_agree(f->comm, status);
+    if (status == TULLE_OK)
+        status = tulle_mat_load(f->comm, "band:n=12,lower=2,values=spd", NULL, TULLE_CSR, NULL, NULL, &A);
+    if (status == TULLE_OK) status = tulle_mat_to_vbsr(A, square, &V);
+    if (status == TULLE_OK) status = tulle_matfun_new(V, &(tulle_matfun_options){.symmetric = true}, &plan);
+    if (status == TULLE_OK) status = tulle_matfun_update(plan);
+    if (status == TULLE_OK) status = tulle_matfun_execute(plan, &function, &F, NULL);
+    if (status == TULLE_OK) status = tulle_matfun_check(plan, &function, F, 2, &error);
+    tulle_matfun_free(plan);
+    tulle_mat_free(F);
+    tulle_mat_free(V);
+    tulle_mat_free(A);
+    tulle_layout_free(square);
+    return status;
+}
+
+/* With S; text: mu or the number of electrons */
+static tulle_status density_matrix(struct fixture *f, const char *text)
+{
+    static const tulle_gidx cut[] = {0, 3, 4, 10, M};
+    static const tulle_block_cuts cuts = {4, cut};
+    const tulle_density_options options = {.filter = 1e-9};
+    tulle_layout *square = NULL;
+    tulle_mat *A = NULL, *S = NULL, *D = NULL;
+    tulle_status status = tulle_comm_agree(f->comm, tulle_layout_in_blocks(f->square, &cuts, &cuts, &square));
+    if (status == TULLE_OK)
+        status = tulle_mat_load(f->comm, "band:n=12,lower=2,values=spd", NULL, TULLE_CSR, NULL, NULL, &A);
+    if (status == TULLE_OK) status = tulle_mat_to_vbsr(A, square, &S);
+    if (status == TULLE_OK)
+        status = *text == 'm' ? tulle_density_of_mu(S, S, 1, &options, &D, NULL)
+                              : tulle_density_of_electrons(S, S, 5, &options, &D, NULL);
+    tulle_mat_free(D);
+    tulle_mat_free(S);
+    tulle_mat_free(A);
+    tulle_layout_free(square);
+    return status;
+}
+
 /* text: l(u) or c(holesky) */
 static tulle_status direct(struct fixture *f, const char *text)
 {

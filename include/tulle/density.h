@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Density matrices of electronic structure by the submatrix method (tulle/matfun.h):
+ *
+ *   D = S^(-1/2) f(K) S^(-1/2),  K = S^(-1/2) H S^(-1/2),  f(x) = 1 / (e^((x - mu) / kT) + 1),
+ *
+ * of a symmetric H and a symmetric positive definite S with the same blocks. Each of S^(-1/2), f(K)
+ * and the filters of S, K and D contributes an error. D is for one spin: electrons and energies are
+ * `degeneracy` times its traces.
+ */
+#ifndef TULLE_DENSITY_H
+#define TULLE_DENSITY_H
+
+#include <tulle/matfun.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tulle_density_options {
+    size_t size;       /* of this struct; 0: as in the first release */
+    double filter;     /* blocks of S, K and D off the diagonal with a smaller Frobenius norm are left out */
+    double kT;         /* 0: a step */
+    double degeneracy; /* electrons a state; 0: 2 */
+    int combine;       /* as in tulle_matfun_options */
+} tulle_density_options;
+
+typedef struct tulle_density_report {
+    double mu;
+    double electrons;     /* of f(K)'s columns: with a number of electrons that number, up to rounding */
+    double stored;        /* degeneracy tr(D S), of the blocks of D that are stored */
+    double energy;        /* degeneracy tr(K f(K)) of these columns: the sum over occupied states */
+    double stored_energy; /* degeneracy tr(D H) */
+    double below, above;  /* eigenvalues of submatrices next to mu */
+    double filled;        /* occupation of a level at mu that is filled in part; 0: there is none */
+    int64_t repeated;     /* submatrices that were decomposed twice, as mu became known */
+    double seconds[3];    /* S^(-1/2) and K; f(K); D */
+    tulle_matfun_report overlap, function; /* of S^(-1/2), if there is S; of f(K) */
+} tulle_density_report;
+
+/*
+ * Collective. H and S are VBSR with the same block cuts; S NULL: the identity. *D is a new matrix in
+ * tiles of rows, the caller's. options and report may be NULL; the report is the same on all PEs.
+ * TULLE_ERR_ARG for the reasons of tulle_matfun_execute, which include an S that is not positive
+ * definite, and if H and S do not match.
+ */
+TULLE_API tulle_status tulle_density_of_mu(const tulle_mat *H, const tulle_mat *S, double mu,
+    const tulle_density_options *options, tulle_mat **D, tulle_density_report *report);
+
+/*
+ * The same with the mu that gives this number of electrons. N(mu) follows from the eigenvalues of all
+ * submatrices and the squares of their eigenvectors' wanted components, so that mu is found without
+ * another pass. For kT = 0 mu lies in the middle of the gap if N(mu) is the number there; else the
+ * level that N jumps over it at is filled in part. TULLE_ERR_ARG for a number outside 0 ... degeneracy
+ * times the rows.
+ */
+TULLE_API tulle_status tulle_density_of_electrons(const tulle_mat *H, const tulle_mat *S, double electrons,
+    const tulle_density_options *options, tulle_mat **D, tulle_density_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

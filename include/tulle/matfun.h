@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Functions of sparse symmetric matrices in dense blocks, by the submatrix method of Lass, Schade,
+ * Kuehne, Plessl, "A submatrix-based method for approximate matrix function evaluation in the
+ * quantum chemistry code CP2K", SC 2020, section III.
+ *
+ * For each block column of A, or some of them together, the blocks in the rows and columns of their
+ * pattern form a dense submatrix. Its function is computed by an eigenvalue decomposition; the block
+ * columns in question become those of the result, which has A's pattern. The method is exact for
+ * polynomials of degree 2, for block-diagonal matrices and for full ones; otherwise its error is
+ * that of the truncation, which shrinks as the pattern grows. The result differs from a symmetric
+ * matrix by that error too.
+ */
+#ifndef TULLE_MATFUN_H
+#define TULLE_MATFUN_H
+
+#include <stdbool.h>
+
+#include <tulle/mat.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(name, word, text): the functions of an eigenvalue x. */
+#define TULLE_FUNCTION_LIST(X)                                                                                         \
+    X(SIGN, "sign", "-1 below mu (0), 0 at it, 1 above")                                                               \
+    X(INVERSE, "inverse", "1 / x")                                                                                     \
+    X(SQRT, "sqrt", "x^(1/2)")                                                                                         \
+    X(INVSQRT, "invsqrt", "x^(-1/2)")                                                                                  \
+    X(ROOT, "root", "x^(1/p); p=-2 is invsqrt")                                                                        \
+    X(EXP, "exp", "e^x")                                                                                               \
+    X(FERMI, "fermi", "1 / (e^((x - mu) / kT) + 1); with kT = 0 a step, 1/2 at mu")
+
+typedef enum tulle_function_kind {
+#define TULLE_FUNCTION_ENUM(name, word, text) TULLE_FUNCTION_##name,
+    TULLE_FUNCTION_LIST(TULLE_FUNCTION_ENUM)
+#undef TULLE_FUNCTION_ENUM
+        TULLE_FUNCTION_USER, /* the caller's */
+    TULLE_FUNCTION_COUNT
+} tulle_function_kind;
+
+typedef struct tulle_function {
+    tulle_function_kind kind;
+    int p;         /* root: not 0 */
+    double mu, kT; /* sign: mu; fermi: both, kT >= 0 */
+    /* user: f(x); called by several threads at once */
+    double (*value)(double x, void *context);
+    void *context;
+} tulle_function;
+
+/* "sign", ..., "user"; NULL: no such kind. */
+TULLE_API const char *tulle_function_name(tulle_function_kind kind);
+
+/* Reads "sign", "sign:mu=0.1", "root:p=-2", "fermi:mu=0.1,kT=0.01", ...; TULLE_ERR_ARG. */
+TULLE_API tulle_status tulle_function_parse(const char *text, tulle_function *function);
+
+typedef struct tulle_matfun_options {
+    size_t size; /* of this struct; 0: as in the first release */
+    /*
+     * block columns that share a submatrix, if that takes fewer operations: 0, as a model of the cost
+     * says; TULLE_NONE, one a submatrix; n > 1, n neighbouring ones
+     */
+    int combine;
+    /*
+     * blocks of A off the diagonal with a Frobenius norm below this are left out, also of the result;
+     * chosen when the plan is made
+     */
+    double filter;
+    bool symmetric; /* F = (F + F^T) / 2 */
+    /* bytes a PE for copies of remote blocks at a time; 0: a quarter of the PE's free memory */
+    size_t memory;
+} tulle_matfun_options;
+
+typedef struct tulle_matfun_report {
+    int64_t columns;     /* block columns of the matrix */
+    int64_t blocks;      /* of the result */
+    int64_t submatrices; /* of all PEs */
+    tulle_gidx largest;  /* rows of the largest submatrix */
+    double mean;         /* rows of a submatrix on average */
+    double work;         /* sum of the cubes of their rows */
+    double imbalance;    /* largest sum of a PE over the mean */
+    int64_t inserted;    /* diagonal blocks that A lacks: zeros take their places */
+    int64_t waves;       /* largest number of a PE */
+    int64_t bytes;       /* got and put by all PEs in the last execution */
+    double plan_seconds; /* of the slowest PE */
+    double seconds;      /* of the last execution, of the slowest PE */
+    double dense;        /* its part in decompositions, summed over threads, mean over PEs */
+    double least, most;  /* eigenvalues of the submatrices in the last execution */
+    double below, above; /* sign and fermi: the eigenvalues next to mu */
+} tulle_matfun_report;
+
+typedef struct tulle_matfun tulle_matfun;
+
+/*
+ * Collective: a plan. A is square, VBSR, with equal block cuts of rows and columns and a symmetric
+ * pattern, and must outlive the plan; options may be NULL. TULLE_ERR_ARG, with the block, for a
+ * block without its transpose. A missing diagonal block counts as zeros; the result has it.
+ */
+TULLE_API tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_options *options, tulle_matfun **plan);
+
+/*
+ * Collective: *F = f(A), of A's current values, in A's layout and pattern; a new matrix, the
+ * caller's. report may be NULL and is the same on all PEs. TULLE_ERR_ARG if a block differs from its
+ * transpose by more than 1e-6 (f32: 1e-3) of the largest magnitude in the submatrix, or if an
+ * eigenvalue is outside the function's domain; the message names the block or the block column.
+ * TULLE_ERR_STATE if A's pattern has changed since the plan was made: tulle_matfun_update.
+ */
+TULLE_API tulle_status tulle_matfun_execute(
+    tulle_matfun *plan, const tulle_function *function, tulle_mat **F, tulle_matfun_report *report);
+
+/* Collective: makes the plan anew if A's pattern has changed. */
+TULLE_API tulle_status tulle_matfun_update(tulle_matfun *plan);
+
+/*
+ * Collective: computes some columns again by another path, for F of the last execution: submatrices,
+ * at least `samples` of all if there are so many, are gathered tile by tile and decomposed by QR
+ * iterations; F is compared with their functions. *error: the largest difference over the largest
+ * magnitude of the function, on all PEs. TULLE_ERR_CHECK, with the block column, if it is above 1e-8
+ * (f32: 1e-3). If F was made symmetric, diagonal blocks are compared. This checks the computation;
+ * the truncation that the pattern brings is not an error here.
+ */
+TULLE_API tulle_status tulle_matfun_check(
+    const tulle_matfun *plan, const tulle_function *function, const tulle_mat *F, int samples, double *error);
+
+TULLE_API void tulle_matfun_free(tulle_matfun *plan);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

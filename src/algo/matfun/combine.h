@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which block columns of a window share a submatrix. */
+#ifndef TULLE_ALGO_MATFUN_COMBINE_H
+#define TULLE_ALGO_MATFUN_COMBINE_H
+
+#include "algo/matfun/block_rows.h"
+
+/*
+ * Columns first .. first + count - 1, whose rows are known. group[c] = the smallest column, counted
+ * from first, of the submatrix that column first + c belongs to. combine: as in
+ * tulle_matfun_options. Local.
+ */
+tulle_status tulle__combine(const tulle__block_rows *pattern, tulle_gidx first, int count, int combine, int *group);
+
+#endif

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Density matrices. Products of whole matrices are of CSR, as results and factors are sparse within a
+ * filter. For a number of electrons and kT = 0, each PE guesses mu from its first submatrix, and takes
+ * the columns of all for that guess; when mu is known, it repeats only those submatrices that have a
+ * level in between. With kT > 0 every submatrix is repeated.
+ */
+#include <tulle/density.h>
+
+#include <inttypes.h>
+#include <math.h>
+
+#include <tulle/algebra.h>
+#include <tulle/product.h>
+
+#include "algo/matfun/matfun_plan.h"
+#include "algo/matfun/row_tiles.h"
+#include "algo/matfun/spectrum.h"
+#include "base/arg.h"
+#include "base/error.h"
+#include "base/options.h"
+
+struct density {
+    tulle_comm *comm;
+    const tulle_mat *H, *S;
+    tulle_density_options options;
+    double mu, states; /* states < 0: mu is given */
+    tulle_density_report report;
+    tulle_mat *X;      /* S^(-1/2) in CSR; NULL without S */
+    tulle_mat *K;      /* NULL without S: H is K */
+    tulle_layout *row; /* layout of K and D */
+};
+
+/* ---- products of whole matrices ---- */
+
+static tulle_status multiply(const tulle_mat *A, const tulle_mat *B, tulle_mat **C)
+{
+    tulle_layout *layout = NULL;
+    tulle_product *product = NULL;
+    tulle_mat *made = NULL;
+    tulle_status status = tulle_comm_agree(A->comm, tulle_product_layout(A, TULLE_OP_N, B, TULLE_OP_N, &layout));
+    if (status == TULLE_OK) status = tulle_mat_new_csr(A->comm, layout, A->type, &made);
+    if (status == TULLE_OK) status = tulle_product_new(A, B, made, NULL, &product);
+    if (status == TULLE_OK) status = tulle_product_execute(product, 1, 0, NULL);
+    tulle_product_free(product);
+    tulle_layout_free(layout);
+    if (status == TULLE_OK)
+        *C = made;
+    else
+        tulle_mat_free(made);
+    return status;
+}
+
+/* *out = X A X in blocks, symmetric bit by bit. A is in blocks. */
+static tulle_status congruence(const struct density *d, const tulle_mat *A, tulle_mat **out)
+{
+    tulle_mat *entries = NULL, *left = NULL, *both = NULL, *made = NULL;
+    tulle_status status = tulle_mat_to_csr(A, false, &entries);
+    if (status == TULLE_OK) status = multiply(d->X, entries, &left);
+    if (status == TULLE_OK) status = multiply(left, d->X, &both);
+    if (status == TULLE_OK) status = tulle_mat_to_vbsr(both, d->row, &made);
+    if (status == TULLE_OK) status = tulle__symmetrise(made);
+    tulle_mat_free(both);
+    tulle_mat_free(left);
+    tulle_mat_free(entries);
+    if (status == TULLE_OK)
+        *out = made;
+    else
+        tulle_mat_free(made);
+    return status;
+}
+
+/* degeneracy tr(D B) of the blocks that both have, in the same tiles of rows. Collective. */
+static tulle_status trace_of(const struct density *d, const tulle_mat *D, const tulle_mat *B, double *trace)
+{
+    tulle_mat *moved = NULL;
+    double sum = 0;
+    tulle_status status = tulle__layout_equal(D->layout, B->layout) ? TULLE_OK : tulle__in_layout(B, D->layout, &moved);
+    if (status != TULLE_OK) return status;
+    const tulle_mat *other = moved ? moved : B;
+    for (int i = 0; i < D->layout->mt; i++) {
+        int64_t index = tulle__tile_index(D, i, 0);
+        if (!tulle__tile_is_mine(D, i, 0) || !D->directory[index].place.length || !other->directory[index].place.length)
+            continue;
+        tulle_tile x = tulle__tile_in_place(D, i, 0), y = tulle__tile_in_place(other, i, 0);
+        for (int64_t r = 0; r < x.block_rows; r++) {
+            int64_t f = y.rowptr[r];
+            for (int64_t e = x.rowptr[r]; e < x.rowptr[r + 1]; e++) {
+                while (f < y.rowptr[r + 1] && y.colind[f] < x.colind[e]) f++;
+                if (f == y.rowptr[r + 1] || y.colind[f] != x.colind[e]) continue;
+                for (int64_t k = 0; k < x.offset[e + 1] - x.offset[e]; k++)
+                    sum += x.type == TULLE_F32
+                               ? (double)((const float *)x.val)[x.offset[e] + k] *
+                                     (double)((const float *)y.val)[y.offset[f] + k]
+                               : ((const double *)x.val)[x.offset[e] + k] * ((const double *)y.val)[y.offset[f] + k];
+            }
+        }
+    }
+    status = tulle_comm_agree(d->comm, tulle_comm_reduce_real(d->comm, TULLE_SUM, 1, &sum));
+    tulle_mat_free(moved);
+    *trace = d->options.degeneracy * sum;
+    return status;
+}
+
+/* ---- K ---- */
+
+static tulle_status row_layout(const struct density *d, tulle_layout **layout)
+{
+    const tulle_layout *l = d->H->layout;
+    if (l->nt == 1) return tulle_layout_copy(l, layout);
+    const tulle_layout_spec spec = {.m = l->m,
+        .n = l->n,
+        .grid_rows = d->comm->size,
+        .grid_cols = 1,
+        .row_blocks = tulle_layout_row_blocks(l),
+        .col_blocks = tulle_layout_col_blocks(l)};
+    return tulle_layout_new(&spec, d->comm->size, layout);
+}
+
+/* The inverse square root of S, and K. Collective, agreed. */
+static tulle_status orthogonalise(struct density *d)
+{
+    tulle_mat *root = NULL, *moved = NULL;
+    tulle_matfun *plan = NULL;
+    const tulle_matfun_options options = {
+        .combine = d->options.combine, .filter = d->options.filter, .symmetric = true};
+    const tulle_function invsqrt = {.kind = TULLE_FUNCTION_INVSQRT};
+    tulle_status status = tulle_matfun_new(d->S, &options, &plan);
+    if (status == TULLE_OK) status = tulle_matfun_execute(plan, &invsqrt, &root, &d->report.overlap);
+    tulle_matfun_free(plan);
+    if (status == TULLE_OK && !tulle__layout_equal(root->layout, d->row)) {
+        status = tulle__in_layout(root, d->row, &moved);
+        tulle_mat_free(root);
+        root = moved;
+    }
+    if (status == TULLE_OK) status = tulle_mat_to_csr(root, false, &d->X);
+    tulle_mat_free(root);
+    if (status == TULLE_OK) status = congruence(d, d->H, &d->K);
+    return status;
+}
+
+/* ---- the function of K ---- */
+
+struct pass {
+    struct density *d;
+    const tulle_matfun *plan;
+    tulle__spectrum spectrum;
+    const tulle__occupation *occupation; /* NULL: no columns are wanted */
+    bool known;                          /* the spectrum is */
+    /* [submatrices], if mu is given and kT = 0: there is no spectrum; NULL else */
+    struct stepped_sums {
+        double trace, first, below, above;
+    } * sums;
+};
+
+static void add_level(struct stepped_sums *sums, double mu, double level, double part)
+{
+    sums->trace += part;
+    sums->first += part * level;
+    if (level < mu)
+        sums->below = fmax(sums->below, level);
+    else
+        sums->above = fmin(sums->above, level);
+}
+
+static tulle_status visit(void *context, const tulle__submatrix *sub, int64_t k, tulle__eigen *x, bool *wanted)
+{
+    struct pass *p = context;
+    double *level = p->sums ? NULL : p->spectrum.level + p->spectrum.first[k];
+    double *weights = p->sums ? NULL : p->spectrum.weight + p->spectrum.first[k];
+    if (p->sums) p->sums[k] = (struct stepped_sums){.below = -INFINITY, .above = INFINITY};
+    for (int64_t i = 0; i < sub->n; i++) {
+        double weight = 0;
+        if (p->occupation) x->value[i] = tulle__occupy(p->occupation, x->lambda[i]);
+        if (p->known) continue;
+        for (int64_t c = 0; c < sub->b; c++) weight += x->Y[c * sub->n + i] * x->Y[c * sub->n + i];
+        if (p->sums) {
+            add_level(&p->sums[k], p->occupation->mu, x->lambda[i], weight * x->value[i]);
+        } else {
+            level[i] = x->lambda[i];
+            weights[i] = weight;
+        }
+    }
+    *wanted = p->occupation != NULL;
+    return TULLE_OK;
+}
+
+static void stepped(void *context, int64_t k, const tulle__eigen *x)
+{
+    struct pass *p = context;
+    p->sums[k] = (struct stepped_sums){x->trace, x->first, x->gap.below, x->gap.above};
+}
+
+/* A step at the given mu, in one pass. Collective, agreed. */
+static tulle_status occupy_up_to(struct pass *p, tulle_mat *F, tulle__sweep *sweep)
+{
+    tulle_status status;
+    struct density *d = p->d;
+    double sums[2] = {0, 0}, gap[2] = {-INFINITY, -INFINITY};
+    const tulle__occupation at = tulle__occupation_at(d->mu, 0);
+    const tulle__visitor visitor = {
+        .visit = visit, .context = p, .stepped = stepped, .mu = d->mu, .below = 1, .above = 0};
+    TULLE_TRY(tulle__alloc((size_t)p->plan->s.count, sizeof *p->sums, "sums of submatrices", &p->sums));
+    p->occupation = &at;
+    TULLE_TRY(tulle__matfun_sweep(p->plan, &visitor, F, sweep));
+    for (int64_t k = 0; k < p->plan->s.count; k++) {
+        sums[0] += d->options.degeneracy * p->sums[k].trace;
+        sums[1] += d->options.degeneracy * p->sums[k].first;
+        gap[0] = fmax(gap[0], p->sums[k].below);
+        gap[1] = fmax(gap[1], -p->sums[k].above);
+    }
+out:
+    status = tulle_comm_agree(d->comm, status);
+    if (status == TULLE_OK) status = tulle_comm_reduce_real(d->comm, TULLE_SUM, 2, sums);
+    if (status == TULLE_OK) status = tulle_comm_reduce_real(d->comm, TULLE_MAX, 2, gap);
+    d->report.mu = d->mu;
+    d->report.electrons = sums[0];
+    d->report.energy = sums[1];
+    d->report.below = gap[0];
+    d->report.above = -gap[1];
+    tulle__free(p->sums);
+    p->sums = NULL;
+    return tulle_comm_agree(d->comm, status);
+}
+
+/* Local: mu from own submatrix 0, which is decomposed for that. */
+static tulle_status guess(struct pass *p, tulle__occupation *o)
+{
+    tulle_status status;
+    tulle__sweep sweep;
+    bool *skip = NULL;
+    const tulle__submatrices *s = &p->plan->s;
+    const tulle__visitor visitor = {.visit = visit, .context = p};
+    *o = tulle__occupation_at(0, 0);
+    if (!s->count) return TULLE_OK;
+    TULLE_TRY(tulle__alloc((size_t)s->count, sizeof *skip, "submatrices", &skip));
+    for (int64_t k = 0; k < s->count; k++) skip[k] = k > 0;
+    tulle__visitor first = visitor;
+    first.skip = skip;
+    TULLE_TRY(tulle__matfun_sweep(p->plan, &first, NULL, &sweep));
+    double part = (double)s->sub[0].b / (double)p->d->H->layout->m;
+    *o = tulle__occupation_at(tulle__spectrum_guess(&p->spectrum, 0, p->d->states * part), 0);
+out:
+    tulle__free(skip);
+    return status;
+}
+
+/* Marks submatrices for which both occupations are the same; returns the number of others. */
+static int64_t mark_same(const tulle__spectrum *x, const tulle__occupation *a, const tulle__occupation *b, bool *same)
+{
+    int64_t others = 0;
+    for (int64_t k = 0; k < x->submatrices; k++) {
+        same[k] = true;
+        for (int64_t i = x->first[k]; i < x->first[k + 1]; i++)
+            same[k] = same[k] && fabs(tulle__occupy(a, x->level[i]) - tulle__occupy(b, x->level[i])) <= 0;
+        others += !same[k];
+    }
+    return others;
+}
+
+/* The gap at mu; that next to the level at mu, if it is filled in part. Collective. */
+static tulle_status find_gap(struct density *d, const tulle__spectrum *x, const tulle__occupation *o)
+{
+    double below, above;
+    tulle_status status = tulle__spectrum_gap(x, o->mu, &d->report.below, &d->report.above);
+    if (status != TULLE_OK || d->report.filled <= 0) return status;
+    status = tulle__spectrum_gap(x, o->high, &below, &above);
+    if (above - o->mu > o->mu - d->report.below) {
+        d->report.below = below;
+        d->report.above = above;
+    }
+    return status;
+}
+
+/* The spectrum, mu, and the columns of f(K) in F. Collective, agreed. */
+static tulle_status occupy(struct pass *p, tulle_mat *F, tulle__sweep *sweep)
+{
+    tulle_status status;
+    struct density *d = p->d;
+    const tulle__submatrices *s = &p->plan->s;
+    tulle__visitor visitor = {.visit = visit, .context = p};
+    tulle__occupation first = tulle__occupation_at(d->mu, d->options.kT), last;
+    tulle__sweep again = {.waves = 0};
+    bool *same = NULL, counted = d->states >= 0, at_once = !counted || d->options.kT <= 0;
+    TULLE_TRY(tulle__spectrum_init(&p->spectrum, s, d->options.kT));
+    TULLE_TRY(tulle__alloc((size_t)s->count, sizeof *same, "submatrices", &same));
+    if (counted && d->options.kT <= 0) TULLE_TRY(guess(p, &first));
+    p->occupation = at_once ? &first : NULL;
+    TULLE_TRY(tulle__matfun_sweep(p->plan, &visitor, at_once ? F : NULL, sweep));
+out:
+    status = tulle_comm_agree(d->comm, status);
+    last = first;
+    if (status == TULLE_OK && counted) status = tulle__spectrum_find(&p->spectrum, d->states, &last);
+    int64_t repeated = 0;
+    if (status == TULLE_OK && counted) {
+        if (at_once)
+            repeated = mark_same(&p->spectrum, &first, &last, same);
+        else
+            repeated = s->count;
+        visitor.skip = at_once ? same : NULL;
+        p->occupation = &last;
+        p->known = true;
+        if (repeated) status = tulle__matfun_sweep(p->plan, &visitor, F, &again);
+        status = tulle_comm_agree(d->comm, status);
+        sweep->bytes += again.bytes;
+        sweep->dense += again.dense;
+    }
+    double sums[2] = {0, 0};
+    if (status == TULLE_OK) status = tulle_comm_reduce_int(d->comm, TULLE_SUM, 1, &repeated);
+    if (status == TULLE_OK) status = tulle__spectrum_sums(&p->spectrum, &last, sums);
+    d->report.mu = last.mu;
+    d->report.repeated = repeated;
+    d->report.filled = last.kT > 0 || !counted ? 0 : last.part;
+    if (status == TULLE_OK) status = find_gap(d, &p->spectrum, &last);
+    d->report.electrons = d->options.degeneracy * sums[0];
+    d->report.energy = d->options.degeneracy * sums[1];
+    tulle__free(same);
+    return tulle_comm_agree(d->comm, status);
+}
+
+/* *P = f(K), symmetric. Collective, agreed. */
+static tulle_status function_of(struct density *d, tulle_mat **P)
+{
+    tulle_matfun *plan = NULL;
+    tulle_mat *F = NULL;
+    tulle__sweep sweep = {.waves = 0};
+    const tulle_matfun_options options = {.combine = d->options.combine, .filter = d->options.filter};
+    int64_t start = tulle__now(d->comm);
+    struct pass pass = {.d = d};
+    tulle_status status = tulle_matfun_new(d->K ? d->K : d->H, &options, &plan);
+    pass.plan = plan;
+    if (status == TULLE_OK) status = tulle__like(tulle__matfun_rows(plan), &F);
+    if (status == TULLE_OK) {
+        bool at_once = d->states < 0 && d->options.kT <= 0;
+        status = at_once ? occupy_up_to(&pass, F, &sweep) : occupy(&pass, F, &sweep);
+        if (status == TULLE_OK)
+            status = tulle_comm_agree(
+                d->comm, tulle__matfun_report(plan, &sweep,
+                             (double)(tulle__now(d->comm) - start) * 1e-9 - plan->plan_seconds, &d->report.function));
+        d->report.function.below = d->report.below;
+        d->report.function.above = d->report.above;
+        if (status == TULLE_OK) status = tulle__symmetrise(F);
+    }
+    tulle__spectrum_fini(&pass.spectrum);
+    tulle_matfun_free(plan);
+    if (status == TULLE_OK)
+        *P = F;
+    else
+        tulle_mat_free(F);
+    return status;
+}
+
+/* ---- all ---- */
+
+static tulle_status check(const tulle_mat *H, const tulle_mat *S, const tulle_density_options *o, double states)
+{
+    const tulle_layout *h = H->layout, *s = S ? S->layout : NULL;
+    if (H->kind != TULLE_VBSR || (S && S->kind != TULLE_VBSR))
+        return tulle__fail(TULLE_ERR_ARG, "a density matrix is of matrices in blocks (vbsr)");
+    if (S && (S->comm != H->comm || S->type != H->type))
+        return tulle__fail(TULLE_ERR_ARG, "H and S differ in their team or type");
+    if (S && !tulle__layout_same_cuts(
+                 h->row_blocks.cut, (int)h->row_blocks.count, s->row_blocks.cut, (int)s->row_blocks.count))
+        return tulle__fail(TULLE_ERR_ARG,
+            "H has %" PRId64 " rows in %" PRId64 " blocks, S %" PRId64 " in %" PRId64
+            "; they must have the same blocks",
+            h->m, (int64_t)h->row_blocks.count, s->m, (int64_t)s->row_blocks.count);
+    if (!(o->filter >= 0) || !(o->kT >= 0) || !(o->degeneracy >= 0))
+        return tulle__fail(
+            TULLE_ERR_ARG, "filter, kT and degeneracy are at least 0, not %g, %g, %g", o->filter, o->kT, o->degeneracy);
+    if (o->kT > 0 && !isfinite(o->kT)) return tulle__fail(TULLE_ERR_ARG, "kT is not finite");
+    double degeneracy = o->degeneracy > 0 ? o->degeneracy : 2;
+    if (states > (double)h->m)
+        return tulle__fail(TULLE_ERR_ARG, "%.9g electrons are more than the %" PRId64 " states of %g electrons hold",
+            states * degeneracy, h->m, degeneracy);
+    return TULLE_OK;
+}
+
+static tulle_status compute(struct density *d, tulle_mat **D)
+{
+    tulle_mat *P = NULL, *wide = NULL, *made = NULL;
+    int64_t time[4] = {tulle__now(d->comm), 0, 0, 0}, inserted;
+    tulle_status status = tulle_comm_agree(d->comm, row_layout(d, &d->row));
+    if (status == TULLE_OK && d->S) status = tulle__check_symmetric(d->H, d->row);
+    if (status == TULLE_OK && d->S) status = orthogonalise(d);
+    time[1] = tulle__now(d->comm);
+    if (status == TULLE_OK) status = function_of(d, &P);
+    time[2] = tulle__now(d->comm);
+    if (status == TULLE_OK && d->S) {
+        status = congruence(d, P, &wide);
+        if (status == TULLE_OK && d->options.filter > 0)
+            status = tulle__row_tiles(wide, d->options.filter, &made, &inserted);
+        tulle_mat_free(P);
+        P = made ? made : wide;
+        if (made) tulle_mat_free(wide);
+    }
+    if (status == TULLE_OK) status = trace_of(d, P, d->H, &d->report.stored_energy);
+    d->report.stored = d->report.electrons;
+    if (status == TULLE_OK && d->S) status = trace_of(d, P, d->S, &d->report.stored);
+    time[3] = tulle__now(d->comm);
+    for (int t = 0; t < 3; t++) d->report.seconds[t] = (double)(time[t + 1] - time[t]) * 1e-9;
+    if (status == TULLE_OK)
+        status = tulle_comm_agree(d->comm, tulle_comm_reduce_real(d->comm, TULLE_MAX, 3, d->report.seconds));
+    if (status == TULLE_OK)
+        *D = P;
+    else
+        tulle_mat_free(P);
+    tulle_mat_free(d->K);
+    tulle_mat_free(d->X);
+    tulle_layout_free(d->row);
+    return status;
+}
+
+static tulle_status density(const tulle_mat *H, const tulle_mat *S, double mu, double electrons,
+    const tulle_density_options *options, tulle_mat **D, tulle_density_report *report)
+{
+    struct density d = {.comm = H->comm, .H = H, .S = S, .options = *options, .mu = mu, .states = -1};
+    double degeneracy = options->degeneracy > 0 ? options->degeneracy : 2;
+    tulle_status status = TULLE_OK;
+    if (electrons >= 0) d.states = electrons / degeneracy;
+    if (!isfinite(mu)) status = tulle__fail(TULLE_ERR_ARG, "mu is not finite");
+    if (status == TULLE_OK) status = check(H, S, options, d.states);
+    if (status == TULLE_OK) status = tulle__wants_values(H->comm, "a density matrix");
+    status = tulle_comm_agree(H->comm, status);
+    d.options.degeneracy = degeneracy;
+    if (status == TULLE_OK) status = compute(&d, D);
+    if (status == TULLE_OK && report) *report = d.report;
+    return status;
+}
+
+tulle_status tulle_density_of_mu(const tulle_mat *H, const tulle_mat *S, double mu,
+    const tulle_density_options *options, tulle_mat **D, tulle_density_report *report)
+{
+    tulle_density_options copy;
+    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy)) return tulle__refuse(H ? H->comm : NULL);
+    return density(H, S, mu, -1, options, D, report);
+}
+
+tulle_status tulle_density_of_electrons(const tulle_mat *H, const tulle_mat *S, double electrons,
+    const tulle_density_options *options, tulle_mat **D, tulle_density_report *report)
+{
+    tulle_density_options copy;
+    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy)) return tulle__refuse(H ? H->comm : NULL);
+    if (!(electrons >= 0)) {
+        tulle__fail(TULLE_ERR_ARG, "tulle_density_of_electrons: electrons is at least 0, not %g", electrons);
+        return tulle__refuse(H->comm);
+    }
+    return density(H, S, 0, electrons, options, D, report);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/matfun/eigen.h"
+
+#include <inttypes.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#ifdef TULLE_HAVE_LAPACK
+/* LAPACK's Fortran interface: column-major, 32-bit integers. */
+#define T float
+#define NAME(x) x##_f32
+#define LAPACK(x) s##x
+#include "algo/matfun/eigen_typed.h"
+#undef T
+#undef NAME
+#undef LAPACK
+#define T double
+#define NAME(x) x##_f64
+#define LAPACK(x) d##x
+#include "algo/matfun/eigen_typed.h"
+#undef T
+#undef NAME
+#undef LAPACK
+#else
+static int reduce_f32(tulle__eigen *x, int64_t n, int64_t b, const int64_t *column)
+{
+    (void)x, (void)n, (void)b, (void)column;
+    return 1;
+}
+static int reduce_f64(tulle__eigen *x, int64_t n, int64_t b, const int64_t *column)
+{
+    return reduce_f32(x, n, b, column);
+}
+static int solve_f32(tulle__eigen *x, int64_t n, int64_t b)
+{
+    (void)x, (void)n, (void)b;
+    return 1;
+}
+static int solve_f64(tulle__eigen *x, int64_t n, int64_t b)
+{
+    return solve_f32(x, n, b);
+}
+static void to_rows_f32(const tulle__eigen *x, int64_t n, int64_t b, double *rows)
+{
+    (void)x, (void)n, (void)b, (void)rows;
+}
+static void to_rows_f64(const tulle__eigen *x, int64_t n, int64_t b, double *rows)
+{
+    to_rows_f32(x, n, b, rows);
+}
+static void from_rows_f32(tulle__eigen *x, int64_t n, int64_t b, const double *rows)
+{
+    (void)x, (void)n, (void)b, (void)rows;
+}
+static void from_rows_f64(tulle__eigen *x, int64_t n, int64_t b, const double *rows)
+{
+    from_rows_f32(x, n, b, rows);
+}
+static void apply_f32(tulle__eigen *x, int64_t n, int64_t b)
+{
+    (void)x, (void)n, (void)b;
+}
+static void apply_f64(tulle__eigen *x, int64_t n, int64_t b)
+{
+    apply_f32(x, n, b);
+}
+#endif
+
+enum { BLOCK = 64 }; /* work space of sytrd and ormtr: so many columns */
+
+static int64_t work_size(int64_t n, int64_t b)
+{
+    int64_t divide = 1 + 4 * n + n * n, blocks = n * BLOCK, back = (b + BLOCK) * (BLOCK + 1);
+    int64_t most = divide > blocks ? divide : blocks;
+    return most > back ? most : back;
+}
+
+size_t tulle__eigen_bytes(tulle_type type, int64_t n, int64_t b)
+{
+    size_t size = tulle_type_size(type), square = (size_t)(n * n), panel = (size_t)(n * b);
+    return size * (2 * square + (size_t)work_size(n, b) + 2 * panel + 3 * (size_t)n) +
+           sizeof(double) * (2 * panel + (size_t)tulle__step_room(n, b)) + 4 * sizeof(double) * (size_t)n +
+           sizeof(int) * (size_t)(3 + 5 * n);
+}
+
+tulle_status tulle__eigen_init(tulle__eigen *x, tulle_type type, int64_t n, int64_t b)
+{
+    tulle_status status = TULLE_OK;
+    size_t size = tulle_type_size(type);
+    *x = (tulle__eigen){.type = type, .most = n, .columns = b, .lwork = work_size(n, b), .liwork = 3 + 5 * n};
+#ifndef TULLE_HAVE_LAPACK
+    return tulle__fail(TULLE_ERR_UNSUPPORTED, "functions of matrices need LAPACK, without which Tulle was built here");
+#endif
+    if (n > TULLE__EIGEN_MOST)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "a submatrix has %" PRId64 " rows, more than the %d that LAPACK can decompose; filter the matrix", n,
+            TULLE__EIGEN_MOST);
+    TULLE_TRY(tulle__alloc((size_t)n * (size_t)n, size, "a submatrix", &x->A));
+    TULLE_TRY(tulle__alloc((size_t)n * (size_t)n, size, "eigenvectors of a submatrix", &x->V));
+    TULLE_TRY(tulle__alloc((size_t)x->lwork, size, "work space of a submatrix", &x->work));
+    TULLE_TRY(tulle__alloc((size_t)x->liwork, sizeof *x->iwork, "work space of a submatrix", &x->iwork));
+    TULLE_TRY(tulle__alloc((size_t)(n * b), size, "columns of a submatrix", &x->X));
+    TULLE_TRY(tulle__alloc((size_t)(n * b), size, "columns of a submatrix", &x->part));
+    TULLE_TRY(tulle__alloc((size_t)(n * b), sizeof *x->Y, "columns of a submatrix", &x->Y));
+    TULLE_TRY(tulle__alloc((size_t)(tulle__step_room(n, b) + n * b), sizeof *x->room, "columns of a step", &x->room));
+    TULLE_TRY(tulle__alloc((size_t)n, sizeof *x->diagonal, "a tridiagonal matrix", &x->diagonal));
+    TULLE_TRY(tulle__alloc((size_t)n, sizeof *x->off, "a tridiagonal matrix", &x->off));
+    TULLE_TRY(tulle__alloc((size_t)n, size, "a tridiagonal matrix", &x->d));
+    TULLE_TRY(tulle__alloc((size_t)n, size, "a tridiagonal matrix", &x->e));
+    TULLE_TRY(tulle__alloc((size_t)n, size, "reflectors", &x->tau));
+    TULLE_TRY(tulle__alloc((size_t)n, sizeof *x->lambda, "eigenvalues", &x->lambda));
+    TULLE_TRY(tulle__alloc((size_t)n, sizeof *x->value, "eigenvalues", &x->value));
+out:
+    return status;
+}
+
+void tulle__eigen_fini(tulle__eigen *x)
+{
+    void *const room[] = {x->A, x->V, x->work, x->iwork, x->X, x->part, x->Y, x->d, x->e, x->tau, x->lambda, x->value,
+        x->diagonal, x->off, x->room};
+    for (size_t i = 0; i < sizeof room / sizeof *room; i++) tulle__free(room[i]);
+    *x = (tulle__eigen){.most = 0};
+}
+
+static tulle_status outcome(int info, int64_t n)
+{
+    return info ? tulle__fail(TULLE_ERR_CONVERGENCE,
+                      "LAPACK's decomposition of a submatrix of %" PRId64 " rows failed (info %d)", n, info)
+                : TULLE_OK;
+}
+
+tulle_status tulle__eigen_reduce(tulle__eigen *x, int64_t n, int64_t b, const int64_t *column)
+{
+    if (n == 0) return TULLE_OK;
+    return outcome(x->type == TULLE_F32 ? reduce_f32(x, n, b, column) : reduce_f64(x, n, b, column), n);
+}
+
+tulle_status tulle__eigen_solve(tulle__eigen *x, int64_t n, int64_t b)
+{
+    if (n == 0) return TULLE_OK;
+    return outcome(x->type == TULLE_F32 ? solve_f32(x, n, b) : solve_f64(x, n, b), n);
+}
+
+/* Row i of T times column c of Z. */
+static double times(const tulle__eigen *x, int64_t n, int64_t b, const double *Z, int64_t i, int64_t c)
+{
+    return x->diagonal[i] * Z[i * b + c] + (i ? x->off[i - 1] * Z[(i - 1) * b + c] : 0) +
+           (i + 1 < n ? x->off[i] * Z[(i + 1) * b + c] : 0);
+}
+
+bool tulle__eigen_step(tulle__eigen *x, int64_t n, int64_t b, double mu, double below, double above)
+{
+    double *Y = x->room, *room = Y + n * b, *Z = x->Y, half = (above - below) / 2, middle = below + half;
+    if (n == 0) return false;
+    x->type == TULLE_F32 ? to_rows_f32(x, n, b, Y) : to_rows_f64(x, n, b, Y);
+    x->gap = tulle__gap_of(n, x->diagonal, x->off, mu);
+    if (!tulle__step_apply(n, x->diagonal, x->off, mu, &x->gap, b, Y, Z, room)) return false;
+    x->trace = x->first = 0;
+    for (int64_t k = 0; k < n * b; k++) Z[k] = middle * Y[k] + half * Z[k];
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t c = 0; c < b; c++) {
+            x->trace += Y[i * b + c] * Z[i * b + c];
+            x->first += Y[i * b + c] * times(x, n, b, Z, i, c);
+        }
+    x->type == TULLE_F32 ? from_rows_f32(x, n, b, Z) : from_rows_f64(x, n, b, Z);
+    return true;
+}
+
+void tulle__eigen_apply(tulle__eigen *x, int64_t n, int64_t b)
+{
+    if (n == 0) return;
+    x->type == TULLE_F32 ? apply_f32(x, n, b) : apply_f64(x, n, b);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Columns of a function of a dense symmetric matrix A by LAPACK, one thread. A = H T H^T with H a
+ * product of reflectors and T tridiagonal; T = V diag(x) V^T. The b columns E of f(A) are
+ *
+ *   f(A) E = H V f(x) Y,  Y = V^T H^T E,
+ *
+ * so that H, applied to b columns only, is never multiplied into V: 2 n^3 operations less than for
+ * the eigenvectors of A. Column c of Y has component c of each eigenvector.
+ */
+#ifndef TULLE_ALGO_MATFUN_EIGEN_H
+#define TULLE_ALGO_MATFUN_EIGEN_H
+
+#include <stdbool.h>
+
+#include <tulle/types.h>
+
+#include "algo/matfun/step.h"
+
+/* Room of one thread for submatrices of up to n rows, and b columns. */
+typedef struct tulle__eigen {
+    tulle_type type;
+    int64_t most, columns;
+    void *A;                /* [n * n], column-major: the lower triangle before tulle__eigen_solve */
+    double *lambda, *value; /* [n], f64 for both types; value: scratch of the caller's */
+    void *X;                /* [n * b]: f(A) E */
+    double *Y;              /* [n * b]: Y */
+    /* private */
+    void *V, *d, *e, *tau, *work, *part;
+    int *iwork;
+    int64_t lwork, liwork;
+    double *diagonal, *off, *room; /* of T; of a step */
+    /* of tulle__eigen_step: the spectrum, and sums over the columns j of f(A)_jj and (A f(A))_jj */
+    tulle__gap gap;
+    double trace, first;
+} tulle__eigen;
+
+/* Largest submatrix that LAPACK's 32-bit sizes of work space allow. */
+enum { TULLE__EIGEN_MOST = 46000 };
+
+/* Bytes of such a room. */
+size_t tulle__eigen_bytes(tulle_type type, int64_t most, int64_t columns);
+
+/* TULLE_ERR_UNSUPPORTED without LAPACK. After a failure too, fini frees. */
+tulle_status tulle__eigen_init(tulle__eigen *x, tulle_type type, int64_t most, int64_t columns);
+void tulle__eigen_fini(tulle__eigen *x);
+
+/* The reflectors and T of A of n rows; X = H^T E for the b columns that begin at column[0 .. b - 1]. */
+tulle_status tulle__eigen_reduce(tulle__eigen *x, int64_t n, int64_t b, const int64_t *column);
+
+/* After that: eigenvalues, and Y. */
+tulle_status tulle__eigen_solve(tulle__eigen *x, int64_t n, int64_t b);
+
+/*
+ * Or: X = f(A) E for f = below up to mu and above beyond it, without eigenvectors (step.h). False: they
+ * are needed; X is unchanged.
+ */
+bool tulle__eigen_step(tulle__eigen *x, int64_t n, int64_t b, double mu, double below, double above);
+
+/* X = f(A) E from value[0 .. n - 1] = f(lambda). */
+void tulle__eigen_apply(tulle__eigen *x, int64_t n, int64_t b);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/matfun/function.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+
+#include "base/arg.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/spec.h"
+
+static const char *const names[TULLE_FUNCTION_COUNT] = {
+#define NAME(name, word, text) word,
+    TULLE_FUNCTION_LIST(NAME) "user"
+#undef NAME
+};
+
+const char *tulle_function_name(tulle_function_kind kind)
+{
+    return (unsigned)kind < TULLE_FUNCTION_COUNT ? names[kind] : NULL;
+}
+
+static tulle_status read_parameters(tulle__spec_part *part, tulle_function *f)
+{
+    tulle_status status;
+    const char *keys[2] = {"mu", "kT"};
+    int nkeys = f->kind == TULLE_FUNCTION_SIGN ? 1 : f->kind == TULLE_FUNCTION_FERMI ? 2 : 0;
+    int64_t p = 0;
+    if (f->kind == TULLE_FUNCTION_ROOT) {
+        keys[0] = "p";
+        nkeys = 1;
+        TULLE_TRY(tulle__spec_int(part, "p", INT32_MIN, INT32_MAX, &p));
+        f->p = (int)p;
+    }
+    if (nkeys && f->kind != TULLE_FUNCTION_ROOT) TULLE_TRY(tulle__spec_real(part, "mu", -1e300, 1e300, &f->mu));
+    if (nkeys == 2) TULLE_TRY(tulle__spec_real(part, "kT", 0, 1e300, &f->kT));
+    TULLE_TRY(tulle__spec_done(part, keys, nkeys));
+    TULLE_TRY(tulle__function_check(f));
+out:
+    return status;
+}
+
+tulle_status tulle_function_parse(const char *text, tulle_function *function)
+{
+    if (TULLE__NULL(text) || TULLE__NULL(function)) return TULLE_ERR_ARG;
+    tulle_status status;
+    tulle__spec *spec = NULL;
+    tulle_function f = {.p = 0};
+    int kind;
+    TULLE_TRY(tulle__alloc(1, sizeof *spec, "a spec", &spec));
+    TULLE_TRY(tulle__spec_parse(text, spec));
+    if (spec->nparts != 1) {
+        status = tulle__fail(TULLE_ERR_ARG, "a function has one part, '%s' has %d", text, spec->nparts);
+        goto out;
+    }
+    TULLE_TRY(tulle__name_parse("function", spec->part[0].name, names, TULLE_FUNCTION_USER, &kind));
+    f.kind = (tulle_function_kind)kind;
+    TULLE_TRY(read_parameters(&spec->part[0], &f));
+    *function = f;
+out:
+    tulle__free(spec);
+    return status;
+}
+
+tulle_status tulle__function_check(const tulle_function *f)
+{
+    if ((unsigned)f->kind >= TULLE_FUNCTION_COUNT)
+        return tulle__fail(TULLE_ERR_ARG, "there is no function number %d", (int)f->kind);
+    if (f->kind == TULLE_FUNCTION_ROOT && f->p == 0)
+        return tulle__fail(TULLE_ERR_ARG, "root needs p, a whole number that is not 0");
+    if (f->kind == TULLE_FUNCTION_FERMI && !(f->kT >= 0))
+        return tulle__fail(TULLE_ERR_ARG, "fermi: kT is at least 0, not %g", f->kT);
+    if (!isfinite(f->mu)) return tulle__fail(TULLE_ERR_ARG, "%s: mu is not finite", names[f->kind]);
+    if (f->kind == TULLE_FUNCTION_USER && !f->value)
+        return tulle__fail(TULLE_ERR_ARG, "the caller's function is missing");
+    return TULLE_OK;
+}
+
+double tulle__fermi(double x, double mu, double kT)
+{
+    if (kT <= 0) return x < mu ? 1 : x > mu ? 0 : .5;
+    double y = (x - mu) / kT;
+    return y > 0 ? exp(-y) / (1 + exp(-y)) : 1 / (1 + exp(y));
+}
+
+/* Eigenvalues are known up to `unsure`: one nearer to 0 than this may have either sign. */
+static int one(const tulle_function *f, double x, double unsure, double *y)
+{
+    double shifted = x - f->mu;
+    switch (f->kind) {
+    case TULLE_FUNCTION_SIGN:
+        *y = fabs(shifted) <= unsure ? 0 : shifted < 0 ? -1 : 1;
+        return 1;
+    case TULLE_FUNCTION_INVERSE:
+        *y = 1 / x;
+        return fabs(x) > unsure;
+    case TULLE_FUNCTION_SQRT:
+        *y = x > 0 ? sqrt(x) : 0;
+        return x >= -unsure;
+    case TULLE_FUNCTION_INVSQRT:
+        *y = 1 / sqrt(x);
+        return x > unsure;
+    case TULLE_FUNCTION_ROOT:
+        if (f->p % 2) { /* also of negative numbers */
+            *y = copysign(pow(fabs(x), 1.0 / f->p), x);
+            return f->p > 0 || fabs(x) > unsure;
+        }
+        *y = pow(x > 0 ? x : 0, 1.0 / f->p);
+        return f->p > 0 ? x >= -unsure : x > unsure;
+    case TULLE_FUNCTION_EXP:
+        *y = exp(x);
+        return 1;
+    case TULLE_FUNCTION_FERMI:
+        *y = f->kT <= 0 && fabs(shifted) <= unsure ? .5 : tulle__fermi(x, f->mu, f->kT);
+        return 1;
+    default:
+        *y = f->value(x, f->context);
+        return 1;
+    }
+}
+
+int64_t tulle__function_values(
+    const tulle_function *function, tulle_type type, int64_t n, const double *x, double *value)
+{
+    double largest = n ? fmax(fabs(x[0]), fabs(x[n - 1])) : 0, epsilon = type == TULLE_F32 ? FLT_EPSILON : DBL_EPSILON;
+    int64_t bad = -1;
+    for (int64_t i = 0; i < n; i++)
+        if (!one(function, x[i], 4 * epsilon * largest, &value[i]) && bad < 0) bad = i;
+    return bad;
+}

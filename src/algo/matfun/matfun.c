@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <math.h>
+
+#include "algo/matfun/function.h"
+#include "algo/matfun/matfun_plan.h"
+#include "algo/matfun/row_tiles.h"
+#include "base/arg.h"
+#include "base/error.h"
+#include "base/options.h"
+#include "device/cpu/dense_calls.h"
+#include "tile/tile_blocks.h"
+
+/* ---- the plan ---- */
+
+static void unmake(tulle_matfun *plan)
+{
+    tulle__submatrices_fini(&plan->s);
+    plan->made = false;
+}
+
+static void drop(tulle__owned *object)
+{
+    tulle_matfun *plan = (tulle_matfun *)object;
+    unmake(plan);
+    tulle__free(plan);
+}
+
+void tulle_matfun_free(tulle_matfun *plan)
+{
+    if (!plan) return;
+    tulle__pe_disown(&plan->owned);
+    tulle_mat_free(plan->copy);
+    drop(&plan->owned);
+}
+
+static tulle_status check(const tulle_mat *A)
+{
+    const tulle_layout *l = A->layout;
+    if (A->kind != TULLE_VBSR)
+        return tulle__fail(
+            TULLE_ERR_ARG, "a function is of a matrix in blocks (vbsr), not of a %s one", tulle_kind_name(A->kind));
+    if (l->m != l->n)
+        return tulle__fail(
+            TULLE_ERR_ARG, "a function is of a square matrix, not of one of %" PRId64 " x %" PRId64, l->m, l->n);
+    if (!tulle__layout_same_cuts(
+            l->row_blocks.cut, (int)l->row_blocks.count, l->col_blocks.cut, (int)l->col_blocks.count))
+        return tulle__fail(TULLE_ERR_ARG, "a function is of a matrix with the same blocks of rows and of columns");
+#ifndef TULLE_HAVE_LAPACK
+    return tulle__fail(TULLE_ERR_UNSUPPORTED, "functions of matrices need LAPACK, without which Tulle was built here");
+#endif
+#ifdef TULLE_HAVE_CBLAS
+    if (!tulle__blas_by_threads())
+        return tulle__fail(
+            TULLE_ERR_UNSUPPORTED, "functions of matrices need a BLAS that several threads may call at a time");
+#endif
+    return tulle__wants_values(A->comm, "a function of a matrix");
+}
+
+/* Collective, agreed. */
+static tulle_status make(tulle_matfun *plan)
+{
+    tulle_comm *comm = plan->A->comm;
+    int64_t start = tulle__now(comm);
+    tulle_status status = tulle__row_tiles(plan->A, plan->options.filter, &plan->copy, &plan->inserted);
+    if (status == TULLE_OK) status = tulle__submatrices_init(&plan->s, tulle__matfun_rows(plan), plan->options.combine);
+    status = tulle_comm_agree(comm, status);
+    plan->structure = plan->A->structure;
+    plan->plan_seconds = (double)(tulle__now(comm) - start) * 1e-9;
+    plan->made = status == TULLE_OK;
+    if (!plan->made) unmake(plan);
+    return status;
+}
+
+tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_options *options, tulle_matfun **plan)
+{
+    tulle_matfun_options copy;
+    if (TULLE__NULL(A) || TULLE__NULL(plan) || TULLE__OPTIONS(options, &copy)) return tulle__refuse(A ? A->comm : NULL);
+    tulle_matfun *made = NULL;
+    tulle_comm *comm = A->comm;
+    tulle_status status = check(A);
+    if (status == TULLE_OK && options->combine < 0 && options->combine != TULLE_NONE)
+        status = tulle__fail(
+            TULLE_ERR_ARG, "tulle_matfun_new: combine is a number, 0 or TULLE_NONE, not %d", options->combine);
+    if (status == TULLE_OK && !(options->filter >= 0))
+        status = tulle__fail(TULLE_ERR_ARG, "tulle_matfun_new: filter is at least 0, not %g", options->filter);
+    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *made, "a plan", &made);
+    const int64_t same[] = {options->combine, options->symmetric};
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK) status = tulle__agree_alike(comm, 2, same, "options of a function");
+    if (status != TULLE_OK) {
+        tulle__free(made);
+        return status;
+    }
+    made->A = A;
+    made->options = *options;
+    tulle__pe_own(comm->pe, &made->owned, drop);
+    status = make(made);
+    if (status != TULLE_OK)
+        tulle_matfun_free(made);
+    else
+        *plan = made;
+    return status;
+}
+
+tulle_status tulle_matfun_update(tulle_matfun *plan)
+{
+    if (TULLE__NULL(plan)) return tulle__refuse(NULL);
+    if (plan->made && plan->structure == plan->A->structure) return TULLE_OK;
+    unmake(plan);
+    tulle_mat_free(plan->copy);
+    plan->copy = NULL;
+    return make(plan);
+}
+
+tulle_status tulle__matfun_renew(tulle_matfun *plan)
+{
+    tulle_status status = TULLE_OK;
+    if (!plan->made || plan->structure != plan->A->structure)
+        status = tulle__fail(TULLE_ERR_STATE,
+            "the pattern of the matrix has changed since the plan was made: tulle_matfun_update makes it anew");
+    status = tulle_comm_agree(plan->A->comm, status);
+    return status == TULLE_OK && plan->copy ? tulle__row_tiles_refill(plan->A, plan->copy) : status;
+}
+
+/* ---- results ---- */
+
+static void renew_norms(tulle_mat *F)
+{
+    for (int i = 0; i < F->layout->mt; i++) {
+        if (!tulle__tile_is_mine(F, i, 0) || !F->directory[tulle__tile_index(F, i, 0)].place.length) continue;
+        tulle_own_tile tile = tulle__own_tile_in_place(F, i, 0);
+        tulle__blocks_renew_norms(&tile);
+    }
+}
+
+tulle_status tulle__matfun_finish(const tulle_matfun *plan, tulle_mat *F, bool symmetric, tulle_mat **out)
+{
+    tulle_status status = symmetric ? tulle__symmetrise(F) : TULLE_OK;
+    if (status == TULLE_OK) renew_norms(F);
+    if (status == TULLE_OK) status = tulle_comm_agree(plan->A->comm, TULLE_OK);
+    if (status == TULLE_OK && !tulle__layout_equal(F->layout, plan->A->layout)) {
+        status = tulle__in_layout(F, plan->A->layout, out);
+        tulle_mat_free(F);
+    } else if (status == TULLE_OK) {
+        *out = F;
+    } else {
+        tulle_mat_free(F);
+    }
+    return status;
+}
+
+tulle_status tulle__matfun_report(
+    const tulle_matfun *plan, const tulle__sweep *sweep, double seconds, tulle_matfun_report *report)
+{
+    tulle_comm *comm = plan->A->comm;
+    const tulle__submatrices *s = &plan->s;
+    int64_t sum[3] = {s->count, sweep->bytes + s->pattern.bytes, 0}, most[2] = {0, sweep->waves};
+    double sums[2] = {s->rows_sum, sweep->dense};
+    double largest[5] = {seconds, plan->plan_seconds, s->own_work, -sweep->least, sweep->most};
+    for (int64_t k = 0; k < s->count; k++)
+        if (s->sub[k].n > most[0]) most[0] = s->sub[k].n;
+    for (int64_t k = 0; k < s->count; k++)
+        for (int64_t c = 0; c < s->sub[k].ncols; c++)
+            sum[2] += tulle__block_row_of(&s->pattern, s->index[s->sub[k].cols + c])->count;
+    tulle_status status = tulle_comm_reduce_int(comm, TULLE_SUM, 3, sum);
+    if (status == TULLE_OK) status = tulle_comm_reduce_int(comm, TULLE_MAX, 2, most);
+    if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_SUM, 2, sums);
+    if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_MAX, 5, largest);
+    if (status != TULLE_OK) return status;
+    *report = (tulle_matfun_report){.columns = plan->A->layout->row_blocks.count,
+        .blocks = sum[2],
+        .submatrices = sum[0],
+        .largest = most[0],
+        .mean = sum[0] ? sums[0] / (double)sum[0] : 0,
+        .work = s->work,
+        .imbalance = s->work > 0 ? largest[2] * comm->size / s->work : 1,
+        .inserted = plan->inserted,
+        .waves = most[1],
+        .bytes = sum[1],
+        .plan_seconds = largest[1],
+        .seconds = largest[0],
+        .dense = sums[1] / comm->size,
+        .least = -largest[3],
+        .most = largest[4]};
+    return TULLE_OK;
+}
+
+/* ---- execution ---- */
+
+struct execution {
+    const tulle_matfun *plan;
+    const tulle_function *function;
+    double *below, *above; /* [submatrices]: the eigenvalues next to mu */
+};
+
+static tulle_status visit(void *context, const tulle__submatrix *sub, int64_t k, tulle__eigen *x, bool *wanted)
+{
+    struct execution *e = context;
+    int64_t n = sub->n, bad = tulle__function_values(e->function, x->type, n, x->lambda, x->value);
+    if (bad >= 0)
+        return tulle__fail(TULLE_ERR_ARG,
+            "%s is not defined for the eigenvalue %.9g of the submatrix of block column %" PRId32 " (from 1)",
+            tulle_function_name(e->function->kind), x->lambda[bad], e->plan->s.index[sub->cols] + 1);
+    e->below[k] = -INFINITY;
+    e->above[k] = INFINITY;
+    for (int64_t i = 0; i < n; i++) {
+        if (x->lambda[i] < e->function->mu)
+            e->below[k] = x->lambda[i];
+        else if (isinf(e->above[k]))
+            e->above[k] = x->lambda[i];
+    }
+    *wanted = true;
+    return TULLE_OK;
+}
+
+static void stepped(void *context, int64_t k, const tulle__eigen *x)
+{
+    struct execution *e = context;
+    e->below[k] = x->gap.below;
+    e->above[k] = x->gap.above;
+}
+
+/* The gap at mu, of all PEs. */
+static tulle_status find_gap(const struct execution *e, tulle_matfun_report *report)
+{
+    double gap[2] = {-INFINITY, -INFINITY};
+    for (int64_t k = 0; k < e->plan->s.count; k++) {
+        gap[0] = fmax(gap[0], e->below[k]);
+        gap[1] = fmax(gap[1], -e->above[k]);
+    }
+    tulle_status status = tulle_comm_reduce_real(e->plan->A->comm, TULLE_MAX, 2, gap);
+    report->below = gap[0];
+    report->above = -gap[1];
+    return status;
+}
+
+static tulle_status execute(tulle_matfun *plan, const tulle_function *function, tulle_mat *F, tulle__sweep *sweep,
+    tulle_matfun_report *report, int64_t start)
+{
+    tulle_status status;
+    tulle_comm *comm = plan->A->comm;
+    struct execution e = {.plan = plan, .function = function};
+    tulle__visitor visitor = {.visit = visit, .context = &e, .mu = function->mu};
+    if (function->kind == TULLE_FUNCTION_SIGN || (function->kind == TULLE_FUNCTION_FERMI && function->kT <= 0)) {
+        visitor.stepped = stepped;
+        visitor.below = function->kind == TULLE_FUNCTION_SIGN ? -1 : 1;
+        visitor.above = function->kind == TULLE_FUNCTION_SIGN ? 1 : 0;
+    }
+    TULLE_TRY(tulle__alloc((size_t)plan->s.count, sizeof *e.below, "gaps", &e.below));
+    TULLE_TRY(tulle__alloc((size_t)plan->s.count, sizeof *e.above, "gaps", &e.above));
+    TULLE_TRY(tulle__matfun_sweep(plan, &visitor, F, sweep));
+out:
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK)
+        status = tulle__matfun_report(plan, sweep, (double)(tulle__now(comm) - start) * 1e-9, report);
+    if (status == TULLE_OK) status = find_gap(&e, report);
+    status = tulle_comm_agree(comm, status);
+    tulle__free(e.below);
+    tulle__free(e.above);
+    return status;
+}
+
+tulle_status tulle_matfun_execute(
+    tulle_matfun *plan, const tulle_function *function, tulle_mat **F, tulle_matfun_report *report)
+{
+    if (TULLE__NULL(plan)) return tulle__refuse(NULL);
+    if (TULLE__NULL(function) || TULLE__NULL(F)) return tulle__refuse(plan->A->comm);
+    tulle_mat *made = NULL;
+    tulle__sweep sweep;
+    tulle_matfun_report facts;
+    tulle_comm *comm = plan->A->comm;
+    int64_t start = tulle__now(comm);
+    tulle_status status = tulle_comm_agree(comm, tulle__function_check(function));
+    if (status == TULLE_OK) status = tulle__matfun_renew(plan);
+    if (status == TULLE_OK) status = tulle__like(tulle__matfun_rows(plan), &made);
+    if (status == TULLE_OK) status = execute(plan, function, made, &sweep, &facts, start);
+    if (status == TULLE_OK)
+        status = tulle__matfun_finish(plan, made, plan->options.symmetric, F);
+    else
+        tulle_mat_free(made);
+    if (status == TULLE_OK && report) *report = facts;
+    return status;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The check of a function: whole tiles in place of the plan's ranges, LAPACK's QR iterations (dsyev) in
+ * place of divide and conquer or of steps, and plain sums.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "algo/matfun/function.h"
+#include "algo/matfun/matfun_plan.h"
+#include "algo/matfun/row_tiles.h"
+#include "base/arg.h"
+#include "base/error.h"
+#include "mat/fetch.h"
+
+#ifdef TULLE_HAVE_LAPACK
+void dsyev_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w, double *work,
+    const int *lwork, int *info);
+#endif
+
+struct check {
+    const tulle_matfun *plan;
+    const tulle_function *function;
+    const tulle_mat *F; /* in row tiles */
+    const tulle__submatrix *sub;
+    int64_t *start; /* [rows + 1]: first element of each block row of the submatrix */
+    double *A, *level, *value, *work;
+    double worst, largest; /* difference, and magnitude of the function */
+    int32_t column;        /* where the former is */
+};
+
+static double value(const tulle_tile *tile, int64_t at)
+{
+    return tile->type == TULLE_F32 ? (double)((const float *)tile->val)[at] : ((const double *)tile->val)[at];
+}
+
+static const int32_t *rows_of(const struct check *c)
+{
+    return c->plan->s.index + c->sub->rows;
+}
+
+/* Position of a block row in the submatrix, -1: it has none. */
+static int64_t position(const struct check *c, tulle_gidx row)
+{
+    for (int64_t i = 0; i < c->sub->nrows; i++)
+        if (rows_of(c)[i] == row) return i;
+    return -1;
+}
+
+/* Calls use(c, tile, local row, position) for the rows of the submatrix that tile i of X has. */
+static tulle_status each_row(
+    struct check *c, const tulle_mat *X, void (*use)(struct check *c, const tulle_tile *tile, int64_t local, int64_t i))
+{
+    tulle_status status = TULLE_OK;
+    const tulle_gidx *first = X->layout->row_blocks.first;
+    for (int t = 0; t < X->layout->mt && status == TULLE_OK; t++) {
+        tulle__fetch fetch = {.block = NULL};
+        tulle_tile tile;
+        int64_t has = 0;
+        for (int64_t i = 0; i < c->sub->nrows; i++) has += rows_of(c)[i] >= first[t] && rows_of(c)[i] < first[t + 1];
+        if (!has || !X->directory[tulle__tile_index(X, t, 0)].place.length) continue;
+        status = tulle__fetch_init(X, t, 0, &fetch);
+        if (status == TULLE_OK) status = tulle__fetch_await(&fetch, &tile);
+        for (int64_t i = 0; i < c->sub->nrows && status == TULLE_OK; i++)
+            if (rows_of(c)[i] >= first[t] && rows_of(c)[i] < first[t + 1]) use(c, &tile, rows_of(c)[i] - first[t], i);
+        tulle__fetch_fini(&fetch);
+    }
+    return status;
+}
+
+static void take(struct check *c, const tulle_tile *tile, int64_t local, int64_t i)
+{
+    int64_t n = c->sub->n, height = c->start[i + 1] - c->start[i];
+    for (int64_t e = tile->rowptr[local]; e < tile->rowptr[local + 1]; e++) {
+        int64_t k = position(c, tile->colind[e]), width = k < 0 ? 0 : c->start[k + 1] - c->start[k];
+        for (int64_t r = 0; r < height; r++)
+            for (int64_t q = 0; q < width; q++)
+                c->A[(c->start[k] + q) * n + c->start[i] + r] = value(tile, tile->offset[e] + r * width + q);
+    }
+}
+
+/* Blocks of F in own columns, which are rows of it, against the eigenvectors in A. */
+static void compare_row(struct check *c, const tulle_tile *tile, int64_t local, int64_t i)
+{
+    int64_t n = c->sub->n, height = c->start[i + 1] - c->start[i];
+    bool own = false;
+    for (int64_t j = 0; j < c->sub->ncols; j++) own |= c->plan->s.index[c->sub->cols + j] == rows_of(c)[i];
+    for (int64_t e = tile->rowptr[local]; own && e < tile->rowptr[local + 1]; e++) {
+        int64_t k = position(c, tile->colind[e]), width = k < 0 ? 0 : c->start[k + 1] - c->start[k];
+        if (c->plan->options.symmetric && k != i) continue;
+        for (int64_t r = 0; r < height; r++)
+            for (int64_t q = 0; q < width; q++) {
+                double sum = 0, got = value(tile, tile->offset[e] + r * width + q);
+                for (int64_t l = 0; l < n; l++)
+                    sum += c->A[l * n + c->start[i] + r] * c->value[l] * c->A[l * n + c->start[k] + q];
+                if (fabs(got - sum) <= c->worst) continue;
+                c->worst = fabs(got - sum); /* NaN too */
+                c->column = rows_of(c)[i];
+            }
+    }
+}
+
+static int decompose(struct check *c)
+{
+    int n = (int)c->sub->n, info = 1;
+#ifdef TULLE_HAVE_LAPACK
+    int lwork = 3 * n;
+    dsyev_("V", "L", &n, c->A, &n, c->level, c->work, &lwork, &info);
+#endif
+    return info;
+}
+
+static tulle_status check_one(struct check *c)
+{
+    tulle_status status;
+    const tulle_gidx *cut = tulle__block_rows_cut(&c->plan->s.pattern);
+    size_t n = (size_t)c->sub->n;
+    TULLE_TRY(tulle__alloc((size_t)c->sub->nrows + 1, sizeof *c->start, "a submatrix", &c->start));
+    TULLE_TRY(tulle__alloc_zero(n * n, sizeof *c->A, "a submatrix", &c->A));
+    TULLE_TRY(tulle__alloc(n, sizeof *c->level, "eigenvalues", &c->level));
+    TULLE_TRY(tulle__alloc(n, sizeof *c->value, "eigenvalues", &c->value));
+    TULLE_TRY(tulle__alloc(3 * n + 1, sizeof *c->work, "work space", &c->work));
+    c->start[0] = 0;
+    for (int64_t i = 0; i < c->sub->nrows; i++)
+        c->start[i + 1] = c->start[i] + cut[rows_of(c)[i] + 1] - cut[rows_of(c)[i]];
+    TULLE_TRY(each_row(c, tulle__matfun_rows(c->plan), take));
+    if (decompose(c)) {
+        status = tulle__fail(TULLE_ERR_CONVERGENCE, "LAPACK's QR iterations of a submatrix failed");
+        goto out;
+    }
+    (void)tulle__function_values(c->function, c->plan->A->type, c->sub->n, c->level, c->value);
+    for (size_t l = 0; l < n; l++) c->largest = fmax(c->largest, fabs(c->value[l]));
+    TULLE_TRY(each_row(c, c->F, compare_row));
+out:
+    tulle__free(c->start);
+    tulle__free(c->A);
+    tulle__free(c->level);
+    tulle__free(c->value);
+    tulle__free(c->work);
+    return status;
+}
+
+tulle_status tulle_matfun_check(
+    const tulle_matfun *plan, const tulle_function *function, const tulle_mat *F, int samples, double *error)
+{
+    if (TULLE__NULL(plan)) return tulle__refuse(NULL);
+    tulle_comm *comm = plan->A->comm;
+    if (TULLE__NULL(function) || TULLE__NULL(F) || TULLE__NULL(error) || TULLE__NEGATIVE(samples))
+        return tulle__refuse(comm);
+    tulle_mat *moved = NULL;
+    const tulle_mat *rows = tulle__matfun_rows(plan);
+    struct check c = {.plan = plan, .function = function, .F = F, .column = -1};
+    tulle_status status = tulle__function_check(function);
+    if (status == TULLE_OK && (F->kind != TULLE_VBSR || F->layout->m != plan->A->layout->m))
+        status = tulle__fail(TULLE_ERR_ARG, "tulle_matfun_check: F is not a result of this plan");
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK && !tulle__layout_equal(F->layout, rows->layout)) {
+        status = tulle__in_layout(F, rows->layout, &moved);
+        c.F = moved;
+    }
+    int64_t mine = ((int64_t)samples + comm->size - 1) / comm->size, count = plan->s.count;
+    if (mine > count) mine = count;
+    for (int64_t k = 0; k < mine && status == TULLE_OK; k++) {
+        c.sub = &plan->s.sub[k * count / mine];
+        status = check_one(&c);
+    }
+    double found[2] = {c.worst, c.largest};
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_MAX, 2, found);
+    status = tulle_comm_agree(comm, status);
+    tulle_mat_free(moved);
+    if (status != TULLE_OK) return status;
+    *error = found[1] > 0 ? found[0] / found[1] : found[0];
+    bool bad = !(c.worst <= (plan->A->type == TULLE_F32 ? 1e-3 : 1e-8) * found[1]);
+    return tulle_comm_agree(comm,
+        bad ? tulle__fail(TULLE_ERR_CHECK,
+                  "block column %" PRId32 " (from 1) of the function differs by %.3g from another computation of it",
+                  c.column + 1, c.worst)
+            : TULLE_OK);
+}

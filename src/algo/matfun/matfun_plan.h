@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plan of the submatrix method, and sweeps over its submatrices. */
+#ifndef TULLE_ALGO_MATFUN_MATFUN_PLAN_H
+#define TULLE_ALGO_MATFUN_MATFUN_PLAN_H
+
+#include <tulle/matfun.h>
+
+#include "algo/matfun/eigen.h"
+#include "algo/matfun/submatrices.h"
+
+struct tulle_matfun {
+    tulle__owned owned;
+    const tulle_mat *A; /* the caller's */
+    tulle_mat *copy;    /* NULL, or A in row tiles with a full diagonal */
+    uint64_t structure; /* A's when the plan was made */
+    tulle_matfun_options options;
+    bool made;
+    tulle__submatrices s;
+    int64_t inserted;
+    double plan_seconds;
+};
+
+/* The matrix in row tiles. */
+static inline const tulle_mat *tulle__matfun_rows(const tulle_matfun *plan)
+{
+    return plan->copy ? plan->copy : plan->A;
+}
+
+/*
+ * What is done with the decomposition of submatrix k, by one of several threads: sets x->value, and
+ * *wanted if the function's columns shall go into the result.
+ *
+ * With a step the function is `below` up to mu and `above` beyond it; `stepped` gets x->gap, x->trace
+ * and x->first, and the columns go into the result. Submatrices that need eigenvectors are visited.
+ */
+typedef struct tulle__visitor {
+    tulle_status (*visit)(void *context, const tulle__submatrix *sub, int64_t k, tulle__eigen *x, bool *wanted);
+    void *context;
+    const bool *skip; /* [submatrices]: those that are not decomposed; NULL: all are */
+    void (*stepped)(void *context, int64_t k, const tulle__eigen *x); /* NULL: the function is no step */
+    double mu, below, above;
+} tulle__visitor;
+
+/* Of this PE. */
+typedef struct tulle__sweep {
+    int64_t waves, bytes;
+    double dense; /* seconds in decompositions, of all threads */
+    double least, most;
+} tulle__sweep;
+
+/*
+ * Decomposes own submatrices, wave by wave: fetches blocks, visits, and puts results into F, which has
+ * the structure of the matrix in row tiles. No agreement: other PEs' results are in F after the next
+ * one. F may be NULL if no columns are wanted.
+ */
+tulle_status tulle__matfun_sweep(
+    const tulle_matfun *plan, const tulle__visitor *visitor, tulle_mat *F, tulle__sweep *sweep);
+
+/* Before a sweep: the copy's values are A's. TULLE_ERR_STATE if the pattern has changed. Collective, agreed. */
+tulle_status tulle__matfun_renew(tulle_matfun *plan);
+
+/* After the last sweep: norms of F's blocks, symmetry, A's layout. Collective, agreed; consumes F. */
+tulle_status tulle__matfun_finish(const tulle_matfun *plan, tulle_mat *F, bool symmetric, tulle_mat **out);
+
+/* F = (F + F^T) / 2, in place, for a matrix in row tiles with a symmetric pattern. Collective, agreed. */
+tulle_status tulle__symmetrise(tulle_mat *F);
+
+/*
+ * TULLE_ERR_ARG, with the block, if A, of any layout, is not symmetric up to 1e-6 (f32: 1e-3) of its
+ * largest magnitude; rows: tiles of rows with its block cuts. Collective, agreed.
+ */
+tulle_status tulle__check_symmetric(const tulle_mat *A, const tulle_layout *rows);
+
+/* Fills a report that is the same on all PEs. Collective, no agreement. */
+tulle_status tulle__matfun_report(
+    const tulle_matfun *plan, const tulle__sweep *sweep, double seconds, tulle_matfun_report *report);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/matfun/spectrum.h"
+
+#include <math.h>
+
+#include "algo/matfun/function.h"
+#include "base/error.h"
+
+tulle_status tulle__spectrum_init(tulle__spectrum *x, const tulle__submatrices *s, double kT)
+{
+    tulle_status status;
+    *x = (tulle__spectrum){.comm = s->pattern.A->comm, .kT = kT, .submatrices = s->count};
+    TULLE_TRY(tulle__alloc((size_t)s->count + 1, sizeof *x->first, "levels of submatrices", &x->first));
+    x->first[0] = 0;
+    for (int64_t k = 0; k < s->count; k++) x->first[k + 1] = x->first[k] + s->sub[k].n;
+    TULLE_TRY(tulle__alloc((size_t)x->first[s->count], sizeof *x->level, "levels of submatrices", &x->level));
+    TULLE_TRY(tulle__alloc((size_t)x->first[s->count], sizeof *x->weight, "levels of submatrices", &x->weight));
+out:
+    return status;
+}
+
+void tulle__spectrum_fini(tulle__spectrum *x)
+{
+    tulle__free(x->first);
+    tulle__free(x->level);
+    tulle__free(x->weight);
+    *x = (tulle__spectrum){.comm = NULL};
+}
+
+double tulle__occupy(const tulle__occupation *o, double level)
+{
+    if (o->kT > 0) return tulle__fermi(level, o->mu, o->kT);
+    return level <= o->low ? 1 : level >= o->high ? 0 : o->part;
+}
+
+tulle__occupation tulle__occupation_at(double mu, double kT)
+{
+    return (tulle__occupation){
+        .mu = mu, .kT = kT, .low = nextafter(mu, -INFINITY), .high = nextafter(mu, INFINITY), .part = .5};
+}
+
+tulle_status tulle__spectrum_sums(const tulle__spectrum *x, const tulle__occupation *o, double sums[2])
+{
+    sums[0] = sums[1] = 0;
+    for (int64_t i = 0; i < x->first[x->submatrices]; i++) {
+        double part = x->weight[i] * tulle__occupy(o, x->level[i]);
+        sums[0] += part;
+        sums[1] += x->level[i] * part;
+    }
+    return tulle_comm_reduce_real(x->comm, TULLE_SUM, 2, sums);
+}
+
+tulle_status tulle__spectrum_gap(const tulle__spectrum *x, double mu, double *below, double *above)
+{
+    double gap[2] = {-INFINITY, -INFINITY};
+    for (int64_t i = 0; i < x->first[x->submatrices]; i++) {
+        if (x->level[i] < mu)
+            gap[0] = fmax(gap[0], x->level[i]);
+        else
+            gap[1] = fmax(gap[1], -x->level[i]);
+    }
+    tulle_status status = tulle_comm_reduce_real(x->comm, TULLE_MAX, 2, gap);
+    *below = gap[0];
+    *above = -gap[1];
+    return status;
+}
+
+/* Bounds of all levels, and beyond them by as much as temperature needs. Collective. */
+static tulle_status bounds(const tulle__spectrum *x, double *low, double *high)
+{
+    double ends[2] = {-INFINITY, -INFINITY};
+    for (int64_t i = 0; i < x->first[x->submatrices]; i++) {
+        ends[0] = fmax(ends[0], -x->level[i]);
+        ends[1] = fmax(ends[1], x->level[i]);
+    }
+    tulle_status status = tulle_comm_reduce_real(x->comm, TULLE_MAX, 2, ends);
+    double beyond = 50 * x->kT + 1e-9 * fmax(fabs(ends[0]), fabs(ends[1])) + 1e-300;
+    *low = -ends[0] - beyond;
+    *high = ends[1] + beyond;
+    return status;
+}
+
+/*
+ * Bisection to neighbouring numbers: N(low) < states <= N(high). All PEs have the same sums, so they
+ * take the same steps.
+ */
+tulle_status tulle__spectrum_find(const tulle__spectrum *x, double states, tulle__occupation *o)
+{
+    enum { STEPS = 2100 }; /* of a double's exponents and digits */
+    tulle_status status;
+    double low, high, sums[2], below, above, under = 0;
+    TULLE_TRY(bounds(x, &low, &high));
+    if (!(low < high)) { /* no levels */
+        *o = tulle__occupation_at(0, x->kT);
+        goto out;
+    }
+    for (int step = 0; step < STEPS; step++) {
+        double middle = low + (high - low) / 2;
+        if (middle <= low || middle >= high) break;
+        const tulle__occupation at =
+            x->kT > 0 ? tulle__occupation_at(middle, x->kT)
+                      : (tulle__occupation){.mu = middle, .low = middle, .high = nextafter(middle, INFINITY)};
+        TULLE_TRY(tulle__spectrum_sums(x, &at, sums));
+        if (sums[0] < states) {
+            low = middle;
+            under = sums[0];
+        } else {
+            high = middle;
+        }
+    }
+    if (x->kT > 0) {
+        *o = tulle__occupation_at(high, x->kT);
+        goto out;
+    }
+    /* levels in (low, high] are filled in part; a plateau of N, if there is one, begins at high */
+    tulle__occupation step = {.mu = high, .low = high, .high = nextafter(high, INFINITY)};
+    TULLE_TRY(tulle__spectrum_sums(x, &step, sums));
+    TULLE_TRY(tulle__spectrum_gap(x, step.high, &below, &above));
+    double missing = states - under, jump = sums[0] - under;
+    if (fabs(sums[0] - states) <= 1e-11 * (1 + states) && isfinite(above)) {
+        step.mu = high + (above - high) / 2;
+        step.low = step.mu;
+        step.high = nextafter(step.mu, INFINITY);
+    } else if (jump > 0 && missing < jump) {
+        step.low = low;
+        step.part = missing / jump;
+    }
+    *o = step;
+out:
+    return tulle_comm_agree(x->comm, status);
+}
+
+double tulle__spectrum_guess(const tulle__spectrum *x, int64_t k, double states)
+{
+    double sum = 0, best = INFINITY, mu = 0;
+    for (int64_t i = x->first[k]; i + 1 < x->first[k + 1]; i++) {
+        sum += x->weight[i];
+        if (fabs(sum - states) < best) {
+            best = fabs(sum - states);
+            mu = (x->level[i] + x->level[i + 1]) / 2;
+        }
+    }
+    return mu;
+}

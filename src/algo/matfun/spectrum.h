@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The eigenvalues of all submatrices with the weights of their wanted columns: with eigenvector q of
+ * eigenvalue x, the sum of q_j^2 over these columns j. The trace of a function's columns is the sum
+ * of weight f(x), so that mu follows from the number of electrons without eigenvectors.
+ */
+#ifndef TULLE_ALGO_MATFUN_SPECTRUM_H
+#define TULLE_ALGO_MATFUN_SPECTRUM_H
+
+#include "algo/matfun/submatrices.h"
+
+typedef struct tulle__spectrum {
+    tulle_comm *comm;
+    double kT;
+    int64_t *first; /* [submatrices + 1] of this PE */
+    double *level, *weight;
+    int64_t submatrices;
+} tulle__spectrum;
+
+/* Occupation of a level: 1 up to `low`, 0 from `high` on, else `part`; with kT > 0 Fermi's function of mu. */
+typedef struct tulle__occupation {
+    double mu, kT, low, high, part;
+} tulle__occupation;
+
+/* Local. After a failure too, fini frees. */
+tulle_status tulle__spectrum_init(tulle__spectrum *x, const tulle__submatrices *s, double kT);
+void tulle__spectrum_fini(tulle__spectrum *x);
+
+double tulle__occupy(const tulle__occupation *o, double level);
+/* A step at mu. */
+tulle__occupation tulle__occupation_at(double mu, double kT);
+
+/* sums[0] = trace of the function, sums[1] = trace of level times function; of all PEs. Collective. */
+tulle_status tulle__spectrum_sums(const tulle__spectrum *x, const tulle__occupation *o, double sums[2]);
+
+/* The levels next to mu: the highest below and the lowest from it on. Collective. */
+tulle_status tulle__spectrum_gap(const tulle__spectrum *x, double mu, double *below, double *above);
+
+/* The occupation whose trace is `states`. Collective, agreed. */
+tulle_status tulle__spectrum_find(const tulle__spectrum *x, double states, tulle__occupation *o);
+
+/* A guess of mu from submatrix k of this PE: the middle between levels. Local. */
+double tulle__spectrum_guess(const tulle__spectrum *x, int64_t k, double states);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sign(T - mu) Y of a symmetric tridiagonal T of n rows without eigenvectors, which take as long as the
+ * tridiagonalisation: by solves with T - mu - i s for few s,
+ *
+ *   sign(x) = sum_j w_j x / (x^2 + s_j^2) = sum_j w_j Re 1 / (x - i s_j)
+ *
+ * with the nodes of Hale, Higham, Trefethen, "Computing A^alpha, log(A), and related matrix functions by
+ * contour integrals", SIAM J. Numer. Anal. 46 (2008), method 3. The eigenvalues next to mu and the
+ * extreme ones come from Sturm counts. As sign(T - mu) is orthogonal, it keeps the norms of columns,
+ * which is checked.
+ */
+#ifndef TULLE_ALGO_MATFUN_STEP_H
+#define TULLE_ALGO_MATFUN_STEP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The spectrum around mu. The extreme eigenvalues are known to 1e-6 of its width. */
+typedef struct tulle__gap {
+    double least, below, above, most; /* below: -INFINITY, above: INFINITY if there is none */
+} tulle__gap;
+
+/* Eigenvalues of T: diagonal d, off-diagonal e. */
+tulle__gap tulle__gap_of(int64_t n, const double *d, const double *e, double mu);
+
+/* Doubles of room for b columns. */
+static inline int64_t tulle__step_room(int64_t n, int64_t b)
+{
+    return 3 * n * b + 2 * n;
+}
+
+/*
+ * Z = sign(T - mu) Y, row-major with lines of b. False if mu is too near to an eigenvalue, or the result
+ * is not accurate: eigenvectors are needed.
+ */
+bool tulle__step_apply(int64_t n, const double *d, const double *e, double mu, const tulle__gap *gap, int64_t b,
+    const double *Y, double *Z, double *room);
+
+#endif

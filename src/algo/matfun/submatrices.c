@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/matfun/submatrices.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "algo/matfun/combine.h"
+#include "base/error.h"
+
+void tulle__submatrices_fini(tulle__submatrices *s)
+{
+    tulle__block_rows_fini(&s->pattern);
+    tulle__free(s->sub);
+    tulle__free(s->index);
+    *s = (tulle__submatrices){.count = 0};
+}
+
+static tulle_gidx window_begin(tulle_gidx window)
+{
+    return window * TULLE__WINDOW;
+}
+
+static int window_columns(tulle_gidx columns, tulle_gidx window)
+{
+    tulle_gidx rest = columns - window_begin(window);
+    return (int)(rest < TULLE__WINDOW ? rest : TULLE__WINDOW);
+}
+
+static tulle_status reserve(tulle__submatrices *s, int64_t more)
+{
+    tulle_status status = TULLE_OK;
+    if (s->count == s->room) {
+        int64_t room = 2 * s->room + 64;
+        TULLE_TRY(tulle__realloc((size_t)room, sizeof *s->sub, "submatrices", &s->sub));
+        s->room = room;
+    }
+    if (s->nindex + more > s->index_room) {
+        int64_t room = s->nindex + more + s->index_room / 2;
+        TULLE_TRY(tulle__realloc((size_t)room, sizeof *s->index, "rows of submatrices", &s->index));
+        s->index_room = room;
+    }
+out:
+    return status;
+}
+
+/* The patterns of a window's own columns. */
+static tulle_status require_window(tulle__submatrices *s, tulle_gidx first, int count)
+{
+    int32_t list[TULLE__WINDOW];
+    for (int c = 0; c < count; c++) list[c] = (int32_t)(first + c);
+    return tulle__block_rows_require(&s->pattern, count, list);
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+    const int32_t *x = left, *y = right;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Appends the submatrix of the columns c, from `first` on, with group[c] = g. */
+static tulle_status append(tulle__submatrices *s, tulle_gidx first, int count, const int *group, int g, int64_t *mark)
+{
+    tulle_status status;
+    const tulle_gidx *cut = tulle__block_rows_cut(&s->pattern);
+    int64_t most = 0, stamp = ++s->stamp;
+    for (int c = g; c < count; c++)
+        if (group[c] == g) most += 1 + tulle__block_row_of(&s->pattern, first + c)->count;
+    TULLE_TRY(reserve(s, most));
+    tulle__submatrix *sub = &s->sub[s->count];
+    *sub = (tulle__submatrix){.cols = s->nindex};
+    for (int c = g; c < count; c++)
+        if (group[c] == g) {
+            s->index[sub->cols + sub->ncols++] = (int32_t)(first + c);
+            sub->b += cut[first + c + 1] - cut[first + c];
+        }
+    sub->rows = sub->cols + sub->ncols;
+    int32_t *row = s->index + sub->rows;
+    for (int64_t c = 0; c < sub->ncols; c++) {
+        const tulle__block_row *column = tulle__block_row_of(&s->pattern, s->index[sub->cols + c]);
+        for (int64_t e = 0; e < column->count; e++) {
+            if (mark[column->col[e]] == stamp) continue;
+            mark[column->col[e]] = stamp;
+            row[sub->nrows++] = column->col[e];
+        }
+    }
+    qsort(row, (size_t)sub->nrows, sizeof *row, compare_rows);
+    for (int64_t k = 0; k < sub->nrows; k++) sub->n += cut[row[k] + 1] - cut[row[k]];
+    s->nindex = sub->rows + sub->nrows;
+    s->count++;
+out:
+    return status;
+}
+
+/* Appends the submatrices of a window. */
+static tulle_status form(tulle__submatrices *s, tulle_gidx window, int combine, int64_t *mark)
+{
+    tulle_status status;
+    int group[TULLE__WINDOW];
+    tulle_gidx first = window_begin(window);
+    int count = window_columns(s->pattern.A->layout->row_blocks.count, window);
+    TULLE_TRY(require_window(s, first, count));
+    TULLE_TRY(tulle__combine(&s->pattern, first, count, combine, group));
+    for (int g = 0; g < count; g++)
+        if (group[g] == g) TULLE_TRY(append(s, first, count, group, g, mark));
+out:
+    return status;
+}
+
+static double work_since(const tulle__submatrices *s, int64_t first)
+{
+    double work = 0;
+    for (int64_t k = first; k < s->count; k++) work += tulle__submatrix_work((double)s->sub[k].n);
+    return work;
+}
+
+/* Keeps those submatrices from `first` on whose middle, in units of work, is in [begin, end). */
+static void choose(tulle__submatrices *s, int64_t first, double before, double begin, double end)
+{
+    int64_t kept = first;
+    for (int64_t k = first; k < s->count; k++) {
+        double work = tulle__submatrix_work((double)s->sub[k].n), middle = before + work / 2;
+        before += work;
+        if (middle < begin || middle >= end) continue;
+        s->own_work += work;
+        s->rows_sum += (double)s->sub[k].n;
+        s->sub[kept++] = s->sub[k];
+    }
+    s->count = kept;
+}
+
+/* Work of all windows; the PE measures windows begin ... end - 1. Collective. */
+static tulle_status measure(tulle__submatrices *s, tulle_gidx windows, int combine, double *work, int64_t *mark)
+{
+    tulle_status status = TULLE_OK;
+    tulle_comm *comm = s->pattern.A->comm;
+    tulle_gidx begin = windows * comm->rank / comm->size, end = windows * (comm->rank + 1) / comm->size;
+    for (tulle_gidx w = begin; w < end && status == TULLE_OK; w++) {
+        s->count = s->nindex = 0;
+        status = form(s, w, combine, mark);
+        work[w] = status == TULLE_OK ? work_since(s, 0) : 0;
+    }
+    s->count = s->nindex = 0;
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK && comm->size > 1) status = tulle_comm_reduce_real(comm, TULLE_SUM, (int)windows, work);
+    return status;
+}
+
+/* Rows of all submatrices: a block (c, j) of an own column needs row c, which has the block (j, c). */
+static tulle_status require_rows(tulle__submatrices *s)
+{
+    tulle_status status = TULLE_OK;
+    for (int64_t k = 0; k < s->count; k++)
+        TULLE_TRY(tulle__block_rows_require(&s->pattern, s->sub[k].nrows, s->index + s->sub[k].rows));
+    for (int64_t k = 0; k < s->count; k++)
+        for (int64_t c = 0; c < s->sub[k].ncols; c++) {
+            int32_t j = s->index[s->sub[k].cols + c];
+            const tulle__block_row *row = tulle__block_row_of(&s->pattern, j);
+            for (int64_t e = 0; e < row->count; e++)
+                if (tulle__block_row_find(tulle__block_row_of(&s->pattern, row->col[e]), j) < 0)
+                    return tulle__fail(TULLE_ERR_ARG,
+                        "the pattern is not symmetric: block (%" PRId32 ", %" PRId32 ") exists, (%" PRId32 ", %" PRId32
+                        ") does not (block rows and columns from 1)",
+                        j + 1, row->col[e] + 1, row->col[e] + 1, j + 1);
+        }
+out:
+    return status;
+}
+
+tulle_status tulle__submatrices_init(tulle__submatrices *s, const tulle_mat *A, int combine)
+{
+    tulle_status status;
+    tulle_comm *comm = A->comm;
+    tulle_gidx columns = A->layout->row_blocks.count, windows = (columns + TULLE__WINDOW - 1) / TULLE__WINDOW;
+    double *work = NULL, before = 0;
+    int64_t *mark = NULL;
+    *s = (tulle__submatrices){.count = 0};
+    TULLE_TRY(tulle__block_rows_init(&s->pattern, A));
+    TULLE_TRY(tulle__alloc_zero((size_t)windows, sizeof *work, "work of windows", &work));
+    TULLE_TRY(tulle__alloc_zero((size_t)columns, sizeof *mark, "marks of block rows", &mark));
+out:
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK) status = measure(s, windows, combine, work, mark);
+    for (tulle_gidx w = 0; status == TULLE_OK && w < windows; w++) s->work += work[w];
+    double begin = s->work * comm->rank / comm->size, end = s->work * (comm->rank + 1) / comm->size;
+    if (comm->rank + 1 == comm->size) end = 2 * s->work + 1;
+    for (tulle_gidx w = 0; status == TULLE_OK && w < windows; before += work[w++]) {
+        if (before + work[w] < begin || before >= end) continue;
+        int64_t first = s->count;
+        status = form(s, w, combine, mark);
+        if (status == TULLE_OK) choose(s, first, before, begin, end);
+    }
+    if (status == TULLE_OK) status = require_rows(s);
+    tulle__free(work);
+    tulle__free(mark);
+    return status;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The plan of the submatrix method: which block columns form a submatrix, which PE computes it, and
+ * which blocks it needs.
+ *
+ * The matrix has one tile column. Block columns are considered in windows of TULLE__WINDOW
+ * neighbours, within which they may be combined; so the submatrices, and the result up to rounding,
+ * do not depend on the number of PEs. Each PE measures an equal number of windows; from the work of
+ * all windows it knows the part of the work that is its own: contiguous, as in the paper, with equal
+ * sums of cubes. It then forms the submatrices of the windows in that part.
+ */
+#ifndef TULLE_ALGO_MATFUN_SUBMATRICES_H
+#define TULLE_ALGO_MATFUN_SUBMATRICES_H
+
+#include "algo/matfun/block_rows.h"
+
+enum { TULLE__WINDOW = 128 };
+
+/* Lists are parts of tulle__submatrices.index. */
+typedef struct tulle__submatrix {
+    int64_t cols, ncols; /* the block columns whose result is wanted, ascending */
+    int64_t rows, nrows; /* all block rows, ascending, with these columns */
+    int64_t n, b;        /* rows, and columns wanted, in elements */
+} tulle__submatrix;
+
+typedef struct tulle__submatrices {
+    tulle__block_rows pattern;
+    tulle__submatrix *sub; /* of this PE */
+    int64_t count, room;
+    int32_t *index;
+    int64_t nindex, index_room;
+    int64_t stamp;         /* of the last submatrix that was formed */
+    double work, own_work; /* sums of the cubes of n, of all PEs and of this one */
+    double rows_sum;       /* of n, this PE */
+} tulle__submatrices;
+
+/*
+ * Collective, without agreement. combine: as in tulle_matfun_options. A has a full block diagonal.
+ * TULLE_ERR_ARG for a block without its transpose.
+ */
+tulle_status tulle__submatrices_init(tulle__submatrices *s, const tulle_mat *A, int combine);
+void tulle__submatrices_fini(tulle__submatrices *s);
+
+/* Operations of a submatrix, relative to others. */
+static inline double tulle__submatrix_work(double n)
+{
+    return n * n * n;
+}
+
+#endif

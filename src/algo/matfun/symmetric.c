@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A matrix in blocks against its transpose, by a copy of it in the same layout. */
+#include <inttypes.h>
+#include <math.h>
+
+#include <tulle/algebra.h>
+
+#include "algo/matfun/matfun_plan.h"
+#include "algo/matfun/row_tiles.h"
+#include "base/error.h"
+
+static void average(const tulle_own_tile *to, const tulle_tile *with)
+{
+    for (int64_t e = 0; e < to->nnz; e++) {
+        if (to->type == TULLE_F32)
+            ((float *)to->val)[e] = (((float *)to->val)[e] + ((const float *)with->val)[e]) / 2;
+        else
+            ((double *)to->val)[e] = (((double *)to->val)[e] + ((const double *)with->val)[e]) / 2;
+    }
+}
+
+tulle_status tulle__symmetrise(tulle_mat *F)
+{
+    tulle_mat *T = NULL, *rows = NULL;
+    tulle_status status = tulle_mat_transpose(F, &T);
+    if (status == TULLE_OK) status = tulle__in_layout(T, F->layout, &rows);
+    for (int i = 0; status == TULLE_OK && i < F->layout->mt; i++) {
+        if (!tulle__tile_is_mine(F, i, 0) || !F->directory[tulle__tile_index(F, i, 0)].place.length) continue;
+        tulle_own_tile to = tulle__own_tile_in_place(F, i, 0);
+        tulle_tile with = tulle__tile_in_place(rows, i, 0);
+        if (to.nnz != with.nnz)
+            status = tulle__fail(TULLE_ERR_STATE, "the pattern of a result is not symmetric");
+        else
+            average(&to, &with);
+    }
+    status = tulle_comm_agree(F->comm, status);
+    tulle_mat_free(rows);
+    tulle_mat_free(T);
+    return status;
+}
+
+static double value(const tulle_tile *tile, int64_t at)
+{
+    return tile->type == TULLE_F32 ? (double)((const float *)tile->val)[at] : ((const double *)tile->val)[at];
+}
+
+/* Block (row, column) of the first tile, from 1, against the same block of the second one, e. */
+static tulle_status same_block(
+    const tulle_tile *a, int64_t e, const tulle_tile *b, int64_t f, double tolerance, int64_t row)
+{
+    int64_t column = a->colind[e] + 1;
+    if (f < 0)
+        return tulle__fail(TULLE_ERR_ARG,
+            "the pattern is not symmetric: block (%" PRId64 ", %" PRId64 ") exists, (%" PRId64 ", %" PRId64
+            ") does not (block rows and columns from 1)",
+            row, column, column, row);
+    for (int64_t k = 0; k < a->offset[e + 1] - a->offset[e]; k++)
+        if (!(fabs(value(a, a->offset[e] + k) - value(b, b->offset[f] + k)) <= tolerance))
+            return tulle__fail(TULLE_ERR_ARG,
+                "the matrix is not symmetric: block (%" PRId64 ", %" PRId64 ") is not the transpose of block (%" PRId64
+                ", %" PRId64 ") (from 1)",
+                row, column, column, row);
+    return TULLE_OK;
+}
+
+static tulle_status same_tile(const tulle_tile *a, const tulle_tile *b, tulle_gidx first, double tolerance)
+{
+    for (int64_t r = 0; r < a->block_rows; r++) {
+        int64_t f = b->rowptr ? b->rowptr[r] : 0, end = b->rowptr ? b->rowptr[r + 1] : 0;
+        for (int64_t e = a->rowptr[r]; e < a->rowptr[r + 1]; e++) {
+            while (f < end && b->colind[f] < a->colind[e]) f++;
+            bool there = f < end && b->colind[f] == a->colind[e];
+            tulle_status status = same_block(a, e, b, there ? f : -1, tolerance, first + r + 1);
+            if (status != TULLE_OK) return status;
+        }
+    }
+    return TULLE_OK;
+}
+
+tulle_status tulle__check_symmetric(const tulle_mat *A, const tulle_layout *rows)
+{
+    tulle_mat *T = NULL, *a = NULL, *b = NULL;
+    double largest = 0;
+    tulle_status status = tulle_mat_norm(A, TULLE_NORM_MAX, &largest);
+    if (status == TULLE_OK) status = tulle_mat_transpose(A, &T);
+    if (status == TULLE_OK) status = tulle__in_layout(T, rows, &b);
+    if (status == TULLE_OK) status = tulle__in_layout(A, rows, &a);
+    for (int i = 0; status == TULLE_OK && i < rows->mt; i++) {
+        int64_t index = tulle__tile_index(a, i, 0);
+        if (!tulle__tile_is_mine(a, i, 0) || !a->directory[index].place.length) continue;
+        tulle_tile x = tulle__tile_in_place(a, i, 0), y = tulle__tile_in_place(b, i, 0);
+        if (!b->directory[index].place.length) y.rowptr = NULL;
+        status = same_tile(&x, &y, rows->row_blocks.first[i], (A->type == TULLE_F32 ? 1e-3 : 1e-6) * largest);
+    }
+    status = tulle_comm_agree(A->comm, status);
+    tulle_mat_free(a);
+    tulle_mat_free(b);
+    tulle_mat_free(T);
+    return status;
+}

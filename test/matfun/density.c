@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Density matrices against dense ones: density SPEC PES. */
+#include <tulle/density.h>
+
+#include "base/random.h"
+#include "body.h"
+#include "dense_function.h"
+#include "tap.h"
+
+enum { BLOCKS = 13, MOLECULE = 3, N = BLOCKS * MOLECULE };
+
+/* A chain of molecules with two low levels and a high one each; S is near the identity. */
+static double hamiltonian(int i, int j)
+{
+    static const double level[MOLECULE] = {-.8, -.3, .5};
+    int low = i < j ? i : j, high = i < j ? j : i, apart = high / MOLECULE - low / MOLECULE;
+    double x = tulle__random_unit(tulle__random_at(3, (uint64_t)low, (uint64_t)high)) - .5;
+    if (i == j) return level[i % MOLECULE] + .1 * x;
+    return apart == 0 ? 0 : apart < 4 ? .08 * x * pow(8, 1 - apart) : 0;
+}
+
+static double overlap(int i, int j)
+{
+    int low = i < j ? i : j, high = i < j ? j : i, apart = high / MOLECULE - low / MOLECULE;
+    double x = tulle__random_unit(tulle__random_at(4, (uint64_t)low, (uint64_t)high)) - .5;
+    if (i == j) return 1;
+    return apart < 3 ? .2 * x * pow(8, -apart) : 0;
+}
+
+static double identity(int i, int j)
+{
+    return i == j;
+}
+
+static tulle_status build(
+    tulle_comm *comm, double (*entry)(int i, int j), tulle_type type, int tiles, int count, tulle_mat **V)
+{
+    tulle_status status;
+    tulle_layout *layout = NULL;
+    tulle_mat *A = NULL;
+    int npes = tulle_comm_size(comm);
+    tulle_gidx cut[BLOCKS + 1], *row = malloc(N * N * sizeof *row), *col = malloc(N * N * sizeof *col);
+    double *val = malloc(N * N * sizeof *val);
+    float *narrow = malloc(N * N * sizeof *narrow);
+    int64_t n = 0;
+    for (int b = 0; b <= count; b++) cut[b] = b * MOLECULE;
+    tulle_layout_spec spec = {.m = cut[count],
+        .n = cut[count],
+        .grid_rows = tiles ? 0 : npes,
+        .grid_cols = tiles ? 0 : 1,
+        .tile_rows = tiles,
+        .tile_cols = tiles,
+        .row_blocks = {count, cut},
+        .col_blocks = {count, cut}};
+    for (int i = tulle_comm_rank(comm); i < cut[count]; i += npes)
+        for (int j = 0; j < cut[count]; j++) {
+            if (entry(i, j) == 0) continue;
+            row[n] = i;
+            col[n] = j;
+            narrow[n] = (float)entry(i, j);
+            val[n++] = entry(i, j);
+        }
+    TULLE_TRY(tulle_layout_new(&spec, npes, &layout));
+    TULLE_TRY(tulle_mat_from_entries(
+        comm, layout, type, n, row, col, type == TULLE_F32 ? (void *)narrow : (void *)val, TULLE_DUPLICATES_ERROR, &A));
+    TULLE_TRY(tulle_mat_to_vbsr(A, layout, V));
+out:
+    tulle_mat_free(A);
+    tulle_layout_free(layout);
+    free(row);
+    free(col);
+    free(val);
+    free(narrow);
+    return status;
+}
+
+/* ---- the reference ---- */
+
+struct reference {
+    struct dense S, K;
+    double X[N][N]; /* S^(-1/2) */
+    double HOMO, LUMO;
+};
+
+static double inverse_root(double x)
+{
+    return 1 / sqrt(x);
+}
+
+static void refer(struct reference *r, double (*s)(int i, int j))
+{
+    static double half[N][N];
+    r->S.n = r->K.n = N;
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) r->S.a[i][j] = s(i, j);
+    dense_solve(&r->S);
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) r->X[i][j] = dense_element(&r->S, i, j, inverse_root);
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            half[i][j] = 0;
+            for (int k = 0; k < N; k++) half[i][j] += r->X[i][k] * hamiltonian(k, j);
+        }
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            r->K.a[i][j] = 0;
+            for (int k = 0; k < N; k++) r->K.a[i][j] += half[i][k] * r->X[k][j];
+        }
+    dense_solve(&r->K);
+    r->HOMO = -1e9;
+    r->LUMO = 1e9;
+    for (int k = 0; k < N; k++) {
+        int below = 0;
+        for (int l = 0; l < N; l++) below += r->K.a[l][l] < r->K.a[k][k];
+        if (below < 2 * BLOCKS) r->HOMO = fmax(r->HOMO, r->K.a[k][k]);
+        if (below >= 2 * BLOCKS) r->LUMO = fmin(r->LUMO, r->K.a[k][k]);
+    }
+}
+
+static double occupied(double x, double mu, double kT)
+{
+    return kT > 0 ? 1 / (exp((x - mu) / kT) + 1) : x < mu;
+}
+
+/* Electrons and energy of the reference; D. */
+static void dense_density(const struct reference *r, double mu, double kT, double sums[2], double D[N][N])
+{
+    double P[N][N], half[N][N];
+    sums[0] = sums[1] = 0;
+    memset(P, 0, sizeof P);
+    for (int k = 0; k < N; k++) {
+        double x = r->K.a[k][k], f = occupied(x, mu, kT);
+        sums[0] += 2 * f;
+        sums[1] += 2 * f * x;
+        for (int i = 0; i < N; i++)
+            for (int j = 0; j < N; j++) P[i][j] += r->K.q[i][k] * f * r->K.q[j][k];
+    }
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            half[i][j] = 0;
+            for (int k = 0; k < N; k++) half[i][j] += r->X[i][k] * P[k][j];
+        }
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            D[i][j] = 0;
+            for (int k = 0; k < N; k++) D[i][j] += half[i][k] * r->X[k][j];
+        }
+}
+
+static tulle_status difference(const tulle_mat *A, double D[N][N], double *worst)
+{
+    tulle_status status = TULLE_OK;
+    const tulle_layout *l = tulle_mat_layout(A);
+    tulle_fetch *fetch = NULL;
+    *worst = 0;
+    for (int i = 0; i < tulle_layout_tile_rows(l); i++) {
+        tulle_tile t;
+        TULLE_TRY(tulle_mat_get_tile(A, i, 0, &fetch));
+        TULLE_TRY(tulle_fetch_wait(fetch, &t));
+        for (int64_t r = 0; t.rowptr && r < t.block_rows; r++)
+            for (int64_t e = t.rowptr[r]; e < t.rowptr[r + 1]; e++)
+                for (int k = 0; k < MOLECULE * MOLECULE; k++) {
+                    double x = t.type == TULLE_F32 ? (double)((const float *)t.val)[t.offset[e] + k]
+                                                   : ((const double *)t.val)[t.offset[e] + k];
+                    double y = D[t.row_block[r] + k / MOLECULE][t.colind[e] * MOLECULE + k % MOLECULE];
+                    *worst = fmax(*worst, fabs(x - y));
+                }
+        tulle_fetch_free(fetch);
+        fetch = NULL;
+    }
+out:
+    tulle_fetch_free(fetch);
+    tulle_status others = tulle_comm_barrier(tulle_mat_comm(A));
+    return status != TULLE_OK ? status : others;
+}
+
+/* ---- cases ---- */
+
+struct truth {
+    struct reference plain, with_S;
+    double worst;
+};
+
+/*
+ * All block columns in one submatrix, or as the model of the cost says. The former is exact without S,
+ * whose inverse root is cut to S's pattern; the rest is within the truncation.
+ */
+static tulle_status test_truth(tulle_comm *comm, void *arg)
+{
+    struct truth *t = arg;
+    tulle_status status = TULLE_OK;
+    tulle_density_report report;
+    tulle_mat *H = NULL, *S = NULL, *D = NULL;
+    static double want[64][N][N];
+    double sums[2], error;
+    for (int k = 0; k < 24; k++) {
+        int with_S = k & 1, warm = k / 2 & 1, counted = k / 4 & 1, exact = k / 8 == 0, narrow = k / 8 == 2;
+        const struct reference *r = with_S ? &t->with_S : &t->plain;
+        double kT = warm ? .05 : 0, mu = (r->HOMO + r->LUMO) / 2, electrons = 4 * BLOCKS - (warm ? 1.25 : 0);
+        double loose = exact && !with_S ? 1e-9 : narrow ? 2e-3 : 1e-3;
+        tulle_density_options options = {.kT = kT,
+            .combine = exact ? BLOCKS : 0,
+            .filter = exact    ? 0
+                      : narrow ? 1e-6
+                               : 1e-5};
+        tulle_type type = narrow ? TULLE_F32 : TULLE_F64;
+        TULLE_TRY(build(comm, hamiltonian, type, k % 3, BLOCKS, &H));
+        if (with_S) TULLE_TRY(build(comm, overlap, type, k % 3, BLOCKS, &S));
+        status = counted ? tulle_density_of_electrons(H, S, electrons, &options, &D, &report)
+                         : tulle_density_of_mu(H, S, mu, &options, &D, &report);
+        if (status != TULLE_OK) goto out;
+        if (counted) mu = report.mu;
+        dense_density(r, mu, kT, sums, want[tulle_comm_rank(comm)]);
+        TULLE_TRY(difference(D, want[tulle_comm_rank(comm)], &error));
+        if (counted && kT <= 0 && report.filled > 0 && !exact) mu = (r->HOMO + r->LUMO) / 2;
+        dense_density(r, mu, kT, sums, want[tulle_comm_rank(comm)]);
+        if (counted) EXPECT(fabs(report.electrons - electrons) <= (narrow ? 1e-4 : 1e-9));
+        EXPECT(fabs(report.electrons - sums[0]) <= loose * 50);
+        EXPECT(fabs(report.energy - sums[1]) <= loose * 50);
+        EXPECT(fabs(report.stored - report.electrons) <= loose * 100);
+        EXPECT(fabs(report.stored_energy - report.energy) <= loose * 100);
+        if (kT <= 0) EXPECT(fabs(report.above - report.below - (r->LUMO - r->HOMO)) < .1);
+        if (!(counted && kT <= 0)) EXPECT(error <= loose);
+        if (exact && !with_S && tulle_comm_rank(comm) == 0) t->worst = fmax(t->worst, fabs(report.energy - sums[1]));
+        tulle_mat_free(D);
+        tulle_mat_free(S);
+        tulle_mat_free(H);
+        D = S = H = NULL;
+    }
+out:
+    return status;
+}
+
+/* Numbers of electrons that no gap has: a level is filled in part. */
+static tulle_status test_filled(tulle_comm *comm, void *arg)
+{
+    tulle_status status = TULLE_OK;
+    tulle_density_report report;
+    tulle_mat *H = NULL, *D = NULL;
+    (void)arg;
+    static const double electrons[] = {0, 1, 2.5, 17, 2 * N - .5, 2 * N};
+    TULLE_TRY(build(comm, hamiltonian, TULLE_F64, 0, BLOCKS, &H));
+    for (size_t k = 0; k < sizeof electrons / sizeof *electrons; k++) {
+        TULLE_TRY(tulle_density_of_electrons(H, NULL, electrons[k], NULL, &D, &report));
+        EXPECT(fabs(report.electrons - electrons[k]) <= 1e-9 && fabs(report.stored - electrons[k]) <= 1e-9);
+        EXPECT(report.filled >= 0 && report.filled <= 1);
+        tulle_mat_free(D);
+    }
+    tulle_mat_free(H);
+out:
+    return status;
+}
+
+static tulle_status refused(tulle_status status, const char *part)
+{
+    if (status == TULLE_ERR_ARG && strstr(tulle_error_message(), part)) return TULLE_OK;
+    return tulle__fail(
+        TULLE_ERR_CHECK, "expected '%s', got %s: %s", part, tulle_status_name(status), tulle_error_message());
+}
+
+static double lopsided(int i, int j)
+{
+    return hamiltonian(i, j) + (i == 7 && j == 10 ? .1 : 0);
+}
+
+static double negative(int i, int j)
+{
+    return i == j ? i == 8 ? -1 : 1 : 0;
+}
+
+static tulle_status test_refusals(tulle_comm *comm, void *arg)
+{
+    tulle_status status = TULLE_OK;
+    tulle_mat *H = NULL, *S = NULL, *L = NULL, *G = NULL, *D = NULL;
+    (void)arg;
+    TULLE_TRY(build(comm, hamiltonian, TULLE_F64, 0, BLOCKS, &H));
+    TULLE_TRY(build(comm, overlap, TULLE_F64, 0, BLOCKS - 1, &S));
+    TULLE_TRY(build(comm, lopsided, TULLE_F64, 0, BLOCKS, &L));
+    TULLE_TRY(build(comm, negative, TULLE_F64, 0, BLOCKS, &G));
+    TULLE_TRY(refused(tulle_density_of_mu(H, S, 0, NULL, &D, NULL), "the same blocks"));
+    TULLE_TRY(refused(tulle_density_of_electrons(H, NULL, 2 * N + 1, NULL, &D, NULL), "more than"));
+    TULLE_TRY(refused(tulle_density_of_electrons(H, NULL, -1, NULL, &D, NULL), "at least 0"));
+    TULLE_TRY(refused(tulle_density_of_electrons(H, NULL, NAN, NULL, &D, NULL), "at least 0"));
+    TULLE_TRY(refused(tulle_density_of_mu(L, NULL, 0, NULL, &D, NULL), "block ("));
+    TULLE_TRY(refused(tulle_density_of_mu(L, G, 0, NULL, &D, NULL), "block (3, 4)"));
+    TULLE_TRY(refused(tulle_density_of_mu(H, G, 0, NULL, &D, NULL), "invsqrt is not defined"));
+    tulle_mat_free(H);
+    tulle_mat_free(S);
+    tulle_mat_free(L);
+    tulle_mat_free(G);
+out:
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
+    int npes = atoi(argv[2]);
+    tulle_team *team;
+    tulle_team_options options = {.memory = (size_t)npes << 26, .threads = npes < 4 ? 2 : 1};
+    static struct truth truth;
+    refer(&truth.plain, identity);
+    refer(&truth.with_S, overlap);
+    if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
+        return tap_done();
+    static const struct {
+        const char *name;
+        tulle_body body;
+    } tests[] = {{"density matrices", test_truth}, {"levels filled in part", test_filled}, {"refusals", test_refusals}};
+    struct blocks before[64] = {{0}}, after[64] = {{0}};
+    for (size_t t = 0; t < sizeof tests / sizeof *tests; t++) {
+        tulle_status status = tulle_team_run(team, tests[t].body, &truth);
+        ok(status == TULLE_OK, "%s: %s; worst error %.1e", tests[t].name,
+            status == TULLE_OK ? "right" : tulle_error_message(), truth.worst);
+        if (t == 0) tulle_team_run(team, count_blocks, before);
+    }
+    ok(tulle_team_run(team, count_blocks, after) == TULLE_OK &&
+            memcmp(before, after, (size_t)npes * sizeof *after) == 0,
+        "nothing leaks");
+    tulle_team_free(team);
+    return tap_done();
+}

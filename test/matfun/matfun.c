@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The submatrix method against dense functions of each submatrix: matfun SPEC PES. */
+#include <tulle/algebra.h>
+#include <tulle/matfun.h>
+
+#include "base/random.h"
+#include "body.h"
+#include "dense_function.h"
+#include "tap.h"
+
+enum { BLOCKS = 22, SIZES = 5 };
+
+/* ---- the matrix of all tests: blocks of 1 ... 5 rows ---- */
+
+enum pattern { SPARSE, FULL, DIAGONAL };
+
+struct problem {
+    enum pattern pattern;
+    int blocks, n;
+    tulle_gidx cut[BLOCKS + 1];
+    double shift; /* of the diagonal: makes it positive definite */
+};
+
+static void problem_init(struct problem *p, enum pattern pattern, int blocks, double shift)
+{
+    *p = (struct problem){.pattern = pattern, .blocks = blocks, .shift = shift};
+    for (int b = 0; b < blocks; b++)
+        p->cut[b + 1] = p->cut[b] + 1 + (int64_t)(tulle__random_at(7, 0, (uint64_t)b) % SIZES);
+    p->n = (int)p->cut[blocks];
+}
+
+static int block_of(const struct problem *p, int i)
+{
+    int b = 0;
+    while (p->cut[b + 1] <= i) b++;
+    return b;
+}
+
+/* A ring of blocks with some long links; a group of blocks with the same neighbours. */
+static int linked(const struct problem *p, int a, int b)
+{
+    int low = a < b ? a : b, high = a < b ? b : a, apart = high - low;
+    if (a == b || p->pattern == FULL) return 1;
+    if (p->pattern == DIAGONAL) return 0;
+    if (low >= 8 && high < 12) return 1;
+    return apart == 1 || apart == p->blocks - 1 || tulle__random_at(8, (uint64_t)low, (uint64_t)high) % 9 == 0;
+}
+
+static double entry(const struct problem *p, int i, int j)
+{
+    int low = i < j ? i : j, high = i < j ? j : i;
+    if (!linked(p, block_of(p, i), block_of(p, j))) return 0;
+    double x = tulle__random_unit(tulle__random_at(9, (uint64_t)low, (uint64_t)high)) - .5;
+    return i == j ? 4 * x + p->shift : x;
+}
+
+/* Changes of the matrix that are mistakes. */
+enum change { NONE, ONE_SIDED, UNEQUAL, NO_DIAGONAL, NOT_FINITE };
+
+static tulle_status build(
+    tulle_comm *comm, const struct problem *p, tulle_type type, int tiles, enum change change, tulle_mat **A)
+{
+    tulle_status status;
+    tulle_layout *layout = NULL;
+    tulle_mat *entries = NULL;
+    int npes = tulle_comm_size(comm);
+    tulle_layout_spec spec = {.m = p->n,
+        .n = p->n,
+        .grid_rows = tiles ? 0 : npes,
+        .grid_cols = tiles ? 0 : 1,
+        .tile_rows = tiles,
+        .tile_cols = tiles,
+        .map = TULLE_CYCLIC,
+        .row_blocks = {p->blocks, p->cut},
+        .col_blocks = {p->blocks, p->cut}};
+    TULLE_TRY(tulle_layout_new(&spec, npes, &layout));
+    /* row r by PE r mod npes, in rounds: entries of a row at a time */
+    int64_t *rows = malloc((size_t)(p->n * p->n + 1) * 8), *cols = malloc((size_t)(p->n * p->n + 1) * 8), count = 0;
+    double *vals = malloc((size_t)(p->n * p->n + 1) * 8);
+    float *narrows = malloc((size_t)(p->n * p->n + 1) * 4);
+    for (int i = tulle_comm_rank(comm); i < p->n; i += npes)
+        for (int j = 0; j < p->n; j++) {
+            int a = block_of(p, i), b = block_of(p, j);
+            double x = entry(p, i, j);
+            if (!linked(p, a, b)) continue;
+            if (change == ONE_SIDED && a == 3 && b == 2) continue;
+            if (change == NO_DIAGONAL && a == b && a % 5 == 1) continue;
+            if (change == UNEQUAL && i == p->cut[4] && b == 3) x += .01;
+            if (change == NOT_FINITE && a == 6 && b == 6) x = NAN;
+            rows[count] = i;
+            cols[count] = j;
+            narrows[count] = (float)x;
+            vals[count++] = x;
+        }
+    status = tulle_mat_from_entries(comm, layout, type, count, rows, cols,
+        type == TULLE_F32 ? (void *)narrows : (void *)vals, TULLE_DUPLICATES_ERROR, &entries);
+    free(rows);
+    free(cols);
+    free(vals);
+    free(narrows);
+    if (status == TULLE_OK) status = tulle_mat_to_vbsr(entries, layout, A);
+out:
+    tulle_mat_free(entries);
+    tulle_layout_free(layout);
+    return status;
+}
+
+/* ---- the reference ---- */
+
+/* The dense function of the submatrix of block column j; *first: its row of the column. */
+static void submatrix(const struct problem *p, int j, struct dense *x, int *place)
+{
+    x->n = 0;
+    for (int i = 0; i < p->n; i++) place[i] = linked(p, block_of(p, i), j) ? x->n++ : -1;
+    for (int i = 0; i < p->n; i++)
+        for (int k = 0; k < p->n; k++)
+            if (place[i] >= 0 && place[k] >= 0) x->a[place[i]][place[k]] = entry(p, i, k);
+}
+
+/* F is complete on all PEs. f is of the whole matrix (exact), or of the submatrix of the row's block. */
+static tulle_status compare(
+    const struct problem *p, tulle_mat *F, double (*f)(double x), int exact, double tolerance, double *worst)
+{
+    tulle_status status = TULLE_OK;
+    const tulle_layout *l = tulle_mat_layout(F);
+    struct dense *x = malloc(sizeof *x);
+    int *place = malloc((size_t)(p->n + 1) * sizeof *place), known = -1;
+    tulle_fetch *fetch = NULL;
+    int64_t blocks = 0, expected = 0;
+    *worst = 0;
+    for (int a = 0; a < p->blocks; a++)
+        for (int b = 0; b < p->blocks; b++) expected += linked(p, a, b);
+    for (int i = 0; i < tulle_layout_tile_rows(l); i++)
+        for (int j = 0; j < tulle_layout_tile_cols(l); j++) {
+            tulle_tile t;
+            TULLE_TRY(tulle_mat_get_tile(F, i, j, &fetch));
+            TULLE_TRY(tulle_fetch_wait(fetch, &t));
+            blocks += t.blocks;
+            for (int64_t r = 0; t.rowptr && r < t.block_rows; r++) {
+                int a = block_of(p, (int)t.row_block[r]);
+                if (exact ? known < 0 : known != a) {
+                    submatrix(p, a, x, place);
+                    if (exact) {
+                        struct problem full = *p;
+                        full.pattern = FULL;
+                        submatrix(&full, a, x, place);
+                        for (int u = 0; u < p->n; u++)
+                            for (int v = 0; v < p->n; v++) x->a[u][v] = entry(p, u, v);
+                    }
+                    dense_solve(x);
+                    known = a;
+                }
+                for (int64_t e = t.rowptr[r]; e < t.rowptr[r + 1]; e++) {
+                    int64_t c0 = t.col_block[t.colind[e]], width = t.col_block[t.colind[e] + 1] - c0;
+                    double square = 0;
+                    EXPECT(linked(p, a, block_of(p, (int)c0)));
+                    for (int64_t u = 0; u < t.row_block[r + 1] - t.row_block[r]; u++)
+                        for (int64_t v = 0; v < width; v++) {
+                            int64_t at = t.offset[e] + u * width + v;
+                            double got =
+                                t.type == TULLE_F32 ? (double)((const float *)t.val)[at] : ((const double *)t.val)[at];
+                            double want = dense_element(x, place[t.row_block[r] + u], place[c0 + v], f);
+                            square += got * got;
+                            if (!(fabs(got - want) <= *worst)) *worst = fabs(got - want);
+                        }
+                    EXPECT(fabs(square - t.norm[e]) <= 1e-5 * (1 + square));
+                }
+            }
+            tulle_fetch_free(fetch);
+            fetch = NULL;
+        }
+    EXPECT(blocks == expected);
+    EXPECT(*worst <= tolerance);
+out:
+    tulle_fetch_free(fetch);
+    free(x);
+    free(place);
+    tulle_status others = tulle_comm_agree(tulle_mat_comm(F), status);
+    return status != TULLE_OK ? status : others;
+}
+
+/* ---- functions ---- */
+
+static double f_sign(double x)
+{
+    return x < .1 ? -1 : 1;
+}
+static double f_inverse(double x)
+{
+    return 1 / x;
+}
+static double f_invsqrt(double x)
+{
+    return 1 / sqrt(x);
+}
+static double f_root(double x)
+{
+    return cbrt(x);
+}
+static double f_fermi(double x)
+{
+    return 1 / (exp((x - .1) / .2) + 1);
+}
+static double f_quadratic(double x)
+{
+    return (x - 3) * x + 2;
+}
+static double user(double x, void *context)
+{
+    return f_quadratic(x) + *(double *)context;
+}
+
+static const struct {
+    const char *text;
+    double (*f)(double x);
+    double shift;
+} functions[] = {{"sign:mu=0.1", f_sign, 0}, {"inverse", f_inverse, 9}, {"sqrt", sqrt, 9}, {"invsqrt", f_invsqrt, 9},
+    {"root:p=3", f_root, 0}, {"root:p=-2", f_invsqrt, 9}, {"exp", exp, 0}, {"fermi:mu=0.1,kT=0.2", f_fermi, 0}};
+enum { FUNCTIONS = sizeof functions / sizeof *functions };
+
+static double zero;
+
+static tulle_status function_of(const struct problem *p, tulle_mat *A, const char *text,
+    const tulle_matfun_options *options, tulle_mat **F, tulle_matfun_report *report)
+{
+    tulle_status status;
+    double error;
+    tulle_matfun *plan = NULL;
+    tulle_function f = {.kind = TULLE_FUNCTION_USER, .value = user, .context = &zero};
+    (void)p;
+    if (text) TULLE_TRY(tulle_function_parse(text, &f));
+    TULLE_TRY(tulle_matfun_new(A, options, &plan));
+    TULLE_TRY(tulle_matfun_execute(plan, &f, F, report));
+    TULLE_TRY(tulle_matfun_check(plan, &f, *F, 5, &error));
+    EXPECT(error <= (tulle_mat_type(A) == TULLE_F32 ? 1e-4 : 1e-11));
+out:
+    tulle_matfun_free(plan);
+    return status;
+}
+
+static tulle_status test_functions(tulle_comm *comm, void *arg)
+{
+    tulle_status status = TULLE_OK;
+    double *worst = arg, error;
+    tulle_mat *A = NULL, *F = NULL;
+    tulle_matfun_report report;
+    for (int k = 0; k < FUNCTIONS; k++)
+        for (int tiles = 0; tiles < 4; tiles += 3)
+            for (int type = TULLE_F64; type <= TULLE_F32; type++) {
+                struct problem p;
+                tulle_matfun_options options = {.combine = TULLE_NONE, .memory = tiles ? 1 : 0};
+                problem_init(&p, SPARSE, BLOCKS, functions[k].shift);
+                TULLE_TRY(build(comm, &p, (tulle_type)type, tiles, NONE, &A));
+                TULLE_TRY(function_of(&p, A, functions[k].text, &options, &F, &report));
+                TULLE_TRY(compare(&p, F, functions[k].f, 0, type == TULLE_F64 ? 1e-11 : 2e-3, &error));
+                EXPECT(report.submatrices == BLOCKS && report.inserted == 0 && report.columns == BLOCKS);
+                EXPECT(report.largest <= p.n && report.least < report.most);
+                if (type == TULLE_F64 && error > *worst && tulle_comm_rank(comm) == 0) *worst = error;
+                tulle_mat_free(F);
+                tulle_mat_free(A);
+                A = F = NULL;
+            }
+out:
+    return status;
+}
+
+/* Full and block-diagonal matrices; quadratic polynomials of any, with any columns combined. */
+static tulle_status test_exact(tulle_comm *comm, void *arg)
+{
+    tulle_status status = TULLE_OK;
+    static const int combine[] = {TULLE_NONE, 0, 2, 7, 1000};
+    double *worst = arg, error;
+    tulle_mat *A = NULL, *F = NULL;
+    tulle_matfun_report report;
+    for (int pattern = SPARSE; pattern <= DIAGONAL; pattern++)
+        for (int c = 0; c < 5; c++)
+            for (int symmetric = 0; symmetric < 2; symmetric++) {
+                struct problem p;
+                tulle_matfun_options options = {.combine = combine[c], .symmetric = symmetric != 0};
+                const char *text = pattern == SPARSE ? NULL : "exp";
+                problem_init(&p, (enum pattern)pattern, BLOCKS, 0);
+                TULLE_TRY(build(comm, &p, TULLE_F64, c % 2 * 2, NONE, &A));
+                TULLE_TRY(function_of(&p, A, text, &options, &F, &report));
+                TULLE_TRY(compare(&p, F, text ? exp : f_quadratic, 1, 1e-10, &error));
+                if (pattern == SPARSE && combine[c] == 0) EXPECT(report.submatrices < BLOCKS);
+                if (pattern == FULL && combine[c] != TULLE_NONE && combine[c] != 2 && combine[c] != 7)
+                    EXPECT(report.submatrices == 1);
+                if (pattern == DIAGONAL && combine[c] == 0) EXPECT(report.submatrices == BLOCKS);
+                if (error > *worst && tulle_comm_rank(comm) == 0) *worst = error;
+                tulle_mat_free(F);
+                tulle_mat_free(A);
+                A = F = NULL;
+            }
+out:
+    return status;
+}
+
+static tulle_status test_small(tulle_comm *comm, void *arg)
+{
+    tulle_status status = TULLE_OK;
+    double error;
+    tulle_mat *A = NULL, *F = NULL;
+    tulle_matfun_report report;
+    (void)arg;
+    for (int blocks = 0; blocks < 3; blocks++) {
+        struct problem p;
+        problem_init(&p, SPARSE, blocks, 0);
+        TULLE_TRY(build(comm, &p, TULLE_F64, 0, NONE, &A));
+        TULLE_TRY(function_of(&p, A, "exp", NULL, &F, &report));
+        TULLE_TRY(compare(&p, F, exp, 1, 1e-10, &error));
+        EXPECT(report.columns == blocks);
+        tulle_mat_free(F);
+        tulle_mat_free(A);
+        A = F = NULL;
+    }
+out:
+    return status;
+}
+
+/* New values, then a new pattern. */
+static tulle_status test_update(tulle_comm *comm, void *arg)
+{
+    tulle_status status;
+    struct problem p;
+    double error, add = 1.5;
+    tulle_mat *A = NULL, *F = NULL;
+    tulle_matfun *plan = NULL;
+    const tulle_function f = {.kind = TULLE_FUNCTION_USER, .value = user, .context = &add};
+    const tulle_function sign = {.kind = TULLE_FUNCTION_SIGN, .mu = .1};
+    (void)arg;
+    problem_init(&p, SPARSE, BLOCKS, 0);
+    for (int tiles = 0; tiles < 4; tiles += 3) {
+        TULLE_TRY(build(comm, &p, TULLE_F64, tiles, NONE, &A));
+        TULLE_TRY(tulle_matfun_new(A, &(tulle_matfun_options){.combine = TULLE_NONE}, &plan));
+        TULLE_TRY(tulle_matfun_execute(plan, &f, &F, NULL));
+        EXPECT(compare(&p, F, f_quadratic, 1, 1e-10, &error) == TULLE_ERR_CHECK);
+        EXPECT(error > 1.49 && error < 1.51);
+        tulle_mat_free(F);
+        TULLE_TRY(tulle_mat_scale(A, 3, NULL, NULL));
+        TULLE_TRY(tulle_matfun_execute(plan, &sign, &F, NULL));
+        tulle_mat_free(F);
+        TULLE_TRY(tulle_mat_scale(A, 1.0 / 3, NULL, NULL));
+        TULLE_TRY(tulle_matfun_execute(plan, &sign, &F, NULL));
+        TULLE_TRY(compare(&p, F, f_sign, 0, 1e-10, &error));
+        tulle_mat_free(F);
+        TULLE_TRY(tulle_matfun_update(plan));
+        TULLE_TRY(tulle_matfun_execute(plan, &sign, &F, NULL));
+        TULLE_TRY(compare(&p, F, f_sign, 0, 1e-10, &error));
+        tulle_matfun_free(plan);
+        tulle_mat_free(F);
+        tulle_mat_free(A);
+        A = F = NULL;
+        plan = NULL;
+    }
+out:
+    tulle_matfun_free(plan);
+    return status;
+}
+
+/* One wrong element of the result is found. */
+static tulle_status test_check(tulle_comm *comm, void *arg)
+{
+    tulle_status status;
+    struct problem p;
+    double error;
+    tulle_own_tile tile;
+    tulle_mat *A = NULL, *F = NULL;
+    tulle_matfun *plan = NULL;
+    const tulle_function sign = {.kind = TULLE_FUNCTION_SIGN, .mu = .1};
+    (void)arg;
+    problem_init(&p, SPARSE, BLOCKS, 0);
+    for (int symmetric = 0; symmetric < 2; symmetric++) {
+        TULLE_TRY(build(comm, &p, TULLE_F64, 0, NONE, &A));
+        TULLE_TRY(tulle_matfun_new(A, &(tulle_matfun_options){.symmetric = symmetric != 0}, &plan));
+        TULLE_TRY(tulle_matfun_execute(plan, &sign, &F, NULL));
+        TULLE_TRY(tulle_matfun_check(plan, &sign, F, 1000, &error));
+        EXPECT(error < 1e-11);
+        TULLE_TRY(tulle_comm_barrier(comm));
+        if (tulle_comm_rank(comm) == 0) {
+            TULLE_TRY(tulle_mat_own_tile(F, 0, 0, &tile));
+            ((double *)tile.val)[tile.offset[0]] += 1e-6; /* block (1, 1) */
+        }
+        TULLE_TRY(tulle_comm_barrier(comm));
+        status = tulle_matfun_check(plan, &sign, F, 1000, &error);
+        EXPECT(status == TULLE_ERR_CHECK && strstr(tulle_error_message(), "block column 1 ") && error > 9e-7);
+        status = TULLE_OK;
+        tulle_matfun_free(plan);
+        tulle_mat_free(F);
+        tulle_mat_free(A);
+        plan = NULL;
+        A = F = NULL;
+    }
+out:
+    return status;
+}
+
+static tulle_status refused(tulle_status status, tulle_status expected, const char *part)
+{
+    if (status == expected && strstr(tulle_error_message(), part)) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_CHECK, "expected %s with '%s', got %s: %s", tulle_status_name(expected), part,
+        tulle_status_name(status), tulle_error_message());
+}
+
+static tulle_status test_refusals(tulle_comm *comm, void *arg)
+{
+    tulle_status status = TULLE_OK;
+    static const struct {
+        enum change change;
+        const char *text, *part;
+    } cases[] = {{ONE_SIDED, "exp", "(4, 3) does not"}, {UNEQUAL, "exp", "block (5, 4)"},
+        {NOT_FINITE, "exp", "(7, 7) of the matrix is not finite"}, {NONE, "inverse", ""},
+        {NONE, "sqrt", "sqrt is not defined"}, {NONE, "invsqrt", "invsqrt is not defined"}};
+    struct problem p;
+    tulle_mat *A = NULL, *F = NULL, *S = NULL;
+    tulle_matfun_report report;
+    (void)arg;
+    problem_init(&p, SPARSE, BLOCKS, 0);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        TULLE_TRY(build(comm, &p, TULLE_F64, 0, cases[k].change, &A));
+        status = function_of(&p, A, cases[k].text, NULL, &F, &report);
+        if (*cases[k].part) {
+            TULLE_TRY(refused(status, TULLE_ERR_ARG, cases[k].part));
+        } else {
+            EXPECT(status == TULLE_OK);
+            tulle_mat_free(F);
+        }
+        tulle_mat_free(A);
+        F = A = NULL;
+    }
+    /* zeros in place of diagonal blocks; x -> x^2 is not exact there, but x -> x is */
+    tulle_function f;
+    TULLE_TRY(build(comm, &p, TULLE_F64, 0, NO_DIAGONAL, &A));
+    TULLE_TRY(function_of(&p, A, "fermi:kT=1", NULL, &F, &report));
+    EXPECT(report.inserted == BLOCKS / 5 + 1);
+    tulle_mat_free(F);
+    TULLE_TRY(tulle_mat_to_csr(A, false, &S));
+    TULLE_TRY(refused(function_of(&p, S, "exp", NULL, &F, &report), TULLE_ERR_ARG, "in blocks"));
+    tulle_mat_free(S);
+    tulle_mat_free(A);
+    static const char *const wrong[][2] = {{"sgn", "sign"}, {"root", "root needs p"}, {"root:p=0", "needs p"},
+        {"fermi:kT=-1", "kT"}, {"exp:mu=1", "mu"}, {"sign:m=1", "no key 'm'"}};
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
+        TULLE_TRY(refused(tulle_function_parse(wrong[k][0], &f), TULLE_ERR_ARG, wrong[k][1]));
+out:
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
+    int npes = atoi(argv[2]);
+    tulle_team *team;
+    tulle_team_options options = {.memory = (size_t)npes << 26, .threads = npes < 4 ? 2 : 1};
+    if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
+        return tap_done();
+    static const struct {
+        const char *name;
+        tulle_body body;
+    } tests[] = {{"functions of submatrices", test_functions}, {"exact cases", test_exact}, {"small ones", test_small},
+        {"updates", test_update}, {"the check", test_check}, {"refusals", test_refusals}};
+    struct blocks before[64] = {{0}}, after[64] = {{0}};
+    for (size_t t = 0; t < sizeof tests / sizeof *tests; t++) {
+        double worst = 0;
+        tulle_status status = tulle_team_run(team, tests[t].body, &worst);
+        ok(status == TULLE_OK, "%s: %s; worst error %.1e", tests[t].name,
+            status == TULLE_OK ? "right" : tulle_error_message(), worst);
+        if (t == 0) tulle_team_run(team, count_blocks, before);
+    }
+    ok(tulle_team_run(team, count_blocks, after) == TULLE_OK &&
+            memcmp(before, after, (size_t)npes * sizeof *after) == 0,
+        "nothing leaks");
+    tulle_team_free(team);
+    return tap_done();
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Square matrices in blocks that --blocks names, and what verbs on them share. */
+#ifndef TULLE_TOOL_BLOCKED_H
+#define TULLE_TOOL_BLOCKED_H
+
+#include "verb.h"
+
+#define OPTION_SQUARE_BLOCKS                                                                                           \
+    {                                                                                                                  \
+        .name = "blocks", .kind = KIND_WORD, .argument = "B|FILE",                                                     \
+        .text = "size of the blocks of rows and columns, or a file of sizes, one a line (required)"                    \
+    }
+#define OPTION_FILTER                                                                                                  \
+    {                                                                                                                  \
+        .name = "filter", .kind = KIND_WORD, .argument = "EPS", .fallback = "0",                                       \
+        .text = "leave out blocks off the diagonal with a Frobenius norm below EPS"                                    \
+    }
+#define OPTION_COMBINE                                                                                                 \
+    {                                                                                                                  \
+        .name = "combine", .kind = KIND_WORD, .argument = "auto|none|N", .fallback = "auto",                           \
+        .text = "block columns that share a submatrix: those that save operations, none, or N neighbours"              \
+    }
+#define OPTION_SYMMETRIC                                                                                               \
+    {                                                                                                                  \
+        .name = "symmetric", .kind = KIND_FLAG, .text = "average the result with its transpose"                        \
+    }
+
+/* --filter, --combine, --symmetric. */
+tulle_status blocked_options(const struct options *options, tulle_matfun_options *matfun);
+
+/* Collective: the square matrix of an operand, in blocks, with tiles of rows, one a PE. */
+tulle_status blocked_load(const struct options *options, tulle_comm *comm, const char *operand,
+    const tulle_read_options *reading, char *warnings, tulle_mat **V);
+
+/* Prints what both verbs tell of a function's submatrices. */
+void blocked_text(const tulle_matfun_report *r, FILE *file);
+void blocked_json(const tulle_matfun_report *r, FILE *file);
+
+#endif

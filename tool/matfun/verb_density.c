@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tulle density: the density matrix of H and S by the submatrix method. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "matfun/blocked.h"
+#include "outputs.h"
+#include "plural.h"
+
+struct density_run {
+    const struct options *options;
+    tulle_read_options reading;
+    tulle_density_options density;
+    int counted; /* --electrons, not --mu */
+    double mu, electrons;
+    tulle_gidx n;
+    int64_t nnz;
+    tulle_density_report report;
+    char warnings[TULLE_WARNINGS_MAX];
+};
+
+static tulle_status body(tulle_comm *comm, void *arg)
+{
+    struct density_run *s = arg;
+    const char *const *operand = s->options->operand;
+    const char *output = options_word(s->options, "output", NULL);
+    char warnings[TULLE_WARNINGS_MAX] = "";
+    tulle_mat *H = NULL, *S = NULL, *D = NULL;
+    tulle_density_report report;
+    tulle_status status = blocked_load(s->options, comm, operand[0], &s->reading, warnings, &H);
+    if (status == TULLE_OK && s->options->noperands > 1)
+        status = blocked_load(s->options, comm, operand[1], &s->reading, NULL, &S);
+    if (status == TULLE_OK)
+        status = s->counted ? tulle_density_of_electrons(H, S, s->electrons, &s->density, &D, &report)
+                            : tulle_density_of_mu(H, S, s->mu, &s->density, &D, &report);
+    if (status == TULLE_OK && output) status = tulle_mat_save(D, output);
+    if (status != TULLE_OK) return status; /* the team frees the rest */
+    if (tulle_comm_rank(comm) == 0) {
+        s->report = report;
+        s->n = tulle_mat_rows(H);
+        s->nnz = tulle_mat_nnz(D);
+        memcpy(s->warnings, warnings, sizeof s->warnings);
+    }
+    tulle_mat_free(D);
+    tulle_mat_free(S);
+    tulle_mat_free(H);
+    return TULLE_OK;
+}
+
+static void json_number(const char *name, double x, FILE *file)
+{
+    if (isfinite(x))
+        fprintf(file, "\"%s\":%.17g,", name, x);
+    else
+        fprintf(file, "\"%s\":null,", name);
+}
+
+static void print_json(const struct density_run *s, FILE *file)
+{
+    const tulle_density_report *r = &s->report;
+    fprintf(file, "{\"operand\":\"%s\",\"n\":%" PRId64 ",\"filter\":%.6g,\"kT\":%.6g,\"stored_values\":%" PRId64 ",",
+        s->options->operand[0], s->n, s->density.filter, s->density.kT, s->nnz);
+    json_number("mu", r->mu, file);
+    json_number("electrons", r->electrons, file);
+    json_number("stored_electrons", r->stored, file);
+    json_number("energy", r->energy, file);
+    json_number("stored_energy", r->stored_energy, file);
+    json_number("grand_potential", r->energy - r->mu * r->electrons, file);
+    json_number("below", r->below, file);
+    json_number("above", r->above, file);
+    json_number("filled", r->filled, file);
+    fprintf(file, "\"repeated\":%" PRId64 ",\"seconds\":[%.6g,%.6g,%.6g],\"function\":{", r->repeated, r->seconds[0],
+        r->seconds[1], r->seconds[2]);
+    blocked_json(&r->function, file);
+    fprintf(file, "}");
+    if (s->options->noperands > 1) {
+        fprintf(file, ",\"overlap\":{");
+        blocked_json(&r->overlap, file);
+        fprintf(file, "}");
+    }
+    fprintf(file, "}\n");
+}
+
+static void print_text(const struct density_run *s, FILE *file)
+{
+    const tulle_density_report *r = &s->report;
+    fprintf(file, "density matrix of %s, %" PRId64 " rows\n", s->options->operand[0], s->n);
+    fprintf(file, "  mu             %.12g, between %.9g and %.9g\n", r->mu, r->below, r->above);
+    if (r->filled > 0) fprintf(file, "                 the level at mu is filled to %.6f\n", r->filled);
+    fprintf(file, "  electrons      %.12g; stored %.12g\n", r->electrons, r->stored);
+    fprintf(file, "  energy         %.12g; stored %.12g; less mu N %.12g\n", r->energy, r->stored_energy,
+        r->energy - r->mu * r->electrons);
+    fprintf(file, "  time, s        orthogonal %.4f, function %.4f, back %.4f; %" PRId64 " of its submatrices twice\n",
+        r->seconds[0], r->seconds[1], r->seconds[2], r->repeated);
+    if (s->options->noperands > 1) {
+        fprintf(file, "S^(-1/2)\n");
+        blocked_text(&r->overlap, file);
+    }
+    fprintf(file, "f(K)\n");
+    blocked_text(&r->function, file);
+}
+
+static void warn(const struct density_run *s)
+{
+    char text[320];
+    const tulle_density_report *r = &s->report;
+    double gap = r->above - r->below, width = r->function.most - r->function.least;
+    show_warnings(s->options, s->warnings);
+    if (r->function.inserted + r->overlap.inserted) {
+        snprintf(text, sizeof text, "%" PRId64 " diagonal %s missing; zeros take the place\n",
+            r->function.inserted + r->overlap.inserted,
+            plural(r->function.inserted + r->overlap.inserted, "block is", "blocks are"));
+        show_warnings(s->options, text);
+    }
+    if (s->density.kT <= 0 && isfinite(gap) && gap < .02 * width) {
+        snprintf(text, sizeof text,
+            "the gap at mu is %.3g, %.2g of the spectrum: blocks decay slowly, and submatrices count electrons "
+            "wrongly; expect errors far above those of a matrix with a gap (doc/matfun.md)\n",
+            gap, gap / width);
+        show_warnings(s->options, text);
+    }
+}
+
+static tulle_status read_options(struct density_run *s)
+{
+    const struct options *o = s->options;
+    tulle_matfun_options common = {.combine = 0};
+    const char *mu = options_word(o, "mu", NULL), *electrons = options_word(o, "electrons", NULL);
+    tulle_status status = blocked_options(o, &common);
+    if (status == TULLE_OK && !mu == !electrons)
+        status = tulle_fail(TULLE_ERR_ARG, "one of --mu and --electrons is required");
+    s->density.filter = common.filter;
+    s->density.combine = common.combine;
+    s->counted = electrons != NULL;
+    if (status == TULLE_OK && mu) status = tulle_parse_real(mu, "--mu", -1e300, 1e300, &s->mu);
+    if (status == TULLE_OK && electrons) status = tulle_parse_real(electrons, "--electrons", 0, 1e300, &s->electrons);
+    if (status == TULLE_OK) status = tulle_parse_real(options_word(o, "kT", "0"), "--kT", 0, 1e300, &s->density.kT);
+    if (status == TULLE_OK)
+        status =
+            tulle_parse_real(options_word(o, "degeneracy", "2"), "--degeneracy", 1e-300, 1e300, &s->density.degeneracy);
+    return status;
+}
+
+static tulle_status run(const struct options *options)
+{
+    tulle_team *team = NULL;
+    struct density_run *s = calloc(1, sizeof *s);
+    if (!s) return tulle_fail(TULLE_ERR_MEMORY, "out of memory");
+    s->options = options;
+    tulle_status status = reading_options(options, &s->reading);
+    if (status == TULLE_OK) status = read_options(s);
+    if (status == TULLE_OK) status = try_outputs(options, options_word(options, "output", NULL), TULLE_CSR);
+    status = open_team(options, "", status, &team);
+    if (status == TULLE_OK) status = run_team(options, team, body, s);
+    if (status == TULLE_OK && tulle_team_leads(team)) {
+        warn(s);
+        if (options_flag(options, "json"))
+            print_json(s, report_file(options));
+        else
+            print_text(s, report_file(options));
+    }
+    tulle_team_free(team);
+    free(s);
+    return status;
+}
+
+static const struct option options[] = {OPTION_SQUARE_BLOCKS, OPTION_FILTER, OPTION_COMBINE,
+    {.name = "mu", .kind = KIND_WORD, .argument = "X", .text = "the chemical potential"},
+    {.name = "electrons", .kind = KIND_WORD, .argument = "N", .text = "the number of electrons, from which mu follows"},
+    {.name = "kT", .kind = KIND_WORD, .argument = "X", .fallback = "0", .text = "temperature of the occupations"},
+    {.name = "degeneracy", .kind = KIND_WORD, .argument = "G", .fallback = "2", .text = "electrons a state"},
+    {.name = "output",
+        .letter = 'o',
+        .kind = KIND_WORD,
+        .argument = "FILE",
+        .text = "write D, for one spin: .mtx, .mtx.gz, .npz or .bsp.h5; - is standard output"},
+    {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES, OPTION_COMM, OPTION_THREADS,
+    OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
+
+const struct verb verb_density = {
+    .name = "density",
+    .operands = "H [S]",
+    .summary = "Compute the density matrix of a Hamiltonian by the submatrix method",
+    .description =
+        "D = S^(-1/2) f(K) S^(-1/2) with K = S^(-1/2) H S^(-1/2) and f the occupation of a level, for a given mu or\n"
+        "number of electrons. H and S are symmetric and have the same blocks; without S it is the identity.\n"
+        "Electrons and energy are traces of f(K), and beside them of the stored D; both for all spins. Errors come\n"
+        "from --filter, which cuts S, K and D; the energy less mu N has no error of first order in N.",
+    .examples = "tulle density H.mtx S.mtx --blocks 6 --electrons 1728 --filter 1e-5 --json\n"
+                "tulle density H.mtx S.mtx --blocks sizes.txt --mu 0.1 --filter 1e-4 -o D.bsp.h5",
+    .options = options,
+    .least = 1,
+    .most = 2,
+    .inputs = 2,
+    .run = run,
+};
