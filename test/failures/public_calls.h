@@ -122,7 +122,7 @@ static const char without[] =
     "tulle_comm_rank tulle_comm_seconds tulle_comm_size tulle_cuts_even tulle_cuts_weighted tulle_engine_usable "
     "tulle_error_message tulle_fail tulle_cyclic_from_descriptor tulle_cyclic_to_descriptor "
     "tulle_cyclic_local_rows tulle_cyclic_local_cols tulle_gemm_grid_of tulle_gemm_grid_best "
-    "tulle_gemm_grid_layouts "
+    "tulle_gemm_grid_layouts tulle_gemm_blocks_best tulle_gemm_case_name "
     "tulle_grid_square tulle_layout_col_cut tulle_layout_cols tulle_layout_owner tulle_layout_row_cut "
     "tulle_layout_col_blocks tulle_layout_row_blocks tulle_kind_name "
     "tulle_layout_rows tulle_layout_tile_cols tulle_layout_tile_rows tulle_machine_load tulle_machine_path "

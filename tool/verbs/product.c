@@ -17,7 +17,8 @@
 struct setting {
     struct product asked;
     int reps, replication;
-    int simulated; /* times are virtual, and the machine has no known bound */
+    int block_rows, block_cols; /* 0: chosen */
+    int simulated;              /* times are virtual, and the machine has no known bound */
     tulle_status machine_known;
     char machine_fault[512];
     struct result result[TULLE_PRODUCT_ALG_COUNT];
@@ -144,6 +145,9 @@ static tulle_status time_alg(
     }
     o.device = options_word(s->asked.options, "device", NULL);
     o.devices = (int)options_int(s->asked.options, "devices", 0);
+    o.block_rows = s->block_rows;
+    o.block_cols = s->block_cols;
+    if (s->asked.kind == GEMM) o.chunk = (int)options_int(s->asked.options, "chunk", 0);
     o.unpinned = strcmp(options_word(s->asked.options, "pin", "on"), "off") == 0;
     for (int rep = -warm; rep < s->reps; rep++) {
         tulle_product_free(plan);
@@ -263,6 +267,17 @@ static tulle_status read_replication(struct setting *s)
         return tulle_fail(TULLE_ERR_ARG, "--replication is a number of layers, at least 1, or auto, not '%s'", text);
     s->replication = (int)layers;
     return TULLE_OK;
+}
+
+/* --block BxC */
+static tulle_status read_blocks(struct setting *s)
+{
+    char rest;
+    const char *text = options_word(s->asked.options, "block", NULL);
+    if (!text || same_word(text, "auto")) return TULLE_OK;
+    if (sscanf(text, "%dx%d%c", &s->block_rows, &s->block_cols, &rest) == 2 && s->block_rows > 0 && s->block_cols > 0)
+        return TULLE_OK;
+    return tulle_fail(TULLE_ERR_ARG, "--block is BxC tiles of C, as in 4x6, or auto, not '%s'", text);
 }
 
 static const double MEASURING = 500e6; /* bytes of memory */
@@ -433,6 +448,7 @@ tulle_status run_product(const struct options *options, enum product_kind kind)
     if (status == TULLE_OK && kind != GEMM)
         status = tulle_transfers_parse(options_word(options, "transfers", "auto"), &s->asked.transfers);
     if (status == TULLE_OK) status = read_replication(s);
+    if (status == TULLE_OK && kind == GEMM) status = read_blocks(s);
     if (status == TULLE_OK) status = inspect(s);
     if (status == TULLE_OK)
         status = try_outputs(options, options_word(options, "output", NULL), kind == SPGEMM ? TULLE_CSR : TULLE_DENSE);

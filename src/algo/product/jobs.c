@@ -82,6 +82,7 @@ tulle_status tulle__jobs_start(tulle__exec *x)
         tulle__job *job = &x->ring[(x->head + x->filled) % x->depth];
         job->delegation = NULL;
         job->amount = 1;
+        job->done = 0;
         TULLE_TRY(x->feed->next(x, job, &got));
         if (!got) break;
         TULLE_TRY(start_job(x, job));

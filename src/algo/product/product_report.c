@@ -59,6 +59,10 @@ void tulle_product_report_add(tulle_product_report *sum, const tulle_product_rep
     sum->probes += before.probes;
     sum->nnz_c += before.nnz_c;
     add_device(&sum->device, &before.device);
+    for (int c = 0; c < 3; c++) {
+        sum->blocks.copies[c] += before.blocks.copies[c];
+        sum->blocks.bytes[c] += before.blocks.bytes[c];
+    }
     sum->reused = before.reused && one->reused;
 }
 
@@ -94,6 +98,12 @@ enum {
     KERNELS,
     KERNEL_SECONDS,
     HITS,
+    BLOCK_UPLOADS,
+    BLOCK_DOWNLOADS,
+    BLOCK_PEER_COPIES,
+    BLOCK_UP_BYTES,
+    BLOCK_DOWN_BYTES,
+    BLOCK_PEER_BYTES,
     FACTS
 };
 
@@ -133,6 +143,8 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
     for (int c = 0; c < 3; c++) {
         mine[UPLOADS + c] = (double)(done.copies[c] - before.copies[c]);
         mine[UP_BYTES + c] = (double)(done.bytes[c] - before.bytes[c]);
+        mine[BLOCK_UPLOADS + c] = (double)plan->blocks.shape.copies[c];
+        mine[BLOCK_UP_BYTES + c] = (double)plan->blocks.shape.bytes[c];
         mine[UP_SECONDS + c] = done.copy_seconds[c] - before.copy_seconds[c];
     }
     mine[KERNELS] = (double)(done.kernels - before.kernels);
@@ -170,10 +182,13 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
         .device = {.devices = done.devices,
             .kernels = sum_of(all + KERNELS, size, FACTS),
             .hits = sum_of(all + HITS, size, FACTS),
-            .kernel_seconds = spread_of(all + KERNEL_SECONDS, size, FACTS).mean * size}};
+            .kernel_seconds = spread_of(all + KERNEL_SECONDS, size, FACTS).mean * size},
+        .blocks = plan->blocks.shape};
     for (int c = 0; c < 3; c++) {
         report->device.copies[c] = sum_of(all + UPLOADS + c, size, FACTS);
         report->device.bytes[c] = sum_of(all + UP_BYTES + c, size, FACTS);
+        report->blocks.copies[c] = sum_of(all + BLOCK_UPLOADS + c, size, FACTS);
+        report->blocks.bytes[c] = sum_of(all + BLOCK_UP_BYTES + c, size, FACTS);
         report->device.copy_seconds[c] = spread_of(all + UP_SECONDS + c, size, FACTS).mean * size;
     }
 out:
