@@ -98,9 +98,10 @@ static void blocks_json(const tulle_gemm_blocks *b, FILE *file)
     fprintf(file,
         ",\"blocks\":{\"block\":[%d,%d],\"chunk\":%d,\"lookahead\":%d,\"resident\":\"%s\",\"case\":\"%s\","
         "\"device_bytes\":%" PRId64 ",\"uploads\":%" PRId64 ",\"upload_bytes\":%" PRId64 ",\"downloads\":%" PRId64
-        ",\"download_bytes\":%" PRId64 ",\"peer_copies\":%" PRId64 ",\"peer_bytes\":%" PRId64 "}",
+        ",\"download_bytes\":%" PRId64 ",\"peer_copies\":%" PRId64 ",\"peer_bytes\":%" PRId64
+        ",\"network_bytes\":%" PRId64 "}",
         b->rows, b->cols, b->chunk, b->lookahead, residents[b->resident], tulle_gemm_case_name(b->fits), b->memory,
-        b->copies[0], b->bytes[0], b->copies[1], b->bytes[1], b->copies[2], b->bytes[2]);
+        b->copies[0], b->bytes[0], b->copies[1], b->bytes[1], b->copies[2], b->bytes[2], b->network);
 }
 
 void result_json(const struct result *r, FILE *file)
@@ -261,13 +262,13 @@ void result_devices(const struct result *r, FILE *file)
     if (!b->rows) return;
     fprintf(file,
         "%s: blocks of %d x %d tiles of C, chunks of %d, lookahead %d, %s; case %s of the model: %.3g MB to devices, "
-        "%.3g MB back, %.3g MB between devices\n",
+        "%.3g MB back, %.3g MB between devices, %.3g MB from other PEs\n",
         r->alg, b->rows, b->cols, b->chunk, b->lookahead,
         b->resident == TULLE_GEMM_RESIDENT_NONE ? "neither factor resident"
         : b->resident == TULLE_GEMM_RESIDENT_A  ? "A resident"
                                                 : "B resident",
         tulle_gemm_case_name(b->fits), (double)b->bytes[0] * 1e-6, (double)b->bytes[1] * 1e-6,
-        (double)b->bytes[2] * 1e-6);
+        (double)b->bytes[2] * 1e-6, (double)b->network * 1e-6);
 }
 
 void result_steals(const struct result *r, FILE *file)

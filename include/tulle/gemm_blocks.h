@@ -74,6 +74,7 @@ typedef struct tulle_gemm_blocks {
     int64_t memory;    /* bytes of a device, at most */
     int64_t copies[3]; /* tiles that go to devices from the host [0], back [1], and from sister devices [2] */
     int64_t bytes[3];  /* of these, if all tiles are as large as the largest */
+    int64_t network;   /* bytes of tiles from other PEs, in reports; else 0 */
 } tulle_gemm_blocks;
 
 /*

@@ -103,7 +103,8 @@ static int same_copies(const struct run *run)
 {
     const tulle_device_work *d = &run->report.device;
     const tulle_gemm_blocks *b = &run->report.blocks;
-    return memcmp(d->copies, b->copies, sizeof d->copies) == 0 && memcmp(d->bytes, b->bytes, sizeof d->bytes) == 0;
+    return memcmp(d->copies, b->copies, sizeof d->copies) == 0 && memcmp(d->bytes, b->bytes, sizeof d->bytes) == 0 &&
+           run->report.bytes_moved == b->network;
 }
 
 /* The last argument of a random run: little room, or much. */
@@ -143,12 +144,12 @@ static void random_shapes(tulle_team *team, int runs, uint64_t *seed)
         if (status == TULLE_OK && !differs) continue;
         const tulle_gemm_blocks *x = &run.report.blocks;
         printf("# %s, %d devices, %lld x %lld x %lld, tiles %d x %d x %d: %s; blocks %d x %d, chunk %d, lookahead %d, "
-               "resident %d: up %lld of %lld, back %lld of %lld, sisters %lld of %lld\n",
+               "resident %d: up %lld of %lld, back %lld of %lld, sisters %lld of %lld, network %lld of %lld\n",
             spec, run.options.devices, (long long)run.m, (long long)run.k, (long long)run.n, run.rows, run.inner,
             run.cols, status == TULLE_OK ? "right" : tulle_error_message(), x->rows, x->cols, x->chunk, x->lookahead,
             (int)x->resident, (long long)run.report.device.copies[0], (long long)x->copies[0],
             (long long)run.report.device.copies[1], (long long)x->copies[1], (long long)run.report.device.copies[2],
-            (long long)x->copies[2]);
+            (long long)x->copies[2], (long long)run.report.bytes_moved, (long long)x->network);
         wrong += status != TULLE_OK;
         unlike += differs;
     }
@@ -284,6 +285,27 @@ static void given(tulle_team *team)
     ok(tulle_team_run(team, body, &run) == TULLE_ERR_ARG, "a negative chunk: %s", tulle_error_message());
 }
 
+/* The host does not hold all remote tiles either: those of a block are fetched once for it. */
+static void small_host(const char *spec)
+{
+    tulle_team *team;
+    const tulle_team_options options = {.size = sizeof options, .memory = 4 * (size_t)5 << 20, .threads = 1};
+    struct run run = {.m = 480, .n = 480, .k = 480, .rows = 8, .cols = 8, .inner = 4, .device = "limit:mem=200K+cpu"};
+    struct run all = run;
+    if (!ok(tulle_team_new(spec, 4, &options, &team) == TULLE_OK, "open: %s", tulle_error_message())) return;
+    tulle_status status = tulle_team_run(team, body, &run);
+    int64_t whole = 2 * 480 * 480 * 8;
+    ok(status == TULLE_OK && same_copies(&run) && run.report.bytes_moved > whole, "little memory: %lld bytes, %lld: %s",
+        (long long)run.report.bytes_moved, (long long)run.report.blocks.network, tulle_error_message());
+    tulle_team_free(team);
+    const tulle_team_options larger = {.size = sizeof options, .memory = (size_t)1 << 30, .threads = 1};
+    if (!ok(tulle_team_new(spec, 4, &larger, &team) == TULLE_OK, "open: %s", tulle_error_message())) return;
+    status = tulle_team_run(team, body, &all);
+    ok(status == TULLE_OK && same_copies(&all) && all.report.bytes_moved == whole, "much: %lld bytes: %s",
+        (long long)all.report.bytes_moved, tulle_error_message());
+    tulle_team_free(team);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3) return fprintf(stderr, "usage: %s SPEC PES [RUNS]\n", argv[0]), 2;
@@ -301,5 +323,6 @@ int main(int argc, char **argv)
         given(team);
     }
     tulle_team_free(team);
+    if (pes == 4 && strstr(argv[1], "direct=off")) small_host(argv[1]);
     return tap_done();
 }

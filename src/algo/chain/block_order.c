@@ -114,7 +114,8 @@ int tulle__block_order_window(const tulle__block_order *o)
 int tulle__block_order_next(const tulle__block_order *o, tulle__block_cursor *c, tulle__chain *chain, int *done)
 {
     struct block b;
-    int chunks = o->inner ? parts_of(o->inner, o->shape.chunk) : 1;
+    int chunks = o->inner && o->rows ? parts_of(o->inner, o->shape.chunk) : 1;
+    if (!o->rows) return 0;
     for (; block_at(o, c->block, &b); c->block++, c->chunk = 0)
         for (; c->chunk < chunks; c->chunk++, c->row = 0)
             for (; c->row < b.rows; c->row++, c->col = 0)

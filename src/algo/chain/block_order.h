@@ -18,6 +18,8 @@ typedef struct tulle__block_order {
     tulle_gemm_blocks shape;
     int *row, *col, *k; /* own tile rows and columns of C; k in order */
     int rows, cols, inner;
+    /* bytes that come from other PEs: if each tile comes once, or once a block that reads it */
+    int64_t network_once, network_again;
 } tulle__block_order;
 
 /* Where a sweep over the chains is. All 0: at the first. */

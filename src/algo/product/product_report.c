@@ -63,6 +63,7 @@ void tulle_product_report_add(tulle_product_report *sum, const tulle_product_rep
         sum->blocks.copies[c] += before.blocks.copies[c];
         sum->blocks.bytes[c] += before.blocks.bytes[c];
     }
+    sum->blocks.network += before.blocks.network;
     sum->reused = before.reused && one->reused;
 }
 
@@ -104,12 +105,21 @@ enum {
     BLOCK_UP_BYTES,
     BLOCK_DOWN_BYTES,
     BLOCK_PEER_BYTES,
+    BLOCK_NETWORK,
     FACTS
 };
 
 static int64_t sum_of(const double *all, int size, int stride)
 {
     return (int64_t)(spread_of(all, size, stride).mean * size + 0.5);
+}
+
+/* What jobs in blocks fetch, by the model. */
+static int64_t network_of(const tulle_product *plan)
+{
+    if (!plan->blocked || !plan->operand_cache) return 0;
+    return tulle__operand_cache_is_limited(plan->operand_cache) ? plan->blocks.network_again
+                                                                : plan->blocks.network_once;
 }
 
 tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *x, int64_t elapsed,
@@ -147,6 +157,7 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
         mine[BLOCK_UP_BYTES + c] = (double)plan->blocks.shape.bytes[c];
         mine[UP_SECONDS + c] = done.copy_seconds[c] - before.copy_seconds[c];
     }
+    mine[BLOCK_NETWORK] = (double)network_of(plan);
     mine[KERNELS] = (double)(done.kernels - before.kernels);
     mine[KERNEL_SECONDS] = done.kernel_seconds - before.kernel_seconds;
     mine[HITS] = (double)(done.hits - before.hits);
@@ -184,6 +195,7 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
             .hits = sum_of(all + HITS, size, FACTS),
             .kernel_seconds = spread_of(all + KERNEL_SECONDS, size, FACTS).mean * size},
         .blocks = plan->blocks.shape};
+    report->blocks.network = sum_of(all + BLOCK_NETWORK, size, FACTS);
     for (int c = 0; c < 3; c++) {
         report->device.copies[c] = sum_of(all + UPLOADS + c, size, FACTS);
         report->device.bytes[c] = sum_of(all + UP_BYTES + c, size, FACTS);

@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "mat/fetch.h"
 
-/* Fetched jobs hold their tiles, so that these are short. */
 enum { AHEAD_MOST = 1023 };
 
 static int64_t tile_bytes(const tulle_mat *X, int i, int j)
@@ -30,11 +30,18 @@ static void find_largest(const tulle__block_order *o, size_t *bytes)
 
 /* ---- what devices load ---- */
 
-/* The devices that have a tile, in a sweep over the jobs. */
+/* Who has a tile: devices, and the host of one that other PEs own, now or earlier. */
+struct tile {
+    uint64_t devices;
+    bool fetched, ever;
+};
+
+/* A sweep over the jobs. */
 struct holders {
     const tulle__block_order *order;
     int devices, peers;
-    uint64_t *a, *b; /* [M K], [K N] */
+    struct tile *a, *b;  /* [M K], [K N] */
+    int64_t once, again; /* bytes that are fetched */
     tulle_gemm_blocks *sum;
 };
 
@@ -44,11 +51,21 @@ static void moved(struct holders *h, int way, int64_t bytes)
     h->sum->bytes[way] += bytes;
 }
 
-static void read_tile(struct holders *h, uint64_t *holders, int device, int64_t bytes)
+static void read_tile(struct holders *h, struct tile *tile, int device, int64_t bytes, int64_t fetched)
 {
     uint64_t me = (uint64_t)1 << device;
-    if (!(*holders & me)) moved(h, *holders && h->peers ? 2 : 0, bytes);
-    *holders |= me;
+    if (!(tile->devices & me)) moved(h, tile->devices && h->peers ? 2 : 0, bytes);
+    h->once += tile->ever ? 0 : fetched;
+    h->again += tile->fetched ? 0 : fetched;
+    tile->devices |= me;
+    tile->fetched = tile->ever = true;
+}
+
+/* No other job reads it for now. */
+static void let_go(struct tile *tile)
+{
+    tile->devices = 0;
+    tile->fetched = false;
 }
 
 static void count_chain(struct holders *h, const int *column, const tulle__chain *chain, int done)
@@ -57,11 +74,11 @@ static void count_chain(struct holders *h, const int *column, const tulle__chain
     int device = column[chain->j] % h->devices;
     for (int t = 0; t < chain->nk; t++) {
         int k = chain->k[t];
-        uint64_t *a = &h->a[(int64_t)chain->i * x->K + k], *b = &h->b[(int64_t)k * x->N + chain->j];
-        read_tile(h, a, device, tile_bytes(x->A, chain->i, k));
-        read_tile(h, b, device, tile_bytes(x->B, k, chain->j));
-        if (done & TULLE__DONE_A) *a = 0;
-        if (done & TULLE__DONE_B) *b = 0;
+        struct tile *a = &h->a[(int64_t)chain->i * x->K + k], *b = &h->b[(int64_t)k * x->N + chain->j];
+        read_tile(h, a, device, tile_bytes(x->A, chain->i, k), (int64_t)tulle__fetch_bytes(x->A, chain->i, k));
+        read_tile(h, b, device, tile_bytes(x->B, k, chain->j), (int64_t)tulle__fetch_bytes(x->B, k, chain->j));
+        if (done & TULLE__DONE_A) let_go(a);
+        if (done & TULLE__DONE_B) let_go(b);
     }
 }
 
@@ -80,7 +97,7 @@ static void count_results(struct holders *h)
 }
 
 /* The loads of all jobs to the byte, as long as every tile that the shape has room for finds it. */
-static tulle_status count_loads(const tulle__block_order *order, const tulle__runner *runner, tulle_gemm_blocks *sum)
+static tulle_status count_loads(tulle__block_order *order, const tulle__runner *runner, tulle_gemm_blocks *sum)
 {
     tulle_status status;
     const tulle__operands *x = order->operands;
@@ -94,6 +111,8 @@ static tulle_status count_loads(const tulle__block_order *order, const tulle__ru
     TULLE_TRY(tulle__alloc_zero((size_t)x->K * (size_t)x->N, sizeof *h.b, "holders of tiles", &h.b));
     while (tulle__block_order_next(order, &at, &chain, &done)) count_chain(&h, runner->column, &chain, done);
     count_results(&h);
+    order->network_once = h.once;
+    order->network_again = h.again;
 out:
     tulle__free(chain.k);
     tulle__free(h.a);

@@ -109,7 +109,7 @@ static tulle_status connect_sources(tulle_product *plan)
     const tulle__operands *o = &plan->operands;
     int claims = plan->policy->reach != TULLE__REACH_NONE;
     int by_rows = o->A->format->names_rows && plan->options.transfers != TULLE_TRANSFERS_WHOLE;
-    int cached = tulle__slices_any(&plan->slices) && !claims;
+    int cached = (tulle__slices_any(&plan->slices) || plan->blocked) && !claims;
     tulle__source *source = plan->source = tulle__single_tiles_init(&plan->single_tiles, o);
     if (plan->direct) return TULLE_OK;
     if (by_rows && !plan->required) TULLE_TRY(connect_needs(plan));
@@ -352,8 +352,8 @@ static tulle_status make_blocks(tulle_product *plan)
         plan->policy->alg != TULLE_PRODUCT_STATIONARY_C)
         return TULLE_OK;
     tulle_status status = tulle__block_plan(&plan->operands, options, plan->comm->rank, plan->runner, &plan->blocks);
-    plan->blocked = status == TULLE_OK && plan->blocks.rows > 0;
-    if (plan->blocked) plan->group = plan->blocks.shape.chunk;
+    plan->blocked = status == TULLE_OK; /* also without tiles of C, as on all PEs */
+    if (plan->blocks.rows) plan->group = plan->blocks.shape.chunk;
     return status;
 }
 

@@ -277,13 +277,17 @@ out:
     return status;
 }
 
-/* Tiles that no other job reads for now, A's on any device. */
-static void forget_done(
+/* Awaits the tiles of a job in blocks, unless they stay, and lets go of those that no other reads for now. */
+static void end_tiles(
     const struct device_run *run, const struct device *d, const tulle__run_tiles *tiles, const tulle__chain_task *task)
 {
-    for (int p = 0; p < task->npairs && tiles->done; p++) {
+    for (int p = 0; p < task->npairs; p++) {
         const tulle__tile_key a = {TULLE__OF_A, tiles->i, tiles->k[p], task->row, task->m},
                               b = {TULLE__OF_B, tiles->k[p], tiles->j, 0, task->B[p].m};
+        if (!tiles->stays) {
+            tulle__device_tiles_await(d->tiles, &a);
+            tulle__device_tiles_await(d->tiles, &b);
+        }
         for (int n = 0; n < run->count && tiles->done & TULLE__DONE_A; n++)
             tulle__device_tiles_done(run->device[n].tiles, &a);
         if (tiles->done & TULLE__DONE_B) tulle__device_tiles_done(d->tiles, &b);
@@ -329,8 +333,9 @@ tulle_status tulle__device_run_chain(
         }
     }
     if (work.npairs) multiply_held(run, d, r, &work, added, tiles);
-    forget_done(run, d, tiles, task);
+    if (runner->blocks) end_tiles(run, d, tiles, task);
     if (tiles->last) status = leave(run, d, (int)(find_open(d, task) - d->open));
 out:
-    return tiles->stays && status == TULLE_OK ? status : tulle__device_operands_read(d, status);
+    if (status == TULLE_OK && (tiles->stays || runner->blocks)) return status;
+    return tulle__device_operands_read(d, status);
 }

@@ -493,6 +493,12 @@ void tulle__device_tiles_release(tulle__device_tiles *tiles, tulle__device_queue
         if (tiles->entry[n].key.operand < 0) drop(tiles, n);
 }
 
+void tulle__device_tiles_await(tulle__device_tiles *tiles, const tulle__tile_key *key)
+{
+    struct entry *e = find_any(tiles, key, 1, 0);
+    for (; e; e = find_any(tiles, key, 1, (int)(e - tiles->entry) + 1)) tiles->device->ops->event_wait(e->arrived);
+}
+
 tulle_status tulle__device_tiles_uploaded(tulle__device_tiles *tiles)
 {
     return tiles->device->ops->queue_wait(tiles->in);

@@ -49,6 +49,8 @@ tulle_status tulle__device_tiles_prefetch(
 void tulle__device_tiles_join(tulle__device_tiles *tiles, tulle__device_queue *queue);
 /* Work with the tiles that are held has been started in the queue: they are let go, and stay until it is done. */
 void tulle__device_tiles_release(tulle__device_tiles *tiles, tulle__device_queue *queue);
+/* Waits until the tile of the host has been read, if it is there. A failure is the queue's. */
+void tulle__device_tiles_await(tulle__device_tiles *tiles, const tulle__tile_key *key);
 /* Waits until the host's tiles have been read. */
 tulle_status tulle__device_tiles_uploaded(tulle__device_tiles *tiles);
 
