@@ -212,7 +212,8 @@ expect 0 'volume   2160000 bytes' predict gemm --size 300 --pes 7 --grid 2x1x3 -
 expect 0 '"bytes_moved":2160000,' gemm --size 300 --pes 7 --grid 2x1x3 --comm threads:direct=off --threads 1 --json --machine summit
 expect 0 'passed' gemm --m 50 --n 70 --k 41 --pes 8 --grid 2x2x2 --comm threads:direct=off --threads 1 --check --machine summit
 expect 2 'does not fit 4 PEs' gemm --size 9 --grid 2x2x2 --pes 4 --machine summit
-expect 2 'excludes --tiles' gemm --size 9 --grid 2x1x2 --pes 4 --tiles 2 --machine summit
+expect 2 'excludes --tiles-b' gemm --size 9 --grid 2x1x2 --pes 4 --tiles-b 2 --machine summit
+expect 0 'passed' gemm --size 90 --grid 2x1x2 --pes 4 --tiles 2 --machine summit --check --device limit:mem=100K+cpu
 expect 2 'needs --size' predict gemm --pes 4 --machine summit
 expect 2 'RxCxL' predict gemm --size 9 --grid 2y2 --pes 4 --machine summit
 expect 2 'does not fit 4 PEs' predict gemm --size 9 --grid 2x2x2 --pes 4 --machine summit

@@ -139,6 +139,7 @@ static tulle_status time_alg(
     o.unordered = options_flag(s->asked.options, "unordered");
     o.replication = s->replication;
     if (x->grid.layers && o.alg == TULLE_PRODUCT_AUTO) o.alg = TULLE_PRODUCT_STATIONARY_C;
+    if (x->grid.layers) o.replication = x->grid.layers;
     if (x->grid.layers > 1) {
         o.layer_rows = x->grid.rows;
         o.layer_cols = x->grid.cols;
