@@ -7,10 +7,10 @@
 #include <tulle/launch.h>
 
 #include "completion.h"
-#include "launch.h"
 #include "plural.h"
-#include "roster.h"
 #include "standard_input.h"
+#include "start/launch.h"
+#include "start/roster.h"
 #include "verb.h"
 
 static const struct verb *const verbs[] = {&verb_spmm, &verb_spgemm, &verb_gemm, &verb_trisolve, &verb_solve,

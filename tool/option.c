@@ -70,6 +70,7 @@ tulle_status options_parse(const struct option *table, int argc, char **argv, st
 {
     int only_operands = 0;
     *o = (struct options){.table = table, .count = count(table)};
+    if (o->count > OPTIONS_MAX) return tulle_fail(TULLE_ERR_LIMIT, "%d options, %d at most", o->count, OPTIONS_MAX);
     for (int a = 0; a < argc; a++) {
         const char *word = argv[a], *value = NULL;
         char name[64];

@@ -25,7 +25,7 @@ int grid_parse_layers(const char *text, int *rows, int *cols, int *layers)
 /* A grid of layers has layouts of its own. */
 static tulle_status layered_options(const struct options *options, struct grid *grid)
 {
-    static const char *const own[] = {"grid-b", "grid-c", "tiles-b", "tiles-c", "tiles", "cyclic", "replication"};
+    static const char *const own[] = {"grid-b", "grid-c", "tiles-b", "tiles-c", "cyclic", "replication"};
     if (grid->rows < 1 || grid->cols < 1 || grid->layers < 1 ||
         (double)grid->rows * grid->cols * grid->layers > grid->pes)
         return tulle_fail(TULLE_ERR_ARG, "a grid of %d x %d x %d does not fit %d PEs", grid->rows, grid->cols,
@@ -124,7 +124,7 @@ tulle_status grid_layouts(const struct grid *grid, tulle_gidx m, tulle_gidx k, t
     const struct own_grid *b = &grid->b, *c = &grid->c;
     l[0] = l[1] = l[2] = NULL;
     if (grid->layers) {
-        tulle_gemm_grid g = {.rows = grid->rows, .cols = grid->cols, .layers = grid->layers};
+        tulle_gemm_grid g = {.rows = grid->rows, .cols = grid->cols, .layers = grid->layers, .tiles = grid->tiles};
         return tulle_gemm_grid_layouts(&g, m, n, k, grid->pes, l);
     }
     if (b->rows) {

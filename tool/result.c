@@ -90,6 +90,20 @@ struct roof roof_of(
     return roof;
 }
 
+/* Blocks on devices, and what the model predicts that these copy. */
+static void blocks_json(const tulle_gemm_blocks *b, FILE *file)
+{
+    static const char *const residents[] = {"none", "A", "B"};
+    if (!b->rows) return;
+    fprintf(file,
+        ",\"blocks\":{\"block\":[%d,%d],\"chunk\":%d,\"lookahead\":%d,\"resident\":\"%s\",\"case\":\"%s\","
+        "\"device_bytes\":%" PRId64 ",\"uploads\":%" PRId64 ",\"upload_bytes\":%" PRId64 ",\"downloads\":%" PRId64
+        ",\"download_bytes\":%" PRId64 ",\"peer_copies\":%" PRId64 ",\"peer_bytes\":%" PRId64
+        ",\"network_bytes\":%" PRId64 "}",
+        b->rows, b->cols, b->chunk, b->lookahead, residents[b->resident], tulle_gemm_case_name(b->fits), b->memory,
+        b->copies[0], b->bytes[0], b->copies[1], b->bytes[1], b->copies[2], b->bytes[2], b->network);
+}
+
 void result_json(const struct result *r, FILE *file)
 {
     fprintf(file, "{\"op\":\"%s\",\"alg\":\"%s\",\"operand\":", product_word(r->kind), r->alg);
@@ -146,6 +160,7 @@ void result_json(const struct result *r, FILE *file)
         ",\"upload_seconds\":%.6g,\"download_seconds\":%.6g,\"peer_seconds\":%.6g,\"kernel_seconds\":%.6g}",
         d->devices, d->copies[0], d->bytes[0], d->copies[1], d->bytes[1], d->copies[2], d->bytes[2], d->kernels,
         d->hits, d->copy_seconds[0], d->copy_seconds[1], d->copy_seconds[2], d->kernel_seconds);
+    blocks_json(&r->report.blocks, file);
     fprintf(file, ",\"memory_peak\":%zu,\"phases\":{", r->memory_peak);
     json_imbalance("compute", r->report.compute, file);
     fputc(',', file);
@@ -253,6 +268,17 @@ void result_devices(const struct result *r, FILE *file)
         r->alg, (double)d->bytes[0] * 1e-6, d->copies[0], d->copy_seconds[0], (double)d->bytes[1] * 1e-6, d->copies[1],
         d->copy_seconds[1], (double)d->bytes[2] * 1e-6, d->copies[2], d->copy_seconds[2], d->kernels, d->kernel_seconds,
         d->hits, plural(d->hits, "tile lay", "tiles lay"));
+    const tulle_gemm_blocks *b = &r->report.blocks;
+    if (!b->rows) return;
+    fprintf(file,
+        "%s: blocks of %d x %d tiles of C, chunks of %d, lookahead %d, %s; case %s of the model: %.3g MB to devices, "
+        "%.3g MB back, %.3g MB between devices, %.3g MB from other PEs\n",
+        r->alg, b->rows, b->cols, b->chunk, b->lookahead,
+        b->resident == TULLE_GEMM_RESIDENT_NONE ? "neither factor resident"
+        : b->resident == TULLE_GEMM_RESIDENT_A  ? "A resident"
+                                                : "B resident",
+        tulle_gemm_case_name(b->fits), (double)b->bytes[0] * 1e-6, (double)b->bytes[1] * 1e-6,
+        (double)b->bytes[2] * 1e-6, (double)b->network * 1e-6);
 }
 
 void result_steals(const struct result *r, FILE *file)

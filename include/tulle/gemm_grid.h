@@ -25,6 +25,7 @@ extern "C" {
 
 typedef struct tulle_gemm_grid {
     int rows, cols, layers;
+    int tiles;         /* of a PE in each direction, for its layouts; 0: 1 */
     int pes;           /* rows cols layers; others are idle */
     int64_t volume;    /* bytes that all PEs receive */
     int64_t most;      /* bytes that a PE receives, at most */
@@ -48,7 +49,7 @@ TULLE_API tulle_status tulle_gemm_grid_of(tulle_gidx m, tulle_gidx n, tulle_gidx
 /*
  * The grid with the least volume of all that use at least 95 % of `pes` PEs, or as many as there
  * are parts to multiply, and need at most `memory` bytes a PE (0: any). Of equals the one with more
- * PEs, then with fewer bytes at the PE that receives most. Local. TULLE_ERR_MEMORY, with the least
+ * PEs, with fewer bytes at the PE that receives most, then with fewer layers. Local. TULLE_ERR_MEMORY, with the least
  * that a grid needs, if none is small enough.
  */
 TULLE_API tulle_status tulle_gemm_grid_best(
@@ -59,7 +60,9 @@ TULLE_API tulle_status tulle_gemm_grid_best(
  * l) has rank (l rows + i) cols + j. Products of such matrices by TULLE_PRODUCT_STATIONARY_C, with
  * replication = layers and, if layers > 1, layer_rows = rows, layer_cols = cols, move grid->volume
  * bytes where no PE reads another's memory in place, if k has at least layers x lcm(rows, cols)
- * indices, n cols x layers and m rows. Local.
+ * indices, n cols x layers and m rows, and PEs have one tile of C. With grid->tiles they have tiles x
+ * tiles of C, and parts of A and B in as many; a product in blocks on devices (tulle/gemm_blocks.h)
+ * moves as many bytes then, if there are tiles times as many indices. Local.
  */
 TULLE_API tulle_status tulle_gemm_grid_layouts(
     const tulle_gemm_grid *grid, tulle_gidx m, tulle_gidx n, tulle_gidx k, int pes, tulle_layout **layout);

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include <tulle/gemm_blocks.h>
 #include <tulle/types.h>
 
 #ifdef __cplusplus
@@ -73,6 +74,11 @@ typedef struct tulle_product_report {
     tulle_device_work device; /* of the execution */
     /* with a filter: products of blocks that were skipped, blocks that were removed from C */
     int64_t skipped_products, filtered_blocks;
+    /*
+     * A dense product in blocks on devices: PE 0's blocks; copies and bytes are those that the model
+     * predicts for `device`, of all PEs. All 0: not in blocks
+     */
+    tulle_gemm_blocks blocks;
 } tulle_product_report;
 
 /*

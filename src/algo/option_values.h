@@ -13,7 +13,8 @@
 #define TULLE__PRODUCT_WRONG(options)                                                                                  \
     (TULLE__OUTSIDE(options->alg, TULLE_PRODUCT_ALG_COUNT - 1) || TULLE__OUTSIDE(options->op_a, TULLE_OP_T) ||         \
         TULLE__OUTSIDE(options->op_b, TULLE_OP_T) || TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1) ||  \
-        TULLE__NEGATIVE(options->phases))
+        TULLE__NEGATIVE(options->phases) || TULLE__NEGATIVE(options->block_rows) ||                                    \
+        TULLE__NEGATIVE(options->block_cols) || TULLE__NEGATIVE(options->chunk))
 
 /* tulle_trisolve_options, or NULL: what they say of op(T) */
 #define TULLE__SIDE_WRONG(options)                                                                                     \

@@ -36,10 +36,11 @@ tulle__fetch tulle__fetch_share(const tulle__fetch *fetch)
 enum { RANGES = 128 }; /* ranges of one vector get */
 
 /* Gets the rows (row-major) or columns of a part of a dense tile, contiguously. */
-static void get_lines(const tulle_mat *A, int i, int j, int group, char *to)
+static tulle__transfer get_lines(const tulle_mat *A, int i, int j, int group, char *to)
 {
     tulle__spot spot = tulle__view_spot(A, i, j);
     tulle__range range[RANGES];
+    tulle__transfer last = {.group = group};
     int64_t m = tulle__tile_rows(A, i), n = tulle__tile_cols(A, j);
     int64_t lines = A->order == TULLE_ROW_MAJOR ? m : n, width = A->order == TULLE_ROW_MAJOR ? n : m;
     size_t size = tulle_type_size(A->type), bytes = (size_t)width * size;
@@ -53,17 +54,15 @@ static void get_lines(const tulle_mat *A, int i, int j, int group, char *to)
         for (; count < RANGES && line < lines; count++, line++)
             range[count] =
                 (tulle__range){(uint64_t)(spot.first + line * spot.ld) * size, to + (size_t)line * bytes, bytes};
-        tulle__getv(A->comm, group, &spot.place, count, range);
+        last = tulle__getv(A->comm, group, &spot.place, count, range);
     }
+    return last;
 }
 
-void tulle__fetch_start(const tulle_mat *A, int i, int j, int group, void *to)
+tulle__transfer tulle__fetch_start(const tulle_mat *A, int i, int j, int group, void *to)
 {
     const tulle__place *place = &A->directory[tulle__tile_index(A, i, j)].place;
-    if (A->whole)
-        get_lines(A, i, j, group, to);
-    else
-        tulle__get(A->comm, group, place, 0, to, place->length);
+    return A->whole ? get_lines(A, i, j, group, to) : tulle__get(A->comm, group, place, 0, to, place->length);
 }
 
 tulle_status tulle__fetch_init(const tulle_mat *A, int i, int j, tulle__fetch *fetch)
@@ -77,13 +76,18 @@ tulle_status tulle__fetch_init(const tulle_mat *A, int i, int j, tulle__fetch *f
         tulle_status status = shape_only ? TULLE_OK : tulle__fetch_room(record->place.length, &f);
         if (status != TULLE_OK) return status;
         f.group = tulle__comm_group(A->comm);
-        if (shape_only)
-            tulle__get(A->comm, f.group, &record->place, 0, NULL, record->place.length);
-        else
-            tulle__fetch_start(A, i, j, f.group, f.block);
+        f.count = (shape_only ? tulle__get(A->comm, f.group, &record->place, 0, NULL, record->place.length)
+                              : tulle__fetch_start(A, i, j, f.group, f.block))
+                      .count;
     }
     *fetch = f;
     return TULLE_OK;
+}
+
+int tulle__fetch_ready(const tulle__fetch *fetch)
+{
+    const tulle__transfer transfer = {fetch->group, fetch->count};
+    return fetch->group < 0 || (fetch->count && tulle__transfer_ready(fetch->A->comm, &transfer) == 1);
 }
 
 tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile)

@@ -11,18 +11,21 @@
 typedef struct tulle__fetch {
     const tulle_mat *A;
     int i, j, group;           /* group < 0: no get is pending */
+    uint64_t count;            /* of the get in its group */
     void *block;               /* where the tile's block can be read */
     int *users;                /* reference count at the start of the shared buffer; NULL: no buffer */
     tulle__tile_record record; /* of the data that arrives: the tile, or a row subset */
 } tulle__fetch;
 
 tulle_status tulle__fetch_init(const tulle_mat *A, int i, int j, tulle__fetch *fetch);
-/* Starts a get of a tile that has entries, into a contiguous buffer of its size. */
-void tulle__fetch_start(const tulle_mat *A, int i, int j, int group, void *to);
+/* Starts a get of a tile that has entries, into a contiguous buffer of its size; the last transfer of it. */
+tulle__transfer tulle__fetch_start(const tulle_mat *A, int i, int j, int group, void *to);
 /* Returns another fetch of the same tile, which shares the buffer. */
 tulle__fetch tulle__fetch_share(const tulle__fetch *fetch);
 /* Allocates `bytes` at fetch->block, for a fetch that is not shared yet. */
 tulle_status tulle__fetch_room(size_t bytes, tulle__fetch *fetch);
+/* Whether it can be awaited without waiting; 0 also where the engine does not know. */
+int tulle__fetch_ready(const tulle__fetch *fetch);
 /* Waits for a pending get, then frees. Also valid after a failure and for a zeroed fetch. */
 void tulle__fetch_fini(tulle__fetch *fetch);
 tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile);

@@ -17,6 +17,8 @@ struct shape {
     tulle_gidx m, n, k;
     tulle_type type;
     int exact; /* the bytes of a run are predicted */
+    int tiles;
+    const char *device;
 };
 
 static tulle_status multiply(tulle_comm *comm, void *arg)
@@ -36,8 +38,10 @@ static tulle_status multiply(tulle_comm *comm, void *arg)
         .deterministic = true,
         .replication = x->layers,
         .layer_rows = many ? x->rows : 0,
-        .layer_cols = many ? x->cols : 0};
+        .layer_cols = many ? x->cols : 0,
+        .device = x->device};
     TULLE_TRY(tulle_gemm_grid_of(x->m, x->n, x->k, x->type, pes, x->rows, x->cols, x->layers, &g));
+    g.tiles = x->tiles;
     TULLE_TRY(tulle_gemm_grid_layouts(&g, x->m, x->n, x->k, pes, l));
     TULLE_TRY(tulle_mat_new_dense(comm, l[0], x->type, TULLE_ROW_MAJOR, &A));
     TULLE_TRY(tulle_mat_new_dense(comm, l[1], x->type, TULLE_ROW_MAJOR, &B));
@@ -118,11 +122,18 @@ int main(int argc, char **argv)
                 const tulle_gidx *s = size[(P + 2 * Q + 3 * L) % 4];
                 int each = P > Q ? (P % Q ? P * Q : P) : (Q % P ? P * Q : Q);
                 struct shape x = {P, Q, L, s[0], s[1], s[2], (P + L) % 2 ? TULLE_F32 : TULLE_F64,
-                    remote && s[2] >= (tulle_gidx)each * L && s[1] >= (tulle_gidx)Q * L && s[0] >= P};
+                    remote && s[2] >= (tulle_gidx)each * L && s[1] >= (tulle_gidx)Q * L && s[0] >= P, 0, NULL};
                 tulle_status status = tulle_team_run(team, multiply, &x);
                 ok(status == TULLE_OK, "%d x %d x %d PEs, m, n, k = %d, %d, %d%s", P, Q, L, (int)s[0], (int)s[1],
                     (int)s[2], x.exact ? ", to the byte" : "");
                 if (status != TULLE_OK) printf("# %s\n", tulle_error_message());
+                x.tiles = 2 + (P + Q + L) % 2;
+                x.device = "limit:mem=40K+cpu";
+                x.exact = remote && s[2] >= (tulle_gidx)each * L * x.tiles && s[1] >= (tulle_gidx)Q * L * x.tiles &&
+                          s[0] >= P * x.tiles;
+                status = tulle_team_run(team, multiply, &x);
+                ok(status == TULLE_OK, "the same in %d x %d tiles on devices: %s", x.tiles, x.tiles,
+                    tulle_error_message());
             }
     ok(tulle_team_run(team, refusals, NULL) == TULLE_OK, "wrong grids of layers are refused: %s",
         tulle_error_message());

@@ -21,6 +21,12 @@ expect 0 'passed' gemm --size 47 --pes 6 --replication 3 --check
 expect 0 '"op":"gemm".*"passed":true' gemm --m 5 --k 0 --n 4 --json --check
 expect 0 'passed' gemm --m 0 --k 3 --n 4 --check
 expect 0 '"flops":432' gemm --m 4 --k 6 --n 9 --json
+expect 0 '"blocks":{"block":\[2,1\],"chunk":2,"lookahead":1,.*"passed":true' gemm --size 60 --tiles 5 --pes 1 --block 2x1 --chunk 2 --lookahead 1 --device limit:mem=40K+cpu --json --check
+expect 0 'case a of the model' gemm --size 60 --tiles 5 --pes 1 --device limit:mem=90K+cpu
+expect 2 'BxC tiles of C' gemm --size 60 --block 2y1 --device cpu
+expect 2 'products on devices' gemm --size 60 --block 2x1
+expect 3 'takes 3456 ' gemm --size 60 --tiles 5 --pes 1 --device limit:mem=3K+cpu
+expect 0 '"grid":\[1,1\].*"replication":4,.*"passed":true' gemm --m 30 --n 20 --k 900 --pes 4 --comm threads:direct=off --json --check
 "$tulle" gen dense:m=30,n=20 -o A.npy -q && "$tulle" gen dense:m=20,n=7,seed=3 -o B.npy -q
 expect 0 'C: 210 entries' gemm A.npy B.npy -o C1.npy --pes 3
 expect 0 'C: 210 entries' gemm A.npy B.npy -o C2.mtx --pes 1 --alg stationary-c

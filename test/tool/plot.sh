@@ -212,8 +212,13 @@ expect 0 'volume   2160000 bytes' predict gemm --size 300 --pes 7 --grid 2x1x3 -
 expect 0 '"bytes_moved":2160000,' gemm --size 300 --pes 7 --grid 2x1x3 --comm threads:direct=off --threads 1 --json --machine summit
 expect 0 'passed' gemm --m 50 --n 70 --k 41 --pes 8 --grid 2x2x2 --comm threads:direct=off --threads 1 --check --machine summit
 expect 2 'does not fit 4 PEs' gemm --size 9 --grid 2x2x2 --pes 4 --machine summit
-expect 2 'excludes --tiles' gemm --size 9 --grid 2x1x2 --pes 4 --tiles 2 --machine summit
+expect 2 'excludes --tiles-b' gemm --size 9 --grid 2x1x2 --pes 4 --tiles-b 2 --machine summit
+expect 0 'passed' gemm --size 90 --grid 2x1x2 --pes 4 --tiles 2 --machine summit --check --device limit:mem=100K+cpu
 expect 2 'needs --size' predict gemm --pes 4 --machine summit
+expect 0 '"upload_bytes":878400,"download_bytes":115200,"peer_bytes":432000,' predict gemm --size 240 --pes 4 --grid 2x2 --tiles 4 --devices 2 --device limit:mem=60K,link=1G,peer=2G --machine summit --json
+expect 0 '"downloads":64,.*"upload_bytes":3513600,"downloads":64,"download_bytes":460800,"peer_copies":240,"peer_bytes":1728000' gemm --size 240 --pes 4 --grid 2x2x1 --tiles 4 --devices 2 --device limit:mem=60K,link=1G,peer=2G+cpu --machine summit --json
+expect 2 'need not exist' predict gemm --size 240 --device cuda --machine summit
+expect 3 'takes 86400' predict gemm --size 240 --tiles 4 --device limit:mem=20K --machine summit
 expect 2 'RxCxL' predict gemm --size 9 --grid 2y2 --pes 4 --machine summit
 expect 2 'does not fit 4 PEs' predict gemm --size 9 --grid 2x2x2 --pes 4 --machine summit
 expect 3 'the least is' predict gemm --size 10000 --pes 8 --memory 1M --machine summit

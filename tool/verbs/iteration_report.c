@@ -8,10 +8,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "launch.h"
 #include "outputs.h"
 #include "plural.h"
 #include "result.h"
+#include "start/launch.h"
 
 static void record(struct course *course, const tulle_krylov_step *step)
 {

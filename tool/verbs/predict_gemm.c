@@ -17,8 +17,86 @@ struct forecast {
     tulle_type type;
     tulle_machine machine;
     tulle_gemm_grid grid;
-    double compute, transfer; /* seconds of a PE */
+    double compute, transfer;               /* seconds of a PE */
+    int tiles, devices;                     /* of a PE; devices 0: the host multiplies */
+    double memory, link, peer, device_rate; /* of each device; 0: none */
+    tulle_gemm_blocks blocks;
+    double copy[3]; /* seconds up, down and between devices */
 };
+
+/* ---- devices ---- */
+
+/* The value of `key=` in the wrapper limit of a device's spec. */
+static tulle_status device_size(const char *spec, const char *key, double *size)
+{
+    char text[32];
+    const char *limit = strstr(spec, "limit:"), *end = limit ? limit + strcspn(limit, "+") : NULL;
+    for (const char *at = limit; at && at < end; at = strpbrk(at + 1, ":,")) {
+        size_t length = strlen(key);
+        if (strncmp(at + 1, key, length) != 0 || at[1 + length] != '=') continue;
+        const char *value = at + 2 + length;
+        snprintf(text, sizeof text, "%.*s", (int)strcspn(value, ",+"), value);
+        return tulle_parse_bytes(text, "--device", size);
+    }
+    return TULLE_OK;
+}
+
+static tulle_status read_devices(const struct options *options, struct forecast *f)
+{
+    const char *spec = options_word(options, "device", NULL);
+    f->tiles = (int)options_int(options, "tiles", 1);
+    f->device_rate = options_size(options, "device-rate", 0);
+    if (!spec) return TULLE_OK;
+    f->devices = (int)options_int(options, "devices", 1);
+    tulle_status status = device_size(spec, "mem", &f->memory);
+    if (status == TULLE_OK) status = device_size(spec, "link", &f->link);
+    if (status == TULLE_OK) status = device_size(spec, "peer", &f->peer);
+    if (status == TULLE_OK && f->memory <= 0)
+        status = tulle_fail(TULLE_ERR_ARG,
+            "predict gemm takes devices as limit:mem=SIZE[,link=RATE][,peer=RATE], which need not exist, not '%s'",
+            spec);
+    return status;
+}
+
+static int64_t part(int64_t n, int parts)
+{
+    return n / parts + (n % parts != 0);
+}
+
+static int least_multiple(int a, int b)
+{
+    int x = a, y = b;
+    while (y) {
+        int rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return a / x * b;
+}
+
+/* The tiles of a PE in the layouts of tulle_gemm_grid_layouts; where parts are even, bytes are those of a run. */
+static tulle_status plan_devices(const struct options *options, struct forecast *f)
+{
+    const tulle_gemm_grid *g = &f->grid;
+    int T = f->tiles, each = least_multiple(g->rows, g->cols) * T;
+    int64_t size = (int64_t)tulle_type_size(f->type), m = part(f->m, g->rows * T),
+            n = part(f->n, g->cols * T * g->layers), k = part(f->k, g->layers * each);
+    const tulle_gemm_tiles tiles = {.rows = T,
+        .cols = T * g->layers,
+        .inner = each,
+        .bytes_a = m * k * size,
+        .bytes_b = k * n * size,
+        .bytes_c = m * n * size,
+        .devices = f->devices,
+        .capacity = (int64_t)f->memory,
+        .peers = f->peer > 0,
+        .lookahead = (int)options_int(options, "lookahead", 0)};
+    tulle_status status = tulle_gemm_blocks_best(&tiles, &f->blocks);
+    const double rate[3] = {f->link, f->link, f->peer};
+    for (int way = 0; way < 3 && status == TULLE_OK; way++)
+        if (rate[way] > 0) f->copy[way] = (double)f->blocks.bytes[way] / rate[way] / f->devices;
+    return status;
+}
 
 /* --grid RxCxL, or RxC for one layer. */
 static tulle_status parse_grid(const char *text, int *rows, int *cols, int *layers)
@@ -50,15 +128,26 @@ static void predict(struct forecast *f)
     double rate = tulle_roofline_gemm(&f->machine, f->threads, f->type, m, k, n).rate;
     int far = f->machine.node_pes && g->pes > f->machine.node_pes;
     const tulle_tier *tier = &f->machine.tier[far ? TULLE_OTHER_NODE : TULLE_SAME_NODE];
+    if (f->devices && f->device_rate > 0) rate = f->device_rate * f->devices;
     f->compute = rate > 0 ? 2 * g->multiplied / rate : 0;
     if (tier->bandwidth > 0)
         f->transfer = (g->cols + g->rows + g->layers - 3) * tier->latency + (double)g->most / tier->bandwidth;
 }
 
+/* Copies, transfers and products overlap. */
+static double seconds_of(const struct forecast *f)
+{
+    double seconds = f->compute > f->transfer ? f->compute : f->transfer;
+    for (int way = 0; way < 3; way++)
+        if (f->copy[way] > seconds) seconds = f->copy[way];
+    return seconds;
+}
+
 static void print_json(const struct forecast *f)
 {
     const tulle_gemm_grid *g = &f->grid;
-    double seconds = f->compute > f->transfer ? f->compute : f->transfer;
+    const tulle_gemm_blocks *b = &f->blocks;
+    double seconds = seconds_of(f);
     printf("{\"op\":\"gemm\",\"predicted\":true,\"machine\":");
     json_text(f->machine.host, stdout);
     printf(",\"pes\":%d,\"used\":%d,\"threads\":%d,\"type\":\"%s\",\"grid\":[%d,%d,%d],\"m\":%" PRId64 ",\"k\":%" PRId64
@@ -66,6 +155,12 @@ static void print_json(const struct forecast *f)
         f->pes, g->pes, f->threads, tulle_type_name(f->type), g->rows, g->cols, g->layers, f->m, f->k, f->n);
     printf(",\"bytes_moved\":%" PRId64 ",\"bytes_most\":%" PRId64 ",\"bound_bytes\":%.0f,\"memory\":%" PRId64,
         g->volume, g->most, g->bound, g->memory);
+    if (f->devices)
+        printf(",\"devices\":%d,\"blocks\":{\"block\":[%d,%d],\"chunk\":%d,\"lookahead\":%d,\"case\":\"%s\","
+               "\"device_bytes\":%" PRId64 ",\"upload_bytes\":%" PRId64 ",\"download_bytes\":%" PRId64
+               ",\"peer_bytes\":%" PRId64 ",\"upload_seconds\":%.6g,\"download_seconds\":%.6g,\"peer_seconds\":%.6g}",
+            f->devices, b->rows, b->cols, b->chunk, b->lookahead, tulle_gemm_case_name(b->fits), b->memory, b->bytes[0],
+            b->bytes[1], b->bytes[2], f->copy[0], f->copy[1], f->copy[2]);
     printf(",\"seconds\":%.6g,\"compute\":%.6g,\"transfers\":%.6g}\n", seconds, f->compute, f->transfer);
 }
 
@@ -80,9 +175,16 @@ static void print_text(const struct forecast *f)
     printf("bound    %.0f bytes by one", g->bound);
     if (g->bound > 0) printf(": the grid moves %.4f of it", (double)g->most / g->bound);
     printf("\nmemory   at most %" PRId64 " bytes a PE\n", g->memory);
-    printf("time     %.4g s: compute %.4g s (balance %.3f), transfers %.4g s at the same time\n",
-        f->compute > f->transfer ? f->compute : f->transfer, f->compute,
-        g->multiplied > 0 ? all / f->pes / g->multiplied : 1, f->transfer);
+    const tulle_gemm_blocks *b = &f->blocks;
+    if (f->devices)
+        printf("devices  blocks of %d x %d of %d x %d tiles of a PE, chunks of %d, lookahead %d, case %s: %" PRId64
+               " bytes of each device\n"
+               "copies   by a PE %" PRId64 " bytes up in %.4g s, %" PRId64 " down in %.4g s, %" PRId64
+               " between devices in %.4g s\n",
+            b->rows, b->cols, f->tiles, f->tiles * g->layers, b->chunk, b->lookahead, tulle_gemm_case_name(b->fits),
+            b->memory, b->bytes[0], f->copy[0], b->bytes[1], f->copy[1], b->bytes[2], f->copy[2]);
+    printf("time     %.4g s: compute %.4g s (balance %.3f), transfers %.4g s at the same time\n", seconds_of(f),
+        f->compute, g->multiplied > 0 ? all / f->pes / g->multiplied : 1, f->transfer);
 }
 
 tulle_status predict_gemm(const struct options *options)
@@ -101,7 +203,9 @@ tulle_status predict_gemm(const struct options *options)
     if (status == TULLE_OK)
         status = tulle_machine_find(options_word(options, "machine", "here"), cores > 64 ? 64 : cores, &f.machine);
     if (node) f.machine.node_pes = (int)node;
+    if (status == TULLE_OK) status = read_devices(options, &f);
     if (status == TULLE_OK) status = choose(options, &f);
+    if (status == TULLE_OK && f.devices) status = plan_devices(options, &f);
     if (status != TULLE_OK) return status;
     predict(&f);
     if (options_flag(options, "json"))

@@ -9,17 +9,18 @@
 #include <unistd.h>
 
 #include "calibration.h"
-#include "launch.h"
 #include "outputs.h"
 #include "plural.h"
 #include "result.h"
+#include "start/launch.h"
 #include "verbs/product_operands.h"
 
 struct setting {
     struct product asked;
     int reps, replication;
     double filter;
-    int simulated; /* times are virtual, and the machine has no known bound */
+    int block_rows, block_cols; /* 0: chosen */
+    int simulated;              /* times are virtual, and the machine has no known bound */
     tulle_status machine_known;
     char machine_fault[512];
     struct result result[TULLE_PRODUCT_ALG_COUNT];
@@ -143,12 +144,16 @@ static tulle_status time_alg(
     o.filter = s->filter;
     o.replication = s->replication;
     if (x->grid.layers && o.alg == TULLE_PRODUCT_AUTO) o.alg = TULLE_PRODUCT_STATIONARY_C;
+    if (x->grid.layers) o.replication = x->grid.layers;
     if (x->grid.layers > 1) {
         o.layer_rows = x->grid.rows;
         o.layer_cols = x->grid.cols;
     }
     o.device = options_word(s->asked.options, "device", NULL);
     o.devices = (int)options_int(s->asked.options, "devices", 0);
+    o.block_rows = s->block_rows;
+    o.block_cols = s->block_cols;
+    if (s->asked.kind == GEMM) o.chunk = (int)options_int(s->asked.options, "chunk", 0);
     o.unpinned = strcmp(options_word(s->asked.options, "pin", "on"), "off") == 0;
     for (int rep = -warm; rep < s->reps; rep++) {
         tulle_product_free(plan);
@@ -283,6 +288,17 @@ static tulle_status read_filter(struct setting *s)
     if (!options_word(o, "blocks", NULL))
         return tulle_fail(TULLE_ERR_ARG, "--filter is for matrices of blocks: give --blocks as well");
     return TULLE_OK;
+}
+
+/* --block BxC */
+static tulle_status read_blocks(struct setting *s)
+{
+    char rest;
+    const char *text = options_word(s->asked.options, "block", NULL);
+    if (!text || same_word(text, "auto")) return TULLE_OK;
+    if (sscanf(text, "%dx%d%c", &s->block_rows, &s->block_cols, &rest) == 2 && s->block_rows > 0 && s->block_cols > 0)
+        return TULLE_OK;
+    return tulle_fail(TULLE_ERR_ARG, "--block is BxC tiles of C, as in 4x6, or auto, not '%s'", text);
 }
 
 static const double MEASURING = 500e6; /* bytes of memory */
@@ -455,6 +471,7 @@ tulle_status run_product(const struct options *options, enum product_kind kind)
         status = tulle_transfers_parse(options_word(options, "transfers", "auto"), &s->asked.transfers);
     if (status == TULLE_OK) status = read_replication(s);
     if (status == TULLE_OK) status = read_filter(s);
+    if (status == TULLE_OK && kind == GEMM) status = read_blocks(s);
     if (status == TULLE_OK) status = inspect(s);
     if (status == TULLE_OK)
         status = try_outputs(options, options_word(options, "output", NULL), kind == SPGEMM ? TULLE_CSR : TULLE_DENSE);

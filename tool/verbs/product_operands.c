@@ -128,6 +128,48 @@ static void choose_dense_grid(struct grid *grid, const tulle_gidx size[3])
     }
 }
 
+/* Whether --grid auto may have layers: for owners of C, in layouts of its own. */
+static int may_have_layers(const struct product *p)
+{
+    static const char *const excluded[] = {"replication", "cyclic", "tiles-b", "tiles-c", "grid-b", "grid-c"};
+    for (size_t i = 0; i < sizeof excluded / sizeof *excluded; i++)
+        if (options_flag(p->options, excluded[i])) return 0;
+    return p->nalgs == 1 && (p->alg[0] == TULLE_PRODUCT_AUTO || p->alg[0] == TULLE_PRODUCT_STATIONARY_C);
+}
+
+static double volume_of(const struct grid *grid, const tulle_gidx size[3])
+{
+    return (double)size[1] * ((double)size[0] * (grid->cols - 1) + (double)size[2] * (grid->rows - 1)) *
+           (double)tulle_type_size(grid->type);
+}
+
+/*
+ * A grid with layers, or with idle PEs, if it moves at least a tenth less and fits; not where PEs
+ * read each other's memory in place, as nothing moves then. PE 0 decides.
+ */
+static tulle_status choose_layers(
+    const struct product *p, tulle_comm *comm, struct operands *x, const tulle_gidx size[3])
+{
+    struct grid *grid = &x->grid;
+    int in_place = x->machine.in_place && x->machine.node_pes >= grid->pes;
+    double memory = options_size(p->options, "memory", 0.8 * tulle_memory_free()) / grid->pes;
+    tulle_gemm_grid best = {.pes = 0};
+    int64_t chosen[3] = {0, 0, 0};
+    if (tulle_comm_rank(comm) == 0 && !in_place && may_have_layers(p) &&
+        tulle_gemm_grid_best(size[0], size[2], size[1], grid->type, grid->pes, (size_t)memory, &best) == TULLE_OK &&
+        (double)best.volume < 0.9 * volume_of(grid, size)) {
+        chosen[0] = best.rows;
+        chosen[1] = best.cols;
+        chosen[2] = best.layers;
+    }
+    tulle_status status = tulle_comm_broadcast(comm, 0, chosen, sizeof chosen);
+    if (status != TULLE_OK || !chosen[0]) return status;
+    grid->rows = (int)chosen[0];
+    grid->cols = (int)chosen[1];
+    grid->layers = (int)chosen[2];
+    return TULLE_OK;
+}
+
 /* A dense factor in its layout: from a file, or random. */
 static tulle_status dense_factor(
     const struct product *p, tulle_comm *comm, int operand, const tulle_layout *layout, char *warnings, tulle_mat **X)
@@ -152,6 +194,8 @@ static tulle_status distribute_dense(const struct product *p, tulle_comm *comm, 
     dense_sizes(p->options, shape, size);
     x->k = size[1];
     if (x->grid.choose) choose_dense_grid(&x->grid, size);
+    if (x->grid.choose) status = choose_layers(p, comm, x, size);
+    if (status != TULLE_OK) return status;
     status = tulle_comm_agree(comm, grid_layouts(&x->grid, size[0], size[1], size[2], l));
     if (status == TULLE_OK) status = dense_factor(p, comm, 0, l[0], warnings, &x->A);
     if (status == TULLE_OK) status = dense_factor(p, comm, 1, l[1], NULL, &x->B);

@@ -5,9 +5,9 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "launch.h"
 #include "outputs.h"
 #include "plural.h"
+#include "start/launch.h"
 
 /*
  * The number of solves after which the method's analysis has paid off, relative to the serial solve

@@ -9,9 +9,9 @@
 #include <tulle/launch.h>
 
 #include "calibration.h"
-#include "launch.h"
 #include "plural.h"
 #include "result.h"
+#include "start/launch.h"
 #include "verb.h"
 
 struct calibration {

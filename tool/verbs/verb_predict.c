@@ -240,6 +240,21 @@ static const struct option options[] = {{.name = "pes",
         .low = 1,
         .high = 256,
         .text = "tiles of a PE in each direction"},
+    {.name = "device",
+        .kind = KIND_WORD,
+        .argument = "SPEC",
+        .text = "gemm: devices of limit:mem=SIZE,link=RATE,peer=RATE multiply; they need not exist"},
+    {.name = "devices",
+        .kind = KIND_INT,
+        .argument = "N",
+        .fallback = "1",
+        .low = 1,
+        .high = 64,
+        .text = "gemm: devices of each PE"},
+    {.name = "device-rate",
+        .kind = KIND_SIZE,
+        .argument = "FLOPS",
+        .text = "gemm: flop/s of each device (default: all of a PE's are as fast as its threads)"},
     {.name = "cyclic", .kind = KIND_FLAG, .text = "distribute tiles cyclically instead of in blocks"},
     {.name = "cut",
         .kind = KIND_CHOICE,
@@ -293,10 +308,13 @@ const struct verb verb_predict = {
         "With the word gemm and --size: the grid of PEs, in rows, columns and layers, that moves the fewest bytes for "
         "a\n"
         "dense product, with up to 5 % of the PEs idle and within --memory; its bytes, exactly, beside the least that\n"
-        "any algorithm moves (Al Daas et al. 2022); memory of a PE; time at the machine's rates.",
+        "any algorithm moves (Al Daas et al. 2022); memory of a PE; time at the machine's rates. With --device and\n"
+        "--tiles also the blocks of C on devices, what they copy, and its time.",
     .examples = "tulle predict matrix.mtx.gz --pes 384 --machine summit --cols 128 --type f32\n"
                 "tulle predict rmat:scale=16 --pes 4 --grid 2x2 --json\n"
-                "tulle predict gemm --size 100000 --pes 96 --machine summit",
+                "tulle predict gemm --size 100000 --pes 96 --machine summit\n"
+                "tulle predict gemm --size 200000 --pes 8 --machine summit --tiles 50 --devices 3 --device-rate 7.2T "
+                "--device limit:mem=16G,link=50G,peer=50G",
     .options = options,
     .least = 1,
     .most = 2,

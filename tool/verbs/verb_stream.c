@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch.h"
 #include "outputs.h"
 #include "plural.h"
 #include "process_io.h"
 #include "result.h"
+#include "start/launch.h"
 #include "verb.h"
 #include "verbs/streaming.h"
 

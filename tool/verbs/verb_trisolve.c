@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch.h"
 #include "needs.h"
 #include "outputs.h"
 #include "result.h"
+#include "start/launch.h"
 #include "verb.h"
 #include "verbs/rhs.h"
 #include "verbs/solves_report.h"

@@ -135,7 +135,8 @@ static int better(const struct shape *s, const tulle_gemm_grid *x, const tulle_g
 {
     if (x->volume != y->volume) return x->volume < y->volume;
     if (x->pes != y->pes) return x->pes > y->pes;
-    return most_of(s, x) < most_of(s, y);
+    int64_t most = most_of(s, x), other = most_of(s, y);
+    return most != other ? most < other : x->layers < y->layers;
 }
 
 tulle_status tulle_gemm_grid_best(

@@ -22,6 +22,23 @@ static tulle_status cut_twice(tulle_gidx n, int outer, int inner, tulle_gidx **c
     return TULLE_OK;
 }
 
+/* The same, with each of these in `innermost`. */
+static tulle_status cut_thrice(tulle_gidx n, int outer, int inner, int innermost, tulle_gidx **cut)
+{
+    tulle_gidx *coarse = NULL;
+    tulle_status status;
+    const int parts = outer * inner;
+    TULLE_TRY(cut_twice(n, outer, inner, &coarse));
+    TULLE_TRY(tulle__alloc((size_t)parts * (size_t)innermost + 1, sizeof **cut, "cuts", cut));
+    for (int p = 0; p < parts; p++)
+        for (int i = 0; i < innermost; i++)
+            (*cut)[p * innermost + i] = coarse[p] + (tulle_gidx)((__int128)(coarse[p + 1] - coarse[p]) * i / innermost);
+    (*cut)[parts * innermost] = n;
+out:
+    tulle__free(coarse);
+    return status;
+}
+
 static int least_multiple(int a, int b)
 {
     int x = a, y = b;
@@ -46,15 +63,16 @@ static tulle_status make(
     int *owner = NULL;
     tulle_status status = tulle__alloc((size_t)o->mt * (size_t)o->nt, sizeof *owner, "owners", &owner);
     if (status != TULLE_OK) return status;
+    const int T = g->tiles ? g->tiles : 1;
     for (int r = 0; r < o->mt; r++)
         for (int c = 0; c < o->nt; c++) {
-            int i = r, j = c, l;
+            int i = r / T, j = c / T, l;
             if (which == 0)
                 l = c / inner, j = c % inner * g->cols / inner;
             else if (which == 1)
                 l = r / inner, i = r % inner * g->rows / inner;
             else
-                l = c % g->layers, j = c / g->layers;
+                l = c % g->layers, j = c / (g->layers * T);
             owner[(size_t)r * (size_t)o->nt + (size_t)c] = (l * g->rows + i) * g->cols + j;
         }
     const tulle_layout_spec spec = {.m = o->m,
@@ -72,21 +90,22 @@ static tulle_status make(
 tulle_status tulle_gemm_grid_layouts(
     const tulle_gemm_grid *grid, tulle_gidx m, tulle_gidx n, tulle_gidx k, int pes, tulle_layout **layout)
 {
-    if (TULLE__NULL(grid) || TULLE__NEGATIVE(m) || TULLE__NEGATIVE(n) || TULLE__NEGATIVE(k) || TULLE__NULL(layout))
+    if (TULLE__NULL(grid) || TULLE__NEGATIVE(grid->tiles) || TULLE__NEGATIVE(m) || TULLE__NEGATIVE(n) ||
+        TULLE__NEGATIVE(k) || TULLE__NULL(layout))
         return TULLE_ERR_ARG;
-    const int P = grid->rows, Q = grid->cols, L = grid->layers;
+    const int P = grid->rows, Q = grid->cols, L = grid->layers, T = grid->tiles ? grid->tiles : 1;
     if (P < 1 || Q < 1 || L < 1 || (__int128)P * Q * L > pes)
         return tulle__fail(TULLE_ERR_ARG, "a grid of %d x %d x %d does not fit %d PEs", P, Q, L, pes);
     tulle_status status = TULLE_OK;
     tulle_gidx *rows = NULL, *cols = NULL, *parts = NULL, *inner = NULL;
     tulle_layout *made[3] = {NULL, NULL, NULL};
-    const int each = least_multiple(P, Q);
-    TULLE_TRY(cut_twice(m, P, 1, &rows));
-    TULLE_TRY(cut_twice(n, Q, 1, &cols));
-    TULLE_TRY(cut_twice(n, Q, L, &parts));
+    const int each = least_multiple(P, Q) * T;
+    TULLE_TRY(cut_twice(m, P, T, &rows));
+    TULLE_TRY(cut_twice(n, Q, T, &cols));
+    TULLE_TRY(cut_thrice(n, Q, T, L, &parts));
     TULLE_TRY(cut_twice(k, L, each, &inner));
-    const struct operand operand[3] = {
-        {m, k, P, L * each, rows, inner}, {k, n, L * each, Q, inner, cols}, {m, n, P, Q * L, rows, parts}};
+    const struct operand operand[3] = {{m, k, P * T, L * each, rows, inner}, {k, n, L * each, Q * T, inner, cols},
+        {m, n, P * T, Q * L * T, rows, parts}};
     for (int x = 0; x < 3; x++) TULLE_TRY(make(grid, x, &operand[x], each, pes, &made[x]));
     for (int x = 0; x < 3; x++) layout[x] = made[x];
 out:

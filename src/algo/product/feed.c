@@ -70,6 +70,7 @@ static tulle_status schedule_next(tulle__exec *x, tulle__job *job, int *got)
     } else if (tulle__schedule_has_next(&x->schedule)) {
         if (x->filled && tulle__schedule_next_is_remote(&x->schedule) && x->ahead >= x->plan->lookahead)
             return TULLE_OK;
+        job->step = tulle__schedule_next_step(&x->schedule, &job->done);
         tulle__schedule_take(&x->schedule, &job->i, &job->j, &job->nk, job->k);
     } else {
         return TULLE_OK;

@@ -42,8 +42,13 @@ void tulle__jobs_fini(tulle__exec *x)
 
 static tulle__wanted wanted(const tulle__job *job, tulle__factor factor, int n)
 {
-    return (tulle__wanted){
-        .factor = factor, .i = job->i, .k = job->k[n], .j = job->j, .job = job->number, .delegation = job->delegation};
+    return (tulle__wanted){.factor = factor,
+        .i = job->i,
+        .k = job->k[n],
+        .j = job->j,
+        .job = job->number,
+        .done = job->done & (factor == TULLE__FACTOR_A ? TULLE__DONE_A : TULLE__DONE_B),
+        .delegation = job->delegation};
 }
 
 /* Starts the fetches of the job that has been written into the free record. */
@@ -82,6 +87,7 @@ tulle_status tulle__jobs_start(tulle__exec *x)
         tulle__job *job = &x->ring[(x->head + x->filled) % x->depth];
         job->delegation = NULL;
         job->amount = 1;
+        job->done = 0;
         TULLE_TRY(x->feed->next(x, job, &got));
         if (!got) break;
         TULLE_TRY(start_job(x, job));
@@ -139,7 +145,7 @@ int tulle__jobs_peek(void *exec, int n, tulle__run_next *next)
     tulle__job *job = &x->ring[(x->head + n) % x->depth];
     if (job->delegation || job->of) return 0;
     for (int p = 0; p < job->nk; p++)
-        if (job->a[p].group >= 0 || job->b[p].group >= 0 ||
+        if (!tulle__fetch_ready(&job->a[p]) || !tulle__fetch_ready(&job->b[p]) ||
             await_tile(x, job, TULLE__FACTOR_A, p, &job->a[p], &x->next_a[p]) != TULLE_OK ||
             await_tile(x, job, TULLE__FACTOR_B, p, &job->b[p], &x->next_b[p]) != TULLE_OK)
             return 0;

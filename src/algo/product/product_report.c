@@ -61,6 +61,11 @@ void tulle_product_report_add(tulle_product_report *sum, const tulle_product_rep
     sum->skipped_products += before.skipped_products;
     sum->filtered_blocks += before.filtered_blocks;
     add_device(&sum->device, &before.device);
+    for (int c = 0; c < 3; c++) {
+        sum->blocks.copies[c] += before.blocks.copies[c];
+        sum->blocks.bytes[c] += before.blocks.bytes[c];
+    }
+    sum->blocks.network += before.blocks.network;
     sum->reused = before.reused && one->reused;
 }
 
@@ -98,12 +103,27 @@ enum {
     HITS,
     SKIPPED,
     FILTERED,
+    BLOCK_UPLOADS,
+    BLOCK_DOWNLOADS,
+    BLOCK_PEER_COPIES,
+    BLOCK_UP_BYTES,
+    BLOCK_DOWN_BYTES,
+    BLOCK_PEER_BYTES,
+    BLOCK_NETWORK,
     FACTS
 };
 
 static int64_t sum_of(const double *all, int size, int stride)
 {
     return (int64_t)(spread_of(all, size, stride).mean * size + 0.5);
+}
+
+/* What jobs in blocks fetch, by the model. */
+static int64_t network_of(const tulle_product *plan)
+{
+    if (!plan->blocked || !plan->operand_cache) return 0;
+    return tulle__operand_cache_is_limited(plan->operand_cache) ? plan->blocks.network_again
+                                                                : plan->blocks.network_once;
 }
 
 tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *x, int64_t elapsed,
@@ -137,8 +157,11 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
     for (int c = 0; c < 3; c++) {
         mine[UPLOADS + c] = (double)(done.copies[c] - before.copies[c]);
         mine[UP_BYTES + c] = (double)(done.bytes[c] - before.bytes[c]);
+        mine[BLOCK_UPLOADS + c] = (double)plan->blocks.shape.copies[c];
+        mine[BLOCK_UP_BYTES + c] = (double)plan->blocks.shape.bytes[c];
         mine[UP_SECONDS + c] = done.copy_seconds[c] - before.copy_seconds[c];
     }
+    mine[BLOCK_NETWORK] = (double)network_of(plan);
     mine[KERNELS] = (double)(done.kernels - before.kernels);
     mine[KERNEL_SECONDS] = done.kernel_seconds - before.kernel_seconds;
     mine[SKIPPED] = (double)x->skipped;
@@ -178,10 +201,14 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
         .device = {.devices = done.devices,
             .kernels = sum_of(all + KERNELS, size, FACTS),
             .hits = sum_of(all + HITS, size, FACTS),
-            .kernel_seconds = spread_of(all + KERNEL_SECONDS, size, FACTS).mean * size}};
+            .kernel_seconds = spread_of(all + KERNEL_SECONDS, size, FACTS).mean * size},
+        .blocks = plan->blocks.shape};
+    report->blocks.network = sum_of(all + BLOCK_NETWORK, size, FACTS);
     for (int c = 0; c < 3; c++) {
         report->device.copies[c] = sum_of(all + UPLOADS + c, size, FACTS);
         report->device.bytes[c] = sum_of(all + UP_BYTES + c, size, FACTS);
+        report->blocks.copies[c] = sum_of(all + BLOCK_UPLOADS + c, size, FACTS);
+        report->blocks.bytes[c] = sum_of(all + BLOCK_UP_BYTES + c, size, FACTS);
         report->device.copy_seconds[c] = spread_of(all + UP_SECONDS + c, size, FACTS).mean * size;
     }
 out:

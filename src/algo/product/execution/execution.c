@@ -13,6 +13,8 @@ tulle__run_tiles tulle__job_tiles(const tulle__exec *x, const tulle__job *job, i
         .row = row,
         .number = job->number,
         .last = last,
+        .done = job->done,
+        .step = job->step,
         .stays = x->plan->direct};
 }
 

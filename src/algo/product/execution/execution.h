@@ -16,9 +16,10 @@ typedef struct tulle__job {
     int i, j, nk;
     int units;           /* products of tiles, or bands of one or of a chain */
     int band, bands, of; /* bands band .. band + bands - 1 of `of`; of = 0: all rows */
-    int step;            /* of SUMMA and Cannon, that its tiles come with */
+    int step;            /* of SUMMA and Cannon, that its tiles come with; the chunk of blocks */
     int amount;          /* of work, as progress counts it */
     int remote;          /* not all of its tiles are read in place */
+    int done;            /* factors whose tiles no other job reads for now (TULLE__DONE_A, ...) */
     int64_t number;
     int *k; /* [group] */
     /* rows of A that another PE has delegated to this one; NULL: tiles */

@@ -18,6 +18,7 @@ static int is_remote(const tulle__operands *o, int i, int k, int j)
 static int keep_kind(const tulle_product *plan, tulle__chain *chain, int kind)
 {
     int remote = 0, kept = 0;
+    if (plan->blocked) return kind == LOCAL;
     if (plan->direct || chain->nk == 0) return kind == LOCAL;
     for (int t = 0; t < chain->nk; t++) {
         int here = is_remote(&plan->operands, chain->i, chain->k[t], chain->j);
@@ -47,9 +48,21 @@ static double weight_of(const tulle_product *plan, int i, int k, int j, int kind
 static void weigh_next(const tulle_product *plan, tulle__job_list *list, int kind)
 {
     const tulle__chain *chain = &list->chain;
-    list->next = 0;
+    list->next = list->remote = 0;
+    if (plan->blocked) {
+        for (int t = list->at; t < chain->nk && t < list->at + plan->group; t++)
+            list->remote |= is_remote(&plan->operands, chain->i, chain->k[t], chain->j);
+        return;
+    }
     for (int t = list->at; t < chain->nk && t < list->at + plan->group; t++)
         list->next += weight_of(plan, chain->i, chain->k[t], chain->j, kind);
+}
+
+static int next_chain(const tulle_product *plan, tulle__job_list *list)
+{
+    if (!plan->blocked) return plan->policy->next(&list->cursor, &list->chain);
+    list->chain.k = list->cursor.k;
+    return tulle__block_order_next(&plan->blocks, &list->block, &list->chain, &list->done);
 }
 
 /* Goes on to the next job of that kind. */
@@ -57,7 +70,7 @@ static void advance(const tulle_product *plan, tulle__job_list *list, int kind)
 {
     if (!list->live || list->at == list->chain.nk) {
         do {
-            list->live = plan->policy->next(&list->cursor, &list->chain);
+            list->live = next_chain(plan, list);
             list->at = 0;
         } while (list->live && !keep_kind(plan, &list->chain, kind));
     }
@@ -68,8 +81,9 @@ static void rewind_list(const tulle_product *plan, tulle__job_list *list, int ki
 {
     list->cursor = (tulle__cursor){
         .policy = plan->policy, .operands = &plan->operands, .rank = plan->comm->rank, .k = list->cursor.k};
+    list->block = (tulle__block_cursor){.block = 0};
     list->taken = 0;
-    list->live = 0;
+    list->live = list->done = 0;
     advance(plan, list, kind);
 }
 
@@ -116,13 +130,14 @@ int tulle__schedule_has_next(const tulle__schedule *schedule)
 int tulle__schedule_next_is_remote(const tulle__schedule *schedule)
 {
     const tulle__job_list *local = &schedule->list[LOCAL], *remote = &schedule->list[REMOTE];
+    if (schedule->plan->blocked) return local->remote;
     if (!remote->live || !local->live) return remote->live;
     return local->taken * remote->total >= (remote->taken + remote->next) * local->total;
 }
 
 void tulle__schedule_take(tulle__schedule *schedule, int *i, int *j, int *nk, int *k)
 {
-    int kind = tulle__schedule_next_is_remote(schedule) ? REMOTE : LOCAL;
+    int kind = !schedule->plan->blocked && tulle__schedule_next_is_remote(schedule) ? REMOTE : LOCAL;
     tulle__job_list *list = &schedule->list[kind];
     *i = list->chain.i;
     *j = list->chain.j;

@@ -8,6 +8,8 @@
  * Let F be the seconds of fetches, L and R those of local and remote jobs. An execution takes about
  * max(F, L) + R, instead of up to F + L + R with all remote jobs in a row. The order follows from
  * layouts and entries of tiles only, not from timing.
+ *
+ * A product in blocks (chain/block_order.h) has one list, in their order.
  */
 #ifndef TULLE_PRODUCT_SCHEDULE_H
 #define TULLE_PRODUCT_SCHEDULE_H
@@ -21,6 +23,10 @@ typedef struct tulle__job_list {
     int at, live; /* next k of the chain; whether there is one */
     int64_t jobs;
     double total, taken, next; /* weights: of all jobs, of those taken, of the next */
+    /* of a product in blocks */
+    tulle__block_cursor block;
+    int done;   /* factors whose tiles of this chain are not read again (TULLE__DONE_A, ...) */
+    int remote; /* the next job has remote tiles */
 } tulle__job_list;
 
 typedef struct tulle__schedule {
@@ -44,5 +50,11 @@ int tulle__schedule_next_is_remote(const tulle__schedule *schedule);
 
 /* The next job, C tile (i, j) by nk tiles k; there must be one. nk = 0: only beta C. */
 void tulle__schedule_take(tulle__schedule *schedule, int *i, int *j, int *nk, int *k);
+/* Of a product in blocks: the chunk of the next job, and its factors that are done (TULLE__DONE_A, ...). */
+static inline int tulle__schedule_next_step(const tulle__schedule *schedule, int *done)
+{
+    *done = schedule->list[0].done;
+    return schedule->list[0].block.step;
+}
 
 #endif

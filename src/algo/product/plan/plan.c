@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "algo/option_values.h"
+#include "algo/product/plan/block_plan.h"
 #include "algo/product/plan/check_operands.h"
 #include "algo/product/plan/choose.h"
 #include "algo/product/plan/phase.h"
@@ -109,7 +110,7 @@ static tulle_status connect_sources(tulle_product *plan)
     const tulle__operands *o = &plan->operands;
     int claims = plan->policy->reach != TULLE__REACH_NONE;
     int by_rows = o->A->format->names_rows && plan->options.transfers != TULLE_TRANSFERS_WHOLE;
-    int cached = tulle__slices_any(&plan->slices) && !claims;
+    int cached = (tulle__slices_any(&plan->slices) || plan->blocked) && !claims;
     tulle__source *source = plan->source = tulle__single_tiles_init(&plan->single_tiles, o);
     if (plan->direct) return TULLE_OK;
     if (by_rows && !plan->required) TULLE_TRY(connect_needs(plan));
@@ -148,6 +149,7 @@ static void drop_plan(tulle_product *plan)
     tulle__free(plan->target);
     tulle__free(plan->target_of);
     tulle__free(plan->column);
+    tulle__block_order_fini(&plan->blocks);
     tulle__free(plan->chain);
     tulle__free(plan->share);
     tulle__free(plan->sent);
@@ -342,6 +344,21 @@ static tulle_status make_runner(tulle_product *plan)
         options->devices ? options->devices : 1, &plan->runner);
 }
 
+/* Jobs come in blocks of C, if they keep to devices. After the policy is known. */
+static tulle_status make_blocks(tulle_product *plan)
+{
+    const tulle_product_options *options = &plan->options;
+    if (!plan->runner->devices && (options->block_rows || options->block_cols || options->chunk))
+        return tulle__fail(TULLE_ERR_ARG, "blocks of C and chunks are for products on devices");
+    if (!plan->runner->devices || options->unpinned || plan->operands.A->kind != TULLE_DENSE ||
+        plan->policy->alg != TULLE_PRODUCT_STATIONARY_C)
+        return TULLE_OK;
+    tulle_status status = tulle__block_plan(&plan->operands, options, plan->comm->rank, plan->runner, &plan->blocks);
+    plan->blocked = status == TULLE_OK; /* also without tiles of C, as on all PEs */
+    if (plan->blocks.rows) plan->group = plan->blocks.shape.chunk;
+    return status;
+}
+
 static tulle_status prepare(tulle_product *plan)
 {
     tulle_status status;
@@ -365,6 +382,7 @@ static tulle_status prepare(tulle_product *plan)
     plan->asked = tulle__policy_of(alg);
     if (alg == TULLE_PRODUCT_CANNON) TULLE_TRY(tulle__cannon_fits(o, plan->comm->size));
     tulle__plan_count(plan);
+    TULLE_TRY(tulle_comm_agree(plan->comm, make_blocks(plan)));
     TULLE_TRY(tulle__plan_connect(plan));
     TULLE_TRY(tulle__phases_check(plan));
     TULLE_TRY(tulle__phases_choose(plan));
@@ -398,7 +416,7 @@ tulle_status tulle_product_new(
 {
     tulle_product_options chosen;
     if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(C) || TULLE__NULL_AS(out, "product") ||
-        TULLE__OPTIONS(options, &chosen, layer_cols) || TULLE__PRODUCT_WRONG(options))
+        TULLE__OPTIONS(options, &chosen, chunk) || TULLE__PRODUCT_WRONG(options))
         return tulle__refuse(C ? C->comm : A ? A->comm : B ? B->comm : NULL);
     tulle_product *plan = NULL;
     tulle_comm *comm = C->comm;

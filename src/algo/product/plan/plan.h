@@ -3,6 +3,7 @@
 #ifndef TULLE_PRODUCT_PLAN_H
 #define TULLE_PRODUCT_PLAN_H
 
+#include "algo/chain/block_order.h"
 #include "algo/chain/policy.h"
 #include "algo/product/plan/result_size.h"
 #include "algo/product/plan/slice.h"
@@ -95,7 +96,9 @@ struct tulle_product {
     int direct;              /* every tile of A and B can be read in place by every PE */
     int group;               /* most k in one job */
     int lookahead;
-    tulle__queue *queue; /* NULL: no partial result travels on any PE */
+    bool blocked;              /* jobs come in blocks of C */
+    tulle__block_order blocks; /* then */
+    tulle__queue *queue;       /* NULL: no partial result travels on any PE */
     tulle__arena *arena;
     void *scratch; /* a panel's worth, where panels are not read in place */
     int ntargets;

@@ -123,6 +123,13 @@ static struct device_result *find_open(struct device *d, const tulle__chain_task
     return NULL;
 }
 
+/* What the buffer of a result takes: in blocks, each is as large as the largest, and serves any. */
+static size_t room_of(const struct device_run *run, size_t bytes)
+{
+    const tulle__runner *runner = &run->runner;
+    return runner->blocks && runner->tile[2] > bytes ? runner->tile[2] : bytes;
+}
+
 /* The open result for the task, which is the newest then; *added: it has a sum already. */
 static tulle_status begin_result(const struct device_run *run, struct device *d, const tulle__chain_task *task,
     struct device_result **result, int *added)
@@ -149,10 +156,12 @@ static tulle_status begin_result(const struct device_run *run, struct device *d,
         .col = task->c_col,
         .beta = task->beta,
         .turn = ++d->turn};
-    size_t bytes = (size_t)(task->m * task->n) * tulle_type_size(task->type);
-    while (d->nopen && d->open_bytes + bytes > d->device->capacity / 2) TULLE_TRY(leave(run, d, oldest_of(d)));
+    size_t bytes = (size_t)(task->m * task->n) * tulle_type_size(task->type), room = room_of(run, bytes);
+    while (d->nopen && d->open_bytes + bytes > d->results) TULLE_TRY(leave(run, d, oldest_of(d)));
+    while (run->runner.blocks && d->nleaving && d->nopen + d->nleaving >= run->runner.blocks->results)
+        TULLE_TRY(land(run, d));
     for (;;) { /* as tulle__device_room, but no open result is one's own yet */
-        status = tulle__device_tiles_room(d->tiles, bytes, "a tile of the result", &made.buffer);
+        status = tulle__device_tiles_room(d->tiles, room, "a tile of the result", &made.buffer);
         if (status != TULLE_ERR_LIMIT || (!d->nleaving && !d->nopen)) break;
         if (!d->nleaving) TULLE_TRY(leave(run, d, oldest_of(d)));
         TULLE_TRY(land(run, d));
@@ -211,18 +220,22 @@ static int copy_job_ahead(const struct device *d, const tulle__run_next *next)
 }
 
 /* Copies operands of the jobs after this one while it is multiplied, as far as each device has room. */
-static void copy_ahead(struct device_run *run, int64_t number)
+static void copy_ahead(struct device_run *run, int64_t number, int step)
 {
     const tulle__runner *runner = &run->runner;
     tulle__run_next next;
-    for (int n = 0; n < run->count; n++) run->device[n].stopped = false;
-    for (int n = 1; n <= runner->ahead; n++) {
-        if (!runner->peek || !runner->peek(runner->peeked, n, &next)) return;
+    int stopped = 0, first = run->copied > number + 1 ? (int)(run->copied - number) : 1, n;
+    for (n = 0; n < run->count; n++) run->device[n].stopped = false;
+    for (n = first; n <= runner->ahead && stopped < run->count; n++) {
+        if (!runner->peek || !runner->peek(runner->peeked, n, &next)) break;
+        if (runner->blocks && next.tiles.step > step + runner->window) break;
         struct device *d = tulle__device_of(run, &next.tiles);
         if (d->stopped || d->ahead >= number + n) continue;
         d->stopped = !copy_job_ahead(d, &next);
+        if (d->stopped && !stopped++) run->copied = number + n;
         if (!d->stopped) d->ahead = number + n;
     }
+    if (!stopped) run->copied = number + n;
 }
 
 tulle_status tulle__device_operands_read(struct device *d, tulle_status status)
@@ -232,12 +245,12 @@ tulle_status tulle__device_operands_read(struct device *d, tulle_status status)
 }
 
 static void multiply_held(struct device_run *run, struct device *d, const struct device_result *r,
-    tulle__device_chain *chain, int started, int64_t number)
+    tulle__device_chain *chain, int started, const tulle__run_tiles *tiles)
 {
     chain->C = (tulle__device_place){r->buffer, 0};
     chain->beta = started ? 1 : 0;
     tulle__device_tiles_join(d->tiles, d->work);
-    copy_ahead(run, number);
+    copy_ahead(run, tiles->number, tiles->step);
     d->device->ops->chain(d->work, chain);
     tulle__device_tiles_release(d->tiles, d->work);
     chain->npairs = 0;
@@ -262,6 +275,23 @@ static tulle_status collect(struct device_run *run, const struct device *mine, c
     }
 out:
     return status;
+}
+
+/* Awaits the tiles of a job in blocks, unless they stay, and lets go of those that no other reads for now. */
+static void end_tiles(
+    const struct device_run *run, const struct device *d, const tulle__run_tiles *tiles, const tulle__chain_task *task)
+{
+    for (int p = 0; p < task->npairs; p++) {
+        const tulle__tile_key a = {TULLE__OF_A, tiles->i, tiles->k[p], task->row, task->m},
+                              b = {TULLE__OF_B, tiles->k[p], tiles->j, 0, task->B[p].m};
+        if (!tiles->stays) {
+            tulle__device_tiles_await(d->tiles, &a);
+            tulle__device_tiles_await(d->tiles, &b);
+        }
+        for (int n = 0; n < run->count && tiles->done & TULLE__DONE_A; n++)
+            tulle__device_tiles_done(run->device[n].tiles, &a);
+        if (tiles->done & TULLE__DONE_B) tulle__device_tiles_done(d->tiles, &b);
+    }
 }
 
 tulle_status tulle__device_run_chain(
@@ -289,7 +319,7 @@ tulle_status tulle__device_run_chain(
             if (status != TULLE_ERR_LIMIT) goto out;
             r = find_open(d, task); /* others have left, and it may lie elsewhere */
             if (n) {
-                multiply_held(run, d, r, &work, added, tiles->number); /* those that fit, then this one by itself */
+                multiply_held(run, d, r, &work, added, tiles); /* those that fit, then this one by itself */
                 added = 1;
             } else if (!tulle__device_tiles_tighten(d->tiles)) {
                 status = too_small(d, task, p);
@@ -298,12 +328,14 @@ tulle_status tulle__device_run_chain(
         }
         r = find_open(d, task);
         if (++work.npairs == TULLE__DEVICE_PAIRS) {
-            multiply_held(run, d, r, &work, added, tiles->number);
+            multiply_held(run, d, r, &work, added, tiles);
             added = 1;
         }
     }
-    if (work.npairs) multiply_held(run, d, r, &work, added, tiles->number);
+    if (work.npairs) multiply_held(run, d, r, &work, added, tiles);
+    if (runner->blocks) end_tiles(run, d, tiles, task);
     if (tiles->last) status = leave(run, d, (int)(find_open(d, task) - d->open));
 out:
-    return tiles->stays && status == TULLE_OK ? status : tulle__device_operands_read(d, status);
+    if (status == TULLE_OK && (tiles->stays || runner->blocks)) return status;
+    return tulle__device_operands_read(d, status);
 }

@@ -17,6 +17,18 @@ struct device *tulle__device_of(const struct device_run *run, const tulle__run_t
     return &run->device[number % run->count];
 }
 
+/* What C does not take is for tiles of A and B. */
+static void block(tulle__runner *runner)
+{
+    struct device_run *run = (struct device_run *)runner;
+    const tulle_gemm_blocks *s = runner->blocks;
+    for (int n = 0; n < run->count; n++) {
+        struct device *d = &run->device[n];
+        d->results = (size_t)s->results * runner->tile[2];
+        tulle__device_tiles_bound(d->tiles, d->device->capacity - d->results, runner->tile);
+    }
+}
+
 /* ---- executions ---- */
 
 /* The first failure of all queues; each returns its own once. */
@@ -56,6 +68,7 @@ static void end_device(struct device *d)
 /* Tiles are copied between devices, so that all of them are idle before one forgets its own. */
 static void clear_devices(struct device_run *run)
 {
+    run->copied = 0;
     for (int n = 0; n < run->opened; n++) end_device(&run->device[n]);
     for (int n = 0; n < run->opened; n++)
         if (run->device[n].tiles) tulle__device_tiles_clear(run->device[n].tiles);
@@ -112,6 +125,7 @@ static void free_run(tulle__runner *runner)
 
 static const tulle__runner_ops ops = {.chain = tulle__device_run_chain,
     .product = tulle__device_run_product,
+    .block = block,
     .finish = finish,
     .end = end,
     .work = work,
@@ -168,8 +182,15 @@ tulle_status tulle__device_run_new(tulle_comm *comm, const tulle__context *conte
         if (status != TULLE_OK && d->device) run->opened++; /* what it has is freed */
         if (status != TULLE_OK) goto out;
         run->tiles[run->opened] = d->tiles;
+        d->results = d->device->capacity / 2;
         if (d->device->capacity < run->runner.capacity) run->runner.capacity = d->device->capacity;
     }
+    run->runner.peers = true;
+    for (int n = 1; n < count; n++)
+        for (int m = 0; m < n; m++) {
+            const tulle__device *x = run->device[n].device, *y = run->device[m].device;
+            run->runner.peers &= x->ops->peer(x, y) && y->ops->peer(y, x);
+        }
     for (int n = 0; n < count; n++) tulle__device_tiles_meet(run->tiles[n], run->tiles, count);
     *out = &run->runner;
     return TULLE_OK;

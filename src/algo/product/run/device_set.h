@@ -38,7 +38,7 @@ struct device {
     tulle__device_event *made;
     struct device_result *open; /* [room] */
     int nopen, room;
-    size_t open_bytes;
+    size_t open_bytes, results; /* bytes of open results, and how many these may be */
     uint64_t turn;
     struct device_exit exit[TULLE__LEAVING]; /* used in turn */
     int oldest, nleaving;
@@ -52,6 +52,7 @@ struct device_run {
     int count, opened;
     struct device *device;
     tulle__device_tiles **tiles; /* [count] */
+    int64_t copied;              /* operands of all jobs below this number have been copied ahead */
 };
 
 /* The device of a job. */

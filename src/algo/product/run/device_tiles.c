@@ -13,6 +13,8 @@ struct entry {
     tulle__device_event *used; /* work with it, started last */
     tulle__device_event *arrived;
     int held;
+    int done;        /* it is not read again */
+    size_t bytes;    /* of the buffer, that count against `most` */
     int ahead;       /* it was copied ahead of its first use, which is no hit */
     uint64_t turn;   /* of its last use */
     int32_t *narrow; /* row pointers in the device's width, on their way */
@@ -28,7 +30,9 @@ struct tulle__device_tiles {
     int count, room;
     tulle__device_buffer *spare[SPARES]; /* not used now */
     int spares;
-    int exact; /* spare buffers larger than asked for are not taken */
+    size_t most, used; /* bytes that tiles may take, and take */
+    size_t unit[2];    /* bytes that a tile of each operand takes, at least */
+    int exact;         /* spare buffers larger than asked for are not taken */
     uint64_t turn;
     int64_t hits;
 };
@@ -39,6 +43,7 @@ tulle_status tulle__device_tiles_new(tulle__device *device, tulle__device_tiles 
     tulle_status status;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *tiles, "tiles of a device", &tiles));
     tiles->device = device;
+    tiles->most = SIZE_MAX;
     TULLE_TRY(device->ops->queue_new(device, &tiles->in));
     *out = tiles;
     return TULLE_OK;
@@ -87,11 +92,17 @@ static int same(const tulle__tile_key *a, const tulle__tile_key *b)
            a->rows == b->rows;
 }
 
+/* done: also among those that are not read again, of which there may be several. */
+static struct entry *find_any(const tulle__device_tiles *tiles, const tulle__tile_key *key, int done, int from)
+{
+    for (int n = from; n < tiles->count; n++)
+        if (same(&tiles->entry[n].key, key) && (done || !tiles->entry[n].done)) return &tiles->entry[n];
+    return NULL;
+}
+
 static struct entry *find(const tulle__device_tiles *tiles, const tulle__tile_key *key)
 {
-    for (int n = 0; n < tiles->count; n++)
-        if (same(&tiles->entry[n].key, key)) return &tiles->entry[n];
-    return NULL;
+    return find_any(tiles, key, 0, 0);
 }
 
 /* Waits until nothing works with the tile, and no sister copies it. */
@@ -99,11 +110,24 @@ static void await_idle(const tulle__device_tiles *tiles, const struct entry *e)
 {
     for (int t = 0; t < tiles->sisters; t++) {
         const tulle__device_tiles *sister = tiles->all[t];
-        const struct entry *copy = sister == tiles ? NULL : find(sister, &e->key);
-        if (copy) sister->device->ops->event_wait(copy->arrived);
+        const struct entry *copy = sister == tiles ? NULL : find_any(sister, &e->key, 1, 0);
+        for (; copy; copy = find_any(sister, &e->key, 1, (int)(copy - sister->entry) + 1))
+            sister->device->ops->event_wait(copy->arrived);
     }
     tiles->device->ops->event_wait(e->arrived);
     if (e->waited) tiles->device->ops->event_wait(e->used);
+}
+
+/* Whether await_idle would not wait. */
+static int is_idle(const tulle__device_tiles *tiles, const struct entry *e)
+{
+    for (int t = 0; t < tiles->sisters; t++) {
+        const tulle__device_tiles *sister = tiles->all[t];
+        const struct entry *copy = sister == tiles ? NULL : find_any(sister, &e->key, 1, 0);
+        for (; copy; copy = find_any(sister, &e->key, 1, (int)(copy - sister->entry) + 1))
+            if (!sister->device->ops->event_done(copy->arrived)) return 0;
+    }
+    return tiles->device->ops->event_done(e->arrived) && (!e->waited || tiles->device->ops->event_done(e->used));
 }
 
 static void drop(tulle__device_tiles *tiles, int n)
@@ -114,6 +138,7 @@ static void drop(tulle__device_tiles *tiles, int n)
     ops->event_free(tiles->device, e->used);
     ops->event_free(tiles->device, e->arrived);
     tulle__free(e->narrow);
+    tiles->used -= e->bytes;
     tulle__device_tiles_give(tiles, e->buffer);
     *e = tiles->entry[--tiles->count];
 }
@@ -140,7 +165,8 @@ static int victim_of(const tulle__device_tiles *tiles)
     int best = -1;
     for (int n = 0; n < tiles->count; n++) {
         const struct entry *e = &tiles->entry[n];
-        if (!e->held && (best < 0 || e->turn < tiles->entry[best].turn)) best = n;
+        const struct entry *b = best < 0 ? NULL : &tiles->entry[best];
+        if (!e->held && (!b || e->done > b->done || (e->done == b->done && e->turn < b->turn))) best = n;
     }
     return best;
 }
@@ -152,6 +178,12 @@ static int evict(tulle__device_tiles *tiles)
     if (victim < 0) return 0;
     drop(tiles, victim);
     return 1;
+}
+
+/* What a tile takes that is `length` bytes long. */
+static size_t bytes_of(const tulle__device_tiles *tiles, const tulle__tile_key *key, size_t length)
+{
+    return key->operand >= 0 && tiles->unit[key->operand] > length ? tiles->unit[key->operand] : length;
 }
 
 static tulle_status find_room(
@@ -182,6 +214,19 @@ int tulle__device_tiles_tighten(tulle__device_tiles *tiles)
     while (evict(tiles)) continue;
     free_spares(tiles);
     return 1;
+}
+
+void tulle__device_tiles_bound(tulle__device_tiles *tiles, size_t most, const size_t *unit)
+{
+    tiles->most = most;
+    tiles->exact = 1;
+    for (int o = 0; o < 2; o++) tiles->unit[o] = unit[o];
+}
+
+void tulle__device_tiles_done(tulle__device_tiles *tiles, const tulle__tile_key *key)
+{
+    struct entry *e = find(tiles, key);
+    if (e) e->done = 1;
 }
 
 /* Where the arrays of rows of a tile begin in their buffer, and their bytes. */
@@ -334,7 +379,7 @@ static tulle_status bring(tulle__device_tiles *tiles, const tulle__tile_key *key
 {
     tulle_status status;
     const tulle__device_ops *ops = tiles->device->ops;
-    struct entry made = {.key = *key, .buffer = buffer}, *from = NULL;
+    struct entry made = {.key = *key, .buffer = buffer, .bytes = bytes_of(tiles, key, p->length)}, *from = NULL;
     tulle__device_tiles *sister = sister_with(tiles, key, &from);
     if (tiles->count == tiles->room) {
         int room = 2 * tiles->room + 16;
@@ -357,6 +402,7 @@ static tulle_status bring(tulle__device_tiles *tiles, const tulle__tile_key *key
         upload_dense(tiles, &made, source);
     ops->record(tiles->in, made.arrived);
     made.turn = ++tiles->turn;
+    tiles->used += made.bytes;
     *out = &tiles->entry[tiles->count];
     tiles->entry[tiles->count++] = made;
     return TULLE_OK;
@@ -374,10 +420,10 @@ tulle_status tulle__device_tiles_hold(
     const struct plan p = plan_tile(tiles->device, source, key->row, key->rows);
     struct entry *e = find(tiles, key);
     tulle__device_buffer *buffer;
-    if (e)
-        tiles->hits += !e->ahead;
-    else
-        TULLE_TRY(find_room(tiles, p.length, tiles->exact, "a tile of an operand", &buffer));
+    size_t bytes = bytes_of(tiles, key, p.length);
+    if (e) tiles->hits += !e->ahead;
+    while (!e && (tiles->used > tiles->most || bytes > tiles->most - tiles->used) && evict(tiles)) continue;
+    if (!e) TULLE_TRY(find_room(tiles, bytes, tiles->exact, "a tile of an operand", &buffer));
     if (!e) TULLE_TRY(bring(tiles, key, source, &p, buffer, &e));
     e->held = 1;
     e->ahead = 0;
@@ -387,9 +433,22 @@ out:
     return status;
 }
 
-/* A buffer in memory that is free. */
+/* A tile that is not read again goes, if nothing works with it. 0: there is none. */
+static int evict_done(tulle__device_tiles *tiles)
+{
+    for (int n = 0; n < tiles->count; n++) {
+        if (!tiles->entry[n].done || tiles->entry[n].held || !is_idle(tiles, &tiles->entry[n])) continue;
+        drop(tiles, n);
+        return 1;
+    }
+    return 0;
+}
+
+/* A buffer in memory that is free, or that a tile has which is not read again. */
 static tulle_status find_room_ahead(tulle__device_tiles *tiles, size_t bytes, tulle__device_buffer **buffer)
 {
+    while (tiles->used > tiles->most || bytes > tiles->most - tiles->used)
+        if (!evict_done(tiles)) return TULLE_ERR_LIMIT;
     *buffer = take_spare(tiles, bytes, tiles->exact);
     return *buffer ? TULLE_OK : tulle__device_buffer_new(tiles->device, bytes, "a tile of an operand", buffer);
 }
@@ -408,7 +467,7 @@ tulle_status tulle__device_tiles_prefetch(
     /* whoever holds it waits, and gets its failure there */
     if (sister && (source->kind == TULLE_CSR || !sister->device->ops->event_done(from->arrived)))
         return TULLE_ERR_LIMIT;
-    tulle_status status = find_room_ahead(tiles, p.length, &buffer);
+    tulle_status status = find_room_ahead(tiles, bytes_of(tiles, key, p.length), &buffer);
     if (status == TULLE_OK) status = bring(tiles, key, source, &p, buffer, &e);
     if (status != TULLE_OK) return status;
     e->ahead = 1;
@@ -432,6 +491,12 @@ void tulle__device_tiles_release(tulle__device_tiles *tiles, tulle__device_queue
     }
     for (int n = tiles->count; n--;)
         if (tiles->entry[n].key.operand < 0) drop(tiles, n);
+}
+
+void tulle__device_tiles_await(tulle__device_tiles *tiles, const tulle__tile_key *key)
+{
+    struct entry *e = find_any(tiles, key, 1, 0);
+    for (; e; e = find_any(tiles, key, 1, (int)(e - tiles->entry) + 1)) tiles->device->ops->event_wait(e->arrived);
 }
 
 tulle_status tulle__device_tiles_uploaded(tulle__device_tiles *tiles)

@@ -4,6 +4,9 @@
  * make room: first goes what was used longest ago. A tile in use is held, and stays. Copies to the device go
  * into a queue of their own; whoever multiplies joins the arrival of the tiles that it holds.
  *
+ * Where jobs come in blocks (tulle__device_tiles_bound), tiles that are not read again make room for what is copied
+ * ahead, so copies go on while the memory is full; no tile that is still to be read does.
+ *
  * A tile that lies on a sister, another device of the PE, comes from there if they are peers, else
  * from the host. It stays at the sister until it has arrived.
  *
@@ -46,6 +49,8 @@ tulle_status tulle__device_tiles_prefetch(
 void tulle__device_tiles_join(tulle__device_tiles *tiles, tulle__device_queue *queue);
 /* Work with the tiles that are held has been started in the queue: they are let go, and stay until it is done. */
 void tulle__device_tiles_release(tulle__device_tiles *tiles, tulle__device_queue *queue);
+/* Waits until the tile of the host has been read, if it is there. A failure is the queue's. */
+void tulle__device_tiles_await(tulle__device_tiles *tiles, const tulle__tile_key *key);
 /* Waits until the host's tiles have been read. */
 tulle_status tulle__device_tiles_uploaded(tulle__device_tiles *tiles);
 
@@ -62,6 +67,14 @@ int tulle__device_tiles_tighten(tulle__device_tiles *tiles);
 /* Such a buffer is not used any more; NULL is allowed. It is kept for the next one of its size: devices wait for all
  * their work when memory is freed. */
 void tulle__device_tiles_give(tulle__device_tiles *tiles, tulle__device_buffer *buffer);
+
+/*
+ * Tiles take at most so many bytes from now on, and each of operand o as much as unit[o], so that the memory of one
+ * does for the next. What is not read again is said by tulle__device_tiles_done.
+ */
+void tulle__device_tiles_bound(tulle__device_tiles *tiles, size_t most, const size_t *unit);
+/* The tile is not read any more, but may be in use: it is first to make room, and is not met again. */
+void tulle__device_tiles_done(tulle__device_tiles *tiles, const tulle__tile_key *key);
 
 /* Forgets all tiles, of which none is in use. */
 void tulle__device_tiles_clear(tulle__device_tiles *tiles);

@@ -9,6 +9,7 @@
 
 #include <tulle/report.h>
 
+#include "algo/chain/block_order.h"
 #include "mat/context.h"
 #include "tile/tile_csr.h"
 
@@ -19,6 +20,8 @@ typedef struct tulle__run_tiles {
     int64_t row;
     int64_t number; /* of the job, in the order of the executor */
     bool last;      /* no other job here adds to this tile of C */
+    int done;       /* factors whose tiles no other job reads for now (TULLE__DONE_A, TULLE__DONE_B) */
+    int step;       /* the chunk it is of, in blocks */
     bool stays;     /* operands are readable until the execution ends */
 } tulle__run_tiles;
 
@@ -40,6 +43,8 @@ typedef struct tulle__runner_ops {
     /* The product into a sparse tile that `place` finds room for; done when it returns. */
     tulle_status (*product)(tulle__runner *runner, const tulle__run_tiles *tiles, const tulle__spgemm_task *task,
         tulle__csr_place place, void *context, tulle__csr_result *C);
+    /* Jobs come in runner->blocks from now on. NULL for the host. */
+    void (*block)(tulle__runner *runner);
     /* All that was started is in host memory. */
     tulle_status (*finish)(tulle__runner *runner);
     /* The end of an execution, also of one that failed: nothing is under way, no tile is kept. */
@@ -57,9 +62,14 @@ struct tulle__runner {
     bool keeps_structure;             /* a sparse product whose structure is known can be given values alone */
     size_t capacity;                  /* bytes of its smallest device */
     int devices;                      /* 0: the host multiplies */
+    bool peers;                       /* each of them copies from each other */
     /* The following are the plan's. */
     const int *column; /* [tile columns of C]: their numbers among those of this PE */
     bool unpinned;     /* jobs go to devices in turn, whatever tile of C they are of */
+    /* NULL: jobs are in any order. They are in these blocks, of tiles of at most so many bytes, A's, B's and C's. */
+    const tulle_gemm_blocks *blocks;
+    int window; /* how many chunks after the one at hand are copied ahead */
+    size_t tile[3];
     /* The n-th job after the one at hand; 0: it is not known, or its operands are not there. */
     int (*peek)(void *peeked, int n, tulle__run_next *next);
     void *peeked;

@@ -21,7 +21,8 @@ struct tulle__operand_cache {
     int *slot; /* [M K + K N]: parts of A, of B: index into kept; -1: not kept */
     int nkept;
     struct kept *kept;
-    size_t held; /* bytes of parts */
+    size_t held;  /* bytes of parts */
+    bool limited; /* not all of them fit */
 };
 
 static int64_t index_a(const tulle__operand_cache *s, int i, int k)
@@ -84,6 +85,7 @@ tulle_status tulle__operand_cache_new(tulle_comm *comm, const tulle__policy *pol
     }
     TULLE_TRY(tulle__alloc_zero((size_t)s->nkept, sizeof *s->kept, "parts to keep", &s->kept));
     s->nkept = 0;
+    double all = 0;
     for (int64_t p = 0; p < parts; p++) {
         size_t whole = bytes_of(s, o, p);
         int uses = s->slot[p];
@@ -91,13 +93,20 @@ tulle_status tulle__operand_cache_new(tulle_comm *comm, const tulle__policy *pol
         if (uses < 2 || !whole || (double)whole > bytes[p]) continue;
         s->kept[s->nkept] = (struct kept){.uses = uses, .fetch = {.group = -1}};
         s->slot[p] = s->nkept++;
+        all += (double)whole;
     }
+    s->limited = all > KEPT_MOST * (double)tulle__memory_left();
     *out = s;
     s = NULL;
 out:
     tulle__free(bytes);
     tulle__operand_cache_free(s);
     return status;
+}
+
+bool tulle__operand_cache_is_limited(const tulle__operand_cache *s)
+{
+    return s->limited;
 }
 
 /* Drops the cache's share. A transfer is waited for by the job that was given it. */
@@ -127,7 +136,7 @@ size_t tulle__operand_cache_bytes(const tulle__operand_cache *s)
 /* A tile that other jobs read as well: whole. */
 static tulle_status take(tulle__operand_cache *s, struct kept *kept, const tulle__wanted *w, tulle__fetch *fetch)
 {
-    int last = ++kept->taken == kept->uses, of_a = w->factor == TULLE__FACTOR_A;
+    int last = ++kept->taken == kept->uses || (w->done && s->limited), of_a = w->factor == TULLE__FACTOR_A;
     if (kept->fetch.users) {
         *fetch = TULLE__PLANTED(uncounted_reader) ? kept->fetch : tulle__fetch_share(&kept->fetch);
         if (last) drop(s, kept);

@@ -7,6 +7,10 @@
  * are whole, unless the required rows of all jobs together are fewer bytes. Static algorithms only:
  * a PE that steals does not know its next jobs. Layouts that match need no cache, so the model's
  * bytes stay exact.
+ *
+ * In a product in blocks (chain/block_order.h), all tiles of remote operands are cached if the share
+ * holds them; else those of a block, which are dropped when no other job reads them for now: the
+ * paper's (b + c) K tiles of the host at most.
  */
 #ifndef TULLE_PRODUCT_OPERAND_CACHE_H
 #define TULLE_PRODUCT_OPERAND_CACHE_H
@@ -19,6 +23,8 @@ typedef struct tulle__operand_cache tulle__operand_cache;
 /* Local. Holds as long as A and B keep their structure. */
 tulle_status tulle__operand_cache_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *operands,
     const tulle__required *required, tulle__operand_cache **operand_cache);
+/* Whether the share did not hold all parts that several jobs read, when it was made. */
+bool tulle__operand_cache_is_limited(const tulle__operand_cache *operand_cache);
 void tulle__operand_cache_free(tulle__operand_cache *operand_cache);
 /* Tables only: parts are kept during an execution. */
 size_t tulle__operand_cache_bytes(const tulle__operand_cache *operand_cache);

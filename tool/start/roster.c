@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "roster.h"
+#include "start/roster.h"
 
 #include <errno.h>
 #include <fcntl.h>

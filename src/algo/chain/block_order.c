@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/chain/block_order.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+static int is_own(const tulle__block_order *o, int i, int j)
+{
+    return tulle__layout_owner(o->operands->C->layout, i, j) == o->rank;
+}
+
+tulle_status tulle__block_order_init(const tulle__operands *operands, int rank, tulle__block_order *o)
+{
+    tulle_status status;
+    *o = (tulle__block_order){.operands = operands, .rank = rank};
+    TULLE_TRY(tulle__alloc((size_t)operands->M, sizeof *o->row, "an order of blocks", &o->row));
+    TULLE_TRY(tulle__alloc((size_t)operands->N, sizeof *o->col, "an order of blocks", &o->col));
+    TULLE_TRY(tulle__alloc((size_t)operands->K, sizeof *o->k, "an order of blocks", &o->k));
+    for (int i = 0; i < operands->M; i++) {
+        int own = 0;
+        for (int j = 0; j < operands->N && !own; j++) own = is_own(o, i, j);
+        if (own) o->row[o->rows++] = i;
+    }
+    for (int j = 0; j < operands->N; j++) {
+        int own = 0;
+        for (int r = 0; r < o->rows && !own; r++) own = is_own(o, o->row[r], j);
+        if (own) o->col[o->cols++] = j;
+    }
+    int K = operands->K, first = operands->offset && o->rows ? (o->row[0] + o->col[0]) % K : 0;
+    for (int t = 0; t < K; t++) {
+        int k = first + t < K ? first + t : first + t - K, used = 0;
+        for (int r = 0; r < o->rows && !used; r++)
+            for (int c = 0; c < o->cols && !used; c++) used = tulle__operands_meet(operands, o->row[r], k, o->col[c]);
+        if (used) o->k[o->inner++] = k;
+    }
+out:
+    return status;
+}
+
+void tulle__block_order_fini(tulle__block_order *o)
+{
+    tulle__free(o->row);
+    tulle__free(o->col);
+    tulle__free(o->k);
+    *o = (tulle__block_order){.rank = -1};
+}
+
+/* A block: its tile rows and columns, by their numbers among the own ones. */
+struct block {
+    int row, rows, col, cols;
+    int panel;
+};
+
+static int parts_of(int n, int part)
+{
+    return n / part + (n % part != 0);
+}
+
+/* The n-th block of the serpentine; 0: there is none. */
+static int block_at(const tulle__block_order *o, int64_t n, struct block *b)
+{
+    const tulle_gemm_blocks *s = &o->shape;
+    int down = parts_of(o->rows, s->rows), over = parts_of(o->cols, s->cols);
+    int by_column = s->resident == TULLE_GEMM_RESIDENT_B, blocks = by_column ? down : over;
+    if (n >= (int64_t)down * over) return 0;
+    int panel = (int)(n / blocks), q = (int)(n % blocks), at = panel % 2 ? blocks - 1 - q : q;
+    b->panel = panel;
+    b->row = (by_column ? at : panel) * s->rows;
+    b->col = (by_column ? panel : at) * s->cols;
+    b->rows = o->rows - b->row < s->rows ? o->rows - b->row : s->rows;
+    b->cols = o->cols - b->col < s->cols ? o->cols - b->col : s->cols;
+    return 1;
+}
+
+/* The chunk that a block multiplies at step t. */
+static int chunk_at(const tulle__block_order *o, int64_t block, int t, int chunks)
+{
+    return block % 2 && !o->ascending ? chunks - 1 - t : t;
+}
+
+/* Whether the next block reads the tiles of A (or B) at step t of this one, and has not to load them. */
+static int goes_on(const tulle__block_order *o, int64_t block, const struct block *b, int t, int chunks, int of_a)
+{
+    struct block next;
+    const tulle_gemm_blocks *s = &o->shape;
+    if (!block_at(o, block + 1, &next) || (of_a ? next.row != b->row : next.col != b->col)) return 0;
+    if (s->resident == (of_a ? TULLE_GEMM_RESIDENT_A : TULLE_GEMM_RESIDENT_B)) return 1;
+    return chunks == 1 || (t == chunks - 1 && !o->ascending);
+}
+
+static int fill(const tulle__block_order *o, int i, int j, int chunk, tulle__chain *chain)
+{
+    int end = (chunk + 1) * o->shape.chunk < o->inner ? (chunk + 1) * o->shape.chunk : o->inner;
+    *chain = (tulle__chain){.i = i, .j = j, .k = chain->k};
+    for (int t = chunk * o->shape.chunk; t < end; t++)
+        if (tulle__operands_meet(o->operands, i, o->k[t], j)) chain->k[chain->nk++] = o->k[t];
+    return chain->nk;
+}
+
+/* Whether the tile has nothing to multiply and must become beta C. */
+static int is_empty(const tulle__block_order *o, int i, int j)
+{
+    for (int t = 0; t < o->inner; t++)
+        if (tulle__operands_meet(o->operands, i, o->k[t], j)) return 0;
+    return 1;
+}
+
+int tulle__block_order_window(const tulle__block_order *o)
+{
+    int chunks = o->inner ? parts_of(o->inner, o->shape.chunk) : 1;
+    return o->ascending && chunks == 2 ? 1 : 2;
+}
+
+int tulle__block_order_next(const tulle__block_order *o, tulle__block_cursor *c, tulle__chain *chain, int *done)
+{
+    struct block b;
+    int chunks = o->inner && o->rows ? parts_of(o->inner, o->shape.chunk) : 1;
+    if (!o->rows) return 0;
+    for (; block_at(o, c->block, &b); c->block++, c->chunk = 0)
+        for (; c->chunk < chunks; c->chunk++, c->row = 0)
+            for (; c->row < b.rows; c->row++, c->col = 0)
+                while (c->col < b.cols) {
+                    int i = o->row[b.row + c->row], j = o->col[b.col + c->col];
+                    int last_col = ++c->col == b.cols, last_row = c->row == b.rows - 1;
+                    if (!is_own(o, i, j)) continue;
+                    if (!fill(o, i, j, chunk_at(o, c->block, c->chunk, chunks), chain) &&
+                        (c->chunk || !is_empty(o, i, j)))
+                        continue;
+                    *done = 0;
+                    c->step = (int)((c->block * chunks + c->chunk) & INT32_MAX);
+                    if (last_col && !goes_on(o, c->block, &b, c->chunk, chunks, 1)) *done |= TULLE__DONE_A;
+                    if (last_row && !goes_on(o, c->block, &b, c->chunk, chunks, 0)) *done |= TULLE__DONE_B;
+                    return 1;
+                }
+    return 0;
+}
