@@ -6,7 +6,7 @@ PREFIX  ?= /usr/local
 SECONDS ?= 60
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help setup build demo readme check check-all check-gpu check-python check-sanitizers fuzz install dist deb check-packages clean format
+.PHONY: help setup build demo readme check check-all check-gpu check-python check-sanitizers fuzz install site dist deb check-packages clean format
 
 help:
 	@echo 'make demo       install what is missing, build, multiply a real matrix with every algorithm, draw a picture'
@@ -19,6 +19,7 @@ help:
 	@echo 'make fuzz       fuzz every reader for SECONDS ($(SECONDS)) each'
 	@echo 'make build      build only, into $$BUILD ($(BUILD))'
 	@echo 'make install    install into $$PREFIX ($(PREFIX)); DESTDIR is honoured'
+	@echo 'make site       the documentation, in build/site, and man pages of section 3, in build/man3'
 	@echo 'make dist       the archive of a release, build/tulle-VERSION.tar.gz, of what is committed'
 	@echo 'make deb        Debian packages of it, in build/deb; needs debhelper'
 	@echo 'make check-packages   both, in a clean root where one can be made; lintian; recipes of Spack and conda'
@@ -87,6 +88,10 @@ readme: build
 
 install: build
 	cmake --install $(BUILD)
+
+site: setup
+	@$(MAKE) build
+	@./doc/site/build.sh $(BUILD)
 
 dist:
 	@./packaging/dist.sh $(BUILD)

@@ -28,6 +28,9 @@ pip install --quiet --disable-pip-version-check --no-build-isolation --force-rei
 cd "$here"
 pytest -q -p no:cacheprovider -rs -m "$tests"
 
+# what the documents show
+python "$here/../doc/site/blocks.py" "$(cd "$here/.." && pwd)" "$build" "${CC:-cc}" "$work/env/bin/python"
+
 # torch is Debian's, of Debian's Python, for which this wheel is if both are of one version
 tag='import sys; print(sys.implementation.cache_tag)'
 if [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import pytest, scipy, torch' 2>/dev/null &&

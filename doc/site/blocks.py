@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs every code block of the documents: blocks.py SOURCE BUILD CC [PYTHON].
+
+c       a program: compiled, linked and run; without a main: compiled as the body of a function
+sh      run line by line, with the command in PATH
+python  the blocks of a document are one program; names that a document takes for granted are given
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+GIVEN = """
+import numpy as np, scipy.sparse as sp, tulle
+A = B = sp.csr_matrix(sp.diags([-np.ones(59), 4 * np.ones(60), -np.ones(59)], [-1, 0, 1]))
+adjacency, X, b = A, np.ones((60, 4)), np.ones(60)
+tulle.write("A.bsp.h5", A)
+"""
+
+
+def blocks(path):
+    """(language, text, line) of each block."""
+    found, language, text, begun = [], None, [], 0
+    for number, line in enumerate(open(path, encoding="utf-8"), 1):
+        fence = re.match(r"```(\w*)\s*$", line)
+        if language is None and fence and fence.group(1):
+            language, text, begun = fence.group(1), [], number
+        elif language is not None and line.startswith("```"):
+            found.append((language, "".join(text), begun))
+            language = None
+        elif language is not None:
+            text.append(line)
+    return found
+
+
+def run(command, folder, text=None, **environment):
+    done = subprocess.run(command, cwd=folder, input=text, text=True, capture_output=True, check=False,
+                          env={**os.environ, **environment})
+    return done.returncode, done.stdout + done.stderr
+
+
+def c_block(text, folder, source, build, compiler):
+    program = "int main(" in text
+    if not program:
+        text = ("#include <tulle/tulle.h>\ntulle_status body(tulle_comm *, void *);\nvoid fragment(void *argument);\n"
+                "void fragment(void *argument)\n{\n" + text + "}\n")
+    open(os.path.join(folder, "block.c"), "w", encoding="utf-8").write(text)
+    flags = ["-std=c11", "-Wall", "-I" + source + "/include", "-I" + build + "/include", "block.c"]
+    link = ["-L" + build + "/src", "-ltulle", "-o", "block"] if program else ["-c", "-o", "block.o"]
+    status, said = run([compiler] + flags + link, folder)
+    if status == 0 and program:
+        status, said = run(["./block"], folder, LD_LIBRARY_PATH=build + "/src")
+    return status, said
+
+
+def sh_block(text, folder, build):
+    os.symlink(os.path.join(build, "tulle"), os.path.join(folder, "tulle"))
+    return run(["sh", "-e"], folder, text, PATH=folder + ":" + os.environ["PATH"], TULLE_MODULE_PATH=build + "/modules")
+
+
+def main():
+    source, build, compiler = sys.argv[1:4]
+    python = sys.argv[4] if len(sys.argv) > 4 else None
+    documents = [source + "/README.md", source + "/python/README.md"]
+    for folder in (source + "/doc", source + "/doc/site"):
+        documents += sorted(folder + "/" + name for name in os.listdir(folder) if name.endswith(".md"))
+    count = failed = 0
+
+    def report(status, said, what):
+        nonlocal count, failed
+        count += 1
+        if status:
+            failed += 1
+            print("".join("# " + line + "\n" for line in said.splitlines()[-15:]), end="")
+        print(f"{'not ok' if status else 'ok'} {count} - {what}")
+
+    for path in documents:
+        name, whole = os.path.relpath(path, source), []
+        for language, text, line in blocks(path):
+            with tempfile.TemporaryDirectory() as folder:
+                if language == "c":
+                    report(*c_block(text, folder, source, build, compiler), f"{name}:{line}: C")
+                elif language == "sh":
+                    report(*sh_block(text, folder, build), f"{name}:{line}: commands")
+                elif language == "python":
+                    whole.append(text)
+        if whole and python:
+            with tempfile.TemporaryDirectory() as folder:
+                text = GIVEN + "\n".join(whole)
+                if "tulle.torch" in text:
+                    text = text.replace("import tulle.torch", "import pytest\ntry:\n    import torch, tulle.torch\nexcept "
+                                        "ImportError:\n    raise SystemExit(0)\nX = torch.ones(60, 4, dtype=torch.float64)")
+                report(*run([python, "-"], folder, text), f"{name}: Python, {len(whole)} blocks")
+    print(f"1..{count}")
+    return failed > 0
+
+
+sys.exit(main())
