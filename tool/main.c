@@ -7,6 +7,7 @@
 #include <tulle/launch.h>
 
 #include "completion.h"
+#include "help.h"
 #include "plural.h"
 #include "standard_input.h"
 #include "start/launch.h"
@@ -38,99 +39,6 @@ static int exit_status(tulle_status status)
     }
 }
 
-static const char *const exit_texts = "0 done; 1 a check failed, or an iteration did not converge; 2 bad usage or "
-                                      "input; 3 not enough resources; 4 a PE was lost";
-
-static void help(FILE *file)
-{
-    fprintf(file, "tulle %s: sparse and dense linear algebra over one-sided communication\n\n", tulle_version());
-    fprintf(file, "usage: tulle VERB OPERANDS OPTIONS\n\n");
-    for (int v = 0; v < VERBS; v++) fprintf(file, "  %-10s %s\n", verbs[v]->name, verbs[v]->summary);
-    fprintf(file,
-        "\n`tulle VERB --help` explains a verb. An operand is a file (.mtx, .mtx.gz, .npy, .npz, .bsp.h5), - for\n"
-        "Matrix Market on standard input, or a generator's spec, as in rmat:scale=17,edgefactor=8,seed=1:\n\n");
-    const char *name, *sentence;
-    for (int i = 0; (name = tulle_operand_generator(i, &sentence)); i++) fprintf(file, "  %-10s %s\n", name, sentence);
-    fprintf(file, "\n`tulle --completion bash|zsh` prints the completion of command lines.\n\nExit status: %s.\n",
-        exit_texts);
-}
-
-static void help_verb(const struct verb *v, FILE *file)
-{
-    fprintf(file, "usage: tulle %s %s [OPTIONS]\n\n%s.\n\n%s\n\nOptions:\n", v->name, v->operands, v->summary,
-        v->description);
-    options_help(v->options, file);
-    fprintf(file, "\nExamples:\n");
-    for (const char *line = v->examples; *line;) {
-        size_t n = strcspn(line, "\n");
-        fprintf(file, "  %.*s\n", (int)n, line);
-        line += n + (line[n] == '\n');
-    }
-    fprintf(file, "\nExit status: %s.\n", exit_texts);
-}
-
-/* Writes text as mdoc: a leading dot or quote would be a macro, an empty line is a paragraph. */
-static void man_text(const char *text, FILE *file)
-{
-    for (const char *line = text; *line;) {
-        size_t n = strcspn(line, "\n");
-        if (!n)
-            fprintf(file, ".Pp");
-        else if (*line == '.' || *line == '\'')
-            fprintf(file, "\\&");
-        for (size_t i = 0; i < n; i++) {
-            if (line[i] == '\\')
-                fputs("\\e", file);
-            else
-                fputc(line[i], file);
-        }
-        fputc('\n', file);
-        line += n + (line[n] == '\n');
-    }
-}
-
-static void man_head(const char *title, const char *name, const char *summary, FILE *file)
-{
-    fprintf(file, ".Dd $Mdocdate$\n.Dt %s 1\n.Os Tulle %s\n.Sh NAME\n.Nm %s\n.Nd %s\n", title, tulle_version(), name,
-        summary);
-}
-
-static void man_verb(const struct verb *v, FILE *file)
-{
-    char name[64];
-    snprintf(name, sizeof name, "tulle-%s", v->name);
-    man_head(name, name, v->summary, file);
-    fprintf(file, ".Sh SYNOPSIS\n.Nm tulle %s\n%s%s.Op Ar options\n.Sh DESCRIPTION\n", v->name, v->operands,
-        *v->operands ? "\n" : "");
-    man_text(v->description, file);
-    fprintf(file, ".Sh OPTIONS\n.Bl -tag -width Ds\n");
-    options_man(v->options, file);
-    fprintf(file, ".El\n.Sh EXIT STATUS\n%s.\n.Sh EXAMPLES\n.Bd -literal\n", exit_texts);
-    man_text(v->examples, file);
-    fprintf(file, "\n.Ed\n.Sh SEE ALSO\n.Xr tulle 1\n");
-}
-
-static void man(FILE *file)
-{
-    man_head("TULLE", "tulle", "sparse and dense linear algebra over one-sided communication", file);
-    fprintf(file,
-        ".Sh SYNOPSIS\n.Nm\n.Ar verb\n.Ar operands\n.Op Ar options\n.Sh DESCRIPTION\n"
-        "An operand is a file (.mtx, .mtx.gz, .npy, .npz, .bsp.h5), - for Matrix Market on standard input, or\n"
-        "the spec of a generator. The verbs:\n"
-        ".Bl -tag -width Ds\n");
-    for (int v = 0; v < VERBS; v++) fprintf(file, ".It Xr tulle-%s 1\n%s.\n", verbs[v]->name, verbs[v]->summary);
-    fprintf(file, ".El\n.Pp\nThe generators:\n.Bl -tag -width Ds\n");
-    const char *name, *sentence;
-    for (int i = 0; (name = tulle_operand_generator(i, &sentence)); i++) fprintf(file, ".It %s\n%s.\n", name, sentence);
-    fprintf(file,
-        ".El\n.Sh ENVIRONMENT\n.Bl -tag -width Ds\n"
-        ".It Ev TULLE_MODULE_PATH\nFolders with engines and wrappers.\n"
-        ".It Ev TMPDIR\nThe folder for a copy of standard input while it is read; without it /tmp.\n"
-        ".It Ev TULLE_MACHINE\nThe file that\n.Xr tulle-calibrate 1\nwrites and the bounds are taken from.\n"
-        ".El\n.Sh EXIT STATUS\n%s.\n",
-        exit_texts);
-}
-
 /* NULL, after listing the verbs, if there is none of that name. */
 static const struct verb *find_verb(const char *name)
 {
@@ -146,7 +54,7 @@ static const struct verb *find_verb(const char *name)
 static int print_man(int argc, char **argv)
 {
     if (argc == 0) {
-        man(stdout);
+        man_all(verbs, VERBS, stdout);
         return EXIT_DONE;
     }
     const struct verb *v = find_verb(argv[0]);
@@ -205,12 +113,12 @@ int main(int argc, char **argv)
 {
     signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit becomes a write error, which is reported */
     if (argc < 2) {
-        help(stderr);
+        help_all(verbs, VERBS, stderr);
         return EXIT_USAGE;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
         if (argc == 2) {
-            help(stdout);
+            help_all(verbs, VERBS, stdout);
             return EXIT_DONE;
         }
         const struct verb *v = find_verb(argv[2]);

@@ -18,6 +18,16 @@ static int find(const struct options *o, const char *name)
     return -1;
 }
 
+/* An option as scipy or PETSc calls it. */
+static int find_foreign(const struct options *o, const char *name)
+{
+    static const char *const words[][2] = {{"rtol", "tol"}, {"atol", "absolute"}, {"max-it", "max-iterations"},
+        {"maxiter", "max-iterations"}, {"x0", "guess"}, {"dtype", "type"}};
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+        if (strcmp(words[w][0], name) == 0) return find(o, words[w][1]);
+    return -1;
+}
+
 static tulle_status unknown(const struct options *o, const char *name)
 {
     const char *names[OPTIONS_MAX];
@@ -89,6 +99,7 @@ tulle_status options_parse(const struct option *table, int argc, char **argv, st
             snprintf(name, sizeof name, "%.*s", (int)length, word + 2);
             if (word[2 + length]) value = word + 3 + length;
             i = find(o, name);
+            if (i < 0) i = find_foreign(o, name);
             if (i < 0) return unknown(o, name);
         } else {
             for (int k = 0; k < o->count; k++)
@@ -138,28 +149,6 @@ const char *options_word(const struct options *o, const char *name, const char *
     return i >= 0 && o->value[i].given ? o->value[i].word : fallback;
 }
 
-enum { TEXT_COLUMN = 27, LAST_COLUMN = 100 };
-
-/*
- * Prints words between TEXT_COLUMN and LAST_COLUMN, wrapped, from `column` on; returns the last
- * column.
- */
-static size_t print_wrapped(const char *text, size_t column, FILE *file)
-{
-    while (*text) {
-        size_t length = strcspn(text, " "), gap = column > TEXT_COLUMN;
-        if (gap && column + gap + length > LAST_COLUMN) {
-            fprintf(file, "\n%*s", TEXT_COLUMN, "");
-            column = TEXT_COLUMN;
-            gap = 0;
-        }
-        fprintf(file, "%s%.*s", gap ? " " : "", (int)length, text);
-        column += gap + length;
-        text += length + strspn(text + length, " ");
-    }
-    return column;
-}
-
 tulle_status options_each(const char *list, tulle_status (*read)(const char *word, void *arg), void *arg)
 {
     tulle_status status = TULLE_OK;
@@ -170,33 +159,4 @@ tulle_status options_each(const char *list, tulle_status (*read)(const char *wor
         status = read(one, arg);
     }
     return status;
-}
-
-void options_help(const struct option *table, FILE *file)
-{
-    for (const struct option *t = table; t->name; t++) {
-        char left[64], letter[8] = "";
-        if (t->letter) snprintf(letter, sizeof letter, "-%c, ", t->letter);
-        snprintf(
-            left, sizeof left, "%s--%s%s%s", letter, t->name, t->argument ? " " : "", t->argument ? t->argument : "");
-        fprintf(file, "  %-24s ", left);
-        size_t column = print_wrapped(t->text, strlen(left) + 3 > TEXT_COLUMN ? LAST_COLUMN : TEXT_COLUMN, file);
-        if (t->fallback) {
-            char text[128];
-            snprintf(text, sizeof text, "(default: %s)", t->fallback);
-            print_wrapped(text, column, file);
-        }
-        fputc('\n', file);
-    }
-}
-
-void options_man(const struct option *table, FILE *file)
-{
-    for (const struct option *t = table; t->name; t++) {
-        fprintf(file, ".It ");
-        if (t->letter) fprintf(file, "Fl %c , ", t->letter);
-        fprintf(file, "Fl -%s%s%s\n%s", t->name, t->argument ? " Ar " : "", t->argument ? t->argument : "", t->text);
-        if (t->fallback) fprintf(file, " (default: %s)", t->fallback);
-        fprintf(file, ".\n");
-    }
 }

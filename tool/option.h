@@ -16,9 +16,13 @@
  */
 enum kind { KIND_FLAG, KIND_INT, KIND_SIZE, KIND_WORD, KIND_CHOICE };
 
+/* Under which heading --help lists an option. */
+enum group { GROUP_USUAL, GROUP_TUNING, GROUP_READING, GROUP_EXPERIMENTS, GROUPS };
+
 struct option {
     const char *name; /* "pes": --pes N or --pes=N */
-    char letter;      /* 0 or a short form: -o */
+    enum group group;
+    char letter; /* 0 or a short form: -o */
     enum kind kind;
     const char *argument; /* the value's name in --help */
     const char *fallback; /* the default in --help; NULL: none */
@@ -62,9 +66,5 @@ int same_word(const char *given, const char *word);
 
 /* Calls read(word, arg) for each word of a comma-separated list, until the first failure. */
 tulle_status options_each(const char *list, tulle_status (*read)(const char *word, void *arg), void *arg);
-
-/* Prints the options for --help, or for a man page in mdoc. */
-void options_help(const struct option *table, FILE *file);
-void options_man(const struct option *table, FILE *file);
 
 #endif

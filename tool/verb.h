@@ -51,13 +51,13 @@ extern const struct verb verb_info, verb_calibrate, verb_gen, verb_convert, verb
     }
 #define OPTION_MACHINE                                                                                                 \
     {                                                                                                                  \
-        .name = "machine", .kind = KIND_WORD, .argument = "FILE|summit|dgx2|here", .fallback = "here",                 \
-        .text = "the machine of the model; a file is one written by calibrate"                                         \
+        .name = "machine", .group = GROUP_EXPERIMENTS, .kind = KIND_WORD, .argument = "FILE|summit|dgx2|here",         \
+        .fallback = "here", .text = "the machine of the model; a file is one written by calibrate"                     \
     }
 #define TRANSFERS_TEXT(name, word, text) "; " word ": " text
 #define OPTION_TRANSFERS                                                                                               \
     {                                                                                                                  \
-        .name = "transfers", .kind = KIND_WORD, .argument = "NAME", .fallback = "auto",                                \
+        .name = "transfers", .group = GROUP_TUNING, .kind = KIND_WORD, .argument = "NAME", .fallback = "auto",         \
         .text = "what is transferred of remote tiles of B" TULLE_TRANSFERS_LIST(TRANSFERS_TEXT)                        \
     }
 #define OPTION_MEMORY                                                                                                  \
@@ -71,18 +71,23 @@ extern const struct verb verb_info, verb_calibrate, verb_gen, verb_convert, verb
     }
 #define OPTIONS_READING                                                                                                \
     {.name = "lenient",                                                                                                \
+        .group = GROUP_READING,                                                                                        \
         .kind = KIND_FLAG,                                                                                             \
         .text = "accept a Matrix Market banner with blanks before or words after it"},                                 \
-        {.name = "zero-based", .kind = KIND_FLAG, .text = "indices in Matrix Market files begin at 0"},                \
-        {.name = "finite", .kind = KIND_FLAG, .text = "refuse nan and inf"},                                           \
-        {.name = "drop-zeros", .kind = KIND_FLAG, .text = "omit stored zeros"},                                        \
+        {.name = "zero-based",                                                                                         \
+            .group = GROUP_READING,                                                                                    \
+            .kind = KIND_FLAG,                                                                                         \
+            .text = "indices in Matrix Market files begin at 0"},                                                      \
+        {.name = "finite", .group = GROUP_READING, .kind = KIND_FLAG, .text = "refuse nan and inf"},                   \
+        {.name = "drop-zeros", .group = GROUP_READING, .kind = KIND_FLAG, .text = "omit stored zeros"},                \
         {.name = "assume",                                                                                             \
+            .group = GROUP_READING,                                                                                    \
             .kind = KIND_WORD,                                                                                         \
             .argument = "BANNER",                                                                                      \
             .text = "banner of a file without one, as in 'matrix coordinate real general'"},                           \
     {                                                                                                                  \
-        .name = "duplicates", .kind = KIND_CHOICE, .argument = "sum|error|last", .fallback = "sum",                    \
-        .text = "how duplicate entries are combined"                                                                   \
+        .name = "duplicates", .group = GROUP_READING, .kind = KIND_CHOICE, .argument = "sum|error|last",               \
+        .fallback = "sum", .text = "how duplicate entries are combined"                                                \
     }
 
 tulle_status reading_options(const struct options *options, tulle_read_options *reading);

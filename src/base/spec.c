@@ -262,14 +262,32 @@ tulle_status tulle__name_unknown(tulle_status status, const char *name, const ch
         near ? near : "", near ? "'? There are " : "there are ", tulle__word_list(names, count, list, sizeof list));
 }
 
+/* What PETSc, NumPy and BLAS call some of our words. */
+static const char *ours(const char *name)
+{
+    static const char *const words[][2] = {{"float32", "f32"}, {"float", "f32"}, {"single", "f32"}, {"float64", "f64"},
+        {"double", "f64"}, {"icc", "ic0"}, {"ilu", "ilu0"}, {"bjacobi", "block-jacobi"}};
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+        if (tulle__word_same(words[w][0], name)) return words[w][1];
+    return name;
+}
+
+static int find_name(const char *name, const char *const *names, int count)
+{
+    for (int n = 0; n < count; n++)
+        if (tulle__word_same(names[n], name)) return n;
+    return -1;
+}
+
 tulle_status tulle__name_parse(const char *what, const char *name, const char *const *names, int count, int *found)
 {
     char cause[TULLE_MESSAGE_MAX];
-    for (int n = 0; n < count; n++)
-        if (tulle__word_same(names[n], name)) {
-            *found = n;
-            return TULLE_OK;
-        }
+    int n = find_name(name, names, count);
+    if (n < 0) n = find_name(ours(name), names, count);
+    if (n >= 0) {
+        *found = n;
+        return TULLE_OK;
+    }
     snprintf(cause, sizeof cause, "unknown %s '%.60s'", what, name);
     tulle__error_set(cause);
     return tulle__name_unknown(TULLE_ERR_ARG, name, names, count);

@@ -124,7 +124,7 @@ report $? "what did not converge is not written"
 printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 -1\n' >"$work/indefinite.mtx"
 expect 1 'iteration 1: p^T A p is 0: the matrix is not positive definite' solve "$work/indefinite.mtx" --method cg --rhs ones
 expect 2 "did you mean 'gmres'" solve stencil2d:n=4 --method gmre
-expect 2 "did you mean 'ilu0'" solve stencil2d:n=4 --precond ilu
+expect 2 "did you mean 'ilu0'" solve stencil2d:n=4 --precond ilux
 # Kershaw's matrix: definite, and yet its IC(0) meets a negative pivot
 printf '%%%%MatrixMarket matrix coordinate real symmetric\n4 4 8\n1 1 3\n2 2 3\n3 3 3\n4 4 3\n2 1 -2\n3 2 -2\n4 3 -2\n4 1 2\n' >"$work/kershaw.mtx"
 expect 2 'the pivot of row 4 is not positive; .*ic0:shift=auto' solve "$work/kershaw.mtx" --method cg --precond ic0 --pes 2
@@ -146,6 +146,8 @@ expect 2 "has no key 'n'" solve stencil2d:n=4 --precond jacobi:n=3
 expect 2 'outside 1 to' solve stencil2d:n=4 --precond block-jacobi:n=0
 expect 2 'ends in .csv or .json' solve stencil2d:n=4 --history "$work/h.txt"
 expect 2 'tol' solve stencil2d:n=4 --tol -1
+expect 0 'converged' solve stencil2d:n=12 --method cg --precond icc --rtol 1e-4 --atol 1e-30 --max-it 100 --type float32
+expect 2 "unknown option" solve stencil2d:n=4 --rtoll 1
 expect 2 'needs a square sparse matrix' solve "$data/ash219.mtx.gz" --rhs ones
 expect 0 'converged' solve stencil2d:n=20 --method cg --rhs ones --history "$work/h.csv" -o "$work/s.npy" --pes 2
 iterations=$(sed -n 's/^     1 *\([0-9]*\) converged.*/\1/p' "$work/out")

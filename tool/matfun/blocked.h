@@ -17,7 +17,7 @@
     }
 #define OPTION_COMBINE                                                                                                 \
     {                                                                                                                  \
-        .name = "combine", .kind = KIND_WORD, .argument = "auto|none|N", .fallback = "auto",                           \
+        .name = "combine", .group = GROUP_TUNING, .kind = KIND_WORD, .argument = "auto|none|N", .fallback = "auto",                           \
         .text = "block columns that share a submatrix: those that save operations, none, or N neighbours"              \
     }
 #define OPTION_SYMMETRIC                                                                                               \

@@ -154,6 +154,7 @@ static const struct option options[] = {OPTION_SQUARE_BLOCKS, OPTION_FILTER, OPT
         .argument = "FILE",
         .text = "write the result: .mtx, .mtx.gz, .npz or .bsp.h5; - is standard output"},
     {.name = "reps",
+        .group = GROUP_EXPERIMENTS,
         .kind = KIND_INT,
         .argument = "N",
         .fallback = "1",

@@ -16,6 +16,7 @@ tulle_status run_product(const struct options *options, enum product_kind kind);
 /* Options for a sparse A. */
 #define OPTIONS_SPARSE_A                                                                                               \
     {.name = "cut",                                                                                                    \
+        .group = GROUP_TUNING,                                                                                         \
         .kind = KIND_CHOICE,                                                                                           \
         .argument = "rows|nnz|flops",                                                                                  \
         .fallback = "spgemm flops, spmm nnz",                                                                          \
@@ -32,12 +33,14 @@ tulle_status run_product(const struct options *options, enum product_kind kind);
             .text = TULLE_PRODUCT_ALG_LIST(ALG_WORD) "one or several, or all that the grid allows, in turn"},          \
         OPTION_TYPE,                                                                                                   \
         {.name = "grid",                                                                                               \
+            .group = GROUP_TUNING,                                                                                     \
             .kind = KIND_WORD,                                                                                         \
             .argument = "RxC|auto",                                                                                    \
             .fallback = grid_fallback,                                                                                 \
             .text = "grid of the PEs; auto: the fastest by the model"},                                                \
         OPTION_MACHINE,                                                                                                \
         {.name = "tiles",                                                                                              \
+            .group = GROUP_TUNING,                                                                                     \
             .kind = KIND_INT,                                                                                          \
             .argument = "T",                                                                                           \
             .fallback = "1",                                                                                           \
@@ -45,11 +48,13 @@ tulle_status run_product(const struct options *options, enum product_kind kind);
             .high = 256,                                                                                               \
             .text = "tiles of a PE in each direction"},                                                                \
         {.name = "grid-b",                                                                                             \
+            .group = GROUP_TUNING,                                                                                     \
             .kind = KIND_WORD,                                                                                         \
             .argument = "RxC",                                                                                         \
             .fallback = "as A",                                                                                        \
             .text = "grid of the PEs for B alone; cuts need not match"},                                               \
         {.name = "tiles-b",                                                                                            \
+            .group = GROUP_TUNING,                                                                                     \
             .kind = KIND_INT,                                                                                          \
             .argument = "T",                                                                                           \
             .fallback = "as A",                                                                                        \
@@ -57,11 +62,13 @@ tulle_status run_product(const struct options *options, enum product_kind kind);
             .high = 256,                                                                                               \
             .text = "tiles of B of a PE in each direction"},                                                           \
         {.name = "grid-c",                                                                                             \
+            .group = GROUP_TUNING,                                                                                     \
             .kind = KIND_WORD,                                                                                         \
             .argument = "RxC",                                                                                         \
             .fallback = "as A and B",                                                                                  \
             .text = "grid of the PEs for C alone"},                                                                    \
         {.name = "tiles-c",                                                                                            \
+            .group = GROUP_TUNING,                                                                                     \
             .kind = KIND_INT,                                                                                          \
             .argument = "T",                                                                                           \
             .fallback = "as A and B",                                                                                  \
@@ -69,19 +76,30 @@ tulle_status run_product(const struct options *options, enum product_kind kind);
             .high = 256,                                                                                               \
             .text = "tiles of C of a PE in each direction"},                                                           \
         {.name = "replication",                                                                                        \
+            .group = GROUP_TUNING,                                                                                     \
             .kind = KIND_WORD,                                                                                         \
             .argument = "L|auto",                                                                                      \
             .fallback = "1",                                                                                           \
             .text = "2.5D: layers of PEs, each with a share of the inner indices; auto: by volume and memory"},        \
-        {.name = "cyclic", .kind = KIND_FLAG, .text = "distribute tiles cyclically instead of in blocks"},             \
+        {.name = "cyclic",                                                                                             \
+            .group = GROUP_TUNING,                                                                                     \
+            .kind = KIND_FLAG,                                                                                         \
+            .text = "distribute tiles cyclically instead of in blocks"},                                               \
         {.name = "lookahead",                                                                                          \
+            .group = GROUP_TUNING,                                                                                     \
             .kind = KIND_INT,                                                                                          \
             .argument = "D",                                                                                           \
             .low = 0,                                                                                                  \
             .high = 1000,                                                                                              \
             .text = "jobs whose tiles are fetched ahead (default: 4 for stationary-c of a dense C, else 2)"},          \
-        {.name = "no-offset", .kind = KIND_FLAG, .text = "switch the iteration offset off, to measure its effect"},    \
-        {.name = "deterministic", .kind = KIND_FLAG, .text = "bitwise reproducible, whatever the timing"},             \
+        {.name = "no-offset",                                                                                          \
+            .group = GROUP_EXPERIMENTS,                                                                                \
+            .kind = KIND_FLAG,                                                                                         \
+            .text = "switch the iteration offset off, to measure its effect"},                                         \
+        {.name = "deterministic",                                                                                      \
+            .group = GROUP_EXPERIMENTS,                                                                                \
+            .kind = KIND_FLAG,                                                                                         \
+            .text = "bitwise reproducible, whatever the timing"},                                                      \
         {.name = "device",                                                                                             \
             .kind = KIND_WORD,                                                                                         \
             .argument = "SPEC",                                                                                        \
@@ -95,11 +113,13 @@ tulle_status run_product(const struct options *options, enum product_kind kind);
             .high = 64,                                                                                                \
             .text = "devices of each PE; columns of tiles of C go through them in turn"},                              \
         {.name = "pin",                                                                                                \
+            .group = GROUP_TUNING,                                                                                     \
             .kind = KIND_CHOICE,                                                                                       \
             .argument = "on|off",                                                                                      \
             .fallback = "on",                                                                                          \
             .text = "off: jobs go to devices in turn, whatever column of C they are of, to measure what that costs"},  \
         {.name = "reps",                                                                                               \
+            .group = GROUP_EXPERIMENTS,                                                                                \
             .letter = 'r',                                                                                             \
             .kind = KIND_INT,                                                                                          \
             .argument = "R",                                                                                           \
@@ -109,8 +129,13 @@ tulle_status run_product(const struct options *options, enum product_kind kind);
             .text = "number of timed runs; several follow a warm-up, and the one with the median time is shown"},      \
         OPTION_MEMORY, {.name = "check", .letter = 'c', .kind = KIND_FLAG, .text = "verify the result independently"}, \
         {.name = "json", .kind = KIND_FLAG, .text = "one JSON object a run instead of the table"},                     \
-        {.name = "trace", .kind = KIND_WORD, .argument = "FILE", .text = "write a timeline that Perfetto opens"},      \
+        {.name = "trace",                                                                                              \
+            .group = GROUP_EXPERIMENTS,                                                                                \
+            .kind = KIND_WORD,                                                                                         \
+            .argument = "FILE",                                                                                        \
+            .text = "write a timeline that Perfetto opens"},                                                           \
         {.name = "seed",                                                                                               \
+            .group = GROUP_EXPERIMENTS,                                                                                \
             .kind = KIND_INT,                                                                                          \
             .argument = "S",                                                                                           \
             .fallback = "1",                                                                                           \

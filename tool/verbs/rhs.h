@@ -12,8 +12,8 @@
     }
 #define OPTION_SEED                                                                                                    \
     {                                                                                                                  \
-        .name = "seed", .kind = KIND_INT, .argument = "S", .fallback = "1", .low = 0, .high = INT32_MAX,               \
-        .text = "of random right-hand sides"                                                                           \
+        .name = "seed", .group = GROUP_EXPERIMENTS, .kind = KIND_INT, .argument = "S", .fallback = "1", .low = 0,      \
+        .high = INT32_MAX, .text = "of random right-hand sides"                                                        \
     }
 
 /*

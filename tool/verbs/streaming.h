@@ -13,6 +13,7 @@
         .text = "the device of A's slabs: cpu, ref, cuda:0, openacc, limit:mem=2G,link=12G,latency=2us+cpu; "          \
                 "`tulle info` lists them"},                                                                            \
         {.name = "source",                                                                                             \
+            .group = GROUP_TUNING,                                                                                     \
             .kind = KIND_CHOICE,                                                                                       \
             .argument = "memory|rebalance|file",                                                                       \
             .fallback = "memory",                                                                                      \
@@ -26,16 +27,19 @@
             .text = "of slabs: csr; bsr:b=3, blocks of 3 x 3, bsr with the best size; auto, the format with the "      \
                     "fewest bytes; each with half (of a symmetric matrix), index=2|4, values=f32: bsr:b=3,half"},      \
         {.name = "budget",                                                                                             \
+            .group = GROUP_TUNING,                                                                                     \
             .kind = KIND_SIZE,                                                                                         \
             .argument = "SIZE",                                                                                        \
             .fallback = "the device's memory",                                                                         \
             .text = "memory of its device that a PE may use"},                                                         \
         {.name = "slabs",                                                                                              \
+            .group = GROUP_TUNING,                                                                                     \
             .kind = KIND_WORD,                                                                                         \
             .argument = "S|auto",                                                                                      \
             .fallback = "auto",                                                                                        \
             .text = "number of slabs of a PE; auto: the fastest by measured times, or resident if the matrix fits"},   \
         {.name = "ring",                                                                                               \
+            .group = GROUP_TUNING,                                                                                     \
             .kind = KIND_INT,                                                                                          \
             .argument = "N",                                                                                           \
             .fallback = "3, or fewer if only they fit",                                                                \
@@ -43,7 +47,7 @@
             .high = 8,                                                                                                 \
             .text = "number of buffers of the ring"},                                                                  \
     {                                                                                                                  \
-        .name = "overlap", .kind = KIND_CHOICE, .argument = "on|off", .fallback = "on",                                \
+        .name = "overlap", .group = GROUP_TUNING, .kind = KIND_CHOICE, .argument = "on|off", .fallback = "on",         \
         .text = "off: a slab is copied only after the previous one was multiplied"                                     \
     }
 

@@ -147,8 +147,12 @@ static const struct option options[] = {{.name = "threads",
                                             .low = 1,
                                             .high = 64,
                                             .text = "number of threads that work in parallel"},
-    {.name = "force", .kind = KIND_FLAG, .text = "replace earlier figures, even better ones"}, OPTION_PES, OPTION_COMM,
-    {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_HELP, {.name = NULL}};
+    {.name = "force",
+        .group = GROUP_EXPERIMENTS,
+        .kind = KIND_FLAG,
+        .text = "replace earlier figures, even better ones"},
+    OPTION_PES, OPTION_COMM, {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_HELP,
+    {.name = NULL}};
 
 const struct verb verb_calibrate = {
     .name = "calibrate",

@@ -319,6 +319,7 @@ static const struct option options[] = {OPTION_RHS,
         .high = INT32_MAX,
         .text = "for each column"},
     {.name = "restart",
+        .group = GROUP_TUNING,
         .kind = KIND_INT,
         .argument = "M",
         .fallback = "30",
@@ -326,6 +327,7 @@ static const struct option options[] = {OPTION_RHS,
         .high = 10000,
         .text = "gmres: basis vectors before a restart"},
     {.name = "width",
+        .group = GROUP_TUNING,
         .kind = KIND_INT,
         .argument = "K",
         .fallback = "0",
@@ -347,7 +349,11 @@ static const struct option options[] = {OPTION_RHS,
         .kind = KIND_WORD,
         .argument = "FILE",
         .text = "write X, if all columns converged"},
-    {.name = "trace", .kind = KIND_WORD, .argument = "FILE", .text = "write a timeline that Perfetto opens"},
+    {.name = "trace",
+        .group = GROUP_EXPERIMENTS,
+        .kind = KIND_WORD,
+        .argument = "FILE",
+        .text = "write a timeline that Perfetto opens"},
     OPTIONS_STREAMING, OPTION_SEED, {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES,
     OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP,
     {.name = NULL}};
@@ -364,7 +370,8 @@ const struct verb verb_solve = {
         "line\n"
         "shows iteration and residual of solves that take more than a second. A failure to converge is reported with "
         "its\n"
-        "iteration and cause, and the exit status is 1.\n"
+        "iteration and cause, and the exit status is 1. Words of PETSc and scipy are accepted too: --rtol, --atol,\n"
+        "--max-it, --x0, icc, ilu, bjacobi, float64.\n"
         "\n"
         "With --device, --source file or another option of `tulle stream` products stream the matrix through a device "
         "in\n"

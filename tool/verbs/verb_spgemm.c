@@ -8,6 +8,7 @@ static tulle_status run(const struct options *options)
 }
 
 static const struct option options[] = {{.name = "unordered",
+                                            .group = GROUP_TUNING,
                                             .kind = KIND_FLAG,
                                             .text = "leave the rows of C unordered, which takes less time; --check and "
                                                     "-o sort them after the clock has stopped"},

@@ -334,8 +334,11 @@ static tulle_status run(const struct options *options)
     return status;
 }
 
-static const struct option options[] = {
-    {.name = "grid", .kind = KIND_WORD, .argument = "RxC", .text = "also the load imbalance of A A on this grid"},
+static const struct option options[] = {{.name = "grid",
+                                            .group = GROUP_TUNING,
+                                            .kind = KIND_WORD,
+                                            .argument = "RxC",
+                                            .text = "also the load imbalance of A A on this grid"},
     {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES, OPTION_COMM, OPTION_TYPE,
     OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
 
