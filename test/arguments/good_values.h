@@ -14,6 +14,7 @@
 
 #include "body.h"
 #include "built_with.h"
+#include "result_values.h"
 #include "tap.h"
 #include "temporary.h"
 
@@ -547,63 +548,5 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_c_tulle_density_options_p(n, name) NULL
 #define GOOD_c_tulle_direct_options_p(n, name) NULL
 #define GOOD_c_tulle_stream_options_p(n, name) NULL
-
-/* numbers that go in or come out, and all else that comes out */
-#define GOOD_char_p(n, name) ZEROS(n)
-#define GOOD_void_p(n, name) ZEROS(n)
-#define GOOD_c_void_p(n, name) ZEROS(n)
-#define GOOD_int_p(n, name) ZEROS(n)
-#define GOOD_int64_t_p(n, name) ZEROS(n)
-#define GOOD_c_int64_t_p(n, name) ZEROS(n)
-#define GOOD_tulle_gidx_p(n, name) ZEROS(n)
-#define GOOD_c_tulle_gidx_p(n, name) ZEROS(n)
-#define GOOD_c_tulle_lidx_p(n, name) ZEROS(n)
-#define GOOD_double_p(n, name) ZEROS(n)
-#define GOOD_c_double_p(n, name) ZEROS(n)
-#define GOOD_c_char_pp(n, name) ZEROS(n)
-#define GOOD_tulle_product_alg_p(n, name) ZEROS(n)
-#define GOOD_tulle_counts_pp(n, name) (f->makes[n] = 'c', ZEROS(n))
-#define GOOD_tulle_comm_pp(n, name) (f->makes[n] = strcmp(function, "tulle_open") == 0 ? 'o' : 0, ZEROS(n))
-#define GOOD_tulle_device_facts_p(n, name) ZEROS(n)
-#define GOOD_tulle_direct_pp(n, name) ZEROS(n)
-#define GOOD_tulle_elimination_p(n, name) ZEROS(n)
-#define GOOD_tulle_factor_report_p(n, name) ZEROS(n)
-#define GOOD_tulle_fetch_pp(n, name) (f->makes[n] = 'f', ZEROS(n))
-#define GOOD_tulle_forward_p(n, name) ZEROS(n)
-#define GOOD_tulle_krylov_method_p(n, name) ZEROS(n)
-#define GOOD_tulle_krylov_report_p(n, name) ZEROS(n)
-#define GOOD_tulle_layout_pp(n, name) (f->makes[n] = 'l', ZEROS(n))
-#define GOOD_tulle_machine_p(n, name) ZEROS(n)
-#define GOOD_tulle_mat_pp(n, name) ZEROS(n)
-#define GOOD_tulle_function_p(n, name) ZEROS(n)
-#define GOOD_tulle_matfun_pp(n, name) ZEROS(n)
-#define GOOD_tulle_matfun_report_p(n, name) ZEROS(n)
-#define GOOD_tulle_density_report_p(n, name) ZEROS(n)
-#define GOOD_tulle_trisolve_method_p(n, name) ZEROS(n)
-#define GOOD_tulle_operand_shape_p(n, name) ZEROS(n)
-#define GOOD_tulle_operator_p(n, name) ZEROS(n)
-#define GOOD_tulle_product_pp(n, name) ZEROS(n)
-#define GOOD_tulle_precond_kind_p(n, name) ZEROS(n)
-#define GOOD_tulle_precond_options_p(n, name) ZEROS(n)
-#define GOOD_tulle_prediction_p(n, name) ZEROS(n)
-#define GOOD_tulle_gemm_grid_p(n, name) ZEROS(n)
-#define GOOD_c_tulle_gemm_grid_p(n, name) (&(const tulle_gemm_grid){.rows = 1, .cols = 1, .layers = 1})
-#define GOOD_tulle_product_report_p(n, name) ZEROS(n)
-#define GOOD_c_tulle_product_report_p(n, name) ZEROS(n)
-#define GOOD_tulle_machine_noise_p(n, name) ZEROS(n)
-#define GOOD_tulle_columns_p(n, name) ZEROS(n)
-#define GOOD_tulle_budget_p(n, name) ZEROS(n)
-#define GOOD_c_tulle_budget_p(n, name) ZEROS(n)
-#define GOOD_tulle_rows_pp(n, name) ZEROS(n)
-#define GOOD_tulle_stream_pp(n, name) ZEROS(n)
-#define GOOD_tulle_stream_report_p(n, name) ZEROS(n)
-#define GOOD_tulle_team_pp(n, name) (f->makes[n] = 't', ZEROS(n))
-#define GOOD_tulle_tile_p(n, name) ZEROS(n)
-#define GOOD_tulle_own_tile_p(n, name) ZEROS(n)
-#define GOOD_tulle_transfers_p(n, name) ZEROS(n)
-#define GOOD_tulle_trisolve_pp(n, name) ZEROS(n)
-#define GOOD_tulle_trisolve_report_p(n, name) ZEROS(n)
-#define GOOD_tulle_type_p(n, name) ZEROS(n)
-#define GOOD_tulle_writer_pp(n, name) ZEROS(n)
 
 #endif

@@ -152,6 +152,7 @@ static tulle_status run(const struct options *options)
     tulle_status status = reading_options(options, &s->reading);
     if (status == TULLE_OK) status = read_options(s);
     if (status == TULLE_OK) status = try_outputs(options, options_word(options, "output", NULL), TULLE_CSR);
+    if (status == TULLE_OK) status = blocked_check_needs(options, &s->reading, 0, "density");
     status = open_team(options, "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, s);
     if (status == TULLE_OK && tulle_team_leads(team)) {
