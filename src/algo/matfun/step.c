@@ -5,6 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Distances below this are 0 for the bisection, whose pivots are not. */
+#define TINY 1e-280
+
 /* ---- eigenvalues by bisection ---- */
 
 /* Number of eigenvalues below x. */
@@ -188,9 +191,9 @@ bool tulle__step_apply(int64_t n, const double *d, const double *e, double mu, c
         double sign = isinf(gap->below) ? 1 : -1;
         least = isinf(gap->below) ? gap->above - mu : mu - gap->below;
         for (int64_t k = 0; k < n * b; k++) Z[k] = sign * Y[k];
-        return least > 1e-12 * scale;
+        return least > 1e-12 * scale && least > TINY;
     }
-    if (!(least > 1e-10 * scale) || !find_nodes(&nodes, least * (1 - 1e-9), most)) return false;
+    if (!(least > 1e-10 * scale && least > TINY) || !find_nodes(&nodes, least * (1 - 1e-9), most)) return false;
     memset(Z, 0, (size_t)(n * b) * sizeof *Z);
     for (int j = 0; j < nodes.count; j++) add_node(n, d, e, mu, nodes.s[j], nodes.weight[j], b, Y, Z, room);
     return keeps_norms(n, b, Y, Z);
@@ -241,7 +244,7 @@ bool tulle__power_apply(int64_t n, const double *d, const double *e, tulle__powe
 {
     struct nodes nodes;
     double *W = room + 2 * n + n * b;
-    if (!isinf(gap->below) || !(gap->above > 1e-10 * gap->most)) return false;
+    if (!isinf(gap->below) || !(gap->above > 1e-10 * gap->most && gap->above > TINY)) return false;
     memset(Z, 0, (size_t)(n * b) * sizeof *Z);
     if (power == TULLE__INVERSE) {
         add_shift(n, d, e, 0, 1, b, Y, Z, room);
