@@ -136,6 +136,8 @@ void result_json(const struct result *r, FILE *file)
         ",\"bytes\":%" PRId64 ",\"bound\":%" PRId64 "}",
         r->report.whole_pairs, r->report.rows_pairs, r->report.cover_pairs, r->report.greedy_pairs,
         r->report.pair_bytes, r->report.cover_bound);
+    fprintf(file, ",\"filter\":{\"eps\":%.6g,\"skipped_products\":%" PRId64 ",\"filtered_blocks\":%" PRId64 "}",
+        r->filter, r->report.skipped_products, r->report.filtered_blocks);
     const tulle_device_work *d = &r->report.device;
     fprintf(file,
         ",\"device\":{\"devices\":%d,\"uploads\":%" PRId64 ",\"upload_bytes\":%" PRId64 ",\"downloads\":%" PRId64
@@ -230,6 +232,14 @@ void result_transfers(const struct result *r, FILE *file)
         ", also partial rows of C for %" PRId64 ": %.3g MB, of at least %.3g MB by any vertex cover\n",
         r->alg, t->whole_pairs, t->rows_pairs, t->cover_pairs, (double)t->pair_bytes * 1e-6,
         (double)t->cover_bound * 1e-6);
+}
+
+void result_filter(const struct result *r, FILE *file)
+{
+    if (r->filter <= 0) return;
+    fprintf(file, "%s: the filter %.3g skipped %" PRId64 " %s of blocks and removed %" PRId64 " %s from C\n", r->alg,
+        r->filter, r->report.skipped_products, plural(r->report.skipped_products, "product", "products"),
+        r->report.filtered_blocks, plural(r->report.filtered_blocks, "block", "blocks"));
 }
 
 void result_devices(const struct result *r, FILE *file)

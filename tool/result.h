@@ -29,6 +29,7 @@ struct result {
     tulle_kind format; /* of A */
     tulle_gidx m, k, n;
     int64_t nnz_a, nnz_b, nnz_c;
+    double filter;          /* 0: none */
     double seconds, reused; /* medians; each the time of one run */
     double all[REPS_MAX];
     int reps, run;               /* run: that of the report */
@@ -72,6 +73,7 @@ void result_foot(const struct result *r, FILE *file);
 /* Prints a line for an algorithm that chose transfers for pairs of tiles; else nothing. */
 void result_transfers(const struct result *r, FILE *file);
 /* Prints a line for a product on devices. */
+void result_filter(const struct result *r, FILE *file);
 void result_devices(const struct result *r, FILE *file);
 /* Prints a line for an algorithm with stealing. */
 void result_steals(const struct result *r, FILE *file);

@@ -122,6 +122,14 @@ typedef struct tulle_product_options {
      * idle. 0: all PEs, in the grid that moves the fewest bytes
      */
     int layer_rows, layer_cols;
+    /*
+     * VBSR: with filter = eps > 0, a product of blocks A_ik B_kj is skipped if |alpha| |A_ik| |B_kj| <
+     * eps / n_i, n_i the blocks of block row i of op(A); blocks of C whose norm is below eps are
+     * removed at the end. All norms are Frobenius norms, in double. Hence |error of C_ij| <= 2 eps.
+     * Values decide on the structure: executions with new ones repeat the symbolic work
+     */
+    double filter;
+    bool keep_pattern; /* VBSR: C keeps its blocks and gets no others, also with beta = 0; none is removed */
 } tulle_product_options;
 
 typedef struct tulle_product tulle_product;
@@ -131,10 +139,10 @@ TULLE_API tulle_status tulle_product_layout(
     const tulle_mat *A, tulle_op op_a, const tulle_mat *B, tulle_op op_b, tulle_layout **layout);
 
 /*
- * Collective. C is CSR if B is, else dense. options may be NULL. The matrices stay the caller's and
- * must outlive the plan. TULLE_ERR_LIMIT, with the figure, if the product cannot fit in memory in
- * any number of phases; TULLE_ERR_UNSUPPORTED, with the requirement, if the algorithm does not
- * support these layouts (Cannon).
+ * Collective. C is CSR if B is, VBSR if A and B are BSR or VBSR, else dense. options may be NULL. The matrices stay the
+ * caller's and must outlive the plan. TULLE_ERR_LIMIT, with the figure, if the product cannot fit in memory in any
+ * number of phases; TULLE_ERR_UNSUPPORTED, with the requirement, if the algorithm does not support these layouts
+ * (Cannon).
  */
 TULLE_API tulle_status tulle_product_new(const tulle_mat *A, const tulle_mat *B, tulle_mat *C,
     const tulle_product_options *options, tulle_product **product);
@@ -191,7 +199,9 @@ TULLE_API void tulle_product_free(tulle_product *product);
  * Collective: verifies the columns of C computed by the last execution, independently of it. For a
  * vector x of +-1: |C x - alpha A (B x)| <= gamma |A| |B| |x| in every row, gamma the rounding
  * bound of C's type; and, for a sparse C, that all rows ascend and that sampled rows have exactly
- * the structure of the product. *error is the largest ratio of the left to the right side;
+ * the structure of the product. Of a C in blocks, sampled block rows are compared block by block, and
+ * the filter's error bound is added to all bounds (a C that keeps its pattern is compared where it has
+ * blocks, for op_a = op_b = N). *error is the largest ratio of the left to the right side;
  * TULLE_ERR_CHECK, with the row, if it exceeds 1 or the structure is wrong. TULLE_ERR_UNSUPPORTED
  * after an execution with beta other than 0, as the old C is lost.
  */

@@ -71,6 +71,8 @@ typedef struct tulle_product_report {
      */
     double predicted_seconds;
     tulle_device_work device; /* of the execution */
+    /* with a filter: products of blocks that were skipped, blocks that were removed from C */
+    int64_t skipped_products, filtered_blocks;
 } tulle_product_report;
 
 /*

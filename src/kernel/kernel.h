@@ -118,6 +118,12 @@ typedef struct tulle__spgemm_task {
      * too small C is placed again. The context is that of `place`.
      */
     tulle_status (*trim)(void *context, int64_t m, int64_t nnz, struct tulle__csr_result *C);
+    /*
+     * In blocks: least[r], not NULL, is the product of squared norms below which a product of blocks of block row r
+     * is skipped. pattern, not NULL: block rows of m, and only blocks that it has are made.
+     */
+    const double *least;
+    const tulle__csr *pattern;
 } tulle__spgemm_task;
 
 /*
@@ -296,17 +302,22 @@ typedef struct tulle__sddmm_task {
 /* The C tile that a kernel made. */
 typedef struct tulle__csr_result {
     int64_t multiplications; /* that spgemm did for it */
-    int64_t nnz;
-    int64_t *rowptr; /* m + 1, from 0 */
+    int64_t nnz;             /* entries, or blocks */
+    int64_t *rowptr;         /* m + 1, from 0 */
     int32_t *colind;
     void *val;
+    /* In blocks. */
+    int64_t values;  /* of all blocks */
+    int64_t skipped; /* products of blocks, by the filter */
+    int64_t *offset; /* nnz + 1 */
+    double *norm;    /* squared norms */
 } tulle__csr_result;
 
 /*
  * Where a kernel puts its result: called once (but see trim), by the thread that called the kernel, as soon as nnz is
  * known, so that the caller can put C where other PEs reach it. Fills rowptr, colind, val with room for m + 1, nnz, nnz
  * entries. A kernel can still fail after that, since it allocates working space late: the caller frees what was placed
- * then.
+ * then. In blocks nnz counts blocks, C->values is set before, and offset and norm are filled as well.
  */
 typedef tulle_status (*tulle__csr_place)(void *context, int64_t m, int64_t nnz, tulle__csr_result *C);
 
@@ -336,6 +347,16 @@ typedef struct tulle__kernels {
     /* Values only: C->rowptr and C->colind are those of an earlier product of the same structure; rowptr may begin
      * anywhere, in the middle of a larger one. */
     tulle_status (*spgemm_numeric)(tulle__pool *pool, const tulle__spgemm_task *task, const tulle__csr_result *C);
+
+    /*
+     * The same with all factors and C in blocks; m and n count block rows and columns. C's blocks have squared norms.
+     * An element of a block is one sum over (p, position of A's block in its row, inner index), in groups of A's blocks
+     * whose size follows from the structure alone. An identity A with scale 0 gives B's structure, and its values are
+     * not read. spgemm_blocks_numeric leaves out blocks that C does not have; others become 0.
+     */
+    tulle_status (*spgemm_blocks)(
+        tulle__pool *pool, const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *C);
+    tulle_status (*spgemm_blocks_numeric)(tulle__pool *pool, const tulle__spgemm_task *task, tulle__csr_result *C);
 
     /*
      * T = A^T (A m x n): T has n rows; room of n + 1, nnz, nnz is the caller's. Columns of T ascend. Values are moved

@@ -6,9 +6,9 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "mat/fetch.h"
+#include "mat/sum_vector.h"
 
-/* Sums vectors of n elements over all PEs, in place. */
-static tulle_status sum_vectors(tulle_comm *comm, int64_t n, int64_t *work)
+tulle_status tulle__sum_vector(tulle_comm *comm, int64_t n, int64_t *work)
 {
     enum { PIECE = 1 << 20 };
     for (int64_t at = 0; at < n; at += PIECE) {
@@ -35,7 +35,7 @@ static tulle_status row_nnz(const tulle_mat *A, int64_t *work)
                 work[A->layout->row_cut[i] + r] += until - before;
             }
         }
-    return sum_vectors(A->comm, A->layout->m, work);
+    return tulle__sum_vector(A->comm, A->layout->m, work);
 }
 
 tulle_status tulle_mat_row_nnz(const tulle_mat *A, int64_t *work)
@@ -68,7 +68,7 @@ static tulle_status row_flops(const tulle_mat *A, const tulle_mat *B, int64_t *w
                     for (int64_t e = 0; e < run.count; e++)
                         work[A->layout->row_cut[i] + r] += length[A->layout->col_cut[j] + run.column + e];
         }
-    TULLE_TRY(sum_vectors(A->comm, A->layout->m, work));
+    TULLE_TRY(tulle__sum_vector(A->comm, A->layout->m, work));
 out:
     tulle__free(length);
     return status;

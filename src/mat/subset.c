@@ -158,8 +158,8 @@ tulle_status tulle__rowptr_read(const tulle_mat *B, int i, int j, int64_t **rowp
 
 int tulle__subset_possible(const tulle_mat *B, int i, int j)
 {
-    return tulle__fetch_bytes(B, i, j) && (B->kind == TULLE_CSR || B->order == TULLE_ROW_MAJOR) &&
-           tulle__tile_rows(B, i) < INT_MAX / 2;
+    return tulle__fetch_bytes(B, i, j) && !B->format->in_blocks &&
+           (B->kind == TULLE_CSR || B->order == TULLE_ROW_MAJOR) && tulle__tile_rows(B, i) < INT_MAX / 2;
 }
 
 tulle_status tulle__subset_new(

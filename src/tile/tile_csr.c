@@ -45,7 +45,13 @@ tulle_tile tulle__csr_tile(const tulle__csr *csr, tulle_type type)
 
 tulle__csr_result tulle__tile_csr_result(const tulle_own_tile *tile, int64_t nnz)
 {
-    return (tulle__csr_result){.nnz = nnz, .rowptr = tile->rowptr, .colind = tile->colind, .val = tile->val};
+    return (tulle__csr_result){.nnz = nnz,
+        .rowptr = tile->rowptr,
+        .colind = tile->colind,
+        .val = tile->val,
+        .values = tile->nnz,
+        .offset = tile->offset,
+        .norm = tile->norm};
 }
 
 static size_t bytes(const tulle__shape *shape)

@@ -20,7 +20,7 @@ tulle__csr tulle__tile_csr(const tulle_tile *tile);
 /* The other way round. */
 tulle_tile tulle__csr_tile(const tulle__csr *csr, tulle_type type);
 
-/* The arrays of an own tile, to be written. */
+/* The arrays of an own tile with so many entries, or blocks, to be written. */
 tulle__csr_result tulle__tile_csr_result(const tulle_own_tile *tile, int64_t nnz);
 
 /*

@@ -28,20 +28,24 @@ int main(void)
     const tulle_tile with_top[2] = {even, top}, with_bottom[2] = {even, bottom};
     const int k_top[2] = {4, 5}, k_bottom[2] = {4, 0};
     tulle__band_cut cut = {.row = NULL};
-    ok(tulle__band_cut_for(&cut, 1, 2, k_top, 5, with_top) == TULLE_OK && cut.row[0] == 0 && cut.row[5] == ROWS,
+    ok(tulle__band_cut_for(&cut, 1, 2, k_top, 5, false, with_top) == TULLE_OK && cut.row[0] == 0 && cut.row[5] == ROWS,
         "five bands of two tiles");
-    tulle__band_rows(with_top, 2, 5, alone);
+    tulle__band_rows(with_top, 2, 5, false, alone);
     ok(memcmp(cut.row, alone, sizeof alone) == 0, "... as they are cut alone");
     const int64_t *before = cut.row;
-    ok(tulle__band_cut_for(&cut, 1, 2, k_top, 5, with_top) == TULLE_OK && cut.row == before, "the same tiles: kept");
-    ok(tulle__band_cut_for(&cut, 1, 2, k_bottom, 5, with_bottom) == TULLE_OK, "the same first k, another second one");
-    tulle__band_rows(with_bottom, 2, 5, alone);
+    ok(tulle__band_cut_for(&cut, 1, 2, k_top, 5, false, with_top) == TULLE_OK && cut.row == before,
+        "the same tiles: kept");
+    ok(tulle__band_cut_for(&cut, 1, 2, k_bottom, 5, false, with_bottom) == TULLE_OK,
+        "the same first k, another second one");
+    tulle__band_rows(with_bottom, 2, 5, false, alone);
     ok(memcmp(cut.row, alone, sizeof alone) == 0, "... are cut by their own tiles");
-    ok(tulle__band_cut_for(&cut, 1, 1, k_bottom, 5, with_bottom) == TULLE_OK && cut.nk == 1, "the first tile alone");
-    tulle__band_rows(with_bottom, 1, 5, alone);
+    ok(tulle__band_cut_for(&cut, 1, 1, k_bottom, 5, false, with_bottom) == TULLE_OK && cut.nk == 1,
+        "the first tile alone");
+    tulle__band_rows(with_bottom, 1, 5, false, alone);
     ok(memcmp(cut.row, alone, sizeof alone) == 0, "... is cut by its own rows");
-    ok(tulle__band_cut_for(&cut, 1, 1, k_bottom, 3, with_bottom) == TULLE_OK && cut.row[3] == ROWS, "fewer bands");
-    ok(tulle__band_cut_for(&cut, 2, 1, k_bottom, 3, with_top) == TULLE_OK && cut.i == 2, "another tile row");
+    ok(tulle__band_cut_for(&cut, 1, 1, k_bottom, 3, false, with_bottom) == TULLE_OK && cut.row[3] == ROWS,
+        "fewer bands");
+    ok(tulle__band_cut_for(&cut, 2, 1, k_bottom, 3, false, with_top) == TULLE_OK && cut.i == 2, "another tile row");
     tulle__band_cut_fini(&cut);
     ok(!cut.row && !cut.k, "nothing is left");
     return tap_done();

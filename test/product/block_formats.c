@@ -151,9 +151,9 @@ static tulle_status refusals(tulle_comm *comm, void *arg)
     refused = tulle_product_new(V, B, C, NULL, &plan);
     ok(refused == TULLE_ERR_UNSUPPORTED, "cuts that do not match: %s", tulle_error_message());
     refused = tulle_product_new(V, S, C, NULL, &plan);
-    ok(refused == TULLE_ERR_UNSUPPORTED, "B is bsr: %s", tulle_error_message());
+    ok(refused == TULLE_ERR_ARG, "B is bsr, C dense: %s", tulle_error_message());
     refused = tulle_product_new(V, V, V, NULL, &plan);
-    ok(refused == TULLE_ERR_UNSUPPORTED, "B is vbsr: %s", tulle_error_message());
+    ok(refused == TULLE_ERR_ARG, "C is a factor: %s", tulle_error_message());
     refused = tulle_product_new(V, A, A, NULL, &plan);
     ok(refused == TULLE_ERR_UNSUPPORTED, "B is csr: %s", tulle_error_message());
     refused = tulle_mat_to_bsr(A, 3, 2, &S);

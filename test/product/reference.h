@@ -69,13 +69,13 @@ static tulle_status distribute(
 }
 
 /* What is in C if beta = 0: nothing that a product may depend on. */
-static void undefine(struct reference *r)
+__attribute__((unused)) static void undefine(struct reference *r)
 {
     for (int64_t e = 0; e < r->m * r->n; e++) r->val[e] = NAN;
 }
 
 /* Fills an own dense matrix from the reference. */
-static tulle_status fill_dense(tulle_mat *B, const struct reference *r)
+__attribute__((unused)) static tulle_status fill_dense(tulle_mat *B, const struct reference *r)
 {
     const tulle_layout *l = tulle_mat_layout(B);
     for (int i = 0; i < tulle_layout_tile_rows(l); i++)
@@ -158,8 +158,8 @@ static tulle_status compare(tulle_mat *C, const struct reference *want)
     return status != TULLE_OK ? status : meet;
 }
 
-static struct reference multiply(const struct reference *a, const struct reference *b, const struct reference *c,
-    double alpha, double beta, const tulle_product_options *o)
+__attribute__((unused)) static struct reference multiply(const struct reference *a, const struct reference *b,
+    const struct reference *c, double alpha, double beta, const tulle_product_options *o)
 {
     int ta = o->op_a == TULLE_OP_T, tb = o->op_b == TULLE_OP_T;
     int64_t m = ta ? a->n : a->m, k = ta ? a->m : a->n, n = tb ? b->m : b->n;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "verbs/product.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 struct setting {
     struct product asked;
     int reps, replication;
+    double filter;
     int simulated; /* times are virtual, and the machine has no known bound */
     tulle_status machine_known;
     char machine_fault[512];
@@ -27,6 +29,8 @@ struct setting {
 
 static tulle_status new_result(const struct setting *s, tulle_comm *comm, const struct operands *x, tulle_mat **C)
 {
+    if (s->asked.sparse && tulle_mat_kind(x->A) == TULLE_VBSR)
+        return tulle_mat_new_vbsr(comm, x->C, s->asked.reading.type, C);
     if (s->asked.sparse) return tulle_mat_new_csr(comm, x->C, s->asked.reading.type, C);
     return tulle_mat_new_dense_undefined(comm, x->C, s->asked.reading.type, TULLE_ROW_MAJOR, C); /* beta is 0 */
 }
@@ -136,6 +140,7 @@ static tulle_status time_alg(
     o.transfers = s->asked.transfers;
     o.deterministic = options_flag(s->asked.options, "deterministic");
     o.unordered = options_flag(s->asked.options, "unordered");
+    o.filter = s->filter;
     o.replication = s->replication;
     if (x->grid.layers && o.alg == TULLE_PRODUCT_AUTO) o.alg = TULLE_PRODUCT_STATIONARY_C;
     if (x->grid.layers > 1) {
@@ -187,6 +192,7 @@ static tulle_status time_alg(
     r->nnz_a = tulle_mat_nnz(x->A);
     r->nnz_b = tulle_mat_nnz(x->B);
     r->nnz_c = r->report.nnz_c;
+    r->filter = s->filter;
     if (!s->simulated) {
         r->bound = bound_of(&x->machine, x, C, &r->report);
         r->roof =
@@ -262,6 +268,20 @@ static tulle_status read_replication(struct setting *s)
     if (*rest || layers < 1 || layers > INT_MAX)
         return tulle_fail(TULLE_ERR_ARG, "--replication is a number of layers, at least 1, or auto, not '%s'", text);
     s->replication = (int)layers;
+    return TULLE_OK;
+}
+
+static tulle_status read_filter(struct setting *s)
+{
+    const struct options *o = s->asked.options;
+    const char *text = options_has(o, "filter") ? options_word(o, "filter", NULL) : NULL;
+    char *rest;
+    if (!text) return TULLE_OK;
+    s->filter = strtod(text, &rest);
+    if (rest == text || *rest || !(s->filter >= 0) || s->filter > DBL_MAX)
+        return tulle_fail(TULLE_ERR_ARG, "--filter is a norm, at least 0, not '%s'", text);
+    if (!options_word(o, "blocks", NULL))
+        return tulle_fail(TULLE_ERR_ARG, "--filter is for matrices of blocks: give --blocks as well");
     return TULLE_OK;
 }
 
@@ -341,6 +361,7 @@ static void show_foot(const struct setting *s)
     FILE *out = report_file(s->asked.options);
     result_foot(&s->result[0], out);
     for (int a = 0; a < s->asked.nalgs; a++) result_transfers(&s->result[a], out);
+    for (int a = 0; a < s->asked.nalgs; a++) result_filter(&s->result[a], out);
     for (int a = 0; a < s->asked.nalgs; a++) result_devices(&s->result[a], out);
     for (int a = 0; a < s->asked.nalgs; a++)
         if (strncmp(s->result[a].alg, "steal", 5) == 0) result_steals(&s->result[a], out);
@@ -433,6 +454,7 @@ tulle_status run_product(const struct options *options, enum product_kind kind)
     if (status == TULLE_OK && kind != GEMM)
         status = tulle_transfers_parse(options_word(options, "transfers", "auto"), &s->asked.transfers);
     if (status == TULLE_OK) status = read_replication(s);
+    if (status == TULLE_OK) status = read_filter(s);
     if (status == TULLE_OK) status = inspect(s);
     if (status == TULLE_OK)
         status = try_outputs(options, options_word(options, "output", NULL), kind == SPGEMM ? TULLE_CSR : TULLE_DENSE);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "verbs/block_sizes.h"
 #include "verbs/product.h"
 
 static tulle_status run(const struct options *options)
@@ -10,6 +11,12 @@ static const struct option options[] = {{.name = "unordered",
                                             .kind = KIND_FLAG,
                                             .text = "leave the rows of C unordered, which takes less time; --check and "
                                                     "-o sort them after the clock has stopped"},
+    OPTION_BLOCKS,
+    {.name = "filter",
+        .kind = KIND_WORD,
+        .argument = "EPS",
+        .text = "with --blocks: skip products of blocks whose norms are too small to matter, and remove blocks of C "
+                "with a norm below EPS; the error of each block of C is at most 2 EPS"},
     OPTIONS_SPARSE_A, OPTIONS_PRODUCT("PEs x 1")};
 
 const struct verb verb_spgemm = {
@@ -22,10 +29,13 @@ const struct verb verb_spgemm = {
         "allocating C, but not reading; `reused` is the time of executing an existing plan, without symbolic work. A\n"
         "result that does not fit in --memory is computed a range of columns at a time, and for -o or --check once\n"
         "more: .mtx and .mtx.gz get its entries in the order of computation, .npz and .bsp.h5 by rows, through a\n"
-        "temporary file beside the output; standard output is not possible then.",
+        "temporary file beside the output; standard output is not possible then. With --blocks A, B and C are matrices "
+        "of dense\n"
+        "blocks, and C has a block wherever a product of two blocks falls.",
     .examples = "tulle spgemm matrix.mtx.gz --pes 4 --alg all --check\n"
                 "tulle spgemm rmat:scale=17,edgefactor=8,seed=1 --reps 5 --json\n"
                 "tulle spgemm A.mtx --unordered --reps 5\n"
+                "tulle spgemm K.mtx K.mtx --blocks 6 --filter 1e-5 --check\n"
                 "tulle spgemm A.mtx B.mtx -o C.mtx.gz",
     .options = options,
     .least = 1,

@@ -30,7 +30,7 @@ static int bands_of(const tulle__operands *o, int i, double work, int64_t most)
 {
     if (o->grain <= 0) return 1;
     double bands = work / o->grain;
-    int64_t rows = tulle__tile_rows(o->C, i);
+    int64_t rows = tulle__tile_csr_rows(o->C, i);
     if (rows < most) most = rows;
     return bands <= 1 || most < 2 ? 1 : bands >= (double)most ? (int)most : (int)(bands + 0.999);
 }
@@ -47,23 +47,24 @@ int tulle__chain_bands(const tulle__operands *o, int i, int j, int nk, const int
     return bands_of(o, i, work, CHAIN_BANDS_MOST);
 }
 
-static int64_t entries_before(const tulle_tile *A, int nk, int64_t row)
+static int64_t entries_before(const tulle_tile *A, int nk, bool in_blocks, int64_t row)
 {
     int64_t entries = 0;
+    if (in_blocks) row = A->row_block[row] - A->row_block[0];
     for (int n = 0; n < nk; n++) entries += tulle__tile_format_of(A[n].kind)->entries_before(&A[n], row);
     return entries;
 }
 
-void tulle__band_rows(const tulle_tile *A, int nk, int bands, int64_t *row)
+void tulle__band_rows(const tulle_tile *A, int nk, int bands, bool in_blocks, int64_t *row)
 {
-    int64_t m = A->m, total = entries_before(A, nk, m);
+    int64_t m = in_blocks ? A->block_rows : A->m, total = entries_before(A, nk, in_blocks, m);
     row[0] = 0;
     row[bands] = m;
     for (int b = 1; b < bands; b++) {
         int64_t before = (int64_t)((double)total * b / bands), low = row[b - 1] + 1, high = m - (bands - b);
         while (low < high) {
             int64_t middle = low + (high - low) / 2;
-            if (entries_before(A, nk, middle) < before)
+            if (entries_before(A, nk, in_blocks, middle) < before)
                 low = middle + 1;
             else
                 high = middle;
@@ -72,7 +73,8 @@ void tulle__band_rows(const tulle_tile *A, int nk, int bands, int64_t *row)
     }
 }
 
-tulle_status tulle__band_cut_for(tulle__band_cut *cut, int i, int nk, const int *k, int of, const tulle_tile *A)
+tulle_status tulle__band_cut_for(
+    tulle__band_cut *cut, int i, int nk, const int *k, int of, bool in_blocks, const tulle_tile *A)
 {
     tulle_status status;
     size_t bytes = (size_t)nk * sizeof *k;
@@ -82,7 +84,7 @@ tulle_status tulle__band_cut_for(tulle__band_cut *cut, int i, int nk, const int 
     TULLE_TRY(tulle__alloc((size_t)of + 1, sizeof *row, "bands", &row));
     TULLE_TRY(tulle__alloc((size_t)nk, sizeof *those, "bands", &those));
     memcpy(those, k, bytes);
-    tulle__band_rows(A, nk, of, row);
+    tulle__band_rows(A, nk, of, in_blocks, row);
     tulle__band_cut_fini(cut);
     *cut = (tulle__band_cut){.i = i, .nk = nk, .of = of, .k = those, .row = row};
     return TULLE_OK;

@@ -30,10 +30,10 @@ int tulle__operands_bands(const tulle__operands *operands, int i, int k, int j);
 int tulle__chain_bands(const tulle__operands *operands, int i, int j, int nk, const int *k);
 
 /*
- * The first row of each band of nk tiles A side by side, and row[bands] the end. No band is empty:
- * there are at most as many bands as rows.
+ * The first row, or block row, of each band of nk tiles A side by side, and row[bands] the end. No
+ * band is empty: there are at most as many bands as rows.
  */
-void tulle__band_rows(const tulle_tile *A, int nk, int bands, int64_t *row);
+void tulle__band_rows(const tulle_tile *A, int nk, int bands, bool in_blocks, int64_t *row);
 
 /*
  * The most recent cut: jobs of one chain are consecutive. It belongs to tiles A[i, k] for all k of
@@ -47,7 +47,8 @@ typedef struct tulle__band_cut {
 } tulle__band_cut;
 
 /* Sets cut->row for `of` bands of tiles A, which are A[i, k[0]], ..., A[i, k[nk - 1]]. Local. */
-tulle_status tulle__band_cut_for(tulle__band_cut *cut, int i, int nk, const int *k, int of, const tulle_tile *A);
+tulle_status tulle__band_cut_for(
+    tulle__band_cut *cut, int i, int nk, const int *k, int of, bool in_blocks, const tulle_tile *A);
 void tulle__band_cut_fini(tulle__band_cut *cut);
 
 #endif

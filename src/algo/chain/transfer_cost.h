@@ -15,7 +15,7 @@
 enum { TULLE__RANGES_IN_LATENCY = 16 };
 
 /* Bytes that a partial result adds to its owner's queue for each panel. */
-enum { TULLE__PARTIAL_RECORD = 136 };
+enum { TULLE__PARTIAL_RECORD = 144 };
 
 typedef struct tulle__transfer_costs {
     double message[TULLE_DISTANCE_COUNT]; /* bytes */

@@ -8,6 +8,7 @@
 
 #include "algo/product/feed.h"
 #include "algo/product/jobs.h"
+#include "algo/product/plan/block_filter.h"
 #include "algo/product/plan/phase.h"
 #include "algo/product/product_progress.h"
 #include "algo/product/product_report.h"
@@ -165,8 +166,8 @@ static void choose_ways(tulle__exec *x, tulle_product *plan)
     known |= TULLE__PLANTED(stale_structure) && plan->known_A;
     /* claims of whole rows leave no trace in a tile */
     int fixed = plan->policy->reach == TULLE__REACH_NONE || plan->policy->by_chain;
-    int reuse =
-        plan->sparse && known && fixed && plan->runner->keeps_structure && plan->phases.whole && plan->beta == 0;
+    int reuse = plan->sparse && known && fixed && plan->runner->keeps_structure && plan->phases.whole &&
+                plan->beta == 0 && !plan->least && !plan->options.keep_pattern;
     x->plan = plan;
     x->feed = tulle__feed_of(plan);
     x->sink = plan->sparse ? tulle__sparse_sink(plan, reuse) : tulle__dense_sink(plan);
@@ -219,6 +220,7 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
     if (status != TULLE_OK) return status;
     status = tulle__plan_transpose(plan, &copied);
     if (status == TULLE_OK) status = tulle__slices_renew(plan);
+    if (status == TULLE_OK) status = tulle__filter_renew(plan);
     if (status == TULLE_OK) {
         tulle__plan_count(plan);
         status = tulle__plan_connect(plan);

@@ -58,6 +58,8 @@ void tulle_product_report_add(tulle_product_report *sum, const tulle_product_rep
     sum->stolen += before.stolen;
     sum->probes += before.probes;
     sum->nnz_c += before.nnz_c;
+    sum->skipped_products += before.skipped_products;
+    sum->filtered_blocks += before.filtered_blocks;
     add_device(&sum->device, &before.device);
     sum->reused = before.reused && one->reused;
 }
@@ -94,6 +96,8 @@ enum {
     KERNELS,
     KERNEL_SECONDS,
     HITS,
+    SKIPPED,
+    FILTERED,
     FACTS
 };
 
@@ -137,6 +141,8 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
     }
     mine[KERNELS] = (double)(done.kernels - before.kernels);
     mine[KERNEL_SECONDS] = done.kernel_seconds - before.kernel_seconds;
+    mine[SKIPPED] = (double)x->skipped;
+    mine[FILTERED] = (double)x->filtered;
     mine[HITS] = (double)(done.hits - before.hits);
     TULLE_TRY(tulle_comm_allgather(plan->comm, mine, sizeof mine, all));
     tulle_imbalance work = spread_of(all + WORK, size, FACTS);
@@ -167,6 +173,8 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
         .replication = tulle_product_replication(plan),
         .unordered = plan->C->unordered,
         .predicted_seconds = plan->predicted,
+        .skipped_products = sum_of(all + SKIPPED, size, FACTS),
+        .filtered_blocks = sum_of(all + FILTERED, size, FACTS),
         .device = {.devices = done.devices,
             .kernels = sum_of(all + KERNELS, size, FACTS),
             .hits = sum_of(all + HITS, size, FACTS),

@@ -15,6 +15,7 @@
 
 #include "algo/option_values.h"
 #include "algo/product/plan/phase.h"
+#include "algo/product/verify_blocks.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "mat/apply.h"
@@ -157,7 +158,8 @@ struct vectors {
     double *x, *ones, *bx, *babs, *abx, *aabs, *cx, *cabs;
 };
 
-static tulle_status compare(const tulle_mat *C, const struct vectors *v, double alpha, double longest, double *error)
+static tulle_status compare(
+    const tulle_mat *C, const struct vectors *v, double alpha, double longest, double slack, double *error)
 {
     double unit = C->type == TULLE_F32 ? 0x1p-24 : 0x1p-53, terms = longest + 4;
     /* what was rounded to C's type, and what this check adds itself in double */
@@ -166,7 +168,7 @@ static tulle_status compare(const tulle_mat *C, const struct vectors *v, double 
     *error = 0;
     for (tulle_gidx r = 0; r < C->layout->m; r++) {
         double difference = fabs(v->cx[r] - alpha * v->abx[r]),
-               bound = gamma * (fabs(alpha) * v->aabs[r] + v->cabs[r] * 0x1p-50);
+               bound = gamma * (fabs(alpha) * v->aabs[r] + v->cabs[r] * 0x1p-50) + slack;
         if (difference == 0) continue;
         double ratio = bound > 0 ? difference / bound : INFINITY;
         if (!(ratio <= *error)) {
@@ -187,6 +189,17 @@ struct factors {
     const tulle_mat *A, *B, *C;
     tulle_op op_a, op_b;
 };
+
+/* A range has the block columns whose first columns are in it. */
+static void move_to_blocks(const tulle_mat *C, int j, tulle_gidx *lo, tulle_gidx *hi)
+{
+    const tulle__block_cuts *b = &C->layout->col_blocks;
+    tulle_gidx first = C->layout->col_cut[j], from = b->first[j], to;
+    while (from < b->first[j + 1] && b->cut[from] - first < *lo) from++;
+    for (to = from; to < b->first[j + 1] && b->cut[to] - first < *hi;) to++;
+    *lo = b->cut[from] - first;
+    *hi = b->cut[to] - first;
+}
 
 /* plan: NULL, or the one whose columns C holds: only those are looked at. */
 static tulle_status check(const struct factors *o, const tulle_product *plan, double *error)
@@ -209,6 +222,7 @@ static tulle_status check(const struct factors *o, const tulle_product *plan, do
     for (int j = 0; j < C->layout->nt; j++) {
         tulle_gidx lo, hi, first = C->layout->col_cut[j];
         columns_of(plan, C->layout, j, &lo, &hi);
+        if (C->format->in_blocks) move_to_blocks(C, j, &lo, &hi);
         for (tulle_gidx c = 0; c < tulle__tile_cols(C, j); c++) {
             int looked_at = c >= lo && c < hi;
             v.x[first + c] = !looked_at ? 0 : tulle__random_at(5, 0, (uint64_t)(first + c)) & 1 ? 1 : -1;
@@ -221,7 +235,11 @@ static tulle_status check(const struct factors *o, const tulle_product *plan, do
     TULLE_TRY(tulle_comm_reduce_real(C->comm, TULLE_MAX, 3, longest));
     /* transposed operands: the length of their columns is bounded by their rows */
     double terms = longest[0] + longest[1] + (o->op_a == TULLE_OP_T ? (double)A->layout->m : 0) + longest[2];
-    TULLE_TRY(compare(C, &v, o->alpha, terms, error));
+    const tulle__block_check blocks = {.alpha = o->alpha, .A = A, .B = B, .C = C, .plan = plan};
+    bool keeps = plan && plan->options.keep_pattern; /* C lacks what A (B x) has */
+    if (!keeps) TULLE_TRY(compare(C, &v, o->alpha, terms, tulle__filter_slack(&blocks), error));
+    if (C->kind == TULLE_VBSR && o->op_a == TULLE_OP_N && o->op_b == TULLE_OP_N)
+        TULLE_TRY(tulle__check_block_rows(&blocks, error));
     if (C->kind == TULLE_CSR && o->op_a == TULLE_OP_N && o->op_b == TULLE_OP_N)
         TULLE_TRY(check_structure(A, B, C, plan));
 out:

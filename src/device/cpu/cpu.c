@@ -46,9 +46,20 @@ static const tulle__spgemm_tuning automatic;
     {                                                                                                                  \
         return tulle__spmm_blocks_cpu(ISA, pool, task, first);                                                         \
     }                                                                                                                  \
+    static tulle_status spgemm_blocks_##isa(tulle__pool *pool, const tulle__spgemm_task *task, tulle__csr_place place, \
+        void *context, tulle__csr_result *C)                                                                           \
+    {                                                                                                                  \
+        return tulle__spgemm_blocks_cpu(ISA, pool, task, place, context, C);                                           \
+    }                                                                                                                  \
+    static tulle_status blocks_numeric_##isa(tulle__pool *pool, const tulle__spgemm_task *task, tulle__csr_result *C)  \
+    {                                                                                                                  \
+        return tulle__spgemm_blocks_cpu_numeric(ISA, pool, task, C);                                                   \
+    }                                                                                                                  \
     static const tulle__kernels kernels_##isa = {                                                                      \
         .spmm = spmm_##isa,                                                                                            \
         .spmm_blocks = spmm_blocks_##isa,                                                                              \
+        .spgemm_blocks = spgemm_blocks_##isa,                                                                          \
+        .spgemm_blocks_numeric = blocks_numeric_##isa,                                                                 \
         .gemm = tulle__dense_gemm,                                                                                     \
         .bsr = bsr_##isa,                                                                                              \
         .spgemm_flops = tulle__spgemm_cpu_flops,                                                                       \

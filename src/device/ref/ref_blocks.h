@@ -6,5 +6,8 @@
 #include "kernel/kernel.h"
 
 tulle_status tulle__ref_spmm_blocks(tulle__pool *pool, const tulle__spmm_task *task, int64_t first);
+tulle_status tulle__ref_spgemm_blocks(
+    tulle__pool *pool, const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *C);
+tulle_status tulle__ref_spgemm_blocks_numeric(tulle__pool *pool, const tulle__spgemm_task *task, tulle__csr_result *C);
 
 #endif

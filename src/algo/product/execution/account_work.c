@@ -20,11 +20,49 @@ void tulle__work_chain(tulle__work_account *account, const tulle__chain_task *ta
     account->work.cache += cost.cache;
 }
 
+static double size_of(const tulle_gidx *cut, int64_t b)
+{
+    return (double)(cut[b + 1] - cut[b]);
+}
+
+/* Of one pair in blocks: multiplications; values of the blocks of A and of those that they meet. */
+static double pair_in_blocks(const tulle__csr *A, const tulle__csr *B, double *values)
+{
+    double multiplications = 0;
+    for (int64_t r = 0; r < (A->rowptr ? A->m : 0); r++)
+        for (int64_t e = A->rowptr[r]; e < A->rowptr[r + 1]; e++) {
+            int64_t k = A->colind[e];
+            double m = size_of(A->row_block, r), inner = size_of(A->col_block, k), columns = 0;
+            for (int64_t f = B->rowptr ? B->rowptr[k] : 0; B->rowptr && f < B->rowptr[k + 1]; f++)
+                columns += size_of(B->col_block, B->colind[f]);
+            multiplications += m * inner * columns;
+            *values += inner * (m + columns);
+        }
+    for (int64_t r = 0; !A->rowptr && B->rowptr && r < B->m; r++)
+        for (int64_t f = B->rowptr[r]; f < B->rowptr[r + 1]; f++)
+            *values += size_of(B->row_block, r) * size_of(B->col_block, B->colind[f]);
+    return multiplications;
+}
+
+/* Products that a filter skips count as well. */
+static void work_in_blocks(tulle__work *work, const tulle__spgemm_task *task)
+{
+    double multiplications = 0, values = 0;
+    for (int p = 0; p < task->npairs; p++)
+        multiplications += pair_in_blocks(&task->pair[p].A, &task->pair[p].B, &values);
+    work->flops[task->type] += 2 * multiplications;
+    work->memory += values * (double)tulle_type_size(task->type) + row_bytes(task->m);
+}
+
 void tulle__work_spgemm(tulle__work_account *account, const tulle__spgemm_task *task, int64_t nnz)
 {
     tulle__work *work = &account->work;
     double multiplications = 0, entry = entry_bytes(task->type);
     if (!tulle__is_virtual(account->comm)) return;
+    if (task->pair[0].B.col_block) {
+        work_in_blocks(work, task);
+        return;
+    }
     for (int p = 0; p < task->npairs; p++) {
         const tulle__csr *A = &task->pair[p].A, *B = &task->pair[p].B;
         if (!A->rowptr) { /* the identity */

@@ -14,7 +14,8 @@
 typedef struct tulle__partial_record {
     tulle__place panel, ack;
     uint64_t at, ack_at;
-    int64_t nnz, row, rows, offset, length;
+    tulle__result_size size; /* sparse C */
+    int64_t row, offset, length;
     int32_t tile, key;
     int32_t units; /* of the partial result that is complete with this; 0: more comes */
     int32_t rank;
@@ -56,7 +57,8 @@ tulle_status tulle__inbox_serve(void *context);
  */
 typedef struct tulle__partial {
     int tile, key, units;
-    int64_t nnz, row, rows; /* sparse C */
+    tulle__result_size size; /* sparse C */
+    int64_t row;
 } tulle__partial;
 
 /* Sends bytes [0, length) of block, which begin at `offset` of the partial result. */

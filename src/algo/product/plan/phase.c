@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/planted.h"
+#include "tile/tile_blocks.h"
 
 enum { PHASES_MOST = 4096 };
 static const double UNSURE = 1.5;   /* what an estimate of entries may be short of them */
@@ -36,8 +37,10 @@ static int64_t longest_row(const tulle_mat *B)
         for (int j = 0; j < B->layout->nt; j++) {
             tulle_tile tile;
             if (!tulle__tile_is_mine(B, i, j) || tulle_mat_tile(B, i, j, &tile) != TULLE_OK) continue;
-            for (tulle_gidx r = 0; tile.rowptr && r < tile.m; r++)
-                if (tile.rowptr[r + 1] - tile.rowptr[r] > longest) longest = tile.rowptr[r + 1] - tile.rowptr[r];
+            for (tulle_gidx r = 0; tile.nnz && r < tile.m; r++) {
+                int64_t length = B->format->entries_before(&tile, r + 1) - B->format->entries_before(&tile, r);
+                if (length > longest) longest = length;
+            }
         }
     return longest;
 }
@@ -101,7 +104,7 @@ static tulle_status bound_result(tulle_product *plan, double room, int *phases)
     TULLE_TRY(tulle_mat_row_flops(o->A, o->B, work));
     for (int i = 0; i < o->M; i++) ratio[i] = 1;
     *phases = count_phases(plan, room, work, ratio);
-    if (*phases > 1) {
+    if (*phases > 1 && !o->A->format->in_blocks) { /* of blocks there is no estimate */
         TULLE_TRY(tulle__estimate_ratio(o->A, o->B, work, ratio));
         for (int i = 0; i < o->M; i++) ratio[i] = ratio[i] * UNSURE < 1 ? ratio[i] * UNSURE : 1;
         *phases = count_phases(plan, room, work, ratio);
@@ -155,7 +158,7 @@ tulle_status tulle__phases_choose(tulle_product *plan)
     p->entry = (double)(sizeof(tulle_lidx) + tulle_type_size(plan->C->type)) * spare(plan);
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &longest)));
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_real(plan->comm, TULLE_MIN, 1, &p->room)));
-    if (plan->sparse && !p->fixed && left != SIZE_MAX) {
+    if (plan->sparse && !p->fixed && left != SIZE_MAX && !plan->options.keep_pattern) {
         /* each entry of A brings at most a row of B; only if that might not fit are the multiplications counted */
         double most = (double)plan->operands.A->nnz * (double)longest * plan->operands.B->layout->nt;
         double full = (double)plan->C->layout->m * (double)plan->C->layout->n;
@@ -291,10 +294,49 @@ static int64_t lower_bound(const tulle_lidx *colind, int64_t low, int64_t high, 
     return low;
 }
 
+/* Blocks whose first columns are in [lo, hi): they stay where they are, only their list is new. */
+static tulle_status slice_blocks(const tulle_tile *tile, tulle_gidx lo, tulle_gidx hi, tulle__csr *slice, void **block)
+{
+    tulle_lidx first = 0, last = 0;
+    int64_t count = 0, at = 0;
+    while (first < tile->block_cols && tile->col_block[first] - tile->col_block[0] < lo) first++;
+    for (last = first; last < tile->block_cols && tile->col_block[last] - tile->col_block[0] < hi;) last++;
+    for (int64_t e = 0; tile->rowptr && e < tile->rowptr[tile->block_rows]; e++)
+        count += tile->colind[e] >= first && tile->colind[e] < last;
+    tulle__blocks_offsets o = tulle__vbsr_offsets_of(tile->block_rows, count, 0, tile->type);
+    char *b;
+    tulle_status status = tulle__alloc(o.length, 1, "the columns of a phase", &b);
+    if (status != TULLE_OK) return status;
+    int64_t *rowptr = (int64_t *)(void *)b, *offset = (int64_t *)(void *)(b + o.offset);
+    tulle_lidx *colind = (tulle_lidx *)(void *)(b + o.colind);
+    double *norm = (double *)(void *)(b + o.norm);
+    for (int64_t r = 0; r < tile->block_rows; r++) {
+        int64_t height = tile->row_block[r + 1] - tile->row_block[r];
+        rowptr[r] = at;
+        for (int64_t e = tile->rowptr ? tile->rowptr[r] : 0; tile->rowptr && e < tile->rowptr[r + 1]; e++) {
+            tulle_lidx c = tile->colind[e];
+            if (c < first || c >= last) continue;
+            colind[at] = c;
+            offset[at] = tulle__block_at(tile, e, height * (tile->col_block[c + 1] - tile->col_block[c]));
+            norm[at++] = tile->norm ? tile->norm[e] : 0;
+        }
+    }
+    rowptr[tile->block_rows] = at;
+    *slice = tulle__tile_csr(tile);
+    slice->m = tile->block_rows;
+    slice->rowptr = rowptr;
+    slice->colind = colind;
+    slice->offset = offset;
+    slice->norm = tile->norm ? norm : NULL;
+    *block = b;
+    return TULLE_OK;
+}
+
 tulle_status tulle__phase_slice(const tulle_tile *tile, tulle_gidx lo, tulle_gidx hi, tulle__csr *slice, void **block)
 {
     size_t size = tulle_type_size(tile->type);
     int64_t nnz = 0;
+    if (tile->row_block) return slice_blocks(tile, lo, hi, slice, block);
     for (tulle_gidx r = 0; r < tile->m; r++) {
         int64_t from = lower_bound(tile->colind, tile->rowptr[r], tile->rowptr[r + 1], lo);
         nnz += lower_bound(tile->colind, from, tile->rowptr[r + 1], hi) - from;

@@ -33,7 +33,10 @@ void tulle__phase_columns(const tulle_product *plan, int j, tulle_gidx *lo, tull
 /* The same of a tile column of the plan's grid. */
 void tulle__phase_part(const tulle_product *plan, int j, tulle_gidx *lo, tulle_gidx *hi);
 
-/* The columns [lo, hi) of a tile, with their old indices, in a block of its own to be freed: *block. */
+/*
+ * The columns [lo, hi) of a tile, with their old indices, in a block of its own to be freed: *block. Of blocks those
+ * whose first column is in the range.
+ */
 tulle_status tulle__phase_slice(const tulle_tile *tile, tulle_gidx lo, tulle_gidx hi, tulle__csr *slice, void **block);
 
 #endif

@@ -3,10 +3,12 @@
 #include "algo/chain/band.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "algo/option_values.h"
+#include "algo/product/plan/check_operands.h"
 #include "algo/product/plan/choose.h"
 #include "algo/product/plan/phase.h"
 #include "base/error.h"
@@ -149,6 +151,7 @@ static void drop_plan(tulle_product *plan)
     tulle__free(plan->chain);
     tulle__free(plan->share);
     tulle__free(plan->sent);
+    tulle__free(plan->least);
     tulle__phases_fini(&plan->phases);
     tulle__slices_drop(&plan->slices);
     tulle__transposed_drop(&plan->At);
@@ -168,107 +171,6 @@ void tulle_product_free(tulle_product *plan)
     /* others may still read a transposed tile of mine */
     if (plan->comm->size > 1) (void)tulle_comm_barrier(plan->comm);
     drop_plan(plan);
-}
-
-static const tulle_gidx *cuts(const tulle_mat *A, tulle_op op, int rows, int *parts)
-{
-    int of_rows = rows == (op == TULLE_OP_N);
-    *parts = of_rows ? A->layout->mt : A->layout->nt;
-    return of_rows ? A->layout->row_cut : A->layout->col_cut;
-}
-
-tulle_status tulle_product_layout(
-    const tulle_mat *A, tulle_op op_a, const tulle_mat *B, tulle_op op_b, tulle_layout **layout)
-{
-    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__OUTSIDE(op_a, TULLE_OP_T) || TULLE__OUTSIDE(op_b, TULLE_OP_T) ||
-        TULLE__NULL(layout))
-        return TULLE_ERR_ARG;
-    tulle_status status;
-    int M, N, K;
-    const tulle_gidx *row_cut = cuts(A, op_a, 1, &M), *col_cut = cuts(B, op_b, 0, &N);
-    (void)cuts(A, op_a, 0, &K);
-    int *owner = NULL;
-    TULLE_TRY(tulle__alloc((size_t)M * (size_t)N, sizeof *owner, "owners", &owner));
-    for (int i = 0; i < M; i++)
-        for (int j = 0; j < N; j++) {
-            int k = (int)((int64_t)j * K / N); /* the A tile that lies where the C tile lies */
-            owner[i * N + j] =
-                op_a == TULLE_OP_N ? tulle__layout_owner(A->layout, i, k) : tulle__layout_owner(A->layout, k, i);
-        }
-    tulle_layout_spec spec = {.m = row_cut[M],
-        .n = col_cut[N],
-        .tile_rows = M,
-        .tile_cols = N,
-        .row_cut = row_cut,
-        .col_cut = col_cut,
-        .owner = owner};
-    status = tulle_layout_new(&spec, INT32_MAX, layout);
-out:
-    tulle__free(owner);
-    return status;
-}
-
-static int is_bulk(tulle_product_alg alg)
-{
-    return alg != TULLE_PRODUCT_AUTO && tulle__policy_of(alg)->arrival != TULLE__ARRIVAL_SINGLY;
-}
-
-static tulle_status check_replication(const tulle_product_options *options, int pes)
-{
-    int layers = options->replication, given = options->layer_rows || options->layer_cols;
-    if (given && (layers < 2 || options->layer_rows < 1 || options->layer_cols < 1 ||
-                     (__int128)layers * options->layer_rows * options->layer_cols > pes))
-        return tulle__fail(TULLE_ERR_ARG, "%d layers of %d x %d PEs: at least 2 x 1 x 1, and at most the team's %d",
-            layers, options->layer_rows, options->layer_cols, pes);
-    if (layers == TULLE_AUTO || layers == 0 || layers == 1) return TULLE_OK;
-    if (layers < 0 || layers > pes || (pes % layers && !given))
-        return tulle__fail(TULLE_ERR_ARG, "a replication of %d for %d PEs, of which it must be a divisor", layers, pes);
-    if (is_bulk(options->alg))
-        return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s, whose steps are of all PEs, with a replication of %d",
-            tulle_product_alg_name(options->alg), layers);
-    return TULLE_OK;
-}
-
-static tulle_status check_kinds(const tulle_mat *A, const tulle_mat *B, const tulle_mat *C)
-{
-    if (B->format->in_blocks || C->format->in_blocks)
-        return tulle__fail(TULLE_ERR_UNSUPPORTED, "matrices of blocks are factors A alone, with a dense B and C");
-    if (B->kind != TULLE_DENSE && B->kind != A->kind)
-        return tulle__fail(
-            TULLE_ERR_UNSUPPORTED, "a %s matrix times a %s one", tulle_kind_name(A->kind), tulle_kind_name(B->kind));
-    if (B->kind != C->kind)
-        return tulle__fail(TULLE_ERR_ARG, "B is %s, so C must be", B->kind == TULLE_DENSE ? "dense" : "sparse");
-    return TULLE_OK;
-}
-
-static tulle_status check_operands(
-    const tulle_mat *A, const tulle_mat *B, const tulle_mat *C, const tulle_product_options *options)
-{
-    tulle_status status;
-    int am, ak, bk, bn;
-    const tulle_gidx *a_row = cuts(A, options->op_a, 1, &am), *a_col = cuts(A, options->op_a, 0, &ak);
-    const tulle_gidx *b_row = cuts(B, options->op_b, 1, &bk), *b_col = cuts(B, options->op_b, 0, &bn);
-    if (A->comm != B->comm || A->comm != C->comm)
-        return tulle__fail(TULLE_ERR_ARG, "the three matrices must belong to one comm");
-    if (A->kind == TULLE_DENSE && B->kind != TULLE_DENSE)
-        return tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "a dense matrix times a sparse one; its transpose, C^T = B^T A^T, is a sparse one times a dense one");
-    TULLE_TRY(check_kinds(A, B, C));
-    if (options->replication > 1 && A->format->in_blocks)
-        return tulle__fail(TULLE_ERR_UNSUPPORTED, "matrices of blocks in layers");
-    if (A->type != B->type || A->type != C->type)
-        return tulle__fail(TULLE_ERR_ARG, "the types differ: %s, %s, %s", tulle_type_name(A->type),
-            tulle_type_name(B->type), tulle_type_name(C->type));
-    if (A == C || B == C) return tulle__fail(TULLE_ERR_ARG, "C must not be a factor");
-    if (a_col[ak] != b_row[bk])
-        return tulle__fail(TULLE_ERR_ARG,
-            "op(A) is %" PRId64 " x %" PRId64 " and op(B) %" PRId64 " x %" PRId64 ": the inner sizes differ", a_row[am],
-            a_col[ak], b_row[bk], b_col[bn]);
-    if (C->layout->m != a_row[am] || C->layout->n != b_col[bn])
-        return tulle__fail(TULLE_ERR_ARG, "C is %" PRId64 " x %" PRId64 ", the product %" PRId64 " x %" PRId64,
-            C->layout->m, C->layout->n, a_row[am], b_col[bn]);
-out:
-    return status;
 }
 
 /* Whether every tile of A can be read in place from here. */
@@ -410,7 +312,7 @@ out:
 static tulle_status choose_layers(tulle_product *plan)
 {
     int layers;
-    if (is_bulk(plan->options.alg) || plan->A->format->in_blocks) return TULLE_OK;
+    if (tulle__is_bulk(plan->options.alg) || plan->A->format->in_blocks) return TULLE_OK;
     tulle_status status = tulle__layers_choose(plan, &layers);
     if (status != TULLE_OK || layers == 1) return status;
     tulle__slices_drop(&plan->slices);
@@ -505,14 +407,14 @@ tulle_status tulle_product_new(
     if (status != TULLE_OK) return status;
     /* what goes to a device is a tile */
     if (chosen.device) chosen.transfers = TULLE_TRANSFERS_WHOLE;
-    status = check_operands(A, B, C, &chosen);
+    status = tulle__check_operands(A, B, C, &chosen);
     if (status == TULLE_OK && (chosen.devices < 0 || chosen.devices > DEVICES_MOST))
         status =
             tulle__fail(TULLE_ERR_ARG, "%d devices of a PE; 0 means 1, %d are possible", chosen.devices, DEVICES_MOST);
     if (status == TULLE_OK && chosen.lookahead < 0 && chosen.lookahead != TULLE_NONE)
         status =
             tulle__fail(TULLE_ERR_ARG, "a lookahead of %d jobs; 0 is the default, TULLE_NONE none", chosen.lookahead);
-    if (status == TULLE_OK) status = check_replication(&chosen, comm->size);
+    if (status == TULLE_OK) status = tulle__check_replication(&chosen, comm->size);
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *plan, "plan", &plan);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) {
@@ -566,12 +468,9 @@ size_t tulle_product_bytes(const tulle_product *plan)
     size_t bytes = sizeof *plan;
     for (int t = 0; t < plan->ntargets; t++)
         for (int p = 0; p < plan->target[t].nparts; p++)
-            bytes += (size_t)tulle__csr_offsets_of(
-                tulle__tile_rows(plan->operands.C, plan->target[t].i), plan->target[t].part[p].nnz, plan->C->type)
-                         .length;
+            bytes += tulle__result_bytes(plan->C, &plan->target[t].part[p].size);
     for (int64_t s = 0; s < plan->njobs; s++)
-        if (plan->sent[s].block)
-            bytes += (size_t)plan->sent[s].nnz * (sizeof(tulle_lidx) + tulle_type_size(plan->C->type));
+        if (plan->sent[s].block) bytes += tulle__result_bytes(plan->C, &plan->sent[s].size);
     if (plan->arena) bytes += plan->comm->pe->arena_bytes + tulle__arena_panel_bytes(plan->arena);
     if (plan->steal) bytes += tulle__steal_bytes(plan->steal);
     bytes += tulle__required_held(plan->required) + tulle__operand_cache_bytes(plan->operand_cache) +

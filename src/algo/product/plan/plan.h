@@ -4,6 +4,7 @@
 #define TULLE_PRODUCT_PLAN_H
 
 #include "algo/chain/policy.h"
+#include "algo/product/plan/result_size.h"
 #include "algo/product/plan/slice.h"
 #include "algo/product/run/runner.h"
 #include "algo/product/source/last_job.h"
@@ -22,11 +23,11 @@
  * the order of keys, and of one key in the order of ranks.
  */
 typedef struct tulle__part {
-    int key;  /* the first k of the job: no two jobs of a PE and a tile share one and a row */
-    int rank; /* who made it */
-    int64_t row, rows;
-    int64_t nnz;
-    char *block; /* arrays as in a CSR tile; NULL: nothing came yet */
+    int key;     /* the first k of the job: no two jobs of a PE and a tile share one and a row */
+    int rank;    /* who made it */
+    int64_t row; /* of C's tile, as all rows of a sparse result: block rows if C is in blocks */
+    tulle__result_size size;
+    char *block; /* arrays as in a tile of C; NULL: nothing came yet */
     /* of delegated rows: their row pointers as a whole tile has them; NULL until merged */
     int64_t *spread;
 } tulle__part;
@@ -47,7 +48,7 @@ typedef struct tulle__target {
  * only.
  */
 typedef struct tulle__sent {
-    int64_t nnz;
+    tulle__result_size size;
     char *block;
 } tulle__sent;
 
@@ -87,9 +88,12 @@ struct tulle_product {
     tulle__operands operands;
     double alpha, beta; /* of the execution at hand */
     double job_beta;    /* that jobs apply: 0 where layers are summed, which applies beta then */
-    int sparse;         /* C is CSR */
-    int direct;         /* every tile of A and B can be read in place by every PE */
-    int group;          /* most k in one job */
+    int sparse;         /* C is CSR or in blocks */
+    double *least;      /* [block rows of C]: of tulle__spgemm_task, for one tile after the other; NULL: no filter */
+    uint64_t counted_blocks; /* A's structure that it is of */
+    double counted_alpha;    /* and alpha */
+    int direct;              /* every tile of A and B can be read in place by every PE */
+    int group;               /* most k in one job */
     int lookahead;
     tulle__queue *queue; /* NULL: no partial result travels on any PE */
     tulle__arena *arena;
@@ -132,7 +136,8 @@ struct tulle_product {
  */
 static inline int tulle__plan_unordered(const tulle_product *plan)
 {
-    return plan->options.unordered && plan->sparse && plan->operands.C == plan->C && !plan->slices.layer_of;
+    return plan->options.unordered && plan->C->kind == TULLE_CSR && plan->operands.C == plan->C &&
+           !plan->slices.layer_of;
 }
 
 /*

@@ -6,6 +6,7 @@
 #include "algo/product/sink/sink.h"
 #include "base/error.h"
 #include "base/planted.h"
+#include "tile/tile_blocks.h"
 
 /* A result laid out as a tile in a private block, or in a panel. */
 struct block_place {
@@ -14,16 +15,21 @@ struct block_place {
     char *block;
 };
 
-tulle_status tulle__block_new(const tulle_product *plan, int64_t rows, int64_t nnz, char **block)
+/* Bytes that are used of it: where values are not held, row pointers alone. */
+static size_t bytes_used(const tulle_product *plan, const tulle__result_size *size)
 {
-    tulle__csr_offsets o = tulle__csr_offsets_of(rows, nnz, plan->C->type);
-    int shape_only = tulle__is_shape_only(plan->comm);
-    tulle_status status = tulle__alloc(shape_only ? o.colind : o.length, 1, "a partial result", block);
-    if (status != TULLE_OK || !shape_only) return status;
+    return tulle__is_shape_only(plan->comm) ? tulle__csr_offsets_of(size->rows, size->nnz, plan->C->type).colind
+                                            : tulle__result_bytes(plan->C, size);
+}
+
+tulle_status tulle__block_new(const tulle_product *plan, const tulle__result_size *size, char **block)
+{
+    tulle_status status = tulle__alloc(bytes_used(plan, size), 1, "a partial result", block);
+    if (status != TULLE_OK || !tulle__is_shape_only(plan->comm)) return status;
     int64_t *rowptr = (int64_t *)(void *)*block;
-    double each = rows ? (double)nnz / (double)rows : 0;
-    for (int64_t r = 0; r < rows; r++) rowptr[r] = (int64_t)((double)r * each);
-    rowptr[rows] = nnz;
+    double each = size->rows ? (double)size->nnz / (double)size->rows : 0;
+    for (int64_t r = 0; r < size->rows; r++) rowptr[r] = (int64_t)((double)r * each);
+    rowptr[size->rows] = size->nnz;
     return status;
 }
 
@@ -31,15 +37,15 @@ static tulle_status place_block(void *context, int64_t m, int64_t nnz, tulle__cs
 {
     struct block_place *place = context;
     const tulle_product *plan = place->plan;
-    tulle__csr_offsets o = tulle__csr_offsets_of(m, nnz, plan->C->type);
+    const tulle__result_size size = {.rows = m, .nnz = nnz, .values = C->values};
+    size_t length = tulle__result_bytes(plan->C, &size);
     tulle_status status = TULLE_OK;
     if (!place->panel)
-        status = tulle__block_new(plan, m, nnz, &place->block);
-    else if (o.length > tulle__arena_panel_bytes(plan->arena))
-        status = tulle__arena_grow(
-            plan->arena, o.length, tulle__is_shape_only(plan->comm) ? o.colind : o.length, place->panel);
+        status = tulle__block_new(plan, &size, &place->block);
+    else if (length > tulle__arena_panel_bytes(plan->arena))
+        status = tulle__arena_grow(plan->arena, length, bytes_used(plan, &size), place->panel);
     if (status != TULLE_OK) return status;
-    *C = tulle__block_result(plan, m, nnz, place->panel ? place->panel->local : place->block);
+    *C = tulle__block_result(plan, &size, place->panel ? place->panel->local : place->block);
     return TULLE_OK;
 }
 
@@ -52,7 +58,11 @@ static tulle_status place_tile(void *context, int64_t m, int64_t nnz, tulle__csr
 {
     (void)m;
     const struct tile_place *place = context;
-    return tulle__mat_place_csr(place->C, place->i, place->j, nnz, C);
+    tulle_own_tile tile;
+    if (!place->C->format->in_blocks) return tulle__mat_place_csr(place->C, place->i, place->j, nnz, C);
+    tulle_status status = tulle__mat_place_blocks(place->C, place->i, place->j, nnz, C->values, &tile);
+    if (status == TULLE_OK) *C = tulle__tile_csr_result(&tile, nnz);
+    return status;
 }
 
 static tulle_status trim_tile(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
@@ -73,38 +83,90 @@ tulle_status tulle__room_for_pairs(tulle__exec *x, int pairs)
     return status;
 }
 
-tulle__csr_result tulle__block_result(const tulle_product *plan, int64_t rows, int64_t nnz, char *block)
+tulle__csr_result tulle__block_result(const tulle_product *plan, const tulle__result_size *size, char *block)
 {
-    tulle__csr_offsets o = tulle__csr_offsets_of(rows, nnz, plan->C->type);
-    return (tulle__csr_result){.nnz = nnz,
-        .rowptr = (int64_t *)(void *)block,
-        .colind = (int32_t *)(void *)(block + o.colind),
-        .val = block + o.val};
+    tulle__csr_result result = {.nnz = size->nnz, .values = size->values, .rowptr = (int64_t *)(void *)block};
+    if (plan->C->format->in_blocks) {
+        tulle__blocks_offsets o = tulle__vbsr_offsets_of(size->rows, size->nnz, size->values, plan->C->type);
+        result.colind = (int32_t *)(void *)(block + o.colind);
+        result.offset = (int64_t *)(void *)(block + o.offset);
+        result.norm = (double *)(void *)(block + o.norm);
+        result.val = block + o.val;
+    } else {
+        tulle__csr_offsets o = tulle__csr_offsets_of(size->rows, size->nnz, plan->C->type);
+        result.colind = (int32_t *)(void *)(block + o.colind);
+        result.val = block + o.val;
+    }
+    return result;
+}
+
+tulle__csr tulle__result_csr(
+    const tulle_product *plan, const tulle__csr_result *result, int64_t first, const tulle__rows_of_tile *rows)
+{
+    const tulle_mat *C = plan->operands.C;
+    tulle__csr csr = {.m = rows->rows,
+        .n = tulle__tile_csr_cols(C, rows->j),
+        .rowptr = result->rowptr + (rows->row - first),
+        .colind = result->colind,
+        .val = result->val,
+        .offset = result->offset,
+        .norm = result->norm};
+    if (C->format->in_blocks) {
+        csr.row_block = C->layout->row_blocks.cut + C->layout->row_blocks.first[rows->i] + rows->row;
+        csr.col_block = C->layout->col_blocks.cut + C->layout->col_blocks.first[rows->j];
+    }
+    return csr;
 }
 
 int tulle__add_old(tulle__exec *x, int i, int j, int64_t row, int64_t rows, int pairs)
 {
     tulle_tile old;
-    if (x->plan->job_beta == 0 || tulle_mat_tile(x->plan->operands.C, i, j, &old) != TULLE_OK || !old.nnz) return pairs;
-    x->pair[pairs] = (tulle__spgemm_pair){.B = tulle__tile_csr(&old), .scale = x->plan->job_beta};
-    if (TULLE__PLANTED(beta_squared)) x->pair[pairs].scale *= x->plan->job_beta;
-    x->pair[pairs].B.rowptr += row;
-    x->pair[pairs].A.m = x->pair[pairs].B.m = rows;
+    const tulle_product *plan = x->plan;
+    if (plan->job_beta == 0 && !plan->options.keep_pattern) return pairs;
+    if (tulle_mat_tile(plan->operands.C, i, j, &old) != TULLE_OK || !old.nnz) return pairs;
+    tulle__csr csr = tulle__tile_csr(&old);
+    x->pair[pairs] = (tulle__spgemm_pair){.B = tulle__csr_rows(&csr, row, rows), .scale = plan->job_beta};
+    if (TULLE__PLANTED(beta_squared)) x->pair[pairs].scale *= plan->job_beta;
+    x->pair[pairs].A.m = rows;
     return pairs + 1;
 }
 
-/*
- * Counts multiplications, which the kernel for values does not; without claims they are those of
- * the execution before.
- */
-static tulle_status count_multiplications(tulle__exec *x, const tulle__spgemm_task *task)
+/* A task over the pairs of x; `pattern` has room for the blocks that C keeps, if it keeps them. */
+static tulle__spgemm_task task_of(const tulle__exec *x, const tulle__rows_of_tile *rows, int pairs, tulle__csr *pattern)
+{
+    const tulle_product *plan = x->plan;
+    const tulle_mat *C = plan->operands.C;
+    tulle_tile old;
+    tulle__spgemm_task task = {
+        .type = C->type, .m = rows->rows, .n = tulle__tile_csr_cols(C, rows->j), .npairs = pairs, .pair = x->pair};
+    if (plan->least) task.least = plan->least + C->layout->row_blocks.first[rows->i] + rows->row;
+    if (plan->options.keep_pattern && tulle__tile_is_mine(C, rows->i, rows->j) &&
+        tulle_mat_tile(C, rows->i, rows->j, &old) == TULLE_OK) {
+        *pattern = tulle__tile_csr(&old);
+        *pattern = tulle__csr_rows(pattern, rows->row, rows->rows);
+        task.pattern = pattern;
+    }
+    return task;
+}
+
+/* Values of a known structure. Multiplications without claims are those of the execution before. */
+static tulle_status values_only(tulle__exec *x, const tulle__spgemm_task *task, tulle__csr_result *C)
 {
     tulle_status status;
     int64_t *flops = NULL;
-    if (x->sink->same_jobs) return TULLE_OK;
-    TULLE_TRY(tulle__alloc((size_t)task->m, sizeof *flops, "multiplications of rows", &flops));
-    TULLE_TRY(x->plan->context->kernels->spgemm_flops(x->plan->context->pool, task, flops));
-    for (int64_t r = 0; r < task->m; r++) x->multiplications += flops[r];
+    const tulle__context *host = x->plan->context;
+    tulle__work_spgemm(&x->inbox.told, task, C->nnz);
+    if (x->plan->C->format->in_blocks) {
+        status = host->kernels->spgemm_blocks_numeric(host->pool, task, C);
+        if (!x->sink->same_jobs) x->multiplications += C->multiplications;
+        return status;
+    }
+    if (!x->sink->same_jobs) {
+        TULLE_TRY(tulle__alloc((size_t)task->m, sizeof *flops, "multiplications of rows", &flops));
+        TULLE_TRY(host->kernels->spgemm_flops(host->pool, task, flops));
+        for (int64_t r = 0; r < task->m; r++) x->multiplications += flops[r];
+    }
+    status = host->kernels->spgemm_numeric(host->pool, task, C);
 out:
     tulle__free(flops);
     return status;
@@ -113,26 +175,27 @@ out:
 tulle_status tulle__into_rows(tulle__exec *x, int i, int j, int64_t row, int64_t rows, int pairs)
 {
     tulle_product *plan = x->plan;
-    tulle__spgemm_task task = {.type = plan->operands.C->type,
-        .m = rows,
-        .n = tulle__tile_cols(plan->operands.C, j),
-        .npairs = pairs,
-        .pair = x->pair,
-        .unsorted = plan->operands.C->unordered};
+    const tulle__rows_of_tile of = {i, j, row, rows};
+    tulle__csr pattern;
+    tulle__spgemm_task task = task_of(x, &of, pairs, &pattern);
+    task.unsorted = plan->operands.C->unordered;
     tulle_own_tile C;
     tulle_status status = tulle_mat_own_tile(plan->operands.C, i, j, &C);
     if (status != TULLE_OK || !C.nnz) return status;
-    tulle__csr_result result = {
-        .nnz = C.rowptr[row + rows] - C.rowptr[row], .rowptr = C.rowptr + row, .colind = C.colind, .val = C.val};
-    tulle__work_spgemm(&x->inbox.told, &task, result.nnz);
-    status = count_multiplications(x, &task);
-    return status == TULLE_OK ? plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &result) : status;
+    tulle__csr_result result = tulle__tile_csr_result(&C, C.rowptr[row + rows] - C.rowptr[row]);
+    result.rowptr += row;
+    return values_only(x, &task, &result);
 }
 
 static tulle_status multiply_pairs(
     tulle__exec *x, const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *result)
 {
     const tulle__context *host = x->plan->context;
+    if (x->plan->C->format->in_blocks) {
+        tulle_status status = host->kernels->spgemm_blocks(host->pool, task, place, context, result);
+        if (status == TULLE_OK) x->skipped += result->skipped;
+        return status;
+    }
     if (!x->of.nk) return host->kernels->spgemm(host->pool, task, place, context, result);
     return x->plan->runner->ops->product(x->plan->runner, &x->of, task, place, context, result);
 }
@@ -140,19 +203,18 @@ static tulle_status multiply_pairs(
 tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *multiplications)
 {
     tulle_product *plan = x->plan;
-    tulle__spgemm_task task = {.type = plan->operands.C->type,
-        .m = tulle__tile_rows(plan->operands.C, i),
-        .n = tulle__tile_cols(plan->operands.C, j),
-        .npairs = pairs,
-        .pair = x->pair,
-        .unsorted = tulle__plan_unordered(plan),
-        .trim = trim_tile};
+    const tulle__rows_of_tile of = {i, j, 0, tulle__tile_csr_rows(plan->operands.C, i)};
+    tulle__csr pattern;
+    tulle__spgemm_task task = task_of(x, &of, pairs, &pattern);
     tulle__csr_result result = {.nnz = 0};
+    task.unsorted = tulle__plan_unordered(plan);
+    task.trim = trim_tile;
     if (x->inbox.reuse) return tulle__into_rows(x, i, j, 0, task.m, pairs);
     struct tile_place place = {plan->operands.C, i, j};
     if (!pairs || !task.m || !task.n) {
-        tulle_status status = tulle__mat_place_csr(plan->operands.C, i, j, 0, &result);
+        tulle_status status = place_tile(&place, task.m, 0, &result);
         if (status == TULLE_OK) memset(result.rowptr, 0, ((size_t)task.m + 1) * sizeof *result.rowptr);
+        if (status == TULLE_OK && result.offset) result.offset[0] = 0;
         return status;
     }
     tulle_status status = multiply_pairs(x, &task, place_tile, &place, &result);
@@ -162,42 +224,39 @@ tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *
     return TULLE_OK;
 }
 
-static tulle__spgemm_task block_task(const tulle__exec *x, int64_t rows, int j, int pairs)
+static tulle_status make_block(
+    tulle__exec *x, const tulle__rows_of_tile *rows, int pairs, struct block_place *place, tulle__result_size *size)
 {
-    const tulle_mat *C = x->plan->operands.C;
-    return (tulle__spgemm_task){
-        .type = C->type, .m = rows, .n = tulle__tile_cols(C, j), .npairs = pairs, .pair = x->pair};
-}
-
-static tulle_status make_block(tulle__exec *x, int64_t rows, int j, int pairs, struct block_place *place, int64_t *nnz)
-{
-    tulle__spgemm_task task = block_task(x, rows, j, pairs);
-    tulle__csr_result result;
+    tulle__csr pattern;
+    tulle__spgemm_task task = task_of(x, rows, pairs, &pattern);
+    tulle__csr_result result = {.nnz = 0};
     tulle_status status = multiply_pairs(x, &task, place_block, place, &result);
     if (status != TULLE_OK) return status;
-    *nnz = result.nnz;
+    *size = (tulle__result_size){.rows = rows->rows, .nnz = result.nnz, .values = result.values};
     x->multiplications += result.multiplications;
     tulle__work_spgemm(&x->inbox.told, &task, result.nnz);
     return TULLE_OK;
 }
 
-tulle_status tulle__into_panel(tulle__exec *x, int64_t rows, int j, int pairs, tulle__panel *panel, int64_t *nnz)
+tulle_status tulle__into_panel(
+    tulle__exec *x, const tulle__rows_of_tile *rows, int pairs, tulle__panel *panel, tulle__result_size *size)
 {
     struct block_place place = {.plan = x->plan, .panel = panel};
-    return make_block(x, rows, j, pairs, &place, nnz);
+    return make_block(x, rows, pairs, &place, size);
 }
 
-tulle_status tulle__into_block(tulle__exec *x, int64_t rows, int j, int pairs, int64_t *nnz, char **block)
+tulle_status tulle__into_block(
+    tulle__exec *x, const tulle__rows_of_tile *rows, int pairs, tulle__result_size *size, char **block)
 {
     tulle_product *plan = x->plan;
     if (x->inbox.reuse && *block) {
-        tulle__spgemm_task task = block_task(x, rows, j, pairs);
-        tulle__csr_result known = tulle__block_result(plan, rows, *nnz, *block);
-        tulle__work_spgemm(&x->inbox.told, &task, *nnz);
-        return plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &known);
+        tulle__csr pattern;
+        tulle__spgemm_task task = task_of(x, rows, pairs, &pattern);
+        tulle__csr_result known = tulle__block_result(plan, size, *block);
+        return values_only(x, &task, &known);
     }
     struct block_place place = {.plan = plan};
-    tulle_status status = make_block(x, rows, j, pairs, &place, nnz);
+    tulle_status status = make_block(x, rows, pairs, &place, size);
     if (status != TULLE_OK) {
         tulle__free(place.block);
         return status;

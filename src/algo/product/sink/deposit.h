@@ -26,15 +26,27 @@ tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *
  * only row pointers, which pretend rows of equal length until who makes the result writes better
  * ones.
  */
-tulle_status tulle__block_new(const tulle_product *plan, int64_t rows, int64_t nnz, char **block);
+tulle_status tulle__block_new(const tulle_product *plan, const tulle__result_size *size, char **block);
 
-/* So many rows into a private block, new or known, which is laid out as a tile. */
-tulle_status tulle__into_block(tulle__exec *x, int64_t rows, int j, int pairs, int64_t *nnz, char **block);
+/* Rows of tile (i, j) of C. */
+typedef struct tulle__rows_of_tile {
+    int i, j;
+    int64_t row, rows;
+} tulle__rows_of_tile;
+
+/* They go into a private block, new or known, which is laid out as a tile. */
+tulle_status tulle__into_block(
+    tulle__exec *x, const tulle__rows_of_tile *rows, int pairs, tulle__result_size *size, char **block);
 
 /* The same, new, into a panel, which grows if it must. */
-tulle_status tulle__into_panel(tulle__exec *x, int64_t rows, int j, int pairs, tulle__panel *panel, int64_t *nnz);
+tulle_status tulle__into_panel(
+    tulle__exec *x, const tulle__rows_of_tile *rows, int pairs, tulle__panel *panel, tulle__result_size *size);
 
 /* The arrays of such a block. */
-tulle__csr_result tulle__block_result(const tulle_product *plan, int64_t rows, int64_t nnz, char *block);
+tulle__csr_result tulle__block_result(const tulle_product *plan, const tulle__result_size *size, char *block);
+
+/* The same as a factor: of a result whose first row is row `first` of the tile. */
+tulle__csr tulle__result_csr(
+    const tulle_product *plan, const tulle__csr_result *result, int64_t first, const tulle__rows_of_tile *rows);
 
 #endif

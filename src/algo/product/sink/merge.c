@@ -41,13 +41,13 @@ static tulle_status spread_parts(tulle__exec *x, tulle__target *target)
         const tulle__cut *cut = given_away(x, target, part);
         if (!cut || part->spread) continue;
         int64_t m = tulle__tile_rows(x->plan->C, target->i), g = 0;
-        const int64_t *rowptr = tulle__block_result(x->plan, part->rows, part->nnz, part->block).rowptr;
+        const int64_t *rowptr = tulle__block_result(x->plan, &part->size, part->block).rowptr;
         TULLE_TRY(tulle__alloc((size_t)m + 1, sizeof *part->spread, "row pointers of a part", &part->spread));
         for (int64_t r = 0; r < m; r++) {
             part->spread[r] = rowptr[g];
             g += g < cut->rows && cut->row[g] == r;
         }
-        part->spread[m] = part->nnz;
+        part->spread[m] = part->size.nnz;
     }
 out:
     return status;
@@ -61,14 +61,13 @@ static int summands(tulle__exec *x, const tulle__target *target, int64_t row, in
     int pairs = 0;
     for (int p = 0; p < target->nparts; p++) {
         const tulle__part *part = &target->part[p];
-        if (!part->nnz || (!part->spread && (part->row > row || part->row + part->rows < row + rows))) continue;
-        tulle__csr_result r = tulle__block_result(x->plan, part->rows, part->nnz, part->block);
+        if (!part->size.nnz || (!part->spread && (part->row > row || part->row + part->size.rows < row + rows)))
+            continue;
+        tulle__csr_result r = tulle__block_result(x->plan, &part->size, part->block);
+        const tulle__rows_of_tile of = {target->i, target->j, row, rows};
+        if (part->spread) r.rowptr = part->spread;
         x->pair[pairs++] = (tulle__spgemm_pair){.A = {.m = rows, .n = rows},
-            .B = {.m = rows,
-                .n = tulle__tile_cols(x->plan->operands.C, target->j),
-                .rowptr = part->spread ? part->spread + row : r.rowptr + (row - part->row),
-                .colind = r.colind,
-                .val = r.val},
+            .B = tulle__result_csr(x->plan, &r, part->spread ? 0 : part->row, &of),
             .scale = 1};
     }
     if (TULLE__PLANTED(merged_twice) && pairs && x->plan->job_beta == 0) x->pair[pairs] = x->pair[pairs - 1], pairs++;
@@ -98,11 +97,11 @@ static tulle_status cut(const tulle__exec *x, const tulle__target *target, int *
     int64_t *edge = NULL;
     TULLE_TRY(tulle__alloc(2 * (size_t)target->nparts + 2, sizeof *edge, "edges of bands", &edge));
     edge[edges++] = 0;
-    edge[edges++] = tulle__tile_rows(x->plan->operands.C, target->i);
+    edge[edges++] = tulle__tile_csr_rows(x->plan->operands.C, target->i);
     for (int p = 0; p < target->nparts; p++) {
         if (target->part[p].spread) continue;
         edge[edges++] = target->part[p].row;
-        edge[edges++] = target->part[p].row + target->part[p].rows;
+        edge[edges++] = target->part[p].row + target->part[p].size.rows;
     }
     qsort(edge, (size_t)edges, sizeof *edge, compare_rows);
     TULLE_TRY(tulle__alloc_zero((size_t)edges, sizeof **pieces, "pieces of a tile", pieces));
@@ -114,17 +113,37 @@ out:
     return status;
 }
 
+/* Values of rows that may lie within a larger result. */
+static int64_t values_of(const tulle__csr_result *sum)
+{
+    if (!sum->nnz || !sum->offset) return sum->nnz;
+    return sum->offset[sum->rowptr[0] + sum->nnz] - sum->offset[sum->rowptr[0]];
+}
+
+static tulle_status place(
+    tulle_mat *C, const tulle__target *target, int64_t nnz, int64_t values, tulle__csr_result *result)
+{
+    tulle_own_tile tile;
+    if (!C->format->in_blocks) return tulle__mat_place_csr(C, target->i, target->j, nnz, result);
+    tulle_status status = tulle__mat_place_blocks(C, target->i, target->j, nnz, values, &tile);
+    if (status == TULLE_OK) *result = tulle__tile_csr_result(&tile, nnz);
+    return status;
+}
+
 /* The pieces one below the other as the tile. */
 static tulle_status join(tulle__exec *x, const tulle__target *target, int npieces, const struct piece *pieces)
 {
     tulle__csr_result C;
     const tulle__kernels *kernels = x->plan->context->kernels;
-    int64_t nnz = 0;
+    int64_t nnz = 0, values = 0;
     size_t size = tulle_type_size(x->plan->operands.C->type);
-    for (int p = 0; p < npieces; p++) nnz += pieces[p].sum.nnz;
-    tulle_status status = tulle__mat_place_csr(x->plan->operands.C, target->i, target->j, nnz, &C);
+    for (int p = 0; p < npieces; p++) {
+        nnz += pieces[p].sum.nnz;
+        values += values_of(&pieces[p].sum);
+    }
+    tulle_status status = place(x->plan->operands.C, target, nnz, values, &C);
     if (status != TULLE_OK) return status;
-    C.rowptr[0] = nnz = 0;
+    C.rowptr[0] = nnz = values = 0;
     for (int p = 0; p < npieces; p++) {
         const struct piece *piece = &pieces[p];
         const tulle__csr_result *from = &piece->sum;
@@ -132,14 +151,20 @@ static tulle_status join(tulle__exec *x, const tulle__target *target, int npiece
             for (int64_t r = 1; r <= piece->rows; r++) C.rowptr[piece->row + r] = nnz;
             continue;
         }
-        int64_t first = from->rowptr[0];
+        int64_t first = from->rowptr[0], first_value = from->offset ? from->offset[first] : first;
         for (int64_t r = 1; r <= piece->rows; r++) C.rowptr[piece->row + r] = nnz + from->rowptr[r] - first;
         kernels->copy(C.colind + nnz, from->colind + first, (size_t)from->nnz * sizeof *C.colind);
-        kernels->copy((char *)C.val + (size_t)nnz * size, (const char *)from->val + (size_t)first * size,
-            (size_t)from->nnz * size);
-        tulle__work_copy(&x->inbox.told, from->nnz * (int64_t)(size + sizeof *C.colind));
+        for (int64_t e = 0; from->offset && e < from->nnz; e++) {
+            C.offset[nnz + e] = values + from->offset[first + e] - first_value;
+            C.norm[nnz + e] = from->norm[first + e];
+        }
+        kernels->copy((char *)C.val + (size_t)values * size, (const char *)from->val + (size_t)first_value * size,
+            (size_t)values_of(from) * size);
+        tulle__work_copy(&x->inbox.told, values_of(from) * (int64_t)size + from->nnz * (int64_t)sizeof *C.colind);
         nnz += from->nnz;
+        values += values_of(from);
     }
+    if (C.offset) C.offset[nnz] = values;
     return TULLE_OK;
 }
 
@@ -147,20 +172,23 @@ static tulle_status join(tulle__exec *x, const tulle__target *target, int npiece
 static tulle_status sum_piece(tulle__exec *x, const tulle__target *target, struct piece *piece)
 {
     tulle_status status = TULLE_OK;
-    int64_t nnz = 0;
+    tulle__result_size size;
+    const tulle__rows_of_tile of = {target->i, target->j, piece->row, piece->rows};
     int pairs = summands(x, target, piece->row, piece->rows);
     if (!pairs) return TULLE_OK;
     const tulle__spgemm_pair *only = &x->pair[0];
-    if (pairs == 1 && only->scale == 1) {
+    if (pairs == 1 && only->scale == 1 && !x->plan->options.keep_pattern) {
         /* entries are where the part has them; only the rows are the piece's */
         piece->sum = (tulle__csr_result){.nnz = only->B.rowptr[piece->rows] - only->B.rowptr[0],
             .rowptr = (int64_t *)(uintptr_t)only->B.rowptr,
             .colind = (int32_t *)(uintptr_t)only->B.colind,
-            .val = (void *)(uintptr_t)only->B.val};
+            .val = (void *)(uintptr_t)only->B.val,
+            .offset = (int64_t *)(uintptr_t)only->B.offset,
+            .norm = (double *)(uintptr_t)only->B.norm};
         return TULLE_OK;
     }
-    TULLE_TRY(tulle__into_block(x, piece->rows, target->j, pairs, &nnz, &piece->block));
-    if (nnz) piece->sum = tulle__block_result(x->plan, piece->rows, nnz, piece->block);
+    TULLE_TRY(tulle__into_block(x, &of, pairs, &size, &piece->block));
+    if (size.nnz) piece->sum = tulle__block_result(x->plan, &size, piece->block);
 out:
     return status;
 }
@@ -189,7 +217,7 @@ tulle_status tulle__merge_parts(tulle__exec *x, tulle__target *target)
         TULLE_TRY(merge_bands(x, target, npieces, pieces));
     } else {
         int64_t merged = 0;
-        int pairs = summands(x, target, 0, tulle__tile_rows(x->plan->operands.C, target->i));
+        int pairs = summands(x, target, 0, tulle__tile_csr_rows(x->plan->operands.C, target->i));
         TULLE_TRY(tulle__into_tile(x, target->i, target->j, pairs, &merged));
     }
     if (!x->sink->same_jobs) tulle__target_drop_parts(target);

@@ -6,6 +6,8 @@
 #include "algo/product/sink/sink.h"
 #include "base/error.h"
 #include "base/planted.h"
+#include "mat/blocks/filter_tile.h"
+#include "tile/tile_blocks.h"
 
 static tulle_status begin(tulle__exec *x)
 {
@@ -51,9 +53,9 @@ static tulle_status pairs_of_job(tulle__exec *x, const tulle__job *job, tulle_gi
     TULLE_TRY(tulle__room_for_pairs(x, job->nk + 1));
     TULLE_TRY(tulle__job_rows(x, job, first, rows));
     for (int n = 0; n < job->nk; n++) {
-        x->pair[n] = (tulle__spgemm_pair){.A = tulle__tile_csr(&x->a[n]), .B = x->b[n], .scale = x->plan->alpha};
-        x->pair[n].A.rowptr += *first;
-        x->pair[n].A.m = *rows;
+        tulle__csr A = tulle__tile_csr(&x->a[n]);
+        x->pair[n] =
+            (tulle__spgemm_pair){.A = tulle__csr_rows(&A, *first, *rows), .B = x->b[n], .scale = x->plan->alpha};
     }
     x->of = (tulle__run_tiles){.i = job->i, .j = job->j, .nk = job->nk, .k = job->k, .row = *first};
 out:
@@ -77,7 +79,7 @@ static tulle_status find_part(tulle__target *target, int rank, int key, int64_t 
         target->room = room;
     }
     *part = &target->part[target->nparts++];
-    **part = (tulle__part){.key = key, .rank = rank, .row = row, .rows = rows};
+    **part = (tulle__part){.key = key, .rank = rank, .row = row, .size = {.rows = rows}};
     return TULLE_OK;
 }
 
@@ -93,7 +95,8 @@ static tulle_status own(tulle__exec *x, const tulle__job *job, tulle__target *ta
     } else if (job->nk) {
         tulle__part *part;
         TULLE_TRY(find_part(target, x->plan->comm->rank, job->k[0], first, rows, &part));
-        TULLE_TRY(tulle__into_block(x, rows, job->j, job->nk, &part->nnz, &part->block));
+        const tulle__rows_of_tile of = {job->i, job->j, first, rows};
+        TULLE_TRY(tulle__into_block(x, &of, job->nk, &part->size, &part->block));
     }
 out:
     return status;
@@ -118,7 +121,7 @@ static tulle_status sent_of_job(tulle_product *plan, const tulle__job *job, tull
         TULLE_TRY(tulle__realloc((size_t)room, sizeof *plan->sent, "partial results", &plan->sent));
         plan->sent_room = room;
     }
-    while (plan->njobs <= job->number) plan->sent[plan->njobs++] = (tulle__sent){0, NULL};
+    while (plan->njobs <= job->number) plan->sent[plan->njobs++] = (tulle__sent){.block = NULL};
     *sent = &plan->sent[job->number];
 out:
     return status;
@@ -128,21 +131,19 @@ out:
  * Bytes of a block from *from on that the owner of the tile does not have: all, or values if the
  * structure is known.
  */
-static int64_t bytes_to_send(const tulle__exec *x, int64_t rows, int64_t nnz, int64_t *from)
+static int64_t bytes_to_send(const tulle__exec *x, const tulle__result_size *size, int64_t *from)
 {
-    tulle__csr_offsets o = tulle__csr_offsets_of(rows, nnz, x->plan->operands.C->type);
-    *from = x->inbox.reuse ? (int64_t)o.val : 0;
-    return (int64_t)o.length - *from;
+    *from = x->inbox.reuse ? (int64_t)tulle__result_values(x->plan->C, size) : 0;
+    return (int64_t)tulle__result_bytes(x->plan->C, size) - *from;
 }
 
-static tulle__partial describe(tulle__exec *x, const tulle__job *job, int64_t first, int64_t rows, int64_t nnz)
+static tulle__partial describe(tulle__exec *x, const tulle__job *job, int64_t first, const tulle__result_size *size)
 {
     return (tulle__partial){.tile = (int)tulle__tile_index(x->plan->operands.C, job->i, job->j),
         .key = job->k[0],
         .units = job->units,
-        .nnz = nnz,
-        .row = first,
-        .rows = rows};
+        .size = *size,
+        .row = first};
 }
 
 /* The result is made in the panel, since its structure is not kept. */
@@ -152,20 +153,22 @@ static tulle_status away_in_panel(tulle__exec *x, const tulle__job *job)
     tulle__arena *arena = x->plan->arena;
     tulle__panel panel;
     tulle_gidx first, rows;
-    int64_t start = tulle__now(x->plan->comm), nnz, from;
+    tulle__result_size size;
+    int64_t start = tulle__now(x->plan->comm), from;
     TULLE_TRY(pairs_of_job(x, job, &first, &rows));
     TULLE_TRY(tulle__arena_take(arena, tulle__inbox_serve, &x->inbox, &panel));
     x->communicate_ns += tulle__now(x->plan->comm) - start;
     start = tulle__kernel_begin(x->plan->comm);
-    status = tulle__into_panel(x, rows, job->j, job->nk, &panel, &nnz);
+    const tulle__rows_of_tile of = {job->i, job->j, first, rows};
+    status = tulle__into_panel(x, &of, job->nk, &panel, &size);
     tulle__computed(x, "multiply", start);
     if (status != TULLE_OK) {
         tulle__arena_return(arena, &panel);
         goto out;
     }
     start = tulle__now(x->plan->comm);
-    tulle__partial partial = describe(x, job, first, rows, nnz);
-    int64_t length = bytes_to_send(x, rows, nnz, &from);
+    tulle__partial partial = describe(x, job, first, &size);
+    int64_t length = bytes_to_send(x, &size, &from);
     panel.at += (uint64_t)from;
     TULLE_TRY(tulle__partial_push(&x->inbox, &partial, &panel, from, length, 1));
     x->communicate_ns += tulle__now(x->plan->comm) - start;
@@ -179,12 +182,13 @@ static tulle_status away_in_block(tulle__exec *x, const tulle__job *job, tulle__
     tulle_gidx first, rows;
     int64_t from;
     TULLE_TRY(pairs_of_job(x, job, &first, &rows));
-    status = tulle__into_block(x, rows, job->j, job->nk, &sent->nnz, &sent->block);
+    const tulle__rows_of_tile of = {job->i, job->j, first, rows};
+    status = tulle__into_block(x, &of, job->nk, &sent->size, &sent->block);
     tulle__computed(x, "multiply", start);
     if (status != TULLE_OK) goto out;
     start = tulle__now(x->plan->comm);
-    tulle__partial partial = describe(x, job, first, rows, sent->nnz);
-    int64_t length = bytes_to_send(x, rows, sent->nnz, &from);
+    tulle__partial partial = describe(x, job, first, &sent->size);
+    int64_t length = bytes_to_send(x, &sent->size, &from);
     TULLE_TRY(tulle__partial_send(&x->inbox, &partial, sent->block + from, from, length));
     x->communicate_ns += tulle__now(x->plan->comm) - start;
 out:
@@ -202,7 +206,7 @@ static tulle_status away_kept(tulle__exec *x, const tulle__job *job)
 /* In phases memory is short: the block is freed once it has been copied. */
 static tulle_status away_once(tulle__exec *x, const tulle__job *job)
 {
-    tulle__sent once = {0, NULL};
+    tulle__sent once = {.block = NULL};
     tulle_status status = away_in_block(x, job, &once, tulle__kernel_begin(x->plan->comm));
     tulle__free(once.block);
     return status;
@@ -217,10 +221,10 @@ static tulle_status receive_part(tulle__inbox *inbox, const tulle__partial_recor
     tulle_product *plan = inbox->plan;
     tulle__target *target = &plan->target[plan->target_of[record->tile]];
     tulle__part *part;
-    TULLE_TRY(find_part(target, record->rank, record->key, record->row, record->rows, &part));
+    TULLE_TRY(find_part(target, record->rank, record->key, record->row, record->size.rows, &part));
     if (!part->block) {
-        part->nnz = record->nnz;
-        TULLE_TRY(tulle__block_new(plan, record->rows, record->nnz, &part->block));
+        part->size = record->size;
+        TULLE_TRY(tulle__block_new(plan, &record->size, &part->block));
     }
     TULLE_TRY(tulle__partial_take(inbox, record, part->block + record->offset));
 out:
@@ -233,21 +237,39 @@ static tulle_status receive_values(tulle__inbox *inbox, const tulle__partial_rec
     tulle_own_tile C;
     const tulle_product *plan = inbox->plan;
     const tulle__target *target = &plan->target[plan->target_of[record->tile]];
-    tulle__csr_offsets o = tulle__csr_offsets_of(record->rows, record->nnz, plan->operands.C->type);
     tulle_status status = tulle_mat_own_tile(plan->operands.C, target->i, target->j, &C);
     if (status != TULLE_OK) return status;
-    char *to =
-        (char *)C.val + (uint64_t)C.rowptr[record->row] * tulle_type_size(C.type) + (uint64_t)record->offset - o.val;
+    int64_t first = C.rowptr[record->row];
+    char *to = (char *)C.val + (size_t)(C.offset ? C.offset[first] : first) * tulle_type_size(C.type) +
+               (size_t)record->offset - tulle__result_values(plan->C, &record->size);
     return tulle__partial_take(inbox, record, to);
 }
 
 static tulle_status finish(tulle__exec *x)
 {
     tulle_status status = TULLE_OK;
-    for (int t = 0; t < x->plan->ntargets; t++)
-        if (!x->plan->target[t].placed) TULLE_TRY(tulle__merge_parts(x, &x->plan->target[t]));
+    for (int t = 0; t < x->plan->ntargets; t++) {
+        tulle__target *target = &x->plan->target[t];
+        if (!target->placed) TULLE_TRY(tulle__merge_parts(x, target));
+        if (x->plan->least && !x->plan->options.keep_pattern)
+            TULLE_TRY(
+                tulle__filter_tile(x->plan->operands.C, target->i, target->j, x->plan->options.filter, &x->filtered));
+    }
 out:
     return status;
+}
+
+/* Values have come into blocks whose norms nobody else makes. */
+static tulle_status finish_rows(tulle__exec *x)
+{
+    tulle_mat *C = x->plan->operands.C;
+    for (int t = 0; C->format->by_blocks && t < x->plan->ntargets; t++) {
+        tulle_own_tile tile;
+        tulle_status status = tulle_mat_own_tile(C, x->plan->target[t].i, x->plan->target[t].j, &tile);
+        if (status != TULLE_OK) return status;
+        tulle__blocks_renew_norms(&tile);
+    }
+    return TULLE_OK;
 }
 
 #define SINK(...)                                                                                                      \
@@ -272,7 +294,7 @@ static const tulle__sink claimed_values = {.begin = begin_rows,
     .own = own_rows,
     .away = away_in_panel,
     .receive = receive_values,
-    .finish = finish};
+    .finish = finish_rows};
 #undef SINK
 
 const tulle__sink *tulle__sparse_sink(const tulle_product *plan, int reuse)

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/product/plan/check_operands.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "algo/chain/policy.h"
+#include "algo/option_values.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+static const tulle_gidx *cuts(const tulle_mat *A, tulle_op op, int rows, int *parts)
+{
+    int of_rows = rows == (op == TULLE_OP_N);
+    *parts = of_rows ? A->layout->mt : A->layout->nt;
+    return of_rows ? A->layout->row_cut : A->layout->col_cut;
+}
+
+static tulle_block_cuts block_cuts(const tulle_mat *X, tulle_op op, int rows)
+{
+    return tulle__block_cuts_view(rows == (op == TULLE_OP_N) ? &X->layout->row_blocks : &X->layout->col_blocks);
+}
+
+tulle_status tulle_product_layout(
+    const tulle_mat *A, tulle_op op_a, const tulle_mat *B, tulle_op op_b, tulle_layout **layout)
+{
+    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__OUTSIDE(op_a, TULLE_OP_T) || TULLE__OUTSIDE(op_b, TULLE_OP_T) ||
+        TULLE__NULL(layout))
+        return TULLE_ERR_ARG;
+    tulle_status status;
+    int M, N, K;
+    const tulle_gidx *row_cut = cuts(A, op_a, 1, &M), *col_cut = cuts(B, op_b, 0, &N);
+    (void)cuts(A, op_a, 0, &K);
+    int *owner = NULL;
+    TULLE_TRY(tulle__alloc((size_t)M * (size_t)N, sizeof *owner, "owners", &owner));
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++) {
+            int k = (int)((int64_t)j * K / N); /* the A tile that lies where the C tile lies */
+            owner[i * N + j] =
+                op_a == TULLE_OP_N ? tulle__layout_owner(A->layout, i, k) : tulle__layout_owner(A->layout, k, i);
+        }
+    tulle_layout_spec spec = {.m = row_cut[M],
+        .n = col_cut[N],
+        .tile_rows = M,
+        .tile_cols = N,
+        .row_cut = row_cut,
+        .col_cut = col_cut,
+        .owner = owner};
+    if (A->format->in_blocks && B->format->in_blocks) {
+        spec.row_blocks = block_cuts(A, op_a, 1);
+        spec.col_blocks = block_cuts(B, op_b, 0);
+    }
+    status = tulle_layout_new(&spec, INT32_MAX, layout);
+out:
+    tulle__free(owner);
+    return status;
+}
+
+int tulle__is_bulk(tulle_product_alg alg)
+{
+    return alg != TULLE_PRODUCT_AUTO && tulle__policy_of(alg)->arrival != TULLE__ARRIVAL_SINGLY;
+}
+
+tulle_status tulle__check_replication(const tulle_product_options *options, int pes)
+{
+    int layers = options->replication, given = options->layer_rows || options->layer_cols;
+    if (given && (layers < 2 || options->layer_rows < 1 || options->layer_cols < 1 ||
+                     (__int128)layers * options->layer_rows * options->layer_cols > pes))
+        return tulle__fail(TULLE_ERR_ARG, "%d layers of %d x %d PEs: at least 2 x 1 x 1, and at most the team's %d",
+            layers, options->layer_rows, options->layer_cols, pes);
+    if (layers == TULLE_AUTO || layers == 0 || layers == 1) return TULLE_OK;
+    if (layers < 0 || layers > pes || (pes % layers && !given))
+        return tulle__fail(TULLE_ERR_ARG, "a replication of %d for %d PEs, of which it must be a divisor", layers, pes);
+    if (tulle__is_bulk(options->alg))
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s, whose steps are of all PEs, with a replication of %d",
+            tulle_product_alg_name(options->alg), layers);
+    return TULLE_OK;
+}
+
+static bool same_cuts(tulle_block_cuts a, tulle_block_cuts b)
+{
+    return a.count == b.count && memcmp(a.cut, b.cut, ((size_t)a.count + 1) * sizeof *a.cut) == 0;
+}
+
+/* Of a product of two matrices of blocks. */
+static tulle_status check_blocks(
+    const tulle_mat *A, const tulle_mat *B, const tulle_mat *C, const tulle_product_options *options)
+{
+    if (C->kind != TULLE_VBSR)
+        return tulle__fail(TULLE_ERR_ARG, "A and B are in blocks, so C must be vbsr, not %s", tulle_kind_name(C->kind));
+    if (!same_cuts(block_cuts(A, options->op_a, 0), block_cuts(B, options->op_b, 1)))
+        return tulle__fail(TULLE_ERR_ARG, "the block columns of op(A) are not the block rows of op(B)");
+    if (!same_cuts(block_cuts(A, options->op_a, 1), block_cuts(C, TULLE_OP_N, 1)) ||
+        !same_cuts(block_cuts(B, options->op_b, 0), block_cuts(C, TULLE_OP_N, 0)))
+        return tulle__fail(TULLE_ERR_ARG, "C's blocks are not those of op(A) op(B)");
+    if (options->filter > 0 && (A->kind != TULLE_VBSR || B->kind != TULLE_VBSR))
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "a filter for bsr, whose blocks have no norms; tulle_mat_to_vbsr");
+    if (options->keep_pattern && options->phases > 1)
+        return tulle__fail(TULLE_ERR_ARG, "ranges of columns of a C that keeps its pattern");
+    if (tulle__is_shape_only(C->comm))
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "products of two matrices of blocks without their values");
+    return TULLE_OK;
+}
+
+static tulle_status check_kinds(
+    const tulle_mat *A, const tulle_mat *B, const tulle_mat *C, const tulle_product_options *options)
+{
+    bool blocks = A->format->in_blocks && B->format->in_blocks;
+    if (!(options->filter >= 0) || isinf(options->filter))
+        return tulle__fail(TULLE_ERR_ARG, "a filter of %g: it is a number, at least 0", options->filter);
+    if ((options->filter > 0 || options->keep_pattern) && !blocks)
+        return tulle__fail(
+            TULLE_ERR_UNSUPPORTED, "a filter and a kept pattern are for products of two matrices of blocks");
+    if (blocks) return TULLE_OK;
+    if (B->format->in_blocks || C->format->in_blocks)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "a %s matrix times a %s one into a %s one; both factors are in blocks, "
+            "or A alone with a dense B and C",
+            tulle_kind_name(A->kind), tulle_kind_name(B->kind), tulle_kind_name(C->kind));
+    if (B->kind != TULLE_DENSE && B->kind != A->kind)
+        return tulle__fail(
+            TULLE_ERR_UNSUPPORTED, "a %s matrix times a %s one", tulle_kind_name(A->kind), tulle_kind_name(B->kind));
+    if (B->kind != C->kind)
+        return tulle__fail(TULLE_ERR_ARG, "B is %s, so C must be", B->kind == TULLE_DENSE ? "dense" : "sparse");
+    return TULLE_OK;
+}
+
+tulle_status tulle__check_operands(
+    const tulle_mat *A, const tulle_mat *B, const tulle_mat *C, const tulle_product_options *options)
+{
+    tulle_status status;
+    int am, ak, bk, bn;
+    const tulle_gidx *a_row = cuts(A, options->op_a, 1, &am), *a_col = cuts(A, options->op_a, 0, &ak);
+    const tulle_gidx *b_row = cuts(B, options->op_b, 1, &bk), *b_col = cuts(B, options->op_b, 0, &bn);
+    if (A->comm != B->comm || A->comm != C->comm)
+        return tulle__fail(TULLE_ERR_ARG, "the three matrices must belong to one comm");
+    if (A->kind == TULLE_DENSE && B->kind != TULLE_DENSE)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "a dense matrix times a sparse one; its transpose, C^T = B^T A^T, is a sparse one times a dense one");
+    TULLE_TRY(check_kinds(A, B, C, options));
+    if (options->replication > 1 && A->format->in_blocks)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "matrices of blocks in layers");
+    if (A->type != B->type || A->type != C->type)
+        return tulle__fail(TULLE_ERR_ARG, "the types differ: %s, %s, %s", tulle_type_name(A->type),
+            tulle_type_name(B->type), tulle_type_name(C->type));
+    if (A == C || B == C) return tulle__fail(TULLE_ERR_ARG, "C must not be a factor");
+    if (a_col[ak] != b_row[bk])
+        return tulle__fail(TULLE_ERR_ARG,
+            "op(A) is %" PRId64 " x %" PRId64 " and op(B) %" PRId64 " x %" PRId64 ": the inner sizes differ", a_row[am],
+            a_col[ak], b_row[bk], b_col[bn]);
+    if (C->layout->m != a_row[am] || C->layout->n != b_col[bn])
+        return tulle__fail(TULLE_ERR_ARG, "C is %" PRId64 " x %" PRId64 ", the product %" PRId64 " x %" PRId64,
+            C->layout->m, C->layout->n, a_row[am], b_col[bn]);
+    if (B->format->in_blocks) TULLE_TRY(check_blocks(A, B, C, options));
+out:
+    return status;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/product/verify_blocks.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "algo/product/plan/phase.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "mat/fetch.h"
+#include "tile/tile_blocks.h"
+
+enum { SAMPLES = 16 };
+
+/* A block row of a tile of C by its definition. */
+struct exact {
+    const tulle_tile *c;
+    int64_t row, height;
+    double *sum, *sizes; /* [height * columns]: the sums, and those of magnitudes */
+    char *has;           /* [block columns]: some product falls there */
+    double terms;        /* of the longest sum */
+};
+
+static double value(const tulle_tile *t, int64_t at)
+{
+    return t->type == TULLE_F32 ? (double)((const float *)t->val)[at] : ((const double *)t->val)[at];
+}
+
+static int64_t size_of(const tulle_gidx *cut, int64_t b)
+{
+    return cut[b + 1] - cut[b];
+}
+
+/* Adds blocks e of a and f of b. */
+static void add_product(struct exact *x, const tulle_tile *a, int64_t e, const tulle_tile *b, int64_t f)
+{
+    int64_t k = a->colind[e], c = b->colind[f], inner = size_of(a->col_block, k), n = size_of(b->col_block, c);
+    int64_t from_a = tulle__block_at(a, e, x->height * inner), from_b = tulle__block_at(b, f, inner * n);
+    int64_t to = b->col_block[c] - b->col_block[0];
+    x->has[c] = 1;
+    for (int64_t r = 0; r < x->height; r++)
+        for (int64_t p = 0; p < inner; p++)
+            for (int64_t y = 0; y < n; y++) {
+                double product = value(a, from_a + r * inner + p) * value(b, from_b + p * n + y);
+                x->sum[r * x->c->n + to + y] += product;
+                x->sizes[r * x->c->n + to + y] += fabs(product);
+            }
+}
+
+static tulle_status add_tiles(struct exact *x, const tulle__block_check *check, int i, int k, int j)
+{
+    tulle__fetch fa = {.group = -1}, fb = {.group = -1};
+    tulle_tile a, b;
+    tulle_status status;
+    TULLE_TRY(tulle__fetch_init(check->A, i, k, &fa));
+    TULLE_TRY(tulle__fetch_await(&fa, &a));
+    TULLE_TRY(tulle__fetch_init(check->B, k, j, &fb));
+    TULLE_TRY(tulle__fetch_await(&fb, &b));
+    if (!a.nnz || !b.nnz) goto out;
+    for (int64_t e = a.rowptr[x->row]; e < a.rowptr[x->row + 1]; e++) {
+        x->terms += (double)size_of(a.col_block, a.colind[e]);
+        for (int64_t f = b.rowptr[a.colind[e]]; f < b.rowptr[a.colind[e] + 1]; f++) add_product(x, &a, e, &b, f);
+    }
+out:
+    tulle__fetch_fini(&fa);
+    tulle__fetch_fini(&fb);
+    return status;
+}
+
+/* Compares block column c with C's block e; -1: C has none. */
+static tulle_status compare_block(
+    const struct exact *x, const tulle__block_check *check, int64_t c, int64_t e, tulle_gidx first, double *error)
+{
+    const tulle_tile *t = x->c;
+    double eps = check->plan ? check->plan->options.filter : 0, difference = 0, sizes = 0;
+    double unit = t->type == TULLE_F32 ? 0x1p-24 : 0x1p-53, terms = x->terms + 4;
+    int64_t n = size_of(t->col_block, c), from = t->col_block[c] - t->col_block[0];
+    for (int64_t r = 0; r < x->height; r++)
+        for (int64_t y = 0; y < n; y++) {
+            double made = e < 0 ? 0 : value(t, t->offset[e] + r * n + y);
+            int64_t at = r * t->n + from + y;
+            double d = made - check->alpha * x->sum[at], s = check->alpha * x->sizes[at];
+            difference += d * d;
+            sizes += s * s;
+        }
+    double gamma = terms * unit / (1 - terms * unit) + 2 * terms * 0x1p-53, bound = 2 * eps + gamma * sqrt(sizes);
+    double ratio = difference > 0 ? sqrt(difference) / bound : 0;
+    if (!(ratio <= *error)) *error = isnan(difference) ? INFINITY : ratio;
+    if (ratio <= 1) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_CHECK,
+        "block row at row %" PRId64 " of C: a block is off by %.3g, where the filter and rounding allow %.3g",
+        first + t->row_block[x->row] - t->row_block[0], sqrt(difference), bound);
+}
+
+static tulle_status compare_row(const struct exact *x, const tulle__block_check *check, int i, int j, double *error)
+{
+    tulle_status status = TULLE_OK;
+    const tulle_tile *t = x->c;
+    const tulle_product *plan = check->plan;
+    tulle_gidx lo = 0, hi = t->n, first = check->C->layout->row_cut[i];
+    int64_t e = t->rowptr ? t->rowptr[x->row] : 0, end = t->rowptr ? t->rowptr[x->row + 1] : 0;
+    bool keeps = plan && plan->options.keep_pattern;
+    if (plan) tulle__phase_columns(plan, j, &lo, &hi);
+    for (int64_t c = 0; c < t->block_cols; c++) {
+        tulle_gidx from = t->col_block[c] - t->col_block[0];
+        bool there = e < end && t->colind[e] == c, made = x->has[c] && from >= lo && from < hi;
+        if (there && !made && !keeps)
+            return tulle__fail(TULLE_ERR_CHECK, "block row at row %" PRId64 " of C has a block that no product makes",
+                first + t->row_block[x->row] - t->row_block[0]);
+        if (!there && made && !keeps && !(plan && plan->options.filter > 0))
+            return tulle__fail(TULLE_ERR_CHECK, "block row at row %" PRId64 " of C lacks a block",
+                first + t->row_block[x->row] - t->row_block[0]);
+        if (there || (made && !keeps)) TULLE_TRY(compare_block(x, check, c, there ? e : -1, first, error));
+        e += there;
+    }
+    if (e < end)
+        return tulle__fail(TULLE_ERR_CHECK, "block row at row %" PRId64 " of C does not ascend",
+            first + t->row_block[x->row] - t->row_block[0]);
+out:
+    return status;
+}
+
+static tulle_status check_row(
+    const tulle__block_check *check, const tulle_tile *c, int i, int j, int64_t row, double *error)
+{
+    tulle_status status;
+    struct exact x = {.c = c, .row = row, .height = size_of(c->row_block, row)};
+    size_t elements = (size_t)(x.height * c->n);
+    TULLE_TRY(tulle__alloc_zero(elements, sizeof *x.sum, "a sampled block row", &x.sum));
+    TULLE_TRY(tulle__alloc_zero(elements, sizeof *x.sizes, "a sampled block row", &x.sizes));
+    TULLE_TRY(tulle__alloc_zero((size_t)c->block_cols, 1, "a sampled block row", &x.has));
+    for (int k = 0; k < check->A->layout->nt; k++) TULLE_TRY(add_tiles(&x, check, i, k, j));
+    TULLE_TRY(compare_row(&x, check, i, j, error));
+out:
+    tulle__free(x.sum);
+    tulle__free(x.sizes);
+    tulle__free(x.has);
+    return status;
+}
+
+double tulle__filter_slack(const tulle__block_check *check)
+{
+    const tulle__block_cuts *cols = &check->C->layout->col_blocks;
+    double slack = 0;
+    if (!check->plan || check->plan->options.filter <= 0) return 0;
+    for (tulle_gidx c = 0; c < cols->count; c++)
+        slack += 2 * check->plan->options.filter * sqrt((double)size_of(cols->cut, c));
+    return slack;
+}
+
+tulle_status tulle__check_block_rows(const tulle__block_check *check, double *error)
+{
+    tulle_status status = TULLE_OK;
+    const tulle_layout *l = check->C->layout;
+    for (int i = 0; i < l->mt; i++)
+        for (int j = 0; j < l->nt; j++) {
+            tulle_tile c;
+            if (!tulle__tile_is_mine(check->C, i, j)) continue;
+            TULLE_TRY(tulle_mat_tile(check->C, i, j, &c));
+            for (int s = 0; s < SAMPLES && s < c.block_rows; s++) {
+                uint64_t drawn = tulle__random_at(13, (uint64_t)tulle__tile_index(check->C, i, j), (uint64_t)s);
+                int64_t row = c.block_rows <= SAMPLES ? s : (int64_t)tulle__random_below(drawn, (uint64_t)c.block_rows);
+                TULLE_TRY(check_row(check, &c, i, j, row, error));
+            }
+        }
+out:
+    return status;
+}
