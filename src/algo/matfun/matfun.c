@@ -136,7 +136,7 @@ static void renew_norms(tulle_mat *F)
 
 tulle_status tulle__matfun_finish(const tulle_matfun *plan, tulle_mat *F, bool symmetric, tulle_mat **out)
 {
-    tulle_status status = symmetric ? tulle__symmetrise(F) : TULLE_OK;
+    tulle_status status = symmetric ? tulle__symmetrise(&F) : TULLE_OK;
     if (status == TULLE_OK) renew_norms(F);
     if (status == TULLE_OK) status = tulle_comm_agree(plan->A->comm, TULLE_OK);
     if (status == TULLE_OK && !tulle__layout_equal(F->layout, plan->A->layout)) {
