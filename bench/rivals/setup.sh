@@ -11,7 +11,7 @@ install=1
 lacking=
 
 apt_packages='cmake g++ python3-venv zlib1g-dev libopenmpi-dev openmpi-bin libpetsc-real-dev libcombblas-dev libgraphblas-dev
-    libsuitesparse-dev'
+    libsuitesparse-dev libdbcsr-dev gfortran liblapack-dev'
 pip_packages='mkl mkl-devel suitesparse-graphblas'
 
 as_root() {

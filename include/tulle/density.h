@@ -17,12 +17,31 @@
 extern "C" {
 #endif
 
+/* X(name, word, text): how f(K) is computed. All but the first are for kT = 0, with whole matrices. */
+#define TULLE_DENSITY_METHOD_LIST(X)                                                                                   \
+    X(SUBMATRIX, "submatrix", "dense functions of submatrices")                                                        \
+    X(NEWTON_SCHULZ, "newton-schulz", "the sign of K - mu I by iterations; for a given mu")                            \
+    X(MCWEENY, "mcweeny", "purification by 3 P^2 - 2 P^3; for a given mu")                                             \
+    X(TC2, "tc2", "purification by P^2 or 2 P - P^2; for a number of electrons")
+
+typedef enum tulle_density_method {
+#define TULLE_DENSITY_METHOD_ENUM(name, word, text) TULLE_DENSITY_##name,
+    TULLE_DENSITY_METHOD_LIST(TULLE_DENSITY_METHOD_ENUM)
+#undef TULLE_DENSITY_METHOD_ENUM
+        TULLE_DENSITY_METHOD_COUNT
+} tulle_density_method;
+
+/* "submatrix", ...; NULL: no such method. */
+TULLE_API const char *tulle_density_method_name(tulle_density_method method);
+TULLE_API tulle_status tulle_density_method_parse(const char *name, tulle_density_method *method);
+
 typedef struct tulle_density_options {
     size_t size;       /* of this struct; 0: as in the first release */
     double filter;     /* blocks of S, K and D off the diagonal with a smaller Frobenius norm are left out */
     double kT;         /* 0: a step */
     double degeneracy; /* electrons a state; 0: 2 */
     int combine;       /* as in tulle_matfun_options */
+    tulle_density_method method;
 } tulle_density_options;
 
 typedef struct tulle_density_report {
@@ -33,6 +52,8 @@ typedef struct tulle_density_report {
     double stored_energy; /* degeneracy tr(D H) */
     double below, above;  /* eigenvalues of submatrices next to mu */
     double filled;        /* occupation of a level at mu that is filled in part; 0: there is none */
+    int iterations;       /* of methods with whole matrices */
+    double residual;      /* |P^2 - P| / |P| before the last of them */
     int64_t repeated;     /* submatrices that were decomposed twice, as mu became known */
     double seconds[3];    /* S^(-1/2) and K; f(K); D */
     tulle_matfun_report overlap, function; /* of S^(-1/2), if there is S; of f(K) */
@@ -41,6 +62,7 @@ typedef struct tulle_density_report {
 /*
  * Collective. H and S are VBSR with the same block cuts; S NULL: the identity. *D is a new matrix in
  * tiles of rows, the caller's. options and report may be NULL; the report is the same on all PEs.
+ * TULLE_ERR_CONVERGENCE, with the residual, if a method with iterations does not converge.
  * TULLE_ERR_ARG for the reasons of tulle_matfun_execute, which include an S that is not positive
  * definite, and if H and S do not match.
  */

@@ -5,7 +5,7 @@
  * at the latest. Tiles are dense (row- or column-major); CSR with 64-bit row pointers and 32-bit
  * column indices local to the tile, ascending in each row; or CSR of dense blocks, whose rows and
  * columns the layout cuts (tulle/layout.h): BSR has blocks of one size, VBSR blocks of any
- * sizes and their norms; both multiply dense matrices. Only its owner changes a sparse tile:
+ * sizes and their norms; both multiply dense matrices and each other. Only its owner changes a sparse tile:
  * tulle_mat_replace, then all call tulle_mat_renew (paper rdma-spmm-spgemm 3.1, 5.3).
  */
 #ifndef TULLE_MAT_H

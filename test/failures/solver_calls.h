@@ -137,21 +137,25 @@ static tulle_status matrix_function(struct fixture *f, const char *text)
     return status;
 }
 
-/* With S; text: mu or the number of electrons */
+/* With S; text: mu or the number of electrons is given, or a method */
 static tulle_status density_matrix(struct fixture *f, const char *text)
 {
     static const tulle_gidx cut[] = {0, 3, 4, 10, M};
     static const tulle_block_cuts cuts = {4, cut};
-    const tulle_density_options options = {.filter = 1e-9};
+    tulle_density_options options = {.filter = 1e-9};
     tulle_layout *square = NULL;
     tulle_mat *A = NULL, *S = NULL, *D = NULL;
     tulle_status status = tulle_comm_agree(f->comm, tulle_layout_in_blocks(f->square, &cuts, &cuts, &square));
     if (status == TULLE_OK)
         status = tulle_mat_load(f->comm, "band:n=12,lower=2,values=spd", NULL, TULLE_CSR, NULL, NULL, &A);
     if (status == TULLE_OK) status = tulle_mat_to_vbsr(A, square, &S);
+    const bool whole = *text == 'n' || *text == 't'; /* all states are occupied: few iterations */
+    if (whole) options = (tulle_density_options){.filter = .04, .method = TULLE_DENSITY_NEWTON_SCHULZ};
+    if (*text == 't') options.method = TULLE_DENSITY_TC2;
     if (status == TULLE_OK)
-        status = *text == 'm' ? tulle_density_of_mu(S, S, 1, &options, &D, NULL)
-                              : tulle_density_of_electrons(S, S, 5, &options, &D, NULL);
+        status = *text == 'm' || *text == 'n'
+                     ? tulle_density_of_mu(S, whole ? NULL : S, whole ? 30 : 1, &options, &D, NULL)
+                     : tulle_density_of_electrons(S, whole ? NULL : S, whole ? 24 : 5, &options, &D, NULL);
     tulle_mat_free(D);
     tulle_mat_free(S);
     tulle_mat_free(A);

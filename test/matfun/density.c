@@ -251,6 +251,40 @@ out:
     return status;
 }
 
+/* Iterations with whole matrices, unfiltered and filtered. */
+static tulle_status test_iterations(tulle_comm *comm, void *arg)
+{
+    struct truth *t = arg;
+    tulle_status status = TULLE_OK;
+    tulle_density_report report;
+    tulle_mat *H = NULL, *S = NULL, *D = NULL;
+    static double want[64][N][N];
+    double sums[2], error;
+    for (int k = 0; k < 12; k++) {
+        int with_S = k & 1, filtered = k / 6;
+        const struct reference *r = with_S ? &t->with_S : &t->plain;
+        double mu = (r->HOMO + r->LUMO) / 2, loose = filtered ? 1e-4 : with_S ? 1e-3 : 1e-10;
+        tulle_density_method method = (tulle_density_method)(TULLE_DENSITY_NEWTON_SCHULZ + k / 2 % 3);
+        tulle_density_options options = {.method = method, .filter = filtered ? 1e-7 : 0};
+        TULLE_TRY(build(comm, hamiltonian, TULLE_F64, k % 3, BLOCKS, &H));
+        if (with_S) TULLE_TRY(build(comm, overlap, TULLE_F64, k % 3, BLOCKS, &S));
+        status = method == TULLE_DENSITY_TC2 ? tulle_density_of_electrons(H, S, 4 * BLOCKS, &options, &D, &report)
+                                             : tulle_density_of_mu(H, S, mu, &options, &D, &report);
+        if (status != TULLE_OK) goto out;
+        dense_density(r, mu, 0, sums, want[tulle_comm_rank(comm)]);
+        TULLE_TRY(difference(D, want[tulle_comm_rank(comm)], &error));
+        EXPECT(error <= loose);
+        EXPECT(fabs(report.electrons - sums[0]) <= loose * 10 && fabs(report.energy - sums[1]) <= loose * 50);
+        EXPECT(report.iterations > 2 && report.iterations < 60 && report.residual < 1e-3);
+        tulle_mat_free(D);
+        tulle_mat_free(S);
+        tulle_mat_free(H);
+        D = S = H = NULL;
+    }
+out:
+    return status;
+}
+
 static tulle_status refused(tulle_status status, const char *part)
 {
     if (status == TULLE_ERR_ARG && strstr(tulle_error_message(), part)) return TULLE_OK;
@@ -281,6 +315,11 @@ static tulle_status test_refusals(tulle_comm *comm, void *arg)
     TULLE_TRY(refused(tulle_density_of_electrons(H, NULL, 2 * N + 1, NULL, &D, NULL), "more than"));
     TULLE_TRY(refused(tulle_density_of_electrons(H, NULL, -1, NULL, &D, NULL), "at least 0"));
     TULLE_TRY(refused(tulle_density_of_electrons(H, NULL, NAN, NULL, &D, NULL), "at least 0"));
+    tulle_density_options tc2 = {.method = TULLE_DENSITY_TC2}, warm = {.method = TULLE_DENSITY_MCWEENY, .kT = 1};
+    TULLE_TRY(refused(tulle_density_of_mu(H, NULL, 0, &tc2, &D, NULL), "a given number of electrons"));
+    TULLE_TRY(refused(tulle_density_of_mu(H, NULL, 0, &warm, &D, NULL), "kT = 0"));
+    tc2.method = TULLE_DENSITY_NEWTON_SCHULZ;
+    TULLE_TRY(refused(tulle_density_of_electrons(H, NULL, 4, &tc2, &D, NULL), "a given mu"));
     TULLE_TRY(refused(tulle_density_of_mu(L, NULL, 0, NULL, &D, NULL), "block ("));
     TULLE_TRY(refused(tulle_density_of_mu(L, G, 0, NULL, &D, NULL), "block (3, 4)"));
     TULLE_TRY(refused(tulle_density_of_mu(H, G, 0, NULL, &D, NULL), "invsqrt is not defined"));
@@ -306,7 +345,8 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         tulle_body body;
-    } tests[] = {{"density matrices", test_truth}, {"levels filled in part", test_filled}, {"refusals", test_refusals}};
+    } tests[] = {{"density matrices", test_truth}, {"levels filled in part", test_filled},
+        {"iterations", test_iterations}, {"refusals", test_refusals}};
     struct blocks before[64] = {{0}}, after[64] = {{0}};
     for (size_t t = 0; t < sizeof tests / sizeof *tests; t++) {
         tulle_status status = tulle_team_run(team, tests[t].body, &truth);

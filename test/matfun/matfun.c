@@ -295,6 +295,70 @@ out:
     return status;
 }
 
+static double f_zero(double x)
+{
+    (void)x;
+    return 0;
+}
+static double f_half(double x)
+{
+    (void)x;
+    return .5;
+}
+static double f_one(double x)
+{
+    (void)x;
+    return 1;
+}
+static double f_minus_one(double x)
+{
+    (void)x;
+    return -1;
+}
+
+/* Steps at eigenvalues, beyond all of them, and so near one that eigenvectors are needed. */
+static tulle_status test_steps(tulle_comm *comm, void *arg)
+{
+    static const struct {
+        double scale;
+        const char *text;
+        double (*f)(double x);
+    } cases[] = {{0, "sign", f_zero}, {0, "fermi", f_half}, {1, "sign:mu=-100", f_one}, {1, "sign:mu=100", f_minus_one},
+        {1, "fermi:mu=-100", f_zero}, {1, "fermi:mu=100", f_one}, {0, "sign:mu=1e-3", f_minus_one}};
+    tulle_status status = TULLE_OK;
+    double *worst = arg, error;
+    tulle_mat *A = NULL, *F = NULL;
+    tulle_matfun_report report;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        for (int pattern = SPARSE; pattern <= DIAGONAL; pattern++) {
+            struct problem p;
+            problem_init(&p, (enum pattern)pattern, BLOCKS, 0);
+            TULLE_TRY(build(comm, &p, TULLE_F64, 0, NONE, &A));
+            TULLE_TRY(tulle_mat_scale(A, cases[k].scale, NULL, NULL));
+            TULLE_TRY(function_of(&p, A, cases[k].text, NULL, &F, &report));
+            TULLE_TRY(compare(&p, F, cases[k].f, 1, 1e-12, &error));
+            *worst = tulle_comm_rank(comm) == 0 && error > *worst ? error : *worst;
+            tulle_mat_free(F);
+            tulle_mat_free(A);
+            A = F = NULL;
+        }
+    /* mu is an eigenvalue of a submatrix up to 1e-13 */
+    struct problem p;
+    char text[64];
+    problem_init(&p, SPARSE, BLOCKS, 0);
+    TULLE_TRY(build(comm, &p, TULLE_F64, 0, NONE, &A));
+    TULLE_TRY(function_of(&p, A, "sign:mu=0.1", NULL, &F, &report));
+    tulle_mat_free(F);
+    EXPECT(report.below < .1 && report.above >= .1);
+    snprintf(text, sizeof text, "fermi:mu=%.17g", report.above - 1e-13);
+    TULLE_TRY(function_of(&p, A, text, NULL, &F, &report));
+    EXPECT(fabs(report.above - report.below) < 1);
+    tulle_mat_free(F);
+    tulle_mat_free(A);
+out:
+    return status;
+}
+
 static tulle_status test_small(tulle_comm *comm, void *arg)
 {
     tulle_status status = TULLE_OK;
@@ -456,8 +520,8 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         tulle_body body;
-    } tests[] = {{"functions of submatrices", test_functions}, {"exact cases", test_exact}, {"small ones", test_small},
-        {"updates", test_update}, {"the check", test_check}, {"refusals", test_refusals}};
+    } tests[] = {{"functions of submatrices", test_functions}, {"exact cases", test_exact}, {"steps", test_steps},
+        {"small ones", test_small}, {"updates", test_update}, {"the check", test_check}, {"refusals", test_refusals}};
     struct blocks before[64] = {{0}}, after[64] = {{0}};
     for (size_t t = 0; t < sizeof tests / sizeof *tests; t++) {
         double worst = 0;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "needs.h"
 #include "plural.h"
 #include "verbs/block_sizes.h"
 
@@ -51,6 +52,25 @@ tulle_status blocked_load(const struct options *options, tulle_comm *comm, const
     tulle_layout_free(layout);
     block_sizes_free(&sizes);
     return status;
+}
+
+tulle_status blocked_check_needs(
+    const struct options *options, const tulle_read_options *reading, int first, const char *verb)
+{
+    struct needs n;
+    double largest = 0;
+    needs_begin(&n, options, reading->type);
+    for (int o = first; o < options->noperands; o++) {
+        tulle_operand_shape shape;
+        tulle_status status = tulle_operand_inspect(options->operand[o], reading, &shape);
+        if (status != TULLE_OK) return status;
+        double bytes = needs_bytes(&n, &shape, 0);
+        needs_matrix(&n, bytes);
+        needs_reading(&n, bytes);
+        if (bytes > largest) largest = bytes;
+    }
+    needs_stage(&n, 2 * largest);
+    return needs_check(&n, verb);
 }
 
 void blocked_text(const tulle_matfun_report *r, FILE *file)

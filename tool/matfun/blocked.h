@@ -32,6 +32,13 @@ tulle_status blocked_options(const struct options *options, tulle_matfun_options
 tulle_status blocked_load(const struct options *options, tulle_comm *comm, const char *operand,
     const tulle_read_options *reading, char *warnings, tulle_mat **V);
 
+/*
+ * Refuses, in the verb's name, memory that holds less than the operands from `first` on, in blocks, and copies of them:
+ * submatrices, which only the patterns tell, are not counted.
+ */
+tulle_status blocked_check_needs(
+    const struct options *options, const tulle_read_options *reading, int first, const char *verb);
+
 /* Prints what both verbs tell of a function's submatrices. */
 void blocked_text(const tulle_matfun_report *r, FILE *file);
 void blocked_json(const tulle_matfun_report *r, FILE *file);

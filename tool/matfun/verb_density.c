@@ -71,6 +71,8 @@ static void print_json(const struct density_run *s, FILE *file)
     json_number("below", r->below, file);
     json_number("above", r->above, file);
     json_number("filled", r->filled, file);
+    fprintf(file, "\"method\":\"%s\",\"iterations\":%d,\"residual\":%.6g,",
+        tulle_density_method_name(s->density.method), r->iterations, r->residual);
     fprintf(file, "\"repeated\":%" PRId64 ",\"seconds\":[%.6g,%.6g,%.6g],\"function\":{", r->repeated, r->seconds[0],
         r->seconds[1], r->seconds[2]);
     blocked_json(&r->function, file);
@@ -87,17 +89,23 @@ static void print_text(const struct density_run *s, FILE *file)
 {
     const tulle_density_report *r = &s->report;
     fprintf(file, "density matrix of %s, %" PRId64 " rows\n", s->options->operand[0], s->n);
-    fprintf(file, "  mu             %.12g, between %.9g and %.9g\n", r->mu, r->below, r->above);
+    int whole = s->density.method != TULLE_DENSITY_SUBMATRIX;
+    if (!whole) fprintf(file, "  mu             %.12g, between %.9g and %.9g\n", r->mu, r->below, r->above);
+    if (whole)
+        fprintf(file, "  %-14s %d iterations, residual %.3g\n", tulle_density_method_name(s->density.method),
+            r->iterations, r->residual);
     if (r->filled > 0) fprintf(file, "                 the level at mu is filled to %.6f\n", r->filled);
     fprintf(file, "  electrons      %.12g; stored %.12g\n", r->electrons, r->stored);
-    fprintf(file, "  energy         %.12g; stored %.12g; less mu N %.12g\n", r->energy, r->stored_energy,
-        r->energy - r->mu * r->electrons);
+    fprintf(file, "  energy         %.12g; stored %.12g", r->energy, r->stored_energy);
+    if (isfinite(r->mu)) fprintf(file, "; less mu N %.12g", r->energy - r->mu * r->electrons);
+    fputc('\n', file);
     fprintf(file, "  time, s        orthogonal %.4f, function %.4f, back %.4f; %" PRId64 " of its submatrices twice\n",
         r->seconds[0], r->seconds[1], r->seconds[2], r->repeated);
     if (s->options->noperands > 1) {
         fprintf(file, "S^(-1/2)\n");
         blocked_text(&r->overlap, file);
     }
+    if (whole) return;
     fprintf(file, "f(K)\n");
     blocked_text(&r->function, file);
 }
@@ -140,6 +148,8 @@ static tulle_status read_options(struct density_run *s)
     if (status == TULLE_OK)
         status =
             tulle_parse_real(options_word(o, "degeneracy", "2"), "--degeneracy", 1e-300, 1e300, &s->density.degeneracy);
+    if (status == TULLE_OK)
+        status = tulle_density_method_parse(options_word(o, "method", "submatrix"), &s->density.method);
     return status;
 }
 
@@ -152,6 +162,7 @@ static tulle_status run(const struct options *options)
     tulle_status status = reading_options(options, &s->reading);
     if (status == TULLE_OK) status = read_options(s);
     if (status == TULLE_OK) status = try_outputs(options, options_word(options, "output", NULL), TULLE_CSR);
+    if (status == TULLE_OK) status = blocked_check_needs(options, &s->reading, 0, "density");
     status = open_team(options, "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, s);
     if (status == TULLE_OK && tulle_team_leads(team)) {
@@ -169,6 +180,11 @@ static tulle_status run(const struct options *options)
 static const struct option options[] = {OPTION_SQUARE_BLOCKS, OPTION_FILTER, OPTION_COMBINE,
     {.name = "mu", .kind = KIND_WORD, .argument = "X", .text = "the chemical potential"},
     {.name = "electrons", .kind = KIND_WORD, .argument = "N", .text = "the number of electrons, from which mu follows"},
+    {.name = "method",
+        .kind = KIND_WORD,
+        .argument = "NAME",
+        .fallback = "submatrix",
+        .text = "submatrix; with whole matrices: newton-schulz, mcweeny (--mu), tc2 (--electrons)"},
     {.name = "kT", .kind = KIND_WORD, .argument = "X", .fallback = "0", .text = "temperature of the occupations"},
     {.name = "degeneracy", .kind = KIND_WORD, .argument = "G", .fallback = "2", .text = "electrons a state"},
     {.name = "output",

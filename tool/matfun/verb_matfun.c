@@ -130,6 +130,7 @@ static tulle_status run(const struct options *options)
     if (status == TULLE_OK) status = try_outputs(options, output, TULLE_CSR);
     if (status == TULLE_OK && output && strcmp(output, "-") != 0)
         status = tulle_output_distinct(output, options->operand[1]);
+    if (status == TULLE_OK) status = blocked_check_needs(options, &s->reading, 1, "matfun");
     status = open_team(options, "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, s);
     if (status == TULLE_OK && tulle_team_leads(team)) {

@@ -14,11 +14,33 @@
 #include <tulle/product.h>
 
 #include "algo/matfun/matfun_plan.h"
+#include "algo/matfun/purify.h"
 #include "algo/matfun/row_tiles.h"
 #include "algo/matfun/spectrum.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "base/spec.h"
+
+static const char *const methods[TULLE_DENSITY_METHOD_COUNT] = {
+#define NAME(name, word, text) word,
+    TULLE_DENSITY_METHOD_LIST(NAME)
+#undef NAME
+};
+
+const char *tulle_density_method_name(tulle_density_method method)
+{
+    return (unsigned)method < TULLE_DENSITY_METHOD_COUNT ? methods[method] : NULL;
+}
+
+tulle_status tulle_density_method_parse(const char *name, tulle_density_method *method)
+{
+    int found;
+    if (TULLE__NULL(name) || TULLE__NULL(method)) return TULLE_ERR_ARG;
+    tulle_status status = tulle__name_parse("method", name, methods, TULLE_DENSITY_METHOD_COUNT, &found);
+    if (status == TULLE_OK) *method = (tulle_density_method)found;
+    return status;
+}
 
 struct density {
     tulle_comm *comm;
@@ -59,7 +81,7 @@ static tulle_status congruence(const struct density *d, const tulle_mat *A, tull
     if (status == TULLE_OK) status = multiply(d->X, entries, &left);
     if (status == TULLE_OK) status = multiply(left, d->X, &both);
     if (status == TULLE_OK) status = tulle_mat_to_vbsr(both, d->row, &made);
-    if (status == TULLE_OK) status = tulle__symmetrise(made);
+    if (status == TULLE_OK) status = tulle__symmetrise(&made);
     tulle_mat_free(both);
     tulle_mat_free(left);
     tulle_mat_free(entries);
@@ -339,7 +361,7 @@ static tulle_status function_of(struct density *d, tulle_mat **P)
                              (double)(tulle__now(d->comm) - start) * 1e-9 - plan->plan_seconds, &d->report.function));
         d->report.function.below = d->report.below;
         d->report.function.above = d->report.above;
-        if (status == TULLE_OK) status = tulle__symmetrise(F);
+        if (status == TULLE_OK) status = tulle__symmetrise(&F);
     }
     tulle__spectrum_fini(&pass.spectrum);
     tulle_matfun_free(plan);
@@ -347,6 +369,44 @@ static tulle_status function_of(struct density *d, tulle_mat **P)
         *P = F;
     else
         tulle_mat_free(F);
+    return status;
+}
+
+/* The same by iterations with whole matrices. Collective, agreed. */
+static tulle_status iterate(struct density *d, tulle_mat **P)
+{
+    const tulle_mat *K = d->K ? d->K : d->H;
+    tulle_mat *square = NULL, *rows = NULL, *filtered = NULL;
+    int64_t inserted, start = tulle__now(d->comm);
+    tulle_status status = tulle__in_layout(K, d->row, &rows);
+    if (status == TULLE_OK) status = tulle__row_tiles(rows, d->options.filter, &filtered, &inserted);
+    const tulle_mat *cut = filtered ? filtered : rows;
+    if (status == TULLE_OK)
+        status = tulle__purify(cut, d->options.method, d->mu, d->states, d->options.filter, &square,
+            &d->report.iterations, &d->report.residual);
+    if (status == TULLE_OK) status = tulle__in_layout(square, d->row, P);
+    if (status == TULLE_OK) status = trace_of(d, *P, cut, &d->report.energy);
+    d->report.function.seconds = (double)(tulle__now(d->comm) - start) * 1e-9;
+    double states = 0;
+    for (int i = 0; status == TULLE_OK && i < (*P)->layout->mt; i++) {
+        const tulle_gidx *block = (*P)->layout->row_blocks.cut, first = (*P)->layout->row_blocks.first[i];
+        if (!tulle__tile_is_mine(*P, i, 0) || !(*P)->directory[tulle__tile_index(*P, i, 0)].place.length) continue;
+        tulle_tile tile = tulle__tile_in_place(*P, i, 0);
+        for (int64_t r = 0; r < tile.block_rows; r++)
+            for (int64_t e = tile.rowptr[r], n = block[first + r + 1] - block[first + r]; e < tile.rowptr[r + 1]; e++)
+                for (int64_t k = 0; tile.colind[e] == first + r && k < n; k++) {
+                    int64_t at = tile.offset[e] + k * (n + 1);
+                    states +=
+                        tile.type == TULLE_F32 ? (double)((const float *)tile.val)[at] : ((const double *)tile.val)[at];
+                }
+    }
+    if (status == TULLE_OK) status = tulle_comm_agree(d->comm, tulle_comm_reduce_real(d->comm, TULLE_SUM, 1, &states));
+    d->report.electrons = d->options.degeneracy * states;
+    d->report.mu = d->states < 0 ? d->mu : NAN;
+    d->report.below = d->report.above = NAN;
+    tulle_mat_free(square);
+    tulle_mat_free(filtered);
+    tulle_mat_free(rows);
     return status;
 }
 
@@ -365,10 +425,17 @@ static tulle_status check(const tulle_mat *H, const tulle_mat *S, const tulle_de
             "H has %" PRId64 " rows in %" PRId64 " blocks, S %" PRId64 " in %" PRId64
             "; they must have the same blocks",
             h->m, (int64_t)h->row_blocks.count, s->m, (int64_t)s->row_blocks.count);
+    if ((unsigned)o->method >= TULLE_DENSITY_METHOD_COUNT)
+        return tulle__fail(TULLE_ERR_ARG, "there is no method number %d", (int)o->method);
     if (!(o->filter >= 0) || !(o->kT >= 0) || !(o->degeneracy >= 0))
         return tulle__fail(
             TULLE_ERR_ARG, "filter, kT and degeneracy are at least 0, not %g, %g, %g", o->filter, o->kT, o->degeneracy);
     if (o->kT > 0 && !isfinite(o->kT)) return tulle__fail(TULLE_ERR_ARG, "kT is not finite");
+    if (o->method != TULLE_DENSITY_SUBMATRIX && o->kT > 0)
+        return tulle__fail(TULLE_ERR_ARG, "%s is for kT = 0", methods[o->method]);
+    if (o->method != TULLE_DENSITY_SUBMATRIX && (o->method == TULLE_DENSITY_TC2) != (states >= 0))
+        return tulle__fail(
+            TULLE_ERR_ARG, "%s is for a given %s", methods[o->method], states >= 0 ? "mu" : "number of electrons");
     double degeneracy = o->degeneracy > 0 ? o->degeneracy : 2;
     if (states > (double)h->m)
         return tulle__fail(TULLE_ERR_ARG, "%.9g electrons are more than the %" PRId64 " states of %g electrons hold",
@@ -384,7 +451,8 @@ static tulle_status compute(struct density *d, tulle_mat **D)
     if (status == TULLE_OK && d->S) status = tulle__check_symmetric(d->H, d->row);
     if (status == TULLE_OK && d->S) status = orthogonalise(d);
     time[1] = tulle__now(d->comm);
-    if (status == TULLE_OK) status = function_of(d, &P);
+    bool whole = d->options.method != TULLE_DENSITY_SUBMATRIX;
+    if (status == TULLE_OK) status = whole ? iterate(d, &P) : function_of(d, &P);
     time[2] = tulle__now(d->comm);
     if (status == TULLE_OK && d->S) {
         status = congruence(d, P, &wide);

@@ -167,6 +167,17 @@ bool tulle__eigen_step(tulle__eigen *x, int64_t n, int64_t b, double mu, double 
     return true;
 }
 
+bool tulle__eigen_power(tulle__eigen *x, int64_t n, int64_t b, tulle__power power)
+{
+    double *Y = x->room, *room = Y + n * b, *Z = x->Y;
+    if (n == 0) return false;
+    x->type == TULLE_F32 ? to_rows_f32(x, n, b, Y) : to_rows_f64(x, n, b, Y);
+    x->gap = tulle__gap_of(n, x->diagonal, x->off, 0);
+    if (!tulle__power_apply(n, x->diagonal, x->off, power, &x->gap, b, Y, Z, room)) return false;
+    x->type == TULLE_F32 ? from_rows_f32(x, n, b, Z) : from_rows_f64(x, n, b, Z);
+    return true;
+}
+
 void tulle__eigen_apply(tulle__eigen *x, int64_t n, int64_t b)
 {
     if (n == 0) return;

@@ -57,6 +57,9 @@ tulle_status tulle__eigen_solve(tulle__eigen *x, int64_t n, int64_t b);
  */
 bool tulle__eigen_step(tulle__eigen *x, int64_t n, int64_t b, double mu, double below, double above);
 
+/* The same for a power of a positive definite A. */
+bool tulle__eigen_power(tulle__eigen *x, int64_t n, int64_t b, tulle__power power);
+
 /* X = f(A) E from value[0 .. n - 1] = f(lambda). */
 void tulle__eigen_apply(tulle__eigen *x, int64_t n, int64_t b);
 

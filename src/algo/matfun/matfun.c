@@ -137,7 +137,7 @@ static void renew_norms(tulle_mat *F)
 
 tulle_status tulle__matfun_finish(const tulle_matfun *plan, tulle_mat *F, bool symmetric, tulle_mat **out)
 {
-    tulle_status status = symmetric ? tulle__symmetrise(F) : TULLE_OK;
+    tulle_status status = symmetric ? tulle__symmetrise(&F) : TULLE_OK;
     if (status == TULLE_OK) renew_norms(F);
     if (status == TULLE_OK) status = tulle_comm_agree(plan->A->comm, TULLE_OK);
     if (status == TULLE_OK && !tulle__layout_equal(F->layout, plan->A->layout)) {
@@ -222,6 +222,22 @@ static void stepped(void *context, int64_t k, const tulle__eigen *x)
     e->above[k] = x->gap.above;
 }
 
+/* Functions that need no eigenvectors. */
+static void take_shortcut(const tulle_function *f, tulle__visitor *visitor)
+{
+    static const tulle__power powers[TULLE_FUNCTION_COUNT] = {[TULLE_FUNCTION_INVERSE] = TULLE__INVERSE,
+        [TULLE_FUNCTION_SQRT] = TULLE__SQRT,
+        [TULLE_FUNCTION_INVSQRT] = TULLE__INVSQRT};
+    bool sign = f->kind == TULLE_FUNCTION_SIGN, step = sign || (f->kind == TULLE_FUNCTION_FERMI && f->kT <= 0);
+    visitor->power = powers[f->kind];
+    if (f->kind == TULLE_FUNCTION_ROOT && f->p == 2) visitor->power = TULLE__SQRT;
+    if (f->kind == TULLE_FUNCTION_ROOT && f->p == -2) visitor->power = TULLE__INVSQRT;
+    if (step || visitor->power != TULLE__POWER_NONE) visitor->stepped = stepped;
+    visitor->mu = f->mu;
+    visitor->below = sign ? -1 : 1;
+    visitor->above = sign ? 1 : 0;
+}
+
 /* The gap at mu, of all PEs. */
 static tulle_status find_gap(const struct execution *e, tulle_matfun_report *report)
 {
@@ -242,12 +258,8 @@ static tulle_status execute(tulle_matfun *plan, const tulle_function *function, 
     tulle_status status;
     tulle_comm *comm = plan->A->comm;
     struct execution e = {.plan = plan, .function = function};
-    tulle__visitor visitor = {.visit = visit, .context = &e, .mu = function->mu};
-    if (function->kind == TULLE_FUNCTION_SIGN || (function->kind == TULLE_FUNCTION_FERMI && function->kT <= 0)) {
-        visitor.stepped = stepped;
-        visitor.below = function->kind == TULLE_FUNCTION_SIGN ? -1 : 1;
-        visitor.above = function->kind == TULLE_FUNCTION_SIGN ? 1 : 0;
-    }
+    tulle__visitor visitor = {.visit = visit, .context = &e};
+    take_shortcut(function, &visitor);
     TULLE_TRY(tulle__alloc((size_t)plan->s.count, sizeof *e.below, "gaps", &e.below));
     TULLE_TRY(tulle__alloc((size_t)plan->s.count, sizeof *e.above, "gaps", &e.above));
     TULLE_TRY(tulle__matfun_sweep(plan, &visitor, F, sweep));

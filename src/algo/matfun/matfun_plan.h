@@ -30,14 +30,16 @@ static inline const tulle_mat *tulle__matfun_rows(const tulle_matfun *plan)
  * What is done with the decomposition of submatrix k, by one of several threads: sets x->value, and
  * *wanted if the function's columns shall go into the result.
  *
- * With a step the function is `below` up to mu and `above` beyond it; `stepped` gets x->gap, x->trace
- * and x->first, and the columns go into the result. Submatrices that need eigenvectors are visited.
+ * With `stepped` the function is a power, or a step: `below` up to mu and `above` beyond it. It gets
+ * x->gap and, of a step, x->trace and x->first, and the columns go into the result. Submatrices that
+ * need eigenvectors are visited.
  */
 typedef struct tulle__visitor {
     tulle_status (*visit)(void *context, const tulle__submatrix *sub, int64_t k, tulle__eigen *x, bool *wanted);
     void *context;
     const bool *skip; /* [submatrices]: those that are not decomposed; NULL: all are */
-    void (*stepped)(void *context, int64_t k, const tulle__eigen *x); /* NULL: the function is no step */
+    void (*stepped)(void *context, int64_t k, const tulle__eigen *x); /* NULL: by eigenvectors */
+    tulle__power power;                                               /* NONE: a step */
     double mu, below, above;
 } tulle__visitor;
 
@@ -62,8 +64,11 @@ tulle_status tulle__matfun_renew(tulle_matfun *plan);
 /* After the last sweep: norms of F's blocks, symmetry, A's layout. Collective, agreed; consumes F. */
 tulle_status tulle__matfun_finish(const tulle_matfun *plan, tulle_mat *F, bool symmetric, tulle_mat **out);
 
-/* F = (F + F^T) / 2, in place, for a matrix in row tiles with a symmetric pattern. Collective, agreed. */
-tulle_status tulle__symmetrise(tulle_mat *F);
+/*
+ * *F = (*F + *F^T) / 2, a new matrix in its place, which has the blocks of both and a full block
+ * diagonal. Collective, agreed; after a failure *F stays.
+ */
+tulle_status tulle__symmetrise(tulle_mat **F);
 
 /*
  * TULLE_ERR_ARG, with the block, if A, of any layout, is not symmetric up to 1e-6 (f32: 1e-3) of its

@@ -5,6 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Distances below this are 0 for the bisection, whose pivots are not. */
+#define TINY 1e-280
+
 /* ---- eigenvalues by bisection ---- */
 
 /* Number of eigenvalues below x. */
@@ -188,10 +191,74 @@ bool tulle__step_apply(int64_t n, const double *d, const double *e, double mu, c
         double sign = isinf(gap->below) ? 1 : -1;
         least = isinf(gap->below) ? gap->above - mu : mu - gap->below;
         for (int64_t k = 0; k < n * b; k++) Z[k] = sign * Y[k];
-        return least > 1e-12 * scale;
+        return least > 1e-12 * scale && least > TINY;
     }
-    if (!(least > 1e-10 * scale) || !find_nodes(&nodes, least * (1 - 1e-9), most)) return false;
+    if (!(least > 1e-10 * scale && least > TINY) || !find_nodes(&nodes, least * (1 - 1e-9), most)) return false;
     memset(Z, 0, (size_t)(n * b) * sizeof *Z);
     for (int j = 0; j < nodes.count; j++) add_node(n, d, e, mu, nodes.s[j], nodes.weight[j], b, Y, Z, room);
     return keeps_norms(n, b, Y, Z);
+}
+
+/* Z += w (T + s)^-1 Y for a positive definite T. */
+static void add_shift(int64_t n, const double *d, const double *e, double s, double w, int64_t b, const double *Y,
+    double *Z, double *room)
+{
+    double *inverse = room, *v = room + 2 * n;
+    for (int64_t i = 0; i < n; i++) {
+        double factor = i ? e[i - 1] * inverse[i - 1] : 0;
+        inverse[i] = 1 / (d[i] + s - (i ? factor * e[i - 1] : 0));
+        for (int64_t c = 0; c < b; c++) v[i * b + c] = Y[i * b + c] - (i ? factor * v[(i - 1) * b + c] : 0);
+    }
+    for (int64_t i = n - 1; i >= 0; i--)
+        for (int64_t c = 0; c < b; c++) {
+            v[i * b + c] = inverse[i] * (v[i * b + c] - (i + 1 < n ? e[i] * v[(i + 1) * b + c] : 0));
+            Z[i * b + c] += w * v[i * b + c];
+        }
+}
+
+/* Z = T Y; they do not overlap. */
+static void multiply(int64_t n, const double *d, const double *e, int64_t b, const double *Y, double *Z)
+{
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t c = 0; c < b; c++)
+            Z[i * b + c] = d[i] * Y[i * b + c] + (i ? e[i - 1] * Y[(i - 1) * b + c] : 0) +
+                           (i + 1 < n ? e[i] * Y[(i + 1) * b + c] : 0);
+}
+
+/* Whether the squares of columns of Z are the inner products of those of Y and W. */
+static bool has_norms(int64_t n, int64_t b, const double *Y, const double *W, const double *Z)
+{
+    for (int64_t c = 0; c < b; c++) {
+        double product = 0, square = 0;
+        for (int64_t i = 0; i < n; i++) {
+            product += Y[i * b + c] * W[i * b + c];
+            square += Z[i * b + c] * Z[i * b + c];
+        }
+        if (!(fabs(square - product) <= 1e-11 * product)) return false;
+    }
+    return true;
+}
+
+bool tulle__power_apply(int64_t n, const double *d, const double *e, tulle__power power, const tulle__gap *gap,
+    int64_t b, const double *Y, double *Z, double *room)
+{
+    struct nodes nodes;
+    double *W = room + 2 * n + n * b;
+    if (!isinf(gap->below) || !(gap->above > 1e-10 * gap->most && gap->above > TINY)) return false;
+    memset(Z, 0, (size_t)(n * b) * sizeof *Z);
+    if (power == TULLE__INVERSE) {
+        add_shift(n, d, e, 0, 1, b, Y, Z, room);
+        return true;
+    }
+    if (!find_nodes(&nodes, sqrt(gap->above * (1 - 1e-9)), sqrt(gap->most * (1 + 1e-5)))) return false;
+    for (int j = 0; j < nodes.count; j++) add_shift(n, d, e, nodes.s[j] * nodes.s[j], nodes.weight[j], b, Y, Z, room);
+    if (power == TULLE__SQRT) {
+        memcpy(W, Z, (size_t)(n * b) * sizeof *Z);
+        multiply(n, d, e, b, W, Z);
+        multiply(n, d, e, b, Y, W);
+    } else {
+        memset(W, 0, (size_t)(n * b) * sizeof *W);
+        add_shift(n, d, e, 0, 1, b, Y, W, room);
+    }
+    return has_norms(n, b, Y, W, Z);
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sign(T - mu) Y of a symmetric tridiagonal T of n rows without eigenvectors, which take as long as the
- * tridiagonalisation: by solves with T - mu - i s for few s,
+ * Functions of a symmetric tridiagonal T of n rows without eigenvectors, which take as long as the
+ * tridiagonalisation: by solves with T - mu - i s, or T + s^2, for few s,
  *
- *   sign(x) = sum_j w_j x / (x^2 + s_j^2) = sum_j w_j Re 1 / (x - i s_j)
+ *   sign(x)  = sum_j w_j x / (x^2 + s_j^2) = sum_j w_j Re 1 / (x - i s_j)
+ *   x^(-1/2) = sum_j w_j / (x + s_j^2)
  *
  * with the nodes of Hale, Higham, Trefethen, "Computing A^alpha, log(A), and related matrix functions by
  * contour integrals", SIAM J. Numer. Anal. 46 (2008), method 3. The eigenvalues next to mu and the
- * extreme ones come from Sturm counts. As sign(T - mu) is orthogonal, it keeps the norms of columns,
- * which is checked.
+ * extreme ones come from Sturm counts. Norms of columns are checked: sign(T - mu) keeps them, and those
+ * of T^(+-1/2) y are the inner products of y and T^(+-1) y.
  */
 #ifndef TULLE_ALGO_MATFUN_STEP_H
 #define TULLE_ALGO_MATFUN_STEP_H
@@ -36,5 +37,11 @@ static inline int64_t tulle__step_room(int64_t n, int64_t b)
  */
 bool tulle__step_apply(int64_t n, const double *d, const double *e, double mu, const tulle__gap *gap, int64_t b,
     const double *Y, double *Z, double *room);
+
+typedef enum tulle__power { TULLE__POWER_NONE, TULLE__INVERSE, TULLE__SQRT, TULLE__INVSQRT } tulle__power;
+
+/* Z = T^-1 Y, T^(1/2) Y or T^(-1/2) Y; gap: that at 0. False: too, if T is not positive definite. */
+bool tulle__power_apply(int64_t n, const double *d, const double *e, tulle__power power, const tulle__gap *gap,
+    int64_t b, const double *Y, double *Z, double *room);
 
 #endif

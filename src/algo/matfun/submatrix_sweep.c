@@ -350,7 +350,12 @@ static tulle_status decompose(struct sweep *w, const tulle__submatrix *sub, int6
     tulle__eigen *x = &t->eigen;
     int64_t start = tulle__clock_ns();
     TULLE_TRY(tulle__eigen_reduce(x, sub->n, sub->b, t->column));
-    if (v->stepped && tulle__eigen_step(x, sub->n, sub->b, v->mu, v->below, v->above)) {
+    bool done = false;
+    if (v->stepped && v->power == TULLE__POWER_NONE)
+        done = tulle__eigen_step(x, sub->n, sub->b, v->mu, v->below, v->above);
+    else if (v->stepped)
+        done = tulle__eigen_power(x, sub->n, sub->b, v->power);
+    if (done) {
         t->dense += (double)(tulle__clock_ns() - start) * 1e-9;
         t->least = fmin(t->least, x->gap.least);
         t->most = fmax(t->most, x->gap.most);

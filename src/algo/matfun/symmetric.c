@@ -5,38 +5,24 @@
 
 #include <tulle/algebra.h>
 
+#include "algo/matfun/block_sum.h"
 #include "algo/matfun/matfun_plan.h"
 #include "algo/matfun/row_tiles.h"
 #include "base/error.h"
 
-static void average(const tulle_own_tile *to, const tulle_tile *with)
+tulle_status tulle__symmetrise(tulle_mat **F)
 {
-    for (int64_t e = 0; e < to->nnz; e++) {
-        if (to->type == TULLE_F32)
-            ((float *)to->val)[e] = (((float *)to->val)[e] + ((const float *)with->val)[e]) / 2;
-        else
-            ((double *)to->val)[e] = (((double *)to->val)[e] + ((const double *)with->val)[e]) / 2;
-    }
-}
-
-tulle_status tulle__symmetrise(tulle_mat *F)
-{
-    tulle_mat *T = NULL, *rows = NULL;
-    tulle_status status = tulle_mat_transpose(F, &T);
-    if (status == TULLE_OK) status = tulle__in_layout(T, F->layout, &rows);
-    for (int i = 0; status == TULLE_OK && i < F->layout->mt; i++) {
-        if (!tulle__tile_is_mine(F, i, 0) || !F->directory[tulle__tile_index(F, i, 0)].place.length) continue;
-        tulle_own_tile to = tulle__own_tile_in_place(F, i, 0);
-        tulle_tile with = tulle__tile_in_place(rows, i, 0);
-        if (to.nnz != with.nnz)
-            status = tulle__fail(TULLE_ERR_STATE, "the pattern of a result is not symmetric");
-        else
-            average(&to, &with);
-    }
-    status = tulle_comm_agree(F->comm, status);
+    tulle_mat *T = NULL, *rows = NULL, *sum = NULL;
+    const tulle__terms half = {.alpha = .5, .beta = .5};
+    tulle_status status = tulle_mat_transpose(*F, &T);
+    if (status == TULLE_OK) status = tulle__in_layout(T, (*F)->layout, &rows);
+    if (status == TULLE_OK) status = tulle__block_sum(&half, *F, rows, &sum);
     tulle_mat_free(rows);
     tulle_mat_free(T);
-    return status;
+    if (status != TULLE_OK) return status;
+    tulle_mat_free(*F);
+    *F = sum;
+    return TULLE_OK;
 }
 
 static double value(const tulle_tile *tile, int64_t at)

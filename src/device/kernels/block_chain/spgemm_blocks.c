@@ -16,8 +16,10 @@
 
 enum {
     CHUNKS_PER_THREAD = 16,
-    GROUP_BYTES = 1 << 17,   /* of A's blocks in a group */
-    GROUP_PRODUCTS = 1 << 14 /* in a group, of at least one block of A */
+    GROUP_BYTES = 1 << 17,    /* of A's blocks in a group */
+    GROUP_PRODUCTS = 1 << 14, /* in a group, of at least one block of A */
+    FEW_ROWS = 8,             /* of one panel of a chain */
+    BATCH_BYTES = 1 << 13     /* of the factors of steps that are taken together */
 };
 
 struct job {
@@ -224,6 +226,28 @@ static void add_row(const struct job *j, struct room *w, const tulle__spgemm_pai
     }
 }
 
+/*
+ * C's block e, of m rows, in place c of its row: plus scale times the products of steps begin .. end - 1. Of a block
+ * with many rows some steps at a time, whose factors stay in the first-level cache while its panels go by.
+ */
+static void add_steps(
+    const struct job *j, struct room *w, int64_t e, int64_t m, int64_t begin, int64_t end, double scale, int64_t c)
+{
+    int64_t n = width(j, j->C->colind[e]), size = (int64_t)j->size;
+    tulle__block_chain chain = {
+        .type = j->task->type, .m = m, .n = n, .ldb = n, .C = block_of_c(j, e), .ldc = n, .alpha = scale};
+    while (begin < end) {
+        int64_t bytes = 0, from = begin;
+        while (begin < end && (m <= FEW_ROWS || from == begin || bytes < BATCH_BYTES))
+            bytes += w->step[begin++].k * (m + n) * size;
+        chain.step = w->step + from;
+        chain.steps = begin - from;
+        chain.beta = w->fresh[c] ? 0 : 1;
+        j->chain(&chain);
+        w->fresh[c] = 0;
+    }
+}
+
 /* Products of blocks from .. to - 1 of row r of A, as chains of C's blocks. */
 static tulle_status multiply_group(
     const struct job *j, struct room *w, const tulle__spgemm_pair *pair, int64_t r, int64_t from, int64_t to)
@@ -261,22 +285,8 @@ static tulle_status multiply_group(
                 (tulle__block_step){.A = a, .B = block_at(j, B, f, across * width(j, c)), .k = across};
         }
     }
-    for (int64_t c = 0, begin = 0; c < columns; begin = first[c], c++) { /* first is where each ends now */
-        int64_t e = j->C->rowptr[r] + c, n = width(j, j->C->colind[e]);
-        if (first[c] == begin) continue;
-        tulle__block_chain chain = {.type = j->task->type,
-            .m = m,
-            .n = n,
-            .steps = first[c] - begin,
-            .step = w->step + begin,
-            .ldb = n,
-            .C = block_of_c(j, e),
-            .ldc = n,
-            .alpha = pair->scale,
-            .beta = w->fresh[c] ? 0 : 1};
-        j->chain(&chain);
-        w->fresh[c] = 0;
-    }
+    for (int64_t c = 0, begin = 0; c < columns; begin = first[c], c++) /* first is where each ends now */
+        if (first[c] > begin) add_steps(j, w, j->C->rowptr[r] + c, m, begin, first[c], pair->scale, c);
     return TULLE_OK;
 }
 

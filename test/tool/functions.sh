@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Functions of matrices by the command: every function, checked; density matrices; what is refused, and how.
+# functions.sh TULLE DATA
+set -u
+. "$(dirname "$0")/expect.sh"
+cd "$work" || exit 99
+
+if "$tulle" info 2>/dev/null | grep -q 'LAPACK: *no'; then
+    expect 3 'need LAPACK' matfun exp band:n=6,values=spd --blocks 2
+    report_end
+    exit
+fi
+A=stencil3d:n=4,shift=0.5
+for f in sign:mu=3 inverse sqrt invsqrt root:p=-3 exp fermi:mu=3 fermi:mu=3,kT=0.5; do
+    expect 0 'check  *passed' matfun $f $A --blocks 4 --pes 3 --check
+done
+expect 0 'check  *passed' matfun sign $A --blocks 4 --type f32 --check --combine none --symmetric
+expect 0 '"submatrices":16,.*"check":true' matfun exp $A --blocks 4 --combine none --check --json
+expect 0 'passed' matfun exp $A --blocks 7 --pes 2 --comm threads:direct=off --check --reps 3
+expect 0 '64 rows' matfun exp $A --blocks 4 -o E.mtx
+expect 0 '1024 entries (64 on the diagonal' stat E.mtx
+printf '# sizes\n3\n61\n' >sizes.txt
+expect 0 '2 block columns' matfun exp $A --blocks sizes.txt --check
+printf '2\n' >short.txt
+expect 2 'sizes add up to 2, not 64' matfun exp $A --blocks short.txt
+expect 2 '--blocks is required' matfun exp $A
+expect 2 "did you mean 'sign'" matfun sgn $A --blocks 2
+expect 2 'root needs p' matfun root $A --blocks 2
+expect 2 'not symmetric' matfun exp er:n=12,degree=3 --blocks 2
+expect 2 'invsqrt is not defined for the eigenvalue' matfun invsqrt stencil3d:n=4,shift=-5 --blocks 4
+expect 2 'must be square' matfun exp er:m=4,n=6,degree=2 --blocks 2
+expect 3 'needs at least' matfun exp stencil3d:n=200 --blocks 4 --memory 100M
+expect 3 'needs at least' density stencil3d:n=200 --blocks 4 --mu 0 --memory 100M
+expect 2 'combine' matfun exp $A --blocks 2 --combine 0
+
+H=stencil2d:n=6,values=laplace,shift=-4
+expect 0 'electrons  *30;' density $H --blocks 6 --electrons 30 --pes 2
+expect 0 '"stored_electrons":.*"overlap":' density $H band:n=36,lower=1,values=spd --blocks 6 --mu 0 --json
+expect 0 'electrons  *7.5;' density $H --blocks 6 --electrons 7.5 --kT 0.1
+expect 2 'one of --mu and --electrons' density $H --blocks 6
+expect 2 'one of --mu and --electrons' density $H --blocks 6 --mu 0 --electrons 3
+expect 2 'more than the 36 states' density $H --blocks 6 --electrons 73
+expect 2 'the same blocks' density $H band:n=12,lower=1,values=spd --blocks 6 --mu 0
+report_end
