@@ -373,7 +373,7 @@ static tulle_status drops(tulle_comm *comm, void *arg)
     TULLE_TRY(layout_of(comm, 3, m, n, &l));
     TULLE_TRY(into_blocks(comm, &a, &s, TULLE_VBSR, l, &A));
     TULLE_TRY(scale_values(A, &a, 3)); /* norms are those before */
-    for (double threshold = 0; threshold<100; threshold = threshold> 0 ? 4 * threshold : 9) {
+    for (int threshold = 0; threshold <= 12; threshold += 6) {
         TULLE_TRY(tulle_mat_drop(A, threshold));
         for (tulle_gidx i = 0; i < m.count; i++)
             for (tulle_gidx j = 0; j < n.count; j++)
