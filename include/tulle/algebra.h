@@ -57,7 +57,8 @@ TULLE_API tulle_status tulle_mat_norm(const tulle_mat *A, tulle_norm norm, doubl
 TULLE_API tulle_status tulle_mat_sddmm(double alpha, const tulle_mat *X, const tulle_mat *Y, tulle_mat *S);
 
 /*
- * Collective: removes the entries with |a_ij| <= threshold from a CSR matrix; NaN stays.
+ * Collective: removes the entries with |a_ij| <= threshold from a CSR matrix, or the blocks with a
+ * Frobenius norm of at most threshold from a VBSR one; NaN stays.
  * TULLE_ERR_STATE if it borrows the caller's arrays.
  */
 TULLE_API tulle_status tulle_mat_drop(tulle_mat *A, double threshold);

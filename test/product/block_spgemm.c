@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tulle/algebra.h>
+
 #include "body.h"
 #include "reference.h"
 #include "tap.h"
@@ -355,6 +357,81 @@ out:
     return status;
 }
 
+/* Small blocks are removed, also from tiles whose values have changed since the last renew; not those with a NaN. */
+static tulle_status drops(tulle_comm *comm, void *arg)
+{
+    (void)arg;
+    tulle_status status;
+    const struct setting s = {.kind = TULLE_VBSR, .type = TULLE_F32, .block = 6};
+    tulle_gidx room[2][MOST + 1];
+    tulle_block_cuts m = cuts_of(50, &s, 1, room[0]), n = cuts_of(40, &s, 2, room[1]);
+    struct reference a = make_reference(50, 40, RANDOM, 3);
+    tulle_layout *l = NULL;
+    tulle_mat *A = NULL;
+    double norm = 0;
+    fill_blocks(&a, m, n);
+    TULLE_TRY(layout_of(comm, 3, m, n, &l));
+    TULLE_TRY(into_blocks(comm, &a, &s, TULLE_VBSR, l, &A));
+    TULLE_TRY(scale_values(A, &a, 3)); /* norms are those before */
+    for (int threshold = 0; threshold <= 12; threshold += 6) {
+        TULLE_TRY(tulle_mat_drop(A, threshold));
+        for (tulle_gidx i = 0; i < m.count; i++)
+            for (tulle_gidx j = 0; j < n.count; j++)
+                if (squared_norm(&a, m, n, i, j) <= threshold * threshold)
+                    for (int64_t x = m.cut[i]; x < m.cut[i + 1]; x++)
+                        for (int64_t y = n.cut[j]; y < n.cut[j + 1]; y++)
+                            a.has[x * a.n + y] = 0, a.val[x * a.n + y] = 0;
+        TULLE_TRY(compare_blocks(A, &a));
+    }
+    TULLE_TRY(tulle_mat_scale(A, (double)NAN, NULL, NULL));
+    TULLE_TRY(tulle_mat_drop(A, 1e30));
+    TULLE_TRY(tulle_mat_norm(A, TULLE_NORM_FROBENIUS, &norm));
+    int64_t left = 0;
+    for (int64_t e = 0; e < a.m * a.n; e++) left += a.has[e];
+    if (tulle_mat_nnz(A) != left || (left && !isnan(norm))) status = tulle__fail(TULLE_ERR_CHECK, "a NaN was removed");
+    if (!left) status = tulle__fail(TULLE_ERR_CHECK, "nothing is left to be a NaN");
+out:
+    tulle_mat_free(A);
+    tulle_layout_free(l);
+    free_reference(&a);
+    return status;
+}
+
+/* Values that are no numbers go through a filter. */
+static tulle_status nans(tulle_comm *comm, void *arg)
+{
+    (void)arg;
+    tulle_status status;
+    const struct setting s = {.kind = TULLE_VBSR, .type = TULLE_F64, .block = 4};
+    const tulle_product_options options = {.filter = 1e6};
+    tulle_gidx room[MOST + 1];
+    tulle_block_cuts cuts = cuts_of(30, &s, 1, room);
+    struct reference a = make_reference(30, 30, RANDOM, 3);
+    tulle_layout *l = NULL;
+    tulle_mat *A = NULL, *B = NULL, *C = NULL;
+    tulle_product *plan = NULL;
+    TULLE_TRY(layout_of(comm, 2, cuts, cuts, &l));
+    TULLE_TRY(into_blocks(comm, &a, &s, TULLE_VBSR, l, &A));
+    TULLE_TRY(into_blocks(comm, &a, &s, TULLE_VBSR, l, &B));
+    TULLE_TRY(tulle_mat_new_vbsr(comm, l, TULLE_F64, &C));
+    TULLE_TRY(tulle_product_new(A, B, C, &options, &plan));
+    TULLE_TRY(tulle_product_execute(plan, 1, 0, NULL));
+    if (tulle_mat_nnz(C)) status = tulle__fail(TULLE_ERR_CHECK, "the filter leaves %d values", (int)tulle_mat_nnz(C));
+    TULLE_TRY(tulle_comm_agree(comm, status));
+    TULLE_TRY(tulle_mat_scale(A, (double)NAN, NULL, NULL));
+    TULLE_TRY(tulle_mat_renew(A));
+    TULLE_TRY(tulle_product_execute(plan, 1, 0, NULL));
+    if (!tulle_mat_nnz(C)) status = tulle__fail(TULLE_ERR_CHECK, "the filter hides NaN");
+out:
+    tulle_product_free(plan);
+    tulle_mat_free(C);
+    tulle_mat_free(B);
+    tulle_mat_free(A);
+    tulle_layout_free(l);
+    free_reference(&a);
+    return status;
+}
+
 static void run_options(tulle_team *team, struct setting s)
 {
     for (int alg = TULLE_PRODUCT_AUTO; alg < TULLE_PRODUCT_ALG_COUNT; alg++)
@@ -430,6 +507,8 @@ int main(int argc, char **argv)
     s.m = 3;
     s.n = 90;
     run(team, s);
+    ok(tulle_team_run(team, drops, NULL) == TULLE_OK, "small blocks are removed: %s", tulle_error_message());
+    ok(tulle_team_run(team, nans, NULL) == TULLE_OK, "NaN stays: %s", tulle_error_message());
     ok(tulle_team_run(team, refusals, NULL) == TULLE_OK, "refusals: %s", tulle_error_message());
     tulle_team_free(team);
     return tap_done();

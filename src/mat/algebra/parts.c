@@ -2,12 +2,15 @@
 /* Matrices with other values or fewer entries: scaled, a range, without small entries. */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include <tulle/algebra.h>
 
 #include "base/arg.h"
 #include "base/error.h"
 #include "mat/algebra/elements.h"
+#include "mat/blocks/filter_tile.h"
+#include "tile/tile_blocks.h"
 
 tulle_status tulle_mat_scale(tulle_mat *A, double alpha, const double *rows, const double *cols)
 {
@@ -167,17 +170,39 @@ tulle_status tulle_mat_range(
     return status;
 }
 
+/* An own tile of blocks, without those whose norms are at most the threshold, as its successor. */
+static tulle_status drop_blocks(tulle_mat *A, int i, int j, double threshold)
+{
+    tulle_own_tile to;
+    int64_t removed = 0;
+    const tulle_tile tile = tulle__tile_in_place(A, i, j);
+    if (!tile.blocks) return TULLE_OK;
+    tulle_status status = tulle__mat_place_blocks(A, i, j, tile.blocks, tile.nnz, &to);
+    if (status != TULLE_OK) return status;
+    memcpy(to.rowptr, tile.rowptr, ((size_t)tile.block_rows + 1) * sizeof *to.rowptr);
+    memcpy(to.colind, tile.colind, (size_t)tile.blocks * sizeof *to.colind);
+    memcpy(to.offset, tile.offset, ((size_t)tile.blocks + 1) * sizeof *to.offset);
+    memcpy(to.val, tile.val, (size_t)tile.nnz * tulle_type_size(tile.type));
+    tulle__blocks_renew_norms(&to);
+    return tulle__filter_tile(A, i, j, nextafter(threshold * threshold, INFINITY), &removed);
+}
+
 tulle_status tulle_mat_drop(tulle_mat *A, double threshold)
 {
     if (TULLE__NULL(A)) return TULLE_ERR_ARG;
     tulle_status status = tulle__wants_values(A->comm, "a matrix without small entries");
-    if (A->kind != TULLE_CSR) status = tulle__fail(TULLE_ERR_ARG, "only entries of a sparse matrix can be removed");
+    if (A->kind != TULLE_CSR && A->kind != TULLE_VBSR)
+        status = tulle__fail(TULLE_ERR_ARG, "only entries of CSR and blocks of VBSR can be removed");
     if (status == TULLE_OK && A->borrowed)
         status = tulle__fail(TULLE_ERR_STATE, "the matrix borrows the caller's arrays: none of them can be removed");
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt && status == TULLE_OK; j++) {
             tulle_own_tile to;
             if (!tulle__tile_is_mine(A, i, j)) continue;
+            if (A->kind == TULLE_VBSR) {
+                status = threshold < 0 ? TULLE_OK : drop_blocks(A, i, j, threshold);
+                continue;
+            }
             const tulle_tile tile = tulle__tile_in_place(A, i, j);
             const struct part p = {.A = A, .tile = tile, .m = tile.m, .n = tile.n, .threshold = threshold};
             const int64_t nnz = copy_entries(&p, NULL, NULL, NULL);

@@ -33,7 +33,7 @@ static tulle_status trim(tulle_mat *A, int i, int j, int64_t blocks, int64_t nnz
     return TULLE_OK;
 }
 
-tulle_status tulle__filter_tile(tulle_mat *C, int i, int j, double eps, int64_t *removed)
+tulle_status tulle__filter_tile(tulle_mat *C, int i, int j, double least, int64_t *removed)
 {
     tulle_own_tile tile = {.blocks = 0};
     tulle_status status = placed_tile(C, i, j, &tile);
@@ -46,7 +46,7 @@ tulle_status tulle__filter_tile(tulle_mat *C, int i, int j, double eps, int64_t 
         int64_t end = tile.rowptr[r + 1];
         for (; from < end; from++) {
             int64_t n = tile.offset[from + 1] - tile.offset[from];
-            if (tile.norm[from] < eps * eps) continue;
+            if (tile.norm[from] < least) continue;
             memmove((char *)tile.val + (size_t)values * size, (char *)tile.val + (size_t)tile.offset[from] * size,
                 (size_t)n * size);
             tile.colind[blocks] = tile.colind[from];

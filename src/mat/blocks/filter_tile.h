@@ -6,9 +6,9 @@
 #include "mat/mat.h"
 
 /*
- * Removes blocks with a norm below eps from own tile (i, j), which has been placed and not published; adds their
- * number to *removed.
+ * Removes blocks whose squared norm is below `least` from own tile (i, j), which has been placed and not
+ * published; adds their number to *removed. NaN stays.
  */
-tulle_status tulle__filter_tile(tulle_mat *C, int i, int j, double eps, int64_t *removed);
+tulle_status tulle__filter_tile(tulle_mat *C, int i, int j, double least, int64_t *removed);
 
 #endif

@@ -252,8 +252,8 @@ static tulle_status finish(tulle__exec *x)
         tulle__target *target = &x->plan->target[t];
         if (!target->placed) TULLE_TRY(tulle__merge_parts(x, target));
         if (x->plan->least && !x->plan->options.keep_pattern)
-            TULLE_TRY(
-                tulle__filter_tile(x->plan->operands.C, target->i, target->j, x->plan->options.filter, &x->filtered));
+            TULLE_TRY(tulle__filter_tile(x->plan->operands.C, target->i, target->j,
+                x->plan->options.filter * x->plan->options.filter, &x->filtered));
     }
 out:
     return status;

@@ -116,7 +116,7 @@ static tulle_status meet_column(struct room *w, int64_t c)
 /* Whether the filter leaves the product of two blocks in row r of C. */
 static bool survives(const struct job *j, int64_t r, const tulle__csr *A, int64_t e, const tulle__csr *B, int64_t f)
 {
-    return !j->task->least || A->norm[e] * B->norm[f] >= j->task->least[r];
+    return !j->task->least || !(A->norm[e] * B->norm[f] < j->task->least[r]); /* NaN survives */
 }
 
 /* The block columns of row r of C, unsorted, in w->column; their bits stay set. */
