@@ -39,3 +39,17 @@ void tulle__core_close(pthread_t thread, int core)
     if (core >= 0 && core < CPU_SETSIZE) CPU_CLR((size_t)core, &allowed);
     if (CPU_COUNT(&allowed) > 0) (void)pthread_setaffinity_np(thread, sizeof allowed, &allowed);
 }
+
+/* There only if the process has OpenBLAS. */
+extern int openblas_get_num_threads(void) __attribute__((weak));
+extern void openblas_set_num_threads(int threads) __attribute__((weak));
+
+int tulle__blas_threads(void)
+{
+    return openblas_get_num_threads && openblas_set_num_threads ? openblas_get_num_threads() : 0;
+}
+
+void tulle__blas_set_threads(int threads)
+{
+    if (openblas_get_num_threads && openblas_set_num_threads) openblas_set_num_threads(threads);
+}

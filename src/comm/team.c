@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/arg.h"
+#include "base/cores.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "comm/comm.h"
@@ -37,6 +38,8 @@ struct tulle_team {
     tulle_progress_call watch;
     void *watch_arg;
     int dirty; /* the last run failed: words and epochs need a reset */
+    int blas;  /* threads of the BLAS when it was opened by tulle_open; 0: it was not */
+    int alone; /* an earlier run wanted one thread of the BLAS, and so may what it left */
 };
 
 int tulle_team_size(const tulle_team *team)
@@ -392,7 +395,11 @@ tulle_status tulle_team_run(tulle_team *team, tulle_body body, void *arg)
     if (team->dirty) status = team->engine->run(team->engine_team, reset_pe, team);
     if (status != TULLE_OK) return status;
     memset(team->words, 0, (size_t)team->npes * sizeof *team->words);
+    int blas = tulle__blas_threads();
+    if (team->alone && blas > 1) tulle__blas_set_threads(1);
     status = team->engine->run(team->engine_team, run_pe, &run);
+    team->alone |= tulle__blas_threads() < blas;
+    if (team->alone && blas > 1) tulle__blas_set_threads(blas);
     team->dirty = status != TULLE_OK;
     if (status != TULLE_OK) trim_message(team, status);
     return status;
@@ -446,6 +453,7 @@ tulle_status tulle_open(const tulle_open_options *options, tulle_comm **comm)
     }
     TULLE_TRY(tulle__alloc_zero(1, sizeof *entered, "a team", &entered));
     entered->team = team;
+    team->blas = tulle__blas_threads();
     TULLE_TRY(team->engine->run(team->engine_team, enter_pe, entered));
     tulle__pe_own(entered->pe, &entered->owned, free_entered);
     *comm = &entered->pe->comm;
@@ -466,6 +474,7 @@ void tulle_close(tulle_comm *comm)
     if (entered.pe->link->ops->run_end) (void)entered.pe->link->ops->run_end(entered.pe->link);
     tulle__comm_return(entered.pe, 0);
     if (tulle__account_current() == entered.pe->account) tulle__account_enter(NULL);
+    if (tulle__blas_threads() < entered.team->blas) tulle__blas_set_threads(entered.team->blas);
     tulle_team_free(entered.team);
 }
 

@@ -61,5 +61,8 @@
 #define GOOD_tulle_trisolve_report_p(n, name) ZEROS(n)
 #define GOOD_tulle_type_p(n, name) ZEROS(n)
 #define GOOD_tulle_writer_pp(n, name) ZEROS(n)
+#define GOOD_c_tulle_gemm_tiles_p(n, name) (&(const tulle_gemm_tiles){.devices = 1})
+#define GOOD_tulle_gemm_blocks_p(n, name) ZEROS(n)
+#define GOOD_tulle_gemm_case(n, name) TULLE_GEMM_CASE_A
 
 #endif

@@ -2,6 +2,8 @@
 /* Dense blocks through the BLAS, where there is one and the block is worth the call. */
 #include "device/cpu/dense_calls.h"
 
+#include "base/cores.h"
+
 #define T float
 #define NAME(x) x##_f32
 #include "device/cpu/dense_blocks.h"
@@ -15,8 +17,6 @@
 
 /* Not in cblas.h, and there only if the BLAS behind the name is OpenBLAS. */
 extern int openblas_get_parallel(void) __attribute__((weak));
-extern int openblas_get_num_threads(void) __attribute__((weak));
-extern void openblas_set_num_threads(int threads) __attribute__((weak));
 
 enum { CALL_PAYS = 256, PTHREADS = 1 }; /* multiplications; what OpenBLAS calls its build with threads */
 
@@ -64,8 +64,7 @@ static void substitute_blas(const tulle__dense_task *t, int upper, int unit)
 
 void tulle__dense_alone(void)
 {
-    if (openblas_get_num_threads && openblas_set_num_threads && openblas_get_num_threads() > 1)
-        openblas_set_num_threads(1);
+    if (tulle__blas_threads() > 1) tulle__blas_set_threads(1);
 }
 
 #else
