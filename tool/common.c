@@ -6,7 +6,7 @@
 
 #include "needs.h"
 #include "standard_input.h"
-#include "start/launch.h"
+#include "launch.h"
 #include "verb.h"
 
 tulle_status reading_options(const struct options *options, tulle_read_options *reading)

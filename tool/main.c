@@ -7,11 +7,11 @@
 #include <tulle/launch.h>
 
 #include "completion.h"
-#include "help.h"
-#include "plural.h"
+#include "verb_help.h"
+#include "report/plural.h"
 #include "standard_input.h"
-#include "start/launch.h"
-#include "start/roster.h"
+#include "launch.h"
+#include "roster.h"
 #include "verb.h"
 
 static const struct verb *const verbs[] = {&verb_spmm, &verb_spgemm, &verb_gemm, &verb_trisolve, &verb_solve,

@@ -6,7 +6,7 @@
 
 #include <tulle/launch.h>
 
-#include "start/launch.h"
+#include "launch.h"
 
 /*
  * Resident memory outside all accounts, measured: pages of the program and its libraries, stacks,

@@ -132,7 +132,7 @@ typedef struct tulle_product_options {
     bool keep_pattern; /* VBSR: C keeps its blocks and gets no others, also with beta = 0; none is removed */
     /*
      * Dense products by stationary C on devices: tiles of C in a block, and tiles of the inner
-     * indices in a chunk (tulle/gemm_blocks.h); 0: what loads the fewest bytes. lookahead is then
+     * indices in a chunk (tulle/gemm.h); 0: what loads the fewest bytes. lookahead is then
      * also that of a device, in tiles of the inner indices
      */
     int block_rows, block_cols, chunk;

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include <tulle/gemm_blocks.h>
+#include <tulle/gemm.h>
 #include <tulle/types.h>
 
 #ifdef __cplusplus

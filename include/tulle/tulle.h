@@ -11,8 +11,7 @@
 #include <tulle/device.h>
 #include <tulle/direct.h>
 #include <tulle/factor.h>
-#include <tulle/gemm_blocks.h>
-#include <tulle/gemm_grid.h>
+#include <tulle/gemm.h>
 #include <tulle/io.h>
 #include <tulle/krylov.h>
 #include <tulle/layout.h>

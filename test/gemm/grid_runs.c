@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include <tulle/gemm_grid.h>
+#include <tulle/gemm.h>
 #include <tulle/product.h>
 
 #include "body.h"

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include <tulle/gemm_grid.h>
+#include <tulle/gemm.h>
 
 #include "tap.h"
 

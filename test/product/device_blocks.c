@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <tulle/gemm_blocks.h>
+#include <tulle/gemm.h>
 #include <tulle/product.h>
 
 #include "body.h"

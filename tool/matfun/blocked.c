@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "needs.h"
-#include "plural.h"
+#include "report/plural.h"
 #include "verbs/block_sizes.h"
 
 tulle_status blocked_options(const struct options *options, tulle_matfun_options *matfun)

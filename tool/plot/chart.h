@@ -3,7 +3,7 @@
 #ifndef TULLE_TOOL_CHART_H
 #define TULLE_TOOL_CHART_H
 
-#include "json.h"
+#include "report/json.h"
 #include "plot/picture.h"
 
 enum { CHART_PHASES = 4 };

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
+#include "report/json.h"
 #include "outputs.h"
 #include "plot/chart.h"
 #include "plot/picture.h"

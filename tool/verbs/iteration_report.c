@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 #include "outputs.h"
-#include "plural.h"
-#include "result.h"
-#include "start/launch.h"
+#include "report/plural.h"
+#include "report/result.h"
+#include "launch.h"
 
 static void record(struct course *course, const tulle_krylov_step *step)
 {

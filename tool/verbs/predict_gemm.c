@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "pe_grid.h"
-#include "plural.h"
-#include "result.h"
+#include "report/plural.h"
+#include "report/result.h"
 #include "verb.h"
 
 struct forecast {

@@ -10,9 +10,9 @@
 
 #include "calibration.h"
 #include "outputs.h"
-#include "plural.h"
-#include "result.h"
-#include "start/launch.h"
+#include "report/plural.h"
+#include "report/result.h"
+#include "launch.h"
 #include "verbs/product_operands.h"
 
 struct setting {

@@ -6,7 +6,7 @@
 #ifndef TULLE_TOOL_PRODUCT_H
 #define TULLE_TOOL_PRODUCT_H
 
-#include "result.h"
+#include "report/result.h"
 #include "verb.h"
 
 tulle_status run_product(const struct options *options, enum product_kind kind);

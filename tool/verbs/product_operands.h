@@ -4,7 +4,7 @@
 #define TULLE_TOOL_PRODUCT_OPERANDS_H
 
 #include "pe_grid.h"
-#include "result.h"
+#include "report/result.h"
 
 /* The options, and the machine of the model. */
 struct product {

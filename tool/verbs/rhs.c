@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plural.h"
+#include "report/plural.h"
 
 enum { RHS_TEXT = 256 };
 

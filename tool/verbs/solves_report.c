@@ -6,8 +6,8 @@
 #include <math.h>
 
 #include "outputs.h"
-#include "plural.h"
-#include "start/launch.h"
+#include "report/plural.h"
+#include "launch.h"
 
 /*
  * The number of solves after which the method's analysis has paid off, relative to the serial solve

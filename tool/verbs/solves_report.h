@@ -3,7 +3,7 @@
 #ifndef TULLE_TOOL_SOLVES_REPORT_H
 #define TULLE_TOOL_SOLVES_REPORT_H
 
-#include "result.h"
+#include "report/result.h"
 #include "verb.h"
 
 /* The outcome of a method; the report belongs to the run whose seconds are shown. */

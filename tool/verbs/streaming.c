@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "result.h"
+#include "report/result.h"
 
 tulle_status streaming_options(const struct options *o, struct streaming *s)
 {

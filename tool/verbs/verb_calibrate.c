@@ -9,9 +9,9 @@
 #include <tulle/launch.h>
 
 #include "calibration.h"
-#include "plural.h"
-#include "result.h"
-#include "start/launch.h"
+#include "report/plural.h"
+#include "report/result.h"
+#include "launch.h"
 #include "verb.h"
 
 struct calibration {

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "pe_grid.h"
-#include "plural.h"
-#include "result.h"
+#include "report/plural.h"
+#include "report/result.h"
 #include "verb.h"
 #include "verbs/predict_gemm.h"
 #include "verbs/product_operands.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plural.h"
+#include "report/plural.h"
 #include "verb.h"
 
 enum { MAP_MOST = 4096 }; /* processes whose work is printed one by one */

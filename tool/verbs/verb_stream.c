@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "outputs.h"
-#include "plural.h"
+#include "report/plural.h"
 #include "process_io.h"
-#include "result.h"
-#include "start/launch.h"
+#include "report/result.h"
+#include "launch.h"
 #include "verb.h"
 #include "verbs/streaming.h"
 

@@ -7,8 +7,8 @@
 
 #include "needs.h"
 #include "outputs.h"
-#include "result.h"
-#include "start/launch.h"
+#include "report/result.h"
+#include "launch.h"
 #include "verb.h"
 #include "verbs/rhs.h"
 #include "verbs/solves_report.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of stationary C in blocks (tulle/gemm_blocks.h): chains of the own tiles of C, each of
+ * The order of stationary C in blocks (tulle/gemm.h): chains of the own tiles of C, each of
  * the k of one chunk. Chunks begin at a k of the PE's own, so that PEs in a row or column of the
  * grid start apart.
  */
 #ifndef TULLE_CHAIN_BLOCK_ORDER_H
 #define TULLE_CHAIN_BLOCK_ORDER_H
 
-#include <tulle/gemm_blocks.h>
+#include <tulle/gemm.h>
 
 #include "algo/chain/policy.h"
 

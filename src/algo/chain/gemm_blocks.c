@@ -7,7 +7,7 @@
  * The paper fills 75 % of the memory with C and the rest with chunks. Here chunks take no more than
  * two steps of the inner index if a larger block loads less: loads do not depend on the chunk.
  */
-#include <tulle/gemm_blocks.h>
+#include <tulle/gemm.h>
 
 #include <inttypes.h>
 

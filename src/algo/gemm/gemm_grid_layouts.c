@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <tulle/gemm_grid.h>
+#include <tulle/gemm.h>
 
 #include "base/arg.h"
 #include "base/error.h"

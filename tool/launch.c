@@ -4,7 +4,7 @@
  * launcher with this command and supervises it. It relays the output, reports a lost PE in one
  * line, and returns the job's exit status, which the processes deliver through a roster.
  */
-#include "start/launch.h"
+#include "launch.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -17,8 +17,8 @@
 
 #include <tulle/launch.h>
 
-#include "start/notice.h"
-#include "start/roster.h"
+#include "notice.h"
+#include "roster.h"
 #include "verb.h"
 
 const char *chosen_comm(const struct options *options)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "result.h"
+#include "report/result.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <unistd.h>
 
-#include "plural.h"
+#include "report/plural.h"
 
 const char *product_word(enum product_kind kind)
 {

@@ -7,7 +7,7 @@
  *     YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)
  * The last line and those after it also come alone.
  */
-#include "start/notice.h"
+#include "notice.h"
 
 #include <string.h>
 

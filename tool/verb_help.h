@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --help and the man pages, from the verbs' tables. */
-#ifndef TULLE_TOOL_HELP_H
-#define TULLE_TOOL_HELP_H
+#ifndef TULLE_TOOL_VERB_HELP_H
+#define TULLE_TOOL_VERB_HELP_H
 
 #include "verb.h"
 

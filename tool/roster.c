@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "start/roster.h"
+#include "roster.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "json.h"
+#include "report/json.h"
 
 #include <errno.h>
 #include <math.h>

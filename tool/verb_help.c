@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "help.h"
+#include "verb_help.h"
 
 #include <string.h>
 
