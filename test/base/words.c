@@ -34,7 +34,10 @@ static void test_numbers(void)
     ok(tulle_parse_real("2.5e-1", "x", 0, 1, &x) == TULLE_OK && x == 0.25, "a number");
     ok(tulle_parse_bytes("1.5Ki", "x", &x) == TULLE_OK && x == 1536, "a size");
     ok(tulle_parse_type("f32", &type) == TULLE_OK && type == TULLE_F32, "a type");
-    ok(tulle_parse_type("double", &type) == TULLE_ERR_ARG && type == TULLE_F32, "%s", tulle_error_message());
+    ok(tulle_parse_type("complex", &type) == TULLE_ERR_ARG && type == TULLE_F32, "%s", tulle_error_message());
+    ok(tulle_parse_type("Float64", &type) == TULLE_OK && type == TULLE_F64 &&
+            tulle_parse_type("single", &type) == TULLE_OK && type == TULLE_F32,
+        "NumPy's and BLAS's words");
     ok(tulle_parse_type("F64", &type) == TULLE_OK && type == TULLE_F64, "in capitals");
     ok(tulle_parse_int("12", "the count", 0, 10, &n) == TULLE_ERR_ARG && n == -12, "%s", tulle_error_message());
 }
