@@ -255,7 +255,7 @@ static tulle_status test_functions(tulle_comm *comm, void *arg)
                 TULLE_TRY(compare(&p, F, functions[k].f, 0, type == TULLE_F64 ? 1e-11 : 2e-3, &error));
                 EXPECT(report.submatrices == BLOCKS && report.inserted == 0 && report.columns == BLOCKS);
                 EXPECT(report.largest <= p.n && report.least < report.most);
-                if (type == TULLE_F64 && error > *worst && tulle_comm_rank(comm) == 0) *worst = error;
+                if (type == TULLE_F64 && tulle_comm_rank(comm) == 0 && error > *worst) *worst = error;
                 tulle_mat_free(F);
                 tulle_mat_free(A);
                 A = F = NULL;
@@ -286,7 +286,7 @@ static tulle_status test_exact(tulle_comm *comm, void *arg)
                 if (pattern == FULL && combine[c] != TULLE_NONE && combine[c] != 2 && combine[c] != 7)
                     EXPECT(report.submatrices == 1);
                 if (pattern == DIAGONAL && combine[c] == 0) EXPECT(report.submatrices == BLOCKS);
-                if (error > *worst && tulle_comm_rank(comm) == 0) *worst = error;
+                if (tulle_comm_rank(comm) == 0 && error > *worst) *worst = error;
                 tulle_mat_free(F);
                 tulle_mat_free(A);
                 A = F = NULL;
@@ -337,7 +337,7 @@ static tulle_status test_steps(tulle_comm *comm, void *arg)
             TULLE_TRY(tulle_mat_scale(A, cases[k].scale, NULL, NULL));
             TULLE_TRY(function_of(&p, A, cases[k].text, NULL, &F, &report));
             TULLE_TRY(compare(&p, F, cases[k].f, 1, 1e-12, &error));
-            *worst = tulle_comm_rank(comm) == 0 && error > *worst ? error : *worst;
+            if (tulle_comm_rank(comm) == 0 && error > *worst) *worst = error;
             tulle_mat_free(F);
             tulle_mat_free(A);
             A = F = NULL;
