@@ -5,7 +5,7 @@
 # somebody who has nothing else; recipes of Spack and conda as far as they can be checked without these. check.sh FOLDER
 set -eu
 cd "$(dirname "$0")/.."
-folder=$1
+folder=$(cd "$1" && pwd)
 [ "$(./packaging/dist.sh "$folder")" = "$(./packaging/dist.sh "$folder")" ]
 python3 - packaging/spack/package.py packaging/conda/meta.yaml CMakeLists.txt <<'EOF'
 import ast, re, sys
@@ -45,23 +45,26 @@ else
     root=
     inside() { "$@"; }
 fi
-rm -rf "$root/tmp/tulle-packages"
-mkdir -p "$root/tmp/tulle-packages/packaging"
-cp CMakeLists.txt "$root/tmp/tulle-packages/"
-cp packaging/deb.sh "$root/tmp/tulle-packages/packaging/"
-cp "$folder"/tulle-*.tar.gz "$root/tmp/tulle-packages/"
-inside sh /tmp/tulle-packages/packaging/deb.sh /tmp/tulle-packages >"$folder/deb.log" 2>&1 || { tail -40 "$folder/deb.log"; exit 1; }
-echo "Debian packages: $(cd "$root/tmp/tulle-packages/deb" && ls ./*.deb | grep -v dbgsym | wc -l) of them, built in ${root:-this system}"
+# the folder of the packages, as the root that builds them has it
+place=/packages
+[ "$root" ] || place=$folder/packages
+rm -rf "$root$place" # never the root itself: place is not empty
+mkdir -p "$root$place/packaging"
+cp CMakeLists.txt "$root$place/"
+cp packaging/deb.sh "$root$place/packaging/"
+cp "$folder"/tulle-*.tar.gz "$root$place/"
+inside sh "$place/packaging/deb.sh" "$place" >"$folder/deb.log" 2>&1 || { tail -40 "$folder/deb.log"; exit 1; }
+echo "Debian packages: $(cd "$root$place/deb" && ls ./*.deb | grep -v dbgsym | wc -l) of them, built in ${root:-this system}"
 if command -v lintian >/dev/null 2>&1; then
     # no bug of Debian's asks for the package yet
     lintian --allow-root --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs \
-        "$root"/tmp/tulle-packages/deb/*.changes
+        "$root$place"/deb/*.changes
     echo 'lintian: no error, no warning'
 else
     echo 'lintian is not installed: left out'
 fi
 if [ "$root" ]; then
-    inside sh -c 'cd /tmp/tulle-packages/deb && apt-get -q install -y --no-install-recommends --allow-downgrades --reinstall \
+    inside sh -c 'cd /packages/deb && apt-get -q install -y --no-install-recommends --allow-downgrades --reinstall \
         ./libtulle0_*.deb ./libtulle-dev_*.deb ./tulle_*.deb ./libtulle-sim_*.deb ./tulle-doc_*.deb' >"$folder/installed.log"
     inside sh -c 'cd /tmp && cc /usr/share/doc/tulle/examples/from_arrays.c $(pkg-config --cflags --libs tulle) -o user && ./user &&
         tulle spmm rmat:scale=10,seed=1 --cols 8 --check && tulle spmm rmat:scale=10,seed=1 --cols 8 --comm sim --pes 8 --check' \

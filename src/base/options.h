@@ -16,7 +16,7 @@
  */
 int tulle__options_read(const char *function, const void *given, size_t first, size_t known, void *options);
 
-/* Back into the caller's struct, as far as it goes, but for its size: a struct that is a result too. */
+/* Back into the caller's struct, up to the size it names, which stays: a struct that is a result too. */
 void tulle__options_write(void *given, size_t first, size_t known, const void *options);
 
 /* Bytes of the first release of the struct that `copy` points to: through the field `last`, which never changes. */

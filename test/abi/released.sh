@@ -22,9 +22,8 @@ cmake -S "$work/released" -B "$work/build" -DCMAKE_BUILD_TYPE=Debug -DTULLE_TOOL
 cmake --build "$work/build" -j 2 --target tulle >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 soname() { objdump -p "$1" | awk '$1 == "SONAME" {print $2}'; }
 if [ "$(soname "$work/build/src/libtulle.so")" != "$(soname "$build/src/libtulle.so")" ]; then
-    echo "ok 1 - # SKIP the soname is another than that of $tag"
-    echo 1..1
-    exit 0
+    echo "1..0 # SKIP the soname is another than that of $tag"
+    exit 77
 fi
 abidiff --headers-dir1 "$work/released/include" --headers-dir2 "$source/include" \
     --suppressions "$source/test/abi/options.abignore" "$work/build/src/libtulle.so" "$build/src/libtulle.so" >"$work/abidiff" ||
