@@ -305,6 +305,13 @@ int64_t tulle__kernel_end(tulle_comm *comm, const tulle__work *work)
     return tulle__link_now(link);
 }
 
+void tulle__pass_until(tulle_comm *comm, int64_t then)
+{
+    const tulle__link *link = comm->pe->link;
+    int64_t left = link->virtual_time ? then - tulle__link_now(link) : 0;
+    if (left > 0) link->virtual_time->pass(link->clock, left);
+}
+
 double tulle_comm_seconds(const tulle_comm *comm)
 {
     if (TULLE__NULL(comm)) return 0;

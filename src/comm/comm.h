@@ -204,6 +204,9 @@ static inline void tulle__part_end(tulle_comm *comm, const char *name, int64_t s
     tulle__timeline_span(comm->pe->timeline, name, start, end, -1, -1);
 }
 
+/* In virtual time, lets it pass on this PE until then, in ns on that clock, if that is to come. */
+void tulle__pass_until(tulle_comm *comm, int64_t then);
+
 /* Whether time is virtual. If not, kernels need no work accounting. */
 static inline int tulle__is_virtual(const tulle_comm *comm)
 {

@@ -253,9 +253,18 @@ struct tulle__device {
     int pinned;            /* 1: only copies from and to memory of host_new run beside the host and kernels */
     int on_host;           /* 1: its memory is the PE's, and charged to it */
     int real_time;         /* 1: it is only right on a clock that is real */
+    int virtual_time;      /* 1: its work takes time of setting->clock */
     tulle__device_counts counts;
     tulle__device *counting; /* the device, itself or one below, whose counts are those of this one */
 };
+
+/* The clock of a simulation. */
+typedef struct tulle__device_clock {
+    int64_t (*now)(void *arg);               /* ns */
+    void (*until)(void *arg, int64_t then); /* lets time pass; `then` may be past */
+    void *arg;
+    int shapes; /* 1: there are no values (data=none) */
+} tulle__device_clock;
 
 /* What a device is opened for. */
 typedef struct tulle__device_setting {
@@ -266,6 +275,7 @@ typedef struct tulle__device_setting {
     int near_rank, near_size;  /* of the PE among those of its host (0 of 0: alone): they share its devices */
     int copied;                /* set for what a copier is laid over: that one tells the timeline of copies */
     tulle__timeline *timeline; /* of kernels and copies; NULL: not traced */
+    const tulle__device_clock *clock; /* copied; NULL: time is real */
 } tulle__device_setting;
 
 static inline enum tulle__copy_kind tulle__copy_kind_of(const tulle__device_copy *copy)
@@ -311,7 +321,7 @@ typedef struct tulle__device_driver {
 tulle_status tulle__device_open(const char *spec, const tulle__device_setting *setting, tulle__device **device);
 void tulle__device_close(tulle__device *device);
 
-/* Whether it multiplies tiles into dense, or sparse, memory; wrappers do what the device below them does. */
+/* Whether it multiplies tiles into dense, or sparse, memory: it, and all below it. */
 int tulle__device_has_chain(const tulle__device *device);
 int tulle__device_has_product(const tulle__device *device);
 

@@ -15,7 +15,8 @@
 #include "device/wrap/device_wrap.h"
 
 static const tulle__device_driver *const drivers[] = {
-    &tulle__device_cpu, &tulle__device_ref, &tulle__device_limit, &tulle__device_fault, &tulle__device_late};
+    &tulle__device_cpu, &tulle__device_ref, &tulle__device_limit, &tulle__device_fault, &tulle__device_late,
+    &tulle__device_model};
 
 /* Modules that there may be. */
 static const char *const modules[] = {"cuda", "openacc"};
@@ -66,7 +67,7 @@ tulle_status tulle__device_open(const char *text, const tulle__device_setting *a
     TULLE_TRY(tulle__spec_parse(text, spec));
     for (int i = 0; i < spec->nparts; i++) {
         TULLE_TRY(find(spec->part[i].name, &driver[i]));
-        if (driver[i]->wrap && i == spec->nparts - 1)
+        if (!driver[i]->open && i == spec->nparts - 1)
             TULLE_TRY(tulle__fail(TULLE_ERR_ARG, "'%s' is laid over a device, as in '%s+cpu'", text, text));
         if (!driver[i]->wrap && i < spec->nparts - 1)
             TULLE_TRY(tulle__fail(TULLE_ERR_ARG, "'%s' is a device and stands last in a spec", spec->part[i].name));
@@ -87,20 +88,18 @@ out:
     return status;
 }
 
-static const tulle__device_ops *innermost(const tulle__device *device)
-{
-    while (device->inner) device = device->inner;
-    return device->ops;
-}
-
 int tulle__device_has_chain(const tulle__device *device)
 {
-    return innermost(device)->chain != NULL;
+    for (; device; device = device->inner)
+        if (!device->ops->chain) return 0;
+    return 1;
 }
 
 int tulle__device_has_product(const tulle__device *device)
 {
-    return innermost(device)->product != NULL;
+    for (; device; device = device->inner)
+        if (!device->ops->product) return 0;
+    return 1;
 }
 
 tulle_status tulle__device_buffer_new(

@@ -71,10 +71,11 @@ tulle_status tulle__fetch_init(const tulle_mat *A, int i, int j, tulle__fetch *f
     tulle__fetch f = {.A = A, .i = i, .j = j, .group = -1, .record = *record};
     f.block = tulle__tile_mapped(A, i, j);
     if (!f.block && record->place.length) {
-        f.block = tulle__peek(A->comm, &record->place);
-        int shape_only = f.block != NULL;
-        tulle_status status = shape_only ? TULLE_OK : tulle__fetch_room(record->place.length, &f);
+        void *shape = tulle__peek(A->comm, &record->place);
+        int shape_only = shape != NULL; /* it has readers, but no memory of its own */
+        tulle_status status = tulle__fetch_room(shape_only ? 0 : record->place.length, &f);
         if (status != TULLE_OK) return status;
+        if (shape_only) f.block = shape;
         f.group = tulle__comm_group(A->comm);
         f.count = (shape_only ? tulle__get(A->comm, f.group, &record->place, 0, NULL, record->place.length)
                               : tulle__fetch_start(A, i, j, f.group, f.block))

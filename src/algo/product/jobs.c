@@ -138,13 +138,13 @@ out:
     return status;
 }
 
-int tulle__jobs_peek(void *exec, int n, tulle__run_next *next)
+int tulle__jobs_peek(void *exec, int n, bool operands, tulle__run_next *next)
 {
     tulle__exec *x = exec;
     if (n >= x->filled) return 0;
     tulle__job *job = &x->ring[(x->head + n) % x->depth];
     if (job->delegation || job->of) return 0;
-    for (int p = 0; p < job->nk; p++)
+    for (int p = 0; p < job->nk && operands; p++)
         if (!tulle__fetch_ready(&job->a[p]) || !tulle__fetch_ready(&job->b[p]) ||
             await_tile(x, job, TULLE__FACTOR_A, p, &job->a[p], &x->next_a[p]) != TULLE_OK ||
             await_tile(x, job, TULLE__FACTOR_B, p, &job->b[p], &x->next_b[p]) != TULLE_OK)

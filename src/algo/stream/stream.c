@@ -76,6 +76,8 @@ static tulle_status open_device(struct tulle_stream *s, int near_rank, int near_
     if (is_virtual && s->device->real_time)
         TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED,
             "the device '%s' takes real time, but the engine's time is virtual", s->device->name));
+    if (s->device->virtual_time)
+        TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED, "the device '%s' multiplies dense tiles alone", s->device->name));
     snprintf(plan->device, sizeof plan->device, "%s", s->device->text);
     plan->capacity = s->device->capacity;
     if (s->options.memory && s->options.memory < plan->capacity) plan->capacity = s->options.memory;

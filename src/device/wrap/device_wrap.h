@@ -8,6 +8,7 @@
 extern const tulle__device_driver tulle__device_limit;
 extern const tulle__device_driver tulle__device_fault;
 extern const tulle__device_driver tulle__device_late;
+extern const tulle__device_driver tulle__device_model;
 
 /* A buffer of a wrapper: that of the device below, which it may hide. */
 typedef struct tulle__wrapped_buffer {

@@ -34,6 +34,8 @@ static tulle_status add_result(const struct device_run *run, const struct device
         if (status != TULLE_OK) return status;
     }
     kernels->add(r->type, r->m, r->n, e->staging, r->to, r->row, r->col);
+    double bytes = (double)(r->m * r->n) * (double)tulle_type_size(r->type);
+    tulle__kernel_end(run->comm, &(tulle__work){.memory = (r->beta == 1 ? 3 : r->beta == 0 ? 4 : 5) * bytes});
     return TULLE_OK;
 }
 
@@ -227,10 +229,11 @@ static void copy_ahead(struct device_run *run, int64_t number, int step)
     int stopped = 0, first = run->copied > number + 1 ? (int)(run->copied - number) : 1, n;
     for (n = 0; n < run->count; n++) run->device[n].stopped = false;
     for (n = first; n <= runner->ahead && stopped < run->count; n++) {
-        if (!runner->peek || !runner->peek(runner->peeked, n, &next)) break;
+        if (!runner->peek || !runner->peek(runner->peeked, n, false, &next)) break;
         if (runner->blocks && next.tiles.step > step + runner->window) break;
         struct device *d = tulle__device_of(run, &next.tiles);
         if (d->stopped || d->ahead >= number + n) continue;
+        if (!runner->peek(runner->peeked, n, true, &next)) break;
         d->stopped = !copy_job_ahead(d, &next);
         if (d->stopped && !stopped++) run->copied = number + n;
         if (!d->stopped) d->ahead = number + n;

@@ -131,19 +131,44 @@ static const tulle__runner_ops ops = {.chain = tulle__device_run_chain,
     .work = work,
     .free = free_run};
 
+/* ---- virtual time ---- */
+
+static int64_t virtual_now(void *arg)
+{
+    return tulle__now(arg);
+}
+
+static void virtual_until(void *arg, int64_t then)
+{
+    tulle__pass_until(arg, then);
+}
+
+static bool takes_virtual_time(const tulle__device *device)
+{
+    for (; device; device = device->inner)
+        if (device->virtual_time) return true;
+    return false;
+}
+
 /* number: of the device among those of all PEs of the host, which take the host's in turn; of: them. */
 static tulle_status open_device(
     tulle_comm *comm, const struct device_run *run, const char *spec, bool sparse, int number, int of, struct device *d)
 {
     tulle_status status;
+    const tulle__device_clock clock = {
+        .now = virtual_now, .until = virtual_until, .arg = comm, .shapes = tulle__is_shape_only(comm)};
     tulle__device_setting setting = {.threads = comm->pe->threads / run->count > 1 ? comm->pe->threads / run->count : 1,
         .overlap = 1,
         .rank = comm->rank,
         .number = run->opened,
         .near_rank = number,
         .near_size = of,
-        .timeline = comm->pe->timeline};
+        .timeline = comm->pe->timeline,
+        .clock = tulle__is_virtual(comm) ? &clock : NULL};
     TULLE_TRY(tulle__device_open(spec, &setting, &d->device));
+    if (setting.clock && !takes_virtual_time(d->device))
+        TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "the device '%s' takes real time, but the engine's time is virtual: 'model:...' takes that", spec));
     if (!(sparse ? tulle__device_has_product(d->device) : tulle__device_has_chain(d->device)))
         TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED, "the device '%s' multiplies no %s tiles", spec,
             sparse ? "pairs of sparse" : run->runner.format->name));
@@ -163,15 +188,13 @@ tulle_status tulle__device_run_new(tulle_comm *comm, const tulle__context *conte
     struct device_run *run = NULL;
     tulle_status status;
     int near_rank = 0, near_size = 1;
-    TULLE_TRY(tulle__wants_values(comm, "a product on a device"));
     if (format->in_blocks) return tulle__fail(TULLE_ERR_UNSUPPORTED, "a product of blocks on a device");
-    if (tulle__is_virtual(comm))
-        return tulle__fail(TULLE_ERR_UNSUPPORTED, "a product on a device, whose time is real, in a simulation");
     TULLE_TRY(tulle__comm_neighbours(comm, &near_rank, &near_size));
     TULLE_TRY(tulle__alloc_zero(1, sizeof *run, "a plan", &run));
     run->runner = (tulle__runner){
         .ops = &ops, .format = format, .ahead = sparse ? 0 : count, .devices = count, .capacity = SIZE_MAX};
     run->runner.most = sparse ? TULLE__DEVICE_SPARSE_PAIRS - 1 : TULLE__DEVICE_PAIRS; /* and the old C */
+    run->comm = comm;
     run->context = context;
     run->count = count;
     TULLE_TRY(tulle__alloc_zero((size_t)count, sizeof *run->device, "devices", &run->device));

@@ -48,6 +48,7 @@ struct device {
 
 struct device_run {
     tulle__runner runner;
+    tulle_comm *comm;
     const tulle__context *context;
     int count, opened;
     struct device *device;

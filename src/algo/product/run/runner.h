@@ -70,8 +70,9 @@ struct tulle__runner {
     const tulle_gemm_blocks *blocks;
     int window; /* how many chunks after the one at hand are copied ahead */
     size_t tile[3];
-    /* The n-th job after the one at hand; 0: it is not known, or its operands are not there. */
-    int (*peek)(void *peeked, int n, tulle__run_next *next);
+    /* The n-th job after the one at hand, with its operands if they are wanted; 0: it is not known, or they are not
+     * there. */
+    int (*peek)(void *peeked, int n, bool operands, tulle__run_next *next);
     void *peeked;
 };
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/source/operand_cache.h"
 
+#include <math.h>
+
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/planted.h"
@@ -64,6 +66,12 @@ static size_t bytes_of(const tulle__operand_cache *s, const tulle__operands *o, 
                  : tulle__fetch_bytes(o->B, (int)(b / s->N), (int)(b % s->N));
 }
 
+/* Beside what is held. Shapes take none: the PE that is simulated has enough. */
+static double memory_left(const tulle_comm *comm, size_t held)
+{
+    return tulle__is_shape_only(comm) ? INFINITY : (double)tulle__memory_left() + (double)held;
+}
+
 tulle_status tulle__operand_cache_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *o,
     const tulle__required *required, tulle__operand_cache **out)
 {
@@ -95,7 +103,7 @@ tulle_status tulle__operand_cache_new(tulle_comm *comm, const tulle__policy *pol
         s->slot[p] = s->nkept++;
         all += (double)whole;
     }
-    s->limited = all > KEPT_MOST * (double)tulle__memory_left();
+    s->limited = all > KEPT_MOST * memory_left(comm, 0);
     *out = s;
     s = NULL;
 out:
@@ -145,7 +153,7 @@ static tulle_status take(tulle__operand_cache *s, struct kept *kept, const tulle
     const tulle_mat *X = of_a ? s->operands->A : s->operands->B;
     int i = of_a ? w->i : w->k, j = of_a ? w->k : w->j;
     size_t bytes = tulle__fetch_bytes(X, i, j);
-    double room = KEPT_MOST * ((double)tulle__memory_left() + (double)s->held);
+    double room = KEPT_MOST * memory_left(X->comm, s->held);
     tulle_status status = tulle__fetch_init(X, i, j, fetch);
     if (status != TULLE_OK || last || (double)(s->held + bytes) > room) return status;
     kept->fetch = tulle__fetch_share(fetch);
