@@ -260,7 +260,7 @@ struct tulle__device {
 
 /* The clock of a simulation. */
 typedef struct tulle__device_clock {
-    int64_t (*now)(void *arg);               /* ns */
+    int64_t (*now)(void *arg);              /* ns */
     void (*until)(void *arg, int64_t then); /* lets time pass; `then` may be past */
     void *arg;
     int shapes; /* 1: there are no values (data=none) */
@@ -272,9 +272,9 @@ typedef struct tulle__device_setting {
     int overlap; /* 1: copies are to run beside kernels: what copies on this host gets one of the threads */
     int rank;    /* of the PE in the team */
     int number;  /* of the device among those of the PE */
-    int near_rank, near_size;  /* of the PE among those of its host (0 of 0: alone): they share its devices */
-    int copied;                /* set for what a copier is laid over: that one tells the timeline of copies */
-    tulle__timeline *timeline; /* of kernels and copies; NULL: not traced */
+    int near_rank, near_size;         /* of the PE among those of its host (0 of 0: alone): they share its devices */
+    int copied;                       /* set for what a copier is laid over: that one tells the timeline of copies */
+    tulle__timeline *timeline;        /* of kernels and copies; NULL: not traced */
     const tulle__device_clock *clock; /* copied; NULL: time is real */
 } tulle__device_setting;
 

@@ -209,8 +209,8 @@ static void count(tulle__device_queue *queue, enum tulle__copy_kind kind, size_t
         m->device.counts.copy_ns[kind] +=
             take(queue, KERNELS, name, m->launch_ns + 2 * (double)bytes * m->ns_per_byte, (int64_t)bytes);
     else
-        m->device.counts.copy_ns[kind] += take(
-            queue, engine, name, m->latency_ns + (double)bytes * m->engine[engine].ns_per_byte, (int64_t)bytes);
+        m->device.counts.copy_ns[kind] +=
+            take(queue, engine, name, m->latency_ns + (double)bytes * m->engine[engine].ns_per_byte, (int64_t)bytes);
 }
 
 static void upload(tulle__device_queue *queue, const tulle__device_place *to, const void *from, size_t bytes)
@@ -311,8 +311,8 @@ static const tulle__device_ops ops = {
     .close = close_model,
 };
 
-static tulle_status make(tulle__spec_part *part, const tulle__device_setting *setting, tulle__device *inner,
-    tulle__device **device)
+static tulle_status make(
+    tulle__spec_part *part, const tulle__device_setting *setting, tulle__device *inner, tulle__device **device)
 {
     static const char *const keys[] = {"mem", "link", "peer", "latency", "flops", "flops32", "memory", "launch"};
     static const char *const rows[ENGINES] = {"uploads", "downloads", "peer copies", "kernels"};
@@ -330,8 +330,8 @@ static tulle_status make(tulle__spec_part *part, const tulle__device_setting *se
     TULLE_TRY(tulle__spec_seconds(part, "launch", &launch));
     TULLE_TRY(tulle__spec_done(part, keys, sizeof keys / sizeof *keys));
     if (link < 1 || flops < 1 || memory < 1)
-        return tulle__fail(TULLE_ERR_ARG, "model: link=%g, flops=%g and memory=%g are to be at least 1 a second", link,
-            flops, memory);
+        return tulle__fail(
+            TULLE_ERR_ARG, "model: link=%g, flops=%g and memory=%g are to be at least 1 a second", link, flops, memory);
     if (!setting->clock)
         return tulle__fail(TULLE_ERR_UNSUPPORTED,
             "model: it takes the virtual time of a simulation (--comm sim), where products on devices run");
@@ -367,16 +367,16 @@ out:
     return status;
 }
 
-static tulle_status open_model(
-    tulle__spec_part *part, const tulle__device_setting *setting, tulle__device **device)
+static tulle_status open_model(tulle__spec_part *part, const tulle__device_setting *setting, tulle__device **device)
 {
     return make(part, setting, NULL, device);
 }
 
 const tulle__device_driver tulle__device_model = {
     .name = "model",
-    .summary = "takes the virtual time of a simulation (mem=16G, link=50G, peer=, latency=5us, flops=7.8T, memory=790G, "
-               "launch=5us); alone, without values",
+    .summary =
+        "takes the virtual time of a simulation (mem=16G, link=50G, peer=, latency=5us, flops=7.8T, memory=790G, "
+        "launch=5us); alone, without values",
     .open = open_model,
     .wrap = make,
 };
