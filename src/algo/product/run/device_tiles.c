@@ -8,6 +8,9 @@ enum { ARRAY_ALIGN = 256, SPARES = 32 };
 
 struct entry {
     tulle__tile_key key;
+    int at;             /* its place among all */
+    struct entry *next; /* in its bucket */
+    struct entry *next_held;
     tulle__device_buffer *buffer;
     tulle__device_tile tile;
     tulle__device_event *used; /* work with it, started last */
@@ -26,8 +29,11 @@ struct tulle__device_tiles {
     tulle__device_queue *in;
     tulle__device_tiles *const *all; /* of the PE's devices */
     int sisters;                     /* how many, with this one */
-    struct entry *entry;
-    int count, room;
+    struct entry **entry;            /* [room] */
+    int count, room, done;           /* done: of them, that are not read again */
+    struct entry **bucket;           /* [buckets], by key */
+    int buckets;                     /* a power of two */
+    struct entry *held;
     tulle__device_buffer *spare[SPARES]; /* not used now */
     int spares;
     size_t most, used; /* bytes that tiles may take, and take */
@@ -92,17 +98,65 @@ static int same(const tulle__tile_key *a, const tulle__tile_key *b)
            a->rows == b->rows;
 }
 
-/* done: also among those that are not read again, of which there may be several. */
-static struct entry *find_any(const tulle__device_tiles *tiles, const tulle__tile_key *key, int done, int from)
+static struct entry **bucket_of(const tulle__device_tiles *tiles, const tulle__tile_key *key)
 {
-    for (int n = from; n < tiles->count; n++)
-        if (same(&tiles->entry[n].key, key) && (done || !tiles->entry[n].done)) return &tiles->entry[n];
-    return NULL;
+    uint64_t hash = (uint64_t)(uint32_t)key->i << 32 | (uint32_t)key->j;
+    hash = (hash ^ (uint64_t)key->row << 20 ^ (uint64_t)(uint32_t)key->operand) * 0x9e3779b97f4a7c15u;
+    return &tiles->bucket[hash >> 32 & (uint64_t)(tiles->buckets - 1)];
+}
+
+/* The one after `last`, or the first. done: also among those that are not read again, of which there may be several. */
+static struct entry *find_next(
+    const tulle__device_tiles *tiles, const tulle__tile_key *key, int done, const struct entry *last)
+{
+    if (!tiles->buckets) return NULL;
+    struct entry *e = last ? last->next : *bucket_of(tiles, key);
+    while (e && !(same(&e->key, key) && (done || !e->done))) e = e->next;
+    return e;
 }
 
 static struct entry *find(const tulle__device_tiles *tiles, const tulle__tile_key *key)
 {
-    return find_any(tiles, key, 0, 0);
+    return find_next(tiles, key, 0, NULL);
+}
+
+static void link_entry(tulle__device_tiles *tiles, struct entry *e)
+{
+    struct entry **bucket = bucket_of(tiles, &e->key);
+    e->next = *bucket;
+    *bucket = e;
+}
+
+static void unlink_entry(tulle__device_tiles *tiles, struct entry *e)
+{
+    struct entry **at = bucket_of(tiles, &e->key);
+    while (*at != e) at = &(*at)->next;
+    *at = e->next;
+}
+
+/* Room for one more: at most as many tiles as buckets. */
+static tulle_status grow(tulle__device_tiles *tiles)
+{
+    tulle_status status;
+    struct entry **bucket = NULL;
+    int room = tiles->room ? 2 * tiles->room : 16;
+    if (tiles->count < tiles->room) return TULLE_OK;
+    TULLE_TRY(tulle__realloc((size_t)room, sizeof *tiles->entry, "tiles of a device", &tiles->entry));
+    TULLE_TRY(tulle__alloc_zero((size_t)room, sizeof *bucket, "tiles of a device", &bucket));
+    tulle__free(tiles->bucket);
+    tiles->bucket = bucket;
+    tiles->buckets = tiles->room = room;
+    for (int n = 0; n < tiles->count; n++) link_entry(tiles, tiles->entry[n]);
+out:
+    return status;
+}
+
+static void hold(tulle__device_tiles *tiles, struct entry *e)
+{
+    if (e->held) return;
+    e->held = 1;
+    e->next_held = tiles->held;
+    tiles->held = e;
 }
 
 /* Waits until nothing works with the tile, and no sister copies it. */
@@ -110,9 +164,8 @@ static void await_idle(const tulle__device_tiles *tiles, const struct entry *e)
 {
     for (int t = 0; t < tiles->sisters; t++) {
         const tulle__device_tiles *sister = tiles->all[t];
-        const struct entry *copy = sister == tiles ? NULL : find_any(sister, &e->key, 1, 0);
-        for (; copy; copy = find_any(sister, &e->key, 1, (int)(copy - sister->entry) + 1))
-            sister->device->ops->event_wait(copy->arrived);
+        const struct entry *copy = sister == tiles ? NULL : find_next(sister, &e->key, 1, NULL);
+        for (; copy; copy = find_next(sister, &e->key, 1, copy)) sister->device->ops->event_wait(copy->arrived);
     }
     tiles->device->ops->event_wait(e->arrived);
     if (e->waited) tiles->device->ops->event_wait(e->used);
@@ -123,16 +176,16 @@ static int is_idle(const tulle__device_tiles *tiles, const struct entry *e)
 {
     for (int t = 0; t < tiles->sisters; t++) {
         const tulle__device_tiles *sister = tiles->all[t];
-        const struct entry *copy = sister == tiles ? NULL : find_any(sister, &e->key, 1, 0);
-        for (; copy; copy = find_any(sister, &e->key, 1, (int)(copy - sister->entry) + 1))
+        const struct entry *copy = sister == tiles ? NULL : find_next(sister, &e->key, 1, NULL);
+        for (; copy; copy = find_next(sister, &e->key, 1, copy))
             if (!sister->device->ops->event_done(copy->arrived)) return 0;
     }
     return tiles->device->ops->event_done(e->arrived) && (!e->waited || tiles->device->ops->event_done(e->used));
 }
 
-static void drop(tulle__device_tiles *tiles, int n)
+/* One that is not held. */
+static void drop(tulle__device_tiles *tiles, struct entry *e)
 {
-    struct entry *e = &tiles->entry[n];
     const tulle__device_ops *ops = tiles->device->ops;
     await_idle(tiles, e);
     ops->event_free(tiles->device, e->used);
@@ -140,13 +193,18 @@ static void drop(tulle__device_tiles *tiles, int n)
     tulle__free(e->narrow);
     tiles->used -= e->bytes;
     tulle__device_tiles_give(tiles, e->buffer);
-    *e = tiles->entry[--tiles->count];
+    unlink_entry(tiles, e);
+    tiles->done -= e->done;
+    tiles->entry[e->at] = tiles->entry[--tiles->count];
+    tiles->entry[e->at]->at = e->at;
+    tulle__free(e);
 }
 
 void tulle__device_tiles_clear(tulle__device_tiles *tiles)
 {
     (void)tiles->device->ops->queue_wait(tiles->in);
-    while (tiles->count) drop(tiles, tiles->count - 1);
+    tiles->held = NULL;
+    while (tiles->count) drop(tiles, tiles->entry[tiles->count - 1]);
 }
 
 void tulle__device_tiles_free(tulle__device_tiles *tiles)
@@ -156,17 +214,17 @@ void tulle__device_tiles_free(tulle__device_tiles *tiles)
     free_spares(tiles);
     tiles->device->ops->queue_free(tiles->device, tiles->in);
     tulle__free(tiles->entry);
+    tulle__free(tiles->bucket);
     tulle__free(tiles);
 }
 
-/* The tile that should make room, of those that are not held: its number; -1: there is none. */
-static int victim_of(const tulle__device_tiles *tiles)
+/* The tile that should make room, of those that are not held; NULL: there is none. */
+static struct entry *victim_of(const tulle__device_tiles *tiles)
 {
-    int best = -1;
+    struct entry *best = NULL;
     for (int n = 0; n < tiles->count; n++) {
-        const struct entry *e = &tiles->entry[n];
-        const struct entry *b = best < 0 ? NULL : &tiles->entry[best];
-        if (!e->held && (!b || e->done > b->done || (e->done == b->done && e->turn < b->turn))) best = n;
+        struct entry *e = tiles->entry[n];
+        if (!e->held && (!best || e->done > best->done || (e->done == best->done && e->turn < best->turn))) best = e;
     }
     return best;
 }
@@ -174,8 +232,8 @@ static int victim_of(const tulle__device_tiles *tiles)
 /* 0: there is nothing. */
 static int evict(tulle__device_tiles *tiles)
 {
-    int victim = victim_of(tiles);
-    if (victim < 0) return 0;
+    struct entry *victim = victim_of(tiles);
+    if (!victim) return 0;
     drop(tiles, victim);
     return 1;
 }
@@ -210,7 +268,7 @@ int tulle__device_tiles_tighten(tulle__device_tiles *tiles)
 {
     if (tiles->exact) return 0;
     tiles->exact = 1;
-    for (int n = 0; n < tiles->count; n++) tiles->entry[n].held = 0;
+    for (; tiles->held; tiles->held = tiles->held->next_held) tiles->held->held = 0;
     while (evict(tiles)) continue;
     free_spares(tiles);
     return 1;
@@ -226,7 +284,9 @@ void tulle__device_tiles_bound(tulle__device_tiles *tiles, size_t most, const si
 void tulle__device_tiles_done(tulle__device_tiles *tiles, const tulle__tile_key *key)
 {
     struct entry *e = find(tiles, key);
-    if (e) e->done = 1;
+    if (!e) return;
+    e->done = 1;
+    tiles->done++;
 }
 
 /* Where the arrays of rows of a tile begin in their buffer, and their bytes. */
@@ -379,36 +439,38 @@ static tulle_status bring(tulle__device_tiles *tiles, const tulle__tile_key *key
 {
     tulle_status status;
     const tulle__device_ops *ops = tiles->device->ops;
-    struct entry made = {.key = *key, .buffer = buffer, .bytes = bytes_of(tiles, key, p->length)}, *from = NULL;
+    struct entry *made = NULL, *from = NULL;
     tulle__device_tiles *sister = sister_with(tiles, key, &from);
-    if (tiles->count == tiles->room) {
-        int room = 2 * tiles->room + 16;
-        TULLE_TRY(tulle__realloc((size_t)room, sizeof *tiles->entry, "tiles of a device", &tiles->entry));
-        tiles->room = room;
-    }
-    TULLE_TRY(ops->event_new(tiles->device, &made.used));
-    TULLE_TRY(ops->event_new(tiles->device, &made.arrived));
-    made.tile = (tulle__device_tile){.kind = source->kind,
+    TULLE_TRY(grow(tiles));
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *made, "a tile of a device", &made));
+    *made = (struct entry){.key = *key, .buffer = buffer, .bytes = bytes_of(tiles, key, p->length)};
+    TULLE_TRY(ops->event_new(tiles->device, &made->used));
+    TULLE_TRY(ops->event_new(tiles->device, &made->arrived));
+    made->tile = (tulle__device_tile){.kind = source->kind,
         .type = source->type,
         .order = source->order,
         .m = key->rows,
         .n = source->n,
         .nnz = p->nnz};
     if (sister)
-        TULLE_TRY(copy_from(tiles, &made, sister, from, p));
+        TULLE_TRY(copy_from(tiles, made, sister, from, p));
     else if (source->kind == TULLE_CSR)
-        TULLE_TRY(upload_csr(tiles, &made, source, p));
+        TULLE_TRY(upload_csr(tiles, made, source, p));
     else
-        upload_dense(tiles, &made, source);
-    ops->record(tiles->in, made.arrived);
-    made.turn = ++tiles->turn;
-    tiles->used += made.bytes;
-    *out = &tiles->entry[tiles->count];
-    tiles->entry[tiles->count++] = made;
+        upload_dense(tiles, made, source);
+    ops->record(tiles->in, made->arrived);
+    made->turn = ++tiles->turn;
+    tiles->used += made->bytes;
+    made->at = tiles->count;
+    tiles->entry[tiles->count++] = *out = made;
+    link_entry(tiles, made);
     return TULLE_OK;
 out:
-    ops->event_free(tiles->device, made.used);
-    ops->event_free(tiles->device, made.arrived);
+    if (made) {
+        ops->event_free(tiles->device, made->used);
+        ops->event_free(tiles->device, made->arrived);
+    }
+    tulle__free(made);
     tulle__device_tiles_give(tiles, buffer);
     return status;
 }
@@ -425,7 +487,7 @@ tulle_status tulle__device_tiles_hold(
     while (!e && (tiles->used > tiles->most || bytes > tiles->most - tiles->used) && evict(tiles)) continue;
     if (!e) TULLE_TRY(find_room(tiles, bytes, tiles->exact, "a tile of an operand", &buffer));
     if (!e) TULLE_TRY(bring(tiles, key, source, &p, buffer, &e));
-    e->held = 1;
+    hold(tiles, e);
     e->ahead = 0;
     e->turn = ++tiles->turn;
     *there = e->tile;
@@ -436,9 +498,10 @@ out:
 /* A tile that is not read again goes, if nothing works with it. 0: there is none. */
 static int evict_done(tulle__device_tiles *tiles)
 {
-    for (int n = 0; n < tiles->count; n++) {
-        if (!tiles->entry[n].done || tiles->entry[n].held || !is_idle(tiles, &tiles->entry[n])) continue;
-        drop(tiles, n);
+    for (int n = 0; n < tiles->count && tiles->done; n++) {
+        struct entry *e = tiles->entry[n];
+        if (!e->done || e->held || !is_idle(tiles, e)) continue;
+        drop(tiles, e);
         return 1;
     }
     return 0;
@@ -476,27 +539,28 @@ tulle_status tulle__device_tiles_prefetch(
 
 void tulle__device_tiles_join(tulle__device_tiles *tiles, tulle__device_queue *queue)
 {
-    for (int n = 0; n < tiles->count; n++)
-        if (tiles->entry[n].held) tiles->device->ops->join(queue, tiles->entry[n].arrived);
+    for (struct entry *e = tiles->held; e; e = e->next_held) tiles->device->ops->join(queue, e->arrived);
 }
 
 void tulle__device_tiles_release(tulle__device_tiles *tiles, tulle__device_queue *queue)
 {
-    for (int n = 0; n < tiles->count; n++) {
-        struct entry *e = &tiles->entry[n];
-        if (!e->held) continue;
+    struct entry *held = tiles->held;
+    tiles->held = NULL;
+    for (struct entry *e = held; e; e = e->next_held) {
         tiles->device->ops->record(queue, e->used);
         e->waited = 1;
         e->held = 0;
     }
-    for (int n = tiles->count; n--;)
-        if (tiles->entry[n].key.operand < 0) drop(tiles, n);
+    for (struct entry *e = held, *next; e; e = next) {
+        next = e->next_held;
+        if (e->key.operand < 0) drop(tiles, e);
+    }
 }
 
 void tulle__device_tiles_await(tulle__device_tiles *tiles, const tulle__tile_key *key)
 {
-    struct entry *e = find_any(tiles, key, 1, 0);
-    for (; e; e = find_any(tiles, key, 1, (int)(e - tiles->entry) + 1)) tiles->device->ops->event_wait(e->arrived);
+    struct entry *e = NULL;
+    while ((e = find_next(tiles, key, 1, e))) tiles->device->ops->event_wait(e->arrived);
 }
 
 tulle_status tulle__device_tiles_uploaded(tulle__device_tiles *tiles)

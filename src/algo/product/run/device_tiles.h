@@ -10,8 +10,8 @@
  * A tile that lies on a sister, another device of the PE, comes from there if they are peers, else
  * from the host. It stays at the sister until it has arrived.
  *
- * Cost: a copy of each array of a tile that is not there, at multiples of 256 bytes; a search by
- * key over the tiles on the device, which are few.
+ * Cost: a copy of each array of a tile that is not there, at multiples of 256 bytes; a look into
+ * a hash table by key; where something has to go, a pass over all tiles of the device.
  */
 #ifndef TULLE_PRODUCT_DEVICE_TILES_H
 #define TULLE_PRODUCT_DEVICE_TILES_H
