@@ -14,7 +14,7 @@ import math
 import subprocess
 import sys
 
-ENGINE = "sim:platform=summit,node=2,near_bw=64G,pair_bw=64G,data=none,memory=135G,room=4T"
+ENGINE = "sim:platform=summit,node=2,near_bw=64G,pair_bw=64G,data=none,memory=135G,room=%d"
 DEVICE = "model:mem=%s,link=50G,peer=50G,flops=7.2T"
 PEAK = 7200.0  # Gflop/s of a device
 
@@ -31,7 +31,7 @@ def run(given, n, tile, pes, devices, memory="15G", more=()):
     rows, cols = grid_of(pes)
     tiles = max(1, round(n / math.sqrt(rows * cols) / tile))
     words = [given.tulle, "gemm", "--size", n, "--tiles", tiles, "--pes", pes, "--grid", "%dx%d" % (rows, cols), "--comm",
-             ENGINE, "--device", DEVICE % memory, "--devices", devices, "--alg", "stationary-c", "--reps", 1, "--json",
+             ENGINE % (2e9 + 60 * n * n / pes), "--device", DEVICE % memory, "--devices", devices, "--alg", "stationary-c", "--reps", 1, "--json",
              "--quiet"] + list(more)
     done = subprocess.run([str(w) for w in words], capture_output=True, text=True)
     if done.returncode:

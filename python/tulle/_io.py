@@ -20,7 +20,7 @@ def _load(operand, dtype):
 
 
 def read(path, dtype=np.float64):
-    """The matrix of a file: .mtx, .mtx.gz, .npy, .npz, .bsp.h5. Sparse: scipy's csr_array."""
+    """The matrix of a file: .mtx, .mtx.gz, .npy, .npz, .petsc, .bsp.h5. Sparse: scipy's csr_array."""
     return _load(os.fspath(path), dtype)
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A dense file, NumPy or Binsparse by the ending of its name. Any sub-block can be read. Not
+ * A dense file, NumPy, PETSc or Binsparse by the ending of its name. Any sub-block can be read. Not
  * collective.
  */
 #ifndef TULLE_IO_DENSE_H

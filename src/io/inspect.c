@@ -13,6 +13,7 @@
 #include "io/npy/npy.h"
 #include "io/npy/npz.h"
 #include "io/operand.h"
+#include "io/petsc/petsc.h"
 
 const char *tulle_operand_generator(int i, const char **sentence)
 {
@@ -85,6 +86,22 @@ static tulle_status inspect_binsparse(const char *path, tulle_operand_shape *sha
     return TULLE_OK;
 }
 
+static tulle_status inspect_petsc(const char *path, tulle_operand_shape *shape)
+{
+    tulle__petsc *petsc;
+    tulle_status status = tulle__petsc_open(path, &petsc);
+    if (status != TULLE_OK) return status;
+    const tulle__petsc_header *h = tulle__petsc_head(petsc);
+    *shape = (tulle_operand_shape){.m = h->rows, .n = h->cols, .stored = h->stored, .dense = h->dense};
+    snprintf(shape->format, sizeof shape->format, "petsc, %s, f%d%s",
+        h->vector  ? "vector"
+        : h->dense ? "dense"
+                   : "aij",
+        8 * h->value, h->index == 8 ? ", 64-bit indices" : "");
+    tulle__petsc_close(petsc);
+    return TULLE_OK;
+}
+
 static tulle_status inspect_generator(const char *text, tulle_operand_shape *shape)
 {
     tulle__generator *generator;
@@ -118,6 +135,8 @@ tulle_status tulle_operand_inspect(const char *operand, const tulle_read_options
         return inspect_npz(operand, shape);
     case TULLE__FORMAT_BINSPARSE:
         return inspect_binsparse(operand, shape);
+    case TULLE__FORMAT_PETSC:
+        return inspect_petsc(operand, shape);
     case TULLE__FORMAT_GENERATOR:
         return inspect_generator(operand, shape);
     case TULLE__FORMAT_MTX:

@@ -19,6 +19,7 @@
 #include "io/file/entries.h"
 #include "io/npy/npz.h"
 #include "io/operand.h"
+#include "io/petsc/petsc.h"
 #include "mat/assemble.h"
 
 tulle__mtx_options tulle__mtx_options_for(const tulle_read_options *options)
@@ -264,6 +265,36 @@ static tulle_status load_npz(tulle__loading *load, tulle_mat **A)
     return status;
 }
 
+/* ---- PETSc's binary files ---- */
+
+static tulle_status load_petsc(tulle__loading *load, tulle_mat **A)
+{
+    tulle_comm *comm = load->comm;
+    const tulle_read_options *options = load->options;
+    tulle__petsc *file = NULL;
+    tulle__entries entries;
+    tulle__entries_init(&entries, 0, 0, options->type);
+    tulle_status status = tulle__petsc_open(load->operand, &file);
+    if (status == TULLE_OK) {
+        tulle__progress_meter *meter = tulle__comm_progress_meter(comm, 0);
+        tulle__petsc_watch(file, meter, tulle__petsc_head(file)->stored / comm->size + 1);
+        status = tulle__petsc_parse(file, comm->rank, comm->size, options->type, options->finite_only, &entries);
+        tulle__progress_meter_stop(meter, status == TULLE_OK);
+    }
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK) {
+        tulle__entry_source source = source_of(&entries);
+        tulle__assembly assembly = {.duplicates = options->duplicates, .drop_zeros = options->drop_zeros};
+        status = tulle__assemble(comm, load->layout, options->type, &source, &assembly, A);
+        if (tulle__petsc_head(file)->more)
+            snprintf(
+                load->warnings, TULLE_WARNINGS_MAX, "%s: the first object was read; others follow it\n", load->operand);
+    }
+    tulle__entries_fini(&entries);
+    tulle__petsc_close(file);
+    return status;
+}
+
 /* ---- dense ---- */
 
 /* The number of values in the own tiles. */
@@ -298,7 +329,7 @@ static tulle_status read_tiles(tulle__dense *dense, tulle_mat *A)
 static int dense_file(const tulle__loading *load)
 {
     tulle__format format = tulle__operand_format(load->operand);
-    return load->shape->dense && (format == TULLE__FORMAT_NPY || format == TULLE__FORMAT_BINSPARSE);
+    return load->shape->dense && format != TULLE__FORMAT_MTX && format != TULLE__FORMAT_GENERATOR;
 }
 
 static tulle_status fill_from_file(const tulle__loading *load, tulle_mat *A)
@@ -413,6 +444,8 @@ static tulle_status load_sparse(tulle__loading *load, tulle_mat **A)
         return load_binsparse(load, A);
     case TULLE__FORMAT_NPZ:
         return load_npz(load, A);
+    case TULLE__FORMAT_PETSC:
+        return load_petsc(load, A);
     case TULLE__FORMAT_GENERATOR:
         return tulle__load_generated(load, A);
     case TULLE__FORMAT_MTX:

@@ -18,7 +18,8 @@ static const struct ending {
     int sparse, dense, packed;
 } endings[] = {{".mtx", TULLE__FORMAT_MTX, 1, 1, 0}, {".mtx.gz", TULLE__FORMAT_MTX, 1, 1, 1},
     {".npy", TULLE__FORMAT_NPY, 0, 1, 0}, {".npz", TULLE__FORMAT_NPZ, 1, 0, 0},
-    {".h5", TULLE__FORMAT_BINSPARSE, 1, 1, 0}, {".hdf5", TULLE__FORMAT_BINSPARSE, 1, 1, 0}};
+    {".h5", TULLE__FORMAT_BINSPARSE, 1, 1, 0}, {".hdf5", TULLE__FORMAT_BINSPARSE, 1, 1, 0},
+    {".petsc", TULLE__FORMAT_PETSC, 1, 1, 0}};
 enum { ENDINGS = sizeof endings / sizeof *endings };
 
 static const struct ending *ending_of(const char *name)
@@ -51,8 +52,8 @@ static tulle_status refuse_ending(const char *path, tulle_kind kind, int known)
     if (!known && tulle__operand_format(path) == TULLE__FORMAT_GENERATOR)
         return tulle__fail(TULLE_ERR_ARG, "'%s' is not a file name: it reads as a generator's spec", path);
     return tulle__fail(TULLE_ERR_UNSUPPORTED,
-        "%s: %sa %s matrix can be written to a .mtx, .mtx.gz, %s or .bsp.h5 file, or as Matrix Market to standard "
-        "output, '-'",
+        "%s: %sa %s matrix can be written to a .mtx, .mtx.gz, %s, .petsc or .bsp.h5 file, or as Matrix Market to "
+        "standard output, '-'",
         path, known ? "" : "unknown ending; ", kind == TULLE_CSR ? "sparse" : "dense",
         kind == TULLE_CSR ? ".npz" : ".npy");
 }

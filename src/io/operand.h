@@ -10,6 +10,7 @@ typedef enum tulle__format {
     TULLE__FORMAT_NPY,
     TULLE__FORMAT_NPZ,
     TULLE__FORMAT_BINSPARSE,
+    TULLE__FORMAT_PETSC,
     TULLE__FORMAT_GENERATOR
 } tulle__format;
 

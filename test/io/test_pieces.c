@@ -319,7 +319,7 @@ static void run_pes(int npes)
     run_optional(team, "zlib: yes", "a.mtx.gz", "no zlib");
     run_optional(team, "HDF5: yes", "a.bsp.h5", "no HDF5");
     run_optional(team, "zlib: yes", "a.npz", "no zlib");
-    refused(team, "a.npy", "can be written to a .mtx, .mtx.gz, .npz or .bsp.h5 file");
+    refused(team, "a.npy", "can be written to a .mtx, .mtx.gz, .npz, .petsc or .bsp.h5 file");
     refused(team, "a.csv", "unknown ending");
     refuse_device(team, "pipe.mtx", "is not a regular file");
     refuse_device(team, "pipe.mtx.gz", built_with("zlib: yes") ? "is not a regular file" : "no zlib");

@@ -30,9 +30,9 @@ printf '%%%%MatrixMarket matrix array real symmetric\n3 3\n1\n2\n3\n4\n5\n6\n' >
 
 # ---- endings ----
 for name in x.mat x.csv x.mtx.bz2 x x.gz x.npyz .; do
-    refused 2 'unknown ending; a sparse matrix can be written to a .mtx, .mtx.gz, .npz or .bsp.h5' "./$name/x" convert a.mtx "$name"
+    refused 2 'unknown ending; a sparse matrix can be written to a .mtx, .mtx.gz, .npz, .petsc or .bsp.h5' "./$name/x" convert a.mtx "$name"
 done
-refused 2 'unknown ending; a dense matrix can be written to a .mtx, .mtx.gz, .npy or .bsp.h5' x.csv spmm a.mtx --cols 2 -o x.csv
+refused 2 'unknown ending; a dense matrix can be written to a .mtx, .mtx.gz, .npy, .petsc or .bsp.h5' x.csv spmm a.mtx --cols 2 -o x.csv
 refused 2 'unknown ending' x.csv trisolve s.mtx --from tril -o x.csv
 refused 2 'unknown ending' x.csv solve s.mtx -o x.csv
 refused 2 'unknown ending' x.csv gen rmat:scale=4 -o x.csv

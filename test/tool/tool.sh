@@ -204,7 +204,7 @@ for form in "mtx.gz zlib" "bsp.h5 HDF5"; do
         expect 2 "no ${form#* }" $whole --memory 50M -o "$work/phases.${form% *}"
     fi
 done
-expect 2 'can be written to a .mtx, .mtx.gz, .npz or .bsp.h5 file' $whole --memory 50M -o "$work/phases.npy"
+expect 2 'can be written to a .mtx, .mtx.gz, .npz, .petsc or .bsp.h5 file' $whole --memory 50M -o "$work/phases.npy"
 expect 2 'directory' spgemm "$work/a.mtx" -o "$work/no/where.mtx"
 [ ! -e "$work/no" ] && ! ls "$work" | grep -q '\.tmp'
 report $? "nothing is left of a file that could not be written"

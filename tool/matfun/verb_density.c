@@ -191,7 +191,7 @@ static const struct option options[] = {OPTION_SQUARE_BLOCKS, OPTION_FILTER, OPT
         .letter = 'o',
         .kind = KIND_WORD,
         .argument = "FILE",
-        .text = "write D, for one spin: .mtx, .mtx.gz, .npz or .bsp.h5; - is standard output"},
+        .text = "write D, for one spin: .mtx, .mtx.gz, .npz, .petsc or .bsp.h5; - is standard output"},
     {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES, OPTION_COMM, OPTION_THREADS,
     OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
 

@@ -123,6 +123,7 @@ const struct verb verb_convert = {
     .summary = "Convert a matrix file to the format of the new name's ending",
     .description =
         "Endings, in any case: .mtx and .mtx.gz (Matrix Market), .npy (NumPy, dense), .npz (SciPy's CSR),\n"
+        ".petsc (PETSc's binary format: AIJ, dense, a vector),\n"
         ".bsp.h5 (Binsparse: CSR, DMATR for an array, and with --format blocks or the upper half of a symmetric\n"
         "matrix). - is Matrix Market on standard input or output. The file appears under its name when it is "
         "complete.\n"
@@ -131,6 +132,7 @@ const struct verb verb_convert = {
         "file, unless --general is given. Input and output cannot be the same file.",
     .examples = "tulle convert west0067.mtx.gz west0067.bsp.h5\ntulle convert west0067.bsp.h5 copy.mtx\n"
                 "tulle convert scipy.npz - | head\n"
+                "tulle convert west0067.mtx.gz west0067.petsc\n"
                 "tulle convert bcsstk16.mtx.gz K.bsp.h5 --format auto",
     .options = convert_options,
     .least = 2,

@@ -14,6 +14,7 @@
 #include "io/file/spool.h"
 #include "io/npy/npz.h"
 #include "io/operand.h"
+#include "io/petsc/petsc.h"
 #include "io/save/save.h"
 #include "mat/mat.h"
 
@@ -113,6 +114,19 @@ static tulle_status close_npz(tulle_writer *writer)
     return status;
 }
 
+static tulle_status close_petsc(tulle_writer *writer)
+{
+    const tulle__mtx_shape *shape = &writer->shape;
+    tulle__petsc_writer *file;
+    tulle_status status = tulle__petsc_writer_open(
+        writer->path, shape->rows, shape->cols, tulle__spool_entries(writer->spool), shape->type, &file);
+    if (status != TULLE_OK) return status;
+    status = tulle__spool_give(writer->spool, tulle__comm_progress_meter(writer->comm, 0), tulle__put_petsc, file);
+    if (status == TULLE_OK) return tulle__petsc_writer_close(file, 0);
+    tulle__petsc_writer_abort(file);
+    return status;
+}
+
 static void abort_spool(tulle_writer *writer)
 {
     tulle__spool_close(writer->spool);
@@ -124,11 +138,15 @@ static tulle_status find_way(const char *path, const way **found)
 {
     static const way mtx = {open_mtx, append_mtx, close_mtx, abort_mtx},
                      binsparse = {open_spool, append_spool, close_binsparse, abort_spool},
-                     npz = {open_spool, append_spool, close_npz, abort_spool};
+                     npz = {open_spool, append_spool, close_npz, abort_spool},
+                     petsc = {open_spool, append_spool, close_petsc, abort_spool};
     tulle__format format;
     tulle_status status = tulle__output_format(path, TULLE_CSR, &format);
     if (status == TULLE_OK)
-        *found = format == TULLE__FORMAT_BINSPARSE ? &binsparse : format == TULLE__FORMAT_NPZ ? &npz : &mtx;
+        *found = format == TULLE__FORMAT_BINSPARSE ? &binsparse
+                 : format == TULLE__FORMAT_NPZ     ? &npz
+                 : format == TULLE__FORMAT_PETSC   ? &petsc
+                                                   : &mtx;
     return status;
 }
 

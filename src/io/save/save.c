@@ -16,6 +16,7 @@
 #include "io/npy/npy.h"
 #include "io/npy/npz.h"
 #include "io/operand.h"
+#include "io/petsc/petsc.h"
 #include "io/save/save.h"
 #include "mat/fetch.h"
 
@@ -251,6 +252,11 @@ tulle_status tulle__put_npz(void *writer, int64_t row, int64_t col, const void *
     return tulle__npz_put(writer, row, col, val);
 }
 
+tulle_status tulle__put_petsc(void *writer, int64_t row, int64_t col, const void *val)
+{
+    return tulle__petsc_put(writer, row, col, val);
+}
+
 static tulle_status write_binsparse(const tulle_mat *A, tulle__binsparse_writer *writer)
 {
     tulle_status status = tulle__save_entries(A, tulle__put_binsparse, writer);
@@ -265,6 +271,25 @@ static tulle_status save_npz(const tulle_mat *A, const char *path)
     status = tulle__save_entries(A, tulle__put_npz, writer);
     if (status == TULLE_OK) return tulle__npz_writer_close(writer, 0);
     tulle__npz_writer_abort(writer);
+    return status;
+}
+
+static tulle_status save_petsc(const tulle_mat *A, const char *path)
+{
+    tulle_gidx m = A->layout->m, n = A->layout->n;
+    tulle__petsc_writer *writer;
+    if (A->kind == TULLE_DENSE) {
+        char *all = NULL;
+        tulle_status made = gather_dense(A, TULLE_ROW_MAJOR, &all);
+        if (made == TULLE_OK) made = tulle__petsc_write_dense(path, m, n, A->type, all);
+        tulle__free(all);
+        return made;
+    }
+    tulle_status status = tulle__petsc_writer_open(path, m, n, A->nnz, A->type, &writer);
+    if (status != TULLE_OK) return status;
+    status = tulle__save_entries(A, tulle__put_petsc, writer);
+    if (status == TULLE_OK) return tulle__petsc_writer_close(writer, 0);
+    tulle__petsc_writer_abort(writer);
     return status;
 }
 
@@ -310,6 +335,9 @@ static tulle_status save_entries(const tulle_mat *A, const char *path, tulle__mt
             break;
         case TULLE__FORMAT_BINSPARSE:
             status = save_binsparse(A, path);
+            break;
+        case TULLE__FORMAT_PETSC:
+            status = save_petsc(A, path);
             break;
         case TULLE__FORMAT_MTX:
             status = save_mtx(A, symmetry, stored, path);

@@ -16,6 +16,7 @@
 #include "io/generate/generate.h"
 #include "io/npy/npz.h"
 #include "io/operand.h"
+#include "io/petsc/petsc.h"
 #include "io/save/block_writer.h"
 #include "io/save/save.h"
 #include "mat/mat.h"
@@ -40,7 +41,8 @@ struct target {
     const char *what;
     int block; /* rows arrive in multiples of this */
     tulle__binsparse_writer *binary;
-    tulle__npz_writer *npz;
+    tulle__entry_put put;
+    void *writer; /* its argument */
     tulle__mtx_writer *text;
     const tulle__mtx_shape *text_shape;
     tulle__mtx_text *texts; /* one a thread */
@@ -123,15 +125,17 @@ out:
     return status;
 }
 
-static tulle_status take_npz(struct target *to, struct slab *slab)
+/* One by one, to a writer of another format. */
+static tulle_status take_single(struct target *to, struct slab *slab)
 {
     const char *val = slab->val;
-    tulle_status status = TULLE_OK;
     for (int64_t r = 0; r < slab->r1 - slab->r0; r++)
-        for (int64_t e = slab->rowptr[r]; e < slab->rowptr[r + 1] && status == TULLE_OK; e++)
-            status =
-                tulle__npz_put(to->npz, slab->r0 + r, slab->colind[e], val + (size_t)e * tulle_type_size(slab->type));
-    return status;
+        for (int64_t e = slab->rowptr[r]; e < slab->rowptr[r + 1]; e++) {
+            tulle_status status =
+                to->put(to->writer, slab->r0 + r, slab->colind[e], val + (size_t)e * tulle_type_size(slab->type));
+            if (status != TULLE_OK) return status;
+        }
+    return TULLE_OK;
 }
 
 static tulle__csr csr_of(const struct slab *slab)
@@ -235,13 +239,27 @@ static tulle_status save_entries(struct slab *slab, tulle__progress_meter *meter
 
 static tulle_status save_npz(struct slab *slab, tulle__progress_meter *meter, const char *path)
 {
-    struct target to = {.take = take_npz, .what = "writing", .block = 1};
+    tulle__npz_writer *writer;
     tulle_status status =
-        tulle__npz_writer_open(path, slab->shape.m, slab->shape.n, slab->shape.nnz, slab->type, &to.npz);
+        tulle__npz_writer_open(path, slab->shape.m, slab->shape.n, slab->shape.nnz, slab->type, &writer);
     if (status != TULLE_OK) return status;
+    struct target to = {.take = take_single, .what = "writing", .block = 1, .put = tulle__put_npz, .writer = writer};
     status = each_slab(slab, meter, &to);
-    if (status == TULLE_OK) return tulle__npz_writer_close(to.npz, 0);
-    tulle__npz_writer_abort(to.npz);
+    if (status == TULLE_OK) return tulle__npz_writer_close(writer, 0);
+    tulle__npz_writer_abort(writer);
+    return status;
+}
+
+static tulle_status save_petsc(struct slab *slab, tulle__progress_meter *meter, const char *path)
+{
+    tulle__petsc_writer *writer;
+    tulle_status status =
+        tulle__petsc_writer_open(path, slab->shape.m, slab->shape.n, slab->shape.nnz, slab->type, &writer);
+    if (status != TULLE_OK) return status;
+    struct target to = {.take = take_single, .what = "writing", .block = 1, .put = tulle__put_petsc, .writer = writer};
+    status = each_slab(slab, meter, &to);
+    if (status == TULLE_OK) return tulle__petsc_writer_close(writer, 0);
+    tulle__petsc_writer_abort(writer);
     return status;
 }
 
@@ -296,6 +314,9 @@ static tulle_status save_generated(
         break;
     case TULLE__FORMAT_NPZ:
         status = save_npz(&slab, meter, path);
+        break;
+    case TULLE__FORMAT_PETSC:
+        status = save_petsc(&slab, meter, path);
         break;
     default:
         status = save_text(&slab, meter, tulle__save_packers(comm, path), path);

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/petsc/petsc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+enum { MATRIX = 1211216, VECTOR = 1211214, PIECE = 1 << 14 };
+
+struct tulle__petsc {
+    tulle__petsc_header header;
+    int fd;
+    int64_t bytes;                  /* of the file */
+    int64_t lengths, columns, data; /* offsets of the arrays */
+    char *path;
+    tulle__progress_meter *meter;
+    int64_t wanted, done; /* values: expected by the progress meter, and read */
+};
+
+const tulle__petsc_header *tulle__petsc_head(const tulle__petsc *petsc)
+{
+    return &petsc->header;
+}
+
+/* ---- numbers ---- */
+
+static tulle_status read_at(const tulle__petsc *p, void *to, size_t bytes, int64_t offset)
+{
+    char *at = to;
+    while (bytes) {
+        ssize_t n = pread(p->fd, at, bytes, (off_t)offset);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return tulle__fail(TULLE_ERR_IO, "%s: reading failed: %s", p->path, strerror(errno));
+        if (n == 0) return tulle__fail(TULLE_ERR_IO, "%s: ends early, at byte %" PRId64, p->path, offset);
+        at += n;
+        offset += n;
+        bytes -= (size_t)n;
+    }
+    return TULLE_OK;
+}
+
+static uint64_t big(const unsigned char *from, int bytes)
+{
+    uint64_t x = 0;
+    for (int b = 0; b < bytes; b++) x = x << 8 | from[b];
+    return x;
+}
+
+static int64_t integer_of(const unsigned char *from, int bytes)
+{
+    return bytes == 4 ? (int32_t)(uint32_t)big(from, 4) : (int64_t)big(from, 8);
+}
+
+/* n <= PIECE integers from an offset on. */
+static tulle_status read_integers(const tulle__petsc *p, int64_t offset, int64_t n, int64_t *to)
+{
+    unsigned char raw[PIECE * 8];
+    int width = p->header.index;
+    tulle_status status = read_at(p, raw, (size_t)(n * width), offset);
+    for (int64_t i = 0; i < n && status == TULLE_OK; i++) to[i] = integer_of(raw + i * width, width);
+    return status;
+}
+
+/* n <= PIECE values from an offset on. */
+static tulle_status read_values(const tulle__petsc *p, int64_t offset, int64_t n, double *to)
+{
+    unsigned char raw[PIECE * 8];
+    int width = p->header.value;
+    tulle_status status = read_at(p, raw, (size_t)(n * width), offset);
+    for (int64_t i = 0; i < n && status == TULLE_OK; i++) {
+        uint64_t bits = big(raw + i * width, width);
+        if (width == 8) {
+            memcpy(&to[i], &bits, sizeof bits);
+        } else {
+            uint32_t low = (uint32_t)bits;
+            float narrow;
+            memcpy(&narrow, &low, sizeof low);
+            to[i] = (double)narrow;
+        }
+    }
+    return status;
+}
+
+/* ---- the header ---- */
+
+/* The kind of object that begins at an offset, MATRIX or VECTOR, in integers of a width; 0: none does. */
+static int64_t object_at(const tulle__petsc *p, int64_t offset, int width)
+{
+    unsigned char raw[8];
+    if (offset < 0 || width > p->bytes - offset || read_at(p, raw, (size_t)width, offset) != TULLE_OK) return 0;
+    int64_t kind = integer_of(raw, width);
+    return kind == MATRIX || kind == VECTOR ? kind : 0;
+}
+
+/* Values of which width end where another object begins, or else where the file ends. */
+static tulle_status find_value_width(tulle__petsc *p)
+{
+    static const int widths[] = {8, 4, 16};
+    tulle__petsc_header *h = &p->header;
+    int64_t room = p->bytes - p->data;
+    for (h->more = 1; h->more >= 0; h->more--)
+        for (int w = 0; w < 3; w++) {
+            if (room < 0 || h->stored > room / widths[w]) continue;
+            int64_t end = p->data + h->stored * widths[w];
+            if (h->more ? !object_at(p, end, h->index) : end != p->bytes) continue;
+            h->value = widths[w];
+            if (h->value < 16) return TULLE_OK;
+            return tulle__fail(TULLE_ERR_UNSUPPORTED,
+                "%s: its values have 16 bytes each: complex numbers, or a PETSc of quadruple precision", p->path);
+        }
+    return tulle__fail(TULLE_ERR_FORMAT,
+        "%s: %" PRId64 " values from byte %" PRId64 " on end neither where the file does, at byte %" PRId64
+        ", nor where another object begins",
+        p->path, h->stored, p->data, p->bytes);
+}
+
+/* The lengths of rows are none below 0, and make up all entries. */
+static tulle_status check_lengths(const tulle__petsc *p)
+{
+    const tulle__petsc_header *h = &p->header;
+    tulle_status status = TULLE_OK;
+    int64_t *length = NULL, sum = 0;
+    TULLE_TRY(tulle__alloc(PIECE, sizeof *length, "lengths of rows", &length));
+    for (int64_t row = 0; row < h->rows; row += PIECE) {
+        int64_t n = h->rows - row < PIECE ? h->rows - row : PIECE;
+        TULLE_TRY(read_integers(p, p->lengths + row * h->index, n, length));
+        for (int64_t r = 0; r < n; r++) {
+            if (length[r] < 0 || length[r] > h->stored - sum)
+                TULLE_TRY(tulle__fail(TULLE_ERR_FORMAT,
+                    "%s: row %" PRId64 " has %" PRId64 " entries, with %" PRId64 " before it and %" PRId64 " in all",
+                    p->path, row + r + 1, length[r], sum, h->stored));
+            sum += length[r];
+        }
+    }
+    if (sum != h->stored)
+        status = tulle__fail(TULLE_ERR_FORMAT, "%s: its rows have %" PRId64 " entries, but the file says %" PRId64,
+            p->path, sum, h->stored);
+out:
+    tulle__free(length);
+    return status;
+}
+
+static tulle_status read_header(tulle__petsc *p)
+{
+    tulle__petsc_header *h = &p->header;
+    int64_t kind = 0, figure[4] = {0, 0, 1, -1}; /* kind, rows, columns, entries */
+    for (h->index = 4; h->index <= 8 && !kind; h->index += kind ? 0 : 4) kind = object_at(p, 0, h->index);
+    if (!kind)
+        return tulle__fail(TULLE_ERR_FORMAT,
+            "%s: is no binary file of PETSc: it begins neither with %d, a matrix, nor with %d, a vector", p->path,
+            (int)MATRIX, (int)VECTOR);
+    h->vector = kind == VECTOR;
+    int figures = h->vector ? 2 : 4;
+    tulle_status status = read_integers(p, 0, figures, figure);
+    if (status != TULLE_OK) return status;
+    h->rows = figure[1];
+    h->cols = figure[2];
+    h->dense = figure[3] == -1;
+    if (h->rows < 0 || h->cols < 0 || figure[3] < -1 || (h->cols && h->rows > INT64_MAX / 16 / h->cols && h->dense))
+        return tulle__fail(TULLE_ERR_FORMAT, "%s: %" PRId64 " x %" PRId64 " with %" PRId64 " entries is no matrix",
+            p->path, h->rows, h->cols, figure[3]);
+    h->stored = h->dense ? h->rows * h->cols : figure[3];
+    p->lengths = p->columns = p->data = (int64_t)figures * h->index;
+    if (h->dense) return find_value_width(p);
+    int64_t room = (p->bytes - p->lengths) / h->index;
+    if (h->rows > room || h->stored > room - h->rows)
+        return tulle__fail(TULLE_ERR_FORMAT,
+            "%s: has %" PRId64 " bytes, too few for %" PRId64 " rows with %" PRId64 " entries", p->path, p->bytes,
+            h->rows, h->stored);
+    p->columns = p->lengths + h->rows * h->index;
+    p->data = p->columns + h->stored * h->index;
+    status = find_value_width(p);
+    return status == TULLE_OK ? check_lengths(p) : status;
+}
+
+tulle_status tulle__petsc_open(const char *path, tulle__petsc **petsc)
+{
+    tulle__petsc *made = NULL;
+    struct stat info;
+    tulle_status status;
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *made, "a file of PETSc", &made));
+    made->fd = -1;
+    TULLE_TRY(tulle__alloc(strlen(path) + 1, 1, "a path", &made->path));
+    memcpy(made->path, path, strlen(path) + 1);
+    made->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (made->fd < 0) TULLE_TRY(tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno)));
+    if (fstat(made->fd, &info) != 0 || !S_ISREG(info.st_mode))
+        TULLE_TRY(tulle__fail(TULLE_ERR_IO, "%s: is not a regular file", path));
+    made->bytes = (int64_t)info.st_size;
+    TULLE_TRY(read_header(made));
+    *petsc = made;
+    return TULLE_OK;
+out:
+    tulle__petsc_close(made);
+    return status;
+}
+
+void tulle__petsc_close(tulle__petsc *petsc)
+{
+    if (!petsc) return;
+    if (petsc->fd >= 0) close(petsc->fd);
+    tulle__free(petsc->path);
+    tulle__free(petsc);
+}
+
+/* ---- entries ---- */
+
+void tulle__petsc_watch(tulle__petsc *petsc, tulle__progress_meter *meter, int64_t values)
+{
+    petsc->meter = meter;
+    petsc->wanted = values;
+    petsc->done = 0;
+    tulle__progress_meter_start(meter, "reading", "values", values);
+}
+
+static void advance(tulle__petsc *p, int64_t values)
+{
+    p->done += values;
+    tulle__progress_meter_set(p->meter, p->done, p->wanted);
+}
+
+/* Walks over the rows of the entries that are read. */
+struct rows {
+    int64_t row, left;        /* the row of the next entry, and how many it still has */
+    int64_t next, count, got; /* of length: the next one, how many there are; rows read so far */
+    int64_t length[PIECE];
+};
+
+static tulle_status next_row(const tulle__petsc *p, struct rows *r)
+{
+    const tulle__petsc_header *h = &p->header;
+    if (r->next == r->count) {
+        r->count = h->rows - r->got < PIECE ? h->rows - r->got : PIECE;
+        r->next = 0;
+        tulle_status status = read_integers(p, p->lengths + r->got * h->index, r->count, r->length);
+        if (status != TULLE_OK) return status;
+        r->got += r->count;
+    }
+    r->row++;
+    r->left = r->length[r->next++];
+    return TULLE_OK;
+}
+
+/* To the row of entry `first`. */
+static tulle_status find_row(const tulle__petsc *p, int64_t first, struct rows *r)
+{
+    int64_t before = 0;
+    do {
+        before += r->left;
+        tulle_status status = next_row(p, r);
+        if (status != TULLE_OK) return status;
+    } while (before + r->left <= first);
+    r->left -= first - before;
+    return TULLE_OK;
+}
+
+static tulle_status add_entry(
+    const tulle__petsc *p, int64_t row, int64_t col, double value, int finite, tulle__entries *entries)
+{
+    if (col < 0 || col >= p->header.cols)
+        return tulle__fail(TULLE_ERR_FORMAT, "%s: row %" PRId64 " has an entry in column %" PRId64 " of %" PRId64,
+            p->path, row + 1, col + 1, p->header.cols);
+    if (finite && !isfinite(value))
+        return tulle__fail(
+            TULLE_ERR_FORMAT, "%s: entry (%" PRId64 ", %" PRId64 ") is %g", p->path, row + 1, col + 1, value);
+    return tulle__entries_add(entries, row, col, value);
+}
+
+tulle_status tulle__petsc_parse(
+    tulle__petsc *petsc, int part, int nparts, tulle_type type, int finite, tulle__entries *entries)
+{
+    const tulle__petsc_header *h = &petsc->header;
+    int64_t each = h->stored / nparts, rest = h->stored % nparts;
+    int64_t first = each * part + (part < rest ? part : rest), end = first + each + (part < rest);
+    tulle_status status = TULLE_OK;
+    struct rows *rows = NULL;
+    int64_t *col = NULL;
+    double *val = NULL;
+    tulle__entries_init(entries, h->rows > INT32_MAX || h->cols > INT32_MAX, 0, type);
+    if (first == end) return TULLE_OK;
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *rows, "lengths of rows", &rows));
+    TULLE_TRY(tulle__alloc(PIECE, sizeof *col, "columns", &col));
+    TULLE_TRY(tulle__alloc(PIECE, sizeof *val, "values", &val));
+    rows->row = -1;
+    TULLE_TRY(find_row(petsc, first, rows));
+    for (int64_t at = first; at < end;) {
+        int64_t n = end - at < PIECE ? end - at : PIECE;
+        TULLE_TRY(read_integers(petsc, petsc->columns + at * h->index, n, col));
+        TULLE_TRY(read_values(petsc, petsc->data + at * h->value, n, val));
+        for (int64_t e = 0; e < n; e++, rows->left--) {
+            while (!rows->left) TULLE_TRY(next_row(petsc, rows));
+            TULLE_TRY(add_entry(petsc, rows->row, col[e], val[e], finite, entries));
+        }
+        at += n;
+        advance(petsc, n);
+    }
+out:
+    tulle__free(rows);
+    tulle__free(col);
+    tulle__free(val);
+    return status;
+}
+
+tulle_status tulle__petsc_read(tulle__petsc *petsc, int64_t row, int64_t rows, int64_t col, int64_t cols,
+    tulle_type type, tulle_order order, int64_t ld, void *to)
+{
+    const tulle__petsc_header *h = &petsc->header;
+    double val[PIECE];
+    if (row < 0 || rows < 0 || col < 0 || cols < 0 || rows > h->rows - row || cols > h->cols - col)
+        return tulle__fail(TULLE_ERR_ARG,
+            "%s: rows %" PRId64 " + %" PRId64 ", columns %" PRId64 " + %" PRId64 " are outside its %" PRId64
+            " x %" PRId64,
+            petsc->path, row, rows, col, cols, h->rows, h->cols);
+    int whole = cols == h->cols; /* lines follow each other */
+    int64_t lines = whole ? 1 : rows, values = whole ? rows * cols : cols;
+    for (int64_t line = 0; line < lines; line++)
+        for (int64_t done = 0; done < values;) {
+            int64_t n = values - done < PIECE ? values - done : PIECE;
+            int64_t offset = petsc->data + ((row + line) * h->cols + col + done) * h->value;
+            tulle_status status = read_values(petsc, offset, n, val);
+            if (status != TULLE_OK) return status;
+            for (int64_t v = 0; v < n; v++) {
+                int64_t r = line + (done + v) / cols, c = (done + v) % cols;
+                int64_t at = order == TULLE_ROW_MAJOR ? r * ld + c : c * ld + r;
+                if (type == TULLE_F32)
+                    ((float *)to)[at] = (float)val[v];
+                else
+                    ((double *)to)[at] = val[v];
+            }
+            done += n;
+            advance(petsc, n);
+        }
+    return TULLE_OK;
+}
