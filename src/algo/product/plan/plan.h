@@ -17,7 +17,7 @@
 #include "comm/queue.h"
 #include "mat/context.h"
 #include "mat/fetch.h"
-#include "mat/transposed.h"
+#include "mat/reshape/transposed.h"
 
 /*
  * One summand of a sparse C tile: the result of one job, mine or another PE's. Parts are added in
