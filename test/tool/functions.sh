@@ -37,6 +37,8 @@ expect 2 'combine' matfun exp $A --blocks 2 --combine 0
 H=stencil2d:n=6,values=laplace,shift=-4
 expect 0 'electrons  *30;' density $H --blocks 6 --electrons 30 --pes 2
 expect 0 '"stored_electrons":.*"overlap":' density $H band:n=36,lower=1,values=spd --blocks 6 --mu 0 --json
+expect 0 '8 block columns' density water:n=2 water:n=2,matrix=s --electrons 64 --pes 2
+expect 0 '12 block columns' matfun exp tightbinding:n=12,orbitals=2 --check
 expect 0 'electrons  *7.5;' density $H --blocks 6 --electrons 7.5 --kT 0.1
 expect 2 'one of --mu and --electrons' density $H --blocks 6
 expect 2 'one of --mu and --electrons' density $H --blocks 6 --mu 0 --electrons 3
