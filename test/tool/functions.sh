@@ -6,6 +6,14 @@ set -u
 . "$(dirname "$0")/expect.sh"
 cd "$work" || exit 99
 
+T=tightbinding:n=8,orbitals=2,level=3,split=0,hop=.1
+expect 0 '"stored":24,"occupation":0.375,"fill":0.5,.*"sizes":\[\[2,2,24\]\],"norm_decades":\[\[-1,16\],\[0,8\]\]' \
+    stat $T --blocks auto --json --pes 3
+expect 0 '"distances":\[{"from":0,"blocks":8,"mean":4.24264069.*{"from":1,"blocks":14,.*{"from":4,"blocks":2,' \
+    stat $T --blocks 2 --json
+expect 0 '3 x 5  *2 blocks' stat band:n=11,lower=1 --blocks 3,5
+expect 2 'blocks is required' stat band:n=11,lower=1 --blocks auto
+
 if "$tulle" info 2>/dev/null | grep -q 'LAPACK: *no'; then
     expect 3 'need LAPACK' matfun exp band:n=6,values=spd --blocks 2
     report_end
