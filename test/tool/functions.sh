@@ -11,7 +11,7 @@ expect 0 '"stored":24,"occupation":0.375,"fill":0.5,.*"sizes":\[\[2,2,24\]\],"no
     stat $T --blocks auto --json --pes 3
 expect 0 '"distances":\[{"from":0,"blocks":8,"mean":4.24264069.*{"from":1,"blocks":14,.*{"from":4,"blocks":2,' \
     stat $T --blocks 2 --json
-expect 0 '3 x 5  *2 blocks' stat band:n=11,lower=1 --blocks 3,5
+expect 0 '3 x 5  *4 blocks' stat band:n=11,lower=1 --blocks 3,5
 expect 2 'blocks is required' stat band:n=11,lower=1 --blocks auto
 
 if "$tulle" info 2>/dev/null | grep -q 'LAPACK: *no'; then
