@@ -15,15 +15,17 @@ extern "C" {
 
 /*
  * Collective: C = alpha A + beta B, m x n, in A's layout and of its type; B has A's type, and is
- * redistributed if its layout differs (matrices in blocks are not: TULLE_ERR_UNSUPPORTED). C is dense
- * if one of them is, else CSR, with the union of their patterns (sums of 0 stay entries). A and B may
- * be the same matrix. *C is the caller's to free.
+ * redistributed if its layout or, where both are in blocks, its block cuts differ. C is dense if one of
+ * them is; VBSR if both are in blocks (BSR if both are, with the same blocks); else CSR. It has the
+ * union of their patterns: sums of 0 stay entries, blocks of 0 stay blocks. A and B may be the same
+ * matrix. *C is the caller's to free.
  */
 TULLE_API tulle_status tulle_mat_add(double alpha, const tulle_mat *A, double beta, const tulle_mat *B, tulle_mat **C);
 
 /*
  * Collective: A = alpha diag(rows) A diag(cols), in place. rows: m factors, cols: n, the same on
- * all PEs; NULL: ones. Borrowed arrays are changed.
+ * all PEs; NULL: ones. Borrowed arrays are changed. The norms of VBSR blocks are those of the new
+ * values.
  */
 TULLE_API tulle_status tulle_mat_scale(tulle_mat *A, double alpha, const double *rows, const double *cols);
 
@@ -37,6 +39,34 @@ TULLE_API tulle_status tulle_mat_range(
 
 /* Collective: diagonal[i] = a_ii for i < min(m, n), on every PE; 0 where A has no entry. */
 TULLE_API tulle_status tulle_mat_diagonal(const tulle_mat *A, double *diagonal);
+
+/* Collective: the sum of the diagonal, on every PE. How it rounds depends on the layout. */
+TULLE_API tulle_status tulle_mat_trace(const tulle_mat *A, double *trace);
+
+/*
+ * Collective: least = min_i (a_ii - r_i) and most = max_i (a_ii + r_i), r_i = sum_{j != i} |a_ij|, on
+ * every PE: the eigenvalues of a symmetric A lie between them (Gershgorin's circles). A is square;
+ * TULLE_ERR_ARG. 0 and 0 if it is empty.
+ */
+TULLE_API tulle_status tulle_mat_gershgorin(const tulle_mat *A, double *least, double *most);
+
+typedef enum tulle_symmetry {
+    TULLE_SYMMETRIC, /* A = A^T */
+    TULLE_SKEW       /* A = -A^T: antisymmetric */
+} tulle_symmetry;
+
+/*
+ * Collective: S = (A + A^T) / 2, or (A - A^T) / 2 for TULLE_SKEW: the nearest such matrix to a square A
+ * in the Frobenius norm, symmetric or antisymmetric bit by bit, in A's layout and format (BSR whose
+ * blocks are not square: VBSR). *S is the caller's to free. TULLE_ERR_ARG if A is not square.
+ */
+TULLE_API tulle_status tulle_mat_symmetrise(const tulle_mat *A, tulle_symmetry symmetry, tulle_mat **S);
+
+/*
+ * Collective: the largest |a_ij - a_ji|, or |a_ij + a_ji| for TULLE_SKEW, on every PE; 0: A has that
+ * symmetry. TULLE_ERR_ARG if A is not square.
+ */
+TULLE_API tulle_status tulle_mat_asymmetry(const tulle_mat *A, tulle_symmetry symmetry, double *largest);
 
 typedef enum tulle_norm {
     TULLE_NORM_ONE,       /* the largest sum of magnitudes of a column */

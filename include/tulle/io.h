@@ -48,6 +48,7 @@ typedef struct tulle_operand_shape {
     bool skew;       /* the other half has opposite signs */
     bool by_slabs;   /* tulle_operand_save can write it */
     char format[80]; /* "matrix market, coordinate, real, symmetric" */
+    int block;       /* rows and columns of the dense blocks of which a generator makes it; 0: unknown */
 } tulle_operand_shape;
 
 /* Reads the header only. Not collective. */

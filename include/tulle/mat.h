@@ -188,6 +188,13 @@ TULLE_API void tulle_fetch_free(tulle_fetch *fetch);
  */
 TULLE_API tulle_status tulle_mat_replace(
     tulle_mat *A, int i, int j, const int64_t *rowptr, const tulle_lidx *colind, const void *val);
+/*
+ * The same for an own tile in blocks, BSR or VBSR: rowptr counts blocks of block rows, colind holds
+ * block columns, local to the tile and ascending, and val the blocks one after the other, each
+ * row-major; NULL: all ones. tulle_mat_renew computes the norms.
+ */
+TULLE_API tulle_status tulle_mat_replace_blocks(
+    tulle_mat *A, int i, int j, const int64_t *rowptr, const tulle_lidx *colind, const void *val);
 /* Collective: publishes replaced tiles and frees their predecessors. */
 TULLE_API tulle_status tulle_mat_renew(tulle_mat *A);
 
@@ -203,7 +210,11 @@ TULLE_API bool tulle_mat_ordered(const tulle_mat *A);
  */
 TULLE_API tulle_status tulle_mat_order(tulle_mat *A);
 
-/* Collective: a copy of A in another layout of the same shape. */
+/*
+ * Collective: a copy of A in another layout of the same shape. Of a matrix in blocks the layout has
+ * block cuts; other cuts than A's make other blocks (BSR keeps its own: TULLE_ERR_ARG), in which
+ * elements that A lacks are 0.
+ */
 TULLE_API tulle_status tulle_mat_redistribute(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy);
 /*
  * Collective: copies of A in another format. A block is stored if it has an entry of A; elements

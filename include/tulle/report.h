@@ -79,6 +79,11 @@ typedef struct tulle_product_report {
      * predicts for `device`, of all PEs. All 0: not in blocks
      */
     tulle_gemm_blocks blocks;
+    /*
+     * with a filter: blocks of remote tiles that stayed where they are, as no product of them survives,
+     * and the bytes of their values. Norms come first (static algorithms, tiles one by one)
+     */
+    int64_t unfetched_blocks, unfetched_bytes;
 } tulle_product_report;
 
 /*

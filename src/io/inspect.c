@@ -115,7 +115,8 @@ static tulle_status inspect_generator(const char *text, tulle_operand_shape *sha
                   : g.edges  ? g.edges
                              : g.expected,
         .dense = g.is_dense,
-        .by_slabs = tulle__generator_counts(generator)};
+        .by_slabs = tulle__generator_counts(generator) && g.nnz >= 0,
+        .block = g.block};
     snprintf(shape->format, sizeof shape->format, "generated");
     tulle__generator_close(generator);
     return TULLE_OK;

@@ -507,48 +507,6 @@ tulle_status tulle_mat_own_tile(tulle_mat *A, int i, int j, tulle_own_tile *tile
     return status;
 }
 
-static tulle_status check_replacement(const tulle_mat *A, int i, int j, const int64_t *rowptr, const tulle_lidx *colind)
-{
-    tulle_gidx m = tulle__tile_rows(A, i), n = tulle__tile_cols(A, j);
-    if (!colind && rowptr[m] > 0) return tulle__fail(TULLE_ERR_ARG, "tulle_mat_replace: colind is NULL");
-    if (rowptr[0] != 0) return tulle__fail(TULLE_ERR_ARG, "the first row pointer must be 0, not %" PRId64, rowptr[0]);
-    for (tulle_gidx r = 0; r < m; r++) {
-        if (rowptr[r + 1] < rowptr[r])
-            return tulle__fail(TULLE_ERR_ARG, "row pointer %" PRId64 " is below the one before", r + 1);
-        for (int64_t e = rowptr[r]; e < rowptr[r + 1]; e++)
-            if (colind[e] < 0 || colind[e] >= n || (e > rowptr[r] && colind[e] <= colind[e - 1]))
-                return tulle__fail(TULLE_ERR_ARG, "row %" PRId64 " of tile (%d, %d): column %" PRId32 " is %s", r, i, j,
-                    colind[e], colind[e] < 0 || colind[e] >= n ? "outside the tile" : "out of order");
-    }
-    return TULLE_OK;
-}
-
-tulle_status tulle_mat_replace(
-    tulle_mat *A, int i, int j, const int64_t *rowptr, const tulle_lidx *colind, const void *val)
-{
-    if (TULLE__NULL(A) || TULLE__NULL(rowptr)) return TULLE_ERR_ARG;
-    tulle_own_tile tile;
-    tulle_status status = tulle_mat_own_tile(A, i, j, &tile);
-    if (status == TULLE_OK && A->kind != TULLE_CSR)
-        status = tulle__fail(TULLE_ERR_ARG, "only tiles in CSR can be replaced: write dense tiles and blocks in place");
-    if (status == TULLE_OK && A->borrowed)
-        status = tulle__fail(TULLE_ERR_STATE, "the matrix borrows the caller's arrays: change them in place");
-    if (status == TULLE_OK) status = check_replacement(A, i, j, rowptr, colind);
-    if (status == TULLE_OK) status = tulle__mat_place(A, i, j, rowptr[tile.m], &tile);
-    if (status != TULLE_OK) return status;
-    memcpy(tile.rowptr, rowptr, ((size_t)tile.m + 1) * sizeof *rowptr);
-    if (tile.nnz) memcpy(tile.colind, colind, (size_t)tile.nnz * sizeof *colind);
-    if (val)
-        memcpy(tile.val, val, (size_t)tile.nnz * tulle_type_size(A->type));
-    else
-        for (int64_t e = 0; e < tile.nnz; e++)
-            if (A->type == TULLE_F32)
-                ((float *)tile.val)[e] = 1;
-            else
-                ((double *)tile.val)[e] = 1;
-    return TULLE_OK;
-}
-
 struct fill {
     tulle_own_tile tile;
     tulle_gidx row, col;

@@ -286,7 +286,8 @@ static tulle_mat *a_mat(struct fixture *f, const char *function, const char *nam
 {
     if (strcmp(name, "T") == 0) return triangle(f);
     if (strcmp(function, "tulle_matfun_check") == 0) return a_result(f);
-    if (is(function, "tulle_matfun_new tulle_density_of_mu tulle_density_of_electrons")) return in_blocks(f);
+    if (is(function, "tulle_matfun_new tulle_density_of_mu tulle_density_of_electrons tulle_mat_replace_blocks"))
+        return in_blocks(f);
     if (strcmp(function, "tulle_mat_to_cyclic") == 0) return by_columns(f);
     if (strcmp(name, "S") == 0) return sparse(f);
     if (strcmp(name, "A") == 0) return strcmp(function, "tulle_mat_fill_random") == 0 ? dense(f) : sparse(f);
@@ -472,6 +473,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_tulle_diag(n, name) TULLE_DIAG_STORED
 #define GOOD_tulle_kind(n, name) TULLE_CSR
 #define GOOD_tulle_norm(n, name) TULLE_NORM_ONE
+#define GOOD_tulle_symmetry(n, name) TULLE_SYMMETRIC
 #define GOOD_tulle_duplicates(n, name) TULLE_DUPLICATES_SUM
 #define GOOD_tulle_reduction(n, name) TULLE_SUM
 #define GOOD_tulle_status(n, name) TULLE_OK

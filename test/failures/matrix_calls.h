@@ -226,6 +226,37 @@ static tulle_status new_blocks(struct fixture *f, const char *text)
     return status;
 }
 
+/* Blocks of A in their layout and in another, whose sum lies in the first; its tiles by themselves. */
+static tulle_status sum_of_blocks(struct fixture *f, const char *text)
+{
+    (void)text;
+    static const tulle_gidx cut[] = {0, 3, 4, 10, M};
+    static const tulle_block_cuts rows = {4, cut};
+    tulle_layout *square = NULL, *other = NULL;
+    tulle_mat *V = NULL, *moved = NULL, *sum = NULL;
+    tulle_status status = tulle_layout_in_blocks(f->square, &rows, &rows, &square);
+    if (status == TULLE_OK) status = tulle_layout_in_blocks(f->other, &rows, &rows, &other);
+    status = tulle_comm_agree(f->comm, status);
+    if (status == TULLE_OK) status = tulle_mat_to_vbsr(f->A, square, &V);
+    if (status == TULLE_OK) status = tulle_mat_redistribute(V, other, &moved);
+    if (status == TULLE_OK) status = tulle_mat_add(1, V, 1, moved, &sum);
+    for (int i = 0; status == TULLE_OK && i < tulle_layout_tile_rows(square); i++)
+        for (int j = 0; status == TULLE_OK && j < tulle_layout_tile_cols(square); j++) {
+            tulle_tile t;
+            if (tulle_layout_owner(square, i, j) != tulle_comm_rank(f->comm)) continue;
+            status = tulle_mat_tile(V, i, j, &t);
+            if (status == TULLE_OK && t.nnz) status = tulle_mat_replace_blocks(sum, i, j, t.rowptr, t.colind, t.val);
+        }
+    if (sum) status = tulle_comm_agree(f->comm, status);
+    if (status == TULLE_OK) status = tulle_mat_renew(sum);
+    tulle_mat_free(sum);
+    tulle_mat_free(moved);
+    tulle_mat_free(V);
+    tulle_layout_free(square);
+    tulle_layout_free(other);
+    return status;
+}
+
 /* A product with rows in no order, put in order. */
 static tulle_status order(struct fixture *f, const char *text)
 {

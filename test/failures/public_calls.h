@@ -31,9 +31,10 @@ static const struct subject {
     {"tulle_mat_redistribute tulle_mat_transpose tulle_mat_fill_random", reshape, {""}, NULL, 0},
     {"tulle_layout_in_blocks tulle_mat_to_vbsr tulle_mat_to_bsr tulle_mat_to_csr", blocks, {"v.mtx"}, NULL, 0},
     {"tulle_mat_new_vbsr", new_blocks, {""}, NULL, 0},
+    {"tulle_mat_add tulle_mat_redistribute tulle_mat_replace_blocks", sum_of_blocks, {""}, NULL, 0},
     {"tulle_mat_order", order, {""}, NULL, 0},
     {"tulle_mat_add tulle_mat_scale tulle_mat_drop tulle_mat_range tulle_mat_diagonal tulle_mat_norm "
-     "tulle_mat_sddmm",
+     "tulle_mat_sddmm tulle_mat_trace tulle_mat_gershgorin tulle_mat_asymmetry tulle_mat_symmetrise",
         algebra, {""}, NULL, 0},
     {"tulle_mat_from_array tulle_mat_to_array tulle_array_free", into_arrays, {"0", "1", "2", "3"}, NULL, 0},
     {"tulle_multiply", with_arrays, {"s", "d"}, NULL, 0},

@@ -303,8 +303,8 @@ static tulle_status stream(struct fixture *f, const char *text)
 static tulle_status algebra(struct fixture *f, const char *text)
 {
     (void)text;
-    tulle_mat *sum = NULL, *part = NULL;
-    double value, diagonal[M];
+    tulle_mat *sum = NULL, *part = NULL, *even = NULL;
+    double value, most, diagonal[M];
     tulle_status status = tulle_mat_add(2, f->A, 1, f->A, &sum);
     if (status == TULLE_OK) status = tulle_mat_scale(sum, 2, NULL, NULL);
     if (status == TULLE_OK) status = tulle_mat_drop(sum, 10);
@@ -312,6 +312,11 @@ static tulle_status algebra(struct fixture *f, const char *text)
     if (status == TULLE_OK) status = tulle_mat_diagonal(part, diagonal);
     if (status == TULLE_OK) status = tulle_mat_norm(part, TULLE_NORM_ONE, &value);
     if (status == TULLE_OK) status = tulle_mat_sddmm(1, f->D, f->D, sum);
+    if (status == TULLE_OK) status = tulle_mat_trace(sum, &value);
+    if (status == TULLE_OK) status = tulle_mat_gershgorin(sum, &value, &most);
+    if (status == TULLE_OK) status = tulle_mat_asymmetry(sum, TULLE_SKEW, &value);
+    if (status == TULLE_OK) status = tulle_mat_symmetrise(sum, TULLE_SYMMETRIC, &even);
+    tulle_mat_free(even);
     tulle_mat_free(part);
     tulle_mat_free(sum);
     return status;

@@ -32,7 +32,12 @@ static const char *const everything[] = {"rmat:scale=9,edgefactor=8", "rmat:scal
     "powergrid:n=17", "powergrid:nx=1,ny=9,order=paired,far=.5,seed=4", "powergrid:n=1",
     "powergrid:nx=6,ny=11,degree=6,far=1,shuffle=0", "nedelec:nodes=4", "nedelec:nx=2,ny=5,nz=3,cell=hexahedron",
     "nedelec:nodes=9,cell=triangle,order=direction", "nedelec:nodes=6,cell=quadrilateral,block=1",
-    "nedelec:nodes=4,block=7,seed=3,values=integer"};
+    "nedelec:nodes=4,block=7,seed=3,values=integer", "water:n=1", "water:n=2,repeat=2,size=7,cutoff=6", "water:n=3",
+    "water:n=5,cutoff=0,matrix=s", "water:n=4,cutoff=5,values=integer", "blocks:n=30,size=3", "blocks:n=0",
+    "blocks:n=9,degree=9,size=1", "blocks:n=9,degree=0", "blocks:n=12,size=4,pattern=band,width=2",
+    "blocks:n=3,pattern=band,width=9,values=spd", "blocks:n=7,size=5,pattern=diagonal", "tightbinding:n=1",
+    "tightbinding:n=2", "tightbinding:n=9,orbitals=3", "tightbinding:nx=2,ny=3,nz=4,orbitals=2,split=.5",
+    "tightbinding:nx=5,ny=2,periodic=off,hop=2,level=1"};
 enum { EVERYTHING = sizeof everything / sizeof *everything };
 
 static void test_shapes(void)
@@ -190,7 +195,8 @@ static void test_fingerprints(void)
         {"dense:m=100,n=30,values=integer", 0xc3e61429aa2270fcu}, {"delaunay:n=50", 0x8a7f10c58cc981e6u},
         {"shell:n=20,dof=2", 0x6d75f56738f089c9u}, {"road:n=40,pieces=2", 0x2eb12049259478cdu},
         {"web:n=3000", 0x62c236129b83d43du}, {"cliques:n=4000", 0xc14bf85b32425571u},
-        {"powergrid:n=30", 0xea1d3b3df5ff320fu}, {"nedelec:nodes=7", 0x3c3ad67a7f49ebb0u}};
+        {"powergrid:n=30", 0xea1d3b3df5ff320fu}, {"nedelec:nodes=7", 0x3c3ad67a7f49ebb0u},
+        {"water:n=3,repeat=2,cutoff=7", 0xe30cc656115d953du}, {"blocks:n=50,size=4", 0xcaf43288d3c513c6u}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         matrix A;
         tulle_status status = matrix_init(&A, known[i].spec, TULLE_F64);
@@ -204,7 +210,7 @@ static void test_seeds(void)
 {
     static const char *const random[] = {"rmat:scale=8", "er:n=300", "circuit:n=300", "dense:n=10", "fem:nodes=3",
         "delaunay:n=20", "shell:n=9", "road:n=20", "web:n=300", "cliques:n=300", "cantilever:nodes=4,vary=2",
-        "powergrid:n=20", "nedelec:nodes=5"};
+        "powergrid:n=20", "nedelec:nodes=5", "water:n=2", "blocks:n=40"};
     for (size_t i = 0; i < sizeof random / sizeof *random; i++) {
         char spec[100];
         matrix A[3];
@@ -432,6 +438,21 @@ static void test_specs(void)
         {"nlpkkt:n=0", "outside"},
         {"nlpkkt:n=40000", "outside"},
         {"nlpkkt:n=3,values=spd", "symmetric"},
+        {"water:size=6", "needs n"},
+        {"water:n=0", "outside"},
+        {"water:n=4,size=4", "outside"},
+        {"water:n=4,cutoff=30", "outside"},
+        {"water:n=16000,repeat=2", "over the limit"},
+        {"water:n=4,matrix=p", "matrix of water"},
+        {"water:n=4,values=laplace", "stencils"},
+        {"blocks:size=3", "needs n"},
+        {"blocks:n=4,pattern=grid", "pattern of blocks"},
+        {"blocks:n=4,degree=5", "outside"},
+        {"blocks:n=4,values=spd", "symmetric"},
+        {"blocks:n=4,values=elements", "molecules"},
+        {"tightbinding:hop=1", "needs n, or nx, ny, nz"},
+        {"tightbinding:nx=1000000,ny=1000000", "over the limit"},
+        {"tightbinding:n=4,periodic=yes", "on or off"},
         {"dense:m=4", "needs n"},
         {"dense:m=200000000000000,n=200000000000000", "over the limit"},
         {"dense:m=3,n=4,values=spd", "symmetric"},
@@ -450,7 +471,7 @@ static void test_specs(void)
     int kinds = 0, sentences = 1;
     for (const char *sentence = NULL; tulle__generator_name(kinds, &sentence); kinds++)
         sentences = sentences && *sentence;
-    ok(kinds == 18 && sentences && !tulle__generator_name(-1, NULL), "%d generators, each with a sentence", kinds);
+    ok(kinds == 21 && sentences && !tulle__generator_name(-1, NULL), "%d generators, each with a sentence", kinds);
 }
 
 static tulle_status make_tile(const char *spec)

@@ -6,6 +6,14 @@ set -u
 . "$(dirname "$0")/expect.sh"
 cd "$work" || exit 99
 
+T=tightbinding:n=8,orbitals=2,level=3,split=0,hop=.1
+expect 0 '"stored":24,"occupation":0.375,"fill":0.5,.*"sizes":\[\[2,2,24\]\],"norm_decades":\[\[-1,16\],\[0,8\]\]' \
+    stat $T --blocks auto --json --pes 3
+expect 0 '"distances":\[{"from":0,"blocks":8,"mean":4.24264069.*{"from":1,"blocks":14,.*{"from":4,"blocks":2,' \
+    stat $T --blocks 2 --json
+expect 0 '3 x 5  *4 blocks' stat band:n=11,lower=1 --blocks 3,5
+expect 2 'blocks is required' stat band:n=11,lower=1 --blocks auto
+
 if "$tulle" info 2>/dev/null | grep -q 'LAPACK: *no'; then
     expect 3 'need LAPACK' matfun exp band:n=6,values=spd --blocks 2
     report_end
@@ -37,6 +45,8 @@ expect 2 'combine' matfun exp $A --blocks 2 --combine 0
 H=stencil2d:n=6,values=laplace,shift=-4
 expect 0 'electrons  *30;' density $H --blocks 6 --electrons 30 --pes 2
 expect 0 '"stored_electrons":.*"overlap":' density $H band:n=36,lower=1,values=spd --blocks 6 --mu 0 --json
+expect 0 '8 block columns' density water:n=2 water:n=2,matrix=s --electrons 64 --pes 2
+expect 0 '12 block columns' matfun exp tightbinding:n=12,orbitals=2 --check
 expect 0 'electrons  *7.5;' density $H --blocks 6 --electrons 7.5 --kT 0.1
 expect 2 'one of --mu and --electrons' density $H --blocks 6
 expect 2 'one of --mu and --electrons' density $H --blocks 6 --mu 0 --electrons 3

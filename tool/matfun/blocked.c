@@ -13,8 +13,6 @@ tulle_status blocked_options(const struct options *options, tulle_matfun_options
     const char *combine = options_word(options, "combine", "auto");
     int64_t count = 0;
     tulle_status status = TULLE_OK;
-    if (!options_word(options, "blocks", NULL))
-        return tulle_fail(TULLE_ERR_ARG, "--blocks is required: the size of blocks, or a file of sizes");
     matfun->combine = same_word(combine, "none") ? TULLE_NONE : 0;
     if (!same_word(combine, "none") && !same_word(combine, "auto")) {
         status = tulle_parse_int(combine, "--combine", 1, INT32_MAX, &count);
@@ -38,7 +36,8 @@ tulle_status blocked_load(const struct options *options, tulle_comm *comm, const
         status = tulle_fail(TULLE_ERR_ARG, "%s has %" PRId64 " rows and %" PRId64 " columns; it must be square",
             operand, shape.m, shape.n);
     const tulle_gidx n[3] = {shape.m, shape.m, shape.m};
-    if (status == TULLE_OK) status = block_sizes_read(options, comm, n, &sizes);
+    const int known[3] = {shape.block, shape.block, shape.block};
+    if (status == TULLE_OK) status = block_sizes_read(options_word(options, "blocks", "auto"), comm, n, known, &sizes);
     const tulle_layout_spec spec = {.m = shape.m,
         .n = shape.n,
         .grid_rows = tulle_comm_size(comm),

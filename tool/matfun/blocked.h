@@ -8,7 +8,8 @@
 #define OPTION_SQUARE_BLOCKS                                                                                           \
     {                                                                                                                  \
         .name = "blocks", .kind = KIND_WORD, .argument = "B|FILE",                                                     \
-        .text = "size of the blocks of rows and columns, or a file of sizes, one a line (required)"                    \
+        .text =                                                                                                        \
+            "size of the blocks of rows and columns, or a file of sizes, one a line; auto, the default: a generator's" \
     }
 #define OPTION_FILTER                                                                                                  \
     {                                                                                                                  \
@@ -17,7 +18,7 @@
     }
 #define OPTION_COMBINE                                                                                                 \
     {                                                                                                                  \
-        .name = "combine", .group = GROUP_TUNING, .kind = KIND_WORD, .argument = "auto|none|N", .fallback = "auto",                           \
+        .name = "combine", .group = GROUP_TUNING, .kind = KIND_WORD, .argument = "auto|none|N", .fallback = "auto",    \
         .text = "block columns that share a submatrix: those that save operations, none, or N neighbours"              \
     }
 #define OPTION_SYMMETRIC                                                                                               \

@@ -150,8 +150,11 @@ void result_json(const struct result *r, FILE *file)
         ",\"bytes\":%" PRId64 ",\"bound\":%" PRId64 "}",
         r->report.whole_pairs, r->report.rows_pairs, r->report.cover_pairs, r->report.greedy_pairs,
         r->report.pair_bytes, r->report.cover_bound);
-    fprintf(file, ",\"filter\":{\"eps\":%.6g,\"skipped_products\":%" PRId64 ",\"filtered_blocks\":%" PRId64 "}",
-        r->filter, r->report.skipped_products, r->report.filtered_blocks);
+    fprintf(file,
+        ",\"filter\":{\"eps\":%.6g,\"skipped_products\":%" PRId64 ",\"filtered_blocks\":%" PRId64
+        ",\"unfetched_blocks\":%" PRId64 ",\"unfetched_bytes\":%" PRId64 "}",
+        r->filter, r->report.skipped_products, r->report.filtered_blocks, r->report.unfetched_blocks,
+        r->report.unfetched_bytes);
     const tulle_device_work *d = &r->report.device;
     fprintf(file,
         ",\"device\":{\"devices\":%d,\"uploads\":%" PRId64 ",\"upload_bytes\":%" PRId64 ",\"downloads\":%" PRId64
@@ -255,6 +258,11 @@ void result_filter(const struct result *r, FILE *file)
     fprintf(file, "%s: the filter %.3g skipped %" PRId64 " %s of blocks and removed %" PRId64 " %s from C\n", r->alg,
         r->filter, r->report.skipped_products, plural(r->report.skipped_products, "product", "products"),
         r->report.filtered_blocks, plural(r->report.filtered_blocks, "block", "blocks"));
+    const double unfetched = (double)r->report.unfetched_bytes, moved = (double)r->report.bytes_moved;
+    if (r->report.unfetched_blocks)
+        fprintf(file, "%s: %" PRId64 " %s without a partner that survives %s not fetched: %.3g MB, %.1f %% of all\n",
+            r->alg, r->report.unfetched_blocks, plural(r->report.unfetched_blocks, "block", "blocks"),
+            plural(r->report.unfetched_blocks, "was", "were"), unfetched * 1e-6, 100 * unfetched / (unfetched + moved));
 }
 
 void result_devices(const struct result *r, FILE *file)

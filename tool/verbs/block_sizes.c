@@ -66,9 +66,13 @@ static tulle_status read_sizes(FILE *file, const char *path, tulle_gidx n, tulle
                     : tulle_fail(TULLE_ERR_FORMAT, "%s: the sizes add up to %" PRId64 ", not %" PRId64, path, end, n);
 }
 
-static tulle_status cuts_of(const char *word, tulle_gidx n, tulle_gidx **cut, tulle_gidx *count)
+static tulle_status cuts_of(const char *word, tulle_gidx n, int known, tulle_gidx **cut, tulle_gidx *count)
 {
     char *rest;
+    if (same_word(word, "auto"))
+        return known ? even_cuts(n, known, cut, count)
+                     : tulle_fail(TULLE_ERR_ARG, "--blocks is required: the size of blocks, or a file of sizes. Only "
+                                                 "generators of blocks know it (--blocks auto)");
     long long size = strtoll(word, &rest, 10);
     if (!*rest && size < 1) return tulle_fail(TULLE_ERR_ARG, "--blocks: a block is at least 1 wide, not %s", word);
     if (!*rest) return even_cuts(n, size, cut, count);
@@ -80,14 +84,15 @@ static tulle_status cuts_of(const char *word, tulle_gidx n, tulle_gidx **cut, tu
 }
 
 /* One direction: PE 0 reads, others receive. */
-static tulle_status read_direction(const char *list, tulle_comm *comm, int d, tulle_gidx n, struct block_sizes *sizes)
+static tulle_status read_direction(
+    const char *list, tulle_comm *comm, int d, tulle_gidx n, int known, struct block_sizes *sizes)
 {
     char word[WORD_MOST];
     tulle_gidx *count = &sizes->cut[d].count, **cut = &sizes->room[d];
     tulle_status status = TULLE_OK;
     int lead = tulle_comm_rank(comm) == 0;
     if (lead) status = word_of(list, d, word);
-    if (lead && status == TULLE_OK) status = cuts_of(word, n, cut, count);
+    if (lead && status == TULLE_OK) status = cuts_of(word, n, known, cut, count);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = tulle_comm_broadcast(comm, 0, count, sizeof *count);
     if (status != TULLE_OK) return status;
@@ -100,16 +105,16 @@ static tulle_status read_direction(const char *list, tulle_comm *comm, int d, tu
 }
 
 tulle_status block_sizes_read(
-    const struct options *options, tulle_comm *comm, const tulle_gidx n[3], struct block_sizes *sizes)
+    const char *list, tulle_comm *comm, const tulle_gidx n[3], const int known[3], struct block_sizes *sizes)
 {
-    const char *list = options_has(options, "blocks") ? options_word(options, "blocks", NULL) : NULL;
     tulle_status status = TULLE_OK;
     char *rest;
     memset(sizes, 0, sizeof *sizes);
     if (!list) return TULLE_OK;
-    long long size = strtoll(list, &rest, 10);
-    if (!*rest && size > 0 && size <= INT32_MAX && n[0] % size == 0 && n[1] % size == 0) sizes->even = (int)size;
-    for (int d = 0; d < 3 && status == TULLE_OK; d++) status = read_direction(list, comm, d, n[d], sizes);
+    long long size = same_word(list, "auto") && known[0] == known[1] ? known[0] : strtoll(list, &rest, 10);
+    if (!same_word(list, "auto") && *rest) size = 0;
+    if (size > 0 && size <= INT32_MAX && n[0] % size == 0 && n[1] % size == 0) sizes->even = (int)size;
+    for (int d = 0; d < 3 && status == TULLE_OK; d++) status = read_direction(list, comm, d, n[d], known[d], sizes);
     return status;
 }
 

@@ -9,7 +9,7 @@
     {                                                                                                                  \
         .name = "blocks", .kind = KIND_WORD, .argument = "B|FILE,..",                                                  \
         .text = "A, and a sparse B, as dense blocks: their size, or a file of sizes, one a line; for the rows of A, "  \
-                "its columns, the columns of B; what is left out is as the first"                                      \
+                "its columns, the columns of B; what is left out is as the first. auto: a generator's"                 \
     }
 
 /* Of the rows of A, the inner indices, the columns of B. */
@@ -20,11 +20,11 @@ struct block_sizes {
 };
 
 /*
- * Collective: reads the option's files on PE 0, for indices 0 .. n[d] - 1 in each direction. All zero if the option is
- * not given.
+ * Collective: reads the files of the option's list (NULL: it is not given; all zero then) on PE 0, for indices
+ * 0 .. n[d] - 1 in each direction. "auto": known[d], the sizes that the operands know; 0: none.
  */
 tulle_status block_sizes_read(
-    const struct options *options, tulle_comm *comm, const tulle_gidx n[3], struct block_sizes *sizes);
+    const char *list, tulle_comm *comm, const tulle_gidx n[3], const int known[3], struct block_sizes *sizes);
 void block_sizes_free(struct block_sizes *sizes);
 
 /* Blocks of one: the columns of a dense matrix. *room is the caller's. */

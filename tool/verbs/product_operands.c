@@ -237,6 +237,21 @@ static tulle_status into_blocks(
     return status;
 }
 
+/* The sizes of the blocks of which generators make the factors; 0: not known. */
+static tulle_status known_blocks(const struct product *p, tulle_comm *comm, int known[3])
+{
+    const struct options *o = p->options;
+    tulle_operand_shape shape[2] = {{.m = 0}};
+    tulle_status status = tulle_operand_inspect(o->operand[0], &p->reading, &shape[0]);
+    shape[1] = shape[0];
+    if (status == TULLE_OK && p->sparse && o->noperands > 1)
+        status = tulle_operand_inspect(o->operand[1], &p->reading, &shape[1]);
+    known[0] = known[1] = shape[0].block;
+    known[2] = shape[1].block;
+    if (shape[0].block != shape[1].block) known[1] = 0; /* the inner indices are both's */
+    return tulle_comm_agree(comm, status);
+}
+
 static tulle_status distribute_sparse(const struct product *p, tulle_comm *comm, struct operands *x, char *warnings)
 {
     tulle_mat *A = NULL, *B = NULL;
@@ -254,7 +269,10 @@ static tulle_status distribute_sparse(const struct product *p, tulle_comm *comm,
     }
     if (status == TULLE_OK) {
         const tulle_gidx n[3] = {tulle_mat_rows(A), x->k, tulle_mat_cols(B)};
-        status = block_sizes_read(p->options, comm, n, &sizes);
+        const char *list = options_has(p->options, "blocks") ? options_word(p->options, "blocks", NULL) : NULL;
+        int known[3] = {0, 0, 0};
+        if (list) status = known_blocks(p, comm, known);
+        if (status == TULLE_OK) status = block_sizes_read(list, comm, n, known, &sizes);
     }
     if (status == TULLE_OK && sizes.cut[0].cut) status = tulle_comm_agree(comm, lay_in_blocks(p, &sizes, l));
     if (status == TULLE_OK && tulle_comm_size(comm) == 1 && p->grid.tiles == 1 && !grid_is_mixed(&p->grid)) {

@@ -11,6 +11,8 @@
 
 #include "report/plural.h"
 #include "verb.h"
+#include "verbs/block_sizes.h"
+#include "verbs/block_stat.h"
 
 enum { MAP_MOST = 4096 }; /* processes whose work is printed one by one */
 
@@ -25,6 +27,8 @@ struct facts {
     double nnz_imbalance, total, stage_plain, stage_offset, flops;
     /* [rows * cols] of the grid: multiplications in total, and in the worst stage; NULL: no grid */
     double *work, *stage;
+    int in_blocks, known; /* --blocks; the size that the operand knows */
+    struct block_stat blocks;
     char warnings[TULLE_WARNINGS_MAX];
 };
 
@@ -213,12 +217,28 @@ static tulle_status examine(const tulle_mat *A, struct facts *f)
     return status;
 }
 
+static tulle_status examine_blocks(tulle_mat *A, struct facts *f)
+{
+    struct block_sizes sizes;
+    const tulle_gidx n[3] = {f->m, f->n, f->n};
+    const int known[3] = {f->known, f->known, f->known};
+    tulle_status status =
+        block_sizes_read(options_word(f->options, "blocks", NULL), tulle_mat_comm(A), n, known, &sizes);
+    if (status == TULLE_OK) status = block_stat_of(A, &sizes.cut[0], &sizes.cut[1], &f->blocks);
+    block_sizes_free(&sizes);
+    return status;
+}
+
 static tulle_status body(tulle_comm *comm, void *arg)
 {
     struct facts *shared = arg;
     /* PE 0 fills the shared facts: the others only read fields that it does not write */
-    struct facts mine = {
-        .options = shared->options, .reading = shared->reading, .rows = shared->rows, .cols = shared->cols};
+    struct facts mine = {.options = shared->options,
+        .reading = shared->reading,
+        .rows = shared->rows,
+        .cols = shared->cols,
+        .in_blocks = shared->in_blocks,
+        .known = shared->known};
     struct facts *f = tulle_comm_rank(comm) == 0 ? shared : &mine;
     tulle_mat *A = NULL;
     tulle_status status = tulle_mat_load(comm, f->options->operand[0], NULL, TULLE_CSR, &f->reading, f->warnings, &A);
@@ -229,6 +249,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     if (f->m == f->n) status = symmetry(A, &f->pattern_symmetric, &f->value_symmetric);
     if (status != TULLE_OK) return status;
     status = tulle_comm_agree(comm, tulle_comm_rank(comm) == 0 ? examine(A, f) : TULLE_OK);
+    if (status == TULLE_OK && f->in_blocks) status = examine_blocks(A, f);
     if (status == TULLE_OK) tulle_mat_free(A);
     return status;
 }
@@ -272,6 +293,7 @@ static void print_json(const struct facts *f)
         print_map("work_per_pe", f->work, f->rows * f->cols);
         print_map("stage_work_per_pe", f->stage, f->rows * f->cols);
     }
+    if (f->in_blocks) block_stat_json(&f->blocks, f->nnz, stdout);
     printf("}\n");
 }
 
@@ -298,6 +320,7 @@ static void print_text(const struct facts *f, const tulle_operand_shape *shape)
                " %s; dependency %.2f, parallelism %.2f\n",
             f->lower, plural(f->lower, "entry", "entries"), f->levels, plural(f->levels, "level", "levels"), f->widest,
             plural(f->widest, "row", "rows"), dependency(f), parallelism(f));
+    if (f->in_blocks) block_stat_text(&f->blocks, f->nnz, stdout);
     if (!f->rows) return;
     printf("  grid %dx%d, load imbalance (max / mean) of %s\n", f->rows, f->cols, f->m == f->n ? "A A" : "A A^T");
     printf("    entries of A                   %.3f\n", f->nnz_imbalance);
@@ -310,7 +333,7 @@ static tulle_status run(const struct options *options)
 {
     tulle_team *team = NULL;
     tulle_operand_shape shape;
-    struct facts f = {.options = options};
+    struct facts f = {.options = options, .in_blocks = options_word(options, "blocks", NULL) != NULL};
     const char *grid = options_word(options, "grid", NULL);
     char rest;
     tulle_status status = reading_options(options, &f.reading);
@@ -319,6 +342,7 @@ static tulle_status run(const struct options *options)
             f.cols > 4096))
         status = tulle_fail(TULLE_ERR_ARG, "--grid is RxC, as in 16x16, not '%s'", grid);
     if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[0], &f.reading, &shape);
+    if (status == TULLE_OK) f.known = shape.block;
     status = open_team(options, "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, &f);
     if (status == TULLE_OK && tulle_team_leads(team)) {
@@ -339,6 +363,10 @@ static const struct option options[] = {{.name = "grid",
                                             .kind = KIND_WORD,
                                             .argument = "RxC",
                                             .text = "also the load imbalance of A A on this grid"},
+    {.name = "blocks",
+        .kind = KIND_WORD,
+        .argument = "B|FILE",
+        .text = "also A as dense blocks: their size, or a file of sizes, one a line; auto: a generator's"},
     {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES, OPTION_COMM, OPTION_TYPE,
     OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
 
@@ -353,7 +381,9 @@ const struct verb verb_stat = {
         "imbalance of A A (A A^T if A is not square) by stationary C with even tiles: of the entries, of the\n"
         "multiplications end to end, and if all processes met after each of the stages, without and with the "
         "iteration\n"
-        "offset.",
+        "offset. With --blocks, the occupation by blocks, their sizes and bytes, and their Frobenius norms by decades "
+        "and\n"
+        "by the distance from the diagonal.",
     .examples = "tulle stat matrix.mtx.gz\ntulle stat "
                 "rmat:scale=17,edgefactor=8,a=0.6,b=0.1334,c=0.1333,d=0.1333,relabel=on --grid 16x16",
     .options = options,

@@ -97,7 +97,8 @@ static tulle_status trace_of(const struct density *d, const tulle_mat *D, const 
 {
     tulle_mat *moved = NULL;
     double sum = 0;
-    tulle_status status = tulle__layout_equal(D->layout, B->layout) ? TULLE_OK : tulle__in_layout(B, D->layout, &moved);
+    tulle_status status =
+        tulle__layout_equal(D->layout, B->layout) ? TULLE_OK : tulle_mat_redistribute(B, D->layout, &moved);
     if (status != TULLE_OK) return status;
     const tulle_mat *other = moved ? moved : B;
     for (int i = 0; i < D->layout->mt; i++) {
@@ -151,7 +152,7 @@ static tulle_status orthogonalise(struct density *d)
     if (status == TULLE_OK) status = tulle_matfun_execute(plan, &invsqrt, &root, &d->report.overlap);
     tulle_matfun_free(plan);
     if (status == TULLE_OK && !tulle__layout_equal(root->layout, d->row)) {
-        status = tulle__in_layout(root, d->row, &moved);
+        status = tulle_mat_redistribute(root, d->row, &moved);
         tulle_mat_free(root);
         root = moved;
     }
@@ -378,13 +379,13 @@ static tulle_status iterate(struct density *d, tulle_mat **P)
     const tulle_mat *K = d->K ? d->K : d->H;
     tulle_mat *square = NULL, *rows = NULL, *filtered = NULL;
     int64_t inserted, start = tulle__now(d->comm);
-    tulle_status status = tulle__in_layout(K, d->row, &rows);
+    tulle_status status = tulle_mat_redistribute(K, d->row, &rows);
     if (status == TULLE_OK) status = tulle__row_tiles(rows, d->options.filter, &filtered, &inserted);
     const tulle_mat *cut = filtered ? filtered : rows;
     if (status == TULLE_OK)
         status = tulle__purify(cut, d->options.method, d->mu, d->states, d->options.filter, &square,
             &d->report.iterations, &d->report.residual);
-    if (status == TULLE_OK) status = tulle__in_layout(square, d->row, P);
+    if (status == TULLE_OK) status = tulle_mat_redistribute(square, d->row, P);
     if (status == TULLE_OK) status = trace_of(d, *P, cut, &d->report.energy);
     d->report.function.seconds = (double)(tulle__now(d->comm) - start) * 1e-9;
     double states = 0;

@@ -141,7 +141,7 @@ tulle_status tulle__matfun_finish(const tulle_matfun *plan, tulle_mat *F, bool s
     if (status == TULLE_OK) renew_norms(F);
     if (status == TULLE_OK) status = tulle_comm_agree(plan->A->comm, TULLE_OK);
     if (status == TULLE_OK && !tulle__layout_equal(F->layout, plan->A->layout)) {
-        status = tulle__in_layout(F, plan->A->layout, out);
+        status = tulle_mat_redistribute(F, plan->A->layout, out);
         tulle_mat_free(F);
     } else if (status == TULLE_OK) {
         *out = F;

@@ -9,7 +9,6 @@
 
 #include "algo/matfun/function.h"
 #include "algo/matfun/matfun_plan.h"
-#include "algo/matfun/row_tiles.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "mat/fetch.h"
@@ -156,7 +155,7 @@ tulle_status tulle_matfun_check(
         status = tulle__fail(TULLE_ERR_ARG, "tulle_matfun_check: F is not a result of this plan");
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK && !tulle__layout_equal(F->layout, rows->layout)) {
-        status = tulle__in_layout(F, rows->layout, &moved);
+        status = tulle_mat_redistribute(F, rows->layout, &moved);
         c.F = moved;
     }
     int64_t mine = ((int64_t)samples + comm->size - 1) / comm->size, count = plan->s.count;

@@ -11,9 +11,8 @@
 #include <tulle/algebra.h>
 #include <tulle/product.h>
 
-#include "algo/matfun/block_sum.h"
-#include "algo/matfun/row_tiles.h"
 #include "base/error.h"
+#include "mat/algebra/block_sum.h"
 
 enum { ITERATIONS_MOST = 200 };
 
@@ -139,7 +138,7 @@ tulle_status tulle__purify(const tulle_mat *K, tulle_density_method method, doub
     double least = K->type == TULLE_F32 ? 1e-5 : 1e-12, tolerance = fmax(filter, least);
     double before[2] = {INFINITY, INFINITY}; /* residuals of the two steps before */
     tulle_status status = tulle_comm_agree(K->comm, square_layout(K, &layout));
-    if (status == TULLE_OK) status = tulle__in_layout(K, layout, &moved);
+    if (status == TULLE_OK) status = tulle_mat_redistribute(K, layout, &moved);
     if (status == TULLE_OK) status = begin(&p, moved, mu);
     bool done = false;
     for (*iterations = 0; status == TULLE_OK && !done && *iterations < ITERATIONS_MOST; ++*iterations) {

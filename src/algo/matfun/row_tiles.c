@@ -20,15 +20,6 @@ static tulle_status even_rows(const tulle_layout *of, int npes, tulle_layout **l
     return tulle_layout_new(&spec, npes, layout);
 }
 
-tulle_status tulle__in_layout(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
-{
-    tulle_mat *entries = NULL;
-    tulle_status status = tulle_mat_to_csr(A, false, &entries);
-    if (status == TULLE_OK) status = tulle_mat_to_vbsr(entries, layout, copy);
-    tulle_mat_free(entries);
-    return status;
-}
-
 /* ---- copies that keep some blocks ---- */
 
 struct choice {
@@ -160,7 +151,7 @@ static tulle_status suit_rows(const tulle_mat *A, tulle_mat **moved)
     *moved = NULL;
     if (A->layout->nt == 1) return TULLE_OK;
     tulle_status status = tulle_comm_agree(A->comm, even_rows(A->layout, A->comm->size, &layout));
-    if (status == TULLE_OK) status = tulle__in_layout(A, layout, moved);
+    if (status == TULLE_OK) status = tulle_mat_redistribute(A, layout, moved);
     tulle_layout_free(layout);
     return status;
 }

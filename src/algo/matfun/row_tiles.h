@@ -15,9 +15,6 @@ tulle_status tulle__row_tiles(const tulle_mat *A, double filter, tulle_mat **row
 /* Copies A's values, of the same structure as then, into *rows, which keeps its own. Collective, agreed. */
 tulle_status tulle__row_tiles_refill(const tulle_mat *A, tulle_mat *rows);
 
-/* A copy of a matrix of whole block rows in another layout with its block cuts. Collective, agreed. */
-tulle_status tulle__in_layout(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy);
-
 /* A matrix with A's structure and zeros; other PEs can reach it. Collective, agreed. */
 tulle_status tulle__like(const tulle_mat *A, tulle_mat **copy);
 

@@ -5,23 +5,16 @@
 
 #include <tulle/algebra.h>
 
-#include "algo/matfun/block_sum.h"
 #include "algo/matfun/matfun_plan.h"
-#include "algo/matfun/row_tiles.h"
 #include "base/error.h"
 
 tulle_status tulle__symmetrise(tulle_mat **F)
 {
-    tulle_mat *T = NULL, *rows = NULL, *sum = NULL;
-    const tulle__terms half = {.alpha = .5, .beta = .5};
-    tulle_status status = tulle_mat_transpose(*F, &T);
-    if (status == TULLE_OK) status = tulle__in_layout(T, (*F)->layout, &rows);
-    if (status == TULLE_OK) status = tulle__block_sum(&half, *F, rows, &sum);
-    tulle_mat_free(rows);
-    tulle_mat_free(T);
+    tulle_mat *symmetric = NULL;
+    tulle_status status = tulle_mat_symmetrise(*F, TULLE_SYMMETRIC, &symmetric);
     if (status != TULLE_OK) return status;
     tulle_mat_free(*F);
-    *F = sum;
+    *F = symmetric;
     return TULLE_OK;
 }
 
@@ -69,8 +62,8 @@ tulle_status tulle__check_symmetric(const tulle_mat *A, const tulle_layout *rows
     double largest = 0;
     tulle_status status = tulle_mat_norm(A, TULLE_NORM_MAX, &largest);
     if (status == TULLE_OK) status = tulle_mat_transpose(A, &T);
-    if (status == TULLE_OK) status = tulle__in_layout(T, rows, &b);
-    if (status == TULLE_OK) status = tulle__in_layout(A, rows, &a);
+    if (status == TULLE_OK) status = tulle_mat_redistribute(T, rows, &b);
+    if (status == TULLE_OK) status = tulle_mat_redistribute(A, rows, &a);
     for (int i = 0; status == TULLE_OK && i < rows->mt; i++) {
         int64_t index = tulle__tile_index(a, i, 0);
         if (!tulle__tile_is_mine(a, i, 0) || !a->directory[index].place.length) continue;

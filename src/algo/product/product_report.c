@@ -60,6 +60,8 @@ void tulle_product_report_add(tulle_product_report *sum, const tulle_product_rep
     sum->nnz_c += before.nnz_c;
     sum->skipped_products += before.skipped_products;
     sum->filtered_blocks += before.filtered_blocks;
+    sum->unfetched_blocks += before.unfetched_blocks;
+    sum->unfetched_bytes += before.unfetched_bytes;
     add_device(&sum->device, &before.device);
     for (int c = 0; c < 3; c++) {
         sum->blocks.copies[c] += before.blocks.copies[c];
@@ -103,6 +105,8 @@ enum {
     HITS,
     SKIPPED,
     FILTERED,
+    UNFETCHED,
+    UNFETCHED_BYTES,
     BLOCK_UPLOADS,
     BLOCK_DOWNLOADS,
     BLOCK_PEER_COPIES,
@@ -166,6 +170,9 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
     mine[KERNEL_SECONDS] = done.kernel_seconds - before.kernel_seconds;
     mine[SKIPPED] = (double)x->skipped;
     mine[FILTERED] = (double)x->filtered;
+    const tulle__unfetched unfetched = tulle__norm_source_count(plan->norms);
+    mine[UNFETCHED] = (double)unfetched.blocks;
+    mine[UNFETCHED_BYTES] = (double)unfetched.bytes;
     mine[HITS] = (double)(done.hits - before.hits);
     TULLE_TRY(tulle_comm_allgather(plan->comm, mine, sizeof mine, all));
     tulle_imbalance work = spread_of(all + WORK, size, FACTS);
@@ -198,6 +205,8 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
         .predicted_seconds = plan->predicted,
         .skipped_products = sum_of(all + SKIPPED, size, FACTS),
         .filtered_blocks = sum_of(all + FILTERED, size, FACTS),
+        .unfetched_blocks = sum_of(all + UNFETCHED, size, FACTS),
+        .unfetched_bytes = sum_of(all + UNFETCHED_BYTES, size, FACTS),
         .device = {.devices = done.devices,
             .kernels = sum_of(all + KERNELS, size, FACTS),
             .hits = sum_of(all + HITS, size, FACTS),

@@ -13,6 +13,17 @@
  *   fem        nodes (or nx, ny, nz), dof=1                     27 neighbours in a grid, full dof x dof blocks
  *   cantilever nodes (or nx, ny, nz), dof=1, 3 or 6,            stiffness of a box of hexahedra, clamped where x = 0:
  *              vary=1, clamp=on                                 generate/cantilever.h
+ *   water      n, repeat=1, size=6, matrix=k, cutoff=10,        n^3 molecules, a block each (generate/water.c): a
+ *              coupling=1, level=.44                            Hamiltonian in an orthogonal basis (k) or not (h),
+ *                                                               overlaps (s); coupling is a factor of the blocks off
+ *                                                               the diagonal, level the lowest virtual one: the gap
+ *   blocks     n, size=6, pattern=random, degree=8, width=4     n x n dense blocks, of which each is there with
+ *                                                               probability degree / n (random), or all within width
+ *                                                               of the diagonal (band), or the diagonal
+ *   tightbinding  n (or nx, ny=1, nz=1), orbitals=1, hop=-1,    a chain or grid of sites, orbital k at level + k split,
+ *              level=0, split=1, periodic=on                    hop to the same orbital of neighbours: eigenvalues
+ *                                                               level + k split + 2 hop sum cos(2 pi i / n), over
+ *                                                               directions of more than one site (periodic)
  *   cantilever-load  the same                                   the load on its other end, one column
  *   stencil2d  n (or nx, ny), points=5 or 9                     x runs fastest
  *   stencil3d  n (or nx, ny, nz), points=7, 15 or 27            15: the seven and the corners of the cube
@@ -47,10 +58,11 @@
  *   laplace  stencils: minus the Laplacian, zero outside the grid; `anisotropy` weighs the last direction (5 and 7
  *            points), `shift` is added to the diagonal
  *   spd      symmetric patterns: symmetric and strictly diagonally dominant
- *   elements cantilevers: assembled from elements
- * with laplace for stencils, spd for fem, delaunay, shell, road, nedelec and cliques, elements for cantilevers and
- * random for the rest where nothing is said. An f32 value is its f64 value with fewer bits. Nothing depends on the
- * machine's mathematical library.
+ *   elements cantilevers: assembled from elements; water: of molecules and pairs of them;
+ *            tightbinding: of sites and bonds
+ * with laplace for stencils, spd for fem, delaunay, shell, road, nedelec and cliques, elements for cantilevers,
+ * water and tightbinding, random for the rest where nothing is said. An f32 value is its f64 value with fewer bits.
+ * Nothing depends on the machine's mathematical library.
  */
 #ifndef TULLE_IO_GENERATE_H
 #define TULLE_IO_GENERATE_H
@@ -80,6 +92,7 @@ typedef struct tulle__generator_shape {
     int64_t expected; /* nnz, or an estimate that is rather too high */
     int64_t edges;    /* number of drawn edges, repeats included, of a matrix drawn edge by edge (rmat); else 0 */
     int is_dense;
+    int block; /* size of its dense blocks; 0: it has none */
 } tulle__generator_shape;
 
 void tulle__generator_get_shape(const tulle__generator *generator, tulle__generator_shape *shape);
@@ -128,7 +141,7 @@ tulle_status tulle__generator_tile(const tulle__generator *generator, int64_t r0
 
 /*
  * Whether the following two functions can generate rows of this kind, without memory of their own
- * and at memory speed: a cantilever's. count: row lengths within c0 .. c1 - 1 into rowptr (r1 - r0
+ * and at memory speed: cantilevers' and water's. count: row lengths within c0 .. c1 - 1 into rowptr (r1 - r0
  * + 1, from 0). fill: their entries, those of row r0 from rowptr[0] on, possibly in the middle of a
  * larger tile; colind and val point to index 0.
  */

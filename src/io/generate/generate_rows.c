@@ -27,6 +27,7 @@ void tulle__generator_get_shape(const tulle__generator *generator, tulle__genera
                         : generator->edges,
         .edges = generator->edges,
         .is_dense = generator->kind->dense,
+        .block = generator->block,
     };
 }
 

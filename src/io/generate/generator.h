@@ -78,10 +78,17 @@ typedef struct tulle__generator_kind {
     void (*fill)(const tulle__generator *g, int64_t r0, int64_t r1, const tulle__generator_box *box);
 } tulle__generator_kind;
 
+/* Rows of independent entries: their mean number, 1 / log(1 - p), the most of a row. */
+typedef struct tulle__er {
+    double degree, rate;
+    int64_t most;
+} tulle__er;
+
 struct tulle__generator {
     const tulle__generator_kind *kind;
     int64_t m, n, nnz, edges;
     int symmetric; /* the pattern is, with a full diagonal */
+    int block;     /* the matrix consists of dense blocks of this size; 0: it does not */
     tulle__generator_mode mode;
     uint64_t seed, pattern_seed, value_seed;
     union {
@@ -98,11 +105,7 @@ struct tulle__generator {
             double vary; /* coefficients of elements are 1 .. vary */
             double *K;   /* of an element */
         } cantilever;
-        struct {
-            double degree;
-            double rate; /* 1 / log(1 - p) */
-            int64_t most;
-        } er;
+        tulle__er er;
         struct {
             int scale, relabel;
             uint64_t limit[TULLE__RMAT_SCALE_MAX][3]; /* cumulated a, b, c in 1/2^32, per level */
@@ -134,6 +137,21 @@ struct tulle__generator {
             uint64_t split, chain; /* chances in 1/2^32 */
         } cliques;
         struct {
+            int64_t n, edge, box; /* molecules along an edge of the box, and of all boxes; in a box */
+            int matrix, reach;    /* reach: of the cutoff, in cells */
+            double cutoff, coupling, level;
+        } water;
+        struct {
+            int64_t blocks, width; /* a side; of a band, on each side of the diagonal */
+            int pattern;
+            tulle__er er;
+        } blocks;
+        struct {
+            int64_t sites[3];
+            int periodic;
+            double hop, level, split;
+        } chain;
+        struct {
             int64_t ndense, nlocal;
             uint64_t keep;          /* chance of a neighbour, in 1/2^32 */
             int64_t *dense, *local; /* full rows; distances of neighbours; ascending; `dense` owns both */
@@ -145,7 +163,12 @@ extern const tulle__generator_kind tulle__generator_rmat, tulle__generator_er, t
     tulle__generator_stencil2d, tulle__generator_stencil3d, tulle__generator_band, tulle__generator_circuit,
     tulle__generator_nlpkkt, tulle__generator_delaunay, tulle__generator_shell, tulle__generator_road,
     tulle__generator_powergrid, tulle__generator_nedelec, tulle__generator_web, tulle__generator_cliques,
-    tulle__generator_cantilever, tulle__generator_cantilever_load, tulle__generator_dense;
+    tulle__generator_cantilever, tulle__generator_cantilever_load, tulle__generator_water, tulle__generator_blocks,
+    tulle__generator_tightbinding, tulle__generator_dense;
+
+/* Of er, for n columns; the columns of a row within c0 .. c1 - 1, whose number it returns. */
+tulle__er tulle__er_of(double degree, int64_t n);
+int64_t tulle__er_row(const tulle__er *er, uint64_t seed, int64_t row, int64_t c0, int64_t c1, int64_t *col);
 
 /* Where every entry is there. */
 int64_t tulle__full_bound(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1);

@@ -11,8 +11,8 @@ static const tulle__generator_kind *const kinds[] = {&tulle__generator_rmat, &tu
     &tulle__generator_fem, &tulle__generator_stencil2d, &tulle__generator_stencil3d, &tulle__generator_band,
     &tulle__generator_circuit, &tulle__generator_nlpkkt, &tulle__generator_delaunay, &tulle__generator_shell,
     &tulle__generator_road, &tulle__generator_powergrid, &tulle__generator_nedelec, &tulle__generator_web,
-    &tulle__generator_cliques, &tulle__generator_cantilever, &tulle__generator_cantilever_load,
-    &tulle__generator_dense};
+    &tulle__generator_cliques, &tulle__generator_cantilever, &tulle__generator_cantilever_load, &tulle__generator_water,
+    &tulle__generator_blocks, &tulle__generator_tightbinding, &tulle__generator_dense};
 
 enum { KINDS = sizeof kinds / sizeof *kinds, KEYS = 16 };
 
@@ -64,7 +64,8 @@ static tulle_status read_mode(tulle__spec_part *part, tulle__generator *g)
     if (g->mode == TULLE__VALUES_LAPLACE && !g->kind->laplace)
         return tulle__fail(TULLE_ERR_ARG, "values=laplace is for stencils, not for '%s'", part->name);
     if (g->mode == TULLE__VALUES_ELEMENTS && !g->kind->element)
-        return tulle__fail(TULLE_ERR_ARG, "values=elements is for cantilevers, not for '%s'", part->name);
+        return tulle__fail(
+            TULLE_ERR_ARG, "values=elements is for cantilevers, molecules and tight binding, not for '%s'", part->name);
     if (g->mode == TULLE__VALUES_SPD && !g->symmetric)
         return tulle__fail(TULLE_ERR_ARG, "values=spd needs a symmetric pattern, which this '%s' has not", part->name);
     return TULLE_OK;

@@ -30,6 +30,19 @@ static double portable_log(double x)
     return exponent * 0.69314718055994531 + 2 * s * odd;
 }
 
+tulle__er tulle__er_of(double degree, int64_t n)
+{
+    double p = n > 0 ? degree / (double)n : 0;
+    double log1p = p < 0x1p-20 ? -p * (1 + p * (1. / 2 + p / 3)) : p < 1 ? portable_log(1 - p) : -INFINITY;
+    /* twelve standard deviations and more: no row of any matrix that fits a machine comes near */
+    double most = degree + 12 * sqrt(degree) + 64;
+    return (tulle__er){.degree = degree,
+        .rate = degree > 0 ? 1 / log1p : 0,
+        .most = degree <= 0        ? 0
+                : most < (double)n ? (int64_t)most
+                                   : n};
+}
+
 static tulle_status open_er(tulle__spec_part *part, tulle__generator *g)
 {
     int64_t m = -1, n = -1;
@@ -46,13 +59,7 @@ static tulle_status open_er(tulle__spec_part *part, tulle__generator *g)
     g->m = m;
     g->n = n;
     g->nnz = m == 0 || n == 0 || degree <= 0 ? 0 : -1;
-    double p = n > 0 ? degree / (double)n : 0;
-    double log1p = p < 0x1p-20 ? -p * (1 + p * (1. / 2 + p / 3)) : p < 1 ? portable_log(1 - p) : -INFINITY;
-    g->as.er.degree = degree;
-    g->as.er.rate = degree > 0 ? 1 / log1p : 0;
-    /* twelve standard deviations and more: no row of any matrix that fits a machine comes near */
-    double most = degree + 12 * sqrt(degree) + 64;
-    g->as.er.most = degree <= 0 ? 0 : most < (double)n ? (int64_t)most : n;
+    g->as.er = tulle__er_of(degree, n);
 out:
     return status;
 }
@@ -71,20 +78,25 @@ static double er_estimate(const tulle__generator *g, int64_t r0, int64_t r1, int
 }
 
 /* The gap between entries of a row is geometric: one draw an entry, already in order. */
-static int64_t er_row(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1, int64_t *col)
+int64_t tulle__er_row(const tulle__er *er, uint64_t seed, int64_t row, int64_t c0, int64_t c1, int64_t *col)
 {
     int64_t count = 0, c = -1;
     if (c0 == c1) return 0;
-    for (int64_t drawn = 0; drawn < g->as.er.most; drawn++) {
-        uint64_t draw = tulle__random_at(g->pattern_seed, (uint64_t)row, (uint64_t)drawn);
+    for (int64_t drawn = 0; drawn < er->most; drawn++) {
+        uint64_t draw = tulle__random_at(seed, (uint64_t)row, (uint64_t)drawn);
         double unit = (double)((draw >> 11) + 1) * 0x1p-53; /* (0, 1] */
-        double gap = portable_log(unit) * g->as.er.rate;
+        double gap = portable_log(unit) * er->rate;
         if (gap >= (double)(c1 - c - 1)) break;
         c += 1 + (int64_t)gap;
         col[count] = c;
         count += c >= c0;
     }
     return count;
+}
+
+static int64_t er_row(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1, int64_t *col)
+{
+    return tulle__er_row(&g->as.er, g->pattern_seed, row, c0, c1, col);
 }
 
 static int is_dense(const tulle__generator *g, int64_t index)

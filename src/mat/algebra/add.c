@@ -6,6 +6,7 @@
 
 #include "base/arg.h"
 #include "base/error.h"
+#include "mat/algebra/block_sum.h"
 #include "mat/algebra/elements.h"
 
 /* A term of a sum: factor times a tile of X. */
@@ -95,29 +96,88 @@ static tulle_status check_terms(const tulle_mat *A, const tulle_mat *B)
     return tulle__wants_values(A->comm, "a sum of matrices");
 }
 
-tulle_status tulle_mat_add(double alpha, const tulle_mat *A, double beta, const tulle_mat *B, tulle_mat **C)
+/* *moved: B as a copy that lies as A does; NULL: it does already. Collective, agreed. */
+static tulle_status suit(const tulle_mat *A, const tulle_mat *B, tulle_mat **moved)
 {
-    if (TULLE__NULL(A)) return TULLE__NULL(B) ? TULLE_ERR_ARG : tulle__refuse(B->comm);
-    if (TULLE__NULL(B) || TULLE__NULL(C)) return tulle__refuse(A->comm);
-    tulle_mat *moved = NULL, *made = NULL;
-    const int sparse = A->kind != TULLE_DENSE && B->kind != TULLE_DENSE;
-    tulle_status status = tulle_comm_agree(A->comm, check_terms(A, B));
-    if (status == TULLE_OK) status = tulle__mat_order(A);
-    if (status == TULLE_OK) status = tulle__mat_order(B);
-    if (status == TULLE_OK && !tulle__layout_equal(A->layout, B->layout))
-        status = tulle_mat_redistribute(B, A->layout, &moved);
+    tulle_mat *entries = NULL;
+    const bool both = A->format->in_blocks && B->format->in_blocks,
+               blocks_fit = !B->format->in_blocks || tulle__layout_same_blocks(A->layout, B->layout);
+    *moved = NULL;
+    if (tulle__layout_equal(A->layout, B->layout) && (!both || blocks_fit)) return TULLE_OK;
+    if (blocks_fit) return tulle_mat_redistribute(B, A->layout, moved);
+    tulle_status status = tulle_mat_to_csr(B, false, &entries);
     if (status == TULLE_OK)
-        status = sparse ? tulle_mat_new_csr(A->comm, A->layout, A->type, &made)
-                        : tulle_mat_new_dense(
-                              A->comm, A->layout, A->type, A->kind == TULLE_DENSE ? A->order : B->order, &made);
-    if (status == TULLE_OK) {
-        status = tulle_comm_agree(A->comm, add_tiles(alpha, A, beta, moved ? moved : B, made));
-        if (status == TULLE_OK && sparse) status = tulle_mat_renew(made);
-    }
-    tulle_mat_free(moved);
+        status =
+            both ? tulle_mat_to_vbsr(entries, A->layout, moved) : tulle_mat_redistribute(entries, A->layout, moved);
+    tulle_mat_free(entries);
+    return status;
+}
+
+static tulle_status add_other(double alpha, const tulle_mat *A, double beta, const tulle_mat *B, tulle_mat **C)
+{
+    const bool sparse = A->kind != TULLE_DENSE && B->kind != TULLE_DENSE;
+    tulle_mat *made = NULL;
+    tulle_status status =
+        sparse ? tulle_mat_new_csr(A->comm, A->layout, A->type, &made)
+               : tulle_mat_new_dense(A->comm, A->layout, A->type, A->kind == TULLE_DENSE ? A->order : B->order, &made);
+    if (status != TULLE_OK) return status;
+    status = tulle_comm_agree(A->comm, add_tiles(alpha, A, beta, B, made));
+    if (status == TULLE_OK && sparse) status = tulle_mat_renew(made);
     if (status == TULLE_OK)
         *C = made;
     else
         tulle_mat_free(made);
+    return status;
+}
+
+tulle_status tulle_mat_add(double alpha, const tulle_mat *A, double beta, const tulle_mat *B, tulle_mat **C)
+{
+    if (TULLE__NULL(A)) return TULLE__NULL(B) ? TULLE_ERR_ARG : tulle__refuse(B->comm);
+    if (TULLE__NULL(B) || TULLE__NULL(C)) return tulle__refuse(A->comm);
+    tulle_mat *moved = NULL;
+    const tulle__terms terms = {.alpha = alpha, .beta = beta};
+    tulle_status status = tulle_comm_agree(A->comm, check_terms(A, B));
+    if (status == TULLE_OK) status = tulle__mat_order(A);
+    if (status == TULLE_OK) status = tulle__mat_order(B);
+    if (status == TULLE_OK) status = suit(A, B, &moved);
+    if (status == TULLE_OK)
+        status = A->format->in_blocks && B->format->in_blocks ? tulle__block_sum(&terms, A, moved ? moved : B, C)
+                                                              : add_other(alpha, A, beta, moved ? moved : B, C);
+    tulle_mat_free(moved);
+    return status;
+}
+
+/* ---- symmetry ---- */
+
+/* alpha (A + sign A^T) */
+static tulle_status add_transpose(double alpha, const tulle_mat *A, tulle_symmetry symmetry, tulle_mat **S)
+{
+    tulle_mat *T = NULL;
+    tulle_status status = TULLE_OK;
+    if (A->layout->m != A->layout->n)
+        status = tulle__fail(TULLE_ERR_ARG, "the symmetry of %" PRId64 " x %" PRId64 ": the matrix is not square",
+            A->layout->m, A->layout->n);
+    status = tulle_comm_agree(A->comm, status);
+    if (status == TULLE_OK) status = tulle_mat_transpose(A, &T);
+    if (status == TULLE_OK) status = tulle_mat_add(alpha, A, symmetry == TULLE_SKEW ? -alpha : alpha, T, S);
+    tulle_mat_free(T);
+    return status;
+}
+
+tulle_status tulle_mat_symmetrise(const tulle_mat *A, tulle_symmetry symmetry, tulle_mat **S)
+{
+    if (TULLE__NULL(A)) return TULLE_ERR_ARG;
+    if (TULLE__OUTSIDE(symmetry, TULLE_SKEW) || TULLE__NULL(S)) return tulle__refuse(A->comm);
+    return add_transpose(0.5, A, symmetry, S);
+}
+
+tulle_status tulle_mat_asymmetry(const tulle_mat *A, tulle_symmetry symmetry, double *largest)
+{
+    if (TULLE__NULL(A)) return TULLE_ERR_ARG;
+    if (TULLE__OUTSIDE(symmetry, TULLE_SKEW) || TULLE__NULL(largest)) return tulle__refuse(A->comm);
+    tulle_mat *D = NULL;
+    tulle_status status = add_transpose(1, A, symmetry == TULLE_SKEW ? TULLE_SYMMETRIC : TULLE_SKEW, &D);
+    if (status == TULLE_OK) status = tulle_mat_norm(D, TULLE_NORM_MAX, largest);
+    tulle_mat_free(D);
     return status;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers that describe a matrix: norms, the diagonal. */
+/* Numbers that describe a matrix: norms, the diagonal, the trace, bounds of eigenvalues. */
+#include <inttypes.h>
 #include <math.h>
 
 #include <tulle/algebra.h>
@@ -50,6 +51,61 @@ tulle_status tulle_mat_diagonal(const tulle_mat *A, double *diagonal)
     if (status == TULLE_OK) tulle__each_own_entry(A, keep_diagonal, diagonal);
     status = tulle_comm_agree(A->comm, status);
     return status == TULLE_OK ? sum_all(A->comm, diagonal, n) : status;
+}
+
+static void add_diagonal(void *context, tulle_gidx row, tulle_gidx col, double value)
+{
+    if (row == col) *(double *)context += value;
+}
+
+tulle_status tulle_mat_trace(const tulle_mat *A, double *trace)
+{
+    if (TULLE__NULL(A)) return TULLE_ERR_ARG;
+    if (TULLE__NULL(trace)) return tulle__refuse(A->comm);
+    double sum = 0;
+    tulle_status status = tulle__wants_values(A->comm, "a trace");
+    if (status == TULLE_OK) tulle__each_own_entry(A, add_diagonal, &sum);
+    status = tulle_comm_agree(A->comm, status);
+    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, tulle_comm_reduce_real(A->comm, TULLE_SUM, 1, &sum));
+    if (status == TULLE_OK) *trace = sum;
+    return status;
+}
+
+/* Of each row the diagonal element, and the sum of the other magnitudes. */
+static void add_disc(void *context, tulle_gidx row, tulle_gidx col, double value)
+{
+    double *disc = (double *)context + 2 * row;
+    if (row == col)
+        disc[0] = value;
+    else
+        disc[1] += fabs(value);
+}
+
+tulle_status tulle_mat_gershgorin(const tulle_mat *A, double *least, double *most)
+{
+    if (TULLE__NULL(A)) return TULLE_ERR_ARG;
+    if (TULLE__NULL(least) || TULLE__NULL(most)) return tulle__refuse(A->comm);
+    const tulle_gidx n = A->layout->m;
+    double *disc = NULL, low = INFINITY, high = -INFINITY;
+    tulle_status status = tulle__wants_values(A->comm, "bounds of eigenvalues");
+    if (status == TULLE_OK && n != A->layout->n)
+        status = tulle__fail(
+            TULLE_ERR_ARG, "eigenvalues of %" PRId64 " x %" PRId64 ": the matrix is not square", n, A->layout->n);
+    if (status == TULLE_OK) status = tulle__alloc_zero(2 * (size_t)n, sizeof *disc, "discs of rows", &disc);
+    if (status == TULLE_OK) tulle__each_own_entry(A, add_disc, disc);
+    status = tulle_comm_agree(A->comm, status);
+    if (status == TULLE_OK) status = sum_all(A->comm, disc, 2 * n);
+    for (tulle_gidx i = 0; status == TULLE_OK && i < n; i++) {
+        const double from = disc[2 * i] - disc[2 * i + 1], to = disc[2 * i] + disc[2 * i + 1];
+        if (!(from >= low)) low = from; /* NaN stays */
+        if (!(to <= high)) high = to;
+        if (isnan(from)) break;
+    }
+    tulle__free(disc);
+    if (status != TULLE_OK) return status;
+    *least = n ? low : 0;
+    *most = n ? high : 0;
+    return TULLE_OK;
 }
 
 /* Sums of magnitudes by rows or columns, the largest magnitude, and the sum of squares over its square. */

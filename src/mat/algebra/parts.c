@@ -29,6 +29,7 @@ tulle_status tulle_mat_scale(tulle_mat *A, double alpha, const double *rows, con
                     tulle__element_set(t.type, own.val, at.value, factor * tulle__element(t.type, t.val, at.value));
                 }
             }
+            if (t.nnz) tulle__blocks_renew_norms(&own);
         }
     return status == TULLE_OK ? tulle_comm_agree(A->comm, status) : status;
 }

@@ -8,7 +8,7 @@
 #include "algo/model/operation_counts.h"
 #include "base/error.h"
 #include "mat/fetch.h"
-#include "mat/reshape.h"
+#include "mat/reshape/reshape.h"
 
 tulle__layers tulle__layers_of(int layers, int pes, double bytes_a, double bytes_b)
 {

@@ -48,6 +48,7 @@ void tulle__plan_disconnect(tulle_product *plan)
     tulle__required_free(plan->required);
     tulle__operand_cache_free(plan->operand_cache);
     tulle__last_job_free(plan->last_job);
+    tulle__norm_source_free(plan->norms);
     plan->arena = NULL;
     plan->queue = NULL;
     plan->scratch = NULL;
@@ -56,6 +57,7 @@ void tulle__plan_disconnect(tulle_product *plan)
     plan->required = NULL;
     plan->operand_cache = NULL;
     plan->last_job = NULL;
+    plan->norms = NULL;
     plan->source = NULL;
     plan->counted_A = plan->counted_B = 0; /* units were also those of delegated rows */
 }
@@ -111,10 +113,16 @@ static tulle_status connect_sources(tulle_product *plan)
     int claims = plan->policy->reach != TULLE__REACH_NONE;
     int by_rows = o->A->format->names_rows && plan->options.transfers != TULLE_TRANSFERS_WHOLE;
     int cached = (tulle__slices_any(&plan->slices) || plan->blocked) && !claims;
+    int by_norms = plan->options.filter > 0 && by_rows && !claims && !cached && !tulle__is_shape_only(plan->comm);
     tulle__source *source = plan->source = tulle__single_tiles_init(&plan->single_tiles, o);
     if (plan->direct) return TULLE_OK;
     if (by_rows && !plan->required) TULLE_TRY(connect_needs(plan));
     if (by_rows) source = tulle__required_source_init(&plan->by_rows, source, plan->required, o);
+    if (by_norms && !plan->norms)
+        TULLE_TRY(
+            tulle_comm_agree(plan->comm, tulle__norm_source_new(plan->comm, plan->policy, o, plan->options.transfers,
+                                             &plan->prices, &plan->least, &plan->norms)));
+    if (by_norms) source = tulle__norm_source_over(plan->norms, source);
     if (cached && !plan->operand_cache)
         TULLE_TRY(tulle_comm_agree(
             plan->comm, tulle__operand_cache_new(plan->comm, plan->policy, o, plan->required, &plan->operand_cache)));
@@ -292,11 +300,13 @@ void tulle__plan_count(tulle_product *plan)
     tulle__required_free(plan->required);
     tulle__operand_cache_free(plan->operand_cache);
     tulle__last_job_free(plan->last_job);
+    tulle__norm_source_free(plan->norms);
     plan->steal = NULL;
     plan->panels = NULL;
     plan->required = NULL;
     plan->operand_cache = NULL;
     plan->last_job = NULL;
+    plan->norms = NULL;
     plan->source = NULL;
 }
 
@@ -491,8 +501,8 @@ size_t tulle_product_bytes(const tulle_product *plan)
         if (plan->sent[s].block) bytes += tulle__result_bytes(plan->C, &plan->sent[s].size);
     if (plan->arena) bytes += plan->comm->pe->arena_bytes + tulle__arena_panel_bytes(plan->arena);
     if (plan->steal) bytes += tulle__steal_bytes(plan->steal);
-    bytes += tulle__required_held(plan->required) + tulle__operand_cache_bytes(plan->operand_cache) +
-             tulle__slices_bytes(&plan->slices);
+    bytes += tulle__required_held(plan->required) + tulle__norm_source_held(plan->norms) +
+             tulle__operand_cache_bytes(plan->operand_cache) + tulle__slices_bytes(&plan->slices);
     if (plan->panels) bytes += tulle__panels_bytes(plan->panels);
     bytes += tulle__transposed_bytes(&plan->At) + tulle__transposed_bytes(&plan->Bt);
     return bytes;

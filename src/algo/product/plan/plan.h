@@ -9,6 +9,7 @@
 #include "algo/product/plan/slice.h"
 #include "algo/product/run/runner.h"
 #include "algo/product/source/last_job.h"
+#include "algo/product/source/norm_source.h"
 #include "algo/product/source/operand_cache.h"
 #include "algo/product/source/panel.h"
 #include "algo/product/source/required_source.h"
@@ -17,7 +18,7 @@
 #include "comm/queue.h"
 #include "mat/context.h"
 #include "mat/fetch.h"
-#include "mat/transposed.h"
+#include "mat/reshape/transposed.h"
 
 /*
  * One summand of a sparse C tile: the result of one job, mine or another PE's. Parts are added in
@@ -120,6 +121,7 @@ struct tulle_product {
     tulle__required_source by_rows;      /* over it */
     tulle__operand_cache *operand_cache; /* NULL: each job fetches what it reads */
     tulle__last_job *last_job;           /* NULL: nor from the job before */
+    tulle__norm_source *norms;           /* NULL: blocks are fetched with their tiles */
     tulle__transfer_costs prices;        /* that it goes by */
     tulle__runner *runner;               /* who multiplies */
     int64_t njobs, sent_room;

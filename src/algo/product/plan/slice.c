@@ -3,7 +3,7 @@
 
 #include "algo/product/plan/plan.h"
 #include "base/error.h"
-#include "mat/reshape.h"
+#include "mat/reshape/reshape.h"
 #include "mat/view.h"
 
 /* The grid of all cuts: rows, inner, columns. */

@@ -6,6 +6,7 @@
  *
  *   last_job        what the job before has fetched           under stealing
  *   operand_cache   tiles that several jobs read              layouts that do not match
+ *   norms           blocks that survive a filter
  *   required_rows   named rows, tiles cached for the node, rows delegated by other PEs
  *   single_tiles    each tile by itself, whole                or, at the bottom,
  *   panel           the tiles of a step, which is a meeting   SUMMA and Cannon

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mat/transposed.h"
+#include "mat/reshape/transposed.h"
 
 #include <string.h>
 

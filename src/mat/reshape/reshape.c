@@ -2,7 +2,7 @@
 /* Redistribution: the same matrix in another layout. */
 #include <string.h>
 
-#include "mat/reshape.h"
+#include "mat/reshape/reshape.h"
 
 #include "base/arg.h"
 #include "base/error.h"
@@ -204,9 +204,10 @@ static tulle_status redistribute(const tulle_mat *A, const tulle_layout *layout,
     tulle_status status;
     if (layout->m != A->layout->m || layout->n != A->layout->n)
         return tulle__fail(TULLE_ERR_ARG, "the new layout has another shape than the matrix");
-    if (A->format->in_blocks)
-        return tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "a matrix of blocks is not redistributed: its copy in CSR is, and becomes blocks again");
+    if (A->format->in_blocks) {
+        status = tulle__wants_values(A->comm, "a matrix of blocks in another layout");
+        return status == TULLE_OK ? tulle__redistribute_blocks(A, layout, copy) : status;
+    }
     TULLE_TRY(tulle__mat_make(A->comm, layout, A->kind, A->type, A->order, copy));
     TULLE_TRY(fill(A, *copy, NULL, 0));
     TULLE_TRY(tulle__mat_publish(*copy));
@@ -224,10 +225,27 @@ static tulle_status agree_made(const tulle_mat *A, tulle_status status, tulle_ma
     return status;
 }
 
+/* Blocks of other sizes are made of A's entries. Collective, agreed. */
+static tulle_status other_blocks(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
+{
+    tulle_mat *entries = NULL;
+    tulle_status status = TULLE_OK;
+    if (!layout->row_blocks.cut)
+        status = tulle__fail(TULLE_ERR_ARG, "a matrix of blocks needs a layout with block cuts");
+    else if (A->kind != TULLE_VBSR)
+        status = tulle__fail(TULLE_ERR_ARG, "a BSR matrix keeps its block cuts in another layout");
+    status = tulle_comm_agree(A->comm, status);
+    if (status == TULLE_OK) status = tulle_mat_to_csr(A, false, &entries);
+    if (status == TULLE_OK) status = tulle_mat_to_vbsr(entries, layout, copy);
+    tulle_mat_free(entries);
+    return status;
+}
+
 tulle_status tulle_mat_redistribute(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
 {
     if (TULLE__NULL(A) || TULLE__NULL(layout) || TULLE__NULL(copy)) return tulle__refuse(A ? A->comm : NULL);
     tulle_mat *made = NULL;
+    if (A->format->in_blocks && !tulle__layout_same_blocks(A->layout, layout)) return other_blocks(A, layout, copy);
     tulle__set_up_begin(A->comm);
     tulle_status status = tulle__mat_order(A);
     if (status == TULLE_OK) {

@@ -25,4 +25,10 @@ typedef struct tulle__stack {
  */
 tulle_status tulle__mat_refill(tulle_mat *B, const tulle_mat *A, const tulle__stack *stack, int known);
 
+/*
+ * *copy: A, which is in blocks, in a layout with the same block cuts; also after a failure it may be
+ * set. Collective, without agreement.
+ */
+tulle_status tulle__redistribute_blocks(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy);
+
 #endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Norms before blocks: under a filter, only blocks with a surviving partner are fetched. When an
+ * execution begins, a PE gets the index and the norms of the remote tiles of A and B that it multiplies
+ * (VBSR: they come before the values). Of each pair (A[i,k], B[k,j]) they tell which products of
+ * blocks survive; the values of other blocks stay where they are, unless ranges cost more than the whole
+ * tile. What arrives has the tile's whole index, so that kernels skip and count as they do with the
+ * tile; a block that did not come has no values, and no product of it survives.
+ *
+ * Static algorithms whose tiles come singly, with cuts that match: claims and caches share tiles
+ * among jobs, which need other blocks.
+ */
+#ifndef TULLE_PRODUCT_NORM_SOURCE_H
+#define TULLE_PRODUCT_NORM_SOURCE_H
+
+#include "algo/chain/transfer_cost.h"
+#include "algo/product/source/source.h"
+
+typedef struct tulle__norm_source tulle__norm_source;
+
+/* Local. transfers: COVER decides by bytes, else their modelled cost. *least is as of tulle__spgemm_task for all rows,
+ * and set before an execution begins. */
+tulle_status tulle__norm_source_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *operands,
+    tulle_transfers transfers, const tulle__transfer_costs *prices, double *const *least, tulle__norm_source **source);
+void tulle__norm_source_free(tulle__norm_source *source);
+tulle__source *tulle__norm_source_over(tulle__norm_source *source, tulle__source *below);
+
+/* Bytes that it holds. */
+size_t tulle__norm_source_held(const tulle__norm_source *source);
+
+/* Blocks that were not fetched with a tile in this execution, and their bytes; 0 for NULL. */
+typedef struct tulle__unfetched {
+    int64_t blocks, bytes;
+} tulle__unfetched;
+tulle__unfetched tulle__norm_source_count(const tulle__norm_source *source);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Redistribution of matrices in blocks, whose blocks stay whole. */
+#include <string.h>
+
+#include "base/error.h"
+#include "mat/fetch.h"
+#include "mat/reshape/reshape.h"
+#include "tile/tile_blocks.h"
+
+/* The intersection of a source tile and a target tile, in block rows and columns. */
+struct piece {
+    tulle__fetch fetch;
+    tulle_tile tile;
+    int64_t row, rows;       /* the first of the target's, and their number */
+    int64_t above, left;     /* block rows and columns of the target minus those of the source */
+    tulle_gidx first, until; /* block columns of the source */
+};
+
+static tulle_gidx larger(tulle_gidx a, tulle_gidx b)
+{
+    return a > b ? a : b;
+}
+
+static tulle_gidx smaller(tulle_gidx a, tulle_gidx b)
+{
+    return a < b ? a : b;
+}
+
+/* Starts all fetches for target tile (i, j), and awaits them. */
+static tulle_status start_pieces(
+    const tulle_mat *A, const tulle_layout *to, int i, int j, struct piece **out, int *count)
+{
+    tulle_status status = TULLE_OK;
+    const tulle_layout *from = A->layout;
+    const tulle_gidx *rows = from->row_blocks.first, *cols = from->col_blocks.first;
+    const tulle_gidx r0 = to->row_blocks.first[i], r1 = to->row_blocks.first[i + 1];
+    const tulle_gidx c0 = to->col_blocks.first[j], c1 = to->col_blocks.first[j + 1];
+    struct piece *piece = NULL;
+    *out = NULL;
+    *count = 0;
+    if (r0 == r1 || c0 == c1) return TULLE_OK;
+    const int i0 = tulle__layout_find(rows, from->mt, r0), i1 = tulle__layout_find(rows, from->mt, r1 - 1);
+    const int j0 = tulle__layout_find(cols, from->nt, c0), j1 = tulle__layout_find(cols, from->nt, c1 - 1);
+    TULLE_TRY(tulle__alloc_zero((size_t)(i1 - i0 + 1) * (size_t)(j1 - j0 + 1), sizeof *piece, "overlaps", &piece));
+    *out = piece;
+    for (int a = i0; a <= i1; a++)
+        for (int b = j0; b <= j1; b++) {
+            struct piece *p = &piece[*count];
+            const tulle_gidx row = larger(r0, rows[a]), end = smaller(r1, rows[a + 1]);
+            p->row = row - r0;
+            p->rows = end - row;
+            p->above = rows[a] - r0;
+            p->left = cols[b] - c0;
+            p->first = larger(c0, cols[b]) - cols[b];
+            p->until = smaller(c1, cols[b + 1]) - cols[b];
+            if (p->rows <= 0 || p->until <= p->first || !A->directory[tulle__tile_index(A, a, b)].place.length)
+                continue;
+            TULLE_TRY(tulle__fetch_init(A, a, b, &p->fetch));
+            ++*count;
+        }
+    for (int k = 0; k < *count; k++) TULLE_TRY(tulle__fetch_await(&piece[k].fetch, &piece[k].tile));
+out:
+    return status;
+}
+
+/* The blocks of the target tile, whose cuts are given, or (to NULL) their numbers of blocks and of values. */
+static void join_pieces(const struct piece *piece, int count, int64_t rows, const tulle_gidx *row_cut,
+    const tulle_gidx *col_cut, const tulle_own_tile *to, int64_t *blocks, int64_t *nnz)
+{
+    *blocks = *nnz = 0;
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t height = row_cut[r + 1] - row_cut[r];
+        if (to) to->rowptr[r] = *blocks;
+        for (const struct piece *p = piece; p < piece + count; p++) {
+            if (r < p->row || r >= p->row + p->rows) continue;
+            const tulle_tile *from = &p->tile;
+            for (int64_t e = from->rowptr[r - p->above]; e < from->rowptr[r - p->above + 1]; e++) {
+                if (from->colind[e] < p->first || from->colind[e] >= p->until) continue;
+                const int64_t c = from->colind[e] + p->left, size = height * (col_cut[c + 1] - col_cut[c]);
+                if (to) {
+                    const size_t bytes = tulle_type_size(to->type);
+                    to->colind[*blocks] = (tulle_lidx)c;
+                    if (to->offset) to->offset[*blocks] = *nnz;
+                    if (to->norm) to->norm[*blocks] = from->norm[e];
+                    memcpy((char *)to->val + (size_t)*nnz * bytes,
+                        (const char *)from->val + (size_t)tulle__block_at(from, e, size) * bytes, (size_t)size * bytes);
+                }
+                ++*blocks;
+                *nnz += size;
+            }
+        }
+    }
+    if (to) to->rowptr[rows] = *blocks;
+    if (to && to->offset) to->offset[*blocks] = *nnz;
+}
+
+static tulle_status fill_tile(const tulle_mat *A, tulle_mat *B, int i, int j)
+{
+    struct piece *piece = NULL;
+    int count = 0;
+    int64_t blocks = 0, nnz = 0;
+    tulle_own_tile to;
+    const tulle_layout *l = B->layout;
+    const tulle_gidx *row_cut = l->row_blocks.cut + l->row_blocks.first[i];
+    const tulle_gidx *col_cut = l->col_blocks.cut + l->col_blocks.first[j];
+    const int64_t rows = tulle__tile_block_rows(B, i);
+    tulle_status status = start_pieces(A, l, i, j, &piece, &count);
+    if (status == TULLE_OK) join_pieces(piece, count, rows, row_cut, col_cut, NULL, &blocks, &nnz);
+    if (status == TULLE_OK && blocks) {
+        status = tulle__mat_place_blocks(B, i, j, blocks, nnz, &to);
+        if (status == TULLE_OK) join_pieces(piece, count, rows, row_cut, col_cut, &to, &blocks, &nnz);
+    }
+    for (int k = 0; piece && k < count; k++) tulle__fetch_fini(&piece[k].fetch);
+    tulle__free(piece);
+    return status;
+}
+
+tulle_status tulle__redistribute_blocks(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
+{
+    tulle_status status;
+    TULLE_TRY(tulle__mat_make(A->comm, layout, A->kind, A->type, A->order, copy));
+    for (int i = 0; i < layout->mt; i++)
+        for (int j = 0; j < layout->nt; j++)
+            if (tulle__tile_is_mine(*copy, i, j)) TULLE_TRY(fill_tile(A, *copy, i, j));
+    TULLE_TRY(tulle__mat_publish(*copy));
+out:
+    return status;
+}
