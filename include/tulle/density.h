@@ -22,7 +22,8 @@ extern "C" {
     X(SUBMATRIX, "submatrix", "dense functions of submatrices")                                                        \
     X(NEWTON_SCHULZ, "newton-schulz", "the sign of K - mu I by iterations; for a given mu")                            \
     X(MCWEENY, "mcweeny", "purification by 3 P^2 - 2 P^3; for a given mu")                                             \
-    X(TC2, "tc2", "purification by P^2 or 2 P - P^2; for a number of electrons")
+    X(TC2, "tc2", "purification by P^2 or 2 P - P^2; for a number of electrons")                                       \
+    X(TRS4, "trs4", "purification by polynomials of degree 4; for a number of electrons")
 
 typedef enum tulle_density_method {
 #define TULLE_DENSITY_METHOD_ENUM(name, word, text) TULLE_DENSITY_##name,
@@ -42,6 +43,10 @@ typedef struct tulle_density_options {
     double degeneracy; /* electrons a state; 0: 2 */
     int combine;       /* as in tulle_matfun_options */
     tulle_density_method method;
+    int order; /* of Newton-Schulz iterations, as in tulle_matfun_options */
+    /* NULL, or receives the iterations, on each PE that passes it */
+    tulle_matfun_iteration *history;
+    int64_t history_room; /* further ones are dropped */
 } tulle_density_options;
 
 typedef struct tulle_density_report {
@@ -50,10 +55,11 @@ typedef struct tulle_density_report {
     double stored;        /* degeneracy tr(D S), of the blocks of D that are stored */
     double energy;        /* degeneracy tr(K f(K)) of these columns: the sum over occupied states */
     double stored_energy; /* degeneracy tr(D H) */
-    double below, above;  /* eigenvalues of submatrices next to mu */
+    double below, above;  /* eigenvalues of submatrices next to mu; NAN with whole matrices */
     double filled;        /* occupation of a level at mu that is filled in part; 0: there is none */
     int iterations;       /* of methods with whole matrices */
-    double residual;      /* |P^2 - P| / |P| before the last of them */
+    double residual;      /* |P^2 - P| / |P^2| (Newton-Schulz: |X^2 - I| / |X^2|) before the last of them */
+    double flops;         /* of their products: 2 x multiplications of all PEs */
     int64_t repeated;     /* submatrices that were decomposed twice, as mu became known */
     double seconds[3];    /* S^(-1/2) and K; f(K); D */
     tulle_matfun_report overlap, function; /* of S^(-1/2), if there is S; of f(K) */

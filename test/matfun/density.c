@@ -260,22 +260,34 @@ static tulle_status test_iterations(tulle_comm *comm, void *arg)
     tulle_mat *H = NULL, *S = NULL, *D = NULL;
     static double want[64][N][N];
     double sums[2], error;
-    for (int k = 0; k < 12; k++) {
-        int with_S = k & 1, filtered = k / 6;
+    static const tulle_density_method methods[] = {TULLE_DENSITY_NEWTON_SCHULZ, TULLE_DENSITY_MCWEENY,
+        TULLE_DENSITY_TC2, TULLE_DENSITY_TRS4, TULLE_DENSITY_NEWTON_SCHULZ};
+    for (int k = 0; k < 20; k++) {
+        int with_S = k & 1, filtered = k / 10;
         const struct reference *r = with_S ? &t->with_S : &t->plain;
         double mu = (r->HOMO + r->LUMO) / 2, loose = filtered ? 1e-4 : with_S ? 1e-3 : 1e-10;
-        tulle_density_method method = (tulle_density_method)(TULLE_DENSITY_NEWTON_SCHULZ + k / 2 % 3);
-        tulle_density_options options = {.method = method, .filter = filtered ? 1e-7 : 0};
+        tulle_density_method method = methods[k / 2 % 5];
+        bool counts = method == TULLE_DENSITY_TC2 || method == TULLE_DENSITY_TRS4;
+        tulle_matfun_iteration history[60];
+        tulle_density_options options = {.method = method,
+            .filter = filtered ? 1e-7 : 0,
+            .order = k / 2 % 5 == 4 ? 5 : 0,
+            .history = history,
+            .history_room = 60};
         TULLE_TRY(build(comm, hamiltonian, TULLE_F64, k % 3, BLOCKS, &H));
         if (with_S) TULLE_TRY(build(comm, overlap, TULLE_F64, k % 3, BLOCKS, &S));
-        status = method == TULLE_DENSITY_TC2 ? tulle_density_of_electrons(H, S, 4 * BLOCKS, &options, &D, &report)
-                                             : tulle_density_of_mu(H, S, mu, &options, &D, &report);
+        status = counts ? tulle_density_of_electrons(H, S, 4 * BLOCKS, &options, &D, &report)
+                        : tulle_density_of_mu(H, S, mu, &options, &D, &report);
         if (status != TULLE_OK) goto out;
         dense_density(r, mu, 0, sums, want[tulle_comm_rank(comm)]);
         TULLE_TRY(difference(D, want[tulle_comm_rank(comm)], &error));
         EXPECT(error <= loose);
         EXPECT(fabs(report.electrons - sums[0]) <= loose * 10 && fabs(report.energy - sums[1]) <= loose * 50);
-        EXPECT(report.iterations > 2 && report.iterations < 60 && report.residual < 1e-3);
+        EXPECT(report.iterations > 2 && report.iterations < 60 && report.residual < (options.order ? .2 : 1e-3));
+        EXPECT(report.mu > r->HOMO - loose && report.mu < r->LUMO + loose && report.flops > 0);
+        EXPECT(history[report.iterations - 1].residual == report.residual);
+        EXPECT(fabs(history[report.iterations - 1].trace - 4 * BLOCKS) < .1);
+        EXPECT(fabs(history[0].mu - mu) < (counts ? 2 : 1e-12));
         tulle_mat_free(D);
         tulle_mat_free(S);
         tulle_mat_free(H);

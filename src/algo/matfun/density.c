@@ -14,9 +14,10 @@
 #include <tulle/product.h>
 
 #include "algo/matfun/matfun_plan.h"
-#include "algo/matfun/purify.h"
-#include "algo/matfun/row_tiles.h"
 #include "algo/matfun/spectrum.h"
+#include "algo/matfun/whole/purify.h"
+#include "algo/matfun/whole/row_tiles.h"
+#include "algo/matfun/whole/whole_function.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/options.h"
@@ -92,35 +93,14 @@ static tulle_status congruence(const struct density *d, const tulle_mat *A, tull
     return status;
 }
 
-/* degeneracy tr(D B) of the blocks that both have, in the same tiles of rows. Collective. */
+/* degeneracy tr(D B) of the blocks that both have. Collective, agreed. */
 static tulle_status trace_of(const struct density *d, const tulle_mat *D, const tulle_mat *B, double *trace)
 {
     tulle_mat *moved = NULL;
-    double sum = 0;
     tulle_status status = tulle__layout_equal(D->layout, B->layout) ? TULLE_OK : tulle__in_layout(B, D->layout, &moved);
-    if (status != TULLE_OK) return status;
-    const tulle_mat *other = moved ? moved : B;
-    for (int i = 0; i < D->layout->mt; i++) {
-        int64_t index = tulle__tile_index(D, i, 0);
-        if (!tulle__tile_is_mine(D, i, 0) || !D->directory[index].place.length || !other->directory[index].place.length)
-            continue;
-        tulle_tile x = tulle__tile_in_place(D, i, 0), y = tulle__tile_in_place(other, i, 0);
-        for (int64_t r = 0; r < x.block_rows; r++) {
-            int64_t f = y.rowptr[r];
-            for (int64_t e = x.rowptr[r]; e < x.rowptr[r + 1]; e++) {
-                while (f < y.rowptr[r + 1] && y.colind[f] < x.colind[e]) f++;
-                if (f == y.rowptr[r + 1] || y.colind[f] != x.colind[e]) continue;
-                for (int64_t k = 0; k < x.offset[e + 1] - x.offset[e]; k++)
-                    sum += x.type == TULLE_F32
-                               ? (double)((const float *)x.val)[x.offset[e] + k] *
-                                     (double)((const float *)y.val)[y.offset[f] + k]
-                               : ((const double *)x.val)[x.offset[e] + k] * ((const double *)y.val)[y.offset[f] + k];
-            }
-        }
-    }
-    status = tulle_comm_agree(d->comm, tulle_comm_reduce_real(d->comm, TULLE_SUM, 1, &sum));
+    if (status == TULLE_OK) status = tulle__inner_product(D, moved ? moved : B, trace);
     tulle_mat_free(moved);
-    *trace = d->options.degeneracy * sum;
+    *trace *= d->options.degeneracy;
     return status;
 }
 
@@ -377,33 +357,31 @@ static tulle_status iterate(struct density *d, tulle_mat **P)
 {
     const tulle_mat *K = d->K ? d->K : d->H;
     tulle_mat *square = NULL, *rows = NULL, *filtered = NULL;
+    double states = 0, degeneracy = d->options.degeneracy, n = (double)K->layout->m;
+    bool sign = d->options.method == TULLE_DENSITY_NEWTON_SCHULZ;
     int64_t inserted, start = tulle__now(d->comm);
+    tulle__purification method = {
+        .method = d->options.method, .order = d->options.order, .states = d->states, .mu = d->mu};
+    tulle__iterations it = {.filter = d->options.filter,
+        .tolerance = fmax(d->options.filter, K->type == TULLE_F32 ? 1e-5 : 1e-12),
+        .offset = sign ? degeneracy * n / 2 : 0,
+        .scale = sign ? -degeneracy / 2 : degeneracy,
+        .history = d->options.history,
+        .room = d->options.history_room};
     tulle_status status = tulle__in_layout(K, d->row, &rows);
     if (status == TULLE_OK) status = tulle__row_tiles(rows, d->options.filter, &filtered, &inserted);
     const tulle_mat *cut = filtered ? filtered : rows;
-    if (status == TULLE_OK)
-        status = tulle__purify(cut, d->options.method, d->mu, d->states, d->options.filter, &square,
-            &d->report.iterations, &d->report.residual);
+    if (status == TULLE_OK) status = tulle__purify(&method, &it, cut, &square);
     if (status == TULLE_OK) status = tulle__in_layout(square, d->row, P);
     if (status == TULLE_OK) status = trace_of(d, *P, cut, &d->report.energy);
+    if (status == TULLE_OK) status = tulle__trace(*P, &states);
     d->report.function.seconds = (double)(tulle__now(d->comm) - start) * 1e-9;
-    double states = 0;
-    for (int i = 0; status == TULLE_OK && i < (*P)->layout->mt; i++) {
-        const tulle_gidx *block = (*P)->layout->row_blocks.cut, first = (*P)->layout->row_blocks.first[i];
-        if (!tulle__tile_is_mine(*P, i, 0) || !(*P)->directory[tulle__tile_index(*P, i, 0)].place.length) continue;
-        tulle_tile tile = tulle__tile_in_place(*P, i, 0);
-        for (int64_t r = 0; r < tile.block_rows; r++)
-            for (int64_t e = tile.rowptr[r], n = block[first + r + 1] - block[first + r]; e < tile.rowptr[r + 1]; e++)
-                for (int64_t k = 0; tile.colind[e] == first + r && k < n; k++) {
-                    int64_t at = tile.offset[e] + k * (n + 1);
-                    states +=
-                        tile.type == TULLE_F32 ? (double)((const float *)tile.val)[at] : ((const double *)tile.val)[at];
-                }
-    }
-    if (status == TULLE_OK) status = tulle_comm_agree(d->comm, tulle_comm_reduce_real(d->comm, TULLE_SUM, 1, &states));
-    d->report.electrons = d->options.degeneracy * states;
-    d->report.mu = d->states < 0 ? d->mu : NAN;
+    d->report.electrons = degeneracy * states;
+    d->report.mu = method.mu;
     d->report.below = d->report.above = NAN;
+    d->report.iterations = it.count;
+    d->report.residual = it.residual;
+    d->report.flops = it.flops;
     tulle_mat_free(square);
     tulle_mat_free(filtered);
     tulle_mat_free(rows);
@@ -433,7 +411,8 @@ static tulle_status check(const tulle_mat *H, const tulle_mat *S, const tulle_de
     if (o->kT > 0 && !isfinite(o->kT)) return tulle__fail(TULLE_ERR_ARG, "kT is not finite");
     if (o->method != TULLE_DENSITY_SUBMATRIX && o->kT > 0)
         return tulle__fail(TULLE_ERR_ARG, "%s is for kT = 0", methods[o->method]);
-    if (o->method != TULLE_DENSITY_SUBMATRIX && (o->method == TULLE_DENSITY_TC2) != (states >= 0))
+    bool counts = o->method == TULLE_DENSITY_TC2 || o->method == TULLE_DENSITY_TRS4;
+    if (o->method != TULLE_DENSITY_SUBMATRIX && counts != (states >= 0))
         return tulle__fail(
             TULLE_ERR_ARG, "%s is for a given %s", methods[o->method], states >= 0 ? "mu" : "number of electrons");
     double degeneracy = o->degeneracy > 0 ? o->degeneracy : 2;
@@ -488,6 +467,7 @@ static tulle_status density(const tulle_mat *H, const tulle_mat *S, double mu, d
     if (electrons >= 0) d.states = electrons / degeneracy;
     if (!isfinite(mu)) status = tulle__fail(TULLE_ERR_ARG, "mu is not finite");
     if (status == TULLE_OK) status = check(H, S, options, d.states);
+    if (status == TULLE_OK) status = tulle__order_check(&d.options.order);
     if (status == TULLE_OK) status = tulle__wants_values(H->comm, "a density matrix");
     status = tulle_comm_agree(H->comm, status);
     d.options.degeneracy = degeneracy;
@@ -500,7 +480,7 @@ tulle_status tulle_density_of_mu(const tulle_mat *H, const tulle_mat *S, double 
     const tulle_density_options *options, tulle_mat **D, tulle_density_report *report)
 {
     tulle_density_options copy;
-    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, method))
+    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, history_room))
         return tulle__refuse(H ? H->comm : NULL);
     return density(H, S, mu, -1, options, D, report);
 }
@@ -509,7 +489,7 @@ tulle_status tulle_density_of_electrons(const tulle_mat *H, const tulle_mat *S, 
     const tulle_density_options *options, tulle_mat **D, tulle_density_report *report)
 {
     tulle_density_options copy;
-    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, method))
+    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, history_room))
         return tulle__refuse(H ? H->comm : NULL);
     if (!(electrons >= 0)) {
         tulle__fail(TULLE_ERR_ARG, "tulle_density_of_electrons: electrons is at least 0, not %g", electrons);

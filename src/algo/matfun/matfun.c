@@ -4,12 +4,34 @@
 
 #include "algo/matfun/function.h"
 #include "algo/matfun/matfun_plan.h"
-#include "algo/matfun/row_tiles.h"
+#include "algo/matfun/whole/row_tiles.h"
+#include "algo/matfun/whole/whole_function.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "base/spec.h"
 #include "device/cpu/dense_calls.h"
 #include "tile/tile_blocks.h"
+
+static const char *const methods[TULLE_MATFUN_METHOD_COUNT] = {
+#define NAME(name, word, text) word,
+    TULLE_MATFUN_METHOD_LIST(NAME)
+#undef NAME
+};
+
+const char *tulle_matfun_method_name(tulle_matfun_method method)
+{
+    return (unsigned)method < TULLE_MATFUN_METHOD_COUNT ? methods[method] : NULL;
+}
+
+tulle_status tulle_matfun_method_parse(const char *name, tulle_matfun_method *method)
+{
+    int found;
+    if (TULLE__NULL(name) || TULLE__NULL(method)) return TULLE_ERR_ARG;
+    tulle_status status = tulle__name_parse("method", name, methods, TULLE_MATFUN_METHOD_COUNT, &found);
+    if (status == TULLE_OK) *method = (tulle_matfun_method)found;
+    return status;
+}
 
 /* ---- the plan ---- */
 
@@ -34,7 +56,7 @@ void tulle_matfun_free(tulle_matfun *plan)
     drop(&plan->owned);
 }
 
-static tulle_status check(const tulle_mat *A)
+static tulle_status check(const tulle_mat *A, const tulle_matfun_options *o)
 {
     const tulle_layout *l = A->layout;
     if (A->kind != TULLE_VBSR)
@@ -46,6 +68,9 @@ static tulle_status check(const tulle_mat *A)
     if (!tulle__layout_same_cuts(
             l->row_blocks.cut, (int)l->row_blocks.count, l->col_blocks.cut, (int)l->col_blocks.count))
         return tulle__fail(TULLE_ERR_ARG, "a function is of a matrix with the same blocks of rows and of columns");
+    if ((unsigned)o->method >= TULLE_MATFUN_METHOD_COUNT)
+        return tulle__fail(TULLE_ERR_ARG, "there is no method number %d", (int)o->method);
+    if (o->method != TULLE_MATFUN_SUBMATRIX) return tulle__wants_values(A->comm, "a function of a matrix");
 #ifndef TULLE_HAVE_LAPACK
     return tulle__fail(TULLE_ERR_UNSUPPORTED, "functions of matrices need LAPACK, without which Tulle was built here");
 #endif
@@ -63,7 +88,8 @@ static tulle_status make(tulle_matfun *plan)
     tulle_comm *comm = plan->A->comm;
     int64_t start = tulle__now(comm);
     tulle_status status = tulle__row_tiles(plan->A, plan->options.filter, &plan->copy, &plan->inserted);
-    if (status == TULLE_OK) status = tulle__submatrices_init(&plan->s, tulle__matfun_rows(plan), plan->options.combine);
+    if (status == TULLE_OK && plan->options.method == TULLE_MATFUN_SUBMATRIX)
+        status = tulle__submatrices_init(&plan->s, tulle__matfun_rows(plan), plan->options.combine);
     status = tulle_comm_agree(comm, status);
     plan->structure = plan->A->structure;
     plan->plan_seconds = (double)(tulle__now(comm) - start) * 1e-9;
@@ -75,26 +101,29 @@ static tulle_status make(tulle_matfun *plan)
 tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_options *options, tulle_matfun **plan)
 {
     tulle_matfun_options copy;
-    if (TULLE__NULL(A) || TULLE__NULL(plan) || TULLE__OPTIONS(options, &copy, memory))
+    if (TULLE__NULL(A) || TULLE__NULL(plan) || TULLE__OPTIONS(options, &copy, history_room))
         return tulle__refuse(A ? A->comm : NULL);
     tulle_matfun *made = NULL;
     tulle_comm *comm = A->comm;
-    tulle_status status = check(A);
+    int order = options->order;
+    tulle_status status = check(A, options);
+    if (status == TULLE_OK) status = tulle__order_check(&order);
     if (status == TULLE_OK && options->combine < 0 && options->combine != TULLE_NONE)
         status = tulle__fail(
             TULLE_ERR_ARG, "tulle_matfun_new: combine is a number, 0 or TULLE_NONE, not %d", options->combine);
     if (status == TULLE_OK && !(options->filter >= 0))
         status = tulle__fail(TULLE_ERR_ARG, "tulle_matfun_new: filter is at least 0, not %g", options->filter);
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *made, "a plan", &made);
-    const int64_t same[] = {options->combine, options->symmetric};
+    const int64_t same[] = {options->combine, options->symmetric, (int64_t)options->method, order};
     status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = tulle__agree_alike(comm, 2, same, "options of a function");
+    if (status == TULLE_OK) status = tulle__agree_alike(comm, 4, same, "options of a function");
     if (status != TULLE_OK) {
         tulle__free(made);
         return status;
     }
     made->A = A;
     made->options = *options;
+    made->options.order = order;
     tulle__pe_own(comm->pe, &made->owned, drop);
     status = make(made);
     if (status != TULLE_OK)
@@ -274,24 +303,78 @@ out:
     return status;
 }
 
+/* *F in A's layout by iterations with the whole matrix. Collective, agreed. */
+static tulle_status iterate(
+    tulle_matfun *plan, const tulle_function *function, tulle_mat **F, tulle_matfun_report *report, int64_t start)
+{
+    tulle_mat *square = NULL, *made = NULL;
+    const tulle_matfun_options *o = &plan->options;
+    double columns = (double)plan->A->layout->row_blocks.count, blocks = 0;
+    tulle__iterations it = {.filter = o->filter,
+        .tolerance = fmax(o->filter, plan->A->type == TULLE_F32 ? 1e-5 : 1e-12),
+        .scale = 1,
+        .history = o->history,
+        .room = o->history_room};
+    tulle_status status = tulle__whole_function(&it, o->order, function, tulle__matfun_rows(plan), &square);
+    if (status == TULLE_OK && o->symmetric) status = tulle__symmetrise(&square);
+    if (status == TULLE_OK) blocks = tulle__occupation_of(square) * columns * columns;
+    if (status == TULLE_OK) status = tulle__in_layout(square, plan->A->layout, &made);
+    tulle_mat_free(square);
+    double seconds = (double)(tulle__now(plan->A->comm) - start) * 1e-9;
+    if (status == TULLE_OK)
+        status = tulle_comm_agree(plan->A->comm, tulle_comm_reduce_real(plan->A->comm, TULLE_MAX, 1, &seconds));
+    if (status != TULLE_OK) {
+        tulle_mat_free(made);
+        return status;
+    }
+    *F = made;
+    *report = (tulle_matfun_report){.columns = plan->A->layout->row_blocks.count,
+        .blocks = llround(blocks),
+        .imbalance = 1,
+        .inserted = plan->inserted,
+        .plan_seconds = plan->plan_seconds,
+        .seconds = seconds,
+        .least = NAN,
+        .most = NAN,
+        .below = NAN,
+        .above = NAN,
+        .iterations = it.count,
+        .residual = it.residual,
+        .flops = it.flops};
+    return TULLE_OK;
+}
+
+/* The same by submatrices. */
+static tulle_status dense_functions(
+    tulle_matfun *plan, const tulle_function *function, tulle_mat **F, tulle_matfun_report *report, int64_t start)
+{
+    tulle_mat *made = NULL;
+    tulle__sweep sweep;
+    tulle_status status = tulle__like(tulle__matfun_rows(plan), &made);
+    if (status == TULLE_OK) status = execute(plan, function, made, &sweep, report, start);
+    if (status == TULLE_OK)
+        status = tulle__matfun_finish(plan, made, plan->options.symmetric, F);
+    else
+        tulle_mat_free(made);
+    return status;
+}
+
 tulle_status tulle_matfun_execute(
     tulle_matfun *plan, const tulle_function *function, tulle_mat **F, tulle_matfun_report *report)
 {
     if (TULLE__NULL(plan)) return tulle__refuse(NULL);
     if (TULLE__NULL(function) || TULLE__NULL(F)) return tulle__refuse(plan->A->comm);
-    tulle_mat *made = NULL;
-    tulle__sweep sweep;
     tulle_matfun_report facts;
     tulle_comm *comm = plan->A->comm;
     int64_t start = tulle__now(comm);
-    tulle_status status = tulle_comm_agree(comm, tulle__function_check(function));
+    tulle_status status = tulle__function_check(function);
+    if (status == TULLE_OK) status = tulle__whole_supports(plan->options.method, function);
+    status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = tulle__matfun_renew(plan);
-    if (status == TULLE_OK) status = tulle__like(tulle__matfun_rows(plan), &made);
-    if (status == TULLE_OK) status = execute(plan, function, made, &sweep, &facts, start);
-    if (status == TULLE_OK)
-        status = tulle__matfun_finish(plan, made, plan->options.symmetric, F);
-    else
-        tulle_mat_free(made);
+    if (status == TULLE_OK && plan->options.method != TULLE_MATFUN_SUBMATRIX)
+        status = iterate(plan, function, F, &facts, start);
+    else if (status == TULLE_OK)
+        status = dense_functions(plan, function, F, &facts, start);
     if (status == TULLE_OK && report) *report = facts;
     return status;
 }

@@ -9,7 +9,7 @@
 
 #include "algo/matfun/function.h"
 #include "algo/matfun/matfun_plan.h"
-#include "algo/matfun/row_tiles.h"
+#include "algo/matfun/whole/row_tiles.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "mat/fetch.h"

@@ -5,9 +5,9 @@
 
 #include <tulle/algebra.h>
 
-#include "algo/matfun/block_sum.h"
 #include "algo/matfun/matfun_plan.h"
-#include "algo/matfun/row_tiles.h"
+#include "algo/matfun/whole/block_sum.h"
+#include "algo/matfun/whole/row_tiles.h"
 #include "base/error.h"
 
 tulle_status tulle__symmetrise(tulle_mat **F)

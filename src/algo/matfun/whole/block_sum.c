@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/matfun/block_sum.h"
+#include "algo/matfun/whole/block_sum.h"
 
 #include "base/error.h"
 #include "tile/tile_blocks.h"

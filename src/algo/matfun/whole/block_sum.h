@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums of matrices in blocks. */
-#ifndef TULLE_ALGO_MATFUN_BLOCK_SUM_H
-#define TULLE_ALGO_MATFUN_BLOCK_SUM_H
+#ifndef TULLE_ALGO_MATFUN_WHOLE_BLOCK_SUM_H
+#define TULLE_ALGO_MATFUN_WHOLE_BLOCK_SUM_H
 
 #include "mat/mat.h"
 
