@@ -216,8 +216,8 @@ static tulle_status sign_step(tulle__iterations *it, int order, double mu, tulle
     TULLE_TRY(tulle__combination(1, &minus, &term, 1, &y));
     TULLE_TRY(tulle__iterations_measure(it, y, square));
     TULLE_TRY(inverse_root_series(it, order, y, &series));
-    TULLE_TRY(tulle__iterations_multiply(it, *X, series, &next));
     TULLE_TRY(tulle__trace(*X, &trace));
+    TULLE_TRY(tulle__iterations_multiply(it, *X, series, &next));
     tulle__iterations_record(it, *X, trace, mu);
     tulle_mat_free(*X);
     *X = next;
