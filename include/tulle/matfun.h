@@ -60,11 +60,12 @@ TULLE_API const char *tulle_function_name(tulle_function_kind kind);
 /* Reads "sign", "sign:mu=0.1", "root:p=-2", "fermi:mu=0.1,kT=0.01", ...; TULLE_ERR_ARG. */
 TULLE_API tulle_status tulle_function_parse(const char *text, tulle_function *function);
 
-/* X(name, word, text): how a function is computed. All but the first work with whole matrices. */
+/* X(name, word, text): how a function is computed. */
 #define TULLE_MATFUN_METHOD_LIST(X)                                                                                    \
     X(SUBMATRIX, "submatrix", "dense functions of submatrices")                                                        \
     X(NEWTON_SCHULZ, "newton-schulz", "iterations with the whole matrix: sign, and fermi with kT = 0")                 \
-    X(COUPLED_NEWTON, "coupled-newton", "the same: inverse, sqrt, invsqrt and root of a positive definite matrix")
+    X(COUPLED_NEWTON, "coupled-newton", "the same: inverse, sqrt, invsqrt and root of a positive definite matrix")     \
+    X(AUTO, "auto", "that of these which the pattern suits, by a model of the cost; submatrices for other functions")
 
 typedef enum tulle_matfun_method {
 #define TULLE_MATFUN_METHOD_ENUM(name, word, text) TULLE_MATFUN_##name,
@@ -111,21 +112,23 @@ typedef struct tulle_matfun_options {
 } tulle_matfun_options;
 
 typedef struct tulle_matfun_report {
-    int64_t columns;     /* block columns of the matrix */
-    int64_t blocks;      /* of the result */
-    int64_t submatrices; /* of all PEs */
-    tulle_gidx largest;  /* rows of the largest submatrix */
-    double mean;         /* rows of a submatrix on average */
-    double work;         /* sum of the cubes of their rows */
-    double imbalance;    /* largest sum of a PE over the mean */
-    int64_t inserted;    /* diagonal blocks that A lacks: zeros take their places */
-    int64_t waves;       /* largest number of a PE */
-    int64_t bytes;       /* got and put by all PEs in the last execution */
-    double plan_seconds; /* of the slowest PE */
-    double seconds;      /* of the last execution, of the slowest PE */
-    double dense;        /* its part in decompositions, summed over threads, mean over PEs */
-    double least, most;  /* eigenvalues of the submatrices in the last execution */
-    double below, above; /* sign and fermi: the eigenvalues next to mu */
+    int64_t columns;            /* block columns of the matrix */
+    int64_t blocks;             /* of the result */
+    int64_t submatrices;        /* of all PEs */
+    tulle_gidx largest;         /* rows of the largest submatrix */
+    double mean;                /* rows of a submatrix on average */
+    double work;                /* sum of the cubes of their rows */
+    double imbalance;           /* largest sum of a PE over the mean */
+    int64_t inserted;           /* diagonal blocks that A lacks: zeros take their places */
+    int64_t waves;              /* largest number of a PE */
+    int64_t bytes;              /* got and put by all PEs in the last execution */
+    double plan_seconds;        /* of the slowest PE */
+    double seconds;             /* of the last execution, of the slowest PE */
+    double dense;               /* its part in decompositions, summed over threads, mean over PEs */
+    double least, most;         /* eigenvalues of the submatrices in the last execution */
+    double below, above;        /* sign and fermi: the eigenvalues next to mu */
+    tulle_matfun_method method; /* the one used */
+    double estimate[2];         /* AUTO: seconds by the model, of submatrices and of iterations; else 0 */
     /* of the last execution with whole matrices: */
     int iterations;
     double residual; /* of the approximation before the last step */

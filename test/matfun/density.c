@@ -297,6 +297,39 @@ out:
     return status;
 }
 
+/* The method of `auto` is the cheaper one by its own estimates, and is right. */
+static tulle_status test_auto(tulle_comm *comm, void *arg)
+{
+    struct truth *t = arg;
+    tulle_status status = TULLE_OK;
+    tulle_density_report report;
+    tulle_mat *H = NULL, *D = NULL;
+    double sums[2];
+    static double want[64][N][N];
+    dense_density(&t->plain, (t->plain.HOMO + t->plain.LUMO) / 2, 0, sums, want[tulle_comm_rank(comm)]);
+    TULLE_TRY(build(comm, hamiltonian, TULLE_F64, 0, BLOCKS, &H));
+    for (int k = 0; k < 4; k++) {
+        tulle_density_options options = {.method = TULLE_DENSITY_AUTO, .combine = k / 2 ? TULLE_NONE : BLOCKS};
+        status = k % 2 ? tulle_density_of_electrons(H, NULL, 4 * BLOCKS, &options, &D, &report)
+                       : tulle_density_of_mu(H, NULL, (t->plain.HOMO + t->plain.LUMO) / 2, &options, &D, &report);
+        if (status != TULLE_OK) goto out;
+        bool whole = report.method != TULLE_DENSITY_SUBMATRIX;
+        EXPECT(report.estimate[0] > 0 && report.estimate[1] > 0);
+        EXPECT(whole == (report.estimate[1] < report.estimate[0]));
+        if (whole) EXPECT(report.method == (k % 2 ? TULLE_DENSITY_TRS4 : TULLE_DENSITY_NEWTON_SCHULZ));
+        EXPECT(fabs(report.electrons - sums[0]) < .05 && fabs(report.energy - sums[1]) < .05);
+        tulle_mat_free(D);
+        D = NULL;
+    }
+    tulle_density_options warm = {.method = TULLE_DENSITY_AUTO, .kT = .05};
+    TULLE_TRY(tulle_density_of_mu(H, NULL, 0, &warm, &D, &report));
+    EXPECT(report.method == TULLE_DENSITY_SUBMATRIX);
+    tulle_mat_free(D);
+out:
+    tulle_mat_free(H);
+    return status;
+}
+
 static tulle_status refused(tulle_status status, const char *part)
 {
     if (status == TULLE_ERR_ARG && strstr(tulle_error_message(), part)) return TULLE_OK;
@@ -358,7 +391,7 @@ int main(int argc, char **argv)
         const char *name;
         tulle_body body;
     } tests[] = {{"density matrices", test_truth}, {"levels filled in part", test_filled},
-        {"iterations", test_iterations}, {"refusals", test_refusals}};
+        {"iterations", test_iterations}, {"auto", test_auto}, {"refusals", test_refusals}};
     struct blocks before[64] = {{0}}, after[64] = {{0}};
     for (size_t t = 0; t < sizeof tests / sizeof *tests; t++) {
         tulle_status status = tulle_team_run(team, tests[t].body, &truth);

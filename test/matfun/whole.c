@@ -205,6 +205,50 @@ out:
     return status;
 }
 
+/*
+ * auto: diagonal blocks and full patterns are for submatrices; a random graph, whose neighbourhoods have little in
+ * common, is for iterations as soon as it has enough blocks a column.
+ */
+static tulle_status test_auto(tulle_comm *comm, void *arg)
+{
+    static const struct {
+        enum pattern pattern;
+        const char *text;
+        tulle_matfun_method method;
+    } cases[] = {{DIAGONAL, "exp", TULLE_MATFUN_SUBMATRIX}, {FULL, "sign:mu=0.1", TULLE_MATFUN_SUBMATRIX},
+        {SPARSE, "exp", TULLE_MATFUN_SUBMATRIX}, {FULL, "root:p=99", TULLE_MATFUN_SUBMATRIX}};
+    tulle_status status = TULLE_OK;
+    tulle_mat *A = NULL, *F = NULL;
+    double estimates[2][2];
+    tulle_matfun_report report;
+    const tulle_matfun_options options = {.method = TULLE_MATFUN_AUTO};
+    (void)arg;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct problem p;
+        problem_init(&p, cases[k].pattern, BLOCKS, 9);
+        TULLE_TRY(build(comm, &p, TULLE_F64, 0, NONE, &A));
+        TULLE_TRY(evaluate(A, cases[k].text, &options, &F, &report));
+        EXPECT(report.method == cases[k].method && report.estimate[0] > 0 && report.estimate[1] > 0);
+        if (k < 2) memcpy(estimates[k], report.estimate, sizeof report.estimate);
+        tulle_mat_free(F);
+        tulle_mat_free(A);
+        A = F = NULL;
+    }
+    EXPECT(estimates[0][1] < estimates[1][1]); /* few blocks, few products */
+    /* the sparse pattern with one column a submatrix: as the estimates say */
+    struct problem p;
+    const tulle_matfun_options apart = {.method = TULLE_MATFUN_AUTO, .combine = TULLE_NONE};
+    problem_init(&p, SPARSE, BLOCKS, 9);
+    TULLE_TRY(build(comm, &p, TULLE_F64, 2, NONE, &A));
+    TULLE_TRY(evaluate(A, "invsqrt", &apart, &F, &report));
+    EXPECT((report.method == TULLE_MATFUN_COUPLED_NEWTON) == (report.estimate[1] < report.estimate[0]));
+    EXPECT((report.iterations > 0) == (report.method == TULLE_MATFUN_COUPLED_NEWTON));
+    tulle_mat_free(F);
+out:
+    tulle_mat_free(A);
+    return status;
+}
+
 static tulle_status refused(tulle_status status, tulle_status expected, const char *part)
 {
     if (status == expected && strstr(tulle_error_message(), part)) return TULLE_OK;
@@ -271,7 +315,7 @@ int main(int argc, char **argv)
         const char *name;
         tulle_body body;
     } tests[] = {{"functions of whole matrices", test_functions}, {"orders", test_orders}, {"filters", test_filter},
-        {"limits", test_limits}};
+        {"auto", test_auto}, {"limits", test_limits}};
     struct blocks before[64] = {{0}}, after[64] = {{0}};
     for (size_t t = 0; t < sizeof tests / sizeof *tests; t++) {
         double worst = 0;

@@ -77,8 +77,10 @@ static void print_json(const struct density_run *s, FILE *file)
     json_number("below", r->below, file);
     json_number("above", r->above, file);
     json_number("filled", r->filled, file);
+    if (s->density.method == TULLE_DENSITY_AUTO)
+        fprintf(file, "\"estimates\":[%.6g,%.6g],", r->estimate[0], r->estimate[1]);
     fprintf(file, "\"method\":\"%s\",\"iterations\":%d,\"residual\":%.6g,\"flops\":%.17g,",
-        tulle_density_method_name(s->density.method), r->iterations, r->residual, r->flops);
+        tulle_density_method_name(r->method), r->iterations, r->residual, r->flops);
     fprintf(file, "\"repeated\":%" PRId64 ",\"seconds\":[%.6g,%.6g,%.6g],\"function\":{", r->repeated, r->seconds[0],
         r->seconds[1], r->seconds[2]);
     blocked_json(&r->function, file);
@@ -96,11 +98,14 @@ static void print_text(const struct density_run *s, FILE *file)
 {
     const tulle_density_report *r = &s->report;
     fprintf(file, "density matrix of %s, %" PRId64 " rows\n", s->options->operand[0], s->n);
-    int whole = s->density.method != TULLE_DENSITY_SUBMATRIX;
+    int whole = r->method != TULLE_DENSITY_SUBMATRIX;
+    if (s->density.method == TULLE_DENSITY_AUTO)
+        fprintf(file, "  method         %s; estimates, s: submatrices %.3g, iterations %.3g\n",
+            tulle_density_method_name(r->method), r->estimate[0], r->estimate[1]);
     if (!whole) fprintf(file, "  mu             %.12g, between %.9g and %.9g\n", r->mu, r->below, r->above);
     if (whole)
         fprintf(file, "  %-14s %d iterations, residual %.3g; %.3f Gflop; mu %.12g\n",
-            tulle_density_method_name(s->density.method), r->iterations, r->residual, r->flops * 1e-9, r->mu);
+            tulle_density_method_name(r->method), r->iterations, r->residual, r->flops * 1e-9, r->mu);
     if (r->filled > 0) fprintf(file, "                 the level at mu is filled to %.6f\n", r->filled);
     fprintf(file, "  electrons      %.12g; stored %.12g\n", r->electrons, r->stored);
     fprintf(file, "  energy         %.12g; stored %.12g", r->energy, r->stored_energy);
@@ -193,7 +198,7 @@ static const struct option options[] = {OPTION_SQUARE_BLOCKS, OPTION_FILTER, OPT
         .kind = KIND_WORD,
         .argument = "NAME",
         .fallback = "submatrix",
-        .text = "submatrix; with whole matrices: newton-schulz, mcweeny (--mu), tc2, trs4 (--electrons)"},
+        .text = "submatrix; with whole matrices: newton-schulz, mcweeny (--mu), tc2, trs4 (--electrons); auto"},
     OPTION_ORDER,
     {.name = "kT", .kind = KIND_WORD, .argument = "X", .fallback = "0", .text = "temperature of the occupations"},
     {.name = "degeneracy", .kind = KIND_WORD, .argument = "G", .fallback = "2", .text = "electrons a state"},

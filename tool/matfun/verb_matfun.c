@@ -94,8 +94,10 @@ static void print_json(const struct function_run *s, FILE *file)
 {
     fprintf(file, "{\"operand\":\"%s\",\"function\":\"%s\",\"n\":%" PRId64 ",\"filter\":%.6g,\"method\":\"%s\",",
         s->options->operand[1], tulle_function_name(s->function.kind), s->n, s->plan.filter,
-        tulle_matfun_method_name(s->plan.method));
+        tulle_matfun_method_name(s->report.method));
     blocked_json(&s->report, file);
+    if (s->plan.method == TULLE_MATFUN_AUTO)
+        fprintf(file, ",\"estimates\":[%.6g,%.6g]", s->report.estimate[0], s->report.estimate[1]);
     fprintf(file, ",\"iterations\":%d,\"residual\":%.6g,\"flops\":%.17g", s->report.iterations, s->report.residual,
         s->report.flops);
     blocked_history_json(&s->history, file);
@@ -109,6 +111,9 @@ static void print_json(const struct function_run *s, FILE *file)
 static void print_text(const struct function_run *s, FILE *file)
 {
     fprintf(file, "%s of %s, %" PRId64 " rows\n", tulle_function_name(s->function.kind), s->options->operand[1], s->n);
+    if (s->plan.method == TULLE_MATFUN_AUTO)
+        fprintf(file, "  method         %s; estimates, s: submatrices %.3g, iterations %.3g\n",
+            tulle_matfun_method_name(s->report.method), s->report.estimate[0], s->report.estimate[1]);
     blocked_text(&s->report, file);
     blocked_history_text(&s->history, 0, file);
     if (has_gap(s)) fprintf(file, "  next to mu     %.9g, %.9g\n", s->report.below, s->report.above);
@@ -168,7 +173,7 @@ static const struct option options[] = {OPTION_SQUARE_BLOCKS, OPTION_FILTER, OPT
         .kind = KIND_WORD,
         .argument = "NAME",
         .fallback = "submatrix",
-        .text = "submatrix; with the whole matrix: newton-schulz (sign, fermi), coupled-newton (inverse, roots)"},
+        .text = "submatrix; with the whole matrix: newton-schulz (sign, fermi), coupled-newton (inverse, roots); auto"},
     OPTION_ORDER,
     {.name = "output",
         .letter = 'o',

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include <tulle/algebra.h>
 #include <tulle/product.h>
@@ -320,31 +321,25 @@ out:
     return tulle_comm_agree(d->comm, status);
 }
 
-/* *P = f(K), symmetric. Collective, agreed. */
-static tulle_status function_of(struct density *d, tulle_mat **P)
+/* *P = f(K), symmetric, by submatrices. Collective, agreed. */
+static tulle_status by_submatrices(struct density *d, const tulle_matfun *plan, tulle_mat **P)
 {
-    tulle_matfun *plan = NULL;
     tulle_mat *F = NULL;
     tulle__sweep sweep = {.waves = 0};
-    const tulle_matfun_options options = {.combine = d->options.combine, .filter = d->options.filter};
     int64_t start = tulle__now(d->comm);
-    struct pass pass = {.d = d};
-    tulle_status status = tulle_matfun_new(d->K ? d->K : d->H, &options, &plan);
-    pass.plan = plan;
-    if (status == TULLE_OK) status = tulle__like(tulle__matfun_rows(plan), &F);
+    struct pass pass = {.d = d, .plan = plan};
+    tulle_status status = tulle__like(tulle__matfun_rows(plan), &F);
     if (status == TULLE_OK) {
         bool at_once = d->states < 0 && d->options.kT <= 0;
         status = at_once ? occupy_up_to(&pass, F, &sweep) : occupy(&pass, F, &sweep);
         if (status == TULLE_OK)
-            status = tulle_comm_agree(
-                d->comm, tulle__matfun_report(plan, &sweep,
-                             (double)(tulle__now(d->comm) - start) * 1e-9 - plan->plan_seconds, &d->report.function));
+            status = tulle_comm_agree(d->comm,
+                tulle__matfun_report(plan, &sweep, (double)(tulle__now(d->comm) - start) * 1e-9, &d->report.function));
         d->report.function.below = d->report.below;
         d->report.function.above = d->report.above;
         if (status == TULLE_OK) status = tulle__symmetrise(&F);
     }
     tulle__spectrum_fini(&pass.spectrum);
-    tulle_matfun_free(plan);
     if (status == TULLE_OK)
         *P = F;
     else
@@ -358,10 +353,10 @@ static tulle_status iterate(struct density *d, tulle_mat **P)
     const tulle_mat *K = d->K ? d->K : d->H;
     tulle_mat *square = NULL, *rows = NULL, *filtered = NULL;
     double states = 0, degeneracy = d->options.degeneracy, n = (double)K->layout->m;
-    bool sign = d->options.method == TULLE_DENSITY_NEWTON_SCHULZ;
+    bool sign = d->report.method == TULLE_DENSITY_NEWTON_SCHULZ;
     int64_t inserted, start = tulle__now(d->comm);
     tulle__purification method = {
-        .method = d->options.method, .order = d->options.order, .states = d->states, .mu = d->mu};
+        .method = d->report.method, .order = d->options.order, .states = d->states, .mu = d->mu};
     tulle__iterations it = {.filter = d->options.filter,
         .tolerance = fmax(d->options.filter, K->type == TULLE_F32 ? 1e-5 : 1e-12),
         .offset = sign ? degeneracy * n / 2 : 0,
@@ -388,6 +383,28 @@ static tulle_status iterate(struct density *d, tulle_mat **P)
     return status;
 }
 
+/* *P = f(K) by the method given or chosen. Collective, agreed. */
+static tulle_status function_of(struct density *d, tulle_mat **P)
+{
+    tulle_matfun *plan = NULL;
+    tulle_density_method *method = &d->report.method;
+    *method = d->options.method;
+    bool either = *method == TULLE_DENSITY_AUTO && d->options.kT <= 0;
+    const tulle_matfun_options options = {.combine = d->options.combine,
+        .filter = d->options.filter,
+        .method = either ? TULLE_MATFUN_AUTO : TULLE_MATFUN_SUBMATRIX};
+    if (*method == TULLE_DENSITY_AUTO) *method = TULLE_DENSITY_SUBMATRIX;
+    if (*method != TULLE_DENSITY_SUBMATRIX) return iterate(d, P);
+    tulle_status status = tulle_matfun_new(d->K ? d->K : d->H, &options, &plan);
+    if (status != TULLE_OK) return status;
+    memcpy(d->report.estimate, plan->estimate, sizeof d->report.estimate);
+    if (either && plan->estimate[1] < plan->estimate[0])
+        *method = d->states < 0 ? TULLE_DENSITY_NEWTON_SCHULZ : TULLE_DENSITY_TRS4;
+    status = *method == TULLE_DENSITY_SUBMATRIX ? by_submatrices(d, plan, P) : iterate(d, P);
+    tulle_matfun_free(plan);
+    return status;
+}
+
 /* ---- all ---- */
 
 static tulle_status check(const tulle_mat *H, const tulle_mat *S, const tulle_density_options *o, double states)
@@ -409,10 +426,10 @@ static tulle_status check(const tulle_mat *H, const tulle_mat *S, const tulle_de
         return tulle__fail(
             TULLE_ERR_ARG, "filter, kT and degeneracy are at least 0, not %g, %g, %g", o->filter, o->kT, o->degeneracy);
     if (o->kT > 0 && !isfinite(o->kT)) return tulle__fail(TULLE_ERR_ARG, "kT is not finite");
-    if (o->method != TULLE_DENSITY_SUBMATRIX && o->kT > 0)
-        return tulle__fail(TULLE_ERR_ARG, "%s is for kT = 0", methods[o->method]);
+    bool whole = o->method != TULLE_DENSITY_SUBMATRIX && o->method != TULLE_DENSITY_AUTO;
     bool counts = o->method == TULLE_DENSITY_TC2 || o->method == TULLE_DENSITY_TRS4;
-    if (o->method != TULLE_DENSITY_SUBMATRIX && counts != (states >= 0))
+    if (whole && o->kT > 0) return tulle__fail(TULLE_ERR_ARG, "%s is for kT = 0", methods[o->method]);
+    if (whole && counts != (states >= 0))
         return tulle__fail(
             TULLE_ERR_ARG, "%s is for a given %s", methods[o->method], states >= 0 ? "mu" : "number of electrons");
     double degeneracy = o->degeneracy > 0 ? o->degeneracy : 2;
@@ -430,8 +447,7 @@ static tulle_status compute(struct density *d, tulle_mat **D)
     if (status == TULLE_OK && d->S) status = tulle__check_symmetric(d->H, d->row);
     if (status == TULLE_OK && d->S) status = orthogonalise(d);
     time[1] = tulle__now(d->comm);
-    bool whole = d->options.method != TULLE_DENSITY_SUBMATRIX;
-    if (status == TULLE_OK) status = whole ? iterate(d, &P) : function_of(d, &P);
+    if (status == TULLE_OK) status = function_of(d, &P);
     time[2] = tulle__now(d->comm);
     if (status == TULLE_OK && d->S) {
         status = congruence(d, P, &wide);

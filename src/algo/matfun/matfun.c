@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
+#include "algo/matfun/choose_method.h"
 #include "algo/matfun/function.h"
 #include "algo/matfun/matfun_plan.h"
 #include "algo/matfun/whole/row_tiles.h"
@@ -70,7 +72,8 @@ static tulle_status check(const tulle_mat *A, const tulle_matfun_options *o)
         return tulle__fail(TULLE_ERR_ARG, "a function is of a matrix with the same blocks of rows and of columns");
     if ((unsigned)o->method >= TULLE_MATFUN_METHOD_COUNT)
         return tulle__fail(TULLE_ERR_ARG, "there is no method number %d", (int)o->method);
-    if (o->method != TULLE_MATFUN_SUBMATRIX) return tulle__wants_values(A->comm, "a function of a matrix");
+    if (o->method == TULLE_MATFUN_NEWTON_SCHULZ || o->method == TULLE_MATFUN_COUPLED_NEWTON)
+        return tulle__wants_values(A->comm, "a function of a matrix");
 #ifndef TULLE_HAVE_LAPACK
     return tulle__fail(TULLE_ERR_UNSUPPORTED, "functions of matrices need LAPACK, without which Tulle was built here");
 #endif
@@ -88,8 +91,10 @@ static tulle_status make(tulle_matfun *plan)
     tulle_comm *comm = plan->A->comm;
     int64_t start = tulle__now(comm);
     tulle_status status = tulle__row_tiles(plan->A, plan->options.filter, &plan->copy, &plan->inserted);
-    if (status == TULLE_OK && plan->options.method == TULLE_MATFUN_SUBMATRIX)
+    bool either = plan->options.method == TULLE_MATFUN_AUTO;
+    if (status == TULLE_OK && (either || plan->options.method == TULLE_MATFUN_SUBMATRIX))
         status = tulle__submatrices_init(&plan->s, tulle__matfun_rows(plan), plan->options.combine);
+    if (status == TULLE_OK && either) status = tulle__matfun_estimate(&plan->s, plan->estimate);
     status = tulle_comm_agree(comm, status);
     plan->structure = plan->A->structure;
     plan->plan_seconds = (double)(tulle__now(comm) - start) * 1e-9;
@@ -151,6 +156,13 @@ tulle_status tulle__matfun_renew(tulle_matfun *plan)
             "the pattern of the matrix has changed since the plan was made: tulle_matfun_update makes it anew");
     status = tulle_comm_agree(plan->A->comm, status);
     return status == TULLE_OK && plan->copy ? tulle__row_tiles_refill(plan->A, plan->copy) : status;
+}
+
+tulle_matfun_method tulle__matfun_method_for(const tulle_matfun *plan, const tulle_function *function)
+{
+    tulle_matfun_method whole = tulle__whole_method(function);
+    if (plan->options.method != TULLE_MATFUN_AUTO) return plan->options.method;
+    return plan->estimate[1] < plan->estimate[0] ? whole : TULLE_MATFUN_SUBMATRIX;
 }
 
 /* ---- results ---- */
@@ -364,17 +376,20 @@ tulle_status tulle_matfun_execute(
 {
     if (TULLE__NULL(plan)) return tulle__refuse(NULL);
     if (TULLE__NULL(function) || TULLE__NULL(F)) return tulle__refuse(plan->A->comm);
-    tulle_matfun_report facts;
+    tulle_matfun_report facts = {.columns = 0};
     tulle_comm *comm = plan->A->comm;
     int64_t start = tulle__now(comm);
     tulle_status status = tulle__function_check(function);
     if (status == TULLE_OK) status = tulle__whole_supports(plan->options.method, function);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = tulle__matfun_renew(plan);
-    if (status == TULLE_OK && plan->options.method != TULLE_MATFUN_SUBMATRIX)
+    tulle_matfun_method method = tulle__matfun_method_for(plan, function);
+    if (status == TULLE_OK && method != TULLE_MATFUN_SUBMATRIX)
         status = iterate(plan, function, F, &facts, start);
     else if (status == TULLE_OK)
         status = dense_functions(plan, function, F, &facts, start);
+    facts.method = method;
+    memcpy(facts.estimate, plan->estimate, sizeof facts.estimate);
     if (status == TULLE_OK && report) *report = facts;
     return status;
 }

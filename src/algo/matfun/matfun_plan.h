@@ -17,6 +17,7 @@ struct tulle_matfun {
     bool made;
     tulle__submatrices s;
     int64_t inserted;
+    double estimate[2]; /* AUTO: choose_method.h */
     double plan_seconds;
 };
 
@@ -57,6 +58,9 @@ typedef struct tulle__sweep {
  */
 tulle_status tulle__matfun_sweep(
     const tulle_matfun *plan, const tulle__visitor *visitor, tulle_mat *F, tulle__sweep *sweep);
+
+/* The method that computes a function of this plan. */
+tulle_matfun_method tulle__matfun_method_for(const tulle_matfun *plan, const tulle_function *function);
 
 /* Before a sweep: the copy's values are A's. TULLE_ERR_STATE if the pattern has changed. Collective, agreed. */
 tulle_status tulle__matfun_renew(tulle_matfun *plan);

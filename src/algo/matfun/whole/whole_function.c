@@ -9,7 +9,9 @@
 #include "algo/matfun/whole/row_tiles.h"
 #include "base/error.h"
 
-static tulle_matfun_method method_of(const tulle_function *f)
+enum { ROOT_MOST = 64 };
+
+tulle_matfun_method tulle__whole_method(const tulle_function *f)
 {
     switch (f->kind) {
     case TULLE_FUNCTION_SIGN:
@@ -19,8 +21,9 @@ static tulle_matfun_method method_of(const tulle_function *f)
     case TULLE_FUNCTION_INVERSE:
     case TULLE_FUNCTION_SQRT:
     case TULLE_FUNCTION_INVSQRT:
-    case TULLE_FUNCTION_ROOT:
         return TULLE_MATFUN_COUPLED_NEWTON;
+    case TULLE_FUNCTION_ROOT:
+        return f->p <= ROOT_MOST && f->p >= -ROOT_MOST ? TULLE_MATFUN_COUPLED_NEWTON : TULLE_MATFUN_SUBMATRIX;
     default:
         return TULLE_MATFUN_SUBMATRIX;
     }
@@ -28,13 +31,11 @@ static tulle_matfun_method method_of(const tulle_function *f)
 
 tulle_status tulle__whole_supports(tulle_matfun_method method, const tulle_function *function)
 {
-    enum { ROOT_MOST = 64 };
-    tulle_matfun_method suits = method_of(function);
-    if (method == TULLE_MATFUN_COUPLED_NEWTON && function->kind == TULLE_FUNCTION_ROOT &&
-        (function->p > ROOT_MOST || function->p < -ROOT_MOST))
+    tulle_matfun_method suits = tulle__whole_method(function);
+    if (method == suits || method == TULLE_MATFUN_SUBMATRIX || method == TULLE_MATFUN_AUTO) return TULLE_OK;
+    if (function->kind == TULLE_FUNCTION_ROOT && method == TULLE_MATFUN_COUPLED_NEWTON)
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "root with p beyond %d does not come by %s", (int)ROOT_MOST,
             tulle_matfun_method_name(method));
-    if (method == suits || method == TULLE_MATFUN_SUBMATRIX) return TULLE_OK;
     return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s%s does not come by %s; the method for it is %s",
         tulle_function_name(function->kind), function->kT > 0 ? " with kT > 0" : "", tulle_matfun_method_name(method),
         tulle_matfun_method_name(suits));

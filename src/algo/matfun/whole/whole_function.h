@@ -5,6 +5,9 @@
 
 #include "algo/matfun/whole/iterations.h"
 
+/* The method that computes a function by iterations; SUBMATRIX: none does. */
+tulle_matfun_method tulle__whole_method(const tulle_function *function);
+
 /* TULLE_ERR_UNSUPPORTED, with the method that computes the function, if this one does not. */
 tulle_status tulle__whole_supports(tulle_matfun_method method, const tulle_function *function);
 
