@@ -167,6 +167,9 @@ TULLE_API tulle_status tulle_matfun_update(tulle_matfun *plan);
  * magnitude of the function, on all PEs. TULLE_ERR_CHECK, with the block column, if it is above 1e-8
  * (f32: 1e-3). If F was made symmetric, diagonal blocks are compared. This checks the computation;
  * the truncation that the pattern brings is not an error here.
+ * Of the methods with the whole matrix, F x for one vector x of random signs is compared with f(A) x by
+ * the Lanczos method, which includes the filter's errors: TULLE_ERR_CHECK above 100 filter more than
+ * that.
  */
 TULLE_API tulle_status tulle_matfun_check(
     const tulle_matfun *plan, const tulle_function *function, const tulle_mat *F, int samples, double *error);

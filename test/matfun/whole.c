@@ -96,11 +96,14 @@ static tulle_status evaluate(
     tulle_mat *A, const char *text, const tulle_matfun_options *options, tulle_mat **F, tulle_matfun_report *report)
 {
     tulle_status status;
+    double error;
     tulle_matfun *plan = NULL;
     tulle_function f;
     TULLE_TRY(tulle_function_parse(text, &f));
     TULLE_TRY(tulle_matfun_new(A, options, &plan));
     TULLE_TRY(tulle_matfun_execute(plan, &f, F, report));
+    TULLE_TRY(tulle_matfun_check(plan, &f, *F, 1, &error));
+    EXPECT(error <= (tulle_mat_type(A) == TULLE_F32 ? 1e-3 : 1e-10) + 10 * options->filter);
 out:
     tulle_matfun_free(plan);
     return status;
@@ -256,6 +259,40 @@ static tulle_status refused(tulle_status status, tulle_status expected, const ch
         tulle_status_name(status), tulle_error_message());
 }
 
+/* One wrong element of the result is found. */
+static tulle_status test_check(tulle_comm *comm, void *arg)
+{
+    tulle_status status;
+    double *worst = arg, error;
+    tulle_own_tile tile;
+    tulle_mat *A = NULL, *F = NULL;
+    tulle_matfun *plan = NULL;
+    const tulle_function sign = {.kind = TULLE_FUNCTION_SIGN, .mu = .1};
+    const tulle_matfun_options options = {.method = TULLE_MATFUN_NEWTON_SCHULZ};
+    struct problem p;
+    problem_init(&p, SPARSE, SMALL, 0);
+    TULLE_TRY(build(comm, &p, TULLE_F64, 0, NONE, &A));
+    TULLE_TRY(tulle_matfun_new(A, &options, &plan));
+    TULLE_TRY(tulle_matfun_execute(plan, &sign, &F, NULL));
+    TULLE_TRY(tulle_matfun_check(plan, &sign, F, 1, &error));
+    EXPECT(error < 1e-11);
+    TULLE_TRY(tulle_comm_barrier(comm));
+    if (tulle_comm_rank(comm) == 0) {
+        TULLE_TRY(tulle_mat_own_tile(F, 0, 0, &tile));
+        ((double *)tile.val)[tile.offset[0]] += 1e-6; /* block (1, 1) */
+    }
+    TULLE_TRY(tulle_comm_barrier(comm));
+    status = tulle_matfun_check(plan, &sign, F, 1, &error);
+    if (tulle_comm_rank(comm) == 0) *worst = error;
+    EXPECT(status == TULLE_ERR_CHECK && strstr(tulle_error_message(), "Lanczos") && error > 1e-8 && error < 2e-6);
+    status = TULLE_OK;
+    tulle_matfun_free(plan);
+    tulle_mat_free(F);
+out:
+    tulle_mat_free(A);
+    return status;
+}
+
 /* Nothing to compute, an indefinite matrix, a level at mu, and what a method does not compute. */
 static tulle_status test_limits(tulle_comm *comm, void *arg)
 {
@@ -315,7 +352,7 @@ int main(int argc, char **argv)
         const char *name;
         tulle_body body;
     } tests[] = {{"functions of whole matrices", test_functions}, {"orders", test_orders}, {"filters", test_filter},
-        {"auto", test_auto}, {"limits", test_limits}};
+        {"auto", test_auto}, {"the check", test_check}, {"limits", test_limits}};
     struct blocks before[64] = {{0}}, after[64] = {{0}};
     for (size_t t = 0; t < sizeof tests / sizeof *tests; t++) {
         double worst = 0;

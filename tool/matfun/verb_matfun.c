@@ -118,8 +118,10 @@ static void print_text(const struct function_run *s, FILE *file)
     blocked_history_text(&s->history, 0, file);
     if (has_gap(s)) fprintf(file, "  next to mu     %.9g, %.9g\n", s->report.below, s->report.above);
     if (s->checked)
-        fprintf(file, "  check          %s: some columns again, by QR iterations: relative difference %.2g\n",
-            s->passed ? "passed" : "FAILED", s->error);
+        fprintf(file, "  check          %s: %s: relative difference %.2g\n", s->passed ? "passed" : "FAILED",
+            s->report.method == TULLE_MATFUN_SUBMATRIX ? "some columns again, by QR iterations"
+                                                       : "times a vector, by the Lanczos method",
+            s->error);
 }
 
 static void warn(const struct function_run *s)

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "algo/matfun/choose_method.h"
 #include "algo/matfun/function.h"
 #include "algo/matfun/matfun_plan.h"
+#include "algo/matfun/method_estimate.h"
 #include "algo/matfun/whole/row_tiles.h"
 #include "algo/matfun/whole/whole_function.h"
 #include "base/arg.h"

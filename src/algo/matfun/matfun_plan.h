@@ -17,7 +17,7 @@ struct tulle_matfun {
     bool made;
     tulle__submatrices s;
     int64_t inserted;
-    double estimate[2]; /* AUTO: choose_method.h */
+    double estimate[2]; /* AUTO: method_estimate.h */
     double plan_seconds;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/matfun/choose_method.h"
+#include "algo/matfun/method_estimate.h"
 
 #include <math.h>
 
