@@ -219,6 +219,7 @@ static tulle_status test_truth(tulle_comm *comm, void *arg)
         EXPECT(fabs(report.energy - sums[1]) <= loose * 50);
         EXPECT(fabs(report.stored - report.electrons) <= loose * 100);
         EXPECT(fabs(report.stored_energy - report.energy) <= loose * 100);
+        if (warm && counted) EXPECT(report.repeated == 0); /* decompositions are kept */
         if (kT <= 0) EXPECT(fabs(report.above - report.below - (r->LUMO - r->HOMO)) < .1);
         if (!(counted && kT <= 0)) EXPECT(error <= loose);
         if (exact && !with_S && tulle_comm_rank(comm) == 0) t->worst = fmax(t->worst, fabs(report.energy - sums[1]));

@@ -3,7 +3,8 @@
  * Density matrices. Products of whole matrices are of CSR, as results and factors are sparse within a
  * filter. For a number of electrons and kT = 0, each PE guesses mu from its first submatrix, and takes
  * the columns of all for that guess; when mu is known, it repeats only those submatrices that have a
- * level in between. With kT > 0 every submatrix is repeated.
+ * level in between. With kT > 0 the decompositions are kept as far as memory allows, and only the others
+ * are repeated.
  */
 #include <tulle/density.h>
 
@@ -275,6 +276,39 @@ static tulle_status find_gap(struct density *d, const tulle__spectrum *x, const 
     return status;
 }
 
+/*
+ * Room for decompositions, as long as half of the memory that is left suffices: with kT > 0 a level's occupation is
+ * known after all are decomposed. Local; [submatrices].
+ */
+static tulle_status keep(const tulle_matfun *plan, tulle__kept **kept)
+{
+    const tulle__submatrices *s = &plan->s;
+    tulle_type type = plan->A->type;
+    size_t left = tulle__memory_left() / 2;
+    tulle_status status = tulle__alloc_zero((size_t)s->count, sizeof **kept, "decompositions", kept);
+    for (int64_t k = 0; k < s->count && status == TULLE_OK; k++) {
+        size_t bytes = tulle__kept_bytes(type, s->sub[k].n, s->sub[k].b);
+        if (bytes > left) break;
+        left -= bytes;
+        status = tulle__kept_init(&(*kept)[k], type, s->sub[k].n, s->sub[k].b);
+    }
+    return status;
+}
+
+static void forget(const tulle_matfun *plan, tulle__kept *kept)
+{
+    for (int64_t k = 0; kept && k < plan->s.count; k++) tulle__kept_fini(&kept[k]);
+    tulle__free(kept);
+}
+
+/* Submatrices of which no decomposition is kept. */
+static int64_t count_others(const tulle_matfun *plan, const tulle__kept *kept)
+{
+    int64_t others = 0;
+    for (int64_t k = 0; k < plan->s.count; k++) others += !kept[k].A;
+    return others;
+}
+
 /* The spectrum, mu, and the columns of f(K) in F. Collective, agreed. */
 static tulle_status occupy(struct pass *p, tulle_mat *F, tulle__sweep *sweep)
 {
@@ -284,11 +318,14 @@ static tulle_status occupy(struct pass *p, tulle_mat *F, tulle__sweep *sweep)
     tulle__visitor visitor = {.visit = visit, .context = p};
     tulle__occupation first = tulle__occupation_at(d->mu, d->options.kT), last;
     tulle__sweep again = {.waves = 0};
+    tulle__kept *kept = NULL;
     bool *same = NULL, counted = d->states >= 0, at_once = !counted || d->options.kT <= 0;
     TULLE_TRY(tulle__spectrum_init(&p->spectrum, s, d->options.kT));
     TULLE_TRY(tulle__alloc((size_t)s->count, sizeof *same, "submatrices", &same));
     if (counted && d->options.kT <= 0) TULLE_TRY(guess(p, &first));
     p->occupation = at_once ? &first : NULL;
+    if (!at_once) TULLE_TRY(keep(p->plan, &kept));
+    visitor.kept = kept;
     TULLE_TRY(tulle__matfun_sweep(p->plan, &visitor, at_once ? F : NULL, sweep));
 out:
     status = tulle_comm_agree(d->comm, status);
@@ -299,11 +336,12 @@ out:
         if (at_once)
             repeated = mark_same(&p->spectrum, &first, &last, same);
         else
-            repeated = s->count;
+            repeated = count_others(p->plan, kept);
         visitor.skip = at_once ? same : NULL;
+        visitor.restore = true;
         p->occupation = &last;
         p->known = true;
-        if (repeated) status = tulle__matfun_sweep(p->plan, &visitor, F, &again);
+        if (repeated || !at_once) status = tulle__matfun_sweep(p->plan, &visitor, F, &again);
         status = tulle_comm_agree(d->comm, status);
         sweep->bytes += again.bytes;
         sweep->dense += again.dense;
@@ -318,6 +356,7 @@ out:
     d->report.electrons = d->options.degeneracy * sums[0];
     d->report.energy = d->options.degeneracy * sums[1];
     tulle__free(same);
+    forget(p->plan, kept);
     return tulle_comm_agree(d->comm, status);
 }
 

@@ -42,6 +42,12 @@ typedef struct tulle__visitor {
     void (*stepped)(void *context, int64_t k, const tulle__eigen *x); /* NULL: by eigenvectors */
     tulle__power power;                                               /* NONE: a step */
     double mu, below, above;
+    /*
+     * [submatrices], or NULL: room for decompositions. The first sweep keeps them there; with `restore` they are
+     * used again, without the blocks
+     */
+    const tulle__kept *kept;
+    bool restore;
 } tulle__visitor;
 
 /* Of this PE. */
