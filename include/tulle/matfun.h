@@ -118,7 +118,9 @@ typedef struct tulle_matfun_report {
     tulle_gidx largest;         /* rows of the largest submatrix */
     double mean;                /* rows of a submatrix on average */
     double work;                /* sum of the cubes of their rows */
-    double imbalance;           /* largest sum of a PE over the mean */
+    double imbalance;           /* largest sum of a PE over the mean, as planned */
+    int64_t stolen;             /* submatrices of the last execution that another PE than the planned one computed */
+    double busy;                /* largest time of a PE in decompositions over the mean */
     int64_t inserted;           /* diagonal blocks that A lacks: zeros take their places */
     int64_t waves;              /* largest number of a PE */
     int64_t bytes;              /* got and put by all PEs in the last execution */

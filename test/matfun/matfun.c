@@ -3,7 +3,9 @@
 #include <tulle/algebra.h>
 #include <tulle/matfun.h>
 
+#include "base/clock.h"
 #include "body.h"
+#include "comm/comm.h"
 #include "dense_function.h"
 #include "problem.h"
 #include "tap.h"
@@ -284,6 +286,54 @@ out:
     return status;
 }
 
+/* f of one PE takes long for each eigenvalue. */
+static double slow(double x, void *context)
+{
+    int64_t end = tulle__clock_ns() + *(int64_t *)context;
+    while (tulle__clock_ns() < end) {
+    }
+    return f_quadratic(x);
+}
+
+/*
+ * Idle PEs take submatrices of one that is slow, the slower the surer; the result is right, and so are those of the
+ * executions before and after.
+ */
+static tulle_status test_stealing(tulle_comm *comm, void *arg)
+{
+    enum { SLOWER_MOST = 12 };
+    tulle_status status;
+    struct problem p;
+    double *worst = arg, error;
+    int64_t delay = 0;
+    bool alone = tulle_comm_size(comm) == 1 || tulle_comm_size(comm) > BLOCKS / 4 || tulle__is_virtual(comm);
+    tulle_mat *A = NULL, *F = NULL;
+    tulle_matfun *plan = NULL;
+    tulle_matfun_report report = {.stolen = 0};
+    const tulle_function f = {.kind = TULLE_FUNCTION_USER, .value = slow, .context = &delay};
+    problem_init(&p, SPARSE, BLOCKS, 0);
+    TULLE_TRY(build(comm, &p, TULLE_F64, 0, NONE, &A));
+    TULLE_TRY(tulle_matfun_new(A, &(tulle_matfun_options){.combine = TULLE_NONE}, &plan));
+    for (int k = 0; k < (alone ? 2 : SLOWER_MOST) && !report.stolen; k++) {
+        delay = tulle_comm_rank(comm) || alone ? 0 : (int64_t)50000 << k;
+        TULLE_TRY(tulle_matfun_execute(plan, &f, &F, &report));
+        TULLE_TRY(compare(&p, F, f_quadratic, 1, 1e-10, &error));
+        EXPECT(report.stolen >= 0 && report.stolen < BLOCKS && report.busy >= 1);
+        if (tulle_comm_rank(comm) == 0) *worst = fmax(*worst, error);
+        tulle_mat_free(F);
+    }
+    if (!alone) EXPECT(report.stolen > 0);
+    if (tulle_comm_size(comm) == 1) EXPECT(report.stolen == 0);
+    delay = 0;
+    TULLE_TRY(tulle_matfun_execute(plan, &f, &F, &report));
+    TULLE_TRY(compare(&p, F, f_quadratic, 1, 1e-10, &error));
+    tulle_mat_free(F);
+    tulle_matfun_free(plan);
+    tulle_mat_free(A);
+out:
+    return status;
+}
+
 /* New values, then a new pattern. */
 static tulle_status test_update(tulle_comm *comm, void *arg)
 {
@@ -424,7 +474,8 @@ int main(int argc, char **argv)
         const char *name;
         tulle_body body;
     } tests[] = {{"functions of submatrices", test_functions}, {"exact cases", test_exact}, {"steps", test_steps},
-        {"small ones", test_small}, {"updates", test_update}, {"the check", test_check}, {"refusals", test_refusals}};
+        {"small ones", test_small}, {"stealing", test_stealing}, {"updates", test_update}, {"the check", test_check},
+        {"refusals", test_refusals}};
     struct blocks before[64] = {{0}}, after[64] = {{0}};
     for (size_t t = 0; t < sizeof tests / sizeof *tests; t++) {
         double worst = 0;

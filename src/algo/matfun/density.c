@@ -155,7 +155,18 @@ struct pass {
     struct stepped_sums {
         double trace, first, below, above;
     } * sums;
+    int64_t count; /* of sums */
 };
+
+static tulle_status reserve(void *context, int64_t submatrices)
+{
+    struct pass *p = context;
+    tulle_status status = tulle__realloc((size_t)submatrices, sizeof *p->sums, "sums of submatrices", &p->sums);
+    if (status != TULLE_OK) return status;
+    for (; p->count < submatrices; p->count++)
+        p->sums[p->count] = (struct stepped_sums){.below = -INFINITY, .above = INFINITY};
+    return TULLE_OK;
+}
 
 static void add_level(struct stepped_sums *sums, double mu, double level, double part)
 {
@@ -203,11 +214,11 @@ static tulle_status occupy_up_to(struct pass *p, tulle_mat *F, tulle__sweep *swe
     double sums[2] = {0, 0}, gap[2] = {-INFINITY, -INFINITY};
     const tulle__occupation at = tulle__occupation_at(d->mu, 0);
     const tulle__visitor visitor = {
-        .visit = visit, .context = p, .stepped = stepped, .mu = d->mu, .below = 1, .above = 0};
-    TULLE_TRY(tulle__alloc((size_t)p->plan->s.count, sizeof *p->sums, "sums of submatrices", &p->sums));
+        .visit = visit, .context = p, .stepped = stepped, .mu = d->mu, .below = 1, .above = 0, .reserve = reserve};
+    TULLE_TRY(reserve(p, p->plan->s.count));
     p->occupation = &at;
     TULLE_TRY(tulle__matfun_sweep(p->plan, &visitor, F, sweep));
-    for (int64_t k = 0; k < p->plan->s.count; k++) {
+    for (int64_t k = 0; k < p->count; k++) {
         sums[0] += d->options.degeneracy * p->sums[k].trace;
         sums[1] += d->options.degeneracy * p->sums[k].first;
         gap[0] = fmax(gap[0], p->sums[k].below);

@@ -197,18 +197,18 @@ tulle_status tulle__matfun_report(
 {
     tulle_comm *comm = plan->A->comm;
     const tulle__submatrices *s = &plan->s;
-    int64_t sum[3] = {s->count, sweep->bytes + s->pattern.bytes, 0}, most[2] = {0, sweep->waves};
+    int64_t sum[4] = {s->count, sweep->bytes + s->pattern.bytes, 0, sweep->stolen}, most[2] = {0, sweep->waves};
     double sums[2] = {s->rows_sum, sweep->dense};
-    double largest[5] = {seconds, plan->plan_seconds, s->own_work, -sweep->least, sweep->most};
+    double largest[6] = {seconds, plan->plan_seconds, s->own_work, -sweep->least, sweep->most, sweep->dense};
     for (int64_t k = 0; k < s->count; k++)
         if (s->sub[k].n > most[0]) most[0] = s->sub[k].n;
     for (int64_t k = 0; k < s->count; k++)
         for (int64_t c = 0; c < s->sub[k].ncols; c++)
             sum[2] += tulle__block_row_of(&s->pattern, s->index[s->sub[k].cols + c])->count;
-    tulle_status status = tulle_comm_reduce_int(comm, TULLE_SUM, 3, sum);
+    tulle_status status = tulle_comm_reduce_int(comm, TULLE_SUM, 4, sum);
     if (status == TULLE_OK) status = tulle_comm_reduce_int(comm, TULLE_MAX, 2, most);
     if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_SUM, 2, sums);
-    if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_MAX, 5, largest);
+    if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_MAX, 6, largest);
     if (status != TULLE_OK) return status;
     *report = (tulle_matfun_report){.columns = plan->A->layout->row_blocks.count,
         .blocks = sum[2],
@@ -223,6 +223,8 @@ tulle_status tulle__matfun_report(
         .plan_seconds = largest[1],
         .seconds = largest[0],
         .dense = sums[1] / comm->size,
+        .stolen = sum[3],
+        .busy = sums[1] > 0 ? largest[5] * comm->size / sums[1] : 1,
         .least = -largest[3],
         .most = largest[4]};
     return TULLE_OK;
@@ -233,8 +235,24 @@ tulle_status tulle__matfun_report(
 struct execution {
     const tulle_matfun *plan;
     const tulle_function *function;
-    double *below, *above; /* [submatrices]: the eigenvalues next to mu */
+    double *below, *above; /* [count]: the eigenvalues next to mu, by submatrix */
+    int64_t count;
 };
+
+static tulle_status reserve(void *context, int64_t submatrices)
+{
+    tulle_status status;
+    struct execution *e = context;
+    TULLE_TRY(tulle__realloc((size_t)submatrices, sizeof *e->below, "gaps", &e->below));
+    TULLE_TRY(tulle__realloc((size_t)submatrices, sizeof *e->above, "gaps", &e->above));
+    for (int64_t k = e->count; k < submatrices; k++) {
+        e->below[k] = -INFINITY;
+        e->above[k] = INFINITY;
+    }
+    e->count = submatrices;
+out:
+    return status;
+}
 
 static tulle_status visit(void *context, const tulle__submatrix *sub, int64_t k, tulle__eigen *x, bool *wanted)
 {
@@ -243,7 +261,7 @@ static tulle_status visit(void *context, const tulle__submatrix *sub, int64_t k,
     if (bad >= 0)
         return tulle__fail(TULLE_ERR_ARG,
             "%s is not defined for the eigenvalue %.9g of the submatrix of block column %" PRId32 " (from 1)",
-            tulle_function_name(e->function->kind), x->lambda[bad], e->plan->s.index[sub->cols] + 1);
+            tulle_function_name(e->function->kind), x->lambda[bad], sub->column + 1);
     e->below[k] = -INFINITY;
     e->above[k] = INFINITY;
     for (int64_t i = 0; i < n; i++) {
@@ -283,7 +301,7 @@ static void take_shortcut(const tulle_function *f, tulle__visitor *visitor)
 static tulle_status find_gap(const struct execution *e, tulle_matfun_report *report)
 {
     double gap[2] = {-INFINITY, -INFINITY};
-    for (int64_t k = 0; k < e->plan->s.count; k++) {
+    for (int64_t k = 0; k < e->count; k++) {
         gap[0] = fmax(gap[0], e->below[k]);
         gap[1] = fmax(gap[1], -e->above[k]);
     }
@@ -299,10 +317,9 @@ static tulle_status execute(tulle_matfun *plan, const tulle_function *function, 
     tulle_status status;
     tulle_comm *comm = plan->A->comm;
     struct execution e = {.plan = plan, .function = function};
-    tulle__visitor visitor = {.visit = visit, .context = &e};
+    tulle__visitor visitor = {.visit = visit, .context = &e, .reserve = reserve};
     take_shortcut(function, &visitor);
-    TULLE_TRY(tulle__alloc((size_t)plan->s.count, sizeof *e.below, "gaps", &e.below));
-    TULLE_TRY(tulle__alloc((size_t)plan->s.count, sizeof *e.above, "gaps", &e.above));
+    TULLE_TRY(reserve(&e, plan->s.count));
     TULLE_TRY(tulle__matfun_sweep(plan, &visitor, F, sweep));
 out:
     status = tulle_comm_agree(comm, status);

@@ -48,11 +48,16 @@ typedef struct tulle__visitor {
      */
     const tulle__kept *kept;
     bool restore;
+    /*
+     * NULL, or makes room for the results of that many submatrices: idle PEs then steal others' (with neither skip nor
+     * kept), which get the numbers after the own ones. Called by the PE's own thread
+     */
+    tulle_status (*reserve)(void *context, int64_t submatrices);
 } tulle__visitor;
 
 /* Of this PE. */
 typedef struct tulle__sweep {
-    int64_t waves, bytes;
+    int64_t waves, bytes, stolen;
     double dense; /* seconds in decompositions, of all threads */
     double least, most;
 } tulle__sweep;

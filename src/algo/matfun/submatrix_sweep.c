@@ -144,7 +144,7 @@ static tulle_status visit(
     struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, struct tulle__sweep_thread *t, bool *wanted)
 {
     const tulle__visitor *v = w->visitor;
-    tulle_status status = v->visit(v->context, sub, k, &t->eigen, wanted);
+    tulle_status status = v->visit(v->context, sub, w->base + k, &t->eigen, wanted);
     if (status != TULLE_OK || !*wanted) return status;
     int64_t start = tulle__clock_ns();
     tulle__eigen_apply(&t->eigen, sub->n, sub->b);
@@ -171,7 +171,7 @@ static tulle_status decompose(
         t->least = fmin(t->least, x->gap.least);
         t->most = fmax(t->most, x->gap.most);
         TULLE_TRY(compare(w, sub, fmax(fabs(x->gap.least), fabs(x->gap.most))));
-        v->stepped(v->context, k, x);
+        v->stepped(v->context, w->base + k, x);
         *wanted = true;
         return TULLE_OK;
     }
@@ -362,34 +362,107 @@ static void drop_threads(struct tulle__sweep_state *w)
     tulle__free(w->thread);
 }
 
+/* Submatrices begin .. bound - 1, wave by wave. */
+static tulle_status run_waves(struct tulle__sweep_state *w, tulle__pool *pool, int64_t begin, int64_t bound)
+{
+    tulle_status status = TULLE_OK;
+    size_t limit = w->plan->options.memory ? w->plan->options.memory : tulle__memory_left() / 4;
+    w->bound = bound;
+    for (w->begin = begin; w->begin < bound; w->begin = w->end) {
+        TULLE_TRY(tulle__sweep_choose_wave(w, limit < INT64_MAX ? (int64_t)limit : INT64_MAX));
+        TULLE_TRY(run_wave(w, pool));
+    }
+out:
+    return status;
+}
+
+static void drop_sweep(struct tulle__sweep_state *w)
+{
+    drop_threads(w);
+    tulle__free(w->first);
+    tulle__free(w->at);
+    tulle__free(w->needed);
+}
+
+/* Own submatrices, half of the remaining work a claim. */
+static tulle_status run_claims(struct tulle__sweep_state *w, tulle__pool *pool, tulle__weighted *claims)
+{
+    tulle_status status = TULLE_OK;
+    for (;;) {
+        int64_t first, end;
+        TULLE_TRY(tulle__weighted_claim(claims, w->comm->rank, .5, w->threads, 0, &first, &end));
+        if (first == end) return TULLE_OK;
+        TULLE_TRY(run_waves(w, pool, first, end));
+    }
+out:
+    return status;
+}
+
+/* Others' submatrices, a quarter of the remaining work a claim; the last ones are their owner's. */
+static tulle_status steal(struct tulle__sweep_state *own, tulle__pool *pool, tulle__submatrices *s)
+{
+    tulle_status status = TULLE_OK;
+    int64_t base = s->count;
+    for (int step = 1; step < own->comm->size; step++) {
+        int victim = (own->comm->rank + step) % own->comm->size;
+        for (;;) {
+            int64_t first, end;
+            tulle__submatrices stolen = {.count = 0};
+            struct tulle__sweep_state w = *own;
+            TULLE_TRY(tulle__weighted_claim(&s->claims, victim, .25, 1, 1, &first, &end));
+            if (first == end) break;
+            w = (struct tulle__sweep_state){.plan = own->plan,
+                .s = &stolen,
+                .visitor = own->visitor,
+                .F = own->F,
+                .comm = own->comm,
+                .size = own->size,
+                .report = own->report,
+                .base = base};
+            base += end - first;
+            status = own->visitor->reserve(own->visitor->context, base);
+            if (status == TULLE_OK) status = tulle__submatrices_steal(s, victim, first, end, &stolen);
+            if (status == TULLE_OK) status = tulle__sweep_number_blocks(&w);
+            if (status == TULLE_OK) status = make_threads(&w, tulle__pool_size(pool));
+            if (status == TULLE_OK) status = run_waves(&w, pool, 0, end - first);
+            drop_sweep(&w);
+            own->report->bytes += stolen.pattern.bytes;
+            own->report->stolen += end - first;
+            tulle__submatrices_fini(&stolen);
+            if (status != TULLE_OK) goto out;
+        }
+    }
+out:
+    return status;
+}
+
 tulle_status tulle__matfun_sweep(
     const tulle_matfun *plan, const tulle__visitor *visitor, tulle_mat *F, tulle__sweep *report)
 {
     tulle_status status;
     tulle__context *context = NULL;
+    tulle__submatrices *s = (tulle__submatrices *)&plan->s; /* the claims of a plan change */
     struct tulle__sweep_state w = {.plan = plan,
-        .s = &plan->s,
+        .s = s,
         .visitor = visitor,
         .F = F,
         .comm = plan->A->comm,
         .size = tulle_type_size(plan->A->type),
         .report = report};
+    bool steals = visitor->reserve && s->claims.comm;
     *report = (tulle__sweep){.least = INFINITY, .most = -INFINITY};
-    if (!plan->s.count) return TULLE_OK;
+    if (!s->count && !steals) return TULLE_OK;
     TULLE_TRY(tulle__context_get(w.comm, &context));
     tulle__pool *pool = tulle__is_virtual(w.comm) ? NULL : context->pool;
     context->kernels->alone();
-    TULLE_TRY(tulle__sweep_number_blocks(&w));
-    TULLE_TRY(make_threads(&w, tulle__pool_size(pool)));
-    size_t limit = plan->options.memory ? plan->options.memory : tulle__memory_left() / 4;
-    for (w.begin = 0; w.begin < plan->s.count; w.begin = w.end) {
-        TULLE_TRY(tulle__sweep_choose_wave(&w, limit < INT64_MAX ? (int64_t)limit : INT64_MAX));
-        TULLE_TRY(run_wave(&w, pool));
+    if (steals) tulle__weighted_open(&s->claims);
+    if (s->count) {
+        TULLE_TRY(tulle__sweep_number_blocks(&w));
+        TULLE_TRY(make_threads(&w, tulle__pool_size(pool)));
+        TULLE_TRY(steals ? run_claims(&w, pool, &s->claims) : run_waves(&w, pool, 0, s->count));
     }
+    if (steals) TULLE_TRY(steal(&w, pool, s));
 out:
-    drop_threads(&w);
-    tulle__free(w.first);
-    tulle__free(w.at);
-    tulle__free(w.needed);
+    drop_sweep(&w);
     return status;
 }

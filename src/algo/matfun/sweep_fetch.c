@@ -97,7 +97,7 @@ tulle_status tulle__sweep_choose_wave(struct tulle__sweep_state *w, int64_t limi
     tulle_status status = TULLE_OK;
     int64_t bytes = 0;
     w->nneeded = 0;
-    for (w->end = w->begin; w->end < w->s->count; w->end++) {
+    for (w->end = w->begin; w->end < w->bound; w->end++) {
         int64_t before = w->nneeded;
         if (w->visitor->skip && w->visitor->skip[w->end]) continue;
         if (!tulle__sweep_restores(w, w->end)) TULLE_TRY(need_submatrix(w, w->end));

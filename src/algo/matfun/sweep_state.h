@@ -38,9 +38,10 @@ struct tulle__sweep_state {
     char *results;
     int64_t *result; /* [submatrices of the wave]: values of `results` before it */
     /* the wave: */
-    int64_t begin, end;
-    int64_t *order; /* [end - begin] */
-    int64_t next;   /* atomic */
+    int64_t begin, end, bound; /* submatrices; those of the claim end at the bound */
+    int64_t base;              /* number of submatrix 0 for the visitor */
+    int64_t *order;            /* [end - begin] */
+    int64_t next;              /* atomic */
     struct tulle__sweep_thread *thread;
     int threads;
     tulle__sweep *report;
