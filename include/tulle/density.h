@@ -48,6 +48,7 @@ typedef struct tulle_density_options {
     /* NULL, or receives the iterations, on each PE that passes it */
     tulle_matfun_iteration *history;
     int64_t history_room; /* further ones are dropped */
+    int check;            /* f(K) is checked as by tulle_matfun_check with that many samples; 0: not */
 } tulle_density_options;
 
 typedef struct tulle_density_report {
@@ -63,6 +64,7 @@ typedef struct tulle_density_report {
     int iterations;              /* of methods with whole matrices */
     double residual;             /* |P^2 - P| / |P^2| (Newton-Schulz: |X^2 - I| / |X^2|) before the last of them */
     double flops;                /* of their products: 2 x multiplications of all PEs */
+    double error;                /* options.check: as of tulle_matfun_check */
     int64_t repeated;            /* submatrices that were decomposed twice, as mu became known */
     double seconds[3];           /* S^(-1/2) and K; f(K); D */
     tulle_matfun_report overlap, function; /* of S^(-1/2), if there is S; of f(K) */
@@ -71,7 +73,7 @@ typedef struct tulle_density_report {
 /*
  * Collective. H and S are VBSR with the same block cuts; S NULL: the identity. *D is a new matrix in
  * tiles of rows, the caller's. options and report may be NULL; the report is the same on all PEs.
- * TULLE_ERR_CONVERGENCE, with the residual, if a method with iterations does not converge.
+ * TULLE_ERR_CHECK, with the block column, if options.check finds a difference. TULLE_ERR_CONVERGENCE, with the residual, if a method with iterations does not converge.
  * TULLE_ERR_ARG for the reasons of tulle_matfun_execute, which include an S that is not positive
  * definite, and if H and S do not match.
  */

@@ -331,6 +331,44 @@ out:
     return status;
 }
 
+/* Checks of right results pass, also where a level is filled in part; kinds of results as of the methods. */
+static tulle_status test_check(tulle_comm *comm, void *arg)
+{
+    static const struct {
+        tulle_density_method method;
+        double electrons, kT;
+    } cases[] = {{TULLE_DENSITY_SUBMATRIX, -1, 0}, {TULLE_DENSITY_SUBMATRIX, 4 * BLOCKS, 0},
+        {TULLE_DENSITY_SUBMATRIX, 17.25, 0}, {TULLE_DENSITY_SUBMATRIX, 17.25, .05}, {TULLE_DENSITY_SUBMATRIX, -1, .05},
+        {TULLE_DENSITY_NEWTON_SCHULZ, -1, 0}, {TULLE_DENSITY_MCWEENY, -1, 0}, {TULLE_DENSITY_TC2, 4 * BLOCKS, 0},
+        {TULLE_DENSITY_TRS4, 4 * BLOCKS, 0}};
+    struct truth *t = arg;
+    tulle_status status = TULLE_OK;
+    tulle_density_report report;
+    tulle_mat *H = NULL, *S = NULL, *D = NULL;
+    TULLE_TRY(build(comm, hamiltonian, TULLE_F64, 0, BLOCKS, &H));
+    TULLE_TRY(build(comm, overlap, TULLE_F64, 0, BLOCKS, &S));
+    for (size_t k = 0; k < 2 * sizeof cases / sizeof *cases; k++) {
+        size_t c = k / 2;
+        tulle_density_options options = {.method = cases[c].method, .kT = cases[c].kT, .check = 5};
+        const struct reference *r = k % 2 ? &t->with_S : &t->plain;
+        report.error = -1;
+        status = cases[c].electrons < 0
+                     ? tulle_density_of_mu(H, k % 2 ? S : NULL, (r->HOMO + r->LUMO) / 2, &options, &D, &report)
+                     : tulle_density_of_electrons(H, k % 2 ? S : NULL, cases[c].electrons, &options, &D, &report);
+        if (status != TULLE_OK) goto out;
+        EXPECT(report.error >= 0 && report.error < 1e-9);
+        tulle_mat_free(D);
+        D = NULL;
+    }
+    tulle_density_options wrong = {.check = -1};
+    EXPECT(tulle_density_of_mu(H, NULL, 0, &wrong, &D, &report) == TULLE_ERR_ARG);
+    status = TULLE_OK;
+out:
+    tulle_mat_free(H);
+    tulle_mat_free(S);
+    return status;
+}
+
 static tulle_status refused(tulle_status status, const char *part)
 {
     if (status == TULLE_ERR_ARG && strstr(tulle_error_message(), part)) return TULLE_OK;
@@ -392,7 +430,7 @@ int main(int argc, char **argv)
         const char *name;
         tulle_body body;
     } tests[] = {{"density matrices", test_truth}, {"levels filled in part", test_filled},
-        {"iterations", test_iterations}, {"auto", test_auto}, {"refusals", test_refusals}};
+        {"iterations", test_iterations}, {"auto", test_auto}, {"checks", test_check}, {"refusals", test_refusals}};
     struct blocks before[64] = {{0}}, after[64] = {{0}};
     for (size_t t = 0; t < sizeof tests / sizeof *tests; t++) {
         tulle_status status = tulle_team_run(team, tests[t].body, &truth);

@@ -51,6 +51,9 @@ expect 0 '"stored_electrons":.*"overlap":' density $H band:n=36,lower=1,values=s
 expect 0 'electrons  *7.5;' density $H --blocks 6 --electrons 7.5 --kT 0.1
 expect 0 'iteration  *residual .*electrons' density $H --blocks 6 --electrons 30 --method trs4
 expect 0 '"estimates":.*"method":' density $H --blocks 6 --mu -0.3 --method auto --json
+expect 0 'check  *passed: some columns' density $H --blocks 6 --mu -0.3 --check
+expect 0 'check  *passed: times a vector' density $H --blocks 6 --electrons 30 --method tc2 --check
+expect 0 '"check":true,"error":' density $H --blocks 6 --electrons 7.5 --check --json
 warm="density stencil3d:n=12,values=laplace,shift=-6 --blocks 12 --electrons 1800 --kT 0.1 --combine none --json"
 expect 0 '"electrons":\(1800\.0000000\|1799.9999999\).*"repeated":0' $warm # decompositions are kept
 expect 0 '"electrons":\(1800\.0000000\|1799.9999999\).*"repeated":[1-9]' $warm --memory 24M

@@ -144,3 +144,9 @@ void blocked_history_json(const struct blocked_history *h, FILE *file)
     }
     fprintf(file, "]");
 }
+
+void blocked_check_text(int passed, int whole, double error, FILE *file)
+{
+    fprintf(file, "  check          %s: %s: relative difference %.2g\n", passed ? "passed" : "FAILED",
+        whole ? "times a vector, by the Lanczos method" : "some columns again, by QR iterations", error);
+}

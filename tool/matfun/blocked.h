@@ -31,6 +31,16 @@
         .high = 7, .text = "order of newton-schulz: each step takes 2, 3, 4, 4, 5, 5 products"                         \
     }
 
+#define OPTION_CHECK_FUNCTION                                                                                          \
+    {                                                                                                                  \
+        .name = "check", .kind = KIND_FLAG, .text = "compute some columns again by another path, and compare"          \
+    }
+
+enum { CHECK_SAMPLES = 8 };
+
+/* whole: of a method with the whole matrix. */
+void blocked_check_text(int passed, int whole, double error, FILE *file);
+
 /* Steps of iterations with whole matrices, as PE 0 has them. */
 enum { HISTORY_MOST = 200 };
 struct blocked_history {

@@ -79,6 +79,7 @@ static void print_json(const struct density_run *s, FILE *file)
     json_number("filled", r->filled, file);
     if (s->density.method == TULLE_DENSITY_AUTO)
         fprintf(file, "\"estimates\":[%.6g,%.6g],", r->estimate[0], r->estimate[1]);
+    if (s->density.check) fprintf(file, "\"check\":true,\"error\":%.6g,", r->error);
     fprintf(file, "\"method\":\"%s\",\"iterations\":%d,\"residual\":%.6g,\"flops\":%.17g,",
         tulle_density_method_name(r->method), r->iterations, r->residual, r->flops);
     fprintf(file, "\"repeated\":%" PRId64 ",\"seconds\":[%.6g,%.6g,%.6g],\"function\":{", r->repeated, r->seconds[0],
@@ -117,6 +118,7 @@ static void print_text(const struct density_run *s, FILE *file)
         fprintf(file, "S^(-1/2)\n");
         blocked_text(&r->overlap, file);
     }
+    if (s->density.check) blocked_check_text(1, whole, r->error, file);
     blocked_history_text(&s->history, 1, file);
     if (whole) return;
     fprintf(file, "f(K)\n");
@@ -162,6 +164,7 @@ static tulle_status read_options(struct density_run *s)
         status =
             tulle_parse_real(options_word(o, "degeneracy", "2"), "--degeneracy", 1e-300, 1e300, &s->density.degeneracy);
     s->density.order = (int)options_int(o, "order", 2);
+    s->density.check = options_flag(o, "check") ? CHECK_SAMPLES : 0;
     if (status == TULLE_OK)
         status = tulle_density_method_parse(options_word(o, "method", "submatrix"), &s->density.method);
     return status;
@@ -207,8 +210,9 @@ static const struct option options[] = {OPTION_SQUARE_BLOCKS, OPTION_FILTER, OPT
         .kind = KIND_WORD,
         .argument = "FILE",
         .text = "write D, for one spin: .mtx, .mtx.gz, .npz or .bsp.h5; - is standard output"},
-    {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES, OPTION_COMM, OPTION_THREADS,
-    OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
+    OPTION_CHECK_FUNCTION, {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES,
+    OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP,
+    {.name = NULL}};
 
 const struct verb verb_density = {
     .name = "density",

@@ -30,9 +30,8 @@ struct function_run {
 /* A difference is recorded, and the exit status reports it. */
 static tulle_status check(struct function_run *s, tulle_comm *comm, const tulle_matfun *plan, const tulle_mat *F)
 {
-    enum { SAMPLES = 8 };
     double error = 0;
-    tulle_status status = tulle_matfun_check(plan, &s->function, F, SAMPLES, &error);
+    tulle_status status = tulle_matfun_check(plan, &s->function, F, CHECK_SAMPLES, &error);
     if (status != TULLE_OK && status != TULLE_ERR_CHECK) return status;
     if (tulle_comm_rank(comm) != 0) return TULLE_OK;
     s->checked = 1;
@@ -117,11 +116,7 @@ static void print_text(const struct function_run *s, FILE *file)
     blocked_text(&s->report, file);
     blocked_history_text(&s->history, 0, file);
     if (has_gap(s)) fprintf(file, "  next to mu     %.9g, %.9g\n", s->report.below, s->report.above);
-    if (s->checked)
-        fprintf(file, "  check          %s: %s: relative difference %.2g\n", s->passed ? "passed" : "FAILED",
-            s->report.method == TULLE_MATFUN_SUBMATRIX ? "some columns again, by QR iterations"
-                                                       : "times a vector, by the Lanczos method",
-            s->error);
+    if (s->checked) blocked_check_text(s->passed, s->report.method != TULLE_MATFUN_SUBMATRIX, s->error, file);
 }
 
 static void warn(const struct function_run *s)
@@ -190,9 +185,9 @@ static const struct option options[] = {OPTION_SQUARE_BLOCKS, OPTION_FILTER, OPT
         .low = 1,
         .high = RUNS_MOST,
         .text = "executions of the plan; the time is the median"},
-    {.name = "check", .kind = KIND_FLAG, .text = "compute some columns again by another path, and compare"},
-    {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES, OPTION_COMM, OPTION_THREADS,
-    OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
+    OPTION_CHECK_FUNCTION, {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES,
+    OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP,
+    {.name = NULL}};
 
 const struct verb verb_matfun = {
     .name = "matfun",

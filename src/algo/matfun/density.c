@@ -155,7 +155,8 @@ struct pass {
     struct stepped_sums {
         double trace, first, below, above;
     } * sums;
-    int64_t count; /* of sums */
+    int64_t count;          /* of sums */
+    tulle__occupation last; /* of f(K) */
 };
 
 static tulle_status reserve(void *context, int64_t submatrices)
@@ -217,6 +218,7 @@ static tulle_status occupy_up_to(struct pass *p, tulle_mat *F, tulle__sweep *swe
         .visit = visit, .context = p, .stepped = stepped, .mu = d->mu, .below = 1, .above = 0, .reserve = reserve};
     TULLE_TRY(reserve(p, p->plan->s.count));
     p->occupation = &at;
+    p->last = at;
     TULLE_TRY(tulle__matfun_sweep(p->plan, &visitor, F, sweep));
     for (int64_t k = 0; k < p->count; k++) {
         sums[0] += d->options.degeneracy * p->sums[k].trace;
@@ -358,6 +360,7 @@ out:
         sweep->dense += again.dense;
     }
     double sums[2] = {0, 0};
+    p->last = last;
     if (status == TULLE_OK) status = tulle_comm_reduce_int(d->comm, TULLE_SUM, 1, &repeated);
     if (status == TULLE_OK) status = tulle__spectrum_sums(&p->spectrum, &last, sums);
     d->report.mu = last.mu;
@@ -369,6 +372,21 @@ out:
     tulle__free(same);
     forget(p->plan, kept);
     return tulle_comm_agree(d->comm, status);
+}
+
+/* A level filled in part is the same one up to rounding. */
+static double occupation_of(double x, void *context)
+{
+    const struct pass *p = context;
+    double slack = 1e-12 * fmax(fabs(p->d->report.function.least), fabs(p->d->report.function.most));
+    return p->d->report.filled > 0 && fabs(x - p->last.mu) <= slack ? p->last.part : tulle__occupy(&p->last, x);
+}
+
+/* Some columns of f(K) again. Collective, agreed. */
+static tulle_status check_columns(struct pass *p, const tulle_mat *F)
+{
+    const tulle_function again = {.kind = TULLE_FUNCTION_USER, .value = occupation_of, .context = p};
+    return tulle_matfun_check(p->plan, &again, F, p->d->options.check, &p->d->report.error);
 }
 
 /* *P = f(K), symmetric, by submatrices. Collective, agreed. */
@@ -387,6 +405,7 @@ static tulle_status by_submatrices(struct density *d, const tulle_matfun *plan, 
                 tulle__matfun_report(plan, &sweep, (double)(tulle__now(d->comm) - start) * 1e-9, &d->report.function));
         d->report.function.below = d->report.below;
         d->report.function.above = d->report.above;
+        if (status == TULLE_OK && d->options.check) status = check_columns(&pass, F);
         if (status == TULLE_OK) status = tulle__symmetrise(&F);
     }
     tulle__spectrum_fini(&pass.spectrum);
@@ -421,6 +440,10 @@ static tulle_status iterate(struct density *d, tulle_mat **P)
     if (status == TULLE_OK) status = trace_of(d, *P, cut, &d->report.energy);
     if (status == TULLE_OK) status = tulle__trace(*P, &states);
     d->report.function.seconds = (double)(tulle__now(d->comm) - start) * 1e-9;
+    const tulle_function step = {.kind = TULLE_FUNCTION_FERMI, .mu = method.mu};
+    double precise = K->type == TULLE_F32 ? 1e-3 : 1e-8;
+    if (status == TULLE_OK && d->options.check)
+        status = tulle__matfun_check_whole(cut, &step, *P, precise + 100 * d->options.filter, &d->report.error);
     d->report.electrons = degeneracy * states;
     d->report.mu = method.mu;
     d->report.below = d->report.above = NAN;
@@ -534,6 +557,8 @@ static tulle_status density(const tulle_mat *H, const tulle_mat *S, double mu, d
     if (!isfinite(mu)) status = tulle__fail(TULLE_ERR_ARG, "mu is not finite");
     if (status == TULLE_OK) status = check(H, S, options, d.states);
     if (status == TULLE_OK) status = tulle__order_check(&d.options.order);
+    if (status == TULLE_OK && options->check < 0)
+        status = tulle__fail(TULLE_ERR_ARG, "check is a number of samples, not %d", options->check);
     if (status == TULLE_OK) status = tulle__wants_values(H->comm, "a density matrix");
     status = tulle_comm_agree(H->comm, status);
     d.options.degeneracy = degeneracy;
@@ -546,7 +571,7 @@ tulle_status tulle_density_of_mu(const tulle_mat *H, const tulle_mat *S, double 
     const tulle_density_options *options, tulle_mat **D, tulle_density_report *report)
 {
     tulle_density_options copy;
-    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, history_room))
+    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, check))
         return tulle__refuse(H ? H->comm : NULL);
     return density(H, S, mu, -1, options, D, report);
 }
@@ -555,7 +580,7 @@ tulle_status tulle_density_of_electrons(const tulle_mat *H, const tulle_mat *S, 
     const tulle_density_options *options, tulle_mat **D, tulle_density_report *report)
 {
     tulle_density_options copy;
-    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, history_room))
+    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, check))
         return tulle__refuse(H ? H->comm : NULL);
     if (!(electrons >= 0)) {
         tulle__fail(TULLE_ERR_ARG, "tulle_density_of_electrons: electrons is at least 0, not %g", electrons);

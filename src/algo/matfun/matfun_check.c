@@ -147,8 +147,7 @@ out:
 
 /* ---- whole matrices ---- */
 
-/* *error = the largest difference of F x and f(A) x for random signs x, over the largest magnitude of the latter. */
-static tulle_status check_whole(
+tulle_status tulle__matfun_check_whole(
     const tulle_mat *A, const tulle_function *function, const tulle_mat *F, double tolerance, double *error)
 {
     tulle_status status;
@@ -191,7 +190,7 @@ tulle_status tulle_matfun_check(
     status = tulle_comm_agree(comm, status);
     double precise = plan->A->type == TULLE_F32 ? 1e-3 : 1e-8;
     if (status == TULLE_OK && tulle__matfun_method_for(plan, function) != TULLE_MATFUN_SUBMATRIX)
-        return check_whole(rows, function, F, precise + 100 * plan->options.filter, error);
+        return tulle__matfun_check_whole(rows, function, F, precise + 100 * plan->options.filter, error);
     if (status == TULLE_OK && !tulle__layout_equal(F->layout, rows->layout)) {
         status = tulle__in_layout(F, rows->layout, &moved);
         c.F = moved;

@@ -73,6 +73,13 @@ tulle_status tulle__matfun_sweep(
 /* The method that computes a function of this plan. */
 tulle_matfun_method tulle__matfun_method_for(const tulle_matfun *plan, const tulle_function *function);
 
+/*
+ * tulle_matfun_check for methods with the whole matrix: *error = the largest difference of F x and f(A) x, by the
+ * Lanczos method, relative to the latter. TULLE_ERR_CHECK above `tolerance`. Collective, agreed.
+ */
+tulle_status tulle__matfun_check_whole(
+    const tulle_mat *A, const tulle_function *function, const tulle_mat *F, double tolerance, double *error);
+
 /* Before a sweep: the copy's values are A's. TULLE_ERR_STATE if the pattern has changed. Collective, agreed. */
 tulle_status tulle__matfun_renew(tulle_matfun *plan);
 
