@@ -3,6 +3,9 @@
 """Error and time of density matrices over the filter: submatrices one block column each, and combined.
 
     bench/submatrix.py [--tulle build/tulle] [--reps 3] [--pes 1] [--threads 2] [--set h2o_256_szv] [EPS ...]
+    bench/submatrix.py --methods [EPS ...]         every method, and what auto takes
+    bench/submatrix.py --cp2k CELLS [EPS ...]      CP2K's sign routines beside them: CELLS^3 molecules (cp2k_water.py)
+    bench/submatrix.py --sizes [EPS ...]           submatrices of 256 and 864 molecules: rows, time a molecule
 
 The matrices are those of a converged calculation (TULLE_MATRICES); truth is a dense solution of the same
 pair: the levels next to the gap and the sum of the occupied ones, for mu in the middle of the gap. Times are
@@ -12,6 +15,9 @@ import argparse
 import json
 import os
 import subprocess
+import tempfile
+
+import cp2k_water
 
 HARTREE = 27211.386  # meV
 TRUTH = {  # HOMO, LUMO, twice the sum of the occupied levels, electrons, atoms
@@ -20,12 +26,14 @@ TRUTH = {  # HOMO, LUMO, twice the sum of the occupied levels, electrons, atoms
 }
 
 
-def run(options, name, eps, combine, electrons):
-    home, low, high, count = os.environ["TULLE_MATRICES"], *TRUTH[name][:2], TRUTH[name][3]
-    aim = ["--electrons", str(count)] if electrons else ["--mu", repr((low + high) / 2)]
-    command = [options.tulle, "density", f"{home}/{name}_KS.mtx.gz", f"{home}/{name}_S.mtx.gz", "--blocks", "6",
-               "--filter", repr(eps), "--combine", combine, "--pes", str(options.pes), "--threads",
-               str(options.threads), "--json", *aim]
+METHODS = {"submatrix": "mu", "newton-schulz": "mu", "mcweeny": "mu", "tc2": "electrons", "trs4": "electrons",
+           "auto": "mu"}
+
+
+def density(options, matrices, *aim):
+    """The report of the fastest of the runs; its time is f(K)'s, plan included."""
+    command = [options.tulle, "density", *matrices, "--blocks", "6", "--pes", str(options.pes), "--threads",
+               str(options.threads), "--json", "--quiet", *aim]
     best = None
     for _ in range(options.reps):
         report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
@@ -35,6 +43,61 @@ def run(options, name, eps, combine, electrons):
     return best
 
 
+def files(name):
+    home = os.environ["TULLE_MATRICES"]
+    return f"{home}/{name}_KS.mtx.gz", f"{home}/{name}_S.mtx.gz"
+
+
+def run(options, name, eps, combine, electrons):
+    low, high, _, count = TRUTH[name][:4]
+    aim = ["--electrons", str(count)] if electrons else ["--mu", repr((low + high) / 2)]
+    return density(options, files(name), "--filter", repr(eps), "--combine", combine, *aim)
+
+
+def compare_methods(options):
+    low, high, energy, electrons, atoms = TRUTH[options.set]
+    print("| eps | method | used | iterations | s | Gflop | E - mu N, meV an atom | N - N0 | residual |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for eps in options.eps:
+        for method, given in METHODS.items():
+            mu = (low + high) / 2
+            aim = ["--mu", repr(mu)] if given == "mu" else ["--electrons", str(electrons)]
+            r = density(options, files(options.set), "--filter", repr(eps), "--method", method, *aim)
+            free = (r["energy"] - mu * r["electrons"] - (energy - mu * electrons)) * HARTREE / atoms
+            print(f"| {eps:.0e} | {method} | {r['method']} | {r['iterations']} | {r['time']:.3f} |"
+                  f" {r['flops'] * 1e-9:.2f} | {free:+.2g} | {r['electrons'] - electrons:+.2g} |"
+                  f" {r['residual']:.1e} |", flush=True)
+
+
+def compare_sizes(options):
+    print("| eps | molecules | submatrices | mean rows | largest | s | ms a molecule |")
+    print("|---|---|---|---|---|---|---|")
+    for eps in options.eps:
+        for name, (_, _, _, electrons, atoms) in TRUTH.items():
+            r = run(options, name, eps, "auto", False)
+            f = r["function"]
+            print(f"| {eps:.0e} | {atoms // 3} | {f['submatrices']} | {f['mean']:.1f} | {f['largest']} |"
+                  f" {r['time']:.3f} | {3e3 * r['time'] / atoms:.3f} |", flush=True)
+            assert abs(r["electrons"] - electrons) < 1e-3 * electrons
+
+
+def compare_cp2k(options):
+    """CP2K's sign routine and f(K) of the matrices that it ends with, in turn: on a loaded machine, ratios only."""
+    mu = 0.2
+    print("| eps | CP2K submatrix, s | CP2K Newton-Schulz, s | submatrix, s | newton-schulz, s | mcweeny, s |"
+          " CP2K's better over submatrix |")
+    print("|---|---|---|---|---|---|---|")
+    for eps in options.eps:
+        with tempfile.TemporaryDirectory() as folder:
+            theirs = [cp2k_water.run(folder, options.cp2k, eps, method, mu, options.threads)
+                      for method in cp2k_water.TIMERS]
+            matrices = [os.path.join(folder, f"{kind}.mtx") for kind in ("KS", "S")]
+            ours = [density(options, matrices, "--filter", repr(eps), "--mu", repr(mu), "--method", method)["time"]
+                    for method in ("submatrix", "newton-schulz", "mcweeny")]
+        cells = " | ".join(f"{x:.3f}" for x in theirs + ours)
+        print(f"| {eps:.0e} | {cells} | {min(theirs) / ours[0]:.2f} |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tulle", default="build/tulle")
@@ -42,8 +105,15 @@ def main():
     parser.add_argument("--pes", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--set", default="h2o_256_szv", choices=TRUTH)
+    parser.add_argument("--methods", action="store_true")
+    parser.add_argument("--sizes", action="store_true")
+    parser.add_argument("--cp2k", type=int, metavar="CELLS")
     parser.add_argument("eps", nargs="*", type=float, default=[1e-2, 1e-3, 1e-4, 1e-5])
     options = parser.parse_args()
+    for wanted, table in ((options.methods, compare_methods), (options.sizes, compare_sizes),
+                          (options.cp2k, compare_cp2k)):
+        if wanted:
+            return table(options)
     low, high, energy, electrons, atoms = TRUTH[options.set]
     mu = (low + high) / 2
     print("| eps | combined | submatrices | mean rows | s | decompositions, s | E - mu N, meV an atom | N - N0 |"

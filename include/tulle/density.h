@@ -17,12 +17,14 @@
 extern "C" {
 #endif
 
-/* X(name, word, text): how f(K) is computed. All but the first are for kT = 0, with whole matrices. */
+/* X(name, word, text): how f(K) is computed. All but submatrix and auto are for kT = 0, with whole matrices. */
 #define TULLE_DENSITY_METHOD_LIST(X)                                                                                   \
     X(SUBMATRIX, "submatrix", "dense functions of submatrices")                                                        \
     X(NEWTON_SCHULZ, "newton-schulz", "the sign of K - mu I by iterations; for a given mu")                            \
     X(MCWEENY, "mcweeny", "purification by 3 P^2 - 2 P^3; for a given mu")                                             \
-    X(TC2, "tc2", "purification by P^2 or 2 P - P^2; for a number of electrons")
+    X(TC2, "tc2", "purification by P^2 or 2 P - P^2; for a number of electrons")                                       \
+    X(TRS4, "trs4", "purification by polynomials of degree 4; for a number of electrons")                              \
+    X(AUTO, "auto", "submatrices, or the sign (mu) or trs4 (electrons), as a model of the cost says")
 
 typedef enum tulle_density_method {
 #define TULLE_DENSITY_METHOD_ENUM(name, word, text) TULLE_DENSITY_##name,
@@ -42,27 +44,36 @@ typedef struct tulle_density_options {
     double degeneracy; /* electrons a state; 0: 2 */
     int combine;       /* as in tulle_matfun_options */
     tulle_density_method method;
+    int order; /* of Newton-Schulz iterations, as in tulle_matfun_options */
+    /* NULL, or receives the iterations, on each PE that passes it */
+    tulle_matfun_iteration *history;
+    int64_t history_room; /* further ones are dropped */
+    int check;            /* f(K) is checked as by tulle_matfun_check with that many samples; 0: not */
 } tulle_density_options;
 
 typedef struct tulle_density_report {
     double mu;
-    double electrons;     /* of f(K)'s columns: with a number of electrons that number, up to rounding */
-    double stored;        /* degeneracy tr(D S), of the blocks of D that are stored */
-    double energy;        /* degeneracy tr(K f(K)) of these columns: the sum over occupied states */
-    double stored_energy; /* degeneracy tr(D H) */
-    double below, above;  /* eigenvalues of submatrices next to mu */
-    double filled;        /* occupation of a level at mu that is filled in part; 0: there is none */
-    int iterations;       /* of methods with whole matrices */
-    double residual;      /* |P^2 - P| / |P| before the last of them */
-    int64_t repeated;     /* submatrices that were decomposed twice, as mu became known */
-    double seconds[3];    /* S^(-1/2) and K; f(K); D */
+    double electrons;            /* of f(K)'s columns: with a number of electrons that number, up to rounding */
+    double stored;               /* degeneracy tr(D S), of the blocks of D that are stored */
+    double energy;               /* degeneracy tr(K f(K)) of these columns: the sum over occupied states */
+    double stored_energy;        /* degeneracy tr(D H) */
+    double below, above;         /* eigenvalues of submatrices next to mu; NAN with whole matrices */
+    double filled;               /* occupation of a level at mu that is filled in part; 0: there is none */
+    tulle_density_method method; /* the one used */
+    double estimate[2];          /* AUTO: seconds by the model, of submatrices and of iterations; else 0 */
+    int iterations;              /* of methods with whole matrices */
+    double residual;             /* |P^2 - P| / |P^2| (Newton-Schulz: |X^2 - I| / |X^2|) before the last of them */
+    double flops;                /* of their products: 2 x multiplications of all PEs */
+    double error;                /* options.check: as of tulle_matfun_check */
+    int64_t repeated;            /* submatrices that were decomposed twice, as mu became known */
+    double seconds[3];           /* S^(-1/2) and K; f(K); D */
     tulle_matfun_report overlap, function; /* of S^(-1/2), if there is S; of f(K) */
 } tulle_density_report;
 
 /*
  * Collective. H and S are VBSR with the same block cuts; S NULL: the identity. *D is a new matrix in
  * tiles of rows, the caller's. options and report may be NULL; the report is the same on all PEs.
- * TULLE_ERR_CONVERGENCE, with the residual, if a method with iterations does not converge.
+ * TULLE_ERR_CHECK, with the block column, if options.check finds a difference. TULLE_ERR_CONVERGENCE, with the residual, if a method with iterations does not converge.
  * TULLE_ERR_ARG for the reasons of tulle_matfun_execute, which include an S that is not positive
  * definite, and if H and S do not match.
  */

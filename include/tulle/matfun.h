@@ -10,6 +10,11 @@
  * polynomials of degree 2, for block-diagonal matrices and for full ones; otherwise its error is
  * that of the truncation, which shrinks as the pattern grows. The result differs from a symmetric
  * matrix by that error too.
+ *
+ * For comparison, some functions come by iterations with the whole matrix, whose products are filtered:
+ * Newton-Schulz iterations for the sign, and the coupled Newton iteration for inverse p-th roots of Guo
+ * and Higham, "A Schur-Newton method for the matrix pth root and its inverse", SIAM J. Matrix Anal. Appl.
+ * 28 (2006). Their results have the blocks that the filter leaves.
  */
 #ifndef TULLE_MATFUN_H
 #define TULLE_MATFUN_H
@@ -55,6 +60,34 @@ TULLE_API const char *tulle_function_name(tulle_function_kind kind);
 /* Reads "sign", "sign:mu=0.1", "root:p=-2", "fermi:mu=0.1,kT=0.01", ...; TULLE_ERR_ARG. */
 TULLE_API tulle_status tulle_function_parse(const char *text, tulle_function *function);
 
+/* X(name, word, text): how a function is computed. */
+#define TULLE_MATFUN_METHOD_LIST(X)                                                                                    \
+    X(SUBMATRIX, "submatrix", "dense functions of submatrices")                                                        \
+    X(NEWTON_SCHULZ, "newton-schulz", "iterations with the whole matrix: sign, and fermi with kT = 0")                 \
+    X(COUPLED_NEWTON, "coupled-newton", "the same: inverse, sqrt, invsqrt and root of a positive definite matrix")     \
+    X(AUTO, "auto", "that of these which the pattern suits, by a model of the cost; submatrices for other functions")
+
+typedef enum tulle_matfun_method {
+#define TULLE_MATFUN_METHOD_ENUM(name, word, text) TULLE_MATFUN_##name,
+    TULLE_MATFUN_METHOD_LIST(TULLE_MATFUN_METHOD_ENUM)
+#undef TULLE_MATFUN_METHOD_ENUM
+        TULLE_MATFUN_METHOD_COUNT
+} tulle_matfun_method;
+
+/* "submatrix", ...; NULL: no such method. */
+TULLE_API const char *tulle_matfun_method_name(tulle_matfun_method method);
+TULLE_API tulle_status tulle_matfun_method_parse(const char *name, tulle_matfun_method *method);
+
+/* One step of an iteration with whole matrices, and the approximation it starts with. */
+typedef struct tulle_matfun_iteration {
+    double residual;   /* |X^2 - I| / |X^2|, |P^2 - P| / |P^2|, or |M - I| / |I| of the coupled iteration */
+    double occupation; /* its blocks, over those of a full matrix */
+    double trace;      /* its trace; of a density matrix: electrons */
+    double mu;         /* as far as known: the given one, or that of the electrons */
+    double flops;      /* of the step's products: 2 x multiplications of all PEs */
+    double seconds;    /* of the step, on this PE */
+} tulle_matfun_iteration;
+
 typedef struct tulle_matfun_options {
     size_t size; /* of this struct; 0: as in the first release */
     /*
@@ -70,24 +103,38 @@ typedef struct tulle_matfun_options {
     bool symmetric; /* F = (F + F^T) / 2 */
     /* bytes a PE for copies of remote blocks at a time; 0: a quarter of the PE's free memory */
     size_t memory;
+    tulle_matfun_method method;
+    /* of Newton-Schulz iterations, 2 to 7: products a step 2, 3, 4, 4, 5, 5; 0: 2 */
+    int order;
+    /* NULL, or receives the steps of the last execution, on each PE that passes it */
+    tulle_matfun_iteration *history;
+    int64_t history_room; /* further steps are dropped */
 } tulle_matfun_options;
 
 typedef struct tulle_matfun_report {
-    int64_t columns;     /* block columns of the matrix */
-    int64_t blocks;      /* of the result */
-    int64_t submatrices; /* of all PEs */
-    tulle_gidx largest;  /* rows of the largest submatrix */
-    double mean;         /* rows of a submatrix on average */
-    double work;         /* sum of the cubes of their rows */
-    double imbalance;    /* largest sum of a PE over the mean */
-    int64_t inserted;    /* diagonal blocks that A lacks: zeros take their places */
-    int64_t waves;       /* largest number of a PE */
-    int64_t bytes;       /* got and put by all PEs in the last execution */
-    double plan_seconds; /* of the slowest PE */
-    double seconds;      /* of the last execution, of the slowest PE */
-    double dense;        /* its part in decompositions, summed over threads, mean over PEs */
-    double least, most;  /* eigenvalues of the submatrices in the last execution */
-    double below, above; /* sign and fermi: the eigenvalues next to mu */
+    int64_t columns;            /* block columns of the matrix */
+    int64_t blocks;             /* of the result */
+    int64_t submatrices;        /* of all PEs */
+    tulle_gidx largest;         /* rows of the largest submatrix */
+    double mean;                /* rows of a submatrix on average */
+    double work;                /* sum of the cubes of their rows */
+    double imbalance;           /* largest sum of a PE over the mean, as planned */
+    int64_t stolen;             /* submatrices of the last execution that another PE than the planned one computed */
+    double busy;                /* largest time of a PE in decompositions over the mean */
+    int64_t inserted;           /* diagonal blocks that A lacks: zeros take their places */
+    int64_t waves;              /* largest number of a PE */
+    int64_t bytes;              /* got and put by all PEs in the last execution */
+    double plan_seconds;        /* of the slowest PE */
+    double seconds;             /* of the last execution, of the slowest PE */
+    double dense;               /* its part in decompositions, summed over threads, mean over PEs */
+    double least, most;         /* eigenvalues of the submatrices in the last execution */
+    double below, above;        /* sign and fermi: the eigenvalues next to mu */
+    tulle_matfun_method method; /* the one used */
+    double estimate[2];         /* AUTO: seconds by the model, of submatrices and of iterations; else 0 */
+    /* of the last execution with whole matrices: */
+    int iterations;
+    double residual; /* of the approximation before the last step */
+    double flops;    /* of all products */
 } tulle_matfun_report;
 
 typedef struct tulle_matfun tulle_matfun;
@@ -100,11 +147,14 @@ typedef struct tulle_matfun tulle_matfun;
 TULLE_API tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_options *options, tulle_matfun **plan);
 
 /*
- * Collective: *F = f(A), of A's current values, in A's layout and pattern; a new matrix, the
- * caller's. report may be NULL and is the same on all PEs. TULLE_ERR_ARG if a block differs from its
+ * Collective: *F = f(A), of A's current values, in A's layout and (by submatrices) pattern; a new
+ * matrix, the caller's. report may be NULL and is the same on all PEs. TULLE_ERR_ARG if a block differs from its
  * transpose by more than 1e-6 (f32: 1e-3) of the largest magnitude in the submatrix, or if an
  * eigenvalue is outside the function's domain; the message names the block or the block column.
  * TULLE_ERR_STATE if A's pattern has changed since the plan was made: tulle_matfun_update.
+ * TULLE_ERR_CONVERGENCE, with the last residual, if an iteration does not converge, as for an mu that
+ * is an eigenvalue, or a matrix that is not positive definite; TULLE_ERR_UNSUPPORTED for a function
+ * that the method does not compute.
  */
 TULLE_API tulle_status tulle_matfun_execute(
     tulle_matfun *plan, const tulle_function *function, tulle_mat **F, tulle_matfun_report *report);
@@ -119,6 +169,9 @@ TULLE_API tulle_status tulle_matfun_update(tulle_matfun *plan);
  * magnitude of the function, on all PEs. TULLE_ERR_CHECK, with the block column, if it is above 1e-8
  * (f32: 1e-3). If F was made symmetric, diagonal blocks are compared. This checks the computation;
  * the truncation that the pattern brings is not an error here.
+ * Of the methods with the whole matrix, F x for one vector x of random signs is compared with f(A) x by
+ * the Lanczos method, which includes the filter's errors: TULLE_ERR_CHECK above 100 filter more than
+ * that.
  */
 TULLE_API tulle_status tulle_matfun_check(
     const tulle_matfun *plan, const tulle_function *function, const tulle_mat *F, int samples, double *error);

@@ -46,6 +46,7 @@ void bind_product(nb::module_ &m);
 void bind_krylov(nb::module_ &m);
 void bind_trisolve(nb::module_ &m);
 void bind_stream(nb::module_ &m);
+void bind_matfun(nb::module_ &m);
 
 /* {"max": ..., "mean": ...} */
 nb::dict imbalance(const tulle_imbalance &both);

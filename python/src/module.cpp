@@ -32,5 +32,6 @@ NB_MODULE(_core, m)
     bind_krylov(m);
     bind_trisolve(m);
     bind_stream(m);
+    bind_matfun(m);
     m.def("version", [] { return TULLE_VERSION; });
 }

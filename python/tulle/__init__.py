@@ -6,10 +6,12 @@
     x, info = tulle.cg(A, b, M=tulle.ic0(A))
     x = tulle.triangular(L).solve(b)
     y = tulle.stream("A.bsp.h5", memory="2G") @ x
+    D = tulle.density(H, S, blocks=6, electrons=2048)
     print(tulle.report())                       # what the last call did
 """
 from ._core import version as _version
 from ._errors import CheckFailed, Error, FormatError, NotConverged, UnsupportedError
+from ._functions import density, matfun
 from ._inside_scipy import inside_scipy
 from ._io import generate, read, write
 from ._krylov import Preconditioner, Step, block_cg, cg, gmres, ic0, ilu0, jacobi
@@ -22,6 +24,7 @@ from ._triangular import Triangular, solve_triangular, triangular
 __version__ = _version()
 __all__ = [
     "CheckFailed", "Error", "FormatError", "NotConverged", "Plan", "Preconditioner", "Report", "Step", "Stream",
-    "Triangular", "UnsupportedError", "block_cg", "cg", "gemm", "generate", "gmres", "ic0", "ilu0", "inside_scipy", "jacobi", "matmul",
+    "Triangular", "UnsupportedError", "block_cg", "cg", "density", "gemm", "generate", "gmres", "ic0", "ilu0", "inside_scipy",
+    "jacobi", "matfun", "matmul",
     "matmul_plan", "read", "report", "sddmm", "solve_triangular", "stream", "threads", "triangular", "write",
 ]

@@ -71,6 +71,15 @@ def triangular(
     A: Matrix, *, lower: bool = True, unit_diagonal: bool = False, transposed: bool = False, method: str = "auto"
 ) -> Triangular: ...
 def solve_triangular(A: Matrix, b: ArrayLike, *, lower: bool = True, unit_diagonal: bool = False) -> NDArray[Any]: ...
+def matfun(
+    A: Matrix, function: str | Callable[[float], float], *, blocks: int | ArrayLike, filter: float = 0.0,
+    method: str = "submatrix", order: int = 2, combine: str | int = "auto", symmetric: bool = False,
+) -> Matrix: ...
+def density(
+    H: Matrix, S: Matrix | None = None, *, blocks: int | ArrayLike, electrons: float | None = None,
+    mu: float | None = None, filter: float = 0.0, kT: float = 0.0, degeneracy: float = 2.0, method: str = "submatrix",
+    order: int = 2, combine: str | int = "auto",
+) -> Matrix: ...
 def stream(
     A: str | os.PathLike[str] | Matrix, *, device: str | None = None, memory: Size = None, format: str | None = None,
     columns: int = 1,

@@ -432,6 +432,7 @@ static const char *a_text(struct fixture *f, const char *function, const char *n
         {"tulle_device_probe", "spec", "cpu"}, {"tulle_operator_of_elements", "operand", "cantilever:nodes=2,dof=3"},
         {"tulle_operand_save", "operand", "cantilever:nodes=2,dof=3"}, {"tulle_mat_save_as", "format", "csr"},
         {"tulle_function_parse", "text", "sign"}, {"tulle_density_method_parse", "name", "tc2"},
+        {"tulle_matfun_method_parse", "name", "newton-schulz"},
         {"tulle_fail", "format", "a failure"}};
     for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
         if (strcmp(texts[t].function, function) == 0 && strcmp(texts[t].name, name) == 0) return texts[t].text;
@@ -482,6 +483,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_tulle_trisolve_method(n, name) TULLE_TRISOLVE_LEVELS
 #define GOOD_tulle_function_kind(n, name) TULLE_FUNCTION_EXP
 #define GOOD_tulle_density_method(n, name) TULLE_DENSITY_TC2
+#define GOOD_tulle_matfun_method(n, name) TULLE_MATFUN_NEWTON_SCHULZ
 #define GOOD_tulle_krylov_method(n, name) TULLE_KRYLOV_CG
 #define GOOD_tulle_precond_kind(n, name) TULLE_PRECOND_IC0
 #define GOOD_tulle_stop(n, name) TULLE_STOP_CONVERGED

@@ -32,6 +32,7 @@
 #define GOOD_tulle_mat_pp(n, name) ZEROS(n)
 #define GOOD_tulle_function_p(n, name) ZEROS(n)
 #define GOOD_tulle_density_method_p(n, name) ZEROS(n)
+#define GOOD_tulle_matfun_method_p(n, name) ZEROS(n)
 #define GOOD_tulle_matfun_pp(n, name) ZEROS(n)
 #define GOOD_tulle_matfun_report_p(n, name) ZEROS(n)
 #define GOOD_tulle_density_report_p(n, name) ZEROS(n)

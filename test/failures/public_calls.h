@@ -62,7 +62,7 @@ static const struct subject {
     {"tulle_factor_ic0", incomplete, {"c"}, NULL, 0},
     {"tulle_function_parse tulle_matfun_new tulle_matfun_execute tulle_matfun_update tulle_matfun_check "
      "tulle_matfun_free",
-        matrix_function, {"sign:mu=0.1", "invsqrt"}, "LAPACK: yes", 0},
+        matrix_function, {"sign:mu=0.1", "invsqrt", "root:p=-1"}, "LAPACK: yes", 0},
     {"tulle_density_of_mu", density_matrix, {"mu", "newton"}, "LAPACK: yes", 0},
     {"tulle_density_of_electrons", density_matrix, {"electrons", "tc2"}, "LAPACK: yes", 0},
     {"tulle_direct_lu tulle_direct_free", direct, {"l"}, "SuiteSparse: yes", 0},
@@ -120,7 +120,7 @@ static const char without[] =
     "tulle_stop_name "
     "tulle_product_alg_name tulle_product_alg_parse tulle_trisolve_method_name tulle_trisolve_method_parse "
     "tulle_trisolve_method_of tulle_function_name tulle_density_method_name "
-    "tulle_density_method_parse "
+    "tulle_density_method_parse tulle_matfun_method_name tulle_matfun_method_parse "
     "tulle_direct_usable tulle_elimination_parse "
     "tulle_transfers_name tulle_transfers_parse tulle_launched_by tulle_launched_rank "
     "tulle_launched_size tulle_launcher_list "

@@ -32,6 +32,7 @@ ROOMS = {
     "factor": "",
     "krylov": "factor trisolve",
     "stream": "krylov",
+    "matfun": "steal",
 }
 # Registries name what lies in the folders below theirs. Nothing includes them.
 REGISTRIES = {"src/comm/registry.c", "src/comm/launcher.c", "src/device/drivers.c", "src/algo/trisolve/methods.c"}

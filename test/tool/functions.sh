@@ -42,12 +42,31 @@ expect 3 'needs at least' matfun exp stencil3d:n=200 --blocks 4 --memory 100M
 expect 3 'needs at least' density stencil3d:n=200 --blocks 4 --mu 0 --memory 100M
 expect 2 'combine' matfun exp $A --blocks 2 --combine 0
 
+for f in sign:mu=3 fermi:mu=3 inverse sqrt invsqrt root:p=-3 exp; do
+    expect 0 'check  *passed' matfun $f $A --blocks 4 --method auto --pes 2 --check
+done
+expect 0 'check  *passed: times a vector' matfun sign:mu=3 $A --blocks 4 --method newton-schulz --order 5 --check
+expect 0 '"check":true' matfun invsqrt $A --blocks 4 --method coupled-newton --filter 1e-4 --pes 2 --check --json
+expect 0 '"history":\[{"residual":' matfun sign:mu=3 $A --blocks 4 --method newton-schulz --json
+expect 2 'the method for it is submatrix' matfun exp $A --blocks 4 --method newton-schulz
+expect 2 "did you mean 'coupled-newton'" matfun sqrt $A --blocks 4 --method coupled-newto
+expect 2 'order' matfun sign $A --blocks 4 --order 8
+expect 1 'the residual is' matfun sqrt stencil3d:n=4,shift=-5 --blocks 4 --method coupled-newton
+
 H=stencil2d:n=6,values=laplace,shift=-4
 expect 0 'electrons  *30;' density $H --blocks 6 --electrons 30 --pes 2
 expect 0 '"stored_electrons":.*"overlap":' density $H band:n=36,lower=1,values=spd --blocks 6 --mu 0 --json
 expect 0 '8 block columns' density water:n=2 water:n=2,matrix=s --electrons 64 --pes 2
 expect 0 '12 block columns' matfun exp tightbinding:n=12,orbitals=2 --check
 expect 0 'electrons  *7.5;' density $H --blocks 6 --electrons 7.5 --kT 0.1
+expect 0 'iteration  *residual .*electrons' density $H --blocks 6 --electrons 30 --method trs4
+expect 0 '"estimates":.*"method":' density $H --blocks 6 --mu -0.3 --method auto --json
+expect 0 'check  *passed: some columns' density $H --blocks 6 --mu -0.3 --check
+expect 0 'check  *passed: times a vector' density $H --blocks 6 --electrons 30 --method tc2 --check
+expect 0 '"check":true,"error":' density $H --blocks 6 --electrons 7.5 --check --json
+warm="density stencil3d:n=12,values=laplace,shift=-6 --blocks 12 --electrons 1800 --kT 0.1 --combine none --json"
+expect 0 '"electrons":\(1800\.0000000\|1799.9999999\).*"repeated":0' $warm # decompositions are kept
+expect 0 '"electrons":\(1800\.0000000\|1799.9999999\).*"repeated":[1-9]' $warm --memory 24M
 expect 2 'one of --mu and --electrons' density $H --blocks 6
 expect 2 'one of --mu and --electrons' density $H --blocks 6 --mu 0 --electrons 3
 expect 2 'more than the 36 states' density $H --blocks 6 --electrons 73

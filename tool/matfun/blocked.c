@@ -2,6 +2,7 @@
 #include "matfun/blocked.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "needs.h"
@@ -77,8 +78,16 @@ void blocked_text(const tulle_matfun_report *r, FILE *file)
     double columns = (double)r->columns;
     fprintf(file, "  blocks         %" PRId64 " block columns, %" PRId64 " blocks (%.3g %%)\n", r->columns, r->blocks,
         r->columns ? 100 * (double)r->blocks / columns / columns : 0);
-    fprintf(file, "  submatrices    %" PRId64 ", of %.1f rows on average, %" PRId64 " at most; imbalance %.3f\n",
-        r->submatrices, r->mean, r->largest, r->imbalance);
+    if (r->iterations) {
+        fprintf(file, "  iterations     %d, the last residual %.3g; %.3f Gflop\n", r->iterations, r->residual,
+            r->flops * 1e-9);
+        fprintf(file, "  time, s        plan %.4f, execution %.4f\n", r->plan_seconds, r->seconds);
+        return;
+    }
+    fprintf(file,
+        "  submatrices    %" PRId64 ", of %.1f rows on average, %" PRId64 " at most; imbalance %.3f; stolen %" PRId64
+        ", imbalance of time %.3f\n",
+        r->submatrices, r->mean, r->largest, r->imbalance, r->stolen, r->busy);
     fprintf(file, "  eigenvalues    %.9g .. %.9g\n", r->least, r->most);
     fprintf(file, "  time, s        plan %.4f, execution %.4f (decompositions %.4f, of all threads of a PE)\n",
         r->plan_seconds, r->seconds, r->dense);
@@ -90,9 +99,53 @@ void blocked_json(const tulle_matfun_report *r, FILE *file)
 {
     fprintf(file,
         "\"block_columns\":%" PRId64 ",\"blocks\":%" PRId64 ",\"submatrices\":%" PRId64 ",\"largest\":%" PRId64
-        ",\"mean\":%.6g,\"work\":%.6g,\"imbalance\":%.6g,\"inserted\":%" PRId64 ",\"waves\":%" PRId64
-        ",\"bytes\":%" PRId64 ",\"plan_seconds\":%.6g,\"seconds\":%.6g,\"dense_seconds\":%.6g,\"least\":%.17g,"
-        "\"most\":%.17g",
-        r->columns, r->blocks, r->submatrices, r->largest, r->mean, r->work, r->imbalance, r->inserted, r->waves,
-        r->bytes, r->plan_seconds, r->seconds, r->dense, r->least, r->most);
+        ",\"mean\":%.6g,\"work\":%.6g,\"imbalance\":%.6g,\"stolen\":%" PRId64 ",\"busy\":%.6g,\"inserted\":%" PRId64
+        ",\"waves\":%" PRId64 ",\"bytes\":%" PRId64
+        ",\"plan_seconds\":%.6g,\"seconds\":%.6g,\"dense_seconds\":%.6g,\"least\":",
+        r->columns, r->blocks, r->submatrices, r->largest, r->mean, r->work, r->imbalance, r->stolen, r->busy,
+        r->inserted, r->waves, r->bytes, r->plan_seconds, r->seconds, r->dense);
+    blocked_number(r->least, file);
+    fprintf(file, ",\"most\":");
+    blocked_number(r->most, file);
+}
+
+/* ---- iterations ---- */
+
+void blocked_number(double x, FILE *file)
+{
+    if (isfinite(x))
+        fprintf(file, "%.17g", x);
+    else
+        fprintf(file, "null");
+}
+
+void blocked_history_text(const struct blocked_history *h, int counted, FILE *file)
+{
+    if (h->count)
+        fprintf(file, "  iteration   residual    blocks, %%  %16s  %14s     Gflop         s\n",
+            counted ? "electrons" : "trace", "mu");
+    for (int k = 0; k < h->count; k++) {
+        const tulle_matfun_iteration *x = &h->step[k];
+        fprintf(file, "  %9d  %9.3g  %11.2f  %16.8f  %14.8g  %8.3f  %8.4f\n", k + 1, x->residual, 100 * x->occupation,
+            x->trace, x->mu, x->flops * 1e-9, x->seconds);
+    }
+}
+
+void blocked_history_json(const struct blocked_history *h, FILE *file)
+{
+    fprintf(file, ",\"history\":[");
+    for (int k = 0; k < h->count; k++) {
+        const tulle_matfun_iteration *x = &h->step[k];
+        fprintf(file,
+            "%s{\"residual\":%.6g,\"occupation\":%.6g,\"trace\":%.17g,\"mu\":%.17g,\"flops\":%.17g,"
+            "\"seconds\":%.6g}",
+            k ? "," : "", x->residual, x->occupation, x->trace, x->mu, x->flops, x->seconds);
+    }
+    fprintf(file, "]");
+}
+
+void blocked_check_text(int passed, int whole, double error, FILE *file)
+{
+    fprintf(file, "  check          %s: %s: relative difference %.2g\n", passed ? "passed" : "FAILED",
+        whole ? "times a vector, by the Lanczos method" : "some columns again, by QR iterations", error);
 }

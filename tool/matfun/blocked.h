@@ -26,6 +26,36 @@
         .name = "symmetric", .kind = KIND_FLAG, .text = "average the result with its transpose"                        \
     }
 
+#define OPTION_ORDER                                                                                                   \
+    {                                                                                                                  \
+        .name = "order", .group = GROUP_TUNING, .kind = KIND_INT, .argument = "N", .fallback = "2", .low = 2,          \
+        .high = 7, .text = "order of newton-schulz: each step takes 2, 3, 4, 4, 5, 5 products"                         \
+    }
+
+#define OPTION_CHECK_FUNCTION                                                                                          \
+    {                                                                                                                  \
+        .name = "check", .kind = KIND_FLAG, .text = "compute some columns again by another path, and compare"          \
+    }
+
+enum { CHECK_SAMPLES = 8 };
+
+/* whole: of a method with the whole matrix. */
+void blocked_check_text(int passed, int whole, double error, FILE *file);
+
+/* Steps of iterations with whole matrices, as PE 0 has them. */
+enum { HISTORY_MOST = 200 };
+struct blocked_history {
+    int count;
+    tulle_matfun_iteration step[HISTORY_MOST];
+};
+
+/* A table, and (with a comma before) "history":[...]. counted: traces are electrons. */
+void blocked_history_text(const struct blocked_history *h, int counted, FILE *file);
+void blocked_history_json(const struct blocked_history *h, FILE *file);
+
+/* A number, or null. */
+void blocked_number(double x, FILE *file);
+
 /* --filter, --combine, --symmetric. */
 tulle_status blocked_options(const struct options *options, tulle_matfun_options *matfun);
 
@@ -40,7 +70,7 @@ tulle_status blocked_load(const struct options *options, tulle_comm *comm, const
 tulle_status blocked_check_needs(
     const struct options *options, const tulle_read_options *reading, int first, const char *verb);
 
-/* Prints what both verbs tell of a function's submatrices. */
+/* Prints what both verbs report of a function's submatrices. */
 void blocked_text(const tulle_matfun_report *r, FILE *file);
 void blocked_json(const tulle_matfun_report *r, FILE *file);
 

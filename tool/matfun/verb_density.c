@@ -18,6 +18,7 @@ struct density_run {
     tulle_gidx n;
     int64_t nnz;
     tulle_density_report report;
+    struct blocked_history history;
     char warnings[TULLE_WARNINGS_MAX];
 };
 
@@ -32,13 +33,19 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_status status = blocked_load(s->options, comm, operand[0], &s->reading, warnings, &H);
     if (status == TULLE_OK && s->options->noperands > 1)
         status = blocked_load(s->options, comm, operand[1], &s->reading, NULL, &S);
+    tulle_density_options density = s->density;
+    if (tulle_comm_rank(comm) == 0) {
+        density.history = s->history.step;
+        density.history_room = HISTORY_MOST;
+    }
     if (status == TULLE_OK)
-        status = s->counted ? tulle_density_of_electrons(H, S, s->electrons, &s->density, &D, &report)
-                            : tulle_density_of_mu(H, S, s->mu, &s->density, &D, &report);
+        status = s->counted ? tulle_density_of_electrons(H, S, s->electrons, &density, &D, &report)
+                            : tulle_density_of_mu(H, S, s->mu, &density, &D, &report);
     if (status == TULLE_OK && output) status = tulle_mat_save(D, output);
     if (status != TULLE_OK) return status; /* the team frees the rest */
     if (tulle_comm_rank(comm) == 0) {
         s->report = report;
+        s->history.count = report.iterations < HISTORY_MOST ? report.iterations : HISTORY_MOST;
         s->n = tulle_mat_rows(H);
         s->nnz = tulle_mat_nnz(D);
         memcpy(s->warnings, warnings, sizeof s->warnings);
@@ -51,10 +58,9 @@ static tulle_status body(tulle_comm *comm, void *arg)
 
 static void json_number(const char *name, double x, FILE *file)
 {
-    if (isfinite(x))
-        fprintf(file, "\"%s\":%.17g,", name, x);
-    else
-        fprintf(file, "\"%s\":null,", name);
+    fprintf(file, "\"%s\":", name);
+    blocked_number(x, file);
+    fputc(',', file);
 }
 
 static void print_json(const struct density_run *s, FILE *file)
@@ -71,8 +77,11 @@ static void print_json(const struct density_run *s, FILE *file)
     json_number("below", r->below, file);
     json_number("above", r->above, file);
     json_number("filled", r->filled, file);
-    fprintf(file, "\"method\":\"%s\",\"iterations\":%d,\"residual\":%.6g,",
-        tulle_density_method_name(s->density.method), r->iterations, r->residual);
+    if (s->density.method == TULLE_DENSITY_AUTO)
+        fprintf(file, "\"estimates\":[%.6g,%.6g],", r->estimate[0], r->estimate[1]);
+    if (s->density.check) fprintf(file, "\"check\":true,\"error\":%.6g,", r->error);
+    fprintf(file, "\"method\":\"%s\",\"iterations\":%d,\"residual\":%.6g,\"flops\":%.17g,",
+        tulle_density_method_name(r->method), r->iterations, r->residual, r->flops);
     fprintf(file, "\"repeated\":%" PRId64 ",\"seconds\":[%.6g,%.6g,%.6g],\"function\":{", r->repeated, r->seconds[0],
         r->seconds[1], r->seconds[2]);
     blocked_json(&r->function, file);
@@ -82,6 +91,7 @@ static void print_json(const struct density_run *s, FILE *file)
         blocked_json(&r->overlap, file);
         fprintf(file, "}");
     }
+    blocked_history_json(&s->history, file);
     fprintf(file, "}\n");
 }
 
@@ -89,11 +99,14 @@ static void print_text(const struct density_run *s, FILE *file)
 {
     const tulle_density_report *r = &s->report;
     fprintf(file, "density matrix of %s, %" PRId64 " rows\n", s->options->operand[0], s->n);
-    int whole = s->density.method != TULLE_DENSITY_SUBMATRIX;
+    int whole = r->method != TULLE_DENSITY_SUBMATRIX;
+    if (s->density.method == TULLE_DENSITY_AUTO)
+        fprintf(file, "  method         %s; estimates, s: submatrices %.3g, iterations %.3g\n",
+            tulle_density_method_name(r->method), r->estimate[0], r->estimate[1]);
     if (!whole) fprintf(file, "  mu             %.12g, between %.9g and %.9g\n", r->mu, r->below, r->above);
     if (whole)
-        fprintf(file, "  %-14s %d iterations, residual %.3g\n", tulle_density_method_name(s->density.method),
-            r->iterations, r->residual);
+        fprintf(file, "  %-14s %d iterations, residual %.3g; %.3f Gflop; mu %.12g\n",
+            tulle_density_method_name(r->method), r->iterations, r->residual, r->flops * 1e-9, r->mu);
     if (r->filled > 0) fprintf(file, "                 the level at mu is filled to %.6f\n", r->filled);
     fprintf(file, "  electrons      %.12g; stored %.12g\n", r->electrons, r->stored);
     fprintf(file, "  energy         %.12g; stored %.12g", r->energy, r->stored_energy);
@@ -105,6 +118,8 @@ static void print_text(const struct density_run *s, FILE *file)
         fprintf(file, "S^(-1/2)\n");
         blocked_text(&r->overlap, file);
     }
+    if (s->density.check) blocked_check_text(1, whole, r->error, file);
+    blocked_history_text(&s->history, 1, file);
     if (whole) return;
     fprintf(file, "f(K)\n");
     blocked_text(&r->function, file);
@@ -148,6 +163,8 @@ static tulle_status read_options(struct density_run *s)
     if (status == TULLE_OK)
         status =
             tulle_parse_real(options_word(o, "degeneracy", "2"), "--degeneracy", 1e-300, 1e300, &s->density.degeneracy);
+    s->density.order = (int)options_int(o, "order", 2);
+    s->density.check = options_flag(o, "check") ? CHECK_SAMPLES : 0;
     if (status == TULLE_OK)
         status = tulle_density_method_parse(options_word(o, "method", "submatrix"), &s->density.method);
     return status;
@@ -184,7 +201,8 @@ static const struct option options[] = {OPTION_SQUARE_BLOCKS, OPTION_FILTER, OPT
         .kind = KIND_WORD,
         .argument = "NAME",
         .fallback = "submatrix",
-        .text = "submatrix; with whole matrices: newton-schulz, mcweeny (--mu), tc2 (--electrons)"},
+        .text = "submatrix; with whole matrices: newton-schulz, mcweeny (--mu), tc2, trs4 (--electrons); auto"},
+    OPTION_ORDER,
     {.name = "kT", .kind = KIND_WORD, .argument = "X", .fallback = "0", .text = "temperature of the occupations"},
     {.name = "degeneracy", .kind = KIND_WORD, .argument = "G", .fallback = "2", .text = "electrons a state"},
     {.name = "output",
@@ -192,8 +210,9 @@ static const struct option options[] = {OPTION_SQUARE_BLOCKS, OPTION_FILTER, OPT
         .kind = KIND_WORD,
         .argument = "FILE",
         .text = "write D, for one spin: .mtx, .mtx.gz, .npz, .petsc or .bsp.h5; - is standard output"},
-    {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES, OPTION_COMM, OPTION_THREADS,
-    OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
+    OPTION_CHECK_FUNCTION, {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES,
+    OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP,
+    {.name = NULL}};
 
 const struct verb verb_density = {
     .name = "density",

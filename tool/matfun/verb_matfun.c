@@ -23,15 +23,15 @@ struct function_run {
     double error;
     char wrong[256];
     tulle_matfun_report report;
+    struct blocked_history history;
     char warnings[TULLE_WARNINGS_MAX];
 };
 
 /* A difference is recorded, and the exit status reports it. */
 static tulle_status check(struct function_run *s, tulle_comm *comm, const tulle_matfun *plan, const tulle_mat *F)
 {
-    enum { SAMPLES = 8 };
     double error = 0;
-    tulle_status status = tulle_matfun_check(plan, &s->function, F, SAMPLES, &error);
+    tulle_status status = tulle_matfun_check(plan, &s->function, F, CHECK_SAMPLES, &error);
     if (status != TULLE_OK && status != TULLE_ERR_CHECK) return status;
     if (tulle_comm_rank(comm) != 0) return TULLE_OK;
     s->checked = 1;
@@ -51,7 +51,12 @@ static tulle_status body(tulle_comm *comm, void *arg)
     char warnings[TULLE_WARNINGS_MAX] = "";
     int lead = tulle_comm_rank(comm) == 0;
     tulle_status status = blocked_load(s->options, comm, s->options->operand[1], &s->reading, warnings, &A);
-    if (status == TULLE_OK) status = tulle_matfun_new(A, &s->plan, &plan);
+    tulle_matfun_options planned = s->plan;
+    if (lead) {
+        planned.history = s->history.step;
+        planned.history_room = HISTORY_MOST;
+    }
+    if (status == TULLE_OK) status = tulle_matfun_new(A, &planned, &plan);
     for (int r = 0; r < s->reps && status == TULLE_OK; r++) {
         if (r) tulle_mat_free(F);
         status = tulle_matfun_execute(plan, &s->function, &F, &report);
@@ -62,6 +67,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     if (status != TULLE_OK) return status; /* the team frees the rest */
     if (lead) {
         s->report = report;
+        s->history.count = report.iterations < HISTORY_MOST ? report.iterations : HISTORY_MOST;
         s->n = tulle_mat_rows(A);
         memcpy(s->warnings, warnings, sizeof s->warnings);
     }
@@ -85,9 +91,15 @@ static int has_gap(const struct function_run *s)
 
 static void print_json(const struct function_run *s, FILE *file)
 {
-    fprintf(file, "{\"operand\":\"%s\",\"function\":\"%s\",\"n\":%" PRId64 ",\"filter\":%.6g,", s->options->operand[1],
-        tulle_function_name(s->function.kind), s->n, s->plan.filter);
+    fprintf(file, "{\"operand\":\"%s\",\"function\":\"%s\",\"n\":%" PRId64 ",\"filter\":%.6g,\"method\":\"%s\",",
+        s->options->operand[1], tulle_function_name(s->function.kind), s->n, s->plan.filter,
+        tulle_matfun_method_name(s->report.method));
     blocked_json(&s->report, file);
+    if (s->plan.method == TULLE_MATFUN_AUTO)
+        fprintf(file, ",\"estimates\":[%.6g,%.6g]", s->report.estimate[0], s->report.estimate[1]);
+    fprintf(file, ",\"iterations\":%d,\"residual\":%.6g,\"flops\":%.17g", s->report.iterations, s->report.residual,
+        s->report.flops);
+    blocked_history_json(&s->history, file);
     if (has_gap(s)) fprintf(file, ",\"below\":%.17g,\"above\":%.17g", s->report.below, s->report.above);
     if (s->checked) fprintf(file, ",\"check\":%s,\"error\":%.6g", s->passed ? "true" : "false", s->error);
     fprintf(file, ",\"runs\":[");
@@ -98,11 +110,13 @@ static void print_json(const struct function_run *s, FILE *file)
 static void print_text(const struct function_run *s, FILE *file)
 {
     fprintf(file, "%s of %s, %" PRId64 " rows\n", tulle_function_name(s->function.kind), s->options->operand[1], s->n);
+    if (s->plan.method == TULLE_MATFUN_AUTO)
+        fprintf(file, "  method         %s; estimates, s: submatrices %.3g, iterations %.3g\n",
+            tulle_matfun_method_name(s->report.method), s->report.estimate[0], s->report.estimate[1]);
     blocked_text(&s->report, file);
+    blocked_history_text(&s->history, 0, file);
     if (has_gap(s)) fprintf(file, "  next to mu     %.9g, %.9g\n", s->report.below, s->report.above);
-    if (s->checked)
-        fprintf(file, "  check          %s: some columns again, by QR iterations: relative difference %.2g\n",
-            s->passed ? "passed" : "FAILED", s->error);
+    if (s->checked) blocked_check_text(s->passed, s->report.method != TULLE_MATFUN_SUBMATRIX, s->error, file);
 }
 
 static void warn(const struct function_run *s)
@@ -127,6 +141,9 @@ static tulle_status run(const struct options *options)
     tulle_status status = reading_options(options, &s->reading);
     if (status == TULLE_OK) status = tulle_function_parse(options->operand[0], &s->function);
     if (status == TULLE_OK) status = blocked_options(options, &s->plan);
+    if (status == TULLE_OK)
+        status = tulle_matfun_method_parse(options_word(options, "method", "submatrix"), &s->plan.method);
+    s->plan.order = (int)options_int(options, "order", 2);
     if (status == TULLE_OK) status = try_outputs(options, output, TULLE_CSR);
     if (status == TULLE_OK && output && strcmp(output, "-") != 0)
         status = tulle_output_distinct(output, options->operand[1]);
@@ -149,6 +166,12 @@ static tulle_status run(const struct options *options)
 }
 
 static const struct option options[] = {OPTION_SQUARE_BLOCKS, OPTION_FILTER, OPTION_COMBINE, OPTION_SYMMETRIC,
+    {.name = "method",
+        .kind = KIND_WORD,
+        .argument = "NAME",
+        .fallback = "submatrix",
+        .text = "submatrix; with the whole matrix: newton-schulz (sign, fermi), coupled-newton (inverse, roots); auto"},
+    OPTION_ORDER,
     {.name = "output",
         .letter = 'o',
         .kind = KIND_WORD,
@@ -162,9 +185,9 @@ static const struct option options[] = {OPTION_SQUARE_BLOCKS, OPTION_FILTER, OPT
         .low = 1,
         .high = RUNS_MOST,
         .text = "executions of the plan; the time is the median"},
-    {.name = "check", .kind = KIND_FLAG, .text = "compute some columns again by another path, and compare"},
-    {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES, OPTION_COMM, OPTION_THREADS,
-    OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
+    OPTION_CHECK_FUNCTION, {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES,
+    OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP,
+    {.name = NULL}};
 
 const struct verb verb_matfun = {
     .name = "matfun",
@@ -176,6 +199,7 @@ const struct verb verb_matfun = {
         "some together, the blocks in the rows and columns of its pattern form a dense matrix, whose function has\n"
         "the block column of F. The smaller EPS of --filter, the larger the submatrices, and the smaller the error;\n"
         "the time grows with the cubes of their rows.\n\n"
+        "The other methods are iterations with the whole matrix; --filter removes blocks from each product.\n\n"
         "The time of an execution is without reading and without the plan, which is reported beside it.",
     .examples = "tulle matfun sign:mu=0.1 K.mtx --blocks 6 --filter 1e-5 -o sign.mtx\n"
                 "tulle matfun invsqrt S.mtx.gz --blocks sizes.txt --filter 1e-6 --json",

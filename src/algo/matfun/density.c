@@ -3,20 +3,23 @@
  * Density matrices. Products of whole matrices are of CSR, as results and factors are sparse within a
  * filter. For a number of electrons and kT = 0, each PE guesses mu from its first submatrix, and takes
  * the columns of all for that guess; when mu is known, it repeats only those submatrices that have a
- * level in between. With kT > 0 every submatrix is repeated.
+ * level in between. With kT > 0 the decompositions are kept as far as memory allows, and only the others
+ * are repeated.
  */
 #include <tulle/density.h>
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include <tulle/algebra.h>
 #include <tulle/product.h>
 
 #include "algo/matfun/matfun_plan.h"
-#include "algo/matfun/purify.h"
-#include "algo/matfun/row_tiles.h"
 #include "algo/matfun/spectrum.h"
+#include "algo/matfun/whole/purify.h"
+#include "algo/matfun/whole/row_tiles.h"
+#include "algo/matfun/whole/whole_function.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/options.h"
@@ -92,36 +95,15 @@ static tulle_status congruence(const struct density *d, const tulle_mat *A, tull
     return status;
 }
 
-/* degeneracy tr(D B) of the blocks that both have, in the same tiles of rows. Collective. */
+/* degeneracy tr(D B) of the blocks that both have. Collective, agreed. */
 static tulle_status trace_of(const struct density *d, const tulle_mat *D, const tulle_mat *B, double *trace)
 {
     tulle_mat *moved = NULL;
-    double sum = 0;
     tulle_status status =
         tulle__layout_equal(D->layout, B->layout) ? TULLE_OK : tulle_mat_redistribute(B, D->layout, &moved);
-    if (status != TULLE_OK) return status;
-    const tulle_mat *other = moved ? moved : B;
-    for (int i = 0; i < D->layout->mt; i++) {
-        int64_t index = tulle__tile_index(D, i, 0);
-        if (!tulle__tile_is_mine(D, i, 0) || !D->directory[index].place.length || !other->directory[index].place.length)
-            continue;
-        tulle_tile x = tulle__tile_in_place(D, i, 0), y = tulle__tile_in_place(other, i, 0);
-        for (int64_t r = 0; r < x.block_rows; r++) {
-            int64_t f = y.rowptr[r];
-            for (int64_t e = x.rowptr[r]; e < x.rowptr[r + 1]; e++) {
-                while (f < y.rowptr[r + 1] && y.colind[f] < x.colind[e]) f++;
-                if (f == y.rowptr[r + 1] || y.colind[f] != x.colind[e]) continue;
-                for (int64_t k = 0; k < x.offset[e + 1] - x.offset[e]; k++)
-                    sum += x.type == TULLE_F32
-                               ? (double)((const float *)x.val)[x.offset[e] + k] *
-                                     (double)((const float *)y.val)[y.offset[f] + k]
-                               : ((const double *)x.val)[x.offset[e] + k] * ((const double *)y.val)[y.offset[f] + k];
-            }
-        }
-    }
-    status = tulle_comm_agree(d->comm, tulle_comm_reduce_real(d->comm, TULLE_SUM, 1, &sum));
+    if (status == TULLE_OK) status = tulle__inner_product(D, moved ? moved : B, trace);
     tulle_mat_free(moved);
-    *trace = d->options.degeneracy * sum;
+    *trace *= d->options.degeneracy;
     return status;
 }
 
@@ -174,7 +156,19 @@ struct pass {
     struct stepped_sums {
         double trace, first, below, above;
     } * sums;
+    int64_t count;          /* of sums */
+    tulle__occupation last; /* of f(K) */
 };
+
+static tulle_status reserve(void *context, int64_t submatrices)
+{
+    struct pass *p = context;
+    tulle_status status = tulle__realloc((size_t)submatrices, sizeof *p->sums, "sums of submatrices", &p->sums);
+    if (status != TULLE_OK) return status;
+    for (; p->count < submatrices; p->count++)
+        p->sums[p->count] = (struct stepped_sums){.below = -INFINITY, .above = INFINITY};
+    return TULLE_OK;
+}
 
 static void add_level(struct stepped_sums *sums, double mu, double level, double part)
 {
@@ -222,11 +216,12 @@ static tulle_status occupy_up_to(struct pass *p, tulle_mat *F, tulle__sweep *swe
     double sums[2] = {0, 0}, gap[2] = {-INFINITY, -INFINITY};
     const tulle__occupation at = tulle__occupation_at(d->mu, 0);
     const tulle__visitor visitor = {
-        .visit = visit, .context = p, .stepped = stepped, .mu = d->mu, .below = 1, .above = 0};
-    TULLE_TRY(tulle__alloc((size_t)p->plan->s.count, sizeof *p->sums, "sums of submatrices", &p->sums));
+        .visit = visit, .context = p, .stepped = stepped, .mu = d->mu, .below = 1, .above = 0, .reserve = reserve};
+    TULLE_TRY(reserve(p, p->plan->s.count));
     p->occupation = &at;
+    p->last = at;
     TULLE_TRY(tulle__matfun_sweep(p->plan, &visitor, F, sweep));
-    for (int64_t k = 0; k < p->plan->s.count; k++) {
+    for (int64_t k = 0; k < p->count; k++) {
         sums[0] += d->options.degeneracy * p->sums[k].trace;
         sums[1] += d->options.degeneracy * p->sums[k].first;
         gap[0] = fmax(gap[0], p->sums[k].below);
@@ -295,6 +290,39 @@ static tulle_status find_gap(struct density *d, const tulle__spectrum *x, const 
     return status;
 }
 
+/*
+ * Room for decompositions, as long as half of the memory that is left suffices: with kT > 0 a level's occupation is
+ * known after all are decomposed. Local; [submatrices].
+ */
+static tulle_status keep(const tulle_matfun *plan, tulle__kept **kept)
+{
+    const tulle__submatrices *s = &plan->s;
+    tulle_type type = plan->A->type;
+    size_t left = tulle__memory_left() / 2;
+    tulle_status status = tulle__alloc_zero((size_t)s->count, sizeof **kept, "decompositions", kept);
+    for (int64_t k = 0; k < s->count && status == TULLE_OK; k++) {
+        size_t bytes = tulle__kept_bytes(type, s->sub[k].n, s->sub[k].b);
+        if (bytes > left) break;
+        left -= bytes;
+        status = tulle__kept_init(&(*kept)[k], type, s->sub[k].n, s->sub[k].b);
+    }
+    return status;
+}
+
+static void forget(const tulle_matfun *plan, tulle__kept *kept)
+{
+    for (int64_t k = 0; kept && k < plan->s.count; k++) tulle__kept_fini(&kept[k]);
+    tulle__free(kept);
+}
+
+/* Submatrices of which no decomposition is kept. */
+static int64_t count_others(const tulle_matfun *plan, const tulle__kept *kept)
+{
+    int64_t others = 0;
+    for (int64_t k = 0; k < plan->s.count; k++) others += !kept[k].A;
+    return others;
+}
+
 /* The spectrum, mu, and the columns of f(K) in F. Collective, agreed. */
 static tulle_status occupy(struct pass *p, tulle_mat *F, tulle__sweep *sweep)
 {
@@ -304,11 +332,14 @@ static tulle_status occupy(struct pass *p, tulle_mat *F, tulle__sweep *sweep)
     tulle__visitor visitor = {.visit = visit, .context = p};
     tulle__occupation first = tulle__occupation_at(d->mu, d->options.kT), last;
     tulle__sweep again = {.waves = 0};
+    tulle__kept *kept = NULL;
     bool *same = NULL, counted = d->states >= 0, at_once = !counted || d->options.kT <= 0;
     TULLE_TRY(tulle__spectrum_init(&p->spectrum, s, d->options.kT));
     TULLE_TRY(tulle__alloc((size_t)s->count, sizeof *same, "submatrices", &same));
     if (counted && d->options.kT <= 0) TULLE_TRY(guess(p, &first));
     p->occupation = at_once ? &first : NULL;
+    if (!at_once) TULLE_TRY(keep(p->plan, &kept));
+    visitor.kept = kept;
     TULLE_TRY(tulle__matfun_sweep(p->plan, &visitor, at_once ? F : NULL, sweep));
 out:
     status = tulle_comm_agree(d->comm, status);
@@ -319,16 +350,18 @@ out:
         if (at_once)
             repeated = mark_same(&p->spectrum, &first, &last, same);
         else
-            repeated = s->count;
+            repeated = count_others(p->plan, kept);
         visitor.skip = at_once ? same : NULL;
+        visitor.restore = true;
         p->occupation = &last;
         p->known = true;
-        if (repeated) status = tulle__matfun_sweep(p->plan, &visitor, F, &again);
+        if (repeated || !at_once) status = tulle__matfun_sweep(p->plan, &visitor, F, &again);
         status = tulle_comm_agree(d->comm, status);
         sweep->bytes += again.bytes;
         sweep->dense += again.dense;
     }
     double sums[2] = {0, 0};
+    p->last = last;
     if (status == TULLE_OK) status = tulle_comm_reduce_int(d->comm, TULLE_SUM, 1, &repeated);
     if (status == TULLE_OK) status = tulle__spectrum_sums(&p->spectrum, &last, sums);
     d->report.mu = last.mu;
@@ -338,34 +371,45 @@ out:
     d->report.electrons = d->options.degeneracy * sums[0];
     d->report.energy = d->options.degeneracy * sums[1];
     tulle__free(same);
+    forget(p->plan, kept);
     return tulle_comm_agree(d->comm, status);
 }
 
-/* *P = f(K), symmetric. Collective, agreed. */
-static tulle_status function_of(struct density *d, tulle_mat **P)
+/* A level filled in part is the same one up to rounding. */
+static double occupation_of(double x, void *context)
 {
-    tulle_matfun *plan = NULL;
+    const struct pass *p = context;
+    double slack = 1e-12 * fmax(fabs(p->d->report.function.least), fabs(p->d->report.function.most));
+    return p->d->report.filled > 0 && fabs(x - p->last.mu) <= slack ? p->last.part : tulle__occupy(&p->last, x);
+}
+
+/* Some columns of f(K) again. Collective, agreed. */
+static tulle_status check_columns(struct pass *p, const tulle_mat *F)
+{
+    const tulle_function again = {.kind = TULLE_FUNCTION_USER, .value = occupation_of, .context = p};
+    return tulle_matfun_check(p->plan, &again, F, p->d->options.check, &p->d->report.error);
+}
+
+/* *P = f(K), symmetric, by submatrices. Collective, agreed. */
+static tulle_status by_submatrices(struct density *d, const tulle_matfun *plan, tulle_mat **P)
+{
     tulle_mat *F = NULL;
     tulle__sweep sweep = {.waves = 0};
-    const tulle_matfun_options options = {.combine = d->options.combine, .filter = d->options.filter};
     int64_t start = tulle__now(d->comm);
-    struct pass pass = {.d = d};
-    tulle_status status = tulle_matfun_new(d->K ? d->K : d->H, &options, &plan);
-    pass.plan = plan;
-    if (status == TULLE_OK) status = tulle__like(tulle__matfun_rows(plan), &F);
+    struct pass pass = {.d = d, .plan = plan};
+    tulle_status status = tulle__like(tulle__matfun_rows(plan), &F);
     if (status == TULLE_OK) {
         bool at_once = d->states < 0 && d->options.kT <= 0;
         status = at_once ? occupy_up_to(&pass, F, &sweep) : occupy(&pass, F, &sweep);
         if (status == TULLE_OK)
-            status = tulle_comm_agree(
-                d->comm, tulle__matfun_report(plan, &sweep,
-                             (double)(tulle__now(d->comm) - start) * 1e-9 - plan->plan_seconds, &d->report.function));
+            status = tulle_comm_agree(d->comm,
+                tulle__matfun_report(plan, &sweep, (double)(tulle__now(d->comm) - start) * 1e-9, &d->report.function));
         d->report.function.below = d->report.below;
         d->report.function.above = d->report.above;
+        if (status == TULLE_OK && d->options.check) status = check_columns(&pass, F);
         if (status == TULLE_OK) status = tulle__symmetrise(&F);
     }
     tulle__spectrum_fini(&pass.spectrum);
-    tulle_matfun_free(plan);
     if (status == TULLE_OK)
         *P = F;
     else
@@ -378,36 +422,60 @@ static tulle_status iterate(struct density *d, tulle_mat **P)
 {
     const tulle_mat *K = d->K ? d->K : d->H;
     tulle_mat *square = NULL, *rows = NULL, *filtered = NULL;
+    double states = 0, degeneracy = d->options.degeneracy, n = (double)K->layout->m;
+    bool sign = d->report.method == TULLE_DENSITY_NEWTON_SCHULZ;
     int64_t inserted, start = tulle__now(d->comm);
+    tulle__purification method = {
+        .method = d->report.method, .order = d->options.order, .states = d->states, .mu = d->mu};
+    tulle__iterations it = {.filter = d->options.filter,
+        .tolerance = fmax(d->options.filter, K->type == TULLE_F32 ? 1e-5 : 1e-12),
+        .offset = sign ? degeneracy * n / 2 : 0,
+        .scale = sign ? -degeneracy / 2 : degeneracy,
+        .history = d->options.history,
+        .room = d->options.history_room};
     tulle_status status = tulle_mat_redistribute(K, d->row, &rows);
     if (status == TULLE_OK) status = tulle__row_tiles(rows, d->options.filter, &filtered, &inserted);
     const tulle_mat *cut = filtered ? filtered : rows;
-    if (status == TULLE_OK)
-        status = tulle__purify(cut, d->options.method, d->mu, d->states, d->options.filter, &square,
-            &d->report.iterations, &d->report.residual);
+    if (status == TULLE_OK) status = tulle__purify(&method, &it, cut, &square);
     if (status == TULLE_OK) status = tulle_mat_redistribute(square, d->row, P);
     if (status == TULLE_OK) status = trace_of(d, *P, cut, &d->report.energy);
+    if (status == TULLE_OK) status = tulle__trace(*P, &states);
     d->report.function.seconds = (double)(tulle__now(d->comm) - start) * 1e-9;
-    double states = 0;
-    for (int i = 0; status == TULLE_OK && i < (*P)->layout->mt; i++) {
-        const tulle_gidx *block = (*P)->layout->row_blocks.cut, first = (*P)->layout->row_blocks.first[i];
-        if (!tulle__tile_is_mine(*P, i, 0) || !(*P)->directory[tulle__tile_index(*P, i, 0)].place.length) continue;
-        tulle_tile tile = tulle__tile_in_place(*P, i, 0);
-        for (int64_t r = 0; r < tile.block_rows; r++)
-            for (int64_t e = tile.rowptr[r], n = block[first + r + 1] - block[first + r]; e < tile.rowptr[r + 1]; e++)
-                for (int64_t k = 0; tile.colind[e] == first + r && k < n; k++) {
-                    int64_t at = tile.offset[e] + k * (n + 1);
-                    states +=
-                        tile.type == TULLE_F32 ? (double)((const float *)tile.val)[at] : ((const double *)tile.val)[at];
-                }
-    }
-    if (status == TULLE_OK) status = tulle_comm_agree(d->comm, tulle_comm_reduce_real(d->comm, TULLE_SUM, 1, &states));
-    d->report.electrons = d->options.degeneracy * states;
-    d->report.mu = d->states < 0 ? d->mu : NAN;
+    const tulle_function step = {.kind = TULLE_FUNCTION_FERMI, .mu = method.mu};
+    double precise = K->type == TULLE_F32 ? 1e-3 : 1e-8;
+    if (status == TULLE_OK && d->options.check)
+        status = tulle__matfun_check_whole(cut, &step, *P, precise + 100 * d->options.filter, &d->report.error);
+    d->report.electrons = degeneracy * states;
+    d->report.mu = method.mu;
     d->report.below = d->report.above = NAN;
+    d->report.iterations = it.count;
+    d->report.residual = it.residual;
+    d->report.flops = it.flops;
     tulle_mat_free(square);
     tulle_mat_free(filtered);
     tulle_mat_free(rows);
+    return status;
+}
+
+/* *P = f(K) by the method given or chosen. Collective, agreed. */
+static tulle_status function_of(struct density *d, tulle_mat **P)
+{
+    tulle_matfun *plan = NULL;
+    tulle_density_method *method = &d->report.method;
+    *method = d->options.method;
+    bool either = *method == TULLE_DENSITY_AUTO && d->options.kT <= 0;
+    const tulle_matfun_options options = {.combine = d->options.combine,
+        .filter = d->options.filter,
+        .method = either ? TULLE_MATFUN_AUTO : TULLE_MATFUN_SUBMATRIX};
+    if (*method == TULLE_DENSITY_AUTO) *method = TULLE_DENSITY_SUBMATRIX;
+    if (*method != TULLE_DENSITY_SUBMATRIX) return iterate(d, P);
+    tulle_status status = tulle_matfun_new(d->K ? d->K : d->H, &options, &plan);
+    if (status != TULLE_OK) return status;
+    memcpy(d->report.estimate, plan->estimate, sizeof d->report.estimate);
+    if (either && plan->estimate[1] < plan->estimate[0])
+        *method = d->states < 0 ? TULLE_DENSITY_NEWTON_SCHULZ : TULLE_DENSITY_TRS4;
+    status = *method == TULLE_DENSITY_SUBMATRIX ? by_submatrices(d, plan, P) : iterate(d, P);
+    tulle_matfun_free(plan);
     return status;
 }
 
@@ -432,9 +500,10 @@ static tulle_status check(const tulle_mat *H, const tulle_mat *S, const tulle_de
         return tulle__fail(
             TULLE_ERR_ARG, "filter, kT and degeneracy are at least 0, not %g, %g, %g", o->filter, o->kT, o->degeneracy);
     if (o->kT > 0 && !isfinite(o->kT)) return tulle__fail(TULLE_ERR_ARG, "kT is not finite");
-    if (o->method != TULLE_DENSITY_SUBMATRIX && o->kT > 0)
-        return tulle__fail(TULLE_ERR_ARG, "%s is for kT = 0", methods[o->method]);
-    if (o->method != TULLE_DENSITY_SUBMATRIX && (o->method == TULLE_DENSITY_TC2) != (states >= 0))
+    bool whole = o->method != TULLE_DENSITY_SUBMATRIX && o->method != TULLE_DENSITY_AUTO;
+    bool counts = o->method == TULLE_DENSITY_TC2 || o->method == TULLE_DENSITY_TRS4;
+    if (whole && o->kT > 0) return tulle__fail(TULLE_ERR_ARG, "%s is for kT = 0", methods[o->method]);
+    if (whole && counts != (states >= 0))
         return tulle__fail(
             TULLE_ERR_ARG, "%s is for a given %s", methods[o->method], states >= 0 ? "mu" : "number of electrons");
     double degeneracy = o->degeneracy > 0 ? o->degeneracy : 2;
@@ -452,8 +521,7 @@ static tulle_status compute(struct density *d, tulle_mat **D)
     if (status == TULLE_OK && d->S) status = tulle__check_symmetric(d->H, d->row);
     if (status == TULLE_OK && d->S) status = orthogonalise(d);
     time[1] = tulle__now(d->comm);
-    bool whole = d->options.method != TULLE_DENSITY_SUBMATRIX;
-    if (status == TULLE_OK) status = whole ? iterate(d, &P) : function_of(d, &P);
+    if (status == TULLE_OK) status = function_of(d, &P);
     time[2] = tulle__now(d->comm);
     if (status == TULLE_OK && d->S) {
         status = congruence(d, P, &wide);
@@ -489,6 +557,9 @@ static tulle_status density(const tulle_mat *H, const tulle_mat *S, double mu, d
     if (electrons >= 0) d.states = electrons / degeneracy;
     if (!isfinite(mu)) status = tulle__fail(TULLE_ERR_ARG, "mu is not finite");
     if (status == TULLE_OK) status = check(H, S, options, d.states);
+    if (status == TULLE_OK) status = tulle__order_check(&d.options.order);
+    if (status == TULLE_OK && options->check < 0)
+        status = tulle__fail(TULLE_ERR_ARG, "check is a number of samples, not %d", options->check);
     if (status == TULLE_OK) status = tulle__wants_values(H->comm, "a density matrix");
     status = tulle_comm_agree(H->comm, status);
     d.options.degeneracy = degeneracy;
@@ -501,7 +572,7 @@ tulle_status tulle_density_of_mu(const tulle_mat *H, const tulle_mat *S, double 
     const tulle_density_options *options, tulle_mat **D, tulle_density_report *report)
 {
     tulle_density_options copy;
-    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, method))
+    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, check))
         return tulle__refuse(H ? H->comm : NULL);
     return density(H, S, mu, -1, options, D, report);
 }
@@ -510,7 +581,7 @@ tulle_status tulle_density_of_electrons(const tulle_mat *H, const tulle_mat *S, 
     const tulle_density_options *options, tulle_mat **D, tulle_density_report *report)
 {
     tulle_density_options copy;
-    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, method))
+    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, check))
         return tulle__refuse(H ? H->comm : NULL);
     if (!(electrons >= 0)) {
         tulle__fail(TULLE_ERR_ARG, "tulle_density_of_electrons: electrons is at least 0, not %g", electrons);

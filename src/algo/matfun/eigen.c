@@ -2,6 +2,7 @@
 #include "algo/matfun/eigen.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -182,4 +183,52 @@ void tulle__eigen_apply(tulle__eigen *x, int64_t n, int64_t b)
 {
     if (n == 0) return;
     x->type == TULLE_F32 ? apply_f32(x, n, b) : apply_f64(x, n, b);
+}
+
+/* ---- decompositions that are kept ---- */
+
+size_t tulle__kept_bytes(tulle_type type, int64_t n, int64_t b)
+{
+    return (size_t)n * ((size_t)(2 * n + 1) * tulle_type_size(type) + (size_t)(b + 1) * sizeof(double));
+}
+
+tulle_status tulle__kept_init(tulle__kept *kept, tulle_type type, int64_t n, int64_t b)
+{
+    tulle_status status;
+    size_t size = tulle_type_size(type), rows = (size_t)n;
+    *kept = (tulle__kept){.A = NULL};
+    TULLE_TRY(tulle__alloc(rows * rows, size, "a decomposition", &kept->A));
+    TULLE_TRY(tulle__alloc(rows * rows, size, "a decomposition", &kept->V));
+    TULLE_TRY(tulle__alloc(rows, size, "a decomposition", &kept->tau));
+    TULLE_TRY(tulle__alloc(rows, sizeof *kept->lambda, "a decomposition", &kept->lambda));
+    TULLE_TRY(tulle__alloc(rows * (size_t)b, sizeof *kept->Y, "a decomposition", &kept->Y));
+out:
+    return status;
+}
+
+void tulle__kept_fini(tulle__kept *kept)
+{
+    void *const room[] = {kept->A, kept->V, kept->tau, kept->lambda, kept->Y};
+    for (size_t i = 0; i < sizeof room / sizeof *room; i++) tulle__free(room[i]);
+    *kept = (tulle__kept){.A = NULL};
+}
+
+void tulle__eigen_keep(const tulle__eigen *x, int64_t n, int64_t b, const tulle__kept *kept)
+{
+    size_t size = tulle_type_size(x->type), rows = (size_t)n;
+    memcpy(kept->A, x->A, rows * rows * size);
+    memcpy(kept->V, x->V, rows * rows * size);
+    memcpy(kept->tau, x->tau, rows * size);
+    memcpy(kept->lambda, x->lambda, rows * sizeof *x->lambda);
+    memcpy(kept->Y, x->Y, rows * (size_t)b * sizeof *x->Y);
+}
+
+void tulle__eigen_restore(tulle__eigen *x, int64_t n, int64_t b, const tulle__kept *kept)
+{
+    size_t size = tulle_type_size(x->type), rows = (size_t)n;
+    memcpy(x->A, kept->A, rows * rows * size);
+    memcpy(x->V, kept->V, rows * rows * size);
+    memcpy(x->tau, kept->tau, rows * size);
+    memcpy(x->lambda, kept->lambda, rows * sizeof *x->lambda);
+    memcpy(x->Y, kept->Y, rows * (size_t)b * sizeof *x->Y);
 }

@@ -63,4 +63,19 @@ bool tulle__eigen_power(tulle__eigen *x, int64_t n, int64_t b, tulle__power powe
 /* X = f(A) E from value[0 .. n - 1] = f(lambda). */
 void tulle__eigen_apply(tulle__eigen *x, int64_t n, int64_t b);
 
+/* A decomposition that is kept, for other functions of the same submatrix. A NULL: it is not. */
+typedef struct tulle__kept {
+    void *A, *V, *tau;
+    double *lambda, *Y;
+} tulle__kept;
+
+/* Bytes of one, and room for it. After a failure too, fini frees. */
+size_t tulle__kept_bytes(tulle_type type, int64_t n, int64_t b);
+tulle_status tulle__kept_init(tulle__kept *kept, tulle_type type, int64_t n, int64_t b);
+void tulle__kept_fini(tulle__kept *kept);
+
+/* After tulle__eigen_solve; and before tulle__eigen_apply. */
+void tulle__eigen_keep(const tulle__eigen *x, int64_t n, int64_t b, const tulle__kept *kept);
+void tulle__eigen_restore(tulle__eigen *x, int64_t n, int64_t b, const tulle__kept *kept);
+
 #endif

@@ -1,15 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "algo/matfun/function.h"
 #include "algo/matfun/matfun_plan.h"
-#include "algo/matfun/row_tiles.h"
+#include "algo/matfun/method_estimate.h"
+#include "algo/matfun/whole/row_tiles.h"
+#include "algo/matfun/whole/whole_function.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "base/spec.h"
 #include "device/cpu/dense_calls.h"
 #include "tile/tile_blocks.h"
+
+static const char *const methods[TULLE_MATFUN_METHOD_COUNT] = {
+#define NAME(name, word, text) word,
+    TULLE_MATFUN_METHOD_LIST(NAME)
+#undef NAME
+};
+
+const char *tulle_matfun_method_name(tulle_matfun_method method)
+{
+    return (unsigned)method < TULLE_MATFUN_METHOD_COUNT ? methods[method] : NULL;
+}
+
+tulle_status tulle_matfun_method_parse(const char *name, tulle_matfun_method *method)
+{
+    int found;
+    if (TULLE__NULL(name) || TULLE__NULL(method)) return TULLE_ERR_ARG;
+    tulle_status status = tulle__name_parse("method", name, methods, TULLE_MATFUN_METHOD_COUNT, &found);
+    if (status == TULLE_OK) *method = (tulle_matfun_method)found;
+    return status;
+}
 
 /* ---- the plan ---- */
 
@@ -34,7 +58,7 @@ void tulle_matfun_free(tulle_matfun *plan)
     drop(&plan->owned);
 }
 
-static tulle_status check(const tulle_mat *A)
+static tulle_status check(const tulle_mat *A, const tulle_matfun_options *o)
 {
     const tulle_layout *l = A->layout;
     if (A->kind != TULLE_VBSR)
@@ -46,6 +70,10 @@ static tulle_status check(const tulle_mat *A)
     if (!tulle__layout_same_cuts(
             l->row_blocks.cut, (int)l->row_blocks.count, l->col_blocks.cut, (int)l->col_blocks.count))
         return tulle__fail(TULLE_ERR_ARG, "a function is of a matrix with the same blocks of rows and of columns");
+    if ((unsigned)o->method >= TULLE_MATFUN_METHOD_COUNT)
+        return tulle__fail(TULLE_ERR_ARG, "there is no method number %d", (int)o->method);
+    if (o->method == TULLE_MATFUN_NEWTON_SCHULZ || o->method == TULLE_MATFUN_COUPLED_NEWTON)
+        return tulle__wants_values(A->comm, "a function of a matrix");
 #ifndef TULLE_HAVE_LAPACK
     return tulle__fail(TULLE_ERR_UNSUPPORTED, "functions of matrices need LAPACK, without which Tulle was built here");
 #endif
@@ -63,7 +91,10 @@ static tulle_status make(tulle_matfun *plan)
     tulle_comm *comm = plan->A->comm;
     int64_t start = tulle__now(comm);
     tulle_status status = tulle__row_tiles(plan->A, plan->options.filter, &plan->copy, &plan->inserted);
-    if (status == TULLE_OK) status = tulle__submatrices_init(&plan->s, tulle__matfun_rows(plan), plan->options.combine);
+    bool either = plan->options.method == TULLE_MATFUN_AUTO;
+    if (status == TULLE_OK && (either || plan->options.method == TULLE_MATFUN_SUBMATRIX))
+        status = tulle__submatrices_init(&plan->s, tulle__matfun_rows(plan), plan->options.combine);
+    if (status == TULLE_OK && either) status = tulle__matfun_estimate(&plan->s, plan->estimate);
     status = tulle_comm_agree(comm, status);
     plan->structure = plan->A->structure;
     plan->plan_seconds = (double)(tulle__now(comm) - start) * 1e-9;
@@ -75,26 +106,29 @@ static tulle_status make(tulle_matfun *plan)
 tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_options *options, tulle_matfun **plan)
 {
     tulle_matfun_options copy;
-    if (TULLE__NULL(A) || TULLE__NULL(plan) || TULLE__OPTIONS(options, &copy, memory))
+    if (TULLE__NULL(A) || TULLE__NULL(plan) || TULLE__OPTIONS(options, &copy, history_room))
         return tulle__refuse(A ? A->comm : NULL);
     tulle_matfun *made = NULL;
     tulle_comm *comm = A->comm;
-    tulle_status status = check(A);
+    int order = options->order;
+    tulle_status status = check(A, options);
+    if (status == TULLE_OK) status = tulle__order_check(&order);
     if (status == TULLE_OK && options->combine < 0 && options->combine != TULLE_NONE)
         status = tulle__fail(
             TULLE_ERR_ARG, "tulle_matfun_new: combine is a number, 0 or TULLE_NONE, not %d", options->combine);
     if (status == TULLE_OK && !(options->filter >= 0))
         status = tulle__fail(TULLE_ERR_ARG, "tulle_matfun_new: filter is at least 0, not %g", options->filter);
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *made, "a plan", &made);
-    const int64_t same[] = {options->combine, options->symmetric};
+    const int64_t same[] = {options->combine, options->symmetric, (int64_t)options->method, order};
     status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = tulle__agree_alike(comm, 2, same, "options of a function");
+    if (status == TULLE_OK) status = tulle__agree_alike(comm, 4, same, "options of a function");
     if (status != TULLE_OK) {
         tulle__free(made);
         return status;
     }
     made->A = A;
     made->options = *options;
+    made->options.order = order;
     tulle__pe_own(comm->pe, &made->owned, drop);
     status = make(made);
     if (status != TULLE_OK)
@@ -122,6 +156,13 @@ tulle_status tulle__matfun_renew(tulle_matfun *plan)
             "the pattern of the matrix has changed since the plan was made: tulle_matfun_update makes it anew");
     status = tulle_comm_agree(plan->A->comm, status);
     return status == TULLE_OK && plan->copy ? tulle__row_tiles_refill(plan->A, plan->copy) : status;
+}
+
+tulle_matfun_method tulle__matfun_method_for(const tulle_matfun *plan, const tulle_function *function)
+{
+    tulle_matfun_method whole = tulle__whole_method(function);
+    if (plan->options.method != TULLE_MATFUN_AUTO) return plan->options.method;
+    return plan->estimate[1] < plan->estimate[0] ? whole : TULLE_MATFUN_SUBMATRIX;
 }
 
 /* ---- results ---- */
@@ -156,18 +197,18 @@ tulle_status tulle__matfun_report(
 {
     tulle_comm *comm = plan->A->comm;
     const tulle__submatrices *s = &plan->s;
-    int64_t sum[3] = {s->count, sweep->bytes + s->pattern.bytes, 0}, most[2] = {0, sweep->waves};
+    int64_t sum[4] = {s->count, sweep->bytes + s->pattern.bytes, 0, sweep->stolen}, most[2] = {0, sweep->waves};
     double sums[2] = {s->rows_sum, sweep->dense};
-    double largest[5] = {seconds, plan->plan_seconds, s->own_work, -sweep->least, sweep->most};
+    double largest[6] = {seconds, plan->plan_seconds, s->own_work, -sweep->least, sweep->most, sweep->dense};
     for (int64_t k = 0; k < s->count; k++)
         if (s->sub[k].n > most[0]) most[0] = s->sub[k].n;
     for (int64_t k = 0; k < s->count; k++)
         for (int64_t c = 0; c < s->sub[k].ncols; c++)
             sum[2] += tulle__block_row_of(&s->pattern, s->index[s->sub[k].cols + c])->count;
-    tulle_status status = tulle_comm_reduce_int(comm, TULLE_SUM, 3, sum);
+    tulle_status status = tulle_comm_reduce_int(comm, TULLE_SUM, 4, sum);
     if (status == TULLE_OK) status = tulle_comm_reduce_int(comm, TULLE_MAX, 2, most);
     if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_SUM, 2, sums);
-    if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_MAX, 5, largest);
+    if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_MAX, 6, largest);
     if (status != TULLE_OK) return status;
     *report = (tulle_matfun_report){.columns = plan->A->layout->row_blocks.count,
         .blocks = sum[2],
@@ -182,6 +223,8 @@ tulle_status tulle__matfun_report(
         .plan_seconds = largest[1],
         .seconds = largest[0],
         .dense = sums[1] / comm->size,
+        .stolen = sum[3],
+        .busy = sums[1] > 0 ? largest[5] * comm->size / sums[1] : 1,
         .least = -largest[3],
         .most = largest[4]};
     return TULLE_OK;
@@ -192,8 +235,24 @@ tulle_status tulle__matfun_report(
 struct execution {
     const tulle_matfun *plan;
     const tulle_function *function;
-    double *below, *above; /* [submatrices]: the eigenvalues next to mu */
+    double *below, *above; /* [count]: the eigenvalues next to mu, by submatrix */
+    int64_t count;
 };
+
+static tulle_status reserve(void *context, int64_t submatrices)
+{
+    tulle_status status;
+    struct execution *e = context;
+    TULLE_TRY(tulle__realloc((size_t)submatrices, sizeof *e->below, "gaps", &e->below));
+    TULLE_TRY(tulle__realloc((size_t)submatrices, sizeof *e->above, "gaps", &e->above));
+    for (int64_t k = e->count; k < submatrices; k++) {
+        e->below[k] = -INFINITY;
+        e->above[k] = INFINITY;
+    }
+    e->count = submatrices;
+out:
+    return status;
+}
 
 static tulle_status visit(void *context, const tulle__submatrix *sub, int64_t k, tulle__eigen *x, bool *wanted)
 {
@@ -202,7 +261,7 @@ static tulle_status visit(void *context, const tulle__submatrix *sub, int64_t k,
     if (bad >= 0)
         return tulle__fail(TULLE_ERR_ARG,
             "%s is not defined for the eigenvalue %.9g of the submatrix of block column %" PRId32 " (from 1)",
-            tulle_function_name(e->function->kind), x->lambda[bad], e->plan->s.index[sub->cols] + 1);
+            tulle_function_name(e->function->kind), x->lambda[bad], sub->column + 1);
     e->below[k] = -INFINITY;
     e->above[k] = INFINITY;
     for (int64_t i = 0; i < n; i++) {
@@ -242,7 +301,7 @@ static void take_shortcut(const tulle_function *f, tulle__visitor *visitor)
 static tulle_status find_gap(const struct execution *e, tulle_matfun_report *report)
 {
     double gap[2] = {-INFINITY, -INFINITY};
-    for (int64_t k = 0; k < e->plan->s.count; k++) {
+    for (int64_t k = 0; k < e->count; k++) {
         gap[0] = fmax(gap[0], e->below[k]);
         gap[1] = fmax(gap[1], -e->above[k]);
     }
@@ -258,10 +317,9 @@ static tulle_status execute(tulle_matfun *plan, const tulle_function *function, 
     tulle_status status;
     tulle_comm *comm = plan->A->comm;
     struct execution e = {.plan = plan, .function = function};
-    tulle__visitor visitor = {.visit = visit, .context = &e};
+    tulle__visitor visitor = {.visit = visit, .context = &e, .reserve = reserve};
     take_shortcut(function, &visitor);
-    TULLE_TRY(tulle__alloc((size_t)plan->s.count, sizeof *e.below, "gaps", &e.below));
-    TULLE_TRY(tulle__alloc((size_t)plan->s.count, sizeof *e.above, "gaps", &e.above));
+    TULLE_TRY(reserve(&e, plan->s.count));
     TULLE_TRY(tulle__matfun_sweep(plan, &visitor, F, sweep));
 out:
     status = tulle_comm_agree(comm, status);
@@ -274,24 +332,81 @@ out:
     return status;
 }
 
+/* *F in A's layout by iterations with the whole matrix. Collective, agreed. */
+static tulle_status iterate(
+    tulle_matfun *plan, const tulle_function *function, tulle_mat **F, tulle_matfun_report *report, int64_t start)
+{
+    tulle_mat *square = NULL, *made = NULL;
+    const tulle_matfun_options *o = &plan->options;
+    double columns = (double)plan->A->layout->row_blocks.count, blocks = 0;
+    tulle__iterations it = {.filter = o->filter,
+        .tolerance = fmax(o->filter, plan->A->type == TULLE_F32 ? 1e-5 : 1e-12),
+        .scale = 1,
+        .history = o->history,
+        .room = o->history_room};
+    tulle_status status = tulle__whole_function(&it, o->order, function, tulle__matfun_rows(plan), &square);
+    if (status == TULLE_OK && o->symmetric) status = tulle__symmetrise(&square);
+    if (status == TULLE_OK) blocks = tulle__occupation_of(square) * columns * columns;
+    if (status == TULLE_OK) status = tulle_mat_redistribute(square, plan->A->layout, &made);
+    tulle_mat_free(square);
+    double seconds = (double)(tulle__now(plan->A->comm) - start) * 1e-9;
+    if (status == TULLE_OK)
+        status = tulle_comm_agree(plan->A->comm, tulle_comm_reduce_real(plan->A->comm, TULLE_MAX, 1, &seconds));
+    if (status != TULLE_OK) {
+        tulle_mat_free(made);
+        return status;
+    }
+    *F = made;
+    *report = (tulle_matfun_report){.columns = plan->A->layout->row_blocks.count,
+        .blocks = llround(blocks),
+        .imbalance = 1,
+        .inserted = plan->inserted,
+        .plan_seconds = plan->plan_seconds,
+        .seconds = seconds,
+        .least = NAN,
+        .most = NAN,
+        .below = NAN,
+        .above = NAN,
+        .iterations = it.count,
+        .residual = it.residual,
+        .flops = it.flops};
+    return TULLE_OK;
+}
+
+/* The same by submatrices. */
+static tulle_status dense_functions(
+    tulle_matfun *plan, const tulle_function *function, tulle_mat **F, tulle_matfun_report *report, int64_t start)
+{
+    tulle_mat *made = NULL;
+    tulle__sweep sweep;
+    tulle_status status = tulle__like(tulle__matfun_rows(plan), &made);
+    if (status == TULLE_OK) status = execute(plan, function, made, &sweep, report, start);
+    if (status == TULLE_OK)
+        status = tulle__matfun_finish(plan, made, plan->options.symmetric, F);
+    else
+        tulle_mat_free(made);
+    return status;
+}
+
 tulle_status tulle_matfun_execute(
     tulle_matfun *plan, const tulle_function *function, tulle_mat **F, tulle_matfun_report *report)
 {
     if (TULLE__NULL(plan)) return tulle__refuse(NULL);
     if (TULLE__NULL(function) || TULLE__NULL(F)) return tulle__refuse(plan->A->comm);
-    tulle_mat *made = NULL;
-    tulle__sweep sweep;
-    tulle_matfun_report facts;
+    tulle_matfun_report facts = {.columns = 0};
     tulle_comm *comm = plan->A->comm;
     int64_t start = tulle__now(comm);
-    tulle_status status = tulle_comm_agree(comm, tulle__function_check(function));
+    tulle_status status = tulle__function_check(function);
+    if (status == TULLE_OK) status = tulle__whole_supports(plan->options.method, function);
+    status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = tulle__matfun_renew(plan);
-    if (status == TULLE_OK) status = tulle__like(tulle__matfun_rows(plan), &made);
-    if (status == TULLE_OK) status = execute(plan, function, made, &sweep, &facts, start);
-    if (status == TULLE_OK)
-        status = tulle__matfun_finish(plan, made, plan->options.symmetric, F);
-    else
-        tulle_mat_free(made);
+    tulle_matfun_method method = tulle__matfun_method_for(plan, function);
+    if (status == TULLE_OK && method != TULLE_MATFUN_SUBMATRIX)
+        status = iterate(plan, function, F, &facts, start);
+    else if (status == TULLE_OK)
+        status = dense_functions(plan, function, F, &facts, start);
+    facts.method = method;
+    memcpy(facts.estimate, plan->estimate, sizeof facts.estimate);
     if (status == TULLE_OK && report) *report = facts;
     return status;
 }

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The check of a function: whole tiles in place of the plan's ranges, LAPACK's QR iterations (dsyev) in
- * place of divide and conquer or of steps, and plain sums.
+ * place of divide and conquer or of steps, and plain sums. Of a method with the whole matrix F x is
+ * compared with f(A) x by the Lanczos method.
  */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "algo/matfun/function.h"
+#include "algo/matfun/lanczos.h"
 #include "algo/matfun/matfun_plan.h"
+#include "algo/matfun/whole/row_tiles.h"
 #include "base/arg.h"
 #include "base/error.h"
+#include "base/random.h"
+#include "mat/apply.h"
 #include "mat/fetch.h"
 
 #ifdef TULLE_HAVE_LAPACK
@@ -140,6 +145,35 @@ out:
     return status;
 }
 
+/* ---- whole matrices ---- */
+
+tulle_status tulle__matfun_check_whole(
+    const tulle_mat *A, const tulle_function *function, const tulle_mat *F, double tolerance, double *error)
+{
+    tulle_status status;
+    int64_t n = A->layout->m;
+    double *room = NULL, change = 0, longest = 0, worst = 0, largest = 0;
+    double *x = NULL, *expected = NULL, *got = NULL, *zeros = NULL, *sums = NULL;
+    TULLE_TRY(tulle__alloc_zero(5 * (size_t)n, sizeof *room, "vectors", &room));
+    x = room, expected = x + n, got = expected + n, zeros = got + n, sums = zeros + n;
+    for (int64_t i = 0; i < n; i++) x[i] = tulle__random_at(17, 0, (uint64_t)i) & 1 ? 1 : -1;
+out:
+    status = tulle_comm_agree(A->comm, status);
+    if (status == TULLE_OK) status = tulle__lanczos(A, function, x, expected, &change);
+    if (status == TULLE_OK) status = tulle__mat_apply(F, TULLE_OP_N, x, zeros, got, sums, &longest, NULL);
+    for (int64_t i = 0; i < n && status == TULLE_OK; i++) {
+        if (!(fabs(got[i] - expected[i]) <= worst)) worst = fabs(got[i] - expected[i]);
+        largest = fmax(largest, fabs(expected[i]));
+    }
+    tulle__free(room);
+    if (status == TULLE_OK) *error = largest > 0 ? worst / largest : worst;
+    if (status == TULLE_OK && !(*error <= tolerance + 10 * change))
+        status = tulle__fail(TULLE_ERR_CHECK,
+            "the function times a vector differs by %.3g from the Lanczos method's, more than %.3g", *error,
+            tolerance + 10 * change);
+    return tulle_comm_agree(A->comm, status);
+}
+
 tulle_status tulle_matfun_check(
     const tulle_matfun *plan, const tulle_function *function, const tulle_mat *F, int samples, double *error)
 {
@@ -154,6 +188,9 @@ tulle_status tulle_matfun_check(
     if (status == TULLE_OK && (F->kind != TULLE_VBSR || F->layout->m != plan->A->layout->m))
         status = tulle__fail(TULLE_ERR_ARG, "tulle_matfun_check: F is not a result of this plan");
     status = tulle_comm_agree(comm, status);
+    double precise = plan->A->type == TULLE_F32 ? 1e-3 : 1e-8;
+    if (status == TULLE_OK && tulle__matfun_method_for(plan, function) != TULLE_MATFUN_SUBMATRIX)
+        return tulle__matfun_check_whole(rows, function, F, precise + 100 * plan->options.filter, error);
     if (status == TULLE_OK && !tulle__layout_equal(F->layout, rows->layout)) {
         status = tulle_mat_redistribute(F, rows->layout, &moved);
         c.F = moved;
@@ -171,7 +208,7 @@ tulle_status tulle_matfun_check(
     tulle_mat_free(moved);
     if (status != TULLE_OK) return status;
     *error = found[1] > 0 ? found[0] / found[1] : found[0];
-    bool bad = !(c.worst <= (plan->A->type == TULLE_F32 ? 1e-3 : 1e-8) * found[1]);
+    bool bad = !(c.worst <= precise * found[1]);
     return tulle_comm_agree(comm,
         bad ? tulle__fail(TULLE_ERR_CHECK,
                   "block column %" PRId32 " (from 1) of the function differs by %.3g from another computation of it",

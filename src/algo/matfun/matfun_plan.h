@@ -17,6 +17,7 @@ struct tulle_matfun {
     bool made;
     tulle__submatrices s;
     int64_t inserted;
+    double estimate[2]; /* AUTO: method_estimate.h */
     double plan_seconds;
 };
 
@@ -41,11 +42,22 @@ typedef struct tulle__visitor {
     void (*stepped)(void *context, int64_t k, const tulle__eigen *x); /* NULL: by eigenvectors */
     tulle__power power;                                               /* NONE: a step */
     double mu, below, above;
+    /*
+     * [submatrices], or NULL: room for decompositions. The first sweep keeps them there; with `restore` they are
+     * used again, without the blocks
+     */
+    const tulle__kept *kept;
+    bool restore;
+    /*
+     * NULL, or makes room for the results of that many submatrices: idle PEs then steal others' (with neither skip nor
+     * kept), which get the numbers after the own ones. Called by the PE's own thread
+     */
+    tulle_status (*reserve)(void *context, int64_t submatrices);
 } tulle__visitor;
 
 /* Of this PE. */
 typedef struct tulle__sweep {
-    int64_t waves, bytes;
+    int64_t waves, bytes, stolen;
     double dense; /* seconds in decompositions, of all threads */
     double least, most;
 } tulle__sweep;
@@ -57,6 +69,16 @@ typedef struct tulle__sweep {
  */
 tulle_status tulle__matfun_sweep(
     const tulle_matfun *plan, const tulle__visitor *visitor, tulle_mat *F, tulle__sweep *sweep);
+
+/* The method that computes a function of this plan. */
+tulle_matfun_method tulle__matfun_method_for(const tulle_matfun *plan, const tulle_function *function);
+
+/*
+ * tulle_matfun_check for methods with the whole matrix: *error = the largest difference of F x and f(A) x, by the
+ * Lanczos method, relative to the latter. TULLE_ERR_CHECK above `tolerance`. Collective, agreed.
+ */
+tulle_status tulle__matfun_check_whole(
+    const tulle_mat *A, const tulle_function *function, const tulle_mat *F, double tolerance, double *error);
 
 /* Before a sweep: the copy's values are A's. TULLE_ERR_STATE if the pattern has changed. Collective, agreed. */
 tulle_status tulle__matfun_renew(tulle_matfun *plan);

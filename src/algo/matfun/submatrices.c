@@ -3,12 +3,14 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "algo/matfun/combine.h"
 #include "base/error.h"
 
 void tulle__submatrices_fini(tulle__submatrices *s)
 {
+    if (s->claims.comm) tulle__weighted_fini(&s->claims);
     tulle__block_rows_fini(&s->pattern);
     tulle__free(s->sub);
     tulle__free(s->index);
@@ -67,7 +69,7 @@ static tulle_status append(tulle__submatrices *s, tulle_gidx first, int count, c
         if (group[c] == g) most += 1 + tulle__block_row_of(&s->pattern, first + c)->count;
     TULLE_TRY(reserve(s, most));
     tulle__submatrix *sub = &s->sub[s->count];
-    *sub = (tulle__submatrix){.cols = s->nindex};
+    *sub = (tulle__submatrix){.cols = s->nindex, .column = (int32_t)(first + g)};
     for (int c = g; c < count; c++)
         if (group[c] == g) {
             s->index[sub->cols + sub->ncols++] = (int32_t)(first + c);
@@ -166,6 +168,51 @@ out:
     return status;
 }
 
+/* What other PEs need to compute own submatrices: their number is in the claims, sub, index. Collective. */
+static tulle_status publish(tulle__submatrices *s)
+{
+    tulle_status status;
+    size_t subs = (size_t)s->count * sizeof *s->sub, indices = (size_t)s->nindex * sizeof *s->index;
+    double *weight = NULL;
+    char *description = NULL;
+    TULLE_TRY(tulle__alloc((size_t)s->count, sizeof *weight, "weights of submatrices", &weight));
+    TULLE_TRY(tulle__alloc(subs + indices, 1, "descriptions of submatrices", &description));
+    for (int64_t k = 0; k < s->count; k++) weight[k] = tulle__submatrix_work((double)s->sub[k].n);
+    if (subs) memcpy(description, s->sub, subs);
+    if (indices) memcpy(description + subs, s->index, indices);
+    TULLE_TRY(tulle__weighted_init(&s->claims, s->pattern.A->comm, s->count, weight, subs + indices, description));
+out:
+    tulle__free(weight);
+    tulle__free(description);
+    return status;
+}
+
+tulle_status tulle__submatrices_steal(
+    tulle__submatrices *s, int owner, int64_t first, int64_t end, tulle__submatrices *stolen)
+{
+    tulle_status status;
+    size_t size = sizeof *stolen->sub, subs = (size_t)s->claims.count[owner] * size;
+    *stolen = (tulle__submatrices){.count = end - first};
+    TULLE_TRY(tulle__block_rows_init(&stolen->pattern, s->pattern.A));
+    TULLE_TRY(tulle__alloc((size_t)stolen->count, size, "stolen submatrices", &stolen->sub));
+    TULLE_TRY(
+        tulle__weighted_describe(&s->claims, owner, (size_t)first * size, (size_t)stolen->count * size, stolen->sub));
+    const tulle__submatrix *last = &stolen->sub[stolen->count - 1];
+    int64_t from = stolen->sub[0].cols;
+    stolen->nindex = last->rows + last->nrows - from;
+    TULLE_TRY(
+        tulle__alloc((size_t)stolen->nindex, sizeof *stolen->index, "rows of stolen submatrices", &stolen->index));
+    TULLE_TRY(tulle__weighted_describe(&s->claims, owner, subs + (size_t)from * sizeof *stolen->index,
+        (size_t)stolen->nindex * sizeof *stolen->index, stolen->index));
+    for (int64_t k = 0; k < stolen->count; k++) {
+        stolen->sub[k].cols -= from;
+        stolen->sub[k].rows -= from;
+    }
+    TULLE_TRY(require_rows(stolen));
+out:
+    return status;
+}
+
 tulle_status tulle__submatrices_init(tulle__submatrices *s, const tulle_mat *A, int combine)
 {
     tulle_status status;
@@ -190,6 +237,8 @@ out:
         if (status == TULLE_OK) choose(s, first, before, begin, end);
     }
     if (status == TULLE_OK) status = require_rows(s);
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK && comm->size > 1) status = publish(s);
     tulle__free(work);
     tulle__free(mark);
     return status;

@@ -13,6 +13,7 @@
 #define TULLE_ALGO_MATFUN_SUBMATRICES_H
 
 #include "algo/matfun/block_rows.h"
+#include "algo/steal/weighted.h"
 
 enum { TULLE__WINDOW = 128 };
 
@@ -21,6 +22,7 @@ typedef struct tulle__submatrix {
     int64_t cols, ncols; /* the block columns whose result is wanted, ascending */
     int64_t rows, nrows; /* all block rows, ascending, with these columns */
     int64_t n, b;        /* rows, and columns wanted, in elements */
+    int32_t column;      /* the first wanted block column */
 } tulle__submatrix;
 
 typedef struct tulle__submatrices {
@@ -29,9 +31,10 @@ typedef struct tulle__submatrices {
     int64_t count, room;
     int32_t *index;
     int64_t nindex, index_room;
-    int64_t stamp;         /* of the last submatrix that was formed */
-    double work, own_work; /* sums of the cubes of n, of all PEs and of this one */
-    double rows_sum;       /* of n, this PE */
+    int64_t stamp;          /* of the last submatrix that was formed */
+    double work, own_work;  /* sums of the cubes of n, of all PEs and of this one */
+    double rows_sum;        /* of n, this PE */
+    tulle__weighted claims; /* of more than one PE: submatrices by their work, described by sub and index */
 } tulle__submatrices;
 
 /*
@@ -40,6 +43,13 @@ typedef struct tulle__submatrices {
  */
 tulle_status tulle__submatrices_init(tulle__submatrices *s, const tulle_mat *A, int combine);
 void tulle__submatrices_fini(tulle__submatrices *s);
+
+/*
+ * Submatrices first .. end - 1 of another PE, whose claims `s` has: *stolen is made of them. Local, with gets. After a
+ * failure too, fini frees.
+ */
+tulle_status tulle__submatrices_steal(
+    tulle__submatrices *s, int owner, int64_t first, int64_t end, tulle__submatrices *stolen);
 
 /* Operations of a submatrix, relative to others. */
 static inline double tulle__submatrix_work(double n)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The matrix as the submatrix method reads it: tiles of whole block rows, with a full block diagonal. */
-#ifndef TULLE_ALGO_MATFUN_ROW_TILES_H
-#define TULLE_ALGO_MATFUN_ROW_TILES_H
+#ifndef TULLE_ALGO_MATFUN_WHOLE_ROW_TILES_H
+#define TULLE_ALGO_MATFUN_WHOLE_ROW_TILES_H
 
 #include "mat/mat.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/matfun/row_tiles.h"
+#include "algo/matfun/whole/row_tiles.h"
 
 #include <string.h>
 

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions of sparse symmetric matrices in blocks, and density matrices. */
+#include <cmath>
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "handles.h"
+
+namespace
+{
+
+constexpr int history_most = 200;
+
+using Cuts = std::vector<tulle_gidx>;
+using History = std::vector<tulle_matfun_iteration>;
+
+/* A in blocks, in tiles of rows. Collective. */
+tulle_status in_blocks(tulle_comm *comm, const tulle_mat *A, const Cuts &cuts, tulle_mat **V)
+{
+    tulle_layout *layout = nullptr;
+    tulle_layout_spec spec = {};
+    spec.m = tulle_mat_rows(A);
+    spec.n = tulle_mat_cols(A);
+    spec.grid_rows = tulle_comm_size(comm);
+    spec.grid_cols = 1;
+    spec.row_blocks = {static_cast<tulle_gidx>(cuts.size()) - 1, cuts.data()};
+    spec.col_blocks = spec.row_blocks;
+    tulle_status status = tulle_comm_agree(comm, tulle_layout_new(&spec, tulle_comm_size(comm), &layout));
+    if (status == TULLE_OK) status = tulle_mat_to_vbsr(A, layout, V);
+    tulle_layout_free(layout);
+    return status;
+}
+
+/* A Python function of a float, called by the threads of the library. */
+struct Caller {
+    nb::object function;
+    std::string failure;
+};
+
+double call_back(double x, void *context)
+{
+    Caller *caller = static_cast<Caller *>(context);
+    nb::gil_scoped_acquire acquired;
+    try {
+        return nb::cast<double>(caller->function(x));
+    } catch (const std::exception &error) {
+        if (caller->failure.empty()) caller->failure = error.what();
+        return NAN;
+    }
+}
+
+nb::list list_of(const History &history, int iterations)
+{
+    nb::list steps;
+    for (int k = 0; k < iterations && k < history_most; k++) {
+        nb::dict step;
+        step["residual"] = history[k].residual;
+        step["occupation"] = history[k].occupation;
+        step["trace"] = history[k].trace;
+        step["mu"] = history[k].mu;
+        step["flops"] = history[k].flops;
+        step["seconds"] = history[k].seconds;
+        steps.append(step);
+    }
+    return steps;
+}
+
+void describe(const tulle_matfun_report &r, nb::dict &d)
+{
+    d["block_columns"] = r.columns;
+    d["blocks"] = r.blocks;
+    d["submatrices"] = r.submatrices;
+    d["mean"] = r.mean;
+    d["largest"] = r.largest;
+    d["imbalance"] = r.imbalance;
+    d["plan_seconds"] = r.plan_seconds;
+    d["seconds"] = r.seconds;
+}
+
+nb::tuple matfun(const MatRef &A, const Cuts &cuts, nb::object function, double filter, const std::string &method,
+    int order, int combine, bool symmetric)
+{
+    Caller caller = {function, ""};
+    tulle_function f = {};
+    const bool named = nb::isinstance<nb::str>(function);
+    const std::string text = named ? nb::cast<std::string>(function) : "";
+    f.kind = TULLE_FUNCTION_USER;
+    f.value = call_back;
+    f.context = &caller;
+    tulle_mat *out = nullptr;
+    tulle_matfun_report r = {};
+    History history(history_most);
+    A->team->call([&](tulle_comm *comm) {
+        tulle_mat *V = nullptr, *F = nullptr;
+        tulle_matfun *plan = nullptr;
+        tulle_matfun_options options = {};
+        options.size = sizeof options;
+        options.filter = filter;
+        options.order = order;
+        options.combine = combine;
+        options.symmetric = symmetric;
+        options.history = history.data();
+        options.history_room = history_most;
+        tulle_status status = named ? tulle_function_parse(text.c_str(), &f) : TULLE_OK;
+        if (status == TULLE_OK) status = tulle_matfun_method_parse(method.c_str(), &options.method);
+        if (status == TULLE_OK) status = in_blocks(comm, A->mat, cuts, &V);
+        if (status == TULLE_OK) status = tulle_matfun_new(V, &options, &plan);
+        if (status == TULLE_OK) status = tulle_matfun_execute(plan, &f, &F, &r);
+        if (status == TULLE_OK) status = tulle_mat_to_csr(F, false, &out);
+        tulle_matfun_free(plan);
+        tulle_mat_free(F);
+        tulle_mat_free(V);
+        return status;
+    });
+    const MatRef result = std::make_shared<Mat>(A->team, out, std::vector<nb::object>());
+    if (!caller.failure.empty()) throw nb::value_error(("the function failed: " + caller.failure).c_str());
+    nb::dict d;
+    d["method"] = tulle_matfun_method_name(r.method);
+    describe(r, d);
+    d["least"] = r.least;
+    d["most"] = r.most;
+    d["iterations"] = r.iterations;
+    if (r.iterations) {
+        d["residual"] = r.residual;
+        d["flops"] = r.flops;
+        d["history"] = list_of(history, r.iterations);
+    }
+    return nb::make_tuple(result, d);
+}
+
+nb::tuple density(const MatRef &H, MatRef *S, const Cuts &cuts, bool counted, double value, double filter, double kT,
+    double degeneracy, const std::string &method, int order, int combine)
+{
+    tulle_mat *out = nullptr;
+    tulle_density_report r = {};
+    History history(history_most);
+    H->team->call([&](tulle_comm *comm) {
+        tulle_mat *h = nullptr, *s = nullptr, *D = nullptr;
+        tulle_density_options options = {};
+        options.size = sizeof options;
+        options.filter = filter;
+        options.kT = kT;
+        options.degeneracy = degeneracy;
+        options.combine = combine;
+        options.order = order;
+        options.history = history.data();
+        options.history_room = history_most;
+        tulle_status status = tulle_density_method_parse(method.c_str(), &options.method);
+        if (status == TULLE_OK) status = in_blocks(comm, H->mat, cuts, &h);
+        if (status == TULLE_OK && S) status = in_blocks(comm, (*S)->mat, cuts, &s);
+        if (status == TULLE_OK)
+            status = counted ? tulle_density_of_electrons(h, s, value, &options, &D, &r)
+                             : tulle_density_of_mu(h, s, value, &options, &D, &r);
+        if (status == TULLE_OK) status = tulle_mat_to_csr(D, false, &out);
+        tulle_mat_free(D);
+        tulle_mat_free(s);
+        tulle_mat_free(h);
+        return status;
+    });
+    const MatRef result = std::make_shared<Mat>(H->team, out, std::vector<nb::object>());
+    nb::dict d;
+    d["method"] = tulle_density_method_name(r.method);
+    d["mu"] = r.mu;
+    d["electrons"] = r.electrons;
+    d["stored_electrons"] = r.stored;
+    d["energy"] = r.energy;
+    d["stored_energy"] = r.stored_energy;
+    d["grand_potential"] = r.energy - r.mu * r.electrons;
+    d["below"] = r.below;
+    d["above"] = r.above;
+    d["filled"] = r.filled;
+    d["iterations"] = r.iterations;
+    if (r.iterations) {
+        d["residual"] = r.residual;
+        d["flops"] = r.flops;
+        d["history"] = list_of(history, r.iterations);
+    }
+    nb::dict function, overlap;
+    describe(r.function, function);
+    d["function"] = function;
+    if (S) describe(r.overlap, overlap);
+    if (S) d["overlap"] = overlap;
+    d["seconds"] = r.seconds[0] + r.seconds[1] + r.seconds[2];
+    return nb::make_tuple(result, d);
+}
+
+} // namespace
+
+void bind_matfun(nb::module_ &m)
+{
+    m.def("matfun", &matfun);
+    m.def(
+        "density",
+        [](const MatRef &H, nb::object S, const Cuts &cuts, bool counted, double value, double filter, double kT,
+            double degeneracy, const std::string &method, int order, int combine) {
+            MatRef overlap = S.is_none() ? MatRef() : nb::cast<MatRef>(S);
+            return density(
+                H, overlap ? &overlap : nullptr, cuts, counted, value, filter, kT, degeneracy, method, order, combine);
+        },
+        nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+        nb::arg(), nb::arg());
+}

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of matrices in blocks and density matrices against dense ones."""
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse as sp
+
+import tulle
+
+RNG = np.random.default_rng(5)
+
+
+def symmetric(sizes, shift=0.0, apart=3):
+    """A chain of blocks whose coupling decays."""
+    block = np.repeat(np.arange(len(sizes)), sizes)
+    near = np.abs(block[:, None] - block[None, :])
+    A = RNG.standard_normal(near.shape) * 0.2 ** near * (near <= apart)
+    return sp.csr_matrix((A + A.T) / 2 + shift * np.eye(len(block)))
+
+
+def dense(A, f):
+    x, Q = np.linalg.eigh(A.toarray())
+    return Q * f(x) @ Q.T
+
+
+FUNCTIONS = {"sign:mu=0.1": lambda x: np.sign(x - .1), "inverse": lambda x: 1 / x, "sqrt": np.sqrt,
+             "invsqrt": lambda x: x ** -.5, "root:p=-3": lambda x: x ** (-1 / 3), "exp": np.exp,
+             "fermi:mu=0.1,kT=0.3": lambda x: 1 / (np.exp((x - .1) / .3) + 1)}
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions(name, kind):
+    sizes = [3, 1, 4, 2, 5]
+    shift = 0 if name[:4] in ("sign", "exp", "ferm") else 6
+    A = symmetric(sizes, shift).asformat(kind)
+    F = tulle.matfun(A, name, blocks=sizes, combine=len(sizes))
+    assert type(F) is type(A) and F.dtype == A.dtype
+    inside = A.toarray() != 0
+    assert np.abs(F.toarray() - dense(A, FUNCTIONS[name]))[inside].max() < 1e-11
+    assert tulle.report()["submatrices"] == 1 and tulle.report()["method"] == "submatrix"
+    single = tulle.matfun(A.astype(np.float32), name, blocks=sizes, combine=len(sizes))
+    assert single.dtype == np.float32 and abs(single - F).max() < 2e-3
+
+
+def test_own_function():
+    A = symmetric([4] * 6)
+    F = tulle.matfun(A, lambda x: x * x - 3 * x, blocks=4)  # exact for any pattern
+    expected = (A @ A - 3 * A).toarray()
+    assert np.abs(F.toarray() - expected)[A.toarray() != 0].max() < 1e-11
+    with pytest.raises(ValueError, match="the function failed"):
+        tulle.matfun(A, lambda x: x.nothing, blocks=4)
+    with pytest.raises(TypeError, match="a name or a function"):
+        tulle.matfun(A, 3, blocks=4)
+
+
+@pytest.mark.parametrize("name,method", [("sign:mu=0.1", "newton-schulz"), ("invsqrt", "coupled-newton"),
+                                         ("sqrt", "auto")])
+def test_methods(name, method):
+    A = symmetric([3] * 8, 0 if name[:4] == "sign" else 6)
+    with tulle.threads(2):
+        F = tulle.matfun(A, name, blocks=3, method=method, order=4 if method == "newton-schulz" else 2)
+    r = tulle.report()
+    if method != "auto":
+        assert np.abs(F.toarray() - dense(A, FUNCTIONS[name])).max() < 1e-9
+        assert r["method"] == method and len(r["history"]) == r["iterations"] > 2
+        assert r["history"][-1]["residual"] == r["residual"]
+    with pytest.raises(tulle.NotConverged, match="the residual is"):
+        tulle.matfun(-A, "invsqrt", blocks=3, method="coupled-newton")
+
+
+def test_density():
+    n, count = 30, 10
+    H, S = symmetric([3] * 10), symmetric([3] * 10) * 0.02 + sp.identity(n)
+    levels, C = scipy.linalg.eigh(H.toarray(), S.toarray())
+    D0 = C[:, :count] @ C[:, :count].T
+    for given in ({"electrons": 2 * count}, {"mu": (levels[count - 1] + levels[count]) / 2}):
+        D = tulle.density(H, S, blocks=3, combine=10, **given)
+        r = tulle.report()
+        assert abs(r["electrons"] - 2 * count) < .05 and abs(r["energy"] - 2 * levels[:count].sum()) < .1
+        assert np.abs(D.toarray() - D0)[D.toarray() != 0].max() < .05
+        assert r["below"] <= r["mu"] <= r["above"] and "overlap" in r
+    plain = np.linalg.eigvalsh(H.toarray())
+    for method in ("submatrix", "trs4", "tc2"):
+        D = tulle.density(H.tocsc(), blocks=3, combine=10, electrons=2 * count, method=method)
+        assert isinstance(D, sp.csc_matrix) and abs(D.diagonal().sum() - count) < 1e-6
+        assert abs(tulle.report()["energy"] - 2 * plain[:count].sum()) < 1e-6 * n
+    tulle.density(H, blocks=3, electrons=7.5, kT=.1, combine=10)
+    assert abs(tulle.report()["electrons"] - 7.5) < 1e-8
+
+
+def test_mistakes():
+    A = symmetric([3, 3])
+    for error, part, call in (
+            (ValueError, "add up to 5, not 6", lambda: tulle.matfun(A, "exp", blocks=[3, 2])),
+            (ValueError, "blocks of 0", lambda: tulle.matfun(A, "exp", blocks=0)),
+            (ValueError, "did you mean 'sign'", lambda: tulle.matfun(A, "sgn", blocks=3)),
+            (ValueError, "dense", lambda: tulle.matfun(A.toarray(), "exp", blocks=3)),
+            (ValueError, "square", lambda: tulle.matfun(A[:3], "exp", blocks=3)),
+            (ValueError, "not symmetric", lambda: tulle.matfun(sp.triu(A, format="csr"), "exp", blocks=3)),
+            (ValueError, "combine", lambda: tulle.matfun(A, "exp", blocks=3, combine=0)),
+            (ValueError, "not defined", lambda: tulle.matfun(A - 99 * sp.identity(6), "sqrt", blocks=3)),
+            (ValueError, "one of electrons", lambda: tulle.density(A, blocks=3)),
+            (ValueError, "more than the 6 states", lambda: tulle.density(A, blocks=3, electrons=13)),
+            (ValueError, "H is 6 x 6 and S is 3 x 3",
+             lambda: tulle.density(A, sp.identity(3, format="csr"), blocks=3, mu=0))):
+        with pytest.raises(error, match=part):
+            call()

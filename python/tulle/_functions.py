@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of sparse symmetric matrices in dense blocks, and density matrices."""
+import numpy as np
+
+from . import _core
+from ._arrays import common_type, describe, sparse_result
+from ._report import keep
+from ._team import current
+
+_STORAGE = _core.Storage
+_NONE = -1  # TULLE_NONE
+
+
+def _cuts(blocks, n):
+    """Rows before each block: of blocks of one size, or of the sizes given."""
+    if np.ndim(blocks) == 0:
+        size = int(blocks)
+        if size < 1:
+            raise ValueError(f"blocks of {size} rows")
+        return list(range(0, n, size)) + [n]
+    cuts = np.concatenate([[0], np.cumsum(np.asarray(blocks, dtype=np.int64))])
+    if cuts[-1] != n or (np.asarray(blocks) < 1).any():
+        raise ValueError(f"the sizes of the blocks add up to {cuts[-1]}, not {n}, or one is not positive")
+    return [int(cut) for cut in cuts]
+
+
+def _combined(combine):
+    if combine in ("auto", "none"):
+        return 0 if combine == "auto" else _NONE
+    if int(combine) < 1:
+        raise ValueError(f"combine is 'auto', 'none' or a number of block columns, not {combine}")
+    return int(combine)
+
+
+def _square(name, A, dtype):
+    x = describe(A, dtype)
+    if x.dense:
+        raise ValueError(f"{name} is dense: a function is of a sparse matrix")
+    if x.shape[0] != x.shape[1]:
+        raise ValueError(f"{name} is {x.shape[0]} x {x.shape[1]}: it must be square")
+    return x
+
+
+def _result(x, mat):
+    storage = getattr(_STORAGE, x.storage if x.kind == "scipy" else "csr")
+    return sparse_result(_core.arrays(mat, storage, False, x.index_bytes), x.kind, x.like)
+
+
+def matfun(A, function, *, blocks, filter=0.0, method="submatrix", order=2, combine="auto", symmetric=False):
+    """F = f(A) of a sparse symmetric A in dense blocks, by the submatrix method: a matrix of A's class.
+
+    function: "sign", "sign:mu=0.1", "inverse", "sqrt", "invsqrt", "root:p=-3", "exp",
+    "fermi:mu=0.1,kT=0.01", or a Python function of an eigenvalue, which costs a call for each.
+    blocks: the size of all blocks, or a list of sizes. filter: blocks off the diagonal with a smaller
+    Frobenius norm are left out. F has A's pattern of blocks; the method's error shrinks as it grows.
+    method: "submatrix"; with the whole matrix "newton-schulz" (of an order from 2 to 7) or
+    "coupled-newton"; or "auto". combine: "auto", "none", or a number of block columns that share a
+    submatrix. symmetric: F is averaged with its transpose. `report()` tells what was done.
+    """
+    x = _square("A", A, common_type(A, A))
+    if not isinstance(function, str) and not callable(function):
+        raise TypeError("function is a name or a function of a number")
+    result, figures = _core.matfun(_core.mat(current(), x.array), _cuts(blocks, x.shape[0]), function, filter, method,
+                                   order, _combined(combine), symmetric)
+    keep("matfun", figures)
+    return _result(x, result)
+
+
+def density(H, S=None, *, blocks, electrons=None, mu=None, filter=0.0, kT=0.0, degeneracy=2.0, method="submatrix",
+            order=2, combine="auto"):
+    """The density matrix D = S^(-1/2) f(K) S^(-1/2), K = S^(-1/2) H S^(-1/2), for one spin.
+
+    H and S are sparse and symmetric, with the same blocks; S None: the identity. Either electrons or
+    the chemical potential mu is given. kT: temperature of the occupations f; degeneracy: electrons a
+    state. method: "submatrix", "newton-schulz", "mcweeny" (mu), "tc2", "trs4" (electrons), "auto".
+    `report()` has mu, electrons, energy (and those of the stored D), iterations and times.
+    """
+    if (electrons is None) == (mu is None):
+        raise ValueError("one of electrons and mu is required")
+    dtype = common_type(H, H if S is None else S)
+    x = _square("H", H, dtype)
+    team = current()
+    s = None if S is None else _core.mat(team, _square("S", S, dtype).array)
+    if S is not None and S.shape != x.shape:
+        raise ValueError(f"H is {x.shape[0]} x {x.shape[1]} and S is {S.shape[0]} x {S.shape[1]}")
+    counted = electrons is not None
+    result, figures = _core.density(_core.mat(team, x.array), s, _cuts(blocks, x.shape[0]), counted,
+                                    float(electrons if counted else mu), filter, kT, degeneracy, method, order,
+                                    _combined(combine))
+    keep("density", figures)
+    return _result(x, result)

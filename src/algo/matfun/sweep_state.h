@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state of a sweep over submatrices, and what its waves fetch. */
+#ifndef TULLE_ALGO_MATFUN_SWEEP_STATE_H
+#define TULLE_ALGO_MATFUN_SWEEP_STATE_H
+
+#include "algo/matfun/matfun_plan.h"
+
+/* A block that a wave fetches. */
+struct tulle__needed_block {
+    int32_t slot;  /* of its row */
+    int32_t block; /* of the row */
+    int32_t tile;
+    int64_t place; /* block of the tile */
+};
+
+struct tulle__sweep_thread {
+    tulle__eigen eigen;
+    int64_t *start;  /* [rows]: first element of each block row of the submatrix */
+    int64_t *column; /* [b]: of the wanted columns */
+    double dense, least, most;
+    char pad[64];
+};
+
+struct tulle__sweep_state {
+    const tulle_matfun *plan;
+    const tulle__submatrices *s;
+    const tulle__visitor *visitor;
+    tulle_mat *F;
+    tulle_comm *comm;
+    size_t size; /* of a value */
+    /* fetched blocks: */
+    int64_t *first; /* [known rows]: of a fetched row's blocks in `at`; -1: it is mapped */
+    int64_t *at;    /* values of `copies` before a block; -1: not fetched */
+    struct tulle__needed_block *needed;
+    int64_t nneeded, needed_room;
+    char *copies;
+    /* results: */
+    char *results;
+    int64_t *result; /* [submatrices of the wave]: values of `results` before it */
+    /* the wave: */
+    int64_t begin, end, bound; /* submatrices; those of the claim end at the bound */
+    int64_t base;              /* number of submatrix 0 for the visitor */
+    int64_t *order;            /* [end - begin] */
+    int64_t next;              /* atomic */
+    struct tulle__sweep_thread *thread;
+    int threads;
+    tulle__sweep *report;
+};
+
+static inline const tulle__block_row *tulle__sweep_row(const struct tulle__sweep_state *w, tulle_gidx row)
+{
+    return tulle__block_row_of(&w->s->pattern, row);
+}
+
+static inline tulle_gidx tulle__sweep_height(const struct tulle__sweep_state *w, tulle_gidx row)
+{
+    const tulle_gidx *cut = tulle__block_rows_cut(&w->s->pattern);
+    return cut[row + 1] - cut[row];
+}
+
+/* The decomposition of submatrix k of an earlier sweep; NULL: there is none. */
+static inline const tulle__kept *tulle__sweep_kept(const struct tulle__sweep_state *w, int64_t k)
+{
+    const tulle__visitor *v = w->visitor;
+    return v->kept && v->kept[k].A ? &v->kept[k] : NULL;
+}
+
+static inline bool tulle__sweep_restores(const struct tulle__sweep_state *w, int64_t k)
+{
+    return w->visitor->restore && tulle__sweep_kept(w, k);
+}
+
+/* The places of fetched rows' blocks. */
+tulle_status tulle__sweep_number_blocks(struct tulle__sweep_state *w);
+
+/* As many submatrices from w->begin on as memory allows, at least one. */
+tulle_status tulle__sweep_choose_wave(struct tulle__sweep_state *w, int64_t limit);
+
+/* Their blocks that are not mapped. Neighbouring blocks of a tile are one range. */
+tulle_status tulle__sweep_fetch_wave(struct tulle__sweep_state *w);
+
+/* Needed blocks from number `from` on are not needed any more. */
+void tulle__sweep_forget(struct tulle__sweep_state *w, int64_t from);
+
+/* Values of a submatrix's result rows that have to be put. */
+int64_t tulle__sweep_result_values(const struct tulle__sweep_state *w, int64_t k);
+
+#endif

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/matfun/whole/iterations.h"
+
+#include <math.h>
+
+#include <tulle/algebra.h>
+#include <tulle/product.h>
+
+#include "base/error.h"
+#include "mat/algebra/block_sum.h"
+
+/* ---- steps ---- */
+
+void tulle__iterations_step(tulle__iterations *it, tulle_comm *comm)
+{
+    if (it->count == 0) it->before[0] = it->before[1] = INFINITY;
+    it->flops_before = it->flops;
+    it->start = tulle__now(comm);
+}
+
+tulle_status tulle__iterations_measure(tulle__iterations *it, const tulle_mat *defect, const tulle_mat *of)
+{
+    double norm = 0, whole = 0, row = 0;
+    tulle_status status = tulle_mat_norm(defect, TULLE_NORM_FROBENIUS, &norm);
+    if (status == TULLE_OK) status = tulle_mat_norm(defect, TULLE_NORM_INFINITY, &row);
+    if (status == TULLE_OK && of) status = tulle_mat_norm(of, TULLE_NORM_FROBENIUS, &whole);
+    if (!of) whole = sqrt((double)defect->layout->m);
+    if (it->count) {
+        it->before[1] = it->before[0];
+        it->before[0] = it->residual;
+    }
+    it->residual = whole > 0 ? norm / whole : norm;
+    it->bound = fmin(norm, row);
+    return status;
+}
+
+double tulle__occupation_of(const tulle_mat *X)
+{
+    const tulle_layout *l = X->layout;
+    double blocks = 0, all = (double)l->row_blocks.count * (double)l->row_blocks.count;
+    for (int i = 0; i < l->mt; i++)
+        for (int j = 0; j < l->nt; j++) blocks += (double)X->directory[tulle__tile_index(X, i, j)].blocks;
+    return all > 0 ? blocks / all : 0;
+}
+
+void tulle__iterations_record(tulle__iterations *it, const tulle_mat *X, double trace, double mu)
+{
+    if (it->history && it->count < it->room)
+        it->history[it->count] = (tulle_matfun_iteration){.residual = it->residual,
+            .occupation = tulle__occupation_of(X),
+            .trace = it->offset + it->scale * trace,
+            .mu = mu,
+            .flops = it->flops - it->flops_before,
+            .seconds = (double)(tulle__now(X->comm) - it->start) * 1e-9};
+    it->count++;
+}
+
+bool tulle__iterations_stalled(const tulle__iterations *it, int steps, double part)
+{
+    return it->residual < .05 && it->residual >= part * it->before[steps - 1];
+}
+
+tulle_status tulle__iterations_fail(const tulle__iterations *it, tulle_comm *comm, const char *hint)
+{
+    return tulle_comm_agree(
+        comm, tulle__fail(TULLE_ERR_CONVERGENCE, "no convergence in %d iterations: the residual is %.3g%s", it->count,
+                  it->residual, hint));
+}
+
+/* ---- matrices ---- */
+
+tulle_status tulle__square_layout(const tulle_mat *K, tulle_layout **layout)
+{
+    int pes = K->comm->size;
+    const tulle_layout_spec spec = {.m = K->layout->m,
+        .n = K->layout->n,
+        .tile_rows = pes,
+        .tile_cols = pes,
+        .row_blocks = tulle_layout_row_blocks(K->layout),
+        .col_blocks = tulle_layout_row_blocks(K->layout)};
+    return tulle_layout_new(&spec, pes, layout);
+}
+
+tulle_status tulle__iterations_multiply(tulle__iterations *it, const tulle_mat *A, const tulle_mat *B, tulle_mat **C)
+{
+    tulle_product *product = NULL;
+    tulle_mat *made = NULL;
+    tulle_product_report report = {.flops = 0};
+    const tulle_product_options options = {.filter = it->filter};
+    tulle_status status = tulle_mat_new_vbsr(A->comm, A->layout, A->type, &made);
+    if (status == TULLE_OK) status = tulle_product_new(A, B, made, &options, &product);
+    if (status == TULLE_OK) status = tulle_product_execute(product, 1, 0, &report);
+    tulle_product_free(product);
+    it->flops += (double)report.flops;
+    if (status == TULLE_OK)
+        *C = made;
+    else
+        tulle_mat_free(made);
+    return status;
+}
+
+tulle_status tulle__add_to(tulle_mat **A, double alpha, double beta, const tulle_mat *B, double gamma)
+{
+    tulle_mat *sum = NULL;
+    const tulle__terms t = {.alpha = alpha, .beta = beta, .gamma = gamma};
+    tulle_status status = tulle__block_sum(&t, *A, B, &sum);
+    if (status != TULLE_OK) return status;
+    tulle_mat_free(*A);
+    *A = sum;
+    return TULLE_OK;
+}
+
+tulle_status tulle__combination(int n, const double *factor, const tulle_mat *const *term, double gamma, tulle_mat **C)
+{
+    tulle_mat *sum = NULL;
+    const tulle__terms first = {.alpha = factor[0], .beta = n > 1 ? factor[1] : 0, .gamma = gamma};
+    tulle_status status = tulle__block_sum(&first, term[0], term[n > 1], &sum);
+    for (int k = 2; k < n && status == TULLE_OK; k++) status = tulle__add_to(&sum, 1, factor[k], term[k], 0);
+    if (status == TULLE_OK)
+        *C = sum;
+    else
+        tulle_mat_free(sum);
+    return status;
+}
+
+static double value(const tulle_tile *tile, int64_t at)
+{
+    return tile->type == TULLE_F32 ? (double)((const float *)tile->val)[at] : ((const double *)tile->val)[at];
+}
+
+static double inner_product_of_tiles(const tulle_tile *x, const tulle_tile *y)
+{
+    double sum = 0;
+    for (int64_t r = 0; r < x->block_rows; r++) {
+        int64_t f = y->rowptr[r];
+        for (int64_t e = x->rowptr[r]; e < x->rowptr[r + 1]; e++) {
+            while (f < y->rowptr[r + 1] && y->colind[f] < x->colind[e]) f++;
+            if (f == y->rowptr[r + 1] || y->colind[f] != x->colind[e]) continue;
+            for (int64_t k = 0; k < x->offset[e + 1] - x->offset[e]; k++)
+                sum += value(x, x->offset[e] + k) * value(y, y->offset[f] + k);
+        }
+    }
+    return sum;
+}
+
+tulle_status tulle__inner_product(const tulle_mat *A, const tulle_mat *B, double *sum)
+{
+    const tulle_layout *l = A->layout;
+    *sum = 0;
+    for (int i = 0; i < l->mt; i++)
+        for (int j = 0; j < l->nt; j++) {
+            int64_t index = tulle__tile_index(A, i, j);
+            if (!tulle__tile_is_mine(A, i, j) || !A->directory[index].place.length || !B->directory[index].place.length)
+                continue;
+            tulle_tile x = tulle__tile_in_place(A, i, j), y = tulle__tile_in_place(B, i, j);
+            *sum += inner_product_of_tiles(&x, &y);
+        }
+    return tulle_comm_agree(A->comm, tulle_comm_reduce_real(A->comm, TULLE_SUM, 1, sum));
+}
+
+tulle_status tulle__trace(const tulle_mat *A, double *sum)
+{
+    tulle_gidx n = A->layout->m;
+    double *diagonal = NULL;
+    tulle_status status = tulle__alloc((size_t)n, sizeof *diagonal, "a diagonal", &diagonal);
+    status = tulle_comm_agree(A->comm, status);
+    if (status == TULLE_OK) status = tulle_mat_diagonal(A, diagonal);
+    *sum = 0;
+    for (tulle_gidx i = 0; status == TULLE_OK && i < n; i++) *sum += diagonal[i];
+    tulle__free(diagonal);
+    return status;
+}
+
+/* ---- Newton-Schulz ---- */
+
+/*
+ * *C = sum over j < order of a_j y^j, a_j = binomial(2 j, j) / 4^j, with as few products as powers of degree 2 or 3
+ * allow (Paterson and Stockmeyer): 0, 1, 2, 2, 3, 3 for orders 2 to 7.
+ */
+static tulle_status inverse_root_series(tulle__iterations *it, int order, const tulle_mat *y, tulle_mat **C)
+{
+    tulle_status status = TULLE_OK;
+    double a[TULLE__ORDER_MOST] = {1};
+    tulle_mat *y2 = NULL, *y3 = NULL, *high = NULL, *product = NULL;
+    for (int j = 1; j < order; j++) a[j] = a[j - 1] * (2 * j - 1) / (2 * j);
+    if (order > 2) TULLE_TRY(tulle__iterations_multiply(it, y, y, &y2));
+    if (order > 5) TULLE_TRY(tulle__iterations_multiply(it, y, y2, &y3));
+    const tulle_mat *const power[] = {y, y2, y3};
+    if (order <= 3) {
+        status = tulle__combination(order - 1, a + 1, power, 1, C);
+        goto out;
+    }
+    int low = order > 5 ? 3 : 2; /* terms below this degree */
+    TULLE_TRY(tulle__combination(order - 1 - low, a + low + 1, power, a[low], &high));
+    TULLE_TRY(tulle__iterations_multiply(it, power[low - 1], high, &product));
+    const double factor[] = {1, a[1], a[2]};
+    const tulle_mat *const term[] = {product, y, y2};
+    TULLE_TRY(tulle__combination(low, factor, term, 1, C));
+out:
+    tulle_mat_free(product);
+    tulle_mat_free(high);
+    tulle_mat_free(y3);
+    tulle_mat_free(y2);
+    return status;
+}
+
+static tulle_status sign_step(tulle__iterations *it, int order, double mu, tulle_mat **X)
+{
+    tulle_status status;
+    double trace = 0;
+    tulle_mat *square = NULL, *y = NULL, *series = NULL, *next = NULL;
+    tulle__iterations_step(it, (*X)->comm);
+    TULLE_TRY(tulle__iterations_multiply(it, *X, *X, &square));
+    const double minus = -1;
+    const tulle_mat *const term = square;
+    TULLE_TRY(tulle__combination(1, &minus, &term, 1, &y));
+    TULLE_TRY(tulle__iterations_measure(it, y, square));
+    TULLE_TRY(inverse_root_series(it, order, y, &series));
+    TULLE_TRY(tulle__trace(*X, &trace));
+    TULLE_TRY(tulle__iterations_multiply(it, *X, series, &next));
+    tulle__iterations_record(it, *X, trace, mu);
+    tulle_mat_free(*X);
+    *X = next;
+out:
+    tulle_mat_free(series);
+    tulle_mat_free(y);
+    tulle_mat_free(square);
+    return status;
+}
+
+tulle_status tulle__newton_schulz(tulle__iterations *it, int order, double mu, tulle_mat **X)
+{
+    bool done = false;
+    tulle_status status = TULLE_OK;
+    while (status == TULLE_OK && !done && it->count < TULLE__ITERATIONS_MOST) {
+        status = sign_step(it, order, mu, X);
+        /* the step takes y to less than y^order; not so where filters or rounding limit it */
+        done = pow(it->bound, order) < it->tolerance || tulle__iterations_stalled(it, 1, .5);
+    }
+    return status == TULLE_OK && !done ? tulle__iterations_fail(it, (*X)->comm, "; is mu an eigenvalue?") : status;
+}
+
+/* ---- the coupled Newton iteration ---- */
+
+/* *C = T^p. */
+static tulle_status power_of(tulle__iterations *it, const tulle_mat *T, int p, tulle_mat **C)
+{
+    tulle_status status = TULLE_OK;
+    tulle_mat *square = NULL, *result = NULL, *next = NULL;
+    const double one = 1;
+    const tulle_mat *base = T;
+    for (int bits = p; bits; bits >>= 1) {
+        if (bits & 1) {
+            if (result)
+                TULLE_TRY(tulle__iterations_multiply(it, result, base, &next));
+            else
+                TULLE_TRY(tulle__combination(1, &one, &base, 0, &next));
+            tulle_mat_free(result);
+            result = next;
+            next = NULL;
+        }
+        if (bits == 1) break;
+        TULLE_TRY(tulle__iterations_multiply(it, base, base, &next));
+        tulle_mat_free(square);
+        base = square = next;
+        next = NULL;
+    }
+    *C = result;
+    result = NULL;
+out:
+    tulle_mat_free(result);
+    tulle_mat_free(square);
+    return status;
+}
+
+/*
+ * X <- X T, M <- T^p M with T = ((p + 1) I - M) / p, from X = I / c, M = A / c^p: Guo and Higham, "A Schur-Newton
+ * method for the matrix pth root and its inverse", SIAM J. Matrix Anal. Appl. 28 (2006), section 3. It converges for
+ * eigenvalues of M in (0, p + 1). *X is NULL before the first step. *last: M is not needed any more.
+ */
+static tulle_status root_step(tulle__iterations *it, int p, double c, tulle_mat **X, tulle_mat **M, bool *last)
+{
+    tulle_status status;
+    double trace = (double)(*M)->layout->m / c;
+    tulle_mat *defect = NULL, *T = NULL, *power = NULL, *next = NULL;
+    const tulle_mat *const m = *M;
+    const double one = 1, down = -1.0 / p;
+    tulle__iterations_step(it, m->comm);
+    TULLE_TRY(tulle__combination(1, &one, &m, -1, &defect));
+    TULLE_TRY(tulle__iterations_measure(it, defect, NULL));
+    TULLE_TRY(tulle__combination(1, &down, &m, 1 + 1.0 / p, &T));
+    if (*X) {
+        TULLE_TRY(tulle__trace(*X, &trace));
+        TULLE_TRY(tulle__iterations_multiply(it, *X, T, &next));
+    } else {
+        const double scale = 1 / c;
+        const tulle_mat *const t = T;
+        TULLE_TRY(tulle__combination(1, &scale, &t, 0, &next));
+    }
+    tulle__iterations_record(it, *X ? *X : next, trace, 0);
+    tulle_mat_free(*X);
+    *X = next;
+    next = NULL;
+    /* quadratic: the defect of X T is at most (p + 1) / 2 of its square */
+    *last = (p + 1) / 2.0 * it->bound * it->bound < it->tolerance || tulle__iterations_stalled(it, 1, .5);
+    if (*last || !(it->residual < 1e3)) goto out;
+    TULLE_TRY(power_of(it, T, p, &power));
+    TULLE_TRY(tulle__iterations_multiply(it, power, *M, &next));
+    tulle_mat_free(*M);
+    *M = next;
+out:
+    tulle_mat_free(power);
+    tulle_mat_free(T);
+    tulle_mat_free(defect);
+    return status;
+}
+
+tulle_status tulle__coupled_newton(tulle__iterations *it, const tulle_mat *A, int p, tulle_mat **X)
+{
+    double norm = 0;
+    bool last = false;
+    tulle_mat *M = NULL, *root = NULL;
+    tulle_status status = tulle_mat_norm(A, TULLE_NORM_INFINITY, &norm);
+    if (status != TULLE_OK) return status;
+    double scale = norm > 0 ? 2 * norm / (p + 1) : 1, c = pow(scale, 1.0 / p);
+    const double factor = 1 / scale;
+    status = tulle__combination(1, &factor, &A, 0, &M);
+    while (status == TULLE_OK && !last && it->count < TULLE__ITERATIONS_MOST) {
+        status = root_step(it, p, c, &root, &M, &last);
+        if (!last && !(it->residual < 1e3)) break;
+    }
+    if (status == TULLE_OK && !last) status = tulle__iterations_fail(it, A->comm, "; is the matrix positive definite?");
+    tulle_mat_free(M);
+    if (status == TULLE_OK)
+        *X = root;
+    else
+        tulle_mat_free(root);
+    return status;
+}
