@@ -214,7 +214,8 @@ typedef struct tulle__device_ops {
     tulle_status (*workspace)(tulle__device *device, const tulle__slab_task *task, size_t *bytes);
     /*
      * Optional: looks at a slab that will be multiplied many times where it lies, with any X and Y of so many columns.
-     * The workspace is its own from then on. Freed by `forget` (NULL is allowed) when its products are done.
+     * The workspace is its own from then on. Lines of Y that a product of the slab writes, and does not add to, may be
+     * written. Freed by `forget` (NULL is allowed) when its products are done.
      */
     tulle_status (*prepare)(
         tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **prepared);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of the module `cuda`: cuda_device.c (the GPU and its memory), cuda_queue.c (streams, events, copies),
- * cuda_sparse.c (slabs by cuSPARSE), cuda_chain.c (tiles by cuSPARSE and cuBLAS), cuda_kernels.cu (kernels). */
+ * cuda_sparse.c (slabs by cuSPARSE), cuda_chain.c (tiles by cuSPARSE and cuBLAS); cuda_*.cu (kernels, which
+ * cuda_kernels.h declares). */
 #ifndef TULLE_DEVICE_CUDA_CUDA_DEVICE_H
 #define TULLE_DEVICE_CUDA_CUDA_DEVICE_H
 
@@ -22,9 +23,14 @@ typedef struct tulle__cuda_driver {
     int (*choose)(void *context);
 } tulle__cuda_driver;
 
+/* Which kernels multiply where cuSPARSE has some: its own, ours, or the faster of both (the option kernels=). */
+enum { TULLE__CUDA_LIBRARY, TULLE__CUDA_OWN, TULLE__CUDA_MEASURED };
+
 typedef struct tulle__cuda {
     tulle__device device;
     int ordinal;
+    int kernels;
+    size_t shared; /* bytes of shared memory that a block may have */
     tulle__cuda_driver driver;
     cusparseHandle_t sparse;
     cublasHandle_t blas;

@@ -1,36 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What nvcc compiles, as C calls it. Each starts a kernel in a stream and returns what the start said. */
+/* What nvcc compiles, as C calls it. Each call starts kernels in a stream and returns what the starts said. */
 #ifndef TULLE_DEVICE_CUDA_CUDA_KERNELS_H
 #define TULLE_DEVICE_CUDA_CUDA_KERNELS_H
 
 #include <cuda_runtime_api.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* Loads all kernels onto the current device, so that no launch does; whether there is code for it. `shared`: the most
+ * shared memory that a block may ask for there. Each file of kernels has its own. */
+cudaError_t tulle__cuda_load(size_t shared);
+cudaError_t tulle__cuda_load_slab(void);
+cudaError_t tulle__cuda_load_scan(void);
+
+/* ---- cuda_kernels.cu ---- */
+
+/* Lines of `width` values, ld apart, times beta; 0 writes zeros. */
+cudaError_t tulle__cuda_scale(
+    cudaStream_t stream, int f64, int64_t lines, int64_t width, int64_t ld, double beta, void *Y);
+
+/* ---- cuda_scan.cu ---- */
+
+/*
+ * data[i] becomes data[0] + .. + data[i - 1], of n numbers, none negative; *total is the sum of all. room: of
+ * tulle__cuda_scan_room bytes, on the device as all of these.
+ */
+size_t tulle__cuda_scan_room(int64_t n);
+cudaError_t tulle__cuda_scan(cudaStream_t stream, int64_t n, int32_t *data, int64_t *total, void *room);
+
+/* ---- cuda_slab.cu ---- */
+
 /* A slab with addresses of the device; f64: 1 of doubles. Y is given from its line 0 on. */
 typedef struct tulle__cuda_slab {
     int f64, vectors_f64;
     int block, symmetric, index_bytes;
-    int64_t first, m, cols, ldx, ldy;
+    int64_t first, m, n, cols, ldx, ldy;
+    int64_t blocks, span; /* as those of tulle__slab */
     const int32_t *rowptr;
     const void *colind;
     const int32_t *base;
     const void *val, *X;
     void *Y;
+    /* Of a symmetric one, the blocks right of the diagonal by columns, counted from `first`. */
+    const int32_t *mirror_ptr;
+    const uint64_t *mirror; /* a row of the slab << 32 | the block */
 } tulle__cuda_slab;
 
-/* Loads all kernels onto the current device, so that no launch does; whether there is code for it. */
-cudaError_t tulle__cuda_load(void);
-
-/* Any slab, sums in double: Y = A X, or of a symmetric one Y += A X. */
+/* Any slab, sums in double: Y = A X, or of a symmetric one, which has been mirrored, Y += A X. */
 cudaError_t tulle__cuda_multiply(cudaStream_t stream, const tulle__cuda_slab *slab);
 
-/* Lines of `width` values, ld apart, times beta; 0 writes zeros. */
-cudaError_t tulle__cuda_scale(
-    cudaStream_t stream, int f64, int64_t lines, int64_t width, int64_t ld, double beta, void *Y);
+/* Bytes for the blocks of a symmetric slab by columns; lists them in `room` and sets the slab's pointers to it. */
+size_t tulle__cuda_mirror_room(const tulle__cuda_slab *slab);
+void tulle__cuda_mirror_at(tulle__cuda_slab *slab, void *room);
+cudaError_t tulle__cuda_mirror(cudaStream_t stream, tulle__cuda_slab *slab, void *room);
 
 #ifdef __cplusplus
 }
