@@ -98,7 +98,8 @@ cudaError_t tulle__cuda_scan(cudaStream_t stream, int64_t n, int32_t *data, int6
     if (chunks > INT32_MAX) return cudaErrorInvalidConfiguration;
     unsigned blocks = static_cast<unsigned>(chunks);
     cudaError_t error = cudaSuccess;
-    if (blocks) error = tulle_cuda::launch(scan_chunk, blocks, THREADS, 0, stream, n, data, sums);
+    if (blocks) error = tulle_cuda::launch(scan_chunk, blocks, THREADS, 0, stream, n, data, blocks == 1 ? total : sums);
+    if (blocks == 1) return error;
     if (error == cudaSuccess) error = tulle_cuda::launch(scan_sums, 1, THREADS, 0, stream, chunks, sums, total);
     if (error == cudaSuccess && blocks > 1)
         error = tulle_cuda::launch(scan_add, blocks, THREADS, 0, stream, n, data, static_cast<const int64_t *>(sums));
