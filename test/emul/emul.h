@@ -240,6 +240,16 @@ static inline double __dmul_rn(double a, double b)
     return a * b;
 }
 
+static inline float __fadd_rn(float a, float b)
+{
+    return a + b;
+}
+
+static inline float __fmul_rn(float a, float b)
+{
+    return a * b;
+}
+
 static inline double __fma_rn(double a, double b, double c)
 {
     return std::fma(a, b, c);

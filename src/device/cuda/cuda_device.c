@@ -258,6 +258,7 @@ static const tulle__device_ops ops = {
     .copy = tulle__cuda_copy,
     .multiply = tulle__cuda_queue_multiply,
     .chain = tulle__cuda_queue_chain,
+    .product = tulle__cuda_queue_product,
     .workspace = tulle__cuda_workspace,
     .prepare = tulle__cuda_prepare,
     .forget = tulle__cuda_forget,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of the module `cuda`: cuda_device.c (the GPU and its memory), cuda_queue.c (streams, events, copies),
- * cuda_sparse.c (slabs by cuSPARSE), cuda_chain.c (tiles by cuSPARSE and cuBLAS); cuda_*.cu (kernels, which
- * cuda_kernels.h declares). */
+ * cuda_sparse.c (slabs by cuSPARSE), cuda_chain.c (tiles by cuSPARSE and cuBLAS), cuda_product.c (sparse tiles);
+ * cuda_*.cu (kernels, which cuda_kernels.h declares). */
 #ifndef TULLE_DEVICE_CUDA_CUDA_DEVICE_H
 #define TULLE_DEVICE_CUDA_CUDA_DEVICE_H
 
@@ -132,6 +132,11 @@ void tulle__cuda_forget(tulle__device *device, tulle__device_prepared *prepared)
 /* ---- cuda_chain.c ---- */
 
 void tulle__cuda_queue_chain(tulle__device_queue *queue, const tulle__device_chain *task);
+
+/* ---- cuda_product.c ---- */
+
+tulle_status tulle__cuda_queue_product(tulle__device_queue *queue, const tulle__device_product *task,
+    tulle__device_result place, void *context, int64_t *multiplications);
 
 /* Room of the queue for a library, of at least so many bytes: *room. It stays until more is asked for. */
 tulle_status tulle__cuda_room(tulle__device_queue *queue, size_t bytes, void **room);

@@ -33,9 +33,9 @@ unsigned blocks_for(int64_t count)
 cudaError_t tulle__cuda_load(size_t shared)
 {
     cudaError_t error = tulle_cuda::load(kernels);
-    (void)shared;
     if (error == cudaSuccess) error = tulle__cuda_load_slab();
     if (error == cudaSuccess) error = tulle__cuda_load_scan();
+    if (error == cudaSuccess) error = tulle__cuda_load_spgemm(shared);
     return error;
 }
 

@@ -16,6 +16,7 @@ extern "C" {
 cudaError_t tulle__cuda_load(size_t shared);
 cudaError_t tulle__cuda_load_slab(void);
 cudaError_t tulle__cuda_load_scan(void);
+cudaError_t tulle__cuda_load_spgemm(size_t shared);
 
 /* ---- cuda_kernels.cu ---- */
 
@@ -57,6 +58,48 @@ cudaError_t tulle__cuda_multiply(cudaStream_t stream, const tulle__cuda_slab *sl
 size_t tulle__cuda_mirror_room(const tulle__cuda_slab *slab);
 void tulle__cuda_mirror_at(tulle__cuda_slab *slab, void *room);
 cudaError_t tulle__cuda_mirror(cudaStream_t stream, tulle__cuda_slab *slab, void *room);
+
+/* ---- cuda_spgemm.cu: steps of a product into a sparse tile, which cuda_product.c puts together ---- */
+
+enum { TULLE__CUDA_PAIRS = 64, TULLE__CUDA_BINS = 5 };
+
+typedef struct tulle__cuda_pair {
+    const int32_t *a_rowptr, *a_colind; /* NULL: A is the identity */
+    const void *a_val;
+    const int32_t *b_rowptr, *b_colind;
+    const void *b_val;
+    double scale;
+} tulle__cuda_pair;
+
+typedef struct tulle__cuda_product {
+    tulle__cuda_pair pair[TULLE__CUDA_PAIRS];
+    int64_t n;
+    int npairs, f64;
+} tulle__cuda_product;
+
+/* Rows of C in bins by their size: those of bin b are list[b * m ..], count[b] of them. The first `tables` bins have
+ * tables in shared memory. */
+typedef struct tulle__cuda_rows {
+    int64_t m;
+    int32_t *list, *count;
+    int tables;
+} tulle__cuda_rows;
+
+/* How many bins have tables where a block may have so many bytes of shared memory. */
+int tulle__cuda_tables(size_t shared);
+
+/* Rows in bins by a bound of their entries, with counts that were 0; all multiplications are added to the last. */
+cudaError_t tulle__cuda_product_bound(cudaStream_t stream, const tulle__cuda_product *P, const tulle__cuda_rows *rows,
+    unsigned long long *multiplications);
+/* The same by the entries that C has. */
+cudaError_t tulle__cuda_product_sort(cudaStream_t stream, const tulle__cuda_rows *rows, const int32_t *rowptr);
+/* The entries of each row that is in a bin, into counts (colind is NULL); or their columns, ascending, into colind.
+ * in_bin: what the host knows of the counts of bins. */
+cudaError_t tulle__cuda_product_structure(cudaStream_t stream, const tulle__cuda_product *P,
+    const tulle__cuda_rows *rows, const int32_t *in_bin, int32_t *counts, const int32_t *rowptr, int32_t *colind);
+/* The values of a C whose structure is there. */
+cudaError_t tulle__cuda_product_values(cudaStream_t stream, const tulle__cuda_product *P, const tulle__cuda_rows *rows,
+    const int32_t *in_bin, const int32_t *rowptr, const int32_t *colind, void *val);
 
 #ifdef __cplusplus
 }
