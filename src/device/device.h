@@ -155,6 +155,20 @@ typedef struct tulle__device_product {
     double scale[TULLE__DEVICE_SPARSE_PAIRS];
 } tulle__device_product;
 
+/*
+ * A triangle by rows and what it is solved for: A X = B, `cols` columns side by side. The first entry of each row is
+ * its pivot (head), or the last one (tail); unit: pivots are 1, and what head or tail name is not read. Columns ascend.
+ * X's lines lie next to each other; it does not overlap B.
+ */
+typedef struct tulle__device_triangle {
+    tulle_type type;
+    int upper, unit, head, tail;
+    int64_t n, entries, cols;
+    tulle__device_place rowptr, colind, val; /* row pointers of the device's rowptr_bytes, from 0 */
+    tulle__vectors B;
+    tulle__device_place X;
+} tulle__device_triangle;
+
 /* Where the result goes, once its entries are counted: sets the places of C's arrays. On the caller's thread. */
 typedef tulle_status (*tulle__device_result)(void *context, int64_t m, int64_t nnz, tulle__device_tile *C);
 
@@ -228,6 +242,8 @@ typedef struct tulle__device_ops {
      */
     tulle_status (*product)(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
         void *context, int64_t *multiplications);
+    /* Optional: solves, with the sums of tulle__solve_task (kernel/kernel.h). */
+    void (*solve)(tulle__device_queue *queue, const tulle__device_triangle *task);
     /* Lines of `width` values times beta; beta = 0 writes zeros and does not read. */
     void (*scale)(tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y,
         double beta);
@@ -315,6 +331,8 @@ void tulle__device_close(tulle__device *device);
 /* Whether it multiplies tiles into dense, or sparse, memory; wrappers do what the device below them does. */
 int tulle__device_has_chain(const tulle__device *device);
 int tulle__device_has_product(const tulle__device *device);
+/* Whether it solves with triangles. */
+int tulle__device_has_solve(const tulle__device *device);
 
 /* Buffers, counted: TULLE_ERR_LIMIT, with what was asked for, what is used and the capacity, if it does not fit. */
 tulle_status tulle__device_buffer_new(

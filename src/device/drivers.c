@@ -103,6 +103,11 @@ int tulle__device_has_product(const tulle__device *device)
     return innermost(device)->product != NULL;
 }
 
+int tulle__device_has_solve(const tulle__device *device)
+{
+    return innermost(device)->solve != NULL;
+}
+
 tulle_status tulle__device_buffer_new(
     tulle__device *device, size_t bytes, const char *what, tulle__device_buffer **buffer)
 {

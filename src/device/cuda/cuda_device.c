@@ -259,6 +259,7 @@ static const tulle__device_ops ops = {
     .multiply = tulle__cuda_queue_multiply,
     .chain = tulle__cuda_queue_chain,
     .product = tulle__cuda_queue_product,
+    .solve = tulle__cuda_queue_solve,
     .workspace = tulle__cuda_workspace,
     .prepare = tulle__cuda_prepare,
     .forget = tulle__cuda_forget,

@@ -138,6 +138,10 @@ void tulle__cuda_queue_chain(tulle__device_queue *queue, const tulle__device_cha
 tulle_status tulle__cuda_queue_product(tulle__device_queue *queue, const tulle__device_product *task,
     tulle__device_result place, void *context, int64_t *multiplications);
 
+/* ---- cuda_triangle.c ---- */
+
+void tulle__cuda_queue_solve(tulle__device_queue *queue, const tulle__device_triangle *task);
+
 /* Room of the queue for a library, of at least so many bytes: *room. It stays until more is asked for. */
 tulle_status tulle__cuda_room(tulle__device_queue *queue, size_t bytes, void **room);
 

@@ -17,6 +17,7 @@ cudaError_t tulle__cuda_load(size_t shared);
 cudaError_t tulle__cuda_load_slab(void);
 cudaError_t tulle__cuda_load_scan(void);
 cudaError_t tulle__cuda_load_spgemm(size_t shared);
+cudaError_t tulle__cuda_load_solve(void);
 
 /* ---- cuda_kernels.cu ---- */
 
@@ -58,6 +59,20 @@ cudaError_t tulle__cuda_multiply(cudaStream_t stream, const tulle__cuda_slab *sl
 size_t tulle__cuda_mirror_room(const tulle__cuda_slab *slab);
 void tulle__cuda_mirror_at(tulle__cuda_slab *slab, void *room);
 cudaError_t tulle__cuda_mirror(cudaStream_t stream, tulle__cuda_slab *slab, void *room);
+
+/* ---- cuda_solve.cu ---- */
+
+/* A triangle with addresses of the device, and what it is solved for: as tulle__device_triangle has it. */
+typedef struct tulle__cuda_triangle {
+    int f64, upper, unit, head, tail;
+    int64_t n, entries, cols, ldb;
+    const int32_t *rowptr, *colind;
+    const void *val, *B;
+    void *X;
+} tulle__cuda_triangle;
+
+/* ticket: a word of the device. */
+cudaError_t tulle__cuda_solve(cudaStream_t stream, const tulle__cuda_triangle *A, unsigned long long *ticket);
 
 /* ---- cuda_spgemm.cu: steps of a product into a sparse tile, which cuda_product.c puts together ---- */
 

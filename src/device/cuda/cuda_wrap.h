@@ -69,12 +69,15 @@ cudaError_t launch(void (*kernel)(P...), dim3 blocks, dim3 threads, size_t share
 template <typename T> T load_acquire(const T *at)
 {
     emul_yield();
-    return __atomic_load_n(at, __ATOMIC_ACQUIRE);
+    T value;
+    __atomic_load(at, &value, __ATOMIC_ACQUIRE);
+    return value;
 }
 
 template <typename T, typename V> void store_release(T *at, V x)
 {
-    __atomic_store_n(at, static_cast<T>(x), __ATOMIC_RELEASE);
+    T value = static_cast<T>(x);
+    __atomic_store(at, &value, __ATOMIC_RELEASE);
 }
 
 template <typename T> T load_acquire_system(const T *at)

@@ -371,6 +371,31 @@ static tulle_status product(tulle__device_queue *queue, const tulle__device_prod
     return status;
 }
 
+static void solve(tulle__device_queue *queue, const tulle__device_triangle *task)
+{
+    struct host *host = queue->host;
+    int64_t first = task->upper ? task->n - 1 : 0; /* the row that is solved first */
+    const char *b = at(&task->B.place);
+    if (queue->status != TULLE_OK || !task->n || !task->cols) return;
+    int64_t start = tulle__clock_ns();
+    host->kernels->solve(&(tulle__solve_task){.type = task->type,
+        .step = task->upper ? -1 : 1,
+        .head = task->head,
+        .tail = task->tail,
+        .count = task->n,
+        .cols = task->cols,
+        .rowptr = (const int64_t *)(const void *)at(&task->rowptr) + first,
+        .colind = (const int32_t *)(const void *)at(&task->colind),
+        .val = at(&task->val),
+        .divides = !task->unit,
+        .b = b + (size_t)(first * task->B.ld) * tulle_type_size(task->type),
+        .ldb = task->B.ld,
+        .x = at(&task->X),
+        .at = first,
+        .ldx = task->cols});
+    count_kernel(host, "solve", start);
+}
+
 static void scale(
     tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y, double beta)
 {
@@ -413,6 +438,7 @@ static const tulle__device_ops ops = {
     .multiply = multiply,
     .chain = chain,
     .product = product,
+    .solve = solve,
     .scale = scale,
     .close = close_host,
 };

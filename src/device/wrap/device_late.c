@@ -14,7 +14,7 @@
 #include "base/random.h"
 #include "device/wrap/device_wrap.h"
 
-enum job_kind { UPLOAD, DOWNLOAD, COPY, MULTIPLY, CHAIN, SCALE, RECORD, JOIN };
+enum job_kind { UPLOAD, DOWNLOAD, COPY, MULTIPLY, CHAIN, SOLVE, SCALE, RECORD, JOIN };
 
 /* Work that has not been started in the device below. */
 struct job {
@@ -26,6 +26,7 @@ struct job {
     tulle__device_copy copy;
     tulle__slab_task task;
     tulle__device_chain chain;
+    tulle__device_triangle triangle;
     tulle_type type; /* of a scaling */
     int64_t lines, width;
     tulle__vectors Y;
@@ -81,6 +82,9 @@ static void start_below(tulle__device_queue *q, const struct job *job)
         break;
     case CHAIN:
         ops->chain(q->inner, &job->chain);
+        break;
+    case SOLVE:
+        ops->solve(q->inner, &job->triangle);
         break;
     case SCALE:
         ops->scale(q->inner, job->type, job->lines, job->width, &job->Y, job->beta);
@@ -311,6 +315,11 @@ static void chain(tulle__device_queue *queue, const tulle__device_chain *task)
     keep(queue, &(struct job){.kind = CHAIN, .chain = tulle__wrapped_chain(task)});
 }
 
+static void solve(tulle__device_queue *queue, const tulle__device_triangle *task)
+{
+    keep(queue, &(struct job){.kind = SOLVE, .triangle = tulle__wrapped_triangle(task)});
+}
+
 /* It returns with the result's size, so all that the queue was given is done first. */
 static tulle_status product(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
     void *context, int64_t *multiplications)
@@ -374,6 +383,7 @@ static const tulle__device_ops ops = {
     .multiply = multiply,
     .chain = chain,
     .product = product,
+    .solve = solve,
     .workspace = tulle__wrapped_workspace,
     .prepare = prepare,
     .forget = tulle__wrapped_forget,

@@ -127,6 +127,17 @@ tulle__device_product tulle__wrapped_product(const tulle__device_product *task)
     return inner;
 }
 
+tulle__device_triangle tulle__wrapped_triangle(const tulle__device_triangle *task)
+{
+    tulle__device_triangle inner = *task;
+    inner.rowptr = tulle__wrapped_place(&task->rowptr);
+    inner.colind = tulle__wrapped_place(&task->colind);
+    inner.val = tulle__wrapped_place(&task->val);
+    inner.B.place = tulle__wrapped_place(&task->B.place);
+    inner.X = tulle__wrapped_place(&task->X);
+    return inner;
+}
+
 tulle_status tulle__wrapped_place_result(void *context, int64_t m, int64_t nnz, tulle__device_tile *C)
 {
     const tulle__wrapped_result *asked = context;

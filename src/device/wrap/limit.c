@@ -418,6 +418,16 @@ static tulle_status product(tulle__device_queue *queue, const tulle__device_prod
     return status;
 }
 
+static void solve(tulle__device_queue *queue, const tulle__device_triangle *task)
+{
+    struct limit *limit = queue->limit;
+    if (!may_run(queue)) return;
+    tulle__device_triangle inner = tulle__wrapped_triangle(task);
+    int64_t start = tulle__clock_ns();
+    limit->device.inner->ops->solve(limit->inner, &inner);
+    kernel_done(queue, start);
+}
+
 static tulle_status prepare(tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **prepared)
 {
     const struct limit *limit = queue->limit;
@@ -483,6 +493,7 @@ static const tulle__device_ops ops = {
     .multiply = multiply,
     .chain = chain,
     .product = product,
+    .solve = solve,
     .workspace = tulle__wrapped_workspace,
     .prepare = prepare,
     .forget = tulle__wrapped_forget,
