@@ -169,6 +169,38 @@ typedef struct tulle__device_triangle {
     tulle__device_place X;
 } tulle__device_triangle;
 
+/* Most vectors of a task, on its left side. */
+enum { TULLE__DEVICE_VECTORS = 32 };
+
+/*
+ * Inner products x[v]^T y[w] of rows 0 .. rows - 1, which are rows `first` on of a space that is cut into blocks: of
+ * each block, or the piece of it that is here, sums[piece * stride + v * ny + w], with the sums of tulle__dots_task
+ * (kernel/kernel.h).
+ */
+typedef struct tulle__device_dots {
+    tulle_type type;
+    int nx, ny; /* ny: 1 or 2 */
+    tulle__device_place x[TULLE__DEVICE_VECTORS], y[2];
+    int64_t rows, first, block;
+    tulle__device_place sums; /* doubles */
+    int64_t stride;
+} tulle__device_dots;
+
+/* How many pieces of blocks these rows are. */
+static inline int64_t tulle__device_pieces(int64_t first, int64_t rows, int64_t block)
+{
+    return rows ? (first + rows - 1) / block - first / block + 1 : 0;
+}
+
+/* y[w] = beta[w] y[w] + the sum of coef[w * nx + v] x[v], rounded as in tulle__combine_task. */
+typedef struct tulle__device_combine {
+    tulle_type type;
+    int nx, ny;
+    tulle__device_place x[TULLE__DEVICE_VECTORS], y[2];
+    double coef[2 * TULLE__DEVICE_VECTORS], beta[2];
+    int64_t rows;
+} tulle__device_combine;
+
 /* Where the result goes, once its entries are counted: sets the places of C's arrays. On the caller's thread. */
 typedef tulle_status (*tulle__device_result)(void *context, int64_t m, int64_t nnz, tulle__device_tile *C);
 
@@ -244,6 +276,9 @@ typedef struct tulle__device_ops {
         void *context, int64_t *multiplications);
     /* Optional: solves, with the sums of tulle__solve_task (kernel/kernel.h). */
     void (*solve)(tulle__device_queue *queue, const tulle__device_triangle *task);
+    /* Optional, both or none: vectors on the device. */
+    void (*dots)(tulle__device_queue *queue, const tulle__device_dots *task);
+    void (*combine)(tulle__device_queue *queue, const tulle__device_combine *task);
     /* Lines of `width` values times beta; beta = 0 writes zeros and does not read. */
     void (*scale)(tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y,
         double beta);
@@ -331,6 +366,8 @@ void tulle__device_close(tulle__device *device);
 /* Whether it multiplies tiles into dense, or sparse, memory; wrappers do what the device below them does. */
 int tulle__device_has_chain(const tulle__device *device);
 int tulle__device_has_product(const tulle__device *device);
+/* Whether it has operations on vectors. */
+int tulle__device_has_vectors(const tulle__device *device);
 /* Whether it solves with triangles. */
 int tulle__device_has_solve(const tulle__device *device);
 

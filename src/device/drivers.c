@@ -103,6 +103,11 @@ int tulle__device_has_product(const tulle__device *device)
     return innermost(device)->product != NULL;
 }
 
+int tulle__device_has_vectors(const tulle__device *device)
+{
+    return innermost(device)->dots != NULL;
+}
+
 int tulle__device_has_solve(const tulle__device *device)
 {
     return innermost(device)->solve != NULL;

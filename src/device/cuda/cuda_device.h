@@ -142,6 +142,11 @@ tulle_status tulle__cuda_queue_product(tulle__device_queue *queue, const tulle__
 
 void tulle__cuda_queue_solve(tulle__device_queue *queue, const tulle__device_triangle *task);
 
+/* ---- cuda_space.c ---- */
+
+void tulle__cuda_queue_dots(tulle__device_queue *queue, const tulle__device_dots *task);
+void tulle__cuda_queue_combine(tulle__device_queue *queue, const tulle__device_combine *task);
+
 /* Room of the queue for a library, of at least so many bytes: *room. It stays until more is asked for. */
 tulle_status tulle__cuda_room(tulle__device_queue *queue, size_t bytes, void **room);
 

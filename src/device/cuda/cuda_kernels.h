@@ -18,6 +18,7 @@ cudaError_t tulle__cuda_load_slab(void);
 cudaError_t tulle__cuda_load_scan(void);
 cudaError_t tulle__cuda_load_spgemm(size_t shared);
 cudaError_t tulle__cuda_load_solve(void);
+cudaError_t tulle__cuda_load_vectors(void);
 
 /* ---- cuda_kernels.cu ---- */
 
@@ -59,6 +60,28 @@ cudaError_t tulle__cuda_multiply(cudaStream_t stream, const tulle__cuda_slab *sl
 size_t tulle__cuda_mirror_room(const tulle__cuda_slab *slab);
 void tulle__cuda_mirror_at(tulle__cuda_slab *slab, void *room);
 cudaError_t tulle__cuda_mirror(cudaStream_t stream, tulle__cuda_slab *slab, void *room);
+
+/* ---- cuda_vectors.cu: as tulle__device_dots and tulle__device_combine, with addresses of the device ---- */
+
+enum { TULLE__CUDA_VECTORS = 32 };
+
+typedef struct tulle__cuda_dots {
+    int nx, ny;
+    const void *x[TULLE__CUDA_VECTORS], *y[2];
+    int64_t rows, first, block, stride;
+    double *sums;
+} tulle__cuda_dots;
+
+typedef struct tulle__cuda_combine {
+    int nx, ny;
+    const void *x[TULLE__CUDA_VECTORS];
+    void *y[2];
+    double coef[2 * TULLE__CUDA_VECTORS], beta[2];
+    int64_t rows;
+} tulle__cuda_combine;
+
+cudaError_t tulle__cuda_dots_start(cudaStream_t stream, const tulle__cuda_dots *D, int f64, int64_t pieces);
+cudaError_t tulle__cuda_combine_start(cudaStream_t stream, const tulle__cuda_combine *C, int f64);
 
 /* ---- cuda_solve.cu ---- */
 
