@@ -44,9 +44,10 @@ typedef struct tulle_operator {
      */
     tulle_status (*bind)(void *context, tulle_mat *x, tulle_mat *y, void **bound);
     tulle_status (*apply)(void *bound);
-    void (*unbind)(void *bound); /* before x and y are freed */
-    void (*free)(void *context); /* NULL: nothing to free */
-    tulle_gidx cols;             /* most columns of x and y; 0: any number */
+    void (*unbind)(void *bound);            /* before x and y are freed */
+    void (*free)(void *context);            /* NULL: nothing to free */
+    tulle_gidx cols;                        /* most columns of x and y; 0: any number */
+    const struct tulle__resident *resident; /* the library's own: vectors that stay on a device; else NULL */
 } tulle_operator;
 
 /*

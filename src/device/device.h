@@ -155,6 +155,52 @@ typedef struct tulle__device_product {
     double scale[TULLE__DEVICE_SPARSE_PAIRS];
 } tulle__device_product;
 
+/*
+ * A triangle by rows and what it is solved for: A X = B, `cols` columns side by side. The first entry of each row is
+ * its pivot (head), or the last one (tail); unit: pivots are 1, and what head or tail name is not read. Columns ascend.
+ * X's lines lie next to each other; it does not overlap B.
+ */
+typedef struct tulle__device_triangle {
+    tulle_type type;
+    int upper, unit, head, tail;
+    int64_t n, entries, cols;
+    tulle__device_place rowptr, colind, val; /* row pointers of the device's rowptr_bytes, from 0 */
+    tulle__vectors B;
+    tulle__device_place X;
+} tulle__device_triangle;
+
+/* Most vectors of a task, on its left side. */
+enum { TULLE__DEVICE_VECTORS = 32 };
+
+/*
+ * Inner products x[v]^T y[w] of rows 0 .. rows - 1, which are rows `first` on of a space that is cut into blocks: of
+ * each block, or the piece of it that is here, sums[piece * stride + v * ny + w], with the sums of tulle__dots_task
+ * (kernel/kernel.h).
+ */
+typedef struct tulle__device_dots {
+    tulle_type type;
+    int nx, ny; /* ny: 1 or 2 */
+    tulle__device_place x[TULLE__DEVICE_VECTORS], y[2];
+    int64_t rows, first, block;
+    tulle__device_place sums; /* doubles */
+    int64_t stride;
+} tulle__device_dots;
+
+/* How many pieces of blocks these rows are. */
+static inline int64_t tulle__device_pieces(int64_t first, int64_t rows, int64_t block)
+{
+    return rows ? (first + rows - 1) / block - first / block + 1 : 0;
+}
+
+/* y[w] = beta[w] y[w] + the sum of coef[w * nx + v] x[v], rounded as in tulle__combine_task. */
+typedef struct tulle__device_combine {
+    tulle_type type;
+    int nx, ny;
+    tulle__device_place x[TULLE__DEVICE_VECTORS], y[2];
+    double coef[2 * TULLE__DEVICE_VECTORS], beta[2];
+    int64_t rows;
+} tulle__device_combine;
+
 /* Where the result goes, once its entries are counted: sets the places of C's arrays. On the caller's thread. */
 typedef tulle_status (*tulle__device_result)(void *context, int64_t m, int64_t nnz, tulle__device_tile *C);
 
@@ -214,7 +260,8 @@ typedef struct tulle__device_ops {
     tulle_status (*workspace)(tulle__device *device, const tulle__slab_task *task, size_t *bytes);
     /*
      * Optional: looks at a slab that will be multiplied many times where it lies, with any X and Y of so many columns.
-     * The workspace is its own from then on. Freed by `forget` (NULL is allowed) when its products are done.
+     * The workspace is its own from then on. Lines of Y that a product of the slab writes, and does not add to, may be
+     * written. Freed by `forget` (NULL is allowed) when its products are done.
      */
     tulle_status (*prepare)(
         tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **prepared);
@@ -227,6 +274,11 @@ typedef struct tulle__device_ops {
      */
     tulle_status (*product)(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
         void *context, int64_t *multiplications);
+    /* Optional: solves, with the sums of tulle__solve_task (kernel/kernel.h). */
+    void (*solve)(tulle__device_queue *queue, const tulle__device_triangle *task);
+    /* Optional, both or none: vectors on the device. */
+    void (*dots)(tulle__device_queue *queue, const tulle__device_dots *task);
+    void (*combine)(tulle__device_queue *queue, const tulle__device_combine *task);
     /* Lines of `width` values times beta; beta = 0 writes zeros and does not read. */
     void (*scale)(tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y,
         double beta);
@@ -324,6 +376,10 @@ void tulle__device_close(tulle__device *device);
 /* Whether it multiplies tiles into dense, or sparse, memory: it, and all below it. */
 int tulle__device_has_chain(const tulle__device *device);
 int tulle__device_has_product(const tulle__device *device);
+/* Whether it has operations on vectors. */
+int tulle__device_has_vectors(const tulle__device *device);
+/* Whether it solves with triangles. */
+int tulle__device_has_solve(const tulle__device *device);
 
 /* Buffers, counted: TULLE_ERR_LIMIT, with what was asked for, what is used and the capacity, if it does not fit. */
 tulle_status tulle__device_buffer_new(

@@ -102,6 +102,16 @@ int tulle__device_has_product(const tulle__device *device)
     return 1;
 }
 
+int tulle__device_has_vectors(const tulle__device *device)
+{
+    return innermost(device)->dots != NULL;
+}
+
+int tulle__device_has_solve(const tulle__device *device)
+{
+    return innermost(device)->solve != NULL;
+}
+
 tulle_status tulle__device_buffer_new(
     tulle__device *device, size_t bytes, const char *what, tulle__device_buffer **buffer)
 {

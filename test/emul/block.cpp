@@ -48,6 +48,7 @@ void begin_fiber()
     b->run(b->arguments);
     EMUL_RELEASE(&b->stacks);
     b->now->state = fiber::DONE;
+    b->threads[static_cast<size_t>(b->now->self.warp * WARP)].gone |= 1u << b->now->self.lane;
     b->spins = 0;
     b->live--;
     if (b->waiting && b->waiting == b->live) release_barrier(b); /* the hardware counts who has left, too */
@@ -215,6 +216,7 @@ void prepare_threads(block *b, const emul_shape &shape, uint3 at, char *dynamic)
             i / WARP, i, dynamic};
         f->state = fiber::READY;
         f->sp = nullptr;
+        f->waiting = f->gone = 0;
         f->copies.clear();
         f->first_group = f->open_group = 0;
     }

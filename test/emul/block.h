@@ -23,6 +23,7 @@ struct fiber {
     void *sp;    /* where it was left; NULL: it has not begun */
     char *stack; /* the lowest address */
     void *tsan, *asan;
+    unsigned waiting, gone; /* of a warp's first lane: lanes that wait for others, or have left */
     /* of the collective that it waits in */
     intptr_t where; /* a line, or the address of the call */
     unsigned mask;

@@ -240,6 +240,30 @@ static inline double __dmul_rn(double a, double b)
     return a * b;
 }
 
+static inline long long __double_as_longlong(double x)
+{
+    long long bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline int __float_as_int(float x)
+{
+    int bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline float __fadd_rn(float a, float b)
+{
+    return a + b;
+}
+
+static inline float __fmul_rn(float a, float b)
+{
+    return a * b;
+}
+
 static inline double __fma_rn(double a, double b, double c)
 {
     return std::fma(a, b, c);

@@ -21,8 +21,12 @@ void release_barrier(block *b)
 namespace
 {
 /* The last lane to come works out what each gets. */
-void finish(fiber *lane, unsigned mask, int operation)
+void finish(block *b, fiber *lane, unsigned mask, int operation)
 {
+    for (int l = 0; l < WARP; l++)
+        if (mask >> l & 1 && (lane[l].mask != mask || lane[l].operation != operation))
+            abandon(b, "lanes of a warp meet with different masks or operations");
+    lane->waiting &= ~mask;
     uint64_t in[WARP] = {0}, ballot = 0, sum = 0;
     for (int l = 0; l < WARP; l++) {
         if (!(mask >> l & 1)) continue;
@@ -96,16 +100,17 @@ extern "C" uint64_t emul_warp(unsigned mask, uint64_t value, int source, int ope
         abandon(b, "a lane calls an operation of its warp without being in the mask");
     }
     f->state = fiber::AT_WARP;
-    for (int l = 0; l < WARP && l < lanes; l++) {
-        if (!(f->mask >> l & 1)) continue;
-        if (lane[l].state == fiber::DONE) abandon(b, "a lane that has left is in the mask of an operation of its warp");
-        if (lane[l].state != fiber::AT_WARP) continue;
-        if (lane[l].mask != f->mask || lane[l].operation != operation)
+    if (lane->gone & f->mask) abandon(b, "a lane that has left is in the mask of an operation of its warp");
+    come = lane->waiting & f->mask;
+    if (come) {
+        const fiber *other = &lane[__builtin_ctz(come)]; /* all of them are compared by the last one */
+        if (other->mask != f->mask || other->operation != operation)
             abandon(b, "lanes of a warp meet with different masks or operations");
-        come |= 1u << l;
     }
+    lane->waiting |= 1u << f->self.lane;
+    come |= 1u << f->self.lane;
     if (operation == EMUL_SYNC) EMUL_RELEASE(lane);
-    if (come == f->mask) finish(lane, come, operation);
+    if (come == f->mask) finish(b, lane, come, operation);
     suspend(f);
     if (operation == EMUL_SYNC) EMUL_ACQUIRE(lane);
     return f->value;

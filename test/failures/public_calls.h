@@ -71,7 +71,7 @@ static const struct subject {
         solve_triangle, {"chunked"}, NULL, 0},
     {"tulle_trisolve_new tulle_trisolve_layout tulle_trisolve_update", solve_triangle, {"p2p"}, NULL, 0},
     {"tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_update", solve_triangle,
-        {"push", "supernodal", "unified-tasks", "zerocopy"}, NULL, 0},
+        {"push", "supernodal", "unified-tasks", "zerocopy", "on limit+cpu"}, NULL, 0},
     {"tulle_trisolve_rhs tulle_trisolve_forward", foreknow, {""}, NULL, 0},
     {"tulle_operator_of_elements tulle_operator_free", multiply_elements, {""}, NULL, 0},
     {"tulle_operator_of_mat tulle_operator_free tulle_krylov_solve tulle_krylov_check", solve_iteratively, {"c none"},

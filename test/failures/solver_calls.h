@@ -178,7 +178,7 @@ static tulle_status direct(struct fixture *f, const char *text)
     return status;
 }
 
-/* A triangle of the fixture's matrix with ones on its diagonal, solved with and checked; text: the method. */
+/* A triangle of the fixture's matrix with ones on its diagonal, solved with and checked; text: the method, or `on` and a device. */
 static tulle_status solve_triangle(struct fixture *f, const char *text)
 {
     tulle_mat *T = NULL, *X = NULL;
@@ -188,7 +188,8 @@ static tulle_status solve_triangle(struct fixture *f, const char *text)
     double error;
     options.diag = TULLE_DIAG_UNIT;
     options.op = TULLE_OP_T;
-    tulle_status status = tulle_trisolve_method_parse(text, &options.method);
+    if (strncmp(text, "on ", 3) == 0) options.device = text + 3;
+    tulle_status status = options.device ? TULLE_OK : tulle_trisolve_method_parse(text, &options.method);
     if (status == TULLE_OK) status = tulle_mat_triangle(f->A, TULLE_LOWER, TULLE_DIAG_UNIT, &T);
     if (status == TULLE_OK) status = tulle_trisolve_new(T, &options, &solver);
     if (status == TULLE_OK) status = tulle_mat_new_dense(f->comm, f->thin, TULLE_F64, TULLE_ROW_MAJOR, &X);

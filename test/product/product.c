@@ -90,10 +90,6 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     status = tulle_product_new(A, B, C, &c->options, &plan);
     /* Cannon refuses most of these layouts; all those that it has to do are in bulk.c */
     if (status == TULLE_ERR_UNSUPPORTED && c->options.alg == TULLE_PRODUCT_CANNON && npes > 1) status = TULLE_OK;
-    /* cuda has no product of sparse tiles */
-    if (status == TULLE_ERR_UNSUPPORTED && c->sparse && c->options.device && strstr(c->options.device, "cuda") &&
-        strstr(tulle_error_message(), "multiplies no pairs of sparse tiles"))
-        status = TULLE_OK;
     if (!plan) goto out;
     if (tulle_product_phases(plan) > 1) {
         /* the phases together are the product: each has its columns and no others */

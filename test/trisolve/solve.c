@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Triangular solves compared with the formula: solve SPEC PES THREADS. Every method on triangles of
- * all structures, sizes, right-hand sides and layouts; each method has the bits of serial, unless
- * reports say otherwise.
+ * Triangular solves compared with the formula: solve SPEC PES THREADS [device=SPEC]. Every method, or a device, on
+ * triangles of all structures, sizes, right-hand sides and layouts; each method has the bits of serial, unless reports
+ * say otherwise.
  */
 #include <string.h>
+
+#include <tulle/device.h>
 
 #include "tap.h"
 #include "triangles.h"
@@ -19,6 +21,7 @@ struct cases {
     int tiles_b, tiles_x, col_major, in_place;
     int update;
     tulle_trisolve_method method;
+    const char *device;
     char what[160];
 };
 
@@ -125,7 +128,8 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
         .solves = c->solves,
         .tasks = c->tasks,
         .fanout = c->fanout,
-        .patience = 30};
+        .patience = 30,
+        .device = c->device};
     TULLE_TRY(make_layout(comm, t.n, t.n, c->tiles, c->tile_cols, &lt));
     TULLE_TRY(make_layout(comm, t.n, c->cols, c->tiles_b, 1, &lb));
     TULLE_TRY(make_layout(comm, t.n, c->cols, c->tiles_x, 1, &lx));
@@ -135,6 +139,7 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     TULLE_TRY(fill_sides(B));
     TULLE_TRY(run_method(T, &options, c, B, X, got, &exact));
     options.method = TULLE_TRISOLVE_SERIAL;
+    options.device = NULL;
     if (exact) TULLE_TRY(run_method(T, &options, c, B, X, serial, &exact));
     t.shift = c->update;
     solve_plainly(&t, c->op, c->type, c->cols, want);
@@ -167,7 +172,7 @@ static void run(tulle_team *team, const struct cases *c)
         c->type == TULLE_F32 ? " f32" : "", (int)c->chunk, status == TULLE_OK ? "right" : tulle_error_message());
 }
 
-static void run_method_cases(tulle_team *team, tulle_trisolve_method method)
+static void run_method_cases(tulle_team *team, tulle_trisolve_method method, const char *device)
 {
     struct cases base = {.t = {.n = 90, .structure = RANDOM},
         .type = TULLE_F64,
@@ -177,6 +182,7 @@ static void run_method_cases(tulle_team *team, tulle_trisolve_method method)
         .tiles_b = 1,
         .tiles_x = 1,
         .method = method,
+        .device = device,
         .chunk = method == TULLE_TRISOLVE_CHUNKED ? 4 : 0};
     static const int64_t sizes[] = {0, 1, 2, 3, 64, 65, 200}, cols[] = {2, 3, 7, 16, 33};
     struct cases c;
@@ -221,15 +227,19 @@ static void run_method_cases(tulle_team *team, tulle_trisolve_method method)
 
 int main(int argc, char **argv)
 {
-    if (argc != 4) return fprintf(stderr, "usage: %s SPEC PES THREADS\n", argv[0]), 2;
+    const char *device = argc == 5 && strncmp(argv[4], "device=", 7) == 0 ? argv[4] + 7 : NULL;
+    if (argc != 4 && !device) return fprintf(stderr, "usage: %s SPEC PES THREADS [device=SPEC]\n", argv[0]), 2;
     int npes = atoi(argv[2]);
+    tulle_device_facts facts;
+    if (device && strstr(device, "cuda") && tulle_device_probe(device, &facts) == TULLE_ERR_UNSUPPORTED)
+        return printf("1..0 # SKIP %s\n", tulle_error_message()), 0;
     tulle_team *team;
     tulle_team_options options = {.memory = (size_t)npes << 26, .threads = atoi(argv[3])};
     if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
         return tap_done();
     struct blocks before[64] = {{0}}, after[64] = {{0}}; /* those of other processes stay 0 */
-    for (int m = 0; m < TULLE_TRISOLVE_METHOD_COUNT; m++) {
-        run_method_cases(team, (tulle_trisolve_method)m);
+    for (int m = 0; m < (device ? TULLE_TRISOLVE_SERIAL + 1 : TULLE_TRISOLVE_METHOD_COUNT); m++) {
+        run_method_cases(team, (tulle_trisolve_method)m, device);
         ok(tulle_team_run(team, count_blocks, m ? after : before) == TULLE_OK, "blocks counted");
     }
     int same = 1;

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch.h"
 #include "needs.h"
 #include "outputs.h"
 #include "report/result.h"
-#include "launch.h"
 #include "verb.h"
 #include "verbs/rhs.h"
 #include "verbs/solves_report.h"
@@ -259,6 +259,7 @@ static tulle_status read_options(struct solves *s)
     s->solving.chunk = options_int(o, "chunk", 0);
     s->solving.tasks = (int)options_int(o, "tasks", 0);
     s->solving.solves = options_int(o, "solves", 0);
+    s->solving.device = options_word(o, "device", NULL);
     return read_methods(s);
 }
 
@@ -360,6 +361,13 @@ static const struct option options[] = {
         .argument = "NAME,..|all",
         .fallback = "auto",
         .text = TULLE_TRISOLVE_METHOD_LIST(METHOD_WORD) "one or several, or all that apply, in turn"},
+    {.name = "device",
+        .kind = KIND_WORD,
+        .argument = "SPEC",
+        .fallback = "this host",
+        .text =
+            "what solves, instead of a method: PE 0 opens it and copies T to it: cpu, cuda:0; the bits are those of "
+            "serial"},
     {.name = "chunk",
         .group = GROUP_TUNING,
         .kind = KIND_INT,

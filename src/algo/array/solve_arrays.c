@@ -92,7 +92,7 @@ tulle_status tulle_solve_triangular(
     tulle_array result;
     const tulle_array *given = X;
     if (TULLE__NULL(comm) || TULLE__NULL(T) || TULLE__NULL(B) || TULLE__NULL(X) ||
-        TULLE__OPTIONS(given, &result, held) || TULLE__OPTIONS(options, &own, patience) ||
+        TULLE__OPTIONS(given, &result, held) || TULLE__OPTIONS(options, &own, device) ||
         TULLE__OUTSIDE(options->uplo, TULLE_UPPER) || TULLE__OUTSIDE(options->diag, TULLE_DIAG_UNIT))
         return tulle__refuse(comm);
     struct system s = {.A = NULL};

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "algo/krylov/home.h"
 #include "base/error.h"
 
 void tulle__krylov_defaults(tulle_krylov_options *o)
@@ -20,7 +21,12 @@ void tulle__krylov_defaults(tulle_krylov_options *o)
 tulle_status tulle__krylov_product(tulle__krylov *k)
 {
     int64_t start = tulle__now(k->comm);
-    tulle_status status = k->A->apply(k->bound_A);
+    tulle_status status;
+    if (k->space.home) {
+        tulle__device_place x = tulle__home_place(k->home, k->in.val), y = tulle__home_place(k->home, k->out.val);
+        status = k->A->resident->apply(k->A->context, &x, &y);
+    } else
+        status = k->A->apply(k->bound_A);
     k->products++;
     tulle__part_end(k->comm, "product", start, &k->product_ns);
     return status;

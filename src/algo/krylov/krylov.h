@@ -23,8 +23,9 @@ typedef struct tulle__krylov {
     tulle__vector in, out;   /* A: out = A in */
     tulle__vector rest, pre; /* M: pre = M^-1 rest */
     void *bound_A, *bound_M;
-    void *x, *b; /* the column and b, both divided by scale */
-    void *keep;  /* CG: p while `in` is used otherwise; GMRES: the basis, restart + 1 vectors */
+    struct tulle__home *home; /* home.h: a device that vectors lie on while a method runs; or NULL */
+    void *x, *b;              /* the column and b, both divided by scale */
+    void *keep;               /* CG: p while `in` is used otherwise; GMRES: the basis, restart + 1 vectors */
     double *small;
     double scale, norm, limit; /* ||b||, and the limit of the residual, both scaled */
     tulle_gidx column;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "algo/krylov/block.h"
+#include "algo/krylov/home.h"
 #include "algo/krylov/krylov.h"
 #include "algo/krylov/rhs_by_column.h"
 #include "base/arg.h"
@@ -34,6 +35,7 @@ static void fini(tulle__krylov *k)
     tulle_mat_free(k->rest.mat);
     tulle_mat_free(k->out.mat);
     tulle_mat_free(k->in.mat);
+    tulle__home_close(k->home);
     tulle__space_fini(&k->space);
     tulle__free(k->x);
     tulle__free(k->b);
@@ -59,7 +61,16 @@ static tulle_status init(tulle__krylov *k)
     TULLE_TRY(make_vector(k, &k->out));
     TULLE_TRY(make_vector(k, &k->rest));
     TULLE_TRY(k->A->bind(k->A->context, k->in.mat, k->out.mat, &k->bound_A));
-    if (!k->M) goto out;
+    if (!k->M) {
+        size_t one = rows * size;
+        const tulle__home_range range[TULLE__HOME_RANGES] = {{k->x, one, NULL}, {k->b, one, NULL},
+            {k->in.val, one, NULL}, {k->out.val, one, NULL}, {k->rest.val, one, NULL},
+            {k->keep, (size_t)room.vectors * one, NULL}};
+        const tulle__home_rows own = {k->space.type, k->space.first, k->space.rows, k->space.block};
+        status =
+            tulle_comm_agree(k->comm, tulle__home_open(k->A, &own, range, TULLE__HOME_RANGES, room.dots, &k->home));
+        goto out;
+    }
     if (!gmres) TULLE_TRY(make_vector(k, &k->pre));
     TULLE_TRY(k->M->bind(k->M->context, k->rest.mat, gmres ? k->in.mat : k->pre.mat, &k->bound_M));
 out:
@@ -185,6 +196,22 @@ static tulle_status report_totals(tulle__krylov *k, tulle_krylov_report *report)
     return tulle_comm_agree(k->comm, status);
 }
 
+/* The method, with its vectors at home on the operator's device if there is one. */
+static tulle_status run_method(tulle__krylov *k)
+{
+    size_t bytes = (size_t)k->space.rows * tulle_type_size(k->space.type);
+    int zero = !k->options.guess;
+    tulle_status status = TULLE_OK;
+    if (k->home) TULLE_TRY(tulle_comm_agree(k->comm, tulle__home_send(k->home, k->b, bytes)));
+    if (k->home) TULLE_TRY(tulle_comm_agree(k->comm, tulle__home_send(k->home, k->x, bytes)));
+    k->space.home = k->home;
+    status = k->options.method == TULLE_KRYLOV_GMRES ? tulle__gmres(k, zero) : tulle__cg(k, zero);
+    k->space.home = NULL;
+    if (status == TULLE_OK && k->home) status = tulle_comm_agree(k->comm, tulle__home_fetch(k->home, k->x, bytes));
+out:
+    return status;
+}
+
 static tulle_status solve_column(tulle__krylov *k, const tulle_mat *B, tulle_mat *X)
 {
     tulle_status status;
@@ -200,10 +227,8 @@ static tulle_status solve_column(tulle__krylov *k, const tulle_mat *B, tulle_mat
         memset(k->x, 0, (size_t)k->space.rows * tulle_type_size(k->space.type));
         tulle__krylov_stop(k, TULLE_STOP_CONVERGED, " ");
         (void)tulle__krylov_step(k, 0);
-    } else {
-        int zero = !k->options.guess;
-        TULLE_TRY(k->options.method == TULLE_KRYLOV_GMRES ? tulle__gmres(k, zero) : tulle__cg(k, zero));
-    }
+    } else
+        TULLE_TRY(run_method(k));
     tulle__columns_write(X, k->column, k->scale, k->x);
     TULLE_TRY(report_totals(k, k->report));
 out:

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "algo/krylov/home.h"
 #include "base/error.h"
 
 /*
@@ -114,13 +115,17 @@ static int group(const struct work *work, int d, const void **x, int most, int *
 
 static void dots_on(const struct work *work, int64_t from, int64_t to)
 {
-    enum { MOST = 32 };
+    enum { MOST = TULLE__DEVICE_VECTORS };
     const tulle__space *space = work->space;
     const void *x[MOST];
     tulle__dots_task task = {.type = space->type, .x = x};
     for (int d = 0; d < work->dots; d += task.nx * task.ny) {
         task.nx = group(work, d, x, MOST, &task.ny);
         task.y = work->y + d;
+        if (space->home) {
+            tulle__home_dots(space->home, work->dots, d, &task);
+            continue;
+        }
         for (int64_t piece = from; piece < to; piece++) {
             task.begin = piece_begins(space, piece);
             task.end = piece_begins(space, piece + 1);
@@ -163,6 +168,11 @@ static void run(const struct work *work, int vectors)
     tulle__work done = {.memory = rows * vectors * (double)tulle_type_size(space->type)};
     for (int i = 0; i < work->combinations; i++) summands += work->combination[i].nx * work->combination[i].ny;
     done.flops[space->type] = 2 * rows * summands;
+    if (space->home) {
+        for (int i = 0; i < work->combinations; i++) tulle__home_combine(space->home, &work->combination[i]);
+        dots_on(work, 0, space->npieces);
+        return;
+    }
     tulle__kernel_begin(space->comm);
     (void)tulle__pool_run(space->pool, share, (void *)(uintptr_t)work);
     tulle__kernel_end(space->comm, &done);
@@ -264,9 +274,11 @@ tulle_status tulle__space_dots(
     int64_t start = tulle__now(space->comm);
     int vectors = 1;
     for (int d = 0; d < count; d++) vectors += !d || x[d] != x[d - 1];
+    tulle_status status = TULLE_OK;
     run(&work, vectors);
+    if (space->home) status = tulle_comm_agree(space->comm, tulle__home_sums(space->home, count, space->piece_sums));
     hand_on(space, count);
-    tulle_status status = tulle__space_meet(space, count, result);
+    if (status == TULLE_OK) status = tulle__space_meet(space, count, result);
     tulle__part_end(space->comm, "dots", start, &space->dots_ns);
     return status;
 }

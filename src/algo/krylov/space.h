@@ -23,8 +23,11 @@ typedef struct tulle__subtree {
     int rank, slot;
 } tulle__subtree;
 
+struct tulle__home;
+
 typedef struct tulle__space {
     tulle_comm *comm;
+    struct tulle__home *home; /* home.h: vectors lie there now; NULL: on the host */
     const tulle__kernels *kernels;
     tulle__pool *pool; /* NULL: this thread alone */
     tulle_type type;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A stream as an operator of Krylov methods. */
+#include "algo/krylov/home.h"
 #include "algo/krylov/operator.h"
 #include "algo/stream/stream.h"
 #include "base/arg.h"
@@ -47,6 +48,44 @@ static void unbind_sides(void *arg)
     drop(&bound->owned);
 }
 
+/* ---- vectors that stay on the device ---- */
+
+static void where(void *context, tulle__device **device, tulle__device_queue **queue)
+{
+    const tulle_stream *s = context;
+    *device = s->device;
+    *queue = s->kernels;
+}
+
+/* Between the solve's vectors and the stream's, which are this PE's rows. */
+static void copy_within(const tulle_stream *s, const tulle__device_place *to, const tulle__device_place *from)
+{
+    size_t bytes = (size_t)s->n * tulle_type_size(s->type);
+    s->device->ops->copy(
+        s->kernels, &(tulle__device_copy){
+                        .to = *to, .from = *from, .lines = 1, .width = bytes, .to_pitch = bytes, .from_pitch = bytes});
+}
+
+static tulle_status apply_resident(void *context, const tulle__device_place *x, const tulle__device_place *y)
+{
+    tulle_stream *s = context;
+    tulle__stream_times times = {0, 0};
+    copy_within(s, &(tulle__device_place){s->X, 0}, x);
+    tulle_status status = tulle__ring_pass(s, 1, &times);
+    if (status == TULLE_OK) copy_within(s, y, &(tulle__device_place){s->Y, 0});
+    if (status == TULLE_OK) status = tulle__ring_wait(s, s->kernels);
+    return tulle_comm_agree(s->comm, status);
+}
+
+static const struct tulle__resident resident = {.where = where, .apply = apply_resident};
+
+/* One PE has all rows, on a device with a memory of its own that works on vectors. */
+static const struct tulle__resident *resident_of(const tulle_stream *s)
+{
+    int own = s->comm->size == 1 && !s->spill && !s->device->ops->borrow;
+    return own && tulle__device_has_vectors(s->device) ? &resident : NULL;
+}
+
 tulle_status tulle_operator_of_stream(tulle_stream *stream, tulle_operator *op)
 {
     if (TULLE__NULL(stream) || TULLE__NULL(op)) return tulle__refuse(stream ? stream->comm : NULL);
@@ -66,6 +105,7 @@ tulle_status tulle_operator_of_stream(tulle_stream *stream, tulle_operator *op)
         .bind = bind_sides,
         .apply = apply_sides,
         .unbind = unbind_sides,
-        .cols = stream->options.cols};
+        .cols = stream->options.cols,
+        .resident = resident_of(stream)};
     return TULLE_OK;
 }

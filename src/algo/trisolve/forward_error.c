@@ -89,7 +89,7 @@ tulle_status tulle_trisolve_rhs(
     const tulle_mat *T, const tulle_trisolve_options *options, const tulle_mat *X, tulle_mat *B)
 {
     tulle_trisolve_options own;
-    if (TULLE__NULL(T) || TULLE__NULL(X) || TULLE__NULL(B) || TULLE__OPTIONS(options, &own, patience) ||
+    if (TULLE__NULL(T) || TULLE__NULL(X) || TULLE__NULL(B) || TULLE__OPTIONS(options, &own, device) ||
         TULLE__SIDE_WRONG(options))
         return tulle__refuse(T ? T->comm : X ? X->comm : B ? B->comm : NULL);
     return tulle_comm_agree(T->comm, multiply(T, options, X, B));
@@ -212,7 +212,7 @@ tulle_status tulle_trisolve_forward(const tulle_mat *T, const tulle_trisolve_opt
 {
     tulle_trisolve_options own;
     if (TULLE__NULL(T) || TULLE__NULL(known) || TULLE__NULL(X) || TULLE__NULL(forward) ||
-        TULLE__OPTIONS(options, &own, patience) || TULLE__SIDE_WRONG(options))
+        TULLE__OPTIONS(options, &own, device) || TULLE__SIDE_WRONG(options))
         return tulle__refuse(T ? T->comm : known ? known->comm : X ? X->comm : NULL);
     struct bounding b = {.solver = NULL};
     tulle_mat *M = NULL;

@@ -35,6 +35,8 @@ typedef struct tulle__method {
 } tulle__method;
 
 const tulle__method *tulle__method_of(tulle_trisolve_method method);
+/* That of a schedule, which may be a device's. */
+const tulle__method *tulle__method_in_use(const tulle__method_schedule *a);
 
 /*
  * Whether so few solves are expected that none of the analyses pays. This holds for auto too, which
@@ -42,6 +44,7 @@ const tulle__method *tulle__method_of(tulle_trisolve_method method);
  */
 static inline int tulle__solver_is_brief(const tulle_trisolve_options *options)
 {
+    if (options->device) return 0;
     return options->solves > 0 && options->solves < 3 && tulle__method_of(options->method)->alone;
 }
 

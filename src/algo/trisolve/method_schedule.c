@@ -23,13 +23,12 @@ static tulle_status make_one(void *arg, int thread, int nthreads)
     const tulle_trisolve *solver = making->solver;
     tulle__method_schedule *a = making->a;
     (void)nthreads;
-    return tulle__method_of(a->method)->schedule(
-        solver, a, solver->comm->rank * solver->each + thread, &a->worker[thread]);
+    return tulle__method_in_use(a)->schedule(solver, a, solver->comm->rank * solver->each + thread, &a->worker[thread]);
 }
 
 tulle_status tulle__method_schedule_make(tulle_trisolve *solver, tulle__method_schedule *a)
 {
-    const tulle__method *method = tulle__method_of(a->method);
+    const tulle__method *method = tulle__method_in_use(a);
     a->mine = solver->mine;
     tulle_status status = tulle__alloc_zero((size_t)a->mine, sizeof *a->worker, "schedules", &a->worker);
     TULLE_TRY(tulle_comm_agree(solver->comm, status));
@@ -55,13 +54,13 @@ tulle_status tulle__worker_schedules_renew(tulle_trisolve *solver, tulle__method
 
 tulle_status tulle__method_schedule_renew(tulle_trisolve *solver, tulle__method_schedule *a)
 {
-    const tulle__method *method = tulle__method_of(a->method);
+    const tulle__method *method = tulle__method_in_use(a);
     return method->renew ? method->renew(solver, a) : TULLE_OK;
 }
 
 void tulle__method_schedule_fini(tulle__method_schedule *a)
 {
-    const tulle__method *method = tulle__method_of(a->method);
+    const tulle__method *method = tulle__method_in_use(a);
     for (int w = 0; a->worker && w < a->mine; w++) tulle__worker_schedule_fini(&a->worker[w]);
     if (a->state && method->forget) method->forget(a);
     tulle__free(a->worker);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of methods: the only file here that refers to the folders below. */
 #include "algo/trisolve/baselines/baselines.h"
+#include "algo/trisolve/device/device_method.h"
 #include "algo/trisolve/method.h"
 #include "algo/trisolve/push/push_method.h"
 #include "algo/trisolve/rows/row_methods.h"
@@ -25,6 +26,11 @@ const tulle__method *tulle__method_of(tulle_trisolve_method method)
         [TULLE_TRISOLVE_ZEROCOPY] = &tulle__method_zerocopy,
     };
     return methods[method];
+}
+
+const tulle__method *tulle__method_in_use(const tulle__method_schedule *a)
+{
+    return a->on_device ? &tulle__method_device : tulle__method_of(a->method);
 }
 
 #define WORD(name, word, text) word,

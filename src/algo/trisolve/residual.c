@@ -105,7 +105,7 @@ tulle_status tulle_trisolve_check(
 {
     tulle_trisolve_options own;
     if (TULLE__NULL(T) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__NULL(error) ||
-        TULLE__OPTIONS(options, &own, patience) || TULLE__SIDE_WRONG(options))
+        TULLE__OPTIONS(options, &own, device) || TULLE__SIDE_WRONG(options))
         return tulle__refuse(T ? T->comm : B ? B->comm : X ? X->comm : NULL);
     double found = 0;
     tulle_status status = tulle_comm_agree(T->comm, check(T, options, B, X, &found));

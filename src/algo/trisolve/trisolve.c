@@ -74,8 +74,11 @@ static tulle_status open_rows(tulle_trisolve *solver)
     return status;
 }
 
-static tulle_status check_operand(const tulle_mat *T)
+static tulle_status check_operand(const tulle_mat *T, const tulle_trisolve_options *options)
 {
+    if (options->device && options->method != TULLE_TRISOLVE_AUTO && options->method != TULLE_TRISOLVE_SERIAL)
+        return tulle__fail(
+            TULLE_ERR_ARG, "a device has a method of its own: not %s", tulle_trisolve_method_name(options->method));
     if (T->kind != TULLE_CSR) return tulle__fail(TULLE_ERR_ARG, "a triangular solve needs a sparse matrix");
     if (T->layout->m != T->layout->n)
         return tulle__fail(TULLE_ERR_ARG, "a triangle must be square, but this matrix is %lld x %lld",
@@ -141,16 +144,17 @@ tulle_status tulle__solver_analyse(const tulle_mat *T, const tulle_trisolve_opti
 tulle_status tulle_trisolve_new(const tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **out)
 {
     tulle_trisolve_options copy;
-    if (TULLE__NULL(T) || TULLE__NULL_AS(out, "solver") || TULLE__OPTIONS(options, &copy, patience) ||
+    if (TULLE__NULL(T) || TULLE__NULL_AS(out, "solver") || TULLE__OPTIONS(options, &copy, device) ||
         TULLE__SOLVE_WRONG(options) || TULLE__SIDE_WRONG(options))
         return tulle__refuse(T ? T->comm : NULL);
     tulle_trisolve *solver = NULL;
     tulle_comm *comm = T->comm;
     int64_t start = tulle__now(comm);
-    tulle_status status = tulle_comm_agree(comm, check_operand(T));
+    tulle_status status = tulle_comm_agree(comm, check_operand(T, options));
     if (status == TULLE_OK) status = tulle__mat_order(T);
     if (status == TULLE_OK) status = tulle__solver_analyse(T, options, &solver);
-    if (options->method == TULLE_TRISOLVE_AUTO) status = tulle__solver_weigh_push(T, options, status, &solver);
+    if (options->method == TULLE_TRISOLVE_AUTO && !options->device)
+        status = tulle__solver_weigh_push(T, options, status, &solver);
     if (status == TULLE_OK) {
         int64_t analysis = 0;
         tulle__part_end(comm, "analyse", start, &analysis);
@@ -208,7 +212,7 @@ static tulle_status make_report(
     tulle_trisolve *solver, tulle_gidx cols, const tulle__solve_times *times, tulle_trisolve_report *report)
 {
     const tulle__method_schedule *now = solver->now;
-    const tulle__method *method = tulle__method_of(now->method);
+    const tulle__method *method = tulle__method_in_use(now);
     int64_t counts[6] = {0, 0, 0, 0, tulle__page_faults(solver->comm), 0};
     counts[4] -= solver->faults;
     tulle_status status = reduce_times(solver, times, report);
@@ -244,7 +248,7 @@ static tulle_status solve(tulle_trisolve *solver, const tulle_mat *B, tulle_mat 
     const tulle_mat *b = B;
     tulle_mat *x = X;
     int64_t start, moving = 0, waiting = 0;
-    const tulle__method *method = tulle__method_of(solver->now->method);
+    const tulle__method *method = tulle__method_in_use(solver->now);
     int64_t suit[2] = {tulle__rhs_suit(solver, B), tulle__rhs_suit(solver, X)};
     if (method->open) TULLE_TRY(method->open(solver, X->layout->n));
     /* all have arrived: B may be read; agreed, as the following operations agree by themselves */

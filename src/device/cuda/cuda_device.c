@@ -258,6 +258,10 @@ static const tulle__device_ops ops = {
     .copy = tulle__cuda_copy,
     .multiply = tulle__cuda_queue_multiply,
     .chain = tulle__cuda_queue_chain,
+    .product = tulle__cuda_queue_product,
+    .solve = tulle__cuda_queue_solve,
+    .dots = tulle__cuda_queue_dots,
+    .combine = tulle__cuda_queue_combine,
     .workspace = tulle__cuda_workspace,
     .prepare = tulle__cuda_prepare,
     .forget = tulle__cuda_forget,
@@ -285,6 +289,15 @@ static tulle_status read_ordinal(
     return TULLE_OK;
 }
 
+static tulle_status read_kernels(tulle__spec_part *part, int *kernels)
+{
+    static const char *const names[] = {"library", "own", "measured"};
+    const char *word = NULL;
+    tulle_status status = tulle__cuda_host->spec_word(part, "kernels", &word);
+    if (status != TULLE_OK || !word) return status;
+    return tulle__cuda_host->name_parse("kernels", word, names, 3, kernels);
+}
+
 static tulle_status find_devices(int *count)
 {
     cudaError_t error = cudaGetDeviceCount(count);
@@ -296,7 +309,7 @@ static tulle_status find_devices(int *count)
 /* Everything is loaded now, before a kernel may wait for another PE's: loading waits for kernels to end. */
 static tulle_status load_kernels(tulle__cuda *cuda, const struct cudaDeviceProp *facts)
 {
-    cudaError_t error = tulle__cuda_load();
+    cudaError_t error = tulle__cuda_load(facts->sharedMemPerBlockOptin);
     if (error == cudaErrorNoKernelImageForDevice) {
         (void)cudaGetLastError();
         return tulle__cuda_host->fail(TULLE_ERR_UNSUPPORTED,
@@ -315,6 +328,7 @@ static tulle_status set_up(tulle__cuda *cuda, double memory, int sharers)
     tulle_status status =
         tulle__cuda_check(cuda, cudaGetDeviceProperties(&facts, cuda->ordinal), "the device's properties");
     if (status == TULLE_OK) status = load_kernels(cuda, &facts);
+    cuda->shared = facts.sharedMemPerBlockOptin;
     if (status == TULLE_OK) status = tulle__cuda_check_sparse(cuda, cusparseCreate(&cuda->sparse));
     if (status == TULLE_OK) status = tulle__cuda_check_blas(cuda, cublasCreate(&cuda->blas));
     if (status == TULLE_OK) status = tulle__cuda_check(cuda, cudaMemGetInfo(&left, &whole), "the device's memory");
@@ -330,19 +344,21 @@ static tulle_status set_up(tulle__cuda *cuda, double memory, int sharers)
 
 static tulle_status open_cuda(tulle__spec_part *part, const tulle__device_setting *setting, tulle__device **device)
 {
-    static const char *const keys[] = {"0", "mem"};
+    static const char *const keys[] = {"0", "mem", "kernels"};
     tulle__cuda *cuda = NULL;
     double memory = 0;
-    int count = 0, ordinal = 0, sharers = 1;
+    int count = 0, ordinal = 0, sharers = 1, kernels = TULLE__CUDA_LIBRARY;
     void *before;
     tulle_status status = find_devices(&count);
     if (status == TULLE_OK) status = read_ordinal(part, count, setting, &ordinal, &sharers);
     if (status == TULLE_OK) status = tulle__cuda_host->spec_bytes(part, "mem", &memory);
-    if (status == TULLE_OK) status = tulle__cuda_host->spec_done(part, keys, 2);
+    if (status == TULLE_OK) status = read_kernels(part, &kernels);
+    if (status == TULLE_OK) status = tulle__cuda_host->spec_done(part, keys, 3);
     if (status == TULLE_OK) status = tulle__cuda_host->alloc_zero(1, sizeof *cuda, "a device", &cuda);
     if (status != TULLE_OK) return status;
     pthread_mutex_init(&cuda->lock, NULL);
     cuda->ordinal = ordinal;
+    cuda->kernels = kernels;
     cuda->kernels_line = setting->timeline;
     cuda->copies_line = setting->copied ? NULL : setting->timeline;
     cuda->device = (tulle__device){.ops = &ops,
@@ -367,8 +383,9 @@ static tulle_status open_cuda(tulle__spec_part *part, const tulle__device_settin
     return TULLE_OK;
 }
 
-static const tulle__device_driver driver = {
-    .name = "cuda", .summary = "an NVIDIA GPU: cuda:N is the N-th (mem=)", .open = open_cuda};
+static const tulle__device_driver driver = {.name = "cuda",
+    .summary = "an NVIDIA GPU: cuda:N is the N-th (mem=, kernels=library, own or measured)",
+    .open = open_cuda};
 
 static const tulle__module module = {.version = TULLE__MODULE_VERSION, .device = &driver};
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of the module `cuda`: cuda_device.c (the GPU and its memory), cuda_queue.c (streams, events, copies),
- * cuda_sparse.c (slabs by cuSPARSE), cuda_chain.c (tiles by cuSPARSE and cuBLAS), cuda_kernels.cu (kernels). */
+ * cuda_sparse.c (slabs by cuSPARSE), cuda_chain.c (tiles by cuSPARSE and cuBLAS), cuda_product.c (sparse tiles);
+ * cuda_*.cu (kernels, which cuda_kernels.h declares). */
 #ifndef TULLE_DEVICE_CUDA_CUDA_DEVICE_H
 #define TULLE_DEVICE_CUDA_CUDA_DEVICE_H
 
@@ -22,9 +23,14 @@ typedef struct tulle__cuda_driver {
     int (*choose)(void *context);
 } tulle__cuda_driver;
 
+/* Which kernels multiply where cuSPARSE has some: its own, ours, or the faster of both (the option kernels=). */
+enum { TULLE__CUDA_LIBRARY, TULLE__CUDA_OWN, TULLE__CUDA_MEASURED };
+
 typedef struct tulle__cuda {
     tulle__device device;
     int ordinal;
+    int kernels;
+    size_t shared; /* bytes of shared memory that a block may have */
     tulle__cuda_driver driver;
     cusparseHandle_t sparse;
     cublasHandle_t blas;
@@ -126,6 +132,20 @@ void tulle__cuda_forget(tulle__device *device, tulle__device_prepared *prepared)
 /* ---- cuda_chain.c ---- */
 
 void tulle__cuda_queue_chain(tulle__device_queue *queue, const tulle__device_chain *task);
+
+/* ---- cuda_product.c ---- */
+
+tulle_status tulle__cuda_queue_product(tulle__device_queue *queue, const tulle__device_product *task,
+    tulle__device_result place, void *context, int64_t *multiplications);
+
+/* ---- cuda_triangle.c ---- */
+
+void tulle__cuda_queue_solve(tulle__device_queue *queue, const tulle__device_triangle *task);
+
+/* ---- cuda_space.c ---- */
+
+void tulle__cuda_queue_dots(tulle__device_queue *queue, const tulle__device_dots *task);
+void tulle__cuda_queue_combine(tulle__device_queue *queue, const tulle__device_combine *task);
 
 /* Room of the queue for a library, of at least so many bytes: *room. It stays until more is asked for. */
 tulle_status tulle__cuda_room(tulle__device_queue *queue, size_t bytes, void **room);

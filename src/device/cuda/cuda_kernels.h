@@ -1,36 +1,143 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What nvcc compiles, as C calls it. Each starts a kernel in a stream and returns what the start said. */
+/* What nvcc compiles, as C calls it. Each call starts kernels in a stream and returns what the starts said. */
 #ifndef TULLE_DEVICE_CUDA_CUDA_KERNELS_H
 #define TULLE_DEVICE_CUDA_CUDA_KERNELS_H
 
 #include <cuda_runtime_api.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* Loads all kernels onto the current device, so that no launch does; whether there is code for it. `shared`: the most
+ * shared memory that a block may ask for there. Each file of kernels has its own. */
+cudaError_t tulle__cuda_load(size_t shared);
+cudaError_t tulle__cuda_load_slab(void);
+cudaError_t tulle__cuda_load_scan(void);
+cudaError_t tulle__cuda_load_spgemm(size_t shared);
+cudaError_t tulle__cuda_load_solve(void);
+cudaError_t tulle__cuda_load_vectors(void);
+
+/* ---- cuda_kernels.cu ---- */
+
+/* Lines of `width` values, ld apart, times beta; 0 writes zeros. */
+cudaError_t tulle__cuda_scale(
+    cudaStream_t stream, int f64, int64_t lines, int64_t width, int64_t ld, double beta, void *Y);
+
+/* ---- cuda_scan.cu ---- */
+
+/*
+ * data[i] becomes data[0] + .. + data[i - 1], of n numbers, none negative; *total is the sum of all. room: of
+ * tulle__cuda_scan_room bytes, on the device as all of these.
+ */
+size_t tulle__cuda_scan_room(int64_t n);
+cudaError_t tulle__cuda_scan(cudaStream_t stream, int64_t n, int32_t *data, int64_t *total, void *room);
+
+/* ---- cuda_slab.cu ---- */
+
 /* A slab with addresses of the device; f64: 1 of doubles. Y is given from its line 0 on. */
 typedef struct tulle__cuda_slab {
     int f64, vectors_f64;
     int block, symmetric, index_bytes;
-    int64_t first, m, cols, ldx, ldy;
+    int64_t first, m, n, cols, ldx, ldy;
+    int64_t blocks, span; /* as those of tulle__slab */
     const int32_t *rowptr;
     const void *colind;
     const int32_t *base;
     const void *val, *X;
     void *Y;
+    /* Of a symmetric one, the blocks right of the diagonal by columns, counted from `first`. */
+    const int32_t *mirror_ptr;
+    const uint64_t *mirror; /* a row of the slab << 32 | the block */
 } tulle__cuda_slab;
 
-/* Loads all kernels onto the current device, so that no launch does; whether there is code for it. */
-cudaError_t tulle__cuda_load(void);
-
-/* Any slab, sums in double: Y = A X, or of a symmetric one Y += A X. */
+/* Any slab, sums in double: Y = A X, or of a symmetric one, which has been mirrored, Y += A X. */
 cudaError_t tulle__cuda_multiply(cudaStream_t stream, const tulle__cuda_slab *slab);
 
-/* Lines of `width` values, ld apart, times beta; 0 writes zeros. */
-cudaError_t tulle__cuda_scale(
-    cudaStream_t stream, int f64, int64_t lines, int64_t width, int64_t ld, double beta, void *Y);
+/* Bytes for the blocks of a symmetric slab by columns; lists them in `room` and sets the slab's pointers to it. */
+size_t tulle__cuda_mirror_room(const tulle__cuda_slab *slab);
+void tulle__cuda_mirror_at(tulle__cuda_slab *slab, void *room);
+cudaError_t tulle__cuda_mirror(cudaStream_t stream, tulle__cuda_slab *slab, void *room);
+
+/* ---- cuda_vectors.cu: as tulle__device_dots and tulle__device_combine, with addresses of the device ---- */
+
+enum { TULLE__CUDA_VECTORS = 32 };
+
+typedef struct tulle__cuda_dots {
+    int nx, ny;
+    const void *x[TULLE__CUDA_VECTORS], *y[2];
+    int64_t rows, first, block, stride;
+    double *sums;
+} tulle__cuda_dots;
+
+typedef struct tulle__cuda_combine {
+    int nx, ny;
+    const void *x[TULLE__CUDA_VECTORS];
+    void *y[2];
+    double coef[2 * TULLE__CUDA_VECTORS], beta[2];
+    int64_t rows;
+} tulle__cuda_combine;
+
+cudaError_t tulle__cuda_dots_start(cudaStream_t stream, const tulle__cuda_dots *D, int f64, int64_t pieces);
+cudaError_t tulle__cuda_combine_start(cudaStream_t stream, const tulle__cuda_combine *C, int f64);
+
+/* ---- cuda_solve.cu ---- */
+
+/* A triangle with addresses of the device, and what it is solved for: as tulle__device_triangle has it. */
+typedef struct tulle__cuda_triangle {
+    int f64, upper, unit, head, tail;
+    int64_t n, entries, cols, ldb;
+    const int32_t *rowptr, *colind;
+    const void *val, *B;
+    void *X;
+} tulle__cuda_triangle;
+
+/* ticket: a word of the device. */
+cudaError_t tulle__cuda_solve(cudaStream_t stream, const tulle__cuda_triangle *A, unsigned long long *ticket);
+
+/* ---- cuda_spgemm.cu: steps of a product into a sparse tile, which cuda_product.c puts together ---- */
+
+enum { TULLE__CUDA_PAIRS = 64, TULLE__CUDA_BINS = 5 };
+
+typedef struct tulle__cuda_pair {
+    const int32_t *a_rowptr, *a_colind; /* NULL: A is the identity */
+    const void *a_val;
+    const int32_t *b_rowptr, *b_colind;
+    const void *b_val;
+    double scale;
+} tulle__cuda_pair;
+
+typedef struct tulle__cuda_product {
+    tulle__cuda_pair pair[TULLE__CUDA_PAIRS];
+    int64_t n;
+    int npairs, f64;
+} tulle__cuda_product;
+
+/* Rows of C in bins by their size: those of bin b are list[b * m ..], count[b] of them. The first `tables` bins have
+ * tables in shared memory. */
+typedef struct tulle__cuda_rows {
+    int64_t m;
+    int32_t *list, *count;
+    int tables;
+} tulle__cuda_rows;
+
+/* How many bins have tables where a block may have so many bytes of shared memory. */
+int tulle__cuda_tables(size_t shared);
+
+/* Rows in bins by a bound of their entries, with counts that were 0; all multiplications are added to the last. */
+cudaError_t tulle__cuda_product_bound(cudaStream_t stream, const tulle__cuda_product *P, const tulle__cuda_rows *rows,
+    unsigned long long *multiplications);
+/* The same by the entries that C has. */
+cudaError_t tulle__cuda_product_sort(cudaStream_t stream, const tulle__cuda_rows *rows, const int32_t *rowptr);
+/* The entries of each row that is in a bin, into counts (colind is NULL); or their columns, ascending, into colind.
+ * in_bin: what the host knows of the counts of bins. */
+cudaError_t tulle__cuda_product_structure(cudaStream_t stream, const tulle__cuda_product *P,
+    const tulle__cuda_rows *rows, const int32_t *in_bin, int32_t *counts, const int32_t *rowptr, int32_t *colind);
+/* The values of a C whose structure is there. */
+cudaError_t tulle__cuda_product_values(cudaStream_t stream, const tulle__cuda_product *P, const tulle__cuda_rows *rows,
+    const int32_t *in_bin, const int32_t *rowptr, const int32_t *colind, void *val);
 
 #ifdef __cplusplus
 }

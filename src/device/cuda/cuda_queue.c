@@ -148,6 +148,8 @@ tulle_status tulle__cuda_queue_wait(tulle__device_queue *queue)
     if (status == TULLE_OK) {
         status = tulle__cuda_check(queue->cuda, cudaStreamSynchronize(queue->stream), "what the device has done");
         while (queue->nspans) tell_span(queue);
+        if (status == TULLE_OK && tulle__cuda_quietly(cudaEventRecord(queue->origin, queue->stream)))
+            queue->origin_ns = tulle__clock_ns(); /* nothing is before it; times since then are floats */
         tulle__cuda_leave(queue->cuda, queue->before);
     }
     queue->status = TULLE_OK;

@@ -7,12 +7,16 @@
  * Which algorithm: those that NVIDIA calls deterministic. That bits do not depend on how a matrix is cut into slabs,
  * too, nobody promises. Y that is not aligned to 16 bytes goes to a kernel of our own: releases of cuSPARSE differ in
  * whether they take it, and those that do not lose the context.
+ *
+ * Our own kernels (cuda_slab.cu) have what cuSPARSE lacks, and all slabs with kernels=own. With kernels=measured, both
+ * multiply a slab that stays, when it is prepared, and the faster one has it from then on.
  */
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/cuda_kernels.h"
 
 struct tulle__device_prepared {
-    cusparseSpMatDescr_t A;
+    cusparseSpMatDescr_t A; /* NULL: our kernels multiply */
+    int mirrored;           /* the workspace has a symmetric slab's blocks by columns */
 };
 
 /* A product as cuSPARSE has it: x and y, or X and Y. */
@@ -78,7 +82,7 @@ static tulle_status describe(tulle__cuda *cuda, const tulle__slab_task *task, st
         .alg = A->block == 1 ? CUSPARSE_SPMM_CSR_ALG3 : CUSPARSE_SPMM_BSR_ALG1,
         .one = 1,
         .one_f32 = 1};
-    if (task->prepared) {
+    if (task->prepared && task->prepared->A) {
         p->A = task->prepared->A;
         p->borrowed = 1;
     } else
@@ -132,16 +136,21 @@ tulle_status tulle__cuda_room(tulle__device_queue *queue, size_t bytes, void **r
     return status;
 }
 
+static int has_room(const tulle__slab_task *task, size_t bytes)
+{
+    const tulle__device_place *given = &task->workspace;
+    return given->buffer && given->at + bytes <= given->buffer->bytes;
+}
+
 static tulle_status find_room(
     tulle__device_queue *queue, const tulle__slab_task *task, const struct product *p, void **room)
 {
-    const tulle__device_place *given = &task->workspace;
     size_t bytes = 0;
     tulle_status status = ask_room(p, &bytes);
     if (status != TULLE_OK) return status;
     if (bytes < ROOM_LEAST) bytes = ROOM_LEAST;
-    if (given->buffer && given->at + bytes <= given->buffer->bytes) {
-        *room = tulle__cuda_at(given);
+    if (has_room(task, bytes)) {
+        *room = tulle__cuda_at(&task->workspace);
         return TULLE_OK;
     }
     return tulle__cuda_room(queue, bytes, room);
@@ -180,16 +189,19 @@ static tulle_status by_cusparse(tulle__device_queue *queue, const tulle__slab_ta
     return status;
 }
 
-static tulle_status by_kernel(tulle__device_queue *queue, const tulle__slab_task *task)
+static tulle__cuda_slab slab_of(const tulle__slab_task *task)
 {
     const tulle__slab *A = &task->A;
-    const tulle__cuda_slab slab = {.f64 = A->type == TULLE_F64,
+    return (tulle__cuda_slab){.f64 = A->type == TULLE_F64,
         .vectors_f64 = task->vectors == TULLE_F64,
         .block = A->block,
         .symmetric = A->symmetric,
         .index_bytes = A->index_bytes,
         .first = A->first,
         .m = A->m,
+        .n = A->n,
+        .blocks = A->blocks,
+        .span = A->span,
         .cols = task->cols,
         .ldx = task->X.ld,
         .ldy = task->Y.ld,
@@ -199,6 +211,22 @@ static tulle_status by_kernel(tulle__device_queue *queue, const tulle__slab_task
         .val = tulle__cuda_at(&A->val),
         .X = tulle__cuda_at(&task->X.place),
         .Y = tulle__cuda_at(&task->Y.place)};
+}
+
+static tulle_status by_kernel(tulle__device_queue *queue, const tulle__slab_task *task)
+{
+    tulle__cuda_slab slab = slab_of(task);
+    tulle_status status = TULLE_OK;
+    void *room = tulle__cuda_at(&task->workspace);
+    if (slab.symmetric && task->prepared && task->prepared->mirrored)
+        tulle__cuda_mirror_at(&slab, room);
+    else if (slab.symmetric) {
+        size_t bytes = tulle__cuda_mirror_room(&slab);
+        if (!has_room(task, bytes)) status = tulle__cuda_room(queue, bytes, &room);
+        if (status == TULLE_OK)
+            status = tulle__cuda_check(queue->cuda, tulle__cuda_mirror(queue->stream, &slab, room), "a product");
+    }
+    if (status != TULLE_OK) return status;
     return tulle__cuda_check(queue->cuda, tulle__cuda_multiply(queue->stream, &slab), "a product");
 }
 
@@ -221,8 +249,9 @@ static int is_plain(const tulle__slab_task *task)
            task->cols > 0;
 }
 
-static int is_cusparse(const tulle__slab_task *task)
+static int is_cusparse(const tulle__cuda *cuda, const tulle__slab_task *task)
 {
+    if (cuda->kernels == TULLE__CUDA_OWN || (task->prepared && !task->prepared->A)) return 0;
     return is_plain(task) && (uintptr_t)first_line(task) % 16 == 0;
 }
 
@@ -237,9 +266,9 @@ void tulle__cuda_queue_multiply(tulle__device_queue *queue, const tulle__slab_ta
         return;
     }
     if (!tulle__cuda_start_kernel(queue, "multiply")) return;
-    tulle_status status = A->blocks == 0      ? clear(queue, task)
-                          : is_cusparse(task) ? by_cusparse(queue, task)
-                                              : by_kernel(queue, task);
+    tulle_status status = A->blocks == 0                   ? clear(queue, task)
+                          : is_cusparse(queue->cuda, task) ? by_cusparse(queue, task)
+                                                           : by_kernel(queue, task);
     tulle__cuda_finish_kernel(queue, status);
 }
 
@@ -273,7 +302,11 @@ tulle_status tulle__cuda_workspace(tulle__device *device, const tulle__slab_task
     struct product p = {.A = NULL};
     void *before;
     *bytes = 0;
-    if (!is_plain(&t)) return TULLE_OK;
+    if (t.A.symmetric && t.A.m > 0 && t.A.blocks > 0) {
+        const tulle__cuda_slab slab = slab_of(&t);
+        *bytes = tulle__cuda_mirror_room(&slab);
+    }
+    if (!is_plain(&t) || cuda->kernels == TULLE__CUDA_OWN) return TULLE_OK;
     tulle_status status = tulle__cuda_enter(cuda, &before);
     if (status != TULLE_OK) return status;
     status = describe(cuda, &t, &p);
@@ -284,30 +317,86 @@ tulle_status tulle__cuda_workspace(tulle__device *device, const tulle__slab_task
     return status;
 }
 
+/* Lists the blocks of a symmetric slab by columns, where its workspace has room. */
+static tulle_status prepare_mirror(
+    tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared *prepared)
+{
+    tulle__cuda_slab slab = slab_of(task);
+    if (!has_room(task, tulle__cuda_mirror_room(&slab))) return TULLE_OK;
+    prepared->mirrored = 1;
+    return tulle__cuda_check(
+        queue->cuda, tulle__cuda_mirror(queue->stream, &slab, tulle__cuda_at(&task->workspace)), "a product");
+}
+
+/* Seconds of a few products by cuSPARSE, or by our kernels; the first loads caches. */
+static tulle_status measure(
+    tulle__device_queue *queue, const tulle__slab_task *task, const struct product *p, void *room, double *seconds)
+{
+    enum { TIMES = 3 };
+    tulle__cuda *cuda = queue->cuda;
+    cudaEvent_t begin = NULL, end = NULL;
+    float ms = 0;
+    tulle_status status = tulle__cuda_check(cuda, cudaEventCreate(&begin), "an event");
+    if (status == TULLE_OK) status = tulle__cuda_check(cuda, cudaEventCreate(&end), "an event");
+    for (int i = -1; i < TIMES && status == TULLE_OK; i++) {
+        status = p ? run(p, room) : by_kernel(queue, task);
+        if (status == TULLE_OK && i < 0)
+            status = tulle__cuda_check(cuda, cudaEventRecord(begin, queue->stream), "an event");
+    }
+    if (status == TULLE_OK) status = tulle__cuda_check(cuda, cudaEventRecord(end, queue->stream), "an event");
+    if (status == TULLE_OK) status = tulle__cuda_check(cuda, cudaEventSynchronize(end), "what the device has done");
+    if (status == TULLE_OK) status = tulle__cuda_check(cuda, cudaEventElapsedTime(&ms, begin, end), "an event");
+    if (begin) (void)tulle__cuda_quietly(cudaEventDestroy(begin));
+    if (end) (void)tulle__cuda_quietly(cudaEventDestroy(end));
+    *seconds = (double)ms / 1e3;
+    return status;
+}
+
+/* Keeps cuSPARSE's description of a slab, unless our kernels are faster and are to be chosen then. */
+static tulle_status prepare_plain(
+    tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared *prepared, int *made)
+{
+    tulle__cuda *cuda = queue->cuda;
+    struct product p = {.A = NULL};
+    void *room = NULL;
+    double library = 0, own = 0;
+    tulle_status status = tulle__cuda_check_sparse(cuda, cusparseSetStream(cuda->sparse, queue->stream));
+    if (status == TULLE_OK) status = describe(cuda, task, &p);
+    if (status == TULLE_OK) status = find_room(queue, task, &p, &room);
+    *made = status == TULLE_OK && room == tulle__cuda_at(&task->workspace); /* else nothing can be kept */
+    if (*made) status = preprocess(&p, room);
+    if (*made && status == TULLE_OK && cuda->kernels == TULLE__CUDA_MEASURED) {
+        status = measure(queue, task, &p, room, &library);
+        if (status == TULLE_OK) status = measure(queue, task, NULL, NULL, &own);
+    }
+    p.borrowed = *made && status == TULLE_OK && own >= library;
+    if (p.borrowed) prepared->A = p.A;
+    drop(&p);
+    return status;
+}
+
 tulle_status tulle__cuda_prepare(tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **out)
 {
     tulle__cuda *cuda = queue->cuda;
     tulle__device_prepared *made = NULL;
-    struct product p = {.A = NULL};
-    void *before, *room = NULL;
+    void *before;
     *out = NULL;
-    if (!is_cusparse(task) || queue->status != TULLE_OK || !task->workspace.buffer) return TULLE_OK;
+    int plain = is_cusparse(cuda, task), some = plain;
+    if ((!plain && !task->A.symmetric) || task->A.blocks == 0) return TULLE_OK;
+    if (queue->status != TULLE_OK || !task->workspace.buffer) return TULLE_OK;
     if (__atomic_load_n(&cuda->broken, __ATOMIC_ACQUIRE)) return TULLE_OK; /* the product says so */
     tulle_status status = tulle__cuda_enter(cuda, &before);
     if (status != TULLE_OK) return status;
     status = tulle__cuda_host->alloc_zero(1, sizeof *made, "a slab's description", &made);
-    if (status == TULLE_OK) status = tulle__cuda_check_sparse(cuda, cusparseSetStream(cuda->sparse, queue->stream));
-    if (status == TULLE_OK) status = describe(queue->cuda, task, &p);
-    if (status == TULLE_OK) status = find_room(queue, task, &p, &room);
-    int own = status == TULLE_OK && room == tulle__cuda_at(&task->workspace); /* else nothing can be kept */
-    if (own) status = preprocess(&p, room);
-    if (own && status == TULLE_OK) {
-        *made = (tulle__device_prepared){.A = p.A};
-        p.borrowed = 1;
+    if (status == TULLE_OK && plain) status = prepare_plain(queue, task, made, &some);
+    if (status == TULLE_OK && !plain) {
+        status = prepare_mirror(queue, task, made);
+        some = made->mirrored;
+    }
+    if (status == TULLE_OK && some)
         *out = made;
-    } else
+    else
         tulle__cuda_host->free(made);
-    drop(&p);
     tulle__cuda_leave(cuda, before);
     return status;
 }
@@ -316,11 +405,11 @@ void tulle__cuda_forget(tulle__device *device, tulle__device_prepared *prepared)
 {
     (void)device;
     if (!prepared) return;
-    (void)cusparseDestroySpMat(prepared->A);
+    if (prepared->A) (void)cusparseDestroySpMat(prepared->A);
     tulle__cuda_host->free(prepared);
 }
 
-/* Of an identity of one block, with one column and two, in both types. */
+/* Of a matrix of one block, with one column and two, in both types. */
 tulle_status tulle__cuda_warm_up(tulle__device *device)
 {
     enum { ROWPTR = 0, COLIND = 256, VAL = 512, X = 768, Y = 1024, BYTES = 1280 };
@@ -350,6 +439,29 @@ tulle_status tulle__cuda_warm_up(tulle__device *device)
             .Y = {{buffer, Y}, cols},
             .cols = cols};
         ops->multiply(queue, &task);
+    }
+    for (int kind = 0; kind < 8 && status == TULLE_OK; kind++) { /* tiles: sparse or dense, B by rows or columns */
+        tulle_type type = kind & 1 ? TULLE_F64 : TULLE_F32;
+        tulle__device_chain chain = {
+            .type = type, .m = 1, .n = 1, .npairs = 1, .C = {buffer, Y}, .c_row = 1, .c_col = 1, .alpha = 1};
+        chain.A[0] = (tulle__device_tile){.kind = kind & 2 ? TULLE_DENSE : TULLE_CSR,
+            .type = type,
+            .order = TULLE_ROW_MAJOR,
+            .m = 1,
+            .n = 1,
+            .ld = 1,
+            .nnz = 1,
+            .rowptr = {buffer, ROWPTR},
+            .colind = {buffer, COLIND},
+            .val = {buffer, VAL}};
+        chain.B[0] = (tulle__device_tile){.kind = TULLE_DENSE,
+            .type = type,
+            .order = kind & 4 ? TULLE_COL_MAJOR : TULLE_ROW_MAJOR,
+            .m = 1,
+            .n = 1,
+            .ld = 1,
+            .val = {buffer, X}};
+        ops->chain(queue, &chain);
     }
     if (status == TULLE_OK) status = ops->queue_wait(queue);
     ops->queue_free(device, queue);

@@ -24,6 +24,29 @@
 namespace tulle_cuda
 {
 
+/*
+ * Sorts n numbers by `threads` threads, of which this is number `me`: all of a block, or with `one_warp` all of a warp.
+ * Bitonic, with each merge's first step mirrored, so that all comparisons go one way and what is beyond the end, which
+ * counts as larger, is left out.
+ */
+template <bool one_warp = false, typename N> __device__ void sort_together(N *data, int64_t n, int me, int threads)
+{
+    for (int64_t size = 2; size < 2 * n; size *= 2)
+        for (int64_t step = size / 2; step; step /= 2) {
+            for (int64_t i = me; i < n; i += threads) {
+                int64_t with = step == size / 2 ? (i ^ (size - 1)) : (i ^ step);
+                if (with <= i || with >= n || !(data[with] < data[i])) continue;
+                N value = data[i];
+                data[i] = data[with];
+                data[with] = value;
+            }
+            if (one_warp)
+                __syncwarp();
+            else
+                __syncthreads();
+        }
+}
+
 #ifdef TULLE__EMULATED
 
 template <typename... P, typename... A>
@@ -46,12 +69,15 @@ cudaError_t launch(void (*kernel)(P...), dim3 blocks, dim3 threads, size_t share
 template <typename T> T load_acquire(const T *at)
 {
     emul_yield();
-    return __atomic_load_n(at, __ATOMIC_ACQUIRE);
+    T value;
+    __atomic_load(at, &value, __ATOMIC_ACQUIRE);
+    return value;
 }
 
 template <typename T, typename V> void store_release(T *at, V x)
 {
-    __atomic_store_n(at, static_cast<T>(x), __ATOMIC_RELEASE);
+    T value = static_cast<T>(x);
+    __atomic_store(at, &value, __ATOMIC_RELEASE);
 }
 
 template <typename T> T load_acquire_system(const T *at)
@@ -167,6 +193,17 @@ template <int left> __device__ __forceinline__ void async_wait()
 }
 
 #endif
+
+/* Loads kernels onto the current device, as their first launch would. */
+template <size_t n> cudaError_t load(const void *const (&kernels)[n])
+{
+    cudaError_t error = cudaSuccess;
+    for (const void *kernel : kernels) {
+        cudaFuncAttributes facts;
+        if (error == cudaSuccess) error = cudaFuncGetAttributes(&facts, kernel);
+    }
+    return error;
+}
 
 } // namespace tulle_cuda
 

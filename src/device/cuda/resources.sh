@@ -36,12 +36,12 @@ awk '
     warps = int(int(65536 / 4 / each) * 4 / 4) * 4      # in blocks of four warps
     if (warps > 64) warps = 64
     if (shared > 0 && int(228 * 1024 / (shared + 1024)) * 4 < warps) warps = int(228 * 1024 / (shared + 1024)) * 4
-    printf "%-28s %9d %5d %6d %6d %5d\n", name, registers, stack, spills, shared, warps
+    printf "%-34s %9d %5d %6d %6d %5d\n", name, registers, stack, spills, shared, warps
 }' "$work/named" | sort >"$work/rows"
 {
     echo "# What kernels take on sm_90: registers, bytes of stack, bytes spilled, bytes of static shared memory, warps of 64 that fit."
     echo "# Written by resources.sh --write; a change belongs in the commit that makes it. nvcc $release"
-    printf '%-28s %9s %5s %6s %6s %5s\n' '# kernel' registers stack spills shared warps
+    printf '%-34s %9s %5s %6s %6s %5s\n' '# kernel' registers stack spills shared warps
     cat "$work/rows"
 } >"$work/table"
 if [ "${3:-}" = --write ]; then

@@ -371,6 +371,73 @@ static tulle_status product(tulle__device_queue *queue, const tulle__device_prod
     return status;
 }
 
+static void solve(tulle__device_queue *queue, const tulle__device_triangle *task)
+{
+    struct host *host = queue->host;
+    int64_t first = task->upper ? task->n - 1 : 0; /* the row that is solved first */
+    const char *b = at(&task->B.place);
+    if (queue->status != TULLE_OK || !task->n || !task->cols) return;
+    int64_t start = tulle__clock_ns();
+    host->kernels->solve(&(tulle__solve_task){.type = task->type,
+        .step = task->upper ? -1 : 1,
+        .head = task->head,
+        .tail = task->tail,
+        .count = task->n,
+        .cols = task->cols,
+        .rowptr = (const int64_t *)(const void *)at(&task->rowptr) + first,
+        .colind = (const int32_t *)(const void *)at(&task->colind),
+        .val = at(&task->val),
+        .divides = !task->unit,
+        .b = b + (size_t)(first * task->B.ld) * tulle_type_size(task->type),
+        .ldb = task->B.ld,
+        .x = at(&task->X),
+        .at = first,
+        .ldx = task->cols});
+    count_kernel(host, "solve", start);
+}
+
+static void dots(tulle__device_queue *queue, const tulle__device_dots *task)
+{
+    struct host *host = queue->host;
+    const void *x[TULLE__DEVICE_VECTORS], *y[2];
+    int64_t pieces = tulle__device_pieces(task->first, task->rows, task->block);
+    int64_t offset = task->first / task->block * task->block - task->first, start = tulle__clock_ns();
+    if (queue->status != TULLE_OK) return;
+    for (int v = 0; v < task->nx; v++) x[v] = at(&task->x[v]);
+    for (int w = 0; w < task->ny; w++) y[w] = at(&task->y[w]);
+    for (int64_t p = 0; p < pieces; p++) {
+        int64_t begin = offset + p * task->block, end = begin + task->block;
+        host->kernels->dots(&(tulle__dots_task){.type = task->type,
+            .nx = task->nx,
+            .ny = task->ny,
+            .x = x,
+            .y = y,
+            .begin = begin < 0 ? 0 : begin,
+            .end = end > task->rows ? task->rows : end,
+            .sums = (double *)(void *)at(&task->sums) + p * task->stride});
+    }
+    count_kernel(host, "dots", start);
+}
+
+static void combine(tulle__device_queue *queue, const tulle__device_combine *task)
+{
+    struct host *host = queue->host;
+    const void *x[TULLE__DEVICE_VECTORS];
+    int64_t start = tulle__clock_ns();
+    if (queue->status != TULLE_OK || !task->rows) return;
+    for (int v = 0; v < task->nx; v++) x[v] = at(&task->x[v]);
+    host->kernels->combine(&(tulle__combine_task){.type = task->type,
+        .nx = task->nx,
+        .ny = task->ny,
+        .x = x,
+        .coef = task->coef,
+        .beta = {task->beta[0], task->beta[1]},
+        .y = {at(&task->y[0]), task->ny > 1 ? at(&task->y[1]) : NULL},
+        .begin = 0,
+        .end = task->rows});
+    count_kernel(host, "combine", start);
+}
+
 static void scale(
     tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y, double beta)
 {
@@ -413,6 +480,9 @@ static const tulle__device_ops ops = {
     .multiply = multiply,
     .chain = chain,
     .product = product,
+    .solve = solve,
+    .dots = dots,
+    .combine = combine,
     .scale = scale,
     .close = close_host,
 };

@@ -172,6 +172,24 @@ static tulle_status product(tulle__device_queue *queue, const tulle__device_prod
     return below(queue)->product(queue->inner, &inner, tulle__wrapped_place_result, &asked, multiplications);
 }
 
+static void solve(tulle__device_queue *queue, const tulle__device_triangle *task)
+{
+    tulle__device_triangle inner = tulle__wrapped_triangle(task);
+    if (!strikes(queue, 0)) below(queue)->solve(queue->inner, &inner);
+}
+
+static void dots(tulle__device_queue *queue, const tulle__device_dots *task)
+{
+    tulle__device_dots inner = tulle__wrapped_dots(task);
+    if (!strikes(queue, 0)) below(queue)->dots(queue->inner, &inner);
+}
+
+static void combine(tulle__device_queue *queue, const tulle__device_combine *task)
+{
+    tulle__device_combine inner = tulle__wrapped_combine(task);
+    if (!strikes(queue, 0)) below(queue)->combine(queue->inner, &inner);
+}
+
 static tulle_status prepare(tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **prepared)
 {
     tulle__slab_task inner = tulle__wrapped_task(task);
@@ -214,6 +232,9 @@ static const tulle__device_ops template = {
     .multiply = multiply,
     .chain = chain,
     .product = product,
+    .solve = solve,
+    .dots = dots,
+    .combine = combine,
     .workspace = tulle__wrapped_workspace,
     .prepare = prepare,
     .forget = tulle__wrapped_forget,

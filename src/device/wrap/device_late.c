@@ -14,7 +14,7 @@
 #include "base/random.h"
 #include "device/wrap/device_wrap.h"
 
-enum job_kind { UPLOAD, DOWNLOAD, COPY, MULTIPLY, CHAIN, SCALE, RECORD, JOIN };
+enum job_kind { UPLOAD, DOWNLOAD, COPY, MULTIPLY, CHAIN, SOLVE, DOTS, COMBINE, SCALE, RECORD, JOIN };
 
 /* Work that has not been started in the device below. */
 struct job {
@@ -26,6 +26,9 @@ struct job {
     tulle__device_copy copy;
     tulle__slab_task task;
     tulle__device_chain chain;
+    tulle__device_triangle triangle;
+    tulle__device_combine combine;
+    tulle__device_dots dots;
     tulle_type type; /* of a scaling */
     int64_t lines, width;
     tulle__vectors Y;
@@ -81,6 +84,15 @@ static void start_below(tulle__device_queue *q, const struct job *job)
         break;
     case CHAIN:
         ops->chain(q->inner, &job->chain);
+        break;
+    case SOLVE:
+        ops->solve(q->inner, &job->triangle);
+        break;
+    case DOTS:
+        ops->dots(q->inner, &job->dots);
+        break;
+    case COMBINE:
+        ops->combine(q->inner, &job->combine);
         break;
     case SCALE:
         ops->scale(q->inner, job->type, job->lines, job->width, &job->Y, job->beta);
@@ -311,6 +323,21 @@ static void chain(tulle__device_queue *queue, const tulle__device_chain *task)
     keep(queue, &(struct job){.kind = CHAIN, .chain = tulle__wrapped_chain(task)});
 }
 
+static void solve(tulle__device_queue *queue, const tulle__device_triangle *task)
+{
+    keep(queue, &(struct job){.kind = SOLVE, .triangle = tulle__wrapped_triangle(task)});
+}
+
+static void dots(tulle__device_queue *queue, const tulle__device_dots *task)
+{
+    keep(queue, &(struct job){.kind = DOTS, .dots = tulle__wrapped_dots(task)});
+}
+
+static void combine(tulle__device_queue *queue, const tulle__device_combine *task)
+{
+    keep(queue, &(struct job){.kind = COMBINE, .combine = tulle__wrapped_combine(task)});
+}
+
 /* It returns with the result's size, so all that the queue was given is done first. */
 static tulle_status product(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
     void *context, int64_t *multiplications)
@@ -374,6 +401,9 @@ static const tulle__device_ops ops = {
     .multiply = multiply,
     .chain = chain,
     .product = product,
+    .solve = solve,
+    .dots = dots,
+    .combine = combine,
     .workspace = tulle__wrapped_workspace,
     .prepare = prepare,
     .forget = tulle__wrapped_forget,

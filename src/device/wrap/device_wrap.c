@@ -127,6 +127,34 @@ tulle__device_product tulle__wrapped_product(const tulle__device_product *task)
     return inner;
 }
 
+tulle__device_dots tulle__wrapped_dots(const tulle__device_dots *task)
+{
+    tulle__device_dots inner = *task;
+    for (int v = 0; v < task->nx; v++) inner.x[v] = tulle__wrapped_place(&task->x[v]);
+    for (int w = 0; w < task->ny; w++) inner.y[w] = tulle__wrapped_place(&task->y[w]);
+    inner.sums = tulle__wrapped_place(&task->sums);
+    return inner;
+}
+
+tulle__device_combine tulle__wrapped_combine(const tulle__device_combine *task)
+{
+    tulle__device_combine inner = *task;
+    for (int v = 0; v < task->nx; v++) inner.x[v] = tulle__wrapped_place(&task->x[v]);
+    for (int w = 0; w < task->ny; w++) inner.y[w] = tulle__wrapped_place(&task->y[w]);
+    return inner;
+}
+
+tulle__device_triangle tulle__wrapped_triangle(const tulle__device_triangle *task)
+{
+    tulle__device_triangle inner = *task;
+    inner.rowptr = tulle__wrapped_place(&task->rowptr);
+    inner.colind = tulle__wrapped_place(&task->colind);
+    inner.val = tulle__wrapped_place(&task->val);
+    inner.B.place = tulle__wrapped_place(&task->B.place);
+    inner.X = tulle__wrapped_place(&task->X);
+    return inner;
+}
+
 tulle_status tulle__wrapped_place_result(void *context, int64_t m, int64_t nnz, tulle__device_tile *C)
 {
     const tulle__wrapped_result *asked = context;

@@ -43,6 +43,9 @@ tulle__device_copy tulle__wrapped_copy(const tulle__device_copy *copy);
 tulle__slab_task tulle__wrapped_task(const tulle__slab_task *task);
 tulle__device_chain tulle__wrapped_chain(const tulle__device_chain *task);
 tulle__device_product tulle__wrapped_product(const tulle__device_product *task);
+tulle__device_dots tulle__wrapped_dots(const tulle__device_dots *task);
+tulle__device_combine tulle__wrapped_combine(const tulle__device_combine *task);
+tulle__device_triangle tulle__wrapped_triangle(const tulle__device_triangle *task);
 
 /* A place for a result of the device below, by one of the wrapper's: context is this. A tulle__device_result. */
 typedef struct tulle__wrapped_result {

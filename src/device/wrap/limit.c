@@ -384,58 +384,84 @@ static void copy(tulle__device_queue *queue, const tulle__device_copy *copy)
     start_job(queue, kind == TULLE__COPY_PEER ? PEER : kind == TULLE__COPY_UP ? UP : DOWN, &inner);
 }
 
+static const tulle__device_ops *inner_ops(const tulle__device_queue *queue)
+{
+    return queue->limit->device.inner->ops;
+}
+
 static void multiply(tulle__device_queue *queue, const tulle__slab_task *task)
 {
-    struct limit *limit = queue->limit;
-    if (!may_run(queue)) return;
     tulle__slab_task inner = tulle__wrapped_task(task);
+    if (!may_run(queue)) return;
     int64_t start = tulle__clock_ns();
-    limit->device.inner->ops->multiply(limit->inner, &inner);
+    inner_ops(queue)->multiply(queue->limit->inner, &inner);
     kernel_done(queue, start);
 }
 
 static void chain(tulle__device_queue *queue, const tulle__device_chain *task)
 {
-    struct limit *limit = queue->limit;
-    if (!may_run(queue)) return;
     tulle__device_chain inner = tulle__wrapped_chain(task);
+    if (!may_run(queue)) return;
     int64_t start = tulle__clock_ns();
-    limit->device.inner->ops->chain(limit->inner, &inner);
+    inner_ops(queue)->chain(queue->limit->inner, &inner);
     kernel_done(queue, start);
 }
 
 static tulle_status product(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
     void *context, int64_t *multiplications)
 {
-    struct limit *limit = queue->limit;
     if (!may_run(queue)) return queue_wait(queue);
     tulle__device_product inner = tulle__wrapped_product(task);
     tulle__wrapped_result asked = {place, context};
     int64_t start = tulle__clock_ns();
     tulle_status status =
-        limit->device.inner->ops->product(limit->inner, &inner, tulle__wrapped_place_result, &asked, multiplications);
+        inner_ops(queue)->product(queue->limit->inner, &inner, tulle__wrapped_place_result, &asked, multiplications);
     kernel_done(queue, start);
     return status;
 }
 
+static void solve(tulle__device_queue *queue, const tulle__device_triangle *task)
+{
+    tulle__device_triangle inner = tulle__wrapped_triangle(task);
+    if (!may_run(queue)) return;
+    int64_t start = tulle__clock_ns();
+    inner_ops(queue)->solve(queue->limit->inner, &inner);
+    kernel_done(queue, start);
+}
+
+static void dots(tulle__device_queue *queue, const tulle__device_dots *task)
+{
+    tulle__device_dots inner = tulle__wrapped_dots(task);
+    if (!may_run(queue)) return;
+    int64_t start = tulle__clock_ns();
+    inner_ops(queue)->dots(queue->limit->inner, &inner);
+    kernel_done(queue, start);
+}
+
+static void combine(tulle__device_queue *queue, const tulle__device_combine *task)
+{
+    tulle__device_combine inner = tulle__wrapped_combine(task);
+    if (!may_run(queue)) return;
+    int64_t start = tulle__clock_ns();
+    inner_ops(queue)->combine(queue->limit->inner, &inner);
+    kernel_done(queue, start);
+}
+
 static tulle_status prepare(tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **prepared)
 {
-    const struct limit *limit = queue->limit;
-    const tulle__device_ops *below = limit->device.inner->ops;
     tulle__slab_task inner = tulle__wrapped_task(task);
-    *prepared = NULL;
-    if (!below->prepare || !may_run(queue)) return TULLE_OK; /* why not the queue says when it is waited for */
-    return below->prepare(limit->inner, &inner, prepared);
+    *prepared = NULL; /* why not the queue says when it is waited for */
+    if (!inner_ops(queue)->prepare || !may_run(queue)) return TULLE_OK;
+    return inner_ops(queue)->prepare(queue->limit->inner, &inner, prepared);
 }
 
 static void scale(
     tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y, double beta)
 {
-    struct limit *limit = queue->limit;
     if (!may_run(queue)) return;
     tulle__vectors inner = {.place = tulle__wrapped_place(&Y->place), .ld = Y->ld};
     int64_t start = tulle__clock_ns();
-    limit->device.inner->ops->scale(limit->inner, type, lines, width, &inner, beta);
+    inner_ops(queue)->scale(queue->limit->inner, type, lines, width, &inner, beta);
     kernel_done(queue, start);
 }
 
@@ -483,6 +509,9 @@ static const tulle__device_ops ops = {
     .multiply = multiply,
     .chain = chain,
     .product = product,
+    .solve = solve,
+    .dots = dots,
+    .combine = combine,
     .workspace = tulle__wrapped_workspace,
     .prepare = prepare,
     .forget = tulle__wrapped_forget,

@@ -75,6 +75,10 @@ out:
 static tulle_status choose(tulle_trisolve *solver, struct choice *choice)
 {
     const tulle_trisolve_options *options = &solver->options;
+    if (options->device) {
+        add(choice, TULLE_TRISOLVE_SERIAL);
+        return TULLE_OK;
+    }
     if (options->method != TULLE_TRISOLVE_AUTO) {
         add(choice, options->method);
         return TULLE_OK;
@@ -92,7 +96,10 @@ tulle_status tulle__solver_choose(tulle_trisolve *solver)
     if (status == TULLE_OK) status = tulle_comm_broadcast(solver->comm, 0, &choice, sizeof choice);
     if (status != TULLE_OK) return status;
     solver->ncandidates = choice.count;
-    for (int c = 0; c < choice.count; c++) solver->candidate[c].method = choice.candidate[c];
+    for (int c = 0; c < choice.count; c++) {
+        solver->candidate[c].method = choice.candidate[c];
+        solver->candidate[c].on_device = solver->options.device != NULL;
+    }
     return TULLE_OK;
 }
 

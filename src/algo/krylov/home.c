@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/krylov/home.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+static int64_t pieces_of(const tulle__home_rows *rows)
+{
+    return tulle__device_pieces(rows->first, rows->rows, rows->block);
+}
+
+tulle_status tulle__home_open(const tulle_operator *A, const tulle__home_rows *rows, const tulle__home_range *range,
+    int count, int dots, tulle__home **out)
+{
+    tulle__home *home = NULL;
+    tulle_status status = TULLE_OK;
+    *out = NULL;
+    if (!A->resident) return TULLE_OK;
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *home, "vectors on a device", &home));
+    home->rows = *rows;
+    A->resident->where(A->context, &home->device, &home->queue);
+    for (; home->nranges < count; home->nranges++) {
+        tulle__home_range *r = &home->range[home->nranges];
+        *r = range[home->nranges];
+        TULLE_TRY(tulle__device_buffer_new(home->device, r->bytes, "vectors of a solve", &r->buffer));
+    }
+    size_t sums = (size_t)pieces_of(rows) * (size_t)dots * sizeof(double);
+    TULLE_TRY(tulle__device_buffer_new(home->device, sums, "sums of a solve", &home->sums));
+    *out = home;
+    return TULLE_OK;
+out:
+    tulle__home_close(home);
+    return status == TULLE_ERR_LIMIT ? TULLE_OK : status; /* vectors stay on the host */
+}
+
+void tulle__home_close(tulle__home *home)
+{
+    if (!home) return;
+    for (int r = 0; r < home->nranges; r++) tulle__device_buffer_free(home->device, home->range[r].buffer);
+    tulle__device_buffer_free(home->device, home->sums);
+    tulle__free(home);
+}
+
+tulle__device_place tulle__home_place(const tulle__home *home, const void *vector)
+{
+    const char *at = vector;
+    for (int r = 0; r < home->nranges; r++) {
+        const tulle__home_range *range = &home->range[r];
+        if (at >= range->host && at < range->host + range->bytes)
+            return (tulle__device_place){range->buffer, (size_t)(at - range->host)};
+    }
+    return (tulle__device_place){home->range[0].buffer, 0}; /* of no rows */
+}
+
+tulle_status tulle__home_send(tulle__home *home, const void *vector, size_t bytes)
+{
+    tulle__device_place to = tulle__home_place(home, vector);
+    home->device->ops->upload(home->queue, &to, vector, bytes);
+    return home->device->ops->queue_wait(home->queue);
+}
+
+tulle_status tulle__home_fetch(tulle__home *home, void *vector, size_t bytes)
+{
+    tulle__device_place from = tulle__home_place(home, vector);
+    home->device->ops->download(home->queue, vector, &from, bytes);
+    return home->device->ops->queue_wait(home->queue);
+}
+
+/* More vectors than a task has go in parts: the sum so far is in y, rounded as it would be. */
+void tulle__home_combine(tulle__home *home, const tulle__combine_task *task)
+{
+    int v = 0;
+    do {
+        tulle__device_combine work = {.type = home->rows.type, .ny = task->ny, .rows = home->rows.rows};
+        int left = task->nx - v;
+        work.nx = left < TULLE__DEVICE_VECTORS ? left : TULLE__DEVICE_VECTORS;
+        for (int w = 0; w < task->ny; w++) {
+            work.y[w] = tulle__home_place(home, task->y[w]);
+            work.beta[w] = v ? 1 : task->beta[w];
+            for (int i = 0; i < work.nx; i++) work.coef[w * work.nx + i] = task->coef[w * task->nx + v + i];
+        }
+        for (int i = 0; i < work.nx; i++) work.x[i] = tulle__home_place(home, task->x[v + i]);
+        home->device->ops->combine(home->queue, &work);
+        v += work.nx;
+    } while (v < task->nx);
+}
+
+void tulle__home_dots(tulle__home *home, int count, int at, const tulle__dots_task *task)
+{
+    tulle__device_dots work = {.type = home->rows.type,
+        .nx = task->nx,
+        .ny = task->ny,
+        .rows = home->rows.rows,
+        .first = home->rows.first,
+        .block = home->rows.block,
+        .sums = {home->sums, (size_t)at * sizeof(double)},
+        .stride = count};
+    for (int v = 0; v < task->nx; v++) work.x[v] = tulle__home_place(home, task->x[v]);
+    for (int w = 0; w < task->ny; w++) work.y[w] = tulle__home_place(home, task->y[w]);
+    home->device->ops->dots(home->queue, &work);
+}
+
+tulle_status tulle__home_sums(tulle__home *home, int count, double *sums)
+{
+    size_t bytes = (size_t)(pieces_of(&home->rows) * count) * sizeof(double);
+    home->device->ops->download(home->queue, sums, &(tulle__device_place){home->sums, 0}, bytes);
+    return home->device->ops->queue_wait(home->queue);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Vectors of a solve on the device that has the matrix, so that an iteration copies none: b, and x if there is a guess,
+ * go there once, x comes back once, and sums of pieces come for each inner product. Methods know vectors by their
+ * addresses on the host; while a solve is at home on a device, these stand for places there. Sums and roundings are the
+ * host's, so the bits are the same.
+ */
+#ifndef TULLE_KRYLOV_HOME_H
+#define TULLE_KRYLOV_HOME_H
+
+#include <tulle/krylov.h>
+
+#include "device/device.h"
+#include "kernel/kernel.h"
+
+/* Products with vectors of one column that lie on the operator's device: what tulle_operator.resident is. */
+struct tulle__resident {
+    /* The device, and the queue of its kernels. */
+    void (*where)(void *context, tulle__device **device, tulle__device_queue **queue);
+    /* y = A x, done when it returns. */
+    tulle_status (*apply)(void *context, const tulle__device_place *x, const tulle__device_place *y);
+};
+
+enum { TULLE__HOME_RANGES = 6 };
+
+/* A range of addresses, and where it lies. */
+typedef struct tulle__home_range {
+    const char *host;
+    size_t bytes;
+    tulle__device_buffer *buffer;
+} tulle__home_range;
+
+/* Rows of a space (space.h) on this PE, and how sums cut them. */
+typedef struct tulle__home_rows {
+    tulle_type type;
+    int64_t first, rows, block;
+} tulle__home_rows;
+
+typedef struct tulle__home {
+    tulle__home_rows rows;
+    tulle__device *device;
+    tulle__device_queue *queue;
+    tulle__home_range range[TULLE__HOME_RANGES];
+    int nranges;
+    tulle__device_buffer *sums;
+} tulle__home;
+
+/*
+ * A home for `count` ranges beside an operator's matrix; *home is NULL if the operator has none, or no room. dots: at
+ * most so many inner products of a reduction. Local.
+ */
+tulle_status tulle__home_open(const tulle_operator *A, const tulle__home_rows *rows, const tulle__home_range *range,
+    int count, int dots, tulle__home **home);
+void tulle__home_close(tulle__home *home); /* NULL is allowed */
+
+/* The place of an address. */
+tulle__device_place tulle__home_place(const tulle__home *home, const void *vector);
+
+/* Copies a vector there, or back; waits. */
+tulle_status tulle__home_send(tulle__home *home, const void *vector, size_t bytes);
+tulle_status tulle__home_fetch(tulle__home *home, void *vector, size_t bytes);
+
+/* The work of a space (space.c). A failure is told by the next sums. */
+void tulle__home_combine(tulle__home *home, const tulle__combine_task *task);
+/* Inner products, as number `at` and following of the `count` of each piece; and these sums, on the host. */
+void tulle__home_dots(tulle__home *home, int count, int at, const tulle__dots_task *task);
+tulle_status tulle__home_sums(tulle__home *home, int count, double *sums);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Chains of sparse tiles into a sparse one, by the kernels of cuda_spgemm.cu. The host waits twice: for the rows of
+ * each bin, and for the entries of C, which it finds a place for.
+ */
+#include <limits.h>
+
+#include "device/cuda/cuda_device.h"
+#include "device/cuda/cuda_kernels.h"
+
+/* What the device tells the host. */
+struct figures {
+    int64_t entries;
+    unsigned long long multiplications;
+    int32_t in_bin[2][8]; /* by the bound of a row's entries, by their number */
+};
+
+/* Places in the room of a product. */
+struct product {
+    tulle__device_queue *queue;
+    tulle__cuda_product P;
+    tulle__cuda_rows rows;
+    char *room;
+    size_t counts, list, scan; /* offsets; figures are first */
+    struct figures host;
+};
+
+static tulle_status check(const struct product *p, cudaError_t error)
+{
+    return tulle__cuda_check(p->queue->cuda, error, "a product of sparse tiles");
+}
+
+static tulle_status describe(struct product *p, const tulle__device_product *task)
+{
+    p->P.n = task->n;
+    p->P.npairs = task->npairs;
+    p->P.f64 = task->type == TULLE_F64;
+    for (int i = 0; i < task->npairs; i++) {
+        const tulle__device_tile *A = &task->A[i], *B = &task->B[i];
+        p->P.pair[i] = (tulle__cuda_pair){.a_rowptr = tulle__cuda_at(&A->rowptr),
+            .a_colind = tulle__cuda_at(&A->colind),
+            .a_val = tulle__cuda_at(&A->val),
+            .b_rowptr = tulle__cuda_at(&B->rowptr),
+            .b_colind = tulle__cuda_at(&B->colind),
+            .b_val = tulle__cuda_at(&B->val),
+            .scale = task->scale[i]};
+    }
+    if (task->m >= INT32_MAX || task->n > INT32_MAX)
+        return tulle__cuda_host->fail(TULLE_ERR_OVERFLOW, "a sparse tile of %lld x %lld, whose indices have 32 bits",
+            (long long)task->m, (long long)task->n);
+    return TULLE_OK;
+}
+
+static tulle_status make_room(struct product *p, int64_t m)
+{
+    void *room;
+    p->counts = (sizeof(struct figures) + 255) / 256 * 256;
+    p->list = p->counts + (size_t)(m + 1) * sizeof(int32_t);
+    p->scan = (p->list + (size_t)m * TULLE__CUDA_BINS * sizeof(int32_t) + 255) / 256 * 256;
+    tulle_status status = tulle__cuda_room(p->queue, p->scan + tulle__cuda_scan_room(m + 1), &room);
+    if (status != TULLE_OK) return status;
+    p->room = room;
+    p->rows.m = m;
+    p->rows.list = (int32_t *)(void *)(p->room + p->list);
+    p->rows.tables = tulle__cuda_tables(p->queue->cuda->shared);
+    return check(p, cudaMemsetAsync(p->room, 0, p->list, p->queue->stream)); /* figures and counts of rows */
+}
+
+/* Counts of bins: by bounds (0), by entries (1). */
+static int32_t *bins_of(const struct product *p, int which)
+{
+    return (
+        int32_t *)(void *)(p->room + offsetof(struct figures, in_bin[0]) + (size_t)which * sizeof p->host.in_bin[0]);
+}
+
+/* What the device has found so far, on the host. */
+static tulle_status look(struct product *p)
+{
+    tulle_status status =
+        check(p, cudaMemcpyAsync(&p->host, p->room, sizeof p->host, cudaMemcpyDeviceToHost, p->queue->stream));
+    return status == TULLE_OK ? check(p, cudaStreamSynchronize(p->queue->stream)) : status;
+}
+
+/* Row pointers of C in the room, bins by them, and the number of entries. */
+static tulle_status count(struct product *p)
+{
+    cudaStream_t stream = p->queue->stream;
+    int64_t m = p->rows.m;
+    int32_t *counts = (int32_t *)(void *)(p->room + p->counts);
+    p->rows.count = bins_of(p, 0);
+    tulle_status status =
+        check(p, tulle__cuda_product_bound(stream, &p->P, &p->rows,
+                     (unsigned long long *)(void *)(p->room + offsetof(struct figures, multiplications))));
+    if (status == TULLE_OK) status = look(p);
+    if (status == TULLE_OK)
+        status =
+            check(p, tulle__cuda_product_structure(stream, &p->P, &p->rows, p->host.in_bin[0], counts, NULL, NULL));
+    if (status == TULLE_OK)
+        status = check(p, tulle__cuda_scan(stream, m + 1, counts,
+                              (int64_t *)(void *)(p->room + offsetof(struct figures, entries)), p->room + p->scan));
+    return status == TULLE_OK ? look(p) : status;
+}
+
+/* C's arrays, which have places. */
+static tulle_status fill(struct product *p, const tulle__device_tile *C)
+{
+    cudaStream_t stream = p->queue->stream;
+    int32_t *counts = (int32_t *)(void *)(p->room + p->counts), *rowptr = tulle__cuda_at(&C->rowptr),
+            *colind = tulle__cuda_at(&C->colind);
+    tulle_status status = check(
+        p, cudaMemcpyAsync(rowptr, counts, (size_t)(p->rows.m + 1) * sizeof *rowptr, cudaMemcpyDeviceToDevice, stream));
+    if (!p->host.entries) return status;
+    if (status == TULLE_OK)
+        status =
+            check(p, tulle__cuda_product_structure(stream, &p->P, &p->rows, p->host.in_bin[0], NULL, rowptr, colind));
+    p->rows.count = bins_of(p, 1); /* the lists are read by now */
+    if (status == TULLE_OK) status = check(p, tulle__cuda_product_sort(stream, &p->rows, rowptr));
+    if (status == TULLE_OK) status = look(p);
+    if (status == TULLE_OK)
+        status = check(p, tulle__cuda_product_values(
+                              stream, &p->P, &p->rows, p->host.in_bin[1], rowptr, colind, tulle__cuda_at(&C->val)));
+    return status;
+}
+
+static tulle_status run(struct product *p, const tulle__device_product *task, tulle__device_result place, void *context)
+{
+    tulle__device_tile C = {.kind = TULLE_CSR};
+    tulle_status status = describe(p, task);
+    if (status == TULLE_OK) status = make_room(p, task->m);
+    if (status == TULLE_OK && task->m) status = count(p);
+    if (status != TULLE_OK) return status;
+    if (p->host.entries > INT32_MAX)
+        return tulle__cuda_host->fail(TULLE_ERR_OVERFLOW,
+            "a sparse tile of %lld entries, whose row pointers have 32 bits", (long long)p->host.entries);
+    status = place(context, task->m, p->host.entries, &C);
+    return status == TULLE_OK ? fill(p, &C) : status;
+}
+
+tulle_status tulle__cuda_queue_product(tulle__device_queue *queue, const tulle__device_product *task,
+    tulle__device_result place, void *context, int64_t *multiplications)
+{
+    struct product *p = NULL;
+    if (!tulle__cuda_start_kernel(queue, "multiply")) return tulle__cuda_queue_wait(queue);
+    tulle_status status = tulle__cuda_host->alloc_zero(1, sizeof *p, "a product on a device", &p);
+    if (status == TULLE_OK) {
+        p->queue = queue;
+        status = run(p, task, place, context);
+        *multiplications = (int64_t)p->host.multiplications;
+    }
+    tulle__cuda_finish_kernel(queue, status);
+    tulle__cuda_host->free(p);
+    return status == TULLE_OK ? TULLE_OK : tulle__cuda_queue_wait(queue);
+}

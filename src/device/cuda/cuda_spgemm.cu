@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Chains of sparse tiles into a sparse one. First the structure: a row's distinct columns are counted, and listed in
+ * order once C has its place. Then the values, for which C's structure is all that is needed.
+ *
+ * Rows are sorted into bins by their size, at first a bound of it. Those of the first bins go through tables of hashed
+ * columns in shared memory: a warp has a row of up to 32 entries, a block of threads one of up to 256, 2048 or 8192,
+ * each in a table of twice that. Longer ones go by windows, which need no table: for the structure a window is a range
+ * of columns, of one bit each, for the values a range of C's entries. A bin whose table a block of this GPU has no
+ * shared memory for goes by windows as well. No memory is taken that grows with the number of products.
+ *
+ * The order of a sum is that of kernel.h, (pair, position in A's row): each warp has a range of C's entries to itself
+ * and goes through the rows of B one after the other, and the columns of a row of B are distinct. Products and sums are
+ * rounded each. So the bits are those of the host, without atomics on values.
+ */
+#include <climits>
+
+#include "device/cuda/cuda_kernels.h"
+#include "device/cuda/cuda_wrap.h"
+
+namespace
+{
+
+const int BINS = TULLE__CUDA_BINS, WARPS_EACH = 4; /* of the first bin: rows, or warps, of a block */
+const int WORDS = 4096, WINDOW = 2048;             /* of windows: words of 32 columns, entries of C */
+const int SMALL = 128, LARGE = 256;
+
+/* Table of a bin; entries at most are half of it. */
+__device__ __host__ constexpr int table_of(int bin)
+{
+    return bin == 0 ? 64 : bin == 1 ? 512 : bin == 2 ? 4096 : 16384;
+}
+
+__device__ float multiply_rounded(float a, float b)
+{
+    return __fmul_rn(a, b);
+}
+
+__device__ double multiply_rounded(double a, double b)
+{
+    return __dmul_rn(a, b);
+}
+
+__device__ float add_rounded(float a, float b)
+{
+    return __fadd_rn(a, b);
+}
+
+__device__ double add_rounded(double a, double b)
+{
+    return __dadd_rn(a, b);
+}
+
+/* ---- bins ---- */
+
+/* Into the bin's list, in any order: rows are independent of each other. */
+__device__ void put_in_bin(const tulle__cuda_rows &rows, int32_t row, int64_t entries)
+{
+    if (!entries) return;
+    int bin = 0;
+    while (bin < BINS - 1 && entries > (bin < rows.tables ? table_of(bin) / 2 : 0)) bin++;
+    int32_t at = atomicAdd(&rows.count[bin], 1);
+    rows.list[bin * rows.m + at] = row;
+}
+
+/* A bound of each row's entries, and all multiplications. */
+__global__ void bound_rows(tulle__cuda_product P, tulle__cuda_rows rows, unsigned long long *multiplications)
+{
+    int64_t r = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x, bound = 0;
+    if (r < rows.m) {
+        for (int p = 0; p < P.npairs; p++) {
+            const tulle__cuda_pair &q = P.pair[p];
+            if (!q.a_rowptr) bound += q.b_rowptr[r + 1] - q.b_rowptr[r];
+            for (int64_t e = q.a_rowptr ? q.a_rowptr[r] : 0; q.a_rowptr && e < q.a_rowptr[r + 1]; e++)
+                bound += q.b_rowptr[q.a_colind[e] + 1] - q.b_rowptr[q.a_colind[e]];
+        }
+        put_in_bin(rows, static_cast<int32_t>(r), bound < P.n ? bound : P.n);
+    }
+    for (int by = 16; by; by /= 2) bound += __shfl_xor_sync(0xffffffffu, bound, by);
+    if (threadIdx.x % 32 == 0 && bound) atomicAdd(multiplications, static_cast<unsigned long long>(bound));
+}
+
+/* Bins by the entries that rows of C have. */
+__global__ void sort_rows(tulle__cuda_rows rows, const int32_t *rowptr)
+{
+    int64_t r = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (r < rows.m) put_in_bin(rows, static_cast<int32_t>(r), rowptr[r + 1] - rowptr[r]);
+}
+
+/* ---- rows ---- */
+
+/* Who works on a row: a warp, or a block. */
+struct crew {
+    int me, threads, warp, warps, lane;
+    bool one_warp;
+};
+
+__device__ crew crew_of(bool one_warp)
+{
+    int t = static_cast<int>(threadIdx.x), all = static_cast<int>(blockDim.x);
+    if (one_warp) return {t % 32, 32, 0, 1, t % 32, true};
+    return {t, all, t / 32, all / 32, t % 32, false};
+}
+
+__device__ void meet(const crew &c)
+{
+    if (c.one_warp)
+        __syncwarp();
+    else
+        __syncthreads();
+}
+
+/* The first place from `from` on, before `to`, whose column is not below. */
+__device__ int32_t lower_bound(const int32_t *colind, int32_t from, int32_t to, int64_t col)
+{
+    while (from < to) {
+        int32_t middle = from + (to - from) / 2;
+        if (colind[middle] < col)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+/* Summands of row r in pair p: positions from .. to - 1 of A, or one of an identity. */
+__device__ void summands(const tulle__cuda_pair &q, int32_t r, int32_t *from, int32_t *to)
+{
+    *from = q.a_rowptr ? q.a_rowptr[r] : 0;
+    *to = q.a_rowptr ? q.a_rowptr[r + 1] : 1;
+}
+
+__device__ unsigned slot_of(int32_t col, int size)
+{
+    return (static_cast<unsigned>(col) * 2654435761u >> 7) & static_cast<unsigned>(size - 1);
+}
+
+/* Empty is -1. 1: the column was not there. */
+__device__ int insert(int32_t *table, int size, int32_t col)
+{
+    for (unsigned s = slot_of(col, size);; s = (s + 1) & static_cast<unsigned>(size - 1)) {
+        int32_t seen = atomicCAS(&table[s], -1, col);
+        if (seen == -1) return 1;
+        if (seen == col) return 0;
+    }
+}
+
+__device__ unsigned find(const int32_t *table, int size, int32_t col)
+{
+    unsigned s = slot_of(col, size);
+    while (table[s] != col) s = (s + 1) & static_cast<unsigned>(size - 1);
+    return s;
+}
+
+/* ---- structure ---- */
+
+/* All columns of row r, first .. last - 1 of them, by `take`; warps go through different rows of B. */
+template <typename F>
+__device__ void each_column(
+    const tulle__cuda_product &P, const crew &c, int32_t r, int64_t first, int64_t last, const F &take)
+{
+    for (int p = 0; p < P.npairs; p++) {
+        const tulle__cuda_pair &q = P.pair[p];
+        int32_t from, to;
+        summands(q, r, &from, &to);
+        for (int32_t e = from + c.warp; e < to; e += c.warps) {
+            int32_t k = q.a_rowptr ? q.a_colind[e] : r, b = q.b_rowptr[k], end = q.b_rowptr[k + 1];
+            if (first > 0) b = lower_bound(q.b_colind, b, end, first);
+            for (b += c.lane; b < end && q.b_colind[b] < last; b += 32) take(q.b_colind[b]);
+        }
+    }
+}
+
+/* The columns of rows of a bin with a table: counted if colind is NULL, else listed from rowptr on. */
+__global__ void structure_by_table(
+    tulle__cuda_product P, tulle__cuda_rows rows, int bin, int32_t *counts, const int32_t *rowptr, int32_t *colind)
+{
+    TULLE__SHARED_DYNAMIC(int32_t, shared);
+    TULLE__SHARED(int32_t, found, WARPS_EACH);
+    crew c = crew_of(bin == 0);
+    int mine = bin == 0 ? static_cast<int>(threadIdx.x) / 32 : 0, size = table_of(bin);
+    int64_t n = bin == 0 ? static_cast<int64_t>(blockIdx.x) * WARPS_EACH + mine : blockIdx.x;
+    if (n >= rows.count[bin]) return;
+    int32_t r = rows.list[bin * rows.m + n], *table = shared + mine * (size + size / 2), *list = table + size;
+    for (int i = c.me; i < size; i += c.threads) table[i] = -1;
+    if (c.me == 0) found[mine] = 0;
+    meet(c);
+    int fresh = 0;
+    each_column(P, c, r, 0, P.n, [&](int32_t col) { fresh += insert(table, size, col); });
+    meet(c);
+    if (!colind) {
+        atomicAdd(&found[mine], fresh);
+        meet(c);
+        if (c.me == 0) counts[r] = found[mine];
+        return;
+    }
+    for (int i = c.me; i < size; i += c.threads)
+        if (table[i] != -1) list[atomicAdd(&found[mine], 1)] = table[i];
+    meet(c);
+    int32_t count = found[mine];
+    if (c.one_warp)
+        tulle_cuda::sort_together<true>(list, count, c.me, c.threads);
+    else
+        tulle_cuda::sort_together<false>(list, count, c.me, c.threads);
+    for (int i = c.me; i < count; i += c.threads) colind[rowptr[r] + i] = list[i];
+}
+
+/* The same of rows of any size, a window of columns after the other. A thread has the same number of words as others.
+ */
+__global__ void structure_by_windows(
+    tulle__cuda_product P, tulle__cuda_rows rows, int bin, int32_t *counts, const int32_t *rowptr, int32_t *colind)
+{
+    const int EACH = WORDS / LARGE;
+    TULLE__SHARED(unsigned, words, WORDS);
+    TULLE__SHARED(int32_t, sums, LARGE);
+    crew c = crew_of(false);
+    int32_t r = rows.list[bin * rows.m + blockIdx.x], all = 0;
+    for (int64_t first = 0; first < P.n; first += WORDS * 32) {
+        for (int i = c.me; i < WORDS; i += c.threads) words[i] = 0;
+        __syncthreads();
+        each_column(P, c, r, first, first + WORDS * 32, [&](int32_t col) {
+            int64_t at = col - first;
+            atomicOr(&words[at / 32], 1u << (at % 32));
+        });
+        __syncthreads();
+        int32_t mine = 0, before = 0, window = 0;
+        for (int i = c.me * EACH; i < (c.me + 1) * EACH; i++) mine += __popc(words[i]);
+        sums[c.me] = mine;
+        __syncthreads();
+        for (int t = 0; t < LARGE; t++) {
+            if (t < c.me) before += sums[t];
+            window += sums[t];
+        }
+        if (colind) {
+            int64_t to = rowptr[r] + all + before;
+            for (int i = c.me * EACH; i < (c.me + 1) * EACH; i++)
+                for (unsigned bits = words[i]; bits; bits &= bits - 1)
+                    colind[to++] = static_cast<int32_t>(first + i * 32 + __ffs(static_cast<int>(bits)) - 1);
+        }
+        all += window;
+        __syncthreads();
+    }
+    if (!colind && c.me == 0) counts[r] = all;
+}
+
+/* ---- values ---- */
+
+/* All contributions to columns first .. last - 1 of row r, in their order; one warp, with all lanes. */
+template <typename T, typename F>
+__device__ void each_product(
+    const tulle__cuda_product &P, int lane, int32_t r, int32_t first, int32_t last, bool whole, const F &take)
+{
+    for (int p = 0; p < P.npairs; p++) {
+        const tulle__cuda_pair &q = P.pair[p];
+        const T *aval = static_cast<const T *>(q.a_val), *bval = static_cast<const T *>(q.b_val);
+        const T scale = static_cast<T>(q.scale);
+        int32_t from, to;
+        summands(q, r, &from, &to);
+        for (int32_t e = from; e < to; e++) {
+            int32_t k = q.a_rowptr ? q.a_colind[e] : r, b = q.b_rowptr[k], end = q.b_rowptr[k + 1];
+            const T a = q.a_rowptr ? multiply_rounded(scale, aval[e]) : scale;
+            if (!whole) {
+                b = lower_bound(q.b_colind, b, end, first);
+                end = lower_bound(q.b_colind, b, end, static_cast<int64_t>(last) + 1);
+            }
+            for (b += lane; b < end; b += 32) take(q.b_colind[b], multiply_rounded(a, bval[b]));
+            __syncwarp();
+        }
+    }
+}
+
+/* Values of rows of a bin with a table, whose columns C has. */
+template <typename T>
+__global__ void values_by_table(
+    tulle__cuda_product P, tulle__cuda_rows rows, int bin, const int32_t *rowptr, const int32_t *colind, T *val)
+{
+    TULLE__SHARED_DYNAMIC(int32_t, shared);
+    crew c = crew_of(bin == 0);
+    int teams = bin == 0 ? WARPS_EACH : 1, mine = bin == 0 ? static_cast<int>(threadIdx.x) / 32 : 0;
+    int size = table_of(bin);
+    int64_t n = bin == 0 ? static_cast<int64_t>(blockIdx.x) * WARPS_EACH + mine : blockIdx.x;
+    if (n >= rows.count[bin]) return;
+    T *sum = reinterpret_cast<T *>(shared) + mine * size;
+    int32_t *table = reinterpret_cast<int32_t *>(reinterpret_cast<T *>(shared) + teams * size) + mine * size;
+    int32_t r = rows.list[bin * rows.m + n], start = rowptr[r], count = rowptr[r + 1] - start;
+    for (int i = c.me; i < size; i += c.threads) {
+        table[i] = -1;
+        sum[i] = 0;
+    }
+    meet(c);
+    for (int i = c.me; i < count; i += c.threads) insert(table, size, colind[start + i]);
+    meet(c);
+    int32_t from = static_cast<int32_t>(static_cast<int64_t>(count) * c.warp / c.warps),
+            to = static_cast<int32_t>(static_cast<int64_t>(count) * (c.warp + 1) / c.warps);
+    if (from < to)
+        each_product<T>(
+            P, c.lane, r, colind[start + from], colind[start + to - 1], c.warps == 1, [&](int32_t col, T x) {
+                unsigned s = find(table, size, col);
+                sum[s] = add_rounded(sum[s], x);
+            });
+    meet(c);
+    for (int i = c.me; i < count; i += c.threads) val[start + i] = sum[find(table, size, colind[start + i])];
+}
+
+/* The same of rows of any size, a window of C's entries after the other. */
+template <typename T>
+__global__ void values_by_windows(
+    tulle__cuda_product P, tulle__cuda_rows rows, int bin, const int32_t *rowptr, const int32_t *colind, T *val)
+{
+    TULLE__SHARED(T, sum, WINDOW);
+    TULLE__SHARED(int32_t, cols, WINDOW);
+    crew c = crew_of(false);
+    int32_t r = rows.list[bin * rows.m + blockIdx.x], start = rowptr[r], end = rowptr[r + 1];
+    for (; start < end; start += WINDOW) {
+        int32_t count = end - start < WINDOW ? end - start : WINDOW;
+        for (int i = c.me; i < count; i += c.threads) {
+            sum[i] = 0;
+            cols[i] = colind[start + i];
+        }
+        __syncthreads();
+        int32_t from = count * c.warp / c.warps, to = count * (c.warp + 1) / c.warps;
+        if (from < to)
+            each_product<T>(P, c.lane, r, cols[from], cols[to - 1], false, [&](int32_t col, T x) {
+                int32_t s = lower_bound(cols, from, to, col);
+                sum[s] = add_rounded(sum[s], x);
+            });
+        __syncthreads();
+        for (int i = c.me; i < count; i += c.threads) val[start + i] = sum[i];
+        __syncthreads();
+    }
+}
+
+/* ---- launches ---- */
+
+const void *const kernels[] = {
+    reinterpret_cast<const void *>(bound_rows),
+    reinterpret_cast<const void *>(sort_rows),
+    reinterpret_cast<const void *>(structure_by_windows),
+    reinterpret_cast<const void *>(values_by_windows<double>),
+    reinterpret_cast<const void *>(values_by_windows<float>),
+};
+const void *const with_tables[] = {
+    reinterpret_cast<const void *>(structure_by_table),
+    reinterpret_cast<const void *>(values_by_table<double>),
+    reinterpret_cast<const void *>(values_by_table<float>),
+};
+
+int threads_of(int bin)
+{
+    return bin <= 1 ? SMALL : LARGE;
+}
+
+unsigned blocks_of(int bin, int32_t rows)
+{
+    int each = bin == 0 ? WARPS_EACH : 1;
+    return static_cast<unsigned>((rows + each - 1) / each);
+}
+
+/* A column, and what is kept beside it: half as many in a list, or a value. */
+size_t shared_of(int bin, size_t value)
+{
+    size_t entries = static_cast<size_t>(table_of(bin) * (bin == 0 ? WARPS_EACH : 1));
+    return value ? entries * (sizeof(int32_t) + value) : entries * sizeof(int32_t) * 3 / 2;
+}
+
+unsigned blocks_for(int64_t rows)
+{
+    return static_cast<unsigned>((rows + SMALL - 1) / SMALL);
+}
+
+template <typename T>
+cudaError_t start_values(cudaStream_t stream, const tulle__cuda_product &P, const tulle__cuda_rows &rows,
+    const int32_t *in_bin, const int32_t *rowptr, const int32_t *colind, T *val)
+{
+    cudaError_t error = cudaSuccess;
+    for (int bin = 0; bin < BINS && error == cudaSuccess; bin++) {
+        if (!in_bin[bin]) continue;
+        unsigned blocks = blocks_of(bin, in_bin[bin]);
+        if (bin < rows.tables)
+            error = tulle_cuda::launch(values_by_table<T>, blocks, static_cast<unsigned>(threads_of(bin)),
+                shared_of(bin, sizeof(T)), stream, P, rows, bin, rowptr, colind, val);
+        else
+            error = tulle_cuda::launch(values_by_windows<T>, static_cast<unsigned>(in_bin[bin]), LARGE, 0, stream, P,
+                rows, bin, rowptr, colind, val);
+    }
+    return error;
+}
+
+} // namespace
+
+cudaError_t tulle__cuda_load_spgemm(size_t shared)
+{
+    cudaError_t error = tulle_cuda::load(kernels);
+    if (error == cudaSuccess) error = tulle_cuda::load(with_tables);
+    for (const void *kernel : with_tables) {
+        size_t most = shared_of(tulle__cuda_tables(shared) - 1, sizeof(double));
+        if (error == cudaSuccess)
+            error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most));
+    }
+    return error;
+}
+
+int tulle__cuda_tables(size_t shared)
+{
+    int tables = 2; /* every GPU has room for those */
+    while (tables < BINS - 1 && shared_of(tables, sizeof(double)) + 64 <= shared) tables++;
+    return tables;
+}
+
+cudaError_t tulle__cuda_product_bound(cudaStream_t stream, const tulle__cuda_product *P, const tulle__cuda_rows *rows,
+    unsigned long long *multiplications)
+{
+    return tulle_cuda::launch(bound_rows, blocks_for(rows->m), SMALL, 0, stream, *P, *rows, multiplications);
+}
+
+cudaError_t tulle__cuda_product_sort(cudaStream_t stream, const tulle__cuda_rows *rows, const int32_t *rowptr)
+{
+    return tulle_cuda::launch(sort_rows, blocks_for(rows->m), SMALL, 0, stream, *rows, rowptr);
+}
+
+cudaError_t tulle__cuda_product_structure(cudaStream_t stream, const tulle__cuda_product *P,
+    const tulle__cuda_rows *rows, const int32_t *in_bin, int32_t *counts, const int32_t *rowptr, int32_t *colind)
+{
+    cudaError_t error = cudaSuccess;
+    for (int bin = 0; bin < BINS && error == cudaSuccess; bin++) {
+        if (!in_bin[bin]) continue;
+        if (bin < rows->tables)
+            error = tulle_cuda::launch(structure_by_table, blocks_of(bin, in_bin[bin]),
+                static_cast<unsigned>(threads_of(bin)), shared_of(bin, 0), stream, *P, *rows, bin, counts, rowptr,
+                colind);
+        else
+            error = tulle_cuda::launch(structure_by_windows, static_cast<unsigned>(in_bin[bin]), LARGE, 0, stream, *P,
+                *rows, bin, counts, rowptr, colind);
+    }
+    return error;
+}
+
+cudaError_t tulle__cuda_product_values(cudaStream_t stream, const tulle__cuda_product *P, const tulle__cuda_rows *rows,
+    const int32_t *in_bin, const int32_t *rowptr, const int32_t *colind, void *val)
+{
+    if (P->f64) return start_values(stream, *P, *rows, in_bin, rowptr, colind, static_cast<double *>(val));
+    return start_values(stream, *P, *rows, in_bin, rowptr, colind, static_cast<float *>(val));
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Vectors of a solve that stay on the device of the matrix: home DEVICE. An iteration copies no vector there or back,
+ * which the device's counts tell; the solution has the bits of one whose vectors are on the host.
+ */
+#include <string.h>
+
+#include <tulle/tulle.h>
+
+#include "algo/stream/stream.h"
+#include "body.h"
+#include "tap.h"
+
+struct run {
+    const char *device;
+    tulle_type type;
+    tulle_krylov_method method;
+    int restart, guess, slabs, away; /* away: vectors are on the host */
+    int64_t iterations;
+    int64_t up, down, rows, pieces; /* out: bytes of the solve */
+    uint64_t bits;                  /* of X */
+    tulle_status status;
+};
+
+static tulle_status solve(tulle_comm *comm, void *arg)
+{
+    struct run *run = arg;
+    tulle_layout *thin = NULL;
+    tulle_mat *A = NULL, *B = NULL, *X = NULL;
+    tulle_stream *stream = NULL;
+    tulle_operator op = {.comm = NULL};
+    tulle_stream_options streaming = {.device = run->device, .cols = 1, .slabs = run->slabs};
+    tulle_krylov_options options = {.method = run->method,
+        .tolerance = TULLE_NONE,
+        .max_iterations = run->iterations,
+        .restart = run->restart,
+        .guess = run->guess};
+    const tulle_read_options reading = {.type = run->type};
+    tulle_krylov_report report;
+    tulle_own_tile x;
+    tulle_status status;
+    TULLE_TRY(tulle_mat_load(comm, "fem:nodes=7,dof=3", NULL, TULLE_CSR, &reading, NULL, &A));
+    run->rows = tulle_mat_rows(A);
+    const tulle_layout_spec spec = {.m = run->rows, .n = 1, .tile_rows = 1, .tile_cols = 1};
+    TULLE_TRY(tulle_layout_new(&spec, 1, &thin));
+    TULLE_TRY(tulle_mat_new_dense(comm, thin, run->type, TULLE_ROW_MAJOR, &B));
+    TULLE_TRY(tulle_mat_new_dense(comm, thin, run->type, TULLE_ROW_MAJOR, &X));
+    TULLE_TRY(tulle_mat_fill_random(B, 5));
+    TULLE_TRY(tulle_mat_fill_random(X, 6));
+    TULLE_TRY(tulle_stream_new(A, &streaming, &stream));
+    TULLE_TRY(tulle_operator_of_stream(stream, &op));
+    EXPECT(op.resident != NULL);
+    if (run->away) op.resident = NULL;
+    const tulle__device_counts *counts = &stream->device->counting->counts;
+    int64_t up = counts->bytes[TULLE__COPY_UP], down = counts->bytes[TULLE__COPY_DOWN];
+    run->status = tulle_krylov_solve(&op, NULL, B, X, &options, &report);
+    run->up = counts->bytes[TULLE__COPY_UP] - up;
+    run->down = counts->bytes[TULLE__COPY_DOWN] - down;
+    run->pieces = (run->rows + 127) / 128;
+    TULLE_TRY(tulle_mat_own_tile(X, 0, 0, &x));
+    run->bits = 0;
+    for (size_t i = 0; i < (size_t)run->rows * tulle_type_size(run->type); i++)
+        run->bits = (run->bits ^ ((const unsigned char *)x.val)[i]) * 0x100000001b3;
+    status = run->status == TULLE_ERR_CONVERGENCE ? TULLE_OK : run->status;
+out:
+    tulle_operator_free(&op);
+    tulle_stream_free(stream);
+    tulle_mat_free(X);
+    tulle_mat_free(B);
+    tulle_mat_free(A);
+    tulle_layout_free(thin);
+    return status;
+}
+
+/* The bytes of ten more iterations. */
+static void test_bytes(tulle_team *team, struct run run, const char *what)
+{
+    struct run few = run, many = run, away = run, away_few = run;
+    few.iterations = away_few.iterations = 4;
+    many.iterations = away.iterations = 14;
+    away.away = away_few.away = 1;
+    int right = tulle_team_run(team, solve, &few) == TULLE_OK && tulle_team_run(team, solve, &many) == TULLE_OK &&
+                tulle_team_run(team, solve, &away) == TULLE_OK && tulle_team_run(team, solve, &away_few) == TULLE_OK;
+    int64_t size = (int64_t)tulle_type_size(run.type), vector = many.rows * size;
+    int64_t sums = run.method == TULLE_KRYLOV_CG ? 2 : 2 * (many.iterations + 2);
+    ok(right, "%s: %s", what, right ? "solved" : tulle_error_message());
+    ok(many.up == few.up, "%s: ten iterations copy nothing to the device (%d bytes)", what, (int)(many.up - few.up));
+    ok(many.down - few.down <= 10 * many.pieces * sums * (int64_t)sizeof(double) && many.down > few.down,
+        "%s: and from there sums only (%d bytes; a vector has %d)", what, (int)(many.down - few.down), (int)vector);
+    ok(away.up - away_few.up >= 10 * vector && away.down - away_few.down >= 10 * vector,
+        "%s: without a home, vectors (%d bytes)", what, (int)(away.up - away_few.up));
+    ok(many.bits == away.bits && few.bits == away_few.bits && many.bits != few.bits, "%s: the same bits", what);
+}
+
+static void test_long(tulle_team *team, const char *device)
+{
+    struct run run = {.device = device, .type = TULLE_F64, .method = TULLE_KRYLOV_GMRES, .restart = 40};
+    run.iterations = 50;
+    struct run away = run;
+    away.away = 1;
+    int right = tulle_team_run(team, solve, &run) == TULLE_OK && tulle_team_run(team, solve, &away) == TULLE_OK;
+    ok(right && run.bits == away.bits, "more directions than a task has vectors: the same bits: %s",
+        right ? "ok" : tulle_error_message());
+}
+
+/* Each operation of the device fails in turn: the solve says so, and leaves nothing. */
+static void test_faults(tulle_team *team)
+{
+    int told = 0, silent = 0, n = 0;
+    for (int done = 0; !done && n < 400; n += 3) {
+        char device[64];
+        snprintf(device, sizeof device, "fault:op=%d+cpu", n);
+        struct run run = {.device = device, .type = TULLE_F64, .method = TULLE_KRYLOV_CG, .iterations = 4};
+        tulle_status status = tulle_team_run(team, solve, &run);
+        done = status == TULLE_OK;
+        told += status != TULLE_OK && *tulle_error_message();
+        silent += status != TULLE_OK && !*tulle_error_message();
+    }
+    ok(n < 400 && told > 10 && !silent, "%d failing operations are told (%d are not)", told, silent);
+}
+
+int main(int argc, char **argv)
+{
+    tulle_team *team;
+    tulle_device_facts facts;
+    if (argc < 2) return 2;
+    const char *device = argv[1];
+    if (strstr(device, "cuda") && tulle_device_probe(device, &facts) == TULLE_ERR_UNSUPPORTED)
+        return printf("1..0 # SKIP %s\n", tulle_error_message()), 0;
+    if (!ok(tulle_team_new("threads", 1, &(tulle_team_options){.threads = 2}, &team) == TULLE_OK, "open"))
+        return tap_done();
+    struct run run = {.device = device, .type = TULLE_F64, .method = TULLE_KRYLOV_CG};
+    test_bytes(team, run, "cg");
+    run.guess = 1;
+    run.type = TULLE_F32;
+    test_bytes(team, run, "cg from a guess, f32");
+    run.method = TULLE_KRYLOV_GMRES;
+    run.type = TULLE_F64;
+    test_bytes(team, run, "gmres from a guess");
+    test_long(team, device);
+    if (strcmp(device, "limit+cpu") == 0) test_faults(team);
+    tulle_team_free(team);
+    return tap_done();
+}
