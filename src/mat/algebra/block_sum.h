@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums of matrices in blocks. */
-<<<<<<<< HEAD:src/mat/algebra/block_sum.h
 #ifndef TULLE_MAT_BLOCK_SUM_H
 #define TULLE_MAT_BLOCK_SUM_H
-========
-#ifndef TULLE_ALGO_MATFUN_WHOLE_BLOCK_SUM_H
-#define TULLE_ALGO_MATFUN_WHOLE_BLOCK_SUM_H
->>>>>>>> part3:src/mat/algebra/block_sum.h
 
 #include "mat/mat.h"
 
