@@ -104,12 +104,16 @@ int tulle__device_has_product(const tulle__device *device)
 
 int tulle__device_has_vectors(const tulle__device *device)
 {
-    return innermost(device)->dots != NULL;
+    for (; device; device = device->inner)
+        if (!device->ops->dots) return 0;
+    return 1;
 }
 
 int tulle__device_has_solve(const tulle__device *device)
 {
-    return innermost(device)->solve != NULL;
+    for (; device; device = device->inner)
+        if (!device->ops->solve) return 0;
+    return 1;
 }
 
 tulle_status tulle__device_buffer_new(
