@@ -40,6 +40,9 @@ void tulle__weighted_open(tulle__weighted *w);
 tulle_status tulle__weighted_claim(
     tulle__weighted *w, int owner, double share, int64_t least, int64_t spared, int64_t *first, int64_t *end);
 
+/* The largest weight of a PE's items; 0: it has none. Local, with a get. */
+tulle_status tulle__weighted_largest(tulle__weighted *w, int owner, double *weight);
+
 /* Bytes at ... of a PE's description. Local, with a get. */
 tulle_status tulle__weighted_describe(tulle__weighted *w, int owner, size_t at, size_t bytes, void *part);
 
