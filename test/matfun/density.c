@@ -182,8 +182,8 @@ struct truth {
 };
 
 /*
- * All block columns in one submatrix, or as the model of the cost says. The former is exact without S,
- * whose inverse root is cut to S's pattern; the rest is within the truncation.
+ * All block columns in one submatrix, or as the model of the cost says. The former is exact without
+ * S, whose inverse root is cut to S's pattern; the rest is within the truncation.
  */
 static tulle_status test_truth(tulle_comm *comm, void *arg)
 {
@@ -331,7 +331,10 @@ out:
     return status;
 }
 
-/* Checks of right results pass, also where a level is filled in part; kinds of results as of the methods. */
+/*
+ * Checks of right results pass, also where a level is filled in part; kinds of results as of the
+ * methods.
+ */
 static tulle_status test_check(tulle_comm *comm, void *arg)
 {
     static const struct {

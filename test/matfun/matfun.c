@@ -22,7 +22,10 @@ static void submatrix(const struct problem *p, int j, struct dense *x, int *plac
             if (place[i] >= 0 && place[k] >= 0) x->a[place[i]][place[k]] = entry(p, i, k);
 }
 
-/* F is complete on all PEs. f is of the whole matrix (exact), or of the submatrix of the row's block. */
+/*
+ * F is complete on all PEs. f is of the whole matrix (exact), or of the submatrix of the row's
+ * block.
+ */
 static tulle_status compare(
     const struct problem *p, tulle_mat *F, double (*f)(double x), int exact, double tolerance, double *worst)
 {
@@ -296,8 +299,8 @@ static double slow(double x, void *context)
 }
 
 /*
- * Idle PEs take submatrices of one that is slow, the slower the surer; the result is right, and so are those of the
- * executions before and after.
+ * Idle PEs take submatrices of one that is slow, the slower the surer; the result is right, and so
+ * are those of the executions before and after.
  */
 static tulle_status test_stealing(tulle_comm *comm, void *arg)
 {

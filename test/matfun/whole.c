@@ -209,8 +209,8 @@ out:
 }
 
 /*
- * auto: diagonal blocks and full patterns are for submatrices; a random graph, whose neighbourhoods have little in
- * common, is for iterations as soon as it has enough blocks a column.
+ * auto: submatrices for diagonal blocks, full patterns and functions without iterations; else as
+ * its estimates say.
  */
 static tulle_status test_auto(tulle_comm *comm, void *arg)
 {
