@@ -118,7 +118,7 @@ static void place(
     struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, const struct tulle__sweep_thread *t)
 {
     const int32_t *R = w->s->index + sub->rows;
-    char *buffer = w->results + (size_t)w->result[k - w->begin] * w->size;
+    char *buffer = w->results ? w->results + (size_t)w->result[k - w->begin] * w->size : NULL;
     size_t n = (size_t)sub->n, column = 0;
     for (int64_t c = 0; c < sub->ncols; c++) {
         int32_t j = w->s->index[sub->cols + c];
