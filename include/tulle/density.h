@@ -17,7 +17,10 @@
 extern "C" {
 #endif
 
-/* X(name, word, text): how f(K) is computed. All but submatrix and auto are for kT = 0, with whole matrices. */
+/*
+ * X(name, word, text): how f(K) is computed. All but submatrix and auto are for kT = 0, with whole
+ * matrices.
+ */
 #define TULLE_DENSITY_METHOD_LIST(X)                                                                                   \
     X(SUBMATRIX, "submatrix", "dense functions of submatrices")                                                        \
     X(NEWTON_SCHULZ, "newton-schulz", "the sign of K - mu I by iterations; for a given mu")                            \
@@ -71,9 +74,10 @@ typedef struct tulle_density_report {
 } tulle_density_report;
 
 /*
- * Collective. H and S are VBSR with the same block cuts; S NULL: the identity. *D is a new matrix in
- * tiles of rows, the caller's. options and report may be NULL; the report is the same on all PEs.
- * TULLE_ERR_CHECK, with the block column, if options.check finds a difference. TULLE_ERR_CONVERGENCE, with the residual, if a method with iterations does not converge.
+ * Collective. H and S are VBSR with the same block cuts; S NULL: the identity. *D is a new matrix
+ * in tiles of rows, the caller's. options and report may be NULL; the report is the same on all
+ * PEs. TULLE_ERR_CHECK, with the block column, if options.check finds a difference.
+ * TULLE_ERR_CONVERGENCE, with the residual, if a method with iterations does not converge.
  * TULLE_ERR_ARG for the reasons of tulle_matfun_execute, which include an S that is not positive
  * definite, and if H and S do not match.
  */
@@ -81,11 +85,11 @@ TULLE_API tulle_status tulle_density_of_mu(const tulle_mat *H, const tulle_mat *
     const tulle_density_options *options, tulle_mat **D, tulle_density_report *report);
 
 /*
- * The same with the mu that gives this number of electrons. N(mu) follows from the eigenvalues of all
- * submatrices and the squares of their eigenvectors' wanted components, so that mu is found without
- * another pass. For kT = 0 mu lies in the middle of the gap if N(mu) is the number there; else the
- * level that N jumps over it at is filled in part. TULLE_ERR_ARG for a number outside 0 ... degeneracy
- * times the rows.
+ * The same with the mu that gives this number of electrons. N(mu) follows from the eigenvalues of
+ * all submatrices and the squares of their eigenvectors' wanted components, so that mu is found
+ * without another pass. For kT = 0 mu lies in the middle of the gap if N(mu) is the number there;
+ * else the level that N jumps over it at is filled in part. TULLE_ERR_ARG for a number outside 0
+ * ... degeneracy times the rows.
  */
 TULLE_API tulle_status tulle_density_of_electrons(const tulle_mat *H, const tulle_mat *S, double electrons,
     const tulle_density_options *options, tulle_mat **D, tulle_density_report *report);

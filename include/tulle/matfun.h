@@ -5,16 +5,16 @@
  * quantum chemistry code CP2K", SC 2020, section III.
  *
  * For each block column of A, or some of them together, the blocks in the rows and columns of their
- * pattern form a dense submatrix. Its function is computed by an eigenvalue decomposition; the block
- * columns in question become those of the result, which has A's pattern. The method is exact for
- * polynomials of degree 2, for block-diagonal matrices and for full ones; otherwise its error is
- * that of the truncation, which shrinks as the pattern grows. The result differs from a symmetric
- * matrix by that error too.
+ * pattern form a dense submatrix. Its function is computed by an eigenvalue decomposition; the
+ * block columns in question become those of the result, which has A's pattern. The method is exact
+ * for polynomials of degree 2, for block-diagonal matrices and for full ones; otherwise its error
+ * is that of the truncation, which shrinks as the pattern grows. The result differs from a
+ * symmetric matrix by that error too.
  *
- * For comparison, some functions come by iterations with the whole matrix, whose products are filtered:
- * Newton-Schulz iterations for the sign, and the coupled Newton iteration for inverse p-th roots of Guo
- * and Higham, "A Schur-Newton method for the matrix pth root and its inverse", SIAM J. Matrix Anal. Appl.
- * 28 (2006). Their results have the blocks that the filter leaves.
+ * For comparison, some functions come by iterations with the whole matrix, whose products are
+ * filtered: Newton-Schulz iterations for the sign, and the coupled Newton iteration for inverse
+ * p-th roots of Guo and Higham, "A Schur-Newton method for the matrix pth root and its inverse",
+ * SIAM J. Matrix Anal. Appl. 28 (2006). Their results have the blocks that the filter leaves.
  */
 #ifndef TULLE_MATFUN_H
 #define TULLE_MATFUN_H
@@ -91,13 +91,13 @@ typedef struct tulle_matfun_iteration {
 typedef struct tulle_matfun_options {
     size_t size; /* of this struct; 0: as in the first release */
     /*
-     * block columns that share a submatrix, if that takes fewer operations: 0, as a model of the cost
-     * says; TULLE_NONE, one a submatrix; n > 1, n neighbouring ones
+     * block columns that share a submatrix, if that takes fewer operations: 0, as a model of the
+     * cost says; TULLE_NONE, one a submatrix; n > 1, n neighbouring ones
      */
     int combine;
     /*
-     * blocks of A off the diagonal with a Frobenius norm below this are left out, also of the result;
-     * chosen when the plan is made
+     * blocks of A off the diagonal with a Frobenius norm below this are left out, also of the
+     * result; chosen when the plan is made
      */
     double filter;
     bool symmetric; /* F = (F + F^T) / 2 */
@@ -148,13 +148,13 @@ TULLE_API tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_o
 
 /*
  * Collective: *F = f(A), of A's current values, in A's layout and (by submatrices) pattern; a new
- * matrix, the caller's. report may be NULL and is the same on all PEs. TULLE_ERR_ARG if a block differs from its
- * transpose by more than 1e-6 (f32: 1e-3) of the largest magnitude in the submatrix, or if an
- * eigenvalue is outside the function's domain; the message names the block or the block column.
- * TULLE_ERR_STATE if A's pattern has changed since the plan was made: tulle_matfun_update.
- * TULLE_ERR_CONVERGENCE, with the last residual, if an iteration does not converge, as for an mu that
- * is an eigenvalue, or a matrix that is not positive definite; TULLE_ERR_UNSUPPORTED for a function
- * that the method does not compute.
+ * matrix, the caller's. report may be NULL and is the same on all PEs. TULLE_ERR_ARG if a block
+ * differs from its transpose by more than 1e-6 (f32: 1e-3) of the largest magnitude in the
+ * submatrix, or if an eigenvalue is outside the function's domain; the message names the block or
+ * the block column. TULLE_ERR_STATE if A's pattern has changed since the plan was made:
+ * tulle_matfun_update. TULLE_ERR_CONVERGENCE, with the last residual, if an iteration does not
+ * converge, as for an mu that is an eigenvalue, or a matrix that is not positive definite;
+ * TULLE_ERR_UNSUPPORTED for a function that the method does not compute.
  */
 TULLE_API tulle_status tulle_matfun_execute(
     tulle_matfun *plan, const tulle_function *function, tulle_mat **F, tulle_matfun_report *report);
@@ -163,15 +163,15 @@ TULLE_API tulle_status tulle_matfun_execute(
 TULLE_API tulle_status tulle_matfun_update(tulle_matfun *plan);
 
 /*
- * Collective: computes some columns again by another path, for F of the last execution: submatrices,
- * at least `samples` of all if there are so many, are gathered tile by tile and decomposed by QR
- * iterations; F is compared with their functions. *error: the largest difference over the largest
- * magnitude of the function, on all PEs. TULLE_ERR_CHECK, with the block column, if it is above 1e-8
- * (f32: 1e-3). If F was made symmetric, diagonal blocks are compared. This checks the computation;
- * the truncation that the pattern brings is not an error here.
- * Of the methods with the whole matrix, F x for one vector x of random signs is compared with f(A) x by
- * the Lanczos method, which includes the filter's errors: TULLE_ERR_CHECK above 100 filter more than
- * that.
+ * Collective: computes some columns again by another path, for F of the last execution:
+ * submatrices, at least `samples` of all if there are so many, are gathered tile by tile and
+ * decomposed by QR iterations; F is compared with their functions. *error: the largest difference
+ * over the largest magnitude of the function, on all PEs. TULLE_ERR_CHECK, with the block column,
+ * if it is above 1e-8 (f32: 1e-3). If F was made symmetric, diagonal blocks are compared. This
+ * checks the computation; the truncation that the pattern brings is not an error here. Of the
+ * methods with the whole matrix, F x for one vector x of random signs is compared with f(A) x by
+ * the Lanczos method, which includes the filter's errors: TULLE_ERR_CHECK above 100 filter more
+ * than that.
  */
 TULLE_API tulle_status tulle_matfun_check(
     const tulle_matfun *plan, const tulle_function *function, const tulle_mat *F, int samples, double *error);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Density matrices of a long ring of sites +1, -1, +1, ..., with hopping 1/2, whose levels are
- * +-sqrt(1 + cos^2(pi j / M)) for M pairs of sites: chain SPEC PES PAIRS. Half of the states are occupied.
+ * +-sqrt(1 + cos^2(pi j / M)) for M pairs of sites: chain SPEC PES PAIRS. Half of the states are
+ * occupied.
  */
 #include <tulle/density.h>
 

@@ -5,7 +5,7 @@
 #include "base/random.h"
 #include "body.h"
 #include "dense_function.h"
-#include "tap.h"
+#include "run_tests.h"
 
 enum { BLOCKS = 13, MOLECULE = 3, N = BLOCKS * MOLECULE };
 
@@ -182,8 +182,8 @@ struct truth {
 };
 
 /*
- * All block columns in one submatrix, or as the model of the cost says. The former is exact without S,
- * whose inverse root is cut to S's pattern; the rest is within the truncation.
+ * All block columns in one submatrix, or as the model of the cost says. The former is exact without
+ * S, whose inverse root is cut to S's pattern; the rest is within the truncation.
  */
 static tulle_status test_truth(tulle_comm *comm, void *arg)
 {
@@ -331,7 +331,10 @@ out:
     return status;
 }
 
-/* Checks of right results pass, also where a level is filled in part; kinds of results as of the methods. */
+/*
+ * Checks of right results pass, also where a level is filled in part; kinds of results as of the
+ * methods.
+ */
 static tulle_status test_check(tulle_comm *comm, void *arg)
 {
     static const struct {
@@ -369,13 +372,6 @@ out:
     return status;
 }
 
-static tulle_status refused(tulle_status status, const char *part)
-{
-    if (status == TULLE_ERR_ARG && strstr(tulle_error_message(), part)) return TULLE_OK;
-    return tulle__fail(
-        TULLE_ERR_CHECK, "expected '%s', got %s: %s", part, tulle_status_name(status), tulle_error_message());
-}
-
 static double lopsided(int i, int j)
 {
     return hamiltonian(i, j) + (i == 7 && j == 10 ? .1 : 0);
@@ -395,18 +391,18 @@ static tulle_status test_refusals(tulle_comm *comm, void *arg)
     TULLE_TRY(build(comm, overlap, TULLE_F64, 0, BLOCKS - 1, &S));
     TULLE_TRY(build(comm, lopsided, TULLE_F64, 0, BLOCKS, &L));
     TULLE_TRY(build(comm, negative, TULLE_F64, 0, BLOCKS, &G));
-    TULLE_TRY(refused(tulle_density_of_mu(H, S, 0, NULL, &D, NULL), "the same blocks"));
-    TULLE_TRY(refused(tulle_density_of_electrons(H, NULL, 2 * N + 1, NULL, &D, NULL), "more than"));
-    TULLE_TRY(refused(tulle_density_of_electrons(H, NULL, -1, NULL, &D, NULL), "at least 0"));
-    TULLE_TRY(refused(tulle_density_of_electrons(H, NULL, NAN, NULL, &D, NULL), "at least 0"));
+    TULLE_TRY(refused(tulle_density_of_mu(H, S, 0, NULL, &D, NULL), TULLE_ERR_ARG, "the same blocks"));
+    TULLE_TRY(refused(tulle_density_of_electrons(H, NULL, 2 * N + 1, NULL, &D, NULL), TULLE_ERR_ARG, "more than"));
+    TULLE_TRY(refused(tulle_density_of_electrons(H, NULL, -1, NULL, &D, NULL), TULLE_ERR_ARG, "at least 0"));
+    TULLE_TRY(refused(tulle_density_of_electrons(H, NULL, NAN, NULL, &D, NULL), TULLE_ERR_ARG, "at least 0"));
     tulle_density_options tc2 = {.method = TULLE_DENSITY_TC2}, warm = {.method = TULLE_DENSITY_MCWEENY, .kT = 1};
-    TULLE_TRY(refused(tulle_density_of_mu(H, NULL, 0, &tc2, &D, NULL), "a given number of electrons"));
-    TULLE_TRY(refused(tulle_density_of_mu(H, NULL, 0, &warm, &D, NULL), "kT = 0"));
+    TULLE_TRY(refused(tulle_density_of_mu(H, NULL, 0, &tc2, &D, NULL), TULLE_ERR_ARG, "a given number of electrons"));
+    TULLE_TRY(refused(tulle_density_of_mu(H, NULL, 0, &warm, &D, NULL), TULLE_ERR_ARG, "kT = 0"));
     tc2.method = TULLE_DENSITY_NEWTON_SCHULZ;
-    TULLE_TRY(refused(tulle_density_of_electrons(H, NULL, 4, &tc2, &D, NULL), "a given mu"));
-    TULLE_TRY(refused(tulle_density_of_mu(L, NULL, 0, NULL, &D, NULL), "block ("));
-    TULLE_TRY(refused(tulle_density_of_mu(L, G, 0, NULL, &D, NULL), "block (3, 4)"));
-    TULLE_TRY(refused(tulle_density_of_mu(H, G, 0, NULL, &D, NULL), "invsqrt is not defined"));
+    TULLE_TRY(refused(tulle_density_of_electrons(H, NULL, 4, &tc2, &D, NULL), TULLE_ERR_ARG, "a given mu"));
+    TULLE_TRY(refused(tulle_density_of_mu(L, NULL, 0, NULL, &D, NULL), TULLE_ERR_ARG, "block ("));
+    TULLE_TRY(refused(tulle_density_of_mu(L, G, 0, NULL, &D, NULL), TULLE_ERR_ARG, "block (3, 4)"));
+    TULLE_TRY(refused(tulle_density_of_mu(H, G, 0, NULL, &D, NULL), TULLE_ERR_ARG, "invsqrt is not defined"));
     tulle_mat_free(H);
     tulle_mat_free(S);
     tulle_mat_free(L);
@@ -417,30 +413,10 @@ out:
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
-    int npes = atoi(argv[2]);
-    tulle_team *team;
-    tulle_team_options options = {.memory = (size_t)npes << 26, .threads = npes < 4 ? 2 : 1};
     static struct truth truth;
     refer(&truth.plain, identity);
     refer(&truth.with_S, overlap);
-    if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
-        return tap_done();
-    static const struct {
-        const char *name;
-        tulle_body body;
-    } tests[] = {{"density matrices", test_truth}, {"levels filled in part", test_filled},
+    static const struct named_test tests[] = {{"density matrices", test_truth}, {"levels filled in part", test_filled},
         {"iterations", test_iterations}, {"auto", test_auto}, {"checks", test_check}, {"refusals", test_refusals}};
-    struct blocks before[64] = {{0}}, after[64] = {{0}};
-    for (size_t t = 0; t < sizeof tests / sizeof *tests; t++) {
-        tulle_status status = tulle_team_run(team, tests[t].body, &truth);
-        ok(status == TULLE_OK, "%s: %s; worst error %.1e", tests[t].name,
-            status == TULLE_OK ? "right" : tulle_error_message(), truth.worst);
-        if (t == 0) tulle_team_run(team, count_blocks, before);
-    }
-    ok(tulle_team_run(team, count_blocks, after) == TULLE_OK &&
-            memcmp(before, after, (size_t)npes * sizeof *after) == 0,
-        "nothing leaks");
-    tulle_team_free(team);
-    return tap_done();
+    return run_tests(argc, argv, (int)(sizeof tests / sizeof *tests), tests, &truth, &truth.worst);
 }

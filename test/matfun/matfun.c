@@ -8,7 +8,7 @@
 #include "comm/comm.h"
 #include "dense_function.h"
 #include "problem.h"
-#include "tap.h"
+#include "run_tests.h"
 
 /* ---- the reference ---- */
 
@@ -22,7 +22,10 @@ static void submatrix(const struct problem *p, int j, struct dense *x, int *plac
             if (place[i] >= 0 && place[k] >= 0) x->a[place[i]][place[k]] = entry(p, i, k);
 }
 
-/* F is complete on all PEs. f is of the whole matrix (exact), or of the submatrix of the row's block. */
+/*
+ * F is complete on all PEs. f is of the whole matrix (exact), or of the submatrix of the row's
+ * block.
+ */
 static tulle_status compare(
     const struct problem *p, tulle_mat *F, double (*f)(double x), int exact, double tolerance, double *worst)
 {
@@ -296,8 +299,8 @@ static double slow(double x, void *context)
 }
 
 /*
- * Idle PEs take submatrices of one that is slow, the slower the surer; the result is right, and so are those of the
- * executions before and after.
+ * Idle PEs take submatrices of one that is slow, the slower the surer; the result is right, and so
+ * are those of the executions before and after.
  */
 static tulle_status test_stealing(tulle_comm *comm, void *arg)
 {
@@ -411,13 +414,6 @@ out:
     return status;
 }
 
-static tulle_status refused(tulle_status status, tulle_status expected, const char *part)
-{
-    if (status == expected && strstr(tulle_error_message(), part)) return TULLE_OK;
-    return tulle__fail(TULLE_ERR_CHECK, "expected %s with '%s', got %s: %s", tulle_status_name(expected), part,
-        tulle_status_name(status), tulle_error_message());
-}
-
 static tulle_status test_refusals(tulle_comm *comm, void *arg)
 {
     tulle_status status = TULLE_OK;
@@ -464,29 +460,9 @@ out:
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
-    int npes = atoi(argv[2]);
-    tulle_team *team;
-    tulle_team_options options = {.memory = (size_t)npes << 26, .threads = npes < 4 ? 2 : 1};
-    if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
-        return tap_done();
-    static const struct {
-        const char *name;
-        tulle_body body;
-    } tests[] = {{"functions of submatrices", test_functions}, {"exact cases", test_exact}, {"steps", test_steps},
-        {"small ones", test_small}, {"stealing", test_stealing}, {"updates", test_update}, {"the check", test_check},
-        {"refusals", test_refusals}};
-    struct blocks before[64] = {{0}}, after[64] = {{0}};
-    for (size_t t = 0; t < sizeof tests / sizeof *tests; t++) {
-        double worst = 0;
-        tulle_status status = tulle_team_run(team, tests[t].body, &worst);
-        ok(status == TULLE_OK, "%s: %s; worst error %.1e", tests[t].name,
-            status == TULLE_OK ? "right" : tulle_error_message(), worst);
-        if (t == 0) tulle_team_run(team, count_blocks, before);
-    }
-    ok(tulle_team_run(team, count_blocks, after) == TULLE_OK &&
-            memcmp(before, after, (size_t)npes * sizeof *after) == 0,
-        "nothing leaks");
-    tulle_team_free(team);
-    return tap_done();
+    double worst = 0;
+    static const struct named_test tests[] = {{"functions of submatrices", test_functions}, {"exact cases", test_exact},
+        {"steps", test_steps}, {"small ones", test_small}, {"stealing", test_stealing}, {"updates", test_update},
+        {"the check", test_check}, {"refusals", test_refusals}};
+    return run_tests(argc, argv, (int)(sizeof tests / sizeof *tests), tests, &worst, &worst);
 }

@@ -6,7 +6,7 @@
 #include "body.h"
 #include "dense_function.h"
 #include "problem.h"
-#include "tap.h"
+#include "run_tests.h"
 
 enum { SMALL = 12, STEPS = 64 };
 
@@ -209,8 +209,8 @@ out:
 }
 
 /*
- * auto: diagonal blocks and full patterns are for submatrices; a random graph, whose neighbourhoods have little in
- * common, is for iterations as soon as it has enough blocks a column.
+ * auto: submatrices for diagonal blocks, full patterns and functions without iterations; else as
+ * its estimates say.
  */
 static tulle_status test_auto(tulle_comm *comm, void *arg)
 {
@@ -250,13 +250,6 @@ static tulle_status test_auto(tulle_comm *comm, void *arg)
 out:
     tulle_mat_free(A);
     return status;
-}
-
-static tulle_status refused(tulle_status status, tulle_status expected, const char *part)
-{
-    if (status == expected && strstr(tulle_error_message(), part)) return TULLE_OK;
-    return tulle__fail(TULLE_ERR_CHECK, "expected %s with '%s', got %s: %s", tulle_status_name(expected), part,
-        tulle_status_name(status), tulle_error_message());
 }
 
 /* One wrong element of the result is found. */
@@ -342,28 +335,8 @@ out:
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
-    int npes = atoi(argv[2]);
-    tulle_team *team;
-    tulle_team_options options = {.memory = (size_t)npes << 26, .threads = npes < 4 ? 2 : 1};
-    if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
-        return tap_done();
-    static const struct {
-        const char *name;
-        tulle_body body;
-    } tests[] = {{"functions of whole matrices", test_functions}, {"orders", test_orders}, {"filters", test_filter},
-        {"auto", test_auto}, {"the check", test_check}, {"limits", test_limits}};
-    struct blocks before[64] = {{0}}, after[64] = {{0}};
-    for (size_t t = 0; t < sizeof tests / sizeof *tests; t++) {
-        double worst = 0;
-        tulle_status status = tulle_team_run(team, tests[t].body, &worst);
-        ok(status == TULLE_OK, "%s: %s; worst error %.1e", tests[t].name,
-            status == TULLE_OK ? "right" : tulle_error_message(), worst);
-        if (t == 0) tulle_team_run(team, count_blocks, before);
-    }
-    ok(tulle_team_run(team, count_blocks, after) == TULLE_OK &&
-            memcmp(before, after, (size_t)npes * sizeof *after) == 0,
-        "nothing leaks");
-    tulle_team_free(team);
-    return tap_done();
+    double worst = 0;
+    static const struct named_test tests[] = {{"functions of whole matrices", test_functions}, {"orders", test_orders},
+        {"filters", test_filter}, {"auto", test_auto}, {"the check", test_check}, {"limits", test_limits}};
+    return run_tests(argc, argv, (int)(sizeof tests / sizeof *tests), tests, &worst, &worst);
 }

@@ -149,3 +149,12 @@ void blocked_check_text(int passed, int whole, double error, FILE *file)
     fprintf(file, "  check          %s: %s: relative difference %.2g\n", passed ? "passed" : "FAILED",
         whole ? "times a vector, by the Lanczos method" : "some columns again, by QR iterations", error);
 }
+
+void blocked_warn_inserted(const struct options *options, int64_t inserted)
+{
+    char text[128];
+    if (!inserted) return;
+    snprintf(text, sizeof text, "%" PRId64 " diagonal %s missing; zeros take the place\n", inserted,
+        plural(inserted, "block is", "blocks are"));
+    show_warnings(options, text);
+}

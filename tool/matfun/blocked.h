@@ -70,6 +70,9 @@ tulle_status blocked_load(const struct options *options, tulle_comm *comm, const
 tulle_status blocked_check_needs(
     const struct options *options, const tulle_read_options *reading, int first, const char *verb);
 
+/* A warning of diagonal blocks that are missing, if there are any. */
+void blocked_warn_inserted(const struct options *options, int64_t inserted);
+
 /* Prints what both verbs report of a function's submatrices. */
 void blocked_text(const tulle_matfun_report *r, FILE *file);
 void blocked_json(const tulle_matfun_report *r, FILE *file);

@@ -7,7 +7,6 @@
 
 #include "matfun/blocked.h"
 #include "outputs.h"
-#include "report/plural.h"
 
 struct density_run {
     const struct options *options;
@@ -131,12 +130,7 @@ static void warn(const struct density_run *s)
     const tulle_density_report *r = &s->report;
     double gap = r->above - r->below, width = r->function.most - r->function.least;
     show_warnings(s->options, s->warnings);
-    if (r->function.inserted + r->overlap.inserted) {
-        snprintf(text, sizeof text, "%" PRId64 " diagonal %s missing; zeros take the place\n",
-            r->function.inserted + r->overlap.inserted,
-            plural(r->function.inserted + r->overlap.inserted, "block is", "blocks are"));
-        show_warnings(s->options, text);
-    }
+    blocked_warn_inserted(s->options, r->function.inserted + r->overlap.inserted);
     if (s->density.kT <= 0 && isfinite(gap) && gap < .02 * width) {
         snprintf(text, sizeof text,
             "the gap at mu is %.3g, %.2g of the spectrum: blocks decay slowly, and submatrices count electrons "

@@ -7,7 +7,6 @@
 
 #include "matfun/blocked.h"
 #include "outputs.h"
-#include "report/plural.h"
 
 enum { RUNS_MOST = 1000 };
 
@@ -121,13 +120,8 @@ static void print_text(const struct function_run *s, FILE *file)
 
 static void warn(const struct function_run *s)
 {
-    char text[256];
     show_warnings(s->options, s->warnings);
-    if (s->report.inserted) {
-        snprintf(text, sizeof text, "%" PRId64 " diagonal %s missing; zeros take the place\n", s->report.inserted,
-            plural(s->report.inserted, "block is", "blocks are"));
-        show_warnings(s->options, text);
-    }
+    blocked_warn_inserted(s->options, s->report.inserted);
 }
 
 static tulle_status run(const struct options *options)

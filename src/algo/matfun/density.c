@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Density matrices. Products of whole matrices are of CSR, as results and factors are sparse within a
- * filter. For a number of electrons and kT = 0, each PE guesses mu from its first submatrix, and takes
- * the columns of all for that guess; when mu is known, it repeats only those submatrices that have a
- * level in between. With kT > 0 the decompositions are kept as far as memory allows, and only the others
- * are repeated.
+ * Density matrices. Products of whole matrices are of CSR, as results and factors are sparse within
+ * a filter. For a number of electrons and kT = 0, each PE guesses mu from its first submatrix, and
+ * takes the columns of all for that guess; when mu is known, it repeats only those submatrices that
+ * have a level in between. With kT > 0 the decompositions are kept as far as memory allows, and
+ * only the others are repeated.
  */
 #include <tulle/density.h>
 
@@ -291,8 +291,8 @@ static tulle_status find_gap(struct density *d, const tulle__spectrum *x, const 
 }
 
 /*
- * Room for decompositions, as long as half of the memory that is left suffices: with kT > 0 a level's occupation is
- * known after all are decomposed. Local; [submatrices].
+ * Room for decompositions, as long as half of the memory that is left suffices: with kT > 0 a
+ * level's occupation is known after all are decomposed. Local; [submatrices].
  */
 static tulle_status keep(const tulle_matfun *plan, tulle__kept **kept)
 {

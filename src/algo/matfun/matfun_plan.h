@@ -31,9 +31,9 @@ static inline const tulle_mat *tulle__matfun_rows(const tulle_matfun *plan)
  * What is done with the decomposition of submatrix k, by one of several threads: sets x->value, and
  * *wanted if the function's columns shall go into the result.
  *
- * With `stepped` the function is a power, or a step: `below` up to mu and `above` beyond it. It gets
- * x->gap and, of a step, x->trace and x->first, and the columns go into the result. Submatrices that
- * need eigenvectors are visited.
+ * With `stepped` the function is a power, or a step: `below` up to mu and `above` beyond it. It
+ * gets x->gap and, of a step, x->trace and x->first, and the columns go into the result.
+ * Submatrices that need eigenvectors are visited.
  */
 typedef struct tulle__visitor {
     tulle_status (*visit)(void *context, const tulle__submatrix *sub, int64_t k, tulle__eigen *x, bool *wanted);
@@ -43,14 +43,15 @@ typedef struct tulle__visitor {
     tulle__power power;                                               /* NONE: a step */
     double mu, below, above;
     /*
-     * [submatrices], or NULL: room for decompositions. The first sweep keeps them there; with `restore` they are
-     * used again, without the blocks
+     * [submatrices], or NULL: room for decompositions. The first sweep keeps them there; with
+     * `restore` they are used again, without the blocks
      */
     const tulle__kept *kept;
     bool restore;
     /*
-     * NULL, or makes room for the results of that many submatrices: idle PEs then steal others' (with neither skip nor
-     * kept), which get the numbers after the own ones. Called by the PE's own thread
+     * NULL, or makes room for the results of that many submatrices: idle PEs then steal others'
+     * (with neither skip nor kept), which get the numbers after the own ones. Called by the PE's
+     * own thread
      */
     tulle_status (*reserve)(void *context, int64_t submatrices);
 } tulle__visitor;
@@ -63,9 +64,9 @@ typedef struct tulle__sweep {
 } tulle__sweep;
 
 /*
- * Decomposes own submatrices, wave by wave: fetches blocks, visits, and puts results into F, which has
- * the structure of the matrix in row tiles. No agreement: other PEs' results are in F after the next
- * one. F may be NULL if no columns are wanted.
+ * Decomposes own submatrices, wave by wave: fetches blocks, visits, and puts results into F, which
+ * has the structure of the matrix in row tiles. No agreement: other PEs' results are in F after the
+ * next one. F may be NULL if no columns are wanted.
  */
 tulle_status tulle__matfun_sweep(
     const tulle_matfun *plan, const tulle__visitor *visitor, tulle_mat *F, tulle__sweep *sweep);
@@ -74,16 +75,22 @@ tulle_status tulle__matfun_sweep(
 tulle_matfun_method tulle__matfun_method_for(const tulle_matfun *plan, const tulle_function *function);
 
 /*
- * tulle_matfun_check for methods with the whole matrix: *error = the largest difference of F x and f(A) x, by the
- * Lanczos method, relative to the latter. TULLE_ERR_CHECK above `tolerance`. Collective, agreed.
+ * tulle_matfun_check for methods with the whole matrix: *error = the largest difference of F x and
+ * f(A) x, by the Lanczos method, relative to the latter. TULLE_ERR_CHECK above `tolerance`.
+ * Collective, agreed.
  */
 tulle_status tulle__matfun_check_whole(
     const tulle_mat *A, const tulle_function *function, const tulle_mat *F, double tolerance, double *error);
 
-/* Before a sweep: the copy's values are A's. TULLE_ERR_STATE if the pattern has changed. Collective, agreed. */
+/*
+ * Before a sweep: the copy's values are A's. TULLE_ERR_STATE if the pattern has changed.
+ * Collective, agreed.
+ */
 tulle_status tulle__matfun_renew(tulle_matfun *plan);
 
-/* After the last sweep: norms of F's blocks, symmetry, A's layout. Collective, agreed; consumes F. */
+/*
+ * After the last sweep: norms of F's blocks, symmetry, A's layout. Collective, agreed; consumes F.
+ */
 tulle_status tulle__matfun_finish(const tulle_matfun *plan, tulle_mat *F, bool symmetric, tulle_mat **out);
 
 /*
@@ -93,8 +100,8 @@ tulle_status tulle__matfun_finish(const tulle_matfun *plan, tulle_mat *F, bool s
 tulle_status tulle__symmetrise(tulle_mat **F);
 
 /*
- * TULLE_ERR_ARG, with the block, if A, of any layout, is not symmetric up to 1e-6 (f32: 1e-3) of its
- * largest magnitude; rows: tiles of rows with its block cuts. Collective, agreed.
+ * TULLE_ERR_ARG, with the block, if A, of any layout, is not symmetric up to 1e-6 (f32: 1e-3) of
+ * its largest magnitude; rows: tiles of rows with its block cuts. Collective, agreed.
  */
 tulle_status tulle__check_symmetric(const tulle_mat *A, const tulle_layout *rows);
 

@@ -147,7 +147,9 @@ static tulle_status measure(tulle__submatrices *s, tulle_gidx windows, int combi
     return status;
 }
 
-/* Rows of all submatrices: a block (c, j) of an own column needs row c, which has the block (j, c). */
+/*
+ * Rows of all submatrices: a block (c, j) of an own column needs row c, which has the block (j, c).
+ */
 static tulle_status require_rows(tulle__submatrices *s)
 {
     tulle_status status = TULLE_OK;
@@ -168,7 +170,10 @@ out:
     return status;
 }
 
-/* What other PEs need to compute own submatrices: their number is in the claims, sub, index. Collective. */
+/*
+ * What other PEs need to compute own submatrices: their number is in the claims, sub, index.
+ * Collective.
+ */
 static tulle_status publish(tulle__submatrices *s)
 {
     tulle_status status;

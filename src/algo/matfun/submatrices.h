@@ -6,8 +6,8 @@
  * The matrix has one tile column. Block columns are considered in windows of TULLE__WINDOW
  * neighbours, within which they may be combined; so the submatrices, and the result up to rounding,
  * do not depend on the number of PEs. Each PE measures an equal number of windows; from the work of
- * all windows it knows the part of the work that is its own: contiguous, as in the paper, with equal
- * sums of cubes. It then forms the submatrices of the windows in that part.
+ * all windows it knows the part of the work that is its own: contiguous, as in the paper, with
+ * equal sums of cubes. It then forms the submatrices of the windows in that part.
  */
 #ifndef TULLE_ALGO_MATFUN_SUBMATRICES_H
 #define TULLE_ALGO_MATFUN_SUBMATRICES_H
@@ -45,8 +45,8 @@ tulle_status tulle__submatrices_init(tulle__submatrices *s, const tulle_mat *A, 
 void tulle__submatrices_fini(tulle__submatrices *s);
 
 /*
- * Submatrices first .. end - 1 of another PE, whose claims `s` has: *stolen is made of them. Local, with gets. After a
- * failure too, fini frees.
+ * Submatrices first .. end - 1 of another PE, whose claims `s` has: *stolen is made of them. Local,
+ * with gets. After a failure too, fini frees.
  */
 tulle_status tulle__submatrices_steal(
     tulle__submatrices *s, int owner, int64_t first, int64_t end, tulle__submatrices *stolen);

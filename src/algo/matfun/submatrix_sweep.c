@@ -118,7 +118,7 @@ static void place(
     struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, const struct tulle__sweep_thread *t)
 {
     const int32_t *R = w->s->index + sub->rows;
-    char *buffer = w->results + (size_t)w->result[k - w->begin] * w->size;
+    char *buffer = w->results ? w->results + (size_t)w->result[k - w->begin] * w->size : NULL;
     size_t n = (size_t)sub->n, column = 0;
     for (int64_t c = 0; c < sub->ncols; c++) {
         int32_t j = w->s->index[sub->cols + c];
@@ -382,6 +382,10 @@ static void drop_sweep(struct tulle__sweep_state *w)
     tulle__free(w->first);
     tulle__free(w->at);
     tulle__free(w->needed);
+    w->thread = NULL;
+    w->first = w->at = NULL;
+    w->needed = NULL;
+    w->threads = 0;
 }
 
 /* Own submatrices, half of the remaining work a claim. */
@@ -398,6 +402,17 @@ out:
     return status;
 }
 
+/* Whether memory holds any of a PE's submatrices, with as many columns as rows. */
+static tulle_status can_steal(const struct tulle__sweep_state *w, tulle__submatrices *s, int victim, bool *can)
+{
+    double work;
+    tulle_status status = tulle__weighted_largest(&s->claims, victim, &work);
+    int64_t n = (int64_t)ceil(cbrt(work) * (1 + 1e-9));
+    *can = status == TULLE_OK && work > 0 && n <= TULLE__EIGEN_MOST &&
+           tulle__eigen_bytes(w->plan->A->type, n, n) < tulle__memory_left() / 2;
+    return status;
+}
+
 /* Others' submatrices, a quarter of the remaining work a claim; the last ones are their owner's. */
 static tulle_status steal(struct tulle__sweep_state *own, tulle__pool *pool, tulle__submatrices *s)
 {
@@ -405,7 +420,9 @@ static tulle_status steal(struct tulle__sweep_state *own, tulle__pool *pool, tul
     int64_t base = s->count;
     for (int step = 1; step < own->comm->size; step++) {
         int victim = (own->comm->rank + step) % own->comm->size;
-        for (;;) {
+        bool can;
+        TULLE_TRY(can_steal(own, s, victim, &can));
+        while (can) {
             int64_t first, end;
             tulle__submatrices stolen = {.count = 0};
             struct tulle__sweep_state w = *own;
@@ -461,6 +478,7 @@ tulle_status tulle__matfun_sweep(
         TULLE_TRY(make_threads(&w, tulle__pool_size(pool)));
         TULLE_TRY(steals ? run_claims(&w, pool, &s->claims) : run_waves(&w, pool, 0, s->count));
     }
+    drop_sweep(&w);
     if (steals) TULLE_TRY(steal(&w, pool, s));
 out:
     drop_sweep(&w);

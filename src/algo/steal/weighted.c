@@ -106,6 +106,18 @@ tulle_status tulle__weighted_claim(
     }
 }
 
+tulle_status tulle__weighted_largest(tulle__weighted *w, int owner, double *weight)
+{
+    *weight = 0;
+    if (!w->count[owner]) return TULLE_OK;
+    tulle_status status = know(w, owner);
+    for (int64_t k = 0; k < w->count[owner] && status == TULLE_OK; k++) {
+        double own = w->before[owner][k + 1] - w->before[owner][k];
+        if (own > *weight) *weight = own;
+    }
+    return status;
+}
+
 tulle_status tulle__weighted_describe(tulle__weighted *w, int owner, size_t at, size_t bytes, void *part)
 {
     return bytes ? get(w, owner, ((size_t)w->count[owner] + 1) * sizeof(double) + at, bytes, part) : TULLE_OK;

@@ -174,8 +174,8 @@ tulle_status tulle__trace(const tulle_mat *A, double *sum)
 /* ---- Newton-Schulz ---- */
 
 /*
- * *C = sum over j < order of a_j y^j, a_j = binomial(2 j, j) / 4^j, with as few products as powers of degree 2 or 3
- * allow (Paterson and Stockmeyer): 0, 1, 2, 2, 3, 3 for orders 2 to 7.
+ * *C = sum over j < order of a_j y^j, a_j = binomial(2 j, j) / 4^j, with as few products as powers
+ * of degree 2 or 3 allow (Paterson and Stockmeyer): 0, 1, 2, 2, 3, 3 for orders 2 to 7.
  */
 static tulle_status inverse_root_series(tulle__iterations *it, int order, const tulle_mat *y, tulle_mat **C)
 {
@@ -274,9 +274,10 @@ out:
 }
 
 /*
- * X <- X T, M <- T^p M with T = ((p + 1) I - M) / p, from X = I / c, M = A / c^p: Guo and Higham, "A Schur-Newton
- * method for the matrix pth root and its inverse", SIAM J. Matrix Anal. Appl. 28 (2006), section 3. It converges for
- * eigenvalues of M in (0, p + 1). *X is NULL before the first step. *last: M is not needed any more.
+ * X <- X T, M <- T^p M with T = ((p + 1) I - M) / p, from X = I / c, M = A / c^p: Guo and Higham,
+ * "A Schur-Newton method for the matrix pth root and its inverse", SIAM J. Matrix Anal. Appl. 28
+ * (2006), section 3. It converges for eigenvalues of M in (0, p + 1). *X is NULL before the first
+ * step. *last: M is not needed any more.
  */
 static tulle_status root_step(tulle__iterations *it, int p, double c, tulle_mat **X, tulle_mat **M, bool *last)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What iterations with whole matrices in blocks share: filtered products, sums, norms, the end, and the
- * history. Matrices are symmetric up to the filter, and lie in one square grid of tiles.
+ * What iterations with whole matrices in blocks share: filtered products, sums, norms, the end, and
+ * the history. Matrices are symmetric up to the filter, and lie in one square grid of tiles.
  */
 #ifndef TULLE_ALGO_MATFUN_WHOLE_ITERATIONS_H
 #define TULLE_ALGO_MATFUN_WHOLE_ITERATIONS_H
@@ -33,8 +33,8 @@ typedef struct tulle__iterations {
 void tulle__iterations_step(tulle__iterations *it, tulle_comm *comm);
 
 /*
- * The residual |defect|_F / |of|_F and the bound, for the approximation that the step starts with. of NULL:
- * the identity. Collective, agreed.
+ * The residual |defect|_F / |of|_F and the bound, for the approximation that the step starts with.
+ * of NULL: the identity. Collective, agreed.
  */
 tulle_status tulle__iterations_measure(tulle__iterations *it, const tulle_mat *defect, const tulle_mat *of);
 
@@ -44,7 +44,10 @@ void tulle__iterations_record(tulle__iterations *it, const tulle_mat *X, double 
 /* Blocks of X over those of a full matrix. Local. */
 double tulle__occupation_of(const tulle_mat *X);
 
-/* Whether filters or rounding limit the residual: it has not fallen to `part` of that `steps` before (1 or 2). */
+/*
+ * Whether filters or rounding limit the residual: it has not fallen to `part` of that `steps`
+ * before (1 or 2).
+ */
 bool tulle__iterations_stalled(const tulle__iterations *it, int steps, double part);
 
 /* TULLE_ERR_CONVERGENCE, with the last residual, on all PEs. */
@@ -69,12 +72,15 @@ tulle_status tulle__inner_product(const tulle_mat *A, const tulle_mat *B, double
 tulle_status tulle__trace(const tulle_mat *A, double *sum);
 
 /*
- * Replaces *X, of eigenvalues in [-1, 1], by its sign, by Newton-Schulz iterations of that order, 2 to 7: X times
- * the first terms of (1 - y)^(-1/2), y = I - X^2. Collective, agreed.
+ * Replaces *X, of eigenvalues in [-1, 1], by its sign, by Newton-Schulz iterations of that order, 2
+ * to 7: X times the first terms of (1 - y)^(-1/2), y = I - X^2. Collective, agreed.
  */
 tulle_status tulle__newton_schulz(tulle__iterations *it, int order, double mu, tulle_mat **X);
 
-/* *X = A^(-1/p), p > 0, of a positive definite A, by the coupled Newton iteration. Collective, agreed. */
+/*
+ * *X = A^(-1/p), p > 0, of a positive definite A, by the coupled Newton iteration. Collective,
+ * agreed.
+ */
 tulle_status tulle__coupled_newton(tulle__iterations *it, const tulle_mat *A, int p, tulle_mat **X);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The density matrix of an orthogonal K by iterations with whole matrices in blocks, whose products and
- * results are filtered: what the submatrix method is compared with.
+ * The density matrix of an orthogonal K by iterations with whole matrices in blocks, whose products
+ * and results are filtered: what the submatrix method is compared with.
  */
 #ifndef TULLE_ALGO_MATFUN_WHOLE_PURIFY_H
 #define TULLE_ALGO_MATFUN_WHOLE_PURIFY_H
