@@ -86,8 +86,8 @@ def main():
     given = options.parse_args()
     figures = {"tiles": lambda: tiles(given),
                "devices": lambda: devices(given),
-               "strong": lambda: scaling(given, [(p, 65536) for p in (2, 8, 32, 128)], 1024),
-               "weak": lambda: scaling(given, [(p, 16384 * round(math.sqrt(p))) for p in (1, 4, 16, 64)], 1024)}
+               "strong": lambda: scaling(given, [(p, 65536) for p in (2, 8, 32)], 1024),
+               "weak": lambda: scaling(given, [(p, 16384 * round(math.sqrt(p))) for p in (1, 4, 16)], 1024)}
     for name in given.figures:
         if name not in figures:
             sys.exit("there is no figure '%s': %s" % (name, ", ".join(figures)))
