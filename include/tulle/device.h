@@ -11,6 +11,8 @@
  *
  * Wrappers, before it:
  *   limit:mem=SIZE,link=12G,latency=2us   a small memory, a slow link, and real copy engines
+ *   model:mem=SIZE,link=50G,peer=SIZE,flops=7.8T,memory=790G   in the virtual time of a simulation; without a
+ *                                         device below it has shapes only (data=none)
  *   fault:op=N[,rank=R]                   the N-th copy or kernel of PE R (default 0) fails
  */
 #ifndef TULLE_DEVICE_H
