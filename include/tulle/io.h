@@ -13,6 +13,8 @@
  *                           the first
  *   NAME.bsp.h5, NAME.h5    Binsparse over HDF5: sparse, also in blocks, or dense (DMATR, DMATC; DVEC
  *                           is one column)
+ *   NAME.csr                CP2K's text (KS_CSR_WRITE): `row col value` a line, no header; square, of the
+ *                           largest index; read_options.assume: another symmetry than general
  *   rmat:scale=17,...       a generator: see tulle_operand_generator
  *
  * Reading is collective: each PE parses its part. A malformed file is refused with its name, line,

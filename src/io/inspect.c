@@ -33,7 +33,8 @@ static tulle_status inspect_mtx(const char *path, const tulle_read_options *opti
         .dense = h->array,
         .symmetric = h->symmetry != TULLE__MTX_GENERAL,
         .skew = h->symmetry == TULLE__MTX_SKEW};
-    snprintf(shape->format, sizeof shape->format, "matrix market, %s, %s, %s%s", h->array ? "array" : "coordinate",
+    snprintf(shape->format, sizeof shape->format, "%s, %s, %s, %s%s",
+        h->bare ? "text without a header" : "matrix market", h->array ? "array" : "coordinate",
         tulle__mtx_field_name(h->field), h->hermitian ? "hermitian" : tulle__mtx_symmetry_name(h->symmetry),
         h->packed ? ", gzip" : "");
     tulle__mtx_close(mtx);

@@ -19,7 +19,7 @@ static const struct ending {
 } endings[] = {{".mtx", TULLE__FORMAT_MTX, 1, 1, 0}, {".mtx.gz", TULLE__FORMAT_MTX, 1, 1, 1},
     {".npy", TULLE__FORMAT_NPY, 0, 1, 0}, {".npz", TULLE__FORMAT_NPZ, 1, 0, 0},
     {".h5", TULLE__FORMAT_BINSPARSE, 1, 1, 0}, {".hdf5", TULLE__FORMAT_BINSPARSE, 1, 1, 0},
-    {".petsc", TULLE__FORMAT_PETSC, 1, 1, 0}};
+    {".petsc", TULLE__FORMAT_PETSC, 1, 1, 0}, {".csr", TULLE__FORMAT_MTX, 0, 0, 0}};
 enum { ENDINGS = sizeof endings / sizeof *endings };
 
 static const struct ending *ending_of(const char *name)

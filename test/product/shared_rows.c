@@ -76,11 +76,11 @@ out:
 
 static tulle_status exact(tulle_comm *comm, void *arg)
 {
-    static const struct setting settings[] = {{"blocks:n=21,size=16,degree=21,values=integer", 16, TULLE_F64, 1, 0, 1},
-        {"blocks:n=21,size=17,degree=9,values=integer", 17, TULLE_F64, -2, 3, 1},
-        {"blocks:n=21,size=17,degree=9,values=integer", 0, TULLE_F64, 1, 1, 1},
-        {"blocks:n=36,size=18,degree=16,values=integer,seed=3", 18, TULLE_F32, 1, 0, 2},
-        {"blocks:n=20,size=40,pattern=band,width=3,values=integer", 40, TULLE_F32, 1, 0, 1}};
+    static const struct setting settings[] = {{"blocks:n=17,size=16,degree=17,values=integer", 16, TULLE_F64, 1, 0, 1},
+        {"blocks:n=18,size=17,degree=7,values=integer", 17, TULLE_F64, -2, 3, 1},
+        {"blocks:n=18,size=17,degree=7,values=integer", 0, TULLE_F64, 1, 1, 1},
+        {"blocks:n=32,size=16,degree=9,values=integer,seed=3", 16, TULLE_F32, 1, 0, 2},
+        {"blocks:n=17,size=18,pattern=band,width=3,values=integer", 18, TULLE_F32, 1, 0, 1}};
     (void)arg;
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         tulle_mat *C = NULL, *D = NULL, *E = NULL;
@@ -102,7 +102,7 @@ static tulle_status exact(tulle_comm *comm, void *arg)
 /* An order-independent sum of the values' bits. */
 static tulle_status hash_bits(tulle_comm *comm, void *arg)
 {
-    static const struct setting s = {"blocks:n=22,size=17,degree=12", 17, TULLE_F64, 1, 0, 1};
+    static const struct setting s = {"blocks:n=18,size=16,degree=9", 16, TULLE_F64, 1, 0, 1};
     tulle_mat *C = NULL, *D = NULL;
     tulle_tile t;
     tulle_status status = products(comm, &s, &C, &D);

@@ -316,4 +316,17 @@ blocks=1 full x.gp plot scaling runs.json -o x.gp
 command -v gnuplot >/dev/null 2>&1 && blocks=8 full x.svg plot scaling runs.json -o x.svg
 chmod -R u+rwx .
 
+# entries without a header, as CP2K writes them
+"$tulle" gen water:n=2 -o w.mtx -q >out 2>&1 && grep -v '%' w.mtx | tail -n +2 >w.csr && "$tulle" convert w.csr w2.mtx --pes 3 >out 2>&1
+cmp w.mtx w2.mtx
+report $? "a .csr file has the entries of its .mtx"
+printf '1 1 2.5\n\n 2 1 -1\n' >a.csr
+expect 0 'a.csr (text without a header' stat a.csr
+expect 0 '2 x 2, 3 entries' stat a.csr --assume 'matrix coordinate real symmetric'
+printf '1 1 2.5\nx 1 -1\n' >b.csr
+expect 2 "b.csr:2:1: 'x' where a row index" stat b.csr
+: >c.csr
+expect 2 'has no entries' stat c.csr
+expect 2 'unknown ending\|can be written to' gen er:n=4 -o d.csr
+
 report_end

@@ -4,7 +4,8 @@
  * every PE opens the file and parses its part; the assembly adds up the statistics and asks for the
  * verdict.
  *
- *   tulle__mtx_open            banner, comments, size line, and all refusals before memory is taken
+ *   tulle__mtx_open            banner, comments, size line, and all refusals before memory is taken; of a
+ *                              .csr file, which has none, a sweep over its entries
  *   tulle__mtx_parse           one part of a coordinate file -> entries as stored (the caller mirrors)
  *   tulle__mtx_array_count,    one part of an array file: the number of its numbers; then, with the
  *   tulle__mtx_array_parse       sum over the previous parts, the numbers
@@ -52,6 +53,7 @@ typedef struct tulle__mtx_header {
     tulle__mtx_field field;
     tulle__mtx_symmetry symmetry;
     int packed;
+    int bare;          /* entries alone: no header */
     int64_t size_line; /* line of the sizes */
     int64_t data;      /* (unpacked) offset of the first byte behind that line */
     int nwarnings;

@@ -325,6 +325,66 @@ out:
     return status;
 }
 
+/* ---- files of entries alone ---- */
+
+static int is_bare(const char *path)
+{
+    static const char ending[] = ".csr";
+    const size_t n = strlen(path), e = sizeof ending - 1;
+    return n >= e && strcasecmp(path + n - e, ending) == 0;
+}
+
+/* The larger index of the entry in a line, counted from 1; a wrong one counts as 0: the parser says what is wrong. */
+static int64_t larger_index(const tulle__mtx *mtx, const char *p, const char *end)
+{
+    int64_t row = 0, col = 0;
+    const char *stop = p;
+    if (tulle__number_i64(p, end, &row, &stop) != TULLE__NUMBER_OK) return 0;
+    p = tulle__mtx_skip_blanks(stop, end);
+    if (tulle__number_i64(p, end, &col, &stop) != TULLE__NUMBER_OK) return 0;
+    const int64_t index = row > col ? row : col;
+    return index < INT64_MAX - 1 ? index + (mtx->options.zero_based ? 1 : 0) : 0;
+}
+
+/*
+ * CP2K's text: a line `row col value` an entry, without a header, both triangles and zeros in blocks included. The
+ * matrix is square, of the largest index. One sweep, of every PE.
+ */
+static tulle_status read_bare(tulle__mtx *mtx)
+{
+    tulle__text text = mtx->text;
+    tulle__mtx_header *head = &mtx->header;
+    tulle__mtx_fault fault;
+    tulle__lines *lines = NULL;
+    tulle_status status;
+    text.threads = 0;
+    if (mtx->options.assume && !banner(mtx, "", "", &fault)) return tulle__mtx_fail(mtx, 0, &fault);
+    if (head->array || head->vector)
+        return tulle__fail(TULLE_ERR_ARG, "%s: its lines are entries of a matrix, not an array", mtx->path);
+    TULLE_TRY(tulle__lines_open(&text, 0, 0, 1, &lines));
+    for (;;) {
+        char *begin, *run_end;
+        int64_t offset;
+        TULLE_TRY(tulle__lines_next(lines, &begin, &run_end, &offset));
+        if (begin == run_end) break;
+        for (const char *line = begin, *end; line < run_end; line = end + 1) {
+            end = memchr(line, '\n', (size_t)(run_end - line));
+            const char *p = tulle__mtx_skip_blanks(line, end);
+            if (p == end || *p == '%' || *p == '\r') continue;
+            const int64_t index = larger_index(mtx, p, end);
+            if (index > head->rows) head->rows = index;
+            head->stored++;
+        }
+    }
+    if (!head->stored) status = tulle__fail(TULLE_ERR_FORMAT, "%s: the file has no entries", mtx->path);
+    head->bare = 1;
+    head->cols = head->rows;
+    head->wide = head->rows > INT32_MAX;
+out:
+    tulle__lines_close(lines);
+    return status;
+}
+
 tulle_status tulle__mtx_open(const char *path, const tulle__mtx_options *options, tulle__mtx **mtx)
 {
     tulle__mtx *made = NULL;
@@ -341,7 +401,7 @@ tulle_status tulle__mtx_open(const char *path, const tulle__mtx_options *options
     made->text.block = (size_t)made->options.block;
     made->text.threads = !made->options.no_thread;
     made->header.packed = made->text.packed;
-    TULLE_TRY(read_header(made));
+    TULLE_TRY(is_bare(name) ? read_bare(made) : read_header(made));
     *mtx = made;
     return TULLE_OK;
 out:

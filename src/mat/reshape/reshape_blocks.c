@@ -71,7 +71,8 @@ static void join_pieces(const struct piece *piece, int count, int64_t rows, cons
     for (int64_t r = 0; r < rows; r++) {
         const int64_t height = row_cut[r + 1] - row_cut[r];
         if (to) to->rowptr[r] = *blocks;
-        for (const struct piece *p = piece; p < piece + count; p++) {
+        for (int k = 0; k < count; k++) {
+            const struct piece *p = &piece[k];
             if (r < p->row || r >= p->row + p->rows) continue;
             const tulle_tile *from = &p->tile;
             for (int64_t e = from->rowptr[r - p->above]; e < from->rowptr[r - p->above + 1]; e++) {

@@ -96,8 +96,8 @@ static tulle_status write_structure(const tulle__block_job *j, tulle__block_room
     int32_t *colind = j->C->colind + at;
     if (status != TULLE_OK || w->columns * 16 < words) { /* a sweep over all bits takes longer than sorting */
         clear_bits(w);
-        memcpy(colind, w->column, (size_t)w->columns * sizeof *colind);
-        qsort(colind, (size_t)w->columns, sizeof *colind, compare_columns);
+        if (w->columns) memcpy(colind, w->column, (size_t)w->columns * sizeof *colind);
+        if (w->columns) qsort(colind, (size_t)w->columns, sizeof *colind, compare_columns);
     } else {
         int64_t to = 0;
         for (int64_t word = 0; word < words; word++) {
