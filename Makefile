@@ -12,7 +12,7 @@ help:
 	@echo 'make demo       install what is missing, build, multiply a real matrix with every algorithm, draw a picture'
 	@echo 'make check      install what is missing, build, run the tests (10 minutes on two cores)'
 	@echo 'make check-all  the same with everything (an hour)'
-	@echo 'make check-gpu  the tests of devices and streams on a GPU, where there is one'
+	@echo 'make check-gpu  the tests of devices on a GPU, where there is one; and its four sanitizers'
 	@echo 'make check-python   build the Python package and test it, in an environment of its own'
 	@echo 'make check-sanitizers   the tests that matter most under the address, undefined and thread sanitizers;'
 	@echo '                BRIEF=1 leaves out those that take longest'
@@ -46,8 +46,8 @@ check-all: setup
 	@$(MAKE) --no-print-directory check-sanitizers
 	@$(MAKE) --no-print-directory fuzz
 
-# what there is not says so, with its reason
-check-gpu: setup
+# what there is not says so, with its reason; nothing is installed: gcc, nvcc and cmake are enough
+check-gpu:
 	@$(MAKE) build
 	@cd $(BUILD) && ctest --output-on-failure -V -L gpu | grep -v '^test \|^Test \|^UpdateC\|^ *Start\|^Checking\|^$$'
 

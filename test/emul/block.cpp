@@ -57,13 +57,8 @@ void begin_fiber()
     abort(); /* one that has left is not gone on with */
 }
 
-char *stack_new(block *b)
+char *map_stack()
 {
-    if (!b->stacks.empty()) {
-        char *stack = b->stacks.back(); /* the last one is still warm */
-        b->stacks.pop_back();
-        return stack;
-    }
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     void *at = mmap(nullptr, STACK + PAGE, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (at == MAP_FAILED || mprotect(at, PAGE, PROT_NONE)) {
@@ -73,10 +68,40 @@ char *stack_new(block *b)
     return static_cast<char *>(at) + PAGE;
 }
 
+#ifdef EMUL_TSAN
+/* A thread that had another's stack would race with it for the sanitizer: each has the same always. */
+char *take_stack(block *b, const fiber *f)
+{
+    size_t number = static_cast<size_t>(f->self.number);
+    if (b->stacks.size() <= number) b->stacks.resize(number + 1);
+    if (!b->stacks[number]) b->stacks[number] = map_stack();
+    return b->stacks[number];
+}
+
+void give_stack(block *, fiber *f)
+{
+    f->stack = nullptr;
+}
+#else
+char *take_stack(block *b, const fiber *)
+{
+    if (b->stacks.empty()) return map_stack();
+    char *stack = b->stacks.back(); /* the last one is still warm */
+    b->stacks.pop_back();
+    return stack;
+}
+
+void give_stack(block *b, fiber *f)
+{
+    b->stacks.push_back(f->stack);
+    f->stack = nullptr;
+}
+#endif
+
 void resume(block *b, fiber *f)
 {
     if (!f->sp) {
-        f->stack = stack_new(b);
+        f->stack = take_stack(b, f);
         void **top = reinterpret_cast<void **>(f->stack + STACK - MARGIN);
         *--top = nullptr; /* it returns nowhere; and the stack is aligned as at a call */
         *--top = reinterpret_cast<void *>(begin_fiber);
@@ -96,10 +121,7 @@ void resume(block *b, fiber *f)
     __sanitizer_finish_switch_fiber(b->asan, nullptr, nullptr);
 #endif
     emul_self = nullptr;
-    if (f->state == fiber::DONE) {
-        b->stacks.push_back(f->stack);
-        f->stack = nullptr;
-    }
+    if (f->state == fiber::DONE) give_stack(b, f);
 }
 
 /* ---- shared memory ---- */
@@ -243,10 +265,8 @@ void run_block(block *b)
         complain(text);
         b->abandoned = true;
     }
-    for (fiber &f : b->threads) { /* of one that was given up */
-        if (f.stack) b->stacks.push_back(f.stack);
-        f.stack = nullptr;
-    }
+    for (fiber &f : b->threads) /* of one that was given up */
+        if (f.stack) give_stack(b, &f);
 }
 } // namespace
 

@@ -103,6 +103,21 @@ static void test_long(tulle_team *team, const char *device)
         right ? "ok" : tulle_error_message());
 }
 
+/* A device without room for the vectors beside slabs: these stay on the host. */
+static void test_tight(tulle_team *team)
+{
+    struct run run = {.device = "limit:mem=48K+cpu", .type = TULLE_F64, .method = TULLE_KRYLOV_CG, .iterations = 6};
+    struct run wide = run;
+    wide.device = "limit+cpu";
+    wide.slabs = 40;
+    int right = tulle_team_run(team, solve, &run) == TULLE_OK && tulle_team_run(team, solve, &wide) == TULLE_OK;
+    int64_t vector = run.rows * (int64_t)sizeof(double);
+    ok(right && run.down >= 6 * vector && wide.down < 6 * vector,
+        "no room for vectors: they are copied (%d and %d): %s", (int)run.down, (int)wide.down,
+        right ? "ok" : tulle_error_message());
+    ok(run.bits == wide.bits, "the same bits");
+}
+
 /* Each operation of the device fails in turn: the solve says so, and leaves nothing. */
 static void test_faults(tulle_team *team)
 {
@@ -138,7 +153,10 @@ int main(int argc, char **argv)
     run.type = TULLE_F64;
     test_bytes(team, run, "gmres from a guess");
     test_long(team, device);
-    if (strcmp(device, "limit+cpu") == 0) test_faults(team);
+    if (strcmp(device, "limit+cpu") == 0) {
+        test_tight(team);
+        test_faults(team);
+    }
     tulle_team_free(team);
     return tap_done();
 }
