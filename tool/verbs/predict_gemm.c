@@ -26,11 +26,12 @@ struct forecast {
 
 /* ---- devices ---- */
 
-/* The value of `key=` in the wrapper limit of a device's spec. */
+/* The value of `key=` in the wrapper limit, or model, of a device's spec. */
 static tulle_status device_size(const char *spec, const char *key, double *size)
 {
     char text[32];
-    const char *limit = strstr(spec, "limit:"), *end = limit ? limit + strcspn(limit, "+") : NULL;
+    const char *limit = strstr(spec, "limit:") ? strstr(spec, "limit:") : strstr(spec, "model:");
+    const char *end = limit ? limit + strcspn(limit, "+") : NULL;
     for (const char *at = limit; at && at < end; at = strpbrk(at + 1, ":,")) {
         size_t length = strlen(key);
         if (strncmp(at + 1, key, length) != 0 || at[1 + length] != '=') continue;
@@ -51,9 +52,11 @@ static tulle_status read_devices(const struct options *options, struct forecast 
     tulle_status status = device_size(spec, "mem", &f->memory);
     if (status == TULLE_OK) status = device_size(spec, "link", &f->link);
     if (status == TULLE_OK) status = device_size(spec, "peer", &f->peer);
+    if (status == TULLE_OK && f->device_rate <= 0) status = device_size(spec, "flops", &f->device_rate);
     if (status == TULLE_OK && f->memory <= 0)
         status = tulle_fail(TULLE_ERR_ARG,
-            "predict gemm takes devices as limit:mem=SIZE[,link=RATE][,peer=RATE], which need not exist, not '%s'",
+            "predict gemm takes devices as limit: or model:mem=SIZE[,link=RATE][,peer=RATE], which need not exist, "
+            "not '%s'",
             spec);
     return status;
 }
