@@ -160,6 +160,7 @@ def test_real_matrices(path):
 
 def interrupted(call, after=0.3):
     """Runs a call that would take hours, with a Ctrl-C; the time until it is over."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     main = threading.main_thread().ident
     timer = threading.Timer(after, lambda: signal.pthread_kill(main, signal.SIGINT))
     timer.start()
