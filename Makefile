@@ -54,12 +54,12 @@ check-gpu:
 # sanitizers make compilers warn of what is not there: warnings are errors in the plain build
 SANITIZED = -DCMAKE_BUILD_TYPE=Debug -DTULLE_WERROR=OFF
 
-# gcc 12's thread sanitizer misses races between deferred transfers; clang's does not, and what it warns of is an error.
-# Which thread writes what does not depend on the instruction set: the kernels of one are enough there
 check-python: setup
 	@$(MAKE) build
 	./python/check.sh $(BUILD)
 
+# gcc 12's thread sanitizer misses races between deferred transfers; clang's does not, and what it warns of is an error.
+# Which thread writes what does not depend on the instruction set: the kernels of one are enough there
 check-sanitizers: setup
 	cmake -S . -B $(BUILD)-asan $(SANITIZED) -DTULLE_SANITIZE=address,undefined > /dev/null
 	cmake --build $(BUILD)-asan -j $(JOBS) --target sanitized
@@ -73,7 +73,7 @@ check-sanitizers: setup
 fuzz: setup
 	@if command -v clang > /dev/null; then \
 		cmake -S . -B $(BUILD)-fuzz -DCMAKE_C_COMPILER=clang -DTULLE_FUZZ=ON -DTULLE_TESTS=OFF > /dev/null && \
-		cmake --build $(BUILD)-fuzz -j $(JOBS) --target fuzz_mtx fuzz_gz fuzz_npy fuzz_npz fuzz_binsparse fuzz_spec fuzz_number && \
+		cmake --build $(BUILD)-fuzz -j $(JOBS) --target fuzz_mtx fuzz_gz fuzz_npy fuzz_npz fuzz_petsc fuzz_binsparse fuzz_spec fuzz_number && \
 		./test/fuzz/run.sh $(SECONDS) $(BUILD)-fuzz/test/fuzz; \
 	else echo 'clang is not installed: fuzzing is left out'; fi
 

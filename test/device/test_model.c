@@ -56,8 +56,8 @@ static void dates(const char *spec, int shapes)
     struct test_clock time = {.now = 5000};
     tulle__device *device = NULL, *sister = NULL;
     tulle__device_buffer *b = NULL, *s = NULL;
-    tulle__device_queue *in, *work, *out;
-    tulle__device_event *arrived, *made;
+    tulle__device_queue *in = NULL, *work = NULL, *out = NULL, *theirs = NULL;
+    tulle__device_event *arrived = NULL, *made = NULL;
     for (int e = 0; e < 2 * N * N; e++) host[e] = e % 7 - 3;
     if (!ok(open_model(spec, &time, shapes, &device) == TULLE_OK &&
                 open_model(spec, &time, shapes, &sister) == TULLE_OK &&
@@ -97,7 +97,6 @@ static void dates(const char *spec, int shapes)
         .width = N * 8,
         .to_pitch = N * 8,
         .from_pitch = N * 8};
-    tulle__device_queue *theirs;
     ok(ops->peer(sister, device) && sister->ops->queue_new(sister, &theirs) == TULLE_OK, "%s: peers", spec);
     sister->ops->copy(theirs, &peer);
     ok(sister->ops->queue_wait(theirs) == TULLE_OK && time.now == before + PEER_COPY, "%s: a peer copy: %lld ns", spec,
