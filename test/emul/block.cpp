@@ -293,6 +293,16 @@ void abandon(block *b, const char *why)
     abort();
 }
 
+/* The host's thread ends: streams have some of their own, which come and go. */
+block::~block()
+{
+    for (char *stack : stacks)
+        if (stack) munmap(stack - PAGE, STACK + PAGE);
+#ifdef EMUL_TSAN
+    for (void *f : tsan_fibers) __tsan_destroy_fiber(f);
+#endif
+}
+
 bool run_grid(const emul_shape &shape, void (*run)(void *), void *arguments, uint64_t seed)
 {
     static thread_local std::unique_ptr<block> kept; /* with its stacks */

@@ -64,6 +64,7 @@ struct block {
     size_t size;
     std::vector<char *> stacks;
     std::vector<void *> tsan_fibers;
+    ~block();
 };
 
 /* The block that this thread runs; NULL outside of kernels. */
