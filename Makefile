@@ -67,7 +67,7 @@ check-sanitizers: setup
 	@if command -v clang > /dev/null; then \
 		cmake -S . -B $(BUILD)-tsan $(SANITIZED) -DTULLE_WERROR=ON -DCMAKE_C_COMPILER=clang -DTULLE_SANITIZE=thread -DTULLE_X86=OFF > /dev/null && \
 		cmake --build $(BUILD)-tsan -j $(JOBS) --target sanitized && \
-		cd $(BUILD)-tsan && ctest --output-on-failure -j $(JOBS) -L '^threads$$' $(if $(BRIEF),-LE slow); \
+		cd $(BUILD)-tsan && ctest --output-on-failure -j $(JOBS) -L '^threads$$' $(if $(BRIEF),-LE 'slow|long'); \
 	else echo 'clang is not installed: the thread sanitizer is left out'; fi
 
 fuzz: setup
