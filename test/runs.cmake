@@ -106,6 +106,12 @@ function(tulle_run program case arguments labels family pes)
     tulle_test_run(${program} ${case} ${words})
   endif()
   tulle_run_label(${case} "${labels}")
+  foreach(variant ${TULLE_EMULATED}) # of the device cuda
+    string(REGEX REPLACE "=.*" "" variant ${variant})
+    if(TEST ${case}/emul/${variant})
+      tulle_run_label(${case}/emul/${variant} "${labels}")
+    endif()
+  endforeach()
 endfunction()
 
 # Registers the runs of this folder's runs.list. The programs are there already.
