@@ -60,7 +60,7 @@ tulle__device_place tulle__home_place(const tulle__home *home, const void *vecto
 tulle_status tulle__home_send(tulle__home *home, const void *vector, size_t bytes);
 tulle_status tulle__home_fetch(tulle__home *home, void *vector, size_t bytes);
 
-/* The work of a space (space.c). A failure is told by the next sums. */
+/* The work of a space (space.c). The next sums return a failure. */
 void tulle__home_combine(tulle__home *home, const tulle__combine_task *task);
 /* Inner products, as number `at` and following of the `count` of each piece; and these sums, on the host. */
 void tulle__home_dots(tulle__home *home, int count, int at, const tulle__dots_task *task);

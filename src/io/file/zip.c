@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "io/file/zip.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #ifdef TULLE_HAVE_ZLIB
 #include <zlib.h>
@@ -16,14 +12,13 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/file/inflate.h"
+#include "io/file/regular.h"
 
 /* Lengths of records without what follows them; the longest directory that is read. */
 enum { END = 22, END64 = 56, LOCATOR64 = 20, ENTRY = 46, LOCAL = 30, COMMENT = 65535, DIRECTORY = 1 << 20 };
 
 struct tulle__zip {
-    char *path;
-    int fd;
-    int64_t bytes;
+    tulle__regular file;
     unsigned char *directory;
     size_t length;
 };
@@ -50,21 +45,6 @@ static int is(const unsigned char *p, uint32_t signature)
     return little(p, 4) == signature;
 }
 
-static tulle_status read_at(const tulle__zip *zip, void *to, size_t bytes, int64_t offset)
-{
-    char *p = to;
-    while (bytes) {
-        ssize_t n = pread(zip->fd, p, bytes, (off_t)offset);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return tulle__fail(TULLE_ERR_IO, "%s: reading failed: %s", zip->path, strerror(errno));
-        if (n == 0) return tulle__fail(TULLE_ERR_IO, "%s: ends early, at byte %" PRId64, zip->path, offset);
-        p += n;
-        offset += n;
-        bytes -= (size_t)n;
-    }
-    return TULLE_OK;
-}
-
 /* ---- the directory ---- */
 
 /*
@@ -75,36 +55,36 @@ static tulle_status read_end64(const tulle__zip *zip, int64_t end, uint64_t *siz
     unsigned char locator[LOCATOR64], record[END64];
     tulle_status status = TULLE_OK;
     if (end < LOCATOR64) goto none;
-    TULLE_TRY(read_at(zip, locator, LOCATOR64, end - LOCATOR64));
+    TULLE_TRY(tulle__regular_read(&zip->file, locator, LOCATOR64, end - LOCATOR64));
     if (!is(locator, 0x07064b50)) goto none;
     uint64_t at = little(locator + 8, 8);
     if (at > (uint64_t)(end - LOCATOR64) || (uint64_t)(end - LOCATOR64) - at < END64) goto none;
-    TULLE_TRY(read_at(zip, record, END64, (int64_t)at));
+    TULLE_TRY(tulle__regular_read(&zip->file, record, END64, (int64_t)at));
     if (!is(record, 0x06064b50)) goto none;
     *size = little(record + 40, 8);
     *offset = little(record + 48, 8);
 out:
     return status;
 none:
-    return tulle__fail(TULLE_ERR_FORMAT, "%s: the zip64 record of the directory's end is missing", zip->path);
+    return tulle__fail(TULLE_ERR_FORMAT, "%s: the zip64 record of the directory's end is missing", zip->file.path);
 }
 
 /* Finds the record at the end of the file, which a comment may follow. */
 static tulle_status find_end(const tulle__zip *zip, unsigned char *record, int64_t *end)
 {
     unsigned char *tail = NULL;
-    size_t length = zip->bytes < END + COMMENT ? (size_t)zip->bytes : END + COMMENT;
+    size_t length = zip->file.bytes < END + COMMENT ? (size_t)zip->file.bytes : END + COMMENT;
     tulle_status status;
     TULLE_TRY(tulle__alloc(length, 1, "the end of a zip file", &tail));
-    TULLE_TRY(read_at(zip, tail, length, zip->bytes - (int64_t)length));
+    TULLE_TRY(tulle__regular_read(&zip->file, tail, length, zip->file.bytes - (int64_t)length));
     for (size_t i = length >= END ? length - END + 1 : 0; i-- > 0;)
         if (is(tail + i, 0x06054b50) && i + END + little(tail + i + 20, 2) == length) {
             memcpy(record, tail + i, END);
-            *end = zip->bytes - (int64_t)(length - i);
+            *end = zip->file.bytes - (int64_t)(length - i);
             goto out;
         }
     status = tulle__fail(
-        TULLE_ERR_FORMAT, "%s: is no zip file, or a truncated one: there is no directory at its end", zip->path);
+        TULLE_ERR_FORMAT, "%s: is no zip file, or a truncated one: there is no directory at its end", zip->file.path);
 out:
     tulle__free(tail);
     return status;
@@ -118,36 +98,29 @@ static tulle_status read_directory(tulle__zip *zip)
     if (status != TULLE_OK) return status;
     uint64_t size = little(record + 12, 4), offset = little(record + 16, 4), entries = little(record + 10, 2);
     if (little(record + 4, 2) != 0 && little(record + 4, 2) != 0xffff)
-        return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: zip files in several parts are not supported", zip->path);
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: zip files in several parts are not supported", zip->file.path);
     if (size == 0xffffffff || offset == 0xffffffff || entries == 0xffff) {
         status = read_end64(zip, end, &size, &offset);
         if (status != TULLE_OK) return status;
     }
     if (offset > (uint64_t)end || size > (uint64_t)end - offset)
-        return tulle__fail(TULLE_ERR_FORMAT, "%s: the directory lies outside the file", zip->path);
+        return tulle__fail(TULLE_ERR_FORMAT, "%s: the directory lies outside the file", zip->file.path);
     if (size > DIRECTORY)
         return tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "%s: a directory of %" PRIu64 " bytes is longer than that of any matrix", zip->path, size);
+            "%s: a directory of %" PRIu64 " bytes is longer than that of any matrix", zip->file.path, size);
     status = tulle__alloc((size_t)size, 1, "the directory of a zip file", &zip->directory);
     zip->length = (size_t)size;
-    return status == TULLE_OK ? read_at(zip, zip->directory, zip->length, (int64_t)offset) : status;
+    return status == TULLE_OK ? tulle__regular_read(&zip->file, zip->directory, zip->length, (int64_t)offset) : status;
 }
 
 tulle_status tulle__zip_open(const char *path, tulle__zip **zip)
 {
     tulle__zip *made;
-    struct stat info;
     tulle_status status = tulle__zip_present(path);
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *made, "a zip file", &made);
     if (status != TULLE_OK) return status;
-    made->fd = -1;
-    TULLE_TRY(tulle__alloc(strlen(path) + 1, 1, "a path", &made->path));
-    memcpy(made->path, path, strlen(path) + 1);
-    made->fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (made->fd < 0) TULLE_TRY(tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno)));
-    if (fstat(made->fd, &info) != 0 || !S_ISREG(info.st_mode))
-        TULLE_TRY(tulle__fail(TULLE_ERR_IO, "%s: is not a regular file", path));
-    made->bytes = (int64_t)info.st_size;
+    made->file.fd = -1;
+    TULLE_TRY(tulle__regular_open(path, &made->file));
     TULLE_TRY(read_directory(made));
     *zip = made;
     return TULLE_OK;
@@ -159,9 +132,8 @@ out:
 void tulle__zip_close(tulle__zip *zip)
 {
     if (!zip) return;
-    if (zip->fd >= 0) close(zip->fd);
+    tulle__regular_close(&zip->file);
     tulle__free(zip->directory);
-    tulle__free(zip->path);
     tulle__free(zip);
 }
 
@@ -190,7 +162,7 @@ static int widen(const unsigned char *extra, size_t length, uint64_t *value[3])
 
 static tulle_status damaged(const tulle__zip *zip)
 {
-    return tulle__fail(TULLE_ERR_FORMAT, "%s: the directory of the zip file is damaged", zip->path);
+    return tulle__fail(TULLE_ERR_FORMAT, "%s: the directory of the zip file is damaged", zip->file.path);
 }
 
 /*
@@ -201,12 +173,12 @@ static tulle_status find_data(const tulle__zip *zip, uint64_t header, tulle__zip
 {
     unsigned char local[LOCAL];
     tulle_status status = TULLE_OK;
-    if (header > (uint64_t)zip->bytes || (uint64_t)zip->bytes - header < LOCAL) return damaged(zip);
-    TULLE_TRY(read_at(zip, local, LOCAL, (int64_t)header));
+    if (header > (uint64_t)zip->file.bytes || (uint64_t)zip->file.bytes - header < LOCAL) return damaged(zip);
+    TULLE_TRY(tulle__regular_read(&zip->file, local, LOCAL, (int64_t)header));
     if (!is(local, 0x04034b50))
         return tulle__fail(TULLE_ERR_FORMAT, "%s: its header is not where the directory says", member->what);
     member->at = (int64_t)header + LOCAL + (int64_t)little(local + 26, 2) + (int64_t)little(local + 28, 2);
-    if (member->at > zip->bytes || member->packed_bytes > zip->bytes - member->at)
+    if (member->at > zip->file.bytes || member->packed_bytes > zip->file.bytes - member->at)
         status = tulle__fail(TULLE_ERR_FORMAT, "%s: lies outside the file, which may be truncated", member->what);
 out:
     return status;
@@ -223,7 +195,7 @@ static tulle_status take_entry(
         .packed_bytes = (int64_t)packed,
         .bytes = (int64_t)bytes,
         .crc = (uint32_t)little(entry + 16, 4)};
-    snprintf(member->what, sizeof member->what, "%.220s: member %.*s", zip->path, name < 64 ? (int)name : 64,
+    snprintf(member->what, sizeof member->what, "%.220s: member %.*s", zip->file.path, name < 64 ? (int)name : 64,
         (const char *)entry + ENTRY);
     if (flags & 1) return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: is encrypted", member->what);
     if (method != 0 && method != 8)
@@ -263,7 +235,7 @@ tulle_status tulle__zip_stream_open(const tulle__zip *zip, const tulle__zip_memb
     made->member = *member;
     if (member->packed)
         TULLE_TRY(
-            tulle__inflate_open_raw(zip->fd, member->what, NULL, member->at, member->packed_bytes, &made->inflate));
+            tulle__inflate_open_raw(zip->file.fd, member->what, NULL, member->at, member->packed_bytes, &made->inflate));
     *stream = made;
     return TULLE_OK;
 out:
@@ -283,7 +255,7 @@ static tulle_status take(tulle__zip_stream *s, void *to, size_t bytes)
     size_t got = bytes;
     int64_t consumed;
     tulle_status status = s->inflate ? tulle__inflate_read(s->inflate, to, bytes, &got, &consumed)
-                                     : read_at(s->zip, to, bytes, s->member.at + s->at);
+                                     : tulle__regular_read(&s->zip->file, to, bytes, s->member.at + s->at);
     if (status != TULLE_OK) return status;
     s->at += (int64_t)got;
     if (got == bytes) return TULLE_OK;

@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "io/npy/npy.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/file/output.h"
+#include "io/file/regular.h"
 
 enum { BUFFER = 1 << 18, PIECE = 2048 };
 
 struct tulle__npy {
     tulle__npy_header header;
-    int fd;
-    int64_t bytes;
-    char *path;
+    tulle__regular file;
     tulle__progress_meter *meter;
     int64_t wanted, done; /* values: expected by the progress meter, and read */
 };
@@ -27,21 +22,6 @@ struct tulle__npy {
 const tulle__npy_header *tulle__npy_head(const tulle__npy *npy)
 {
     return &npy->header;
-}
-
-static tulle_status read_at(const tulle__npy *npy, void *to, size_t bytes, int64_t offset)
-{
-    char *p = to;
-    while (bytes) {
-        ssize_t n = pread(npy->fd, p, bytes, (off_t)offset);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return tulle__fail(TULLE_ERR_IO, "%s: reading failed: %s", npy->path, strerror(errno));
-        if (n == 0) return tulle__fail(TULLE_ERR_IO, "%s: ends early, at byte %" PRId64, npy->path, offset);
-        p += n;
-        offset += n;
-        bytes -= (size_t)n;
-    }
-    return TULLE_OK;
 }
 
 static tulle_status read_header(tulle__npy *npy)
@@ -52,19 +32,19 @@ static tulle_status read_header(tulle__npy *npy)
     size_t length, before;
     int64_t bytes;
     tulle_status status;
-    TULLE_TRY(read_at(npy, start, npy->bytes < 12 ? (size_t)npy->bytes : 12, 0));
-    TULLE_TRY(tulle__npy_start(npy->path, start, npy->bytes, &length, &before));
+    TULLE_TRY(tulle__regular_read(&npy->file, start, npy->file.bytes < 12 ? (size_t)npy->file.bytes : 12, 0));
+    TULLE_TRY(tulle__npy_start(npy->file.path, start, npy->file.bytes, &length, &before));
     TULLE_TRY(tulle__alloc(length, 1, "the header of a .npy file", &text));
-    TULLE_TRY(read_at(npy, text, length, (int64_t)before));
-    TULLE_TRY(tulle__npy_describe(npy->path, text, length, 2, 0, &head->array));
-    TULLE_TRY(tulle__npy_bytes(npy->path, &head->array, &bytes));
+    TULLE_TRY(tulle__regular_read(&npy->file, text, length, (int64_t)before));
+    TULLE_TRY(tulle__npy_describe(npy->file.path, text, length, 2, 0, &head->array));
+    TULLE_TRY(tulle__npy_bytes(npy->file.path, &head->array, &bytes));
     head->rows = head->array.size[0];
     head->cols = head->array.size[1];
     head->data = (int64_t)(before + length);
-    if (bytes != npy->bytes - head->data)
+    if (bytes != npy->file.bytes - head->data)
         status = tulle__fail(TULLE_ERR_FORMAT,
             "%s: %" PRId64 " x %" PRId64 " values of %d bytes are %" PRId64 " bytes, but %" PRId64 " follow the header",
-            npy->path, head->rows, head->cols, head->array.width, bytes, npy->bytes - head->data);
+            npy->file.path, head->rows, head->cols, head->array.width, bytes, npy->file.bytes - head->data);
 out:
     tulle__free(text);
     return status;
@@ -73,17 +53,10 @@ out:
 tulle_status tulle__npy_open(const char *path, tulle__npy **npy)
 {
     tulle__npy *made;
-    struct stat info;
     tulle_status status = tulle__alloc_zero(1, sizeof *made, "a .npy file", &made);
     if (status != TULLE_OK) return status;
-    made->fd = -1;
-    TULLE_TRY(tulle__alloc(strlen(path) + 1, 1, "a path", &made->path));
-    memcpy(made->path, path, strlen(path) + 1);
-    made->fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (made->fd < 0) TULLE_TRY(tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno)));
-    if (fstat(made->fd, &info) != 0 || !S_ISREG(info.st_mode))
-        TULLE_TRY(tulle__fail(TULLE_ERR_IO, "%s: is not a regular file", path));
-    made->bytes = (int64_t)info.st_size;
+    made->file.fd = -1;
+    TULLE_TRY(tulle__regular_open(path, &made->file));
     TULLE_TRY(read_header(made));
     *npy = made;
     return TULLE_OK;
@@ -95,8 +68,7 @@ out:
 void tulle__npy_close(tulle__npy *npy)
 {
     if (!npy) return;
-    if (npy->fd >= 0) close(npy->fd);
-    tulle__free(npy->path);
+    tulle__regular_close(&npy->file);
     tulle__free(npy);
 }
 
@@ -105,7 +77,7 @@ void tulle__npy_watch(tulle__npy *npy, tulle__progress_meter *meter, int64_t val
     npy->meter = meter;
     npy->wanted = values;
     npy->done = 0;
-    tulle__progress_meter_start(meter, "reading", "B", npy->bytes);
+    tulle__progress_meter_start(meter, "reading", "B", npy->file.bytes);
 }
 
 static void store(const double *from, int64_t n, tulle_type type, void *to, int64_t at, int64_t stride)
@@ -125,7 +97,7 @@ tulle_status tulle__npy_read(tulle__npy *npy, int64_t row, int64_t rows, int64_t
         return tulle__fail(TULLE_ERR_ARG,
             "%s: rows %" PRId64 " + %" PRId64 ", columns %" PRId64 " + %" PRId64 " are outside its %" PRId64
             " x %" PRId64,
-            npy->path, row, rows, col, cols, head->rows, head->cols);
+            npy->file.path, row, rows, col, cols, head->rows, head->cols);
     if (rows == 0 || cols == 0) return TULLE_OK;
     /* the file consists of `outer` lines of `inner` values */
     int by_rows = head->array.order == TULLE_ROW_MAJOR;
@@ -148,13 +120,14 @@ tulle_status tulle__npy_read(tulle__npy *npy, int64_t row, int64_t rows, int64_t
         int64_t offset = head->data + ((outer0 + o) * inner + inner0) * head->array.width;
         if (as_is) {
             char *at = (char *)to + o * outer_step * head->array.width;
-            TULLE_TRY(read_at(npy, at, (size_t)(inners * head->array.width), offset));
+            TULLE_TRY(tulle__regular_read(&npy->file, at, (size_t)(inners * head->array.width), offset));
             continue;
         }
         int64_t values = now * inners;
         for (int64_t done = 0; done < values; done += most) {
             int64_t some = most < values - done ? most : values - done;
-            TULLE_TRY(read_at(npy, buffer, (size_t)(some * head->array.width), offset + done * head->array.width));
+            TULLE_TRY(tulle__regular_read(
+                &npy->file, buffer, (size_t)(some * head->array.width), offset + done * head->array.width));
             for (int64_t v = 0; v < some;) { /* up to the end of a line */
                 int64_t line = (done + v) / inners, place = (done + v) % inners;
                 int64_t n = inners - place < some - v ? inners - place : some - v;

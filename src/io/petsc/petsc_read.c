@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "io/petsc/petsc.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "io/file/regular.h"
 
 enum { MATRIX = 1211216, VECTOR = 1211214, PIECE = 1 << 14 };
 
 struct tulle__petsc {
     tulle__petsc_header header;
-    int fd;
-    int64_t bytes;                  /* of the file */
+    tulle__regular file;
     int64_t lengths, columns, data; /* offsets of the arrays */
-    char *path;
     tulle__progress_meter *meter;
     int64_t wanted, done; /* values: expected by the progress meter, and read */
 };
@@ -30,21 +25,6 @@ const tulle__petsc_header *tulle__petsc_head(const tulle__petsc *petsc)
 }
 
 /* ---- numbers ---- */
-
-static tulle_status read_at(const tulle__petsc *p, void *to, size_t bytes, int64_t offset)
-{
-    char *at = to;
-    while (bytes) {
-        ssize_t n = pread(p->fd, at, bytes, (off_t)offset);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return tulle__fail(TULLE_ERR_IO, "%s: reading failed: %s", p->path, strerror(errno));
-        if (n == 0) return tulle__fail(TULLE_ERR_IO, "%s: ends early, at byte %" PRId64, p->path, offset);
-        at += n;
-        offset += n;
-        bytes -= (size_t)n;
-    }
-    return TULLE_OK;
-}
 
 static uint64_t big(const unsigned char *from, int bytes)
 {
@@ -63,7 +43,7 @@ static tulle_status read_integers(const tulle__petsc *p, int64_t offset, int64_t
 {
     unsigned char raw[PIECE * 8];
     int width = p->header.index;
-    tulle_status status = read_at(p, raw, (size_t)(n * width), offset);
+    tulle_status status = tulle__regular_read(&p->file, raw, (size_t)(n * width), offset);
     for (int64_t i = 0; i < n && status == TULLE_OK; i++) to[i] = integer_of(raw + i * width, width);
     return status;
 }
@@ -73,7 +53,7 @@ static tulle_status read_values(const tulle__petsc *p, int64_t offset, int64_t n
 {
     unsigned char raw[PIECE * 8];
     int width = p->header.value;
-    tulle_status status = read_at(p, raw, (size_t)(n * width), offset);
+    tulle_status status = tulle__regular_read(&p->file, raw, (size_t)(n * width), offset);
     for (int64_t i = 0; i < n && status == TULLE_OK; i++) {
         uint64_t bits = big(raw + i * width, width);
         if (width == 8) {
@@ -94,7 +74,9 @@ static tulle_status read_values(const tulle__petsc *p, int64_t offset, int64_t n
 static int64_t object_at(const tulle__petsc *p, int64_t offset, int width)
 {
     unsigned char raw[8];
-    if (offset < 0 || width > p->bytes - offset || read_at(p, raw, (size_t)width, offset) != TULLE_OK) return 0;
+    if (offset < 0 || width > p->file.bytes - offset ||
+        tulle__regular_read(&p->file, raw, (size_t)width, offset) != TULLE_OK)
+        return 0;
     int64_t kind = integer_of(raw, width);
     return kind == MATRIX || kind == VECTOR ? kind : 0;
 }
@@ -104,21 +86,21 @@ static tulle_status find_value_width(tulle__petsc *p)
 {
     static const int widths[] = {8, 4, 16};
     tulle__petsc_header *h = &p->header;
-    int64_t room = p->bytes - p->data;
+    int64_t room = p->file.bytes - p->data;
     for (h->more = 1; h->more >= 0; h->more--)
         for (int w = 0; w < 3; w++) {
             if (room < 0 || h->stored > room / widths[w]) continue;
             int64_t end = p->data + h->stored * widths[w];
-            if (h->more ? !object_at(p, end, h->index) : end != p->bytes) continue;
+            if (h->more ? !object_at(p, end, h->index) : end != p->file.bytes) continue;
             h->value = widths[w];
             if (h->value < 16) return TULLE_OK;
             return tulle__fail(TULLE_ERR_UNSUPPORTED,
-                "%s: its values have 16 bytes each: complex numbers, or a PETSc of quadruple precision", p->path);
+                "%s: its values have 16 bytes each: complex numbers, or a PETSc of quadruple precision", p->file.path);
         }
     return tulle__fail(TULLE_ERR_FORMAT,
         "%s: %" PRId64 " values from byte %" PRId64 " on end neither where the file does, at byte %" PRId64
         ", nor where another object begins",
-        p->path, h->stored, p->data, p->bytes);
+        p->file.path, h->stored, p->data, p->file.bytes);
 }
 
 /* The lengths of rows are none below 0, and make up all entries. */
@@ -135,13 +117,13 @@ static tulle_status check_lengths(const tulle__petsc *p)
             if (length[r] < 0 || length[r] > h->stored - sum)
                 TULLE_TRY(tulle__fail(TULLE_ERR_FORMAT,
                     "%s: row %" PRId64 " has %" PRId64 " entries, with %" PRId64 " before it and %" PRId64 " in all",
-                    p->path, row + r + 1, length[r], sum, h->stored));
+                    p->file.path, row + r + 1, length[r], sum, h->stored));
             sum += length[r];
         }
     }
     if (sum != h->stored)
         status = tulle__fail(TULLE_ERR_FORMAT, "%s: its rows have %" PRId64 " entries, but the file says %" PRId64,
-            p->path, sum, h->stored);
+            p->file.path, sum, h->stored);
 out:
     tulle__free(length);
     return status;
@@ -154,7 +136,7 @@ static tulle_status read_header(tulle__petsc *p)
     for (h->index = 4; h->index <= 8 && !kind; h->index += kind ? 0 : 4) kind = object_at(p, 0, h->index);
     if (!kind)
         return tulle__fail(TULLE_ERR_FORMAT,
-            "%s: is no binary file of PETSc: it begins neither with %d, a matrix, nor with %d, a vector", p->path,
+            "%s: is no binary file of PETSc: it begins neither with %d, a matrix, nor with %d, a vector", p->file.path,
             (int)MATRIX, (int)VECTOR);
     h->vector = kind == VECTOR;
     int figures = h->vector ? 2 : 4;
@@ -165,15 +147,15 @@ static tulle_status read_header(tulle__petsc *p)
     h->dense = figure[3] == -1;
     if (h->rows < 0 || h->cols < 0 || figure[3] < -1 || (h->cols && h->rows > INT64_MAX / 16 / h->cols && h->dense))
         return tulle__fail(TULLE_ERR_FORMAT, "%s: %" PRId64 " x %" PRId64 " with %" PRId64 " entries is no matrix",
-            p->path, h->rows, h->cols, figure[3]);
+            p->file.path, h->rows, h->cols, figure[3]);
     h->stored = h->dense ? h->rows * h->cols : figure[3];
     p->lengths = p->columns = p->data = (int64_t)figures * h->index;
     if (h->dense) return find_value_width(p);
-    int64_t room = (p->bytes - p->lengths) / h->index;
+    int64_t room = (p->file.bytes - p->lengths) / h->index;
     if (h->rows > room || h->stored > room - h->rows)
         return tulle__fail(TULLE_ERR_FORMAT,
-            "%s: has %" PRId64 " bytes, too few for %" PRId64 " rows with %" PRId64 " entries", p->path, p->bytes,
-            h->rows, h->stored);
+            "%s: has %" PRId64 " bytes, too few for %" PRId64 " rows with %" PRId64 " entries", p->file.path,
+            p->file.bytes, h->rows, h->stored);
     p->columns = p->lengths + h->rows * h->index;
     p->data = p->columns + h->stored * h->index;
     status = find_value_width(p);
@@ -183,17 +165,10 @@ static tulle_status read_header(tulle__petsc *p)
 tulle_status tulle__petsc_open(const char *path, tulle__petsc **petsc)
 {
     tulle__petsc *made = NULL;
-    struct stat info;
     tulle_status status;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *made, "a file of PETSc", &made));
-    made->fd = -1;
-    TULLE_TRY(tulle__alloc(strlen(path) + 1, 1, "a path", &made->path));
-    memcpy(made->path, path, strlen(path) + 1);
-    made->fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (made->fd < 0) TULLE_TRY(tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno)));
-    if (fstat(made->fd, &info) != 0 || !S_ISREG(info.st_mode))
-        TULLE_TRY(tulle__fail(TULLE_ERR_IO, "%s: is not a regular file", path));
-    made->bytes = (int64_t)info.st_size;
+    made->file.fd = -1;
+    TULLE_TRY(tulle__regular_open(path, &made->file));
     TULLE_TRY(read_header(made));
     *petsc = made;
     return TULLE_OK;
@@ -205,8 +180,7 @@ out:
 void tulle__petsc_close(tulle__petsc *petsc)
 {
     if (!petsc) return;
-    if (petsc->fd >= 0) close(petsc->fd);
-    tulle__free(petsc->path);
+    tulle__regular_close(&petsc->file);
     tulle__free(petsc);
 }
 
@@ -266,10 +240,10 @@ static tulle_status add_entry(
 {
     if (col < 0 || col >= p->header.cols)
         return tulle__fail(TULLE_ERR_FORMAT, "%s: row %" PRId64 " has an entry in column %" PRId64 " of %" PRId64,
-            p->path, row + 1, col + 1, p->header.cols);
+            p->file.path, row + 1, col + 1, p->header.cols);
     if (finite && !isfinite(value))
         return tulle__fail(
-            TULLE_ERR_FORMAT, "%s: entry (%" PRId64 ", %" PRId64 ") is %g", p->path, row + 1, col + 1, value);
+            TULLE_ERR_FORMAT, "%s: entry (%" PRId64 ", %" PRId64 ") is %g", p->file.path, row + 1, col + 1, value);
     return tulle__entries_add(entries, row, col, value);
 }
 
@@ -317,7 +291,7 @@ tulle_status tulle__petsc_read(tulle__petsc *petsc, int64_t row, int64_t rows, i
         return tulle__fail(TULLE_ERR_ARG,
             "%s: rows %" PRId64 " + %" PRId64 ", columns %" PRId64 " + %" PRId64 " are outside its %" PRId64
             " x %" PRId64,
-            petsc->path, row, rows, col, cols, h->rows, h->cols);
+            petsc->file.path, row, rows, col, cols, h->rows, h->cols);
     int whole = cols == h->cols; /* lines follow each other */
     int64_t lines = whole ? 1 : rows, values = whole ? rows * cols : cols;
     for (int64_t line = 0; line < lines; line++)
