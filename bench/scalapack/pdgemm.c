@@ -87,7 +87,6 @@ static double difference(const struct matrix *x, const struct matrix *y)
 
 struct move {
     const struct matrix *from, *to;
-    const tulle_layout *layout;
 };
 
 static tulle_cyclic_part part_of(const struct matrix *x, tulle_cyclic *cyclic)
@@ -97,17 +96,12 @@ static tulle_cyclic_part part_of(const struct matrix *x, tulle_cyclic *cyclic)
     return (tulle_cyclic_part){.cyclic = cyclic, .m = cyclic->m, .n = cyclic->n, .ld = ld};
 }
 
-/* Through a matrix, whose tiles are the receiver's columns of blocks: each element crosses once. */
 static tulle_status redistribute(tulle_comm *comm, void *arg)
 {
     const struct move *x = arg;
     tulle_cyclic from, to;
     tulle_cyclic_part a = part_of(x->from, &from), b = part_of(x->to, &to);
-    tulle_mat *A = NULL;
-    tulle_status status = tulle_mat_from_cyclic(comm, &a, TULLE_F64, x->from->val, x->layout, &A);
-    if (status == TULLE_OK) status = tulle_mat_to_cyclic(A, &b, x->to->val);
-    tulle_mat_free(A);
-    return status;
+    return tulle_cyclic_redistribute(comm, TULLE_F64, &a, x->from->val, &b, x->to->val);
 }
 
 static double local_copy(const struct matrix *x, double *to)
@@ -138,11 +132,8 @@ int main(int argc, char **argv)
     const int other = block / 2 + block / 4 + 1; /* blocks that do not match */
     struct matrix e = make(m, n, other, 4), f = make(m, n, other, 5);
     tulle_team *team = NULL;
-    tulle_layout *layout = NULL;
-    const tulle_layout_spec spec = {.m = m, .n = n, .grid_rows = P, .grid_cols = Q};
     tulle_status status = tulle_team_new_mpi("mpi", MPI_COMM_WORLD, NULL, &team);
-    if (status == TULLE_OK) status = tulle_layout_new(&spec, size, &layout);
-    const struct move move = {&c, &f, layout};
+    const struct move move = {&c, &f};
     for (int rep = -1; rep < reps && status == TULLE_OK; rep++) {
         int at = rep < 0 ? 0 : rep;
         double start = begin();
@@ -170,7 +161,6 @@ int main(int argc, char **argv)
                "\"pdgemr2d\":%.6g,\"redistribute\":%.6g,\"copy\":%.6g,\"right\":%s}\n",
             m, n, k, block, P, Q, median(theirs, reps), median(ours, reps), median(moved, reps),
             median(moved_ours, reps), median(copied, reps), right ? "true" : "false");
-    tulle_layout_free(layout);
     tulle_team_free(team);
     tulle_scalapack_free();
     MPI_Finalize();

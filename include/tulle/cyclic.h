@@ -69,6 +69,17 @@ TULLE_API tulle_status tulle_mat_from_cyclic(tulle_comm *comm, const tulle_cycli
 TULLE_API tulle_status tulle_mat_to_cyclic(const tulle_mat *A, const tulle_cyclic_part *part, void *val);
 
 /*
+ * Collective: the elements of one part into another of the same shape, whatever the blocks, sources
+ * and grids of both (as ScaLAPACK's PDGEMR2D). source, target: this PE's arrays, which may be NULL
+ * where it owns nothing of a part; other elements of the target stay. Each element is copied twice,
+ * or once where its owner stays the same, by way of 2 MiB of each PE, or of two columns if these are
+ * longer. TULLE_ERR_ARG on all PEs, with the cause, if a distribution is wrong or not the same on
+ * all PEs, shapes differ, or an element of the source is one of the target.
+ */
+TULLE_API tulle_status tulle_cyclic_redistribute(tulle_comm *comm, tulle_type type, const tulle_cyclic_part *from,
+    const void *source, const tulle_cyclic_part *to, void *target);
+
+/*
  * Collective: C = alpha op(A) op(B) + beta C for parts of distributed matrices, whatever their
  * blocks, sources and grids. a->m x a->n is the shape of A before op, c->m x c->n that of C. With
  * beta = 0 C is not read, with alpha = 0 neither A nor B is. alpha and beta are the same on all PEs.

@@ -54,6 +54,7 @@ static const struct subject {
     {"tulle_mat_load", load_dense, {"a.mtx", "d.npy", "d.bsp.h5", "dense:m=6,n=5"}, NULL, 0},
     {"tulle_mat_from_cyclic tulle_mat_to_cyclic", cyclic, {"c"}, NULL, 0},
     {"tulle_gemm_cyclic", cyclic, {"p"}, NULL, 0},
+    {"tulle_cyclic_redistribute", cyclic, {"r"}, NULL, 0},
     {"tulle_product_layout", product_layout, {""}, NULL, 1},
     {"tulle_product_new tulle_product_execute tulle_product_free tulle_product_check_matrices", product,
         {"d1 stationary-c", "d1 stationary-a", "s1 stationary-b", "s1 steal-local-c", "d1 summa", "s1 auto"}, NULL, 0},

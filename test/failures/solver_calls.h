@@ -400,7 +400,7 @@ static tulle_status multiply_elements(struct fixture *f, const char *text)
     return status;
 }
 
-/* Blocks of 2 x 3 in a column of PEs, all of M x M. text: c(opies), p(roduct) */
+/* Blocks of 2 x 3 in a column of PEs, all of M x M. text: c(opies), p(roduct), r(edistribution) */
 static tulle_status cyclic(struct fixture *f, const char *text)
 {
     double A[M * M] = {0}, B[M * M] = {0}, C[M * M];
@@ -409,6 +409,12 @@ static tulle_status cyclic(struct fixture *f, const char *text)
     tulle_cyclic_part part = {.cyclic = &x, .m = M, .n = M, .ld = M};
     if (*text == 'p')
         return tulle_gemm_cyclic(f->comm, TULLE_F64, TULLE_OP_T, &part, A, TULLE_OP_N, &part, B, 1, 0, &part, C, NULL);
+    if (*text == 'r') {
+        tulle_cyclic y = x;
+        y.row_block = 1;
+        tulle_cyclic_part to = {.cyclic = &y, .m = M, .n = M, .ld = M};
+        return tulle_cyclic_redistribute(f->comm, TULLE_F64, &part, A, &to, C);
+    }
     tulle_mat *X = NULL;
     tulle_status status = tulle_mat_from_cyclic(f->comm, &part, TULLE_F64, A, f->square, &X);
     if (status == TULLE_OK) status = tulle_mat_to_cyclic(X, &part, B);

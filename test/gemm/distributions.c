@@ -186,6 +186,15 @@ static tulle_status copies(tulle_comm *comm, void *arg)
         }
     TULLE_TRY(tulle_mat_to_cyclic(A, &to, y.own));
     EXPECT(holds(&y, me));
+    for (int64_t e = 0; e < y.ld * (y.cols + 1); e++) put(y.own, type, e, 99);
+    scatter(&y, me); /* and other values in the part, for a copy without a matrix */
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            int64_t at = place_of(&y, me, i + to_row, j + to_col);
+            if (at >= 0) put(y.own, type, at, -1);
+        }
+    TULLE_TRY(tulle_cyclic_redistribute(comm, type, &from, x.own, &to, y.own));
+    EXPECT(holds(&x, me) && holds(&y, me));
 out:
     status = tulle_comm_agree(comm, status);
     tulle_mat_free(A);
@@ -271,6 +280,41 @@ out:
     drop(&b);
     drop(&c);
     return status;
+}
+
+/* Columns longer than a window, and many of them: rounds. */
+static tulle_status rounds(tulle_comm *comm, void *arg)
+{
+    (void)arg;
+    enum { TALL = 150000, WIDE = 1500 };
+    tulle_status status = TULLE_OK;
+    int npes = tulle_comm_size(comm), me = tulle_comm_rank(comm), wrong = 0;
+    for (int turned = 0; turned < 2; turned++) {
+        int64_t m = turned ? 301 : TALL, n = turned ? WIDE : 7;
+        tulle_cyclic x = {.m = m, .n = n, .row_block = 7, .col_block = 2, .grid_rows = npes, .grid_cols = 1},
+                     y = {.m = m, .n = n, .row_block = 64, .col_block = 3, .grid_rows = 1, .grid_cols = npes};
+        int64_t rows = tulle_cyclic_local_rows(&x, me), ld = tulle_cyclic_local_rows(&y, me),
+                cols = tulle_cyclic_local_cols(&y, me);
+        tulle_cyclic_part from = {.cyclic = &x, .m = m, .n = n, .ld = rows ? rows : 1},
+                          to = {.cyclic = &y, .m = m, .n = n, .ld = ld ? ld : 1};
+        double *source = malloc((size_t)(rows * n + 1) * sizeof *source),
+               *target = calloc((size_t)(ld * cols + 1), sizeof *target);
+        if (!source || !target) status = tulle__fail(TULLE_ERR_MEMORY, "test");
+        for (int64_t j = 0; j < n && status == TULLE_OK; j++)
+            for (int64_t i = 0; i < m; i++)
+                if (i / 7 % npes == me) source[j * rows + i / 7 / npes * 7 + i % 7] = (double)(j * m + i);
+        status = tulle_comm_agree(comm, status);
+        if (status == TULLE_OK) status = tulle_cyclic_redistribute(comm, TULLE_F64, &from, source, &to, target);
+        for (int64_t j = 0; j < n && status == TULLE_OK; j++)
+            for (int64_t i = 0; i < m && j / 3 % npes == me; i++)
+                wrong += target[(j / 3 / npes * 3 + j % 3) * m + i] != (double)(j * m + i);
+        free(source);
+        free(target);
+        TULLE_TRY(status);
+    }
+    EXPECT(!wrong);
+out:
+    return tulle_comm_agree(comm, status);
 }
 
 /* Parts of one array: A and B beside C are fine, an element in common is refused. arg: a message, or NULL. */
@@ -415,6 +459,7 @@ int main(int argc, char **argv)
             failed = printf("# products, seed %d: %s\n", s, tulle_error_message());
     }
     ok(!failed, "%d products of parts", PRODUCTS);
+    ok(tulle_team_run(team, rounds, NULL) == TULLE_OK, "a redistribution in rounds: %s", tulle_error_message());
     for (int apart = -1; apart < 3; apart++)
         ok(tulle_team_run(team, one_array, &apart) == TULLE_OK, "operands in one array, %s: %s",
             apart < 0 ? "one element in common" : "none in common", tulle_error_message());

@@ -23,6 +23,7 @@
 #include "base/error.h"
 #include "mat/context.h"
 #include "mat/cyclic/cyclic_copy.h"
+#include "mat/cyclic/cyclic_window.h"
 
 struct operand {
     const tulle_cyclic_part *part;
@@ -76,50 +77,14 @@ static tulle_status check_shapes(const struct gemm *g)
         a->outer_n, a->inner_n, b->inner_n, b->outer_n, g->c->m, g->c->n);
 }
 
-/* This PE's elements of a part: rows x cols of them, from `first` on, ld apart. */
-struct window {
-    const char *first;
-    int64_t rows, cols;
-    size_t step; /* bytes from one column to the next */
-};
-
-static struct window window_of(const tulle_cyclic_part *part, const void *val, size_t size, int rank)
-{
-    int p, q;
-    const tulle__axis rows = tulle__axis_rows(part->cyclic), cols = tulle__axis_cols(part->cyclic);
-    if (!val || !tulle__cyclic_position(part->cyclic, rank, &p, &q)) return (struct window){.first = NULL};
-    int64_t r = tulle__axis_below(&rows, p, part->row), c = tulle__axis_below(&cols, q, part->col);
-    struct window w = {.rows = tulle__axis_below(&rows, p, part->row + part->m) - r,
-        .cols = tulle__axis_below(&cols, q, part->col + part->n) - c,
-        .step = (size_t)part->ld * size};
-    if (w.rows && w.cols) w.first = (const char *)val + (size_t)r * size + (size_t)c * w.step;
-    return w;
-}
-
-/* Whether two windows have an element in common: columns ascend in both. */
-static int overlap(const struct window *x, const struct window *y, size_t size)
-{
-    if (!x->first || !y->first) return 0;
-    for (int64_t i = 0, j = 0; i < x->cols && j < y->cols;) {
-        uintptr_t a = (uintptr_t)x->first + (size_t)i * x->step, b = (uintptr_t)y->first + (size_t)j * y->step;
-        uintptr_t a_end = a + (size_t)x->rows * size, b_end = b + (size_t)y->rows * size;
-        if (a < b_end && b < a_end) return 1;
-        if (a_end <= b_end)
-            i++;
-        else
-            j++;
-    }
-    return 0;
-}
-
 static tulle_status check_overlap(const struct gemm *g, const void *C)
 {
     size_t size = tulle_type_size(g->type);
-    struct window c = window_of(g->c, C, size, g->comm->rank);
+    tulle__window c = tulle__window_of(g->c, C, size, g->comm->rank);
     for (int o = 0; o < 2; o++) {
         const struct operand *x = o ? &g->b : &g->a;
-        struct window w = window_of(x->part, x->val, size, g->comm->rank);
-        if (overlap(&c, &w, size))
+        tulle__window w = tulle__window_of(x->part, x->val, size, g->comm->rank);
+        if (tulle__windows_overlap(&c, &w, size))
             return tulle__fail(
                 TULLE_ERR_ARG, "C and %c have elements in common on PE %d", o ? 'B' : 'A', g->comm->rank);
     }
@@ -229,7 +194,7 @@ static tulle_status make_operand(struct gemm *g, struct operand *o)
     tulle_order order = o->op == TULLE_OP_T ? TULLE_ROW_MAJOR : TULLE_COL_MAJOR;
     tulle_status status = layout_of(g, o == &g->b ? 'B' : 'A', &layout);
     if (g->comm->size == 1) { /* the caller's array is A' already, and is only read */
-        struct window w = window_of(o->part, o->val, tulle_type_size(g->type), 0);
+        tulle__window w = tulle__window_of(o->part, o->val, tulle_type_size(g->type), 0);
         const tulle_tile tile = {
             .kind = TULLE_DENSE, .type = g->type, .order = order, .ld = o->part->ld, .val = w.first};
         if (status == TULLE_OK) status = tulle__mat_borrow(g->comm, layout, &tile, &o->mat);
@@ -291,7 +256,7 @@ static tulle_status multiply(struct gemm *g, double alpha, double beta, tulle_pr
 }
 
 /* C = beta C of this PE's elements; C is not read if beta is 0. */
-static tulle_status scale(struct gemm *g, const struct window *w, double beta)
+static tulle_status scale(struct gemm *g, const tulle__window *w, double beta)
 {
     tulle__context *context;
     tulle_status status = TULLE_OK;
@@ -319,7 +284,7 @@ tulle_status tulle_gemm_cyclic(tulle_comm *comm, tulle_type type, tulle_op op_a,
     tulle_status status = check(__func__, &g, C);
     if (status != TULLE_OK) return status;
     if (report) *report = (tulle_product_report){.seconds = 0};
-    struct window w = window_of(c, C, tulle_type_size(type), comm->rank);
+    tulle__window w = tulle__window_of(c, C, tulle_type_size(type), comm->rank);
     g.C = (void *)(uintptr_t)w.first;
     if (!c->m || !c->n) return TULLE_OK;
     status = alpha == 0 || !g.a.inner_n ? scale(&g, &w, beta) : multiply(&g, alpha, beta, report);

@@ -113,3 +113,20 @@ tulle_status tulle__spans_of_part(const tulle__axis *axis, int part, tulle_gidx 
 out:
     return status;
 }
+
+tulle_status tulle__spans_of_pair(const tulle__axis *a, int part_a, tulle_gidx first_a, const tulle__axis *b,
+    int part_b, tulle_gidx first_b, tulle_gidx n, tulle__spans *spans)
+{
+    for (tulle_gidx at = 0, count; at < n; at += count) {
+        tulle_gidx i = first_a + at, j = first_b + at;
+        count = rest_of_block(a, i, n - at);
+        if (tulle__axis_part(a, i) != part_a) continue;
+        count = rest_of_block(b, j, count);
+        int part = tulle__axis_part(b, j);
+        if (part_b >= 0 && part != part_b) continue;
+        tulle__span run = {tulle__axis_local(a, i), tulle__axis_local(b, j), count, part};
+        tulle_status status = append(spans, run);
+        if (status != TULLE_OK) return status;
+    }
+    return TULLE_OK;
+}

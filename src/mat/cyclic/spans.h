@@ -45,4 +45,12 @@ tulle_status tulle__spans_by_class(const tulle__axis *a, tulle_gidx first_a, con
 tulle_status tulle__spans_of_part(const tulle__axis *axis, int part, tulle_gidx first, tulle_gidx n,
     const tulle__spans *map, const tulle_gidx *cut, int parts, tulle__spans *spans);
 
+/*
+ * The same n indices on two axes, from first_a of one and first_b of the other: those that part_a
+ * and part_b own (part_b -1: any part, which is the run's tile), their places in the array of part_a
+ * mapped to those in the array of part_b. Both ascend.
+ */
+tulle_status tulle__spans_of_pair(const tulle__axis *a, int part_a, tulle_gidx first_a, const tulle__axis *b,
+    int part_b, tulle_gidx first_b, tulle_gidx n, tulle__spans *spans);
+
 #endif
