@@ -33,6 +33,11 @@
  *     B          b c / G + K c / G + b (d + l)              cols / c         1
  *
  * Loads of A are for each device. From a sister device that is a peer, all but one come from there.
+ *
+ * Tiles of other PEs come to the host once, if it has room for all of them. Else C is made in larger
+ * blocks of the host, the paper's upper level: of B x C tiles, so that the tiles of other PEs in
+ * their B rows of A and C columns of B fit. A row of A then comes cols / C times over the network,
+ * a column of B rows / B times, less what two blocks of the host that follow one another share.
  */
 #ifndef TULLE_GEMM_H
 #define TULLE_GEMM_H
@@ -121,10 +126,14 @@ typedef struct tulle_gemm_tiles {
     bool ascending;                    /* chunks always go forwards, for bits that do not depend on blocks */
     int block_rows, block_cols;        /* given; 0: chosen */
     int chunk, lookahead;              /* given; 0: chosen; lookahead TULLE_NONE: none */
+    int host_rows, host_cols;          /* of a block of the host, given; 0: chosen */
+    int64_t remote_a, remote_b;        /* bytes from other PEs, at most: a tile row of A, a tile column of B */
+    int64_t host;                      /* bytes that the host has for these; 0: enough */
 } tulle_gemm_tiles;
 
 typedef struct tulle_gemm_blocks {
     int rows, cols, chunk, lookahead; /* b, c, d, l; all 0: C is not made in blocks */
+    int host_rows, host_cols;         /* of a block of the host, in multiples of rows and cols, or all */
     tulle_gemm_resident resident;
     tulle_gemm_case fits;
     /* tiles of C on a device, at most: of a block, and one that leaves while the next block begins, with room */
@@ -132,13 +141,15 @@ typedef struct tulle_gemm_blocks {
     int64_t memory;    /* bytes of a device, at most */
     int64_t copies[3]; /* tiles that go to devices from the host [0], back [1], and from sister devices [2] */
     int64_t bytes[3];  /* of these, if all tiles are as large as the largest */
-    int64_t network;   /* bytes of tiles from other PEs, in reports; else 0 */
+    int64_t network;   /* bytes of tiles from other PEs; in reports those of all PEs, by their sizes */
 } tulle_gemm_blocks;
 
 /*
  * The blocks that load the fewest bytes from the host of all that fit the capacity, with a lookahead
  * if any has room for one. Of equals those with fewer bytes between devices, then the larger ones. A
- * chunk has at most 16 tiles. block_cols is rounded up to a multiple of the devices. Local.
+ * chunk has at most 16 tiles. block_cols is rounded up to a multiple of the devices, host_rows and
+ * host_cols to multiples of the block's. Blocks of the host are those that bring the fewest bytes over
+ * the network of all that fit, or one block of the devices where none does. Local.
  * TULLE_ERR_LIMIT, with the least capacity that will do, if none fits.
  */
 TULLE_API tulle_status tulle_gemm_blocks_best(const tulle_gemm_tiles *tiles, tulle_gemm_blocks *blocks);

@@ -136,6 +136,7 @@ typedef struct tulle_product_options {
      * also that of a device, in tiles of the inner indices
      */
     int block_rows, block_cols, chunk;
+    int host_rows, host_cols; /* the same: tiles of C for which tiles of other PEs are kept; 0: by the memory left */
 } tulle_product_options;
 
 typedef struct tulle_product tulle_product;

@@ -135,6 +135,10 @@ static void random_shapes(tulle_team *team, int runs, uint64_t *seed)
         run.options.devices = draw(seed, 1, 3);
         run.options.deterministic = draw(seed, 0, 1);
         run.options.lookahead = draw(seed, 0, 3) ? 0 : TULLE_NONE;
+        if (draw(seed, 0, 1)) {
+            run.options.host_rows = draw(seed, 1, run.rows);
+            run.options.host_cols = draw(seed, 1, run.cols);
+        }
         int64_t triple = (a * c + c * b + a * b) * 8, all = triple * run.rows * run.cols * run.inner * over * down;
         long long capacity = (long long)draw_capacity(seed, triple, all);
         if (format < 2)
@@ -182,6 +186,10 @@ static void counts(tulle_team *team, uint64_t *seed)
             .peers = draw(seed, 0, 1),
             .ascending = draw(seed, 0, 1)};
         tulle_gemm_blocks best;
+        if (draw(seed, 0, 1)) {
+            run.options.host_rows = t.host_rows = draw(seed, 1, run.rows);
+            run.options.host_cols = t.host_cols = draw(seed, 1, run.cols);
+        }
         run.m = 4 * run.rows;
         run.n = 4 * run.cols;
         run.k = 4 * run.inner;
@@ -233,6 +241,24 @@ static void formulas(void)
     t.capacity = 3;
     ok(tulle_gemm_blocks_best(&t, &s) == TULLE_OK && s.rows == 1 && s.cols == 1 && s.chunk == 1 && !s.lookahead,
         "three tiles");
+    t.block_rows = t.block_cols = 2;
+    t.capacity = 1000;
+    t.remote_a = t.remote_b = 16;
+    t.host = 16 * 16;
+    ok(tulle_gemm_blocks_best(&t, &s) == TULLE_OK && s.host_rows == 8 && s.host_cols == 8 && s.network == 16 * 16,
+        "a host with room for the tiles of others: %d x %d, %d bytes", s.host_rows, s.host_cols, (int)s.network);
+    t.host = 8 * 16;
+    ok(tulle_gemm_blocks_best(&t, &s) == TULLE_OK && s.host_rows == 4 && s.host_cols == 4 &&
+            s.network == 32 * 16 - 3 * 4 * 16,
+        "with half of it, less what three turns share: %d x %d, %d bytes", s.host_rows, s.host_cols, (int)s.network);
+    t.remote_b = 0;
+    ok(tulle_gemm_blocks_best(&t, &s) == TULLE_OK && s.host_cols == 8 && s.network == 8 * 16,
+        "only A's: %d x %d, %d bytes", s.host_rows, s.host_cols, (int)s.network);
+    t.remote_b = 16;
+    t.host = 1;
+    ok(tulle_gemm_blocks_best(&t, &s) == TULLE_OK && s.host_rows == 2 && s.host_cols == 2, "with none: %d x %d",
+        s.host_rows, s.host_cols);
+    t.block_rows = t.block_cols = 0;
     t.rows = 0;
     ok(tulle_gemm_blocks_best(&t, &s) == TULLE_OK && !s.rows && !s.copies[0], "no tiles");
     t.rows = 8;

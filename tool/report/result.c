@@ -96,12 +96,14 @@ static void blocks_json(const tulle_gemm_blocks *b, FILE *file)
     static const char *const residents[] = {"none", "A", "B"};
     if (!b->rows) return;
     fprintf(file,
-        ",\"blocks\":{\"block\":[%d,%d],\"chunk\":%d,\"lookahead\":%d,\"resident\":\"%s\",\"case\":\"%s\","
+        ",\"blocks\":{\"block\":[%d,%d],\"chunk\":%d,\"lookahead\":%d,\"host_block\":[%d,%d],\"resident\":\"%s\","
+        "\"case\":\"%s\","
         "\"device_bytes\":%" PRId64 ",\"uploads\":%" PRId64 ",\"upload_bytes\":%" PRId64 ",\"downloads\":%" PRId64
         ",\"download_bytes\":%" PRId64 ",\"peer_copies\":%" PRId64 ",\"peer_bytes\":%" PRId64
         ",\"network_bytes\":%" PRId64 "}",
-        b->rows, b->cols, b->chunk, b->lookahead, residents[b->resident], tulle_gemm_case_name(b->fits), b->memory,
-        b->copies[0], b->bytes[0], b->copies[1], b->bytes[1], b->copies[2], b->bytes[2], b->network);
+        b->rows, b->cols, b->chunk, b->lookahead, b->host_rows, b->host_cols, residents[b->resident],
+        tulle_gemm_case_name(b->fits), b->memory, b->copies[0], b->bytes[0], b->copies[1], b->bytes[1], b->copies[2],
+        b->bytes[2], b->network);
 }
 
 void result_json(const struct result *r, FILE *file)
@@ -279,9 +281,10 @@ void result_devices(const struct result *r, FILE *file)
     const tulle_gemm_blocks *b = &r->report.blocks;
     if (!b->rows) return;
     fprintf(file,
-        "%s: blocks of %d x %d tiles of C, chunks of %d, lookahead %d, %s; case %s of the model: %.3g MB to devices, "
+        "%s: blocks of %d x %d tiles of C, in blocks of %d x %d of the host, chunks of %d, lookahead %d, %s; case %s "
+        "of the model: %.3g MB to devices, "
         "%.3g MB back, %.3g MB between devices, %.3g MB from other PEs\n",
-        r->alg, b->rows, b->cols, b->chunk, b->lookahead,
+        r->alg, b->rows, b->cols, b->host_rows, b->host_cols, b->chunk, b->lookahead,
         b->resident == TULLE_GEMM_RESIDENT_NONE ? "neither factor resident"
         : b->resident == TULLE_GEMM_RESIDENT_A  ? "A resident"
                                                 : "B resident",

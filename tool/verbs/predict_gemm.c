@@ -77,6 +77,17 @@ static int least_multiple(int a, int b)
     return a / x * b;
 }
 
+/* What the host keeps of other PEs' tiles: a quarter of the memory beside its own; 0: there is no limit. */
+static int64_t host_room(const struct options *options, const struct forecast *f)
+{
+    const tulle_gemm_grid *g = &f->grid;
+    double memory = options_size(options, "memory", 0) / f->pes, size = (double)tulle_type_size(f->type);
+    double own =
+        ((double)f->m * (double)f->k + (double)f->k * (double)f->n + (double)f->m * (double)f->n) * size / g->pes;
+    if (memory <= 0) return 0;
+    return memory - own > 4 ? (int64_t)((memory - own) / 4) : 1;
+}
+
 /* The tiles of a PE in the layouts of tulle_gemm_grid_layouts; where parts are even, bytes are those of a run. */
 static tulle_status plan_devices(const struct options *options, struct forecast *f)
 {
@@ -93,7 +104,10 @@ static tulle_status plan_devices(const struct options *options, struct forecast 
         .devices = f->devices,
         .capacity = (int64_t)f->memory,
         .peers = f->peer > 0,
-        .lookahead = (int)options_int(options, "lookahead", 0)};
+        .lookahead = (int)options_int(options, "lookahead", 0),
+        .remote_a = m * k * size * (each - each / g->cols),
+        .remote_b = k * n * size * (each - each / g->rows),
+        .host = host_room(options, f)};
     tulle_status status = tulle_gemm_blocks_best(&tiles, &f->blocks);
     const double rate[3] = {f->link, f->link, f->peer};
     for (int way = 0; way < 3 && status == TULLE_OK; way++)
@@ -159,11 +173,13 @@ static void print_json(const struct forecast *f)
     printf(",\"bytes_moved\":%" PRId64 ",\"bytes_most\":%" PRId64 ",\"bound_bytes\":%.0f,\"memory\":%" PRId64,
         g->volume, g->most, g->bound, g->memory);
     if (f->devices)
-        printf(",\"devices\":%d,\"blocks\":{\"block\":[%d,%d],\"chunk\":%d,\"lookahead\":%d,\"case\":\"%s\","
+        printf(",\"devices\":%d,\"blocks\":{\"block\":[%d,%d],\"chunk\":%d,\"lookahead\":%d,\"host_block\":[%d,%d],"
+               "\"case\":\"%s\","
                "\"device_bytes\":%" PRId64 ",\"upload_bytes\":%" PRId64 ",\"download_bytes\":%" PRId64
                ",\"peer_bytes\":%" PRId64 ",\"upload_seconds\":%.6g,\"download_seconds\":%.6g,\"peer_seconds\":%.6g}",
-            f->devices, b->rows, b->cols, b->chunk, b->lookahead, tulle_gemm_case_name(b->fits), b->memory, b->bytes[0],
-            b->bytes[1], b->bytes[2], f->copy[0], f->copy[1], f->copy[2]);
+            f->devices, b->rows, b->cols, b->chunk, b->lookahead, b->host_rows, b->host_cols,
+            tulle_gemm_case_name(b->fits), b->memory, b->bytes[0], b->bytes[1], b->bytes[2], f->copy[0], f->copy[1],
+            f->copy[2]);
     printf(",\"seconds\":%.6g,\"compute\":%.6g,\"transfers\":%.6g}\n", seconds, f->compute, f->transfer);
 }
 
@@ -182,10 +198,12 @@ static void print_text(const struct forecast *f)
     if (f->devices)
         printf("devices  blocks of %d x %d of %d x %d tiles of a PE, chunks of %d, lookahead %d, case %s: %" PRId64
                " bytes of each device\n"
+               "host     blocks of %d x %d tiles: %" PRId64 " bytes from other PEs to one\n"
                "copies   by a PE %" PRId64 " bytes up in %.4g s, %" PRId64 " down in %.4g s, %" PRId64
                " between devices in %.4g s\n",
             b->rows, b->cols, f->tiles, f->tiles * g->layers, b->chunk, b->lookahead, tulle_gemm_case_name(b->fits),
-            b->memory, b->bytes[0], f->copy[0], b->bytes[1], f->copy[1], b->bytes[2], f->copy[2]);
+            b->memory, b->host_rows, b->host_cols, b->network, b->bytes[0], f->copy[0], b->bytes[1], f->copy[1],
+            b->bytes[2], f->copy[2]);
     printf("time     %.4g s: compute %.4g s (balance %.3f), transfers %.4g s at the same time\n", seconds_of(f),
         f->compute, g->multiplied > 0 ? all / f->pes / g->multiplied : 1, f->transfer);
 }

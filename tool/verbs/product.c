@@ -9,18 +9,18 @@
 #include <unistd.h>
 
 #include "calibration.h"
+#include "launch.h"
 #include "outputs.h"
 #include "report/plural.h"
 #include "report/result.h"
-#include "launch.h"
 #include "verbs/product_operands.h"
 
 struct setting {
     struct product asked;
     int reps, replication;
     double filter;
-    int block_rows, block_cols; /* 0: chosen */
-    int simulated;              /* times are virtual, and the machine has no known bound */
+    int block_rows, block_cols, host_rows, host_cols; /* 0: chosen */
+    int simulated;                                    /* times are virtual, and the machine has no known bound */
     tulle_status machine_known;
     char machine_fault[512];
     struct result result[TULLE_PRODUCT_ALG_COUNT];
@@ -153,6 +153,8 @@ static tulle_status time_alg(
     o.devices = (int)options_int(s->asked.options, "devices", 0);
     o.block_rows = s->block_rows;
     o.block_cols = s->block_cols;
+    o.host_rows = s->host_rows;
+    o.host_cols = s->host_cols;
     if (s->asked.kind == GEMM) o.chunk = (int)options_int(s->asked.options, "chunk", 0);
     o.unpinned = strcmp(options_word(s->asked.options, "pin", "on"), "off") == 0;
     for (int rep = -warm; rep < s->reps; rep++) {
@@ -290,15 +292,14 @@ static tulle_status read_filter(struct setting *s)
     return TULLE_OK;
 }
 
-/* --block BxC */
-static tulle_status read_blocks(struct setting *s)
+/* --block BxC, --host-block BxC */
+static tulle_status read_block(const struct setting *s, const char *name, int *rows, int *cols)
 {
     char rest;
-    const char *text = options_word(s->asked.options, "block", NULL);
+    const char *text = options_word(s->asked.options, name, NULL);
     if (!text || same_word(text, "auto")) return TULLE_OK;
-    if (sscanf(text, "%dx%d%c", &s->block_rows, &s->block_cols, &rest) == 2 && s->block_rows > 0 && s->block_cols > 0)
-        return TULLE_OK;
-    return tulle_fail(TULLE_ERR_ARG, "--block is BxC tiles of C, as in 4x6, or auto, not '%s'", text);
+    if (sscanf(text, "%dx%d%c", rows, cols, &rest) == 2 && *rows > 0 && *cols > 0) return TULLE_OK;
+    return tulle_fail(TULLE_ERR_ARG, "--%s is BxC tiles of C, as in 4x6, or auto, not '%s'", name, text);
 }
 
 static const double MEASURING = 500e6; /* bytes of memory */
@@ -471,7 +472,8 @@ tulle_status run_product(const struct options *options, enum product_kind kind)
         status = tulle_transfers_parse(options_word(options, "transfers", "auto"), &s->asked.transfers);
     if (status == TULLE_OK) status = read_replication(s);
     if (status == TULLE_OK) status = read_filter(s);
-    if (status == TULLE_OK && kind == GEMM) status = read_blocks(s);
+    if (status == TULLE_OK && kind == GEMM) status = read_block(s, "block", &s->block_rows, &s->block_cols);
+    if (status == TULLE_OK && kind == GEMM) status = read_block(s, "host-block", &s->host_rows, &s->host_cols);
     if (status == TULLE_OK) status = inspect(s);
     if (status == TULLE_OK)
         status = try_outputs(options, options_word(options, "output", NULL), kind == SPGEMM ? TULLE_CSR : TULLE_DENSE);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/chain/block_order.h"
 
+#include "algo/chain/block_grid.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -45,33 +46,6 @@ void tulle__block_order_fini(tulle__block_order *o)
     *o = (tulle__block_order){.rank = -1};
 }
 
-/* A block: its tile rows and columns, by their numbers among the own ones. */
-struct block {
-    int row, rows, col, cols;
-    int panel;
-};
-
-static int parts_of(int n, int part)
-{
-    return n / part + (n % part != 0);
-}
-
-/* The n-th block of the serpentine; 0: there is none. */
-static int block_at(const tulle__block_order *o, int64_t n, struct block *b)
-{
-    const tulle_gemm_blocks *s = &o->shape;
-    int down = parts_of(o->rows, s->rows), over = parts_of(o->cols, s->cols);
-    int by_column = s->resident == TULLE_GEMM_RESIDENT_B, blocks = by_column ? down : over;
-    if (n >= (int64_t)down * over) return 0;
-    int panel = (int)(n / blocks), q = (int)(n % blocks), at = panel % 2 ? blocks - 1 - q : q;
-    b->panel = panel;
-    b->row = (by_column ? at : panel) * s->rows;
-    b->col = (by_column ? panel : at) * s->cols;
-    b->rows = o->rows - b->row < s->rows ? o->rows - b->row : s->rows;
-    b->cols = o->cols - b->col < s->cols ? o->cols - b->col : s->cols;
-    return 1;
-}
-
 /* The chunk that a block multiplies at step t. */
 static int chunk_at(const tulle__block_order *o, int64_t block, int t, int chunks)
 {
@@ -79,11 +53,12 @@ static int chunk_at(const tulle__block_order *o, int64_t block, int t, int chunk
 }
 
 /* Whether the next block reads the tiles of A (or B) at step t of this one, and has not to load them. */
-static int goes_on(const tulle__block_order *o, int64_t block, const struct block *b, int t, int chunks, int of_a)
+static int goes_on(const tulle__block_order *o, int64_t block, const tulle__block *b, int t, int chunks, int of_a)
 {
-    struct block next;
+    tulle__block next;
     const tulle_gemm_blocks *s = &o->shape;
-    if (!block_at(o, block + 1, &next) || (of_a ? next.row != b->row : next.col != b->col)) return 0;
+    if (!tulle__block_at(s, o->rows, o->cols, block + 1, &next) || (of_a ? next.row != b->row : next.col != b->col))
+        return 0;
     if (s->resident == (of_a ? TULLE_GEMM_RESIDENT_A : TULLE_GEMM_RESIDENT_B)) return 1;
     return chunks == 1 || (t == chunks - 1 && !o->ascending);
 }
@@ -107,16 +82,16 @@ static int is_empty(const tulle__block_order *o, int i, int j)
 
 int tulle__block_order_window(const tulle__block_order *o)
 {
-    int chunks = o->inner ? parts_of(o->inner, o->shape.chunk) : 1;
+    int chunks = o->inner ? tulle__parts_of(o->inner, o->shape.chunk) : 1;
     return o->ascending && chunks == 2 ? 1 : 2;
 }
 
 int tulle__block_order_next(const tulle__block_order *o, tulle__block_cursor *c, tulle__chain *chain, int *done)
 {
-    struct block b;
-    int chunks = o->inner && o->rows ? parts_of(o->inner, o->shape.chunk) : 1;
+    tulle__block b;
+    int chunks = o->inner && o->rows ? tulle__parts_of(o->inner, o->shape.chunk) : 1;
     if (!o->rows) return 0;
-    for (; block_at(o, c->block, &b); c->block++, c->chunk = 0)
+    for (; tulle__block_at(&o->shape, o->rows, o->cols, c->block, &b); c->block++, c->chunk = 0)
         for (; c->chunk < chunks; c->chunk++, c->row = 0)
             for (; c->row < b.rows; c->row++, c->col = 0)
                 while (c->col < b.cols) {
@@ -130,6 +105,8 @@ int tulle__block_order_next(const tulle__block_order *o, tulle__block_cursor *c,
                     c->step = (int)((c->block * chunks + c->chunk) & INT32_MAX);
                     if (last_col && !goes_on(o, c->block, &b, c->chunk, chunks, 1)) *done |= TULLE__DONE_A;
                     if (last_row && !goes_on(o, c->block, &b, c->chunk, chunks, 0)) *done |= TULLE__DONE_B;
+                    if (last_col && b.last_of_rows && !b.keeps_rows) *done |= TULLE__HOST_DONE_A;
+                    if (last_row && b.last_of_cols && !b.keeps_cols) *done |= TULLE__HOST_DONE_B;
                     return 1;
                 }
     return 0;

@@ -18,7 +18,7 @@ typedef struct tulle__block_order {
     tulle_gemm_blocks shape;
     int *row, *col, *k; /* own tile rows and columns of C; k in order */
     int rows, cols, inner;
-    /* bytes that come from other PEs: if each tile comes once, or once a block that reads it */
+    /* bytes that come from other PEs: if each tile comes once, or once a block of the host */
     int64_t network_once, network_again;
 } tulle__block_order;
 
@@ -29,8 +29,11 @@ typedef struct tulle__block_cursor {
     int step;            /* chunks of all blocks before that of the last chain */
 } tulle__block_cursor;
 
-/* Factors whose tiles no later chain of this order reads, until the order brings them again. */
-enum { TULLE__DONE_A = 1, TULLE__DONE_B = 2 };
+/*
+ * Factors whose tiles no later chain of this order reads, until the order brings them again: to
+ * devices, and to the host from other PEs.
+ */
+enum { TULLE__DONE_A = 1, TULLE__DONE_B = 2, TULLE__HOST_DONE_A = 4, TULLE__HOST_DONE_B = 8 };
 
 /* The own tiles, without a shape yet. fini also after a failure and of zeros. */
 tulle_status tulle__block_order_init(const tulle__operands *operands, int rank, tulle__block_order *order);

@@ -10,7 +10,9 @@
 #include <tulle/gemm.h>
 
 #include <inttypes.h>
+#include <math.h>
 
+#include "algo/chain/block_grid.h"
 #include "base/arg.h"
 #include "base/error.h"
 
@@ -29,17 +31,12 @@ static int smaller(int x, int y)
     return x < y ? x : y;
 }
 
-static int parts_of(int n, int part)
-{
-    return n / part + (n % part != 0);
-}
-
 /* ---- memory ---- */
 
 /* Tile columns of a block on one device, at most. */
 static int across(const tulle_gemm_tiles *t, int cols)
 {
-    return parts_of(cols, t->devices);
+    return tulle__parts_of(cols, t->devices);
 }
 
 /* Bytes of a device beside the steps of the inner index, and of one step. */
@@ -98,7 +95,7 @@ static int fit_steps(const tulle_gemm_tiles *t, tulle_gemm_blocks *s)
 /* Steps of the inner index that block n, from 0, and the next one have in common. */
 static int shared_steps(const tulle_gemm_tiles *t, const tulle_gemm_blocks *s, int64_t n)
 {
-    int chunks = parts_of(t->inner, s->chunk);
+    int chunks = tulle__parts_of(t->inner, s->chunk);
     if (chunks <= 1) return t->inner;
     if (t->ascending) return 0;
     return n % 2 ? s->chunk : t->inner - (chunks - 1) * s->chunk;
@@ -127,49 +124,53 @@ static void load(const tulle_gemm_tiles *t, tulle_gemm_blocks *s, uint64_t wanti
     s->bytes[2] += (loads - host) * tiles * t->bytes_a;
 }
 
-/* All loads of the blocks in their order (block_order.h). */
+/* What comes to the host for a block of its own, beside what the last one has left there. */
+static int64_t bring(const tulle_gemm_tiles *t, const tulle__block *b, const tulle__block *last)
+{
+    int64_t bytes = 0;
+    if (!last->keeps_rows) bytes += b->host_rows * t->remote_a;
+    if (!last->keeps_cols) bytes += b->host_cols * t->remote_b;
+    return bytes;
+}
+
+/* All loads of the blocks in their order. */
 static void count(const tulle_gemm_tiles *t, tulle_gemm_blocks *s)
 {
-    int down = parts_of(t->rows, s->rows), over = parts_of(t->cols, s->cols);
-    int by_column = s->resident == TULLE_GEMM_RESIDENT_B, panels = by_column ? over : down,
-        blocks = by_column ? down : over, last_row = -1, last_col = -1;
-    uint64_t had = 0, panel_had = 0;
-    int64_t n = 0;
+    tulle__block b, last = {.row = -1, .col = -1};
+    uint64_t had = 0, rows_had = 0; /* devices that have tiles of A of the last block; of a resident A's rows */
     for (int x = 0; x < 3; x++) s->copies[x] = s->bytes[x] = 0;
-    for (int p = 0; p < panels; p++, panel_had = 0)
-        for (int q = 0; q < blocks; q++, n++) {
-            int at = p % 2 ? blocks - 1 - q : q, row = by_column ? at : p, col = by_column ? p : at;
-            int rows = smaller(s->rows, t->rows - row * s->rows), cols = smaller(s->cols, t->cols - col * s->cols);
-            uint64_t has = devices_of(t, col * s->cols, cols);
-            int shared = n ? shared_steps(t, s, n - 1) : 0;
-            if (s->resident == TULLE_GEMM_RESIDENT_A) {
-                load(t, s, has, panel_had, (int64_t)rows * t->inner);
-            } else {
-                int of_a = row == last_row ? shared : 0;
-                load(t, s, has, had, (int64_t)rows * of_a);
-                load(t, s, has, 0, (int64_t)rows * (t->inner - of_a));
-            }
-            panel_had |= has;
-            int of_b = col == last_col ? (by_column ? t->inner : shared) : 0;
-            int64_t b = (int64_t)cols * (t->inner - of_b), c = (int64_t)rows * cols;
-            s->copies[0] += b;
-            s->bytes[0] += b * t->bytes_b;
-            s->copies[1] += t->inner ? c : 0;
-            s->bytes[1] += t->inner ? c * t->bytes_c : 0;
-            had = has;
-            last_row = row;
-            last_col = col;
+    s->network = 0;
+    for (int64_t n = 0; tulle__block_at(s, t->rows, t->cols, n, &b); n++, last = b) {
+        uint64_t has = devices_of(t, b.col, b.cols);
+        int shared = n ? shared_steps(t, s, n - 1) : 0;
+        if (b.first_in_host) s->network += bring(t, &b, &last);
+        if (b.row != last.row) rows_had = 0;
+        if (s->resident == TULLE_GEMM_RESIDENT_A) {
+            load(t, s, has, rows_had, (int64_t)b.rows * t->inner);
+        } else {
+            int of_a = b.row == last.row ? shared : 0;
+            load(t, s, has, had, (int64_t)b.rows * of_a);
+            load(t, s, has, 0, (int64_t)b.rows * (t->inner - of_a));
         }
+        rows_had |= has;
+        int of_b = b.col == last.col ? (s->resident == TULLE_GEMM_RESIDENT_B ? t->inner : shared) : 0;
+        int64_t loads = (int64_t)b.cols * (t->inner - of_b), results = (int64_t)b.rows * b.cols;
+        s->copies[0] += loads;
+        s->bytes[0] += loads * t->bytes_b;
+        s->copies[1] += t->inner ? results : 0;
+        s->bytes[1] += t->inner ? results * t->bytes_c : 0;
+        had = has;
+    }
 }
 
 /* About what `count` counts: bytes from the host, and from sisters. */
 static void estimate(const tulle_gemm_tiles *t, const tulle_gemm_blocks *s, double *host, double *sister)
 {
-    double down = parts_of(t->rows, s->rows), over = parts_of(t->cols, s->cols), K = t->inner,
+    double down = tulle__parts_of(t->rows, s->rows), over = tulle__parts_of(t->cols, s->cols), K = t->inner,
            devices = smaller(t->devices, t->cols),
-           chunk = parts_of(t->inner, s->chunk) <= 1 ? K
-                   : t->ascending                    ? 0
-                                                     : s->chunk;
+           chunk = tulle__parts_of(t->inner, s->chunk) <= 1 ? K
+                   : t->ascending                           ? 0
+                                                            : s->chunk;
     double a = over * t->rows * K, b = down * t->cols * K;
     if (s->resident == TULLE_GEMM_RESIDENT_A) {
         a = t->rows * K;
@@ -184,6 +185,40 @@ static void estimate(const tulle_gemm_tiles *t, const tulle_gemm_blocks *s, doub
     double from_host = t->peers ? 1 : devices;
     *host = a * from_host * (double)t->bytes_a + b * (double)t->bytes_b;
     *sister = a * (devices - from_host) * (double)t->bytes_a;
+}
+
+/* ---- the host ---- */
+
+static int whole_blocks(int n, int block, int most)
+{
+    int whole = tulle__parts_of(n > 0 ? n : 1, block) * block;
+    return whole < most ? whole : most;
+}
+
+/* The blocks of the host: as given, or with the least traffic of all that fit. */
+static void choose_host(const tulle_gemm_tiles *t, tulle_gemm_blocks *s)
+{
+    double least = INFINITY;
+    s->host_rows = t->host_rows ? whole_blocks(t->host_rows, s->rows, t->rows) : t->rows;
+    s->host_cols = t->host_cols ? whole_blocks(t->host_cols, s->cols, t->cols) : t->cols;
+    if (t->host_rows || t->host_cols || !t->host ||
+        (double)t->rows * (double)t->remote_a + (double)t->cols * (double)t->remote_b <= (double)t->host)
+        return;
+    s->host_rows = s->rows;
+    s->host_cols = s->cols;
+    for (int rows = s->rows;; rows = whole_blocks(rows + 1, s->rows, t->rows)) {
+        int64_t rest = t->host - rows * t->remote_a, most = t->remote_b ? rest / t->remote_b : t->cols;
+        int cols = most < t->cols ? (int)(most / s->cols * s->cols) : t->cols;
+        if (rest < 0 || cols < s->cols) break;
+        double volume = (double)tulle__parts_of(t->cols, cols) * t->rows * (double)t->remote_a +
+                        (double)tulle__parts_of(t->rows, rows) * t->cols * (double)t->remote_b;
+        if (volume < least) {
+            least = volume;
+            s->host_rows = rows;
+            s->host_cols = cols;
+        }
+        if (rows == t->rows) break;
+    }
 }
 
 /* ---- choice ---- */
@@ -212,8 +247,8 @@ static void consider(const tulle_gemm_tiles *t, int rows, int cols, tulle_gemm_r
 static int next_part(int n, int part)
 {
     if (part <= 1) return 0;
-    int parts = parts_of(n, part) + 1;
-    return parts_of(n, parts) < part ? parts_of(n, parts) : part - 1;
+    int parts = tulle__parts_of(n, part) + 1;
+    return tulle__parts_of(n, parts) < part ? tulle__parts_of(n, parts) : part - 1;
 }
 
 static int first_part(int n, int given)
@@ -223,7 +258,7 @@ static int first_part(int n, int given)
 
 static void search(const tulle_gemm_tiles *t, struct best *best)
 {
-    int over = across(t, t->cols), given = parts_of(t->block_cols, t->devices);
+    int over = across(t, t->cols), given = tulle__parts_of(t->block_cols, t->devices);
     for (int b = first_part(t->rows, t->block_rows); b > 0; b = t->block_rows ? 0 : next_part(t->rows, b))
         for (int c = first_part(over, given); c > 0; c = given ? 0 : next_part(over, c))
             for (int r = TULLE_GEMM_RESIDENT_NONE; r <= TULLE_GEMM_RESIDENT_B; r++)
@@ -234,8 +269,8 @@ static tulle_gemm_case case_of(const tulle_gemm_tiles *t, const tulle_gemm_block
 {
     __int128 fixed, step;
     if (s->rows < t->rows || s->cols < t->cols)
-        return s->resident == TULLE_GEMM_RESIDENT_NONE && parts_of(t->inner, s->chunk) > 1 ? TULLE_GEMM_CASE_C2
-                                                                                           : TULLE_GEMM_CASE_B;
+        return s->resident == TULLE_GEMM_RESIDENT_NONE && tulle__parts_of(t->inner, s->chunk) > 1 ? TULLE_GEMM_CASE_C2
+                                                                                                  : TULLE_GEMM_CASE_B;
     memory_of(t, s, &fixed, &step);
     return fixed + step * t->inner <= t->capacity ? TULLE_GEMM_CASE_A : TULLE_GEMM_CASE_C1;
 }
@@ -244,7 +279,7 @@ static tulle_gemm_case case_of(const tulle_gemm_tiles *t, const tulle_gemm_block
 static tulle_status too_small(const tulle_gemm_tiles *t)
 {
     tulle_gemm_blocks s = {.rows = first_part(t->rows, t->block_rows > 0 ? t->block_rows : 1),
-        .cols = smaller((t->block_cols > 0 ? parts_of(t->block_cols, t->devices) : 1) * t->devices, t->cols)};
+        .cols = smaller((t->block_cols > 0 ? tulle__parts_of(t->block_cols, t->devices) : 1) * t->devices, t->cols)};
     __int128 fixed, step, least = 0;
     int steps = (t->chunk > 0 ? t->chunk : 1) + (t->lookahead > 0 ? t->lookahead : 0);
     for (int r = TULLE_GEMM_RESIDENT_NONE; r <= TULLE_GEMM_RESIDENT_B; r++) {
@@ -266,7 +301,8 @@ static tulle_status check(const tulle_gemm_tiles *t)
     if (TULLE__NEGATIVE(t->rows) || TULLE__NEGATIVE(t->cols) || TULLE__NEGATIVE(t->inner) ||
         TULLE__NEGATIVE(t->bytes_a) || TULLE__NEGATIVE(t->bytes_b) || TULLE__NEGATIVE(t->bytes_c) ||
         TULLE__NEGATIVE(t->capacity) || TULLE__NEGATIVE(t->block_rows) || TULLE__NEGATIVE(t->block_cols) ||
-        TULLE__NEGATIVE(t->chunk))
+        TULLE__NEGATIVE(t->chunk) || TULLE__NEGATIVE(t->host_rows) || TULLE__NEGATIVE(t->host_cols) ||
+        TULLE__NEGATIVE(t->remote_a) || TULLE__NEGATIVE(t->remote_b) || TULLE__NEGATIVE(t->host))
         return TULLE_ERR_ARG;
     if (t->devices < 1 || t->devices > DEVICES_MOST)
         return tulle__fail(TULLE_ERR_ARG, "%d devices of a PE, of 1 to %d", t->devices, DEVICES_MOST);
@@ -281,7 +317,10 @@ static tulle_status check(const tulle_gemm_tiles *t)
     /* loads of a product tile by tile: the most there are */
     const int64_t most = t->bytes_a > t->bytes_b ? t->bytes_a : t->bytes_b;
     if (__builtin_mul_overflow((int64_t)t->rows * t->cols, (int64_t)t->inner * 2, &all) ||
-        __builtin_mul_overflow(all, most, &all) || __builtin_mul_overflow((int64_t)t->rows * t->cols, t->bytes_c, &all))
+        __builtin_mul_overflow(all, most, &all) ||
+        __builtin_mul_overflow((int64_t)t->rows * t->cols, t->remote_a, &all) ||
+        __builtin_mul_overflow((int64_t)t->rows * t->cols, t->remote_b, &all) ||
+        __builtin_mul_overflow((int64_t)t->rows * t->cols, t->bytes_c, &all))
         return tulle__fail(TULLE_ERR_OVERFLOW, "the bytes of %d x %d x %d tiles", t->rows, t->inner, t->cols);
     return TULLE_OK;
 }
@@ -297,6 +336,7 @@ tulle_status tulle_gemm_blocks_best(const tulle_gemm_tiles *tiles, tulle_gemm_bl
     search(tiles, &best);
     if (!best.found) return too_small(tiles);
     best.blocks.fits = case_of(tiles, &best.blocks);
+    choose_host(tiles, &best.blocks);
     count(tiles, &best.blocks);
     *blocks = best.blocks;
     return TULLE_OK;

@@ -47,7 +47,7 @@ static tulle__wanted wanted(const tulle__job *job, tulle__factor factor, int n)
         .k = job->k[n],
         .j = job->j,
         .job = job->number,
-        .done = job->done & (factor == TULLE__FACTOR_A ? TULLE__DONE_A : TULLE__DONE_B),
+        .done = job->done & (factor == TULLE__FACTOR_A ? TULLE__HOST_DONE_A : TULLE__HOST_DONE_B),
         .delegation = job->delegation};
 }
 

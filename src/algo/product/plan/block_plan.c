@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/plan/block_plan.h"
 
+#include "algo/product/source/operand_cache.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "mat/fetch.h"
@@ -61,13 +62,6 @@ static void read_tile(struct holders *h, struct tile *tile, int device, int64_t 
     tile->fetched = tile->ever = true;
 }
 
-/* No other job reads it for now. */
-static void let_go(struct tile *tile)
-{
-    tile->devices = 0;
-    tile->fetched = false;
-}
-
 static void count_chain(struct holders *h, const int *column, const tulle__chain *chain, int done)
 {
     const tulle__operands *x = h->order->operands;
@@ -77,8 +71,10 @@ static void count_chain(struct holders *h, const int *column, const tulle__chain
         struct tile *a = &h->a[(int64_t)chain->i * x->K + k], *b = &h->b[(int64_t)k * x->N + chain->j];
         read_tile(h, a, device, tile_bytes(x->A, chain->i, k), (int64_t)tulle__fetch_bytes(x->A, chain->i, k));
         read_tile(h, b, device, tile_bytes(x->B, k, chain->j), (int64_t)tulle__fetch_bytes(x->B, k, chain->j));
-        if (done & TULLE__DONE_A) let_go(a);
-        if (done & TULLE__DONE_B) let_go(b);
+        if (done & TULLE__DONE_A) a->devices = 0;
+        if (done & TULLE__DONE_B) b->devices = 0;
+        if (done & TULLE__HOST_DONE_A) a->fetched = false;
+        if (done & TULLE__HOST_DONE_B) b->fetched = false;
     }
 }
 
@@ -122,9 +118,27 @@ out:
 
 /* ---- the plan ---- */
 
+/* Bytes from other PEs, at most: of a tile row of A, and of a tile column of B. */
+static void find_remote(const tulle__block_order *o, int64_t *remote_a, int64_t *remote_b)
+{
+    const tulle__operands *x = o->operands;
+    for (int r = 0; r < o->rows; r++) {
+        int64_t bytes = 0;
+        for (int t = 0; t < o->inner; t++) bytes += (int64_t)tulle__fetch_bytes(x->A, o->row[r], o->k[t]);
+        if (bytes > *remote_a) *remote_a = bytes;
+    }
+    for (int c = 0; c < o->cols; c++) {
+        int64_t bytes = 0;
+        for (int t = 0; t < o->inner; t++) bytes += (int64_t)tulle__fetch_bytes(x->B, o->k[t], o->col[c]);
+        if (bytes > *remote_b) *remote_b = bytes;
+    }
+}
+
 static tulle_status choose_shape(const tulle_product_options *options, tulle__runner *runner, tulle__block_order *order)
 {
+    int64_t remote_a = 0, remote_b = 0;
     find_largest(order, runner->tile);
+    find_remote(order, &remote_a, &remote_b);
     const tulle_gemm_tiles tiles = {.rows = order->rows,
         .cols = order->cols,
         .inner = order->inner,
@@ -138,7 +152,12 @@ static tulle_status choose_shape(const tulle_product_options *options, tulle__ru
         .block_rows = options->block_rows,
         .block_cols = options->block_cols,
         .chunk = options->chunk,
-        .lookahead = options->lookahead};
+        .lookahead = options->lookahead,
+        .host_rows = options->host_rows,
+        .host_cols = options->host_cols,
+        .remote_a = remote_a,
+        .remote_b = remote_b,
+        .host = tulle__operand_cache_room(order->operands->C->comm)};
     order->ascending = options->deterministic;
     return tulle_gemm_blocks_best(&tiles, &order->shape);
 }

@@ -126,6 +126,7 @@ static tulle_status connect_sources(tulle_product *plan)
     if (cached && !plan->operand_cache)
         TULLE_TRY(tulle_comm_agree(
             plan->comm, tulle__operand_cache_new(plan->comm, plan->policy, o, plan->required, &plan->operand_cache)));
+    if (cached && (plan->options.host_rows || plan->options.host_cols)) tulle__operand_cache_limit(plan->operand_cache);
     if (cached) source = tulle__operand_cache_source(plan->operand_cache, source);
     if (claims && !plan->last_job)
         TULLE_TRY(tulle_comm_agree(plan->comm, tulle__last_job_new(plan->required, plan->group, &plan->last_job)));
@@ -358,7 +359,8 @@ static tulle_status make_runner(tulle_product *plan)
 static tulle_status make_blocks(tulle_product *plan)
 {
     const tulle_product_options *options = &plan->options;
-    if (!plan->runner->devices && (options->block_rows || options->block_cols || options->chunk))
+    if (!plan->runner->devices &&
+        (options->block_rows || options->block_cols || options->chunk || options->host_rows || options->host_cols))
         return tulle__fail(TULLE_ERR_ARG, "blocks of C and chunks are for products on devices");
     if (!plan->runner->devices || options->unpinned || plan->operands.A->kind != TULLE_DENSE ||
         plan->policy->alg != TULLE_PRODUCT_STATIONARY_C)
@@ -426,7 +428,7 @@ tulle_status tulle_product_new(
 {
     tulle_product_options chosen;
     if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(C) || TULLE__NULL_AS(out, "product") ||
-        TULLE__OPTIONS(options, &chosen, chunk) || TULLE__PRODUCT_WRONG(options))
+        TULLE__OPTIONS(options, &chosen, host_cols) || TULLE__PRODUCT_WRONG(options))
         return tulle__refuse(C ? C->comm : A ? A->comm : B ? B->comm : NULL);
     tulle_product *plan = NULL;
     tulle_comm *comm = C->comm;

@@ -66,10 +66,21 @@ static size_t bytes_of(const tulle__operand_cache *s, const tulle__operands *o, 
                  : tulle__fetch_bytes(o->B, (int)(b / s->N), (int)(b % s->N));
 }
 
-/* Beside what is held. Shapes take none: the PE that is simulated has enough. */
+/* With what is held. Shapes take none: the PE that is simulated has enough. */
 static double memory_left(const tulle_comm *comm, size_t held)
 {
     return tulle__is_shape_only(comm) ? INFINITY : (double)tulle__memory_left() + (double)held;
+}
+
+int64_t tulle__operand_cache_room(const tulle_comm *comm)
+{
+    double room = KEPT_MOST * memory_left(comm, 0);
+    return room < 9e18 ? (int64_t)room : INT64_MAX;
+}
+
+void tulle__operand_cache_limit(tulle__operand_cache *s)
+{
+    s->limited = true;
 }
 
 tulle_status tulle__operand_cache_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *o,
@@ -103,7 +114,7 @@ tulle_status tulle__operand_cache_new(tulle_comm *comm, const tulle__policy *pol
         s->slot[p] = s->nkept++;
         all += (double)whole;
     }
-    s->limited = all > KEPT_MOST * memory_left(comm, 0);
+    s->limited = all > (double)tulle__operand_cache_room(comm);
     *out = s;
     s = NULL;
 out:

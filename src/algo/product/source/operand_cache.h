@@ -9,8 +9,8 @@
  * bytes stay exact.
  *
  * In a product in blocks (chain/block_order.h), all tiles of remote operands are cached if the share
- * holds them; else those of a block, which are dropped when no other job reads them for now: the
- * paper's (b + c) K tiles of the host at most.
+ * holds them; else those of a block of the host, which are dropped when no other job of it reads
+ * them: the paper's (b + c) K tiles of the host at most.
  */
 #ifndef TULLE_PRODUCT_OPERAND_CACHE_H
 #define TULLE_PRODUCT_OPERAND_CACHE_H
@@ -23,6 +23,10 @@ typedef struct tulle__operand_cache tulle__operand_cache;
 /* Local. Holds as long as A and B keep their structure. */
 tulle_status tulle__operand_cache_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *operands,
     const tulle__required *required, tulle__operand_cache **operand_cache);
+/* Bytes that parts may use, beside what is kept now; INT64_MAX in a simulation of shapes. */
+int64_t tulle__operand_cache_room(const tulle_comm *comm);
+/* Parts are dropped when no other job of a block of the host reads them, even if all of them fit. */
+void tulle__operand_cache_limit(tulle__operand_cache *operand_cache);
 /* Whether the share did not hold all parts that several jobs read, when it was made. */
 bool tulle__operand_cache_is_limited(const tulle__operand_cache *operand_cache);
 void tulle__operand_cache_free(tulle__operand_cache *operand_cache);

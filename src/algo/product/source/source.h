@@ -26,7 +26,7 @@ typedef struct tulle__wanted {
     tulle__factor factor;
     int i, k, j;
     int64_t job;                         /* jobs are numbered as they start */
-    bool done;                           /* no other job reads the tile for now */
+    bool done;                           /* no other job of the host's block reads the tile */
     const tulle__delegation *delegation; /* its rows of A[i,k] are wanted; NULL: the tile */
 } tulle__wanted;
 
