@@ -15,7 +15,7 @@ help:
 	@echo 'make check-gpu  the tests of devices on a GPU, where there is one; and its four sanitizers'
 	@echo 'make check-python   build the Python package and test it, in an environment of its own'
 	@echo 'make check-sanitizers   the tests that matter most under the address, undefined and thread sanitizers;'
-	@echo '                BRIEF=1 leaves out those that take longest'
+	@echo '                BRIEF=1: those of test/brief.list'
 	@echo 'make fuzz       fuzz every reader for SECONDS ($(SECONDS)) each'
 	@echo 'make build      build only, into $$BUILD ($(BUILD))'
 	@echo 'make install    install into $$PREFIX ($(PREFIX)); DESTDIR is honoured'
@@ -30,7 +30,7 @@ setup:
 	@./setup.sh
 
 build:
-	@cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(if $(WERROR),-DTULLE_WERROR=$(WERROR)) > $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+	@cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(if $(WERROR),-DTULLE_WERROR=$(WERROR)) $(CMAKE_FLAGS) > $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
 	@rm -f $(BUILD).log
 	@cmake --build $(BUILD) -j $(JOBS)
 
@@ -52,7 +52,8 @@ check-gpu:
 	@cd $(BUILD) && ctest --output-on-failure -V -L gpu | grep -v '^test \|^Test \|^UpdateC\|^ *Start\|^Checking\|^$$'
 
 # sanitizers make compilers warn of what is not there: warnings are errors in the plain build
-SANITIZED = -DCMAKE_BUILD_TYPE=Debug -DTULLE_WERROR=OFF
+SANITIZED = -DCMAKE_BUILD_TYPE=Debug -DTULLE_WERROR=OFF $(if $(BRIEF),-DTULLE_X86=OFF)
+SANITIZED_RUNS = ctest --output-on-failure -j $(JOBS) $(if $(BRIEF),-L '^brief$$')
 
 check-python: setup
 	@$(MAKE) build
@@ -62,12 +63,12 @@ check-python: setup
 # Which thread writes what does not depend on the instruction set: the kernels of one are enough there
 check-sanitizers: setup
 	cmake -S . -B $(BUILD)-asan $(SANITIZED) -DTULLE_SANITIZE=address,undefined > /dev/null
-	cmake --build $(BUILD)-asan -j $(JOBS) --target sanitized
-	cd $(BUILD)-asan && ctest --output-on-failure -j $(JOBS) -L sanitize $(if $(BRIEF),-LE '^slow$$')
+	cmake --build $(BUILD)-asan -j $(JOBS) --target sanitized$(if $(BRIEF),_brief)
+	cd $(BUILD)-asan && $(SANITIZED_RUNS) -L sanitize
 	@if command -v clang > /dev/null; then \
 		cmake -S . -B $(BUILD)-tsan $(SANITIZED) -DTULLE_WERROR=ON -DCMAKE_C_COMPILER=clang -DTULLE_SANITIZE=thread -DTULLE_X86=OFF > /dev/null && \
-		cmake --build $(BUILD)-tsan -j $(JOBS) --target sanitized && \
-		cd $(BUILD)-tsan && ctest --output-on-failure -j $(JOBS) -L '^threads$$' $(if $(BRIEF),-LE 'slow|long'); \
+		cmake --build $(BUILD)-tsan -j $(JOBS) --target sanitized$(if $(BRIEF),_brief) && \
+		cd $(BUILD)-tsan && $(SANITIZED_RUNS) -L '^threads$$'; \
 	else echo 'clang is not installed: the thread sanitizer is left out'; fi
 
 fuzz: setup
