@@ -22,7 +22,8 @@ help:
 	@echo 'make site       the documentation, in build/site, and man pages of section 3, in build/man3'
 	@echo 'make dist       the archive of a release, build/tulle-VERSION.tar.gz, of what is committed'
 	@echo 'make deb        Debian packages of it, in build/deb; needs debhelper'
-	@echo 'make check-packages   both, in a clean root where one can be made; lintian; recipes of Spack and conda'
+	@echo 'make check-packages   both, in a clean root where one can be made; lintian; recipes of Spack and conda;'
+	@echo '                and each tutorial, from a clean root to its results'
 	@echo 'make readme     run what README.md shows anew, on a quiet machine: its table and its picture'
 	@echo 'make format     run clang-format over the sources'
 
@@ -102,6 +103,7 @@ deb: dist
 
 check-packages:
 	@./packaging/check.sh $(BUILD)
+	@./packaging/roles.sh $(BUILD)
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz
