@@ -104,6 +104,7 @@ deb: dist
 check-packages:
 	@./packaging/check.sh $(BUILD)
 	@./packaging/roles.sh $(BUILD)
+	@./examples/neighbours/check.sh $(BUILD)
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz
