@@ -27,18 +27,20 @@ static tulle_status count_blocks(const tulle_mat *A, int64_t *count)
 tulle_status tulle__filter_renew(tulle_product *plan)
 {
     tulle_status status = TULLE_OK;
-    const tulle_mat *A = plan->operands.A;
-    size_t rows = (size_t)A->layout->row_blocks.count;
+    /* not in parts, of which each layer has others */
+    const tulle_mat *A = plan->At.mat ? plan->At.mat : plan->A;
+    const size_t rows = (size_t)A->layout->row_blocks.count,
+                 layers = plan->slices.layer_of ? (size_t)plan->slices.layers.layers : 1;
     int64_t *count = NULL;
     if (plan->options.filter <= 0) return TULLE_OK;
     if (plan->least && plan->counted_blocks == plan->A->structure && plan->counted_alpha == plan->alpha)
         return TULLE_OK;
     TULLE_TRY(tulle__alloc(rows, sizeof *count, "blocks of rows", &count));
-    if (!plan->least) TULLE_TRY(tulle__alloc(rows, sizeof *plan->least, "the filter of rows", &plan->least));
+    if (!plan->least) TULLE_TRY(tulle__alloc(rows * layers, sizeof *plan->least, "the filter of rows", &plan->least));
     TULLE_TRY(count_blocks(A, count));
     for (size_t r = 0; r < rows; r++) {
         double share = plan->options.filter / ((double)(count[r] ? count[r] : 1) * fabs(plan->alpha));
-        plan->least[r] = share * share;
+        for (size_t l = 0; l < layers; l++) plan->least[l * rows + r] = share * share;
     }
     plan->counted_blocks = plan->A->structure;
     plan->counted_alpha = plan->alpha;

@@ -324,7 +324,7 @@ out:
 static tulle_status choose_layers(tulle_product *plan)
 {
     int layers;
-    if (tulle__is_bulk(plan->options.alg) || plan->A->format->in_blocks) return TULLE_OK;
+    if (tulle__is_bulk(plan->options.alg)) return TULLE_OK;
     tulle_status status = tulle__layers_choose(plan, &layers);
     if (status != TULLE_OK || layers == 1) return status;
     tulle__slices_drop(&plan->slices);
