@@ -86,10 +86,12 @@ static double unit_seconds(const struct game *g, const struct item *x, int pe, t
     load[pe].work += work;
     load[pe].compute += compute;
     double seen = c->lookahead == 0 ? fetch : fetch > compute ? fetch - compute : 0, push = load[pe].push;
-    double entries = tulle__cost_entries(c, g->policy, x->i, x->j, nk, g->k) / x->bands;
+    tulle__cost_result result = tulle__cost_result_of(c, g->policy, x->i, x->j, nk, g->k);
+    result.entries /= x->bands;
+    result.blocks /= x->bands;
     if (tulle__layout_owner(o->C->layout, x->i, x->j) != pe)
-        tulle__cost_partial(c, pe, x->i, x->j, entries, passes(g, x, pe), load);
-    load[tulle__layout_owner(o->C->layout, x->i, x->j)].accumulate += accumulate_seconds(g, x, entries);
+        tulle__cost_partial(c, pe, x->i, x->j, result, passes(g, x, pe), load);
+    load[tulle__layout_owner(o->C->layout, x->i, x->j)].accumulate += accumulate_seconds(g, x, result.entries);
     load[pe].communicate += seen + load[pe].push - push;
     return compute + seen + load[pe].push - push;
 }

@@ -183,7 +183,7 @@ tulle_status tulle__layers_choose(tulle_product *plan, int *layers)
     /* what is read in place does not move */
     if (plan->direct || plan->comm->size < 4 || (double)o->M * o->K * o->N > UNITS_MOST) return TULLE_OK;
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, &room)));
-    if (plan->options.transfers != TULLE_TRANSFERS_WHOLE)
+    if (plan->options.transfers != TULLE_TRANSFERS_WHOLE && !o->B->format->in_blocks)
         TULLE_TRY(tulle__counts_count_named(o->A, o->A->layout, &named));
     struct volume v = {.o = o, .named = named, .pes = plan->comm->size};
     status = tulle_comm_agree(plan->comm, tulle__alloc_zero((size_t)v.pes, sizeof *v.times, "layers", &v.times));
