@@ -5,8 +5,7 @@
  * some surviving product reads, which is what moves if norms come first (product/source/norm_source.h).
  * Blocks of C that the filter removes at the end are not known without values; they are counted.
  */
-#include "algo/model/block_counts.h"
-
+#include "algo/model/operation_counts.h"
 #include "base/error.h"
 #include "mat/blocks/row_blocks.h"
 #include "mat/fetch.h"

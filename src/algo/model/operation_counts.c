@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "algo/model/block_counts.h"
 #include "base/arg.h"
 #include "base/error.h"
 
