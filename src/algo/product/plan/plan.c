@@ -113,22 +113,26 @@ static tulle_status connect_sources(tulle_product *plan)
     int claims = plan->policy->reach != TULLE__REACH_NONE;
     int by_rows = o->A->format->names_rows && plan->options.transfers != TULLE_TRANSFERS_WHOLE;
     int cached = (tulle__slices_any(&plan->slices) || plan->blocked) && !claims;
-    int by_norms = plan->options.filter > 0 && by_rows && !claims && !cached && !tulle__is_shape_only(plan->comm);
+    int by_norms = plan->options.filter > 0 && by_rows && !tulle__is_shape_only(plan->comm);
+    const tulle__norms_for jobs = claims   ? TULLE__NORMS_FOR_CLAIMS
+                                  : cached ? TULLE__NORMS_FOR_CACHE
+                                           : TULLE__NORMS_FOR_JOB;
     tulle__source *source = plan->source = tulle__single_tiles_init(&plan->single_tiles, o);
     if (plan->direct) return TULLE_OK;
     if (by_rows && !plan->required) TULLE_TRY(connect_needs(plan));
     if (by_rows) source = tulle__required_source_init(&plan->by_rows, source, plan->required, o);
     if (by_norms && !plan->norms)
         TULLE_TRY(
-            tulle_comm_agree(plan->comm, tulle__norm_source_new(plan->comm, plan->policy, o, plan->options.transfers,
-                                             &plan->prices, &plan->least, &plan->norms)));
+            tulle_comm_agree(plan->comm, tulle__norm_source_new(plan->comm, plan->policy, o, jobs,
+                                             plan->options.transfers, &plan->prices, &plan->least, &plan->norms)));
     if (by_norms) source = tulle__norm_source_over(plan->norms, source);
     if (cached && !plan->operand_cache)
         TULLE_TRY(tulle_comm_agree(
             plan->comm, tulle__operand_cache_new(plan->comm, plan->policy, o, plan->required, &plan->operand_cache)));
-    if (cached) source = tulle__operand_cache_source(plan->operand_cache, source);
+    if (cached) source = tulle__operand_cache_source(plan->operand_cache, source, by_norms);
     if (claims && !plan->last_job)
-        TULLE_TRY(tulle_comm_agree(plan->comm, tulle__last_job_new(plan->required, plan->group, &plan->last_job)));
+        TULLE_TRY(
+            tulle_comm_agree(plan->comm, tulle__last_job_new(plan->required, plan->group, by_norms, &plan->last_job)));
     plan->source = claims ? tulle__last_job_source(plan->last_job, source) : source;
 out:
     return status;
