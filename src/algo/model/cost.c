@@ -179,13 +179,20 @@ double tulle__cost_fetch_b(const tulle__costs *c, int i, int k, int j, int to, t
 bool tulle__cost_norms_first(const tulle__costs *c, const tulle__policy *policy)
 {
     return c->counts->needed[0] && c->transfers != TULLE_TRANSFERS_WHOLE && !c->direct &&
-           policy->arrival == TULLE__ARRIVAL_SINGLY && policy->reach == TULLE__REACH_NONE;
+           policy->arrival == TULLE__ARRIVAL_SINGLY;
 }
 
 static double head_bytes(const tulle_mat *X, int i, int j)
 {
     const tulle__tile_record *r = &X->directory[tulle__tile_index(X, i, j)];
     return (double)tulle__vbsr_offsets_of(tulle__tile_block_rows(X, i), r->blocks, r->nnz, X->type).val;
+}
+
+double tulle__cost_fetch_stolen_norms(const tulle__costs *c, int i, int k, int j, int to, tulle__pe_load *load)
+{
+    const tulle__operands *o = &c->counts->operands;
+    return fetch(c, tulle__layout_owner(o->A->layout, i, k), to, head_bytes(o->A, i, k), load) +
+           fetch(c, tulle__layout_owner(o->B->layout, k, j), to, head_bytes(o->B, k, j), load);
 }
 
 static void fetch_norms(
