@@ -195,6 +195,15 @@ int main(int argc, char **argv)
         s.options = (tulle_product_options){.alg = (tulle_product_alg)alg};
         run_product(team, s);
     }
+    s.block = 140; /* which the BLAS multiplies */
+    s.m = s.k = s.n = 280;
+    for (int type = TULLE_F64; type <= TULLE_F32; type++) {
+        s.type = (tulle_type)type;
+        s.options = (tulle_product_options){.alg = TULLE_PRODUCT_STATIONARY_C};
+        run_product(team, s);
+    }
+    s.type = TULLE_F64;
+    s.k = 48;
     s.kind = TULLE_VBSR;
     s.block = 40; /* fewer blocks than tiles */
     s.m = 70;

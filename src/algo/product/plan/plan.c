@@ -387,7 +387,7 @@ static tulle_status prepare(tulle_product *plan)
     plan->direct = direct != 0;
     TULLE_TRY(tulle_comm_agree(plan->comm, make_runner(plan)));
     /* a thread of the pool is one of the BLAS */
-    if (o->A->kind == TULLE_DENSE) plan->context->kernels->alone();
+    if (o->A->kind == TULLE_DENSE || o->B->format->in_blocks) plan->context->kernels->alone();
     if (plan->options.replication == TULLE_AUTO) TULLE_TRY(choose_layers(plan));
     TULLE_TRY(tulle_comm_agree(plan->comm, find_targets(plan)));
     tulle_product_alg alg = plan->options.alg;
