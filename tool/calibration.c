@@ -20,8 +20,8 @@ tulle_status measurement_keep(struct measurement *m, int force)
 
 double measurement_deviation(const tulle_machine_noise *noise)
 {
-    const double of[] = {
-        noise->stream, noise->cache, noise->fma[TULLE_F32], noise->fma[TULLE_F64], noise->spmm, noise->spgemm};
+    const double of[] = {noise->stream, noise->cache, noise->fma[TULLE_F32], noise->fma[TULLE_F64], noise->spmm,
+        noise->spgemm, noise->blocks};
     double most = 0;
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         if (of[i] > most) most = of[i];

@@ -117,7 +117,7 @@ static tulle_status cut_layout(const struct grid *grid, tulle_gidx m, tulle_gidx
     return status;
 }
 
-tulle_status grid_layouts(const struct grid *grid, tulle_gidx m, tulle_gidx k, tulle_gidx n, tulle_layout *l[3])
+static tulle_status layouts_of(const struct grid *grid, tulle_gidx m, tulle_gidx k, tulle_gidx n, tulle_layout *l[3])
 {
     int M = grid->rows * grid->tiles, N = grid->cols * grid->tiles, K = M > N ? M : N;
     struct grid own_b = *grid, own_c = *grid;
@@ -146,6 +146,19 @@ tulle_status grid_layouts(const struct grid *grid, tulle_gidx m, tulle_gidx k, t
     return status;
 }
 
+tulle_status grid_layouts(const struct grid *grid, tulle_gidx m, tulle_gidx k, tulle_gidx n, tulle_layout *l[3])
+{
+    tulle_status status = layouts_of(grid, m, k, n, l);
+    for (int i = 0; i < 3 && status == TULLE_OK && grid->blocks; i++) {
+        tulle_layout *moved = NULL;
+        status = tulle_layout_in_blocks(l[i], &grid->blocks[i == 1], &grid->blocks[i == 0 ? 1 : 2], &moved);
+        if (status != TULLE_OK) break;
+        tulle_layout_free(l[i]);
+        l[i] = moved;
+    }
+    return status;
+}
+
 tulle_status grid_counts(const struct grid *grid, tulle_mat *A, tulle_mat *B, tulle_layout *const l[3],
     tulle_counting counting, int in_place, tulle_counts **counts)
 {
@@ -155,7 +168,8 @@ tulle_status grid_counts(const struct grid *grid, tulle_mat *A, tulle_mat *B, tu
         .pes = grid->pes,
         .type = grid->type,
         .counting = counting,
-        .in_place = in_place};
+        .in_place = in_place,
+        .filter = tulle_mat_kind(A) == TULLE_VBSR ? grid->filter : 0};
     return tulle_counts_new(A, B, &spec, counts);
 }
 

@@ -23,7 +23,9 @@ struct grid {
     struct own_grid b, c; /* --grid-b, --tiles-b, --grid-c, --tiles-c */
     const char *cut;      /* what the cuts of A's tile rows balance: rows, nnz or flops */
     tulle_type type;
-    int64_t *weight_a, *weight_b; /* weights of rows; NULL: even. See grid_weigh */
+    int64_t *weight_a, *weight_b;   /* weights of rows; NULL: even. See grid_weigh */
+    const tulle_block_cuts *blocks; /* of the rows of A, the inner indices, the columns of B; NULL: none */
+    double filter;                  /* of counts, where A and B are in blocks */
 };
 
 /*

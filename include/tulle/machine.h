@@ -30,12 +30,13 @@ typedef enum tulle_distance { TULLE_SAME_NODE, TULLE_OTHER_NODE, TULLE_DISTANCE_
 
 /*
  * The points of the kernel benchmarks: entries per row of A and columns of B; multiplications per
- * entry of C.
+ * entry of C; rows and columns of a block.
  */
-enum { TULLE_RATE_DEGREES = 3, TULLE_RATE_WIDTHS = 4, TULLE_RATE_FACTORS = 3 };
+enum { TULLE_RATE_DEGREES = 3, TULLE_RATE_WIDTHS = 4, TULLE_RATE_FACTORS = 3, TULLE_RATE_BLOCKS = 5 };
 #define TULLE_RATE_DEGREE ((const double[TULLE_RATE_DEGREES]){2, 8, 32})
 #define TULLE_RATE_WIDTH ((const double[TULLE_RATE_WIDTHS]){1, 8, 32, 128})
 #define TULLE_RATE_FACTOR ((const double[TULLE_RATE_FACTORS]){1, 4, 16})
+#define TULLE_RATE_BLOCK ((const double[TULLE_RATE_BLOCKS]){4, 8, 16, 32, 64})
 
 typedef struct tulle_machine {
     char host[64];
@@ -47,6 +48,7 @@ typedef struct tulle_machine {
     /* flops a second of the f64 kernels, by density; 0: unknown, the roofline is assumed */
     double spmm[TULLE_RATE_DEGREES * TULLE_RATE_WIDTHS]; /* widths of one degree are consecutive */
     double spgemm[TULLE_RATE_FACTORS];
+    double blocks[TULLE_RATE_BLOCKS]; /* products of two matrices of blocks */
     tulle_tier tier[TULLE_DISTANCE_COUNT];
     int node_pes;  /* PEs on a node; 0: as many as threads / threads of a PE */
     bool in_place; /* PEs of a node read each other's memory in place */
@@ -57,7 +59,7 @@ typedef struct tulle_machine {
  * of the median of its repetitions over the shortest, which gives the figure.
  */
 typedef struct tulle_machine_noise {
-    double stream, cache, fma[TULLE_TYPE_COUNT], spmm, spgemm;
+    double stream, cache, fma[TULLE_TYPE_COUNT], spmm, spgemm, blocks;
     double load; /* load average per processor of the minute before; -1: unknown */
 } tulle_machine_noise;
 

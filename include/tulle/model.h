@@ -8,7 +8,7 @@
  *
  * Seconds of one PE:
  *   kernel     flops / min(peak, intensity x bandwidth, measured rate): tulle_roofline_spmm,
- *              tulle_roofline_spgemm, tulle_roofline_gemm
+ *              tulle_roofline_spgemm, tulle_roofline_gemm; products of blocks: by their size
  *   transfer   latency + bytes / bandwidth of the tier between the two PEs
  *   asynchronous algorithms   max(transfers of all tiles, all kernels) + accumulation; under stealing,
  *              tile products go to idle PEs, one after the other
@@ -85,12 +85,15 @@ typedef struct tulle_counts_spec {
     tulle_type type;
     tulle_counting counting;
     bool in_place; /* every PE reads every tile in place (a partial result then belongs to a whole chain) */
+    double filter; /* VBSR: as in tulle_product_options, with alpha = 1; blocks that it removes at the end are counted */
 } tulle_counts_spec;
 
 /*
- * Collective over the comm of A. A and B are CSR in any layouts, with tiles of whole rows if
- * entries of C are to be counted; each PE counts its own entries of A; B NULL: dense. The matrices
- * are not changed. TULLE_ERR_LIMIT if there are too many tile products.
+ * Collective over the comm of A. A and B are CSR, or both in blocks, in any layouts, with tiles of
+ * whole rows if entries of C are to be counted; each PE counts its own entries of A; B NULL: dense.
+ * The layouts of a product of blocks have the block cuts of A and B; multiplications are then those
+ * that the filter leaves. The matrices are not changed. TULLE_ERR_LIMIT if there are too many tile
+ * products.
  */
 TULLE_API tulle_status tulle_counts_new(
     const tulle_mat *A, const tulle_mat *B, const tulle_counts_spec *spec, tulle_counts **counts);

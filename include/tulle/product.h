@@ -126,6 +126,7 @@ typedef struct tulle_product_options {
      * VBSR: with filter = eps > 0, a product of blocks A_ik B_kj is skipped if |alpha| |A_ik| |B_kj| <
      * eps / n_i, n_i the blocks of block row i of op(A); blocks of C whose norm is below eps are
      * removed at the end. All norms are Frobenius norms, in double. Hence |error of C_ij| <= 2 eps.
+     * With a replication n_i are the blocks of the row in all layers, and C is the sum of layers.
      * Values decide on the structure: executions with new ones repeat the symbolic work
      */
     double filter;

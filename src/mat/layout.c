@@ -306,15 +306,9 @@ int tulle__layout_same_cuts(const tulle_gidx *a, int na, const tulle_gidx *b, in
     return na == nb && memcmp(a, b, ((size_t)na + 1) * sizeof *a) == 0;
 }
 
-static int same_block_cuts(const tulle__block_cuts *a, const tulle__block_cuts *b)
-{
-    if (!a->cut || !b->cut) return a->cut == b->cut;
-    return a->count == b->count && !memcmp(a->cut, b->cut, ((size_t)a->count + 1) * sizeof *a->cut);
-}
-
 int tulle__layout_same_blocks(const tulle_layout *a, const tulle_layout *b)
 {
-    return same_block_cuts(&a->row_blocks, &b->row_blocks) && same_block_cuts(&a->col_blocks, &b->col_blocks);
+    return tulle__block_cuts_same(&a->row_blocks, &b->row_blocks) && tulle__block_cuts_same(&a->col_blocks, &b->col_blocks);
 }
 
 int tulle__layout_equal(const tulle_layout *a, const tulle_layout *b)

@@ -67,3 +67,9 @@ void tulle__block_cuts_fini(tulle__block_cuts *cuts)
     tulle__free(cuts->first);
     *cuts = (tulle__block_cuts){.count = 0};
 }
+
+bool tulle__block_cuts_same(const tulle__block_cuts *a, const tulle__block_cuts *b)
+{
+    if (!a->cut || !b->cut) return a->cut == b->cut;
+    return a->count == b->count && !memcmp(a->cut, b->cut, ((size_t)a->count + 1) * sizeof *a->cut);
+}

@@ -22,6 +22,9 @@ tulle_status tulle__block_cuts_init(
     const char *what, tulle_block_cuts blocks, const tulle_gidx *tile_cut, int tiles, tulle__block_cuts *cuts);
 void tulle__block_cuts_fini(tulle__block_cuts *cuts);
 
+/* The same cuts, or none in both. */
+bool tulle__block_cuts_same(const tulle__block_cuts *a, const tulle__block_cuts *b);
+
 static inline tulle_block_cuts tulle__block_cuts_view(const tulle__block_cuts *cuts)
 {
     return (tulle_block_cuts){cuts->count, cuts->cut};

@@ -176,7 +176,7 @@ static tulle_status look_far(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_layout_new(&s, pes, &l[1]));
     s.tile_rows = f->rows;
     TULLE_TRY(tulle_layout_new(&s, pes, &l[2]));
-    tulle_counts_spec spec = {l[0], l[1], l[2], pes, TULLE_F32, f->counting, 0};
+    tulle_counts_spec spec = {l[0], l[1], l[2], pes, TULLE_F32, f->counting, 0, 0};
     TULLE_TRY(tulle_counts_new(A, f->cols_b ? NULL : A, &spec, &counts));
     if (tulle_comm_rank(comm) == 0) f->entries = tulle_counts_entries(counts);
     tulle_prediction p;

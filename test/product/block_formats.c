@@ -189,6 +189,15 @@ int main(int argc, char **argv)
                 s.options = (tulle_product_options){.alg = (tulle_product_alg)alg, .deterministic = deterministic};
                 run(team, s);
             }
+        for (int layers = 2; layers <= npes; layers++) {
+            if (npes % layers) continue;
+            s.options = (tulle_product_options){.replication = layers};
+            run(team, s);
+            s.beta = 3;
+            s.options = (tulle_product_options){.alg = TULLE_PRODUCT_STEAL_LOCAL_A, .replication = layers};
+            run(team, s);
+            s.beta = 0;
+        }
         s.options = (tulle_product_options){.alg = TULLE_PRODUCT_STATIONARY_A};
         for (int shape = 0; shape < SHAPES; shape++) {
             s.shape = (enum shape)shape;

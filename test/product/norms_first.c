@@ -108,7 +108,9 @@ static tulle_status multiply(const tulle_mat *A, tulle_transfers transfers, tull
     return status;
 }
 
-static tulle_status load(tulle_comm *comm, const char *spec, int tiles, tulle_type type, tulle_mat **V)
+/* owner: NULL, or of each tile. */
+static tulle_status load(
+    tulle_comm *comm, const char *spec, int tiles, const int *owner, tulle_type type, tulle_mat **V)
 {
     tulle_operand_shape shape;
     tulle_gidx cut[1024];
@@ -124,6 +126,7 @@ static tulle_status load(tulle_comm *comm, const char *spec, int tiles, tulle_ty
         .tile_rows = tiles,
         .tile_cols = tiles,
         .map = TULLE_CYCLIC,
+        .owner = owner,
         .row_blocks = cuts,
         .col_blocks = cuts};
     status = tulle_layout_new(&of, tulle_comm_size(comm), &l);
@@ -141,7 +144,7 @@ static tulle_status one(tulle_comm *comm, const char *spec, int tiles, tulle_typ
     struct counts counts = {0, 0};
     tulle_product_report report, whole;
     double difference;
-    tulle_status status = load(comm, spec, tiles, type, &A);
+    tulle_status status = load(comm, spec, tiles, NULL, type, &A);
     if (status == TULLE_OK)
         status = multiply(A, TULLE_TRANSFERS_COVER, TULLE_PRODUCT_STATIONARY_C, eps, alpha, &report, &C);
     if (status == TULLE_OK)
@@ -170,9 +173,42 @@ static tulle_status one(tulle_comm *comm, const char *spec, int tiles, tulle_typ
         TULLE_TRY(tulle_mat_add(1, C, -1, W, &D));
         TULLE_TRY(tulle_mat_norm(D, TULLE_NORM_MAX, &difference));
         EXPECT(difference < (type == TULLE_F32 ? 1e-5 : 1e-13) + eps);
+        /* its own jobs are those of stationary C; steps bring whole tiles */
+        EXPECT(alg != TULLE_PRODUCT_STEAL_LOCAL_C || (report.unfetched_blocks > 0) == (all[0] > 0));
+        EXPECT(alg != TULLE_PRODUCT_SUMMA || !report.unfetched_blocks);
     }
 out:
     look_away(&p);
+    tulle_mat_free(D);
+    tulle_mat_free(W);
+    tulle_mat_free(C);
+    tulle_mat_free(A);
+    return status;
+}
+
+/* All tiles are on PE 0: what others multiply they have stolen, and fetch the blocks that survive. */
+static tulle_status stolen(tulle_comm *comm, tulle_product_alg alg, double eps)
+{
+    enum { TILES = 2, TRIES = 200 };
+    static const int owner[TILES * TILES] = {0};
+    tulle_mat *A = NULL, *C = NULL, *W = NULL, *D = NULL;
+    tulle_product_report report = {.stolen = 0};
+    double difference;
+    tulle_status status = load(comm, "water:n=4,cutoff=9", TILES, owner, TULLE_F64, &A);
+    if (status == TULLE_OK)
+        status = multiply(A, TULLE_TRANSFERS_WHOLE, TULLE_PRODUCT_STATIONARY_C, eps, 1, &report, &W);
+    for (int n = 0; n < TRIES && status == TULLE_OK && !report.stolen && tulle_comm_size(comm) > 1; n++) {
+        tulle_mat_free(C);
+        tulle_mat_free(D);
+        C = D = NULL;
+        TULLE_TRY(multiply(A, TULLE_TRANSFERS_COVER, alg, eps, 1, &report, &C));
+        TULLE_TRY(tulle_mat_add(1, C, -1, W, &D));
+        TULLE_TRY(tulle_mat_norm(D, TULLE_NORM_MAX, &difference));
+        EXPECT(difference < 1e-13 + eps);
+        EXPECT(!report.stolen || (report.unfetched_blocks > 0 && report.unfetched_bytes > 0));
+    }
+    EXPECT(report.stolen > 0 || tulle_comm_size(comm) == 1);
+out:
     tulle_mat_free(D);
     tulle_mat_free(W);
     tulle_mat_free(C);
@@ -190,6 +226,8 @@ static tulle_status all(tulle_comm *comm, void *arg)
     TULLE_TRY(one(comm, "blocks:n=40,size=3,degree=6", 4, TULLE_F64, 9.1, 1));
     TULLE_TRY(one(comm, "blocks:n=40,size=3,pattern=diagonal", 4, TULLE_F64, 1e9, 1));
     TULLE_TRY(one(comm, "blocks:n=3,size=2,degree=0", 2, TULLE_F64, 1, 1));
+    TULLE_TRY(stolen(comm, TULLE_PRODUCT_STEAL_RANDOM_A, 1e-3));
+    TULLE_TRY(stolen(comm, TULLE_PRODUCT_STEAL_LOCAL_C, 1e-3));
 out:
     return status;
 }

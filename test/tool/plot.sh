@@ -198,6 +198,9 @@ grep -q 'cannon  *skipped' "$work/out" && [ "$(grep -c -e '<- auto' "$work/out")
 report $? "one is the best, one is skipped"
 grep -q 'the transfers of .* (.* flop/byte) allow .* GF/s a PE' "$work/out"
 report $? "and the network's roof is reported"
+expect 0 'summa .*' predict water:n=3 --blocks auto --filter 1e-4 --pes 16 --machine summit --grid 4x4
+expect 0 '"alg":"stationary-c".*"flops":8503056,' predict water:n=3 --blocks 6 --pes 9 --machine summit --json
+expect 2 'two sparse matrices' predict water:n=2 --blocks 6 --cols 4 --machine summit
 expect 0 'on 384 PEs of summit, grid' predict rmat:scale=8 --pes 384 --machine summit --cols 64 --type f32
 expect 0 '(estimated)' predict rmat:scale=8 --pes 16 --machine dgx2 --estimate
 expect 0 '"alg":"cannon"' predict rmat:scale=8 --pes 16 --machine dgx2 --grid 4x4 --json

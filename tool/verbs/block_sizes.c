@@ -2,6 +2,7 @@
 #include "verbs/block_sizes.h"
 
 #include <errno.h>
+#include <float.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,4 +132,32 @@ tulle_status block_sizes_ones(tulle_gidx n, tulle_block_cuts *cuts, tulle_gidx *
     for (tulle_gidx i = 0; i <= n; i++) (*room)[i] = i;
     *cuts = (tulle_block_cuts){n, *room};
     return TULLE_OK;
+}
+
+tulle_status filter_option(const struct options *o, double *filter)
+{
+    const char *text = options_has(o, "filter") ? options_word(o, "filter", NULL) : NULL;
+    char *rest;
+    *filter = 0;
+    if (!text) return TULLE_OK;
+    *filter = strtod(text, &rest);
+    if (rest == text || *rest || !(*filter >= 0) || *filter > DBL_MAX)
+        return tulle_fail(TULLE_ERR_ARG, "--filter is a norm, at least 0, not '%s'", text);
+    if (!options_word(o, "blocks", NULL))
+        return tulle_fail(TULLE_ERR_ARG, "--filter is for matrices of blocks: give --blocks as well");
+    return TULLE_OK;
+}
+
+tulle_status block_sizes_known(
+    const struct options *o, const tulle_read_options *reading, int sparse, tulle_comm *comm, int known[3])
+{
+    tulle_operand_shape shape[2] = {{.m = 0}};
+    tulle_status status = tulle_operand_inspect(o->operand[0], reading, &shape[0]);
+    shape[1] = shape[0];
+    if (status == TULLE_OK && sparse && o->noperands > 1)
+        status = tulle_operand_inspect(o->operand[1], reading, &shape[1]);
+    known[0] = known[1] = shape[0].block;
+    known[2] = shape[1].block;
+    if (shape[0].block != shape[1].block) known[1] = 0; /* the inner indices are both's */
+    return tulle_comm_agree(comm, status);
 }

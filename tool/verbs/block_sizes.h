@@ -27,6 +27,23 @@ tulle_status block_sizes_read(
     const char *list, tulle_comm *comm, const tulle_gidx n[3], const int known[3], struct block_sizes *sizes);
 void block_sizes_free(struct block_sizes *sizes);
 
+#define OPTION_BLOCK_FILTER                                                                                            \
+    {                                                                                                                  \
+        .name = "filter", .kind = KIND_WORD, .argument = "EPS",                                                        \
+        .text = "with --blocks: skip products of blocks whose norms are too small to matter, and remove blocks of C "  \
+                "with a norm below EPS; the error of each block of C is at most 2 EPS"                                 \
+    }
+
+/* --filter, 0 if it is not given, or no option of the verb. */
+tulle_status filter_option(const struct options *options, double *filter);
+
+/*
+ * The sizes of the blocks of which generators make the factors; 0: not known. Collective, agreed. sparse: B is
+ * the second operand, or the first.
+ */
+tulle_status block_sizes_known(
+    const struct options *options, const tulle_read_options *reading, int sparse, tulle_comm *comm, int known[3]);
+
 /* Blocks of one: the columns of a dense matrix. *room is the caller's. */
 tulle_status block_sizes_ones(tulle_gidx n, tulle_block_cuts *cuts, tulle_gidx **room);
 

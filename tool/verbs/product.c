@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "verbs/product.h"
+#include "verbs/block_sizes.h"
 
-#include <float.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -278,20 +278,6 @@ static tulle_status read_replication(struct setting *s)
     return TULLE_OK;
 }
 
-static tulle_status read_filter(struct setting *s)
-{
-    const struct options *o = s->asked.options;
-    const char *text = options_has(o, "filter") ? options_word(o, "filter", NULL) : NULL;
-    char *rest;
-    if (!text) return TULLE_OK;
-    s->filter = strtod(text, &rest);
-    if (rest == text || *rest || !(s->filter >= 0) || s->filter > DBL_MAX)
-        return tulle_fail(TULLE_ERR_ARG, "--filter is a norm, at least 0, not '%s'", text);
-    if (!options_word(o, "blocks", NULL))
-        return tulle_fail(TULLE_ERR_ARG, "--filter is for matrices of blocks: give --blocks as well");
-    return TULLE_OK;
-}
-
 /* --block BxC, --host-block BxC */
 static tulle_status read_block(const struct setting *s, const char *name, int *rows, int *cols)
 {
@@ -471,7 +457,7 @@ tulle_status run_product(const struct options *options, enum product_kind kind)
     if (status == TULLE_OK && kind != GEMM)
         status = tulle_transfers_parse(options_word(options, "transfers", "auto"), &s->asked.transfers);
     if (status == TULLE_OK) status = read_replication(s);
-    if (status == TULLE_OK) status = read_filter(s);
+    if (status == TULLE_OK) status = filter_option(options, &s->filter);
     if (status == TULLE_OK && kind == GEMM) status = read_block(s, "block", &s->block_rows, &s->block_cols);
     if (status == TULLE_OK && kind == GEMM) status = read_block(s, "host-block", &s->host_rows, &s->host_cols);
     if (status == TULLE_OK) status = inspect(s);
@@ -488,6 +474,7 @@ tulle_status run_product(const struct options *options, enum product_kind kind)
         status = grid_options(
             options, tulle_team_size(team), s->asked.sparse, kind == GEMM, default_grid(options, kind), &s->asked.grid);
         s->asked.grid.type = s->asked.reading.type;
+        s->asked.grid.filter = s->filter;
     }
     if (status == TULLE_OK && tulle_team_leads(team)) {
         int threads = tulle_team_size(team) * tulle_team_threads(team);

@@ -58,6 +58,11 @@ static tulle_status skip_if_short(tulle_status status)
     return status == TULLE_ERR_MEMORY || status == TULLE_ERR_LIMIT ? TULLE_OK : status;
 }
 
+static int in_blocks(const struct product *p)
+{
+    return options_has(p->options, "blocks") && options_word(p->options, "blocks", NULL);
+}
+
 /*
  * Whether operation counts pay: every PE reads all of B for them, so large ones are only made where
  * something is chosen. Otherwise the model uses the entries of tiles.
@@ -65,8 +70,8 @@ static tulle_status skip_if_short(tulle_status status)
 static int worth_counting(const struct product *p, const tulle_mat *B, tulle_layout *const l[3])
 {
     int asked = p->grid.choose || (p->nalgs == 1 && p->alg[0] == TULLE_PRODUCT_AUTO);
-    if (grid_is_mixed(&p->grid)) return 0; /* counts need matching layouts */
-    if (options_has(p->options, "blocks") && options_word(p->options, "blocks", NULL)) return 0; /* and entries */
+    if (grid_is_mixed(&p->grid)) return 0;                        /* counts need matching layouts */
+    if (in_blocks(p) && tulle_mat_kind(B) == TULLE_CSR) return 0; /* that of blocks comes once they are there */
     /* with so many PEs and so large a B counting would take longer than the rest */
     if (p->sizes_only && !asked) return 0;
     double units = (double)tulle_layout_tile_rows(l[0]) * tulle_layout_tile_cols(l[0]) * tulle_layout_tile_cols(l[1]);
@@ -237,21 +242,6 @@ static tulle_status into_blocks(
     return status;
 }
 
-/* The sizes of the blocks of which generators make the factors; 0: not known. */
-static tulle_status known_blocks(const struct product *p, tulle_comm *comm, int known[3])
-{
-    const struct options *o = p->options;
-    tulle_operand_shape shape[2] = {{.m = 0}};
-    tulle_status status = tulle_operand_inspect(o->operand[0], &p->reading, &shape[0]);
-    shape[1] = shape[0];
-    if (status == TULLE_OK && p->sparse && o->noperands > 1)
-        status = tulle_operand_inspect(o->operand[1], &p->reading, &shape[1]);
-    known[0] = known[1] = shape[0].block;
-    known[2] = shape[1].block;
-    if (shape[0].block != shape[1].block) known[1] = 0; /* the inner indices are both's */
-    return tulle_comm_agree(comm, status);
-}
-
 static tulle_status distribute_sparse(const struct product *p, tulle_comm *comm, struct operands *x, char *warnings)
 {
     tulle_mat *A = NULL, *B = NULL;
@@ -271,7 +261,7 @@ static tulle_status distribute_sparse(const struct product *p, tulle_comm *comm,
         const tulle_gidx n[3] = {tulle_mat_rows(A), x->k, tulle_mat_cols(B)};
         const char *list = options_has(p->options, "blocks") ? options_word(p->options, "blocks", NULL) : NULL;
         int known[3] = {0, 0, 0};
-        if (list) status = known_blocks(p, comm, known);
+        if (list) status = block_sizes_known(p->options, &p->reading, p->sparse, comm, known);
         if (status == TULLE_OK) status = block_sizes_read(list, comm, n, known, &sizes);
     }
     if (status == TULLE_OK && sizes.cut[0].cut) status = tulle_comm_agree(comm, lay_in_blocks(p, &sizes, l));
@@ -284,6 +274,8 @@ static tulle_status distribute_sparse(const struct product *p, tulle_comm *comm,
         if (status == TULLE_OK) status = redistribute(&B, l[1], 1, &x->B);
     } /* after a failure the run ends, and the team frees all matrices */
     if (status == TULLE_OK && sizes.cut[0].cut) status = into_blocks(p, &sizes, l, x);
+    if (status == TULLE_OK && sizes.cut[0].cut && p->sparse && worth_counting(p, x->B, l))
+        status = skip_if_short(grid_counts(&x->grid, x->A, x->B, l, TULLE_COUNT_FLOPS, 0, &x->counts));
     if (status == TULLE_OK) {
         x->C = l[2];
         l[2] = NULL;

@@ -9,9 +9,9 @@
 #include <tulle/launch.h>
 
 #include "calibration.h"
+#include "launch.h"
 #include "report/plural.h"
 #include "report/result.h"
-#include "launch.h"
 #include "verb.h"
 
 struct calibration {
@@ -53,6 +53,7 @@ static void print_json(const struct measurement *measured)
         m->threads, m->stream, m->cache, m->fma[TULLE_F32], m->fma[TULLE_F64]);
     print_numbers("spmm", m->spmm, TULLE_RATE_DEGREES * TULLE_RATE_WIDTHS);
     print_numbers("spgemm", m->spgemm, TULLE_RATE_FACTORS);
+    print_numbers("blocks", m->blocks, TULLE_RATE_BLOCKS);
     const double same[] = {m->tier[TULLE_SAME_NODE].latency, m->tier[TULLE_SAME_NODE].bandwidth};
     const double other[] = {m->tier[TULLE_OTHER_NODE].latency, m->tier[TULLE_OTHER_NODE].bandwidth};
     print_numbers("same_node", same, 2);
@@ -62,9 +63,9 @@ static void print_json(const struct measurement *measured)
     printf(",\"node_pes\":%d,\"in_place\":%s,\"tiers_of\":", m->node_pes, m->in_place ? "true" : "false");
     json_text(m->comm, stdout);
     printf(",\"earlier_kept\":%d,\"load\":%.4g,\"spread\":{\"stream\":%.4g,\"cache\":%.4g,\"fma_f32\":%.4g,"
-           "\"fma_f64\":%.4g,\"spmm\":%.4g,\"spgemm\":%.4g}}\n",
+           "\"fma_f64\":%.4g,\"spmm\":%.4g,\"spgemm\":%.4g,\"blocks\":%.4g}}\n",
         measured->earlier, noise->load, noise->stream, noise->cache, noise->fma[TULLE_F32], noise->fma[TULLE_F64],
-        noise->spmm, noise->spgemm);
+        noise->spmm, noise->spgemm, noise->blocks);
 }
 
 static void print_tier(const char *name, const tulle_tier *tier)
@@ -105,7 +106,11 @@ static void print_text(const struct measurement *measured)
     printf("\n  SpGEMM, GF/s            ");
     for (int f = 0; f < TULLE_RATE_FACTORS; f++)
         printf("%s%.2f (%g products an entry)", f ? ", " : "", m->spgemm[f] / 1e9, TULLE_RATE_FACTOR[f]);
-    printf("\n    repetitions differ by %.0f %% (SpMM), %.0f %% (SpGEMM)\n", 100 * noise->spmm, 100 * noise->spgemm);
+    printf("\n  products of blocks, GF/s");
+    for (int b = 0; b < TULLE_RATE_BLOCKS; b++)
+        printf("%s %.2f (blocks of %g)", b ? "," : "", m->blocks[b] / 1e9, TULLE_RATE_BLOCK[b]);
+    printf("\n    repetitions differ by %.0f %% (SpMM), %.0f %% (SpGEMM), %.0f %% (blocks)\n", 100 * noise->spmm,
+        100 * noise->spgemm, 100 * noise->blocks);
     print_tier("PEs of the same node", &m->tier[TULLE_SAME_NODE]);
     print_tier("PEs of other nodes", &m->tier[TULLE_OTHER_NODE]);
     measurement_show(measured, "", stdout);

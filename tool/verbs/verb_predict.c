@@ -9,6 +9,7 @@
 #include "report/plural.h"
 #include "report/result.h"
 #include "verb.h"
+#include "verbs/block_sizes.h"
 #include "verbs/predict_gemm.h"
 #include "verbs/product_operands.h"
 
@@ -42,6 +43,28 @@ static tulle_status predict_all(struct forecast *f, const tulle_counts *counts)
     return tulle_predict_best(counts, &f->machine, &f->model, &f->prediction[TULLE_PRODUCT_AUTO]);
 }
 
+/* A, and B, in blocks, if they are wanted so; B may be A. */
+static tulle_status into_blocks(
+    struct forecast *f, tulle_comm *comm, struct block_sizes *sizes, tulle_mat **A, tulle_mat **B)
+{
+    const char *list = options_word(f->options, "blocks", NULL);
+    const tulle_gidx n[3] = {tulle_mat_rows(*A), tulle_mat_cols(*A), *B ? tulle_mat_cols(*B) : 0};
+    int known[3] = {0, 0, 0};
+    tulle_layout *l[2] = {NULL, NULL};
+    tulle_mat *a = *A, *b = *B;
+    if (!list) return TULLE_OK;
+    if (!b) return tulle_fail(TULLE_ERR_ARG, "--blocks is for a product of two sparse matrices");
+    tulle_status status = block_sizes_known(f->options, &f->reading, 1, comm, known);
+    if (status == TULLE_OK) status = block_sizes_read(list, comm, n, known, sizes);
+    if (status == TULLE_OK) status = tulle_layout_in_blocks(tulle_mat_layout(a), &sizes->cut[0], &sizes->cut[1], &l[0]);
+    if (status == TULLE_OK) status = tulle_layout_in_blocks(tulle_mat_layout(b), &sizes->cut[1], &sizes->cut[2], &l[1]);
+    if (status == TULLE_OK) status = tulle_mat_to_vbsr(a, l[0], A);
+    if (status == TULLE_OK) status = tulle_mat_to_vbsr(b, l[1], B);
+    for (int x = 0; x < 2; x++) tulle_layout_free(l[x]);
+    f->grid.blocks = sizes->cut;
+    return status;
+}
+
 /* On one PE, which reads the matrices and counts. */
 static tulle_status body(tulle_comm *comm, void *arg)
 {
@@ -50,6 +73,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_mat *A = NULL, *B = NULL, *other = NULL;
     tulle_layout *l[3] = {NULL, NULL, NULL};
     tulle_counts *counts = NULL;
+    struct block_sizes sizes = {.even = 0};
     tulle_status status = tulle_mat_load(comm, o->operand[0], NULL, TULLE_CSR, &f->reading, f->warnings, &A);
     if (status == TULLE_OK && o->noperands == 2)
         status = tulle_mat_load(comm, o->operand[1], NULL, TULLE_CSR, &f->reading, NULL, &other);
@@ -68,7 +92,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_counting counting = options_flag(o, "estimate") ? TULLE_COUNT_FLOPS : TULLE_COUNT_RESULT;
     int near =
         f->machine.node_pes ? f->machine.node_pes >= f->grid.pes : f->grid.pes * f->model.threads <= f->machine.threads;
-    status = grid_weigh(&f->grid, A, B);
+    status = into_blocks(f, comm, &sizes, &A, &B);
+    if (status == TULLE_OK) status = grid_weigh(&f->grid, A, B);
     if (status == TULLE_OK && f->grid.choose)
         status = grid_choose(&f->grid, A, B, r->n, TULLE_PRODUCT_AUTO, &f->machine, &f->model);
     if (status == TULLE_OK) status = grid_layouts(&f->grid, r->m, r->k, r->n, l);
@@ -76,6 +101,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     if (status == TULLE_OK) status = predict_all(f, counts);
     tulle_counts_free(counts);
     grid_fini(&f->grid);
+    block_sizes_free(&sizes);
     for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
     return status; /* the team frees the matrices */
 }
@@ -156,7 +182,7 @@ static void print_text(const struct forecast *f)
     if (f->sparse && entries > 0) printf(", %.2f multiplications an entry", flops / 2 / entries);
     printf("; at the local roofline of %.3g GF/s a PE (%.3g flop/byte) %.3g s\n", roof.local.rate * 1e-9,
         roof.local.intensity, f->prediction[TULLE_PRODUCT_AUTO].roofline);
-    if (f->model.transfers != TULLE_TRANSFERS_WHOLE)
+    if (f->model.transfers != TULLE_TRANSFERS_WHOLE && !f->grid.blocks)
         printf("moved: assumes rows of B of equal length; savings by partial rows of C are not counted\n");
     double moved = f->prediction[TULLE_PRODUCT_AUTO].bytes_moved, pes = f->grid.pes;
     tulle_roofline far = tulle_roofline_network(&f->machine, f->grid.pes, roof.local.rate, flops / pes, moved / pes);
@@ -185,6 +211,7 @@ static tulle_status run(const struct options *options)
         status = tulle_fail(TULLE_ERR_ARG, "--cols sets the columns of an unnamed dense operand; omit it or B");
     if (status == TULLE_OK) status = grid_options(options, pes, f->sparse, 0, "auto", &f->grid);
     f->grid.type = f->reading.type;
+    if (status == TULLE_OK) status = filter_option(options, &f->grid.filter);
     if (status == TULLE_OK) status = tulle_machine_find(name, cores > 64 ? 64 : cores, &f->machine);
     int64_t node = options_int(options, "node-pes", 0);
     if (node) f->machine.node_pes = (int)node;
@@ -291,7 +318,7 @@ static const struct option options[] = {{.name = "pes",
         .low = 0,
         .high = 1000,
         .text = "jobs whose tiles are fetched ahead (default: 4 for stationary-c of a dense C, else 2)"},
-    OPTION_TRANSFERS,
+    OPTION_TRANSFERS, OPTION_BLOCKS, OPTION_BLOCK_FILTER,
     {.name = "estimate",
         .group = GROUP_EXPERIMENTS,
         .kind = KIND_FLAG,

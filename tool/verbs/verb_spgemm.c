@@ -12,13 +12,7 @@ static const struct option options[] = {{.name = "unordered",
                                             .kind = KIND_FLAG,
                                             .text = "leave the rows of C unordered, which takes less time; --check and "
                                                     "-o sort them after the clock has stopped"},
-    OPTION_BLOCKS,
-    {.name = "filter",
-        .kind = KIND_WORD,
-        .argument = "EPS",
-        .text = "with --blocks: skip products of blocks whose norms are too small to matter, and remove blocks of C "
-                "with a norm below EPS; the error of each block of C is at most 2 EPS"},
-    OPTIONS_SPARSE_A, OPTIONS_PRODUCT("PEs x 1")};
+    OPTION_BLOCKS, OPTION_BLOCK_FILTER, OPTIONS_SPARSE_A, OPTIONS_PRODUCT("PEs x 1")};
 
 const struct verb verb_spgemm = {
     .name = "spgemm",

@@ -47,11 +47,14 @@ int tulle__chain_bands(const tulle__operands *o, int i, int j, int nk, const int
     return bands_of(o, i, work, CHAIN_BANDS_MOST);
 }
 
+/* Blocks, not values: a PE may have fetched some of these only (product/source/norm_source.h). */
 static int64_t entries_before(const tulle_tile *A, int nk, bool in_blocks, int64_t row)
 {
     int64_t entries = 0;
-    if (in_blocks) row = A->row_block[row] - A->row_block[0];
-    for (int n = 0; n < nk; n++) entries += tulle__tile_format_of(A[n].kind)->entries_before(&A[n], row);
+    for (int n = 0; n < nk; n++)
+        entries += !in_blocks    ? tulle__tile_format_of(A[n].kind)->entries_before(&A[n], row)
+                   : A[n].rowptr ? A[n].rowptr[row]
+                                 : 0;
     return entries;
 }
 

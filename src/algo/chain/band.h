@@ -7,7 +7,7 @@
  *
  * The number of bands follows from the directories, so that all PEs agree without communication:
  * the expected work of a band is at most 1/32 of a PE's mean. The cuts follow from the tiles of A
- * alone, which every worker has at hand: equal numbers of entries. Bands of products of different k
+ * alone, which every worker has at hand: equal numbers of entries, or of blocks. Bands of products of different k
  * may therefore overlap in any way, and results are merged between all their edges. A band of a
  * chain holds its rows of C completely, and nothing is merged.
  */

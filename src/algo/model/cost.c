@@ -6,8 +6,25 @@
 #include "algo/chain/transfer_cost.h"
 #include "algo/model/rates.h"
 #include "base/error.h"
+#include "tile/tile_blocks.h"
 
 enum { PANEL = 8 << 20 };
+
+/*
+ * Bytes: blocks of B for
+ * each product, those of C three times for the products that fall there, those of A hardly.
+ */
+double tulle__cost_block_rate(const tulle__costs *c, double work, double entries)
+{
+    const tulle_counts *counts = c->counts;
+    const double size = (double)tulle_type_size(counts->type),
+                 products = work / (counts->height * counts->inner * counts->width);
+    const double bytes = size * (products * counts->inner * counts->width + 3 * entries);
+    double rate = c->share * fmin(c->machine->fma[counts->type], 2 * work / bytes * c->machine->cache),
+           measured = c->share * tulle__rate_blocks(c->machine, cbrt(counts->height * counts->inner * counts->width));
+    if (counts->type == TULLE_F32) measured *= 1.5; /* measured with values of 8 bytes */
+    return measured > 0 && measured < rate ? measured : rate;
+}
 
 static double kernel_seconds(const tulle__costs *c, int i, int k, int j)
 {
@@ -15,6 +32,8 @@ static double kernel_seconds(const tulle__costs *c, int i, int k, int j)
     double work = c->counts->work[tulle__unit_index(c->counts, i, k, j)], rate, measured;
     double m = (double)tulle__tile_rows(o->A, i), n = (double)tulle__tile_cols(o->C, j);
     if (work <= 0) return 0;
+    if (c->counts->sparse && o->B->format->in_blocks)
+        return 2 * work / tulle__cost_block_rate(c, work, tulle__counts_expected(c->counts, i, j, work));
     if (c->counts->sparse) {
         double cf = work / tulle__counts_expected(c->counts, i, j, work);
         rate = tulle_roofline_spgemm(c->machine, c->threads, c->counts->type, cf).rate;
@@ -146,7 +165,9 @@ double tulle__cost_fetch_b(const tulle__costs *c, int i, int k, int j, int to, t
     const tulle__operands *o = &c->counts->operands;
     const tulle__tile_record *record = &o->B->directory[tulle__tile_index(o->B, k, j)];
     double bytes = (double)record->place.length;
-    if (c->counts->named && c->transfers != TULLE_TRANSFERS_WHOLE && tulle__layout_owner(o->A->layout, i, k) == to) {
+    /* of blocks rows are not fetched alone */
+    if (c->counts->named && !o->B->format->in_blocks && c->transfers != TULLE_TRANSFERS_WHOLE &&
+        tulle__layout_owner(o->A->layout, i, k) == to) {
         double entry = (double)(tulle_type_size(c->counts->type) + (c->counts->sparse ? sizeof(tulle_lidx) : 0));
         double needed = c->counts->named[(int64_t)i * o->K + k] * (double)record->nnz * entry;
         int owner = tulle__layout_owner(o->B->layout, k, j);
@@ -155,23 +176,80 @@ double tulle__cost_fetch_b(const tulle__costs *c, int i, int k, int j, int to, t
     return fetch(c, tulle__layout_owner(o->B->layout, k, j), to, bytes, load);
 }
 
+bool tulle__cost_norms_first(const tulle__costs *c, const tulle__policy *policy)
+{
+    return c->counts->needed[0] && c->transfers != TULLE_TRANSFERS_WHOLE && !c->direct &&
+           policy->arrival == TULLE__ARRIVAL_SINGLY;
+}
+
+static double head_bytes(const tulle_mat *X, int i, int j)
+{
+    const tulle__tile_record *r = &X->directory[tulle__tile_index(X, i, j)];
+    return (double)tulle__vbsr_offsets_of(tulle__tile_block_rows(X, i), r->blocks, r->nnz, X->type).val;
+}
+
+double tulle__cost_fetch_stolen_norms(const tulle__costs *c, int i, int k, int j, int to, tulle__pe_load *load)
+{
+    const tulle__operands *o = &c->counts->operands;
+    return fetch(c, tulle__layout_owner(o->A->layout, i, k), to, head_bytes(o->A, i, k), load) +
+           fetch(c, tulle__layout_owner(o->B->layout, k, j), to, head_bytes(o->B, k, j), load);
+}
+
+static void fetch_norms(
+    const tulle__costs *c, const tulle_mat *X, int i, int j, int to, char *seen, tulle__pe_load *load)
+{
+    if (!*seen)
+        load[to].latency += fetch(c, tulle__layout_owner(X->layout, i, j), to, head_bytes(X, i, j), load) > 0
+                                ? tulle__cost_latency(c, to, 1) / (c->lookahead + 1)
+                                : 0;
+    *seen = 1;
+}
+
+void tulle__cost_fetch_norms(
+    const tulle__costs *c, const tulle__policy *policy, int to, char *seen, tulle__pe_load *load)
+{
+    const tulle__operands *o = &c->counts->operands;
+    char *seen_b = seen + (int64_t)o->M * o->K;
+    for (int i = 0; i < o->M; i++)
+        for (int k = 0; k < o->K; k++)
+            for (int j = 0; j < o->N; j++) {
+                if (!tulle__operands_meet(o, i, k, j) || policy->worker(o, i, k, j) != to) continue;
+                fetch_norms(c, o->A, i, k, to, &seen[(int64_t)i * o->K + k], load);
+                fetch_norms(c, o->B, k, j, to, &seen_b[(int64_t)k * o->N + j], load);
+            }
+}
+
+/* Runs of blocks are taken to cost nothing: they are not counted. */
+double tulle__cost_fetch_needed(const tulle__costs *c, int i, int k, int j, int to, tulle__pe_load *load)
+{
+    const tulle__operands *o = &c->counts->operands;
+    const int64_t unit = tulle__unit_index(c->counts, i, k, j);
+    const double size = (double)tulle_type_size(c->counts->type);
+    return fetch(c, tulle__layout_owner(o->A->layout, i, k), to, size * c->counts->needed[0][unit], load) +
+           fetch(c, tulle__layout_owner(o->B->layout, k, j), to, size * c->counts->needed[1][unit], load);
+}
+
 double tulle__cost_latency(const tulle__costs *c, int to, double seconds)
 {
     if (seconds <= 0) return 0;
     return tier_of(c, to, c->counts->pes > c->node_pes ? (to + c->node_pes) % c->counts->pes : to)->latency;
 }
 
-double tulle__cost_entries(const tulle__costs *c, const tulle__policy *policy, int i, int j, int nk, const int *k)
+tulle__cost_result tulle__cost_result_of(
+    const tulle__costs *c, const tulle__policy *policy, int i, int j, int nk, const int *k)
 {
     const tulle_counts *counts = c->counts;
     const tulle__operands *o = &counts->operands;
     double m = (double)tulle__tile_rows(o->C, i), n = (double)tulle__tile_cols(o->C, j), work = 0;
     int which = policy->alg == TULLE_PRODUCT_STATIONARY_A ? 0 : policy->alg == TULLE_PRODUCT_STATIONARY_B ? 1 : -1;
-    if (!counts->sparse) return m * n;
-    if (which >= 0 && counts->partial[which] && counts->batch == c->batch)
-        return (double)counts->partial[which][tulle__unit_index(counts, i, k[0], j)];
+    if (!counts->sparse) return (tulle__cost_result){m * n, 0};
+    if (which >= 0 && counts->partial[which] && counts->batch == c->batch) {
+        const int64_t unit = tulle__unit_index(counts, i, k[0], j), *blocks = counts->partial_blocks[which];
+        return (tulle__cost_result){(double)counts->partial[which][unit], blocks ? (double)blocks[unit] : 0};
+    }
     for (int t = 0; t < nk; t++) work += counts->work[tulle__unit_index(counts, i, k[t], j)];
-    return tulle__counts_expected(counts, i, j, work);
+    const double entries = tulle__counts_expected(counts, i, j, work);
+    return (tulle__cost_result){entries, entries / (counts->height * counts->width)};
 }
 
 /*
@@ -179,19 +257,23 @@ double tulle__cost_entries(const tulle__costs *c, const tulle__policy *policy, i
  * multiply.c.
  */
 void tulle__cost_partial(
-    const tulle__costs *c, int from, int i, int j, double entries, int passes, tulle__pe_load *load)
+    const tulle__costs *c, int from, int i, int j, tulle__cost_result result, int passes, tulle__pe_load *load)
 {
     const tulle__operands *o = &c->counts->operands;
     int owner = tulle__layout_owner(o->C->layout, i, j);
     double m = (double)tulle__tile_rows(o->C, i), n = (double)tulle__tile_cols(o->C, j), pushes, bytes;
     double size = (double)tulle_type_size(c->counts->type);
+    const int64_t nnz = (int64_t)(result.entries + 0.5), blocks = (int64_t)(result.blocks + 0.5);
     if (c->counts->sparse) {
-        bytes = (double)tulle__csr_offsets_of((int64_t)m, (int64_t)(entries + 0.5), c->counts->type).length;
+        bytes =
+            (double)(o->C->format->in_blocks
+                         ? tulle__vbsr_offsets_of(tulle__tile_block_rows(o->C, i), blocks, nnz, c->counts->type).length
+                         : tulle__csr_offsets_of((int64_t)m, nnz, c->counts->type).length);
         pushes = ceil(bytes / c->panel);
     } else {
         double rows = floor(c->panel / (size * n));
-        bytes = entries * size;
-        pushes = ceil(entries / n / (rows > 0 ? rows : 1));
+        bytes = result.entries * size;
+        pushes = ceil(result.entries / n / (rows > 0 ? rows : 1));
     }
     double record = TULLE__PARTIAL_RECORD;
     load[from].partials++;
@@ -215,6 +297,9 @@ void tulle__cost_partial(
 
 double tulle__cost_merge(const tulle__costs *c, double entries)
 {
+    /* blocks are read, and a block of C read and written */
+    if (c->counts->operands.C->format->in_blocks)
+        return 3 * entries * (double)tulle_type_size(c->counts->type) / (c->share * c->machine->stream);
     double rate = tulle_roofline_spgemm(c->machine, c->threads, c->counts->type, 1).rate;
     double measured = c->share * tulle__rate_spgemm(c->machine, 1);
     return 2 * entries / (measured > 0 && measured < rate ? measured : rate);

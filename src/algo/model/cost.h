@@ -39,6 +39,9 @@ tulle_status tulle__costs_init(
     const tulle_counts *counts, const tulle_machine *machine, const tulle_model_options *options, tulle__costs *costs);
 void tulle__costs_fini(tulle__costs *costs);
 
+/* Flops a second of products of blocks with so many multiplications and entries of C. */
+double tulle__cost_block_rate(const tulle__costs *costs, double multiplications, double entries);
+
 /* Whether `to` reads memory of `from` in place. */
 int tulle__cost_in_place(const tulle__costs *costs, int from, int to);
 double tulle__cost_transfer(const tulle__costs *costs, int from, int to, double bytes);
@@ -57,6 +60,19 @@ double tulle__cost_fetch(const tulle__costs *costs, const tulle_mat *X, int i, i
 /* The same for the rows of B[k,j] that PE `to` requires for A[i,k]. */
 double tulle__cost_fetch_b(const tulle__costs *costs, int i, int k, int j, int to, tulle__pe_load *load);
 
+/*
+ * Whether under this policy norms of blocks come before the blocks, of which only those are fetched that a
+ * filter leaves a product (product/source/norm_source.h).
+ */
+bool tulle__cost_norms_first(const tulle__costs *costs, const tulle__policy *policy);
+/* The norms and indices of the tiles that PE `to` multiplies: `seen` has room for [M K + K N], cleared. */
+void tulle__cost_fetch_norms(
+    const tulle__costs *costs, const tulle__policy *policy, int to, char *seen, tulle__pe_load *load);
+/* Those of a stolen pair, as if none of them were there already. */
+double tulle__cost_fetch_stolen_norms(const tulle__costs *costs, int i, int k, int j, int to, tulle__pe_load *load);
+/* Then the blocks of A[i,k] and of B[k,j] for each other. */
+double tulle__cost_fetch_needed(const tulle__costs *costs, int i, int k, int j, int to, tulle__pe_load *load);
+
 /* The latency of a job whose fetches take this long. */
 double tulle__cost_latency(const tulle__costs *costs, int to, double seconds);
 
@@ -67,22 +83,28 @@ double tulle__cost_latency(const tulle__costs *costs, int to, double seconds);
  */
 void tulle__cost_share_nodes(const tulle__costs *costs, tulle__pe_load *load);
 
+/* A result, in blocks only with its blocks. */
+typedef struct tulle__cost_result {
+    double entries, blocks;
+} tulle__cost_result;
+
 /*
- * Entries of the result of nk tile products of C tile (i, j): counted if they are a job of
- * stationary A or B that was counted, else expected.
+ * The result of nk tile products of C tile (i, j): counted if they are a job of stationary A or B
+ * that was counted, else expected.
  */
-double tulle__cost_entries(const tulle__costs *costs, const tulle__policy *policy, int i, int j, int nk, const int *k);
+tulle__cost_result tulle__cost_result_of(
+    const tulle__costs *costs, const tulle__policy *policy, int i, int j, int nk, const int *k);
 /*
- * A partial result of so many entries of C tile (i, j), from PE `from` to the owner, and how often
+ * A partial result of C tile (i, j), from PE `from` to the owner, and how often
  * its bytes pass through the owner's memory. Dense: all entries.
  */
 void tulle__cost_partial(
-    const tulle__costs *costs, int from, int i, int j, double entries, int passes, tulle__pe_load *load);
+    const tulle__costs *costs, int from, int i, int j, tulle__cost_result result, int passes, tulle__pe_load *load);
 /* Merging sparse contributions with so many entries in total into one tile. */
 double tulle__cost_merge(const tulle__costs *costs, double entries);
 
 /* The loads under an algorithm, by its source of tiles and its stealing: [pes], initially 0. */
-void tulle__walk_static(const tulle__costs *costs, const tulle__policy *policy, int *k, tulle__pe_load *load);
+tulle_status tulle__walk_static(const tulle__costs *costs, const tulle__policy *policy, int *k, tulle__pe_load *load);
 tulle_status tulle__walk_stealing(const tulle__costs *costs, const tulle__policy *policy, tulle__pe_load *load);
 tulle_status tulle__walk_bulk(const tulle__costs *costs, const tulle__policy *policy, tulle__pe_load *load);
 

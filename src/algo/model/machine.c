@@ -60,6 +60,7 @@ static const struct field {
     {"fma_f64", 1, 1, offsetof(tulle_machine, fma) + TULLE_F64 * sizeof(double), 0},
     {"spmm", TULLE_RATE_DEGREES *TULLE_RATE_WIDTHS, 0, offsetof(tulle_machine, spmm), 0},
     {"spgemm", TULLE_RATE_FACTORS, 0, offsetof(tulle_machine, spgemm), 0},
+    {"blocks", TULLE_RATE_BLOCKS, 0, offsetof(tulle_machine, blocks), 0},
     {"same_node", 2, 0, offsetof(tulle_machine, tier[TULLE_SAME_NODE].latency), 0},
     {"same_node_range", 1, 0, offsetof(tulle_machine, tier[TULLE_SAME_NODE].range), 0},
     {"other_node", 2, 0, offsetof(tulle_machine, tier[TULLE_OTHER_NODE].latency), 0},
@@ -223,6 +224,7 @@ int tulle_machine_merge(const tulle_machine *old, tulle_machine *m)
     for (int i = 0; i < TULLE_RATE_DEGREES * TULLE_RATE_WIDTHS; i++)
         better += take_better(old->spmm[i], &m->spmm[i], 0);
     for (int i = 0; i < TULLE_RATE_FACTORS; i++) better += take_better(old->spgemm[i], &m->spgemm[i], 0);
+    for (int i = 0; i < TULLE_RATE_BLOCKS; i++) better += take_better(old->blocks[i], &m->blocks[i], 0);
     return better + merge_tiers(old, m);
 }
 

@@ -20,7 +20,9 @@ static double expected(double m, double n, double products)
 double tulle__counts_expected(const tulle_counts *c, int i, int j, double products)
 {
     double m = (double)tulle__tile_rows(c->operands.C, i), n = (double)tulle__tile_cols(c->operands.C, j);
-    return expected(m, n < c->effective_cols ? n : c->effective_cols, products);
+    return c->height * c->width *
+           expected(m / c->height, (n < c->effective_cols ? n : c->effective_cols) / c->width,
+               products / (c->height * c->inner * c->width));
 }
 
 double tulle__find_effective_cols(double m, double n, double products, double entries)
@@ -95,8 +97,11 @@ void tulle_counts_free(tulle_counts *counts)
     tulle__free(counts->work);
     tulle__free(counts->result);
     tulle__free(counts->named);
-    tulle__free(counts->partial[0]);
-    tulle__free(counts->partial[1]);
+    for (int x = 0; x < 2; x++) {
+        tulle__free(counts->partial[x]);
+        tulle__free(counts->partial_blocks[x]);
+        tulle__free(counts->needed[x]);
+    }
     tulle__free(counts);
 }
 
@@ -111,6 +116,7 @@ static tulle_status make(const tulle__operands *operands, int pes, tulle_counts 
     TULLE_TRY(tulle__alloc_zero(1, sizeof *c, "operation counts", &c));
     c->operands = *operands;
     c->pes = pes;
+    c->height = c->inner = c->width = 1;
     TULLE_TRY(tulle__alloc_zero((size_t)units, sizeof *c->work, "operation counts", &c->work));
     TULLE_TRY(tulle__alloc_zero(
         (size_t)operands->M * (size_t)operands->N, sizeof *c->result, "operation counts", &c->result));
@@ -119,6 +125,19 @@ static tulle_status make(const tulle__operands *operands, int pes, tulle_counts 
 out:
     tulle_counts_free(c);
     return status;
+}
+
+static double mean_block(const tulle__block_cuts *blocks, tulle_gidx n)
+{
+    return blocks->cut && blocks->count ? (double)n / (double)blocks->count : 1;
+}
+
+/* Mean sizes of the blocks of a sparse product in blocks. */
+static void find_blocks(const tulle_layout *a, const tulle_layout *b, tulle_counts *c)
+{
+    c->height = mean_block(&a->row_blocks, a->m);
+    c->inner = mean_block(&a->col_blocks, a->n);
+    c->width = mean_block(&b->col_blocks, b->n);
 }
 
 /* ---- multiplications ---- */
@@ -156,7 +175,9 @@ static void finish(tulle_counts *c, int counted)
         }
     const tulle_layout *l = o->C->layout;
     if (counted)
-        c->effective_cols = tulle__find_effective_cols((double)l->m, (double)l->n, c->multiplications, c->entries);
+        c->effective_cols =
+            c->width * tulle__find_effective_cols((double)l->m / c->height, (double)l->n / c->width,
+                           c->multiplications / (c->height * c->inner * c->width), c->entries / (c->height * c->width));
 }
 
 tulle_status tulle__counts_of(const tulle__operands *operands, int pes, tulle_counts **counts)
@@ -166,6 +187,7 @@ tulle_status tulle__counts_of(const tulle__operands *operands, int pes, tulle_co
     (*counts)->sparse = operands->C->kind != TULLE_DENSE;
     (*counts)->type = operands->C->type;
     (*counts)->effective_cols = (double)operands->C->layout->n;
+    if (operands->B->format->in_blocks) find_blocks(operands->A->layout, operands->B->layout, *counts);
     fill_uniform(*counts);
     finish(*counts, 0);
     return TULLE_OK;
@@ -175,6 +197,11 @@ tulle_status tulle__counts_of(const tulle__operands *operands, int pes, tulle_co
 static tulle_status count_entries(const tulle_mat *X, tulle_mat *shadow)
 {
     tulle_status status = TULLE_OK;
+    if (X->format->in_blocks) {
+        status = tulle__counts_count_tiles(X, shadow);
+        set_lengths(shadow);
+        return status;
+    }
     const tulle_layout *l = shadow->layout, *from = X->layout;
     int64_t tiles = (int64_t)l->mt * l->nt, *count = NULL;
     TULLE_TRY(tulle__alloc_zero((size_t)tiles, sizeof *count, "operation counts", &count));
@@ -203,10 +230,24 @@ out:
 
 /* ---- construction ---- */
 
+/* Whether the three layouts have the blocks of the factors. */
+static bool same_blocks(const tulle_mat *A, const tulle_mat *B, const tulle_counts_spec *s)
+{
+    return tulle__layout_same_blocks(A->layout, s->a) && tulle__layout_same_blocks(B->layout, s->b) &&
+           tulle__block_cuts_same(&s->a->col_blocks, &s->b->row_blocks) &&
+           tulle__block_cuts_same(&s->a->row_blocks, &s->c->row_blocks) &&
+           tulle__block_cuts_same(&s->b->col_blocks, &s->c->col_blocks);
+}
+
 static tulle_status check(const tulle_mat *A, const tulle_mat *B, const tulle_counts_spec *s)
 {
-    if (A->kind != TULLE_CSR || (B && B->kind != TULLE_CSR))
-        return tulle__fail(TULLE_ERR_ARG, "operation counts need sparse matrices");
+    const bool blocks = A->format->in_blocks && B && B->format->in_blocks;
+    if (!blocks && (A->kind != TULLE_CSR || (B && B->kind != TULLE_CSR)))
+        return tulle__fail(TULLE_ERR_ARG, "operation counts need sparse matrices, both in blocks or neither");
+    if (blocks && !same_blocks(A, B, s))
+        return tulle__fail(TULLE_ERR_ARG, "the layouts do not have the blocks of the matrices");
+    if (!(s->filter >= 0) || (s->filter > 0 && (!blocks || A->kind != TULLE_VBSR || B->kind != TULLE_VBSR)))
+        return tulle__fail(TULLE_ERR_ARG, "a filter of %g: it is at least 0, and for vbsr matrices", s->filter);
     if (B && s->counting == TULLE_COUNT_RESULT && (A->layout->nt != 1 || B->layout->nt != 1))
         return tulle__fail(
             TULLE_ERR_ARG, "entries of a result can only be counted if the factors have tiles of whole rows");
@@ -228,19 +269,25 @@ static tulle_status check(const tulle_mat *A, const tulle_mat *B, const tulle_co
     return TULLE_OK;
 }
 
-static tulle_status think_of(const tulle_counts_spec *s, int sparse, tulle_counts **counts)
+/* B NULL: dense. */
+static tulle_status think_of(const tulle_mat *A, const tulle_mat *B, const tulle_counts_spec *s, tulle_counts **counts)
 {
     tulle_status status;
     tulle__operands o = {.M = s->a->mt, .K = s->a->nt, .N = s->b->nt, .offset = 1};
     tulle_counts *c = NULL;
     TULLE_TRY(make(&o, s->pes, &c));
     c->own = 1;
-    c->sparse = sparse;
+    c->sparse = B != NULL;
     c->type = s->type;
     c->effective_cols = (double)s->c->n;
-    TULLE_TRY(make_shadow(s->a, TULLE_CSR, s->type, &c->shadow[0]));
-    TULLE_TRY(make_shadow(s->b, sparse ? TULLE_CSR : TULLE_DENSE, s->type, &c->shadow[1]));
-    TULLE_TRY(make_shadow(s->c, sparse ? TULLE_CSR : TULLE_DENSE, s->type, &c->shadow[2]));
+    if (A->format->in_blocks) find_blocks(s->a, s->b, c);
+    TULLE_TRY(make_shadow(s->a, A->kind, s->type, &c->shadow[0]));
+    TULLE_TRY(make_shadow(s->b, B ? B->kind : TULLE_DENSE, s->type, &c->shadow[1]));
+    TULLE_TRY(make_shadow(s->c,
+        A->format->in_blocks ? TULLE_VBSR
+        : B                  ? TULLE_CSR
+                             : TULLE_DENSE,
+        s->type, &c->shadow[2]));
     c->operands.A = c->shadow[0];
     c->operands.B = c->shadow[1];
     c->operands.C = c->shadow[2];
@@ -260,25 +307,28 @@ tulle_status tulle_counts_new(
         TULLE__NULL(counts))
         return tulle__refuse(A ? A->comm : B ? B->comm : NULL);
     tulle_counts *c = NULL;
+    const bool blocks = A->format->in_blocks;
     int exact = B && spec->counting == TULLE_COUNT_RESULT;
     tulle_status status = tulle__mat_order(A);
     if (status == TULLE_OK && B) status = tulle__mat_order(B);
     if (status == TULLE_OK) status = check(A, B, spec);
-    if (status == TULLE_OK) status = think_of(spec, B != NULL, &c);
+    if (status == TULLE_OK) status = think_of(A, B, spec, &c);
     tulle__set_up_begin(A->comm);
     status = tulle_comm_agree(A->comm, status);
     if (status == TULLE_OK) status = tulle_comm_agree(A->comm, count_entries(A, c->shadow[0]));
     if (status == TULLE_OK && B) status = tulle_comm_agree(A->comm, count_entries(B, c->shadow[1]));
     if (status == TULLE_OK) status = tulle__counts_count_named(A, c->operands.A->layout, &c->named);
     if (status == TULLE_OK && !B) fill_uniform(c); /* exact for a dense B */
-    if (status == TULLE_OK && B) status = tulle_comm_agree(A->comm, tulle__counts_count_work(c, A, B));
-    if (status == TULLE_OK && exact) status = tulle_comm_agree(A->comm, tulle__counts_count_result(c, A, B));
+    if (status == TULLE_OK && blocks)
+        status = tulle_comm_agree(A->comm, tulle__counts_count_blocks(c, A, B, spec->filter, exact));
+    if (status == TULLE_OK && B && !blocks) status = tulle_comm_agree(A->comm, tulle__counts_count_work(c, A, B));
+    if (status == TULLE_OK && exact && !blocks) status = tulle_comm_agree(A->comm, tulle__counts_count_result(c, A, B));
     tulle__set_up_end(A->comm);
     if (status != TULLE_OK) {
         tulle_counts_free(c);
         return status;
     }
-    finish(c, exact);
+    finish(c, exact || (blocks && A->layout->nt == 1)); /* PEs that share a row count its blocks twice */
     *counts = c;
     return TULLE_OK;
 }

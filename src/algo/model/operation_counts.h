@@ -25,8 +25,15 @@ struct tulle_counts {
      * result; NULL: not counted
      */
     int64_t *partial[2];
-    int batch;     /* most tile products of the jobs that were counted */
-    double *named; /* [M * K]: fraction of the rows of B[k,*] that A[i,k] requires; NULL: not counted */
+    int64_t *partial_blocks[2]; /* the same in blocks, if C is in blocks */
+    int batch;                  /* most tile products of the jobs that were counted */
+    double *named;              /* [M * K]: fraction of the rows of B[k,*] that A[i,k] requires; NULL: not counted */
+    /*
+     * [M * K * N]: values of the blocks of A[i,k], and of B[k,j], that some product reads which a filter
+     * leaves; NULL: no filter. Those of B are an upper bound if several PEs share the rows of a tile
+     */
+    double *needed[2];
+    double height, inner, width; /* mean sizes of blocks: rows, inner indices, columns; 1 without blocks */
     double multiplications, entries;
     /*
      * effective width of C: the number of columns over which the products of a row would be
@@ -44,7 +51,16 @@ static inline int64_t tulle__unit_index(const tulle_counts *counts, int i, int k
 /* Counts for matrices as they are: exact for SpMM; for SpGEMM entries are assumed uniform. */
 tulle_status tulle__counts_of(const tulle__operands *operands, int pes, tulle_counts **counts);
 
-/* Entries expected in C tile (i, j) for so many products. */
+/* The tile products of C tile (i, j) in the order of PEs and jobs: k, and the first k of its job. */
+typedef struct tulle__job_order {
+    int n;
+    int *k, *first; /* [K] */
+} tulle__job_order;
+
+/* Under stationary A (which = 0) or B (1). */
+void tulle__counts_job_order(const tulle_counts *counts, int which, int i, int j, tulle__job_order *order);
+
+/* Entries expected in C tile (i, j) for so many multiplications. */
 double tulle__counts_expected(const tulle_counts *counts, int i, int j, double products);
 
 /*
@@ -70,5 +86,18 @@ tulle_status tulle__counts_count_work(tulle_counts *counts, const tulle_mat *A, 
  * A, no agreement.
  */
 tulle_status tulle__counts_count_result(tulle_counts *counts, const tulle_mat *A, const tulle_mat *B);
+
+/* ---- products of two matrices of blocks (block_counts.c) ---- */
+
+/*
+ * Counts multiplications, and the blocks of C, of the products that a filter leaves (0: all); with a filter
+ * also the values that they need; partials: also those of partial results, if A has tiles of whole rows.
+ * Entries of C are counted if A has them. Collective over the comm of A, no agreement.
+ */
+tulle_status tulle__counts_count_blocks(
+    tulle_counts *counts, const tulle_mat *A, const tulle_mat *B, double filter, bool partials);
+
+/* Counts the blocks and values of X in the tiles of `shadow`, over all PEs. Collective, no agreement. */
+tulle_status tulle__counts_count_tiles(const tulle_mat *X, tulle_mat *shadow);
 
 #endif

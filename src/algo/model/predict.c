@@ -74,7 +74,7 @@ static tulle_status walk(const tulle__costs *c, const tulle__policy *policy, tul
     else if (policy->reach != TULLE__REACH_NONE)
         TULLE_TRY(tulle__walk_stealing(c, policy, all));
     else
-        tulle__walk_static(c, policy, k, all);
+        TULLE_TRY(tulle__walk_static(c, policy, k, all));
     add_publishing(c, all);
     *load = all;
     all = NULL;
@@ -98,7 +98,9 @@ static double roofline(const tulle__costs *c)
     int pes = counts->pes;
     double rate;
     if (counts->multiplications <= 0) return 0;
-    if (counts->sparse)
+    if (counts->sparse && counts->operands.C->format->in_blocks)
+        rate = tulle__cost_block_rate(c, counts->multiplications, counts->entries);
+    else if (counts->sparse)
         rate =
             tulle_roofline_spgemm(c->machine, c->threads, counts->type, counts->multiplications / counts->entries).rate;
     else

@@ -207,7 +207,8 @@ out:
 tulle_status tulle__rates_measure(tulle__pool *pool, tulle_machine *machine, tulle_machine_noise *noise)
 {
     tulle_status status = measure_spmm(pool, machine, &noise->spmm);
-    return status == TULLE_OK ? measure_spgemm(pool, machine, &noise->spgemm) : status;
+    if (status == TULLE_OK) status = measure_spgemm(pool, machine, &noise->spgemm);
+    return status == TULLE_OK ? tulle__block_rates_measure(pool, machine, &noise->blocks) : status;
 }
 
 /*
@@ -243,4 +244,13 @@ double tulle__rate_spgemm(const tulle_machine *machine, double factor)
     double part;
     int f = find(TULLE_RATE_FACTOR, TULLE_RATE_FACTORS, factor, &part);
     return between(machine->spgemm[f], machine->spgemm[f + 1], part);
+}
+
+double tulle__rate_blocks(const tulle_machine *machine, double size)
+{
+    double part;
+    int b = find(TULLE_RATE_BLOCK, TULLE_RATE_BLOCKS, size, &part);
+    double rate = between(machine->blocks[b], machine->blocks[b + 1], part);
+    /* smaller than any measurement: lists of products take the time */
+    return size < TULLE_RATE_BLOCK[0] ? rate * pow(size / TULLE_RATE_BLOCK[0], 2) : rate;
 }

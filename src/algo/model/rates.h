@@ -16,8 +16,11 @@ enum { TULLE__REPEATS_MOST = 32 };
 tulle_status tulle__time_best(
     tulle__pool *pool, tulle__pool_body body, void *arg, int repeats, double *seconds, double *imbalance);
 
+/* The same for products of two matrices of blocks. */
+tulle_status tulle__block_rates_measure(tulle__pool *pool, tulle_machine *machine, double *imbalance);
+
 /*
- * Benchmarks spmm and spgemm: f64, each thread of the pool on a tile of its own. Takes about half a
+ * Benchmarks spmm, spgemm and products of blocks: f64, each thread of the pool on a tile of its own. Takes about half a
  * second.
  */
 tulle_status tulle__rates_measure(tulle__pool *pool, tulle_machine *machine, tulle_machine_noise *noise);
@@ -25,5 +28,6 @@ tulle_status tulle__rates_measure(tulle__pool *pool, tulle_machine *machine, tul
 /* Flops a second by the table, interpolated on a logarithmic scale; 0: unknown. */
 double tulle__rate_spmm(const tulle_machine *machine, double degree, double width);
 double tulle__rate_spgemm(const tulle_machine *machine, double factor);
+double tulle__rate_blocks(const tulle_machine *machine, double size);
 
 #endif

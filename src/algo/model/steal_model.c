@@ -5,6 +5,8 @@
  * smallest that can move. The result is a bound on what stealing can balance, not the order of a
  * real run, which depends on its timing.
  */
+#include <string.h>
+
 #include "algo/chain/band.h"
 #include "algo/model/cost.h"
 #include "base/error.h"
@@ -29,6 +31,7 @@ struct game {
     int *heap, heaped;        /* PEs by the time of their next claim, the earliest on top */
     int *k;                   /* [K]: of the current item */
     tulle__pe_load *load;
+    bool norms; /* come before blocks */
 };
 
 /* Consecutive bands of one tile product on a PE share its tiles. */
@@ -79,17 +82,23 @@ static double unit_seconds(const struct game *g, const struct item *x, int pe, t
         int k = g->k[n];
         compute += tulle__cost_unit(c, x->i, k, x->j) / x->bands;
         work += c->counts->work[tulle__unit_index(c->counts, x->i, k, x->j)] / x->bands;
-        if (!fetched)
-            fetch += tulle__cost_fetch(c, o->A, x->i, k, pe, load) + tulle__cost_fetch_b(c, x->i, k, x->j, pe, load);
+        if (fetched) continue;
+        if (g->norms && g->policy->worker(o, x->i, k, x->j) != pe)
+            fetch += tulle__cost_fetch_stolen_norms(c, x->i, k, x->j, pe, load);
+        fetch += g->norms
+                     ? tulle__cost_fetch_needed(c, x->i, k, x->j, pe, load)
+                     : tulle__cost_fetch(c, o->A, x->i, k, pe, load) + tulle__cost_fetch_b(c, x->i, k, x->j, pe, load);
     }
     g->last[pe] = x - g->item;
     load[pe].work += work;
     load[pe].compute += compute;
     double seen = c->lookahead == 0 ? fetch : fetch > compute ? fetch - compute : 0, push = load[pe].push;
-    double entries = tulle__cost_entries(c, g->policy, x->i, x->j, nk, g->k) / x->bands;
+    tulle__cost_result result = tulle__cost_result_of(c, g->policy, x->i, x->j, nk, g->k);
+    result.entries /= x->bands;
+    result.blocks /= x->bands;
     if (tulle__layout_owner(o->C->layout, x->i, x->j) != pe)
-        tulle__cost_partial(c, pe, x->i, x->j, entries, passes(g, x, pe), load);
-    load[tulle__layout_owner(o->C->layout, x->i, x->j)].accumulate += accumulate_seconds(g, x, entries);
+        tulle__cost_partial(c, pe, x->i, x->j, result, passes(g, x, pe), load);
+    load[tulle__layout_owner(o->C->layout, x->i, x->j)].accumulate += accumulate_seconds(g, x, result.entries);
     load[pe].communicate += seen + load[pe].push - push;
     return compute + seen + load[pe].push - push;
 }
@@ -234,6 +243,15 @@ tulle_status tulle__walk_stealing(const tulle__costs *costs, const tulle__policy
     tulle_status status;
     int pes = costs->counts->pes, *k = NULL;
     struct game g = {.costs = costs, .policy = policy, .operands = costs->counts->operands, .load = load};
+    const size_t tiles = (size_t)g.operands.M * (size_t)g.operands.K + (size_t)g.operands.K * (size_t)g.operands.N;
+    char *seen = NULL;
+    g.norms = tulle__cost_norms_first(costs, policy);
+    if (g.norms) TULLE_TRY(tulle__alloc(tiles, 1, "model", &seen));
+    for (int pe = 0; pe < pes && g.norms; pe++) {
+        memset(seen, 0, tiles);
+        tulle__cost_fetch_norms(costs, policy, pe, seen, load);
+        load[pe].total = load[pe].fetch + load[pe].latency;
+    }
     tulle__operands_set_grain(&g.operands, pes);
     TULLE_TRY(tulle__alloc((size_t)pes + 1, sizeof *g.first, "model", &g.first));
     TULLE_TRY(tulle__alloc((size_t)pes, sizeof *g.next, "model", &g.next));
@@ -261,6 +279,7 @@ out:
     tulle__free(g.last);
     tulle__free(g.heap);
     tulle__free(g.k);
+    tulle__free(seen);
     tulle__free(k);
     return status;
 }

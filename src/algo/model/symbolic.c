@@ -15,14 +15,6 @@ enum { CELLS = 1 << 18 };
 
 static const tulle_product_alg counted[2] = {TULLE_PRODUCT_STATIONARY_A, TULLE_PRODUCT_STATIONARY_B};
 
-/*
- * The tile products of C tile (i, j) in the order of PEs and jobs: k, and the first k of its job.
- */
-struct order {
-    int n;
-    int *k, *first; /* [K] */
-};
-
 struct count {
     tulle_counts *counts;
     const tulle_mat *A, *B;
@@ -31,7 +23,7 @@ struct count {
     int64_t *from, *to;  /* [rows of B]: the entries in the current tile column of C */
     int64_t *mark[3];    /* [columns of a tile]: for C, and for the two partial results */
     int64_t *start;      /* [K + 1]: where the entries of a row of A in tile column k begin */
-    struct order order[2];
+    tulle__job_order order[2];
     int64_t row; /* index of this PE's row, from 1 */
 };
 
@@ -61,9 +53,9 @@ static void next_column(struct count *x, int j)
         }
 }
 
-static void find_order(const struct count *x, int which, int i, int j, struct order *order)
+void tulle__counts_job_order(const tulle_counts *counts, int which, int i, int j, tulle__job_order *order)
 {
-    const tulle__operands *o = &x->counts->operands;
+    const tulle__operands *o = &counts->operands;
     const tulle__policy *policy = tulle__policy_of(counted[which]);
     order->n = 0;
     for (int k = 0; k < o->K; k++) {
@@ -74,7 +66,7 @@ static void find_order(const struct count *x, int which, int i, int j, struct or
         /* all of this PE, in jobs of at most `batch` */
         int nk = tulle__policy_chain(policy, o, rank, i, j, order->k + order->n);
         for (int t = 0; t < nk; t++)
-            order->first[order->n + t] = order->k[order->n + t / x->counts->batch * x->counts->batch];
+            order->first[order->n + t] = order->k[order->n + t / counts->batch * counts->batch];
         order->n += nk;
     }
 }
@@ -111,7 +103,7 @@ static void count_row(struct count *x, const tulle_tile *A, int i, int j, tulle_
     tulle_gidx first = o->B->layout->col_cut[j];
     find_starts(x, A, r);
     for (int which = 0; which < 2; which++) {
-        const struct order *order = &x->order[which];
+        const tulle__job_order *order = &x->order[which];
         for (int n = 0, t = 0; n < order->n; n++) {
             int k = order->k[n];
             int64_t fresh = 0, *partial = &c->partial[which][tulle__unit_index(c, i, order->first[n], j)];
@@ -142,7 +134,8 @@ static tulle_status count_column(struct count *x, int j)
         for (tulle_gidx r = 0; tile.nnz && r < tile.m; r++) {
             int at = tulle__layout_find(l->row_cut, l->mt, x->A->layout->row_cut[t] + r);
             if (at != i)
-                for (int which = 0; which < 2; which++) find_order(x, which, at, j, &x->order[which]);
+                for (int which = 0; which < 2; which++)
+                    tulle__counts_job_order(x->counts, which, at, j, &x->order[which]);
             i = at;
             count_row(x, &tile, i, j, r);
         }

@@ -39,8 +39,12 @@ static void walk_job(const tulle__costs *c, const tulle__policy *policy, int pe,
     const tulle__operands *o = &c->counts->operands;
     double seconds = 0, compute = 0;
     for (int t = 0; t < nk; t++) {
-        seconds += tulle__cost_fetch(c, o->A, i, k[t], pe, load);
-        seconds += tulle__cost_fetch_b(c, i, k[t], j, pe, load);
+        if (tulle__cost_norms_first(c, policy)) {
+            seconds += tulle__cost_fetch_needed(c, i, k[t], j, pe, load);
+        } else {
+            seconds += tulle__cost_fetch(c, o->A, i, k[t], pe, load);
+            seconds += tulle__cost_fetch_b(c, i, k[t], j, pe, load);
+        }
         load[pe].work += c->counts->work[tulle__unit_index(c->counts, i, k[t], j)];
         compute += tulle__cost_unit(c, i, k[t], j);
     }
@@ -50,11 +54,11 @@ static void walk_job(const tulle__costs *c, const tulle__policy *policy, int pe,
         load[pe].fetches++;
     else
         load[pe].local += compute;
-    double entries = tulle__cost_entries(c, policy, i, j, nk, k);
+    const tulle__cost_result result = tulle__cost_result_of(c, policy, i, j, nk, k);
     int own = tulle__layout_owner(o->C->layout, i, j) == pe, units = units_of(o, i, j);
     /* copied, or both read and one written */
-    if (!own) tulle__cost_partial(c, pe, i, j, entries, c->counts->sparse ? 2 : 3, load);
-    if (!own || nk < units) add_merge(c, i, j, entries, load);
+    if (!own) tulle__cost_partial(c, pe, i, j, result, c->counts->sparse ? 2 : 3, load);
+    if (!own || nk < units) add_merge(c, i, j, result.entries, load);
     /* its part of the rereading, as jobs do not know of each other */
     if (own && nk && nk < units) load[pe].compute += reread(c, i, j) * (1 - (double)nk / units);
 }
@@ -70,11 +74,20 @@ static double not_hidden(const tulle__costs *c, const tulle__pe_load *l)
     return first > rest && first > 0 ? first : rest > 0 ? rest : 0;
 }
 
-void tulle__walk_static(const tulle__costs *c, const tulle__policy *policy, int *k, tulle__pe_load *load)
+tulle_status tulle__walk_static(const tulle__costs *c, const tulle__policy *policy, int *k, tulle__pe_load *load)
 {
+    tulle_status status = TULLE_OK;
+    char *seen = NULL;
     const tulle__operands *o = &c->counts->operands;
     int batch = c->batch;
+    const size_t tiles = (size_t)o->M * (size_t)o->K + (size_t)o->K * (size_t)o->N;
+    const bool norms = tulle__cost_norms_first(c, policy);
+    if (norms) TULLE_TRY(tulle__alloc(tiles, 1, "model", &seen));
     for (int pe = 0; pe < c->counts->pes; pe++) {
+        if (norms) {
+            memset(seen, 0, tiles);
+            tulle__cost_fetch_norms(c, policy, pe, seen, load);
+        }
         tulle__chain chain;
         tulle__cursor cursor = {.policy = policy, .operands = o, .rank = pe, .k = k};
         while (policy->next(&cursor, &chain))
@@ -89,6 +102,9 @@ void tulle__walk_static(const tulle__costs *c, const tulle__policy *policy, int 
         l->communicate = l->push + not_hidden(c, l);
         l->total = l->compute + l->communicate + l->accumulate;
     }
+out:
+    tulle__free(seen);
+    return status;
 }
 
 /* ---- step by step ---- */
@@ -163,7 +179,7 @@ static void multiply_step(struct bulk *b, int t, tulle__pe_load *load)
                 b->multiply[pe] += seconds;
                 load[pe].compute += seconds;
                 load[pe].work += c->counts->work[tulle__unit_index(c->counts, i, k, j)];
-                if (units > 1) add_merge(c, i, j, tulle__cost_entries(c, b->policy, i, j, 1, &k), load);
+                if (units > 1) add_merge(c, i, j, tulle__cost_result_of(c, b->policy, i, j, 1, &k).entries, load);
             }
         }
 }

@@ -192,7 +192,7 @@ static tulle_status execute(tulle__exec *x)
         TULLE_TRY(tulle__mat_publish(plan->operands.C));
     else if (plan->slices.layer_of)
         TULLE_TRY(tulle_comm_barrier(plan->comm)); /* all partial results are there */
-    TULLE_TRY(tulle__slices_join(plan, x->inbox.reuse));
+    TULLE_TRY(tulle__slices_join(plan, x->inbox.reuse, &x->filtered));
     if (!x->sink->publishes && plan->comm->size > 1) TULLE_TRY(tulle_comm_barrier(plan->comm));
     x->wait_ns += tulle__now(plan->comm) - start;
     x->feed->met(x);

@@ -32,12 +32,12 @@ static int64_t size_of(const tulle_gidx *cut, int64_t b)
     return cut[b + 1] - cut[b];
 }
 
-/* Adds blocks e of a and f of b. */
-static void add_product(struct exact *x, const tulle_tile *a, int64_t e, const tulle_tile *b, int64_t f)
+/* Adds blocks e of a and f of b, which falls into block column c of C's tile. */
+static void add_product(struct exact *x, const tulle_tile *a, int64_t e, const tulle_tile *b, int64_t f, int64_t c)
 {
-    int64_t k = a->colind[e], c = b->colind[f], inner = size_of(a->col_block, k), n = size_of(b->col_block, c);
+    int64_t inner = size_of(a->col_block, a->colind[e]), n = size_of(b->col_block, b->colind[f]);
     int64_t from_a = tulle__block_at(a, e, x->height * inner), from_b = tulle__block_at(b, f, inner * n);
-    int64_t to = b->col_block[c] - b->col_block[0];
+    int64_t to = x->c->col_block[c] - x->c->col_block[0];
     x->has[c] = 1;
     for (int64_t r = 0; r < x->height; r++)
         for (int64_t p = 0; p < inner; p++)
@@ -48,23 +48,58 @@ static void add_product(struct exact *x, const tulle_tile *a, int64_t e, const t
             }
 }
 
-static tulle_status add_tiles(struct exact *x, const tulle__block_check *check, int i, int k, int j)
+/* Whether block rows, or columns, of tiles t of a and u of b overlap. */
+static bool overlap(const tulle__block_cuts *a, int t, const tulle__block_cuts *b, int u)
 {
-    tulle__fetch fa = {.group = -1}, fb = {.group = -1};
-    tulle_tile a, b;
+    return a->first[t] < b->first[u + 1] && b->first[u] < a->first[t + 1];
+}
+
+/* Adds the products of block row `row` of tile a, in tile column k of A, with tile (p, q) of B: cuts need not match. */
+static tulle_status add_tile_of_b(
+    struct exact *x, const tulle__block_check *check, const tulle_tile *a, int64_t row, int k, int p, int q, int j)
+{
+    const tulle_mat *A = check->A, *B = check->B, *C = check->C;
+    tulle__fetch fetch = {.group = -1};
+    tulle_tile b;
     tulle_status status;
-    TULLE_TRY(tulle__fetch_init(check->A, i, k, &fa));
-    TULLE_TRY(tulle__fetch_await(&fa, &a));
-    TULLE_TRY(tulle__fetch_init(check->B, k, j, &fb));
-    TULLE_TRY(tulle__fetch_await(&fb, &b));
-    if (!a.nnz || !b.nnz) goto out;
-    for (int64_t e = a.rowptr[x->row]; e < a.rowptr[x->row + 1]; e++) {
-        x->terms += (double)size_of(a.col_block, a.colind[e]);
-        for (int64_t f = b.rowptr[a.colind[e]]; f < b.rowptr[a.colind[e] + 1]; f++) add_product(x, &a, e, &b, f);
+    TULLE_TRY(tulle__fetch_init(B, p, q, &fetch));
+    TULLE_TRY(tulle__fetch_await(&fetch, &b));
+    const int64_t below = A->layout->col_blocks.first[k] - B->layout->row_blocks.first[p],
+                  right = B->layout->col_blocks.first[q] - C->layout->col_blocks.first[j];
+    for (int64_t e = a->rowptr[row]; b.nnz && e < a->rowptr[row + 1]; e++) {
+        const int64_t inner = a->colind[e] + below;
+        if (inner < 0 || inner >= b.block_rows) continue;
+        for (int64_t f = b.rowptr[inner]; f < b.rowptr[inner + 1]; f++) {
+            const int64_t c = b.colind[f] + right;
+            if (c >= 0 && c < x->c->block_cols) add_product(x, a, e, &b, f, c);
+        }
     }
 out:
-    tulle__fetch_fini(&fa);
-    tulle__fetch_fini(&fb);
+    tulle__fetch_fini(&fetch);
+    return status;
+}
+
+/* Adds the products of A's blocks in tile column k that lie in the block row of C's tile (i, j). */
+static tulle_status add_tile_of_a(struct exact *x, const tulle__block_check *check, int i, int k, int j)
+{
+    const tulle_layout *la = check->A->layout, *lb = check->B->layout, *lc = check->C->layout;
+    const tulle_gidx row = lc->row_blocks.first[i] + x->row;
+    const int at = tulle__layout_find(la->row_blocks.first, la->mt, row);
+    const int64_t in_tile = row - la->row_blocks.first[at];
+    tulle__fetch fetch = {.group = -1};
+    tulle_tile a;
+    tulle_status status;
+    TULLE_TRY(tulle__fetch_init(check->A, at, k, &fetch));
+    TULLE_TRY(tulle__fetch_await(&fetch, &a));
+    if (!a.nnz) goto out;
+    for (int64_t e = a.rowptr[in_tile]; e < a.rowptr[in_tile + 1]; e++)
+        x->terms += (double)size_of(a.col_block, a.colind[e]);
+    for (int p = 0; p < lb->mt; p++)
+        for (int q = 0; q < lb->nt; q++)
+            if (overlap(&la->col_blocks, k, &lb->row_blocks, p) && overlap(&lc->col_blocks, j, &lb->col_blocks, q))
+                TULLE_TRY(add_tile_of_b(x, check, &a, in_tile, k, p, q, j));
+out:
+    tulle__fetch_fini(&fetch);
     return status;
 }
 
@@ -130,7 +165,7 @@ static tulle_status check_row(
     TULLE_TRY(tulle__alloc_zero(elements, sizeof *x.sum, "a sampled block row", &x.sum));
     TULLE_TRY(tulle__alloc_zero(elements, sizeof *x.sizes, "a sampled block row", &x.sizes));
     TULLE_TRY(tulle__alloc_zero((size_t)c->block_cols, 1, "a sampled block row", &x.has));
-    for (int k = 0; k < check->A->layout->nt; k++) TULLE_TRY(add_tiles(&x, check, i, k, j));
+    for (int k = 0; k < check->A->layout->nt; k++) TULLE_TRY(add_tile_of_a(&x, check, i, k, j));
     TULLE_TRY(compare_row(&x, check, i, j, error));
 out:
     tulle__free(x.sum);
@@ -152,7 +187,12 @@ double tulle__filter_slack(const tulle__block_check *check)
 tulle_status tulle__check_block_rows(const tulle__block_check *check, double *error)
 {
     tulle_status status = TULLE_OK;
-    const tulle_layout *l = check->C->layout;
+    const tulle_layout *l = check->C->layout, *a = check->A->layout, *b = check->B->layout;
+    if (!check->A->format->in_blocks || !check->B->format->in_blocks ||
+        !tulle__block_cuts_same(&a->row_blocks, &l->row_blocks) ||
+        !tulle__block_cuts_same(&a->col_blocks, &b->row_blocks) ||
+        !tulle__block_cuts_same(&b->col_blocks, &l->col_blocks))
+        return TULLE_OK;
     for (int i = 0; i < l->mt; i++)
         for (int j = 0; j < l->nt; j++) {
             tulle_tile c;

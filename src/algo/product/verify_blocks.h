@@ -19,7 +19,10 @@ typedef struct tulle__block_check {
 /* What a filter may change in a row of C x, x of +-1. */
 double tulle__filter_slack(const tulle__block_check *check);
 
-/* Sampled block rows of own tiles; *error grows to the largest ratio of an error to its bound. TULLE_ERR_CHECK. */
+/*
+ * Sampled block rows of own tiles; *error grows to the largest ratio of an error to its bound. TULLE_ERR_CHECK.
+ * Nothing is looked at unless A and B are in the blocks of C; tile cuts may differ.
+ */
 tulle_status tulle__check_block_rows(const tulle__block_check *check, double *error);
 
 #endif

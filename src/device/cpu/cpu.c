@@ -49,11 +49,11 @@ static const tulle__spgemm_tuning automatic;
     static tulle_status spgemm_blocks_##isa(tulle__pool *pool, const tulle__spgemm_task *task, tulle__csr_place place, \
         void *context, tulle__csr_result *C)                                                                           \
     {                                                                                                                  \
-        return tulle__spgemm_blocks_cpu(ISA, pool, task, place, context, C);                                           \
+        return tulle__spgemm_blocks_cpu(ISA, tulle__dense_chain(), pool, task, place, context, C);                     \
     }                                                                                                                  \
     static tulle_status blocks_numeric_##isa(tulle__pool *pool, const tulle__spgemm_task *task, tulle__csr_result *C)  \
     {                                                                                                                  \
-        return tulle__spgemm_blocks_cpu_numeric(ISA, pool, task, C);                                                   \
+        return tulle__spgemm_blocks_cpu_numeric(ISA, tulle__dense_chain(), pool, task, C);                             \
     }                                                                                                                  \
     static const tulle__kernels kernels_##isa = {                                                                      \
         .spmm = spmm_##isa,                                                                                            \

@@ -62,6 +62,28 @@ static void substitute_blas(const tulle__dense_task *t, int upper, int unit)
         cblas_dtrsm(CblasRowMajor, CblasLeft, uplo, CblasNoTrans, diag, m, n, 1, t->A, lda, t->Y, ldy);
 }
 
+/* Blocks are far smaller than what the BLAS can count. */
+static void multiply_chain(const tulle__block_chain *t)
+{
+    const int m = (int)t->m, n = (int)t->n, ldb = (int)t->ldb, ldc = (int)t->ldc;
+    double beta = t->beta;
+    for (int64_t s = 0; s < t->steps; s++, beta = 1) {
+        const tulle__block_step *step = &t->step[s];
+        const int k = (int)step->k;
+        if (t->type == TULLE_F32)
+            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, (float)t->alpha, step->A, k, step->B, ldb,
+                (float)beta, t->C, ldc);
+        else
+            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, t->alpha, step->A, k, step->B, ldb, beta,
+                t->C, ldc);
+    }
+}
+
+tulle__block_chain_kernel tulle__dense_chain(void)
+{
+    return tulle__blas_by_threads() ? multiply_chain : NULL;
+}
+
 void tulle__dense_alone(void)
 {
     if (tulle__blas_threads() > 1) tulle__blas_set_threads(1);
@@ -69,6 +91,11 @@ void tulle__dense_alone(void)
 
 #else
 void tulle__dense_alone(void) {}
+
+tulle__block_chain_kernel tulle__dense_chain(void)
+{
+    return NULL;
+}
 
 int tulle__blas_by_threads(void)
 {

@@ -3,6 +3,7 @@
 #ifndef TULLE_DEVICE_CPU_DENSE_CALLS_H
 #define TULLE_DEVICE_CPU_DENSE_CALLS_H
 
+#include "device/kernels/block_chain/block_chain.h"
 #include "kernel/kernel.h"
 
 void tulle__dense_subtract(const tulle__dense_task *task);
@@ -11,6 +12,9 @@ void tulle__dense_alone(void);
 
 /* C = alpha sum_p A_p B_p + beta C. */
 tulle_status tulle__dense_gemm(tulle__pool *pool, const tulle__gemm_task *task);
+
+/* The chain of block_chain.h by the BLAS, a product a step; NULL: there is none that threads may call. */
+tulle__block_chain_kernel tulle__dense_chain(void);
 
 /*
  * Whether several threads may call the BLAS at the same time: not an OpenBLAS that was built for one thread, whose

@@ -26,14 +26,14 @@ static tulle_gidx smaller(tulle_gidx a, tulle_gidx b)
     return a < b ? a : b;
 }
 
-/* Starts all fetches for target tile (i, j), and awaits them. */
+/* Starts all fetches for target tile (i, j), and awaits them. Block rows of A lie `above` block rows further up. */
 static tulle_status start_pieces(
-    const tulle_mat *A, const tulle_layout *to, int i, int j, struct piece **out, int *count)
+    const tulle_mat *A, const tulle_layout *to, tulle_gidx above, int i, int j, struct piece **out, int *count)
 {
     tulle_status status = TULLE_OK;
     const tulle_layout *from = A->layout;
     const tulle_gidx *rows = from->row_blocks.first, *cols = from->col_blocks.first;
-    const tulle_gidx r0 = to->row_blocks.first[i], r1 = to->row_blocks.first[i + 1];
+    const tulle_gidx r0 = to->row_blocks.first[i] - above, r1 = to->row_blocks.first[i + 1] - above;
     const tulle_gidx c0 = to->col_blocks.first[j], c1 = to->col_blocks.first[j + 1];
     struct piece *piece = NULL;
     *out = NULL;
@@ -82,7 +82,7 @@ static void join_pieces(const struct piece *piece, int count, int64_t rows, cons
                     const size_t bytes = tulle_type_size(to->type);
                     to->colind[*blocks] = (tulle_lidx)c;
                     if (to->offset) to->offset[*blocks] = *nnz;
-                    if (to->norm) to->norm[*blocks] = from->norm[e];
+                    if (to->norm && from->norm) to->norm[*blocks] = from->norm[e];
                     memcpy((char *)to->val + (size_t)*nnz * bytes,
                         (const char *)from->val + (size_t)tulle__block_at(from, e, size) * bytes, (size_t)size * bytes);
                 }
@@ -95,34 +95,61 @@ static void join_pieces(const struct piece *piece, int count, int64_t rows, cons
     if (to && to->offset) to->offset[*blocks] = *nnz;
 }
 
-static tulle_status fill_tile(const tulle_mat *A, tulle_mat *B, int i, int j)
+/* Where the blocks of target tile (i, j) go; `known`: into the tile that is there. */
+static tulle_status place_tile(
+    tulle_mat *B, int i, int j, int64_t blocks, int64_t nnz, bool known, bool *any, tulle_own_tile *to)
+{
+    *any = blocks > 0;
+    if (known) return blocks ? tulle_mat_own_tile(B, i, j, to) : TULLE_OK;
+    /* an empty tile is placed only to replace one with blocks */
+    *any |= B->directory[tulle__tile_index(B, i, j)].place.length > 0;
+    return *any ? tulle__mat_place_blocks(B, i, j, blocks, nnz, to) : TULLE_OK;
+}
+
+/* Block rows of A lie `above` block rows further up. */
+static tulle_status fill_tile(const tulle_mat *A, tulle_mat *B, tulle_gidx above, int i, int j, bool known)
 {
     struct piece *piece = NULL;
     int count = 0;
     int64_t blocks = 0, nnz = 0;
+    bool any = false;
     tulle_own_tile to;
     const tulle_layout *l = B->layout;
     const tulle_gidx *row_cut = l->row_blocks.cut + l->row_blocks.first[i];
     const tulle_gidx *col_cut = l->col_blocks.cut + l->col_blocks.first[j];
     const int64_t rows = tulle__tile_block_rows(B, i);
-    tulle_status status = start_pieces(A, l, i, j, &piece, &count);
-    if (status == TULLE_OK) join_pieces(piece, count, rows, row_cut, col_cut, NULL, &blocks, &nnz);
-    if (status == TULLE_OK && blocks) {
-        status = tulle__mat_place_blocks(B, i, j, blocks, nnz, &to);
-        if (status == TULLE_OK) join_pieces(piece, count, rows, row_cut, col_cut, &to, &blocks, &nnz);
+    tulle_status status = start_pieces(A, l, above, i, j, &piece, &count);
+    if (status == TULLE_OK) {
+        join_pieces(piece, count, rows, row_cut, col_cut, NULL, &blocks, &nnz);
+        status = place_tile(B, i, j, blocks, nnz, known, &any, &to);
+    }
+    if (status == TULLE_OK && any) {
+        join_pieces(piece, count, rows, row_cut, col_cut, &to, &blocks, &nnz);
+        if (A->kind == TULLE_BSR) tulle__blocks_renew_norms(&to);
     }
     for (int k = 0; piece && k < count; k++) tulle__fetch_fini(&piece[k].fetch);
     tulle__free(piece);
     return status;
 }
 
+tulle_status tulle__fill_blocks(const tulle_mat *A, tulle_mat *B, const tulle__stack *stack, bool known)
+{
+    const tulle_layout *l = B->layout;
+    const int rows = stack ? l->mt / stack->copies : l->mt;
+    for (int i = 0; i < l->mt; i++)
+        for (int j = 0; j < l->nt; j++) {
+            if (!tulle__tile_is_mine(B, i, j) || !tulle__stack_has(stack, i / rows, j)) continue;
+            tulle_status status = fill_tile(A, B, i / rows * A->layout->row_blocks.count, i, j, known);
+            if (status != TULLE_OK) return status;
+        }
+    return TULLE_OK;
+}
+
 tulle_status tulle__redistribute_blocks(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
 {
     tulle_status status;
     TULLE_TRY(tulle__mat_make(A->comm, layout, A->kind, A->type, A->order, copy));
-    for (int i = 0; i < layout->mt; i++)
-        for (int j = 0; j < layout->nt; j++)
-            if (tulle__tile_is_mine(*copy, i, j)) TULLE_TRY(fill_tile(A, *copy, i, j));
+    TULLE_TRY(tulle__fill_blocks(A, *copy, NULL, false));
     TULLE_TRY(tulle__mat_publish(*copy));
 out:
     return status;

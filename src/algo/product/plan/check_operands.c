@@ -17,9 +17,9 @@ static const tulle_gidx *cuts(const tulle_mat *A, tulle_op op, int rows, int *pa
     return of_rows ? A->layout->row_cut : A->layout->col_cut;
 }
 
-static tulle_block_cuts block_cuts(const tulle_mat *X, tulle_op op, int rows)
+static const tulle__block_cuts *block_cuts(const tulle_mat *X, tulle_op op, int rows)
 {
-    return tulle__block_cuts_view(rows == (op == TULLE_OP_N) ? &X->layout->row_blocks : &X->layout->col_blocks);
+    return rows == (op == TULLE_OP_N) ? &X->layout->row_blocks : &X->layout->col_blocks;
 }
 
 tulle_status tulle_product_layout(
@@ -48,8 +48,8 @@ tulle_status tulle_product_layout(
         .col_cut = col_cut,
         .owner = owner};
     if (A->format->in_blocks && B->format->in_blocks) {
-        spec.row_blocks = block_cuts(A, op_a, 1);
-        spec.col_blocks = block_cuts(B, op_b, 0);
+        spec.row_blocks = tulle__block_cuts_view(block_cuts(A, op_a, 1));
+        spec.col_blocks = tulle__block_cuts_view(block_cuts(B, op_b, 0));
     }
     status = tulle_layout_new(&spec, INT32_MAX, layout);
 out:
@@ -78,21 +78,16 @@ tulle_status tulle__check_replication(const tulle_product_options *options, int 
     return TULLE_OK;
 }
 
-static bool same_cuts(tulle_block_cuts a, tulle_block_cuts b)
-{
-    return a.count == b.count && memcmp(a.cut, b.cut, ((size_t)a.count + 1) * sizeof *a.cut) == 0;
-}
-
 /* Of a product of two matrices of blocks. */
 static tulle_status check_blocks(
     const tulle_mat *A, const tulle_mat *B, const tulle_mat *C, const tulle_product_options *options)
 {
     if (C->kind != TULLE_VBSR)
         return tulle__fail(TULLE_ERR_ARG, "A and B are in blocks, so C must be vbsr, not %s", tulle_kind_name(C->kind));
-    if (!same_cuts(block_cuts(A, options->op_a, 0), block_cuts(B, options->op_b, 1)))
+    if (!tulle__block_cuts_same(block_cuts(A, options->op_a, 0), block_cuts(B, options->op_b, 1)))
         return tulle__fail(TULLE_ERR_ARG, "the block columns of op(A) are not the block rows of op(B)");
-    if (!same_cuts(block_cuts(A, options->op_a, 1), block_cuts(C, TULLE_OP_N, 1)) ||
-        !same_cuts(block_cuts(B, options->op_b, 0), block_cuts(C, TULLE_OP_N, 0)))
+    if (!tulle__block_cuts_same(block_cuts(A, options->op_a, 1), block_cuts(C, TULLE_OP_N, 1)) ||
+        !tulle__block_cuts_same(block_cuts(B, options->op_b, 0), block_cuts(C, TULLE_OP_N, 0)))
         return tulle__fail(TULLE_ERR_ARG, "C's blocks are not those of op(A) op(B)");
     if (options->filter > 0 && (A->kind != TULLE_VBSR || B->kind != TULLE_VBSR))
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "a filter for bsr, whose blocks have no norms; tulle_mat_to_vbsr");
@@ -139,8 +134,6 @@ tulle_status tulle__check_operands(
         return tulle__fail(TULLE_ERR_UNSUPPORTED,
             "a dense matrix times a sparse one; its transpose, C^T = B^T A^T, is a sparse one times a dense one");
     TULLE_TRY(check_kinds(A, B, C, options));
-    if (options->replication > 1 && A->format->in_blocks)
-        return tulle__fail(TULLE_ERR_UNSUPPORTED, "matrices of blocks in layers");
     if (A->type != B->type || A->type != C->type)
         return tulle__fail(TULLE_ERR_ARG, "the types differ: %s, %s, %s", tulle_type_name(A->type),
             tulle_type_name(B->type), tulle_type_name(C->type));

@@ -7,6 +7,7 @@
 #include "algo/chain/band.h"
 #include "algo/model/operation_counts.h"
 #include "base/error.h"
+#include "mat/blocks/filter_tile.h"
 #include "mat/fetch.h"
 #include "mat/reshape/reshape.h"
 
@@ -182,7 +183,7 @@ tulle_status tulle__layers_choose(tulle_product *plan, int *layers)
     /* what is read in place does not move */
     if (plan->direct || plan->comm->size < 4 || (double)o->M * o->K * o->N > UNITS_MOST) return TULLE_OK;
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, &room)));
-    if (plan->options.transfers != TULLE_TRANSFERS_WHOLE)
+    if (plan->options.transfers != TULLE_TRANSFERS_WHOLE && !o->B->format->in_blocks)
         TULLE_TRY(tulle__counts_count_named(o->A, o->A->layout, &named));
     struct volume v = {.o = o, .named = named, .pes = plan->comm->size};
     status = tulle_comm_agree(plan->comm, tulle__alloc_zero((size_t)v.pes, sizeof *v.times, "layers", &v.times));
@@ -253,45 +254,78 @@ struct place {
 static tulle_status place_tile(void *context, int64_t m, int64_t nnz, tulle__csr_result *result)
 {
     const struct place *place = context;
+    tulle_own_tile tile;
     (void)m;
-    return tulle__mat_place_csr(place->C, place->i, place->j, nnz, result);
+    if (!place->C->format->in_blocks) return tulle__mat_place_csr(place->C, place->i, place->j, nnz, result);
+    tulle_status status = tulle__mat_place_blocks(place->C, place->i, place->j, nnz, result->values, &tile);
+    if (status == TULLE_OK) *result = tulle__tile_csr_result(&tile, nnz);
+    return status;
+}
+
+/* A tile of which nothing has been made. */
+static tulle_status place_empty(struct place *place, int64_t rows)
+{
+    tulle__csr_result result = {.nnz = 0};
+    tulle_status status = place_tile(place, rows, 0, &result);
+    if (status != TULLE_OK) return status;
+    memset(result.rowptr, 0, ((size_t)rows + 1) * sizeof *result.rowptr);
+    if (result.offset) result.offset[0] = 0;
+    return TULLE_OK;
+}
+
+/* The partial results of own tile (i, j), and then what C has there. */
+static tulle_status list_summands(
+    tulle_product *plan, int i, int j, const tulle_tile *old, tulle__spgemm_pair *pair, tulle__spgemm_task *task)
+{
+    tulle_mat *C = plan->C;
+    for (int l = 0; l <= plan->slices.layers.layers; l++) {
+        const bool last = l == plan->slices.layers.layers;
+        tulle_tile tile = *old;
+        tulle_status status = last ? TULLE_OK : tulle_mat_tile(plan->slices.partial, l * C->layout->mt + i, j, &tile);
+        if (status != TULLE_OK) return status;
+        if (!tile.nnz || (last && plan->beta == 0 && !plan->options.keep_pattern)) continue;
+        pair[task->npairs++] = (tulle__spgemm_pair){
+            .A = {.m = task->m, .n = task->m}, .B = tulle__tile_csr(&tile), .scale = last ? plan->beta : 1};
+    }
+    return TULLE_OK;
 }
 
 /* Sums own tile (i, j) of C from the partial results, which have the same tiles. */
-static tulle_status sum_tile(tulle_product *plan, int i, int j, tulle__spgemm_pair *pair, int reuse)
+static tulle_status sum_tile(tulle_product *plan, int i, int j, tulle__spgemm_pair *pair, int reuse, int64_t *filtered)
 {
-    tulle_mat *C = plan->C, *P = plan->slices.partial;
-    tulle__spgemm_task task = {.type = C->type, .m = tulle__tile_rows(C, i), .n = tulle__tile_cols(C, j), .pair = pair};
+    tulle_status status;
+    tulle_mat *C = plan->C;
+    const bool in_blocks = C->format->in_blocks;
+    const tulle__kernels *kernels = plan->context->kernels;
+    struct place place = {C, i, j};
+    tulle__spgemm_task task = {
+        .type = C->type, .m = tulle__tile_csr_rows(C, i), .n = tulle__tile_csr_cols(C, j), .pair = pair};
     tulle__csr_result result = {.nnz = 0};
+    tulle__csr pattern;
     tulle_tile tile;
-    for (int l = 0; l < plan->slices.layers.layers; l++) {
-        tulle_status status = tulle_mat_tile(P, l * C->layout->mt + i, j, &tile);
-        if (status != TULLE_OK) return status;
-        if (tile.nnz)
-            pair[task.npairs++] =
-                (tulle__spgemm_pair){.A = {.m = task.m, .n = task.m}, .B = tulle__tile_csr(&tile), .scale = 1};
-    }
-    tulle_status status = tulle_mat_tile(C, i, j, &tile);
-    if (status != TULLE_OK) return status;
+    TULLE_TRY(tulle_mat_tile(C, i, j, &tile));
+    TULLE_TRY(list_summands(plan, i, j, &tile, pair, &task));
     if (reuse) {
         tulle_own_tile own = tulle__own_tile_in_place(C, i, j);
         if (!tile.nnz) return TULLE_OK;
-        result = tulle__tile_csr_result(&own, own.nnz);
-        return plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &result);
+        result = tulle__tile_csr_result(&own, in_blocks ? own.blocks : own.nnz);
+        return in_blocks ? kernels->spgemm_blocks_numeric(plan->context->pool, &task, &result)
+                         : kernels->spgemm_numeric(plan->context->pool, &task, &result);
     }
-    if (plan->beta != 0 && tile.nnz)
-        pair[task.npairs++] =
-            (tulle__spgemm_pair){.A = {.m = task.m, .n = task.m}, .B = tulle__tile_csr(&tile), .scale = plan->beta};
-    if (!task.npairs) {
-        status = tulle__mat_place_csr(C, i, j, 0, &result);
-        if (status == TULLE_OK) memset(result.rowptr, 0, ((size_t)task.m + 1) * sizeof *result.rowptr);
-        return status;
+    if (plan->options.keep_pattern) {
+        pattern = tulle__tile_csr(&tile);
+        task.pattern = &pattern;
     }
-    struct place place = {C, i, j};
-    return plan->context->kernels->spgemm(plan->context->pool, &task, place_tile, &place, &result);
+    if (!task.npairs || !task.m || !task.n) return place_empty(&place, task.m);
+    if (!in_blocks) return kernels->spgemm(plan->context->pool, &task, place_tile, &place, &result);
+    TULLE_TRY(kernels->spgemm_blocks(plan->context->pool, &task, place_tile, &place, &result));
+    if (plan->least && !plan->options.keep_pattern)
+        TULLE_TRY(tulle__filter_tile(C, i, j, plan->options.filter * plan->options.filter, filtered));
+out:
+    return status;
 }
 
-static tulle_status sum_sparse(tulle_product *plan, int reuse)
+static tulle_status sum_sparse(tulle_product *plan, int reuse, int64_t *filtered)
 {
     tulle_status status;
     tulle__slices *s = &plan->slices;
@@ -301,14 +335,14 @@ static tulle_status sum_sparse(tulle_product *plan, int reuse)
     TULLE_TRY(tulle__alloc((size_t)s->layers.layers + 1, sizeof *pair, "summands", &pair));
     for (int i = 0; i < l->mt; i++)
         for (int j = 0; j < l->nt; j++)
-            if (tulle__tile_is_mine(plan->C, i, j)) TULLE_TRY(sum_tile(plan, i, j, pair, reuse));
+            if (tulle__tile_is_mine(plan->C, i, j)) TULLE_TRY(sum_tile(plan, i, j, pair, reuse, filtered));
     if (!reuse) TULLE_TRY(tulle__mat_publish(plan->C));
 out:
     tulle__free(pair);
     return status;
 }
 
-tulle_status tulle__layers_sum(tulle_product *plan, int reuse)
+tulle_status tulle__layers_sum(tulle_product *plan, int reuse, int64_t *filtered)
 {
-    return plan->sparse ? sum_sparse(plan, reuse) : sum_dense(plan);
+    return plan->sparse ? sum_sparse(plan, reuse, filtered) : sum_dense(plan);
 }

@@ -113,23 +113,27 @@ static tulle_status connect_sources(tulle_product *plan)
     int claims = plan->policy->reach != TULLE__REACH_NONE;
     int by_rows = o->A->format->names_rows && plan->options.transfers != TULLE_TRANSFERS_WHOLE;
     int cached = (tulle__slices_any(&plan->slices) || plan->blocked) && !claims;
-    int by_norms = plan->options.filter > 0 && by_rows && !claims && !cached && !tulle__is_shape_only(plan->comm);
+    int by_norms = plan->options.filter > 0 && by_rows && !tulle__is_shape_only(plan->comm);
+    const tulle__norms_for jobs = claims   ? TULLE__NORMS_FOR_CLAIMS
+                                  : cached ? TULLE__NORMS_FOR_CACHE
+                                           : TULLE__NORMS_FOR_JOB;
     tulle__source *source = plan->source = tulle__single_tiles_init(&plan->single_tiles, o);
     if (plan->direct) return TULLE_OK;
     if (by_rows && !plan->required) TULLE_TRY(connect_needs(plan));
     if (by_rows) source = tulle__required_source_init(&plan->by_rows, source, plan->required, o);
     if (by_norms && !plan->norms)
         TULLE_TRY(
-            tulle_comm_agree(plan->comm, tulle__norm_source_new(plan->comm, plan->policy, o, plan->options.transfers,
-                                             &plan->prices, &plan->least, &plan->norms)));
+            tulle_comm_agree(plan->comm, tulle__norm_source_new(plan->comm, plan->policy, o, jobs,
+                                             plan->options.transfers, &plan->prices, &plan->least, &plan->norms)));
     if (by_norms) source = tulle__norm_source_over(plan->norms, source);
     if (cached && !plan->operand_cache)
         TULLE_TRY(tulle_comm_agree(
             plan->comm, tulle__operand_cache_new(plan->comm, plan->policy, o, plan->required, &plan->operand_cache)));
     if (cached && (plan->options.host_rows || plan->options.host_cols)) tulle__operand_cache_limit(plan->operand_cache);
-    if (cached) source = tulle__operand_cache_source(plan->operand_cache, source);
+    if (cached) source = tulle__operand_cache_source(plan->operand_cache, source, by_norms);
     if (claims && !plan->last_job)
-        TULLE_TRY(tulle_comm_agree(plan->comm, tulle__last_job_new(plan->required, plan->group, &plan->last_job)));
+        TULLE_TRY(
+            tulle_comm_agree(plan->comm, tulle__last_job_new(plan->required, plan->group, by_norms, &plan->last_job)));
     plan->source = claims ? tulle__last_job_source(plan->last_job, source) : source;
 out:
     return status;
@@ -325,7 +329,7 @@ out:
 static tulle_status choose_layers(tulle_product *plan)
 {
     int layers;
-    if (tulle__is_bulk(plan->options.alg) || plan->A->format->in_blocks) return TULLE_OK;
+    if (tulle__is_bulk(plan->options.alg)) return TULLE_OK;
     tulle_status status = tulle__layers_choose(plan, &layers);
     if (status != TULLE_OK || layers == 1) return status;
     tulle__slices_drop(&plan->slices);
@@ -385,7 +389,7 @@ static tulle_status prepare(tulle_product *plan)
     plan->direct = direct != 0;
     TULLE_TRY(tulle_comm_agree(plan->comm, make_runner(plan)));
     /* a thread of the pool is one of the BLAS */
-    if (o->A->kind == TULLE_DENSE) plan->context->kernels->alone();
+    if (o->A->kind == TULLE_DENSE || o->B->format->in_blocks) plan->context->kernels->alone();
     if (plan->options.replication == TULLE_AUTO) TULLE_TRY(choose_layers(plan));
     TULLE_TRY(tulle_comm_agree(plan->comm, find_targets(plan)));
     tulle_product_alg alg = plan->options.alg;

@@ -10,6 +10,7 @@
 struct grid {
     int parts[3];
     tulle_gidx *cut[3];
+    tulle_block_cuts blocks[3]; /* that cuts must not divide; cut NULL: there are none */
 };
 enum { ROWS, INNER, COLUMNS };
 
@@ -20,6 +21,19 @@ static tulle_status join(const tulle_gidx *a, int na, const tulle_gidx *b, int n
     return status;
 }
 
+/* Cuts of dense matrices may divide blocks of others. */
+static tulle_status check_blocks(const struct grid *g, int index)
+{
+    const tulle_block_cuts *blocks = &g->blocks[index];
+    tulle_gidx b = 0;
+    for (int p = 0; blocks->cut && p < g->parts[index]; p++) {
+        while (blocks->cut[b] < g->cut[index][p]) b++;
+        if (blocks->cut[b] != g->cut[index][p])
+            return tulle__fail(TULLE_ERR_UNSUPPORTED, "a matrix whose blocks the cuts of another matrix divide");
+    }
+    return TULLE_OK;
+}
+
 static tulle_status find_grid(const tulle__operands *o, struct grid *g)
 {
     tulle_status status;
@@ -27,6 +41,12 @@ static tulle_status find_grid(const tulle__operands *o, struct grid *g)
     TULLE_TRY(join(a->row_cut, a->mt, c->row_cut, c->mt, &g->parts[ROWS], &g->cut[ROWS]));
     TULLE_TRY(join(a->col_cut, a->nt, b->row_cut, b->mt, &g->parts[INNER], &g->cut[INNER]));
     TULLE_TRY(join(b->col_cut, b->nt, c->col_cut, c->nt, &g->parts[COLUMNS], &g->cut[COLUMNS]));
+    if (o->A->format->in_blocks) {
+        g->blocks[ROWS] = tulle__block_cuts_view(&a->row_blocks);
+        g->blocks[INNER] = tulle__block_cuts_view(&a->col_blocks);
+    }
+    if (o->B->format->in_blocks) g->blocks[COLUMNS] = tulle__block_cuts_view(&b->col_blocks);
+    for (int d = 0; d < 3; d++) TULLE_TRY(check_blocks(g, d));
 out:
     return status;
 }
@@ -40,6 +60,7 @@ static tulle_status cut_further(struct grid *g, int index, int least)
     if (g->parts[index] >= parts) return TULLE_OK;
     TULLE_TRY(tulle__alloc((size_t)parts + 1, sizeof *even, "cuts", &even));
     tulle_cuts_even(n, parts, even);
+    if (g->blocks[index].cut) tulle__block_cuts_move(g->blocks[index], even, parts);
     g->cut[index] = NULL;
     status = join(old, g->parts[index], even, parts, &g->parts[index], &g->cut[index]);
     tulle__free(old);
@@ -60,7 +81,9 @@ static tulle_status part_layout(const tulle_mat *X, const struct grid *g, int ro
         .tile_rows = g->parts[rows],
         .tile_cols = g->parts[cols],
         .row_cut = g->cut[rows],
-        .col_cut = g->cut[cols]};
+        .col_cut = g->cut[cols],
+        .row_blocks = tulle__block_cuts_view(&l->row_blocks),
+        .col_blocks = tulle__block_cuts_view(&l->col_blocks)};
     int *owner = NULL;
     TULLE_TRY(tulle__alloc((size_t)spec.tile_rows * (size_t)spec.tile_cols, sizeof *owner, "owners", &owner));
     for (int i = 0; i < spec.tile_rows; i++)
@@ -75,6 +98,12 @@ out:
     return status;
 }
 
+/* Parts of BSR matrices may have blocks of other sizes at the end of each. */
+static tulle_kind kind_of_parts(const tulle_mat *X)
+{
+    return X->format->in_blocks ? TULLE_VBSR : X->kind;
+}
+
 /* X in parts, of a sparse X without entries yet; NULL if X has the cuts of the grid. */
 static tulle_status make_parts(const tulle_mat *X, const struct grid *g, int rows, int cols, tulle_mat **parts)
 {
@@ -83,11 +112,9 @@ static tulle_status make_parts(const tulle_mat *X, const struct grid *g, int row
     if (tulle__layout_same_cuts(X->layout->row_cut, X->layout->mt, g->cut[rows], g->parts[rows]) &&
         tulle__layout_same_cuts(X->layout->col_cut, X->layout->nt, g->cut[cols], g->parts[cols]))
         return TULLE_OK;
-    if (X->format->in_blocks)
-        return tulle__fail(TULLE_ERR_UNSUPPORTED, "a matrix of blocks whose cuts are not those of the other matrices");
     TULLE_TRY(part_layout(X, g, rows, cols, &layout));
     TULLE_TRY(X->kind == TULLE_DENSE ? tulle__view_new(X, layout, parts)
-                                     : tulle__mat_make(X->comm, layout, X->kind, X->type, X->order, parts));
+                                     : tulle__mat_make(X->comm, layout, kind_of_parts(X), X->type, X->order, parts));
     tulle__pe_disown(&(*parts)->owned); /* it is the plan's, also where the team frees both */
 out:
     tulle_layout_free(layout);
@@ -97,11 +124,12 @@ out:
 /* ---- parts dealt to layers ---- */
 
 /* Rows cut as one of these, so many times one below the other. */
-static tulle_status stack_cuts(const tulle_gidx *cut, int parts, int times, tulle_gidx **stacked)
+static tulle_status stack_cuts(const tulle_gidx *cut, tulle_gidx parts, int times, tulle_gidx **stacked)
 {
     tulle_status status = tulle__alloc((size_t)parts * (size_t)times + 1, sizeof **stacked, "cuts", stacked);
     if (status != TULLE_OK) return status;
-    for (int p = 0; p <= parts * times; p++) (*stacked)[p] = p / parts * cut[parts] + cut[p % parts];
+    if (!parts) (*stacked)[0] = 0; /* blocks of no rows */
+    for (tulle_gidx p = 0; parts && p <= parts * times; p++) (*stacked)[p] = p / parts * cut[parts] + cut[p % parts];
     return TULLE_OK;
 }
 
@@ -154,10 +182,12 @@ static tulle_status make_dealt(const tulle_mat *X, const tulle__layers *l, int t
     int (*owner_of)(const tulle__layers *l, const tulle_mat *X, int layer, int i, int j), tulle_mat **made)
 {
     tulle_status status;
-    tulle_gidx *stacked = NULL;
+    const tulle__block_cuts *blocks = &X->layout->row_blocks;
+    tulle_gidx *stacked = NULL, *stacked_blocks = NULL;
     tulle_layout *layout = NULL;
     int *owner = NULL;
     TULLE_TRY(stack_cuts(row_cut, rows, times, &stacked));
+    if (X->format->in_blocks) TULLE_TRY(stack_cuts(blocks->cut, blocks->count, times, &stacked_blocks));
     TULLE_TRY(tulle__alloc((size_t)times * (size_t)rows * (size_t)cols, sizeof *owner, "owners", &owner));
     for (int i = 0; i < times * rows; i++)
         for (int j = 0; j < cols; j++) owner[(int64_t)i * cols + j] = owner_of(l, X, i / rows, i % rows, j);
@@ -168,14 +198,19 @@ static tulle_status make_dealt(const tulle_mat *X, const tulle__layers *l, int t
         .row_cut = stacked,
         .col_cut = col_cut,
         .owner = owner};
+    if (X->format->in_blocks) {
+        spec.row_blocks = (tulle_block_cuts){blocks->count * times, stacked_blocks};
+        spec.col_blocks = tulle__block_cuts_view(&X->layout->col_blocks);
+    }
     TULLE_TRY(tulle_layout_new(&spec, X->comm->size, &layout));
-    TULLE_TRY(tulle__mat_make_empty(X->comm, layout, X->kind, X->type, X->order, made));
+    TULLE_TRY(tulle__mat_make_empty(X->comm, layout, kind_of_parts(X), X->type, X->order, made));
     tulle__pe_disown(&(*made)->owned);
     if (X->kind == TULLE_DENSE) status = place_dense(l, times, rows, owner_of == owner_a, *made);
 out:
     tulle_layout_free(layout);
     tulle__free(owner);
     tulle__free(stacked);
+    tulle__free(stacked_blocks);
     return status;
 }
 
@@ -292,21 +327,22 @@ tulle_status tulle__slices_renew(tulle_product *plan)
     tulle_status status;
     tulle__slices *s = &plan->slices;
     uint64_t none = UINT64_MAX;
-    tulle__stack stack = {.copies = s->layers.layers, .copy_of = s->layer_of};
+    tulle__stack stack = {.copies = s->layers.layers, .copy_of = s->layer_of}, whole = {.copies = s->layers.layers};
     TULLE_TRY(renew_parts(
         s->A, plan->At.mat ? plan->At.mat : plan->A, s->layer_of ? &stack : NULL, plan->A->structure, &s->of_A));
     TULLE_TRY(renew_parts(s->B, plan->Bt.mat ? plan->Bt.mat : plan->B, NULL, plan->B->structure, &s->of_B));
-    /* what C holds matters where it is added to */
-    if (plan->job_beta != 0) TULLE_TRY(renew_parts(s->C, plan->C, NULL, plan->C->structure, &none));
+    /* what C holds matters where it is added to, and its blocks where they stay */
+    if (plan->job_beta != 0 || plan->options.keep_pattern)
+        TULLE_TRY(renew_parts(s->C, plan->C, s->layer_of ? &whole : NULL, plan->C->structure, &none));
     set_operands(plan);
 out:
     return status;
 }
 
-tulle_status tulle__slices_join(tulle_product *plan, int reuse)
+tulle_status tulle__slices_join(tulle_product *plan, int reuse, int64_t *filtered)
 {
     tulle__slices *s = &plan->slices;
-    if (s->layer_of) return tulle__layers_sum(plan, reuse);
+    if (s->layer_of) return tulle__layers_sum(plan, reuse, filtered);
     if (!s->C || !plan->sparse) return TULLE_OK;
     return tulle__mat_refill(plan->C, s->C, NULL, reuse);
 }

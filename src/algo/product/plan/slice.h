@@ -49,9 +49,10 @@ tulle_status tulle__slices_renew(struct tulle_product *plan);
 
 /*
  * Puts a sparse C together, and adds up what layers have made, once all parts of C are there;
- * reuse: values only. Else it publishes a sparse C: collective, without agreement.
+ * reuse: values only. Else it publishes a sparse C: collective, without agreement. Adds to *filtered
+ * the blocks that the filter removes from the sums of layers.
  */
-tulle_status tulle__slices_join(struct tulle_product *plan, int reuse);
+tulle_status tulle__slices_join(struct tulle_product *plan, int reuse, int64_t *filtered);
 
 /* Drops what a failed execution has left. */
 void tulle__slices_unplace(tulle__slices *slices);

@@ -251,7 +251,8 @@ static tulle_status finish(tulle__exec *x)
     for (int t = 0; t < x->plan->ntargets; t++) {
         tulle__target *target = &x->plan->target[t];
         if (!target->placed) TULLE_TRY(tulle__merge_parts(x, target));
-        if (x->plan->least && !x->plan->options.keep_pattern)
+        /* what layers make is summed before it is filtered */
+        if (x->plan->least && !x->plan->options.keep_pattern && !x->plan->slices.layer_of)
             TULLE_TRY(tulle__filter_tile(x->plan->operands.C, target->i, target->j,
                 x->plan->options.filter * x->plan->options.filter, &x->filtered));
     }

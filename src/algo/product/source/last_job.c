@@ -19,6 +19,7 @@ struct job {
 struct tulle__last_job {
     tulle__source source;
     const tulle__required *required;
+    bool for_pairs;
     struct job last, now;
 };
 
@@ -41,6 +42,7 @@ static int whole(const tulle__last_job *l, const tulle__wanted *w)
 static int serves(const tulle__last_job *l, const tulle__wanted *had, const tulle__wanted *wanted)
 {
     if (had->factor != wanted->factor || had->k != wanted->k) return 0;
+    if (l->for_pairs) return had->i == wanted->i && had->j == wanted->j;
     if (wanted->factor == TULLE__FACTOR_A) return had->i == wanted->i;
     return had->j == wanted->j && (had->i == wanted->i || (whole(l, had) && whole(l, wanted)));
 }
@@ -98,13 +100,13 @@ static const tulle__source_ops ops = {.begin = tulle__source_no_begin,
     .serve = tulle__source_no_serve,
     .end = end};
 
-tulle_status tulle__last_job_new(const tulle__required *required, int batch, tulle__last_job **last_job)
+tulle_status tulle__last_job_new(const tulle__required *required, int batch, bool for_pairs, tulle__last_job **last_job)
 {
     tulle_status status;
     tulle__last_job *l = NULL;
     size_t tiles = 2 * (size_t)batch;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *l, "tiles of the last job", &l));
-    *l = (tulle__last_job){.required = required, .last.number = -1, .now.number = -1};
+    *l = (tulle__last_job){.required = required, .for_pairs = for_pairs, .last.number = -1, .now.number = -1};
     TULLE_TRY(tulle__alloc_zero(tiles, sizeof *l->last.tile, "tiles of the last job", &l->last.tile));
     TULLE_TRY(tulle__alloc_zero(tiles, sizeof *l->now.tile, "tiles of the last job", &l->now.tile));
     *last_job = l;

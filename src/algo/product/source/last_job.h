@@ -15,8 +15,12 @@
 
 typedef struct tulle__last_job tulle__last_job;
 
-/* Local. batch: most summands of a job. required may be NULL: all tiles are fetched whole. */
-tulle_status tulle__last_job_new(const tulle__required *required, int batch, tulle__last_job **last_job);
+/*
+ * Local. batch: most summands of a job. required may be NULL: all tiles are fetched whole. for_pairs: tiles come for
+ * one product of tiles each (norm_source.h), of which bands may share them.
+ */
+tulle_status tulle__last_job_new(
+    const tulle__required *required, int batch, bool for_pairs, tulle__last_job **last_job);
 void tulle__last_job_free(tulle__last_job *last_job);
 /* It above a source that brings what the last job has not. */
 tulle__source *tulle__last_job_source(tulle__last_job *last_job, tulle__source *below);

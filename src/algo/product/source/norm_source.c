@@ -17,9 +17,11 @@ struct tulle__norm_source {
     tulle_transfers transfers;
     const tulle__transfer_costs *prices;
     double *const *least;
-    int64_t *at; /* [M K + K N]: where the head of a remote tile of A, of B is; -1: there is none */
-    size_t bytes;
+    tulle__norms_for jobs;
+    char **head;  /* [M K + K N]: of remote tiles of A, of B; NULL: there is none */
+    size_t bytes; /* of own jobs' heads, which lie one behind the other */
     char *heads;
+    int64_t *stolen, nstolen; /* [M K + K N]: tiles of stolen jobs, whose heads have been fetched alone */
     tulle__unfetched unfetched;
 };
 
@@ -44,60 +46,112 @@ static size_t head_bytes(const struct spot *t)
     return tulle__vbsr_offsets_of(rows, record->blocks, record->nnz, t->X->type).val;
 }
 
+static bool is_remote(const struct spot *t)
+{
+    return tulle__fetch_bytes(t->X, t->row, t->col) > 0;
+}
+
+static int64_t count_tiles(const tulle__operands *o)
+{
+    return (int64_t)o->M * o->K + (int64_t)o->K * o->N;
+}
+
 /* ---- heads ---- */
 
-/* Lists the remote tiles that this PE multiplies. */
-static tulle_status list_heads(tulle__norm_source *s)
+/* Adds up the heads of the remote tiles of own jobs and, where there is memory for them, places them. */
+static void place_heads(tulle__norm_source *s, char *seen)
 {
     const tulle__operands *o = s->operands;
-    const int64_t count = (int64_t)o->M * o->K + (int64_t)o->K * o->N;
-    tulle_status status = tulle__alloc((size_t)count, sizeof *s->at, "heads of tiles", &s->at);
-    if (status != TULLE_OK) return status;
-    for (int64_t t = 0; t < count; t++) s->at[t] = -1;
+    s->bytes = 0;
+    memset(seen, 0, (size_t)count_tiles(o));
     for (int i = 0; i < o->M; i++)
         for (int k = 0; k < o->K; k++)
             for (int j = 0; j < o->N; j++) {
                 if (!tulle__operands_meet(o, i, k, j) || s->policy->worker(o, i, k, j) != s->comm->rank) continue;
                 for (int factor = TULLE__FACTOR_A; factor <= TULLE__FACTOR_B; factor++) {
                     const struct spot t = spot_of(s, (tulle__factor)factor, i, k, j);
-                    if (s->at[t.index] >= 0 || !tulle__fetch_bytes(t.X, t.row, t.col)) continue;
-                    s->at[t.index] = (int64_t)s->bytes;
+                    if (seen[t.index] || !is_remote(&t)) continue;
+                    if (s->heads) s->head[t.index] = s->heads + s->bytes;
                     s->bytes += head_bytes(&t);
+                    seen[t.index] = 1;
                 }
             }
-    return tulle__alloc(s->bytes, 1, "heads of tiles", &s->heads);
 }
 
-static void get_heads(tulle__norm_source *s, int group)
+/* Lists the remote tiles that this PE multiplies. */
+static tulle_status list_heads(tulle__norm_source *s)
 {
-    const tulle__operands *o = s->operands;
-    for (int factor = TULLE__FACTOR_A; factor <= TULLE__FACTOR_B; factor++)
-        for (int x = 0; x < (factor == TULLE__FACTOR_A ? o->M : o->N); x++)
-            for (int k = 0; k < o->K; k++) {
-                const struct spot t = spot_of(s, (tulle__factor)factor, x, k, x);
-                if (s->at[t.index] < 0) continue;
-                tulle__get(s->comm, group, &t.X->directory[tulle__tile_index(t.X, t.row, t.col)].place, 0,
-                    s->heads + s->at[t.index], head_bytes(&t));
-            }
+    tulle_status status;
+    const size_t tiles = (size_t)count_tiles(s->operands);
+    char *seen = NULL;
+    TULLE_TRY(tulle__alloc_zero(tiles, sizeof *s->head, "heads of tiles", &s->head));
+    TULLE_TRY(tulle__alloc(tiles, 1, "heads of tiles", &seen));
+    if (s->jobs == TULLE__NORMS_FOR_CLAIMS)
+        TULLE_TRY(tulle__alloc(tiles, sizeof *s->stolen, "heads of tiles", &s->stolen));
+    place_heads(s, seen);
+    TULLE_TRY(tulle__alloc(s->bytes, 1, "heads of tiles", &s->heads));
+    place_heads(s, seen);
+out:
+    tulle__free(seen);
+    return status;
+}
+
+static void get_head(tulle__norm_source *s, int group, const struct spot *t)
+{
+    tulle__get(s->comm, group, &t->X->directory[tulle__tile_index(t->X, t->row, t->col)].place, 0, s->head[t->index],
+        head_bytes(t));
+}
+
+static void drop_stolen(tulle__norm_source *s)
+{
+    for (; s->nstolen; s->nstolen--) {
+        char **head = &s->head[s->stolen[s->nstolen - 1]];
+        tulle__free(*head);
+        *head = NULL;
+    }
 }
 
 static tulle_status begin(tulle__source *source, const tulle__waiting *waiting, int64_t *copied)
 {
     tulle__norm_source *s = (tulle__norm_source *)source;
+    const tulle__operands *o = s->operands;
     (void)waiting, (void)copied;
     s->unfetched = (tulle__unfetched){.blocks = 0};
     if (!s->bytes) return TULLE_OK;
     const int group = tulle__comm_group(s->comm);
-    get_heads(s, group);
+    for (int factor = TULLE__FACTOR_A; factor <= TULLE__FACTOR_B; factor++)
+        for (int x = 0; x < (factor == TULLE__FACTOR_A ? o->M : o->N); x++)
+            for (int k = 0; k < o->K; k++) {
+                const struct spot t = spot_of(s, (tulle__factor)factor, x, k, x);
+                if (s->head[t.index]) get_head(s, group, &t);
+            }
     return tulle__wait(s->comm, group);
+}
+
+/* The heads of the tiles of a stolen job, unless they are there. */
+static tulle_status fetch_heads(tulle__norm_source *s, const tulle__wanted *w)
+{
+    tulle_status status = TULLE_OK;
+    int group = -1;
+    for (int factor = TULLE__FACTOR_A; factor <= TULLE__FACTOR_B && status == TULLE_OK; factor++) {
+        const struct spot t = spot_of(s, (tulle__factor)factor, w->i, w->k, w->j);
+        if (s->head[t.index] || !is_remote(&t)) continue;
+        status = tulle__alloc(head_bytes(&t), 1, "the head of a tile", &s->head[t.index]);
+        if (status != TULLE_OK) break;
+        s->stolen[s->nstolen++] = t.index;
+        if (group < 0) group = tulle__comm_group(s->comm);
+        get_head(s, group, &t);
+    }
+    const tulle_status waited = group < 0 ? TULLE_OK : tulle__wait(s->comm, group);
+    return status == TULLE_OK ? waited : status;
 }
 
 /* A tile without its values, or in place. */
 static tulle_tile head_of(const tulle__norm_source *s, const struct spot *t)
 {
-    if (s->at[t->index] < 0) return tulle__tile_in_place(t->X, t->row, t->col);
+    if (!s->head[t->index]) return tulle__tile_in_place(t->X, t->row, t->col);
     return tulle__tile_view(
-        t->X, t->row, t->col, &t->X->directory[tulle__tile_index(t->X, t->row, t->col)], s->heads + s->at[t->index]);
+        t->X, t->row, t->col, &t->X->directory[tulle__tile_index(t->X, t->row, t->col)], s->head[t->index]);
 }
 
 /* ---- which blocks survive ---- */
@@ -119,7 +173,7 @@ static void mark_a(const tulle_tile *A, const tulle_tile *B, const double *least
     for (int64_t r = 0; r < A->block_rows; r++)
         for (int64_t e = A->rowptr[r]; e < A->rowptr[r + 1]; e++) {
             const double other = largest[A->colind[e]];
-            needed[e] = !(other < 0) && !(A->norm[e] * other < least[r]);
+            if (!(other < 0) && !(A->norm[e] * other < least[r])) needed[e] = 1;
         }
 }
 
@@ -142,7 +196,7 @@ static void mark_b(const tulle_tile *A, const tulle_tile *B, const double *least
     least_of_rows(A, least, required, B->block_rows);
     for (int64_t k = 0; k < B->block_rows; k++)
         for (int64_t f = B->rowptr[k]; f < B->rowptr[k + 1]; f++)
-            needed[f] = required[k] < INFINITY && !(B->norm[f] < required[k]);
+            if (required[k] < INFINITY && !(B->norm[f] < required[k])) needed[f] = 1;
 }
 
 /* ---- fetches ---- */
@@ -207,37 +261,59 @@ static double cost(const tulle__norm_source *s, const struct spot *t, double byt
         s->prices, s->comm->rank, tulle__layout_owner(t->X->layout, t->row, t->col), bytes, ranges, ranges > 0);
 }
 
+/* Marks the blocks of the wanted tile that the product of (i, k, j) needs. */
+static void mark(const tulle__norm_source *s, tulle__factor factor, int i, int k, int j, double *bounds, char *needed)
+{
+    const struct spot of_a = spot_of(s, TULLE__FACTOR_A, i, k, j), of_b = spot_of(s, TULLE__FACTOR_B, i, k, j);
+    const tulle_tile A = head_of(s, &of_a), B = head_of(s, &of_b);
+    const double *least = *s->least + s->operands->A->layout->row_blocks.first[i];
+    if (factor == TULLE__FACTOR_A)
+        mark_a(&A, &B, least, bounds, needed);
+    else
+        mark_b(&A, &B, least, bounds, needed);
+}
+
+/* The same for all own jobs that read the tile, which stays for them. */
+static void mark_for_all(const tulle__norm_source *s, const tulle__wanted *w, double *bounds, char *needed)
+{
+    const tulle__operands *o = s->operands;
+    const bool of_a = w->factor == TULLE__FACTOR_A;
+    for (int x = 0; x < (of_a ? o->N : o->M); x++) {
+        const int i = of_a ? w->i : x, j = of_a ? x : w->j;
+        if (tulle__operands_meet(o, i, w->k, j) && s->policy->worker(o, i, w->k, j) == s->comm->rank)
+            mark(s, w->factor, i, w->k, j, bounds, needed);
+    }
+}
+
 static tulle_status start(tulle__source *source, const tulle__wanted *w, tulle__fetch *fetch)
 {
     tulle__norm_source *s = (tulle__norm_source *)source;
     const struct spot t = spot_of(s, w->factor, w->i, w->k, w->j);
-    if (s->at[t.index] < 0) return tulle__source_start(source->below, w, fetch);
-    const struct spot of_a = spot_of(s, TULLE__FACTOR_A, w->i, w->k, w->j),
-                      of_b = spot_of(s, TULLE__FACTOR_B, w->i, w->k, w->j);
-    const tulle_tile A = head_of(s, &of_a), B = head_of(s, &of_b);
-    const tulle_tile *head = w->factor == TULLE__FACTOR_A ? &A : &B;
-    const double *least = *s->least + s->operands->A->layout->row_blocks.first[w->i];
+    if (!is_remote(&t)) return tulle__source_start(source->below, w, fetch);
+    const tulle_gidx inner = tulle__tile_block_rows(s->operands->B, w->k);
     const size_t size = tulle_type_size(t.X->type);
     double *bounds = NULL;
     char *needed = NULL;
     int64_t values;
-    tulle_status status;
-    TULLE_TRY(tulle__alloc((size_t)B.block_rows, sizeof *bounds, "norms of rows", &bounds));
-    TULLE_TRY(tulle__alloc((size_t)head->blocks, 1, "blocks that are needed", &needed));
-    if (w->factor == TULLE__FACTOR_A)
-        mark_a(&A, &B, least, bounds, needed);
+    tulle_status status = TULLE_OK;
+    if (s->jobs == TULLE__NORMS_FOR_CLAIMS) TULLE_TRY(fetch_heads(s, w));
+    const tulle_tile head = head_of(s, &t);
+    TULLE_TRY(tulle__alloc((size_t)inner, sizeof *bounds, "norms of rows", &bounds));
+    TULLE_TRY(tulle__alloc_zero((size_t)head.blocks, 1, "blocks that are needed", &needed));
+    if (s->jobs == TULLE__NORMS_FOR_CACHE)
+        mark_for_all(s, w, bounds, needed);
     else
-        mark_b(&A, &B, least, bounds, needed);
-    const int64_t runs = count_needed(head, needed, &values);
+        mark(s, w->factor, w->i, w->k, w->j, bounds, needed);
+    const int64_t runs = count_needed(&head, needed, &values);
     if (runs >= INT_MAX ||
-        cost(s, &t, (double)values * (double)size, (double)runs) > cost(s, &t, (double)head->nnz * (double)size, 1)) {
-        memset(needed, 1, (size_t)head->blocks);
-        TULLE_TRY(start_needed(s, &t, head, needed, 1, head->nnz, fetch));
+        cost(s, &t, (double)values * (double)size, (double)runs) > cost(s, &t, (double)head.nnz * (double)size, 1)) {
+        memset(needed, 1, (size_t)head.blocks);
+        TULLE_TRY(start_needed(s, &t, &head, needed, 1, head.nnz, fetch));
         goto out;
     }
-    TULLE_TRY(start_needed(s, &t, head, needed, runs, values, fetch));
-    for (int64_t e = 0; e < head->blocks; e++) s->unfetched.blocks += !needed[e];
-    s->unfetched.bytes += (head->nnz - values) * (int64_t)size;
+    TULLE_TRY(start_needed(s, &t, &head, needed, runs, values, fetch));
+    for (int64_t e = 0; e < head.blocks; e++) s->unfetched.blocks += !needed[e];
+    s->unfetched.bytes += (head.nnz - values) * (int64_t)size;
 out:
     tulle__free(bounds);
     tulle__free(needed);
@@ -247,9 +323,13 @@ out:
 static tulle_status await(tulle__source *source, const tulle__wanted *w, tulle__fetch *fetch, tulle_tile *tile)
 {
     const tulle__norm_source *s = (const tulle__norm_source *)source;
-    if (s->at[spot_of(s, w->factor, w->i, w->k, w->j).index] < 0)
-        return tulle__source_await(source->below, w, fetch, tile);
-    return tulle__fetch_await(fetch, tile);
+    const struct spot t = spot_of(s, w->factor, w->i, w->k, w->j);
+    return is_remote(&t) ? tulle__fetch_await(fetch, tile) : tulle__source_await(source->below, w, fetch, tile);
+}
+
+static void end(tulle__source *source)
+{
+    drop_stolen((tulle__norm_source *)source);
 }
 
 static const tulle__source_ops ops = {.begin = begin,
@@ -257,10 +337,11 @@ static const tulle__source_ops ops = {.begin = begin,
     .await = await,
     .reach = tulle__source_no_reach,
     .serve = tulle__source_no_serve,
-    .end = tulle__source_no_end};
+    .end = end};
 
 tulle_status tulle__norm_source_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *operands,
-    tulle_transfers transfers, const tulle__transfer_costs *prices, double *const *least, tulle__norm_source **out)
+    tulle__norms_for jobs, tulle_transfers transfers, const tulle__transfer_costs *prices, double *const *least,
+    tulle__norm_source **out)
 {
     tulle__norm_source *s = NULL;
     tulle_status status = tulle__alloc_zero(1, sizeof *s, "a source of blocks", &s);
@@ -272,6 +353,7 @@ tulle_status tulle__norm_source_new(tulle_comm *comm, const tulle__policy *polic
     s->transfers = transfers;
     s->prices = prices;
     s->least = least;
+    s->jobs = jobs;
     status = list_heads(s);
     if (status == TULLE_OK)
         *out = s;
@@ -283,7 +365,9 @@ tulle_status tulle__norm_source_new(tulle_comm *comm, const tulle__policy *polic
 void tulle__norm_source_free(tulle__norm_source *s)
 {
     if (!s) return;
-    tulle__free(s->at);
+    if (s->head) drop_stolen(s);
+    tulle__free(s->head);
+    tulle__free(s->stolen);
     tulle__free(s->heads);
     tulle__free(s);
 }
@@ -297,8 +381,8 @@ tulle__source *tulle__norm_source_over(tulle__norm_source *s, tulle__source *bel
 size_t tulle__norm_source_held(const tulle__norm_source *s)
 {
     if (!s) return 0;
-    const tulle__operands *o = s->operands;
-    return sizeof *s + s->bytes + ((size_t)o->M * (size_t)o->K + (size_t)o->K * (size_t)o->N) * sizeof *s->at;
+    const size_t tiles = (size_t)count_tiles(s->operands);
+    return sizeof *s + s->bytes + tiles * sizeof *s->head + (s->stolen ? tiles * sizeof *s->stolen : 0);
 }
 
 tulle__unfetched tulle__norm_source_count(const tulle__norm_source *s)

@@ -25,6 +25,7 @@ struct tulle__operand_cache {
     struct kept *kept;
     size_t held;  /* bytes of parts */
     bool limited; /* not all of them fit */
+    bool for_all; /* the source below brings what all jobs need; else parts are fetched whole */
 };
 
 static int64_t index_a(const tulle__operand_cache *s, int i, int k)
@@ -165,7 +166,8 @@ static tulle_status take(tulle__operand_cache *s, struct kept *kept, const tulle
     int i = of_a ? w->i : w->k, j = of_a ? w->k : w->j;
     size_t bytes = tulle__fetch_bytes(X, i, j);
     double room = KEPT_MOST * memory_left(X->comm, s->held);
-    tulle_status status = tulle__fetch_init(X, i, j, fetch);
+    tulle_status status =
+        s->for_all ? tulle__source_start(s->source.below, w, fetch) : tulle__fetch_init(X, i, j, fetch);
     if (status != TULLE_OK || last || (double)(s->held + bytes) > room) return status;
     kept->fetch = tulle__fetch_share(fetch);
     s->held += bytes;
@@ -204,8 +206,9 @@ static const tulle__source_ops ops = {.begin = tulle__source_no_begin,
     .serve = tulle__source_no_serve,
     .end = end};
 
-tulle__source *tulle__operand_cache_source(tulle__operand_cache *s, tulle__source *below)
+tulle__source *tulle__operand_cache_source(tulle__operand_cache *s, tulle__source *below, bool for_all)
 {
+    s->for_all = for_all;
     s->source = (tulle__source){&ops, below};
     return &s->source;
 }

@@ -33,7 +33,10 @@ void tulle__operand_cache_free(tulle__operand_cache *operand_cache);
 /* Tables only: parts are kept during an execution. */
 size_t tulle__operand_cache_bytes(const tulle__operand_cache *operand_cache);
 
-/* The cache above a source that brings what it does not have. */
-tulle__source *tulle__operand_cache_source(tulle__operand_cache *operand_cache, tulle__source *below);
+/*
+ * The cache above a source that brings what it does not have. for_all: also tiles that several jobs read, with all
+ * that these need (norm_source.h); else such tiles are fetched whole.
+ */
+tulle__source *tulle__operand_cache_source(tulle__operand_cache *operand_cache, tulle__source *below, bool for_all);
 
 #endif

@@ -35,10 +35,11 @@ TULLE__EACH_ISA(TULLE__DECLARE)
 /* Of a set, by its number. */
 tulle__block_chain_kernel tulle__block_chain_of(tulle__isa isa);
 
-tulle_status tulle__spgemm_blocks_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spgemm_task *task,
-    tulle__csr_place place, void *context, tulle__csr_result *C);
-tulle_status tulle__spgemm_blocks_cpu_numeric(
-    tulle__isa isa, tulle__pool *pool, const tulle__spgemm_task *task, tulle__csr_result *C);
+/* large: of chains of large blocks; NULL: that of the set. */
+tulle_status tulle__spgemm_blocks_cpu(tulle__isa isa, tulle__block_chain_kernel large, tulle__pool *pool,
+    const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *C);
+tulle_status tulle__spgemm_blocks_cpu_numeric(tulle__isa isa, tulle__block_chain_kernel large, tulle__pool *pool,
+    const tulle__spgemm_task *task, tulle__csr_result *C);
 tulle_status tulle__spmm_blocks_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spmm_task *task, int64_t first);
 
 #endif

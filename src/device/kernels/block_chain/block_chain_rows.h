@@ -6,11 +6,7 @@
  */
 #define NAME(x) TULLE__SUFFIX_OF(x, T)
 
-#if TULLE__REGISTER == 64
 #define VECTORS_MOST 4
-#else
-#define VECTORS_MOST 3
-#endif
 
 /* One panel: rows row .. row + ROWS - 1, columns col .. of `chain`; `mask` is the last vector's. */
 #define PANEL(ROWS, VECTORS)                                                                                           \
@@ -32,6 +28,16 @@ INLINE void NAME(panel)(
         const T *A = (const T *)step->A + row * k, *B = (const T *)step->B + col;
         for (int64_t p = 0; p < k; p++, A++, B += chain->ldb) {
             V b[VECTORS_MOST];
+            if (TULLE__REGISTER != 64 && vectors == 4) { /* 16 registers: a vector of B at a time */
+                V a[3];
+                _Pragma("GCC unroll 3") for (int r = 0; r < rows && r < 3; r++) a[r] = SPLAT(A[r * k]);
+                _Pragma("GCC unroll 4") for (int v = 0; v < 4; v++)
+                {
+                    const V x = v == 3 ? LOAD_MASKED(mask, B + v * LANES) : LOAD(B + v * LANES);
+                    _Pragma("GCC unroll 3") for (int r = 0; r < rows && r < 3; r++) sum[r][v] = FMA(a[r], x, sum[r][v]);
+                }
+                continue;
+            }
             _Pragma("GCC unroll 4") for (int v = 0; v + 1 < vectors; v++) b[v] = LOAD(B + v * LANES);
             b[vectors - 1] = LOAD_MASKED(mask, B + (vectors - 1) * LANES);
             _Pragma("GCC unroll 12") for (int r = 0; r < rows; r++)
@@ -59,7 +65,8 @@ INLINE void NAME(panel)(
 }
 
 typedef void (*NAME(panel_call))(const tulle__block_chain *chain, int64_t row, int64_t col, MASK mask);
-#define UP_TO_4(p, v) p(1, v) p(2, v) p(3, v) p(4, v)
+#define UP_TO_3(p, v) p(1, v) p(2, v) p(3, v)
+#define UP_TO_4(p, v) UP_TO_3(p, v) p(4, v)
 #define UP_TO_6(p, v) UP_TO_4(p, v) p(5, v) p(6, v)
 #define UP_TO_8(p, v) UP_TO_6(p, v) p(7, v) p(8, v)
 #define UP_TO_12(p, v) UP_TO_8(p, v) p(9, v) p(10, v) p(11, v) p(12, v)
@@ -71,11 +78,11 @@ EACH_PANEL(PANEL)
 static const NAME(panel_call) NAME(panels)[VECTORS_MOST + 1][13] = {
     {NULL}, {UP_TO_12(ENTRY, 1)}, {UP_TO_12(ENTRY, 2)}, {UP_TO_8(ENTRY, 3)}, {UP_TO_6(ENTRY, 4)}};
 #else
-#define EACH_PANEL(p) UP_TO_12(p, 1) UP_TO_6(p, 2) UP_TO_4(p, 3)
-static const int NAME(rows_most)[VECTORS_MOST + 1] = {0, 12, 6, 4};
+#define EACH_PANEL(p) UP_TO_12(p, 1) UP_TO_6(p, 2) UP_TO_4(p, 3) UP_TO_3(p, 4)
+static const int NAME(rows_most)[VECTORS_MOST + 1] = {0, 12, 6, 4, 3};
 EACH_PANEL(PANEL)
-static const NAME(panel_call)
-    NAME(panels)[VECTORS_MOST + 1][13] = {{NULL}, {UP_TO_12(ENTRY, 1)}, {UP_TO_6(ENTRY, 2)}, {UP_TO_4(ENTRY, 3)}};
+static const NAME(panel_call) NAME(panels)[VECTORS_MOST + 1][13] = {
+    {NULL}, {UP_TO_12(ENTRY, 1)}, {UP_TO_6(ENTRY, 2)}, {UP_TO_4(ENTRY, 3)}, {UP_TO_3(ENTRY, 4)}};
 #endif
 
 static void NAME(chain)(const tulle__block_chain *chain)
@@ -96,6 +103,7 @@ static void NAME(chain)(const tulle__block_chain *chain)
 #undef NAME
 #undef VECTORS_MOST
 #undef PANEL
+#undef UP_TO_3
 #undef UP_TO_4
 #undef UP_TO_6
 #undef UP_TO_8

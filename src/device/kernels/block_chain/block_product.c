@@ -20,8 +20,10 @@ enum {
     FULL_PART = 4,
     FULL_LEAST = 16,
     HIGH = 16,
-    COLUMNS_AT_ONCE = 256, /* of A */
-    SHARED_BYTES = 1 << 18 /* of A's blocks in them, in all rows that are made together */
+    COLUMNS_AT_ONCE = 256,  /* of A */
+    SHARED_BYTES = 1 << 18, /* of A's blocks in them, in all rows that are made together */
+    LARGE = 128,            /* rows, inner indices and columns of blocks that another kernel multiplies */
+    LARGEST = 1 << 20       /* and the most of them */
 };
 
 static int64_t inner(const tulle__csr *A, int64_t k)
@@ -87,6 +89,15 @@ static void add_row(const tulle__block_job *j, tulle__block_room *w, const tulle
     }
 }
 
+/* Whether steps begin .. end - 1 multiply large blocks of m rows by blocks of n columns. */
+static bool are_large(const tulle__block_room *w, int64_t begin, int64_t end, int64_t m, int64_t n)
+{
+    int64_t k = 0;
+    if (m < LARGE || n < LARGE || m > LARGEST || n > LARGEST) return false;
+    for (int64_t s = begin; s < end; s++) k += w->step[s].k;
+    return k >= LARGE * (end - begin) && k <= LARGEST;
+}
+
 /* C's block e, of m rows, in place c of its row: plus scale times the products of steps begin .. end - 1. */
 static void add_steps(const tulle__block_job *j, tulle__block_room *w, int64_t e, int64_t m, int64_t begin, int64_t end,
     double scale, int64_t c)
@@ -102,7 +113,10 @@ static void add_steps(const tulle__block_job *j, tulle__block_room *w, int64_t e
         .ldc = n,
         .alpha = scale,
         .beta = w->fresh[c] ? 0 : 1};
-    j->chain(&chain);
+    if (are_large(w, begin, end, m, n))
+        j->large(&chain);
+    else
+        j->chain(&chain);
     w->fresh[c] = 0;
 }
 

@@ -12,10 +12,10 @@ enum { TULLE__BLOCK_ROWS_MOST = 8 }; /* that are multiplied together */
 
 typedef struct tulle__block_job {
     const tulle__spgemm_task *task;
-    tulle__block_chain_kernel chain;
-    const tulle_gidx *row_cut, *col_cut; /* of C */
-    size_t size;                         /* of a value */
-    int64_t *rowptr, *values;            /* [m + 1]: counts of block rows, then their sums */
+    tulle__block_chain_kernel chain, large; /* of blocks; of large ones */
+    const tulle_gidx *row_cut, *col_cut;    /* of C */
+    size_t size;                            /* of a value */
+    int64_t *rowptr, *values;               /* [m + 1]: counts of block rows, then their sums */
     tulle__csr_result *C;
     bool known; /* C's structure is given */
     int64_t chunks;

@@ -184,12 +184,14 @@ static tulle_status fill_rows(void *arg, int thread, int nthreads)
     return each_row(j, j->known ? tulle__block_rows_make : fill_row, true);
 }
 
-static tulle_status begin(tulle__isa isa, tulle__pool *pool, const tulle__spgemm_task *task, tulle__block_job *j)
+static tulle_status begin(tulle__isa isa, tulle__block_chain_kernel large, tulle__pool *pool,
+    const tulle__spgemm_task *task, tulle__block_job *j)
 {
     const tulle__spgemm_pair *pair = &task->pair[0];
     int32_t n;
     *j = (tulle__block_job){.task = task,
         .chain = tulle__block_chain_of(isa),
+        .large = large ? large : tulle__block_chain_of(isa),
         .size = tulle_type_size(task->type),
         .row_cut = pair->A.row_block ? pair->A.row_block : pair->B.row_block,
         .col_cut = pair->B.col_block,
@@ -209,12 +211,12 @@ static tulle_status run(tulle__pool *pool, tulle__block_job *j, tulle__pool_body
     return tulle__pool_run(pool, function, j);
 }
 
-tulle_status tulle__spgemm_blocks_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spgemm_task *task,
-    tulle__csr_place place, void *context, tulle__csr_result *C)
+tulle_status tulle__spgemm_blocks_cpu(tulle__isa isa, tulle__block_chain_kernel large, tulle__pool *pool,
+    const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *C)
 {
     tulle__block_job j;
     tulle_status status;
-    TULLE_TRY(begin(isa, pool, task, &j));
+    TULLE_TRY(begin(isa, large, pool, task, &j));
     j.C = C;
     TULLE_TRY(tulle__alloc_zero((size_t)task->m + 1, sizeof *j.rowptr, "blocks of rows", &j.rowptr));
     TULLE_TRY(tulle__alloc_zero((size_t)task->m + 1, sizeof *j.values, "values of rows", &j.values));
@@ -239,11 +241,11 @@ out:
     return status;
 }
 
-tulle_status tulle__spgemm_blocks_cpu_numeric(
-    tulle__isa isa, tulle__pool *pool, const tulle__spgemm_task *task, tulle__csr_result *C)
+tulle_status tulle__spgemm_blocks_cpu_numeric(tulle__isa isa, tulle__block_chain_kernel large, tulle__pool *pool,
+    const tulle__spgemm_task *task, tulle__csr_result *C)
 {
     tulle__block_job j;
-    tulle_status status = begin(isa, pool, task, &j);
+    tulle_status status = begin(isa, large, pool, task, &j);
     if (status != TULLE_OK) return status;
     j.C = C;
     j.known = true;
