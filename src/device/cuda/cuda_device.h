@@ -136,7 +136,13 @@ void tulle__cuda_queue_chain(tulle__device_queue *queue, const tulle__device_cha
 /* ---- cuda_product.c ---- */
 
 tulle_status tulle__cuda_queue_product(tulle__device_queue *queue, const tulle__device_product *task,
-    tulle__device_result place, void *context, int64_t *multiplications);
+    tulle__device_result place, void *context, tulle__device_product_counts *counts);
+
+/* ---- cuda_block_product.c ---- */
+
+/* The same in blocks, within a kernel that has been started. */
+tulle_status tulle__cuda_block_product(tulle__device_queue *queue, const tulle__device_product *task,
+    tulle__device_result place, void *context, tulle__device_product_counts *counts);
 
 /* ---- cuda_triangle.c ---- */
 

@@ -82,10 +82,6 @@ void tulle__device_tiles_clear(tulle__device_tiles *tiles);
 /* How often a tile was there already. */
 int64_t tulle__device_tiles_hits(const tulle__device_tiles *tiles);
 
-/* Where columns and values of a CSR tile begin in its buffer on the device, row pointers first; returns its bytes. */
-size_t tulle__device_csr_offsets(
-    const tulle__device *device, int64_t rows, int64_t nnz, tulle_type type, size_t *colind, size_t *val);
-
 /* Bytes that such rows of a tile take on the device. */
 size_t tulle__device_tile_bytes(const tulle__device *device, const tulle_tile *tile, int64_t row, int64_t rows);
 

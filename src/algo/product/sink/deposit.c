@@ -191,13 +191,16 @@ static tulle_status multiply_pairs(
     tulle__exec *x, const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *result)
 {
     const tulle__context *host = x->plan->context;
-    if (x->plan->C->format->in_blocks) {
-        tulle_status status = host->kernels->spgemm_blocks(host->pool, task, place, context, result);
-        if (status == TULLE_OK) x->skipped += result->skipped;
-        return status;
-    }
-    if (!x->of.nk) return host->kernels->spgemm(host->pool, task, place, context, result);
-    return x->plan->runner->ops->product(x->plan->runner, &x->of, task, place, context, result);
+    const bool in_blocks = x->plan->C->format->in_blocks;
+    tulle_status status;
+    if (x->of.nk)
+        status = x->plan->runner->ops->product(x->plan->runner, &x->of, task, place, context, result);
+    else if (in_blocks)
+        status = host->kernels->spgemm_blocks(host->pool, task, place, context, result);
+    else
+        status = host->kernels->spgemm(host->pool, task, place, context, result);
+    if (status == TULLE_OK && in_blocks) x->skipped += result->skipped;
+    return status;
 }
 
 tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *multiplications)
