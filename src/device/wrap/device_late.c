@@ -343,7 +343,7 @@ static tulle_status product(tulle__device_queue *queue, const tulle__device_prod
     void *context, tulle__device_product_counts *counts)
 {
     tulle__device_product inner = tulle__wrapped_product(task);
-    tulle__wrapped_result asked = {place, context};
+    tulle__wrapped_result asked = {.place = place, .context = context};
     pthread_mutex_lock(&queue->late->lock);
     run_to(queue, queue->given);
     pthread_mutex_unlock(&queue->late->lock);

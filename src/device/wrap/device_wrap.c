@@ -166,9 +166,11 @@ tulle__device_triangle tulle__wrapped_triangle(const tulle__device_triangle *tas
 
 tulle_status tulle__wrapped_place_result(void *context, int64_t m, int64_t nnz, tulle__device_tile *C)
 {
-    const tulle__wrapped_result *asked = context;
+    tulle__wrapped_result *asked = context;
     tulle__device_tile outer = {.kind = C->kind, .values = C->values};
     tulle_status status = asked->place(asked->context, m, nnz, &outer);
-    if (status == TULLE_OK) *C = wrapped_tile(&outer);
-    return status;
+    if (status != TULLE_OK) return status;
+    asked->made = outer;
+    *C = wrapped_tile(&outer);
+    return TULLE_OK;
 }
