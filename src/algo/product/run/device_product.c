@@ -219,7 +219,10 @@ tulle_status tulle__device_run_product(tulle__runner *runner, const tulle__run_t
         TULLE_TRY(bring_bounds(&s, task, &work));
     }
     tulle__device_tiles_join(d->tiles, d->work);
-    TULLE_TRY(d->device->ops->product(d->work, &work, place_result, &s, &counts));
+    status = d->device->ops->product(d->work, &work, place_result, &s, &counts);
+    if (status == TULLE_ERR_LIMIT && tulle__device_tiles_shed(d->tiles)) /* it lacked room of its own */
+        status = d->device->ops->product(d->work, &work, place_result, &s, &counts);
+    if (status != TULLE_OK) goto out;
     tulle__device_tiles_release(d->tiles, d->work);
     TULLE_TRY(fetch_result(&s, task->m, place, context, C));
     C->multiplications = counts.multiplications;

@@ -245,11 +245,23 @@ static size_t bytes_of(const tulle__device_tiles *tiles, const tulle__tile_key *
     return key->operand >= 0 && tiles->unit[key->operand] > length ? tiles->unit[key->operand] : length;
 }
 
+/* Whether the memory is the PE's, and so much should be left to others of it: results of the host, and what it reads.
+ */
+static int is_scarce(const tulle__device_tiles *tiles, size_t bytes)
+{
+    return tiles->device->on_host && bytes > tulle__memory_left() / 2;
+}
+
 static tulle_status find_room(
     tulle__device_tiles *tiles, size_t bytes, int exact, const char *what, tulle__device_buffer **buffer)
 {
     for (;;) {
         *buffer = take_spare(tiles, bytes, exact);
+        if (!*buffer && is_scarce(tiles, bytes)) {
+            int some = tiles->spares;
+            free_spares(tiles);
+            if (some || evict(tiles)) continue;
+        }
         tulle_status status = *buffer ? TULLE_OK : tulle__device_buffer_new(tiles->device, bytes, what, buffer);
         if (status != TULLE_ERR_LIMIT && status != TULLE_ERR_MEMORY) return status;
         if (tiles->spares)
@@ -263,6 +275,14 @@ tulle_status tulle__device_tiles_room(
     tulle__device_tiles *tiles, size_t bytes, const char *what, tulle__device_buffer **buffer)
 {
     return find_room(tiles, bytes, 1, what, buffer);
+}
+
+int tulle__device_tiles_shed(tulle__device_tiles *tiles)
+{
+    int some = tiles->spares;
+    while (evict(tiles)) some = 1;
+    free_spares(tiles);
+    return some != 0;
 }
 
 int tulle__device_tiles_tighten(tulle__device_tiles *tiles)
@@ -415,7 +435,9 @@ static tulle_status find_room_ahead(tulle__device_tiles *tiles, size_t bytes, tu
     while (tiles->used > tiles->most || bytes > tiles->most - tiles->used)
         if (!evict_done(tiles)) return TULLE_ERR_LIMIT;
     *buffer = take_spare(tiles, bytes, tiles->exact);
-    return *buffer ? TULLE_OK : tulle__device_buffer_new(tiles->device, bytes, "a tile of an operand", buffer);
+    if (*buffer) return TULLE_OK;
+    if (is_scarce(tiles, bytes)) return TULLE_ERR_LIMIT;
+    return tulle__device_buffer_new(tiles->device, bytes, "a tile of an operand", buffer);
 }
 
 tulle_status tulle__device_tiles_prefetch(

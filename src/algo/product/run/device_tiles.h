@@ -58,6 +58,9 @@ tulle_status tulle__device_tiles_uploaded(tulle__device_tiles *tiles);
 tulle_status tulle__device_tiles_room(
     tulle__device_tiles *tiles, size_t bytes, const char *what, tulle__device_buffer **buffer);
 
+/* Frees all that is not held, for what a device takes by itself. 0: there was nothing. */
+int tulle__device_tiles_shed(tulle__device_tiles *tiles);
+
 /*
  * Where a triple of tiles lacks room: buffers may be larger than their tiles. Lets go of what is held, for which no
  * work was started, forgets all tiles and gives each its own bytes from now on. 0: that is so already.
