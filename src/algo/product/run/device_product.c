@@ -136,8 +136,8 @@ static tulle_status bring_bounds(struct sparse *s, const tulle__spgemm_task *tas
     tulle_status status;
     const tulle__device *device = s->d->device;
     const tulle__csr *pattern = task->pattern;
-    size_t rows = (size_t)task->m, least = task->least ? tulle__array_bytes(rows * sizeof *task->least) : 0;
-    size_t pointers = pattern ? tulle__array_bytes((rows + 1) * (size_t)device->rowptr_bytes) : 0;
+    size_t rows = (size_t)task->m, least = task->least ? tulle__array_room(rows * sizeof *task->least) : 0;
+    size_t pointers = pattern ? tulle__array_room((rows + 1) * (size_t)device->rowptr_bytes) : 0;
     int64_t first = pattern && pattern->rowptr ? pattern->rowptr[0] : 0;
     int64_t blocks = pattern && pattern->rowptr ? pattern->rowptr[task->m] - first : 0;
     const void *from = NULL;
