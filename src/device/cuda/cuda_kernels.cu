@@ -37,6 +37,7 @@ cudaError_t tulle__cuda_load(size_t shared)
     if (error == cudaSuccess) error = tulle__cuda_load_scan();
     if (error == cudaSuccess) error = tulle__cuda_load_spgemm(shared);
     if (error == cudaSuccess) error = tulle__cuda_load_blocks();
+    if (error == cudaSuccess) error = tulle__cuda_load_spmm();
     if (error == cudaSuccess) error = tulle__cuda_load_solve();
     if (error == cudaSuccess) error = tulle__cuda_load_vectors();
     return error;

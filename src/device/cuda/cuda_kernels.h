@@ -18,6 +18,7 @@ cudaError_t tulle__cuda_load_slab(void);
 cudaError_t tulle__cuda_load_scan(void);
 cudaError_t tulle__cuda_load_spgemm(size_t shared);
 cudaError_t tulle__cuda_load_blocks(void);
+cudaError_t tulle__cuda_load_spmm(void);
 cudaError_t tulle__cuda_load_solve(void);
 cudaError_t tulle__cuda_load_vectors(void);
 
@@ -97,6 +98,27 @@ typedef struct tulle__cuda_triangle {
 
 /* ticket: a word of the device. */
 cudaError_t tulle__cuda_solve(cudaStream_t stream, const tulle__cuda_triangle *A, unsigned long long *ticket);
+
+/* ---- cuda_spmm.cu ---- */
+
+enum { TULLE__CUDA_CHAIN = 16 };
+
+typedef struct tulle__cuda_chain_pair {
+    const int32_t *rowptr, *colind;
+    const void *val, *B;
+    int64_t b_row, b_col; /* strides of B */
+} tulle__cuda_chain_pair;
+
+/* C = alpha sum_p A_p B_p + beta C, all A in CSR; C is row-major with lines ldc apart; beta = 0 does not read it. */
+typedef struct tulle__cuda_chain {
+    tulle__cuda_chain_pair pair[TULLE__CUDA_CHAIN];
+    int npairs;
+    int64_t m, n, ldc;
+    void *C;
+    double alpha, beta;
+} tulle__cuda_chain;
+
+cudaError_t tulle__cuda_spmm(cudaStream_t stream, const tulle__cuda_chain *P, int f64);
 
 /* ---- cuda_spgemm.cu: steps of a product into a sparse tile, which cuda_product.c puts together ---- */
 
