@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <tulle/device.h>
 #include <tulle/launch.h>
 
 #include "launch.h"
@@ -85,6 +86,19 @@ void needs_reading(struct needs *n, double bytes)
      * of the file
      */
     needs_stage(n, 1.6 * bytes + 4e6 + 1.5e6 * n->pes);
+}
+
+void needs_device(struct needs *n, double tiles, double results)
+{
+    const double BESIDE = 1.2; /* alignment, and the share of memory that a device leaves to others */
+    enum { LEAVING = 2 };      /* results on their way, of a device */
+    tulle_device_facts facts;
+    const char *spec = options_word(n->options, "device", NULL);
+    double devices = (double)options_int(n->options, "devices", 1);
+    if (!spec || is_simulated(n->options) || tulle_device_probe(spec, &facts) != TULLE_OK) return;
+    double all = (double)facts.memory * devices * n->pes, least = BESIDE * devices * tiles;
+    if (facts.on_host) tulle_budget_add(&n->budget, "devices", least < all ? least : all);
+    tulle_budget_add(&n->budget, "copies from devices", LEAVING * results);
 }
 
 tulle_status needs_check(struct needs *n, const char *verb)

@@ -34,6 +34,12 @@ void needs_reading(struct needs *n, double bytes);
 /* Registers a temporary need of a stage of the work. */
 void needs_stage(struct needs *n, double bytes);
 
+/*
+ * Registers products on --device, if there is one: the tiles of one product, of all PEs, where its memory is theirs;
+ * buffers of dense results on their way from it.
+ */
+void needs_device(struct needs *n, double tiles, double results);
+
 /* Refuses, in the verb's name, needs beyond --memory or this machine. */
 tulle_status needs_check(struct needs *n, const char *verb);
 

@@ -5,9 +5,11 @@
 #   slabs      matrices that stay on the GPU: our kernels beside cuSPARSE's, one to 64 columns
 #   stream     matrices that pass through: half and full blocks, the rate of the link beside them
 #   products   SpMM, SpGEMM and GEMM, tiles copied to the GPU and back
+#   blocks     products of blocks of 5 to 32 rows
 #   solves     triangular solves, one and 16 right-hand sides; CG with its vectors on the GPU
+#   rivals     copies and the link; cuSPARSE's SpMM, SpGEMM, and SpSV with its analysis apart (BUILD/gpu_rivals)
 set -eu
-parts="slabs stream products solves"
+parts="slabs stream products blocks solves rivals"
 if [ "${1:-}" = parts ] || [ $# -lt 3 ]; then
     echo "$parts"
     [ "${1:-}" = parts ] && exit 0
@@ -61,17 +63,39 @@ stream)
     done
     ;;
 products)
-    measure spmm "fem:nodes=$(nodes 64),dof=3" --cols 64 --device cuda --reps 3
+    for kernels in library own; do
+        measure spmm "fem:nodes=$(nodes 64),dof=3" --cols 64 --device "cuda:kernels=$kernels" --reps 3
+    done
     measure spgemm "fem:nodes=$(nodes 32),dof=1" --device cuda --reps 3
     measure spgemm "fem:nodes=$(nodes 16),dof=3" --device cuda --reps 3
     measure gemm --size $(($(nodes 64) * 128)) --tiles 8 --device cuda --reps 3
+    ;;
+blocks)
+    for size in 5 6 13 23 32; do
+        measure spgemm "fem:nodes=$(nodes 12),dof=$size" --blocks $size --device cuda --reps 3
+    done
     ;;
 solves)
     for rhs in random:1 random:16; do
         measure trisolve "fem:nodes=$(nodes 64),dof=1" --from tril --device cuda --rhs $rhs --reps 5
     done
     measure solve "fem:nodes=$(nodes 64),dof=3" --method cg --device cuda
+    measure solve "fem:nodes=$(nodes 64),dof=3" --method cg --precond jacobi --device cuda
     measure solve "fem:nodes=$(nodes 64),dof=3" --method block-cg --rhs random:8 --device cuda
+    ;;
+rivals)
+    rivals=$2/gpu_rivals matrix=$out/rivals.mtx
+    if [ ! -x "$rivals" ]; then
+        echo "$part: there is no $rivals" >&2
+        exit 77
+    fi
+    "$rivals" rates >>"$out/$part" || status=1
+    for operand in "fem:nodes=$(nodes 64),dof=1" "fem:nodes=$(nodes 20),dof=3"; do
+        "$tulle" gen "$operand" -o "$matrix" -q
+        echo "{\"matrix\":\"$operand\"}" >>"$out/$part"
+        "$rivals" "$matrix" 64 >>"$out/$part" || status=1
+    done
+    rm -f "$matrix"
     ;;
 *)
     echo "all.sh: the parts are $parts" >&2

@@ -18,6 +18,8 @@
 #ifndef TULLE_DEVICE_H
 #define TULLE_DEVICE_H
 
+#include <stdbool.h>
+
 #include <tulle/types.h>
 
 #ifdef __cplusplus
@@ -33,6 +35,7 @@ TULLE_API const char *tulle_device_list(int i, const char **summary, int *wrappe
 typedef struct tulle_device_facts {
     char text[128]; /* description */
     size_t memory;  /* bytes */
+    bool on_host;   /* they are of the PE's own memory */
 } tulle_device_facts;
 
 /*

@@ -17,7 +17,7 @@
 #include "base/memory.h"
 #include "base/spec.h"
 
-enum { TULLE__MODULE_VERSION = 12 };
+enum { TULLE__MODULE_VERSION = 13 };
 
 struct tulle__timeline;
 

@@ -120,13 +120,18 @@ typedef struct tulle__slab_task {
     tulle__device_prepared *prepared; /* what `prepare` made for this slab and workspace; NULL: nothing */
 } tulle__slab_task;
 
-/* A tile (tulle/mat.h) whose arrays lie on a device. Row pointers begin at 0, of the device's rowptr_bytes. */
+/*
+ * A tile (tulle/mat.h) whose arrays lie on a device. Row pointers begin at 0, of the device's rowptr_bytes. In blocks
+ * (TULLE_VBSR) m, n and nnz count block rows, block columns and blocks; cuts may begin anywhere.
+ */
 typedef struct tulle__device_tile {
     tulle_kind kind;
     tulle_type type;
     tulle_order order;
     int64_t m, n, ld, nnz;
-    tulle__device_place rowptr, colind, val; /* dense: val only */
+    tulle__device_place rowptr, colind, val;                /* dense: val only */
+    int64_t values;                                         /* in blocks: of all of them */
+    tulle__device_place offset, norm, row_block, col_block; /* in blocks: nnz + 1, nnz, m + 1, n + 1 of 8 bytes */
 } tulle__device_tile;
 
 /* Most summands of one call into dense, and into sparse, memory. */
@@ -146,14 +151,28 @@ typedef struct tulle__device_chain {
     double alpha, beta;
 } tulle__device_chain;
 
-/* A chain into a sparse C: C = sum_p scale_p A_p B_p; A_p without row pointers is the identity. */
+/*
+ * A chain into a sparse C: C = sum_p scale_p A_p B_p; A_p without row pointers is the identity. In blocks, with at
+ * least one pair, as spgemm_blocks of kernel/kernel.h, with its filter and its pattern.
+ */
 typedef struct tulle__device_product {
     tulle_type type;
     int64_t m, n;
     int npairs, unsorted; /* unsorted: the columns of a row of C may come in any order */
     tulle__device_tile A[TULLE__DEVICE_SPARSE_PAIRS], B[TULLE__DEVICE_SPARSE_PAIRS];
     double scale[TULLE__DEVICE_SPARSE_PAIRS];
+    int in_blocks;
+    int64_t largest[3], smallest[3];                    /* of blocks: rows of C, columns of C, columns of A */
+    tulle__device_place row_block, col_block;           /* C's cuts: m + 1, n + 1 */
+    tulle__device_place least;                          /* m doubles; no buffer: no filter */
+    tulle__device_place pattern_rowptr, pattern_colind; /* block columns of the pattern; no buffers: all */
 } tulle__device_product;
+
+/* What such a product did. */
+typedef struct tulle__device_product_counts {
+    int64_t multiplications;
+    int64_t skipped; /* products of blocks, by the filter */
+} tulle__device_product_counts;
 
 /*
  * A triangle by rows and what it is solved for: A X = B, `cols` columns side by side. The first entry of each row is
@@ -201,7 +220,8 @@ typedef struct tulle__device_combine {
     int64_t rows;
 } tulle__device_combine;
 
-/* Where the result goes, once its entries are counted: sets the places of C's arrays. On the caller's thread. */
+/* Where the result goes, once its entries, and C->values in blocks, are counted: sets the places of C's arrays. On the
+ * caller's thread. */
 typedef tulle_status (*tulle__device_result)(void *context, int64_t m, int64_t nnz, tulle__device_tile *C);
 
 typedef struct tulle__device_ops {
@@ -273,7 +293,7 @@ typedef struct tulle__device_ops {
      * queue; the arrays are there when the queue has come so far.
      */
     tulle_status (*product)(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
-        void *context, int64_t *multiplications);
+        void *context, tulle__device_product_counts *counts);
     /* Optional: solves, with the sums of tulle__solve_task (kernel/kernel.h). */
     void (*solve)(tulle__device_queue *queue, const tulle__device_triangle *task);
     /* Optional, both or none: vectors on the device. */

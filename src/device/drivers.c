@@ -150,7 +150,7 @@ tulle_status tulle_device_probe(const char *spec, tulle_device_facts *facts)
     tulle__device *device;
     tulle_status status = tulle__device_open(spec, &setting, &device);
     if (status != TULLE_OK) return status;
-    *facts = (tulle_device_facts){.memory = device->capacity};
+    *facts = (tulle_device_facts){.memory = device->capacity, .on_host = device->on_host != 0};
     snprintf(facts->text, sizeof facts->text, "%s", device->text);
     tulle__device_close(device);
     return TULLE_OK;

@@ -172,7 +172,7 @@ static int runs(tulle__device *d, const struct shape *s, tulle_type type, int np
     tulle__spgemm_pair pair[PAIRS];
     tulle__device_product work = {.type = type, .m = s->m, .n = s->n, .npairs = npairs};
     tulle__csr_result ref = {.nnz = 0};
-    int64_t multiplications = -1;
+    tulle__device_product_counts counts = {-1, 0};
     if (d->ops->queue_new(d, &t.q) != TULLE_OK) return 0;
     for (int p = 0; p < npairs; p++) {
         int identity = p == 2;
@@ -192,9 +192,9 @@ static int runs(tulle__device *d, const struct shape *s, tulle_type type, int np
     }
     const tulle__spgemm_task task = {.type = type, .m = s->m, .n = s->n, .npairs = npairs, .pair = pair};
     int same = tulle__kernels_ref()->spgemm(NULL, &task, place_here, NULL, &ref) == TULLE_OK;
-    tulle_status status = d->ops->product(t.q, &work, place_there, &t, &multiplications);
+    tulle_status status = d->ops->product(t.q, &work, place_there, &t, &counts);
     if (status != TULLE_OK) printf("# %s\n", tulle_error_message());
-    same = same && status == TULLE_OK && is_same(&t, &ref, s->m) && multiplications == ref.multiplications;
+    same = same && status == TULLE_OK && is_same(&t, &ref, s->m) && counts.multiplications == ref.multiplications;
     if (!same)
         printf("# %s, type %d, %d pairs, backwards %d: %d entries, %d\n", s->what, (int)type, npairs, backwards,
             (int)t.C.nnz, (int)ref.nnz);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * PEs of a host and its GPUs, two in the emulation: which one a PE takes, what of its memory is its own, whose context
- * the caller's thread has afterwards, and what is known of a GPU that is lost.
+ * the caller's thread has afterwards, what kernels take beside their operands, and what is known of a GPU that is lost.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/error.h"
 #include "device/device.h"
 #include "emulation.h"
@@ -69,6 +72,56 @@ static void test_context(void)
     ok(bad == 0 && emul.context() == -1, "it has none after any call (%d bad)", bad);
 }
 
+struct result {
+    tulle__device *device;
+    tulle__device_buffer *buffer;
+};
+
+static tulle_status place(void *context, int64_t m, int64_t nnz, tulle__device_tile *C)
+{
+    struct result *r = context;
+    (void)nnz;
+    tulle_status status =
+        tulle__device_buffer_new(r->device, (size_t)(m + 1) * sizeof(int32_t), "a result", &r->buffer);
+    C->rowptr = C->colind = C->val = (tulle__device_place){r->buffer, 0};
+    return status;
+}
+
+/* A product of so many empty rows wants more room of its own than is kept for that: it counts, or is refused. */
+static void test_rooms(const char *spec, tulle_status want)
+{
+    enum { ROWS = 2900000 };
+    tulle__device *device = NULL;
+    tulle__device_queue *queue = NULL;
+    tulle__device_setting setting = {.threads = 1};
+    tulle__device_buffer *buffer = NULL;
+    tulle__device_product_counts counts;
+    struct result r = {.buffer = NULL};
+    int32_t *rowptr = calloc(ROWS + 1, sizeof *rowptr);
+    tulle_status status = tulle__device_open(spec, &setting, &device);
+    if (status == TULLE_OK) status = device->ops->queue_new(device, &queue);
+    if (status == TULLE_OK) status = tulle__device_buffer_new(device, (ROWS + 1) * sizeof *rowptr, "rows", &buffer);
+    if (!ok(status == TULLE_OK, "%s opens", spec)) return free(rowptr);
+    r.device = device;
+    device->ops->upload(queue, &(tulle__device_place){buffer, 0}, rowptr, (ROWS + 1) * sizeof *rowptr);
+    tulle__device_product task = {.type = TULLE_F64, .m = ROWS, .n = 1, .npairs = 1, .scale = {1}};
+    task.A[0] = (tulle__device_tile){.kind = TULLE_CSR, .type = TULLE_F64, .m = ROWS, .n = ROWS};
+    task.A[0].rowptr = task.A[0].colind = task.A[0].val = (tulle__device_place){buffer, 0};
+    task.B[0] = task.A[0];
+    status = device->ops->product(queue, &task, place, &r, &counts);
+    ok(status == want && (status == TULLE_OK || strstr(tulle_error_message(), "room for a kernel")),
+        "%s: a product is %s%s", spec, status ? "refused: " : "made", status ? tulle_error_message() : "");
+    size_t buffers = buffer->bytes + (r.buffer ? r.buffer->bytes : 0);
+    ok(status != TULLE_OK || device->used > buffers, "%zu bytes are used, of them %zu in buffers", device->used,
+        buffers);
+    device->ops->queue_free(device, queue);
+    tulle__device_buffer_free(device, r.buffer);
+    tulle__device_buffer_free(device, buffer);
+    ok(device->used == 0, "none is left");
+    tulle__device_close(device);
+    free(rowptr);
+}
+
 /* The first cause stays, and everything is refused with it. */
 static void test_loss(void)
 {
@@ -104,6 +157,8 @@ int main(void)
     if (!ok(emulation_find(&emul), "the emulated module: %s", tulle_error_message())) return tap_done();
     test_context();
     test_choice();
+    test_rooms("cuda:mem=32M", TULLE_OK);
+    test_rooms("cuda:mem=12M", TULLE_ERR_LIMIT);
     test_loss();
     return tap_done();
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Vectors of a solve that stay on the device of the matrix: home DEVICE. An iteration copies no vector there or back,
- * which the device's counts tell; the solution has the bits of one whose vectors are on the host.
+ * but for rows that PEs exchange, which the device's counts tell; the solution has the bits of one whose vectors are on
+ * the host. Preconditioners are there as well.
  */
+#include <math.h>
 #include <string.h>
 
 #include <tulle/tulle.h>
@@ -15,10 +17,13 @@ struct run {
     const char *device;
     tulle_type type;
     tulle_krylov_method method;
+    tulle_precond_kind precond;
+    int preconditioned, block;
     int restart, guess, slabs, away; /* away: vectors are on the host */
     int64_t iterations;
-    int64_t up, down, rows, pieces; /* out: bytes of the solve */
-    uint64_t bits;                  /* of X */
+    int64_t up, down, rows, own, pieces; /* out, of PE 0: bytes of the solve */
+    uint64_t bits;                       /* of X */
+    double square;                       /* of its norm */
     tulle_status status;
 };
 
@@ -28,7 +33,9 @@ static tulle_status solve(tulle_comm *comm, void *arg)
     tulle_layout *thin = NULL;
     tulle_mat *A = NULL, *B = NULL, *X = NULL;
     tulle_stream *stream = NULL;
-    tulle_operator op = {.comm = NULL};
+    tulle_operator op = {.comm = NULL}, M = {.comm = NULL};
+    const tulle_precond_options preconditioning = {.block = run->block};
+    const int leads = tulle_comm_rank(comm) == 0, pes = tulle_comm_size(comm);
     tulle_stream_options streaming = {.device = run->device, .cols = 1, .slabs = run->slabs};
     tulle_krylov_options options = {.method = run->method,
         .tolerance = TULLE_NONE,
@@ -40,9 +47,10 @@ static tulle_status solve(tulle_comm *comm, void *arg)
     tulle_own_tile x;
     tulle_status status;
     TULLE_TRY(tulle_mat_load(comm, "fem:nodes=7,dof=3", NULL, TULLE_CSR, &reading, NULL, &A));
-    run->rows = tulle_mat_rows(A);
-    const tulle_layout_spec spec = {.m = run->rows, .n = 1, .tile_rows = 1, .tile_cols = 1};
-    TULLE_TRY(tulle_layout_new(&spec, 1, &thin));
+    const int64_t rows = tulle_mat_rows(A);
+    const tulle_layout_spec spec = {
+        .m = rows, .n = 1, .tile_rows = pes, .tile_cols = 1, .grid_rows = pes, .grid_cols = 1};
+    TULLE_TRY(tulle_layout_new(&spec, pes, &thin));
     TULLE_TRY(tulle_mat_new_dense(comm, thin, run->type, TULLE_ROW_MAJOR, &B));
     TULLE_TRY(tulle_mat_new_dense(comm, thin, run->type, TULLE_ROW_MAJOR, &X));
     TULLE_TRY(tulle_mat_fill_random(B, 5));
@@ -53,16 +61,27 @@ static tulle_status solve(tulle_comm *comm, void *arg)
     if (run->away) op.resident = NULL;
     const tulle__device_counts *counts = &stream->device->counting->counts;
     int64_t up = counts->bytes[TULLE__COPY_UP], down = counts->bytes[TULLE__COPY_DOWN];
-    run->status = tulle_krylov_solve(&op, NULL, B, X, &options, &report);
+    if (run->preconditioned) TULLE_TRY(tulle_precond_new(A, run->precond, &preconditioning, &M));
+    status = tulle_krylov_solve(&op, run->preconditioned ? &M : NULL, B, X, &options, &report);
+    tulle_status solved = status;
+    if (status == TULLE_ERR_CONVERGENCE) status = TULLE_OK;
+    if (!leads) goto out;
+    TULLE_TRY(tulle_mat_own_tile(X, 0, 0, &x));
+    run->status = solved;
+    run->rows = rows;
+    for (int i = 0; i < op.layout->mt; i++)
+        if (tulle__layout_owner(op.layout, i, 0) == 0) run->own = op.layout->row_cut[i + 1] - op.layout->row_cut[i];
     run->up = counts->bytes[TULLE__COPY_UP] - up;
     run->down = counts->bytes[TULLE__COPY_DOWN] - down;
-    run->pieces = (run->rows + 127) / 128;
-    TULLE_TRY(tulle_mat_own_tile(X, 0, 0, &x));
+    run->pieces = (rows + 127) / 128;
     run->bits = 0;
-    for (size_t i = 0; i < (size_t)run->rows * tulle_type_size(run->type); i++)
+    run->square = 0;
+    for (size_t i = 0; i < (size_t)x.m * tulle_type_size(run->type); i++)
         run->bits = (run->bits ^ ((const unsigned char *)x.val)[i]) * 0x100000001b3;
-    status = run->status == TULLE_ERR_CONVERGENCE ? TULLE_OK : run->status;
+    for (int64_t i = 0; i < x.m && run->type == TULLE_F64; i++)
+        run->square += ((const double *)x.val)[i] * ((const double *)x.val)[i];
 out:
+    tulle_operator_free(&M);
     tulle_operator_free(&op);
     tulle_stream_free(stream);
     tulle_mat_free(X);
@@ -81,15 +100,21 @@ static void test_bytes(tulle_team *team, struct run run, const char *what)
     away.away = away_few.away = 1;
     int right = tulle_team_run(team, solve, &few) == TULLE_OK && tulle_team_run(team, solve, &many) == TULLE_OK &&
                 tulle_team_run(team, solve, &away) == TULLE_OK && tulle_team_run(team, solve, &away_few) == TULLE_OK;
-    int64_t size = (int64_t)tulle_type_size(run.type), vector = many.rows * size;
-    int64_t sums = run.method == TULLE_KRYLOV_CG ? 2 : 2 * (many.iterations + 2);
+    int64_t size = (int64_t)tulle_type_size(run.type), vector = many.own * size, rest = many.rows * size - vector;
+    int64_t others = many.rows > many.own ? vector : 0; /* that they read, of an iteration */
+    int64_t sums = run.method == TULLE_KRYLOV_CG ? 3 : 2 * (many.iterations + 2);
     ok(right, "%s: %s", what, right ? "solved" : tulle_error_message());
-    ok(many.up == few.up, "%s: ten iterations copy nothing to the device (%d bytes)", what, (int)(many.up - few.up));
-    ok(many.down - few.down <= 10 * many.pieces * sums * (int64_t)sizeof(double) && many.down > few.down,
+    ok(many.up - few.up == 10 * rest, "%s: ten iterations copy others' rows to the device alone (%d bytes)", what,
+        (int)(many.up - few.up));
+    ok(many.down - few.down <= 10 * (many.pieces * sums * (int64_t)sizeof(double) + others) && many.down > few.down,
         "%s: and from there sums only (%d bytes; a vector has %d)", what, (int)(many.down - few.down), (int)vector);
-    ok(away.up - away_few.up >= 10 * vector && away.down - away_few.down >= 10 * vector,
+    ok(away.up - away_few.up >= 10 * (vector + rest) && away.down - away_few.down >= 10 * vector,
         "%s: without a home, vectors (%d bytes)", what, (int)(away.up - away_few.up));
-    ok(many.bits == away.bits && few.bits == away_few.bits && many.bits != few.bits, "%s: the same bits", what);
+    if (run.preconditioned && run.precond == TULLE_PRECOND_BLOCK_JACOBI)
+        ok(fabs(many.square - away.square) <= 1e-9 * away.square && many.square != few.square,
+            "%s: blocks are inverted there: %.15g and %.15g", what, many.square, away.square);
+    else
+        ok(many.bits == away.bits && few.bits == away_few.bits && many.bits != few.bits, "%s: the same bits", what);
 }
 
 static void test_long(tulle_team *team, const char *device)
@@ -101,6 +126,25 @@ static void test_long(tulle_team *team, const char *device)
     int right = tulle_team_run(team, solve, &run) == TULLE_OK && tulle_team_run(team, solve, &away) == TULLE_OK;
     ok(right && run.bits == away.bits, "more directions than a task has vectors: the same bits: %s",
         right ? "ok" : tulle_error_message());
+}
+
+/* Triangular solves are one PE's. brief: under emulation. */
+static void test_preconditioners(tulle_team *team, struct run run, int pes, int brief)
+{
+    static const tulle_precond_kind kinds[] = {
+        TULLE_PRECOND_JACOBI, TULLE_PRECOND_BLOCK_JACOBI, TULLE_PRECOND_IC0, TULLE_PRECOND_ILU0};
+    char what[64];
+    for (size_t k = 0; k < (pes > 1 ? 2 : 4); k++)
+        for (int gmres = 0; gmres < 2; gmres++) {
+            if (kinds[k] == TULLE_PRECOND_ILU0 && !gmres) continue;
+            if (brief && (gmres || kinds[k] == (pes > 1 ? TULLE_PRECOND_JACOBI : TULLE_PRECOND_BLOCK_JACOBI))) continue;
+            run.precond = kinds[k];
+            run.block = 7;
+            run.method = gmres ? TULLE_KRYLOV_GMRES : TULLE_KRYLOV_CG;
+            snprintf(what, sizeof what, "%s with %s, %d PEs", tulle_krylov_method_name(run.method),
+                tulle_precond_kind_name(kinds[k]), pes);
+            test_bytes(team, run, what);
+        }
 }
 
 /* A device without room for the vectors beside slabs: these stay on the host. */
@@ -140,6 +184,7 @@ int main(int argc, char **argv)
     tulle_device_facts facts;
     if (argc < 2) return 2;
     const char *device = argv[1];
+    const int brief = strstr(device, "cuda") != NULL;
     if (strstr(device, "cuda") && tulle_device_probe(device, &facts) == TULLE_ERR_UNSUPPORTED)
         return printf("1..0 # SKIP %s\n", tulle_error_message()), 0;
     if (!ok(tulle_team_new("threads", 1, &(tulle_team_options){.threads = 2}, &team) == TULLE_OK, "open"))
@@ -153,10 +198,19 @@ int main(int argc, char **argv)
     run.type = TULLE_F64;
     test_bytes(team, run, "gmres from a guess");
     test_long(team, device);
+    run = (struct run){.device = device, .type = TULLE_F64, .preconditioned = 1};
+    test_preconditioners(team, run, 1, brief);
     if (strcmp(device, "limit+cpu") == 0) {
         test_tight(team);
         test_faults(team);
     }
+    tulle_team_free(team);
+    if (!ok(tulle_team_new("threads:direct=off", 3, &(tulle_team_options){.threads = 1}, &team) == TULLE_OK, "open"))
+        return tap_done();
+    run.preconditioned = 0;
+    if (!brief) test_bytes(team, run, "cg of three PEs");
+    run.preconditioned = 1;
+    test_preconditioners(team, run, 3, brief);
     tulle_team_free(team);
     return tap_done();
 }

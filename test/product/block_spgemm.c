@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Products of two matrices of blocks (block_problem.h): every algorithm, transposes, alpha and beta, filters with their
- * counts, a pattern that is kept, ranges of columns, new values and new structures in one plan.
+ * counts, a pattern that is kept, ranges of columns, new values and new structures in one plan; also on devices.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <tulle/algebra.h>
+#include <tulle/device.h>
 
 #include "block_problem.h"
 #include "body.h"
@@ -145,7 +146,11 @@ static void run_options(tulle_team *team, struct setting s)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
+    if (argc != 3 && argc != 4) return fprintf(stderr, "usage: %s SPEC PES [device=DEVICE]\n", argv[0]), 2;
+    tulle_device_facts facts;
+    if (argc == 4) device = argv[3] + strlen("device=");
+    if (device && strstr(device, "cuda") && tulle_device_probe(device, &facts) == TULLE_ERR_UNSUPPORTED)
+        return printf("1..0 # SKIP %s\n", tulle_error_message()), 0;
     int npes = atoi(argv[2]);
     tulle_team *team;
     tulle_team_options team_options = {.memory = (size_t)npes << 26, .threads = 1, .arena = 4096, .panels = 2};

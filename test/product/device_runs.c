@@ -16,10 +16,10 @@
 #include "comm/comm.h"
 #include "tap.h"
 
-enum family { SPMM, SPGEMM, GEMM, FAMILIES };
-static const char *const families[] = {"spmm", "spgemm", "gemm"};
+enum family { SPMM, SPGEMM, GEMM, BLOCKS, FAMILIES };
+static const char *const families[] = {"spmm", "spgemm", "gemm", "spgemm of blocks"};
 
-enum { SIZE = 60, COLS = 7 };
+enum { SIZE = 60, COLS = 7, BLOCK = 4 };
 
 struct run {
     enum family family;
@@ -29,18 +29,24 @@ struct run {
     int cols;    /* of tiles of B and C; 0: 1 */
     int devices; /* of each PE; 0: 1 */
     bool unpinned;
-    int rank;    /* whose allocation fails */
-    int64_t n;   /* which; < 0: none */
-    int done;    /* nothing has failed */
-    int64_t nnz; /* of A */
+    int rank;                        /* whose allocation fails */
+    int64_t n;                       /* which; < 0: none */
+    int done;                        /* nothing has failed */
+    int64_t nnz;                     /* of A */
+    int64_t blocks, blocks_c, nnz_c; /* of A and C, of one PE with one tile */
     tulle_status first;
     char message[256];
     tulle_product_report report;
 };
 
-static tulle_status make(tulle_comm *comm, tulle_gidx n, int rows, int cols, int sparse, tulle_mat **X)
+static tulle_status make(tulle_comm *comm, tulle_gidx n, int rows, int cols, enum family family, tulle_mat **X)
 {
-    tulle_layout *layout = NULL;
+    tulle_layout *layout = NULL, *blocks = NULL;
+    tulle_mat *S = NULL;
+    const int sparse = family != GEMM && n == SIZE;
+    tulle_gidx cut[SIZE / BLOCK + 1];
+    const tulle_block_cuts cuts = {SIZE / BLOCK, cut};
+    for (int b = 0; b <= SIZE / BLOCK; b++) cut[b] = b * BLOCK;
     tulle_layout_spec spec = {.m = SIZE,
         .n = n,
         .tile_rows = rows,
@@ -49,7 +55,13 @@ static tulle_status make(tulle_comm *comm, tulle_gidx n, int rows, int cols, int
         .grid_rows = tulle_comm_size(comm),
         .grid_cols = 1};
     tulle_status status = tulle_layout_new(&spec, tulle_comm_size(comm), &layout);
-    if (status == TULLE_OK && sparse)
+    if (status == TULLE_OK && sparse && family == BLOCKS) {
+        status = tulle_layout_in_blocks(layout, &cuts, &cuts, &blocks);
+        if (status == TULLE_OK) status = tulle_mat_load(comm, "er:n=60,degree=2", blocks, TULLE_CSR, NULL, NULL, &S);
+        if (status == TULLE_OK) status = tulle_mat_to_vbsr(S, blocks, X);
+        tulle_mat_free(S);
+        tulle_layout_free(blocks);
+    } else if (status == TULLE_OK && sparse)
         status = tulle_mat_load(comm, "er:n=60,degree=6", layout, TULLE_CSR, NULL, NULL, X);
     if (status == TULLE_OK && !sparse) status = tulle_mat_new_dense(comm, layout, TULLE_F64, TULLE_ROW_MAJOR, X);
     if (status == TULLE_OK && !sparse) status = tulle_mat_fill_random(*X, (uint64_t)n);
@@ -62,7 +74,9 @@ static tulle_status body(tulle_comm *comm, void *arg)
 {
     struct run *run = arg;
     int mine = tulle_comm_rank(comm) == run->rank, leads = tulle_comm_rank(comm) == 0;
-    tulle_gidx n = run->family == SPGEMM ? SIZE : COLS;
+    const int sparse = run->family == SPGEMM || run->family == BLOCKS;
+    tulle_gidx n = sparse ? SIZE : COLS;
+    tulle_tile tile;
     tulle_mat *A = NULL, *B = NULL, *C = NULL;
     tulle_product *plan = NULL;
     tulle_product_report report = {.seconds = 0};
@@ -70,12 +84,13 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_product_options o = {
         .alg = run->alg, .device = run->device, .devices = run->devices, .unpinned = run->unpinned};
     double error;
-    tulle_status status = make(comm, SIZE, run->rows, run->rows, run->family != GEMM, &A);
-    if (status == TULLE_OK) status = make(comm, n, run->rows, run->cols ? run->cols : 1, run->family == SPGEMM, &B);
+    tulle_status status = make(comm, SIZE, run->rows, run->rows, run->family, &A);
+    if (status == TULLE_OK) status = make(comm, n, run->rows, run->cols ? run->cols : 1, run->family, &B);
     if (status == TULLE_OK) status = tulle_product_layout(A, TULLE_OP_N, B, TULLE_OP_N, &l);
     if (status == TULLE_OK)
-        status = run->family == SPGEMM ? tulle_mat_new_csr(comm, l, TULLE_F64, &C)
-                                       : tulle_mat_new_dense(comm, l, TULLE_F64, TULLE_ROW_MAJOR, &C);
+        status = run->family == SPGEMM   ? tulle_mat_new_csr(comm, l, TULLE_F64, &C)
+                 : run->family == BLOCKS ? tulle_mat_new_vbsr(comm, l, TULLE_F64, &C)
+                                         : tulle_mat_new_dense(comm, l, TULLE_F64, TULLE_ROW_MAJOR, &C);
     if (status != TULLE_OK) goto out;
     status = tulle_comm_barrier(comm);
     if (mine && run->n >= 0) tulle__account_fail_after(comm->pe->account, run->n);
@@ -88,7 +103,10 @@ static tulle_status body(tulle_comm *comm, void *arg)
         run->done = status == TULLE_OK;
         run->first = status;
         run->nnz = tulle_mat_nnz(A);
+        run->nnz_c = tulle_mat_nnz(C);
         snprintf(run->message, sizeof run->message, "%s", status == TULLE_OK ? "" : tulle_error_message());
+        run->blocks = tulle_mat_tile(A, 0, 0, &tile) == TULLE_OK ? tile.blocks : -1;
+        run->blocks_c = tulle_mat_tile(C, 0, 0, &tile) == TULLE_OK ? tile.blocks : -1;
     }
     tulle_status meet = same_everywhere(comm, status);
     if (meet != TULLE_OK) {
@@ -165,6 +183,27 @@ static void figures(tulle_team *team)
     ok(tulle_team_run(team, body, &run) == TULLE_ERR_ARG, "no device: %s", tulle_error_message());
 }
 
+/* The same of blocks. */
+static void figures_of_blocks(tulle_team *team)
+{
+    struct run run = {.family = BLOCKS, .alg = TULLE_PRODUCT_STATIONARY_C, .rows = 1, .n = -1, .device = "limit+cpu"};
+    ok(tulle_team_run(team, body, &run) == TULLE_OK, "one tile of blocks: %s", tulle_error_message());
+    const tulle_device_work *d = &run.report.device;
+    const int64_t lines = SIZE / BLOCK + 1;
+    int64_t a = 3 * lines * 8 + run.blocks * 20 + 8 + run.nnz * 8;
+    int64_t c = lines * 8 + run.blocks_c * 20 + 8 + run.nnz_c * 8;
+    ok(d->bytes[0] == 2 * a && d->copies[0] == 14, "%d bytes up: A and B with norms and cuts, all of their arrays",
+        (int)d->bytes[0]);
+    ok(d->bytes[1] == c && d->copies[1] == 5 && d->kernels == 1, "%d bytes down: C with its norms", (int)d->bytes[1]);
+    run.devices = 2;
+    run.rows = run.cols = 3;
+    run.device = "limit:peer=8G+cpu";
+    ok(tulle_team_run(team, body, &run) == TULLE_OK && d->bytes[2] > 0, "%d bytes between two devices: %s",
+        (int)d->bytes[2], tulle_error_message());
+    run.device = "limit:mem=2K+cpu";
+    ok(tulle_team_run(team, body, &run) == TULLE_ERR_LIMIT, "too small: %s", tulle_error_message());
+}
+
 /* On one PE with several devices, where all tiles fit (case (a) of the model): what moves, and between whom. */
 static void several(tulle_team *team, tulle_product_alg alg, int devices)
 {
@@ -204,11 +243,11 @@ static void crowded(tulle_team *team, enum family family, tulle_product_alg alg,
                 .alg = alg,
                 .device = specs[s],
                 .rows = 3,
-                .cols = family == SPGEMM ? 3 : 4,
+                .cols = family == SPGEMM || family == BLOCKS ? 3 : 4,
                 .devices = devices,
                 .unpinned = unpinned,
                 .n = -1};
-            if (family == SPGEMM && s < 2) continue; /* a sparse result wants more */
+            if ((family == SPGEMM && s < 2) || (family == BLOCKS && s < 3)) continue; /* a sparse result wants more */
             ok(tulle_team_run(team, body, &run) == TULLE_OK, "%s %s, %d devices %s%s: %s", tulle_product_alg_name(alg),
                 families[family], devices, specs[s], unpinned ? ", not pinned" : "", tulle_error_message());
         }
@@ -224,6 +263,7 @@ int main(int argc, char **argv)
             tulle_error_message()))
         return tap_done();
     if (npes == 1) figures(team);
+    if (npes == 1) figures_of_blocks(team);
     for (int devices = 1; devices <= 3 && npes == 1; devices++) {
         several(team, TULLE_PRODUCT_STATIONARY_C, devices);
         several(team, TULLE_PRODUCT_SUMMA, devices);
@@ -234,6 +274,7 @@ int main(int argc, char **argv)
         for (enum family f = SPMM; f < FAMILIES; f++) {
             crowded(team, f, algs[a], false);
             crowded(team, f, algs[a], true);
+            if (f == BLOCKS && algs[a] != TULLE_PRODUCT_STATIONARY_C) continue;
             sweep(team, npes, f, algs[a], "fault:op=%d,rank=%d+limit:mem=60K+cpu", 1);
             if (algs[a] == TULLE_PRODUCT_STATIONARY_C) sweep(team, npes, f, algs[a], "fault:op=%d,rank=%d+late+cpu", 1);
             if (algs[a] == TULLE_PRODUCT_STATIONARY_C) sweep(team, npes, f, algs[a], "limit:mem=60K+cpu", 0);

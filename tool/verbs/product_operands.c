@@ -303,6 +303,7 @@ static tulle_status gemm_needs(const struct product *p, const tulle_operand_shap
         return tulle_fail(TULLE_ERR_ARG, "A is %lld x %lld and B %lld x %lld: the inner sizes differ",
             (long long)shape[0].m, (long long)shape[0].n, (long long)shape[1].m, (long long)shape[1].n);
     double m = (double)size[0], k = (double)size[1], cols = (double)size[2], copies = layers > 1 ? layers - 1 : 0;
+    double tiles = (double)options_int(o, "tiles", 1); /* at least, of a PE in each direction */
     needs_begin(&n, o, p->reading.type);
     double A = needs_dense(&n, m, k), B = needs_dense(&n, k, cols), C = needs_dense(&n, m, cols);
     needs_matrix(&n, (1 + copies) * (A + B + C));
@@ -310,6 +311,7 @@ static tulle_status gemm_needs(const struct product *p, const tulle_operand_shap
     /* fetched tiles, partial results in transit, and those stored to fix their order */
     int kept = options_flag(o, "deterministic") ? n.pes : 0;
     needs_stage(&n, (n.pes > 1 ? A + B : 0) + kept * C + 6e6 + 2e6 * n.pes);
+    needs_device(&n, (A + B + C) / tiles, C / tiles);
     if (options_flag(o, "check")) needs_matrix(&n, 16 * n.pes * (cols + k + 2 * m));
     return needs_check(&n, "gemm");
 }
@@ -322,6 +324,7 @@ tulle_status product_needs(const struct product *p, const tulle_operand_shape *s
     int two = o->noperands == 2;
     if (p->kind == GEMM) return gemm_needs(p, shape, layers);
     double m = (double)shape[0].m, k = (double)shape[0].n, cols = (double)options_int(o, "cols", 128);
+    double tiles = (double)options_int(o, "tiles", 1); /* at least, of a PE in each direction */
     needs_begin(&n, o, p->reading.type);
     double A = needs_bytes(&n, &shape[0], 0), B = 0, C = 0, workers = (double)n.pes * n.threads;
     if (two) B = needs_bytes(&n, &shape[1], !p->sparse);
@@ -347,6 +350,7 @@ tulle_status product_needs(const struct product *p, const tulle_operand_shape *s
          */
         int kept = options_flag(o, "deterministic") ? n.pes : 0;
         needs_stage(&n, A + B + kept * C + 6e6 + 2e6 * n.pes);
+        needs_device(&n, (A + B + C) / tiles, C / tiles);
     }
     if (options_flag(o, "check")) needs_matrix(&n, 16 * n.pes * (cols + k + 2 * m));
     return needs_check(&n, p->sparse ? "spgemm" : "spmm");

@@ -2,7 +2,9 @@
 /* Incomplete factors as a preconditioner: two triangular solves, each analysed once. */
 #include <tulle/trisolve.h>
 
+#include "algo/krylov/home/home.h"
 #include "algo/krylov/precond.h"
+#include "algo/trisolve/device/triangle_there.h"
 #include "base/error.h"
 #include "mat/mat.h"
 
@@ -17,6 +19,10 @@ struct bound {
     tulle__owned owned;
     const struct factored *factored;
     tulle_mat *x, *y, *between;
+    /* Both factors, and the intermediate vector, while vectors lie on a device. */
+    tulle__triangle_there there[2];
+    tulle__device *device;
+    tulle__device_buffer *middle;
 };
 
 static void drop(tulle__owned *object)
@@ -72,6 +78,46 @@ static void unbind_factored(void *arg)
     drop(&bound->owned);
 }
 
+/* ---- vectors on a device: one PE's, as its solves want all rows ---- */
+
+static void leave_factored(void *arg)
+{
+    struct bound *bound = arg;
+    for (int f = 0; f < 2; f++) tulle__triangle_there_fini(&bound->there[f]);
+    if (bound->device) tulle__device_buffer_free(bound->device, bound->middle);
+    bound->device = NULL;
+    bound->middle = NULL;
+}
+
+static tulle_status settle_factored(void *arg, tulle__device *device, tulle__device_queue *queue)
+{
+    struct bound *bound = arg;
+    const tulle__triangle *first = &bound->factored->first->triangle, *second = &bound->factored->second->triangle;
+    tulle_status status;
+    if (bound->x->comm->size > 1)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "triangular solves of several PEs with vectors on devices");
+    bound->device = device;
+    TULLE_TRY(tulle__triangle_there_init(first, device, queue, &bound->there[0]));
+    TULLE_TRY(tulle__triangle_there_init(second, device, queue, &bound->there[1]));
+    TULLE_TRY(tulle__device_buffer_new(
+        device, (size_t)first->n * tulle_type_size(bound->x->type), "a vector between two solves", &bound->middle));
+out:
+    if (status != TULLE_OK) leave_factored(bound);
+    return status;
+}
+
+static tulle_status apply_there(void *arg, const tulle__device_place *x, const tulle__device_place *y)
+{
+    const struct bound *bound = arg;
+    const tulle__device_place middle = {bound->middle, 0};
+    tulle__triangle_there_solve(&bound->factored->first->triangle, &bound->there[0], x, &middle, 1);
+    tulle__triangle_there_solve(&bound->factored->second->triangle, &bound->there[1], &middle, y, 1);
+    return TULLE_OK;
+}
+
+static const struct tulle__resident resident = {
+    .settle = settle_factored, .leave = leave_factored, .apply = apply_there};
+
 /* Collective, agreed. */
 static tulle_status factorise(
     struct factored *f, const tulle_mat *A, tulle_precond_kind precond, const tulle_precond_options *options)
@@ -118,6 +164,7 @@ tulle_status tulle__factored_new(
         .bind = bind_factored,
         .apply = apply_factored,
         .unbind = unbind_factored,
-        .free = free_factored};
+        .free = free_factored,
+        .resident = &resident};
     return TULLE_OK;
 }

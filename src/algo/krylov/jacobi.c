@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "algo/krylov/home/home.h"
+#include "algo/krylov/home/home_matrix.h"
 #include "algo/krylov/precond.h"
 #include "base/error.h"
 #include "mat/mat.h"
@@ -35,7 +37,8 @@ struct bound {
     char *val;  /* the inverse diagonal; or LU of each block, block * block apart, rows of a block `block` apart */
     int *pivot; /* [rows] */
     const tulle__kernels *kernels;
-    tulle__pool *pool; /* NULL: this thread alone */
+    tulle__pool *pool;         /* NULL: this thread alone */
+    tulle__home_matrix *there; /* the inverse, while vectors lie on a device */
 };
 
 static void drop(tulle__owned *object)
@@ -150,28 +153,36 @@ static void swap(char *x, char *y, size_t bytes)
     }
 }
 
-/* Solves all columns, block by block. */
-static void solve_blocks(const struct bound *bound, int64_t from, int64_t to, const void *x, void *y, int64_t cols)
+/* Solves for all columns with block t: y from x, lines of the block. */
+static void solve_block(const struct bound *bound, int64_t t, const void *x, void *y, int64_t cols)
 {
     size_t size = tulle_type_size(bound->type), line = (size_t)cols * size;
+    int n;
+    int64_t at = block_at(bound, t, &n), ld = bound->block;
+    char *lines = y;
+    tulle__dense_task task = {.type = bound->type,
+        .m = n,
+        .k = n,
+        .cols = cols,
+        .A = bound->val + (size_t)(t * ld * ld) * size,
+        .lda = ld,
+        .Y = lines,
+        .ldy = cols};
+    memcpy(lines, x, (size_t)n * line);
+    for (int r = 0; r < n; r++)
+        if (bound->pivot[at + r] != r + 1)
+            swap(lines + (size_t)r * line, lines + (size_t)(bound->pivot[at + r] - 1) * line, line);
+    bound->kernels->substitute(&task, 0, 1);
+    bound->kernels->substitute(&task, 1, 0);
+}
+
+static void solve_blocks(const struct bound *bound, int64_t from, int64_t to, const void *x, void *y, int64_t cols)
+{
+    size_t line = (size_t)cols * tulle_type_size(bound->type);
     for (int64_t t = from; t < to; t++) {
         int n;
-        int64_t at = block_at(bound, t, &n), ld = bound->block;
-        char *lines = (char *)y + (size_t)at * line;
-        tulle__dense_task task = {.type = bound->type,
-            .m = n,
-            .k = n,
-            .cols = cols,
-            .A = bound->val + (size_t)(t * ld * ld) * size,
-            .lda = ld,
-            .Y = lines,
-            .ldy = cols};
-        memcpy(lines, (const char *)x + (size_t)at * line, (size_t)n * line);
-        for (int r = 0; r < n; r++)
-            if (bound->pivot[at + r] != r + 1)
-                swap(lines + (size_t)r * line, lines + (size_t)(bound->pivot[at + r] - 1) * line, line);
-        bound->kernels->substitute(&task, 0, 1);
-        bound->kernels->substitute(&task, 1, 0);
+        size_t at = (size_t)block_at(bound, t, &n) * line;
+        solve_block(bound, t, (const char *)x + at, (char *)y + at, cols);
     }
 }
 #endif
@@ -240,6 +251,96 @@ static tulle_status apply_jacobi(void *arg)
     tulle__kernel_end(bound->x->comm, &work);
     return TULLE_OK;
 }
+
+/* ---- vectors on a device ---- */
+
+/* The inverse of block t in lines of `rows` values; room: as many. */
+static void invert_block(const struct bound *bound, int64_t t, int rows, void *room, void *inverse)
+{
+    size_t size = tulle_type_size(bound->type);
+    memset(room, 0, (size_t)rows * (size_t)rows * size);
+    for (int r = 0; r < rows; r++)
+        if (bound->type == TULLE_F32)
+            ((float *)room)[r * rows + r] = 1;
+        else
+            ((double *)room)[r * rows + r] = 1;
+#ifdef TULLE_HAVE_LAPACK
+    solve_block(bound, t, room, inverse, rows);
+#else
+    (void)t, (void)inverse; /* blocks want LAPACK */
+#endif
+}
+
+/* The inverse in CSR: a diagonal, or rows of dense blocks. */
+static tulle_status list_inverse(
+    const struct bound *bound, int64_t **rowptr, int32_t **colind, char **val, const void **values)
+{
+    tulle_status status;
+    size_t size = tulle_type_size(bound->type), most = (size_t)bound->block * (size_t)bound->block;
+    int64_t entries = 0;
+    char *room = NULL;
+    for (int64_t t = 0; t < bound->nblocks; t++) {
+        int rows;
+        (void)block_at(bound, t, &rows);
+        entries += (int64_t)rows * rows;
+    }
+    if (bound->rows > INT32_MAX) return tulle__fail(TULLE_ERR_UNSUPPORTED, "a preconditioner of more rows");
+    TULLE_TRY(tulle__alloc_zero((size_t)bound->rows + 1, sizeof **rowptr, "a preconditioner", rowptr));
+    TULLE_TRY(tulle__alloc((size_t)entries, sizeof **colind, "a preconditioner", colind));
+    *values = bound->val;
+    if (bound->block > 1) {
+        TULLE_TRY(tulle__alloc((size_t)entries, size, "a preconditioner", val));
+        TULLE_TRY(tulle__alloc(most, size, "a preconditioner", &room));
+        *values = *val;
+    }
+    int64_t to = 0;
+    for (int64_t t = 0; t < bound->nblocks; t++) {
+        int rows;
+        int64_t at = block_at(bound, t, &rows);
+        if (bound->block > 1) invert_block(bound, t, rows, room, *val + (size_t)to * size);
+        for (int r = 0; r < rows; r++) {
+            for (int c = 0; c < rows; c++) (*colind)[to++] = (int32_t)(at + c);
+            (*rowptr)[at + r + 1] = to;
+        }
+    }
+out:
+    tulle__free(room);
+    return status;
+}
+
+static tulle_status settle_jacobi(void *arg, tulle__device *device, tulle__device_queue *queue)
+{
+    struct bound *bound = arg;
+    int64_t *rowptr = NULL;
+    int32_t *colind = NULL;
+    char *val = NULL;
+    const void *values = NULL;
+    tulle_status status = list_inverse(bound, &rowptr, &colind, &val, &values);
+    if (status == TULLE_OK)
+        status = tulle__home_matrix_new(device, queue, bound->type, bound->rows, rowptr, colind, values, &bound->there);
+    tulle__free(rowptr);
+    tulle__free(colind);
+    tulle__free(val);
+    return status;
+}
+
+static void leave_jacobi(void *arg)
+{
+    struct bound *bound = arg;
+    tulle__home_matrix_free(bound->there);
+    bound->there = NULL;
+}
+
+static tulle_status apply_there(void *arg, const tulle__device_place *x, const tulle__device_place *y)
+{
+    const struct bound *bound = arg;
+    tulle__home_matrix_apply(bound->there, x, y);
+    return TULLE_OK;
+}
+
+static const struct tulle__resident resident = {.settle = settle_jacobi, .leave = leave_jacobi, .apply = apply_there};
+
+/* ---- binding ---- */
 
 /* A, or a copy of it, with whole rows in the layout of the vectors; agreed. */
 static tulle_status suit_rows(const tulle_mat *A, const tulle_layout *rows, tulle_mat **copy)
@@ -330,6 +431,7 @@ tulle_status tulle__jacobi_new(const tulle_mat *A, int block, tulle_operator *M)
         .bind = bind_jacobi,
         .apply = apply_jacobi,
         .unbind = unbind_jacobi,
-        .free = free_jacobi};
+        .free = free_jacobi,
+        .resident = &resident};
     return TULLE_OK;
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "algo/krylov/block.h"
-#include "algo/krylov/home.h"
+#include "algo/krylov/home/home.h"
 #include "algo/krylov/krylov.h"
 #include "algo/krylov/rhs_by_column.h"
 #include "base/arg.h"
@@ -29,18 +29,29 @@ static tulle_status make_vector(tulle__krylov *k, tulle__vector *v)
 /* Collective. */
 static void fini(tulle__krylov *k)
 {
+    tulle__home_close(k->home);
     if (k->bound_M) k->M->unbind(k->bound_M);
     if (k->bound_A) k->A->unbind(k->bound_A);
     tulle_mat_free(k->pre.mat);
     tulle_mat_free(k->rest.mat);
     tulle_mat_free(k->out.mat);
     tulle_mat_free(k->in.mat);
-    tulle__home_close(k->home);
     tulle__space_fini(&k->space);
     tulle__free(k->x);
     tulle__free(k->b);
     tulle__free(k->keep);
     tulle__free(k->small);
+}
+
+/* Vectors on the operator's device, if it has one. Collective, agreed. */
+static tulle_status go_home(tulle__krylov *k, const tulle__krylov_room *room)
+{
+    size_t one = (size_t)k->space.rows * tulle_type_size(k->A->type);
+    const tulle__home_range range[TULLE__HOME_RANGES] = {{k->x, one, NULL}, {k->b, one, NULL}, {k->in.val, one, NULL},
+        {k->out.val, one, NULL}, {k->rest.val, one, NULL}, {k->keep, (size_t)room->vectors * one, NULL},
+        {k->pre.val, k->pre.val ? one : 0, NULL}};
+    const tulle__home_rows own = {k->space.type, k->space.first, k->space.rows, k->space.block};
+    return tulle__home_open(k->A, k->M, k->bound_M, &own, range, TULLE__HOME_RANGES, room->dots, &k->home);
 }
 
 /* GMRES has M write where A reads. */
@@ -61,18 +72,9 @@ static tulle_status init(tulle__krylov *k)
     TULLE_TRY(make_vector(k, &k->out));
     TULLE_TRY(make_vector(k, &k->rest));
     TULLE_TRY(k->A->bind(k->A->context, k->in.mat, k->out.mat, &k->bound_A));
-    if (!k->M) {
-        size_t one = rows * size;
-        const tulle__home_range range[TULLE__HOME_RANGES] = {{k->x, one, NULL}, {k->b, one, NULL},
-            {k->in.val, one, NULL}, {k->out.val, one, NULL}, {k->rest.val, one, NULL},
-            {k->keep, (size_t)room.vectors * one, NULL}};
-        const tulle__home_rows own = {k->space.type, k->space.first, k->space.rows, k->space.block};
-        status =
-            tulle_comm_agree(k->comm, tulle__home_open(k->A, &own, range, TULLE__HOME_RANGES, room.dots, &k->home));
-        goto out;
-    }
-    if (!gmres) TULLE_TRY(make_vector(k, &k->pre));
-    TULLE_TRY(k->M->bind(k->M->context, k->rest.mat, gmres ? k->in.mat : k->pre.mat, &k->bound_M));
+    if (k->M && !gmres) TULLE_TRY(make_vector(k, &k->pre));
+    if (k->M) TULLE_TRY(k->M->bind(k->M->context, k->rest.mat, gmres ? k->in.mat : k->pre.mat, &k->bound_M));
+    TULLE_TRY(go_home(k, &room));
 out:
     return status;
 }

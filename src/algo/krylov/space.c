@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "algo/krylov/home.h"
+#include "algo/krylov/home/home.h"
 #include "base/error.h"
 
 /*

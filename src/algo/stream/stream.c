@@ -302,7 +302,7 @@ tulle_status tulle_stream_multiply(tulle_stream *s, const tulle_mat *X, tulle_ma
     tulle_status status;
     /* also ensures that all PEs have written their rows of X */
     TULLE_TRY(tulle_comm_agree(s->comm, check_vectors(s, X, Y)));
-    status = tulle__stream_gather(s, X);
+    status = tulle__stream_gather(s, X, true);
     gathered = tulle__now(s->comm);
     tulle__device_counts before = *counts;
     if (status == TULLE_OK) status = tulle__ring_pass(s, X->layout->n, &times);

@@ -253,8 +253,8 @@ tulle_status tulle__ring_pass(struct tulle_stream *stream, tulle_gidx cols, tull
 
 /* ---- x_and_y.c ---- */
 
-/* Gathers X from all PEs to the device; writes this PE's lines of Y back. */
-tulle_status tulle__stream_gather(struct tulle_stream *stream, const tulle_mat *X);
+/* Gathers X from all PEs to the device, with this PE's own rows or without; writes its lines of Y back. */
+tulle_status tulle__stream_gather(struct tulle_stream *stream, const tulle_mat *X, bool own);
 tulle_status tulle__stream_deliver(struct tulle_stream *stream, tulle_mat *Y);
 /* Lines of Y on the device: this PE's and its spill rows. */
 int64_t tulle__stream_y_lines(const struct tulle_stream *stream);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A stream as an operator of Krylov methods. */
-#include "algo/krylov/home.h"
+#include "algo/krylov/home/home.h"
 #include "algo/krylov/operator.h"
 #include "algo/stream/stream.h"
 #include "base/arg.h"
@@ -57,33 +57,65 @@ static void where(void *context, tulle__device **device, tulle__device_queue **q
     *queue = s->kernels;
 }
 
-/* Between the solve's vectors and the stream's, which are this PE's rows. */
-static void copy_within(const tulle_stream *s, const tulle__device_place *to, const tulle__device_place *from)
+/* Between the solve's vectors and the stream's, both with this PE's rows. */
+static void copy_within(
+    const tulle_stream *s, int64_t rows, const tulle__device_place *to, const tulle__device_place *from)
 {
-    size_t bytes = (size_t)s->n * tulle_type_size(s->type);
-    s->device->ops->copy(
-        s->kernels, &(tulle__device_copy){
-                        .to = *to, .from = *from, .lines = 1, .width = bytes, .to_pitch = bytes, .from_pitch = bytes});
+    size_t bytes = (size_t)rows * tulle_type_size(s->type);
+    if (bytes)
+        s->device->ops->copy(s->kernels,
+            &(tulle__device_copy){
+                .to = *to, .from = *from, .lines = 1, .width = bytes, .to_pitch = bytes, .from_pitch = bytes});
 }
 
-static tulle_status apply_resident(void *context, const tulle__device_place *x, const tulle__device_place *y)
+/* Own rows of x are on the host for others, and theirs on the device. */
+static tulle_status exchange(const struct streamed_sides *bound, int64_t rows, void *own, const tulle__device_place *x)
 {
-    tulle_stream *s = context;
+    tulle_stream *s = bound->stream;
+    tulle_status status = TULLE_OK;
+    if (s->comm->size == 1) return TULLE_OK;
+    if (rows) s->device->ops->download(s->kernels, own, x, (size_t)rows * tulle_type_size(s->type));
+    TULLE_TRY(tulle_comm_agree(s->comm, tulle__ring_wait(s, s->kernels)));
+    status = tulle__stream_gather(s, bound->x, false);
+out:
+    return status;
+}
+
+static tulle_status apply_resident(void *arg, const tulle__device_place *x, const tulle__device_place *y)
+{
+    const struct streamed_sides *bound = arg;
+    tulle_stream *s = bound->stream;
+    const tulle_layout *l = s->layout;
     tulle__stream_times times = {0, 0};
-    copy_within(s, &(tulle__device_place){s->X, 0}, x);
-    tulle_status status = tulle__ring_pass(s, 1, &times);
-    if (status == TULLE_OK) copy_within(s, y, &(tulle__device_place){s->Y, 0});
+    size_t size = tulle_type_size(s->type);
+    int64_t first = 0, rows = 0;
+    void *own = NULL;
+    for (int i = 0; i < l->mt; i++)
+        if (tulle__tile_is_mine(bound->x, i, 0) && tulle__tile_rows(bound->x, i)) {
+            first = l->row_cut[i];
+            rows = tulle__tile_rows(bound->x, i);
+            own = tulle__own_tile_in_place(bound->x, i, 0).val;
+        }
+    tulle_status status = exchange(bound, rows, own, x);
+    copy_within(s, rows, &(tulle__device_place){s->X, (size_t)first * size}, x);
+    if (status == TULLE_OK) status = tulle__ring_pass(s, 1, &times);
+    if (status == TULLE_OK) copy_within(s, rows, y, &(tulle__device_place){s->Y, 0});
     if (status == TULLE_OK) status = tulle__ring_wait(s, s->kernels);
     return tulle_comm_agree(s->comm, status);
 }
 
 static const struct tulle__resident resident = {.where = where, .apply = apply_resident};
 
-/* One PE has all rows, on a device with a memory of its own that works on vectors. */
-static const struct tulle__resident *resident_of(const tulle_stream *s)
+/*
+ * Devices with memories of their own that work on vectors; no PE adds to others' rows. Collective: all PEs have the
+ * same answer.
+ */
+static tulle_status find_resident(tulle_stream *s, const struct tulle__resident **out)
 {
-    int own = s->comm->size == 1 && !s->spill && !s->device->ops->borrow;
-    return own && tulle__device_has_vectors(s->device) ? &resident : NULL;
+    int64_t own = !s->spilled && !s->spill && !s->device->ops->borrow && tulle__device_has_vectors(s->device);
+    tulle_status status = tulle_comm_agree(s->comm, tulle_comm_reduce_int(s->comm, TULLE_MIN, 1, &own));
+    *out = own ? &resident : NULL;
+    return status;
 }
 
 tulle_status tulle_operator_of_stream(tulle_stream *stream, tulle_operator *op)
@@ -95,7 +127,9 @@ tulle_status tulle_operator_of_stream(tulle_stream *stream, tulle_operator *op)
             (long long)stream->m, (long long)stream->n);
     else if (!tulle__operator_one_tile_each(stream->layout, stream->comm->size))
         status = tulle__fail(TULLE_ERR_ARG, "an operator needs each PE's rows to be contiguous");
+    const struct tulle__resident *found = NULL;
     status = tulle_comm_agree(stream->comm, status);
+    if (status == TULLE_OK) status = find_resident(stream, &found);
     if (status != TULLE_OK) return status;
     *op = (tulle_operator){.comm = stream->comm,
         .n = stream->n,
@@ -106,6 +140,6 @@ tulle_status tulle_operator_of_stream(tulle_stream *stream, tulle_operator *op)
         .apply = apply_sides,
         .unbind = unbind_sides,
         .cols = stream->options.cols,
-        .resident = resident_of(stream)};
+        .resident = found};
     return TULLE_OK;
 }

@@ -71,14 +71,16 @@ static tulle_status upload_tile(
     return status;
 }
 
-tulle_status tulle__stream_gather(struct tulle_stream *s, const tulle_mat *X)
+tulle_status tulle__stream_gather(struct tulle_stream *s, const tulle_mat *X, bool own)
 {
     int mt = X->layout->mt, nt = X->layout->nt, packed = 0, made = 0;
     tulle__fetch *fetch = NULL;
     tulle_status status, ended;
     TULLE_TRY(tulle__alloc_zero((size_t)mt * (size_t)nt, sizeof *fetch, "tiles of X", &fetch));
     for (; made < mt * nt; made++) TULLE_TRY(tulle__fetch_init(X, made / nt, made % nt, &fetch[made]));
-    for (int t = 0; t < mt * nt; t++) TULLE_TRY(upload_tile(s, X, t / nt, t % nt, &fetch[t], &packed));
+    for (int t = 0; t < mt * nt; t++)
+        if (own || !tulle__tile_is_mine(X, t / nt, t % nt))
+            TULLE_TRY(upload_tile(s, X, t / nt, t % nt, &fetch[t], &packed));
     if (packed)
         s->device->ops->upload(s->copies, &(tulle__device_place){s->X, 0}, s->staged,
             (size_t)(s->n * X->layout->n) * tulle_type_size(s->type));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chains of tiles into a dense one: sparse times dense by cuSPARSE, dense times dense by cuBLAS, one call a summand. A
- * column-major B is the transpose of a row-major matrix, which both libraries take; C is row-major, for cuBLAS the
- * transpose of what it calls C.
+ * Chains of tiles into a dense one: sparse times dense by cuSPARSE, dense times dense by cuBLAS, one call a summand;
+ * with kernels=own, sparse times dense by our own kernel (cuda_spmm.cu), all summands at once, with the reference's
+ * bits. A column-major B is the transpose of a row-major matrix, which both libraries take; C is row-major, for cuBLAS
+ * the transpose of what it calls C.
  */
 #include <limits.h>
 
@@ -110,6 +111,29 @@ static tulle_status start(tulle__device_queue *queue, const tulle__device_chain 
         "a product");
 }
 
+/* Our own kernel, for all summands. */
+static tulle_status multiply_sparse(tulle__device_queue *queue, const tulle__device_chain *task)
+{
+    tulle__cuda_chain P = {.npairs = task->npairs,
+        .m = task->m,
+        .n = task->n,
+        .ldc = task->c_row,
+        .C = tulle__cuda_at(&task->C),
+        .alpha = task->alpha,
+        .beta = task->beta};
+    for (int p = 0; p < task->npairs; p++) {
+        const tulle__device_tile *A = &task->A[p], *B = &task->B[p];
+        int by_row = B->order == TULLE_ROW_MAJOR;
+        P.pair[p] = (tulle__cuda_chain_pair){.rowptr = tulle__cuda_at(&A->rowptr),
+            .colind = tulle__cuda_at(&A->colind),
+            .val = tulle__cuda_at(&A->val),
+            .B = tulle__cuda_at(&B->val),
+            .b_row = by_row ? B->ld : 1,
+            .b_col = by_row ? 1 : B->ld};
+    }
+    return tulle__cuda_check(queue->cuda, tulle__cuda_spmm(queue->stream, &P, task->type == TULLE_F64), "a product");
+}
+
 void tulle__cuda_queue_chain(tulle__device_queue *queue, const tulle__device_chain *task)
 {
     tulle_status status = TULLE_OK;
@@ -121,6 +145,9 @@ void tulle__cuda_queue_chain(tulle__device_queue *queue, const tulle__device_cha
         return;
     }
     if (!tulle__cuda_start_kernel(queue, "multiply")) return;
-    for (int p = 0; p < task->npairs && status == TULLE_OK; p++) status = start(queue, task, p);
+    if (task->A[0].kind == TULLE_CSR && queue->cuda->kernels == TULLE__CUDA_OWN)
+        status = multiply_sparse(queue, task);
+    else
+        for (int p = 0; p < task->npairs && status == TULLE_OK; p++) status = start(queue, task, p);
     tulle__cuda_finish_kernel(queue, status);
 }

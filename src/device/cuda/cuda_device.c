@@ -322,7 +322,7 @@ static tulle_status load_kernels(tulle__cuda *cuda, const struct cudaDeviceProp 
 /* What is known of the GPU, with its context chosen. */
 static tulle_status set_up(tulle__cuda *cuda, double memory, int sharers)
 {
-    enum { KEPT = 64 << 20 }; /* for what the driver takes later */
+    const size_t kept = TULLE__CUDA_KEPT;
     struct cudaDeviceProp facts;
     size_t left = 0, whole = 0;
     tulle_status status =
@@ -336,7 +336,7 @@ static tulle_status set_up(tulle__cuda *cuda, double memory, int sharers)
         status = tulle__cuda_host->fail(
             TULLE_ERR_LIMIT, "%.0f bytes were asked for of %s, which has %zu left", memory, facts.name, left);
     if (status != TULLE_OK) return status;
-    left = left > KEPT ? (left - KEPT) / (size_t)sharers : 0;
+    left = left > kept ? (left - kept) / (size_t)sharers : 0;
     cuda->device.capacity = memory > 0 ? (size_t)memory : left;
     snprintf(cuda->device.text, sizeof cuda->device.text, "%.80s, %.1f GiB", facts.name, (double)whole / (1 << 30));
     return tulle__cuda_warm_up(&cuda->device);

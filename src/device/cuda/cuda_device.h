@@ -31,6 +31,7 @@ typedef struct tulle__cuda {
     int ordinal;
     int kernels;
     size_t shared; /* bytes of shared memory that a block may have */
+    size_t rooms;  /* bytes that queues have for libraries and kernels */
     tulle__cuda_driver driver;
     cusparseHandle_t sparse;
     cublasHandle_t blas;
@@ -136,7 +137,13 @@ void tulle__cuda_queue_chain(tulle__device_queue *queue, const tulle__device_cha
 /* ---- cuda_product.c ---- */
 
 tulle_status tulle__cuda_queue_product(tulle__device_queue *queue, const tulle__device_product *task,
-    tulle__device_result place, void *context, int64_t *multiplications);
+    tulle__device_result place, void *context, tulle__device_product_counts *counts);
+
+/* ---- cuda_block_product.c ---- */
+
+/* The same in blocks, within a kernel that has been started. */
+tulle_status tulle__cuda_block_product(tulle__device_queue *queue, const tulle__device_product *task,
+    tulle__device_result place, void *context, tulle__device_product_counts *counts);
 
 /* ---- cuda_triangle.c ---- */
 
@@ -149,6 +156,11 @@ void tulle__cuda_queue_combine(tulle__device_queue *queue, const tulle__device_c
 
 /* Room of the queue for a library, of at least so many bytes: *room. It stays until more is asked for. */
 tulle_status tulle__cuda_room(tulle__device_queue *queue, size_t bytes, void **room);
+
+/* Rooms that had `old` bytes have `now`: what all of them take beyond TULLE__CUDA_KEPT counts against the device's
+ * memory. 0: that is not there, and nothing changes. */
+enum { TULLE__CUDA_KEPT = 64 << 20 }; /* bytes beside the device's memory, also for what the driver takes later */
+int tulle__cuda_count_room(tulle__cuda *cuda, size_t old, size_t now);
 
 /* Makes one product of each kind that cuSPARSE does, so that none of its kernels is loaded while others wait. */
 tulle_status tulle__cuda_warm_up(tulle__device *device);

@@ -36,6 +36,8 @@ cudaError_t tulle__cuda_load(size_t shared)
     if (error == cudaSuccess) error = tulle__cuda_load_slab();
     if (error == cudaSuccess) error = tulle__cuda_load_scan();
     if (error == cudaSuccess) error = tulle__cuda_load_spgemm(shared);
+    if (error == cudaSuccess) error = tulle__cuda_load_blocks();
+    if (error == cudaSuccess) error = tulle__cuda_load_spmm();
     if (error == cudaSuccess) error = tulle__cuda_load_solve();
     if (error == cudaSuccess) error = tulle__cuda_load_vectors();
     return error;

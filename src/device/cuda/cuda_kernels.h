@@ -17,6 +17,8 @@ cudaError_t tulle__cuda_load(size_t shared);
 cudaError_t tulle__cuda_load_slab(void);
 cudaError_t tulle__cuda_load_scan(void);
 cudaError_t tulle__cuda_load_spgemm(size_t shared);
+cudaError_t tulle__cuda_load_blocks(void);
+cudaError_t tulle__cuda_load_spmm(void);
 cudaError_t tulle__cuda_load_solve(void);
 cudaError_t tulle__cuda_load_vectors(void);
 
@@ -97,6 +99,27 @@ typedef struct tulle__cuda_triangle {
 /* ticket: a word of the device. */
 cudaError_t tulle__cuda_solve(cudaStream_t stream, const tulle__cuda_triangle *A, unsigned long long *ticket);
 
+/* ---- cuda_spmm.cu ---- */
+
+enum { TULLE__CUDA_CHAIN = 16 };
+
+typedef struct tulle__cuda_chain_pair {
+    const int32_t *rowptr, *colind;
+    const void *val, *B;
+    int64_t b_row, b_col; /* strides of B */
+} tulle__cuda_chain_pair;
+
+/* C = alpha sum_p A_p B_p + beta C, all A in CSR; C is row-major with lines ldc apart; beta = 0 does not read it. */
+typedef struct tulle__cuda_chain {
+    tulle__cuda_chain_pair pair[TULLE__CUDA_CHAIN];
+    int npairs;
+    int64_t m, n, ldc;
+    void *C;
+    double alpha, beta;
+} tulle__cuda_chain;
+
+cudaError_t tulle__cuda_spmm(cudaStream_t stream, const tulle__cuda_chain *P, int f64);
+
 /* ---- cuda_spgemm.cu: steps of a product into a sparse tile, which cuda_product.c puts together ---- */
 
 enum { TULLE__CUDA_PAIRS = 64, TULLE__CUDA_BINS = 5 };
@@ -138,6 +161,48 @@ cudaError_t tulle__cuda_product_structure(cudaStream_t stream, const tulle__cuda
 /* The values of a C whose structure is there. */
 cudaError_t tulle__cuda_product_values(cudaStream_t stream, const tulle__cuda_product *P, const tulle__cuda_rows *rows,
     const int32_t *in_bin, const int32_t *rowptr, const int32_t *colind, void *val);
+
+/* ---- cuda_blocks.cu: steps of a product of tiles in blocks, which cuda_block_product.c puts together ---- */
+
+typedef struct tulle__cuda_block_pair {
+    const int32_t *a_rowptr, *a_colind; /* NULL: A is the identity */
+    const int64_t *a_offset, *inner;    /* inner: cuts of A's columns */
+    const double *a_norm;
+    const void *a_val;
+    const int32_t *b_rowptr, *b_colind;
+    const int64_t *b_offset;
+    const double *b_norm;
+    const void *b_val;
+    double scale;
+} tulle__cuda_block_pair;
+
+typedef struct tulle__cuda_blocks {
+    const tulle__cuda_block_pair *pair; /* on the device */
+    int npairs;
+    int64_t m, n;
+    const int64_t *row_cut, *col_cut;
+    const double *least;        /* NULL: no filter */
+    const int32_t *pattern_ptr; /* NULL: none */
+    const int32_t *pattern;     /* NULL: none */
+} tulle__cuda_blocks;
+
+typedef struct tulle__cuda_block_result {
+    int64_t blocks;
+    int32_t *rowptr, *values; /* of rows: counted, or where they begin */
+    int32_t *colind;          /* NULL: to be counted */
+    int64_t *offset;
+    double *norm;
+    void *val;
+    unsigned long long *multiplications, *skipped; /* counts are added */
+} tulle__cuda_block_result;
+
+/* Counts the blocks and values of each row, or lists them; of at least one row. */
+cudaError_t tulle__cuda_blocks_structure(
+    cudaStream_t stream, const tulle__cuda_blocks *P, const tulle__cuda_block_result *C);
+/* The values and norms of a C whose structure is there. rows, cols: of its largest block; fixed: all blocks of all
+ * operands have that many of both. */
+cudaError_t tulle__cuda_blocks_values(cudaStream_t stream, const tulle__cuda_blocks *P,
+    const tulle__cuda_block_result *C, int f64, int64_t rows, int64_t cols, int fixed);
 
 #ifdef __cplusplus
 }

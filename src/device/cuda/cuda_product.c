@@ -137,17 +137,22 @@ static tulle_status run(struct product *p, const tulle__device_product *task, tu
 }
 
 tulle_status tulle__cuda_queue_product(tulle__device_queue *queue, const tulle__device_product *task,
-    tulle__device_result place, void *context, int64_t *multiplications)
+    tulle__device_result place, void *context, tulle__device_product_counts *counts)
 {
     struct product *p = NULL;
+    tulle_status status;
     if (!tulle__cuda_start_kernel(queue, "multiply")) return tulle__cuda_queue_wait(queue);
-    tulle_status status = tulle__cuda_host->alloc_zero(1, sizeof *p, "a product on a device", &p);
-    if (status == TULLE_OK) {
-        p->queue = queue;
-        status = run(p, task, place, context);
-        *multiplications = (int64_t)p->host.multiplications;
+    if (task->in_blocks) {
+        status = tulle__cuda_block_product(queue, task, place, context, counts);
+    } else {
+        status = tulle__cuda_host->alloc_zero(1, sizeof *p, "a product on a device", &p);
+        if (status == TULLE_OK) {
+            p->queue = queue;
+            status = run(p, task, place, context);
+            *counts = (tulle__device_product_counts){.multiplications = (int64_t)p->host.multiplications};
+        }
+        tulle__cuda_host->free(p);
     }
     tulle__cuda_finish_kernel(queue, status);
-    tulle__cuda_host->free(p);
     return status == TULLE_OK ? TULLE_OK : tulle__cuda_queue_wait(queue);
 }

@@ -25,6 +25,7 @@ static void drop_queue(tulle__device_queue *queue)
     }
     if (queue->origin) (void)cudaEventDestroy(queue->origin);
     if (queue->room) (void)cudaFree(queue->room);
+    tulle__cuda_count_room(queue->cuda, queue->room_bytes, 0);
     if (queue->stream) (void)cudaStreamDestroy(queue->stream);
     (void)cudaGetLastError();
     tulle__cuda_host->free(queue);
@@ -271,6 +272,10 @@ int tulle__cuda_event_done(tulle__device_event *event)
 
 /* ---- copies ---- */
 
+/* Events around a copy cost more than it does, below so many bytes: its time is left out of the sums, unless a timeline
+ * is to show it. */
+enum { TIMED_LEAST = 32768 };
+
 /* Between devices a line at a time, by whatever way the driver has; lines without gaps are one. */
 static cudaError_t start_peer(tulle__device_queue *queue, const tulle__device_copy *copy)
 {
@@ -305,10 +310,11 @@ void tulle__cuda_copy(tulle__device_queue *queue, const tulle__device_copy *copy
     tulle__device_counts *counts = &queue->cuda->device.counts;
     enum tulle__copy_kind kind = tulle__copy_kind_of(copy);
     int64_t bytes = (int64_t)(copy->lines * copy->width);
+    int timed = bytes >= TIMED_LEAST || queue->cuda->copies_line;
     if (begin_call(queue)) {
-        begin_span(queue, tulle__copy_name(kind), (int)kind, bytes);
+        if (timed) begin_span(queue, tulle__copy_name(kind), (int)kind, bytes);
         cudaError_t error = start_copy(queue, kind, copy);
-        end_span(queue);
+        if (timed) end_span(queue);
         end_call(queue, tulle__cuda_check(queue->cuda, error, what[kind]));
     }
     if (queue->status != TULLE_OK) {

@@ -115,6 +115,17 @@ static tulle_status ask_room(const struct product *p, size_t *bytes)
 /* cuSPARSE refuses NULL in some releases even if it wants nothing. */
 enum { ROOM_LEAST = 256 };
 
+int tulle__cuda_count_room(tulle__cuda *cuda, size_t old, size_t now)
+{
+    const size_t kept = TULLE__CUDA_KEPT;
+    size_t all = cuda->rooms - old + now, before = cuda->rooms > kept ? cuda->rooms - kept : 0,
+           after = all > kept ? all - kept : 0;
+    if (after > before && after - before > cuda->device.capacity - cuda->device.used) return 0;
+    cuda->device.used = cuda->device.used - before + after;
+    cuda->rooms = all;
+    return 1;
+}
+
 static tulle_status grow(tulle__device_queue *queue, size_t bytes)
 {
     tulle__cuda *cuda = queue->cuda;
@@ -122,10 +133,19 @@ static tulle_status grow(tulle__device_queue *queue, size_t bytes)
     tulle_status status = tulle__cuda_check(
         cuda, cudaStreamSynchronize(queue->stream), "what the device has done"); /* it uses the old one */
     if (status == TULLE_OK && queue->room) status = tulle__cuda_check(cuda, cudaFree(queue->room), "room for cuSPARSE");
+    tulle__cuda_count_room(cuda, queue->room_bytes, 0);
     queue->room = NULL;
     queue->room_bytes = 0;
-    if (status == TULLE_OK) status = tulle__cuda_check(cuda, cudaMalloc(&queue->room, bytes), "room for cuSPARSE");
-    if (status == TULLE_OK) queue->room_bytes = bytes;
+    if (status != TULLE_OK) return status;
+    if (!tulle__cuda_count_room(cuda, 0, bytes))
+        return tulle__cuda_host->fail(TULLE_ERR_LIMIT,
+            "room for a kernel: %zu bytes were asked for, but of the %zu bytes of the device '%s' %zu are used", bytes,
+            cuda->device.capacity, cuda->device.name, cuda->device.used);
+    status = tulle__cuda_check(cuda, cudaMalloc(&queue->room, bytes), "room for a kernel");
+    if (status == TULLE_OK)
+        queue->room_bytes = bytes;
+    else
+        tulle__cuda_count_room(cuda, bytes, 0);
     return status;
 }
 

@@ -6,6 +6,7 @@
  *
  * launch(kernel, blocks, threads, shared, stream, arguments...)   starts a kernel; what the start itself returned
  * TULLE__SHARED(T, name, count)          an array in shared memory; TULLE__SHARED_DYNAMIC(T, name): the launch's
+ * TULLE__UNROLL(times) before a loop                     times: none for all of them
  * load_acquire(at), store_release(at, x)                 words of 4 or 8 bytes, towards all threads of this GPU
  * load_acquire_system(at), store_release_system(at, x)   the same towards other GPUs and the host
  * async_copy<bytes>(to, from), async_commit(), async_wait<left>()   4, 8 or 16 bytes from global to shared memory: a
@@ -62,6 +63,7 @@ cudaError_t launch(void (*kernel)(P...), dim3 blocks, dim3 threads, size_t share
         new call{kernel, std::tuple<P...>(arguments...)}, [](void *c) { delete static_cast<call *>(c); });
 }
 
+#define TULLE__UNROLL(times)
 #define TULLE__SHARED(T, name, count)                                                                                  \
     T(&name)[count] = *static_cast<T(*)[count]>(emul_shared(__COUNTER__, sizeof(T[count])))
 #define TULLE__SHARED_DYNAMIC(T, name) T *name = reinterpret_cast<T *>(emul_self->dynamic)
@@ -126,6 +128,8 @@ cudaError_t launch(void (*kernel)(P...), dim3 blocks, dim3 threads, size_t share
         reinterpret_cast<const void *>(kernel), blocks, threads, shared, stream, list, std::index_sequence_for<P...>());
 }
 
+#define TULLE__PRAGMA(text) _Pragma(#text)
+#define TULLE__UNROLL(times) TULLE__PRAGMA(unroll times)
 #define TULLE__SHARED(T, name, count) __shared__ T name[count]
 #define TULLE__SHARED_DYNAMIC(T, name)                                                                                 \
     extern __shared__ __align__(16) unsigned char tulle__dynamic[];                                                    \

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "device/page_block.h"
 #include "kernel/kernel.h"
-#include "tile/tile_csr.h"
+#include "tile/tile_format.h"
 
 struct host {
     tulle__device device;
@@ -193,25 +193,20 @@ static void copy_lines(
     tulle__timeline_span(host->copies_line, tulle__copy_name(kind), start, end, bytes, -1);
 }
 
-static char *at(const tulle__device_place *place)
-{
-    return place->buffer ? (char *)place->buffer->direct + place->at : NULL;
-}
-
 static void upload(tulle__device_queue *queue, const tulle__device_place *to, const void *from, size_t bytes)
 {
-    copy_lines(queue, TULLE__COPY_UP, at(to), from, &(tulle__device_copy){.lines = 1, .width = bytes});
+    copy_lines(queue, TULLE__COPY_UP, tulle__host_at(to), from, &(tulle__device_copy){.lines = 1, .width = bytes});
 }
 
 static void download(tulle__device_queue *queue, void *to, const tulle__device_place *from, size_t bytes)
 {
-    copy_lines(queue, TULLE__COPY_DOWN, to, at(from), &(tulle__device_copy){.lines = 1, .width = bytes});
+    copy_lines(queue, TULLE__COPY_DOWN, to, tulle__host_at(from), &(tulle__device_copy){.lines = 1, .width = bytes});
 }
 
 static void copy(tulle__device_queue *queue, const tulle__device_copy *copy)
 {
-    copy_lines(queue, tulle__copy_kind_of(copy), copy->to.buffer ? at(&copy->to) : copy->host,
-        copy->from.buffer ? at(&copy->from) : copy->host, copy);
+    copy_lines(queue, tulle__copy_kind_of(copy), copy->to.buffer ? tulle__host_at(&copy->to) : copy->host,
+        copy->from.buffer ? tulle__host_at(&copy->from) : copy->host, copy);
 }
 
 /* CSR of doubles has a kernel of its own; the one of blocks sums f32 in f64 as well. */
@@ -226,10 +221,10 @@ static tulle_status multiply_plain(struct host *host, const tulle__slab_task *ta
     const tulle__slab *A = &task->A;
     tulle__spmm_pair pair = {.A = {.m = A->m,
                                  .n = A->n,
-                                 .rowptr = (const int64_t *)(const void *)at(&A->rowptr),
-                                 .colind = (const int32_t *)(const void *)at(&A->colind),
-                                 .val = at(&A->val)},
-        .B = at(&task->X.place),
+                                 .rowptr = (const int64_t *)(const void *)tulle__host_at(&A->rowptr),
+                                 .colind = (const int32_t *)(const void *)tulle__host_at(&A->colind),
+                                 .val = tulle__host_at(&A->val)},
+        .B = tulle__host_at(&task->X.place),
         .b_row = task->X.ld,
         .b_col = 1};
     tulle__spmm_task plain = {.type = TULLE_F64,
@@ -237,7 +232,7 @@ static tulle_status multiply_plain(struct host *host, const tulle__slab_task *ta
         .n = task->cols,
         .npairs = 1,
         .pair = &pair,
-        .C = at(&task->Y.place) + A->first * task->Y.ld * (int64_t)sizeof(double),
+        .C = tulle__host_at(&task->Y.place) + A->first * task->Y.ld * (int64_t)sizeof(double),
         .c_row = task->Y.ld,
         .c_col = 1,
         .alpha = 1};
@@ -255,15 +250,15 @@ static tulle_status multiply_blocks(struct host *host, const tulle__slab_task *t
             .block = A->block,
             .symmetric = A->symmetric,
             .span = A->span,
-            .rowptr = (const int64_t *)(const void *)at(&A->rowptr),
+            .rowptr = (const int64_t *)(const void *)tulle__host_at(&A->rowptr),
             .index_bytes = A->index_bytes,
-            .colind = at(&A->colind),
-            .base = (const int32_t *)(const void *)at(&A->base),
-            .val = at(&A->val)},
+            .colind = tulle__host_at(&A->colind),
+            .base = (const int32_t *)(const void *)tulle__host_at(&A->base),
+            .val = tulle__host_at(&A->val)},
         .k = task->cols,
-        .X = at(&task->X.place),
+        .X = tulle__host_at(&task->X.place),
         .ldx = task->X.ld,
-        .Y = at(&task->Y.place),
+        .Y = tulle__host_at(&task->Y.place),
         .ldy = task->Y.ld};
     return host->kernels->bsr(host->pool, &blocks);
 }
@@ -285,21 +280,6 @@ static void multiply(tulle__device_queue *queue, const tulle__slab_task *task)
     count_kernel(host, "multiply", start);
 }
 
-/* The tile as formats see it. */
-static tulle_tile tile_of(const tulle__device_tile *tile)
-{
-    return (tulle_tile){.kind = tile->kind,
-        .type = tile->type,
-        .order = tile->order,
-        .m = tile->m,
-        .n = tile->n,
-        .ld = tile->ld,
-        .nnz = tile->nnz,
-        .rowptr = (const int64_t *)(const void *)at(&tile->rowptr),
-        .colind = (const tulle_lidx *)(const void *)at(&tile->colind),
-        .val = at(&tile->val)};
-}
-
 static void chain(tulle__device_queue *queue, const tulle__device_chain *task)
 {
     struct host *host = queue->host;
@@ -307,8 +287,8 @@ static void chain(tulle__device_queue *queue, const tulle__device_chain *task)
     tulle__chain_room room[TULLE__DEVICE_PAIRS];
     if (queue->status != TULLE_OK) return;
     for (int p = 0; p < task->npairs; p++) {
-        A[p] = tile_of(&task->A[p]);
-        B[p] = tile_of(&task->B[p]);
+        A[p] = tulle__host_tile(&task->A[p]);
+        B[p] = tulle__host_tile(&task->B[p]);
     }
     const tulle__chain_task work = {.type = task->type,
         .m = task->m,
@@ -317,7 +297,7 @@ static void chain(tulle__device_queue *queue, const tulle__device_chain *task)
         .A = A,
         .B = B,
         .room = room,
-        .C = at(&task->C),
+        .C = tulle__host_at(&task->C),
         .c_row = task->c_row,
         .c_col = task->c_col,
         .alpha = task->alpha,
@@ -327,47 +307,14 @@ static void chain(tulle__device_queue *queue, const tulle__device_chain *task)
     count_kernel(host, "multiply", start);
 }
 
-struct result_place {
-    tulle__device_result place;
-    void *context;
-};
-
-static tulle_status place_result(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
-{
-    const struct result_place *asked = context;
-    tulle__device_tile tile = {.kind = TULLE_CSR};
-    tulle_status status = asked->place(asked->context, m, nnz, &tile);
-    if (status != TULLE_OK) return status;
-    C->nnz = nnz;
-    C->rowptr = (int64_t *)(void *)at(&tile.rowptr);
-    C->colind = (int32_t *)(void *)at(&tile.colind);
-    C->val = at(&tile.val);
-    return TULLE_OK;
-}
-
 static tulle_status product(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
-    void *context, int64_t *multiplications)
+    void *context, tulle__device_product_counts *counts)
 {
     struct host *host = queue->host;
-    tulle__spgemm_pair pair[TULLE__DEVICE_SPARSE_PAIRS];
-    struct result_place asked = {place, context};
-    tulle__csr_result C = {.nnz = 0};
     if (queue->status != TULLE_OK) return queue_wait(queue);
-    for (int p = 0; p < task->npairs; p++) {
-        tulle_tile A = tile_of(&task->A[p]), B = tile_of(&task->B[p]);
-        pair[p] = (tulle__spgemm_pair){tulle__tile_csr(&A), tulle__tile_csr(&B), task->scale[p]};
-        if (!A.rowptr) pair[p].A.m = task->m; /* the identity */
-    }
-    const tulle__spgemm_task work = {.type = task->type,
-        .m = task->m,
-        .n = task->n,
-        .npairs = task->npairs,
-        .pair = pair,
-        .unsorted = task->unsorted};
     int64_t start = tulle__clock_ns();
-    tulle_status status = host->kernels->spgemm(host->pool, &work, place_result, &asked, &C);
+    tulle_status status = tulle__host_product(host->kernels, host->pool, task, place, context, counts);
     count_kernel(host, "multiply", start);
-    if (status == TULLE_OK) *multiplications = C.multiplications;
     return status;
 }
 
@@ -375,7 +322,7 @@ static void solve(tulle__device_queue *queue, const tulle__device_triangle *task
 {
     struct host *host = queue->host;
     int64_t first = task->upper ? task->n - 1 : 0; /* the row that is solved first */
-    const char *b = at(&task->B.place);
+    const char *b = tulle__host_at(&task->B.place);
     if (queue->status != TULLE_OK || !task->n || !task->cols) return;
     int64_t start = tulle__clock_ns();
     host->kernels->solve(&(tulle__solve_task){.type = task->type,
@@ -384,13 +331,13 @@ static void solve(tulle__device_queue *queue, const tulle__device_triangle *task
         .tail = task->tail,
         .count = task->n,
         .cols = task->cols,
-        .rowptr = (const int64_t *)(const void *)at(&task->rowptr) + first,
-        .colind = (const int32_t *)(const void *)at(&task->colind),
-        .val = at(&task->val),
+        .rowptr = (const int64_t *)(const void *)tulle__host_at(&task->rowptr) + first,
+        .colind = (const int32_t *)(const void *)tulle__host_at(&task->colind),
+        .val = tulle__host_at(&task->val),
         .divides = !task->unit,
         .b = b + (size_t)(first * task->B.ld) * tulle_type_size(task->type),
         .ldb = task->B.ld,
-        .x = at(&task->X),
+        .x = tulle__host_at(&task->X),
         .at = first,
         .ldx = task->cols});
     count_kernel(host, "solve", start);
@@ -403,8 +350,8 @@ static void dots(tulle__device_queue *queue, const tulle__device_dots *task)
     int64_t pieces = tulle__device_pieces(task->first, task->rows, task->block);
     int64_t offset = task->first / task->block * task->block - task->first, start = tulle__clock_ns();
     if (queue->status != TULLE_OK) return;
-    for (int v = 0; v < task->nx; v++) x[v] = at(&task->x[v]);
-    for (int w = 0; w < task->ny; w++) y[w] = at(&task->y[w]);
+    for (int v = 0; v < task->nx; v++) x[v] = tulle__host_at(&task->x[v]);
+    for (int w = 0; w < task->ny; w++) y[w] = tulle__host_at(&task->y[w]);
     for (int64_t p = 0; p < pieces; p++) {
         int64_t begin = offset + p * task->block, end = begin + task->block;
         host->kernels->dots(&(tulle__dots_task){.type = task->type,
@@ -414,7 +361,7 @@ static void dots(tulle__device_queue *queue, const tulle__device_dots *task)
             .y = y,
             .begin = begin < 0 ? 0 : begin,
             .end = end > task->rows ? task->rows : end,
-            .sums = (double *)(void *)at(&task->sums) + p * task->stride});
+            .sums = (double *)(void *)tulle__host_at(&task->sums) + p * task->stride});
     }
     count_kernel(host, "dots", start);
 }
@@ -425,14 +372,14 @@ static void combine(tulle__device_queue *queue, const tulle__device_combine *tas
     const void *x[TULLE__DEVICE_VECTORS];
     int64_t start = tulle__clock_ns();
     if (queue->status != TULLE_OK || !task->rows) return;
-    for (int v = 0; v < task->nx; v++) x[v] = at(&task->x[v]);
+    for (int v = 0; v < task->nx; v++) x[v] = tulle__host_at(&task->x[v]);
     host->kernels->combine(&(tulle__combine_task){.type = task->type,
         .nx = task->nx,
         .ny = task->ny,
         .x = x,
         .coef = task->coef,
         .beta = {task->beta[0], task->beta[1]},
-        .y = {at(&task->y[0]), task->ny > 1 ? at(&task->y[1]) : NULL},
+        .y = {tulle__host_at(&task->y[0]), task->ny > 1 ? tulle__host_at(&task->y[1]) : NULL},
         .begin = 0,
         .end = task->rows});
     count_kernel(host, "combine", start);
@@ -444,7 +391,7 @@ static void scale(
     struct host *host = queue->host;
     if (queue->status != TULLE_OK) return;
     int64_t start = tulle__clock_ns();
-    stick(queue, host->kernels->scale(host->pool, type, lines, width, Y->ld, beta, at(&Y->place)));
+    stick(queue, host->kernels->scale(host->pool, type, lines, width, Y->ld, beta, tulle__host_at(&Y->place)));
     count_kernel(host, "scale", start);
 }
 

@@ -164,12 +164,12 @@ static void chain(tulle__device_queue *queue, const tulle__device_chain *task)
 }
 
 static tulle_status product(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
-    void *context, int64_t *multiplications)
+    void *context, tulle__device_product_counts *counts)
 {
     tulle__device_product inner = tulle__wrapped_product(task);
-    tulle__wrapped_result asked = {place, context};
+    tulle__wrapped_result asked = {.place = place, .context = context};
     if (strikes(queue, 0)) return queue_wait(queue);
-    return below(queue)->product(queue->inner, &inner, tulle__wrapped_place_result, &asked, multiplications);
+    return below(queue)->product(queue->inner, &inner, tulle__wrapped_place_result, &asked, counts);
 }
 
 static void solve(tulle__device_queue *queue, const tulle__device_triangle *task)

@@ -340,14 +340,14 @@ static void combine(tulle__device_queue *queue, const tulle__device_combine *tas
 
 /* It returns with the result's size, so all that the queue was given is done first. */
 static tulle_status product(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
-    void *context, int64_t *multiplications)
+    void *context, tulle__device_product_counts *counts)
 {
     tulle__device_product inner = tulle__wrapped_product(task);
-    tulle__wrapped_result asked = {place, context};
+    tulle__wrapped_result asked = {.place = place, .context = context};
     pthread_mutex_lock(&queue->late->lock);
     run_to(queue, queue->given);
     pthread_mutex_unlock(&queue->late->lock);
-    return below(queue->late)->product(queue->inner, &inner, tulle__wrapped_place_result, &asked, multiplications);
+    return below(queue->late)->product(queue->inner, &inner, tulle__wrapped_place_result, &asked, counts);
 }
 
 /* It looks at what lies on the device, so all that the queue was given is done first. */

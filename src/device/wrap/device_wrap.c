@@ -103,6 +103,10 @@ static tulle__device_tile wrapped_tile(const tulle__device_tile *tile)
     inner.rowptr = tulle__wrapped_place(&tile->rowptr);
     inner.colind = tulle__wrapped_place(&tile->colind);
     inner.val = tulle__wrapped_place(&tile->val);
+    inner.offset = tulle__wrapped_place(&tile->offset);
+    inner.norm = tulle__wrapped_place(&tile->norm);
+    inner.row_block = tulle__wrapped_place(&tile->row_block);
+    inner.col_block = tulle__wrapped_place(&tile->col_block);
     return inner;
 }
 
@@ -124,6 +128,11 @@ tulle__device_product tulle__wrapped_product(const tulle__device_product *task)
         inner.A[p] = wrapped_tile(&task->A[p]);
         inner.B[p] = wrapped_tile(&task->B[p]);
     }
+    inner.row_block = tulle__wrapped_place(&task->row_block);
+    inner.col_block = tulle__wrapped_place(&task->col_block);
+    inner.least = tulle__wrapped_place(&task->least);
+    inner.pattern_rowptr = tulle__wrapped_place(&task->pattern_rowptr);
+    inner.pattern_colind = tulle__wrapped_place(&task->pattern_colind);
     return inner;
 }
 
@@ -157,9 +166,11 @@ tulle__device_triangle tulle__wrapped_triangle(const tulle__device_triangle *tas
 
 tulle_status tulle__wrapped_place_result(void *context, int64_t m, int64_t nnz, tulle__device_tile *C)
 {
-    const tulle__wrapped_result *asked = context;
-    tulle__device_tile outer = {.kind = TULLE_CSR};
+    tulle__wrapped_result *asked = context;
+    tulle__device_tile outer = {.kind = C->kind, .values = C->values};
     tulle_status status = asked->place(asked->context, m, nnz, &outer);
-    if (status == TULLE_OK) *C = wrapped_tile(&outer);
-    return status;
+    if (status != TULLE_OK) return status;
+    asked->made = outer;
+    *C = wrapped_tile(&outer);
+    return TULLE_OK;
 }

@@ -51,6 +51,7 @@ tulle__device_triangle tulle__wrapped_triangle(const tulle__device_triangle *tas
 typedef struct tulle__wrapped_result {
     tulle__device_result place;
     void *context;
+    tulle__device_tile made; /* what was placed, if it was */
 } tulle__wrapped_result;
 tulle_status tulle__wrapped_place_result(void *context, int64_t m, int64_t nnz, tulle__device_tile *C);
 

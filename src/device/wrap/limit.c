@@ -408,14 +408,14 @@ static void chain(tulle__device_queue *queue, const tulle__device_chain *task)
 }
 
 static tulle_status product(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
-    void *context, int64_t *multiplications)
+    void *context, tulle__device_product_counts *counts)
 {
     if (!may_run(queue)) return queue_wait(queue);
     tulle__device_product inner = tulle__wrapped_product(task);
-    tulle__wrapped_result asked = {place, context};
+    tulle__wrapped_result asked = {.place = place, .context = context};
     int64_t start = tulle__clock_ns();
     tulle_status status =
-        inner_ops(queue)->product(queue->limit->inner, &inner, tulle__wrapped_place_result, &asked, multiplications);
+        inner_ops(queue)->product(queue->limit->inner, &inner, tulle__wrapped_place_result, &asked, counts);
     kernel_done(queue, start);
     return status;
 }

@@ -270,6 +270,30 @@ static void chain(tulle__device_queue *queue, const tulle__device_chain *task)
     below(queue->model)->chain(queue->inner, &inner);
 }
 
+/* Bytes of a sparse tile, without those that blocks need beside their values. */
+static double sparse_bytes(const tulle__device_tile *tile)
+{
+    double values = (double)(tile->row_block.buffer ? tile->values : tile->nnz);
+    return values * (double)tulle_type_size(tile->type) + (double)tile->nnz * sizeof(tulle_lidx);
+}
+
+/* Each operand and the result once. The host, which finds a place for the result, waits for all of it. */
+static tulle_status product(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
+    void *context, tulle__device_product_counts *counts)
+{
+    struct model *m = queue->model;
+    tulle__device_product inner = tulle__wrapped_product(task);
+    tulle__wrapped_result asked = {.place = place, .context = context};
+    double bytes = 0;
+    if (!queue->inner) return tulle__fail(TULLE_ERR_UNSUPPORTED, "a sparse product on a device without values");
+    tulle_status status = below(m)->product(queue->inner, &inner, tulle__wrapped_place_result, &asked, counts);
+    if (status != TULLE_OK) return status;
+    for (int p = 0; p < task->npairs; p++) bytes += sparse_bytes(&task->A[p]) + sparse_bytes(&task->B[p]);
+    kernel(queue, "multiply", task->type, 2 * (double)counts->multiplications, bytes + sparse_bytes(&asked.made));
+    m->clock.until(m->clock.arg, queue->at);
+    return TULLE_OK;
+}
+
 static void scale(
     tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y, double beta)
 {
@@ -307,6 +331,7 @@ static const tulle__device_ops ops = {
     .download = download,
     .copy = copy,
     .chain = chain,
+    .product = product,
     .scale = scale,
     .close = close_model,
 };

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sparse products on a device: the result is made there and copied to where the host wants it. */
+#include <string.h>
+
 #include "algo/product/run/device_set.h"
+#include "algo/product/run/tile_upload.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -8,28 +11,34 @@
 struct sparse {
     struct device_run *run;
     struct device *d;
-    tulle__device_buffer *buffer;
+    tulle__device_buffer *buffer, *bounds; /* bounds: of blocks, and their pattern */
+    void *pointers;                        /* of the pattern, on their way */
     tulle__device_tile tile;
     tulle_type type;
+    int64_t cols; /* of the tile, or block columns */
 };
 
 static tulle_status place_result(void *context, int64_t m, int64_t nnz, tulle__device_tile *C)
 {
     struct sparse *s = context;
-    size_t colind, val, bytes = tulle__device_csr_offsets(s->d->device, m, nnz, s->type, &colind, &val);
+    int in_blocks = C->kind == TULLE_VBSR;
+    tulle_tile shape = {.kind = C->kind, .type = s->type, .n = s->cols, .block_cols = s->cols};
+    tulle_gidx cut = 0;
+    if (in_blocks) shape.row_block = &cut;
+    const tulle__tile_places p = in_blocks ? tulle__blocks_places_of(s->d->device, m, s->cols, nnz, C->values, s->type)
+                                           : tulle__csr_places_of(s->d->device, m, nnz, s->type);
     tulle__device_tiles_give(s->d->tiles, s->buffer);
     s->buffer = NULL;
-    tulle_status status = tulle__device_room(s->run, s->d, bytes, "a sparse result", &s->buffer);
+    tulle_status status = tulle__device_room(s->run, s->d, p.length, "a sparse result", &s->buffer);
     if (status != TULLE_OK) return status;
-    *C = (tulle__device_tile){.kind = TULLE_CSR,
-        .type = s->type,
-        .m = m,
-        .nnz = nnz,
-        .rowptr = {s->buffer, 0},
-        .colind = {s->buffer, colind},
-        .val = {s->buffer, val}};
+    *C = tulle__tile_in(s->buffer, &shape, m, &p);
     s->tile = *C;
     return TULLE_OK;
+}
+
+static void fetch(const struct sparse *s, void *to, const tulle__device_place *from, size_t bytes)
+{
+    if (bytes) s->d->device->ops->download(s->d->out, to, from, bytes);
 }
 
 static tulle_status fetch_result(
@@ -38,16 +47,23 @@ static tulle_status fetch_result(
     tulle_status status;
     const tulle__device_ops *ops = s->d->device->ops;
     int32_t *narrow = NULL;
-    size_t nnz = (size_t)s->tile.nnz, rows = (size_t)m + 1;
+    size_t nnz = (size_t)s->tile.nnz, rows = (size_t)m + 1, values = nnz;
     int is_narrow = s->d->device->rowptr_bytes == 4;
+    C->values = s->tile.values;
     TULLE_TRY(place(context, m, s->tile.nnz, C));
+    C->nnz = s->tile.nnz;
+    C->values = s->tile.values;
     if (is_narrow) TULLE_TRY(tulle__alloc(rows, sizeof *narrow, "row pointers of a device", &narrow));
     ops->record(s->d->work, s->d->made);
     ops->join(s->d->out, s->d->made);
-    ops->download(
-        s->d->out, is_narrow ? (void *)narrow : C->rowptr, &s->tile.rowptr, rows * (size_t)s->d->device->rowptr_bytes);
-    if (nnz) ops->download(s->d->out, C->colind, &s->tile.colind, nnz * sizeof(tulle_lidx));
-    if (nnz) ops->download(s->d->out, C->val, &s->tile.val, nnz * tulle_type_size(s->type));
+    fetch(s, is_narrow ? (void *)narrow : C->rowptr, &s->tile.rowptr, rows * (size_t)s->d->device->rowptr_bytes);
+    fetch(s, C->colind, &s->tile.colind, nnz * sizeof(tulle_lidx));
+    if (s->tile.offset.buffer) {
+        fetch(s, C->offset, &s->tile.offset, (nnz + 1) * sizeof *C->offset);
+        fetch(s, C->norm, &s->tile.norm, nnz * sizeof *C->norm);
+        values = (size_t)s->tile.values;
+    }
+    fetch(s, C->val, &s->tile.val, values * tulle_type_size(s->type));
     status = ops->queue_wait(s->d->work);
     tulle_status come = ops->queue_wait(s->d->out);
     if (status == TULLE_OK) status = come;
@@ -57,16 +73,114 @@ out:
     return status;
 }
 
+/* The tile of which these are rows from `row` on. */
+static tulle_tile whole_tile(const tulle__csr *csr, int64_t row, tulle_type type)
+{
+    return (tulle_tile){.kind = csr->row_block ? TULLE_VBSR : TULLE_CSR,
+        .type = type,
+        .m = csr->m + row,
+        .n = csr->n,
+        .rowptr = csr->rowptr - row,
+        .colind = csr->colind,
+        .val = csr->val,
+        .block_rows = csr->m + row,
+        .block_cols = csr->n,
+        .row_block = csr->row_block ? csr->row_block - row : NULL,
+        .col_block = csr->col_block,
+        .offset = csr->offset,
+        .norm = csr->norm};
+}
+
 /* Rows of a factor of the task, or of the old C, on the device. */
 static tulle_status hold_csr(
     struct sparse *s, int operand, int i, int j, int64_t row, const tulle__csr *csr, tulle__device_tile *there)
 {
     const tulle__tile_key key = {operand, i, j, row, csr->m};
-    tulle__csr whole = *csr;
-    whole.rowptr -= row;
-    whole.m += row;
-    tulle_tile tile = tulle__csr_tile(&whole, s->type);
+    tulle_tile tile = whole_tile(csr, row, s->type);
     return tulle__device_hold(s->run, s->d, &key, &tile, there);
+}
+
+/* ---- blocks ---- */
+
+/* The largest and the smallest of `count` blocks, beside those known. */
+static void find_sizes(const tulle_gidx *cut, int64_t count, int64_t *largest, int64_t *smallest)
+{
+    for (int64_t b = 0; b < count; b++) {
+        int64_t size = cut[b + 1] - cut[b];
+        if (size > *largest) *largest = size;
+        if (size < *smallest) *smallest = size;
+    }
+}
+
+/* Cuts and sizes of blocks of C, from those of the factors. */
+static void describe_blocks(const tulle__spgemm_task *task, tulle__device_product *work)
+{
+    const tulle__spgemm_pair *first = &task->pair[0];
+    const tulle__device_tile *rows = first->A.row_block && work->A[0].row_block.buffer ? &work->A[0] : &work->B[0];
+    const tulle_gidx *cut = first->A.row_block ? first->A.row_block : first->B.row_block;
+    work->in_blocks = 1;
+    work->row_block = rows->row_block;
+    work->col_block = work->B[0].col_block;
+    for (int l = 0; l < 3; l++) work->smallest[l] = INT64_MAX;
+    find_sizes(cut, task->m, &work->largest[0], &work->smallest[0]);
+    find_sizes(first->B.col_block, task->n, &work->largest[1], &work->smallest[1]);
+    for (int p = 0; p < task->npairs; p++) {
+        const tulle__csr *A = &task->pair[p].A;
+        if (A->rowptr) find_sizes(A->col_block, A->n, &work->largest[2], &work->smallest[2]);
+    }
+}
+
+/* The bounds of the filter and the blocks of the pattern, on the device. */
+static tulle_status bring_bounds(struct sparse *s, const tulle__spgemm_task *task, tulle__device_product *work)
+{
+    tulle_status status;
+    const tulle__device *device = s->d->device;
+    const tulle__csr *pattern = task->pattern;
+    size_t rows = (size_t)task->m, least = task->least ? tulle__array_room(rows * sizeof *task->least) : 0;
+    size_t pointers = pattern ? tulle__array_room((rows + 1) * (size_t)device->rowptr_bytes) : 0;
+    int64_t first = pattern && pattern->rowptr ? pattern->rowptr[0] : 0;
+    int64_t blocks = pattern && pattern->rowptr ? pattern->rowptr[task->m] - first : 0;
+    const void *from = NULL;
+    if (!least && !pattern) return TULLE_OK;
+    TULLE_TRY(tulle__device_room(
+        s->run, s->d, least + pointers + (size_t)blocks * sizeof(tulle_lidx), "bounds of blocks", &s->bounds));
+    if (least) {
+        work->least = (tulle__device_place){s->bounds, 0};
+        device->ops->upload(s->d->work, &work->least, task->least, rows * sizeof *task->least);
+    }
+    if (!pattern) return TULLE_OK;
+    work->pattern_rowptr = (tulle__device_place){s->bounds, least};
+    work->pattern_colind = (tulle__device_place){s->bounds, least + pointers};
+    if (pattern->rowptr)
+        TULLE_TRY(tulle__narrow_pointers(device, pattern->rowptr, task->m, &from, &s->pointers));
+    else
+        TULLE_TRY(tulle__alloc_zero(rows + 1, sizeof(int64_t), "row pointers for a device", &s->pointers));
+    if (!from) from = s->pointers;
+    device->ops->upload(s->d->work, &work->pattern_rowptr, from, (rows + 1) * (size_t)device->rowptr_bytes);
+    if (blocks)
+        device->ops->upload(
+            s->d->work, &work->pattern_colind, pattern->colind + first, (size_t)blocks * sizeof(tulle_lidx));
+out:
+    return status;
+}
+
+/* A result without entries. */
+static tulle_status place_nothing(
+    const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *C)
+{
+    *C = (tulle__csr_result){.nnz = 0};
+    tulle_status status = place(context, task->m, 0, C);
+    if (status != TULLE_OK) return status;
+    memset(C->rowptr, 0, ((size_t)task->m + 1) * sizeof *C->rowptr);
+    if (C->offset) C->offset[0] = 0;
+    C->nnz = 0;
+    return TULLE_OK;
+}
+
+/* 0: the pair adds nothing, and has no cuts. */
+static int adds(const tulle__spgemm_pair *pair)
+{
+    return pair->B.rowptr && (pair->A.rowptr || pair->A.m);
 }
 
 tulle_status tulle__device_run_product(tulle__runner *runner, const tulle__run_tiles *tiles,
@@ -74,30 +188,51 @@ tulle_status tulle__device_run_product(tulle__runner *runner, const tulle__run_t
 {
     struct device_run *run = (struct device_run *)runner;
     struct device *d = tulle__device_of(run, tiles);
-    struct sparse s = {.run = run, .d = d, .type = task->type};
+    struct sparse s = {.run = run, .d = d, .type = task->type, .cols = task->n};
     tulle_status status = TULLE_OK;
-    int64_t multiplications = 0;
-    tulle__device_product work = {
-        .type = task->type, .m = task->m, .n = task->n, .npairs = task->npairs, .unsorted = task->unsorted};
+    tulle__device_product_counts counts = {0, 0};
+    tulle__spgemm_task some = *task;
+    tulle__spgemm_pair pairs[TULLE__DEVICE_SPARSE_PAIRS];
+    tulle__device_product work = {.type = task->type, .m = task->m, .n = task->n, .unsorted = task->unsorted};
     if (task->npairs > TULLE__DEVICE_SPARSE_PAIRS)
         TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED, "a chain of %d products of tiles on a device, which takes %d",
             task->npairs, TULLE__DEVICE_SPARSE_PAIRS));
+    some.pair = pairs;
+    some.npairs = 0;
     for (int p = 0; p < task->npairs; p++) {
         const tulle__spgemm_pair *pair = &task->pair[p];
-        work.scale[p] = pair->scale;
-        work.A[p] = (tulle__device_tile){.kind = TULLE_CSR, .type = task->type};
-        int known = p < tiles->nk, k = known ? tiles->k[p] : 0;
-        if (pair->A.rowptr) TULLE_TRY(hold_csr(&s, TULLE__OF_A, tiles->i, k, tiles->row, &pair->A, &work.A[p]));
-        TULLE_TRY(hold_csr(&s, known ? TULLE__OF_B : TULLE__TEMPORARY, k, tiles->j, 0, &pair->B, &work.B[p]));
+        int known = p < tiles->nk, k = known ? tiles->k[p] : 0, n = some.npairs;
+        if (!adds(pair)) continue;
+        work.scale[n] = pair->scale;
+        work.A[n] = (tulle__device_tile){.kind = TULLE_CSR, .type = task->type};
+        if (pair->A.rowptr) TULLE_TRY(hold_csr(&s, TULLE__OF_A, tiles->i, k, tiles->row, &pair->A, &work.A[n]));
+        TULLE_TRY(hold_csr(&s, known ? TULLE__OF_B : TULLE__TEMPORARY, k, tiles->j, 0, &pair->B, &work.B[n]));
+        pairs[some.npairs++] = *pair;
+    }
+    work.npairs = some.npairs;
+    if (!work.npairs) {
+        status = place_nothing(task, place, context, C);
+        goto out;
+    }
+    if (run->runner.format->in_blocks) {
+        describe_blocks(&some, &work);
+        TULLE_TRY(bring_bounds(&s, task, &work));
     }
     tulle__device_tiles_join(d->tiles, d->work);
-    TULLE_TRY(d->device->ops->product(d->work, &work, place_result, &s, &multiplications));
+    status = d->device->ops->product(d->work, &work, place_result, &s, &counts);
+    if (status == TULLE_ERR_LIMIT && tulle__device_tiles_shed(d->tiles)) /* it lacked room of its own */
+        status = d->device->ops->product(d->work, &work, place_result, &s, &counts);
+    if (status != TULLE_OK) goto out;
     tulle__device_tiles_release(d->tiles, d->work);
     TULLE_TRY(fetch_result(&s, task->m, place, context, C));
-    C->multiplications = multiplications;
+    C->multiplications = counts.multiplications;
+    C->skipped = counts.skipped;
 out:
     (void)d->device->ops->queue_wait(d->work);
     tulle__device_tiles_release(d->tiles, d->work);
     tulle__device_tiles_give(d->tiles, s.buffer);
-    return tulle__device_operands_read(d, status);
+    tulle__device_tiles_give(d->tiles, s.bounds);
+    status = tulle__device_operands_read(d, status);
+    tulle__free(s.pointers);
+    return status;
 }

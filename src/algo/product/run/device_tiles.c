@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/run/device_tiles.h"
 
+#include "algo/product/run/tile_upload.h"
 #include "base/error.h"
 #include "base/memory.h"
 
-enum { ARRAY_ALIGN = 256, SPARES = 32 };
+enum { SPARES = 32 };
 
 struct entry {
     tulle__tile_key key;
@@ -16,12 +17,12 @@ struct entry {
     tulle__device_event *used; /* work with it, started last */
     tulle__device_event *arrived;
     int held;
-    int done;        /* it is not read again */
-    size_t bytes;    /* of the buffer, that count against `most` */
-    int ahead;       /* it was copied ahead of its first use, which is no hit */
-    uint64_t turn;   /* of its last use */
-    int32_t *narrow; /* row pointers in the device's width, on their way */
-    int waited;      /* 1: work was started that `used` stands for */
+    int done;      /* it is not read again */
+    size_t bytes;  /* of the buffer, that count against `most` */
+    int ahead;     /* it was copied ahead of its first use, which is no hit */
+    uint64_t turn; /* of its last use */
+    void *made;    /* by the upload, which reads it */
+    int waited;    /* 1: work was started that `used` stands for */
 };
 
 struct tulle__device_tiles {
@@ -190,7 +191,7 @@ static void drop(tulle__device_tiles *tiles, struct entry *e)
     await_idle(tiles, e);
     ops->event_free(tiles->device, e->used);
     ops->event_free(tiles->device, e->arrived);
-    tulle__free(e->narrow);
+    tulle__free(e->made);
     tiles->used -= e->bytes;
     tulle__device_tiles_give(tiles, e->buffer);
     unlink_entry(tiles, e);
@@ -244,11 +245,23 @@ static size_t bytes_of(const tulle__device_tiles *tiles, const tulle__tile_key *
     return key->operand >= 0 && tiles->unit[key->operand] > length ? tiles->unit[key->operand] : length;
 }
 
+/* Whether the memory is the PE's, and so much should be left to others of it: results of the host, and what it reads.
+ */
+static int is_scarce(const tulle__device_tiles *tiles, size_t bytes)
+{
+    return tiles->device->on_host && bytes > tulle__memory_left() / 2;
+}
+
 static tulle_status find_room(
     tulle__device_tiles *tiles, size_t bytes, int exact, const char *what, tulle__device_buffer **buffer)
 {
     for (;;) {
         *buffer = take_spare(tiles, bytes, exact);
+        if (!*buffer && is_scarce(tiles, bytes)) {
+            int some = tiles->spares;
+            free_spares(tiles);
+            if (some || evict(tiles)) continue;
+        }
         tulle_status status = *buffer ? TULLE_OK : tulle__device_buffer_new(tiles->device, bytes, what, buffer);
         if (status != TULLE_ERR_LIMIT && status != TULLE_ERR_MEMORY) return status;
         if (tiles->spares)
@@ -262,6 +275,14 @@ tulle_status tulle__device_tiles_room(
     tulle__device_tiles *tiles, size_t bytes, const char *what, tulle__device_buffer **buffer)
 {
     return find_room(tiles, bytes, 1, what, buffer);
+}
+
+int tulle__device_tiles_shed(tulle__device_tiles *tiles)
+{
+    int some = tiles->spares;
+    while (evict(tiles)) some = 1;
+    free_spares(tiles);
+    return some != 0;
 }
 
 int tulle__device_tiles_tighten(tulle__device_tiles *tiles)
@@ -289,108 +310,9 @@ void tulle__device_tiles_done(tulle__device_tiles *tiles, const tulle__tile_key 
     tiles->done++;
 }
 
-/* Where the arrays of rows of a tile begin in their buffer, and their bytes. */
-struct plan {
-    size_t colind, val, length;
-    int64_t first, nnz; /* entries */
-};
-
-static size_t aligned(size_t bytes)
-{
-    return (bytes + ARRAY_ALIGN - 1) / ARRAY_ALIGN * ARRAY_ALIGN;
-}
-
-size_t tulle__device_csr_offsets(
-    const tulle__device *device, int64_t rows, int64_t nnz, tulle_type type, size_t *colind, size_t *val)
-{
-    *colind = aligned(((size_t)rows + 1) * (size_t)device->rowptr_bytes);
-    *val = *colind + aligned((size_t)nnz * sizeof(tulle_lidx));
-    return *val + (size_t)nnz * tulle_type_size(type);
-}
-
-static struct plan plan_tile(const tulle__device *device, const tulle_tile *tile, int64_t row, int64_t rows)
-{
-    struct plan p = {.nnz = rows * tile->n};
-    if (tile->kind == TULLE_CSR) {
-        p.first = tile->rowptr[row];
-        p.nnz = tile->rowptr[row + rows] - p.first;
-        p.length = tulle__device_csr_offsets(device, rows, p.nnz, tile->type, &p.colind, &p.val);
-    } else {
-        p.length = (size_t)p.nnz * tulle_type_size(tile->type);
-    }
-    return p;
-}
-
 size_t tulle__device_tile_bytes(const tulle__device *device, const tulle_tile *tile, int64_t row, int64_t rows)
 {
-    return plan_tile(device, tile, row, rows).length;
-}
-
-/* Row pointers from 0, in the device's width; those of the host's tile where they are that already. */
-static tulle_status make_pointers(
-    tulle__device_tiles *tiles, struct entry *e, const tulle_tile *source, const struct plan *p, const void **pointers)
-{
-    tulle__device *device = tiles->device;
-    const int64_t *from = source->rowptr + e->key.row;
-    int64_t rows = e->key.rows;
-    *pointers = from;
-    if (device->rowptr_bytes == 8 && !p->first) return TULLE_OK;
-    if (device->rowptr_bytes == 4 && p->nnz > INT32_MAX)
-        return tulle__fail(
-            TULLE_ERR_OVERFLOW, "%lld entries of a tile on a device that counts in 32 bits", (long long)p->nnz);
-    tulle_status status =
-        tulle__alloc((size_t)rows + 1, (size_t)device->rowptr_bytes, "row pointers for a device", &e->narrow);
-    if (status != TULLE_OK) return status;
-    int64_t *wide = (int64_t *)(void *)e->narrow;
-    for (int64_t r = 0; r <= rows; r++)
-        if (device->rowptr_bytes == 4)
-            e->narrow[r] = (int32_t)(from[r] - p->first);
-        else
-            wide[r] = from[r] - p->first;
-    *pointers = e->narrow;
-    return TULLE_OK;
-}
-
-static void upload(tulle__device_tiles *tiles, const tulle__device_place *to, const void *from, size_t bytes)
-{
-    if (bytes) tiles->device->ops->upload(tiles->in, to, from, bytes);
-}
-
-static tulle_status upload_csr(
-    tulle__device_tiles *tiles, struct entry *e, const tulle_tile *source, const struct plan *p)
-{
-    size_t size = tulle_type_size(source->type);
-    const void *pointers;
-    tulle_status status = make_pointers(tiles, e, source, p, &pointers);
-    if (status != TULLE_OK) return status;
-    e->tile.rowptr = (tulle__device_place){e->buffer, 0};
-    e->tile.colind = (tulle__device_place){e->buffer, p->colind};
-    e->tile.val = (tulle__device_place){e->buffer, p->val};
-    upload(tiles, &e->tile.rowptr, pointers, ((size_t)e->key.rows + 1) * (size_t)tiles->device->rowptr_bytes);
-    upload(tiles, &e->tile.colind, source->colind + p->first, (size_t)p->nnz * sizeof *source->colind);
-    upload(tiles, &e->tile.val, (const char *)source->val + (size_t)p->first * size, (size_t)p->nnz * size);
-    return TULLE_OK;
-}
-
-/* Lines one behind the other there, whatever lies between them here. */
-static void upload_dense(tulle__device_tiles *tiles, struct entry *e, const tulle_tile *source)
-{
-    size_t size = tulle_type_size(source->type);
-    int by_row = source->order == TULLE_ROW_MAJOR;
-    int64_t lines = by_row ? e->key.rows : source->n, width = by_row ? source->n : e->key.rows;
-    const char *from = (const char *)source->val + (size_t)(by_row ? e->key.row * source->ld : e->key.row) * size;
-    e->tile.val = (tulle__device_place){e->buffer, 0};
-    e->tile.ld = width;
-    const tulle__device_copy copy = {.to = e->tile.val,
-        .host = (void *)(uintptr_t)from,
-        .lines = (size_t)lines,
-        .width = (size_t)width * size,
-        .to_pitch = (size_t)width * size,
-        .from_pitch = (size_t)source->ld * size};
-    if (tulle__copy_is_plain(&copy))
-        upload(tiles, &e->tile.val, from, copy.lines * copy.width);
-    else if (width)
-        tiles->device->ops->copy(tiles->in, &copy);
+    return tulle__tile_places_of(device, tile, row, rows).length;
 }
 
 /* A sister that has the tile, with its entry; NULL: none that can give it. */
@@ -415,27 +337,33 @@ static void copy_array(tulle__device_tiles *tiles, const tulle__device_place *to
 
 /* Row pointers that did not arrive must not be followed here either; values may be anything. */
 static tulle_status copy_from(tulle__device_tiles *tiles, struct entry *e, const tulle__device_tiles *sister,
-    const struct entry *from, const struct plan *p)
+    const struct entry *from, const tulle__tile_places *p)
 {
-    size_t size = tulle_type_size(from->tile.type);
+    const tulle__device_tile *here = &e->tile, *there = &from->tile;
+    size_t size = tulle_type_size(there->type), nnz = (size_t)p->nnz, lines = (size_t)e->key.rows + 1;
+    int dense = there->kind == TULLE_DENSE, in_blocks = there->row_block.buffer != NULL;
     tulle_status status = TULLE_OK;
     sister->device->ops->event_wait(from->arrived);
-    if (from->tile.kind == TULLE_CSR) status = sister->device->ops->queue_wait(sister->in);
+    if (!dense) status = sister->device->ops->queue_wait(sister->in);
     if (status != TULLE_OK) return status;
-    e->tile = from->tile;
-    e->tile.rowptr.buffer = e->tile.colind.buffer = e->tile.val.buffer = e->buffer;
-    if (from->tile.kind == TULLE_CSR) {
-        copy_array(tiles, &e->tile.rowptr, sister, &from->tile.rowptr,
-            ((size_t)e->key.rows + 1) * (size_t)tiles->device->rowptr_bytes);
-        copy_array(tiles, &e->tile.colind, sister, &from->tile.colind, (size_t)p->nnz * sizeof(tulle_lidx));
+    e->tile.ld = there->ld;
+    if (!dense) {
+        copy_array(tiles, &here->rowptr, sister, &there->rowptr, lines * (size_t)tiles->device->rowptr_bytes);
+        copy_array(tiles, &here->colind, sister, &there->colind, nnz * sizeof(tulle_lidx));
     }
-    copy_array(tiles, &e->tile.val, sister, &from->tile.val, (size_t)p->nnz * size);
+    if (in_blocks) {
+        copy_array(tiles, &here->offset, sister, &there->offset, (nnz + 1) * sizeof(int64_t));
+        copy_array(tiles, &here->norm, sister, &there->norm, nnz * sizeof(double));
+        copy_array(tiles, &here->row_block, sister, &there->row_block, lines * sizeof(tulle_gidx));
+        copy_array(tiles, &here->col_block, sister, &there->col_block, ((size_t)there->n + 1) * sizeof(tulle_gidx));
+    }
+    copy_array(tiles, &here->val, sister, &there->val, (in_blocks ? (size_t)p->values : nnz) * size);
     return TULLE_OK;
 }
 
 /* A tile that is not there yet, in a buffer of it; takes the buffer over, also on failure. */
 static tulle_status bring(tulle__device_tiles *tiles, const tulle__tile_key *key, const tulle_tile *source,
-    const struct plan *p, tulle__device_buffer *buffer, struct entry **out)
+    const tulle__tile_places *p, tulle__device_buffer *buffer, struct entry **out)
 {
     tulle_status status;
     const tulle__device_ops *ops = tiles->device->ops;
@@ -446,18 +374,12 @@ static tulle_status bring(tulle__device_tiles *tiles, const tulle__tile_key *key
     *made = (struct entry){.key = *key, .buffer = buffer, .bytes = bytes_of(tiles, key, p->length)};
     TULLE_TRY(ops->event_new(tiles->device, &made->used));
     TULLE_TRY(ops->event_new(tiles->device, &made->arrived));
-    made->tile = (tulle__device_tile){.kind = source->kind,
-        .type = source->type,
-        .order = source->order,
-        .m = key->rows,
-        .n = source->n,
-        .nnz = p->nnz};
+    made->tile = tulle__tile_in(buffer, source, key->rows, p);
     if (sister)
         TULLE_TRY(copy_from(tiles, made, sister, from, p));
-    else if (source->kind == TULLE_CSR)
-        TULLE_TRY(upload_csr(tiles, made, source, p));
     else
-        upload_dense(tiles, made, source);
+        TULLE_TRY(
+            tulle__tile_upload(tiles->device, tiles->in, source, key->row, key->rows, p, &made->tile, &made->made));
     ops->record(tiles->in, made->arrived);
     made->turn = ++tiles->turn;
     tiles->used += made->bytes;
@@ -479,7 +401,7 @@ tulle_status tulle__device_tiles_hold(
     tulle__device_tiles *tiles, const tulle__tile_key *key, const tulle_tile *source, tulle__device_tile *there)
 {
     tulle_status status = TULLE_OK;
-    const struct plan p = plan_tile(tiles->device, source, key->row, key->rows);
+    const tulle__tile_places p = tulle__tile_places_of(tiles->device, source, key->row, key->rows);
     struct entry *e = find(tiles, key);
     tulle__device_buffer *buffer;
     size_t bytes = bytes_of(tiles, key, p.length);
@@ -513,13 +435,15 @@ static tulle_status find_room_ahead(tulle__device_tiles *tiles, size_t bytes, tu
     while (tiles->used > tiles->most || bytes > tiles->most - tiles->used)
         if (!evict_done(tiles)) return TULLE_ERR_LIMIT;
     *buffer = take_spare(tiles, bytes, tiles->exact);
-    return *buffer ? TULLE_OK : tulle__device_buffer_new(tiles->device, bytes, "a tile of an operand", buffer);
+    if (*buffer) return TULLE_OK;
+    if (is_scarce(tiles, bytes)) return TULLE_ERR_LIMIT;
+    return tulle__device_buffer_new(tiles->device, bytes, "a tile of an operand", buffer);
 }
 
 tulle_status tulle__device_tiles_prefetch(
     tulle__device_tiles *tiles, const tulle__tile_key *key, const tulle_tile *source)
 {
-    const struct plan p = plan_tile(tiles->device, source, key->row, key->rows);
+    const tulle__tile_places p = tulle__tile_places_of(tiles->device, source, key->row, key->rows);
     tulle__device_buffer *buffer;
     struct entry *e = find(tiles, key), *from;
     if (e) {
@@ -528,7 +452,7 @@ tulle_status tulle__device_tiles_prefetch(
     }
     const tulle__device_tiles *sister = sister_with(tiles, key, &from);
     /* whoever holds it waits, and gets its failure there */
-    if (sister && (source->kind == TULLE_CSR || !sister->device->ops->event_done(from->arrived)))
+    if (sister && (source->kind != TULLE_DENSE || !sister->device->ops->event_done(from->arrived)))
         return TULLE_ERR_LIMIT;
     tulle_status status = find_room_ahead(tiles, bytes_of(tiles, key, p.length), &buffer);
     if (status == TULLE_OK) status = bring(tiles, key, source, &p, buffer, &e);

@@ -58,6 +58,9 @@ tulle_status tulle__device_tiles_uploaded(tulle__device_tiles *tiles);
 tulle_status tulle__device_tiles_room(
     tulle__device_tiles *tiles, size_t bytes, const char *what, tulle__device_buffer **buffer);
 
+/* Frees all that is not held, for what a device takes by itself. 0: there was nothing. */
+int tulle__device_tiles_shed(tulle__device_tiles *tiles);
+
 /*
  * Where a triple of tiles lacks room: buffers may be larger than their tiles. Lets go of what is held, for which no
  * work was started, forgets all tiles and gives each its own bytes from now on. 0: that is so already.
@@ -81,10 +84,6 @@ void tulle__device_tiles_clear(tulle__device_tiles *tiles);
 
 /* How often a tile was there already. */
 int64_t tulle__device_tiles_hits(const tulle__device_tiles *tiles);
-
-/* Where columns and values of a CSR tile begin in its buffer on the device, row pointers first; returns its bytes. */
-size_t tulle__device_csr_offsets(
-    const tulle__device *device, int64_t rows, int64_t nnz, tulle_type type, size_t *colind, size_t *val);
 
 /* Bytes that such rows of a tile take on the device. */
 size_t tulle__device_tile_bytes(const tulle__device *device, const tulle_tile *tile, int64_t row, int64_t rows);

@@ -191,13 +191,19 @@ static tulle_status multiply_pairs(
     tulle__exec *x, const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *result)
 {
     const tulle__context *host = x->plan->context;
-    if (x->plan->C->format->in_blocks) {
-        tulle_status status = host->kernels->spgemm_blocks(host->pool, task, place, context, result);
-        if (status == TULLE_OK) x->skipped += result->skipped;
-        return status;
-    }
-    if (!x->of.nk) return host->kernels->spgemm(host->pool, task, place, context, result);
-    return x->plan->runner->ops->product(x->plan->runner, &x->of, task, place, context, result);
+    const bool in_blocks = x->plan->C->format->in_blocks;
+    tulle_status status;
+    if (x->of.nk)
+        status = x->plan->runner->ops->product(x->plan->runner, &x->of, task, place, context, result);
+    else if (in_blocks)
+        status = host->kernels->spgemm_blocks(host->pool, task, place, context, result);
+    else
+        status = host->kernels->spgemm(host->pool, task, place, context, result);
+    if (status != TULLE_OK) return status;
+    if (in_blocks) x->skipped += result->skipped;
+    /* devices take time by themselves */
+    if (!x->of.nk || !x->plan->runner->devices) tulle__work_spgemm(&x->inbox.told, task, result->nnz);
+    return TULLE_OK;
 }
 
 tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *multiplications)
@@ -220,7 +226,6 @@ tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *
     tulle_status status = multiply_pairs(x, &task, place_tile, &place, &result);
     if (status != TULLE_OK) return status;
     *multiplications += result.multiplications;
-    tulle__work_spgemm(&x->inbox.told, &task, result.nnz);
     return TULLE_OK;
 }
 
@@ -234,7 +239,6 @@ static tulle_status make_block(
     if (status != TULLE_OK) return status;
     *size = (tulle__result_size){.rows = rows->rows, .nnz = result.nnz, .values = result.values};
     x->multiplications += result.multiplications;
-    tulle__work_spgemm(&x->inbox.told, &task, result.nnz);
     return TULLE_OK;
 }
 

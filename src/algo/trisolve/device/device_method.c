@@ -5,16 +5,16 @@
  */
 #include "algo/trisolve/device/device_method.h"
 
+#include "algo/trisolve/device/triangle_there.h"
 #include "base/error.h"
 #include "device/device.h"
 
 struct on_device {
     tulle__device *device;
     tulle__device_queue *queue;
-    tulle__device_buffer *rowptr, *colind, *val;
+    tulle__triangle_there there;
     tulle__device_buffer *B, *X; /* for so many columns */
     tulle_gidx cols;
-    int64_t entries;
 };
 
 static void drop_sides(struct on_device *d)
@@ -31,83 +31,20 @@ static void forget(tulle__method_schedule *a)
     if (d->device) {
         d->device->ops->queue_free(d->device, d->queue);
         drop_sides(d);
-        tulle__device_buffer_free(d->device, d->rowptr);
-        tulle__device_buffer_free(d->device, d->colind);
-        tulle__device_buffer_free(d->device, d->val);
+        tulle__triangle_there_fini(&d->there);
     }
     tulle__device_close(d->device);
     tulle__free(d);
 }
 
-/* Row pointers of all tiles, from 0, as the device wants them. A tile without entries has none. */
-static void join_pointers(const tulle__triangle *t, int width, void *to)
-{
-    int64_t at = 0, row = 0;
-    for (int i = 0; i < t->ntiles; i++)
-        for (int64_t r = 0; r < t->tile[i].m; r++, row++) {
-            if (t->tile[i].nnz) at += t->tile[i].rowptr[r + 1] - t->tile[i].rowptr[r];
-            if (width == 4)
-                ((int32_t *)to)[row + 1] = (int32_t)at;
-            else
-                ((int64_t *)to)[row + 1] = at;
-        }
-}
-
-static int64_t entries_of(const tulle__triangle *t)
-{
-    int64_t entries = 0;
-    for (int i = 0; i < t->ntiles; i++)
-        if (t->tile[i].nnz) entries += t->tile[i].rowptr[t->tile[i].m] - t->tile[i].rowptr[0];
-    return entries;
-}
-
-/* One array of all tiles: columns, or values. Waits, as tiles may change then. */
-static tulle_status upload_tiles(
-    struct on_device *d, const tulle__triangle *t, tulle__device_buffer *to, size_t size, int values)
-{
-    size_t at = 0;
-    for (int i = 0; i < t->ntiles; i++) {
-        const tulle_tile *tile = &t->tile[i];
-        if (!tile->nnz) continue;
-        int64_t first = tile->rowptr[0];
-        size_t bytes = (size_t)(tile->rowptr[tile->m] - first) * size;
-        const char *from = values ? tile->val : (const void *)tile->colind;
-        if (bytes) d->device->ops->upload(d->queue, &(tulle__device_place){to, at}, from + (size_t)first * size, bytes);
-        at += bytes;
-    }
-    return d->device->ops->queue_wait(d->queue);
-}
-
 static tulle_status load(const tulle_trisolve *solver, struct on_device *d)
 {
-    const tulle__triangle *t = &solver->triangle;
-    size_t size = tulle_type_size(t->T->type);
-    void *pointers = NULL;
     tulle_status status;
     tulle__device_setting setting = {.threads = 1, .rank = solver->comm->rank, .timeline = solver->comm->pe->timeline};
     TULLE_TRY(tulle__device_open(solver->options.device, &setting, &d->device));
-    if (!tulle__device_has_solve(d->device))
-        TULLE_TRY(
-            tulle__fail(TULLE_ERR_UNSUPPORTED, "the device '%s' solves with no triangles", solver->options.device));
-    d->entries = entries_of(t);
-    size_t width = (size_t)d->device->rowptr_bytes, bytes = ((size_t)t->n + 1) * width;
-    if (width == 4 && d->entries > INT32_MAX)
-        TULLE_TRY(
-            tulle__fail(TULLE_ERR_OVERFLOW, "a triangle of %lld entries on the device '%s', which counts in 32 bits",
-                (long long)d->entries, d->device->name));
     TULLE_TRY(d->device->ops->queue_new(d->device, &d->queue));
-    TULLE_TRY(tulle__device_buffer_new(d->device, bytes, "row pointers of a triangle", &d->rowptr));
-    TULLE_TRY(tulle__device_buffer_new(
-        d->device, (size_t)d->entries * sizeof(tulle_lidx), "columns of a triangle", &d->colind));
-    TULLE_TRY(tulle__device_buffer_new(d->device, (size_t)d->entries * size, "values of a triangle", &d->val));
-    TULLE_TRY(tulle__alloc_zero((size_t)t->n + 1, width, "row pointers of a triangle", &pointers));
-    join_pointers(t, (int)width, pointers);
-    d->device->ops->upload(d->queue, &(tulle__device_place){d->rowptr, 0}, pointers, bytes);
-    TULLE_TRY(upload_tiles(d, t, d->colind, sizeof(tulle_lidx), 0));
-    TULLE_TRY(upload_tiles(d, t, d->val, size, 1));
+    TULLE_TRY(tulle__triangle_there_init(&solver->triangle, d->device, d->queue, &d->there));
 out:
-    if (d->queue) (void)d->device->ops->queue_wait(d->queue); /* for the pointers */
-    tulle__free(pointers);
     return status;
 }
 
@@ -126,7 +63,7 @@ static tulle_status prepare(tulle_trisolve *solver, tulle__method_schedule *a)
         if (status == TULLE_OK) status = load(solver, d);
         if (status == TULLE_OK && a->mine) {
             a->worker[0].nrows = t->n;
-            a->worker[0].nnz = d->entries - (t->head || t->tail ? t->n : 0);
+            a->worker[0].nnz = d->there.entries - (t->head || t->tail ? t->n : 0);
             a->bytes = (int64_t)d->device->used;
         }
     }
@@ -135,10 +72,9 @@ static tulle_status prepare(tulle_trisolve *solver, tulle__method_schedule *a)
 
 static tulle_status renew(tulle_trisolve *solver, tulle__method_schedule *a)
 {
-    const tulle__triangle *t = &solver->triangle;
     struct on_device *d = a->state;
     if (!d) return TULLE_OK;
-    return upload_tiles(d, t, d->val, tulle_type_size(t->T->type), 1);
+    return tulle__triangle_there_renew(&solver->triangle, &d->there);
 }
 
 static tulle_status hold_sides(struct on_device *d, size_t bytes, tulle_gidx cols)
@@ -176,19 +112,7 @@ static tulle_status sweep(tulle_trisolve *solver, const tulle_mat *B, tulle_mat 
                             .to_pitch = line,
                             .from_pitch = ldb});
     if (b.val == x.val) TULLE_TRY(ops->queue_wait(d->queue)); /* what is copied from is not copied to meanwhile */
-    ops->solve(d->queue, &(tulle__device_triangle){.type = t->T->type,
-                             .upper = t->upper,
-                             .unit = t->unit,
-                             .head = t->head,
-                             .tail = t->tail,
-                             .n = t->n,
-                             .entries = d->entries,
-                             .cols = cols,
-                             .rowptr = {d->rowptr, 0},
-                             .colind = {d->colind, 0},
-                             .val = {d->val, 0},
-                             .B = {{d->B, 0}, cols},
-                             .X = {d->X, 0}});
+    tulle__triangle_there_solve(t, &d->there, &(tulle__device_place){d->B, 0}, &(tulle__device_place){d->X, 0}, cols);
     ops->copy(d->queue, &(tulle__device_copy){.from = {d->X, 0},
                             .host = x.val,
                             .lines = (size_t)t->n,

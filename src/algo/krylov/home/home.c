@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/krylov/home.h"
+#include "algo/krylov/home/home.h"
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "comm/comm.h"
 
 static int64_t pieces_of(const tulle__home_rows *rows)
 {
     return tulle__device_pieces(rows->first, rows->rows, rows->block);
 }
 
-tulle_status tulle__home_open(const tulle_operator *A, const tulle__home_rows *rows, const tulle__home_range *range,
+static tulle_status settle(tulle__home *home, const tulle_operator *M, void *bound_M)
+{
+    tulle_status status = M->resident->settle(bound_M, home->device, home->queue);
+    if (status != TULLE_OK) return status;
+    home->M = M;
+    home->bound_M = bound_M;
+    return TULLE_OK;
+}
+
+static tulle_status open_home(const tulle_operator *A, const tulle__home_rows *rows, const tulle__home_range *range,
     int count, int dots, tulle__home **out)
 {
     tulle__home *home = NULL;
     tulle_status status = TULLE_OK;
-    *out = NULL;
-    if (!A->resident) return TULLE_OK;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *home, "vectors on a device", &home));
     home->rows = *rows;
     A->resident->where(A->context, &home->device, &home->queue);
@@ -30,12 +38,32 @@ tulle_status tulle__home_open(const tulle_operator *A, const tulle__home_rows *r
     return TULLE_OK;
 out:
     tulle__home_close(home);
-    return status == TULLE_ERR_LIMIT ? TULLE_OK : status; /* vectors stay on the host */
+    return status;
+}
+
+tulle_status tulle__home_open(const tulle_operator *A, const tulle_operator *M, void *bound_M,
+    const tulle__home_rows *rows, const tulle__home_range *range, int count, int dots, tulle__home **out)
+{
+    tulle__home *home = NULL;
+    *out = NULL;
+    if (!A->resident || (M && !M->resident)) return TULLE_OK;
+    tulle_status status = open_home(A, rows, range, count, dots, &home);
+    if (status == TULLE_OK && M) status = settle(home, M, bound_M);
+    int64_t here = status == TULLE_OK;
+    if (status == TULLE_ERR_LIMIT || status == TULLE_ERR_UNSUPPORTED) status = TULLE_OK; /* vectors stay on the host */
+    status = tulle_comm_agree(A->comm, status);
+    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, tulle_comm_reduce_int(A->comm, TULLE_MIN, 1, &here));
+    if (status == TULLE_OK && here)
+        *out = home;
+    else
+        tulle__home_close(home);
+    return status;
 }
 
 void tulle__home_close(tulle__home *home)
 {
     if (!home) return;
+    if (home->M) home->M->resident->leave(home->bound_M);
     for (int r = 0; r < home->nranges; r++) tulle__device_buffer_free(home->device, home->range[r].buffer);
     tulle__device_buffer_free(home->device, home->sums);
     tulle__free(home);

@@ -13,15 +13,21 @@
 #include "device/device.h"
 #include "kernel/kernel.h"
 
-/* Products with vectors of one column that lie on the operator's device: what tulle_operator.resident is. */
+/*
+ * Operators on vectors of one column that lie on a device: what tulle_operator.resident is. The matrix's says which
+ * device that is. A preconditioner is put there, with what it needs, between settle and leave; it may refuse by
+ * TULLE_ERR_LIMIT or TULLE_ERR_UNSUPPORTED. All but apply of a matrix are local.
+ */
 struct tulle__resident {
-    /* The device, and the queue of its kernels. */
+    /* The device, and the queue of its kernels. NULL: a preconditioner. */
     void (*where)(void *context, tulle__device **device, tulle__device_queue **queue);
-    /* y = A x, done when it returns. */
-    tulle_status (*apply)(void *context, const tulle__device_place *x, const tulle__device_place *y);
+    tulle_status (*settle)(void *bound, tulle__device *device, tulle__device_queue *queue);
+    void (*leave)(void *bound);
+    /* y = A x, done when it returns, collective and agreed; or y = M^-1 x, started in the queue. */
+    tulle_status (*apply)(void *bound, const tulle__device_place *x, const tulle__device_place *y);
 };
 
-enum { TULLE__HOME_RANGES = 6 };
+enum { TULLE__HOME_RANGES = 7 };
 
 /* A range of addresses, and where it lies. */
 typedef struct tulle__home_range {
@@ -43,14 +49,17 @@ typedef struct tulle__home {
     tulle__home_range range[TULLE__HOME_RANGES];
     int nranges;
     tulle__device_buffer *sums;
+    const tulle_operator *M; /* that has settled, with these vectors; or NULL */
+    void *bound_M;
 } tulle__home;
 
 /*
- * A home for `count` ranges beside an operator's matrix; *home is NULL if the operator has none, or no room. dots: at
- * most so many inner products of a reduction. Local.
+ * A home for `count` ranges beside an operator's matrix, and for a bound preconditioner (M may be NULL); *home is NULL
+ * on all PEs if an operator has none, or a PE no room. dots: at most so many inner products of a reduction.
+ * Collective, agreed.
  */
-tulle_status tulle__home_open(const tulle_operator *A, const tulle__home_rows *rows, const tulle__home_range *range,
-    int count, int dots, tulle__home **home);
+tulle_status tulle__home_open(const tulle_operator *A, const tulle_operator *M, void *bound_M,
+    const tulle__home_rows *rows, const tulle__home_range *range, int count, int dots, tulle__home **home);
 void tulle__home_close(tulle__home *home); /* NULL is allowed */
 
 /* The place of an address. */

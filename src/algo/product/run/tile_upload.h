@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How rows of a tile lie in one buffer of a device, its arrays at multiples of 256 bytes, and their copies to there.
+ * Row pointers, and offsets of blocks, begin at 0 there.
+ */
+#ifndef TULLE_PRODUCT_TILE_UPLOAD_H
+#define TULLE_PRODUCT_TILE_UPLOAD_H
+
+#include "device/device.h"
+#include "kernel/kernel.h"
+
+enum { TULLE__ARRAY_ALIGN = 256 };
+
+/* Where arrays begin, row pointers at 0, and what they have. */
+typedef struct tulle__tile_places {
+    size_t colind, offset, norm, row_block, col_block, val, length; /* length: of all */
+    int64_t first, nnz;                                             /* entries, or blocks; dense: values */
+    int64_t first_value, values;                                    /* in blocks: of these */
+    int apart;                                                      /* in blocks: their values are not in one piece */
+} tulle__tile_places;
+
+static inline size_t tulle__array_room(size_t bytes)
+{
+    return (bytes + TULLE__ARRAY_ALIGN - 1) / TULLE__ARRAY_ALIGN * TULLE__ARRAY_ALIGN;
+}
+
+/* Rows row .. row + rows - 1 of a tile of the host, or block rows. */
+tulle__tile_places tulle__tile_places_of(
+    const tulle__device *device, const tulle_tile *tile, int64_t row, int64_t rows);
+
+/* The places of a sparse tile, and of one in blocks, with so many entries or blocks from 0. */
+tulle__tile_places tulle__csr_places_of(const tulle__device *device, int64_t rows, int64_t nnz, tulle_type type);
+tulle__tile_places tulle__blocks_places_of(
+    const tulle__device *device, int64_t rows, int64_t cols, int64_t blocks, int64_t values, tulle_type type);
+
+/* The tile of so many rows whose arrays lie in the buffer. */
+tulle__device_tile tulle__tile_in(
+    tulle__device_buffer *buffer, const tulle_tile *tile, int64_t rows, const tulle__tile_places *places);
+
+/*
+ * Starts the copies of the same rows in a queue. *made, if it is not NULL then, is read until they are done, as the
+ * tile is; the caller frees it.
+ */
+tulle_status tulle__tile_upload(tulle__device *device, tulle__device_queue *queue, const tulle_tile *source,
+    int64_t row, int64_t rows, const tulle__tile_places *places, tulle__device_tile *there, void **made);
+
+/* Row pointers row .. row + rows less the first of them, in the device's width; *made as above. */
+tulle_status tulle__narrow_pointers(
+    const tulle__device *device, const int64_t *from, int64_t rows, const void **pointers, void **made);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Chains of sparse times dense into a row-major dense tile, in one pass over C. A team of 2 to 32 lanes has a row and
+ * lies over its columns, up to four of each lane at a time; it loads as many entries of A as it has lanes at once and
+ * hands them round. A sum is in the order (pair, position in A's row), products and sums rounded each: the bits of the
+ * reference. Rows of more than 512 entries are cut into pieces of so many within each pair, which all teams of the
+ * block take in turn; each adds up its own, and then their sums are added in the order of the teams.
+ */
+#include "device/cuda/cuda_kernels.h"
+#include "device/cuda/cuda_wrap.h"
+
+namespace
+{
+
+const int THREADS = 256, LONG = 512;
+
+__device__ float multiply_add(float a, float b, float sum)
+{
+    return __fadd_rn(sum, __fmul_rn(a, b));
+}
+
+__device__ double multiply_add(double a, double b, double sum)
+{
+    return __dadd_rn(sum, __dmul_rn(a, b));
+}
+
+/* A team's place: columns first + me + j * LANES. */
+template <int lanes, int each> struct team {
+    static const int LANES = lanes, EACH = each;
+    int me;
+    unsigned mask; /* of its lanes in the warp */
+};
+
+/* Adds entries from .. to - 1 of a pair to the sums of columns from `first` on. */
+template <typename S, typename T>
+__device__ void add_entries(const tulle__cuda_chain &P, const tulle__cuda_chain_pair &q, const S &t, int32_t from,
+    int32_t to, int64_t first, T (&sum)[S::EACH])
+{
+    const T *val = static_cast<const T *>(q.val), *B = static_cast<const T *>(q.B);
+    for (; from < to; from += S::LANES) {
+        int count = to - from < S::LANES ? to - from : S::LANES;
+        int32_t col = 0;
+        T a = 0;
+        if (t.me < count) {
+            col = q.colind[from + t.me];
+            a = val[from + t.me];
+        }
+        for (int e = 0; e < count; e++) {
+            int64_t k = __shfl_sync(t.mask, col, e, S::LANES);
+            T x = __shfl_sync(t.mask, a, e, S::LANES);
+            TULLE__UNROLL()
+            for (int j = 0; j < S::EACH; j++) {
+                int64_t c = first + t.me + j * S::LANES;
+                if (c < P.n) sum[j] = multiply_add(x, B[k * q.b_row + c * q.b_col], sum[j]);
+            }
+        }
+    }
+}
+
+template <typename S, typename T>
+__device__ void store(const tulle__cuda_chain &P, const S &t, int64_t row, int64_t first, const T (&sum)[S::EACH])
+{
+    T alpha = static_cast<T>(P.alpha), beta = static_cast<T>(P.beta), *C = static_cast<T *>(P.C) + row * P.ldc;
+    for (int j = 0; j < S::EACH; j++) {
+        int64_t c = first + t.me + j * S::LANES;
+        if (c >= P.n) continue;
+        T scaled = multiply_add(alpha, sum[j], -static_cast<T>(0));
+        C[c] = P.beta == 0 ? scaled : multiply_add(beta, C[c], scaled);
+    }
+}
+
+__device__ int64_t entries_of(const tulle__cuda_chain &P, int64_t row)
+{
+    int64_t entries = 0;
+    for (int p = 0; p < P.npairs; p++) entries += P.pair[p].rowptr[row + 1] - P.pair[p].rowptr[row];
+    return entries;
+}
+
+/* One long row by all teams of the block. */
+template <typename S, typename T>
+__device__ void long_row(const tulle__cuda_chain &P, const S &t, int64_t row, T *partial)
+{
+    const int teams = THREADS / S::LANES, mine = static_cast<int>(threadIdx.x) / S::LANES;
+    for (int64_t first = 0; first < P.n; first += S::LANES * S::EACH) {
+        T sum[S::EACH];
+        int piece = 0;
+        for (int j = 0; j < S::EACH; j++) sum[j] = 0;
+        for (int p = 0; p < P.npairs; p++) {
+            const tulle__cuda_chain_pair &q = P.pair[p];
+            int32_t end = q.rowptr[row + 1];
+            for (int32_t from = q.rowptr[row]; from < end; from += LONG, piece++)
+                if (piece % teams == mine)
+                    add_entries(P, q, t, from, end - from < LONG ? end : from + LONG, first, sum);
+        }
+        for (int j = 0; j < S::EACH; j++) partial[mine * S::LANES * S::EACH + j * S::LANES + t.me] = sum[j];
+        __syncthreads();
+        if (mine == 0) {
+            for (int other = 1; other < teams; other++)
+                for (int j = 0; j < S::EACH; j++) sum[j] += partial[(other * S::EACH + j) * S::LANES + t.me];
+            store(P, t, row, first, sum);
+        }
+        __syncthreads();
+    }
+}
+
+template <typename S, typename T> __global__ void multiply(tulle__cuda_chain P)
+{
+    const int rows = THREADS / S::LANES, mine = static_cast<int>(threadIdx.x) / S::LANES;
+    TULLE__SHARED(int, is_long, THREADS / S::LANES);
+    TULLE__SHARED(T, partial, THREADS * S::EACH);
+    S t;
+    t.me = static_cast<int>(threadIdx.x) % S::LANES;
+    int lane = static_cast<int>(threadIdx.x) % 32;
+    t.mask = (S::LANES == 32 ? 0xffffffffu : (1u << (S::LANES % 32)) - 1) << (lane / S::LANES * S::LANES);
+    int64_t row = static_cast<int64_t>(blockIdx.x) * rows + mine;
+    bool there = row < P.m, later = there && entries_of(P, row) > LONG;
+    if (t.me == 0) is_long[mine] = later;
+    for (int64_t first = 0; there && !later && first < P.n; first += S::LANES * S::EACH) {
+        T sum[S::EACH];
+        for (int j = 0; j < S::EACH; j++) sum[j] = 0;
+        for (int p = 0; p < P.npairs; p++)
+            add_entries(P, P.pair[p], t, P.pair[p].rowptr[row], P.pair[p].rowptr[row + 1], first, sum);
+        store(P, t, row, first, sum);
+    }
+    __syncthreads();
+    for (int r = 0; r < rows; r++)
+        if (is_long[r]) long_row(P, t, static_cast<int64_t>(blockIdx.x) * rows + r, partial);
+}
+
+/* ---- launches ---- */
+
+#define TULLE__EACH_TEAM(X) X(2, 1) X(4, 1) X(8, 1) X(16, 1) X(32, 1) X(32, 2) X(32, 4)
+#define TULLE__KERNELS(LANES, EACH)                                                                                    \
+    reinterpret_cast<const void *>(multiply<team<LANES, EACH>, double>),                                               \
+        reinterpret_cast<const void *>(multiply<team<LANES, EACH>, float>),
+const void *const kernels[] = {TULLE__EACH_TEAM(TULLE__KERNELS)};
+#undef TULLE__KERNELS
+
+template <typename S> cudaError_t start(cudaStream_t stream, const tulle__cuda_chain &P, int f64)
+{
+    const int64_t rows = THREADS / S::LANES, blocks = (P.m + rows - 1) / rows;
+    if (blocks > INT32_MAX) return cudaErrorInvalidConfiguration;
+    return f64 ? tulle_cuda::launch(multiply<S, double>, static_cast<unsigned>(blocks), THREADS, 0, stream, P)
+               : tulle_cuda::launch(multiply<S, float>, static_cast<unsigned>(blocks), THREADS, 0, stream, P);
+}
+
+} // namespace
+
+cudaError_t tulle__cuda_load_spmm(void)
+{
+    return tulle_cuda::load(kernels);
+}
+
+cudaError_t tulle__cuda_spmm(cudaStream_t stream, const tulle__cuda_chain *P, int f64)
+{
+#define TULLE__START(LANES, EACH)                                                                                      \
+    if (P->n <= (LANES) * (EACH)) return start<team<LANES, EACH>>(stream, *P, f64);
+    TULLE__EACH_TEAM(TULLE__START)
+#undef TULLE__START
+    return start<team<32, 4>>(stream, *P, f64);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sparse products of tiles in host memory. */
+#include "device/host/host.h"
+#include "tile/tile_csr.h"
+
+tulle_tile tulle__host_tile(const tulle__device_tile *tile)
+{
+    int in_blocks = tile->row_block.buffer != NULL;
+    return (tulle_tile){.kind = tile->kind,
+        .type = tile->type,
+        .order = tile->order,
+        .m = tile->m,
+        .n = tile->n,
+        .ld = tile->ld,
+        .nnz = in_blocks ? tile->values : tile->nnz,
+        .rowptr = (const int64_t *)(const void *)tulle__host_at(&tile->rowptr),
+        .colind = (const tulle_lidx *)(const void *)tulle__host_at(&tile->colind),
+        .val = tulle__host_at(&tile->val),
+        .blocks = in_blocks ? tile->nnz : 0,
+        .block_rows = in_blocks ? tile->m : 0,
+        .block_cols = in_blocks ? tile->n : 0,
+        .row_block = (const tulle_gidx *)(const void *)tulle__host_at(&tile->row_block),
+        .col_block = (const tulle_gidx *)(const void *)tulle__host_at(&tile->col_block),
+        .offset = (const int64_t *)(const void *)tulle__host_at(&tile->offset),
+        .norm = (const double *)(const void *)tulle__host_at(&tile->norm)};
+}
+
+struct result_place {
+    tulle__device_result place;
+    void *context;
+    int in_blocks;
+};
+
+static tulle_status place_result(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
+{
+    const struct result_place *asked = context;
+    tulle__device_tile tile = {.kind = asked->in_blocks ? TULLE_VBSR : TULLE_CSR, .values = C->values};
+    tulle_status status = asked->place(asked->context, m, nnz, &tile);
+    if (status != TULLE_OK) return status;
+    C->nnz = nnz;
+    C->rowptr = (int64_t *)(void *)tulle__host_at(&tile.rowptr);
+    C->colind = (int32_t *)(void *)tulle__host_at(&tile.colind);
+    C->val = tulle__host_at(&tile.val);
+    C->offset = (int64_t *)(void *)tulle__host_at(&tile.offset);
+    C->norm = (double *)(void *)tulle__host_at(&tile.norm);
+    return TULLE_OK;
+}
+
+tulle_status tulle__host_product(const tulle__kernels *kernels, tulle__pool *pool, const tulle__device_product *task,
+    tulle__device_result place, void *context, tulle__device_product_counts *counts)
+{
+    tulle__spgemm_pair pair[TULLE__DEVICE_SPARSE_PAIRS];
+    struct result_place asked = {place, context, task->in_blocks};
+    tulle__csr_result C = {.nnz = 0};
+    const tulle__csr pattern = {.m = task->m,
+        .n = task->n,
+        .rowptr = (const int64_t *)(const void *)tulle__host_at(&task->pattern_rowptr),
+        .colind = (const int32_t *)(const void *)tulle__host_at(&task->pattern_colind)};
+    for (int p = 0; p < task->npairs; p++) {
+        tulle_tile A = tulle__host_tile(&task->A[p]), B = tulle__host_tile(&task->B[p]);
+        pair[p] = (tulle__spgemm_pair){tulle__tile_csr(&A), tulle__tile_csr(&B), task->scale[p]};
+        if (!A.rowptr) pair[p].A.m = task->m; /* the identity */
+    }
+    const tulle__spgemm_task work = {.type = task->type,
+        .m = task->m,
+        .n = task->n,
+        .npairs = task->npairs,
+        .pair = pair,
+        .unsorted = task->unsorted,
+        .least = (const double *)(const void *)tulle__host_at(&task->least),
+        .pattern = pattern.rowptr ? &pattern : NULL};
+    tulle_status status = task->in_blocks ? kernels->spgemm_blocks(pool, &work, place_result, &asked, &C)
+                                          : kernels->spgemm(pool, &work, place_result, &asked, &C);
+    if (status == TULLE_OK)
+        *counts = (tulle__device_product_counts){.multiplications = C.multiplications, .skipped = C.skipped};
+    return status;
+}
