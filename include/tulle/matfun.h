@@ -120,6 +120,7 @@ typedef struct tulle_matfun_report {
     double work;                /* sum of the cubes of their rows */
     double imbalance;           /* largest sum of a PE over the mean, as planned */
     int64_t stolen;             /* submatrices of the last execution that another PE than the planned one computed */
+    int64_t wide;               /* those that all threads of a PE computed together */
     double busy;                /* largest time of a PE in decompositions over the mean */
     int64_t inserted;           /* diagonal blocks that A lacks: zeros take their places */
     int64_t waves;              /* largest number of a PE */

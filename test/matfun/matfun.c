@@ -7,6 +7,7 @@
 #include "body.h"
 #include "comm/comm.h"
 #include "dense_function.h"
+#include "functions.h"
 #include "problem.h"
 #include "run_tests.h"
 
@@ -89,18 +90,6 @@ out:
 
 /* ---- functions ---- */
 
-static double f_sign(double x)
-{
-    return x < .1 ? -1 : 1;
-}
-static double f_inverse(double x)
-{
-    return 1 / x;
-}
-static double f_invsqrt(double x)
-{
-    return 1 / sqrt(x);
-}
 static double f_root(double x)
 {
     return cbrt(x);
@@ -128,22 +117,14 @@ enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
 static double zero;
 
-static tulle_status function_of(const struct problem *p, tulle_mat *A, const char *text,
-    const tulle_matfun_options *options, tulle_mat **F, tulle_matfun_report *report)
+/* The user's function without a text. */
+static tulle_status function_of(
+    tulle_mat *A, const char *text, const tulle_matfun_options *options, tulle_mat **F, tulle_matfun_report *report)
 {
-    tulle_status status;
-    double error;
-    tulle_matfun *plan = NULL;
     tulle_function f = {.kind = TULLE_FUNCTION_USER, .value = user, .context = &zero};
-    (void)p;
-    if (text) TULLE_TRY(tulle_function_parse(text, &f));
-    TULLE_TRY(tulle_matfun_new(A, options, &plan));
-    TULLE_TRY(tulle_matfun_execute(plan, &f, F, report));
-    TULLE_TRY(tulle_matfun_check(plan, &f, *F, 5, &error));
-    EXPECT(error <= (tulle_mat_type(A) == TULLE_F32 ? 1e-4 : 1e-11));
-out:
-    tulle_matfun_free(plan);
-    return status;
+    tulle_status status = text ? tulle_function_parse(text, &f) : TULLE_OK;
+    if (status != TULLE_OK) return status;
+    return evaluate(A, &f, options, 5, tulle_mat_type(A) == TULLE_F32 ? 1e-4 : 1e-11, F, report);
 }
 
 static tulle_status test_functions(tulle_comm *comm, void *arg)
@@ -159,7 +140,7 @@ static tulle_status test_functions(tulle_comm *comm, void *arg)
                 tulle_matfun_options options = {.combine = TULLE_NONE, .memory = tiles ? 1 : 0};
                 problem_init(&p, SPARSE, BLOCKS, functions[k].shift);
                 TULLE_TRY(build(comm, &p, (tulle_type)type, tiles, NONE, &A));
-                TULLE_TRY(function_of(&p, A, functions[k].text, &options, &F, &report));
+                TULLE_TRY(function_of(A, functions[k].text, &options, &F, &report));
                 TULLE_TRY(compare(&p, F, functions[k].f, 0, type == TULLE_F64 ? 1e-11 : 2e-3, &error));
                 EXPECT(report.submatrices == BLOCKS && report.inserted == 0 && report.columns == BLOCKS);
                 EXPECT(report.largest <= p.n && report.least < report.most);
@@ -188,7 +169,7 @@ static tulle_status test_exact(tulle_comm *comm, void *arg)
                 const char *text = pattern == SPARSE ? NULL : "exp";
                 problem_init(&p, (enum pattern)pattern, BLOCKS, 0);
                 TULLE_TRY(build(comm, &p, TULLE_F64, c % 2 * 2, NONE, &A));
-                TULLE_TRY(function_of(&p, A, text, &options, &F, &report));
+                TULLE_TRY(function_of(A, text, &options, &F, &report));
                 TULLE_TRY(compare(&p, F, text ? exp : f_quadratic, 1, 1e-10, &error));
                 if (pattern == SPARSE && combine[c] == 0) EXPECT(report.submatrices < BLOCKS);
                 if (pattern == FULL && combine[c] != TULLE_NONE && combine[c] != 2 && combine[c] != 7)
@@ -243,7 +224,7 @@ static tulle_status test_steps(tulle_comm *comm, void *arg)
             problem_init(&p, (enum pattern)pattern, BLOCKS, 0);
             TULLE_TRY(build(comm, &p, TULLE_F64, 0, NONE, &A));
             TULLE_TRY(tulle_mat_scale(A, cases[k].scale, NULL, NULL));
-            TULLE_TRY(function_of(&p, A, cases[k].text, NULL, &F, &report));
+            TULLE_TRY(function_of(A, cases[k].text, NULL, &F, &report));
             TULLE_TRY(compare(&p, F, cases[k].f, 1, 1e-12, &error));
             if (tulle_comm_rank(comm) == 0 && error > *worst) *worst = error;
             tulle_mat_free(F);
@@ -255,11 +236,11 @@ static tulle_status test_steps(tulle_comm *comm, void *arg)
     char text[64];
     problem_init(&p, SPARSE, BLOCKS, 0);
     TULLE_TRY(build(comm, &p, TULLE_F64, 0, NONE, &A));
-    TULLE_TRY(function_of(&p, A, "sign:mu=0.1", NULL, &F, &report));
+    TULLE_TRY(function_of(A, "sign:mu=0.1", NULL, &F, &report));
     tulle_mat_free(F);
     EXPECT(report.below < .1 && report.above >= .1);
     snprintf(text, sizeof text, "fermi:mu=%.17g", report.above - 1e-13);
-    TULLE_TRY(function_of(&p, A, text, NULL, &F, &report));
+    TULLE_TRY(function_of(A, text, NULL, &F, &report));
     EXPECT(fabs(report.above - report.below) < 1);
     tulle_mat_free(F);
     tulle_mat_free(A);
@@ -278,7 +259,7 @@ static tulle_status test_small(tulle_comm *comm, void *arg)
         struct problem p;
         problem_init(&p, SPARSE, blocks, 0);
         TULLE_TRY(build(comm, &p, TULLE_F64, 0, NONE, &A));
-        TULLE_TRY(function_of(&p, A, "exp", NULL, &F, &report));
+        TULLE_TRY(function_of(A, "exp", NULL, &F, &report));
         TULLE_TRY(compare(&p, F, exp, 1, 1e-10, &error));
         EXPECT(report.columns == blocks);
         tulle_mat_free(F);
@@ -430,7 +411,7 @@ static tulle_status test_refusals(tulle_comm *comm, void *arg)
     problem_init(&p, SPARSE, BLOCKS, 0);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         TULLE_TRY(build(comm, &p, TULLE_F64, 0, cases[k].change, &A));
-        status = function_of(&p, A, cases[k].text, NULL, &F, &report);
+        status = function_of(A, cases[k].text, NULL, &F, &report);
         if (*cases[k].part) {
             TULLE_TRY(refused(status, TULLE_ERR_ARG, cases[k].part));
         } else {
@@ -443,11 +424,11 @@ static tulle_status test_refusals(tulle_comm *comm, void *arg)
     /* zeros in place of diagonal blocks; x -> x^2 is not exact there, but x -> x is */
     tulle_function f;
     TULLE_TRY(build(comm, &p, TULLE_F64, 0, NO_DIAGONAL, &A));
-    TULLE_TRY(function_of(&p, A, "fermi:kT=1", NULL, &F, &report));
+    TULLE_TRY(function_of(A, "fermi:kT=1", NULL, &F, &report));
     EXPECT(report.inserted == BLOCKS / 5 + 1);
     tulle_mat_free(F);
     TULLE_TRY(tulle_mat_to_csr(A, false, &S));
-    TULLE_TRY(refused(function_of(&p, S, "exp", NULL, &F, &report), TULLE_ERR_ARG, "in blocks"));
+    TULLE_TRY(refused(function_of(S, "exp", NULL, &F, &report), TULLE_ERR_ARG, "in blocks"));
     tulle_mat_free(S);
     tulle_mat_free(A);
     static const char *const wrong[][2] = {{"sgn", "sign"}, {"root", "root needs p"}, {"root:p=0", "needs p"},

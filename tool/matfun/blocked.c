@@ -88,6 +88,8 @@ void blocked_text(const tulle_matfun_report *r, FILE *file)
         "  submatrices    %" PRId64 ", of %.1f rows on average, %" PRId64 " at most; imbalance %.3f; stolen %" PRId64
         ", imbalance of time %.3f\n",
         r->submatrices, r->mean, r->largest, r->imbalance, r->stolen, r->busy);
+    if (r->wide)
+        fprintf(file, "                 %" PRId64 " of the largest by all threads of a PE together\n", r->wide);
     fprintf(file, "  eigenvalues    %.9g .. %.9g\n", r->least, r->most);
     fprintf(file, "  time, s        plan %.4f, execution %.4f (decompositions %.4f, of all threads of a PE)\n",
         r->plan_seconds, r->seconds, r->dense);
@@ -99,10 +101,10 @@ void blocked_json(const tulle_matfun_report *r, FILE *file)
 {
     fprintf(file,
         "\"block_columns\":%" PRId64 ",\"blocks\":%" PRId64 ",\"submatrices\":%" PRId64 ",\"largest\":%" PRId64
-        ",\"mean\":%.6g,\"work\":%.6g,\"imbalance\":%.6g,\"stolen\":%" PRId64 ",\"busy\":%.6g,\"inserted\":%" PRId64
-        ",\"waves\":%" PRId64 ",\"bytes\":%" PRId64
+        ",\"mean\":%.6g,\"work\":%.6g,\"imbalance\":%.6g,\"stolen\":%" PRId64 ",\"by_all_threads\":%" PRId64
+        ",\"busy\":%.6g,\"inserted\":%" PRId64 ",\"waves\":%" PRId64 ",\"bytes\":%" PRId64
         ",\"plan_seconds\":%.6g,\"seconds\":%.6g,\"dense_seconds\":%.6g,\"least\":",
-        r->columns, r->blocks, r->submatrices, r->largest, r->mean, r->work, r->imbalance, r->stolen, r->busy,
+        r->columns, r->blocks, r->submatrices, r->largest, r->mean, r->work, r->imbalance, r->stolen, r->wide, r->busy,
         r->inserted, r->waves, r->bytes, r->plan_seconds, r->seconds, r->dense);
     blocked_number(r->least, file);
     fprintf(file, ",\"most\":");

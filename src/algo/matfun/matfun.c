@@ -197,7 +197,8 @@ tulle_status tulle__matfun_report(
 {
     tulle_comm *comm = plan->A->comm;
     const tulle__submatrices *s = &plan->s;
-    int64_t sum[4] = {s->count, sweep->bytes + s->pattern.bytes, 0, sweep->stolen}, most[2] = {0, sweep->waves};
+    int64_t sum[5] = {s->count, sweep->bytes + s->pattern.bytes, 0, sweep->stolen, sweep->wide},
+            most[2] = {0, sweep->waves};
     double sums[2] = {s->rows_sum, sweep->dense};
     double largest[6] = {seconds, plan->plan_seconds, s->own_work, -sweep->least, sweep->most, sweep->dense};
     for (int64_t k = 0; k < s->count; k++)
@@ -205,7 +206,7 @@ tulle_status tulle__matfun_report(
     for (int64_t k = 0; k < s->count; k++)
         for (int64_t c = 0; c < s->sub[k].ncols; c++)
             sum[2] += tulle__block_row_of(&s->pattern, s->index[s->sub[k].cols + c])->count;
-    tulle_status status = tulle_comm_reduce_int(comm, TULLE_SUM, 4, sum);
+    tulle_status status = tulle_comm_reduce_int(comm, TULLE_SUM, 5, sum);
     if (status == TULLE_OK) status = tulle_comm_reduce_int(comm, TULLE_MAX, 2, most);
     if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_SUM, 2, sums);
     if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_MAX, 6, largest);
@@ -224,6 +225,7 @@ tulle_status tulle__matfun_report(
         .seconds = largest[0],
         .dense = sums[1] / comm->size,
         .stolen = sum[3],
+        .wide = sum[4],
         .busy = sums[1] > 0 ? largest[5] * comm->size / sums[1] : 1,
         .least = -largest[3],
         .most = largest[4]};

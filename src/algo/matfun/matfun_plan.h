@@ -5,7 +5,7 @@
 
 #include <tulle/matfun.h>
 
-#include "algo/matfun/eigen.h"
+#include "algo/matfun/dense/eigen.h"
 #include "algo/matfun/submatrices.h"
 
 struct tulle_matfun {
@@ -58,7 +58,7 @@ typedef struct tulle__visitor {
 
 /* Of this PE. */
 typedef struct tulle__sweep {
-    int64_t waves, bytes, stolen;
+    int64_t waves, bytes, stolen, wide;
     double dense; /* seconds in decompositions, of all threads */
     double least, most;
 } tulle__sweep;

@@ -3,7 +3,8 @@
  * A sweep: waves of submatrices, as many as the memory for copies of remote blocks allows. Blocks of a
  * wave are fetched once each, by one vector get a tile. Only blocks on and above the diagonal of a
  * submatrix are needed, and the own columns' below it, which are compared with their transposes.
- * Threads take submatrices in turn, the largest first.
+ * Threads take submatrices from one queue, the largest first; the first ones are computed by all threads
+ * together where others would wait for them (sweep_threads.c).
  *
  * Columns j of the result become block row j of F, contiguous at a place that the plan knows: f(A) is
  * symmetric up to the method's error. They are stored there directly where F is mapped, else by one put
@@ -16,6 +17,7 @@
 
 #include "algo/matfun/sweep_state.h"
 #include "base/clock.h"
+#include "base/cores.h"
 #include "base/error.h"
 #include "mat/context.h"
 
@@ -211,45 +213,46 @@ static tulle_status work(void *arg, int thread, int nthreads)
     if (thread >= w->threads) return TULLE_OK;
     for (;;) {
         int64_t k = __atomic_fetch_add(&w->next, 1, __ATOMIC_RELAXED);
-        if (k >= w->end - w->begin) return TULLE_OK;
-        k = w->order[k];
-        if (w->visitor->skip && w->visitor->skip[k]) continue;
-        tulle_status status = compute(w, k, &w->thread[thread]);
+        if (k >= w->count) return TULLE_OK;
+        tulle_status status = compute(w, w->order[k], &w->thread[thread]);
         if (status != TULLE_OK) {
-            __atomic_store_n(&w->next, w->end - w->begin, __ATOMIC_RELAXED); /* others stop early */
+            __atomic_store_n(&w->next, w->count, __ATOMIC_RELAXED); /* others stop early */
             return status;
         }
     }
 }
 
-/* ---- a wave ---- */
-
-static int by_size(const void *left, const void *right)
+/* The first ones of the queue, each by all threads: those of the BLAS. */
+static tulle_status work_together(struct tulle__sweep_state *w, int threads)
 {
-    const int64_t *x = left, *y = right;
-    return x[1] != y[1] ? (x[1] < y[1] ? 1 : -1) : (x[0] > y[0]) - (x[0] < y[0]);
+    tulle_status status = TULLE_OK;
+    int before = tulle__blas_threads();
+    if (!w->wide) return TULLE_OK;
+    double dense = w->thread[0].dense;
+    tulle__blas_set_threads(threads);
+    for (w->next = 0; w->next < w->wide && status == TULLE_OK; w->next++)
+        status = compute(w, w->order[w->next], &w->thread[0]);
+    tulle__blas_set_threads(before);
+    w->thread[0].dense += (w->thread[0].dense - dense) * (threads - 1);
+    w->report->wide += w->wide;
+    return status;
 }
 
-/* The largest submatrices first; places of results that are put. */
-static tulle_status prepare_wave(struct tulle__sweep_state *w)
+/* ---- a wave ---- */
+
+/* Places of results that are put. */
+static tulle_status prepare_results(struct tulle__sweep_state *w)
 {
     tulle_status status;
-    int64_t count = w->end - w->begin, (*key)[2] = NULL, values = 0;
-    TULLE_TRY(tulle__alloc((size_t)count, sizeof *key, "an order of submatrices", &key));
-    TULLE_TRY(tulle__alloc((size_t)count, sizeof *w->order, "an order of submatrices", &w->order));
-    TULLE_TRY(tulle__alloc((size_t)count, sizeof *w->result, "places of results", &w->result));
-    for (int64_t k = 0; k < count; k++) {
-        key[k][0] = w->begin + k;
-        key[k][1] = w->s->sub[w->begin + k].n;
-        w->result[k] = values;
-        if (w->visitor->skip && w->visitor->skip[w->begin + k]) continue;
-        values += tulle__sweep_result_values(w, w->begin + k);
+    int64_t values = 0;
+    TULLE_TRY(tulle__alloc((size_t)(w->end - w->begin), sizeof *w->result, "places of results", &w->result));
+    for (int64_t k = w->begin; k < w->end; k++) {
+        w->result[k - w->begin] = values;
+        if (w->visitor->skip && w->visitor->skip[k]) continue;
+        values += tulle__sweep_result_values(w, k);
     }
-    qsort(key, (size_t)count, sizeof *key, by_size);
-    for (int64_t k = 0; k < count; k++) w->order[k] = key[k][0];
     if (values) TULLE_TRY(tulle__alloc_zero((size_t)values, w->size, "results for other PEs", &w->results));
 out:
-    tulle__free(key);
     return status;
 }
 
@@ -299,8 +302,8 @@ static tulle_status run_wave(struct tulle__sweep_state *w, tulle__pool *pool)
     tulle_status status;
     tulle__work done = {.memory = 0};
     TULLE_TRY(tulle__sweep_fetch_wave(w));
-    TULLE_TRY(prepare_wave(w));
-    w->next = 0;
+    TULLE_TRY(tulle__sweep_order(w, tulle__pool_size(pool)));
+    TULLE_TRY(prepare_results(w));
     for (int64_t k = w->begin; k < w->end; k++) {
         if (w->visitor->skip && w->visitor->skip[k]) continue;
         double n = (double)w->s->sub[k].n, apply = 4 * n * n * (double)w->s->sub[k].b;
@@ -308,7 +311,9 @@ static tulle_status run_wave(struct tulle__sweep_state *w, tulle__pool *pool)
         done.memory += 4.0 * (double)w->s->sub[k].n * (double)w->s->sub[k].n * (double)w->size;
     }
     tulle__kernel_begin(w->comm);
-    status = tulle__pool_run(pool, work, w);
+    w->next = 0;
+    status = work_together(w, tulle__pool_size(pool));
+    if (status == TULLE_OK) status = tulle__pool_run(pool, work, w);
     tulle__kernel_end(w->comm, &done);
     if (status == TULLE_OK) status = put_results(w);
     w->report->waves++;
@@ -317,50 +322,7 @@ out:
     return status;
 }
 
-/* ---- threads ---- */
-
-static tulle_status make_threads(struct tulle__sweep_state *w, int most)
-{
-    tulle_status status = TULLE_OK;
-    int64_t n = 0, b = 0, rows = 0;
-    for (int64_t k = 0; k < w->s->count; k++) {
-        const tulle__submatrix *sub = &w->s->sub[k];
-        if (w->visitor->skip && w->visitor->skip[k]) continue;
-        n = sub->n > n ? sub->n : n;
-        b = sub->b > b ? sub->b : b;
-        rows = sub->nrows > rows ? sub->nrows : rows;
-    }
-    /* fewer threads where memory holds the room of no more */
-    size_t each = tulle__eigen_bytes(w->s->pattern.A->type, n, b), left = tulle__memory_left() / 4 * 3;
-    int64_t fit = each ? (int64_t)(left / each) : most;
-    w->threads = (int)(fit < 1 ? 1 : fit < most ? fit : most);
-    if (w->threads > w->s->count) w->threads = (int)w->s->count;
-    TULLE_TRY(tulle__alloc_zero((size_t)w->threads, sizeof *w->thread, "threads", &w->thread));
-    for (int t = 0; t < w->threads; t++) {
-        struct tulle__sweep_thread *x = &w->thread[t];
-        x->least = INFINITY;
-        x->most = -INFINITY;
-        TULLE_TRY(tulle__eigen_init(&x->eigen, w->s->pattern.A->type, n, b));
-        TULLE_TRY(tulle__alloc((size_t)rows, sizeof *x->start, "rows of a submatrix", &x->start));
-        TULLE_TRY(tulle__alloc((size_t)b, sizeof *x->column, "columns of a submatrix", &x->column));
-    }
-out:
-    return status;
-}
-
-static void drop_threads(struct tulle__sweep_state *w)
-{
-    for (int t = 0; w->thread && t < w->threads; t++) {
-        struct tulle__sweep_thread *x = &w->thread[t];
-        w->report->dense += x->dense;
-        w->report->least = fmin(w->report->least, x->least);
-        w->report->most = fmax(w->report->most, x->most);
-        tulle__eigen_fini(&x->eigen);
-        tulle__free(x->start);
-        tulle__free(x->column);
-    }
-    tulle__free(w->thread);
-}
+/* ---- all waves ---- */
 
 /* Submatrices begin .. bound - 1, wave by wave. */
 static tulle_status run_waves(struct tulle__sweep_state *w, tulle__pool *pool, int64_t begin, int64_t bound)
@@ -378,14 +340,12 @@ out:
 
 static void drop_sweep(struct tulle__sweep_state *w)
 {
-    drop_threads(w);
+    tulle__sweep_drop_threads(w);
     tulle__free(w->first);
     tulle__free(w->at);
     tulle__free(w->needed);
-    w->thread = NULL;
     w->first = w->at = NULL;
     w->needed = NULL;
-    w->threads = 0;
 }
 
 /* Own submatrices, half of the remaining work a claim. */
@@ -440,7 +400,7 @@ static tulle_status steal(struct tulle__sweep_state *own, tulle__pool *pool, tul
             status = own->visitor->reserve(own->visitor->context, base);
             if (status == TULLE_OK) status = tulle__submatrices_steal(s, victim, first, end, &stolen);
             if (status == TULLE_OK) status = tulle__sweep_number_blocks(&w);
-            if (status == TULLE_OK) status = make_threads(&w, tulle__pool_size(pool));
+            if (status == TULLE_OK) status = tulle__sweep_make_threads(&w, tulle__pool_size(pool));
             if (status == TULLE_OK) status = run_waves(&w, pool, 0, end - first);
             drop_sweep(&w);
             own->report->bytes += stolen.pattern.bytes;
@@ -475,7 +435,7 @@ tulle_status tulle__matfun_sweep(
     if (steals) tulle__weighted_open(&s->claims);
     if (s->count) {
         TULLE_TRY(tulle__sweep_number_blocks(&w));
-        TULLE_TRY(make_threads(&w, tulle__pool_size(pool)));
+        TULLE_TRY(tulle__sweep_make_threads(&w, tulle__pool_size(pool)));
         TULLE_TRY(steals ? run_claims(&w, pool, &s->claims) : run_waves(&w, pool, 0, s->count));
     }
     drop_sweep(&w);

@@ -40,10 +40,13 @@ struct tulle__sweep_state {
     /* the wave: */
     int64_t begin, end, bound; /* submatrices; those of the claim end at the bound */
     int64_t base;              /* number of submatrix 0 for the visitor */
-    int64_t *order;            /* [end - begin] */
+    int64_t *order;            /* [count]: those that are computed, the largest first */
+    int64_t count, wide;       /* all threads compute the first `wide` of them together */
     int64_t next;              /* atomic */
     struct tulle__sweep_thread *thread;
-    int threads;
+    int threads;      /* that have room; the first one has room for any submatrix, */
+    int64_t narrow;   /* the others for those of so many rows */
+    bool can_be_wide; /* the BLAS's threads are this PE's alone */
     tulle__sweep *report;
 };
 
@@ -81,6 +84,16 @@ tulle_status tulle__sweep_fetch_wave(struct tulle__sweep_state *w);
 
 /* Needed blocks from number `from` on are not needed any more. */
 void tulle__sweep_forget(struct tulle__sweep_state *w, int64_t from);
+
+/*
+ * Rooms of threads: for as many of `most` as memory holds. If large submatrices do not fit several
+ * times, all threads compute them together.
+ */
+tulle_status tulle__sweep_make_threads(struct tulle__sweep_state *w, int most);
+void tulle__sweep_drop_threads(struct tulle__sweep_state *w);
+
+/* The queue of a wave, for a pool of so many threads. */
+tulle_status tulle__sweep_order(struct tulle__sweep_state *w, int threads);
 
 /* Values of a submatrix's result rows that have to be put. */
 int64_t tulle__sweep_result_values(const struct tulle__sweep_state *w, int64_t k);

@@ -8,14 +8,14 @@
  * so that H, applied to b columns only, is never multiplied into V: 2 n^3 operations less than for
  * the eigenvectors of A. Column c of Y has component c of each eigenvector.
  */
-#ifndef TULLE_ALGO_MATFUN_EIGEN_H
-#define TULLE_ALGO_MATFUN_EIGEN_H
+#ifndef TULLE_ALGO_MATFUN_DENSE_EIGEN_H
+#define TULLE_ALGO_MATFUN_DENSE_EIGEN_H
 
 #include <stdbool.h>
 
 #include <tulle/types.h>
 
-#include "algo/matfun/step.h"
+#include "algo/matfun/dense/step.h"
 
 /* Room of one thread for submatrices of up to n rows, and b columns. */
 typedef struct tulle__eigen {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/matfun/eigen.h"
+#include "algo/matfun/dense/eigen.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -12,14 +12,14 @@
 #define T float
 #define NAME(x) x##_f32
 #define LAPACK(x) s##x
-#include "algo/matfun/eigen_typed.h"
+#include "algo/matfun/dense/eigen_typed.h"
 #undef T
 #undef NAME
 #undef LAPACK
 #define T double
 #define NAME(x) x##_f64
 #define LAPACK(x) d##x
-#include "algo/matfun/eigen_typed.h"
+#include "algo/matfun/dense/eigen_typed.h"
 #undef T
 #undef NAME
 #undef LAPACK
