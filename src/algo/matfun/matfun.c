@@ -241,10 +241,11 @@ struct execution {
     int64_t count;
 };
 
-static tulle_status reserve(void *context, int64_t submatrices)
+static tulle_status reserve(void *context, const tulle__submatrices *more)
 {
     tulle_status status;
     struct execution *e = context;
+    int64_t submatrices = e->count + more->count;
     TULLE_TRY(tulle__realloc((size_t)submatrices, sizeof *e->below, "gaps", &e->below));
     TULLE_TRY(tulle__realloc((size_t)submatrices, sizeof *e->above, "gaps", &e->above));
     for (int64_t k = e->count; k < submatrices; k++) {
@@ -321,7 +322,7 @@ static tulle_status execute(tulle_matfun *plan, const tulle_function *function, 
     struct execution e = {.plan = plan, .function = function};
     tulle__visitor visitor = {.visit = visit, .context = &e, .reserve = reserve};
     take_shortcut(function, &visitor);
-    TULLE_TRY(reserve(&e, plan->s.count));
+    TULLE_TRY(reserve(&e, &plan->s));
     TULLE_TRY(tulle__matfun_sweep(plan, &visitor, F, sweep));
 out:
     status = tulle_comm_agree(comm, status);

@@ -27,8 +27,17 @@ static inline const tulle_mat *tulle__matfun_rows(const tulle_matfun *plan)
     return plan->copy ? plan->copy : plan->A;
 }
 
+/* Submatrices of other PEs that this one computes: those of batch i have the numbers base[i] .... */
+typedef struct tulle__stolen {
+    tulle__submatrices *batch;
+    int64_t *base;
+    int64_t count, room;
+} tulle__stolen;
+
+void tulle__stolen_fini(tulle__stolen *stolen);
+
 /*
- * What is done with the decomposition of submatrix k, by one of several threads: sets x->value, and
+ * What is done with the decomposition of submatrix number k, by one of several threads: sets x->value, and
  * *wanted if the function's columns shall go into the result.
  *
  * With `stepped` the function is a power, or a step: `below` up to mu and `above` beyond it. It
@@ -38,22 +47,24 @@ static inline const tulle_mat *tulle__matfun_rows(const tulle_matfun *plan)
 typedef struct tulle__visitor {
     tulle_status (*visit)(void *context, const tulle__submatrix *sub, int64_t k, tulle__eigen *x, bool *wanted);
     void *context;
-    const bool *skip; /* [submatrices]: those that are not decomposed; NULL: all are */
+    const bool *skip; /* [numbers]: those that are not decomposed; NULL: all are */
     void (*stepped)(void *context, int64_t k, const tulle__eigen *x); /* NULL: by eigenvectors */
     tulle__power power;                                               /* NONE: a step */
     double mu, below, above;
     /*
-     * [submatrices], or NULL: room for decompositions. The first sweep keeps them there; with
-     * `restore` they are used again, without the blocks
+     * NULL, or decompositions [numbers] that stay for later sweeps: the first sweep keeps as many as
+     * fit in *keep_bytes; with `restore` they are used again, without the blocks
      */
-    const tulle__kept *kept;
+    tulle__kept **kept;
+    int64_t *keep_bytes;
     bool restore;
     /*
-     * NULL, or makes room for the results of that many submatrices: idle PEs then steal others'
-     * (with neither skip nor kept), which get the numbers after the own ones. Called by the PE's
-     * own thread
+     * NULL, or makes room for the results of more submatrices: idle PEs then steal others', which
+     * get the numbers after those before. Called by the PE's own thread
      */
-    tulle_status (*reserve)(void *context, int64_t submatrices);
+    tulle_status (*reserve)(void *context, const tulle__submatrices *more);
+    /* NULL, or receives what was stolen; without `reserve` the sweep is also over these */
+    tulle__stolen *stolen;
 } tulle__visitor;
 
 /* Of this PE. */

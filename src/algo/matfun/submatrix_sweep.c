@@ -154,6 +154,21 @@ static tulle_status visit(
     return TULLE_OK;
 }
 
+/* Keeps the decomposition, if it fits. */
+static tulle_status keep(struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, const tulle__eigen *x)
+{
+    const tulle__visitor *v = w->visitor;
+    tulle__kept *kept = &(*v->kept)[w->base + k];
+    int64_t bytes = (int64_t)tulle__kept_bytes(x->type, sub->n, sub->b);
+    if (__atomic_sub_fetch(v->keep_bytes, bytes, __ATOMIC_RELAXED) < 0) {
+        (void)__atomic_add_fetch(v->keep_bytes, bytes, __ATOMIC_RELAXED);
+        return TULLE_OK;
+    }
+    tulle_status status = tulle__kept_init(kept, x->type, sub->n, sub->b);
+    if (status == TULLE_OK) tulle__eigen_keep(x, sub->n, sub->b, kept);
+    return status;
+}
+
 /* The columns in t->eigen.X, or *wanted = false. */
 static tulle_status decompose(
     struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, struct tulle__sweep_thread *t, bool *wanted)
@@ -182,7 +197,7 @@ static tulle_status decompose(
     TULLE_TRY(compare(w, sub, fmax(fabs(x->lambda[0]), fabs(x->lambda[sub->n - 1]))));
     t->least = fmin(t->least, x->lambda[0]);
     t->most = fmax(t->most, x->lambda[sub->n - 1]);
-    if (tulle__sweep_kept(w, k)) tulle__eigen_keep(x, sub->n, sub->b, tulle__sweep_kept(w, k));
+    if (v->keep_bytes) TULLE_TRY(keep(w, sub, k, x));
     TULLE_TRY(visit(w, sub, k, t, wanted));
 out:
     return status;
@@ -248,7 +263,7 @@ static tulle_status prepare_results(struct tulle__sweep_state *w)
     TULLE_TRY(tulle__alloc((size_t)(w->end - w->begin), sizeof *w->result, "places of results", &w->result));
     for (int64_t k = w->begin; k < w->end; k++) {
         w->result[k - w->begin] = values;
-        if (w->visitor->skip && w->visitor->skip[k]) continue;
+        if (tulle__sweep_skips(w, k)) continue;
         values += tulle__sweep_result_values(w, k);
     }
     if (values) TULLE_TRY(tulle__alloc_zero((size_t)values, w->size, "results for other PEs", &w->results));
@@ -264,7 +279,7 @@ static tulle_status put_results(struct tulle__sweep_state *w)
     for (int64_t k = w->begin; k < w->end; k++) {
         const tulle__submatrix *sub = &w->s->sub[k];
         const char *from = w->results + (size_t)w->result[k - w->begin] * w->size;
-        if (w->visitor->skip && w->visitor->skip[k]) continue;
+        if (tulle__sweep_skips(w, k)) continue;
         for (int64_t c = 0; c < sub->ncols; c++) {
             const tulle__block_row *row = tulle__sweep_row(w, w->s->index[sub->cols + c]);
             if (tulle__tile_mapped(w->F, row->tile, 0)) continue;
@@ -305,7 +320,7 @@ static tulle_status run_wave(struct tulle__sweep_state *w, tulle__pool *pool)
     TULLE_TRY(tulle__sweep_order(w, tulle__pool_size(pool)));
     TULLE_TRY(prepare_results(w));
     for (int64_t k = w->begin; k < w->end; k++) {
-        if (w->visitor->skip && w->visitor->skip[k]) continue;
+        if (tulle__sweep_skips(w, k)) continue;
         double n = (double)w->s->sub[k].n, apply = 4 * n * n * (double)w->s->sub[k].b;
         done.flops[w->s->pattern.A->type] += tulle__sweep_restores(w, k) ? apply : flops_of(&w->s->sub[k]);
         done.memory += 4.0 * (double)w->s->sub[k].n * (double)w->s->sub[k].n * (double)w->size;
@@ -373,10 +388,54 @@ static tulle_status can_steal(const struct tulle__sweep_state *w, tulle__submatr
     return status;
 }
 
+static tulle_status run_batch(
+    const struct tulle__sweep_state *own, tulle__pool *pool, const tulle__submatrices *batch, int64_t base)
+{
+    tulle_status status;
+    struct tulle__sweep_state w = {.plan = own->plan,
+        .s = batch,
+        .visitor = own->visitor,
+        .F = own->F,
+        .comm = own->comm,
+        .size = own->size,
+        .report = own->report,
+        .base = base};
+    TULLE_TRY(tulle__sweep_number_blocks(&w));
+    TULLE_TRY(tulle__sweep_make_threads(&w, tulle__pool_size(pool)));
+    TULLE_TRY(run_waves(&w, pool, 0, batch->count));
+out:
+    drop_sweep(&w);
+    return status;
+}
+
+static tulle_status append(tulle__stolen *stolen, const tulle__submatrices *batch, int64_t base)
+{
+    tulle_status status = TULLE_OK;
+    if (stolen->count == stolen->room) {
+        int64_t room = 2 * stolen->room + 8;
+        TULLE_TRY(tulle__realloc((size_t)room, sizeof *stolen->batch, "stolen submatrices", &stolen->batch));
+        TULLE_TRY(tulle__realloc((size_t)room, sizeof *stolen->base, "stolen submatrices", &stolen->base));
+        stolen->room = room;
+    }
+    stolen->base[stolen->count] = base;
+    stolen->batch[stolen->count++] = *batch;
+out:
+    return status;
+}
+
+void tulle__stolen_fini(tulle__stolen *stolen)
+{
+    for (int64_t i = 0; i < stolen->count; i++) tulle__submatrices_fini(&stolen->batch[i]);
+    tulle__free(stolen->batch);
+    tulle__free(stolen->base);
+    *stolen = (tulle__stolen){.count = 0};
+}
+
 /* Others' submatrices, a quarter of the remaining work a claim; the last ones are their owner's. */
 static tulle_status steal(struct tulle__sweep_state *own, tulle__pool *pool, tulle__submatrices *s)
 {
     tulle_status status = TULLE_OK;
+    const tulle__visitor *v = own->visitor;
     int64_t base = s->count;
     for (int step = 1; step < own->comm->size; step++) {
         int victim = (own->comm->rank + step) % own->comm->size;
@@ -384,29 +443,18 @@ static tulle_status steal(struct tulle__sweep_state *own, tulle__pool *pool, tul
         TULLE_TRY(can_steal(own, s, victim, &can));
         while (can) {
             int64_t first, end;
-            tulle__submatrices stolen = {.count = 0};
-            struct tulle__sweep_state w = *own;
+            tulle__submatrices batch = {.count = 0};
             TULLE_TRY(tulle__weighted_claim(&s->claims, victim, .25, 1, 1, &first, &end));
             if (first == end) break;
-            w = (struct tulle__sweep_state){.plan = own->plan,
-                .s = &stolen,
-                .visitor = own->visitor,
-                .F = own->F,
-                .comm = own->comm,
-                .size = own->size,
-                .report = own->report,
-                .base = base};
-            base += end - first;
-            status = own->visitor->reserve(own->visitor->context, base);
-            if (status == TULLE_OK) status = tulle__submatrices_steal(s, victim, first, end, &stolen);
-            if (status == TULLE_OK) status = tulle__sweep_number_blocks(&w);
-            if (status == TULLE_OK) status = tulle__sweep_make_threads(&w, tulle__pool_size(pool));
-            if (status == TULLE_OK) status = run_waves(&w, pool, 0, end - first);
-            drop_sweep(&w);
-            own->report->bytes += stolen.pattern.bytes;
+            status = tulle__submatrices_steal(s, victim, first, end, &batch);
+            if (status == TULLE_OK) status = v->reserve(v->context, &batch);
+            if (status == TULLE_OK) status = run_batch(own, pool, &batch, base);
+            own->report->bytes += batch.pattern.bytes;
             own->report->stolen += end - first;
-            tulle__submatrices_fini(&stolen);
+            if (status == TULLE_OK && v->stolen) status = append(v->stolen, &batch, base);
+            if (status != TULLE_OK || !v->stolen) tulle__submatrices_fini(&batch);
             if (status != TULLE_OK) goto out;
+            base += end - first;
         }
     }
 out:
@@ -428,7 +476,6 @@ tulle_status tulle__matfun_sweep(
         .report = report};
     bool steals = visitor->reserve && s->claims.comm;
     *report = (tulle__sweep){.least = INFINITY, .most = -INFINITY};
-    if (!s->count && !steals) return TULLE_OK;
     TULLE_TRY(tulle__context_get(w.comm, &context));
     tulle__pool *pool = tulle__is_virtual(w.comm) ? NULL : context->pool;
     context->kernels->alone();
@@ -439,6 +486,8 @@ tulle_status tulle__matfun_sweep(
         TULLE_TRY(steals ? run_claims(&w, pool, &s->claims) : run_waves(&w, pool, 0, s->count));
     }
     drop_sweep(&w);
+    for (int64_t i = 0; !visitor->reserve && visitor->stolen && i < visitor->stolen->count; i++)
+        TULLE_TRY(run_batch(&w, pool, &visitor->stolen->batch[i], visitor->stolen->base[i]));
     if (steals) TULLE_TRY(steal(&w, pool, s));
 out:
     drop_sweep(&w);

@@ -99,7 +99,7 @@ tulle_status tulle__sweep_choose_wave(struct tulle__sweep_state *w, int64_t limi
     w->nneeded = 0;
     for (w->end = w->begin; w->end < w->bound; w->end++) {
         int64_t before = w->nneeded;
-        if (w->visitor->skip && w->visitor->skip[w->end]) continue;
+        if (tulle__sweep_skips(w, w->end)) continue;
         if (!tulle__sweep_restores(w, w->end)) TULLE_TRY(need_submatrix(w, w->end));
         int64_t more = tulle__sweep_result_values(w, w->end) * (int64_t)w->size;
         for (int64_t k = before; k < w->nneeded; k++) more += values_of(w, &w->needed[k]) * (int64_t)w->size;

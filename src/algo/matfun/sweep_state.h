@@ -61,11 +61,16 @@ static inline tulle_gidx tulle__sweep_height(const struct tulle__sweep_state *w,
     return cut[row + 1] - cut[row];
 }
 
+static inline bool tulle__sweep_skips(const struct tulle__sweep_state *w, int64_t k)
+{
+    return w->visitor->skip && w->visitor->skip[w->base + k];
+}
+
 /* The decomposition of submatrix k of an earlier sweep; NULL: there is none. */
 static inline const tulle__kept *tulle__sweep_kept(const struct tulle__sweep_state *w, int64_t k)
 {
-    const tulle__visitor *v = w->visitor;
-    return v->kept && v->kept[k].A ? &v->kept[k] : NULL;
+    tulle__kept *const *kept = w->visitor->kept;
+    return kept && (*kept)[w->base + k].A ? &(*kept)[w->base + k] : NULL;
 }
 
 static inline bool tulle__sweep_restores(const struct tulle__sweep_state *w, int64_t k)

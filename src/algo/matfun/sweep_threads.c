@@ -78,7 +78,7 @@ tulle_status tulle__sweep_order(struct tulle__sweep_state *w, int threads)
     TULLE_TRY(tulle__alloc((size_t)most, sizeof *key, "an order of submatrices", &key));
     TULLE_TRY(tulle__alloc((size_t)most, sizeof *w->order, "an order of submatrices", &w->order));
     for (int64_t k = w->begin; k < w->end; k++) {
-        if (w->visitor->skip && w->visitor->skip[k]) continue;
+        if (tulle__sweep_skips(w, k)) continue;
         key[w->count][0] = k;
         key[w->count++][1] = w->s->sub[k].n;
     }
@@ -102,7 +102,7 @@ static struct extent extent_of(const struct tulle__sweep_state *w, int64_t most)
     struct extent x = {0, 0, 0};
     for (int64_t k = 0; k < w->s->count; k++) {
         const tulle__submatrix *sub = &w->s->sub[k];
-        if ((w->visitor->skip && w->visitor->skip[k]) || sub->n > most) continue;
+        if (tulle__sweep_skips(w, k) || sub->n > most) continue;
         x.n = sub->n > x.n ? sub->n : x.n;
         x.b = sub->b > x.b ? sub->b : x.b;
         x.rows = sub->nrows > x.rows ? sub->nrows : x.rows;
