@@ -130,6 +130,7 @@ typedef struct tulle_matfun_report {
     double dense;               /* its part in decompositions, summed over threads, mean over PEs */
     double least, most;         /* eigenvalues of the submatrices in the last execution */
     double below, above;        /* sign and fermi: the eigenvalues next to mu */
+    double asymmetry;           /* |F - F^T| / |F| before F was made symmetric, which tells the error; else NAN */
     tulle_matfun_method method; /* the one used */
     double estimate[2];         /* AUTO: seconds by the model, of submatrices and of iterations; else 0 */
     /* of the last execution with whole matrices: */

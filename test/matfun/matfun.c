@@ -270,6 +270,67 @@ out:
     return status;
 }
 
+/* All elements of F, n * n. */
+static tulle_status to_dense(const struct problem *p, const tulle_mat *F, double *dense)
+{
+    tulle_status status = TULLE_OK;
+    const tulle_layout *l = tulle_mat_layout(F);
+    tulle_fetch *fetch = NULL;
+    memset(dense, 0, (size_t)(p->n * p->n) * sizeof *dense);
+    for (int i = 0; i < tulle_layout_tile_rows(l); i++) {
+        tulle_tile t;
+        TULLE_TRY(tulle_mat_get_tile(F, i, 0, &fetch));
+        TULLE_TRY(tulle_fetch_wait(fetch, &t));
+        for (int64_t r = 0; t.rowptr && r < t.block_rows; r++)
+            for (int64_t e = t.rowptr[r]; e < t.rowptr[r + 1]; e++) {
+                int64_t col = t.col_block[t.colind[e]], width = t.col_block[t.colind[e] + 1] - col;
+                for (int64_t k = 0; k < t.offset[e + 1] - t.offset[e]; k++)
+                    dense[(t.row_block[r] + k / width) * p->n + col + k % width] =
+                        ((const double *)t.val)[t.offset[e] + k];
+            }
+        tulle_fetch_free(fetch);
+        fetch = NULL;
+    }
+out:
+    tulle_fetch_free(fetch);
+    return tulle_comm_agree(tulle_mat_comm(F), status);
+}
+
+/* A PE alone has the bits of all PEs together, whatever they steal. */
+static tulle_status test_independence(tulle_comm *comm, void *arg)
+{
+    static const char *const texts[] = {"sign:mu=0.1", "exp", "fermi:mu=0.1,kT=0.2"};
+    tulle_status status;
+    struct problem p;
+    tulle_comm *alone = NULL;
+    double *one = NULL, *all = NULL;
+    (void)arg;
+    problem_init(&p, SPARSE, BLOCKS, 0);
+    one = malloc((size_t)(p.n * p.n) * sizeof *one);
+    all = malloc((size_t)(p.n * p.n) * sizeof *all);
+    TULLE_TRY(tulle_comm_split(comm, tulle_comm_rank(comm), 0, &alone));
+    for (size_t k = 0; k < 2 * sizeof texts / sizeof *texts; k++) {
+        const tulle_matfun_options options = {.combine = k % 2 ? TULLE_NONE : 0, .symmetric = k % 3 == 0};
+        tulle_matfun_report report;
+        for (int which = 0; which < 2; which++) {
+            tulle_mat *A = NULL, *F = NULL;
+            TULLE_TRY(build(which ? alone : comm, &p, TULLE_F64, 0, NONE, &A));
+            TULLE_TRY(function_of(A, texts[k / 2], &options, &F, &report));
+            TULLE_TRY(to_dense(&p, F, which ? one : all));
+            tulle_mat_free(F);
+            tulle_mat_free(A);
+        }
+        EXPECT(memcmp(one, all, (size_t)(p.n * p.n) * sizeof *one) == 0);
+        if (options.symmetric) EXPECT(report.asymmetry > 0 && report.asymmetry < 1);
+        if (!options.symmetric) EXPECT(isnan(report.asymmetry));
+    }
+out:
+    tulle_comm_free(alone);
+    free(one);
+    free(all);
+    return status;
+}
+
 /* f of one PE takes long for each eigenvalue. */
 static double slow(double x, void *context)
 {
@@ -443,7 +504,7 @@ int main(int argc, char **argv)
 {
     double worst = 0;
     static const struct named_test tests[] = {{"functions of submatrices", test_functions}, {"exact cases", test_exact},
-        {"steps", test_steps}, {"small ones", test_small}, {"stealing", test_stealing}, {"updates", test_update},
-        {"the check", test_check}, {"refusals", test_refusals}};
+        {"steps", test_steps}, {"small ones", test_small}, {"independence", test_independence},
+        {"stealing", test_stealing}, {"updates", test_update}, {"the check", test_check}, {"refusals", test_refusals}};
     return run_tests(argc, argv, (int)(sizeof tests / sizeof *tests), tests, &worst, &worst);
 }

@@ -91,6 +91,9 @@ void blocked_text(const tulle_matfun_report *r, FILE *file)
     if (r->wide)
         fprintf(file, "                 %" PRId64 " of the largest by all threads of a PE together\n", r->wide);
     fprintf(file, "  eigenvalues    %.9g .. %.9g\n", r->least, r->most);
+    if (isfinite(r->asymmetry))
+        fprintf(
+            file, "  asymmetry      %.3g: |F - F^T| / |F| in the pattern, of the order of the error\n", r->asymmetry);
     fprintf(file, "  time, s        plan %.4f, execution %.4f (decompositions %.4f, of all threads of a PE)\n",
         r->plan_seconds, r->seconds, r->dense);
     fprintf(file, "  moved, MB      %.3f, in %" PRId64 " %s\n", (double)r->bytes * 1e-6, r->waves,
@@ -107,6 +110,8 @@ void blocked_json(const tulle_matfun_report *r, FILE *file)
         r->columns, r->blocks, r->submatrices, r->largest, r->mean, r->work, r->imbalance, r->stolen, r->wide, r->busy,
         r->inserted, r->waves, r->bytes, r->plan_seconds, r->seconds, r->dense);
     blocked_number(r->least, file);
+    fprintf(file, ",\"asymmetry\":");
+    blocked_number(r->asymmetry, file);
     fprintf(file, ",\"most\":");
     blocked_number(r->most, file);
 }

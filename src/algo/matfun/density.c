@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Density matrices. Products of whole matrices are of CSR, as results and factors are sparse within
- * a filter.
- */
+/* Density matrices: the orthogonalisation, the methods, and the products of whole matrices that both need. */
 #include <tulle/density.h>
 
 #include <inttypes.h>
@@ -10,9 +7,9 @@
 #include <string.h>
 
 #include <tulle/algebra.h>
-#include <tulle/product.h>
 
 #include "algo/matfun/density_state.h"
+#include "algo/matfun/whole/iterations.h"
 #include "algo/matfun/whole/purify.h"
 #include "algo/matfun/whole/row_tiles.h"
 #include "algo/matfun/whole/whole_function.h"
@@ -43,40 +40,22 @@ tulle_status tulle_density_method_parse(const char *name, tulle_density_method *
 
 /* ---- products of whole matrices ---- */
 
-static tulle_status multiply(const tulle_mat *A, const tulle_mat *B, tulle_mat **C)
-{
-    tulle_layout *layout = NULL;
-    tulle_product *product = NULL;
-    tulle_mat *made = NULL;
-    tulle_status status = tulle_comm_agree(A->comm, tulle_product_layout(A, TULLE_OP_N, B, TULLE_OP_N, &layout));
-    if (status == TULLE_OK) status = tulle_mat_new_csr(A->comm, layout, A->type, &made);
-    if (status == TULLE_OK) status = tulle_product_new(A, B, made, NULL, &product);
-    if (status == TULLE_OK) status = tulle_product_execute(product, 1, 0, NULL);
-    tulle_product_free(product);
-    tulle_layout_free(layout);
-    if (status == TULLE_OK)
-        *C = made;
-    else
-        tulle_mat_free(made);
-    return status;
-}
+/* Of the filter: what products drop is far below what the filter drops afterwards. */
+#define PRODUCTS .1
 
-/* *out = X A X in blocks, symmetric bit by bit. A is in blocks. */
+/* *out = X A X in tiles of rows, symmetric bit by bit. */
 static tulle_status congruence(const struct tulle__density *d, const tulle_mat *A, tulle_mat **out)
 {
-    tulle_mat *entries = NULL, *left = NULL, *both = NULL, *made = NULL;
-    tulle_status status = tulle_mat_to_csr(A, false, &entries);
-    if (status == TULLE_OK) status = multiply(d->X, entries, &left);
-    if (status == TULLE_OK) status = multiply(left, d->X, &both);
-    if (status == TULLE_OK) status = tulle_mat_to_vbsr(both, d->row, &made);
-    if (status == TULLE_OK) status = tulle__symmetrise(&made);
-    tulle_mat_free(both);
+    tulle__iterations it = {.filter = PRODUCTS * d->options.filter};
+    tulle_mat *moved = NULL, *left = NULL, *both = NULL;
+    tulle_status status = tulle_mat_redistribute(A, d->X->layout, &moved);
+    if (status == TULLE_OK) status = tulle__iterations_multiply(&it, d->X, moved, &left);
+    tulle_mat_free(moved);
+    if (status == TULLE_OK) status = tulle__iterations_multiply(&it, left, d->X, &both);
     tulle_mat_free(left);
-    tulle_mat_free(entries);
-    if (status == TULLE_OK)
-        *out = made;
-    else
-        tulle_mat_free(made);
+    if (status == TULLE_OK) status = tulle__symmetrise(&both, NULL);
+    if (status == TULLE_OK) status = tulle_mat_redistribute(both, d->row, out);
+    tulle_mat_free(both);
     return status;
 }
 
@@ -107,24 +86,22 @@ static tulle_status row_layout(const struct tulle__density *d, tulle_layout **la
     return tulle_layout_new(&spec, d->comm->size, layout);
 }
 
-/* The inverse square root of S, and K. Collective, agreed. */
+/* The inverse square root of S, in square tiles as products have them, and K. Collective, agreed. */
 static tulle_status orthogonalise(struct tulle__density *d)
 {
-    tulle_mat *root = NULL, *moved = NULL;
+    tulle_mat *root = NULL;
     tulle_matfun *plan = NULL;
+    tulle_layout *square = NULL;
     const tulle_matfun_options options = {
         .combine = d->options.combine, .filter = d->options.filter, .symmetric = true};
     const tulle_function invsqrt = {.kind = TULLE_FUNCTION_INVSQRT};
     tulle_status status = tulle_matfun_new(d->S, &options, &plan);
     if (status == TULLE_OK) status = tulle_matfun_execute(plan, &invsqrt, &root, &d->report.overlap);
     tulle_matfun_free(plan);
-    if (status == TULLE_OK && !tulle__layout_equal(root->layout, d->row)) {
-        status = tulle_mat_redistribute(root, d->row, &moved);
-        tulle_mat_free(root);
-        root = moved;
-    }
-    if (status == TULLE_OK) status = tulle_mat_to_csr(root, false, &d->X);
+    if (status == TULLE_OK) status = tulle_comm_agree(d->comm, tulle__square_layout(d->S, &square));
+    if (status == TULLE_OK) status = tulle_mat_redistribute(root, square, &d->X);
     tulle_mat_free(root);
+    tulle_layout_free(square);
     if (status == TULLE_OK) status = congruence(d, d->H, &d->K);
     return status;
 }

@@ -13,7 +13,7 @@ struct tulle__density {
     tulle_density_options options;
     double mu, states; /* states < 0: mu is given */
     tulle_density_report report;
-    tulle_mat *X;      /* S^(-1/2) in CSR; NULL without S */
+    tulle_mat *X;      /* S^(-1/2); NULL without S */
     tulle_mat *K;      /* NULL without S: H is K */
     tulle_layout *row; /* layout of K and D */
 };

@@ -310,7 +310,7 @@ tulle_status tulle__density_by_submatrices(struct tulle__density *d, const tulle
         d->report.function.below = d->report.below;
         d->report.function.above = d->report.above;
         if (status == TULLE_OK && d->options.check) status = check_columns(&pass, F);
-        if (status == TULLE_OK) status = tulle__symmetrise(&F);
+        if (status == TULLE_OK) status = tulle__symmetrise(&F, &d->report.function.asymmetry);
     }
     tulle__spectrum_fini(&pass.spectrum);
     if (status == TULLE_OK)

@@ -176,9 +176,9 @@ static void renew_norms(tulle_mat *F)
     }
 }
 
-tulle_status tulle__matfun_finish(const tulle_matfun *plan, tulle_mat *F, bool symmetric, tulle_mat **out)
+tulle_status tulle__matfun_finish(const tulle_matfun *plan, tulle_mat *F, double *asymmetry, tulle_mat **out)
 {
-    tulle_status status = symmetric ? tulle__symmetrise(&F) : TULLE_OK;
+    tulle_status status = asymmetry ? tulle__symmetrise(&F, asymmetry) : TULLE_OK;
     if (status == TULLE_OK) renew_norms(F);
     if (status == TULLE_OK) status = tulle_comm_agree(plan->A->comm, TULLE_OK);
     if (status == TULLE_OK && !tulle__layout_equal(F->layout, plan->A->layout)) {
@@ -227,6 +227,7 @@ tulle_status tulle__matfun_report(
         .stolen = sum[3],
         .wide = sum[4],
         .busy = sums[1] > 0 ? largest[5] * comm->size / sums[1] : 1,
+        .asymmetry = NAN,
         .least = -largest[3],
         .most = largest[4]};
     return TULLE_OK;
@@ -341,14 +342,14 @@ static tulle_status iterate(
 {
     tulle_mat *square = NULL, *made = NULL;
     const tulle_matfun_options *o = &plan->options;
-    double columns = (double)plan->A->layout->row_blocks.count, blocks = 0;
+    double columns = (double)plan->A->layout->row_blocks.count, blocks = 0, asymmetry = NAN;
     tulle__iterations it = {.filter = o->filter,
         .tolerance = fmax(o->filter, plan->A->type == TULLE_F32 ? 1e-5 : 1e-12),
         .scale = 1,
         .history = o->history,
         .room = o->history_room};
     tulle_status status = tulle__whole_function(&it, o->order, function, tulle__matfun_rows(plan), &square);
-    if (status == TULLE_OK && o->symmetric) status = tulle__symmetrise(&square);
+    if (status == TULLE_OK && o->symmetric) status = tulle__symmetrise(&square, &asymmetry);
     if (status == TULLE_OK) blocks = tulle__occupation_of(square) * columns * columns;
     if (status == TULLE_OK) status = tulle_mat_redistribute(square, plan->A->layout, &made);
     tulle_mat_free(square);
@@ -370,6 +371,7 @@ static tulle_status iterate(
         .most = NAN,
         .below = NAN,
         .above = NAN,
+        .asymmetry = asymmetry,
         .iterations = it.count,
         .residual = it.residual,
         .flops = it.flops};
@@ -385,7 +387,7 @@ static tulle_status dense_functions(
     tulle_status status = tulle__like(tulle__matfun_rows(plan), &made);
     if (status == TULLE_OK) status = execute(plan, function, made, &sweep, report, start);
     if (status == TULLE_OK)
-        status = tulle__matfun_finish(plan, made, plan->options.symmetric, F);
+        status = tulle__matfun_finish(plan, made, plan->options.symmetric ? &report->asymmetry : NULL, F);
     else
         tulle_mat_free(made);
     return status;

@@ -100,15 +100,17 @@ tulle_status tulle__matfun_check_whole(
 tulle_status tulle__matfun_renew(tulle_matfun *plan);
 
 /*
- * After the last sweep: norms of F's blocks, symmetry, A's layout. Collective, agreed; consumes F.
+ * After the last sweep: norms of F's blocks, A's layout; symmetry, if asymmetry is not NULL. Collective, agreed;
+ * consumes F.
  */
-tulle_status tulle__matfun_finish(const tulle_matfun *plan, tulle_mat *F, bool symmetric, tulle_mat **out);
+tulle_status tulle__matfun_finish(const tulle_matfun *plan, tulle_mat *F, double *asymmetry, tulle_mat **out);
 
 /*
  * *F = (*F + *F^T) / 2, a new matrix in its place, which has the blocks of both and a full block
- * diagonal. Collective, agreed; after a failure *F stays.
+ * diagonal. *asymmetry, if it is not NULL: |F - F^T| / |F| before. Collective, agreed; after a failure *F
+ * stays.
  */
-tulle_status tulle__symmetrise(tulle_mat **F);
+tulle_status tulle__symmetrise(tulle_mat **F, double *asymmetry);
 
 /*
  * TULLE_ERR_ARG, with the block, if A, of any layout, is not symmetric up to 1e-6 (f32: 1e-3) of
