@@ -110,19 +110,19 @@ out:
 }
 
 struct figures {
-    double filter, electrons, energy, grand, relative, largest, seconds;
+    double filter, direct, electrons, energy, grand, relative, largest, seconds;
 };
 
-enum { CASES = 5 };
+enum { CASES = 8 };
 
 static tulle_status test(tulle_comm *comm, void *arg)
 {
     static const struct {
         double filter;
-        int counted, hot;
+        int counted, hot, direct;
         double loose; /* of the grand potential of a cell */
-    } cases[CASES] = {
-        {1e-3, 0, 0, 2e-4}, {1e-4, 0, 0, 1e-5}, {1e-4, 1, 0, 1e-5}, {1e-5, 0, 0, 1e-5}, {1e-4, 1, 1, 1e-5}};
+    } cases[CASES] = {{1e-3, 0, 0, 0, 2e-4}, {1e-4, 0, 0, 0, 1e-5}, {1e-4, 1, 0, 0, 1e-5}, {1e-5, 0, 0, 0, 1e-5},
+        {1e-4, 1, 1, 0, 1e-5}, {1e-3, 0, 0, 1, 1e-4}, {1e-4, 0, 0, 1, 1e-4}, {1e-4, 1, 1, 1, 1e-4}};
     struct figures *figures = arg;
     tulle_status status;
     tulle_mat *H = NULL, *S = NULL, *D = NULL;
@@ -132,12 +132,14 @@ static tulle_status test(tulle_comm *comm, void *arg)
     TULLE_TRY(build(comm, cold.s, &S));
     for (int k = 0; k < CASES; k++) {
         const struct crystal *c = cases[k].hot ? &warm : &cold;
-        const tulle_density_options options = {.filter = cases[k].filter, .kT = c->kT};
+        const tulle_density_options options = {
+            .filter = cases[k].filter, .kT = c->kT, .nonorthogonal = cases[k].direct};
         struct figures f = {.filter = options.filter};
         status = cases[k].counted ? tulle_density_of_electrons(H, S, cells * c->electrons, &options, &D, &report)
                                   : tulle_density_of_mu(H, S, c->mu, &options, &D, &report);
         if (status != TULLE_OK) goto out;
         TULLE_TRY(in_pattern(D, c, &f.relative, &f.largest));
+        f.direct = cases[k].direct;
         f.electrons = report.electrons / cells - c->electrons;
         f.energy = report.energy / cells - c->energy;
         f.grand = f.energy - c->mu * f.electrons;
@@ -165,7 +167,7 @@ int main(int argc, char **argv)
     crystal_init(&warm, L, .05);
     crystal_solve(&cold);
     crystal_solve(&warm);
-    tulle_team_options options = {.memory = (size_t)8 << 30, .threads = 1};
+    tulle_team_options options = {.memory = (size_t)6 << 30, .threads = 1};
     if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
         return tap_done();
     ok(fabs(cold.electrons - 4 * MOLECULES) < 1e-9 && cold.above > cold.below + .2, "levels %.4f | %.4f", cold.below,
@@ -173,10 +175,10 @@ int main(int argc, char **argv)
     tulle_status status = tulle_team_run(team, test, figures);
     ok(status == TULLE_OK, "%d rows: %s", L * L * L * CELL, status == TULLE_OK ? "right" : tulle_error_message());
     for (int k = 0; k < CASES; k++)
-        printf(
-            "# filter %.0e: of a cell, N %+.1e, E %+.1e, E - mu N %+.1e; D in the pattern %.1e, at most %.1e; %.1f s\n",
-            figures[k].filter, figures[k].electrons, figures[k].energy, figures[k].grand, figures[k].relative,
-            figures[k].largest, figures[k].seconds);
+        printf("# %sfilter %.0e: of a cell, N %+.1e, E %+.1e, E - mu N %+.1e; D in the pattern %.1e, at most %.1e; "
+               "%.1f s\n",
+            figures[k].direct > 0 ? "nonorthogonal, " : "", figures[k].filter, figures[k].electrons, figures[k].energy,
+            figures[k].grand, figures[k].relative, figures[k].largest, figures[k].seconds);
     tulle_team_free(team);
     return tap_done();
 }

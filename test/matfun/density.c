@@ -233,6 +233,51 @@ out:
     return status;
 }
 
+/*
+ * Submatrices of H and S together: exact with all columns in one of them, for all that S has not been
+ * orthogonalised; else within the truncation.
+ */
+static tulle_status test_nonorthogonal(tulle_comm *comm, void *arg)
+{
+    struct truth *t = arg;
+    const struct reference *r = &t->with_S;
+    tulle_status status = TULLE_OK;
+    tulle_density_report report;
+    tulle_mat *H = NULL, *S = NULL, *D = NULL;
+    static double want[64][N][N];
+    double sums[2], error;
+    for (int k = 0; k < 12; k++) {
+        int warm = k & 1, counted = k / 2 & 1, exact = k / 4 == 0, narrow = k / 4 == 2;
+        double kT = warm ? .05 : 0, mu = (r->HOMO + r->LUMO) / 2, electrons = 4 * BLOCKS - (warm ? 1.25 : 0);
+        double loose = exact ? 1e-9 : narrow ? 2e-3 : 1e-3;
+        tulle_type type = narrow ? TULLE_F32 : TULLE_F64;
+        tulle_density_options options = {.kT = kT,
+            .combine = exact ? BLOCKS : TULLE_NONE,
+            .filter = exact ? 0 : 1e-5,
+            .nonorthogonal = true,
+            .check = 4};
+        TULLE_TRY(build(comm, hamiltonian, type, k % 3, BLOCKS, &H));
+        TULLE_TRY(build(comm, overlap, type, k % 3, BLOCKS, &S));
+        status = counted ? tulle_density_of_electrons(H, S, electrons, &options, &D, &report)
+                         : tulle_density_of_mu(H, S, mu, &options, &D, &report);
+        if (status != TULLE_OK) goto out;
+        if (counted && (exact || warm)) mu = report.mu;
+        dense_density(r, mu, kT, sums, want[tulle_comm_rank(comm)]);
+        TULLE_TRY(difference(D, want[tulle_comm_rank(comm)], &error));
+        if (counted) EXPECT(fabs(report.electrons - electrons) <= (narrow ? 1e-4 : 1e-9));
+        EXPECT(fabs(report.electrons - sums[0]) <= loose * 10 && fabs(report.energy - sums[1]) <= loose * 10);
+        EXPECT(fabs(report.stored - sums[0]) <= loose * 10 && fabs(report.stored_energy - sums[1]) <= loose * 10);
+        EXPECT(error <= loose && report.error < (narrow ? 1e-3 : 1e-9) && report.overlap.columns == 0);
+        EXPECT(report.function.submatrices == (exact ? 1 : BLOCKS));
+        tulle_mat_free(D);
+        tulle_mat_free(S);
+        tulle_mat_free(H);
+        D = S = H = NULL;
+    }
+out:
+    return status;
+}
+
 /* Numbers of electrons that no gap has: a level is filled in part. */
 static tulle_status test_filled(tulle_comm *comm, void *arg)
 {
@@ -500,6 +545,12 @@ static tulle_status test_refusals(tulle_comm *comm, void *arg)
     TULLE_TRY(refused(tulle_density_of_mu(L, NULL, 0, NULL, &D, NULL), TULLE_ERR_ARG, "block ("));
     TULLE_TRY(refused(tulle_density_of_mu(L, G, 0, NULL, &D, NULL), TULLE_ERR_ARG, "block (3, 4)"));
     TULLE_TRY(refused(tulle_density_of_mu(H, G, 0, NULL, &D, NULL), TULLE_ERR_ARG, "invsqrt is not defined"));
+    tulle_density_options direct = {.nonorthogonal = true};
+    TULLE_TRY(refused(tulle_density_of_mu(H, G, 0, &direct, &D, NULL), TULLE_ERR_ARG, "not positive definite"));
+    TULLE_TRY(refused(tulle_density_of_mu(H, NULL, 0, &direct, &D, NULL), TULLE_ERR_ARG, "nonorthogonal is for S"));
+    TULLE_TRY(refused(tulle_density_of_mu(H, L, 0, &direct, &D, NULL), TULLE_ERR_ARG, "block (3, 4)"));
+    direct.method = TULLE_DENSITY_MCWEENY;
+    TULLE_TRY(refused(tulle_density_of_mu(H, H, 0, &direct, &D, NULL), TULLE_ERR_ARG, "nonorthogonal is for S"));
     tulle_mat_free(H);
     tulle_mat_free(S);
     tulle_mat_free(L);
@@ -513,8 +564,8 @@ int main(int argc, char **argv)
     static struct truth truth;
     refer(&truth.plain, identity);
     refer(&truth.with_S, overlap);
-    static const struct named_test tests[] = {{"density matrices", test_truth}, {"levels filled in part", test_filled},
-        {"iterations", test_iterations}, {"auto", test_auto}, {"checks", test_check}, {"stealing", test_stealing},
-        {"refusals", test_refusals}};
+    static const struct named_test tests[] = {{"density matrices", test_truth}, {"nonorthogonal", test_nonorthogonal},
+        {"levels filled in part", test_filled}, {"iterations", test_iterations}, {"auto", test_auto},
+        {"checks", test_check}, {"stealing", test_stealing}, {"refusals", test_refusals}};
     return run_tests(argc, argv, (int)(sizeof tests / sizeof *tests), tests, &truth, &truth.worst);
 }

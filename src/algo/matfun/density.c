@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "base/spec.h"
+#include "mat/algebra/block_sum.h"
 
 static const char *const methods[TULLE_DENSITY_METHOD_COUNT] = {
 #define NAME(name, word, text) word,
@@ -106,6 +107,29 @@ static tulle_status orthogonalise(struct tulle__density *d)
     return status;
 }
 
+/* Of H and S the blocks of both that the filter leaves of either, in d->K and d->X. Collective, agreed. */
+static tulle_status pair(struct tulle__density *d)
+{
+    int64_t inserted;
+    const tulle_mat *const of[2] = {d->H, d->S};
+    tulle_mat *moved[2] = {NULL, NULL}, *cut[2] = {NULL, NULL};
+    const tulle__terms first = {.alpha = 1};
+    tulle_status status = TULLE_OK;
+    for (int i = 0; i < 2 && status == TULLE_OK; i++) {
+        status = tulle_mat_redistribute(of[i], d->row, &moved[i]);
+        if (status == TULLE_OK) status = tulle__row_tiles(moved[i], d->options.filter, &cut[i], &inserted);
+        if (status == TULLE_OK) d->inserted += inserted;
+    }
+    const tulle_mat *H = cut[0] ? cut[0] : moved[0], *S = cut[1] ? cut[1] : moved[1];
+    if (status == TULLE_OK) status = tulle__block_sum(&first, H, S, &d->K);
+    if (status == TULLE_OK) status = tulle__block_sum(&first, S, H, &d->X);
+    for (int i = 0; i < 2; i++) {
+        tulle_mat_free(moved[i]);
+        tulle_mat_free(cut[i]);
+    }
+    return status;
+}
+
 /* ---- the function of K ---- */
 
 /* The same by iterations with whole matrices. Collective, agreed. */
@@ -154,14 +178,19 @@ static tulle_status function_of(struct tulle__density *d, tulle_mat **P)
     tulle_matfun *plan = NULL;
     tulle_density_method *method = &d->report.method;
     *method = d->options.method;
-    bool either = *method == TULLE_DENSITY_AUTO && d->options.kT <= 0;
+    bool either = *method == TULLE_DENSITY_AUTO && d->options.kT <= 0 && !d->options.nonorthogonal;
+    bool direct = d->options.nonorthogonal;
     const tulle_matfun_options options = {.combine = d->options.combine,
-        .filter = d->options.filter,
+        .filter = direct ? 0 : d->options.filter,
         .method = either ? TULLE_MATFUN_AUTO : TULLE_MATFUN_SUBMATRIX};
     if (*method == TULLE_DENSITY_AUTO) *method = TULLE_DENSITY_SUBMATRIX;
     if (*method != TULLE_DENSITY_SUBMATRIX) return iterate(d, P);
     tulle_status status = tulle_matfun_new(d->K ? d->K : d->H, &options, &plan);
     if (status != TULLE_OK) return status;
+    if (direct) {
+        plan->S = d->X;
+        plan->inserted = d->inserted;
+    }
     memcpy(d->report.estimate, plan->estimate, sizeof d->report.estimate);
     if (either && plan->estimate[1] < plan->estimate[0])
         *method = d->states < 0 ? TULLE_DENSITY_NEWTON_SCHULZ : TULLE_DENSITY_TRS4;
@@ -197,6 +226,9 @@ static tulle_status check(const tulle_mat *H, const tulle_mat *S, const tulle_de
     if (whole && counts != (states >= 0))
         return tulle__fail(
             TULLE_ERR_ARG, "%s is for a given %s", methods[o->method], states >= 0 ? "mu" : "number of electrons");
+    if (o->nonorthogonal && (whole || !S))
+        return tulle__fail(
+            TULLE_ERR_ARG, "nonorthogonal is for S, and the method %s", methods[TULLE_DENSITY_SUBMATRIX]);
     double degeneracy = o->degeneracy > 0 ? o->degeneracy : 2;
     if (states > (double)h->m)
         return tulle__fail(TULLE_ERR_ARG, "%.9g electrons are more than the %" PRId64 " states of %g electrons hold",
@@ -210,11 +242,13 @@ static tulle_status compute(struct tulle__density *d, tulle_mat **D)
     int64_t time[4] = {tulle__now(d->comm), 0, 0, 0}, inserted;
     tulle_status status = tulle_comm_agree(d->comm, row_layout(d, &d->row));
     if (status == TULLE_OK && d->S) status = tulle__check_symmetric(d->H, d->row);
-    if (status == TULLE_OK && d->S) status = orthogonalise(d);
+    bool direct = d->options.nonorthogonal;
+    if (status == TULLE_OK && direct) status = tulle__check_symmetric(d->S, d->row);
+    if (status == TULLE_OK && d->S) status = direct ? pair(d) : orthogonalise(d);
     time[1] = tulle__now(d->comm);
     if (status == TULLE_OK) status = function_of(d, &P);
     time[2] = tulle__now(d->comm);
-    if (status == TULLE_OK && d->S) {
+    if (status == TULLE_OK && d->S && !direct) {
         status = congruence(d, P, &wide);
         if (status == TULLE_OK && d->options.filter > 0)
             status = tulle__row_tiles(wide, d->options.filter, &made, &inserted);
@@ -263,7 +297,7 @@ tulle_status tulle_density_of_mu(const tulle_mat *H, const tulle_mat *S, double 
     const tulle_density_options *options, tulle_mat **D, tulle_density_report *report)
 {
     tulle_density_options copy;
-    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, check))
+    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, nonorthogonal))
         return tulle__refuse(H ? H->comm : NULL);
     return density(H, S, mu, -1, options, D, report);
 }
@@ -272,7 +306,7 @@ tulle_status tulle_density_of_electrons(const tulle_mat *H, const tulle_mat *S, 
     const tulle_density_options *options, tulle_mat **D, tulle_density_report *report)
 {
     tulle_density_options copy;
-    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, check))
+    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, nonorthogonal))
         return tulle__refuse(H ? H->comm : NULL);
     if (!(electrons >= 0)) {
         tulle__fail(TULLE_ERR_ARG, "tulle_density_of_electrons: electrons is at least 0, not %g", electrons);

@@ -13,8 +13,9 @@ struct tulle__density {
     tulle_density_options options;
     double mu, states; /* states < 0: mu is given */
     tulle_density_report report;
-    tulle_mat *X;      /* S^(-1/2); NULL without S */
-    tulle_mat *K;      /* NULL without S: H is K */
+    tulle_mat *X;      /* S^(-1/2), or nonorthogonal: S in blocks of both; NULL without S */
+    tulle_mat *K;      /* or H in these; NULL without S: H is K */
+    int64_t inserted;  /* diagonal blocks of these */
     tulle_layout *row; /* layout of K and D */
 };
 

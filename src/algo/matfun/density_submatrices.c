@@ -63,7 +63,8 @@ static tulle_status visit(void *context, const tulle__submatrix *sub, int64_t k,
         double weight = 0;
         if (p->occupation) x->value[i] = tulle__occupy(p->occupation, x->lambda[i]);
         if (p->known) continue;
-        for (int64_t c = 0; c < sub->b; c++) weight += x->Y[c * sub->n + i] * x->Y[c * sub->n + i];
+        const double *with = x->S ? x->U : x->Y;
+        for (int64_t c = 0; c < sub->b; c++) weight += x->Y[c * sub->n + i] * with[c * sub->n + i];
         if (p->sums) {
             add_level(&p->sums[k], p->occupation->mu, x->lambda[i], weight * x->value[i]);
         } else {

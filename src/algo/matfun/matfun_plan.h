@@ -12,6 +12,7 @@ struct tulle_matfun {
     tulle__owned owned;
     const tulle_mat *A; /* the caller's */
     tulle_mat *copy;    /* NULL, or A in row tiles with a full diagonal */
+    const tulle_mat *S; /* NULL, or of the pairs of A and S, with A's pattern, which is in row tiles */
     uint64_t structure; /* A's when the plan was made */
     tulle_matfun_options options;
     bool made;

@@ -23,10 +23,13 @@
 
 /* ---- one submatrix ---- */
 
-static const char *block_of(const struct tulle__sweep_state *w, const tulle__block_row *row, int64_t e)
+/* Of A, or of the plan's S. */
+static const char *block_of(const struct tulle__sweep_state *w, bool of_S, const tulle__block_row *row, int64_t e)
 {
-    if (row->val) return (const char *)row->val + (size_t)row->offset[e] * w->size;
-    return w->copies + (size_t)w->at[w->first[w->s->pattern.slot[row->row]] + e] * w->size;
+    const void *val = row->val;
+    if (val && of_S) val = tulle__tile_in_place(w->plan->S, row->tile, 0).val;
+    if (val) return (const char *)val + (size_t)row->offset[e] * w->size;
+    return w->copies[of_S] + (size_t)w->at[w->first[w->s->pattern.slot[row->row]] + e] * w->size;
 }
 
 static bool is_finite(const void *block, int64_t count, size_t size)
@@ -52,13 +55,13 @@ static void find_columns(const struct tulle__sweep_state *w, const tulle__submat
     }
 }
 
-/* The lower triangle in columns, which is the upper one in rows. */
+/* The lower triangle in columns, which is the upper one in rows, of A or S. */
 static tulle_status gather(
-    const struct tulle__sweep_state *w, const tulle__submatrix *sub, struct tulle__sweep_thread *t)
+    const struct tulle__sweep_state *w, bool of_S, const tulle__submatrix *sub, struct tulle__sweep_thread *t)
 {
     const int32_t *R = w->s->index + sub->rows;
     size_t n = (size_t)sub->n;
-    char *A = t->eigen.A;
+    char *A = of_S ? t->eigen.S : t->eigen.A;
     memset(A, 0, n * n * w->size);
     for (int64_t i = 0; i < sub->nrows; i++) {
         const tulle__block_row *row = tulle__sweep_row(w, R[i]);
@@ -70,7 +73,7 @@ static tulle_status gather(
                 q++;
             } else {
                 size_t line = (size_t)tulle__sweep_height(w, R[q]) * w->size;
-                const char *from = block_of(w, row, e);
+                const char *from = block_of(w, of_S, row, e);
                 if (!is_finite(from, row->offset[e + 1] - row->offset[e], w->size))
                     return tulle__fail(TULLE_ERR_ARG,
                         "block (%" PRId32 ", %" PRId32 ") of the matrix is not finite (from 1)", R[i] + 1, R[q] + 1);
@@ -101,7 +104,7 @@ static tulle_status compare(const struct tulle__sweep_state *w, const tulle__sub
         tulle_gidx h = tulle__sweep_height(w, j);
         for (int64_t e = 0; e < row->count && row->col[e] <= j; e++) {
             const tulle__block_row *other = tulle__sweep_row(w, row->col[e]);
-            const char *x = block_of(w, row, e), *y = block_of(w, other, tulle__block_row_find(other, j));
+            const char *x = block_of(w, false, row, e), *y = block_of(w, false, other, tulle__block_row_find(other, j));
             tulle_gidx width = tulle__sweep_height(w, row->col[e]);
             for (tulle_gidx i = 0; i < h; i++)
                 for (tulle_gidx k = 0; k < width; k++)
@@ -159,12 +162,12 @@ static tulle_status keep(struct tulle__sweep_state *w, const tulle__submatrix *s
 {
     const tulle__visitor *v = w->visitor;
     tulle__kept *kept = &(*v->kept)[w->base + k];
-    int64_t bytes = (int64_t)tulle__kept_bytes(x->type, sub->n, sub->b);
+    int64_t bytes = (int64_t)tulle__kept_bytes(x, sub->n, sub->b);
     if (__atomic_sub_fetch(v->keep_bytes, bytes, __ATOMIC_RELAXED) < 0) {
         (void)__atomic_add_fetch(v->keep_bytes, bytes, __ATOMIC_RELAXED);
         return TULLE_OK;
     }
-    tulle_status status = tulle__kept_init(kept, x->type, sub->n, sub->b);
+    tulle_status status = tulle__kept_init(kept, x, sub->n, sub->b);
     if (status == TULLE_OK) tulle__eigen_keep(x, sub->n, sub->b, kept);
     return status;
 }
@@ -213,7 +216,8 @@ static tulle_status compute(struct tulle__sweep_state *w, int64_t k, struct tull
         tulle__eigen_restore(&t->eigen, sub->n, sub->b, tulle__sweep_kept(w, k));
         TULLE_TRY(visit(w, sub, k, t, &wanted));
     } else {
-        TULLE_TRY(gather(w, sub, t));
+        TULLE_TRY(gather(w, false, sub, t));
+        if (w->plan->S) TULLE_TRY(gather(w, true, sub, t));
         TULLE_TRY(decompose(w, sub, k, t, &wanted));
     }
     if (wanted) place(w, sub, k, t);
@@ -296,11 +300,12 @@ static tulle_status put_results(struct tulle__sweep_state *w)
 
 static void drop_wave(struct tulle__sweep_state *w)
 {
-    tulle__free(w->copies);
+    tulle__free(w->copies[0]);
+    tulle__free(w->copies[1]);
     tulle__free(w->results);
     tulle__free(w->order);
     tulle__free(w->result);
-    w->copies = w->results = NULL;
+    w->copies[0] = w->copies[1] = w->results = NULL;
     w->order = w->result = NULL;
     if (w->at) tulle__sweep_forget(w, 0);
 }
@@ -384,7 +389,7 @@ static tulle_status can_steal(const struct tulle__sweep_state *w, tulle__submatr
     tulle_status status = tulle__weighted_largest(&s->claims, victim, &work);
     int64_t n = (int64_t)ceil(cbrt(work) * (1 + 1e-9));
     *can = status == TULLE_OK && work > 0 && n <= TULLE__EIGEN_MOST &&
-           tulle__eigen_bytes(w->plan->A->type, n, n) < tulle__memory_left() / 2;
+           tulle__eigen_bytes(w->plan->A->type, w->plan->S != NULL, n, n) < tulle__memory_left() / 2;
     return status;
 }
 

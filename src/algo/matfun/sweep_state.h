@@ -33,7 +33,7 @@ struct tulle__sweep_state {
     int64_t *at;    /* values of `copies` before a block; -1: not fetched */
     struct tulle__needed_block *needed;
     int64_t nneeded, needed_room;
-    char *copies;
+    char *copies[2]; /* of A, and of S */
     /* results: */
     char *results;
     int64_t *result; /* [submatrices of the wave]: values of `results` before it */

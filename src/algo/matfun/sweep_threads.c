@@ -112,7 +112,7 @@ static struct extent extent_of(const struct tulle__sweep_state *w, int64_t most)
 
 static size_t bytes_of(const struct tulle__sweep_state *w, struct extent x)
 {
-    return tulle__eigen_bytes(w->s->pattern.A->type, x.n, x.b);
+    return tulle__eigen_bytes(w->s->pattern.A->type, w->plan->S != NULL, x.n, x.b);
 }
 
 /* The extent of what one thread computes, so that memory holds the room of `threads` threads. */
@@ -130,7 +130,7 @@ static tulle_status make_thread(struct tulle__sweep_state *w, struct tulle__swee
     tulle_status status;
     x->least = INFINITY;
     x->most = -INFINITY;
-    TULLE_TRY(tulle__eigen_init(&x->eigen, w->s->pattern.A->type, extent.n, extent.b));
+    TULLE_TRY(tulle__eigen_init(&x->eigen, w->s->pattern.A->type, w->plan->S != NULL, extent.n, extent.b));
     TULLE_TRY(tulle__alloc((size_t)extent.rows, sizeof *x->start, "rows of a submatrix", &x->start));
     TULLE_TRY(tulle__alloc((size_t)extent.b, sizeof *x->column, "columns of a submatrix", &x->column));
 out:
