@@ -57,6 +57,7 @@ typedef struct tulle_density_options {
      * directly, without S^(-1/2) and products of whole matrices. For the method SUBMATRIX
      */
     bool nonorthogonal;
+    bool mixed; /* as in tulle_matfun_options */
 } tulle_density_options;
 
 typedef struct tulle_density_report {

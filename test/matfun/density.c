@@ -246,12 +246,13 @@ static tulle_status test_nonorthogonal(tulle_comm *comm, void *arg)
     tulle_mat *H = NULL, *S = NULL, *D = NULL;
     static double want[64][N][N];
     double sums[2], error;
-    for (int k = 0; k < 12; k++) {
-        int warm = k & 1, counted = k / 2 & 1, exact = k / 4 == 0, narrow = k / 4 == 2;
+    for (int k = 0; k < 16; k++) {
+        int warm = k & 1, counted = k / 2 & 1, exact = k / 4 == 0, narrow = k / 4 > 1;
         double kT = warm ? .05 : 0, mu = (r->HOMO + r->LUMO) / 2, electrons = 4 * BLOCKS - (warm ? 1.25 : 0);
         double loose = exact ? 1e-9 : narrow ? 2e-3 : 1e-3;
-        tulle_type type = narrow ? TULLE_F32 : TULLE_F64;
+        tulle_type type = k / 4 == 2 ? TULLE_F32 : TULLE_F64;
         tulle_density_options options = {.kT = kT,
+            .mixed = k / 4 == 3,
             .combine = exact ? BLOCKS : TULLE_NONE,
             .filter = exact ? 0 : 1e-5,
             .nonorthogonal = true,
@@ -550,6 +551,8 @@ static tulle_status test_refusals(tulle_comm *comm, void *arg)
     TULLE_TRY(refused(tulle_density_of_mu(H, NULL, 0, &direct, &D, NULL), TULLE_ERR_ARG, "nonorthogonal is for S"));
     TULLE_TRY(refused(tulle_density_of_mu(H, L, 0, &direct, &D, NULL), TULLE_ERR_ARG, "block (3, 4)"));
     direct.method = TULLE_DENSITY_MCWEENY;
+    tulle_density_options mixed = {.mixed = true, .method = TULLE_DENSITY_MCWEENY};
+    TULLE_TRY(refused(tulle_density_of_mu(H, NULL, 0, &mixed, &D, NULL), TULLE_ERR_ARG, "mixed precision is for"));
     TULLE_TRY(refused(tulle_density_of_mu(H, H, 0, &direct, &D, NULL), TULLE_ERR_ARG, "nonorthogonal is for S"));
     tulle_mat_free(H);
     tulle_mat_free(S);

@@ -124,7 +124,8 @@ static tulle_status function_of(
     tulle_function f = {.kind = TULLE_FUNCTION_USER, .value = user, .context = &zero};
     tulle_status status = text ? tulle_function_parse(text, &f) : TULLE_OK;
     if (status != TULLE_OK) return status;
-    return evaluate(A, &f, options, 5, tulle_mat_type(A) == TULLE_F32 ? 1e-4 : 1e-11, F, report);
+    bool narrow = tulle_mat_type(A) == TULLE_F32 || (options && options->mixed);
+    return evaluate(A, &f, options, 5, narrow ? 1e-4 : 1e-11, F, report);
 }
 
 static tulle_status test_functions(tulle_comm *comm, void *arg)
@@ -149,6 +150,31 @@ static tulle_status test_functions(tulle_comm *comm, void *arg)
                 tulle_mat_free(A);
                 A = F = NULL;
             }
+out:
+    return status;
+}
+
+/* f64 values, f32 dense work: results between those of both types, and the report tells. */
+static tulle_status test_mixed(tulle_comm *comm, void *arg)
+{
+    tulle_status status = TULLE_OK;
+    double *worst = arg, error;
+    tulle_mat *A = NULL, *F = NULL;
+    tulle_matfun_report report;
+    for (int k = 0; k < FUNCTIONS; k++)
+        for (int mixed = 0; mixed < 2; mixed++) {
+            struct problem p;
+            tulle_matfun_options options = {.combine = TULLE_NONE, .mixed = mixed != 0};
+            problem_init(&p, SPARSE, BLOCKS, functions[k].shift);
+            TULLE_TRY(build(comm, &p, TULLE_F64, 0, NONE, &A));
+            TULLE_TRY(function_of(A, functions[k].text, &options, &F, &report));
+            TULLE_TRY(compare(&p, F, functions[k].f, 0, mixed ? 2e-3 : 1e-11, &error));
+            EXPECT(mixed ? error > 1e-9 && report.rounding > 1e-8 && report.rounding < 1e-5 : report.rounding < 1e-13);
+            if (tulle_comm_rank(comm) == 0 && error > *worst) *worst = error;
+            tulle_mat_free(F);
+            tulle_mat_free(A);
+            A = F = NULL;
+        }
 out:
     return status;
 }
@@ -503,8 +529,9 @@ out:
 int main(int argc, char **argv)
 {
     double worst = 0;
-    static const struct named_test tests[] = {{"functions of submatrices", test_functions}, {"exact cases", test_exact},
-        {"steps", test_steps}, {"small ones", test_small}, {"independence", test_independence},
-        {"stealing", test_stealing}, {"updates", test_update}, {"the check", test_check}, {"refusals", test_refusals}};
+    static const struct named_test tests[] = {{"functions of submatrices", test_functions},
+        {"mixed precision", test_mixed}, {"exact cases", test_exact}, {"steps", test_steps}, {"small ones", test_small},
+        {"independence", test_independence}, {"stealing", test_stealing}, {"updates", test_update},
+        {"the check", test_check}, {"refusals", test_refusals}};
     return run_tests(argc, argv, (int)(sizeof tests / sizeof *tests), tests, &worst, &worst);
 }

@@ -94,7 +94,7 @@ static tulle_status orthogonalise(struct tulle__density *d)
     tulle_matfun *plan = NULL;
     tulle_layout *square = NULL;
     const tulle_matfun_options options = {
-        .combine = d->options.combine, .filter = d->options.filter, .symmetric = true};
+        .combine = d->options.combine, .filter = d->options.filter, .symmetric = true, .mixed = d->options.mixed};
     const tulle_function invsqrt = {.kind = TULLE_FUNCTION_INVSQRT};
     tulle_status status = tulle_matfun_new(d->S, &options, &plan);
     if (status == TULLE_OK) status = tulle_matfun_execute(plan, &invsqrt, &root, &d->report.overlap);
@@ -182,6 +182,7 @@ static tulle_status function_of(struct tulle__density *d, tulle_mat **P)
     bool direct = d->options.nonorthogonal;
     const tulle_matfun_options options = {.combine = d->options.combine,
         .filter = direct ? 0 : d->options.filter,
+        .mixed = d->options.mixed,
         .method = either ? TULLE_MATFUN_AUTO : TULLE_MATFUN_SUBMATRIX};
     if (*method == TULLE_DENSITY_AUTO) *method = TULLE_DENSITY_SUBMATRIX;
     if (*method != TULLE_DENSITY_SUBMATRIX) return iterate(d, P);
@@ -226,6 +227,8 @@ static tulle_status check(const tulle_mat *H, const tulle_mat *S, const tulle_de
     if (whole && counts != (states >= 0))
         return tulle__fail(
             TULLE_ERR_ARG, "%s is for a given %s", methods[o->method], states >= 0 ? "mu" : "number of electrons");
+    if (o->mixed && whole)
+        return tulle__fail(TULLE_ERR_ARG, "mixed precision is for the method %s", methods[TULLE_DENSITY_SUBMATRIX]);
     if (o->nonorthogonal && (whole || !S))
         return tulle__fail(
             TULLE_ERR_ARG, "nonorthogonal is for S, and the method %s", methods[TULLE_DENSITY_SUBMATRIX]);
@@ -297,7 +300,7 @@ tulle_status tulle_density_of_mu(const tulle_mat *H, const tulle_mat *S, double 
     const tulle_density_options *options, tulle_mat **D, tulle_density_report *report)
 {
     tulle_density_options copy;
-    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, nonorthogonal))
+    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, mixed))
         return tulle__refuse(H ? H->comm : NULL);
     return density(H, S, mu, -1, options, D, report);
 }
@@ -306,7 +309,7 @@ tulle_status tulle_density_of_electrons(const tulle_mat *H, const tulle_mat *S, 
     const tulle_density_options *options, tulle_mat **D, tulle_density_report *report)
 {
     tulle_density_options copy;
-    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, nonorthogonal))
+    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, mixed))
         return tulle__refuse(H ? H->comm : NULL);
     if (!(electrons >= 0)) {
         tulle__fail(TULLE_ERR_ARG, "tulle_density_of_electrons: electrons is at least 0, not %g", electrons);

@@ -106,7 +106,7 @@ static tulle_status make(tulle_matfun *plan)
 tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_options *options, tulle_matfun **plan)
 {
     tulle_matfun_options copy;
-    if (TULLE__NULL(A) || TULLE__NULL(plan) || TULLE__OPTIONS(options, &copy, history_room))
+    if (TULLE__NULL(A) || TULLE__NULL(plan) || TULLE__OPTIONS(options, &copy, mixed))
         return tulle__refuse(A ? A->comm : NULL);
     tulle_matfun *made = NULL;
     tulle_comm *comm = A->comm;
@@ -119,9 +119,9 @@ tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_options *op
     if (status == TULLE_OK && !(options->filter >= 0))
         status = tulle__fail(TULLE_ERR_ARG, "tulle_matfun_new: filter is at least 0, not %g", options->filter);
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *made, "a plan", &made);
-    const int64_t same[] = {options->combine, options->symmetric, (int64_t)options->method, order};
+    const int64_t same[] = {options->combine, options->symmetric, (int64_t)options->method, order, options->mixed};
     status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = tulle__agree_alike(comm, 4, same, "options of a function");
+    if (status == TULLE_OK) status = tulle__agree_alike(comm, 5, same, "options of a function");
     if (status != TULLE_OK) {
         tulle__free(made);
         return status;
@@ -200,7 +200,8 @@ tulle_status tulle__matfun_report(
     int64_t sum[5] = {s->count, sweep->bytes + s->pattern.bytes, 0, sweep->stolen, sweep->wide},
             most[2] = {0, sweep->waves};
     double sums[2] = {s->rows_sum, sweep->dense};
-    double largest[6] = {seconds, plan->plan_seconds, s->own_work, -sweep->least, sweep->most, sweep->dense};
+    double largest[7] = {
+        seconds, plan->plan_seconds, s->own_work, -sweep->least, sweep->most, sweep->dense, sweep->rounding};
     for (int64_t k = 0; k < s->count; k++)
         if (s->sub[k].n > most[0]) most[0] = s->sub[k].n;
     for (int64_t k = 0; k < s->count; k++)
@@ -209,7 +210,7 @@ tulle_status tulle__matfun_report(
     tulle_status status = tulle_comm_reduce_int(comm, TULLE_SUM, 5, sum);
     if (status == TULLE_OK) status = tulle_comm_reduce_int(comm, TULLE_MAX, 2, most);
     if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_SUM, 2, sums);
-    if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_MAX, 6, largest);
+    if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_MAX, 7, largest);
     if (status != TULLE_OK) return status;
     *report = (tulle_matfun_report){.columns = plan->A->layout->row_blocks.count,
         .blocks = sum[2],
@@ -227,6 +228,7 @@ tulle_status tulle__matfun_report(
         .stolen = sum[3],
         .wide = sum[4],
         .busy = sums[1] > 0 ? largest[5] * comm->size / sums[1] : 1,
+        .rounding = largest[6],
         .asymmetry = NAN,
         .least = -largest[3],
         .most = largest[4]};

@@ -146,7 +146,7 @@ static tulle_status check_one(struct check *c)
         status = tulle__fail(TULLE_ERR_CONVERGENCE, "LAPACK's QR iterations of a submatrix failed");
         goto out;
     }
-    (void)tulle__function_values(c->function, c->plan->A->type, c->sub->n, c->level, c->value);
+    (void)tulle__function_values(c->function, tulle__dense_type(c->plan), c->sub->n, c->level, c->value);
     for (size_t l = 0; l < n; l++) c->largest = fmax(c->largest, fabs(c->value[l]));
     TULLE_TRY(each_row(c, c->F, compare_row));
 out:
@@ -203,7 +203,7 @@ tulle_status tulle_matfun_check(
     if (status == TULLE_OK && (F->kind != TULLE_VBSR || F->layout->m != plan->A->layout->m))
         status = tulle__fail(TULLE_ERR_ARG, "tulle_matfun_check: F is not a result of this plan");
     status = tulle_comm_agree(comm, status);
-    double precise = plan->A->type == TULLE_F32 ? 1e-3 : 1e-8;
+    double precise = tulle__dense_type(plan) == TULLE_F32 ? 1e-3 : 1e-8;
     if (status == TULLE_OK && tulle__matfun_method_for(plan, function) != TULLE_MATFUN_SUBMATRIX)
         return tulle__matfun_check_whole(rows, function, F, precise + 100 * plan->options.filter, error);
     if (status == TULLE_OK && !tulle__layout_equal(F->layout, rows->layout)) {

@@ -22,6 +22,12 @@ struct tulle_matfun {
     double plan_seconds;
 };
 
+/* The type of the dense work. */
+static inline tulle_type tulle__dense_type(const tulle_matfun *plan)
+{
+    return plan->options.mixed ? TULLE_F32 : plan->A->type;
+}
+
 /* The matrix in row tiles. */
 static inline const tulle_mat *tulle__matfun_rows(const tulle_matfun *plan)
 {
@@ -72,7 +78,7 @@ typedef struct tulle__visitor {
 typedef struct tulle__sweep {
     int64_t waves, bytes, stolen, wide;
     double dense; /* seconds in decompositions, of all threads */
-    double least, most;
+    double least, most, rounding;
 } tulle__sweep;
 
 /*

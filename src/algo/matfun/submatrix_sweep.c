@@ -32,6 +32,19 @@ static const char *block_of(const struct tulle__sweep_state *w, bool of_S, const
     return w->copies[of_S] + (size_t)w->at[w->first[w->s->pattern.slot[row->row]] + e] * w->size;
 }
 
+/* A line of values, of the dense work's type or the matrix's. */
+static void copy_line(char *to, tulle_type to_type, const char *from, tulle_type from_type, tulle_gidx n)
+{
+    const void *source = from;
+    void *target = to;
+    if (to_type == from_type)
+        memcpy(target, source, (size_t)n * tulle_type_size(to_type));
+    else if (to_type == TULLE_F32)
+        for (tulle_gidx i = 0; i < n; i++) ((float *)target)[i] = (float)((const double *)source)[i];
+    else
+        for (tulle_gidx i = 0; i < n; i++) ((double *)target)[i] = (double)((const float *)source)[i];
+}
+
 static bool is_finite(const void *block, int64_t count, size_t size)
 {
     double sum = 0;
@@ -60,9 +73,9 @@ static tulle_status gather(
     const struct tulle__sweep_state *w, bool of_S, const tulle__submatrix *sub, struct tulle__sweep_thread *t)
 {
     const int32_t *R = w->s->index + sub->rows;
-    size_t n = (size_t)sub->n;
+    size_t n = (size_t)sub->n, size = tulle_type_size(t->eigen.type);
     char *A = of_S ? t->eigen.S : t->eigen.A;
-    memset(A, 0, n * n * w->size);
+    memset(A, 0, n * n * size);
     for (int64_t i = 0; i < sub->nrows; i++) {
         const tulle__block_row *row = tulle__sweep_row(w, R[i]);
         tulle_gidx h = tulle__sweep_height(w, R[i]);
@@ -72,14 +85,14 @@ static tulle_status gather(
             } else if (row->col[e] > R[q]) {
                 q++;
             } else {
-                size_t line = (size_t)tulle__sweep_height(w, R[q]) * w->size;
+                tulle_gidx line = tulle__sweep_height(w, R[q]);
                 const char *from = block_of(w, of_S, row, e);
                 if (!is_finite(from, row->offset[e + 1] - row->offset[e], w->size))
                     return tulle__fail(TULLE_ERR_ARG,
                         "block (%" PRId32 ", %" PRId32 ") of the matrix is not finite (from 1)", R[i] + 1, R[q] + 1);
                 for (tulle_gidx x = 0; x < h; x++)
-                    memcpy(A + ((size_t)(t->start[i] + x) * n + (size_t)t->start[q]) * w->size, from + (size_t)x * line,
-                        line);
+                    copy_line(A + ((size_t)(t->start[i] + x) * n + (size_t)t->start[q]) * size, t->eigen.type,
+                        from + (size_t)(x * line) * w->size, w->s->pattern.A->type, line);
                 e++;
                 q++;
             }
@@ -124,7 +137,7 @@ static void place(
 {
     const int32_t *R = w->s->index + sub->rows;
     char *buffer = w->results ? w->results + (size_t)w->result[k - w->begin] * w->size : NULL;
-    size_t n = (size_t)sub->n, column = 0;
+    size_t n = (size_t)sub->n, size = tulle_type_size(t->eigen.type), column = 0;
     for (int64_t c = 0; c < sub->ncols; c++) {
         int32_t j = w->s->index[sub->cols + c];
         const tulle__block_row *row = tulle__sweep_row(w, j);
@@ -136,9 +149,11 @@ static void place(
             buffer += (size_t)(row->offset[row->count] - row->offset[0]) * w->size;
         for (int64_t e = 0, q = 0; e < row->count; e++) {
             while (R[q] < row->col[e]) q++;
-            size_t line = (size_t)tulle__sweep_height(w, R[q]) * w->size;
-            for (tulle_gidx x = 0; x < h; x++, to += line)
-                memcpy(to, (const char *)t->eigen.X + ((column + (size_t)x) * n + (size_t)t->start[q]) * w->size, line);
+            tulle_gidx line = tulle__sweep_height(w, R[q]);
+            for (tulle_gidx x = 0; x < h; x++, to += (size_t)line * w->size)
+                copy_line(to, w->s->pattern.A->type,
+                    (const char *)t->eigen.X + ((column + (size_t)x) * n + (size_t)t->start[q]) * size, t->eigen.type,
+                    line);
         }
         column += (size_t)h;
     }
@@ -327,7 +342,7 @@ static tulle_status run_wave(struct tulle__sweep_state *w, tulle__pool *pool)
     for (int64_t k = w->begin; k < w->end; k++) {
         if (tulle__sweep_skips(w, k)) continue;
         double n = (double)w->s->sub[k].n, apply = 4 * n * n * (double)w->s->sub[k].b;
-        done.flops[w->s->pattern.A->type] += tulle__sweep_restores(w, k) ? apply : flops_of(&w->s->sub[k]);
+        done.flops[tulle__dense_type(w->plan)] += tulle__sweep_restores(w, k) ? apply : flops_of(&w->s->sub[k]);
         done.memory += 4.0 * (double)w->s->sub[k].n * (double)w->s->sub[k].n * (double)w->size;
     }
     tulle__kernel_begin(w->comm);
@@ -389,7 +404,7 @@ static tulle_status can_steal(const struct tulle__sweep_state *w, tulle__submatr
     tulle_status status = tulle__weighted_largest(&s->claims, victim, &work);
     int64_t n = (int64_t)ceil(cbrt(work) * (1 + 1e-9));
     *can = status == TULLE_OK && work > 0 && n <= TULLE__EIGEN_MOST &&
-           tulle__eigen_bytes(w->plan->A->type, w->plan->S != NULL, n, n) < tulle__memory_left() / 2;
+           tulle__eigen_bytes(tulle__dense_type(w->plan), w->plan->S != NULL, n, n) < tulle__memory_left() / 2;
     return status;
 }
 

@@ -112,7 +112,7 @@ static struct extent extent_of(const struct tulle__sweep_state *w, int64_t most)
 
 static size_t bytes_of(const struct tulle__sweep_state *w, struct extent x)
 {
-    return tulle__eigen_bytes(w->s->pattern.A->type, w->plan->S != NULL, x.n, x.b);
+    return tulle__eigen_bytes(tulle__dense_type(w->plan), w->plan->S != NULL, x.n, x.b);
 }
 
 /* The extent of what one thread computes, so that memory holds the room of `threads` threads. */
@@ -130,7 +130,7 @@ static tulle_status make_thread(struct tulle__sweep_state *w, struct tulle__swee
     tulle_status status;
     x->least = INFINITY;
     x->most = -INFINITY;
-    TULLE_TRY(tulle__eigen_init(&x->eigen, w->s->pattern.A->type, w->plan->S != NULL, extent.n, extent.b));
+    TULLE_TRY(tulle__eigen_init(&x->eigen, tulle__dense_type(w->plan), w->plan->S != NULL, extent.n, extent.b));
     TULLE_TRY(tulle__alloc((size_t)extent.rows, sizeof *x->start, "rows of a submatrix", &x->start));
     TULLE_TRY(tulle__alloc((size_t)extent.b, sizeof *x->column, "columns of a submatrix", &x->column));
 out:
@@ -167,6 +167,7 @@ void tulle__sweep_drop_threads(struct tulle__sweep_state *w)
         w->report->dense += x->dense;
         w->report->least = fmin(w->report->least, x->least);
         w->report->most = fmax(w->report->most, x->most);
+        w->report->rounding = fmax(w->report->rounding, x->eigen.rounding);
         tulle__eigen_fini(&x->eigen);
         tulle__free(x->start);
         tulle__free(x->column);

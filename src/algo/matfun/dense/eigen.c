@@ -2,6 +2,7 @@
 #include "algo/matfun/dense/eigen.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"

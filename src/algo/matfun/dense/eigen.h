@@ -42,6 +42,7 @@ typedef struct tulle__eigen {
      */
     tulle__gap gap;
     double trace, first;
+    double rounding; /* the largest of all: | |H^T E_c|^2 - 1 |; 0 for pairs */
 } tulle__eigen;
 
 /* Largest submatrix that LAPACK's 32-bit sizes of work space allow. */

@@ -70,7 +70,13 @@ static int NAME(reduce)(tulle__eigen *x, int64_t n, int64_t b, const int64_t *co
     for (int64_t i = 0; i + 1 < n; i++) x->off[i] = (double)e[i];
     for (int64_t i = 0; i < n * b; i++) E[i] = 0;
     for (int64_t c = 0; c < b; c++) E[c * n + column[c]] = 1;
-    return NAME(reflect)(x, size, (int)b);
+    info = NAME(reflect)(x, size, (int)b);
+    for (int64_t c = 0; c < b && !x->S; c++) {
+        double norm = 0;
+        for (int64_t i = 0; i < n; i++) norm += (double)E[c * n + i] * (double)E[c * n + i];
+        x->rounding = fmax(x->rounding, fabs(norm - 1));
+    }
+    return info;
 }
 
 static int NAME(solve)(tulle__eigen *x, int64_t n, int64_t b)
