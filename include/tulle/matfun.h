@@ -109,6 +109,11 @@ typedef struct tulle_matfun_options {
     /* NULL, or receives the steps of the last execution, on each PE that passes it */
     tulle_matfun_iteration *history;
     int64_t history_room; /* further steps are dropped */
+    /*
+     * dense work of f64 matrices in f32: about half the time. Results are f64, of f32's accuracy, which
+     * the report's `rounding` tells; the submatrices only
+     */
+    bool mixed;
 } tulle_matfun_options;
 
 typedef struct tulle_matfun_report {
@@ -120,6 +125,7 @@ typedef struct tulle_matfun_report {
     double work;                /* sum of the cubes of their rows */
     double imbalance;           /* largest sum of a PE over the mean, as planned */
     int64_t stolen;             /* submatrices of the last execution that another PE than the planned one computed */
+    int64_t wide;               /* those that all threads of a PE computed together */
     double busy;                /* largest time of a PE in decompositions over the mean */
     int64_t inserted;           /* diagonal blocks that A lacks: zeros take their places */
     int64_t waves;              /* largest number of a PE */
@@ -129,6 +135,8 @@ typedef struct tulle_matfun_report {
     double dense;               /* its part in decompositions, summed over threads, mean over PEs */
     double least, most;         /* eigenvalues of the submatrices in the last execution */
     double below, above;        /* sign and fermi: the eigenvalues next to mu */
+    double rounding;            /* largest defect of a norm that the dense work should keep, 0 if it were exact */
+    double asymmetry;           /* |F - F^T| / |F| before F was made symmetric, which tells the error; else NAN */
     tulle_matfun_method method; /* the one used */
     double estimate[2];         /* AUTO: seconds by the model, of submatrices and of iterations; else 0 */
     /* of the last execution with whole matrices: */

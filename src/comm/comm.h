@@ -80,6 +80,7 @@ struct tulle__pe {
     uint64_t polls;       /* steps of waiting */
     int64_t looked_ns;    /* when this PE last checked which PEs returned */
     int silence;          /* virtual time: no PE has written for long */
+    bool alone;           /* in its process */
     tulle__owned owned;   /* head of a ring */
     int next_group;
     uint64_t count[TULLE__GROUPS]; /* highest that the link returned */
@@ -206,6 +207,12 @@ static inline void tulle__part_end(tulle_comm *comm, const char *name, int64_t s
 
 /* In virtual time, lets it pass on this PE until then, in ns on that clock, if that is to come. */
 void tulle__pass_until(tulle_comm *comm, int64_t then);
+
+/* Whether the PE has a process of its own: settings of the process concern no other PE. */
+static inline bool tulle__comm_alone(const tulle_comm *comm)
+{
+    return comm->pe->alone;
+}
 
 /* Whether time is virtual. If not, kernels need no work accounting. */
 static inline int tulle__is_virtual(const tulle_comm *comm)

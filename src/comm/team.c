@@ -139,6 +139,7 @@ static tulle_status open_pe(void *arg, int rank, tulle__link *link)
         TULLE_TRY(team->wrapper[i]->open(&part, link, team->timeline[rank], &link));
     }
     TULLE_TRY(tulle__pe_new(link, team->timeline[rank], &team->options, account, &team->pe[rank]));
+    team->pe[rank]->alone = team->npes == 1 || team->engine->negotiate;
     link = NULL;
 out:
     if (status != TULLE_OK && link) link->ops->fini(link);

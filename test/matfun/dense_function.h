@@ -52,7 +52,7 @@ static void dense_solve(struct dense *x)
 }
 
 /* After dense_solve: element (i, j) of f(a). */
-static double dense_element(const struct dense *x, int i, int j, double (*f)(double x))
+static inline double dense_element(const struct dense *x, int i, int j, double (*f)(double x))
 {
     double sum = 0;
     for (int k = 0; k < x->n; k++) sum += x->q[i][k] * f(x->a[k][k]) * x->q[j][k];

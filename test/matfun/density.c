@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "body.h"
+#include "comm/comm.h"
 #include "dense_function.h"
 #include "run_tests.h"
 
@@ -232,6 +233,52 @@ out:
     return status;
 }
 
+/*
+ * Submatrices of H and S together: exact with all columns in one of them, for all that S has not been
+ * orthogonalised; else within the truncation.
+ */
+static tulle_status test_nonorthogonal(tulle_comm *comm, void *arg)
+{
+    struct truth *t = arg;
+    const struct reference *r = &t->with_S;
+    tulle_status status = TULLE_OK;
+    tulle_density_report report;
+    tulle_mat *H = NULL, *S = NULL, *D = NULL;
+    static double want[64][N][N];
+    double sums[2], error;
+    for (int k = 0; k < 16; k++) {
+        int warm = k & 1, counted = k / 2 & 1, exact = k / 4 == 0, narrow = k / 4 > 1;
+        double kT = warm ? .05 : 0, mu = (r->HOMO + r->LUMO) / 2, electrons = 4 * BLOCKS - (warm ? 1.25 : 0);
+        double loose = exact ? 1e-9 : narrow ? 2e-3 : 1e-3;
+        tulle_type type = k / 4 == 2 ? TULLE_F32 : TULLE_F64;
+        tulle_density_options options = {.kT = kT,
+            .mixed = k / 4 == 3,
+            .combine = exact ? BLOCKS : TULLE_NONE,
+            .filter = exact ? 0 : 1e-5,
+            .nonorthogonal = true,
+            .check = 4};
+        TULLE_TRY(build(comm, hamiltonian, type, k % 3, BLOCKS, &H));
+        TULLE_TRY(build(comm, overlap, type, k % 3, BLOCKS, &S));
+        status = counted ? tulle_density_of_electrons(H, S, electrons, &options, &D, &report)
+                         : tulle_density_of_mu(H, S, mu, &options, &D, &report);
+        if (status != TULLE_OK) goto out;
+        if (counted && (exact || warm)) mu = report.mu;
+        dense_density(r, mu, kT, sums, want[tulle_comm_rank(comm)]);
+        TULLE_TRY(difference(D, want[tulle_comm_rank(comm)], &error));
+        if (counted) EXPECT(fabs(report.electrons - electrons) <= (narrow ? 1e-4 : 1e-9));
+        EXPECT(fabs(report.electrons - sums[0]) <= loose * 10 && fabs(report.energy - sums[1]) <= loose * 10);
+        EXPECT(fabs(report.stored - sums[0]) <= loose * 10 && fabs(report.stored_energy - sums[1]) <= loose * 10);
+        EXPECT(error <= loose && report.error < (narrow ? 1e-3 : 1e-9) && report.overlap.columns == 0);
+        EXPECT(report.function.submatrices == (exact ? 1 : BLOCKS));
+        tulle_mat_free(D);
+        tulle_mat_free(S);
+        tulle_mat_free(H);
+        D = S = H = NULL;
+    }
+out:
+    return status;
+}
+
 /* Numbers of electrons that no gap has: a level is filled in part. */
 static tulle_status test_filled(tulle_comm *comm, void *arg)
 {
@@ -372,6 +419,102 @@ out:
     return status;
 }
 
+/*
+ * The planned balance counts cubes of rows: one block of 12 rows is as much work as 1700 of one row, which take
+ * far longer. Idle PEs steal these, whatever is known and kept of them.
+ */
+enum { SINGLES = 1700, LAST = 12, STATES = SINGLES + LAST };
+
+static double level_of(tulle_gidx i)
+{
+    return tulle__random_unit(tulle__random_at(6, 0, (uint64_t)i)) * .7 + (i % 2 ? .3 : -1);
+}
+
+static tulle_status build_levels(tulle_comm *comm, tulle_mat **V)
+{
+    tulle_status status;
+    tulle_layout *layout = NULL;
+    tulle_mat *A = NULL;
+    int npes = tulle_comm_size(comm);
+    int64_t n = 0;
+    tulle_gidx *cut = malloc((SINGLES + 2) * sizeof *cut), *row = malloc(STATES * LAST * sizeof *row);
+    tulle_gidx *col = malloc(STATES * LAST * sizeof *col);
+    double *val = malloc(STATES * LAST * sizeof *val);
+    for (int b = 0; b <= SINGLES + 1; b++) cut[b] = b <= SINGLES ? b : STATES;
+    for (tulle_gidx i = tulle_comm_rank(comm); i < STATES; i += npes)
+        for (tulle_gidx j = i < SINGLES ? i : SINGLES; j < (i < SINGLES ? i + 1 : STATES); j++) {
+            row[n] = i;
+            col[n] = j;
+            val[n++] = i == j ? level_of(i) : 0;
+        }
+    const tulle_layout_spec spec = {.m = STATES,
+        .n = STATES,
+        .grid_rows = npes,
+        .grid_cols = 1,
+        .row_blocks = {SINGLES + 1, cut},
+        .col_blocks = {SINGLES + 1, cut}};
+    TULLE_TRY(tulle_layout_new(&spec, npes, &layout));
+    TULLE_TRY(tulle_mat_from_entries(comm, layout, TULLE_F64, n, row, col, val, TULLE_DUPLICATES_ERROR, &A));
+    TULLE_TRY(tulle_mat_to_vbsr(A, layout, V));
+out:
+    tulle_mat_free(A);
+    tulle_layout_free(layout);
+    free(cut);
+    free(row);
+    free(col);
+    free(val);
+    return status;
+}
+
+static tulle_status test_stealing(tulle_comm *comm, void *arg)
+{
+    static const struct {
+        double electrons, kT;
+    } cases[] = {{-1, 0}, {-1, .1}, {STATES, 0}, {STATES + 3.5, 0}, {STATES - 7.25, .1}};
+    tulle_status status;
+    tulle_density_report report;
+    tulle_mat *H = NULL, *D = NULL;
+    int64_t stolen = 0;
+    double *occupation = malloc(STATES * sizeof *occupation);
+    bool real = tulle_comm_size(comm) > 1 && !tulle__is_virtual(comm);
+    (void)arg;
+    TULLE_TRY(build_levels(comm, &H));
+    const size_t ncases = sizeof cases / sizeof *cases;
+    for (size_t round = 0; round < ncases || (real && !stolen && round < 10 * ncases); round++) {
+        size_t k = round % ncases;
+        tulle_density_options options = {.kT = cases[k].kT, .combine = TULLE_NONE, .check = 20};
+        tulle_own_tile tile;
+        double energy = 0, electrons = 0;
+        status = cases[k].electrons < 0
+                     ? tulle_density_of_mu(H, NULL, 0, &options, &D, &report)
+                     : tulle_density_of_electrons(H, NULL, cases[k].electrons, &options, &D, &report);
+        if (status != TULLE_OK) goto out;
+        for (tulle_gidx i = 0; i < STATES; i++) {
+            double x = level_of(i);
+            occupation[i] = occupied(x, report.mu, cases[k].kT);
+            if (fabs(x - report.mu) < 1e-12) occupation[i] = report.filled;
+            electrons += 2 * occupation[i];
+            energy += 2 * occupation[i] * x;
+        }
+        EXPECT(fabs(report.electrons - electrons) < 1e-8 && fabs(report.energy - energy) < 1e-8);
+        EXPECT(fabs(report.stored - electrons) < 1e-8);
+        if (cases[k].electrons >= 0) EXPECT(fabs(electrons - cases[k].electrons) < 1e-8);
+        TULLE_TRY(tulle_mat_own_tile(D, tulle_comm_rank(comm), 0, &tile));
+        for (int64_t r = 0; tile.rowptr && r < tile.block_rows; r++)
+            if (tile.row_block[r] < SINGLES)
+                EXPECT(fabs(((const double *)tile.val)[tile.offset[tile.rowptr[r]]] - occupation[tile.row_block[r]]) <
+                       1e-9);
+        stolen += report.function.stolen;
+        tulle_mat_free(D);
+        D = NULL;
+    }
+    EXPECT(real ? stolen > 0 : stolen >= 0);
+out:
+    tulle_mat_free(H);
+    free(occupation);
+    return status;
+}
+
 static double lopsided(int i, int j)
 {
     return hamiltonian(i, j) + (i == 7 && j == 10 ? .1 : 0);
@@ -403,6 +546,14 @@ static tulle_status test_refusals(tulle_comm *comm, void *arg)
     TULLE_TRY(refused(tulle_density_of_mu(L, NULL, 0, NULL, &D, NULL), TULLE_ERR_ARG, "block ("));
     TULLE_TRY(refused(tulle_density_of_mu(L, G, 0, NULL, &D, NULL), TULLE_ERR_ARG, "block (3, 4)"));
     TULLE_TRY(refused(tulle_density_of_mu(H, G, 0, NULL, &D, NULL), TULLE_ERR_ARG, "invsqrt is not defined"));
+    tulle_density_options direct = {.nonorthogonal = true};
+    TULLE_TRY(refused(tulle_density_of_mu(H, G, 0, &direct, &D, NULL), TULLE_ERR_ARG, "not positive definite"));
+    TULLE_TRY(refused(tulle_density_of_mu(H, NULL, 0, &direct, &D, NULL), TULLE_ERR_ARG, "nonorthogonal is for S"));
+    TULLE_TRY(refused(tulle_density_of_mu(H, L, 0, &direct, &D, NULL), TULLE_ERR_ARG, "block (3, 4)"));
+    direct.method = TULLE_DENSITY_MCWEENY;
+    tulle_density_options mixed = {.mixed = true, .method = TULLE_DENSITY_MCWEENY};
+    TULLE_TRY(refused(tulle_density_of_mu(H, NULL, 0, &mixed, &D, NULL), TULLE_ERR_ARG, "mixed precision is for"));
+    TULLE_TRY(refused(tulle_density_of_mu(H, H, 0, &direct, &D, NULL), TULLE_ERR_ARG, "nonorthogonal is for S"));
     tulle_mat_free(H);
     tulle_mat_free(S);
     tulle_mat_free(L);
@@ -416,7 +567,8 @@ int main(int argc, char **argv)
     static struct truth truth;
     refer(&truth.plain, identity);
     refer(&truth.with_S, overlap);
-    static const struct named_test tests[] = {{"density matrices", test_truth}, {"levels filled in part", test_filled},
-        {"iterations", test_iterations}, {"auto", test_auto}, {"checks", test_check}, {"refusals", test_refusals}};
+    static const struct named_test tests[] = {{"density matrices", test_truth}, {"nonorthogonal", test_nonorthogonal},
+        {"levels filled in part", test_filled}, {"iterations", test_iterations}, {"auto", test_auto},
+        {"checks", test_check}, {"stealing", test_stealing}, {"refusals", test_refusals}};
     return run_tests(argc, argv, (int)(sizeof tests / sizeof *tests), tests, &truth, &truth.worst);
 }

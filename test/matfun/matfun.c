@@ -7,6 +7,7 @@
 #include "body.h"
 #include "comm/comm.h"
 #include "dense_function.h"
+#include "functions.h"
 #include "problem.h"
 #include "run_tests.h"
 
@@ -89,18 +90,6 @@ out:
 
 /* ---- functions ---- */
 
-static double f_sign(double x)
-{
-    return x < .1 ? -1 : 1;
-}
-static double f_inverse(double x)
-{
-    return 1 / x;
-}
-static double f_invsqrt(double x)
-{
-    return 1 / sqrt(x);
-}
 static double f_root(double x)
 {
     return cbrt(x);
@@ -128,22 +117,15 @@ enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
 static double zero;
 
-static tulle_status function_of(const struct problem *p, tulle_mat *A, const char *text,
-    const tulle_matfun_options *options, tulle_mat **F, tulle_matfun_report *report)
+/* The user's function without a text. */
+static tulle_status function_of(
+    tulle_mat *A, const char *text, const tulle_matfun_options *options, tulle_mat **F, tulle_matfun_report *report)
 {
-    tulle_status status;
-    double error;
-    tulle_matfun *plan = NULL;
     tulle_function f = {.kind = TULLE_FUNCTION_USER, .value = user, .context = &zero};
-    (void)p;
-    if (text) TULLE_TRY(tulle_function_parse(text, &f));
-    TULLE_TRY(tulle_matfun_new(A, options, &plan));
-    TULLE_TRY(tulle_matfun_execute(plan, &f, F, report));
-    TULLE_TRY(tulle_matfun_check(plan, &f, *F, 5, &error));
-    EXPECT(error <= (tulle_mat_type(A) == TULLE_F32 ? 1e-4 : 1e-11));
-out:
-    tulle_matfun_free(plan);
-    return status;
+    tulle_status status = text ? tulle_function_parse(text, &f) : TULLE_OK;
+    if (status != TULLE_OK) return status;
+    bool narrow = tulle_mat_type(A) == TULLE_F32 || (options && options->mixed);
+    return evaluate(A, &f, options, 5, narrow ? 1e-4 : 1e-11, F, report);
 }
 
 static tulle_status test_functions(tulle_comm *comm, void *arg)
@@ -159,7 +141,7 @@ static tulle_status test_functions(tulle_comm *comm, void *arg)
                 tulle_matfun_options options = {.combine = TULLE_NONE, .memory = tiles ? 1 : 0};
                 problem_init(&p, SPARSE, BLOCKS, functions[k].shift);
                 TULLE_TRY(build(comm, &p, (tulle_type)type, tiles, NONE, &A));
-                TULLE_TRY(function_of(&p, A, functions[k].text, &options, &F, &report));
+                TULLE_TRY(function_of(A, functions[k].text, &options, &F, &report));
                 TULLE_TRY(compare(&p, F, functions[k].f, 0, type == TULLE_F64 ? 1e-11 : 2e-3, &error));
                 EXPECT(report.submatrices == BLOCKS && report.inserted == 0 && report.columns == BLOCKS);
                 EXPECT(report.largest <= p.n && report.least < report.most);
@@ -168,6 +150,31 @@ static tulle_status test_functions(tulle_comm *comm, void *arg)
                 tulle_mat_free(A);
                 A = F = NULL;
             }
+out:
+    return status;
+}
+
+/* f64 values, f32 dense work: results between those of both types, and the report tells. */
+static tulle_status test_mixed(tulle_comm *comm, void *arg)
+{
+    tulle_status status = TULLE_OK;
+    double *worst = arg, error;
+    tulle_mat *A = NULL, *F = NULL;
+    tulle_matfun_report report;
+    for (int k = 0; k < FUNCTIONS; k++)
+        for (int mixed = 0; mixed < 2; mixed++) {
+            struct problem p;
+            tulle_matfun_options options = {.combine = TULLE_NONE, .mixed = mixed != 0};
+            problem_init(&p, SPARSE, BLOCKS, functions[k].shift);
+            TULLE_TRY(build(comm, &p, TULLE_F64, 0, NONE, &A));
+            TULLE_TRY(function_of(A, functions[k].text, &options, &F, &report));
+            TULLE_TRY(compare(&p, F, functions[k].f, 0, mixed ? 2e-3 : 1e-11, &error));
+            EXPECT(mixed ? error > 1e-9 && report.rounding > 1e-8 && report.rounding < 1e-5 : report.rounding < 1e-13);
+            if (tulle_comm_rank(comm) == 0 && error > *worst) *worst = error;
+            tulle_mat_free(F);
+            tulle_mat_free(A);
+            A = F = NULL;
+        }
 out:
     return status;
 }
@@ -188,7 +195,7 @@ static tulle_status test_exact(tulle_comm *comm, void *arg)
                 const char *text = pattern == SPARSE ? NULL : "exp";
                 problem_init(&p, (enum pattern)pattern, BLOCKS, 0);
                 TULLE_TRY(build(comm, &p, TULLE_F64, c % 2 * 2, NONE, &A));
-                TULLE_TRY(function_of(&p, A, text, &options, &F, &report));
+                TULLE_TRY(function_of(A, text, &options, &F, &report));
                 TULLE_TRY(compare(&p, F, text ? exp : f_quadratic, 1, 1e-10, &error));
                 if (pattern == SPARSE && combine[c] == 0) EXPECT(report.submatrices < BLOCKS);
                 if (pattern == FULL && combine[c] != TULLE_NONE && combine[c] != 2 && combine[c] != 7)
@@ -243,7 +250,7 @@ static tulle_status test_steps(tulle_comm *comm, void *arg)
             problem_init(&p, (enum pattern)pattern, BLOCKS, 0);
             TULLE_TRY(build(comm, &p, TULLE_F64, 0, NONE, &A));
             TULLE_TRY(tulle_mat_scale(A, cases[k].scale, NULL, NULL));
-            TULLE_TRY(function_of(&p, A, cases[k].text, NULL, &F, &report));
+            TULLE_TRY(function_of(A, cases[k].text, NULL, &F, &report));
             TULLE_TRY(compare(&p, F, cases[k].f, 1, 1e-12, &error));
             if (tulle_comm_rank(comm) == 0 && error > *worst) *worst = error;
             tulle_mat_free(F);
@@ -255,11 +262,11 @@ static tulle_status test_steps(tulle_comm *comm, void *arg)
     char text[64];
     problem_init(&p, SPARSE, BLOCKS, 0);
     TULLE_TRY(build(comm, &p, TULLE_F64, 0, NONE, &A));
-    TULLE_TRY(function_of(&p, A, "sign:mu=0.1", NULL, &F, &report));
+    TULLE_TRY(function_of(A, "sign:mu=0.1", NULL, &F, &report));
     tulle_mat_free(F);
     EXPECT(report.below < .1 && report.above >= .1);
     snprintf(text, sizeof text, "fermi:mu=%.17g", report.above - 1e-13);
-    TULLE_TRY(function_of(&p, A, text, NULL, &F, &report));
+    TULLE_TRY(function_of(A, text, NULL, &F, &report));
     EXPECT(fabs(report.above - report.below) < 1);
     tulle_mat_free(F);
     tulle_mat_free(A);
@@ -278,7 +285,7 @@ static tulle_status test_small(tulle_comm *comm, void *arg)
         struct problem p;
         problem_init(&p, SPARSE, blocks, 0);
         TULLE_TRY(build(comm, &p, TULLE_F64, 0, NONE, &A));
-        TULLE_TRY(function_of(&p, A, "exp", NULL, &F, &report));
+        TULLE_TRY(function_of(A, "exp", NULL, &F, &report));
         TULLE_TRY(compare(&p, F, exp, 1, 1e-10, &error));
         EXPECT(report.columns == blocks);
         tulle_mat_free(F);
@@ -286,6 +293,67 @@ static tulle_status test_small(tulle_comm *comm, void *arg)
         A = F = NULL;
     }
 out:
+    return status;
+}
+
+/* All elements of F, n * n. */
+static tulle_status to_dense(const struct problem *p, const tulle_mat *F, double *dense)
+{
+    tulle_status status = TULLE_OK;
+    const tulle_layout *l = tulle_mat_layout(F);
+    tulle_fetch *fetch = NULL;
+    memset(dense, 0, (size_t)(p->n * p->n) * sizeof *dense);
+    for (int i = 0; i < tulle_layout_tile_rows(l); i++) {
+        tulle_tile t;
+        TULLE_TRY(tulle_mat_get_tile(F, i, 0, &fetch));
+        TULLE_TRY(tulle_fetch_wait(fetch, &t));
+        for (int64_t r = 0; t.rowptr && r < t.block_rows; r++)
+            for (int64_t e = t.rowptr[r]; e < t.rowptr[r + 1]; e++) {
+                int64_t col = t.col_block[t.colind[e]], width = t.col_block[t.colind[e] + 1] - col;
+                for (int64_t k = 0; k < t.offset[e + 1] - t.offset[e]; k++)
+                    dense[(t.row_block[r] + k / width) * p->n + col + k % width] =
+                        ((const double *)t.val)[t.offset[e] + k];
+            }
+        tulle_fetch_free(fetch);
+        fetch = NULL;
+    }
+out:
+    tulle_fetch_free(fetch);
+    return tulle_comm_agree(tulle_mat_comm(F), status);
+}
+
+/* A PE alone has the bits of all PEs together, whatever they steal. */
+static tulle_status test_independence(tulle_comm *comm, void *arg)
+{
+    static const char *const texts[] = {"sign:mu=0.1", "exp", "fermi:mu=0.1,kT=0.2"};
+    tulle_status status;
+    struct problem p;
+    tulle_comm *alone = NULL;
+    double *one = NULL, *all = NULL;
+    (void)arg;
+    problem_init(&p, SPARSE, BLOCKS, 0);
+    one = malloc((size_t)(p.n * p.n) * sizeof *one);
+    all = malloc((size_t)(p.n * p.n) * sizeof *all);
+    TULLE_TRY(tulle_comm_split(comm, tulle_comm_rank(comm), 0, &alone));
+    for (size_t k = 0; k < 2 * sizeof texts / sizeof *texts; k++) {
+        const tulle_matfun_options options = {.combine = k % 2 ? TULLE_NONE : 0, .symmetric = k % 3 == 0};
+        tulle_matfun_report report;
+        for (int which = 0; which < 2; which++) {
+            tulle_mat *A = NULL, *F = NULL;
+            TULLE_TRY(build(which ? alone : comm, &p, TULLE_F64, 0, NONE, &A));
+            TULLE_TRY(function_of(A, texts[k / 2], &options, &F, &report));
+            TULLE_TRY(to_dense(&p, F, which ? one : all));
+            tulle_mat_free(F);
+            tulle_mat_free(A);
+        }
+        EXPECT(memcmp(one, all, (size_t)(p.n * p.n) * sizeof *one) == 0);
+        if (options.symmetric) EXPECT(report.asymmetry > 0 && report.asymmetry < 1);
+        if (!options.symmetric) EXPECT(isnan(report.asymmetry));
+    }
+out:
+    tulle_comm_free(alone);
+    free(one);
+    free(all);
     return status;
 }
 
@@ -430,7 +498,7 @@ static tulle_status test_refusals(tulle_comm *comm, void *arg)
     problem_init(&p, SPARSE, BLOCKS, 0);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         TULLE_TRY(build(comm, &p, TULLE_F64, 0, cases[k].change, &A));
-        status = function_of(&p, A, cases[k].text, NULL, &F, &report);
+        status = function_of(A, cases[k].text, NULL, &F, &report);
         if (*cases[k].part) {
             TULLE_TRY(refused(status, TULLE_ERR_ARG, cases[k].part));
         } else {
@@ -443,11 +511,11 @@ static tulle_status test_refusals(tulle_comm *comm, void *arg)
     /* zeros in place of diagonal blocks; x -> x^2 is not exact there, but x -> x is */
     tulle_function f;
     TULLE_TRY(build(comm, &p, TULLE_F64, 0, NO_DIAGONAL, &A));
-    TULLE_TRY(function_of(&p, A, "fermi:kT=1", NULL, &F, &report));
+    TULLE_TRY(function_of(A, "fermi:kT=1", NULL, &F, &report));
     EXPECT(report.inserted == BLOCKS / 5 + 1);
     tulle_mat_free(F);
     TULLE_TRY(tulle_mat_to_csr(A, false, &S));
-    TULLE_TRY(refused(function_of(&p, S, "exp", NULL, &F, &report), TULLE_ERR_ARG, "in blocks"));
+    TULLE_TRY(refused(function_of(S, "exp", NULL, &F, &report), TULLE_ERR_ARG, "in blocks"));
     tulle_mat_free(S);
     tulle_mat_free(A);
     static const char *const wrong[][2] = {{"sgn", "sign"}, {"root", "root needs p"}, {"root:p=0", "needs p"},
@@ -461,8 +529,9 @@ out:
 int main(int argc, char **argv)
 {
     double worst = 0;
-    static const struct named_test tests[] = {{"functions of submatrices", test_functions}, {"exact cases", test_exact},
-        {"steps", test_steps}, {"small ones", test_small}, {"stealing", test_stealing}, {"updates", test_update},
+    static const struct named_test tests[] = {{"functions of submatrices", test_functions},
+        {"mixed precision", test_mixed}, {"exact cases", test_exact}, {"steps", test_steps}, {"small ones", test_small},
+        {"independence", test_independence}, {"stealing", test_stealing}, {"updates", test_update},
         {"the check", test_check}, {"refusals", test_refusals}};
     return run_tests(argc, argv, (int)(sizeof tests / sizeof *tests), tests, &worst, &worst);
 }

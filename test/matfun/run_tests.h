@@ -15,7 +15,7 @@ struct named_test {
 };
 
 /* TULLE_OK if a call has failed so, with that part of a message. */
-static tulle_status refused(tulle_status status, tulle_status expected, const char *part)
+static inline tulle_status refused(tulle_status status, tulle_status expected, const char *part)
 {
     if (status == expected && strstr(tulle_error_message(), part)) return TULLE_OK;
     return tulle__fail(TULLE_ERR_CHECK, "expected %s with '%s', got %s: %s", tulle_status_name(expected), part,

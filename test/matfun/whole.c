@@ -5,6 +5,7 @@
 
 #include "body.h"
 #include "dense_function.h"
+#include "functions.h"
 #include "problem.h"
 #include "run_tests.h"
 
@@ -55,21 +56,9 @@ out:
     return status != TULLE_OK ? status : others;
 }
 
-static double f_sign(double x)
-{
-    return x < .1 ? -1 : 1;
-}
 static double f_step(double x)
 {
     return x < .1;
-}
-static double f_inverse(double x)
-{
-    return 1 / x;
-}
-static double f_invsqrt(double x)
-{
-    return 1 / sqrt(x);
 }
 static double f_fifth(double x)
 {
@@ -92,21 +81,14 @@ static const struct {
     {"root:p=1", f_same, 9, TULLE_MATFUN_COUPLED_NEWTON}};
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
-static tulle_status evaluate(
+static tulle_status function_of(
     tulle_mat *A, const char *text, const tulle_matfun_options *options, tulle_mat **F, tulle_matfun_report *report)
 {
-    tulle_status status;
-    double error;
-    tulle_matfun *plan = NULL;
     tulle_function f;
-    TULLE_TRY(tulle_function_parse(text, &f));
-    TULLE_TRY(tulle_matfun_new(A, options, &plan));
-    TULLE_TRY(tulle_matfun_execute(plan, &f, F, report));
-    TULLE_TRY(tulle_matfun_check(plan, &f, *F, 1, &error));
-    EXPECT(error <= (tulle_mat_type(A) == TULLE_F32 ? 1e-3 : 1e-10) + 10 * options->filter);
-out:
-    tulle_matfun_free(plan);
-    return status;
+    tulle_status status = tulle_function_parse(text, &f);
+    double precise = tulle_mat_type(A) == TULLE_F32 ? 1e-3 : 1e-10;
+    if (status != TULLE_OK) return status;
+    return evaluate(A, &f, options, 1, precise + 10 * options->filter, F, report);
 }
 
 /* Every function in both types and several layouts, full and sparse. */
@@ -124,7 +106,7 @@ static tulle_status test_functions(tulle_comm *comm, void *arg)
             problem_init(&p, k % 3 == 2 ? FULL : SPARSE, SMALL, functions[k].shift);
             refer(&p, 1, x);
             TULLE_TRY(build(comm, &p, (tulle_type)type, k % 3, NONE, &A));
-            TULLE_TRY(evaluate(A, functions[k].text, &options, &F, &report));
+            TULLE_TRY(function_of(A, functions[k].text, &options, &F, &report));
             TULLE_TRY(difference(&p, F, x, functions[k].f, &error));
             EXPECT(error <= (type == TULLE_F64 ? 1e-10 : 2e-3));
             EXPECT(report.submatrices == 0 && report.columns == SMALL && report.blocks > 0);
@@ -156,7 +138,7 @@ static tulle_status test_orders(tulle_comm *comm, void *arg)
         tulle_matfun_iteration history[STEPS] = {{.residual = -1}};
         tulle_matfun_options options = {
             .method = TULLE_MATFUN_NEWTON_SCHULZ, .order = order, .history = history, .history_room = STEPS};
-        TULLE_TRY(evaluate(A, "sign:mu=0.1", &options, &F, &report));
+        TULLE_TRY(function_of(A, "sign:mu=0.1", &options, &F, &report));
         TULLE_TRY(difference(&p, F, x, f_sign, &error));
         EXPECT(error <= 1e-10);
         EXPECT(report.iterations <= steps && report.iterations < STEPS);
@@ -193,7 +175,7 @@ static tulle_status test_filter(tulle_comm *comm, void *arg)
     for (int k = 0; k < 3; k++) {
         tulle_matfun_options options = {.method = TULLE_MATFUN_COUPLED_NEWTON, .filter = pow(10, -6 + 2 * k)};
         TULLE_TRY(build(comm, &p, TULLE_F64, 0, NONE, &A));
-        TULLE_TRY(evaluate(A, "invsqrt", &options, &F, &report));
+        TULLE_TRY(function_of(A, "invsqrt", &options, &F, &report));
         TULLE_TRY(difference(&p, F, x, f_invsqrt, &error));
         EXPECT(error <= 20 * options.filter && error > before);
         EXPECT(k == 0 || report.blocks < SMALL * SMALL);
@@ -230,7 +212,7 @@ static tulle_status test_auto(tulle_comm *comm, void *arg)
         struct problem p;
         problem_init(&p, cases[k].pattern, BLOCKS, 9);
         TULLE_TRY(build(comm, &p, TULLE_F64, 0, NONE, &A));
-        TULLE_TRY(evaluate(A, cases[k].text, &options, &F, &report));
+        TULLE_TRY(function_of(A, cases[k].text, &options, &F, &report));
         EXPECT(report.method == cases[k].method && report.estimate[0] > 0 && report.estimate[1] > 0);
         if (k < 2) memcpy(estimates[k], report.estimate, sizeof report.estimate);
         tulle_mat_free(F);
@@ -243,7 +225,7 @@ static tulle_status test_auto(tulle_comm *comm, void *arg)
     const tulle_matfun_options apart = {.method = TULLE_MATFUN_AUTO, .combine = TULLE_NONE};
     problem_init(&p, SPARSE, BLOCKS, 9);
     TULLE_TRY(build(comm, &p, TULLE_F64, 2, NONE, &A));
-    TULLE_TRY(evaluate(A, "invsqrt", &apart, &F, &report));
+    TULLE_TRY(function_of(A, "invsqrt", &apart, &F, &report));
     EXPECT((report.method == TULLE_MATFUN_COUPLED_NEWTON) == (report.estimate[1] < report.estimate[0]));
     EXPECT((report.iterations > 0) == (report.method == TULLE_MATFUN_COUPLED_NEWTON));
     tulle_mat_free(F);
@@ -311,7 +293,7 @@ static tulle_status test_limits(tulle_comm *comm, void *arg)
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         TULLE_TRY(build(comm, &p, TULLE_F64, 0, NONE, &A));
         TULLE_TRY(tulle_mat_scale(A, cases[k].scale, NULL, NULL));
-        status = evaluate(A, cases[k].text, &(tulle_matfun_options){.method = cases[k].method}, &F, &report);
+        status = function_of(A, cases[k].text, &(tulle_matfun_options){.method = cases[k].method}, &F, &report);
         TULLE_TRY(refused(status, cases[k].status, cases[k].part));
         tulle_mat_free(A);
         A = NULL;
@@ -320,7 +302,7 @@ static tulle_status test_limits(tulle_comm *comm, void *arg)
     TULLE_TRY(build(comm, &p, TULLE_F64, 0, NONE, &A));
     for (int k = 0; k < FUNCTIONS; k++) {
         tulle_matfun_options options = {.method = functions[k].method};
-        TULLE_TRY(evaluate(A, functions[k].text, &options, &F, &report));
+        TULLE_TRY(function_of(A, functions[k].text, &options, &F, &report));
         EXPECT(report.blocks == 0 && tulle_mat_rows(F) == 0);
         tulle_mat_free(F);
     }

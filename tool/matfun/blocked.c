@@ -19,6 +19,7 @@ tulle_status blocked_options(const struct options *options, tulle_matfun_options
         status = tulle_parse_int(combine, "--combine", 1, INT32_MAX, &count);
         matfun->combine = (int)count;
     }
+    matfun->mixed = same_word(options_word(options, "precision", "full"), "mixed");
     matfun->symmetric = options_has(options, "symmetric") && options_flag(options, "symmetric");
     if (status == TULLE_OK)
         status = tulle_parse_real(options_word(options, "filter", "0"), "--filter", 0, 1e300, &matfun->filter);
@@ -88,7 +89,14 @@ void blocked_text(const tulle_matfun_report *r, FILE *file)
         "  submatrices    %" PRId64 ", of %.1f rows on average, %" PRId64 " at most; imbalance %.3f; stolen %" PRId64
         ", imbalance of time %.3f\n",
         r->submatrices, r->mean, r->largest, r->imbalance, r->stolen, r->busy);
+    if (r->wide)
+        fprintf(file, "                 %" PRId64 " of the largest by all threads of a PE together\n", r->wide);
     fprintf(file, "  eigenvalues    %.9g .. %.9g\n", r->least, r->most);
+    if (isfinite(r->asymmetry))
+        fprintf(
+            file, "  asymmetry      %.3g: |F - F^T| / |F| in the pattern, of the order of the error\n", r->asymmetry);
+    if (r->rounding > 1e-10)
+        fprintf(file, "  rounding       norms of columns differ by %.2g in dense work\n", r->rounding);
     fprintf(file, "  time, s        plan %.4f, execution %.4f (decompositions %.4f, of all threads of a PE)\n",
         r->plan_seconds, r->seconds, r->dense);
     fprintf(file, "  moved, MB      %.3f, in %" PRId64 " %s\n", (double)r->bytes * 1e-6, r->waves,
@@ -99,12 +107,14 @@ void blocked_json(const tulle_matfun_report *r, FILE *file)
 {
     fprintf(file,
         "\"block_columns\":%" PRId64 ",\"blocks\":%" PRId64 ",\"submatrices\":%" PRId64 ",\"largest\":%" PRId64
-        ",\"mean\":%.6g,\"work\":%.6g,\"imbalance\":%.6g,\"stolen\":%" PRId64 ",\"busy\":%.6g,\"inserted\":%" PRId64
-        ",\"waves\":%" PRId64 ",\"bytes\":%" PRId64
+        ",\"mean\":%.6g,\"work\":%.6g,\"imbalance\":%.6g,\"stolen\":%" PRId64 ",\"by_all_threads\":%" PRId64
+        ",\"busy\":%.6g,\"inserted\":%" PRId64 ",\"waves\":%" PRId64 ",\"bytes\":%" PRId64
         ",\"plan_seconds\":%.6g,\"seconds\":%.6g,\"dense_seconds\":%.6g,\"least\":",
-        r->columns, r->blocks, r->submatrices, r->largest, r->mean, r->work, r->imbalance, r->stolen, r->busy,
+        r->columns, r->blocks, r->submatrices, r->largest, r->mean, r->work, r->imbalance, r->stolen, r->wide, r->busy,
         r->inserted, r->waves, r->bytes, r->plan_seconds, r->seconds, r->dense);
     blocked_number(r->least, file);
+    fprintf(file, ",\"rounding\":%.6g,\"asymmetry\":", r->rounding);
+    blocked_number(r->asymmetry, file);
     fprintf(file, ",\"most\":");
     blocked_number(r->most, file);
 }

@@ -32,6 +32,11 @@
         .high = 7, .text = "order of newton-schulz: each step takes 2, 3, 4, 4, 5, 5 products"                         \
     }
 
+#define OPTION_PRECISION                                                                                               \
+    {                                                                                                                  \
+        .name = "precision", .kind = KIND_CHOICE, .argument = "full|mixed", .fallback = "full",                        \
+        .text = "mixed: dense work of f64 values in f32; the report has the rounding"                                  \
+    }
 #define OPTION_CHECK_FUNCTION                                                                                          \
     {                                                                                                                  \
         .name = "check", .kind = KIND_FLAG, .text = "compute some columns again by another path, and compare"          \

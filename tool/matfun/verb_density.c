@@ -85,7 +85,7 @@ static void print_json(const struct density_run *s, FILE *file)
         r->seconds[1], r->seconds[2]);
     blocked_json(&r->function, file);
     fprintf(file, "}");
-    if (s->options->noperands > 1) {
+    if (r->overlap.columns) {
         fprintf(file, ",\"overlap\":{");
         blocked_json(&r->overlap, file);
         fprintf(file, "}");
@@ -113,14 +113,14 @@ static void print_text(const struct density_run *s, FILE *file)
     fputc('\n', file);
     fprintf(file, "  time, s        orthogonal %.4f, function %.4f, back %.4f; %" PRId64 " of its submatrices twice\n",
         r->seconds[0], r->seconds[1], r->seconds[2], r->repeated);
-    if (s->options->noperands > 1) {
+    if (r->overlap.columns) {
         fprintf(file, "S^(-1/2)\n");
         blocked_text(&r->overlap, file);
     }
     if (s->density.check) blocked_check_text(1, whole, r->error, file);
     blocked_history_text(&s->history, 1, file);
     if (whole) return;
-    fprintf(file, "f(K)\n");
+    fprintf(file, s->density.nonorthogonal ? "H and S\n" : "f(K)\n");
     blocked_text(&r->function, file);
 }
 
@@ -150,6 +150,7 @@ static tulle_status read_options(struct density_run *s)
         status = tulle_fail(TULLE_ERR_ARG, "one of --mu and --electrons is required");
     s->density.filter = common.filter;
     s->density.combine = common.combine;
+    s->density.mixed = common.mixed;
     s->counted = electrons != NULL;
     if (status == TULLE_OK && mu) status = tulle_parse_real(mu, "--mu", -1e300, 1e300, &s->mu);
     if (status == TULLE_OK && electrons) status = tulle_parse_real(electrons, "--electrons", 0, 1e300, &s->electrons);
@@ -158,6 +159,7 @@ static tulle_status read_options(struct density_run *s)
         status =
             tulle_parse_real(options_word(o, "degeneracy", "2"), "--degeneracy", 1e-300, 1e300, &s->density.degeneracy);
     s->density.order = (int)options_int(o, "order", 2);
+    s->density.nonorthogonal = options_flag(o, "nonorthogonal");
     s->density.check = options_flag(o, "check") ? CHECK_SAMPLES : 0;
     if (status == TULLE_OK)
         status = tulle_density_method_parse(options_word(o, "method", "submatrix"), &s->density.method);
@@ -196,7 +198,10 @@ static const struct option options[] = {OPTION_SQUARE_BLOCKS, OPTION_FILTER, OPT
         .argument = "NAME",
         .fallback = "submatrix",
         .text = "submatrix; with whole matrices: newton-schulz, mcweeny (--mu), tc2, trs4 (--electrons); auto"},
-    OPTION_ORDER,
+    OPTION_ORDER, OPTION_PRECISION,
+    {.name = "nonorthogonal",
+        .kind = KIND_FLAG,
+        .text = "submatrices of H and S together, without S^(-1/2); for the method submatrix"},
     {.name = "kT", .kind = KIND_WORD, .argument = "X", .fallback = "0", .text = "temperature of the occupations"},
     {.name = "degeneracy", .kind = KIND_WORD, .argument = "G", .fallback = "2", .text = "electrons a state"},
     {.name = "output",

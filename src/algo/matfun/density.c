@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Density matrices. Products of whole matrices are of CSR, as results and factors are sparse within
- * a filter. For a number of electrons and kT = 0, each PE guesses mu from its first submatrix, and
- * takes the columns of all for that guess; when mu is known, it repeats only those submatrices that
- * have a level in between. With kT > 0 the decompositions are kept as far as memory allows, and
- * only the others are repeated.
- */
+/* Density matrices: the orthogonalisation, the methods, and the products of whole matrices that both need. */
 #include <tulle/density.h>
 
 #include <inttypes.h>
@@ -13,10 +7,9 @@
 #include <string.h>
 
 #include <tulle/algebra.h>
-#include <tulle/product.h>
 
-#include "algo/matfun/matfun_plan.h"
-#include "algo/matfun/spectrum.h"
+#include "algo/matfun/density_state.h"
+#include "algo/matfun/whole/iterations.h"
 #include "algo/matfun/whole/purify.h"
 #include "algo/matfun/whole/row_tiles.h"
 #include "algo/matfun/whole/whole_function.h"
@@ -24,6 +17,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "base/spec.h"
+#include "mat/algebra/block_sum.h"
 
 static const char *const methods[TULLE_DENSITY_METHOD_COUNT] = {
 #define NAME(name, word, text) word,
@@ -45,58 +39,29 @@ tulle_status tulle_density_method_parse(const char *name, tulle_density_method *
     return status;
 }
 
-struct density {
-    tulle_comm *comm;
-    const tulle_mat *H, *S;
-    tulle_density_options options;
-    double mu, states; /* states < 0: mu is given */
-    tulle_density_report report;
-    tulle_mat *X;      /* S^(-1/2) in CSR; NULL without S */
-    tulle_mat *K;      /* NULL without S: H is K */
-    tulle_layout *row; /* layout of K and D */
-};
-
 /* ---- products of whole matrices ---- */
 
-static tulle_status multiply(const tulle_mat *A, const tulle_mat *B, tulle_mat **C)
-{
-    tulle_layout *layout = NULL;
-    tulle_product *product = NULL;
-    tulle_mat *made = NULL;
-    tulle_status status = tulle_comm_agree(A->comm, tulle_product_layout(A, TULLE_OP_N, B, TULLE_OP_N, &layout));
-    if (status == TULLE_OK) status = tulle_mat_new_csr(A->comm, layout, A->type, &made);
-    if (status == TULLE_OK) status = tulle_product_new(A, B, made, NULL, &product);
-    if (status == TULLE_OK) status = tulle_product_execute(product, 1, 0, NULL);
-    tulle_product_free(product);
-    tulle_layout_free(layout);
-    if (status == TULLE_OK)
-        *C = made;
-    else
-        tulle_mat_free(made);
-    return status;
-}
+/* Of the filter: what products drop is far below what the filter drops afterwards. */
+#define PRODUCTS .1
 
-/* *out = X A X in blocks, symmetric bit by bit. A is in blocks. */
-static tulle_status congruence(const struct density *d, const tulle_mat *A, tulle_mat **out)
+/* *out = X A X in tiles of rows, symmetric bit by bit. */
+static tulle_status congruence(const struct tulle__density *d, const tulle_mat *A, tulle_mat **out)
 {
-    tulle_mat *entries = NULL, *left = NULL, *both = NULL, *made = NULL;
-    tulle_status status = tulle_mat_to_csr(A, false, &entries);
-    if (status == TULLE_OK) status = multiply(d->X, entries, &left);
-    if (status == TULLE_OK) status = multiply(left, d->X, &both);
-    if (status == TULLE_OK) status = tulle_mat_to_vbsr(both, d->row, &made);
-    if (status == TULLE_OK) status = tulle__symmetrise(&made);
-    tulle_mat_free(both);
+    tulle__iterations it = {.filter = PRODUCTS * d->options.filter};
+    tulle_mat *moved = NULL, *left = NULL, *both = NULL;
+    tulle_status status = tulle_mat_redistribute(A, d->X->layout, &moved);
+    if (status == TULLE_OK) status = tulle__iterations_multiply(&it, d->X, moved, &left);
+    tulle_mat_free(moved);
+    if (status == TULLE_OK) status = tulle__iterations_multiply(&it, left, d->X, &both);
     tulle_mat_free(left);
-    tulle_mat_free(entries);
-    if (status == TULLE_OK)
-        *out = made;
-    else
-        tulle_mat_free(made);
+    if (status == TULLE_OK) status = tulle__symmetrise(&both, NULL);
+    if (status == TULLE_OK) status = tulle_mat_redistribute(both, d->row, out);
+    tulle_mat_free(both);
     return status;
 }
 
 /* degeneracy tr(D B) of the blocks that both have. Collective, agreed. */
-static tulle_status trace_of(const struct density *d, const tulle_mat *D, const tulle_mat *B, double *trace)
+static tulle_status trace_of(const struct tulle__density *d, const tulle_mat *D, const tulle_mat *B, double *trace)
 {
     tulle_mat *moved = NULL;
     tulle_status status =
@@ -109,7 +74,7 @@ static tulle_status trace_of(const struct density *d, const tulle_mat *D, const 
 
 /* ---- K ---- */
 
-static tulle_status row_layout(const struct density *d, tulle_layout **layout)
+static tulle_status row_layout(const struct tulle__density *d, tulle_layout **layout)
 {
     const tulle_layout *l = d->H->layout;
     if (l->nt == 1) return tulle_layout_copy(l, layout);
@@ -122,303 +87,53 @@ static tulle_status row_layout(const struct density *d, tulle_layout **layout)
     return tulle_layout_new(&spec, d->comm->size, layout);
 }
 
-/* The inverse square root of S, and K. Collective, agreed. */
-static tulle_status orthogonalise(struct density *d)
+/* The inverse square root of S, in square tiles as products have them, and K. Collective, agreed. */
+static tulle_status orthogonalise(struct tulle__density *d)
 {
-    tulle_mat *root = NULL, *moved = NULL;
+    tulle_mat *root = NULL;
     tulle_matfun *plan = NULL;
+    tulle_layout *square = NULL;
     const tulle_matfun_options options = {
-        .combine = d->options.combine, .filter = d->options.filter, .symmetric = true};
+        .combine = d->options.combine, .filter = d->options.filter, .symmetric = true, .mixed = d->options.mixed};
     const tulle_function invsqrt = {.kind = TULLE_FUNCTION_INVSQRT};
     tulle_status status = tulle_matfun_new(d->S, &options, &plan);
     if (status == TULLE_OK) status = tulle_matfun_execute(plan, &invsqrt, &root, &d->report.overlap);
     tulle_matfun_free(plan);
-    if (status == TULLE_OK && !tulle__layout_equal(root->layout, d->row)) {
-        status = tulle_mat_redistribute(root, d->row, &moved);
-        tulle_mat_free(root);
-        root = moved;
-    }
-    if (status == TULLE_OK) status = tulle_mat_to_csr(root, false, &d->X);
+    if (status == TULLE_OK) status = tulle_comm_agree(d->comm, tulle__square_layout(d->S, &square));
+    if (status == TULLE_OK) status = tulle_mat_redistribute(root, square, &d->X);
     tulle_mat_free(root);
+    tulle_layout_free(square);
     if (status == TULLE_OK) status = congruence(d, d->H, &d->K);
+    return status;
+}
+
+/* Of H and S the blocks of both that the filter leaves of either, in d->K and d->X. Collective, agreed. */
+static tulle_status pair(struct tulle__density *d)
+{
+    int64_t inserted;
+    const tulle_mat *const of[2] = {d->H, d->S};
+    tulle_mat *moved[2] = {NULL, NULL}, *cut[2] = {NULL, NULL};
+    const tulle__terms first = {.alpha = 1};
+    tulle_status status = TULLE_OK;
+    for (int i = 0; i < 2 && status == TULLE_OK; i++) {
+        status = tulle_mat_redistribute(of[i], d->row, &moved[i]);
+        if (status == TULLE_OK) status = tulle__row_tiles(moved[i], d->options.filter, &cut[i], &inserted);
+        if (status == TULLE_OK) d->inserted += inserted;
+    }
+    const tulle_mat *H = cut[0] ? cut[0] : moved[0], *S = cut[1] ? cut[1] : moved[1];
+    if (status == TULLE_OK) status = tulle__block_sum(&first, H, S, &d->K);
+    if (status == TULLE_OK) status = tulle__block_sum(&first, S, H, &d->X);
+    for (int i = 0; i < 2; i++) {
+        tulle_mat_free(moved[i]);
+        tulle_mat_free(cut[i]);
+    }
     return status;
 }
 
 /* ---- the function of K ---- */
 
-struct pass {
-    struct density *d;
-    const tulle_matfun *plan;
-    tulle__spectrum spectrum;
-    const tulle__occupation *occupation; /* NULL: no columns are wanted */
-    bool known;                          /* the spectrum is */
-    /* [submatrices], if mu is given and kT = 0: there is no spectrum; NULL else */
-    struct stepped_sums {
-        double trace, first, below, above;
-    } * sums;
-    int64_t count;          /* of sums */
-    tulle__occupation last; /* of f(K) */
-};
-
-static tulle_status reserve(void *context, int64_t submatrices)
-{
-    struct pass *p = context;
-    tulle_status status = tulle__realloc((size_t)submatrices, sizeof *p->sums, "sums of submatrices", &p->sums);
-    if (status != TULLE_OK) return status;
-    for (; p->count < submatrices; p->count++)
-        p->sums[p->count] = (struct stepped_sums){.below = -INFINITY, .above = INFINITY};
-    return TULLE_OK;
-}
-
-static void add_level(struct stepped_sums *sums, double mu, double level, double part)
-{
-    sums->trace += part;
-    sums->first += part * level;
-    if (level < mu)
-        sums->below = fmax(sums->below, level);
-    else
-        sums->above = fmin(sums->above, level);
-}
-
-static tulle_status visit(void *context, const tulle__submatrix *sub, int64_t k, tulle__eigen *x, bool *wanted)
-{
-    struct pass *p = context;
-    double *level = p->sums ? NULL : p->spectrum.level + p->spectrum.first[k];
-    double *weights = p->sums ? NULL : p->spectrum.weight + p->spectrum.first[k];
-    if (p->sums) p->sums[k] = (struct stepped_sums){.below = -INFINITY, .above = INFINITY};
-    for (int64_t i = 0; i < sub->n; i++) {
-        double weight = 0;
-        if (p->occupation) x->value[i] = tulle__occupy(p->occupation, x->lambda[i]);
-        if (p->known) continue;
-        for (int64_t c = 0; c < sub->b; c++) weight += x->Y[c * sub->n + i] * x->Y[c * sub->n + i];
-        if (p->sums) {
-            add_level(&p->sums[k], p->occupation->mu, x->lambda[i], weight * x->value[i]);
-        } else {
-            level[i] = x->lambda[i];
-            weights[i] = weight;
-        }
-    }
-    *wanted = p->occupation != NULL;
-    return TULLE_OK;
-}
-
-static void stepped(void *context, int64_t k, const tulle__eigen *x)
-{
-    struct pass *p = context;
-    p->sums[k] = (struct stepped_sums){x->trace, x->first, x->gap.below, x->gap.above};
-}
-
-/* A step at the given mu, in one pass. Collective, agreed. */
-static tulle_status occupy_up_to(struct pass *p, tulle_mat *F, tulle__sweep *sweep)
-{
-    tulle_status status;
-    struct density *d = p->d;
-    double sums[2] = {0, 0}, gap[2] = {-INFINITY, -INFINITY};
-    const tulle__occupation at = tulle__occupation_at(d->mu, 0);
-    const tulle__visitor visitor = {
-        .visit = visit, .context = p, .stepped = stepped, .mu = d->mu, .below = 1, .above = 0, .reserve = reserve};
-    TULLE_TRY(reserve(p, p->plan->s.count));
-    p->occupation = &at;
-    p->last = at;
-    TULLE_TRY(tulle__matfun_sweep(p->plan, &visitor, F, sweep));
-    for (int64_t k = 0; k < p->count; k++) {
-        sums[0] += d->options.degeneracy * p->sums[k].trace;
-        sums[1] += d->options.degeneracy * p->sums[k].first;
-        gap[0] = fmax(gap[0], p->sums[k].below);
-        gap[1] = fmax(gap[1], -p->sums[k].above);
-    }
-out:
-    status = tulle_comm_agree(d->comm, status);
-    if (status == TULLE_OK) status = tulle_comm_reduce_real(d->comm, TULLE_SUM, 2, sums);
-    if (status == TULLE_OK) status = tulle_comm_reduce_real(d->comm, TULLE_MAX, 2, gap);
-    d->report.mu = d->mu;
-    d->report.electrons = sums[0];
-    d->report.energy = sums[1];
-    d->report.below = gap[0];
-    d->report.above = -gap[1];
-    tulle__free(p->sums);
-    p->sums = NULL;
-    return tulle_comm_agree(d->comm, status);
-}
-
-/* Local: mu from own submatrix 0, which is decomposed for that. */
-static tulle_status guess(struct pass *p, tulle__occupation *o)
-{
-    tulle_status status;
-    tulle__sweep sweep;
-    bool *skip = NULL;
-    const tulle__submatrices *s = &p->plan->s;
-    const tulle__visitor visitor = {.visit = visit, .context = p};
-    *o = tulle__occupation_at(0, 0);
-    if (!s->count) return TULLE_OK;
-    TULLE_TRY(tulle__alloc((size_t)s->count, sizeof *skip, "submatrices", &skip));
-    for (int64_t k = 0; k < s->count; k++) skip[k] = k > 0;
-    tulle__visitor first = visitor;
-    first.skip = skip;
-    TULLE_TRY(tulle__matfun_sweep(p->plan, &first, NULL, &sweep));
-    double part = (double)s->sub[0].b / (double)p->d->H->layout->m;
-    *o = tulle__occupation_at(tulle__spectrum_guess(&p->spectrum, 0, p->d->states * part), 0);
-out:
-    tulle__free(skip);
-    return status;
-}
-
-/* Marks submatrices for which both occupations are the same; returns the number of others. */
-static int64_t mark_same(const tulle__spectrum *x, const tulle__occupation *a, const tulle__occupation *b, bool *same)
-{
-    int64_t others = 0;
-    for (int64_t k = 0; k < x->submatrices; k++) {
-        same[k] = true;
-        for (int64_t i = x->first[k]; i < x->first[k + 1]; i++)
-            same[k] = same[k] && fabs(tulle__occupy(a, x->level[i]) - tulle__occupy(b, x->level[i])) <= 0;
-        others += !same[k];
-    }
-    return others;
-}
-
-/* The gap at mu; that next to the level at mu, if it is filled in part. Collective. */
-static tulle_status find_gap(struct density *d, const tulle__spectrum *x, const tulle__occupation *o)
-{
-    double below, above;
-    tulle_status status = tulle__spectrum_gap(x, o->mu, &d->report.below, &d->report.above);
-    if (status != TULLE_OK || d->report.filled <= 0) return status;
-    status = tulle__spectrum_gap(x, o->high, &below, &above);
-    if (above - o->mu > o->mu - d->report.below) {
-        d->report.below = below;
-        d->report.above = above;
-    }
-    return status;
-}
-
-/*
- * Room for decompositions, as long as half of the memory that is left suffices: with kT > 0 a
- * level's occupation is known after all are decomposed. Local; [submatrices].
- */
-static tulle_status keep(const tulle_matfun *plan, tulle__kept **kept)
-{
-    const tulle__submatrices *s = &plan->s;
-    tulle_type type = plan->A->type;
-    size_t left = tulle__memory_left() / 2;
-    tulle_status status = tulle__alloc_zero((size_t)s->count, sizeof **kept, "decompositions", kept);
-    for (int64_t k = 0; k < s->count && status == TULLE_OK; k++) {
-        size_t bytes = tulle__kept_bytes(type, s->sub[k].n, s->sub[k].b);
-        if (bytes > left) break;
-        left -= bytes;
-        status = tulle__kept_init(&(*kept)[k], type, s->sub[k].n, s->sub[k].b);
-    }
-    return status;
-}
-
-static void forget(const tulle_matfun *plan, tulle__kept *kept)
-{
-    for (int64_t k = 0; kept && k < plan->s.count; k++) tulle__kept_fini(&kept[k]);
-    tulle__free(kept);
-}
-
-/* Submatrices of which no decomposition is kept. */
-static int64_t count_others(const tulle_matfun *plan, const tulle__kept *kept)
-{
-    int64_t others = 0;
-    for (int64_t k = 0; k < plan->s.count; k++) others += !kept[k].A;
-    return others;
-}
-
-/* The spectrum, mu, and the columns of f(K) in F. Collective, agreed. */
-static tulle_status occupy(struct pass *p, tulle_mat *F, tulle__sweep *sweep)
-{
-    tulle_status status;
-    struct density *d = p->d;
-    const tulle__submatrices *s = &p->plan->s;
-    tulle__visitor visitor = {.visit = visit, .context = p};
-    tulle__occupation first = tulle__occupation_at(d->mu, d->options.kT), last;
-    tulle__sweep again = {.waves = 0};
-    tulle__kept *kept = NULL;
-    bool *same = NULL, counted = d->states >= 0, at_once = !counted || d->options.kT <= 0;
-    TULLE_TRY(tulle__spectrum_init(&p->spectrum, s, d->options.kT));
-    TULLE_TRY(tulle__alloc((size_t)s->count, sizeof *same, "submatrices", &same));
-    if (counted && d->options.kT <= 0) TULLE_TRY(guess(p, &first));
-    p->occupation = at_once ? &first : NULL;
-    if (!at_once) TULLE_TRY(keep(p->plan, &kept));
-    visitor.kept = kept;
-    TULLE_TRY(tulle__matfun_sweep(p->plan, &visitor, at_once ? F : NULL, sweep));
-out:
-    status = tulle_comm_agree(d->comm, status);
-    last = first;
-    if (status == TULLE_OK && counted) status = tulle__spectrum_find(&p->spectrum, d->states, &last);
-    int64_t repeated = 0;
-    if (status == TULLE_OK && counted) {
-        if (at_once)
-            repeated = mark_same(&p->spectrum, &first, &last, same);
-        else
-            repeated = count_others(p->plan, kept);
-        visitor.skip = at_once ? same : NULL;
-        visitor.restore = true;
-        p->occupation = &last;
-        p->known = true;
-        if (repeated || !at_once) status = tulle__matfun_sweep(p->plan, &visitor, F, &again);
-        status = tulle_comm_agree(d->comm, status);
-        sweep->bytes += again.bytes;
-        sweep->dense += again.dense;
-    }
-    double sums[2] = {0, 0};
-    p->last = last;
-    if (status == TULLE_OK) status = tulle_comm_reduce_int(d->comm, TULLE_SUM, 1, &repeated);
-    if (status == TULLE_OK) status = tulle__spectrum_sums(&p->spectrum, &last, sums);
-    d->report.mu = last.mu;
-    d->report.repeated = repeated;
-    d->report.filled = last.kT > 0 || !counted ? 0 : last.part;
-    if (status == TULLE_OK) status = find_gap(d, &p->spectrum, &last);
-    d->report.electrons = d->options.degeneracy * sums[0];
-    d->report.energy = d->options.degeneracy * sums[1];
-    tulle__free(same);
-    forget(p->plan, kept);
-    return tulle_comm_agree(d->comm, status);
-}
-
-/* A level filled in part is the same one up to rounding. */
-static double occupation_of(double x, void *context)
-{
-    const struct pass *p = context;
-    double slack = 1e-12 * fmax(fabs(p->d->report.function.least), fabs(p->d->report.function.most));
-    return p->d->report.filled > 0 && fabs(x - p->last.mu) <= slack ? p->last.part : tulle__occupy(&p->last, x);
-}
-
-/* Some columns of f(K) again. Collective, agreed. */
-static tulle_status check_columns(struct pass *p, const tulle_mat *F)
-{
-    const tulle_function again = {.kind = TULLE_FUNCTION_USER, .value = occupation_of, .context = p};
-    return tulle_matfun_check(p->plan, &again, F, p->d->options.check, &p->d->report.error);
-}
-
-/* *P = f(K), symmetric, by submatrices. Collective, agreed. */
-static tulle_status by_submatrices(struct density *d, const tulle_matfun *plan, tulle_mat **P)
-{
-    tulle_mat *F = NULL;
-    tulle__sweep sweep = {.waves = 0};
-    int64_t start = tulle__now(d->comm);
-    struct pass pass = {.d = d, .plan = plan};
-    tulle_status status = tulle__like(tulle__matfun_rows(plan), &F);
-    if (status == TULLE_OK) {
-        bool at_once = d->states < 0 && d->options.kT <= 0;
-        status = at_once ? occupy_up_to(&pass, F, &sweep) : occupy(&pass, F, &sweep);
-        if (status == TULLE_OK)
-            status = tulle_comm_agree(d->comm,
-                tulle__matfun_report(plan, &sweep, (double)(tulle__now(d->comm) - start) * 1e-9, &d->report.function));
-        d->report.function.below = d->report.below;
-        d->report.function.above = d->report.above;
-        if (status == TULLE_OK && d->options.check) status = check_columns(&pass, F);
-        if (status == TULLE_OK) status = tulle__symmetrise(&F);
-    }
-    tulle__spectrum_fini(&pass.spectrum);
-    if (status == TULLE_OK)
-        *P = F;
-    else
-        tulle_mat_free(F);
-    return status;
-}
-
 /* The same by iterations with whole matrices. Collective, agreed. */
-static tulle_status iterate(struct density *d, tulle_mat **P)
+static tulle_status iterate(struct tulle__density *d, tulle_mat **P)
 {
     const tulle_mat *K = d->K ? d->K : d->H;
     tulle_mat *square = NULL, *rows = NULL, *filtered = NULL;
@@ -458,23 +173,29 @@ static tulle_status iterate(struct density *d, tulle_mat **P)
 }
 
 /* *P = f(K) by the method given or chosen. Collective, agreed. */
-static tulle_status function_of(struct density *d, tulle_mat **P)
+static tulle_status function_of(struct tulle__density *d, tulle_mat **P)
 {
     tulle_matfun *plan = NULL;
     tulle_density_method *method = &d->report.method;
     *method = d->options.method;
-    bool either = *method == TULLE_DENSITY_AUTO && d->options.kT <= 0;
+    bool either = *method == TULLE_DENSITY_AUTO && d->options.kT <= 0 && !d->options.nonorthogonal;
+    bool direct = d->options.nonorthogonal;
     const tulle_matfun_options options = {.combine = d->options.combine,
-        .filter = d->options.filter,
+        .filter = direct ? 0 : d->options.filter,
+        .mixed = d->options.mixed,
         .method = either ? TULLE_MATFUN_AUTO : TULLE_MATFUN_SUBMATRIX};
     if (*method == TULLE_DENSITY_AUTO) *method = TULLE_DENSITY_SUBMATRIX;
     if (*method != TULLE_DENSITY_SUBMATRIX) return iterate(d, P);
     tulle_status status = tulle_matfun_new(d->K ? d->K : d->H, &options, &plan);
     if (status != TULLE_OK) return status;
+    if (direct) {
+        plan->S = d->X;
+        plan->inserted = d->inserted;
+    }
     memcpy(d->report.estimate, plan->estimate, sizeof d->report.estimate);
     if (either && plan->estimate[1] < plan->estimate[0])
         *method = d->states < 0 ? TULLE_DENSITY_NEWTON_SCHULZ : TULLE_DENSITY_TRS4;
-    status = *method == TULLE_DENSITY_SUBMATRIX ? by_submatrices(d, plan, P) : iterate(d, P);
+    status = *method == TULLE_DENSITY_SUBMATRIX ? tulle__density_by_submatrices(d, plan, P) : iterate(d, P);
     tulle_matfun_free(plan);
     return status;
 }
@@ -506,6 +227,11 @@ static tulle_status check(const tulle_mat *H, const tulle_mat *S, const tulle_de
     if (whole && counts != (states >= 0))
         return tulle__fail(
             TULLE_ERR_ARG, "%s is for a given %s", methods[o->method], states >= 0 ? "mu" : "number of electrons");
+    if (o->mixed && whole)
+        return tulle__fail(TULLE_ERR_ARG, "mixed precision is for the method %s", methods[TULLE_DENSITY_SUBMATRIX]);
+    if (o->nonorthogonal && (whole || !S))
+        return tulle__fail(
+            TULLE_ERR_ARG, "nonorthogonal is for S, and the method %s", methods[TULLE_DENSITY_SUBMATRIX]);
     double degeneracy = o->degeneracy > 0 ? o->degeneracy : 2;
     if (states > (double)h->m)
         return tulle__fail(TULLE_ERR_ARG, "%.9g electrons are more than the %" PRId64 " states of %g electrons hold",
@@ -513,17 +239,19 @@ static tulle_status check(const tulle_mat *H, const tulle_mat *S, const tulle_de
     return TULLE_OK;
 }
 
-static tulle_status compute(struct density *d, tulle_mat **D)
+static tulle_status compute(struct tulle__density *d, tulle_mat **D)
 {
     tulle_mat *P = NULL, *wide = NULL, *made = NULL;
     int64_t time[4] = {tulle__now(d->comm), 0, 0, 0}, inserted;
     tulle_status status = tulle_comm_agree(d->comm, row_layout(d, &d->row));
     if (status == TULLE_OK && d->S) status = tulle__check_symmetric(d->H, d->row);
-    if (status == TULLE_OK && d->S) status = orthogonalise(d);
+    bool direct = d->options.nonorthogonal;
+    if (status == TULLE_OK && direct) status = tulle__check_symmetric(d->S, d->row);
+    if (status == TULLE_OK && d->S) status = direct ? pair(d) : orthogonalise(d);
     time[1] = tulle__now(d->comm);
     if (status == TULLE_OK) status = function_of(d, &P);
     time[2] = tulle__now(d->comm);
-    if (status == TULLE_OK && d->S) {
+    if (status == TULLE_OK && d->S && !direct) {
         status = congruence(d, P, &wide);
         if (status == TULLE_OK && d->options.filter > 0)
             status = tulle__row_tiles(wide, d->options.filter, &made, &inserted);
@@ -551,7 +279,7 @@ static tulle_status compute(struct density *d, tulle_mat **D)
 static tulle_status density(const tulle_mat *H, const tulle_mat *S, double mu, double electrons,
     const tulle_density_options *options, tulle_mat **D, tulle_density_report *report)
 {
-    struct density d = {.comm = H->comm, .H = H, .S = S, .options = *options, .mu = mu, .states = -1};
+    struct tulle__density d = {.comm = H->comm, .H = H, .S = S, .options = *options, .mu = mu, .states = -1};
     double degeneracy = options->degeneracy > 0 ? options->degeneracy : 2;
     tulle_status status = TULLE_OK;
     if (electrons >= 0) d.states = electrons / degeneracy;
@@ -572,7 +300,7 @@ tulle_status tulle_density_of_mu(const tulle_mat *H, const tulle_mat *S, double 
     const tulle_density_options *options, tulle_mat **D, tulle_density_report *report)
 {
     tulle_density_options copy;
-    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, check))
+    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, mixed))
         return tulle__refuse(H ? H->comm : NULL);
     return density(H, S, mu, -1, options, D, report);
 }
@@ -581,7 +309,7 @@ tulle_status tulle_density_of_electrons(const tulle_mat *H, const tulle_mat *S, 
     const tulle_density_options *options, tulle_mat **D, tulle_density_report *report)
 {
     tulle_density_options copy;
-    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, check))
+    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, mixed))
         return tulle__refuse(H ? H->comm : NULL);
     if (!(electrons >= 0)) {
         tulle__fail(TULLE_ERR_ARG, "tulle_density_of_electrons: electrons is at least 0, not %g", electrons);

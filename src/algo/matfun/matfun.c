@@ -106,7 +106,7 @@ static tulle_status make(tulle_matfun *plan)
 tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_options *options, tulle_matfun **plan)
 {
     tulle_matfun_options copy;
-    if (TULLE__NULL(A) || TULLE__NULL(plan) || TULLE__OPTIONS(options, &copy, history_room))
+    if (TULLE__NULL(A) || TULLE__NULL(plan) || TULLE__OPTIONS(options, &copy, mixed))
         return tulle__refuse(A ? A->comm : NULL);
     tulle_matfun *made = NULL;
     tulle_comm *comm = A->comm;
@@ -119,9 +119,9 @@ tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_options *op
     if (status == TULLE_OK && !(options->filter >= 0))
         status = tulle__fail(TULLE_ERR_ARG, "tulle_matfun_new: filter is at least 0, not %g", options->filter);
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *made, "a plan", &made);
-    const int64_t same[] = {options->combine, options->symmetric, (int64_t)options->method, order};
+    const int64_t same[] = {options->combine, options->symmetric, (int64_t)options->method, order, options->mixed};
     status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = tulle__agree_alike(comm, 4, same, "options of a function");
+    if (status == TULLE_OK) status = tulle__agree_alike(comm, 5, same, "options of a function");
     if (status != TULLE_OK) {
         tulle__free(made);
         return status;
@@ -176,9 +176,9 @@ static void renew_norms(tulle_mat *F)
     }
 }
 
-tulle_status tulle__matfun_finish(const tulle_matfun *plan, tulle_mat *F, bool symmetric, tulle_mat **out)
+tulle_status tulle__matfun_finish(const tulle_matfun *plan, tulle_mat *F, double *asymmetry, tulle_mat **out)
 {
-    tulle_status status = symmetric ? tulle__symmetrise(&F) : TULLE_OK;
+    tulle_status status = asymmetry ? tulle__symmetrise(&F, asymmetry) : TULLE_OK;
     if (status == TULLE_OK) renew_norms(F);
     if (status == TULLE_OK) status = tulle_comm_agree(plan->A->comm, TULLE_OK);
     if (status == TULLE_OK && !tulle__layout_equal(F->layout, plan->A->layout)) {
@@ -197,18 +197,20 @@ tulle_status tulle__matfun_report(
 {
     tulle_comm *comm = plan->A->comm;
     const tulle__submatrices *s = &plan->s;
-    int64_t sum[4] = {s->count, sweep->bytes + s->pattern.bytes, 0, sweep->stolen}, most[2] = {0, sweep->waves};
+    int64_t sum[5] = {s->count, sweep->bytes + s->pattern.bytes, 0, sweep->stolen, sweep->wide},
+            most[2] = {0, sweep->waves};
     double sums[2] = {s->rows_sum, sweep->dense};
-    double largest[6] = {seconds, plan->plan_seconds, s->own_work, -sweep->least, sweep->most, sweep->dense};
+    double largest[7] = {
+        seconds, plan->plan_seconds, s->own_work, -sweep->least, sweep->most, sweep->dense, sweep->rounding};
     for (int64_t k = 0; k < s->count; k++)
         if (s->sub[k].n > most[0]) most[0] = s->sub[k].n;
     for (int64_t k = 0; k < s->count; k++)
         for (int64_t c = 0; c < s->sub[k].ncols; c++)
             sum[2] += tulle__block_row_of(&s->pattern, s->index[s->sub[k].cols + c])->count;
-    tulle_status status = tulle_comm_reduce_int(comm, TULLE_SUM, 4, sum);
+    tulle_status status = tulle_comm_reduce_int(comm, TULLE_SUM, 5, sum);
     if (status == TULLE_OK) status = tulle_comm_reduce_int(comm, TULLE_MAX, 2, most);
     if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_SUM, 2, sums);
-    if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_MAX, 6, largest);
+    if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_MAX, 7, largest);
     if (status != TULLE_OK) return status;
     *report = (tulle_matfun_report){.columns = plan->A->layout->row_blocks.count,
         .blocks = sum[2],
@@ -224,7 +226,10 @@ tulle_status tulle__matfun_report(
         .seconds = largest[0],
         .dense = sums[1] / comm->size,
         .stolen = sum[3],
+        .wide = sum[4],
         .busy = sums[1] > 0 ? largest[5] * comm->size / sums[1] : 1,
+        .rounding = largest[6],
+        .asymmetry = NAN,
         .least = -largest[3],
         .most = largest[4]};
     return TULLE_OK;
@@ -239,10 +244,11 @@ struct execution {
     int64_t count;
 };
 
-static tulle_status reserve(void *context, int64_t submatrices)
+static tulle_status reserve(void *context, const tulle__submatrices *more)
 {
     tulle_status status;
     struct execution *e = context;
+    int64_t submatrices = e->count + more->count;
     TULLE_TRY(tulle__realloc((size_t)submatrices, sizeof *e->below, "gaps", &e->below));
     TULLE_TRY(tulle__realloc((size_t)submatrices, sizeof *e->above, "gaps", &e->above));
     for (int64_t k = e->count; k < submatrices; k++) {
@@ -319,7 +325,7 @@ static tulle_status execute(tulle_matfun *plan, const tulle_function *function, 
     struct execution e = {.plan = plan, .function = function};
     tulle__visitor visitor = {.visit = visit, .context = &e, .reserve = reserve};
     take_shortcut(function, &visitor);
-    TULLE_TRY(reserve(&e, plan->s.count));
+    TULLE_TRY(reserve(&e, &plan->s));
     TULLE_TRY(tulle__matfun_sweep(plan, &visitor, F, sweep));
 out:
     status = tulle_comm_agree(comm, status);
@@ -338,14 +344,14 @@ static tulle_status iterate(
 {
     tulle_mat *square = NULL, *made = NULL;
     const tulle_matfun_options *o = &plan->options;
-    double columns = (double)plan->A->layout->row_blocks.count, blocks = 0;
+    double columns = (double)plan->A->layout->row_blocks.count, blocks = 0, asymmetry = NAN;
     tulle__iterations it = {.filter = o->filter,
         .tolerance = fmax(o->filter, plan->A->type == TULLE_F32 ? 1e-5 : 1e-12),
         .scale = 1,
         .history = o->history,
         .room = o->history_room};
     tulle_status status = tulle__whole_function(&it, o->order, function, tulle__matfun_rows(plan), &square);
-    if (status == TULLE_OK && o->symmetric) status = tulle__symmetrise(&square);
+    if (status == TULLE_OK && o->symmetric) status = tulle__symmetrise(&square, &asymmetry);
     if (status == TULLE_OK) blocks = tulle__occupation_of(square) * columns * columns;
     if (status == TULLE_OK) status = tulle_mat_redistribute(square, plan->A->layout, &made);
     tulle_mat_free(square);
@@ -367,6 +373,7 @@ static tulle_status iterate(
         .most = NAN,
         .below = NAN,
         .above = NAN,
+        .asymmetry = asymmetry,
         .iterations = it.count,
         .residual = it.residual,
         .flops = it.flops};
@@ -382,7 +389,7 @@ static tulle_status dense_functions(
     tulle_status status = tulle__like(tulle__matfun_rows(plan), &made);
     if (status == TULLE_OK) status = execute(plan, function, made, &sweep, report, start);
     if (status == TULLE_OK)
-        status = tulle__matfun_finish(plan, made, plan->options.symmetric, F);
+        status = tulle__matfun_finish(plan, made, plan->options.symmetric ? &report->asymmetry : NULL, F);
     else
         tulle_mat_free(made);
     return status;

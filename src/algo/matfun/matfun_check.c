@@ -19,6 +19,8 @@
 #include "mat/fetch.h"
 
 #ifdef TULLE_HAVE_LAPACK
+void dsygv_(const int *itype, const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *b,
+    const int *ldb, double *w, double *work, const int *lwork, int *info);
 void dsyev_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w, double *work,
     const int *lwork, int *info);
 #endif
@@ -29,7 +31,8 @@ struct check {
     const tulle_mat *F; /* in row tiles */
     const tulle__submatrix *sub;
     int64_t *start; /* [rows + 1]: first element of each block row of the submatrix */
-    double *A, *level, *value, *work;
+    double *A, *S, *level, *value, *work;
+    double *to;            /* A or S: that is gathered */
     double worst, largest; /* difference, and magnitude of the function */
     int32_t column;        /* where the former is */
 };
@@ -80,7 +83,7 @@ static void take(struct check *c, const tulle_tile *tile, int64_t local, int64_t
         int64_t k = position(c, tile->colind[e]), width = k < 0 ? 0 : c->start[k + 1] - c->start[k];
         for (int64_t r = 0; r < height; r++)
             for (int64_t q = 0; q < width; q++)
-                c->A[(c->start[k] + q) * n + c->start[i] + r] = value(tile, tile->offset[e] + r * width + q);
+                c->to[(c->start[k] + q) * n + c->start[i] + r] = value(tile, tile->offset[e] + r * width + q);
     }
 }
 
@@ -109,8 +112,12 @@ static int decompose(struct check *c)
 {
     int n = (int)c->sub->n, info = 1;
 #ifdef TULLE_HAVE_LAPACK
+    const int first = 1; /* A c = x S c */
     int lwork = 3 * n;
-    dsyev_("V", "L", &n, c->A, &n, c->level, c->work, &lwork, &info);
+    if (c->S)
+        dsygv_(&first, "V", "L", &n, c->A, &n, c->S, &n, c->level, c->work, &lwork, &info);
+    else
+        dsyev_("V", "L", &n, c->A, &n, c->level, c->work, &lwork, &info);
 #endif
     return info;
 }
@@ -128,17 +135,25 @@ static tulle_status check_one(struct check *c)
     c->start[0] = 0;
     for (int64_t i = 0; i < c->sub->nrows; i++)
         c->start[i + 1] = c->start[i] + cut[rows_of(c)[i] + 1] - cut[rows_of(c)[i]];
+    c->to = c->A;
     TULLE_TRY(each_row(c, tulle__matfun_rows(c->plan), take));
+    if (c->plan->S) {
+        TULLE_TRY(tulle__alloc_zero(n * n, sizeof *c->S, "a submatrix", &c->S));
+        c->to = c->S;
+        TULLE_TRY(each_row(c, c->plan->S, take));
+    }
     if (decompose(c)) {
         status = tulle__fail(TULLE_ERR_CONVERGENCE, "LAPACK's QR iterations of a submatrix failed");
         goto out;
     }
-    (void)tulle__function_values(c->function, c->plan->A->type, c->sub->n, c->level, c->value);
+    (void)tulle__function_values(c->function, tulle__dense_type(c->plan), c->sub->n, c->level, c->value);
     for (size_t l = 0; l < n; l++) c->largest = fmax(c->largest, fabs(c->value[l]));
     TULLE_TRY(each_row(c, c->F, compare_row));
 out:
     tulle__free(c->start);
     tulle__free(c->A);
+    tulle__free(c->S);
+    c->S = NULL;
     tulle__free(c->level);
     tulle__free(c->value);
     tulle__free(c->work);
@@ -188,7 +203,7 @@ tulle_status tulle_matfun_check(
     if (status == TULLE_OK && (F->kind != TULLE_VBSR || F->layout->m != plan->A->layout->m))
         status = tulle__fail(TULLE_ERR_ARG, "tulle_matfun_check: F is not a result of this plan");
     status = tulle_comm_agree(comm, status);
-    double precise = plan->A->type == TULLE_F32 ? 1e-3 : 1e-8;
+    double precise = tulle__dense_type(plan) == TULLE_F32 ? 1e-3 : 1e-8;
     if (status == TULLE_OK && tulle__matfun_method_for(plan, function) != TULLE_MATFUN_SUBMATRIX)
         return tulle__matfun_check_whole(rows, function, F, precise + 100 * plan->options.filter, error);
     if (status == TULLE_OK && !tulle__layout_equal(F->layout, rows->layout)) {

@@ -5,13 +5,14 @@
 
 #include <tulle/matfun.h>
 
-#include "algo/matfun/eigen.h"
+#include "algo/matfun/dense/eigen.h"
 #include "algo/matfun/submatrices.h"
 
 struct tulle_matfun {
     tulle__owned owned;
     const tulle_mat *A; /* the caller's */
     tulle_mat *copy;    /* NULL, or A in row tiles with a full diagonal */
+    const tulle_mat *S; /* NULL, or of the pairs of A and S, with A's pattern, which is in row tiles */
     uint64_t structure; /* A's when the plan was made */
     tulle_matfun_options options;
     bool made;
@@ -21,14 +22,29 @@ struct tulle_matfun {
     double plan_seconds;
 };
 
+/* The type of the dense work. */
+static inline tulle_type tulle__dense_type(const tulle_matfun *plan)
+{
+    return plan->options.mixed ? TULLE_F32 : plan->A->type;
+}
+
 /* The matrix in row tiles. */
 static inline const tulle_mat *tulle__matfun_rows(const tulle_matfun *plan)
 {
     return plan->copy ? plan->copy : plan->A;
 }
 
+/* Submatrices of other PEs that this one computes: those of batch i have the numbers base[i] .... */
+typedef struct tulle__stolen {
+    tulle__submatrices *batch;
+    int64_t *base;
+    int64_t count, room;
+} tulle__stolen;
+
+void tulle__stolen_fini(tulle__stolen *stolen);
+
 /*
- * What is done with the decomposition of submatrix k, by one of several threads: sets x->value, and
+ * What is done with the decomposition of submatrix number k, by one of several threads: sets x->value, and
  * *wanted if the function's columns shall go into the result.
  *
  * With `stepped` the function is a power, or a step: `below` up to mu and `above` beyond it. It
@@ -38,29 +54,31 @@ static inline const tulle_mat *tulle__matfun_rows(const tulle_matfun *plan)
 typedef struct tulle__visitor {
     tulle_status (*visit)(void *context, const tulle__submatrix *sub, int64_t k, tulle__eigen *x, bool *wanted);
     void *context;
-    const bool *skip; /* [submatrices]: those that are not decomposed; NULL: all are */
+    const bool *skip; /* [numbers]: those that are not decomposed; NULL: all are */
     void (*stepped)(void *context, int64_t k, const tulle__eigen *x); /* NULL: by eigenvectors */
     tulle__power power;                                               /* NONE: a step */
     double mu, below, above;
     /*
-     * [submatrices], or NULL: room for decompositions. The first sweep keeps them there; with
-     * `restore` they are used again, without the blocks
+     * NULL, or decompositions [numbers] that stay for later sweeps: the first sweep keeps as many as
+     * fit in *keep_bytes; with `restore` they are used again, without the blocks
      */
-    const tulle__kept *kept;
+    tulle__kept **kept;
+    int64_t *keep_bytes;
     bool restore;
     /*
-     * NULL, or makes room for the results of that many submatrices: idle PEs then steal others'
-     * (with neither skip nor kept), which get the numbers after the own ones. Called by the PE's
-     * own thread
+     * NULL, or makes room for the results of more submatrices: idle PEs then steal others', which
+     * get the numbers after those before. Called by the PE's own thread
      */
-    tulle_status (*reserve)(void *context, int64_t submatrices);
+    tulle_status (*reserve)(void *context, const tulle__submatrices *more);
+    /* NULL, or receives what was stolen; without `reserve` the sweep is also over these */
+    tulle__stolen *stolen;
 } tulle__visitor;
 
 /* Of this PE. */
 typedef struct tulle__sweep {
-    int64_t waves, bytes, stolen;
+    int64_t waves, bytes, stolen, wide;
     double dense; /* seconds in decompositions, of all threads */
-    double least, most;
+    double least, most, rounding;
 } tulle__sweep;
 
 /*
@@ -89,15 +107,17 @@ tulle_status tulle__matfun_check_whole(
 tulle_status tulle__matfun_renew(tulle_matfun *plan);
 
 /*
- * After the last sweep: norms of F's blocks, symmetry, A's layout. Collective, agreed; consumes F.
+ * After the last sweep: norms of F's blocks, A's layout; symmetry, if asymmetry is not NULL. Collective, agreed;
+ * consumes F.
  */
-tulle_status tulle__matfun_finish(const tulle_matfun *plan, tulle_mat *F, bool symmetric, tulle_mat **out);
+tulle_status tulle__matfun_finish(const tulle_matfun *plan, tulle_mat *F, double *asymmetry, tulle_mat **out);
 
 /*
  * *F = (*F + *F^T) / 2, a new matrix in its place, which has the blocks of both and a full block
- * diagonal. Collective, agreed; after a failure *F stays.
+ * diagonal. *asymmetry, if it is not NULL: |F - F^T| / |F| before. Collective, agreed; after a failure *F
+ * stays.
  */
-tulle_status tulle__symmetrise(tulle_mat **F);
+tulle_status tulle__symmetrise(tulle_mat **F, double *asymmetry);
 
 /*
  * TULLE_ERR_ARG, with the block, if A, of any layout, is not symmetric up to 1e-6 (f32: 1e-3) of

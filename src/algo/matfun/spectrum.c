@@ -6,15 +6,20 @@
 #include "algo/matfun/function.h"
 #include "base/error.h"
 
-tulle_status tulle__spectrum_init(tulle__spectrum *x, const tulle__submatrices *s, double kT)
+tulle_status tulle__spectrum_add(tulle__spectrum *x, const tulle__submatrices *more)
 {
     tulle_status status;
-    *x = (tulle__spectrum){.comm = s->pattern.A->comm, .kT = kT, .submatrices = s->count};
-    TULLE_TRY(tulle__alloc((size_t)s->count + 1, sizeof *x->first, "levels of submatrices", &x->first));
-    x->first[0] = 0;
-    for (int64_t k = 0; k < s->count; k++) x->first[k + 1] = x->first[k] + s->sub[k].n;
-    TULLE_TRY(tulle__alloc((size_t)x->first[s->count], sizeof *x->level, "levels of submatrices", &x->level));
-    TULLE_TRY(tulle__alloc((size_t)x->first[s->count], sizeof *x->weight, "levels of submatrices", &x->weight));
+    int64_t count = x->submatrices + more->count;
+    TULLE_TRY(tulle__realloc((size_t)count + 1, sizeof *x->first, "levels of submatrices", &x->first));
+    TULLE_TRY(tulle__realloc((size_t)count + 1, sizeof *x->rows, "levels of submatrices", &x->rows));
+    if (!x->submatrices) x->first[0] = 0;
+    for (int64_t k = 0; k < more->count; k++) {
+        x->first[x->submatrices + k + 1] = x->first[x->submatrices + k] + more->sub[k].n;
+        x->rows[x->submatrices + k] = 0;
+    }
+    x->submatrices = count;
+    TULLE_TRY(tulle__realloc((size_t)x->first[count], sizeof *x->level, "levels of submatrices", &x->level));
+    TULLE_TRY(tulle__realloc((size_t)x->first[count], sizeof *x->weight, "levels of submatrices", &x->weight));
 out:
     return status;
 }
@@ -22,6 +27,7 @@ out:
 void tulle__spectrum_fini(tulle__spectrum *x)
 {
     tulle__free(x->first);
+    tulle__free(x->rows);
     tulle__free(x->level);
     tulle__free(x->weight);
     *x = (tulle__spectrum){.comm = NULL};
@@ -42,23 +48,25 @@ tulle__occupation tulle__occupation_at(double mu, double kT)
 tulle_status tulle__spectrum_sums(const tulle__spectrum *x, const tulle__occupation *o, double sums[2])
 {
     sums[0] = sums[1] = 0;
-    for (int64_t i = 0; i < x->first[x->submatrices]; i++) {
-        double part = x->weight[i] * tulle__occupy(o, x->level[i]);
-        sums[0] += part;
-        sums[1] += x->level[i] * part;
-    }
+    for (int64_t k = 0; k < x->submatrices; k++)
+        for (int64_t i = x->first[k]; i < x->first[k] + x->rows[k]; i++) {
+            double part = x->weight[i] * tulle__occupy(o, x->level[i]);
+            sums[0] += part;
+            sums[1] += x->level[i] * part;
+        }
     return tulle_comm_reduce_real(x->comm, TULLE_SUM, 2, sums);
 }
 
 tulle_status tulle__spectrum_gap(const tulle__spectrum *x, double mu, double *below, double *above)
 {
     double gap[2] = {-INFINITY, -INFINITY};
-    for (int64_t i = 0; i < x->first[x->submatrices]; i++) {
-        if (x->level[i] < mu)
-            gap[0] = fmax(gap[0], x->level[i]);
-        else
-            gap[1] = fmax(gap[1], -x->level[i]);
-    }
+    for (int64_t k = 0; k < x->submatrices; k++)
+        for (int64_t i = x->first[k]; i < x->first[k] + x->rows[k]; i++) {
+            if (x->level[i] < mu)
+                gap[0] = fmax(gap[0], x->level[i]);
+            else
+                gap[1] = fmax(gap[1], -x->level[i]);
+        }
     tulle_status status = tulle_comm_reduce_real(x->comm, TULLE_MAX, 2, gap);
     *below = gap[0];
     *above = -gap[1];
@@ -69,10 +77,11 @@ tulle_status tulle__spectrum_gap(const tulle__spectrum *x, double mu, double *be
 static tulle_status bounds(const tulle__spectrum *x, double *low, double *high)
 {
     double ends[2] = {-INFINITY, -INFINITY};
-    for (int64_t i = 0; i < x->first[x->submatrices]; i++) {
-        ends[0] = fmax(ends[0], -x->level[i]);
-        ends[1] = fmax(ends[1], x->level[i]);
-    }
+    for (int64_t k = 0; k < x->submatrices; k++)
+        for (int64_t i = x->first[k]; i < x->first[k] + x->rows[k]; i++) {
+            ends[0] = fmax(ends[0], -x->level[i]);
+            ends[1] = fmax(ends[1], x->level[i]);
+        }
     tulle_status status = tulle_comm_reduce_real(x->comm, TULLE_MAX, 2, ends);
     double beyond = 50 * x->kT + 1e-9 * fmax(fabs(ends[0]), fabs(ends[1])) + 1e-300;
     *low = -ends[0] - beyond;
@@ -81,7 +90,7 @@ static tulle_status bounds(const tulle__spectrum *x, double *low, double *high)
 }
 
 /*
- * Bisection to neighbouring numbers: N(low) < states <= N(high). All PEs have the same sums, so they
+ * Bisection to neighbouring numbers: N(low) < states <= N(high), up to rounding. All PEs have the same sums, so they
  * take the same steps.
  */
 tulle_status tulle__spectrum_find(const tulle__spectrum *x, double states, tulle__occupation *o)
@@ -89,6 +98,7 @@ tulle_status tulle__spectrum_find(const tulle__spectrum *x, double states, tulle
     enum { STEPS = 2100 }; /* of a double's exponents and digits */
     tulle_status status;
     double low, high, sums[2], below, above, under = 0;
+    double slack = x->kT > 0 ? 0 : 1e-11 * (1 + states); /* rounding, which depends on who computed what */
     TULLE_TRY(bounds(x, &low, &high));
     if (!(low < high)) { /* no levels */
         *o = tulle__occupation_at(0, x->kT);
@@ -101,7 +111,7 @@ tulle_status tulle__spectrum_find(const tulle__spectrum *x, double states, tulle
             x->kT > 0 ? tulle__occupation_at(middle, x->kT)
                       : (tulle__occupation){.mu = middle, .low = middle, .high = nextafter(middle, INFINITY)};
         TULLE_TRY(tulle__spectrum_sums(x, &at, sums));
-        if (sums[0] < states) {
+        if (sums[0] < states - slack) {
             low = middle;
             under = sums[0];
         } else {
@@ -117,7 +127,7 @@ tulle_status tulle__spectrum_find(const tulle__spectrum *x, double states, tulle
     TULLE_TRY(tulle__spectrum_sums(x, &step, sums));
     TULLE_TRY(tulle__spectrum_gap(x, step.high, &below, &above));
     double missing = states - under, jump = sums[0] - under;
-    if (fabs(sums[0] - states) <= 1e-11 * (1 + states) && isfinite(above)) {
+    if (fabs(sums[0] - states) <= slack && isfinite(above)) {
         step.mu = high + (above - high) / 2;
         step.low = step.mu;
         step.high = nextafter(step.mu, INFINITY);
@@ -133,7 +143,7 @@ out:
 double tulle__spectrum_guess(const tulle__spectrum *x, int64_t k, double states)
 {
     double sum = 0, best = INFINITY, mu = 0;
-    for (int64_t i = x->first[k]; i + 1 < x->first[k + 1]; i++) {
+    for (int64_t i = x->first[k]; i + 1 < x->first[k] + x->rows[k]; i++) {
         sum += x->weight[i];
         if (fabs(sum - states) < best) {
             best = fabs(sum - states);

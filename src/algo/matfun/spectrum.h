@@ -12,7 +12,11 @@
 typedef struct tulle__spectrum {
     tulle_comm *comm;
     double kT;
-    int64_t *first; /* [submatrices + 1] of this PE */
+    /*
+     * [submatrices + 1] that this PE has computed or may: those of submatrix k begin at first[k]; there are
+     * rows[k], none if another PE computed it
+     */
+    int64_t *first, *rows;
     double *level, *weight;
     int64_t submatrices;
 } tulle__spectrum;
@@ -22,8 +26,8 @@ typedef struct tulle__occupation {
     double mu, kT, low, high, part;
 } tulle__occupation;
 
-/* Local. After a failure too, fini frees. */
-tulle_status tulle__spectrum_init(tulle__spectrum *x, const tulle__submatrices *s, double kT);
+/* Local: room for more submatrices, which have no levels yet. After a failure too, fini frees. */
+tulle_status tulle__spectrum_add(tulle__spectrum *x, const tulle__submatrices *more);
 void tulle__spectrum_fini(tulle__spectrum *x);
 
 double tulle__occupy(const tulle__occupation *o, double level);

@@ -3,7 +3,8 @@
  * A sweep: waves of submatrices, as many as the memory for copies of remote blocks allows. Blocks of a
  * wave are fetched once each, by one vector get a tile. Only blocks on and above the diagonal of a
  * submatrix are needed, and the own columns' below it, which are compared with their transposes.
- * Threads take submatrices in turn, the largest first.
+ * Threads take submatrices from one queue, the largest first; the first ones are computed by all threads
+ * together where others would wait for them (sweep_threads.c).
  *
  * Columns j of the result become block row j of F, contiguous at a place that the plan knows: f(A) is
  * symmetric up to the method's error. They are stored there directly where F is mapped, else by one put
@@ -16,15 +17,32 @@
 
 #include "algo/matfun/sweep_state.h"
 #include "base/clock.h"
+#include "base/cores.h"
 #include "base/error.h"
 #include "mat/context.h"
 
 /* ---- one submatrix ---- */
 
-static const char *block_of(const struct tulle__sweep_state *w, const tulle__block_row *row, int64_t e)
+/* Of A, or of the plan's S. */
+static const char *block_of(const struct tulle__sweep_state *w, bool of_S, const tulle__block_row *row, int64_t e)
 {
-    if (row->val) return (const char *)row->val + (size_t)row->offset[e] * w->size;
-    return w->copies + (size_t)w->at[w->first[w->s->pattern.slot[row->row]] + e] * w->size;
+    const void *val = row->val;
+    if (val && of_S) val = tulle__tile_in_place(w->plan->S, row->tile, 0).val;
+    if (val) return (const char *)val + (size_t)row->offset[e] * w->size;
+    return w->copies[of_S] + (size_t)w->at[w->first[w->s->pattern.slot[row->row]] + e] * w->size;
+}
+
+/* A line of values, of the dense work's type or the matrix's. */
+static void copy_line(char *to, tulle_type to_type, const char *from, tulle_type from_type, tulle_gidx n)
+{
+    const void *source = from;
+    void *target = to;
+    if (to_type == from_type)
+        memcpy(target, source, (size_t)n * tulle_type_size(to_type));
+    else if (to_type == TULLE_F32)
+        for (tulle_gidx i = 0; i < n; i++) ((float *)target)[i] = (float)((const double *)source)[i];
+    else
+        for (tulle_gidx i = 0; i < n; i++) ((double *)target)[i] = (double)((const float *)source)[i];
 }
 
 static bool is_finite(const void *block, int64_t count, size_t size)
@@ -50,14 +68,14 @@ static void find_columns(const struct tulle__sweep_state *w, const tulle__submat
     }
 }
 
-/* The lower triangle in columns, which is the upper one in rows. */
+/* The lower triangle in columns, which is the upper one in rows, of A or S. */
 static tulle_status gather(
-    const struct tulle__sweep_state *w, const tulle__submatrix *sub, struct tulle__sweep_thread *t)
+    const struct tulle__sweep_state *w, bool of_S, const tulle__submatrix *sub, struct tulle__sweep_thread *t)
 {
     const int32_t *R = w->s->index + sub->rows;
-    size_t n = (size_t)sub->n;
-    char *A = t->eigen.A;
-    memset(A, 0, n * n * w->size);
+    size_t n = (size_t)sub->n, size = tulle_type_size(t->eigen.type);
+    char *A = of_S ? t->eigen.S : t->eigen.A;
+    memset(A, 0, n * n * size);
     for (int64_t i = 0; i < sub->nrows; i++) {
         const tulle__block_row *row = tulle__sweep_row(w, R[i]);
         tulle_gidx h = tulle__sweep_height(w, R[i]);
@@ -67,14 +85,14 @@ static tulle_status gather(
             } else if (row->col[e] > R[q]) {
                 q++;
             } else {
-                size_t line = (size_t)tulle__sweep_height(w, R[q]) * w->size;
-                const char *from = block_of(w, row, e);
+                tulle_gidx line = tulle__sweep_height(w, R[q]);
+                const char *from = block_of(w, of_S, row, e);
                 if (!is_finite(from, row->offset[e + 1] - row->offset[e], w->size))
                     return tulle__fail(TULLE_ERR_ARG,
                         "block (%" PRId32 ", %" PRId32 ") of the matrix is not finite (from 1)", R[i] + 1, R[q] + 1);
                 for (tulle_gidx x = 0; x < h; x++)
-                    memcpy(A + ((size_t)(t->start[i] + x) * n + (size_t)t->start[q]) * w->size, from + (size_t)x * line,
-                        line);
+                    copy_line(A + ((size_t)(t->start[i] + x) * n + (size_t)t->start[q]) * size, t->eigen.type,
+                        from + (size_t)(x * line) * w->size, w->s->pattern.A->type, line);
                 e++;
                 q++;
             }
@@ -99,7 +117,7 @@ static tulle_status compare(const struct tulle__sweep_state *w, const tulle__sub
         tulle_gidx h = tulle__sweep_height(w, j);
         for (int64_t e = 0; e < row->count && row->col[e] <= j; e++) {
             const tulle__block_row *other = tulle__sweep_row(w, row->col[e]);
-            const char *x = block_of(w, row, e), *y = block_of(w, other, tulle__block_row_find(other, j));
+            const char *x = block_of(w, false, row, e), *y = block_of(w, false, other, tulle__block_row_find(other, j));
             tulle_gidx width = tulle__sweep_height(w, row->col[e]);
             for (tulle_gidx i = 0; i < h; i++)
                 for (tulle_gidx k = 0; k < width; k++)
@@ -119,7 +137,7 @@ static void place(
 {
     const int32_t *R = w->s->index + sub->rows;
     char *buffer = w->results ? w->results + (size_t)w->result[k - w->begin] * w->size : NULL;
-    size_t n = (size_t)sub->n, column = 0;
+    size_t n = (size_t)sub->n, size = tulle_type_size(t->eigen.type), column = 0;
     for (int64_t c = 0; c < sub->ncols; c++) {
         int32_t j = w->s->index[sub->cols + c];
         const tulle__block_row *row = tulle__sweep_row(w, j);
@@ -131,9 +149,11 @@ static void place(
             buffer += (size_t)(row->offset[row->count] - row->offset[0]) * w->size;
         for (int64_t e = 0, q = 0; e < row->count; e++) {
             while (R[q] < row->col[e]) q++;
-            size_t line = (size_t)tulle__sweep_height(w, R[q]) * w->size;
-            for (tulle_gidx x = 0; x < h; x++, to += line)
-                memcpy(to, (const char *)t->eigen.X + ((column + (size_t)x) * n + (size_t)t->start[q]) * w->size, line);
+            tulle_gidx line = tulle__sweep_height(w, R[q]);
+            for (tulle_gidx x = 0; x < h; x++, to += (size_t)line * w->size)
+                copy_line(to, w->s->pattern.A->type,
+                    (const char *)t->eigen.X + ((column + (size_t)x) * n + (size_t)t->start[q]) * size, t->eigen.type,
+                    line);
         }
         column += (size_t)h;
     }
@@ -150,6 +170,21 @@ static tulle_status visit(
     tulle__eigen_apply(&t->eigen, sub->n, sub->b);
     t->dense += (double)(tulle__clock_ns() - start) * 1e-9;
     return TULLE_OK;
+}
+
+/* Keeps the decomposition, if it fits. */
+static tulle_status keep(struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, const tulle__eigen *x)
+{
+    const tulle__visitor *v = w->visitor;
+    tulle__kept *kept = &(*v->kept)[w->base + k];
+    int64_t bytes = (int64_t)tulle__kept_bytes(x, sub->n, sub->b);
+    if (__atomic_sub_fetch(v->keep_bytes, bytes, __ATOMIC_RELAXED) < 0) {
+        (void)__atomic_add_fetch(v->keep_bytes, bytes, __ATOMIC_RELAXED);
+        return TULLE_OK;
+    }
+    tulle_status status = tulle__kept_init(kept, x, sub->n, sub->b);
+    if (status == TULLE_OK) tulle__eigen_keep(x, sub->n, sub->b, kept);
+    return status;
 }
 
 /* The columns in t->eigen.X, or *wanted = false. */
@@ -180,7 +215,7 @@ static tulle_status decompose(
     TULLE_TRY(compare(w, sub, fmax(fabs(x->lambda[0]), fabs(x->lambda[sub->n - 1]))));
     t->least = fmin(t->least, x->lambda[0]);
     t->most = fmax(t->most, x->lambda[sub->n - 1]);
-    if (tulle__sweep_kept(w, k)) tulle__eigen_keep(x, sub->n, sub->b, tulle__sweep_kept(w, k));
+    if (v->keep_bytes) TULLE_TRY(keep(w, sub, k, x));
     TULLE_TRY(visit(w, sub, k, t, wanted));
 out:
     return status;
@@ -196,7 +231,8 @@ static tulle_status compute(struct tulle__sweep_state *w, int64_t k, struct tull
         tulle__eigen_restore(&t->eigen, sub->n, sub->b, tulle__sweep_kept(w, k));
         TULLE_TRY(visit(w, sub, k, t, &wanted));
     } else {
-        TULLE_TRY(gather(w, sub, t));
+        TULLE_TRY(gather(w, false, sub, t));
+        if (w->plan->S) TULLE_TRY(gather(w, true, sub, t));
         TULLE_TRY(decompose(w, sub, k, t, &wanted));
     }
     if (wanted) place(w, sub, k, t);
@@ -211,45 +247,46 @@ static tulle_status work(void *arg, int thread, int nthreads)
     if (thread >= w->threads) return TULLE_OK;
     for (;;) {
         int64_t k = __atomic_fetch_add(&w->next, 1, __ATOMIC_RELAXED);
-        if (k >= w->end - w->begin) return TULLE_OK;
-        k = w->order[k];
-        if (w->visitor->skip && w->visitor->skip[k]) continue;
-        tulle_status status = compute(w, k, &w->thread[thread]);
+        if (k >= w->count) return TULLE_OK;
+        tulle_status status = compute(w, w->order[k], &w->thread[thread]);
         if (status != TULLE_OK) {
-            __atomic_store_n(&w->next, w->end - w->begin, __ATOMIC_RELAXED); /* others stop early */
+            __atomic_store_n(&w->next, w->count, __ATOMIC_RELAXED); /* others stop early */
             return status;
         }
     }
 }
 
-/* ---- a wave ---- */
-
-static int by_size(const void *left, const void *right)
+/* The first ones of the queue, each by all threads: those of the BLAS. */
+static tulle_status work_together(struct tulle__sweep_state *w, int threads)
 {
-    const int64_t *x = left, *y = right;
-    return x[1] != y[1] ? (x[1] < y[1] ? 1 : -1) : (x[0] > y[0]) - (x[0] < y[0]);
+    tulle_status status = TULLE_OK;
+    int before = tulle__blas_threads();
+    if (!w->wide) return TULLE_OK;
+    double dense = w->thread[0].dense;
+    tulle__blas_set_threads(threads);
+    for (w->next = 0; w->next < w->wide && status == TULLE_OK; w->next++)
+        status = compute(w, w->order[w->next], &w->thread[0]);
+    tulle__blas_set_threads(before);
+    w->thread[0].dense += (w->thread[0].dense - dense) * (threads - 1);
+    w->report->wide += w->wide;
+    return status;
 }
 
-/* The largest submatrices first; places of results that are put. */
-static tulle_status prepare_wave(struct tulle__sweep_state *w)
+/* ---- a wave ---- */
+
+/* Places of results that are put. */
+static tulle_status prepare_results(struct tulle__sweep_state *w)
 {
     tulle_status status;
-    int64_t count = w->end - w->begin, (*key)[2] = NULL, values = 0;
-    TULLE_TRY(tulle__alloc((size_t)count, sizeof *key, "an order of submatrices", &key));
-    TULLE_TRY(tulle__alloc((size_t)count, sizeof *w->order, "an order of submatrices", &w->order));
-    TULLE_TRY(tulle__alloc((size_t)count, sizeof *w->result, "places of results", &w->result));
-    for (int64_t k = 0; k < count; k++) {
-        key[k][0] = w->begin + k;
-        key[k][1] = w->s->sub[w->begin + k].n;
-        w->result[k] = values;
-        if (w->visitor->skip && w->visitor->skip[w->begin + k]) continue;
-        values += tulle__sweep_result_values(w, w->begin + k);
+    int64_t values = 0;
+    TULLE_TRY(tulle__alloc((size_t)(w->end - w->begin), sizeof *w->result, "places of results", &w->result));
+    for (int64_t k = w->begin; k < w->end; k++) {
+        w->result[k - w->begin] = values;
+        if (tulle__sweep_skips(w, k)) continue;
+        values += tulle__sweep_result_values(w, k);
     }
-    qsort(key, (size_t)count, sizeof *key, by_size);
-    for (int64_t k = 0; k < count; k++) w->order[k] = key[k][0];
     if (values) TULLE_TRY(tulle__alloc_zero((size_t)values, w->size, "results for other PEs", &w->results));
 out:
-    tulle__free(key);
     return status;
 }
 
@@ -261,7 +298,7 @@ static tulle_status put_results(struct tulle__sweep_state *w)
     for (int64_t k = w->begin; k < w->end; k++) {
         const tulle__submatrix *sub = &w->s->sub[k];
         const char *from = w->results + (size_t)w->result[k - w->begin] * w->size;
-        if (w->visitor->skip && w->visitor->skip[k]) continue;
+        if (tulle__sweep_skips(w, k)) continue;
         for (int64_t c = 0; c < sub->ncols; c++) {
             const tulle__block_row *row = tulle__sweep_row(w, w->s->index[sub->cols + c]);
             if (tulle__tile_mapped(w->F, row->tile, 0)) continue;
@@ -278,11 +315,12 @@ static tulle_status put_results(struct tulle__sweep_state *w)
 
 static void drop_wave(struct tulle__sweep_state *w)
 {
-    tulle__free(w->copies);
+    tulle__free(w->copies[0]);
+    tulle__free(w->copies[1]);
     tulle__free(w->results);
     tulle__free(w->order);
     tulle__free(w->result);
-    w->copies = w->results = NULL;
+    w->copies[0] = w->copies[1] = w->results = NULL;
     w->order = w->result = NULL;
     if (w->at) tulle__sweep_forget(w, 0);
 }
@@ -299,16 +337,18 @@ static tulle_status run_wave(struct tulle__sweep_state *w, tulle__pool *pool)
     tulle_status status;
     tulle__work done = {.memory = 0};
     TULLE_TRY(tulle__sweep_fetch_wave(w));
-    TULLE_TRY(prepare_wave(w));
-    w->next = 0;
+    TULLE_TRY(tulle__sweep_order(w, tulle__pool_size(pool)));
+    TULLE_TRY(prepare_results(w));
     for (int64_t k = w->begin; k < w->end; k++) {
-        if (w->visitor->skip && w->visitor->skip[k]) continue;
+        if (tulle__sweep_skips(w, k)) continue;
         double n = (double)w->s->sub[k].n, apply = 4 * n * n * (double)w->s->sub[k].b;
-        done.flops[w->s->pattern.A->type] += tulle__sweep_restores(w, k) ? apply : flops_of(&w->s->sub[k]);
+        done.flops[tulle__dense_type(w->plan)] += tulle__sweep_restores(w, k) ? apply : flops_of(&w->s->sub[k]);
         done.memory += 4.0 * (double)w->s->sub[k].n * (double)w->s->sub[k].n * (double)w->size;
     }
     tulle__kernel_begin(w->comm);
-    status = tulle__pool_run(pool, work, w);
+    w->next = 0;
+    status = work_together(w, tulle__pool_size(pool));
+    if (status == TULLE_OK) status = tulle__pool_run(pool, work, w);
     tulle__kernel_end(w->comm, &done);
     if (status == TULLE_OK) status = put_results(w);
     w->report->waves++;
@@ -317,50 +357,7 @@ out:
     return status;
 }
 
-/* ---- threads ---- */
-
-static tulle_status make_threads(struct tulle__sweep_state *w, int most)
-{
-    tulle_status status = TULLE_OK;
-    int64_t n = 0, b = 0, rows = 0;
-    for (int64_t k = 0; k < w->s->count; k++) {
-        const tulle__submatrix *sub = &w->s->sub[k];
-        if (w->visitor->skip && w->visitor->skip[k]) continue;
-        n = sub->n > n ? sub->n : n;
-        b = sub->b > b ? sub->b : b;
-        rows = sub->nrows > rows ? sub->nrows : rows;
-    }
-    /* fewer threads where memory holds the room of no more */
-    size_t each = tulle__eigen_bytes(w->s->pattern.A->type, n, b), left = tulle__memory_left() / 4 * 3;
-    int64_t fit = each ? (int64_t)(left / each) : most;
-    w->threads = (int)(fit < 1 ? 1 : fit < most ? fit : most);
-    if (w->threads > w->s->count) w->threads = (int)w->s->count;
-    TULLE_TRY(tulle__alloc_zero((size_t)w->threads, sizeof *w->thread, "threads", &w->thread));
-    for (int t = 0; t < w->threads; t++) {
-        struct tulle__sweep_thread *x = &w->thread[t];
-        x->least = INFINITY;
-        x->most = -INFINITY;
-        TULLE_TRY(tulle__eigen_init(&x->eigen, w->s->pattern.A->type, n, b));
-        TULLE_TRY(tulle__alloc((size_t)rows, sizeof *x->start, "rows of a submatrix", &x->start));
-        TULLE_TRY(tulle__alloc((size_t)b, sizeof *x->column, "columns of a submatrix", &x->column));
-    }
-out:
-    return status;
-}
-
-static void drop_threads(struct tulle__sweep_state *w)
-{
-    for (int t = 0; w->thread && t < w->threads; t++) {
-        struct tulle__sweep_thread *x = &w->thread[t];
-        w->report->dense += x->dense;
-        w->report->least = fmin(w->report->least, x->least);
-        w->report->most = fmax(w->report->most, x->most);
-        tulle__eigen_fini(&x->eigen);
-        tulle__free(x->start);
-        tulle__free(x->column);
-    }
-    tulle__free(w->thread);
-}
+/* ---- all waves ---- */
 
 /* Submatrices begin .. bound - 1, wave by wave. */
 static tulle_status run_waves(struct tulle__sweep_state *w, tulle__pool *pool, int64_t begin, int64_t bound)
@@ -378,14 +375,12 @@ out:
 
 static void drop_sweep(struct tulle__sweep_state *w)
 {
-    drop_threads(w);
+    tulle__sweep_drop_threads(w);
     tulle__free(w->first);
     tulle__free(w->at);
     tulle__free(w->needed);
-    w->thread = NULL;
     w->first = w->at = NULL;
     w->needed = NULL;
-    w->threads = 0;
 }
 
 /* Own submatrices, half of the remaining work a claim. */
@@ -409,14 +404,58 @@ static tulle_status can_steal(const struct tulle__sweep_state *w, tulle__submatr
     tulle_status status = tulle__weighted_largest(&s->claims, victim, &work);
     int64_t n = (int64_t)ceil(cbrt(work) * (1 + 1e-9));
     *can = status == TULLE_OK && work > 0 && n <= TULLE__EIGEN_MOST &&
-           tulle__eigen_bytes(w->plan->A->type, n, n) < tulle__memory_left() / 2;
+           tulle__eigen_bytes(tulle__dense_type(w->plan), w->plan->S != NULL, n, n) < tulle__memory_left() / 2;
     return status;
+}
+
+static tulle_status run_batch(
+    const struct tulle__sweep_state *own, tulle__pool *pool, const tulle__submatrices *batch, int64_t base)
+{
+    tulle_status status;
+    struct tulle__sweep_state w = {.plan = own->plan,
+        .s = batch,
+        .visitor = own->visitor,
+        .F = own->F,
+        .comm = own->comm,
+        .size = own->size,
+        .report = own->report,
+        .base = base};
+    TULLE_TRY(tulle__sweep_number_blocks(&w));
+    TULLE_TRY(tulle__sweep_make_threads(&w, tulle__pool_size(pool)));
+    TULLE_TRY(run_waves(&w, pool, 0, batch->count));
+out:
+    drop_sweep(&w);
+    return status;
+}
+
+static tulle_status append(tulle__stolen *stolen, const tulle__submatrices *batch, int64_t base)
+{
+    tulle_status status = TULLE_OK;
+    if (stolen->count == stolen->room) {
+        int64_t room = 2 * stolen->room + 8;
+        TULLE_TRY(tulle__realloc((size_t)room, sizeof *stolen->batch, "stolen submatrices", &stolen->batch));
+        TULLE_TRY(tulle__realloc((size_t)room, sizeof *stolen->base, "stolen submatrices", &stolen->base));
+        stolen->room = room;
+    }
+    stolen->base[stolen->count] = base;
+    stolen->batch[stolen->count++] = *batch;
+out:
+    return status;
+}
+
+void tulle__stolen_fini(tulle__stolen *stolen)
+{
+    for (int64_t i = 0; i < stolen->count; i++) tulle__submatrices_fini(&stolen->batch[i]);
+    tulle__free(stolen->batch);
+    tulle__free(stolen->base);
+    *stolen = (tulle__stolen){.count = 0};
 }
 
 /* Others' submatrices, a quarter of the remaining work a claim; the last ones are their owner's. */
 static tulle_status steal(struct tulle__sweep_state *own, tulle__pool *pool, tulle__submatrices *s)
 {
     tulle_status status = TULLE_OK;
+    const tulle__visitor *v = own->visitor;
     int64_t base = s->count;
     for (int step = 1; step < own->comm->size; step++) {
         int victim = (own->comm->rank + step) % own->comm->size;
@@ -424,29 +463,18 @@ static tulle_status steal(struct tulle__sweep_state *own, tulle__pool *pool, tul
         TULLE_TRY(can_steal(own, s, victim, &can));
         while (can) {
             int64_t first, end;
-            tulle__submatrices stolen = {.count = 0};
-            struct tulle__sweep_state w = *own;
+            tulle__submatrices batch = {.count = 0};
             TULLE_TRY(tulle__weighted_claim(&s->claims, victim, .25, 1, 1, &first, &end));
             if (first == end) break;
-            w = (struct tulle__sweep_state){.plan = own->plan,
-                .s = &stolen,
-                .visitor = own->visitor,
-                .F = own->F,
-                .comm = own->comm,
-                .size = own->size,
-                .report = own->report,
-                .base = base};
-            base += end - first;
-            status = own->visitor->reserve(own->visitor->context, base);
-            if (status == TULLE_OK) status = tulle__submatrices_steal(s, victim, first, end, &stolen);
-            if (status == TULLE_OK) status = tulle__sweep_number_blocks(&w);
-            if (status == TULLE_OK) status = make_threads(&w, tulle__pool_size(pool));
-            if (status == TULLE_OK) status = run_waves(&w, pool, 0, end - first);
-            drop_sweep(&w);
-            own->report->bytes += stolen.pattern.bytes;
+            status = tulle__submatrices_steal(s, victim, first, end, &batch);
+            if (status == TULLE_OK) status = v->reserve(v->context, &batch);
+            if (status == TULLE_OK) status = run_batch(own, pool, &batch, base);
+            own->report->bytes += batch.pattern.bytes;
             own->report->stolen += end - first;
-            tulle__submatrices_fini(&stolen);
+            if (status == TULLE_OK && v->stolen) status = append(v->stolen, &batch, base);
+            if (status != TULLE_OK || !v->stolen) tulle__submatrices_fini(&batch);
             if (status != TULLE_OK) goto out;
+            base += end - first;
         }
     }
 out:
@@ -468,17 +496,18 @@ tulle_status tulle__matfun_sweep(
         .report = report};
     bool steals = visitor->reserve && s->claims.comm;
     *report = (tulle__sweep){.least = INFINITY, .most = -INFINITY};
-    if (!s->count && !steals) return TULLE_OK;
     TULLE_TRY(tulle__context_get(w.comm, &context));
     tulle__pool *pool = tulle__is_virtual(w.comm) ? NULL : context->pool;
     context->kernels->alone();
     if (steals) tulle__weighted_open(&s->claims);
     if (s->count) {
         TULLE_TRY(tulle__sweep_number_blocks(&w));
-        TULLE_TRY(make_threads(&w, tulle__pool_size(pool)));
+        TULLE_TRY(tulle__sweep_make_threads(&w, tulle__pool_size(pool)));
         TULLE_TRY(steals ? run_claims(&w, pool, &s->claims) : run_waves(&w, pool, 0, s->count));
     }
     drop_sweep(&w);
+    for (int64_t i = 0; !visitor->reserve && visitor->stolen && i < visitor->stolen->count; i++)
+        TULLE_TRY(run_batch(&w, pool, &visitor->stolen->batch[i], visitor->stolen->base[i]));
     if (steals) TULLE_TRY(steal(&w, pool, s));
 out:
     drop_sweep(&w);

@@ -99,10 +99,11 @@ tulle_status tulle__sweep_choose_wave(struct tulle__sweep_state *w, int64_t limi
     w->nneeded = 0;
     for (w->end = w->begin; w->end < w->bound; w->end++) {
         int64_t before = w->nneeded;
-        if (w->visitor->skip && w->visitor->skip[w->end]) continue;
+        if (tulle__sweep_skips(w, w->end)) continue;
         if (!tulle__sweep_restores(w, w->end)) TULLE_TRY(need_submatrix(w, w->end));
         int64_t more = tulle__sweep_result_values(w, w->end) * (int64_t)w->size;
-        for (int64_t k = before; k < w->nneeded; k++) more += values_of(w, &w->needed[k]) * (int64_t)w->size;
+        int64_t each = (int64_t)w->size * (w->plan->S ? 2 : 1);
+        for (int64_t k = before; k < w->nneeded; k++) more += values_of(w, &w->needed[k]) * each;
         if (w->end > w->begin && bytes + more > limit) {
             tulle__sweep_forget(w, before);
             break;
@@ -120,21 +121,10 @@ static int by_place(const void *left, const void *right)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-tulle_status tulle__sweep_fetch_wave(struct tulle__sweep_state *w)
+/* Starts the gets of A's or S's blocks; range: room. */
+static void fetch_blocks(
+    const struct tulle__sweep_state *w, const tulle_mat *A, int group, char *copies, tulle__range *range)
 {
-    tulle_status status;
-    const tulle_mat *A = w->s->pattern.A;
-    int64_t values = 0;
-    tulle__range *range = NULL;
-    int group = tulle__comm_group(w->comm);
-    if (!w->nneeded) return TULLE_OK;
-    qsort(w->needed, (size_t)w->nneeded, sizeof *w->needed, by_place);
-    for (int64_t k = 0; k < w->nneeded; k++) {
-        w->at[w->first[w->needed[k].slot] + w->needed[k].block] = values;
-        values += values_of(w, &w->needed[k]);
-    }
-    TULLE_TRY(tulle__alloc((size_t)values, w->size, "copies of remote blocks", &w->copies));
-    TULLE_TRY(tulle__alloc((size_t)w->nneeded, sizeof *range, "ranges of blocks", &range));
     for (int64_t k = 0, at = 0; k < w->nneeded;) {
         int tile = w->needed[k].tile, n = 0;
         uint64_t begin = tulle__block_rows_values_at(A, tile);
@@ -145,13 +135,33 @@ tulle_status tulle__sweep_fetch_wave(struct tulle__sweep_state *w)
             if (x->place == previous + 1)
                 range[n - 1].bytes += bytes;
             else
-                range[n++] = (tulle__range){from, w->copies + at, bytes};
+                range[n++] = (tulle__range){from, copies + at, bytes};
             previous = x->place;
             at += (int64_t)bytes;
         }
         (void)tulle__getv(w->comm, group, &A->directory[tulle__tile_index(A, tile, 0)].place, n, range);
     }
-    w->report->bytes += values * (int64_t)w->size;
+}
+
+tulle_status tulle__sweep_fetch_wave(struct tulle__sweep_state *w)
+{
+    tulle_status status;
+    const tulle_mat *const of[2] = {w->s->pattern.A, w->plan->S};
+    int64_t values = 0;
+    tulle__range *range = NULL;
+    int group = tulle__comm_group(w->comm);
+    if (!w->nneeded) return TULLE_OK;
+    qsort(w->needed, (size_t)w->nneeded, sizeof *w->needed, by_place);
+    for (int64_t k = 0; k < w->nneeded; k++) {
+        w->at[w->first[w->needed[k].slot] + w->needed[k].block] = values;
+        values += values_of(w, &w->needed[k]);
+    }
+    TULLE_TRY(tulle__alloc((size_t)w->nneeded, sizeof *range, "ranges of blocks", &range));
+    for (int i = 0; i < 2 && of[i]; i++) {
+        TULLE_TRY(tulle__alloc((size_t)values, w->size, "copies of remote blocks", &w->copies[i]));
+        fetch_blocks(w, of[i], group, w->copies[i], range);
+        w->report->bytes += values * (int64_t)w->size;
+    }
 out:
     if (status == TULLE_OK) status = tulle__wait(w->comm, group);
     tulle__free(range);

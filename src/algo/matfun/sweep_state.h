@@ -33,17 +33,20 @@ struct tulle__sweep_state {
     int64_t *at;    /* values of `copies` before a block; -1: not fetched */
     struct tulle__needed_block *needed;
     int64_t nneeded, needed_room;
-    char *copies;
+    char *copies[2]; /* of A, and of S */
     /* results: */
     char *results;
     int64_t *result; /* [submatrices of the wave]: values of `results` before it */
     /* the wave: */
     int64_t begin, end, bound; /* submatrices; those of the claim end at the bound */
     int64_t base;              /* number of submatrix 0 for the visitor */
-    int64_t *order;            /* [end - begin] */
+    int64_t *order;            /* [count]: those that are computed, the largest first */
+    int64_t count, wide;       /* all threads compute the first `wide` of them together */
     int64_t next;              /* atomic */
     struct tulle__sweep_thread *thread;
-    int threads;
+    int threads;      /* that have room; the first one has room for any submatrix, */
+    int64_t narrow;   /* the others for those of so many rows */
+    bool can_be_wide; /* the BLAS's threads are this PE's alone */
     tulle__sweep *report;
 };
 
@@ -58,11 +61,16 @@ static inline tulle_gidx tulle__sweep_height(const struct tulle__sweep_state *w,
     return cut[row + 1] - cut[row];
 }
 
+static inline bool tulle__sweep_skips(const struct tulle__sweep_state *w, int64_t k)
+{
+    return w->visitor->skip && w->visitor->skip[w->base + k];
+}
+
 /* The decomposition of submatrix k of an earlier sweep; NULL: there is none. */
 static inline const tulle__kept *tulle__sweep_kept(const struct tulle__sweep_state *w, int64_t k)
 {
-    const tulle__visitor *v = w->visitor;
-    return v->kept && v->kept[k].A ? &v->kept[k] : NULL;
+    tulle__kept *const *kept = w->visitor->kept;
+    return kept && (*kept)[w->base + k].A ? &(*kept)[w->base + k] : NULL;
 }
 
 static inline bool tulle__sweep_restores(const struct tulle__sweep_state *w, int64_t k)
@@ -81,6 +89,16 @@ tulle_status tulle__sweep_fetch_wave(struct tulle__sweep_state *w);
 
 /* Needed blocks from number `from` on are not needed any more. */
 void tulle__sweep_forget(struct tulle__sweep_state *w, int64_t from);
+
+/*
+ * Rooms of threads: for as many of `most` as memory holds. If large submatrices do not fit several
+ * times, all threads compute them together.
+ */
+tulle_status tulle__sweep_make_threads(struct tulle__sweep_state *w, int most);
+void tulle__sweep_drop_threads(struct tulle__sweep_state *w);
+
+/* The queue of a wave, for a pool of so many threads. */
+tulle_status tulle__sweep_order(struct tulle__sweep_state *w, int threads);
 
 /* Values of a submatrix's result rows that have to be put. */
 int64_t tulle__sweep_result_values(const struct tulle__sweep_state *w, int64_t k);

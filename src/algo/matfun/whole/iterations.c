@@ -86,7 +86,8 @@ tulle_status tulle__iterations_multiply(tulle__iterations *it, const tulle_mat *
     tulle_product *product = NULL;
     tulle_mat *made = NULL;
     tulle_product_report report = {.flops = 0};
-    const tulle_product_options options = {.filter = it->filter};
+    /* at once: nobody can foresee what the filter leaves, and an upper bound would refuse large matrices */
+    const tulle_product_options options = {.filter = it->filter, .phases = it->filter > 0};
     tulle_status status = tulle_mat_new_vbsr(A->comm, A->layout, A->type, &made);
     if (status == TULLE_OK) status = tulle_product_new(A, B, made, &options, &product);
     if (status == TULLE_OK) status = tulle_product_execute(product, 1, 0, &report);

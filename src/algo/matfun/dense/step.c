@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/matfun/step.h"
+#include "algo/matfun/dense/step.h"
 
 #include <float.h>
 #include <math.h>

@@ -11,8 +11,8 @@
  * extreme ones come from Sturm counts. Norms of columns are checked: sign(T - mu) keeps them, and those
  * of T^(+-1/2) y are the inner products of y and T^(+-1) y.
  */
-#ifndef TULLE_ALGO_MATFUN_STEP_H
-#define TULLE_ALGO_MATFUN_STEP_H
+#ifndef TULLE_ALGO_MATFUN_DENSE_STEP_H
+#define TULLE_ALGO_MATFUN_DENSE_STEP_H
 
 #include <stdbool.h>
 #include <stdint.h>

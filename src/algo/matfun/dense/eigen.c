@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/matfun/eigen.h"
+#include "algo/matfun/dense/eigen.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+
+enum { TULLE__INDEFINITE = -1000 }; /* S is */
 
 #ifdef TULLE_HAVE_LAPACK
 /* LAPACK's Fortran interface: column-major, 32-bit integers. */
 #define T float
 #define NAME(x) x##_f32
 #define LAPACK(x) s##x
-#include "algo/matfun/eigen_typed.h"
+#include "algo/matfun/dense/eigen_typed.h"
 #undef T
 #undef NAME
 #undef LAPACK
 #define T double
 #define NAME(x) x##_f64
 #define LAPACK(x) d##x
-#include "algo/matfun/eigen_typed.h"
+#include "algo/matfun/dense/eigen_typed.h"
 #undef T
 #undef NAME
 #undef LAPACK
@@ -42,13 +45,13 @@ static int solve_f64(tulle__eigen *x, int64_t n, int64_t b)
 {
     return solve_f32(x, n, b);
 }
-static void to_rows_f32(const tulle__eigen *x, int64_t n, int64_t b, double *rows)
+static void to_rows_f32(const float *X, int64_t n, int64_t b, double *rows)
 {
-    (void)x, (void)n, (void)b, (void)rows;
+    (void)X, (void)n, (void)b, (void)rows;
 }
-static void to_rows_f64(const tulle__eigen *x, int64_t n, int64_t b, double *rows)
+static void to_rows_f64(const double *X, int64_t n, int64_t b, double *rows)
 {
-    to_rows_f32(x, n, b, rows);
+    (void)X, (void)n, (void)b, (void)rows;
 }
 static void from_rows_f32(tulle__eigen *x, int64_t n, int64_t b, const double *rows)
 {
@@ -77,15 +80,16 @@ static int64_t work_size(int64_t n, int64_t b)
     return most > back ? most : back;
 }
 
-size_t tulle__eigen_bytes(tulle_type type, int64_t n, int64_t b)
+size_t tulle__eigen_bytes(tulle_type type, bool pair, int64_t n, int64_t b)
 {
     size_t size = tulle_type_size(type), square = (size_t)(n * n), panel = (size_t)(n * b);
-    return size * (2 * square + (size_t)work_size(n, b) + 2 * panel + 3 * (size_t)n) +
+    size_t second = pair ? size * square + 2 * sizeof(double) * panel : 0;
+    return second + size * (2 * square + (size_t)work_size(n, b) + 2 * panel + 3 * (size_t)n) +
            sizeof(double) * (2 * panel + (size_t)tulle__step_room(n, b)) + 4 * sizeof(double) * (size_t)n +
            sizeof(int) * (size_t)(3 + 5 * n);
 }
 
-tulle_status tulle__eigen_init(tulle__eigen *x, tulle_type type, int64_t n, int64_t b)
+tulle_status tulle__eigen_init(tulle__eigen *x, tulle_type type, bool pair, int64_t n, int64_t b)
 {
     tulle_status status = TULLE_OK;
     size_t size = tulle_type_size(type);
@@ -99,6 +103,11 @@ tulle_status tulle__eigen_init(tulle__eigen *x, tulle_type type, int64_t n, int6
             TULLE__EIGEN_MOST);
     TULLE_TRY(tulle__alloc((size_t)n * (size_t)n, size, "a submatrix", &x->A));
     TULLE_TRY(tulle__alloc((size_t)n * (size_t)n, size, "eigenvectors of a submatrix", &x->V));
+    if (pair) {
+        TULLE_TRY(tulle__alloc((size_t)n * (size_t)n, size, "a submatrix", &x->S));
+        TULLE_TRY(tulle__alloc((size_t)(n * b), sizeof *x->U, "columns of a submatrix", &x->U));
+        TULLE_TRY(tulle__alloc((size_t)(n * b), sizeof *x->W, "columns of a submatrix", &x->W));
+    }
     TULLE_TRY(tulle__alloc((size_t)x->lwork, size, "work space of a submatrix", &x->work));
     TULLE_TRY(tulle__alloc((size_t)x->liwork, sizeof *x->iwork, "work space of a submatrix", &x->iwork));
     TULLE_TRY(tulle__alloc((size_t)(n * b), size, "columns of a submatrix", &x->X));
@@ -119,13 +128,16 @@ out:
 void tulle__eigen_fini(tulle__eigen *x)
 {
     void *const room[] = {x->A, x->V, x->work, x->iwork, x->X, x->part, x->Y, x->d, x->e, x->tau, x->lambda, x->value,
-        x->diagonal, x->off, x->room};
+        x->diagonal, x->off, x->room, x->S, x->U, x->W};
     for (size_t i = 0; i < sizeof room / sizeof *room; i++) tulle__free(room[i]);
     *x = (tulle__eigen){.most = 0};
 }
 
 static tulle_status outcome(int info, int64_t n)
 {
+    if (info == TULLE__INDEFINITE)
+        return tulle__fail(
+            TULLE_ERR_ARG, "the part of S in a submatrix of %" PRId64 " rows is not positive definite", n);
     return info ? tulle__fail(TULLE_ERR_CONVERGENCE,
                       "LAPACK's decomposition of a submatrix of %" PRId64 " rows failed (info %d)", n, info)
                 : TULLE_OK;
@@ -153,16 +165,17 @@ static double times(const tulle__eigen *x, int64_t n, int64_t b, const double *Z
 bool tulle__eigen_step(tulle__eigen *x, int64_t n, int64_t b, double mu, double below, double above)
 {
     double *Y = x->room, *room = Y + n * b, *Z = x->Y, half = (above - below) / 2, middle = below + half;
+    const double *with = x->S ? x->W : Y;
     if (n == 0) return false;
-    x->type == TULLE_F32 ? to_rows_f32(x, n, b, Y) : to_rows_f64(x, n, b, Y);
+    x->type == TULLE_F32 ? to_rows_f32(x->X, n, b, Y) : to_rows_f64(x->X, n, b, Y);
     x->gap = tulle__gap_of(n, x->diagonal, x->off, mu);
     if (!tulle__step_apply(n, x->diagonal, x->off, mu, &x->gap, b, Y, Z, room)) return false;
     x->trace = x->first = 0;
     for (int64_t k = 0; k < n * b; k++) Z[k] = middle * Y[k] + half * Z[k];
     for (int64_t i = 0; i < n; i++)
         for (int64_t c = 0; c < b; c++) {
-            x->trace += Y[i * b + c] * Z[i * b + c];
-            x->first += Y[i * b + c] * times(x, n, b, Z, i, c);
+            x->trace += with[i * b + c] * Z[i * b + c];
+            x->first += with[i * b + c] * times(x, n, b, Z, i, c);
         }
     x->type == TULLE_F32 ? from_rows_f32(x, n, b, Z) : from_rows_f64(x, n, b, Z);
     return true;
@@ -172,7 +185,7 @@ bool tulle__eigen_power(tulle__eigen *x, int64_t n, int64_t b, tulle__power powe
 {
     double *Y = x->room, *room = Y + n * b, *Z = x->Y;
     if (n == 0) return false;
-    x->type == TULLE_F32 ? to_rows_f32(x, n, b, Y) : to_rows_f64(x, n, b, Y);
+    x->type == TULLE_F32 ? to_rows_f32(x->X, n, b, Y) : to_rows_f64(x->X, n, b, Y);
     x->gap = tulle__gap_of(n, x->diagonal, x->off, 0);
     if (!tulle__power_apply(n, x->diagonal, x->off, power, &x->gap, b, Y, Z, room)) return false;
     x->type == TULLE_F32 ? from_rows_f32(x, n, b, Z) : from_rows_f64(x, n, b, Z);
@@ -187,18 +200,19 @@ void tulle__eigen_apply(tulle__eigen *x, int64_t n, int64_t b)
 
 /* ---- decompositions that are kept ---- */
 
-size_t tulle__kept_bytes(tulle_type type, int64_t n, int64_t b)
+size_t tulle__kept_bytes(const tulle__eigen *x, int64_t n, int64_t b)
 {
-    return (size_t)n * ((size_t)(2 * n + 1) * tulle_type_size(type) + (size_t)(b + 1) * sizeof(double));
+    return (size_t)n * ((size_t)((x->S ? 3 : 2) * n + 1) * tulle_type_size(x->type) + (size_t)(b + 1) * sizeof(double));
 }
 
-tulle_status tulle__kept_init(tulle__kept *kept, tulle_type type, int64_t n, int64_t b)
+tulle_status tulle__kept_init(tulle__kept *kept, const tulle__eigen *x, int64_t n, int64_t b)
 {
     tulle_status status;
-    size_t size = tulle_type_size(type), rows = (size_t)n;
+    size_t size = tulle_type_size(x->type), rows = (size_t)n;
     *kept = (tulle__kept){.A = NULL};
     TULLE_TRY(tulle__alloc(rows * rows, size, "a decomposition", &kept->A));
     TULLE_TRY(tulle__alloc(rows * rows, size, "a decomposition", &kept->V));
+    if (x->S) TULLE_TRY(tulle__alloc(rows * rows, size, "a decomposition", &kept->S));
     TULLE_TRY(tulle__alloc(rows, size, "a decomposition", &kept->tau));
     TULLE_TRY(tulle__alloc(rows, sizeof *kept->lambda, "a decomposition", &kept->lambda));
     TULLE_TRY(tulle__alloc(rows * (size_t)b, sizeof *kept->Y, "a decomposition", &kept->Y));
@@ -208,7 +222,7 @@ out:
 
 void tulle__kept_fini(tulle__kept *kept)
 {
-    void *const room[] = {kept->A, kept->V, kept->tau, kept->lambda, kept->Y};
+    void *const room[] = {kept->A, kept->V, kept->S, kept->tau, kept->lambda, kept->Y};
     for (size_t i = 0; i < sizeof room / sizeof *room; i++) tulle__free(room[i]);
     *kept = (tulle__kept){.A = NULL};
 }
@@ -218,6 +232,7 @@ void tulle__eigen_keep(const tulle__eigen *x, int64_t n, int64_t b, const tulle_
     size_t size = tulle_type_size(x->type), rows = (size_t)n;
     memcpy(kept->A, x->A, rows * rows * size);
     memcpy(kept->V, x->V, rows * rows * size);
+    if (x->S) memcpy(kept->S, x->S, rows * rows * size);
     memcpy(kept->tau, x->tau, rows * size);
     memcpy(kept->lambda, x->lambda, rows * sizeof *x->lambda);
     memcpy(kept->Y, x->Y, rows * (size_t)b * sizeof *x->Y);
@@ -228,6 +243,7 @@ void tulle__eigen_restore(tulle__eigen *x, int64_t n, int64_t b, const tulle__ke
     size_t size = tulle_type_size(x->type), rows = (size_t)n;
     memcpy(x->A, kept->A, rows * rows * size);
     memcpy(x->V, kept->V, rows * rows * size);
+    if (x->S) memcpy(x->S, kept->S, rows * rows * size);
     memcpy(x->tau, kept->tau, rows * size);
     memcpy(x->lambda, kept->lambda, rows * sizeof *x->lambda);
     memcpy(x->Y, kept->Y, rows * (size_t)b * sizeof *x->Y);
