@@ -23,8 +23,6 @@ if [ ! -e "$pristine/made" ]; then
     cp /etc/apt/apt.conf.d/* "$pristine/etc/apt/apt.conf.d/" 2>/dev/null || true
     cp /etc/apt/sources.list "$pristine/etc/apt/" 2>/dev/null || true
     cp /etc/pip.conf "$pristine/etc/" 2>/dev/null || true
-    mkdir -p "$pristine/etc/ssl/certs"
-    cp -L /etc/ssl/certs/ca-certificates.crt "$pristine/etc/ssl/certs/" 2>/dev/null || true
     touch "$pristine/made"
 fi
 
@@ -74,6 +72,12 @@ packages() {
     esac
 }
 
+# The root trusts whom this machine trusts.
+trust() {
+    mkdir -p "$root/etc/ssl/certs"
+    cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" 2>/dev/null || true
+}
+
 failed=0
 for role in ${*:-c python cluster chemist}; do
     root=$folder/role-$role
@@ -90,7 +94,7 @@ for role in ${*:-c python cluster chemist}; do
         OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 $(env | grep -E '^(PIP|SSL|REQUESTS|CURL)_[A-Z_]*=[^ ]*$') "$@"; }
     # shellcheck disable=SC2046
     { inside apt-get -q update && inside apt-get -q install -y --no-install-recommends $(packages $role) &&
-        inside sh /root/role.sh; } >"$folder/role-$role.log" 2>&1 || status=$?
+        trust && inside sh /root/role.sh; } >"$folder/role-$role.log" 2>&1 || status=$?
     took=$(($(date +%s) - began))
     umount "$root/proc"
     trap - EXIT
