@@ -376,7 +376,8 @@ static const tulle_layout_spec *layout_spec(struct fixture *f)
 static const tulle_counts_spec *census_spec(struct fixture *f)
 {
     tulle_layout *square = one_tile(f, M);
-    f->in.counts = (tulle_counts_spec){square, square, square, tulle_comm_size(f->comm), TULLE_F64, 0, 0};
+    f->in.counts =
+        (tulle_counts_spec){.a = square, .b = square, .c = square, .pes = tulle_comm_size(f->comm), .type = TULLE_F64};
     return &f->in.counts;
 }
 
@@ -432,8 +433,7 @@ static const char *a_text(struct fixture *f, const char *function, const char *n
         {"tulle_device_probe", "spec", "cpu"}, {"tulle_operator_of_elements", "operand", "cantilever:nodes=2,dof=3"},
         {"tulle_operand_save", "operand", "cantilever:nodes=2,dof=3"}, {"tulle_mat_save_as", "format", "csr"},
         {"tulle_function_parse", "text", "sign"}, {"tulle_density_method_parse", "name", "tc2"},
-        {"tulle_matfun_method_parse", "name", "newton-schulz"},
-        {"tulle_fail", "format", "a failure"}};
+        {"tulle_matfun_method_parse", "name", "newton-schulz"}, {"tulle_fail", "format", "a failure"}};
     for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
         if (strcmp(texts[t].function, function) == 0 && strcmp(texts[t].name, name) == 0) return texts[t].text;
     if (strcmp(name, "operand") == 0) return spd;

@@ -3,7 +3,7 @@
 # What is compiled for an instruction set leaves its files only under the set's name: a function of a shared header that
 # left them under its own could be linked into code for other processors. kernel_objects.sh SET OBJECT...
 set -u
-. "$(dirname "$0")/../tool/tap.sh"
+. "$(dirname "$0")/../../tool/tap.sh"
 set=$1
 shift
 for object; do
