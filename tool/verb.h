@@ -65,6 +65,10 @@ extern const struct verb verb_info, verb_calibrate, verb_gen, verb_convert, verb
         .name = "memory", .kind = KIND_SIZE, .argument = "SIZE", .fallback = "what is free",                           \
         .text = "memory that the run may use, all PEs together, as in 4G; a lower limit than needed is refused"        \
     }
+#define OPTION_WIDE                                                                                                    \
+    {                                                                                                                  \
+        .name = "wide", .kind = KIND_FLAG, .text = "all columns of the table, also on a narrow terminal"               \
+    }
 #define OPTION_QUIET                                                                                                   \
     {                                                                                                                  \
         .name = "quiet", .letter = 'q', .kind = KIND_FLAG, .text = "no warnings and no progress"                       \

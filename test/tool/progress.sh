@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What the command says while it works: a line on a terminal, cleared at the end; nothing elsewhere or with --quiet.
+# What the command says while it works: a line on a terminal, cleared at the end; nothing elsewhere or with --quiet. And
+# what tables look like on a terminal.
 # progress.sh TULLE DATA
 set -u
 . "$(dirname "$0")/expect.sh"
@@ -54,5 +55,18 @@ if command -v script >/dev/null 2>&1; then
     report $? "and of a block, with its worst column"
 else
     report 0 "# SKIP progress on a terminal: script (util-linux) is not installed"
+fi
+# tables fit the terminal, and say passed in green where there are colours
+table() { # NAME ENVIRONMENT OPTION: the table on a terminal of 80 columns
+    script -qec "stty cols 80; $2 $tulle spgemm er:n=50,degree=3 --pes 1 --check -q $3" /dev/null >"$work/$1"
+}
+if command -v script >/dev/null 2>&1; then
+    table narrow 'env -u NO_COLOR TERM=xterm' ''
+    table wide 'env NO_COLOR=1 TERM=xterm' --wide
+    green=$(printf '\033[32mpassed')
+    sed "s/$(printf '\033')\\[[0-9]*m//g" "$work/narrow" | awk 'length > 81 { exit 1 }' && grep -qF "$green" "$work/narrow"
+    report $? 'a table of 80 columns, in colour'
+    grep -q 'accumul' "$work/wide" && grep -q ' passed (' "$work/wide"
+    report $? 'all columns with --wide, and no colour with NO_COLOR'
 fi
 report_end

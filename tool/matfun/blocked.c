@@ -7,6 +7,7 @@
 
 #include "needs.h"
 #include "report/plural.h"
+#include "report/terminal.h"
 #include "verbs/block_sizes.h"
 
 tulle_status blocked_options(const struct options *options, tulle_matfun_options *matfun)
@@ -156,7 +157,7 @@ void blocked_history_json(const struct blocked_history *h, FILE *file)
 
 void blocked_check_text(int passed, int whole, double error, FILE *file)
 {
-    fprintf(file, "  check          %s: %s: relative difference %.2g\n", passed ? "passed" : "FAILED",
+    fprintf(file, "  check          %s: %s: relative difference %.2g\n", passed_word(passed, file),
         whole ? "times a vector, by the Lanczos method" : "some columns again, by QR iterations", error);
 }
 

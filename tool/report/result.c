@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "report/plural.h"
+#include "report/terminal.h"
 
 const char *product_word(enum product_kind kind)
 {
@@ -185,6 +186,12 @@ void result_json(const struct result *r, FILE *file)
     fprintf(file, "}\n");
 }
 
+static int is_wide(const struct result *r, FILE *file)
+{
+    enum { COLUMNS = 126 };
+    return terminal_fits(file, COLUMNS, r->wide);
+}
+
 void result_head(const struct result *r, FILE *file)
 {
     fprintf(file,
@@ -192,8 +199,13 @@ void result_head(const struct result *r, FILE *file)
         product_word(r->kind), r->operand, r->m, r->k, r->nnz_a, plural(r->nnz_a, "entry", "entries"), r->k, r->n,
         tulle_type_name(r->type), r->pes, plural(r->pes, "PE", "PEs"), r->threads,
         plural(r->threads, "thread", "threads"), r->comm);
-    fprintf(file, "%-14s %10s %10s %10s %8s %7s | %9s %9s %9s %9s | %6s %9s  %s\n", "algorithm", "seconds", "reused",
-        "predicted", "GF/s", "bound", "compute", "communic.", "accumul.", "wait", "imbal.", "moved MB", "check");
+    if (!is_wide(r, file))
+        fprintf(file, "%-14s %10s %10s %8s %7s %6s %9s  %s\n", "algorithm", "seconds", "reused", "GF/s", "bound",
+            "imbal.", "moved MB", "check");
+    else
+        fprintf(file, "%-14s %10s %10s %10s %8s %7s | %9s %9s %9s %9s | %6s %9s  %s\n", "algorithm", "seconds",
+            "reused", "predicted", "GF/s", "bound", "compute", "communic.", "accumul.", "wait", "imbal.", "moved MB",
+            "check");
 }
 
 void result_line(const struct result *r, FILE *file)
@@ -202,22 +214,26 @@ void result_line(const struct result *r, FILE *file)
         fprintf(file, "%-14s skipped: %s\n", r->alg, r->refusal);
         return;
     }
-    char predicted[32] = "-";
+    char predicted[32] = "-", bound[32] = "-";
+    const int wide = is_wide(r, file);
+    const double rate = (double)r->report.flops / r->seconds * 1e-9, moved = (double)r->report.bytes_moved * 1e-6;
     if (r->report.predicted_seconds > 0) snprintf(predicted, sizeof predicted, "%.4g", r->report.predicted_seconds);
-    fprintf(file, "%-14s %10.4g %10.4g %10s %8.2f ", r->alg, r->seconds, r->reused, predicted,
-        (double)r->report.flops / r->seconds * 1e-9);
-    if (r->simulated)
-        fprintf(file, "%7s", "-");
+    if (!r->simulated) snprintf(bound, sizeof bound, "%.0f%%", 100 * r->bound.seconds / r->seconds);
+    if (wide)
+        fprintf(file, "%-14s %10.4g %10.4g %10s %8.2f %7s | %9.3g %9.3g %9.3g %9.3g | %6.2f %9.3g  ", r->alg,
+            r->seconds, r->reused, predicted, rate, bound, r->report.compute.max, r->report.communicate.max,
+            r->report.accumulate.max, r->report.wait.max, r->report.load_imbalance, moved);
     else
-        fprintf(file, "%6.0f%%", 100 * r->bound.seconds / r->seconds);
-    fprintf(file, " | %9.3g %9.3g %9.3g %9.3g | %6.2f %9.3g  ", r->report.compute.max, r->report.communicate.max,
-        r->report.accumulate.max, r->report.wait.max, r->report.load_imbalance, (double)r->report.bytes_moved * 1e-6);
+        fprintf(file, "%-14s %10.4g %10.4g %8.2f %7s %6.2f %9.3g  ", r->alg, r->seconds, r->reused, rate, bound,
+            r->report.load_imbalance, moved);
     if (!r->checked)
         fprintf(file, "-\n");
+    else if (r->passed && wide)
+        fprintf(file, "%s (%.2g of the rounding bound)\n", passed_word(1, file), r->error);
     else if (r->passed)
-        fprintf(file, "passed (%.2g of the rounding bound)\n", r->error);
+        fprintf(file, "%s\n", passed_word(1, file));
     else
-        fprintf(file, "FAILED: %s\n", r->failure);
+        fprintf(file, "%s: %s\n", passed_word(0, file), r->failure);
 }
 
 static void show_bound(const struct result *r, FILE *file)
@@ -238,8 +254,10 @@ void result_foot(const struct result *r, FILE *file)
     fprintf(file,
         "; peak memory %.1f MB a PE.\n"
         "seconds: with planning and output allocation, without reading; reused: with the plan and C reused;\n"
-        "predicted: by the model, for an execution. Phases: the slowest PE.\n",
-        (double)r->memory_peak * 1e-6);
+        "%s\n",
+        (double)r->memory_peak * 1e-6,
+        is_wide(r, file) ? "predicted: by the model, for an execution. Phases: the slowest PE."
+                         : "--wide shows the phases, the model's time and the error of the check.");
     if (r->simulated) fprintf(file, "Times are virtual: a simulation of %s, no measurement.\n", r->comm);
 }
 

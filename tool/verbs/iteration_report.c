@@ -8,10 +8,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "launch.h"
 #include "outputs.h"
 #include "report/plural.h"
 #include "report/result.h"
-#include "launch.h"
+#include "report/terminal.h"
 
 static void record(struct course *course, const tulle_krylov_step *step)
 {
@@ -202,7 +203,7 @@ static void print_table(const struct iteration *s, const tulle_team *team)
     }
     print_blocks(s, out);
     if (s->checked)
-        fprintf(out, "check %s: the residual is %.3g of its bound\n", s->passed ? "passed" : "FAILED", s->error);
+        fprintf(out, "check %s: the residual is %.3g of its bound\n", passed_word(s->passed, out), s->error);
 }
 
 tulle_status show_iteration(const struct iteration *s, const tulle_team *team)

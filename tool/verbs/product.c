@@ -381,6 +381,7 @@ static tulle_status show(struct setting *s, tulle_team *team)
         r->pes = tulle_team_size(team);
         r->threads = tulle_team_threads(team);
         r->simulated = s->simulated;
+        r->wide = options_flag(s->asked.options, "wide");
         r->type = s->asked.reading.type;
         r->reps = s->reps;
         r->memory_peak = peak;

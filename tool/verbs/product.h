@@ -96,6 +96,7 @@ tulle_status run_product(const struct options *options, enum product_kind kind);
             .group = GROUP_EXPERIMENTS,                                                                                \
             .kind = KIND_FLAG,                                                                                         \
             .text = "switch the iteration offset off, to measure its effect"},                                         \
+        OPTION_WIDE,                                                                                                   \
         {.name = "deterministic",                                                                                      \
             .group = GROUP_EXPERIMENTS,                                                                                \
             .kind = KIND_FLAG,                                                                                         \

@@ -5,9 +5,10 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "launch.h"
 #include "outputs.h"
 #include "report/plural.h"
-#include "launch.h"
+#include "report/terminal.h"
 
 /*
  * The number of solves after which the method's analysis has paid off, relative to the serial solve
@@ -92,6 +93,12 @@ static void print_json(const struct solves *s, const tulle_team *team, const str
     fprintf(out, "}\n");
 }
 
+static int is_wide(const struct solves *s, FILE *out)
+{
+    enum { COLUMNS = 146 };
+    return terminal_fits(out, COLUMNS, options_flag(s->options, "wide"));
+}
+
 static void print_line(const struct solves *s, const struct solves_outcome *o)
 {
     char after[32] = "-", cut[32] = "-", checked[64] = "";
@@ -110,15 +117,19 @@ static void print_line(const struct solves *s, const struct solves_outcome *o)
     if (o->report.tasks) snprintf(cut, sizeof cut, "%d %s", o->report.tasks, plural(o->report.tasks, "task", "tasks"));
     if (o->report.chunk)
         snprintf(cut, sizeof cut, "%" PRId64 " %s", o->report.chunk, plural(o->report.chunk, "row", "rows"));
-    if (o->checked) snprintf(checked, sizeof checked, "%s", o->passed ? "passed" : "FAILED");
+    if (o->checked) snprintf(checked, sizeof checked, "%s", passed_word(o->passed, out));
     if (o->checked && s->known)
-        snprintf(checked, sizeof checked, "%s, x off by %.2g of at most %.2g", o->passed ? "passed" : "FAILED",
+        snprintf(checked, sizeof checked, "%s, x off by %.2g of at most %.2g", passed_word(o->passed, out),
             o->forward.error, o->forward.bound);
-    fprintf(out,
-        "%-13s %8d %14s %11.4g %10.4g %8.2f %9s | %9.3g %9.3g %9" PRId64 " %9" PRId64 " %9" PRId64 " %-5s %s\n",
-        tulle_trisolve_method_name(o->method), o->report.workers, cut, o->analysis, o->seconds,
-        (double)o->report.flops / o->seconds * 1e-9, after, o->report.compute.mean, o->report.wait.mean,
-        o->report.waits, o->report.messages, o->report.polls, o->report.reproducible ? "same" : "any", checked);
+    if (!is_wide(s, out))
+        fprintf(out, "%-13s %8d %14s %11.4g %10.4g %8.2f %s\n", tulle_trisolve_method_name(o->method),
+            o->report.workers, cut, o->analysis, o->seconds, (double)o->report.flops / o->seconds * 1e-9, checked);
+    else
+        fprintf(out,
+            "%-13s %8d %14s %11.4g %10.4g %8.2f %9s | %9.3g %9.3g %9" PRId64 " %9" PRId64 " %9" PRId64 " %-5s %s\n",
+            tulle_trisolve_method_name(o->method), o->report.workers, cut, o->analysis, o->seconds,
+            (double)o->report.flops / o->seconds * 1e-9, after, o->report.compute.mean, o->report.wait.mean,
+            o->report.waits, o->report.messages, o->report.polls, o->report.reproducible ? "same" : "any", checked);
     if (*o->failure) fprintf(out, "              %s\n", o->failure);
     print_trials(o, out);
 }
@@ -135,10 +146,15 @@ tulle_status show_solves(const struct solves *s, tulle_team *team)
             plural(s->n, "row", "rows"), s->nnz, plural(s->nnz, "entry", "entries"), s->cols,
             plural(s->cols, "right-hand side", "right-hand sides"), tulle_type_name(s->reading.type), pes,
             plural(pes, "PE", "PEs"), threads, plural(threads, "thread", "threads"), chosen_comm(s->options));
-        fprintf(out,
-            "method         workers   how it is cut    analysis    seconds     GF/s pays after |   compute      wait "
-            "    waits  messages     polls bits  %s\n",
-            options_flag(s->options, "check") ? "check" : "");
+        if (!is_wide(s, out))
+            fprintf(out, "method         workers   how it is cut    analysis    seconds     GF/s %s\n",
+                options_flag(s->options, "check") ? "check" : "");
+        else
+            fprintf(out,
+                "method         workers   how it is cut    analysis    seconds     GF/s pays after |   compute      "
+                "wait "
+                "    waits  messages     polls bits  %s\n",
+                options_flag(s->options, "check") ? "check" : "");
     }
     for (int m = 0; m < s->nmethods; m++) {
         const struct solves_outcome *o = &s->outcome[m];

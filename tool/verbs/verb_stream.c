@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "outputs.h"
-#include "report/plural.h"
-#include "process_io.h"
-#include "report/result.h"
 #include "launch.h"
+#include "outputs.h"
+#include "process_io.h"
+#include "report/plural.h"
+#include "report/result.h"
+#include "report/terminal.h"
 #include "verb.h"
 #include "verbs/streaming.h"
 
@@ -267,7 +268,7 @@ static void print_line(const struct run *run)
         run->median > 0 ? (double)r->flops / run->median / 1e9 : 0, r->transfer.max, r->compute.max, r->loop.max,
         r->vectors.max, r->reading.max, 100 * r->overlap, (double)r->bytes * 1e-6, (double)r->read * 1e-6,
         run->slabs ? "" : " <- auto");
-    if (run->checked) printf("check %s (%.3g of the rounding bound)\n", run->passed ? "passed" : "FAILED", run->error);
+    if (run->checked) printf("check %s (%.3g of the rounding bound)\n", passed_word(run->passed, stdout), run->error);
 }
 
 /* ---- options ---- */

@@ -410,8 +410,8 @@ static const struct option options[] = {
         .kind = KIND_WORD,
         .argument = "FILE",
         .text = "write a timeline that Perfetto opens"},
-    OPTION_SEED, {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object a line and method"}, OPTION_PES,
-    OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP,
+    OPTION_SEED, {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object a line and method"}, OPTION_WIDE,
+    OPTION_PES, OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP,
     {.name = NULL}};
 
 const struct verb verb_trisolve = {

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/terminal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+int terminal_fits(FILE *file, int columns, int wide)
+{
+    struct winsize size;
+    if (wide || !isatty(fileno(file))) return 1;
+    if (ioctl(fileno(file), TIOCGWINSZ, &size) != 0 || !size.ws_col) return columns <= 80;
+    return columns <= size.ws_col;
+}
+
+static int has_colours(FILE *file)
+{
+    const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
+    return isatty(fileno(file)) && !(none && *none) && term && strcmp(term, "dumb") != 0;
+}
+
+const char *passed_word(int passed, FILE *file)
+{
+    if (!has_colours(file)) return passed ? "passed" : "FAILED";
+    return passed ? "\033[32mpassed\033[0m" : "\033[31mFAILED\033[0m";
+}
