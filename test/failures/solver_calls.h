@@ -79,7 +79,7 @@ static tulle_status foresee(struct fixture *f, const char *text)
     status = tulle_comm_agree(f->comm, status);
     if (status == TULLE_OK) status = tulle_mat_redistribute(f->A, by_rows, &rows);
     tulle_counts_spec spec = {
-        square, sparse ? square : thin, sparse ? square : thin, PES, TULLE_F64, TULLE_COUNT_RESULT, 0};
+        square, sparse ? square : thin, sparse ? square : thin, PES, TULLE_F64, TULLE_COUNT_RESULT, 0, 0};
     if (status == TULLE_OK) status = tulle_counts_new(rows, sparse ? rows : NULL, &spec, &counts);
     tulle_status alone = status == TULLE_OK ? tulle_machine_find("summit", 1, &machine) : status;
     for (int alg = TULLE_PRODUCT_AUTO + 1; alg < TULLE_PRODUCT_ALG_COUNT && alone == TULLE_OK; alg++) {

@@ -305,7 +305,7 @@ out:
     return status;
 }
 
-static void run_product(tulle_team *team, struct setting s)
+__attribute__((unused)) static void run_product(tulle_team *team, struct setting s)
 {
     tulle_status status = tulle_team_run(team, body, &s);
     if (status == TULLE_ERR_UNSUPPORTED && s.options.alg == TULLE_PRODUCT_CANNON) return;
