@@ -376,7 +376,7 @@ static const tulle_layout_spec *layout_spec(struct fixture *f)
 static const tulle_counts_spec *census_spec(struct fixture *f)
 {
     tulle_layout *square = one_tile(f, M);
-    f->in.counts = (tulle_counts_spec){square, square, square, tulle_comm_size(f->comm), TULLE_F64, 0, 0};
+    f->in.counts = (tulle_counts_spec){square, square, square, tulle_comm_size(f->comm), TULLE_F64, 0, 0, 0};
     return &f->in.counts;
 }
 
