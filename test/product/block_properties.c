@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <tulle/algebra.h>
+
 #include "block_problem.h"
 #include "body.h"
 
@@ -94,6 +96,76 @@ out:
     return status;
 }
 
+struct limits {
+    tulle_gidx first[3], count[3]; /* rows, inner indices, columns */
+};
+
+static struct reference part_of(const struct reference *r, const struct limits *x, int rows, int cols)
+{
+    struct reference p = make_reference(x->count[rows], x->count[cols], EMPTY, 1);
+    for (int64_t i = 0; i < p.m; i++)
+        for (int64_t j = 0; j < p.n; j++) {
+            const int64_t at = (x->first[rows] + i) * r->n + x->first[cols] + j;
+            p.val[i * p.n + j] = r->val[at];
+            p.has[i * p.n + j] = r->has[at];
+        }
+    return p;
+}
+
+/* The product over sub-ranges of rows, inner indices and columns: that of ranges of the factors, which stay in blocks.
+ */
+static tulle_status over_ranges(tulle_comm *comm, void *arg)
+{
+    const struct limits *x = arg;
+    tulle_status status;
+    const struct setting s = {.type = TULLE_F64, .kind = TULLE_VBSR};
+    const tulle_product_options options = {.alg = TULLE_PRODUCT_AUTO};
+    tulle_gidx room[SIZE + 1];
+    const tulle_block_cuts cuts = cut_in_turn((const int[3]){3, 5, 1}, room);
+    struct reference a = make_reference(SIZE, SIZE, RANDOM, 3), b = make_reference(SIZE, SIZE, RANDOM, 4);
+    struct reference pa = part_of(&a, x, 0, 1), pb = part_of(&b, x, 1, 2), pc = part_of(&a, x, 0, 2),
+                     want = multiply(&pa, &pb, &pc, 1, 0, &options);
+    tulle_layout *l = NULL, *lc = NULL;
+    tulle_mat *A = NULL, *B = NULL, *RA = NULL, *RB = NULL, *C = NULL, *S = NULL;
+    tulle_product *plan = NULL;
+    double difference;
+    for (int64_t e = 0; e < want.m * want.n; e++) want.has[e] = want.val[e] != 0;
+    TULLE_TRY(layout_of(comm, 3, cuts, cuts, &l));
+    TULLE_TRY(into_blocks(comm, &a, &s, TULLE_VBSR, l, &A));
+    TULLE_TRY(into_blocks(comm, &b, &s, TULLE_VBSR, l, &B));
+    TULLE_TRY(tulle_mat_range(A, x->first[0], x->count[0], x->first[1], x->count[1], &RA));
+    TULLE_TRY(tulle_mat_range(B, x->first[1], x->count[1], x->first[2], x->count[2], &RB));
+    EXPECT(tulle_mat_kind(RA) == TULLE_VBSR && tulle_mat_kind(RB) == TULLE_VBSR);
+    TULLE_TRY(tulle_product_layout(RA, TULLE_OP_N, RB, TULLE_OP_N, &lc));
+    TULLE_TRY(tulle_mat_new_vbsr(comm, lc, TULLE_F64, &C));
+    TULLE_TRY(tulle_product_new(RA, RB, C, &options, &plan));
+    TULLE_TRY(tulle_product_execute(plan, 1, 0, NULL));
+    TULLE_TRY(tulle_product_check(plan, &difference));
+    TULLE_TRY(tulle_mat_to_csr(C, true, &S));
+    TULLE_TRY(compare(S, &want));
+    tulle_mat_free(RA);
+    RA = NULL;
+    TULLE_TRY(tulle_mat_range(A, 1, 9, 0, 8, &RA)); /* begins within a block */
+    EXPECT(tulle_mat_kind(RA) == TULLE_CSR);
+out:
+    tulle_product_free(plan);
+    tulle_mat_free(S);
+    tulle_mat_free(C);
+    tulle_mat_free(RB);
+    tulle_mat_free(RA);
+    tulle_mat_free(B);
+    tulle_mat_free(A);
+    tulle_layout_free(l);
+    tulle_layout_free(lc);
+    free_reference(&a);
+    free_reference(&b);
+    free_reference(&pa);
+    free_reference(&pb);
+    free_reference(&pc);
+    free_reference(&want);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
@@ -120,6 +192,15 @@ int main(int argc, char **argv)
             ok(status == TULLE_OK, "%s, %s, %d layers: %s", p.name, tulle_product_alg_name(p.options.alg),
                 p.options.replication, status == TULLE_OK ? "the same values" : tulle_error_message());
         }
+    static const struct limits limits[] = {{{0, 0, 0}, {SIZE, SIZE, SIZE}}, {{3, 9, 18}, {33, 27, 9}},
+        {{8, 0, 36}, {1, SIZE, 12}}, {{0, 45, 0}, {9, 3, SIZE}}, {{9, 9, 9}, {9, 0, 18}}, {{9, 9, 9}, {0, 18, 9}}};
+    for (size_t n = 0; n < sizeof limits / sizeof *limits; n++) {
+        struct limits x = limits[n];
+        const tulle_status status = tulle_team_run(team, over_ranges, &x);
+        ok(status == TULLE_OK, "rows %d and %d more, inner %d, %d, columns %d, %d: %s", (int)x.first[0],
+            (int)x.count[0], (int)x.first[1], (int)x.count[1], (int)x.first[2], (int)x.count[2],
+            status == TULLE_OK ? "the product" : tulle_error_message());
+    }
     tulle_team_free(team);
     return tap_done();
 }
