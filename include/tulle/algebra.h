@@ -31,8 +31,9 @@ TULLE_API tulle_status tulle_mat_scale(tulle_mat *A, double alpha, const double 
 
 /*
  * Collective: rows row ... row + rows - 1 and columns col ... col + cols - 1 of A as a matrix,
- * whose tiles are the parts of A's tiles on the same PEs. TULLE_ERR_ARG if A has fewer. *part is
- * the caller's to free.
+ * whose tiles are the parts of A's tiles on the same PEs. It is of A's kind; of a matrix in blocks
+ * CSR if the range divides a block. Products of ranges are products over sub-ranges of rows, inner
+ * indices and columns. TULLE_ERR_ARG if A has fewer. *part is the caller's to free.
  */
 TULLE_API tulle_status tulle_mat_range(
     const tulle_mat *A, tulle_gidx row, tulle_gidx rows, tulle_gidx col, tulle_gidx cols, tulle_mat **part);

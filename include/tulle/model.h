@@ -85,7 +85,8 @@ typedef struct tulle_counts_spec {
     tulle_type type;
     tulle_counting counting;
     bool in_place; /* every PE reads every tile in place (a partial result then belongs to a whole chain) */
-    double filter; /* VBSR: as in tulle_product_options, with alpha = 1; blocks that it removes at the end are counted */
+    /* VBSR: as in tulle_product_options, with alpha = 1; blocks that it removes at the end are counted */
+    double filter;
 } tulle_counts_spec;
 
 /*
@@ -102,6 +103,14 @@ TULLE_API void tulle_counts_free(tulle_counts *counts);
 /* Not collective. */
 TULLE_API double tulle_counts_flops(const tulle_counts *counts);   /* 2 x multiplications */
 TULLE_API double tulle_counts_entries(const tulle_counts *counts); /* of C; dense: m n */
+
+/*
+ * Not collective. The flops of products of blocks by size, flops[TULLE_BLOCK_SIZES]: flops[s] of
+ * products with 8^s to below 8^(s + 1) multiplications, so of cubes of 2^s to 2^(s + 1); the last one
+ * of all larger. All 0 if the factors are not in blocks.
+ */
+enum { TULLE_BLOCK_SIZES = 8 };
+TULLE_API void tulle_counts_block_flops(const tulle_counts *counts, double *flops);
 
 /* ---- predicting ---- */
 

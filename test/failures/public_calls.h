@@ -87,6 +87,8 @@ static const struct subject {
     {"tulle_output_try tulle_output_try_matrix tulle_file_write tulle_machine_try tulle_machine_save", put_files, {""},
         NULL, 1},
     {"tulle_machine_measure_tiers", look_around, {""}, NULL, 0},
+    {"tulle_product_new tulle_product_execute tulle_counts_new tulle_mat_range", product_of_blocks,
+        {"algorithm", "layers", "stealing", "cuts"}, NULL, 0},
     {"tulle_counts_new tulle_counts_free tulle_predict tulle_predict_best tulle_predict_loads", foresee, {"s", "d"},
         NULL, 0},
 };
@@ -135,7 +137,8 @@ static const char without[] =
     "tulle_grid_square tulle_layout_col_cut tulle_layout_cols tulle_layout_owner tulle_layout_row_cut "
     "tulle_layout_col_blocks tulle_layout_row_blocks tulle_kind_name "
     "tulle_layout_rows tulle_layout_tile_cols tulle_layout_tile_rows tulle_machine_load tulle_machine_path "
-    "tulle_machine_find tulle_counts_flops tulle_counts_entries tulle_roofline_spmm tulle_roofline_spgemm "
+    "tulle_machine_find tulle_counts_flops tulle_counts_entries tulle_counts_block_flops tulle_roofline_spmm "
+    "tulle_roofline_spgemm "
     "tulle_roofline_gemm "
     "tulle_roofline_network "
     "tulle_budget_add tulle_budget_least tulle_budget_check tulle_memory_free tulle_krylov_memory "

@@ -100,6 +100,39 @@ static tulle_status foresee(struct fixture *f, const char *text)
     return status;
 }
 
+/* A filtered product of blocks, its counts and a range of it. text: a(lgorithm), l(ayers), s(tealing), c(uts). */
+static tulle_status product_of_blocks(struct fixture *f, const char *text)
+{
+    static const tulle_gidx cut[] = {0, 3, 4, 10, M};
+    static const tulle_block_cuts cuts = {4, cut};
+    tulle_layout *square = NULL, *other = NULL;
+    tulle_mat *V = NULL, *C = NULL, *part = NULL;
+    tulle_product *plan = NULL;
+    tulle_counts *counts = NULL;
+    const tulle_product_options options = {.filter = 1e-3,
+        .alg = *text == 's' ? TULLE_PRODUCT_STEAL_LOCAL_C : TULLE_PRODUCT_STATIONARY_C,
+        .replication = *text == 'l' ? tulle_comm_size(f->comm) : 1};
+    tulle_status status = tulle_layout_in_blocks(f->square, &cuts, &cuts, &square);
+    if (status == TULLE_OK) status = tulle_layout_in_blocks(f->other, &cuts, &cuts, &other);
+    status = tulle_comm_agree(f->comm, status);
+    if (status == TULLE_OK) status = tulle_mat_to_vbsr(f->A, square, &V);
+    if (status == TULLE_OK) status = tulle_mat_new_vbsr(f->comm, *text == 'c' ? other : square, TULLE_F64, &C);
+    if (status == TULLE_OK) status = tulle_product_new(V, V, C, &options, &plan);
+    if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, NULL);
+    const tulle_counts_spec spec = {
+        square, square, square, tulle_comm_size(f->comm), TULLE_F64, TULLE_COUNT_FLOPS, 0, 1e-3};
+    if (status == TULLE_OK && *text == 'a') status = tulle_counts_new(V, V, &spec, &counts);
+    if (status == TULLE_OK && *text == 'a') status = tulle_mat_range(V, 3, 7, 0, 10, &part);
+    tulle_counts_free(counts);
+    tulle_product_free(plan);
+    tulle_mat_free(part);
+    tulle_mat_free(C);
+    tulle_mat_free(V);
+    tulle_layout_free(square);
+    tulle_layout_free(other);
+    return status;
+}
+
 /* text: i(lu) or c(holesky) */
 static tulle_status incomplete(struct fixture *f, const char *text)
 {
@@ -182,7 +215,8 @@ static tulle_status direct(struct fixture *f, const char *text)
     return status;
 }
 
-/* A triangle of the fixture's matrix with ones on its diagonal, solved with and checked; text: the method, or `on` and a device. */
+/* A triangle of the fixture's matrix with ones on its diagonal, solved with and checked; text: the method, or `on` and
+ * a device. */
 static tulle_status solve_triangle(struct fixture *f, const char *text)
 {
     tulle_mat *T = NULL, *X = NULL;

@@ -106,6 +106,11 @@ static tulle_status predict(tulle_comm *comm, struct run *run, const tulle_count
     run->best = best.alg;
     run->flops = tulle_counts_flops(counts);
     run->entries = tulle_counts_entries(counts);
+    double by_size[TULLE_BLOCK_SIZES], sum = 0;
+    tulle_counts_block_flops(counts, by_size);
+    for (int s = 0; s < TULLE_BLOCK_SIZES; s++) sum += by_size[s];
+    EXPECT(sum == run->flops && by_size[0] == 0);
+    EXPECT(run->sizes[0] != run->sizes[1] || by_size[2] == sum); /* cubes of 4 and of 6 */
 out:
     return status;
 }

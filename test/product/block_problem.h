@@ -307,7 +307,7 @@ out:
     return status;
 }
 
-static void run_product(tulle_team *team, struct setting s)
+__attribute__((unused)) static void run_product(tulle_team *team, struct setting s)
 {
     s.options.device = device;
     tulle_status status = tulle_team_run(team, body, &s);

@@ -158,6 +158,7 @@ void result_json(const struct result *r, FILE *file)
         ",\"unfetched_blocks\":%" PRId64 ",\"unfetched_bytes\":%" PRId64 "}",
         r->filter, r->report.skipped_products, r->report.filtered_blocks, r->report.unfetched_blocks,
         r->report.unfetched_bytes);
+    block_flops_json(r->block_flops, file);
     const tulle_device_work *d = &r->report.device;
     fprintf(file,
         ",\"device\":{\"devices\":%d,\"uploads\":%" PRId64 ",\"upload_bytes\":%" PRId64 ",\"downloads\":%" PRId64
@@ -270,6 +271,27 @@ void result_transfers(const struct result *r, FILE *file)
         ", also partial rows of C for %" PRId64 ": %.3g MB, of at least %.3g MB by any vertex cover\n",
         r->alg, t->whole_pairs, t->rows_pairs, t->cover_pairs, (double)t->pair_bytes * 1e-6,
         (double)t->cover_bound * 1e-6);
+}
+
+void block_flops_text(const double flops[TULLE_BLOCK_SIZES], FILE *file)
+{
+    double all = 0;
+    const char *between = "flops by the size of blocks: ";
+    for (int s = 0; s < TULLE_BLOCK_SIZES; s++) all += flops[s];
+    for (int s = 0; s < TULLE_BLOCK_SIZES; s++) {
+        if (flops[s] <= 0) continue;
+        fprintf(file, "%s%.3g %% from %d", between, 100 * flops[s] / all, 1 << s);
+        if (s + 1 < TULLE_BLOCK_SIZES) fprintf(file, " to below %d", 2 << s);
+        between = ", ";
+    }
+    if (all > 0) fputc('\n', file);
+}
+
+void block_flops_json(const double flops[TULLE_BLOCK_SIZES], FILE *file)
+{
+    fprintf(file, ",\"block_flops\":[");
+    for (int s = 0; s < TULLE_BLOCK_SIZES; s++) fprintf(file, "%s%.0f", s ? "," : "", flops[s]);
+    fputc(']', file);
 }
 
 void result_filter(const struct result *r, FILE *file)

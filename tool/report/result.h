@@ -30,8 +30,9 @@ struct result {
     tulle_kind format; /* of A */
     tulle_gidx m, k, n;
     int64_t nnz_a, nnz_b, nnz_c;
-    double filter;          /* 0: none */
-    double seconds, reused; /* medians; each the time of one run */
+    double filter;                         /* 0: none */
+    double block_flops[TULLE_BLOCK_SIZES]; /* by the sizes of blocks, if they were counted */
+    double seconds, reused;                /* medians; each the time of one run */
     double all[REPS_MAX];
     int reps, run;               /* run: that of the report */
     tulle_product_report report; /* of the run whose time is `seconds` */
@@ -75,6 +76,9 @@ void result_foot(const struct result *r, FILE *file);
 void result_transfers(const struct result *r, FILE *file);
 /* Prints a line for a product on devices. */
 void result_filter(const struct result *r, FILE *file);
+/* Where flops of products of blocks are known: their shares by size; a JSON list. */
+void block_flops_text(const double flops[TULLE_BLOCK_SIZES], FILE *file);
+void block_flops_json(const double flops[TULLE_BLOCK_SIZES], FILE *file);
 void result_devices(const struct result *r, FILE *file);
 /* Prints a line for an algorithm with stealing. */
 void result_steals(const struct result *r, FILE *file);

@@ -200,6 +200,7 @@ static tulle_status time_alg(
     r->nnz_b = tulle_mat_nnz(x->B);
     r->nnz_c = r->report.nnz_c;
     r->filter = s->filter;
+    if (x->counts) tulle_counts_block_flops(x->counts, r->block_flops);
     if (!s->simulated) {
         r->bound = bound_of(&x->machine, x, C, &r->report);
         r->roof =
@@ -364,6 +365,7 @@ static void show_foot(const struct setting *s)
     FILE *out = report_file(s->asked.options);
     result_foot(&s->result[0], out);
     for (int a = 0; a < s->asked.nalgs; a++) result_transfers(&s->result[a], out);
+    if (s->asked.nalgs) block_flops_text(s->result[0].block_flops, out);
     for (int a = 0; a < s->asked.nalgs; a++) result_filter(&s->result[a], out);
     for (int a = 0; a < s->asked.nalgs; a++) result_devices(&s->result[a], out);
     for (int a = 0; a < s->asked.nalgs; a++)

@@ -31,6 +31,7 @@ static tulle_status predict_all(struct forecast *f, const tulle_counts *counts)
     size_t pes = (size_t)f->grid.pes;
     f->known.report.flops = (int64_t)(tulle_counts_flops(counts) + 0.5);
     f->known.nnz_c = (int64_t)(tulle_counts_entries(counts) + 0.5);
+    tulle_counts_block_flops(counts, f->known.block_flops);
     f->loads = calloc(2 * pes * TULLE_PRODUCT_ALG_COUNT, sizeof *f->loads);
     if (!f->loads) return tulle_fail(TULLE_ERR_MEMORY, "out of memory for the loads of %zu PEs", pes);
     for (int a = TULLE_PRODUCT_AUTO + 1; a < TULLE_PRODUCT_ALG_COUNT; a++) {
@@ -142,6 +143,7 @@ static void print_json(const struct forecast *f, tulle_product_alg alg)
     json_imbalance("wait", p->wait, stdout);
     printf("},");
     json_roof(&roof, stdout);
+    block_flops_json(r->block_flops, stdout);
     print_numbers("work_per_pe", loads, pes);
     print_numbers("bytes_per_pe", loads + pes, pes);
     printf("}\n");
@@ -182,6 +184,7 @@ static void print_text(const struct forecast *f)
     if (f->sparse && entries > 0) printf(", %.2f multiplications an entry", flops / 2 / entries);
     printf("; at the local roofline of %.3g GF/s a PE (%.3g flop/byte) %.3g s\n", roof.local.rate * 1e-9,
         roof.local.intensity, f->prediction[TULLE_PRODUCT_AUTO].roofline);
+    block_flops_text(r->block_flops, stdout);
     if (f->model.transfers != TULLE_TRANSFERS_WHOLE && !f->grid.blocks)
         printf("moved: assumes rows of B of equal length; savings by partial rows of C are not counted\n");
     double moved = f->prediction[TULLE_PRODUCT_AUTO].bytes_moved, pes = f->grid.pes;

@@ -100,6 +100,14 @@ static bool survives(const struct sweep *s, const struct row *row, int64_t e, co
     return !s->least || !(row->tile->norm[e] * b->norm < row->least);
 }
 
+/* By powers of 8. */
+static int size_class(double multiplications)
+{
+    int s = 0;
+    while (s + 1 < TULLE_BLOCK_SIZES && multiplications >= (double)((int64_t)8 << 3 * s)) s++;
+    return s;
+}
+
 /* Block e of the row times all of B's row; C's blocks are marked. */
 static void count_block(struct sweep *s, const struct row *row, int64_t e)
 {
@@ -117,6 +125,7 @@ static void count_block(struct sweep *s, const struct row *row, int64_t e)
             const int j = tulle__layout_find(l->col_blocks.first, l->nt, b.column);
             const int64_t unit = tulle__unit_index(c, row->i, k, j);
             c->work[unit] += row->height * inner * b.width;
+            c->block_flops[size_class(row->height * inner * b.width)] += 2 * row->height * inner * b.width;
             if (c->needed[0] && j != last) c->needed[0][unit] += row->height * inner;
             if (c->needed[1] && s->seen_b[b.number] != row->i + 1) c->needed[1][unit] += inner * b.width;
             if (s->mark[0][b.column] != s->row) c->result[(int64_t)row->i * o->N + j] += row->height * b.width;
@@ -261,6 +270,7 @@ static tulle_status add_up(tulle_counts *c, tulle_comm *comm)
     const int64_t units = (int64_t)o->M * o->K * o->N;
     TULLE_TRY(sum_real(comm, units, c->work));
     TULLE_TRY(sum_real(comm, (int64_t)o->M * o->N, c->result));
+    TULLE_TRY(sum_real(comm, TULLE_BLOCK_SIZES, c->block_flops));
     for (int x = 0; x < 2; x++) {
         TULLE_TRY(sum_real(comm, units, c->needed[x]));
         TULLE_TRY(sum_int(comm, units, c->partial[x]));

@@ -219,14 +219,33 @@ void tulle__cost_fetch_norms(
             }
 }
 
-/* Runs of blocks are taken to cost nothing: they are not counted. */
+/*
+ * The part of a tile that comes if some values of it are needed, as if they lay at random: blocks between needed
+ * ones come with them where that costs less than a range (norm_source.c), so many as have fewer bytes than
+ * one. COVER: exactly the needed ones.
+ */
+static double part_of(const tulle__costs *c, const tulle_mat *X, int i, int j, int to, double needed)
+{
+    const tulle__tile_record *r = &X->directory[tulle__tile_index(X, i, j)];
+    const double size = (double)tulle_type_size(c->counts->type), whole = (double)r->nnz;
+    if (c->transfers == TULLE_TRANSFERS_COVER || needed <= 0 || needed >= whole) return size * needed;
+    const double range = tulle__range_cost(tier_of(c, tulle__layout_owner(X->layout, i, j), to));
+    const double p = needed / whole, q = 1 - p, gap = floor(range / (size * whole / (double)r->blocks));
+    /* a gap has g blocks with probability p q^g; the mean of those of up to `gap` */
+    const double filled = q * (1 - (gap + 1) * pow(q, gap) + gap * pow(q, gap + 1)) / p;
+    const double runs = 1 + p * (double)r->blocks * pow(q, gap + 1), part = size * needed * (1 + filled);
+    const double bytes = part < size * whole ? part : size * whole;
+    return bytes + (runs - 1) * range < size * whole ? bytes : size * whole;
+}
+
 double tulle__cost_fetch_needed(const tulle__costs *c, int i, int k, int j, int to, tulle__pe_load *load)
 {
     const tulle__operands *o = &c->counts->operands;
     const int64_t unit = tulle__unit_index(c->counts, i, k, j);
-    const double size = (double)tulle_type_size(c->counts->type);
-    return fetch(c, tulle__layout_owner(o->A->layout, i, k), to, size * c->counts->needed[0][unit], load) +
-           fetch(c, tulle__layout_owner(o->B->layout, k, j), to, size * c->counts->needed[1][unit], load);
+    const double a = part_of(c, o->A, i, k, to, c->counts->needed[0][unit]),
+                 b = part_of(c, o->B, k, j, to, c->counts->needed[1][unit]);
+    return fetch(c, tulle__layout_owner(o->A->layout, i, k), to, a, load) +
+           fetch(c, tulle__layout_owner(o->B->layout, k, j), to, b, load);
 }
 
 double tulle__cost_latency(const tulle__costs *c, int to, double seconds)

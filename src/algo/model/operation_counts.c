@@ -344,3 +344,9 @@ double tulle_counts_entries(const tulle_counts *counts)
     if (TULLE__NULL(counts)) return 0;
     return counts->entries;
 }
+
+void tulle_counts_block_flops(const tulle_counts *counts, double *flops)
+{
+    if (TULLE__NULL(counts) || TULLE__NULL(flops)) return;
+    memcpy(flops, counts->block_flops, sizeof counts->block_flops);
+}

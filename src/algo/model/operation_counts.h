@@ -34,6 +34,7 @@ struct tulle_counts {
      */
     double *needed[2];
     double height, inner, width; /* mean sizes of blocks: rows, inner indices, columns; 1 without blocks */
+    double block_flops[TULLE_BLOCK_SIZES];
     double multiplications, entries;
     /*
      * effective width of C: the number of columns over which the products of a row would be

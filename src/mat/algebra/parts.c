@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "mat/algebra/elements.h"
 #include "mat/blocks/filter_tile.h"
+#include "mat/reshape/reshape.h"
 #include "tile/tile_blocks.h"
 
 tulle_status tulle_mat_scale(tulle_mat *A, double alpha, const double *rows, const double *cols)
@@ -46,19 +47,52 @@ static int clip_cuts(const tulle_gidx *cut, int parts, tulle_gidx from, tulle_gi
     return count;
 }
 
+struct blocks {
+    tulle_gidx first, count;
+};
+
 /* Where a range lies in its whole. */
 struct range {
     const tulle_mat *whole;
     tulle_gidx row, rows, col, cols;
     int first_row, first_col; /* tiles */
+    bool in_blocks;           /* the range divides no block */
+    struct blocks row_blocks, col_blocks;
 };
+
+/* Finds the blocks of n indices from `from` on; false: one is divided. */
+static bool find_blocks(const tulle__block_cuts *blocks, tulle_gidx from, tulle_gidx n, struct blocks *range)
+{
+    tulle_gidx b = 0;
+    if (!blocks->cut) return false;
+    while (blocks->cut[b] < from) b++;
+    *range = (struct blocks){.first = b};
+    if (blocks->cut[b] != from) return false;
+    while (blocks->cut[b] < from + n) b++;
+    range->count = b - range->first;
+    return blocks->cut[b] == from + n;
+}
+
+/* The cuts of a range of blocks, from 0. */
+static tulle_status cut_blocks(
+    const tulle__block_cuts *blocks, const struct blocks *range, tulle_block_cuts *cuts, tulle_gidx **room)
+{
+    tulle_status status = tulle__alloc((size_t)range->count + 1, sizeof **room, "block cuts", room);
+    if (status != TULLE_OK) return status;
+    for (tulle_gidx b = 0; b <= range->count; b++)
+        (*room)[b] = blocks->cut[range->first + b] - blocks->cut[range->first];
+    *cuts = (tulle_block_cuts){range->count, *room};
+    return TULLE_OK;
+}
 
 static tulle_status layout_of_range(struct range *g, tulle_layout **layout)
 {
     tulle_status status;
     const tulle_layout *l = g->whole->layout;
-    tulle_gidx *row_cut = NULL, *col_cut = NULL;
+    tulle_gidx *row_cut = NULL, *col_cut = NULL, *row_room = NULL, *col_room = NULL;
     int *owner = NULL;
+    g->in_blocks = g->whole->format->in_blocks && find_blocks(&l->row_blocks, g->row, g->rows, &g->row_blocks) &&
+                   find_blocks(&l->col_blocks, g->col, g->cols, &g->col_blocks);
     TULLE_TRY(tulle__alloc((size_t)l->mt + 2, sizeof *row_cut, "cuts", &row_cut));
     TULLE_TRY(tulle__alloc((size_t)l->nt + 2, sizeof *col_cut, "cuts", &col_cut));
     tulle_layout_spec spec = {.m = g->rows, .n = g->cols, .row_cut = row_cut, .col_cut = col_cut};
@@ -69,8 +103,14 @@ static tulle_status layout_of_range(struct range *g, tulle_layout **layout)
         for (int j = 0; j < spec.tile_cols; j++)
             owner[i * spec.tile_cols + j] = tulle__layout_owner(l, g->first_row + i, g->first_col + j);
     spec.owner = owner;
+    if (g->in_blocks) {
+        TULLE_TRY(cut_blocks(&l->row_blocks, &g->row_blocks, &spec.row_blocks, &row_room));
+        TULLE_TRY(cut_blocks(&l->col_blocks, &g->col_blocks, &spec.col_blocks, &col_room));
+    }
     TULLE_TRY(tulle_layout_new(&spec, g->whole->comm->size, layout));
 out:
+    tulle__free(row_room);
+    tulle__free(col_room);
     tulle__free(row_cut);
     tulle__free(col_cut);
     tulle__free(owner);
@@ -135,6 +175,22 @@ static tulle_status copy_part(const struct range *g, int i, int j, tulle_mat *pa
     return status;
 }
 
+/* Collective, agreed. */
+static tulle_status range_of_blocks(const struct range *g, const tulle_layout *layout, tulle_mat **part)
+{
+    const tulle_mat *A = g->whole;
+    tulle_mat *made = NULL;
+    tulle_status status = tulle__mat_make(A->comm, layout, A->kind, A->type, A->order, &made);
+    if (status == TULLE_OK) status = tulle__fill_range(A, made, g->row_blocks.first, g->col_blocks.first);
+    status = tulle_comm_agree(A->comm, status);
+    if (status == TULLE_OK) status = tulle_mat_renew(made);
+    if (status == TULLE_OK)
+        *part = made;
+    else
+        tulle__mat_drop(made);
+    return status;
+}
+
 tulle_status tulle_mat_range(
     const tulle_mat *A, tulle_gidx row, tulle_gidx rows, tulle_gidx col, tulle_gidx cols, tulle_mat **part)
 {
@@ -153,6 +209,11 @@ tulle_status tulle_mat_range(
             row, row + rows, col, col + cols, A->layout->m, A->layout->n);
     if (status == TULLE_OK) status = layout_of_range(&g, &layout);
     status = tulle_comm_agree(A->comm, status);
+    if (status != TULLE_OK || g.in_blocks) {
+        if (status == TULLE_OK) status = range_of_blocks(&g, layout, part);
+        tulle_layout_free(layout);
+        return status;
+    }
     if (status == TULLE_OK)
         status = A->kind == TULLE_DENSE ? tulle_mat_new_dense_undefined(A->comm, layout, A->type, A->order, &made)
                                         : tulle_mat_new_csr(A->comm, layout, A->type, &made);

@@ -35,6 +35,9 @@ tulle_status tulle__mat_refill(tulle_mat *B, const tulle_mat *A, const tulle__st
 /* The tiles of B, which is in blocks, without publishing them. Local, except for gets of tiles of A. */
 tulle_status tulle__fill_blocks(const tulle_mat *A, tulle_mat *B, const tulle__stack *stack, bool known);
 
+/* The same where B, in blocks, is the range of A from this block row and column on. */
+tulle_status tulle__fill_range(const tulle_mat *A, tulle_mat *B, tulle_gidx row, tulle_gidx col);
+
 /*
  * *copy: A, which is in blocks, in a layout with the same block cuts; also after a failure it may be
  * set. Collective, without agreement.

@@ -16,6 +16,11 @@ struct piece {
     tulle_gidx first, until; /* block columns of the source */
 };
 
+/* How many block rows and columns of B come before those of A. */
+struct shift {
+    tulle_gidx rows, cols;
+};
+
 static tulle_gidx larger(tulle_gidx a, tulle_gidx b)
 {
     return a > b ? a : b;
@@ -26,15 +31,15 @@ static tulle_gidx smaller(tulle_gidx a, tulle_gidx b)
     return a < b ? a : b;
 }
 
-/* Starts all fetches for target tile (i, j), and awaits them. Block rows of A lie `above` block rows further up. */
+/* Starts all fetches for target tile (i, j), and awaits them. */
 static tulle_status start_pieces(
-    const tulle_mat *A, const tulle_layout *to, tulle_gidx above, int i, int j, struct piece **out, int *count)
+    const tulle_mat *A, const tulle_layout *to, const struct shift *shift, int i, int j, struct piece **out, int *count)
 {
     tulle_status status = TULLE_OK;
     const tulle_layout *from = A->layout;
     const tulle_gidx *rows = from->row_blocks.first, *cols = from->col_blocks.first;
-    const tulle_gidx r0 = to->row_blocks.first[i] - above, r1 = to->row_blocks.first[i + 1] - above;
-    const tulle_gidx c0 = to->col_blocks.first[j], c1 = to->col_blocks.first[j + 1];
+    const tulle_gidx r0 = to->row_blocks.first[i] - shift->rows, r1 = to->row_blocks.first[i + 1] - shift->rows;
+    const tulle_gidx c0 = to->col_blocks.first[j] - shift->cols, c1 = to->col_blocks.first[j + 1] - shift->cols;
     struct piece *piece = NULL;
     *out = NULL;
     *count = 0;
@@ -106,8 +111,7 @@ static tulle_status place_tile(
     return *any ? tulle__mat_place_blocks(B, i, j, blocks, nnz, to) : TULLE_OK;
 }
 
-/* Block rows of A lie `above` block rows further up. */
-static tulle_status fill_tile(const tulle_mat *A, tulle_mat *B, tulle_gidx above, int i, int j, bool known)
+static tulle_status fill_tile(const tulle_mat *A, tulle_mat *B, const struct shift *shift, int i, int j, bool known)
 {
     struct piece *piece = NULL;
     int count = 0;
@@ -118,7 +122,7 @@ static tulle_status fill_tile(const tulle_mat *A, tulle_mat *B, tulle_gidx above
     const tulle_gidx *row_cut = l->row_blocks.cut + l->row_blocks.first[i];
     const tulle_gidx *col_cut = l->col_blocks.cut + l->col_blocks.first[j];
     const int64_t rows = tulle__tile_block_rows(B, i);
-    tulle_status status = start_pieces(A, l, above, i, j, &piece, &count);
+    tulle_status status = start_pieces(A, l, shift, i, j, &piece, &count);
     if (status == TULLE_OK) {
         join_pieces(piece, count, rows, row_cut, col_cut, NULL, &blocks, &nnz);
         status = place_tile(B, i, j, blocks, nnz, known, &any, &to);
@@ -139,7 +143,19 @@ tulle_status tulle__fill_blocks(const tulle_mat *A, tulle_mat *B, const tulle__s
     for (int i = 0; i < l->mt; i++)
         for (int j = 0; j < l->nt; j++) {
             if (!tulle__tile_is_mine(B, i, j) || !tulle__stack_has(stack, i / rows, j)) continue;
-            tulle_status status = fill_tile(A, B, i / rows * A->layout->row_blocks.count, i, j, known);
+            const struct shift shift = {.rows = i / rows * A->layout->row_blocks.count};
+            tulle_status status = fill_tile(A, B, &shift, i, j, known);
+            if (status != TULLE_OK) return status;
+        }
+    return TULLE_OK;
+}
+
+tulle_status tulle__fill_range(const tulle_mat *A, tulle_mat *B, tulle_gidx row, tulle_gidx col)
+{
+    const struct shift shift = {.rows = -row, .cols = -col};
+    for (int i = 0; i < B->layout->mt; i++)
+        for (int j = 0; j < B->layout->nt; j++) {
+            tulle_status status = tulle__tile_is_mine(B, i, j) ? fill_tile(A, B, &shift, i, j, false) : TULLE_OK;
             if (status != TULLE_OK) return status;
         }
     return TULLE_OK;

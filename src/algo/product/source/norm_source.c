@@ -261,6 +261,22 @@ static double cost(const tulle__norm_source *s, const struct spot *t, double byt
         s->prices, s->comm->rank, tulle__layout_owner(t->X->layout, t->row, t->col), bytes, ranges, ranges > 0);
 }
 
+/* Blocks between needed ones come with them where that costs less than a range of its own. */
+static void fill_gaps(const tulle__norm_source *s, const struct spot *t, const tulle_tile *head, char *needed)
+{
+    if (s->transfers == TULLE_TRANSFERS_COVER) return;
+    const int owner = tulle__layout_owner(t->X->layout, t->row, t->col);
+    const double most = s->prices->range[tulle__pe_distance(s->prices, s->comm->rank, owner)];
+    const size_t size = tulle_type_size(t->X->type);
+    int64_t last = -1; /* needed block */
+    for (int64_t e = 0; e < head->blocks; e++) {
+        if (!needed[e]) continue;
+        const int64_t gap = last < 0 ? 0 : head->offset[e] - head->offset[last + 1];
+        if (gap && (double)gap * (double)size <= most) memset(needed + last + 1, 1, (size_t)(e - last - 1));
+        last = e;
+    }
+}
+
 /* Marks the blocks of the wanted tile that the product of (i, k, j) needs. */
 static void mark(const tulle__norm_source *s, tulle__factor factor, int i, int k, int j, double *bounds, char *needed)
 {
@@ -304,6 +320,7 @@ static tulle_status start(tulle__source *source, const tulle__wanted *w, tulle__
         mark_for_all(s, w, bounds, needed);
     else
         mark(s, w->factor, w->i, w->k, w->j, bounds, needed);
+    fill_gaps(s, &t, &head, needed);
     const int64_t runs = count_needed(&head, needed, &values);
     if (runs >= INT_MAX ||
         cost(s, &t, (double)values * (double)size, (double)runs) > cost(s, &t, (double)head.nnz * (double)size, 1)) {
