@@ -17,7 +17,7 @@
 #include "base/memory.h"
 #include "base/spec.h"
 
-enum { TULLE__MODULE_VERSION = 13 };
+enum { TULLE__MODULE_VERSION = 14 };
 
 struct tulle__timeline;
 

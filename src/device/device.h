@@ -294,6 +294,8 @@ typedef struct tulle__device_ops {
      */
     tulle_status (*product)(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
         void *context, tulle__device_product_counts *counts);
+    /* Optional: the values of a C without blocks whose structure is there, as `product` makes it. */
+    void (*values)(tulle__device_queue *queue, const tulle__device_product *task, const tulle__device_tile *C);
     /* Optional: solves, with the sums of tulle__solve_task (kernel/kernel.h). */
     void (*solve)(tulle__device_queue *queue, const tulle__device_triangle *task);
     /* Optional, both or none: vectors on the device. */
@@ -396,6 +398,8 @@ void tulle__device_close(tulle__device *device);
 /* Whether it multiplies tiles into dense, or sparse, memory: it, and all below it. */
 int tulle__device_has_chain(const tulle__device *device);
 int tulle__device_has_product(const tulle__device *device);
+/* Whether it makes values alone of a sparse tile whose structure is known. */
+int tulle__device_has_values(const tulle__device *device);
 /* Whether it has operations on vectors. */
 int tulle__device_has_vectors(const tulle__device *device);
 /* Whether it solves with triangles. */

@@ -14,9 +14,8 @@
 #include "device/host/host.h"
 #include "device/wrap/device_wrap.h"
 
-static const tulle__device_driver *const drivers[] = {
-    &tulle__device_cpu, &tulle__device_ref, &tulle__device_limit, &tulle__device_fault, &tulle__device_late,
-    &tulle__device_model};
+static const tulle__device_driver *const drivers[] = {&tulle__device_cpu, &tulle__device_ref, &tulle__device_limit,
+    &tulle__device_fault, &tulle__device_late, &tulle__device_model};
 
 /* Modules that there may be. */
 static const char *const modules[] = {"cuda", "openacc"};
@@ -99,6 +98,13 @@ int tulle__device_has_product(const tulle__device *device)
 {
     for (; device; device = device->inner)
         if (!device->ops->product) return 0;
+    return 1;
+}
+
+int tulle__device_has_values(const tulle__device *device)
+{
+    for (; device; device = device->inner)
+        if (!device->ops->values) return 0;
     return 1;
 }
 

@@ -2,7 +2,7 @@
 /*
  * Chains of sparse tiles on a device: sparse_products SPEC. Rows of C from none to tens of thousands of entries, in
  * narrow and wide ranges of columns; identities, scales, rows of A in any order. The same structure and the same bits
- * as the reference.
+ * as the reference, also of values alone.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -195,6 +195,16 @@ static int runs(tulle__device *d, const struct shape *s, tulle_type type, int np
     tulle_status status = d->ops->product(t.q, &work, place_there, &t, &counts);
     if (status != TULLE_OK) printf("# %s\n", tulle_error_message());
     same = same && status == TULLE_OK && is_same(&t, &ref, s->m) && counts.multiplications == ref.multiplications;
+    if (same && d->ops->values) {
+        size_t bytes = (size_t)t.C.nnz * tulle_type_size(type);
+        char *nothing = malloc(bytes + 1);
+        memset(nothing, 0xff, bytes);
+        if (bytes) d->ops->upload(t.q, &t.C.val, nothing, bytes);
+        d->ops->values(t.q, &work, &t.C);
+        same = d->ops->queue_wait(t.q) == TULLE_OK && is_same(&t, &ref, s->m);
+        if (!same) printf("# values alone\n");
+        free(nothing);
+    }
     if (!same)
         printf("# %s, type %d, %d pairs, backwards %d: %d entries, %d\n", s->what, (int)type, npairs, backwards,
             (int)t.C.nnz, (int)ref.nnz);
@@ -230,6 +240,7 @@ int main(int argc, char **argv)
                 same &= runs(d, &shapes[s], (tulle_type)type, npairs, npairs % 2 == type);
         ok(same, "%s: the reference's structure and bits", shapes[s].what);
     }
+    ok(tulle__device_has_values(d), "it makes values alone");
     ok(d->used == 0, "all buffers are gone");
     tulle__device_close(d);
     return tap_done();

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tulle/device.h>
 #include <tulle/io.h>
 #include <tulle/product.h>
 
@@ -36,7 +37,7 @@ struct run {
     int64_t blocks, blocks_c, nnz_c; /* of A and C, of one PE with one tile */
     tulle_status first;
     char message[256];
-    tulle_product_report report;
+    tulle_product_report report, second;
 };
 
 static tulle_status make(tulle_comm *comm, tulle_gidx n, int rows, int cols, enum family family, tulle_mat **X)
@@ -79,7 +80,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_tile tile;
     tulle_mat *A = NULL, *B = NULL, *C = NULL;
     tulle_product *plan = NULL;
-    tulle_product_report report = {.seconds = 0};
+    tulle_product_report report = {.seconds = 0}, second = {.seconds = 0};
     tulle_layout *l = NULL;
     tulle_product_options o = {
         .alg = run->alg, .device = run->device, .devices = run->devices, .unpinned = run->unpinned};
@@ -97,7 +98,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
     if (status == TULLE_OK) status = tulle_product_new(A, B, C, &o, &plan);
     if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, &report);
     if (leads) run->report = report;
-    if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, NULL);
+    if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, &second);
+    if (leads) run->second = second;
     if (mine) {
         tulle__account_fail_after(comm->pe->account, -1);
         run->done = status == TULLE_OK;
@@ -183,6 +185,20 @@ static void figures(tulle_team *team)
     ok(tulle_team_run(team, body, &run) == TULLE_ERR_ARG, "no device: %s", tulle_error_message());
 }
 
+/* The second execution makes values alone. kept: the device keeps the structure of C, else it comes from the host. */
+static void figures_of_values(tulle_team *team, const char *device, int kept)
+{
+    struct run run = {.family = SPGEMM, .alg = TULLE_PRODUCT_STATIONARY_C, .rows = 1, .n = -1, .device = device};
+    ok(tulle_team_run(team, body, &run) == TULLE_OK, "sparse tiles on %s: %s", device, tulle_error_message());
+    const tulle_device_work *first = &run.report.device, *d = &run.second.device;
+    const int64_t width = kept ? 4 : 8, pointers = (SIZE + 1) * width;
+    ok(first->bytes[1] == pointers + run.nnz_c * 12 && first->bytes[0] == 2 * (pointers + run.nnz * 12),
+        "%s: %d bytes up and %d down for a result", device, (int)first->bytes[0], (int)first->bytes[1]);
+    ok(run.second.reused && d->bytes[1] == run.nnz_c * 8, "%s: %d bytes down for its values", device, (int)d->bytes[1]);
+    ok(d->bytes[0] == first->bytes[0] + (kept ? 0 : pointers + run.nnz_c * 4), "%s: its structure %s", device,
+        kept ? "is there" : "goes up");
+}
+
 /* The same of blocks. */
 static void figures_of_blocks(tulle_team *team)
 {
@@ -255,7 +271,10 @@ static void crowded(tulle_team *team, enum family family, tulle_product_alg alg,
 
 int main(int argc, char **argv)
 {
-    if (argc != 2) return fprintf(stderr, "usage: %s PES\n", argv[0]), 2;
+    tulle_device_facts facts;
+    if (argc != 2 && argc != 3) return fprintf(stderr, "usage: %s PES [cuda]\n", argv[0]), 2;
+    if (argc == 3 && tulle_device_probe(argv[2], &facts) == TULLE_ERR_UNSUPPORTED)
+        return printf("1..0 # SKIP %s\n", tulle_error_message()), 0;
     int npes = atoi(argv[1]);
     tulle_team *team;
     tulle_team_options options = {.memory = (size_t)npes << 26, .threads = 1, .arena = 4096, .panels = 2};
@@ -264,6 +283,12 @@ int main(int argc, char **argv)
         return tap_done();
     if (npes == 1) figures(team);
     if (npes == 1) figures_of_blocks(team);
+    if (npes == 1) figures_of_values(team, "limit+cpu", 0);
+    if (npes == 1 && argc == 3) { /* that has memory of its own */
+        figures_of_values(team, argv[2], 1);
+        tulle_team_free(team);
+        return tap_done();
+    }
     for (int devices = 1; devices <= 3 && npes == 1; devices++) {
         several(team, TULLE_PRODUCT_STATIONARY_C, devices);
         several(team, TULLE_PRODUCT_SUMMA, devices);

@@ -124,7 +124,7 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
         TULLE_TRY(compare(C, &again));
         /* where units are stolen, what a PE does changes from run to run: no structure of it is kept */
         int stealing = strncmp(tulle_product_alg_name(tulle_product_alg_of(plan)), "steal", 5) == 0;
-        int reusable = !c->sparse || (c->beta == 0 && !c->options.device);
+        int reusable = !c->sparse || c->beta == 0;
         if (report.reused != reusable && !(c->sparse && stealing))
             status = tulle__fail(TULLE_ERR_CHECK, "the second execution says that it %s symbolic work",
                 report.reused ? "did no" : "repeated");

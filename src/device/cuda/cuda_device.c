@@ -259,6 +259,7 @@ static const tulle__device_ops ops = {
     .multiply = tulle__cuda_queue_multiply,
     .chain = tulle__cuda_queue_chain,
     .product = tulle__cuda_queue_product,
+    .values = tulle__cuda_queue_values,
     .solve = tulle__cuda_queue_solve,
     .dots = tulle__cuda_queue_dots,
     .combine = tulle__cuda_queue_combine,

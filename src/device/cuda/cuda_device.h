@@ -139,6 +139,9 @@ void tulle__cuda_queue_chain(tulle__device_queue *queue, const tulle__device_cha
 tulle_status tulle__cuda_queue_product(tulle__device_queue *queue, const tulle__device_product *task,
     tulle__device_result place, void *context, tulle__device_product_counts *counts);
 
+void tulle__cuda_queue_values(
+    tulle__device_queue *queue, const tulle__device_product *task, const tulle__device_tile *C);
+
 /* ---- cuda_block_product.c ---- */
 
 /* The same in blocks, within a kernel that has been started. */

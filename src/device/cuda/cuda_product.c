@@ -101,6 +101,19 @@ static tulle_status count(struct product *p)
     return status == TULLE_OK ? look(p) : status;
 }
 
+/* The values of a C whose structure is there. */
+static tulle_status make_values(struct product *p, const tulle__device_tile *C)
+{
+    cudaStream_t stream = p->queue->stream;
+    const int32_t *rowptr = tulle__cuda_at(&C->rowptr), *colind = tulle__cuda_at(&C->colind);
+    p->rows.count = bins_of(p, 1); /* the lists, if there were some, are read by now */
+    tulle_status status = check(p, tulle__cuda_product_sort(stream, &p->rows, rowptr));
+    if (status == TULLE_OK) status = look(p);
+    if (status != TULLE_OK) return status;
+    return check(p, tulle__cuda_product_values(
+                        stream, &p->P, &p->rows, p->host.in_bin[1], rowptr, colind, tulle__cuda_at(&C->val)));
+}
+
 /* C's arrays, which have places. */
 static tulle_status fill(struct product *p, const tulle__device_tile *C)
 {
@@ -113,12 +126,7 @@ static tulle_status fill(struct product *p, const tulle__device_tile *C)
     if (status == TULLE_OK)
         status =
             check(p, tulle__cuda_product_structure(stream, &p->P, &p->rows, p->host.in_bin[0], NULL, rowptr, colind));
-    p->rows.count = bins_of(p, 1); /* the lists are read by now */
-    if (status == TULLE_OK) status = check(p, tulle__cuda_product_sort(stream, &p->rows, rowptr));
-    if (status == TULLE_OK) status = look(p);
-    if (status == TULLE_OK)
-        status = check(p, tulle__cuda_product_values(
-                              stream, &p->P, &p->rows, p->host.in_bin[1], rowptr, colind, tulle__cuda_at(&C->val)));
+    if (status == TULLE_OK) status = make_values(p, C);
     return status;
 }
 
@@ -155,4 +163,20 @@ tulle_status tulle__cuda_queue_product(tulle__device_queue *queue, const tulle__
     }
     tulle__cuda_finish_kernel(queue, status);
     return status == TULLE_OK ? TULLE_OK : tulle__cuda_queue_wait(queue);
+}
+
+void tulle__cuda_queue_values(
+    tulle__device_queue *queue, const tulle__device_product *task, const tulle__device_tile *C)
+{
+    struct product *p = NULL;
+    if (!task->m || !C->nnz || !tulle__cuda_start_kernel(queue, "multiply")) return;
+    tulle_status status = tulle__cuda_host->alloc_zero(1, sizeof *p, "a product on a device", &p);
+    if (status == TULLE_OK) {
+        p->queue = queue;
+        status = describe(p, task);
+        if (status == TULLE_OK) status = make_room(p, task->m);
+        if (status == TULLE_OK) status = make_values(p, C);
+    }
+    tulle__cuda_finish_kernel(queue, status);
+    tulle__cuda_host->free(p);
 }

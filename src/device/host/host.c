@@ -318,6 +318,15 @@ static tulle_status product(tulle__device_queue *queue, const tulle__device_prod
     return status;
 }
 
+static void values(tulle__device_queue *queue, const tulle__device_product *task, const tulle__device_tile *C)
+{
+    struct host *host = queue->host;
+    if (queue->status != TULLE_OK || !task->m || !C->nnz) return;
+    int64_t start = tulle__clock_ns();
+    stick(queue, tulle__host_values(host->kernels, host->pool, task, C));
+    count_kernel(host, "multiply", start);
+}
+
 static void solve(tulle__device_queue *queue, const tulle__device_triangle *task)
 {
     struct host *host = queue->host;
@@ -427,6 +436,7 @@ static const tulle__device_ops ops = {
     .multiply = multiply,
     .chain = chain,
     .product = product,
+    .values = values,
     .solve = solve,
     .dots = dots,
     .combine = combine,

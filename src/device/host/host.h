@@ -21,4 +21,8 @@ tulle_tile tulle__host_tile(const tulle__device_tile *tile);
 tulle_status tulle__host_product(const tulle__kernels *kernels, tulle__pool *pool, const tulle__device_product *task,
     tulle__device_result place, void *context, tulle__device_product_counts *counts);
 
+/* Its values alone, as `values`. */
+tulle_status tulle__host_values(
+    const tulle__kernels *kernels, tulle__pool *pool, const tulle__device_product *task, const tulle__device_tile *C);
+
 #endif

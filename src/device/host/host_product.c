@@ -46,6 +46,15 @@ static tulle_status place_result(void *context, int64_t m, int64_t nnz, tulle__c
     return TULLE_OK;
 }
 
+static void list_pairs(const tulle__device_product *task, tulle__spgemm_pair *pair)
+{
+    for (int p = 0; p < task->npairs; p++) {
+        tulle_tile A = tulle__host_tile(&task->A[p]), B = tulle__host_tile(&task->B[p]);
+        pair[p] = (tulle__spgemm_pair){tulle__tile_csr(&A), tulle__tile_csr(&B), task->scale[p]};
+        if (!A.rowptr) pair[p].A.m = task->m; /* the identity */
+    }
+}
+
 tulle_status tulle__host_product(const tulle__kernels *kernels, tulle__pool *pool, const tulle__device_product *task,
     tulle__device_result place, void *context, tulle__device_product_counts *counts)
 {
@@ -56,11 +65,7 @@ tulle_status tulle__host_product(const tulle__kernels *kernels, tulle__pool *poo
         .n = task->n,
         .rowptr = (const int64_t *)(const void *)tulle__host_at(&task->pattern_rowptr),
         .colind = (const int32_t *)(const void *)tulle__host_at(&task->pattern_colind)};
-    for (int p = 0; p < task->npairs; p++) {
-        tulle_tile A = tulle__host_tile(&task->A[p]), B = tulle__host_tile(&task->B[p]);
-        pair[p] = (tulle__spgemm_pair){tulle__tile_csr(&A), tulle__tile_csr(&B), task->scale[p]};
-        if (!A.rowptr) pair[p].A.m = task->m; /* the identity */
-    }
+    list_pairs(task, pair);
     const tulle__spgemm_task work = {.type = task->type,
         .m = task->m,
         .n = task->n,
@@ -74,4 +79,22 @@ tulle_status tulle__host_product(const tulle__kernels *kernels, tulle__pool *poo
     if (status == TULLE_OK)
         *counts = (tulle__device_product_counts){.multiplications = C.multiplications, .skipped = C.skipped};
     return status;
+}
+
+tulle_status tulle__host_values(
+    const tulle__kernels *kernels, tulle__pool *pool, const tulle__device_product *task, const tulle__device_tile *C)
+{
+    tulle__spgemm_pair pair[TULLE__DEVICE_SPARSE_PAIRS];
+    const tulle__csr_result result = {.nnz = C->nnz,
+        .rowptr = (int64_t *)(void *)tulle__host_at(&C->rowptr),
+        .colind = (int32_t *)(void *)tulle__host_at(&C->colind),
+        .val = tulle__host_at(&C->val)};
+    list_pairs(task, pair);
+    const tulle__spgemm_task work = {.type = task->type,
+        .m = task->m,
+        .n = task->n,
+        .npairs = task->npairs,
+        .pair = pair,
+        .unsorted = task->unsorted};
+    return kernels->spgemm_numeric(pool, &work, &result);
 }

@@ -172,6 +172,13 @@ static tulle_status product(tulle__device_queue *queue, const tulle__device_prod
     return below(queue)->product(queue->inner, &inner, tulle__wrapped_place_result, &asked, counts);
 }
 
+static void values(tulle__device_queue *queue, const tulle__device_product *task, const tulle__device_tile *C)
+{
+    tulle__device_product inner = tulle__wrapped_product(task);
+    tulle__device_tile tile = tulle__wrapped_tile(C);
+    if (!strikes(queue, 0)) below(queue)->values(queue->inner, &inner, &tile);
+}
+
 static void solve(tulle__device_queue *queue, const tulle__device_triangle *task)
 {
     tulle__device_triangle inner = tulle__wrapped_triangle(task);
@@ -232,6 +239,7 @@ static const tulle__device_ops template = {
     .multiply = multiply,
     .chain = chain,
     .product = product,
+    .values = values,
     .solve = solve,
     .dots = dots,
     .combine = combine,

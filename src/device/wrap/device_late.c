@@ -350,6 +350,17 @@ static tulle_status product(tulle__device_queue *queue, const tulle__device_prod
     return below(queue->late)->product(queue->inner, &inner, tulle__wrapped_place_result, &asked, counts);
 }
 
+/* Too large to be kept for later: it follows all that the queue was given. */
+static void values(tulle__device_queue *queue, const tulle__device_product *task, const tulle__device_tile *C)
+{
+    tulle__device_product inner = tulle__wrapped_product(task);
+    tulle__device_tile tile = tulle__wrapped_tile(C);
+    pthread_mutex_lock(&queue->late->lock);
+    run_to(queue, queue->given);
+    below(queue->late)->values(queue->inner, &inner, &tile);
+    pthread_mutex_unlock(&queue->late->lock);
+}
+
 /* It looks at what lies on the device, so all that the queue was given is done first. */
 static tulle_status prepare(tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **prepared)
 {
@@ -401,6 +412,7 @@ static const tulle__device_ops ops = {
     .multiply = multiply,
     .chain = chain,
     .product = product,
+    .values = values,
     .solve = solve,
     .dots = dots,
     .combine = combine,

@@ -97,7 +97,7 @@ tulle__slab_task tulle__wrapped_task(const tulle__slab_task *task)
     return inner;
 }
 
-static tulle__device_tile wrapped_tile(const tulle__device_tile *tile)
+tulle__device_tile tulle__wrapped_tile(const tulle__device_tile *tile)
 {
     tulle__device_tile inner = *tile;
     inner.rowptr = tulle__wrapped_place(&tile->rowptr);
@@ -115,8 +115,8 @@ tulle__device_chain tulle__wrapped_chain(const tulle__device_chain *task)
     tulle__device_chain inner = *task;
     inner.C = tulle__wrapped_place(&task->C);
     for (int p = 0; p < task->npairs; p++) {
-        inner.A[p] = wrapped_tile(&task->A[p]);
-        inner.B[p] = wrapped_tile(&task->B[p]);
+        inner.A[p] = tulle__wrapped_tile(&task->A[p]);
+        inner.B[p] = tulle__wrapped_tile(&task->B[p]);
     }
     return inner;
 }
@@ -125,8 +125,8 @@ tulle__device_product tulle__wrapped_product(const tulle__device_product *task)
 {
     tulle__device_product inner = *task;
     for (int p = 0; p < task->npairs; p++) {
-        inner.A[p] = wrapped_tile(&task->A[p]);
-        inner.B[p] = wrapped_tile(&task->B[p]);
+        inner.A[p] = tulle__wrapped_tile(&task->A[p]);
+        inner.B[p] = tulle__wrapped_tile(&task->B[p]);
     }
     inner.row_block = tulle__wrapped_place(&task->row_block);
     inner.col_block = tulle__wrapped_place(&task->col_block);
@@ -171,6 +171,6 @@ tulle_status tulle__wrapped_place_result(void *context, int64_t m, int64_t nnz, 
     tulle_status status = asked->place(asked->context, m, nnz, &outer);
     if (status != TULLE_OK) return status;
     asked->made = outer;
-    *C = wrapped_tile(&outer);
+    *C = tulle__wrapped_tile(&outer);
     return TULLE_OK;
 }

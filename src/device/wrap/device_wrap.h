@@ -43,6 +43,7 @@ tulle__device_copy tulle__wrapped_copy(const tulle__device_copy *copy);
 tulle__slab_task tulle__wrapped_task(const tulle__slab_task *task);
 tulle__device_chain tulle__wrapped_chain(const tulle__device_chain *task);
 tulle__device_product tulle__wrapped_product(const tulle__device_product *task);
+tulle__device_tile tulle__wrapped_tile(const tulle__device_tile *tile);
 tulle__device_dots tulle__wrapped_dots(const tulle__device_dots *task);
 tulle__device_combine tulle__wrapped_combine(const tulle__device_combine *task);
 tulle__device_triangle tulle__wrapped_triangle(const tulle__device_triangle *task);

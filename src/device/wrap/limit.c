@@ -389,22 +389,25 @@ static const tulle__device_ops *inner_ops(const tulle__device_queue *queue)
     return queue->limit->device.inner->ops;
 }
 
+/* A kernel of the device below, if the queue may run it. */
+#define KERNEL(call)                                                                                                   \
+    do {                                                                                                               \
+        if (!may_run(queue)) return;                                                                                   \
+        int64_t start = tulle__clock_ns();                                                                             \
+        call;                                                                                                          \
+        kernel_done(queue, start);                                                                                     \
+    } while (0)
+
 static void multiply(tulle__device_queue *queue, const tulle__slab_task *task)
 {
     tulle__slab_task inner = tulle__wrapped_task(task);
-    if (!may_run(queue)) return;
-    int64_t start = tulle__clock_ns();
-    inner_ops(queue)->multiply(queue->limit->inner, &inner);
-    kernel_done(queue, start);
+    KERNEL(inner_ops(queue)->multiply(queue->limit->inner, &inner));
 }
 
 static void chain(tulle__device_queue *queue, const tulle__device_chain *task)
 {
     tulle__device_chain inner = tulle__wrapped_chain(task);
-    if (!may_run(queue)) return;
-    int64_t start = tulle__clock_ns();
-    inner_ops(queue)->chain(queue->limit->inner, &inner);
-    kernel_done(queue, start);
+    KERNEL(inner_ops(queue)->chain(queue->limit->inner, &inner));
 }
 
 static tulle_status product(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
@@ -420,31 +423,29 @@ static tulle_status product(tulle__device_queue *queue, const tulle__device_prod
     return status;
 }
 
+static void values(tulle__device_queue *queue, const tulle__device_product *task, const tulle__device_tile *C)
+{
+    tulle__device_product inner = tulle__wrapped_product(task);
+    tulle__device_tile tile = tulle__wrapped_tile(C);
+    KERNEL(inner_ops(queue)->values(queue->limit->inner, &inner, &tile));
+}
+
 static void solve(tulle__device_queue *queue, const tulle__device_triangle *task)
 {
     tulle__device_triangle inner = tulle__wrapped_triangle(task);
-    if (!may_run(queue)) return;
-    int64_t start = tulle__clock_ns();
-    inner_ops(queue)->solve(queue->limit->inner, &inner);
-    kernel_done(queue, start);
+    KERNEL(inner_ops(queue)->solve(queue->limit->inner, &inner));
 }
 
 static void dots(tulle__device_queue *queue, const tulle__device_dots *task)
 {
     tulle__device_dots inner = tulle__wrapped_dots(task);
-    if (!may_run(queue)) return;
-    int64_t start = tulle__clock_ns();
-    inner_ops(queue)->dots(queue->limit->inner, &inner);
-    kernel_done(queue, start);
+    KERNEL(inner_ops(queue)->dots(queue->limit->inner, &inner));
 }
 
 static void combine(tulle__device_queue *queue, const tulle__device_combine *task)
 {
     tulle__device_combine inner = tulle__wrapped_combine(task);
-    if (!may_run(queue)) return;
-    int64_t start = tulle__clock_ns();
-    inner_ops(queue)->combine(queue->limit->inner, &inner);
-    kernel_done(queue, start);
+    KERNEL(inner_ops(queue)->combine(queue->limit->inner, &inner));
 }
 
 static tulle_status prepare(tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **prepared)
@@ -458,11 +459,8 @@ static tulle_status prepare(tulle__device_queue *queue, const tulle__slab_task *
 static void scale(
     tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y, double beta)
 {
-    if (!may_run(queue)) return;
     tulle__vectors inner = {.place = tulle__wrapped_place(&Y->place), .ld = Y->ld};
-    int64_t start = tulle__clock_ns();
-    inner_ops(queue)->scale(queue->limit->inner, type, lines, width, &inner, beta);
-    kernel_done(queue, start);
+    KERNEL(inner_ops(queue)->scale(queue->limit->inner, type, lines, width, &inner, beta));
 }
 
 /* Also of one that was not made completely. The device below is closed by the caller. */
@@ -509,6 +507,7 @@ static const tulle__device_ops ops = {
     .multiply = multiply,
     .chain = chain,
     .product = product,
+    .values = values,
     .solve = solve,
     .dots = dots,
     .combine = combine,

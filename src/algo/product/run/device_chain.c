@@ -102,6 +102,7 @@ tulle_status tulle__device_room(
     for (;;) {
         tulle_status made = TULLE_OK, status = tulle__device_tiles_room(d->tiles, bytes, what, buffer);
         if (status != TULLE_ERR_LIMIT) return status;
+        if (tulle__device_kept_drop(d)) continue;
         if (!make_room(run, d, &made)) return made != TULLE_OK ? made : status;
     }
 }
@@ -112,6 +113,7 @@ tulle_status tulle__device_hold(const struct device_run *run, struct device *d, 
     for (;;) {
         tulle_status made = TULLE_OK, status = tulle__device_tiles_hold(d->tiles, key, source, there);
         if (status != TULLE_ERR_LIMIT) return status;
+        if (tulle__device_kept_drop(d)) continue;
         if (!make_room(run, d, &made)) return made != TULLE_OK ? made : status;
     }
 }

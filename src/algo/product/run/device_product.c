@@ -92,12 +92,41 @@ static tulle_tile whole_tile(const tulle__csr *csr, int64_t row, tulle_type type
 }
 
 /* Rows of a factor of the task, or of the old C, on the device. */
-static tulle_status hold_csr(
-    struct sparse *s, int operand, int i, int j, int64_t row, const tulle__csr *csr, tulle__device_tile *there)
+static tulle_status hold_csr(struct device_run *run, struct device *d, const tulle__tile_key *key, tulle_type type,
+    const tulle__csr *csr, tulle__device_tile *there)
 {
-    const tulle__tile_key key = {operand, i, j, row, csr->m};
-    tulle_tile tile = whole_tile(csr, row, s->type);
-    return tulle__device_hold(s->run, s->d, &key, &tile, there);
+    tulle_tile tile = whole_tile(csr, key->row, type);
+    return tulle__device_hold(run, d, key, &tile, there);
+}
+
+/* 0: the pair adds nothing, and has no cuts. */
+static int adds(const tulle__spgemm_pair *pair)
+{
+    return pair->B.rowptr && (pair->A.rowptr || pair->A.m);
+}
+
+tulle_status tulle__device_hold_pairs(struct device_run *run, struct device *d, const tulle__run_tiles *tiles,
+    const tulle__spgemm_task *task, tulle__device_product *work, tulle__spgemm_pair *pairs)
+{
+    tulle_status status = TULLE_OK;
+    *work = (tulle__device_product){.type = task->type, .m = task->m, .n = task->n, .unsorted = task->unsorted};
+    if (task->npairs > TULLE__DEVICE_SPARSE_PAIRS)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "a chain of %d products of tiles on a device, which takes %d",
+            task->npairs, TULLE__DEVICE_SPARSE_PAIRS);
+    for (int p = 0; p < task->npairs; p++) {
+        const tulle__spgemm_pair *pair = &task->pair[p];
+        int known = p < tiles->nk, k = known ? tiles->k[p] : 0, n = work->npairs;
+        const tulle__tile_key a = {TULLE__OF_A, tiles->i, k, tiles->row, pair->A.m},
+                              b = {known ? TULLE__OF_B : TULLE__TEMPORARY, k, tiles->j, 0, pair->B.m};
+        if (!adds(pair)) continue;
+        work->scale[n] = pair->scale;
+        work->A[n] = (tulle__device_tile){.kind = TULLE_CSR, .type = task->type};
+        if (pair->A.rowptr) TULLE_TRY(hold_csr(run, d, &a, task->type, &pair->A, &work->A[n]));
+        TULLE_TRY(hold_csr(run, d, &b, task->type, &pair->B, &work->B[n]));
+        pairs[work->npairs++] = *pair;
+    }
+out:
+    return status;
 }
 
 /* ---- blocks ---- */
@@ -177,12 +206,6 @@ static tulle_status place_nothing(
     return TULLE_OK;
 }
 
-/* 0: the pair adds nothing, and has no cuts. */
-static int adds(const tulle__spgemm_pair *pair)
-{
-    return pair->B.rowptr && (pair->A.rowptr || pair->A.m);
-}
-
 tulle_status tulle__device_run_product(tulle__runner *runner, const tulle__run_tiles *tiles,
     const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *C)
 {
@@ -193,23 +216,10 @@ tulle_status tulle__device_run_product(tulle__runner *runner, const tulle__run_t
     tulle__device_product_counts counts = {0, 0};
     tulle__spgemm_task some = *task;
     tulle__spgemm_pair pairs[TULLE__DEVICE_SPARSE_PAIRS];
-    tulle__device_product work = {.type = task->type, .m = task->m, .n = task->n, .unsorted = task->unsorted};
-    if (task->npairs > TULLE__DEVICE_SPARSE_PAIRS)
-        TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED, "a chain of %d products of tiles on a device, which takes %d",
-            task->npairs, TULLE__DEVICE_SPARSE_PAIRS));
+    tulle__device_product work;
     some.pair = pairs;
-    some.npairs = 0;
-    for (int p = 0; p < task->npairs; p++) {
-        const tulle__spgemm_pair *pair = &task->pair[p];
-        int known = p < tiles->nk, k = known ? tiles->k[p] : 0, n = some.npairs;
-        if (!adds(pair)) continue;
-        work.scale[n] = pair->scale;
-        work.A[n] = (tulle__device_tile){.kind = TULLE_CSR, .type = task->type};
-        if (pair->A.rowptr) TULLE_TRY(hold_csr(&s, TULLE__OF_A, tiles->i, k, tiles->row, &pair->A, &work.A[n]));
-        TULLE_TRY(hold_csr(&s, known ? TULLE__OF_B : TULLE__TEMPORARY, k, tiles->j, 0, &pair->B, &work.B[n]));
-        pairs[some.npairs++] = *pair;
-    }
-    work.npairs = some.npairs;
+    TULLE_TRY(tulle__device_hold_pairs(run, d, tiles, task, &work, pairs));
+    some.npairs = work.npairs;
     if (!work.npairs) {
         status = place_nothing(task, place, context, C);
         goto out;
@@ -227,6 +237,7 @@ tulle_status tulle__device_run_product(tulle__runner *runner, const tulle__run_t
     TULLE_TRY(fetch_result(&s, task->m, place, context, C));
     C->multiplications = counts.multiplications;
     C->skipped = counts.skipped;
+    if (runner->keeps_structure) tulle__device_kept_add(d, tiles, &s.tile, &s.buffer);
 out:
     (void)d->device->ops->queue_wait(d->work);
     tulle__device_tiles_release(d->tiles, d->work);

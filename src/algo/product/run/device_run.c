@@ -105,6 +105,8 @@ static void free_device(struct device *d)
         ops->host_free(d->device, d->exit[e].staging);
         ops->event_free(d->device, d->exit[e].landed);
     }
+    if (d->tiles) tulle__device_kept_drop(d);
+    tulle__free(d->kept);
     tulle__device_tiles_free(d->tiles);
     ops->event_free(d->device, d->made);
     if (d->work) ops->queue_free(d->device, d->work);
@@ -125,6 +127,7 @@ static void free_run(tulle__runner *runner)
 
 static const tulle__runner_ops ops = {.chain = tulle__device_run_chain,
     .product = tulle__device_run_product,
+    .values = tulle__device_run_values,
     .block = block,
     .finish = finish,
     .end = end,
@@ -209,6 +212,8 @@ tulle_status tulle__device_run_new(tulle_comm *comm, const tulle__context *conte
         d->results = d->device->capacity / 2;
         if (d->device->capacity < run->runner.capacity) run->runner.capacity = d->device->capacity;
     }
+    run->runner.keeps_structure = sparse && !format->in_blocks;
+    for (int n = 0; n < count; n++) run->runner.keeps_structure &= tulle__device_has_values(run->device[n].device) != 0;
     run->runner.peers = true;
     for (int n = 1; n < count; n++)
         for (int m = 0; m < n; m++) {

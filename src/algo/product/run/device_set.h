@@ -31,6 +31,15 @@ struct device_exit {
     tulle__device_event *landed;
 };
 
+/* A sparse result whose structure stays for executions that make values alone: of tile (i, j) from `row` on, of jobs
+ * with nk summands from k on. */
+struct device_kept {
+    int i, j, k, nk;
+    int64_t row;
+    tulle__device_buffer *buffer;
+    tulle__device_tile tile;
+};
+
 struct device {
     tulle__device *device;
     tulle__device_tiles *tiles;
@@ -42,6 +51,9 @@ struct device {
     uint64_t turn;
     struct device_exit exit[TULLE__LEAVING]; /* used in turn */
     int oldest, nleaving;
+    struct device_kept *kept; /* [kept_room] */
+    int nkept, kept_room;
+    size_t kept_bytes;
     int64_t ahead; /* operands of jobs up to this number have been copied ahead */
     bool stopped;  /* there is no room for more */
 };
@@ -65,6 +77,17 @@ tulle_status tulle__device_room(
 tulle_status tulle__device_hold(const struct device_run *run, struct device *d, const tulle__tile_key *key,
     const tulle_tile *source, tulle__device_tile *there);
 
+/* Sparse results whose structure stays: keeps one, which takes the buffer over if there is room for it (*buffer is NULL
+ * then); finds it; drops all. 0: there was none. */
+void tulle__device_kept_add(
+    struct device *d, const tulle__run_tiles *tiles, const tulle__device_tile *tile, tulle__device_buffer **buffer);
+const tulle__device_tile *tulle__device_kept_find(const struct device *d, const tulle__run_tiles *tiles, int64_t rows);
+int tulle__device_kept_drop(struct device *d);
+
+/* A chain of sparse tiles on its way: what both kinds of products hold. Tiles of the pairs that add something. */
+tulle_status tulle__device_hold_pairs(struct device_run *run, struct device *d, const tulle__run_tiles *tiles,
+    const tulle__spgemm_task *task, tulle__device_product *work, tulle__spgemm_pair *pairs);
+
 /* Waits until the host's tiles have been read, also after a failure: they may be freed then. */
 tulle_status tulle__device_operands_read(struct device *d, tulle_status status);
 
@@ -78,5 +101,7 @@ tulle_status tulle__device_run_chain(
     tulle__runner *runner, const tulle__run_tiles *tiles, const tulle__chain_task *task);
 tulle_status tulle__device_run_product(tulle__runner *runner, const tulle__run_tiles *tiles,
     const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *C);
+tulle_status tulle__device_run_values(
+    tulle__runner *runner, const tulle__run_tiles *tiles, const tulle__spgemm_task *task, const tulle__csr_result *C);
 
 #endif

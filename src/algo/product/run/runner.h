@@ -43,6 +43,10 @@ typedef struct tulle__runner_ops {
     /* The product into a sparse tile that `place` finds room for; done when it returns. */
     tulle_status (*product)(tulle__runner *runner, const tulle__run_tiles *tiles, const tulle__spgemm_task *task,
         tulle__csr_place place, void *context, tulle__csr_result *C);
+    /* The values of a C whose structure is known, as `product` made it, if that is kept (keeps_structure); done when it
+     * returns. NULL: the host makes them. */
+    tulle_status (*values)(tulle__runner *runner, const tulle__run_tiles *tiles, const tulle__spgemm_task *task,
+        const tulle__csr_result *C);
     /* Jobs come in runner->blocks from now on. NULL for the host. */
     void (*block)(tulle__runner *runner);
     /* All that was started is in host memory. */

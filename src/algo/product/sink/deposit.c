@@ -166,7 +166,10 @@ static tulle_status values_only(tulle__exec *x, const tulle__spgemm_task *task, 
         TULLE_TRY(host->kernels->spgemm_flops(host->pool, task, flops));
         for (int64_t r = 0; r < task->m; r++) x->multiplications += flops[r];
     }
-    status = host->kernels->spgemm_numeric(host->pool, task, C);
+    if (x->of.nk && x->plan->runner->ops->values)
+        status = x->plan->runner->ops->values(x->plan->runner, &x->of, task, C);
+    else
+        status = host->kernels->spgemm_numeric(host->pool, task, C);
 out:
     tulle__free(flops);
     return status;
