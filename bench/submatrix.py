@@ -6,6 +6,9 @@
     bench/submatrix.py --methods [EPS ...]         every method, and what auto takes
     bench/submatrix.py --cp2k CELLS [EPS ...]      CP2K's sign routines beside them: CELLS^3 molecules (cp2k_water.py)
     bench/submatrix.py --sizes [EPS ...]           submatrices of 256 and 864 molecules: rows, time a molecule
+    bench/submatrix.py --linear [EPS ...]          generated boxes of 216 to 6859 molecules: rows, processor time
+    bench/submatrix.py --strong CELLS [EPS ...]    CELLS^3 generated molecules on 40 to 1280 PEs, in virtual time
+    bench/submatrix.py --weak CELLS [EPS ...]      the same with CELLS^3 molecules on 40 PEs, in proportion on more
 
 The matrices are those of a converged calculation (TULLE_MATRICES); truth is a dense solution of the same
 pair: the levels next to the gap and the sum of the occupied ones, for mu in the middle of the gap. Times are
@@ -14,6 +17,7 @@ of f(K) alone, which is what CP2K reports as its sign routine; plan included, le
 import argparse
 import json
 import os
+import resource
 import subprocess
 import tempfile
 
@@ -25,6 +29,11 @@ TRUTH = {  # HOMO, LUMO, twice the sum of the occupied levels, electrons, atoms
     "h2o_864_szv": (-0.04769852, 0.29713023, -2356.6669620786, 6912, 2592),
 }
 
+
+# Nodes of 40 PEs, one a core, and a network of 12 GB/s, as in the paper; dense work at 8 Gflop/s.
+MACHINE = ("sim:platform=fattree,node=40,flops=8G,memory=5G,cache=20G,far_bw=12G,near_bw=10G,leaf=64,"
+           "launch=0")
+PES = (40, 80, 160, 320, 640, 1280)
 
 METHODS = {"submatrix": "mu", "newton-schulz": "mu", "mcweeny": "mu", "tc2": "electrons", "trs4": "electrons",
            "auto": "mu"}
@@ -81,6 +90,50 @@ def compare_sizes(options):
             assert abs(r["electrons"] - electrons) < 1e-3 * electrons
 
 
+def sign(options, molecules, eps, *more):
+    """The report of the sign of a generated box, and the processor time of the whole command."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [options.tulle, "matfun", "sign:mu=0.05", f"water:n={molecules}", "--blocks", "6", "--filter", repr(eps),
+               "--json", "--quiet", *more]
+    report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return report, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def measure_linear(options):
+    """Reading and distributing are in neither figure: they are those of a run without blocks off the diagonal."""
+    print("| eps | molecules | submatrices | mean rows | largest | processor time, s | ms a molecule |"
+          " outside of dense work |")
+    print("|---|---|---|---|---|---|---|---|")
+    for eps in options.eps:
+        for cells in (6, 9, 12, 15, 19):
+            alone = ("--pes", "1", "--threads", "1")
+            _, idle = sign(options, cells, 1e30, *alone)
+            times = [sign(options, cells, eps, *alone, "--reps", "2") for _ in range(options.reps)]
+            r, _ = times[0]
+            # two executions and one plan, which is short
+            best = min((time - idle) / 2 for _, time in times)
+            outside = min(1 - x["dense_seconds"] / x["runs"][-1] for x, _ in times)
+            print(f"| {eps:.0e} | {cells ** 3} | {r['submatrices']} | {r['mean']:.1f} | {r['largest']} | {best:.3f} |"
+                  f" {1e3 * best / cells ** 3:.3f} | {100 * outside:.1f} % |", flush=True)
+
+
+def simulate(options, weak):
+    """Strong or weak scaling in virtual time: transfers and dense work are modelled, all else is real."""
+    print("| eps | PEs | molecules | submatrices a PE | imbalance | stolen | MB moved | virtual time, ms | efficiency |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for eps in options.eps:
+        first = None
+        for pes in PES:
+            cells = round((pes / PES[0] * options.weak ** 3) ** (1 / 3)) if weak else options.strong
+            r, _ = sign(options, cells, eps, "--comm", MACHINE, "--pes", str(pes))
+            cost = r["seconds"] * pes / cells ** 3
+            first = first or cost
+            print(f"| {eps:.0e} | {pes} | {cells ** 3} | {r['submatrices'] / pes:.1f} | {r['imbalance']:.3f} |"
+                  f" {r['stolen']} | {r['bytes'] * 1e-6:.1f} | {r['seconds'] * 1e3:.3f} | {first / cost:.2f} |",
+                  flush=True)
+
+
 def compare_cp2k(options):
     """CP2K's sign routine and f(K) of the matrices that it ends with, in turn: on a loaded machine, ratios only."""
     mu = 0.2
@@ -107,11 +160,15 @@ def main():
     parser.add_argument("--set", default="h2o_256_szv", choices=TRUTH)
     parser.add_argument("--methods", action="store_true")
     parser.add_argument("--sizes", action="store_true")
+    parser.add_argument("--linear", action="store_true")
+    parser.add_argument("--strong", type=int, metavar="CELLS")
+    parser.add_argument("--weak", type=int, metavar="CELLS")
     parser.add_argument("--cp2k", type=int, metavar="CELLS")
     parser.add_argument("eps", nargs="*", type=float, default=[1e-2, 1e-3, 1e-4, 1e-5])
     options = parser.parse_args()
     for wanted, table in ((options.methods, compare_methods), (options.sizes, compare_sizes),
-                          (options.cp2k, compare_cp2k)):
+                          (options.linear, measure_linear), (options.strong, lambda o: simulate(o, False)),
+                          (options.weak, lambda o: simulate(o, True)), (options.cp2k, compare_cp2k)):
         if wanted:
             return table(options)
     low, high, energy, electrons, atoms = TRUTH[options.set]

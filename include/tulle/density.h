@@ -53,8 +53,8 @@ typedef struct tulle_density_options {
     int64_t history_room; /* further ones are dropped */
     int check;            /* f(K) is checked as by tulle_matfun_check with that many samples; 0: not */
     /*
-     * submatrices are of H and S together, each a generalised eigenvalue problem, and D's columns come
-     * directly, without S^(-1/2) and products of whole matrices. For the method SUBMATRIX
+     * submatrices are of H and S together, each a generalised eigenvalue problem, and D's columns
+     * come directly, without S^(-1/2) and products of whole matrices. For the method SUBMATRIX
      */
     bool nonorthogonal;
     bool mixed; /* as in tulle_matfun_options */
@@ -85,7 +85,8 @@ typedef struct tulle_density_report {
  * PEs. TULLE_ERR_CHECK, with the block column, if options.check finds a difference.
  * TULLE_ERR_CONVERGENCE, with the residual, if a method with iterations does not converge.
  * TULLE_ERR_ARG for the reasons of tulle_matfun_execute, which include an S that is not positive
- * definite, and if H and S do not match.
+ * definite, and if H and S do not match. With `nonorthogonal` K and f(K) of the report are the pair H, S
+ * and D's columns.
  */
 TULLE_API tulle_status tulle_density_of_mu(const tulle_mat *H, const tulle_mat *S, double mu,
     const tulle_density_options *options, tulle_mat **D, tulle_density_report *report);

@@ -175,7 +175,7 @@ TULLE_API tulle_status tulle_matfun_update(tulle_matfun *plan);
  * submatrices, at least `samples` of all if there are so many, are gathered tile by tile and
  * decomposed by QR iterations; F is compared with their functions. *error: the largest difference
  * over the largest magnitude of the function, on all PEs. TULLE_ERR_CHECK, with the block column,
- * if it is above 1e-8 (f32: 1e-3). If F was made symmetric, diagonal blocks are compared. This
+ * if it is above 1e-8 (f32, mixed: 1e-3). If F was made symmetric, diagonal blocks are compared. This
  * checks the computation; the truncation that the pattern brings is not an error here. Of the
  * methods with the whole matrix, F x for one vector x of random signs is compared with f(A) x by
  * the Lanczos method, which includes the filter's errors: TULLE_ERR_CHECK above 100 filter more

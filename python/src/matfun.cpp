@@ -78,10 +78,12 @@ void describe(const tulle_matfun_report &r, nb::dict &d)
     d["imbalance"] = r.imbalance;
     d["plan_seconds"] = r.plan_seconds;
     d["seconds"] = r.seconds;
+    d["rounding"] = r.rounding;
+    d["asymmetry"] = r.asymmetry;
 }
 
 nb::tuple matfun(const MatRef &A, const Cuts &cuts, nb::object function, double filter, const std::string &method,
-    int order, int combine, bool symmetric)
+    int order, int combine, bool symmetric, bool mixed)
 {
     Caller caller = {function, ""};
     tulle_function f = {};
@@ -102,6 +104,7 @@ nb::tuple matfun(const MatRef &A, const Cuts &cuts, nb::object function, double 
         options.order = order;
         options.combine = combine;
         options.symmetric = symmetric;
+        options.mixed = mixed;
         options.history = history.data();
         options.history_room = history_most;
         tulle_status status = named ? tulle_function_parse(text.c_str(), &f) : TULLE_OK;
@@ -132,7 +135,7 @@ nb::tuple matfun(const MatRef &A, const Cuts &cuts, nb::object function, double 
 }
 
 nb::tuple density(const MatRef &H, MatRef *S, const Cuts &cuts, bool counted, double value, double filter, double kT,
-    double degeneracy, const std::string &method, int order, int combine)
+    double degeneracy, const std::string &method, int order, int combine, bool nonorthogonal, bool mixed)
 {
     tulle_mat *out = nullptr;
     tulle_density_report r = {};
@@ -144,6 +147,8 @@ nb::tuple density(const MatRef &H, MatRef *S, const Cuts &cuts, bool counted, do
         options.filter = filter;
         options.kT = kT;
         options.degeneracy = degeneracy;
+        options.nonorthogonal = nonorthogonal;
+        options.mixed = mixed;
         options.combine = combine;
         options.order = order;
         options.history = history.data();
@@ -181,8 +186,8 @@ nb::tuple density(const MatRef &H, MatRef *S, const Cuts &cuts, bool counted, do
     nb::dict function, overlap;
     describe(r.function, function);
     d["function"] = function;
-    if (S) describe(r.overlap, overlap);
-    if (S) d["overlap"] = overlap;
+    if (r.overlap.columns) describe(r.overlap, overlap);
+    if (r.overlap.columns) d["overlap"] = overlap;
     d["seconds"] = r.seconds[0] + r.seconds[1] + r.seconds[2];
     return nb::make_tuple(result, d);
 }
@@ -195,11 +200,11 @@ void bind_matfun(nb::module_ &m)
     m.def(
         "density",
         [](const MatRef &H, nb::object S, const Cuts &cuts, bool counted, double value, double filter, double kT,
-            double degeneracy, const std::string &method, int order, int combine) {
+            double degeneracy, const std::string &method, int order, int combine, bool nonorthogonal, bool mixed) {
             MatRef overlap = S.is_none() ? MatRef() : nb::cast<MatRef>(S);
-            return density(
-                H, overlap ? &overlap : nullptr, cuts, counted, value, filter, kT, degeneracy, method, order, combine);
+            return density(H, overlap ? &overlap : nullptr, cuts, counted, value, filter, kT, degeneracy, method, order,
+                combine, nonorthogonal, mixed);
         },
         nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-        nb::arg(), nb::arg());
+        nb::arg(), nb::arg(), nb::arg(), nb::arg());
 }

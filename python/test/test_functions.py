@@ -80,6 +80,11 @@ def test_density():
         assert abs(r["electrons"] - 2 * count) < .05 and abs(r["energy"] - 2 * levels[:count].sum()) < .1
         assert np.abs(D.toarray() - D0)[D.toarray() != 0].max() < .05
         assert r["below"] <= r["mu"] <= r["above"] and "overlap" in r
+    D = tulle.density(H, S, blocks=3, combine=10, electrons=2 * count, nonorthogonal=True)
+    assert abs(tulle.report()["electrons"] - 2 * count) < 1e-8 and "overlap" not in tulle.report()
+    assert np.abs(D.toarray() - D0)[D.toarray() != 0].max() < .05
+    tulle.density(H, blocks=3, combine=10, electrons=2 * count, precision="mixed")
+    assert 1e-9 < tulle.report()["function"]["rounding"] < 1e-5
     plain = np.linalg.eigvalsh(H.toarray())
     for method in ("submatrix", "trs4", "tc2"):
         D = tulle.density(H.tocsc(), blocks=3, combine=10, electrons=2 * count, method=method)
@@ -100,6 +105,7 @@ def test_mistakes():
             (ValueError, "not symmetric", lambda: tulle.matfun(sp.triu(A, format="csr"), "exp", blocks=3)),
             (ValueError, "combine", lambda: tulle.matfun(A, "exp", blocks=3, combine=0)),
             (ValueError, "not defined", lambda: tulle.matfun(A - 99 * sp.identity(6), "sqrt", blocks=3)),
+            (ValueError, "'full' or 'mixed'", lambda: tulle.density(A, blocks=3, mu=0, precision="half")),
             (ValueError, "one of electrons", lambda: tulle.density(A, blocks=3)),
             (ValueError, "more than the 6 states", lambda: tulle.density(A, blocks=3, electrons=13)),
             (ValueError, "H is 6 x 6 and S is 3 x 3",

@@ -32,6 +32,12 @@ def _combined(combine):
     return int(combine)
 
 
+def _mixed(precision):
+    if precision not in ("full", "mixed"):
+        raise ValueError(f"precision is 'full' or 'mixed', not {precision!r}")
+    return precision == "mixed"
+
+
 def _square(name, A, dtype):
     x = describe(A, dtype)
     if x.dense:
@@ -46,7 +52,8 @@ def _result(x, mat):
     return sparse_result(_core.arrays(mat, storage, False, x.index_bytes), x.kind, x.like)
 
 
-def matfun(A, function, *, blocks, filter=0.0, method="submatrix", order=2, combine="auto", symmetric=False):
+def matfun(A, function, *, blocks, filter=0.0, method="submatrix", order=2, combine="auto", symmetric=False,
+           precision="full"):
     """F = f(A) of a sparse symmetric A in dense blocks, by the submatrix method: a matrix of A's class.
 
     function: "sign", "sign:mu=0.1", "inverse", "sqrt", "invsqrt", "root:p=-3", "exp",
@@ -55,24 +62,26 @@ def matfun(A, function, *, blocks, filter=0.0, method="submatrix", order=2, comb
     Frobenius norm are left out. F has A's pattern of blocks; the method's error shrinks as it grows.
     method: "submatrix"; with the whole matrix "newton-schulz" (of an order from 2 to 7) or
     "coupled-newton"; or "auto". combine: "auto", "none", or a number of block columns that share a
-    submatrix. symmetric: F is averaged with its transpose. `report()` tells what was done.
+    submatrix. symmetric: F is averaged with its transpose. precision: "mixed", submatrices of f64 values
+    are computed in f32. `report()` tells what was done.
     """
     x = _square("A", A, common_type(A, A))
     if not isinstance(function, str) and not callable(function):
         raise TypeError("function is a name or a function of a number")
     result, figures = _core.matfun(_core.mat(current(), x.array), _cuts(blocks, x.shape[0]), function, filter, method,
-                                   order, _combined(combine), symmetric)
+                                   order, _combined(combine), symmetric, _mixed(precision))
     keep("matfun", figures)
     return _result(x, result)
 
 
 def density(H, S=None, *, blocks, electrons=None, mu=None, filter=0.0, kT=0.0, degeneracy=2.0, method="submatrix",
-            order=2, combine="auto"):
+            order=2, combine="auto", nonorthogonal=False, precision="full"):
     """The density matrix D = S^(-1/2) f(K) S^(-1/2), K = S^(-1/2) H S^(-1/2), for one spin.
 
     H and S are sparse and symmetric, with the same blocks; S None: the identity. Either electrons or
     the chemical potential mu is given. kT: temperature of the occupations f; degeneracy: electrons a
     state. method: "submatrix", "newton-schulz", "mcweeny" (mu), "tc2", "trs4" (electrons), "auto".
+    nonorthogonal: submatrices are of H and S together, without S^(-1/2). precision: as of `matfun`.
     `report()` has mu, electrons, energy (and those of the stored D), iterations and times.
     """
     if (electrons is None) == (mu is None):
@@ -86,6 +95,6 @@ def density(H, S=None, *, blocks, electrons=None, mu=None, filter=0.0, kT=0.0, d
     counted = electrons is not None
     result, figures = _core.density(_core.mat(team, x.array), s, _cuts(blocks, x.shape[0]), counted,
                                     float(electrons if counted else mu), filter, kT, degeneracy, method, order,
-                                    _combined(combine))
+                                    _combined(combine), nonorthogonal, _mixed(precision))
     keep("density", figures)
     return _result(x, result)

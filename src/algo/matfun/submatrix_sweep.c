@@ -325,11 +325,11 @@ static void drop_wave(struct tulle__sweep_state *w)
     if (w->at) tulle__sweep_forget(w, 0);
 }
 
-/* Multiplications of a tridiagonalisation, a decomposition of its result, and columns. */
-static double flops_of(const tulle__submatrix *sub)
+/* Multiplications of a tridiagonalisation, a decomposition of its result if steps do not suffice, and columns. */
+static double flops_of(const struct tulle__sweep_state *w, const tulle__submatrix *sub)
 {
     double n = (double)sub->n, b = (double)sub->b;
-    return (4.0 / 3 + 8.0 / 3) * n * n * n + 8 * n * n * b;
+    return (4.0 / 3 + (w->visitor->stepped ? 0 : 8.0 / 3)) * n * n * n + 8 * n * n * b;
 }
 
 static tulle_status run_wave(struct tulle__sweep_state *w, tulle__pool *pool)
@@ -342,7 +342,7 @@ static tulle_status run_wave(struct tulle__sweep_state *w, tulle__pool *pool)
     for (int64_t k = w->begin; k < w->end; k++) {
         if (tulle__sweep_skips(w, k)) continue;
         double n = (double)w->s->sub[k].n, apply = 4 * n * n * (double)w->s->sub[k].b;
-        done.flops[tulle__dense_type(w->plan)] += tulle__sweep_restores(w, k) ? apply : flops_of(&w->s->sub[k]);
+        done.flops[tulle__dense_type(w->plan)] += tulle__sweep_restores(w, k) ? apply : flops_of(w, &w->s->sub[k]);
         done.memory += 4.0 * (double)w->s->sub[k].n * (double)w->s->sub[k].n * (double)w->size;
     }
     tulle__kernel_begin(w->comm);
