@@ -80,6 +80,11 @@ static int is_empty(const tulle__block_order *o, int i, int j)
     return 1;
 }
 
+bool tulle__block_order_divides_host(const tulle__block_order *o)
+{
+    return o->shape.host_rows < o->rows || o->shape.host_cols < o->cols;
+}
+
 int tulle__block_order_window(const tulle__block_order *o)
 {
     int chunks = o->inner ? tulle__parts_of(o->inner, o->shape.chunk) : 1;

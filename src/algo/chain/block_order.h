@@ -39,6 +39,9 @@ enum { TULLE__DONE_A = 1, TULLE__DONE_B = 2, TULLE__HOST_DONE_A = 4, TULLE__HOST
 tulle_status tulle__block_order_init(const tulle__operands *operands, int rank, tulle__block_order *order);
 void tulle__block_order_fini(tulle__block_order *order);
 
+/* Whether the tiles of C are in several blocks of the host. */
+bool tulle__block_order_divides_host(const tulle__block_order *order);
+
 /*
  * How many steps after the one at hand tiles may be copied ahead: in one more, a tile may come again
  * that is there still, but done before then.

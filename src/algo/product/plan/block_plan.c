@@ -134,6 +134,13 @@ static void find_remote(const tulle__block_order *o, int64_t *remote_a, int64_t 
     }
 }
 
+/* What the host keeps for blocks: half of the cache's room, as an execution needs memory as well. */
+static int64_t host_room(const tulle_comm *comm)
+{
+    int64_t room = tulle__operand_cache_room(comm) / 2;
+    return room > 0 ? room : 1;
+}
+
 static tulle_status choose_shape(const tulle_product_options *options, tulle__runner *runner, tulle__block_order *order)
 {
     int64_t remote_a = 0, remote_b = 0;
@@ -157,7 +164,7 @@ static tulle_status choose_shape(const tulle_product_options *options, tulle__ru
         .host_cols = options->host_cols,
         .remote_a = remote_a,
         .remote_b = remote_b,
-        .host = tulle__operand_cache_room(order->operands->C->comm)};
+        .host = host_room(order->operands->C->comm)};
     order->ascending = options->deterministic;
     return tulle_gemm_blocks_best(&tiles, &order->shape);
 }

@@ -129,7 +129,8 @@ static tulle_status connect_sources(tulle_product *plan)
     if (cached && !plan->operand_cache)
         TULLE_TRY(tulle_comm_agree(
             plan->comm, tulle__operand_cache_new(plan->comm, plan->policy, o, plan->required, &plan->operand_cache)));
-    if (cached && (plan->options.host_rows || plan->options.host_cols)) tulle__operand_cache_limit(plan->operand_cache);
+    if (cached && plan->blocked)
+        tulle__operand_cache_limit(plan->operand_cache, tulle__block_order_divides_host(&plan->blocks));
     if (cached) source = tulle__operand_cache_source(plan->operand_cache, source, by_norms);
     if (claims && !plan->last_job)
         TULLE_TRY(

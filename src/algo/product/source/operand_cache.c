@@ -79,9 +79,9 @@ int64_t tulle__operand_cache_room(const tulle_comm *comm)
     return room < 9e18 ? (int64_t)room : INT64_MAX;
 }
 
-void tulle__operand_cache_limit(tulle__operand_cache *s)
+void tulle__operand_cache_limit(tulle__operand_cache *s, bool limited)
 {
-    s->limited = true;
+    s->limited = limited;
 }
 
 tulle_status tulle__operand_cache_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *o,
