@@ -1,18 +1,24 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# resources.sh NVCC SOURCE_DIRECTORY [--write]: what each kernel takes of an H100 or H200 (sm_90), as the compiler says:
-# registers, stack, spilled bytes, static shared memory, and how many of a multiprocessor's 64 warps fit in blocks of 128
+# resources.sh NVCC SOURCE_DIRECTORY BUILD_DIRECTORY [--write]: what each kernel takes of an H100 or H200 (sm_90), as the
+# compiler said when it was built (compile.sh), or says now where it was built for other GPUs only: registers, stack, spilled bytes, static shared memory, and how many of a multiprocessor's 64 warps fit in blocks of 128
 # threads. Compared with resources.txt; --write writes it anew. With another release of nvcc than the table's only spills
 # and stack, which must be none, are compared.
 set -u
 nvcc=$1
 src=$2
+build=$3
 table=$src/device/cuda/resources.txt
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 release=$("$nvcc" --version | sed -n 's/.*release \([0-9.]*\), V\([0-9.]*\).*/\2/p')
 : >"$work/ptxas"
 for file in "$src"/device/cuda/*.cu; do
+    said=$build/src/device/cuda/$(basename "$file" .cu).ptxas
+    if grep -q "for 'sm_90'" "$said" 2>/dev/null; then
+        cat "$said" >>"$work/ptxas"
+        continue
+    fi
     "$nvcc" -std=c++17 -O3 -arch=sm_90 -Xptxas -v -I"$src" -c "$file" -o "$work/o" 2>>"$work/ptxas" || {
         cat "$work/ptxas"
         exit 1
@@ -21,12 +27,13 @@ done
 if command -v c++filt >/dev/null 2>&1; then c++filt <"$work/ptxas" >"$work/named"; else cp "$work/ptxas" "$work/named"; fi
 awk '
 /Compiling entry function/ {
+    wanted = $0 ~ /sm_90/
     name = $0
     sub(/.*entry function ./, "", name); sub(/. for .*/, "", name)
     gsub(/\(anonymous namespace\)::/, "", name); sub(/^void /, "", name); sub(/\(.*/, "", name); gsub(/ /, "", name)
 }
-/bytes stack frame/ { stack = $1; spills = $5 + $9 }
-/Used [0-9]+ registers/ {
+/bytes stack frame/ && wanted { stack = $1; spills = $5 + $9 }
+/Used [0-9]+ registers/ && wanted {
     registers = shared = 0
     for (i = 1; i < NF; i++) {
         if ($(i + 1) ~ /^registers/) registers = $i
@@ -44,7 +51,7 @@ awk '
     printf '%-34s %9s %5s %6s %6s %5s\n' '# kernel' registers stack spills shared warps
     cat "$work/rows"
 } >"$work/table"
-if [ "${3:-}" = --write ]; then
+if [ "${4:-}" = --write ]; then
     cp "$work/table" "$table"
     exit 0
 fi
