@@ -192,6 +192,53 @@ static int same_times(const struct times *a, const struct times *b)
            a->moved == b->moved;
 }
 
+/* ---- leaf switches ---- */
+
+enum { LEAF_PES = 12 }; /* four nodes of three, two to a leaf */
+
+/* The PEs of one leaf get from those of the other: the first of each node, at the same time. */
+static tulle_status across(tulle_comm *comm, void *arg)
+{
+    tulle_status status;
+    double mine = 0;
+    int rank = tulle_comm_rank(comm);
+    tulle__place own, place[LEAF_PES];
+    char *to = NULL;
+    TULLE_TRY(tulle__alloc(BYTES, 1, "test", &to));
+    TULLE_TRY(tulle__heap_take(comm->pe->data, BYTES, "test", &own));
+    TULLE_TRY(tulle_comm_allgather(comm, &own, sizeof own, place));
+    TULLE_TRY(tulle_comm_barrier(comm));
+    if (rank == 0 || rank == 3) TULLE_TRY(time_get(comm, &place[rank + LEAF_PES / 2], to, &mine));
+    TULLE_TRY(tulle_comm_barrier(comm));
+    ((double *)arg)[rank] = mine;
+    tulle__heap_give(comm->pe->data, &own);
+out:
+    tulle__free(to);
+    return status;
+}
+
+static void leaves(void)
+{
+    const double one = BYTES / 10e9;
+    for (int taper = 1; taper <= 2; taper++) {
+        char text[256];
+        double seconds[LEAF_PES] = {0};
+        tulle_team *team = NULL;
+        snprintf(text, sizeof text,
+            "sim:platform=fattree,node=3,leaf=2,taper=%d,near_bw=40G,pair_bw=40G,near_latency=1us,far_bw=10G,"
+            "far_latency=10us,overhead=0,compute=model,flops=1T,flops32=2T,memory=100G,cache=200G,launch=0",
+            taper);
+        tulle_status status =
+            tulle_team_new(text, LEAF_PES, &(tulle_team_options){.memory = (size_t)LEAF_PES << 26}, &team);
+        if (status == TULLE_OK) status = tulle_team_run(team, across, seconds);
+        ok(status == TULLE_OK && within(seconds[0], taper * one + 10e-6, 0.01) &&
+                within(seconds[3], taper * one + 10e-6, 0.01),
+            "two nodes across leaves, a taper of %d: %.9f and %.9f s: %s", taper, seconds[0], seconds[3],
+            tulle_error_message());
+        tulle_team_free(team);
+    }
+}
+
 /* ---- a product ---- */
 
 struct product {
@@ -403,5 +450,6 @@ int main(int argc, char **argv)
     compare_with_threads();
     run_refusals();
     run_calibrations();
+    leaves();
     return tap_done();
 }

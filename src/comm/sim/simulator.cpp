@@ -104,6 +104,18 @@ s4u::NetZone *new_zone(s4u::NetZone *above, const std::string &name, simgrid::ke
     return zone;
 }
 
+/*
+ * A leaf switch: a router in a zone of its own. SimGrid looks for a way from a host to a gateway in the innermost zone
+ * that it has in common with it, and takes the host for a member of that zone if the gateway is one.
+ */
+s4u::NetZone *new_leaf(s4u::NetZone *above, const std::string &name, simgrid::kernel::routing::NetPoint **gateway)
+{
+    auto *leaf = s4u::create_star_zone(name)->set_parent(above), *inner = new_zone(leaf, name + "-inner", gateway);
+    inner->seal();
+    leaf->add_route(inner->get_netpoint(), nullptr, *gateway, nullptr, Route{}, true);
+    return leaf;
+}
+
 /* Each end has half of a route's latency. */
 void build(const tulle__sim_platform &p, int npes, tulle__sim_place **place)
 {
@@ -113,7 +125,7 @@ void build(const tulle__sim_platform &p, int npes, tulle__sim_place **place)
     simgrid::kernel::routing::NetPoint *leaf_switch = nullptr, *node_switch = nullptr;
     for (int first = 0, n = 0; first < npes; first += node, n++) {
         const std::string name = "node" + std::to_string(n);
-        if (leaf && n % leaf == 0) above = new_zone(all, name + "-leaf", &leaf_switch);
+        if (leaf && n % leaf == 0) above = new_leaf(all, name + "-leaf", &leaf_switch);
         auto *zone = new_zone(above, name, &node_switch);
         for (int rank = first; rank < npes && rank < first + node; rank++) {
             const std::string pe = "pe" + std::to_string(rank);
