@@ -308,7 +308,8 @@ int tulle__layout_same_cuts(const tulle_gidx *a, int na, const tulle_gidx *b, in
 
 int tulle__layout_same_blocks(const tulle_layout *a, const tulle_layout *b)
 {
-    return tulle__block_cuts_same(&a->row_blocks, &b->row_blocks) && tulle__block_cuts_same(&a->col_blocks, &b->col_blocks);
+    return tulle__block_cuts_same(&a->row_blocks, &b->row_blocks) &&
+           tulle__block_cuts_same(&a->col_blocks, &b->col_blocks);
 }
 
 int tulle__layout_equal(const tulle_layout *a, const tulle_layout *b)

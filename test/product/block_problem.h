@@ -238,8 +238,8 @@ static tulle_status check_counts(
     const struct setting *s, const tulle_product_report *report, const struct counts *counts, int turn)
 {
     const char *alg = tulle_product_alg_name(s->options.alg);
-    int fixed = !device && s->options.filter <= 0 && !s->options.keep_pattern && s->beta == 0 && s->options.phases < 2 &&
-                s->options.alg != TULLE_PRODUCT_AUTO && strncmp(alg, "steal", 5) != 0;
+    int fixed = !device && s->options.filter <= 0 && !s->options.keep_pattern && s->beta == 0 &&
+                s->options.phases < 2 && s->options.alg != TULLE_PRODUCT_AUTO && strncmp(alg, "steal", 5) != 0;
     if (report->skipped_products != counts->skipped || report->filtered_blocks != counts->filtered)
         return tulle__fail(TULLE_ERR_CHECK, "%d products skipped, not %d; %d blocks filtered, not %d",
             (int)report->skipped_products, (int)counts->skipped, (int)report->filtered_blocks, (int)counts->filtered);

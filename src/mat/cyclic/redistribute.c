@@ -16,8 +16,8 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "mat/context.h"
-#include "mat/cyclic/spans.h"
 #include "mat/cyclic/cyclic_window.h"
+#include "mat/cyclic/spans.h"
 
 enum { HALF = 1 << 20 };   /* bytes of half a window, if a column of it needs no more */
 enum { COLUMNS_EACH = 8 }; /* that a thread copies at a time */

@@ -4,8 +4,8 @@
  * execution begins, a PE gets the index and the norms of the remote tiles of A and B that it multiplies
  * (VBSR: they come before the values). Of each pair (A[i,k], B[k,j]) they tell which products of
  * blocks survive; the values of other blocks stay where they are, unless ranges cost more than what lies
- * between them, or than the whole tile. What arrives has the tile's whole index, so that kernels skip and count as they do with the
- * tile; a block that did not come has no values, and no product of it survives.
+ * between them, or than the whole tile. What arrives has the tile's whole index, so that kernels skip and count as they
+ * do with the tile; a block that did not come has no values, and no product of it survives.
  *
  * Jobs that share a fetched tile need other blocks of it. A cache holds those that any job of this PE
  * needs, whose partners it knows. A PE that steals does not: it fetches for one pair, and shares the tile
