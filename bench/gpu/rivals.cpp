@@ -353,7 +353,10 @@ int main(int argc, char **argv)
     int gpus = 0;
     if (argc < 2 || (std::strcmp(argv[1], "rates") && argc < 3))
         return std::fprintf(stderr, "usage: gpu_rivals rates | A.mtx COLS\n"), 2;
-    if (cudaGetDeviceCount(&gpus) != cudaSuccess || !gpus) return std::fprintf(stderr, "gpu_rivals: no GPU\n"), 77;
+    cudaError_t found = cudaGetDeviceCount(&gpus);
+    if (found == cudaErrorNoDevice || found == cudaErrorInsufficientDriver || (found == cudaSuccess && !gpus))
+        return std::fprintf(stderr, "gpu_rivals: no GPU: %s\n", cudaGetErrorString(found)), 77;
+    if (found != cudaSuccess) return std::fprintf(stderr, "gpu_rivals: %s\n", cudaGetErrorString(found)), 1;
     if (!std::strcmp(argv[1], "rates")) {
         rates();
         return 0;

@@ -42,8 +42,6 @@ CIRCLES = [
     ["src/algo/product/plan/" + unit for unit in ("choose", "layer", "phase", "plan", "slice")],
 ]
 FILES_MOST, LINES_MOST = 30, 600
-# Files that are longer because they hold a table, and nothing else.
-LONG_FILES = {"src/io/number/number_power.c"}
 # Writable file-scope variables: the memory account of the process, and the lock of a library that is not thread-safe.
 WRITABLE = {"process_account", "hdf5_lock"}
 
@@ -188,7 +186,7 @@ def check_sizes(house):
         count[os.path.dirname(name)] += 1
         with open(house.path(name)) as file:
             lines = sum(1 for _ in file)
-        if (lines > LINES_MOST) != (name in LONG_FILES):
+        if lines > LINES_MOST:
             house.say("%s has %d lines, of %d at most" % (name, lines, LINES_MOST))
     for folder, files in sorted(count.items()):
         if files > FILES_MOST:

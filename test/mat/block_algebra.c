@@ -9,6 +9,7 @@
 #include <tulle/tulle.h>
 
 #include "base/random.h"
+#include "blocks.h"
 #include "body.h"
 #include "elements.h"
 #include "tap.h"
@@ -156,19 +157,6 @@ static struct plain sum(double alpha, const struct plain *a, double beta, const 
     return c;
 }
 
-/* Every element of a block of `cuts` with an element. */
-static void widen(struct plain *p, tulle_block_cuts rows, tulle_block_cuts cols)
-{
-    for (tulle_gidx i = 0; i < rows.count; i++)
-        for (tulle_gidx j = 0; j < cols.count; j++) {
-            char any = 0;
-            for (tulle_gidx r = rows.cut[i]; r < rows.cut[i + 1]; r++)
-                for (tulle_gidx c = cols.cut[j]; c < cols.cut[j + 1]; c++) any |= p->has[r * p->n + c];
-            for (tulle_gidx r = rows.cut[i]; r < rows.cut[i + 1]; r++)
-                for (tulle_gidx c = cols.cut[j]; c < cols.cut[j + 1]; c++) p->has[r * p->n + c] = any;
-        }
-}
-
 struct setting {
     tulle_comm *comm;
     tulle_gidx m, n, size; /* size of blocks; 0: any */
@@ -230,7 +218,7 @@ static tulle_status sums(const struct setting *s, const struct fixture *f)
     TULLE_TRY(make(s->comm, &other, f->other, TULLE_VBSR, s->type, &X));
     TULLE_TRY(tulle_mat_add(1, f->A, 1, X, &C));
     want = sum(1, &f->a, 1, &other, false);
-    widen(&want, f->rows, f->cols);
+    fill_blocks(want.has, want.n, f->rows, f->cols);
     EXPECT(tulle_mat_kind(C) == TULLE_VBSR);
     TULLE_TRY(compare(C, &want));
     /* and of other formats */
@@ -263,7 +251,7 @@ static tulle_status layouts(const struct setting *s, const struct fixture *f)
     TULLE_TRY(compare(C, &f->a));
     tulle_mat_free(C);
     C = NULL;
-    widen(&want, f->other_rows, f->other_cols);
+    fill_blocks(want.has, want.n, f->other_rows, f->other_cols);
     status = tulle_mat_redistribute(f->A, f->other, &C);
     EXPECT(status == (s->size ? TULLE_ERR_ARG : TULLE_OK));
     if (!s->size) TULLE_TRY(compare(C, &want));

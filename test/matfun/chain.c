@@ -6,6 +6,7 @@
  */
 #include <tulle/density.h>
 
+#include "blocks.h"
 #include "body.h"
 #include "tap.h"
 
@@ -17,9 +18,6 @@ static tulle_gidx pairs;
 
 static tulle_status build(tulle_comm *comm, tulle_mat **V)
 {
-    tulle_status status;
-    tulle_layout *layout = NULL;
-    tulle_mat *A = NULL;
     tulle_gidx n = 2 * pairs, blocks = n / BLOCK, npes = tulle_comm_size(comm), rank = tulle_comm_rank(comm);
     tulle_gidx begin = n * rank / npes, end = n * (rank + 1) / npes, *cut = malloc((size_t)(blocks + 1) * sizeof *cut);
     int64_t count = 0;
@@ -33,18 +31,7 @@ static tulle_status build(tulle_comm *comm, tulle_mat **V)
             col[count] = (i + step + n) % n;
             val[count++] = step ? .5 : i % 2 ? -1 : 1;
         }
-    const tulle_layout_spec spec = {.m = n,
-        .n = n,
-        .grid_rows = (int)npes,
-        .grid_cols = 1,
-        .row_blocks = {blocks, cut},
-        .col_blocks = {blocks, cut}};
-    TULLE_TRY(tulle_layout_new(&spec, (int)npes, &layout));
-    TULLE_TRY(tulle_mat_from_entries(comm, layout, TULLE_F64, count, row, col, val, TULLE_DUPLICATES_ERROR, &A));
-    TULLE_TRY(tulle_mat_to_vbsr(A, layout, V));
-out:
-    tulle_mat_free(A);
-    tulle_layout_free(layout);
+    tulle_status status = blocks_of_entries(comm, n, blocks, cut, count, row, col, val, V);
     free(cut);
     free(row);
     free(col);

@@ -3,6 +3,7 @@
 #include <tulle/density.h>
 
 #include "bloch.h"
+#include "blocks.h"
 #include "body.h"
 #include "tap.h"
 
@@ -35,10 +36,7 @@ static int near_between(int L, tulle_gidx from, tulle_gidx to)
 
 static tulle_status build(tulle_comm *comm, double (*T)[CELL][CELL], tulle_mat **V)
 {
-    tulle_status status;
     int L = cold.L;
-    tulle_layout *layout = NULL;
-    tulle_mat *A = NULL;
     tulle_gidx cells = (tulle_gidx)L * L * L, blocks = cells * MOLECULES, npes = tulle_comm_size(comm);
     tulle_gidx begin = cells * tulle_comm_rank(comm) / npes, end = cells * (tulle_comm_rank(comm) + 1) / npes;
     size_t most = (size_t)(end - begin + 1) * CELL * 27 * CELL;
@@ -60,18 +58,7 @@ static tulle_status build(tulle_comm *comm, double (*T)[CELL][CELL], tulle_mat *
                     val[count++] = T[near][i][j];
                 }
         }
-    const tulle_layout_spec spec = {.m = cells * CELL,
-        .n = cells * CELL,
-        .grid_rows = (int)npes,
-        .grid_cols = 1,
-        .row_blocks = {blocks, cut},
-        .col_blocks = {blocks, cut}};
-    TULLE_TRY(tulle_layout_new(&spec, (int)npes, &layout));
-    TULLE_TRY(tulle_mat_from_entries(comm, layout, TULLE_F64, count, row, col, val, TULLE_DUPLICATES_ERROR, &A));
-    TULLE_TRY(tulle_mat_to_vbsr(A, layout, V));
-out:
-    tulle_mat_free(A);
-    tulle_layout_free(layout);
+    tulle_status status = blocks_of_entries(comm, cells * CELL, blocks, cut, count, row, col, val, V);
     free(cut);
     free(row);
     free(col);

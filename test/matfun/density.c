@@ -3,6 +3,7 @@
 #include <tulle/density.h>
 
 #include "base/random.h"
+#include "blocks.h"
 #include "body.h"
 #include "comm/comm.h"
 #include "dense_function.h"
@@ -432,9 +433,6 @@ static double level_of(tulle_gidx i)
 
 static tulle_status build_levels(tulle_comm *comm, tulle_mat **V)
 {
-    tulle_status status;
-    tulle_layout *layout = NULL;
-    tulle_mat *A = NULL;
     int npes = tulle_comm_size(comm);
     int64_t n = 0;
     tulle_gidx *cut = malloc((SINGLES + 2) * sizeof *cut), *row = malloc(STATES * LAST * sizeof *row);
@@ -447,18 +445,7 @@ static tulle_status build_levels(tulle_comm *comm, tulle_mat **V)
             col[n] = j;
             val[n++] = i == j ? level_of(i) : 0;
         }
-    const tulle_layout_spec spec = {.m = STATES,
-        .n = STATES,
-        .grid_rows = npes,
-        .grid_cols = 1,
-        .row_blocks = {SINGLES + 1, cut},
-        .col_blocks = {SINGLES + 1, cut}};
-    TULLE_TRY(tulle_layout_new(&spec, npes, &layout));
-    TULLE_TRY(tulle_mat_from_entries(comm, layout, TULLE_F64, n, row, col, val, TULLE_DUPLICATES_ERROR, &A));
-    TULLE_TRY(tulle_mat_to_vbsr(A, layout, V));
-out:
-    tulle_mat_free(A);
-    tulle_layout_free(layout);
+    tulle_status status = blocks_of_entries(comm, STATES, SINGLES + 1, cut, n, row, col, val, V);
     free(cut);
     free(row);
     free(col);

@@ -4,6 +4,7 @@
 #include <tulle/matfun.h>
 
 #include "base/clock.h"
+#include "blocks.h"
 #include "body.h"
 #include "comm/comm.h"
 #include "dense_function.h"
@@ -296,32 +297,6 @@ out:
     return status;
 }
 
-/* All elements of F, n * n. */
-static tulle_status to_dense(const struct problem *p, const tulle_mat *F, double *dense)
-{
-    tulle_status status = TULLE_OK;
-    const tulle_layout *l = tulle_mat_layout(F);
-    tulle_fetch *fetch = NULL;
-    memset(dense, 0, (size_t)(p->n * p->n) * sizeof *dense);
-    for (int i = 0; i < tulle_layout_tile_rows(l); i++) {
-        tulle_tile t;
-        TULLE_TRY(tulle_mat_get_tile(F, i, 0, &fetch));
-        TULLE_TRY(tulle_fetch_wait(fetch, &t));
-        for (int64_t r = 0; t.rowptr && r < t.block_rows; r++)
-            for (int64_t e = t.rowptr[r]; e < t.rowptr[r + 1]; e++) {
-                int64_t col = t.col_block[t.colind[e]], width = t.col_block[t.colind[e] + 1] - col;
-                for (int64_t k = 0; k < t.offset[e + 1] - t.offset[e]; k++)
-                    dense[(t.row_block[r] + k / width) * p->n + col + k % width] =
-                        ((const double *)t.val)[t.offset[e] + k];
-            }
-        tulle_fetch_free(fetch);
-        fetch = NULL;
-    }
-out:
-    tulle_fetch_free(fetch);
-    return tulle_comm_agree(tulle_mat_comm(F), status);
-}
-
 /* A PE alone has the bits of all PEs together, whatever they steal. */
 static tulle_status test_independence(tulle_comm *comm, void *arg)
 {
@@ -342,7 +317,7 @@ static tulle_status test_independence(tulle_comm *comm, void *arg)
             tulle_mat *A = NULL, *F = NULL;
             TULLE_TRY(build(which ? alone : comm, &p, TULLE_F64, 0, NONE, &A));
             TULLE_TRY(function_of(A, texts[k / 2], &options, &F, &report));
-            TULLE_TRY(to_dense(&p, F, which ? one : all));
+            TULLE_TRY(blocks_to_dense(F, which ? one : all));
             tulle_mat_free(F);
             tulle_mat_free(A);
         }

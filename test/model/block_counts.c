@@ -68,26 +68,13 @@ static tulle_status execute(tulle_comm *comm, struct run *run, tulle_mat *A, tul
 {
     tulle_status status;
     tulle_mat *C = NULL;
-    tulle_product *plan = NULL;
-    tulle_product_report report;
     const tulle_product_options options = {.alg = algs[a],
         .filter = run->filter,
         .transfers = run->filter > 0 ? TULLE_TRANSFERS_COVER : TULLE_TRANSFERS_WHOLE};
     TULLE_TRY(tulle_mat_new_vbsr(comm, c, TULLE_F64, &C));
-    status = tulle_product_new(A, B, C, &options, &plan);
-    if (status == TULLE_ERR_UNSUPPORTED) {
-        status = TULLE_OK;
-        goto out;
-    }
-    if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, &report);
     /* the first one also counts the blocks of rows */
-    if (status == TULLE_OK && run->filter > 0) status = tulle_product_execute(plan, 1, 0, &report);
-    if (status == TULLE_OK && tulle_comm_rank(comm) == 0) {
-        run->suits[a] = 1;
-        run->was[a] = report;
-    }
+    status = report_product(A, B, C, &options, run->filter > 0 ? 2 : 1, &run->suits[a], &run->was[a]);
 out:
-    tulle_product_free(plan);
     tulle_mat_free(C);
     return status;
 }

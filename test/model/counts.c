@@ -46,24 +46,12 @@ static tulle_status execute(tulle_comm *comm, struct run *run, tulle_mat *A, tul
 {
     tulle_status status;
     tulle_mat *C = NULL;
-    tulle_product *plan = NULL;
-    tulle_product_report report;
     tulle_product_options options = {0};
     options.alg = algs[a];
     options.transfers = TULLE_TRANSFERS_WHOLE; /* the transfers that the model counts */
     TULLE_TRY(new_result(comm, c, !run->cols_b, &C));
-    status = tulle_product_new(A, B, C, &options, &plan);
-    if (status == TULLE_ERR_UNSUPPORTED) {
-        status = TULLE_OK;
-        goto out;
-    }
-    if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, &report);
-    if (status == TULLE_OK && tulle_comm_rank(comm) == 0) {
-        run->suits[a] = 1;
-        run->was[a] = report;
-    }
+    status = report_product(A, B, C, &options, 1, &run->suits[a], &run->was[a]);
 out:
-    tulle_product_free(plan);
     tulle_mat_free(C);
     return status;
 }

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "blocks.h"
 #include "reference.h"
 #include "tap.h"
 
@@ -55,19 +56,6 @@ static tulle_status layout_of(tulle_comm *comm, int tiles, tulle_block_cuts row,
         .col_blocks = col};
     tulle_grid_square(tulle_comm_size(comm), false, &spec.grid_rows, &spec.grid_cols);
     return tulle_layout_new(&spec, tulle_comm_size(comm), l);
-}
-
-/* All elements of a block with an entry are entries. */
-static void fill_blocks(struct reference *r, tulle_block_cuts row, tulle_block_cuts col)
-{
-    for (tulle_gidx i = 0; i < row.count; i++)
-        for (tulle_gidx j = 0; j < col.count; j++) {
-            int any = 0;
-            for (int64_t x = row.cut[i]; x < row.cut[i + 1]; x++)
-                for (int64_t y = col.cut[j]; y < col.cut[j + 1]; y++) any |= r->has[x * r->n + y];
-            for (int64_t x = row.cut[i]; x < row.cut[i + 1]; x++)
-                for (int64_t y = col.cut[j]; y < col.cut[j + 1]; y++) r->has[x * r->n + y] = (char)any;
-        }
 }
 
 static double squared_norm(const struct reference *r, tulle_block_cuts row, tulle_block_cuts col, int64_t i, int64_t j)
@@ -266,10 +254,10 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_mat *A = NULL, *B = NULL, *C = NULL;
     tulle_product *plan = NULL;
     tulle_product_report report;
-    fill_blocks(&a, ta ? k : m, ta ? m : k);
-    fill_blocks(&b, tb ? n : k, tb ? k : n);
+    fill_blocks(a.has, a.n, ta ? k : m, ta ? m : k);
+    fill_blocks(b.has, b.n, tb ? n : k, tb ? k : n);
     for (int64_t e = 0; e < c.m * c.n; e++) c.has[e] &= e % 3 == 0;
-    fill_blocks(&c, m, n);
+    fill_blocks(c.has, c.n, m, n);
     TULLE_TRY(layout_of(comm, s->tiles, ta ? k : m, ta ? m : k, &la));
     TULLE_TRY(layout_of(comm, s->tiles_b ? s->tiles_b : s->tiles, tb ? n : k, tb ? k : n, &lb));
     TULLE_TRY(into_blocks(comm, &a, s, s->kind, la, &A));

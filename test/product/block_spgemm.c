@@ -61,7 +61,7 @@ static tulle_status drops(tulle_comm *comm, void *arg)
     tulle_layout *l = NULL;
     tulle_mat *A = NULL;
     double norm = 0;
-    fill_blocks(&a, m, n);
+    fill_blocks(a.has, a.n, m, n);
     TULLE_TRY(layout_of(comm, 3, m, n, &l));
     TULLE_TRY(into_blocks(comm, &a, &s, TULLE_VBSR, l, &A));
     TULLE_TRY(scale_values(A, &a, 3)); /* norms are those before */
@@ -193,10 +193,10 @@ int main(int argc, char **argv)
         s.options = (tulle_product_options){.alg = (tulle_product_alg)alg};
         run_product(team, s);
     }
-    s.block = 140; /* which the BLAS multiplies */
-    s.m = s.k = s.n = 280;
-    for (int type = TULLE_F64; type <= TULLE_F32 && !device;
-         type++) { /* the devices are too small for a tile of them */
+    s.block = 200; /* which the BLAS multiplies */
+    s.m = s.k = s.n = 400;
+    /* the devices are too small for a tile of them */
+    for (int type = TULLE_F64; type <= TULLE_F32 && !device; type++) {
         s.type = (tulle_type)type;
         s.options = (tulle_product_options){.alg = TULLE_PRODUCT_STATIONARY_C};
         run_product(team, s);

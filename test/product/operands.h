@@ -81,4 +81,25 @@ __attribute__((unused)) static void free_operands(product_operands *o, tulle_sta
     tulle_mat_free(o->A);
 }
 
+/*
+ * Collective: C = A B, `times` times, with the report of the last one on PE 0, where *suits becomes 1. What the
+ * algorithm does not support is left out.
+ */
+__attribute__((unused)) static tulle_status report_product(tulle_mat *A, tulle_mat *B, tulle_mat *C,
+    const tulle_product_options *options, int times, int *suits, tulle_product_report *report)
+{
+    tulle_product *plan = NULL;
+    tulle_product_report all;
+    tulle_status status = tulle_product_new(A, B, C, options, &plan);
+    int supported = status != TULLE_ERR_UNSUPPORTED;
+    if (!supported) status = TULLE_OK;
+    for (int t = 0; t < times && supported && status == TULLE_OK; t++) status = tulle_product_execute(plan, 1, 0, &all);
+    if (supported && status == TULLE_OK && tulle_comm_rank(tulle_mat_comm(C)) == 0) {
+        *suits = 1;
+        *report = all;
+    }
+    tulle_product_free(plan);
+    return status;
+}
+
 #endif

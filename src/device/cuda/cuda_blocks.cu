@@ -10,10 +10,13 @@
  * on the number of threads nor on time.
  */
 #include "device/cuda/cuda_kernels.h"
+#include "device/cuda/cuda_rounded.h"
 #include "device/cuda/cuda_wrap.h"
 
 namespace
 {
+
+using tulle_cuda::lower_bound;
 
 const int WORDS = 2048, THREADS = 256; /* of a window: words of 32 columns */
 
@@ -21,19 +24,6 @@ const int WORDS = 2048, THREADS = 256; /* of a window: words of 32 columns */
 __device__ bool survives(const tulle__cuda_blocks &P, const tulle__cuda_block_pair &q, int64_t r, int32_t e, int32_t f)
 {
     return !P.least || !(q.a_norm[e] * q.b_norm[f] < P.least[r]);
-}
-
-/* The first place from `from` on, before `to`, whose column is not below. */
-__device__ int32_t lower_bound(const int32_t *colind, int32_t from, int32_t to, int64_t col)
-{
-    while (from < to) {
-        int32_t middle = from + (to - from) / 2;
-        if (colind[middle] < col)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
 }
 
 /* ---- structure ---- */

@@ -12,33 +12,17 @@
  * so the bits are the host's; what a last column of an odd number does is what one column does, as there.
  */
 #include "device/cuda/cuda_kernels.h"
+#include "device/cuda/cuda_rounded.h"
 #include "device/cuda/cuda_wrap.h"
 
 namespace
 {
 
+using tulle_cuda::add_rounded;
+using tulle_cuda::multiply_rounded;
+
 const int THREADS = 128, SHORT = 16, TAIL = 4; /* TULLE__SOLVE_SHORT, TULLE__SOLVE_TAIL */
 const int EACH = 32;                           /* rows, or columns, of a warp */
-
-__device__ double product(double a, double b)
-{
-    return __dmul_rn(a, b);
-}
-
-__device__ float product(float a, float b)
-{
-    return __fmul_rn(a, b);
-}
-
-__device__ double sum(double a, double b)
-{
-    return __dadd_rn(a, b);
-}
-
-__device__ float sum(float a, float b)
-{
-    return __fadd_rn(a, b);
-}
 
 __device__ bool is_known(double x)
 {
@@ -91,13 +75,14 @@ __device__ int32_t by_fours(int32_t n)
 
 template <typename T> __device__ T by_pivot(const tulle__cuda_triangle &A, const row &r, T x)
 {
-    return A.unit ? x : product(x, static_cast<T>(1) / static_cast<const T *>(A.val)[r.pivot]);
+    return A.unit ? x : multiply_rounded(x, static_cast<T>(1) / static_cast<const T *>(A.val)[r.pivot]);
 }
 
 template <typename T> __device__ T term(const tulle__cuda_triangle &A, const row &r, int32_t k, int64_t c)
 {
     int32_t e = r.first + k * r.step;
-    return product(static_cast<const T *>(A.val)[e], await(static_cast<const T *>(A.X) + A.colind[e] * A.cols + c));
+    return multiply_rounded(
+        static_cast<const T *>(A.val)[e], await(static_cast<const T *>(A.X) + A.colind[e] * A.cols + c));
 }
 
 /* A row of one column by one thread. */
@@ -107,9 +92,9 @@ template <typename T> __device__ void solve_row(const tulle__cuda_triangle &A, i
     int32_t begin = fours ? by_fours(r.n) : 0;
     T x = static_cast<const T *>(A.B)[r.at * A.ldb + c], side[4] = {0, 0, 0, 0};
     for (int32_t k = 0; k < begin; k += 4)
-        for (int q = 0; q < 4; q++) side[q] = sum(side[q], term<T>(A, r, k + q, c));
-    if (begin) x = sum(x, -sum(sum(side[0], side[1]), sum(side[2], side[3])));
-    for (int32_t k = begin; k < r.n; k++) x = sum(x, -term<T>(A, r, k, c));
+        for (int q = 0; q < 4; q++) side[q] = add_rounded(side[q], term<T>(A, r, k + q, c));
+    if (begin) x = add_rounded(x, -add_rounded(add_rounded(side[0], side[1]), add_rounded(side[2], side[3])));
+    for (int32_t k = begin; k < r.n; k++) x = add_rounded(x, -term<T>(A, r, k, c));
     publish(static_cast<T *>(A.X) + r.at * A.cols + c, by_pivot(A, r, x));
 }
 
@@ -141,15 +126,16 @@ template <typename T> __global__ void solve_by_warps(tulle__cuda_triangle A, uns
     T x = static_cast<const T *>(A.B)[r.at * A.ldb], side = 0;
     for (int32_t base = 0; base < begin; base += 32) {
         T mine = base + lane < begin ? term<T>(A, r, base + lane, 0) : static_cast<T>(0);
-        for (int k = 0; k < 32 && base + k < begin; k += 4) side = sum(side, __shfl_sync(all, mine, k + lane % 4));
+        for (int k = 0; k < 32 && base + k < begin; k += 4)
+            side = add_rounded(side, __shfl_sync(all, mine, k + lane % 4));
     }
     if (begin) {
         T q[4];
         for (int k = 0; k < 4; k++) q[k] = __shfl_sync(all, side, k);
-        x = sum(x, -sum(sum(q[0], q[1]), sum(q[2], q[3])));
+        x = add_rounded(x, -add_rounded(add_rounded(q[0], q[1]), add_rounded(q[2], q[3])));
     }
     T mine = begin + lane < r.n ? term<T>(A, r, begin + lane, 0) : static_cast<T>(0); /* at most SHORT are left */
-    for (int k = 0; begin + k < r.n; k++) x = sum(x, -__shfl_sync(all, mine, k));
+    for (int k = 0; begin + k < r.n; k++) x = add_rounded(x, -__shfl_sync(all, mine, k));
     if (lane == 0) publish(static_cast<T *>(A.X) + r.at, by_pivot(A, r, x));
 }
 

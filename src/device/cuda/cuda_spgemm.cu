@@ -16,10 +16,15 @@
 #include <climits>
 
 #include "device/cuda/cuda_kernels.h"
+#include "device/cuda/cuda_rounded.h"
 #include "device/cuda/cuda_wrap.h"
 
 namespace
 {
+
+using tulle_cuda::add_rounded;
+using tulle_cuda::lower_bound;
+using tulle_cuda::multiply_rounded;
 
 const int BINS = TULLE__CUDA_BINS, WARPS_EACH = 4; /* of the first bin: rows, or warps, of a block */
 const int WORDS = 4096, WINDOW = 2048;             /* of windows: words of 32 columns, entries of C */
@@ -29,26 +34,6 @@ const int SMALL = 128, LARGE = 256;
 __device__ __host__ constexpr int table_of(int bin)
 {
     return bin == 0 ? 64 : bin == 1 ? 512 : bin == 2 ? 4096 : 16384;
-}
-
-__device__ float multiply_rounded(float a, float b)
-{
-    return __fmul_rn(a, b);
-}
-
-__device__ double multiply_rounded(double a, double b)
-{
-    return __dmul_rn(a, b);
-}
-
-__device__ float add_rounded(float a, float b)
-{
-    return __fadd_rn(a, b);
-}
-
-__device__ double add_rounded(double a, double b)
-{
-    return __dadd_rn(a, b);
 }
 
 /* ---- bins ---- */
@@ -108,19 +93,6 @@ __device__ void meet(const crew &c)
         __syncwarp();
     else
         __syncthreads();
-}
-
-/* The first place from `from` on, before `to`, whose column is not below. */
-__device__ int32_t lower_bound(const int32_t *colind, int32_t from, int32_t to, int64_t col)
-{
-    while (from < to) {
-        int32_t middle = from + (to - from) / 2;
-        if (colind[middle] < col)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
 }
 
 /* Summands of row r in pair p: positions from .. to - 1 of A, or one of an identity. */

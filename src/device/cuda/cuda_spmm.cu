@@ -7,22 +7,15 @@
  * block take in turn; each adds up its own, and then their sums are added in the order of the teams.
  */
 #include "device/cuda/cuda_kernels.h"
+#include "device/cuda/cuda_rounded.h"
 #include "device/cuda/cuda_wrap.h"
 
 namespace
 {
 
+using tulle_cuda::fused_never;
+
 const int THREADS = 256, LONG = 512;
-
-__device__ float multiply_add(float a, float b, float sum)
-{
-    return __fadd_rn(sum, __fmul_rn(a, b));
-}
-
-__device__ double multiply_add(double a, double b, double sum)
-{
-    return __dadd_rn(sum, __dmul_rn(a, b));
-}
 
 /* A team's place: columns first + me + j * LANES. */
 template <int lanes, int each> struct team {
@@ -51,7 +44,7 @@ __device__ void add_entries(const tulle__cuda_chain &P, const tulle__cuda_chain_
             TULLE__UNROLL()
             for (int j = 0; j < S::EACH; j++) {
                 int64_t c = first + t.me + j * S::LANES;
-                if (c < P.n) sum[j] = multiply_add(x, B[k * q.b_row + c * q.b_col], sum[j]);
+                if (c < P.n) sum[j] = fused_never(sum[j], x, B[k * q.b_row + c * q.b_col]);
             }
         }
     }
@@ -64,8 +57,8 @@ __device__ void store(const tulle__cuda_chain &P, const S &t, int64_t row, int64
     for (int j = 0; j < S::EACH; j++) {
         int64_t c = first + t.me + j * S::LANES;
         if (c >= P.n) continue;
-        T scaled = multiply_add(alpha, sum[j], -static_cast<T>(0));
-        C[c] = P.beta == 0 ? scaled : multiply_add(beta, C[c], scaled);
+        T scaled = fused_never(-static_cast<T>(0), alpha, sum[j]);
+        C[c] = P.beta == 0 ? scaled : fused_never(scaled, beta, C[c]);
     }
 }
 

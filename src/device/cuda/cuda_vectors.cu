@@ -5,22 +5,15 @@
  * the eight sums side by side. A piece is a fixed number of rows, so nothing depends on the number of blocks.
  */
 #include "device/cuda/cuda_kernels.h"
+#include "device/cuda/cuda_rounded.h"
 #include "device/cuda/cuda_wrap.h"
 
 namespace
 {
 
+using tulle_cuda::fused_never;
+
 const int THREADS = 128, SIDES = 8;
-
-__device__ double fused_never(double sum, double a, double b)
-{
-    return __dadd_rn(sum, __dmul_rn(a, b));
-}
-
-__device__ float fused_never(float sum, float a, float b)
-{
-    return __fadd_rn(sum, __fmul_rn(a, b));
-}
 
 template <typename T> __device__ T scaled(T a, T b)
 {

@@ -46,13 +46,21 @@ static tulle_status place_result(void *context, int64_t m, int64_t nnz, tulle__c
     return TULLE_OK;
 }
 
-static void list_pairs(const tulle__device_product *task, tulle__spgemm_pair *pair)
+/* The product as kernels take it, with its pairs of tiles in pair. */
+static tulle__spgemm_task work_of(const tulle__device_product *task, tulle__spgemm_pair *pair)
 {
     for (int p = 0; p < task->npairs; p++) {
         tulle_tile A = tulle__host_tile(&task->A[p]), B = tulle__host_tile(&task->B[p]);
         pair[p] = (tulle__spgemm_pair){tulle__tile_csr(&A), tulle__tile_csr(&B), task->scale[p]};
         if (!A.rowptr) pair[p].A.m = task->m; /* the identity */
     }
+    return (tulle__spgemm_task){.type = task->type,
+        .m = task->m,
+        .n = task->n,
+        .npairs = task->npairs,
+        .pair = pair,
+        .unsorted = task->unsorted,
+        .least = (const double *)(const void *)tulle__host_at(&task->least)};
 }
 
 tulle_status tulle__host_product(const tulle__kernels *kernels, tulle__pool *pool, const tulle__device_product *task,
@@ -65,15 +73,8 @@ tulle_status tulle__host_product(const tulle__kernels *kernels, tulle__pool *poo
         .n = task->n,
         .rowptr = (const int64_t *)(const void *)tulle__host_at(&task->pattern_rowptr),
         .colind = (const int32_t *)(const void *)tulle__host_at(&task->pattern_colind)};
-    list_pairs(task, pair);
-    const tulle__spgemm_task work = {.type = task->type,
-        .m = task->m,
-        .n = task->n,
-        .npairs = task->npairs,
-        .pair = pair,
-        .unsorted = task->unsorted,
-        .least = (const double *)(const void *)tulle__host_at(&task->least),
-        .pattern = pattern.rowptr ? &pattern : NULL};
+    tulle__spgemm_task work = work_of(task, pair);
+    work.pattern = pattern.rowptr ? &pattern : NULL;
     tulle_status status = task->in_blocks ? kernels->spgemm_blocks(pool, &work, place_result, &asked, &C)
                                           : kernels->spgemm(pool, &work, place_result, &asked, &C);
     if (status == TULLE_OK)
@@ -89,12 +90,6 @@ tulle_status tulle__host_values(
         .rowptr = (int64_t *)(void *)tulle__host_at(&C->rowptr),
         .colind = (int32_t *)(void *)tulle__host_at(&C->colind),
         .val = tulle__host_at(&C->val)};
-    list_pairs(task, pair);
-    const tulle__spgemm_task work = {.type = task->type,
-        .m = task->m,
-        .n = task->n,
-        .npairs = task->npairs,
-        .pair = pair,
-        .unsorted = task->unsorted};
+    const tulle__spgemm_task work = work_of(task, pair);
     return kernels->spgemm_numeric(pool, &work, &result);
 }

@@ -113,39 +113,30 @@ static void copy_columns(void *arg, int64_t begin, int64_t end)
     }
 }
 
-/* What this PE owns on both sides, from a run of columns begin .. end - 1. */
-struct own {
-    const struct redistribution *x;
-    const tulle__spans *rows;
-    const tulle__span *cols;
-};
-
+/* Columns begin .. end - 1 of those that this PE's grid column of the source owns: what is its own in the target, too.
+ */
 static void copy_own_columns(void *arg, int64_t begin, int64_t end)
 {
-    const struct own *own = arg;
-    const struct redistribution *x = own->x;
-    for (int64_t c = begin; c < end; c++) {
-        const char *source = x->source + (size_t)((own->cols->from + c) * x->from.part->ld) * x->size;
-        char *target = x->target + (size_t)((own->cols->at + c) * x->to.part->ld) * x->size;
-        for (int64_t r = 0; r < own->rows->count; r++) {
-            const tulle__span *run = &own->rows->span[r];
-            memcpy(
-                target + (size_t)run->at * x->size, source + (size_t)run->from * x->size, (size_t)run->count * x->size);
+    const struct redistribution *x = arg;
+    const tulle__spans *cols = &x->columns[x->from.q], *rows = &x->out[x->to.p];
+    int64_t before = 0;
+    for (int64_t s = 0; s < cols->count && before < end; before += cols->span[s++].count) {
+        const tulle__span *run = &cols->span[s];
+        if (run->tile != x->to.q) continue;
+        for (int64_t c = begin > before ? begin - before : 0; c < run->count && before + c < end; c++) {
+            const char *source = x->source + (size_t)((run->from + c) * x->from.part->ld) * x->size;
+            char *target = x->target + (size_t)((run->at + c) * x->to.part->ld) * x->size;
+            for (int64_t r = 0; r < rows->count; r++)
+                memcpy(target + (size_t)rows->span[r].at * x->size, source + (size_t)rows->span[r].from * x->size,
+                    (size_t)rows->span[r].count * x->size);
         }
     }
 }
 
-static void copy_own(const struct redistribution *x)
+static void copy_own(struct redistribution *x)
 {
-    if (!x->from.is_in || !x->to.is_in) return;
-    const tulle__spans *cols = &x->columns[x->from.q];
-    struct own own = {.x = x, .rows = &x->out[x->to.p]};
-    if (!own.rows->count) return;
-    for (int64_t s = 0; s < cols->count; s++) {
-        own.cols = &cols->span[s];
-        if (own.cols->tile == x->to.q)
-            tulle__pool_blocks(x->pool, own.cols->count, COLUMNS_EACH, copy_own_columns, &own);
-    }
+    if (!x->from.is_in || !x->to.is_in || !x->out[x->to.p].count) return;
+    tulle__pool_blocks(x->pool, own_cols(&x->from, x->from.q), COLUMNS_EACH, copy_own_columns, x);
 }
 
 /* ---- rounds ---- */

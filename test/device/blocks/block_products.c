@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "device/cpu/cpu.h"
+#include "elements.h"
 #include "tap.h"
 
 enum { PAIRS = 2, CUTS = 12 };
@@ -20,19 +21,6 @@ struct blocks {
     int64_t m, n;
     double *dense;
 };
-
-static void put(tulle_type type, void *val, int64_t at, double v)
-{
-    if (type == TULLE_F32)
-        ((float *)val)[at] = (float)v;
-    else
-        ((double *)val)[at] = v;
-}
-
-static double get(tulle_type type, const void *val, int64_t at)
-{
-    return type == TULLE_F32 ? (double)((const float *)val)[at] : ((const double *)val)[at];
-}
 
 /* Half of the blocks between the cuts; of one size: without offsets. */
 static struct blocks make(
@@ -51,7 +39,7 @@ static struct blocks make(
             for (int64_t i = row[r]; i < row[r + 1]; i++)
                 for (int64_t j = col[c]; j < col[c + 1]; j++, at++) {
                     double v = (double)(tulle__random_at(seed, 7, (uint64_t)at) % 9) - 4;
-                    put(type, val, at, v);
+                    put(val, type, at, v);
                     x.dense[(i - row[0]) * x.n + j - col[0]] = v;
                 }
         }
@@ -106,13 +94,13 @@ static int64_t wrong(
     m = row[s->rows] - row[0];
     int64_t first = within ? m / 3 : 0, rows = within ? m / 2 : m;
     double *C = malloc((size_t)(rows * s->n + 1) * 8);
-    for (int64_t e = 0; e < rows * s->n; e++) put(type, C, e, s->beta == 0 ? (double)NAN : (double)(e % 7));
+    for (int64_t e = 0; e < rows * s->n; e++) put(C, type, e, s->beta == 0 ? (double)NAN : (double)(e % 7));
     for (int p = 0; p < PAIRS; p++) {
         cuts(11, s->cols, s->size, s->one_size, 6 + (uint64_t)p, col[p]);
         A[p] = make(type, s->rows, row, s->cols, col[p], s->one_size, 20 + (uint64_t)p);
         B[p] = malloc((size_t)(A[p].n * s->n + 1) * 8);
         for (int64_t e = 0; e < A[p].n * s->n; e++)
-            put(type, B[p], e, (double)(tulle__random_at(9, (uint64_t)p, (uint64_t)e) % 5) - 2);
+            put(B[p], type, e, (double)(tulle__random_at(9, (uint64_t)p, (uint64_t)e) % 5) - 2);
         int by_row = orders & 1;
         pair[p] = (tulle__spmm_pair){A[p].csr, B[p], by_row ? s->n : 1, by_row ? 1 : A[p].n};
     }
@@ -135,8 +123,8 @@ static int64_t wrong(
             for (int p = 0; p < PAIRS; p++)
                 for (int64_t k = 0; k < A[p].n; k++)
                     sum +=
-                        A[p].dense[(first + i) * A[p].n + k] * get(type, B[p], k * pair[p].b_row + j * pair[p].b_col);
-            count += get(type, C, at) != s->alpha * sum + (s->beta == 0 ? 0 : s->beta * (double)(at % 7));
+                        A[p].dense[(first + i) * A[p].n + k] * get(B[p], type, k * pair[p].b_row + j * pair[p].b_col);
+            count += get(C, type, at) != s->alpha * sum + (s->beta == 0 ? 0 : s->beta * (double)(at % 7));
         }
     for (int p = 0; p < PAIRS; p++) drop(&A[p]), free(B[p]);
     free(C);

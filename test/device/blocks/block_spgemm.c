@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "device/cpu/cpu.h"
 #include "device/device.h"
+#include "elements.h"
 #include "tap.h"
 
 enum { MOST = 40, PAIRS = 3 };
@@ -31,19 +32,6 @@ struct blocks {
     void *val;
     tulle__csr csr;
 };
-
-static void put(tulle_type type, void *val, int64_t at, double v)
-{
-    if (type == TULLE_F32)
-        ((float *)val)[at] = (float)v;
-    else
-        ((double *)val)[at] = v;
-}
-
-static double get(tulle_type type, const void *val, int64_t at)
-{
-    return type == TULLE_F32 ? (double)((const float *)val)[at] : ((const double *)val)[at];
-}
 
 static void cuts(int blocks, int size, uint64_t seed, tulle_gidx *cut)
 {
@@ -66,7 +54,7 @@ static struct blocks *make(tulle_type type, int rows, const tulle_gidx *row, int
             x->offset[e] = at;
             for (int64_t i = 0; i < (row[r + 1] - row[r]) * (col[c + 1] - col[c]); i++, at++) {
                 double v = undefined ? (double)NAN : (double)(tulle__random_at(seed, 7, (uint64_t)at) % 9) - 4;
-                put(type, x->val, at, v);
+                put(x->val, type, at, v);
                 x->norm[e] += v * v;
             }
             x->offset[++e] = at;
@@ -112,7 +100,7 @@ static int same(tulle_type type, const tulle__csr_result *a, const tulle__csr_re
         memcmp(a->norm, b->norm, (size_t)a->nnz * 8))
         return 0;
     for (int64_t e = 0; e < a->values; e++)
-        if (!(get(type, a->val, e) == get(type, b->val, e))) return 0;
+        if (!(get(a->val, type, e) == get(b->val, type, e))) return 0;
     return 1;
 }
 
@@ -142,8 +130,8 @@ static int exact(tulle_type type, const struct shape *s, const tulle__spgemm_tas
                             for (int64_t z = 0; z < inner; z++)
                                 sum[(row[r] - row[0] + x) * n + col[c] - col[0] + y] +=
                                     task->pair[p].scale *
-                                    (A->rowptr ? get(type, A->val, A->offset[e] + x * inner + z) : x == z) *
-                                    get(type, B->val, B->offset[f] + z * w + y);
+                                    (A->rowptr ? get(A->val, type, A->offset[e] + x * inner + z) : x == z) *
+                                    get(B->val, type, B->offset[f] + z * w + y);
                 }
             }
     }
@@ -153,7 +141,7 @@ static int exact(tulle_type type, const struct shape *s, const tulle__spgemm_tas
             for (int64_t x = 0; x < row[r + 1] - row[r]; x++)
                 for (int64_t y = 0; y < w; y++) {
                     double *want = &sum[(row[r] - row[0] + x) * n + col[c] - col[0] + y];
-                    fine &= get(type, C->val, C->offset[e] + x * w + y) == *want;
+                    fine &= get(C->val, type, C->offset[e] + x * w + y) == *want;
                     *want = 0;
                 }
         }
@@ -169,7 +157,7 @@ static tulle_status again(
     tulle__spgemm_pair pair[PAIRS];
     int64_t half = task->m / 2;
     tulle_status status = TULLE_OK;
-    for (int64_t e = 0; e < C->values; e++) put(task->type, C->val, e, (double)NAN);
+    for (int64_t e = 0; e < C->values; e++) put(C->val, task->type, e, (double)NAN);
     for (int part = 0; part < 2 && status == TULLE_OK; part++) {
         int64_t first = part ? half : 0, rows = part ? task->m - half : half;
         tulle__spgemm_task piece = *task;
@@ -193,41 +181,66 @@ static tulle_status again(
     return status;
 }
 
-static int64_t wrong(const tulle__kernels *kernels, tulle__pool *pool, tulle_type type, const struct shape *s)
-{
+/* A product: its tiles, the chain, and room for two results. */
+struct product {
     tulle_gidx row[MOST + 1], mid[MOST + 1], col[MOST + 1];
     double least[MOST];
-    int64_t bad = 0;
-    cuts(s->m, s->size, 1, row);
-    cuts(s->k, s->size, 2, mid);
-    cuts(s->n, s->size, 3, col);
-    struct blocks *A = make(type, s->m, row, s->k, mid, s->every, 0, 4),
-                  *B = make(type, s->k, mid, s->n, col, s->every, 0, 5),
-                  *A2 = make(type, s->m, row, s->k, mid, 3, 0, 6),
-                  *D = make(type, s->m, row, s->n, col, 4, s->identity == 2, 7),
-                  *P = make(type, s->m, row, s->n, col, 2, 1, 8), *got = calloc(1, sizeof *got),
-                  *want = calloc(1, sizeof *want);
-    tulle__spgemm_pair pair[PAIRS] = {
-        {A->csr, B->csr, 2}, {A2->csr, B->csr, -1}, {{.m = s->m}, D->csr, s->identity == 2 ? 0 : 3}};
-    for (int r = 0; r < s->m; r++) least[r] = s->least * (1 + r % 3);
-    const tulle__spgemm_task task = {.type = type,
+    struct blocks *A, *B, *A2, *D, *P, *got, *want;
+    tulle__spgemm_pair pair[PAIRS];
+    tulle__spgemm_task task;
+};
+
+/* even: all blocks are of the largest size. */
+static struct product *new_product(tulle_type type, const struct shape *s, int even)
+{
+    struct product *x = calloc(1, sizeof *x);
+    cuts(s->m, s->size, 1, x->row);
+    cuts(s->k, s->size, 2, x->mid);
+    cuts(s->n, s->size, 3, x->col);
+    for (int b = 0; even && b <= MOST; b++) x->row[b] = x->mid[b] = x->col[b] = 3 + b * s->size;
+    x->A = make(type, s->m, x->row, s->k, x->mid, s->every, 0, 4);
+    x->B = make(type, s->k, x->mid, s->n, x->col, s->every, 0, 5);
+    x->A2 = make(type, s->m, x->row, s->k, x->mid, 3, 0, 6);
+    x->D = make(type, s->m, x->row, s->n, x->col, 4, s->identity == 2, 7);
+    x->P = make(type, s->m, x->row, s->n, x->col, 2, 1, 8);
+    x->got = calloc(1, sizeof *x->got);
+    x->want = calloc(1, sizeof *x->want);
+    x->pair[0] = (tulle__spgemm_pair){x->A->csr, x->B->csr, 2};
+    x->pair[1] = (tulle__spgemm_pair){x->A2->csr, x->B->csr, -1};
+    x->pair[2] = (tulle__spgemm_pair){{.m = s->m}, x->D->csr, s->identity == 2 ? 0 : 3};
+    for (int r = 0; r < s->m; r++) x->least[r] = s->least * (1 + r % 3);
+    x->task = (tulle__spgemm_task){.type = type,
         .m = s->m,
         .n = s->n,
         .npairs = s->identity ? PAIRS : PAIRS - 1,
-        .pair = pair,
-        .least = s->least > 0 ? least : NULL,
-        .pattern = s->pattern ? &P->csr : NULL};
+        .pair = x->pair,
+        .least = s->least > 0 ? x->least : NULL,
+        .pattern = s->pattern ? &x->P->csr : NULL};
+    return x;
+}
+
+static void drop_product(struct product *x)
+{
+    drop(x->A), drop(x->A2), drop(x->B), drop(x->D), drop(x->P), drop(x->got), drop(x->want);
+    free(x);
+}
+
+static int64_t wrong(const tulle__kernels *kernels, tulle__pool *pool, tulle_type type, const struct shape *s)
+{
+    int64_t bad = 0;
+    struct product *x = new_product(type, s, 0);
+    const tulle__spgemm_task *task = &x->task;
     tulle__csr_result C = {.nnz = 0}, reference = {.nnz = 0};
-    bad += tulle__kernels_ref()->spgemm_blocks(pool, &task, place, want, &reference) != TULLE_OK;
-    bad += kernels->spgemm_blocks(pool, &task, place, got, &C) != TULLE_OK;
+    bad += tulle__kernels_ref()->spgemm_blocks(pool, task, place, x->want, &reference) != TULLE_OK;
+    bad += kernels->spgemm_blocks(pool, task, place, x->got, &C) != TULLE_OK;
     if (!bad) bad += !same(type, &C, &reference, s->m);
-    if (!bad && !task.least && !task.pattern) bad += !exact(type, s, &task, &reference);
+    if (!bad && !task->least && !task->pattern) bad += !exact(type, s, task, &reference);
     int64_t multiplications = C.multiplications, skipped = C.skipped;
-    if (!bad) bad += again(kernels, pool, &task, &C) != TULLE_OK;
+    if (!bad) bad += again(kernels, pool, task, &C) != TULLE_OK;
     C.multiplications = multiplications;
     C.skipped = skipped;
     if (!bad) bad += !same(type, &C, &reference, s->m);
-    drop(A), drop(A2), drop(B), drop(D), drop(P), drop(got), drop(want);
+    drop_product(x);
     return bad;
 }
 
@@ -345,53 +358,33 @@ static void note_sizes(const tulle_gidx *cut, int64_t count, int64_t *largest, i
 static int64_t wrong_there(tulle__device *d, tulle_type type, const struct shape *s, int even)
 {
     struct there t = {.d = d, .type = type};
-    tulle_gidx row[MOST + 1], mid[MOST + 1], col[MOST + 1];
-    double least[MOST];
-    cuts(s->m, s->size, 1, row);
-    cuts(s->k, s->size, 2, mid);
-    cuts(s->n, s->size, 3, col);
-    for (int b = 0; even && b <= MOST; b++) row[b] = mid[b] = col[b] = 3 + b * s->size;
-    struct blocks *A = make(type, s->m, row, s->k, mid, s->every, 0, 4),
-                  *B = make(type, s->k, mid, s->n, col, s->every, 0, 5),
-                  *A2 = make(type, s->m, row, s->k, mid, 3, 0, 6),
-                  *D = make(type, s->m, row, s->n, col, 4, s->identity == 2, 7),
-                  *P = make(type, s->m, row, s->n, col, 2, 1, 8), *got = calloc(1, sizeof *got),
-                  *want = calloc(1, sizeof *want);
-    tulle__spgemm_pair pair[PAIRS] = {
-        {A->csr, B->csr, 2}, {A2->csr, B->csr, -1}, {{.m = s->m}, D->csr, s->identity == 2 ? 0 : 3}};
-    for (int r = 0; r < s->m; r++) least[r] = s->least * (1 + r % 3);
-    const tulle__spgemm_task task = {.type = type,
-        .m = s->m,
-        .n = s->n,
-        .npairs = s->identity ? PAIRS : PAIRS - 1,
-        .pair = pair,
-        .least = s->least > 0 ? least : NULL,
-        .pattern = s->pattern ? &P->csr : NULL};
-    tulle__device_product work = {.type = type, .m = s->m, .n = s->n, .npairs = task.npairs, .in_blocks = 1};
+    struct product *x = new_product(type, s, even);
+    const tulle__spgemm_task *task = &x->task;
+    tulle__device_product work = {.type = type, .m = s->m, .n = s->n, .npairs = task->npairs, .in_blocks = 1};
     tulle__device_product_counts counts = {-1, -1};
     tulle__csr_result C = {.nnz = 0}, reference = {.nnz = 0};
     int64_t bad = 0;
     if (d->ops->queue_new(d, &t.q) != TULLE_OK) abort();
     for (int l = 0; l < 3; l++) work.smallest[l] = INT64_MAX;
-    note_sizes(row, s->m, &work.largest[0], &work.smallest[0]);
-    note_sizes(col, s->n, &work.largest[1], &work.smallest[1]);
-    note_sizes(mid, s->k, &work.largest[2], &work.smallest[2]);
-    for (int p = 0; p < task.npairs; p++) {
-        work.scale[p] = pair[p].scale;
+    note_sizes(x->row, s->m, &work.largest[0], &work.smallest[0]);
+    note_sizes(x->col, s->n, &work.largest[1], &work.smallest[1]);
+    note_sizes(x->mid, s->k, &work.largest[2], &work.smallest[2]);
+    for (int p = 0; p < task->npairs; p++) {
+        work.scale[p] = x->pair[p].scale;
         work.A[p] = (tulle__device_tile){.kind = TULLE_VBSR, .type = type};
-        if (pair[p].A.rowptr) work.A[p] = put_tile(&t, &pair[p].A);
-        work.B[p] = put_tile(&t, &pair[p].B);
+        if (x->pair[p].A.rowptr) work.A[p] = put_tile(&t, &x->pair[p].A);
+        work.B[p] = put_tile(&t, &x->pair[p].B);
     }
     work.row_block = work.A[0].row_block;
     work.col_block = work.B[0].col_block;
-    if (task.least) work.least = put_array(&t, least, (size_t)s->m * sizeof *least);
-    if (task.pattern) {
-        work.pattern_rowptr = put_pointers(&t, P->csr.rowptr, s->m);
-        work.pattern_colind = put_array(&t, P->csr.colind, (size_t)P->csr.rowptr[s->m] * sizeof(int32_t));
+    if (task->least) work.least = put_array(&t, x->least, (size_t)s->m * sizeof *x->least);
+    if (task->pattern) {
+        work.pattern_rowptr = put_pointers(&t, x->P->csr.rowptr, s->m);
+        work.pattern_colind = put_array(&t, x->P->csr.colind, (size_t)x->P->csr.rowptr[s->m] * sizeof(int32_t));
     }
-    bad += tulle__kernels_ref()->spgemm_blocks(NULL, &task, place, want, &reference) != TULLE_OK;
+    bad += tulle__kernels_ref()->spgemm_blocks(NULL, task, place, x->want, &reference) != TULLE_OK;
     tulle_status status = d->ops->product(t.q, &work, place_there, &t, &counts);
-    if (status == TULLE_OK) status = fetch(&t, got, &C);
+    if (status == TULLE_OK) status = fetch(&t, x->got, &C);
     if (status != TULLE_OK) printf("# %s\n", tulle_error_message());
     C.multiplications = counts.multiplications;
     C.skipped = counts.skipped;
@@ -399,7 +392,7 @@ static int64_t wrong_there(tulle__device *d, tulle_type type, const struct shape
     if (!bad) bad += !same(type, &C, &reference, s->m);
     d->ops->queue_free(d, t.q);
     for (int b = 0; b < t.nbuffers; b++) tulle__device_buffer_free(d, t.buffer[b]);
-    drop(A), drop(A2), drop(B), drop(D), drop(P), drop(got), drop(want);
+    drop_product(x);
     return bad;
 }
 

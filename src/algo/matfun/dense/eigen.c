@@ -227,24 +227,26 @@ void tulle__kept_fini(tulle__kept *kept)
     *kept = (tulle__kept){.A = NULL};
 }
 
+/* Copies a decomposition to what keeps it, or back from there. */
+static void copy_kept(const tulle__eigen *x, int64_t n, int64_t b, const tulle__kept *kept, bool back)
+{
+    size_t size = tulle_type_size(x->type), rows = (size_t)n, square = rows * rows * size;
+    const struct {
+        void *own, *kept;
+        size_t bytes;
+    } part[] = {{x->A, kept->A, square}, {x->V, kept->V, square}, {x->S, kept->S, x->S ? square : 0},
+        {x->tau, kept->tau, rows * size}, {x->lambda, kept->lambda, rows * sizeof *x->lambda},
+        {x->Y, kept->Y, rows * (size_t)b * sizeof *x->Y}};
+    for (size_t p = 0; p < sizeof part / sizeof *part; p++)
+        if (part[p].bytes) memcpy(back ? part[p].own : part[p].kept, back ? part[p].kept : part[p].own, part[p].bytes);
+}
+
 void tulle__eigen_keep(const tulle__eigen *x, int64_t n, int64_t b, const tulle__kept *kept)
 {
-    size_t size = tulle_type_size(x->type), rows = (size_t)n;
-    memcpy(kept->A, x->A, rows * rows * size);
-    memcpy(kept->V, x->V, rows * rows * size);
-    if (x->S) memcpy(kept->S, x->S, rows * rows * size);
-    memcpy(kept->tau, x->tau, rows * size);
-    memcpy(kept->lambda, x->lambda, rows * sizeof *x->lambda);
-    memcpy(kept->Y, x->Y, rows * (size_t)b * sizeof *x->Y);
+    copy_kept(x, n, b, kept, false);
 }
 
 void tulle__eigen_restore(tulle__eigen *x, int64_t n, int64_t b, const tulle__kept *kept)
 {
-    size_t size = tulle_type_size(x->type), rows = (size_t)n;
-    memcpy(x->A, kept->A, rows * rows * size);
-    memcpy(x->V, kept->V, rows * rows * size);
-    if (x->S) memcpy(x->S, kept->S, rows * rows * size);
-    memcpy(x->tau, kept->tau, rows * size);
-    memcpy(x->lambda, kept->lambda, rows * sizeof *x->lambda);
-    memcpy(x->Y, kept->Y, rows * (size_t)b * sizeof *x->Y);
+    copy_kept(x, n, b, kept, true);
 }

@@ -168,15 +168,16 @@ static void add_node(int64_t n, const double *d, const double *e, double mu, dou
     }
 }
 
-static bool keeps_norms(int64_t n, int64_t b, const double *Y, const double *Z)
+/* Whether the squares of columns of Z are the inner products of those of Y and W. */
+static bool has_norms(int64_t n, int64_t b, const double *Y, const double *W, const double *Z)
 {
     for (int64_t c = 0; c < b; c++) {
-        double before = 0, after = 0;
+        double product = 0, square = 0;
         for (int64_t i = 0; i < n; i++) {
-            before += Y[i * b + c] * Y[i * b + c];
-            after += Z[i * b + c] * Z[i * b + c];
+            product += Y[i * b + c] * W[i * b + c];
+            square += Z[i * b + c] * Z[i * b + c];
         }
-        if (!(fabs(after - before) <= 1e-11 * before)) return false;
+        if (!(fabs(square - product) <= 1e-11 * product)) return false;
     }
     return true;
 }
@@ -196,7 +197,7 @@ bool tulle__step_apply(int64_t n, const double *d, const double *e, double mu, c
     if (!(least > 1e-10 * scale && least > TINY) || !find_nodes(&nodes, least * (1 - 1e-9), most)) return false;
     memset(Z, 0, (size_t)(n * b) * sizeof *Z);
     for (int j = 0; j < nodes.count; j++) add_node(n, d, e, mu, nodes.s[j], nodes.weight[j], b, Y, Z, room);
-    return keeps_norms(n, b, Y, Z);
+    return has_norms(n, b, Y, Y, Z);
 }
 
 /* Z += w (T + s)^-1 Y for a positive definite T. */
@@ -223,20 +224,6 @@ static void multiply(int64_t n, const double *d, const double *e, int64_t b, con
         for (int64_t c = 0; c < b; c++)
             Z[i * b + c] = d[i] * Y[i * b + c] + (i ? e[i - 1] * Y[(i - 1) * b + c] : 0) +
                            (i + 1 < n ? e[i] * Y[(i + 1) * b + c] : 0);
-}
-
-/* Whether the squares of columns of Z are the inner products of those of Y and W. */
-static bool has_norms(int64_t n, int64_t b, const double *Y, const double *W, const double *Z)
-{
-    for (int64_t c = 0; c < b; c++) {
-        double product = 0, square = 0;
-        for (int64_t i = 0; i < n; i++) {
-            product += Y[i * b + c] * W[i * b + c];
-            square += Z[i * b + c] * Z[i * b + c];
-        }
-        if (!(fabs(square - product) <= 1e-11 * product)) return false;
-    }
-    return true;
 }
 
 bool tulle__power_apply(int64_t n, const double *d, const double *e, tulle__power power, const tulle__gap *gap,

@@ -22,7 +22,7 @@ enum {
     HIGH = 16,
     COLUMNS_AT_ONCE = 256,  /* of A */
     SHARED_BYTES = 1 << 18, /* of A's blocks in them, in all rows that are made together */
-    LARGE = 128,            /* rows, inner indices and columns of blocks that another kernel multiplies */
+    LARGE = 192,            /* rows, inner indices and columns of blocks that another kernel multiplies */
     LARGEST = 1 << 20       /* and the most of them */
 };
 

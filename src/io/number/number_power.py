@@ -19,9 +19,10 @@ def leading(q):
 
 print("/* SPDX-License-Identifier: Apache-2.0 */")
 print("/* Written by number_power.py: do not edit. */")
-print('#include "io/number_power.h"\n')
+print('#include "io/number/number_power.h"\n')
 print("const tulle__power5 tulle__power5_table[TULLE__POWER5_HIGH - TULLE__POWER5_LOW + 1] = {")
-for q in range(LOW, HIGH + 1):
-    x = leading(q)
-    print("    {0x%016x, 0x%016x}, /* %d */" % (x >> 64, x & (2**64 - 1), q))
+for first in range(LOW, HIGH + 1, 2):
+    pair = [leading(q) for q in (first, first + 1) if q <= HIGH]
+    entries = ", ".join("{0x%016x, 0x%016x}" % (x >> 64, x & (2**64 - 1)) for x in pair) + ","
+    print("    %-83s /* %d */" % (entries, first))
 print("};")
