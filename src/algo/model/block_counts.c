@@ -117,12 +117,12 @@ static void count_block(struct sweep *s, const struct row *row, int64_t e)
     const tulle_gidx K = row->column + row->tile->colind[e];
     const double inner = size_of(&s->B->layout->row_blocks, K);
     const int k = tulle__layout_find(l->row_blocks.first, l->mt, K);
-    int last = -1;
+    int j = 0, last = -1; /* columns ascend */
     for (int tj = 0; tj < s->B->layout->nt; tj++) {
         struct place b;
         for (int64_t at = 0; next_block(s, K, tj, &at, &b);) {
             if (!survives(s, row, e, &b)) continue;
-            const int j = tulle__layout_find(l->col_blocks.first, l->nt, b.column);
+            while (b.column >= l->col_blocks.first[j + 1]) j++;
             const int64_t unit = tulle__unit_index(c, row->i, k, j);
             c->work[unit] += row->height * inner * b.width;
             c->block_flops[size_class(row->height * inner * b.width)] += 2 * row->height * inner * b.width;

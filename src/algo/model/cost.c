@@ -10,10 +10,7 @@
 
 enum { PANEL = 8 << 20 };
 
-/*
- * Bytes: blocks of B for
- * each product, those of C three times for the products that fall there, those of A hardly.
- */
+/* Bytes: blocks of B for each product, those of C three times for the products that fall there, those of A hardly. */
 double tulle__cost_block_rate(const tulle__costs *c, double work, double entries)
 {
     const tulle_counts *counts = c->counts;

@@ -170,10 +170,12 @@ static tulle_status upload_blocks(const struct copies *c, const tulle_tile *sour
         else
             narrow[r] = (int32_t)(source->rowptr[row + r] - p->first);
         for (int64_t e = source->rowptr[row + r]; r < rows && e < source->rowptr[row + r + 1]; e++) {
-            size_t bytes = (size_t)block_values(source, row + r, e) * size;
+            const int64_t count = block_values(source, row + r, e);
             offset[at++] = to;
-            if (p->apart) memcpy(packed + (size_t)to * size, from + (size_t)value_at(source, row + r, e) * size, bytes);
-            to += block_values(source, row + r, e);
+            if (p->apart)
+                memcpy(packed + (size_t)to * size, from + (size_t)value_at(source, row + r, e) * size,
+                    (size_t)count * size);
+            to += count;
         }
     }
     offset[at] = to;
