@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products with ScaLAPACK's arguments, for programs that use ScaLAPACK and its BLACS. Not part of
+ * Products and redistributions with ScaLAPACK's arguments, for programs that use ScaLAPACK and its BLACS. Not part of
  * tulle.h, nor of libtulle: link the library for your MPI's ScaLAPACK, tulle_scalapack_openmpi or
  * tulle_scalapack_mpich, and libtulle.
  *
@@ -51,6 +51,28 @@ TULLE_PBLAS_API void tulle_pdgemm_(const char *transa, const char *transb, const
 TULLE_PBLAS_API void tulle_psgemm_(const char *transa, const char *transb, const int *m, const int *n, const int *k,
     const float *alpha, const float *A, const int *ia, const int *ja, const int *desca, const float *B, const int *ib,
     const int *jb, const int *descb, const float *beta, float *C, const int *ic, const int *jc, const int *descc);
+
+/*
+ * sub(B) = sub(A), as PDGEMR2D: the m x n part of A from row ia and column ja on goes to that of B
+ * from row ib and column jb on, whatever the blocks, sources and grids of both. desca and descb may
+ * be of two contexts; a process outside of the grid of one gives -1 for entry 2 (CTXT_) of its
+ * descriptor, which is read no further, and any pointer for its array. context is that of a grid
+ * with all processes of both grids, each at any place.
+ *
+ * Collective over the processes of context's grid; statuses and messages as tulle_pdgemm's.
+ * TULLE_ERR_ARG also if sub(A) and sub(B) have an element in common. See tulle_cyclic_redistribute in
+ * tulle/cyclic.h for its cost.
+ */
+TULLE_PBLAS_API tulle_status tulle_pdgemr2d(int m, int n, const double *A, int ia, int ja, const int *desca, double *B,
+    int ib, int jb, const int *descb, int context);
+TULLE_PBLAS_API tulle_status tulle_psgemr2d(int m, int n, const float *A, int ia, int ja, const int *desca, float *B,
+    int ib, int jb, const int *descb, int context);
+
+/* The same for Fortran, as PDGEMR2D and PSGEMR2D. */
+TULLE_PBLAS_API void tulle_pdgemr2d_(const int *m, const int *n, const double *A, const int *ia, const int *ja,
+    const int *desca, double *B, const int *ib, const int *jb, const int *descb, const int *context);
+TULLE_PBLAS_API void tulle_psgemr2d_(const int *m, const int *n, const float *A, const int *ia, const int *ja,
+    const int *desca, float *B, const int *ib, const int *jb, const int *descb, const int *context);
 
 /* Frees all teams, by all processes that made calls above. The next call opens one again. */
 TULLE_PBLAS_API void tulle_scalapack_free(void);

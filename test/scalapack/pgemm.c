@@ -5,37 +5,20 @@
  * loops; wrong arguments; grids of some of the processes. pgemm ROUNDS: products on each grid.
  */
 #include <math.h>
-#include <mpi.h>
 #include <string.h>
 
 #include <tulle/scalapack.h>
 #include <tulle/status.h>
 
+#include "scalapack/blacs.h"
 #include "tap.h"
 
-void Cblacs_get(int context, int what, int *value);
-void Cblacs_gridinit(int *context, const char *order, int rows, int cols);
-void Cblacs_gridmap(int *context, const int *map, int ld, int rows, int cols);
-void Cblacs_gridinfo(int context, int *rows, int *cols, int *row, int *col);
-void Cblacs_gridexit(int context);
-int numroc_(const int *n, const int *block, const int *me, const int *source, const int *parts);
 void pdgemm_(const char *transa, const char *transb, const int *m, const int *n, const int *k, const double *alpha,
     const double *A, const int *ia, const int *ja, const int *desca, const double *B, const int *ib, const int *jb,
     const int *descb, const double *beta, double *C, const int *ic, const int *jc, const int *descc);
 void psgemm_(const char *transa, const char *transb, const int *m, const int *n, const int *k, const float *alpha,
     const float *A, const int *ia, const int *ja, const int *desca, const float *B, const int *ib, const int *jb,
     const int *descb, const float *beta, float *C, const int *ic, const int *jc, const int *descc);
-
-static uint64_t state = 88172645463325252u;
-
-/* The same in all processes. */
-static int draw(int low, int high)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return low + (int)((state >> 11) % (uint64_t)(high - low + 1));
-}
 
 struct matrix {
     int d[9], rows, cols, room; /* descriptor; local rows and columns; elements of the arrays */
@@ -44,21 +27,6 @@ struct matrix {
     double *f64, *f64_peer;
     float *f32, *f32_peer;
 };
-
-static void *room_of(size_t count, size_t size)
-{
-    void *room = calloc(count + 1, size);
-    if (!room) MPI_Abort(MPI_COMM_WORLD, 1);
-    return room;
-}
-
-/* The local place of an element, or -1. */
-static int place_of(const struct matrix *x, int P, int Q, int p, int q, int i, int j)
-{
-    if ((x->d[6] + i / x->d[4]) % P != p || (x->d[7] + j / x->d[5]) % Q != q) return -1;
-    int r = i / x->d[4] / P * x->d[4] + i % x->d[4], c = j / x->d[5] / Q * x->d[5] + j % x->d[5];
-    return r + c * x->d[8];
-}
 
 static struct matrix make(int context, int m, int n, int salt)
 {
@@ -81,7 +49,7 @@ static struct matrix make(int context, int m, int n, int salt)
         for (int i = 0; i < x.d[2]; i++) {
             double value = (i * 7 + j * 13 + i * j + salt) % 17 - 8;
             x.whole[j * x.d[2] + i] = value;
-            if ((at = place_of(&x, P, Q, p, q, i, j)) < 0) continue;
+            if ((at = place_of(x.d, P, Q, p, q, i, j)) < 0) continue;
             x.f64[at] = x.f64_peer[at] = value;
             x.f32[at] = x.f32_peer[at] = (float)value;
         }
@@ -95,12 +63,6 @@ static void drop(struct matrix *x)
     free(x->f64_peer);
     free(x->f32);
     free(x->f32_peer);
-}
-
-static int same_everywhere(int good)
-{
-    MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    return good;
 }
 
 static double element(const struct matrix *x, int transposed, int i, int j)
@@ -155,7 +117,7 @@ static int product(int context, int round)
     for (int e = 0; e < c.room; e++) good &= c.f64[e] == c.f64_peer[e] && c.f32[e] == c.f32_peer[e];
     for (int j = 0; j < c.d[3]; j++)
         for (int i = 0; i < c.d[2]; i++)
-            if ((at = place_of(&c, P, Q, p, q, i, j)) >= 0) good &= c.f64[at] == c.whole[j * c.d[2] + i];
+            if ((at = place_of(c.d, P, Q, p, q, i, j)) >= 0) good &= c.f64[at] == c.whole[j * c.d[2] + i];
     if (!good && !tap_failed)
         printf("# %c%c %d x %d x %d, alpha %g, beta %g, on %d x %d: differs at (%d, %d); %s\n", letters[ta],
             letters[tb], m, n, k, alpha, beta, P, Q, p, q, tulle_error_message());
@@ -172,12 +134,12 @@ static int nans(int context)
     Cblacs_gridinfo(context, &P, &Q, &p, &q);
     struct matrix a = make(context, n, n, 1), b = make(context, n, n, 2), c = make(context, n, n, 3);
     for (int e = 0; e < c.room; e++) c.f64[e] = NAN;
-    if ((at = place_of(&a, P, Q, p, q, a.i - 1 + 4, a.j - 1 + 2)) >= 0) a.f64[at] = NAN;
+    if ((at = place_of(a.d, P, Q, p, q, a.i - 1 + 4, a.j - 1 + 2)) >= 0) a.f64[at] = NAN;
     good &= tulle_pdgemm('N', 'N', n, n, n, 1, a.f64, a.i, a.j, a.d, b.f64, b.i, b.j, b.d, 0, c.f64, c.i, c.j, c.d) ==
             TULLE_OK;
     for (int j = 0; j < n; j++)
         for (int i = 0; i < n; i++)
-            if ((at = place_of(&c, P, Q, p, q, c.i - 1 + i, c.j - 1 + j)) >= 0) good &= !isnan(c.f64[at]) == (i != 4);
+            if ((at = place_of(c.d, P, Q, p, q, c.i - 1 + i, c.j - 1 + j)) >= 0) good &= !isnan(c.f64[at]) == (i != 4);
     drop(&a);
     drop(&b);
     drop(&c);
@@ -242,7 +204,7 @@ static void some_of_them(int size, int rank)
         plain(&a, 0, &b, 1, &c, n, n, n, 1, 1);
         for (int j = 0; j < c.d[3]; j++)
             for (int i = 0; i < c.d[2]; i++)
-                if ((at = place_of(&c, P, Q, p, q, i, j)) >= 0) good &= c.f64[at] == c.whole[j * c.d[2] + i];
+                if ((at = place_of(c.d, P, Q, p, q, i, j)) >= 0) good &= c.f64[at] == c.whole[j * c.d[2] + i];
         drop(&a);
         drop(&b);
         drop(&c);
