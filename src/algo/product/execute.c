@@ -12,6 +12,7 @@
 #include "algo/product/plan/phase.h"
 #include "algo/product/product_progress.h"
 #include "algo/product/product_report.h"
+#include "algo/product/sink/layer_sum.h"
 #include "algo/product/sink/sink.h"
 #include "base/arg.h"
 #include "base/error.h"
@@ -192,7 +193,10 @@ static tulle_status execute(tulle__exec *x)
         TULLE_TRY(tulle__mat_publish(plan->operands.C));
     else if (plan->slices.layer_of)
         TULLE_TRY(tulle_comm_barrier(plan->comm)); /* all partial results are there */
-    TULLE_TRY(tulle__slices_join(plan, x->inbox.reuse, &x->filtered));
+    if (plan->slices.layer_of)
+        TULLE_TRY(tulle__layers_sum(plan, x->inbox.reuse, &x->inbox.told, &x->filtered));
+    else
+        TULLE_TRY(tulle__slices_join(plan, x->inbox.reuse));
     if (!x->sink->publishes && plan->comm->size > 1) TULLE_TRY(tulle_comm_barrier(plan->comm));
     x->wait_ns += tulle__now(plan->comm) - start;
     x->feed->met(x);

@@ -52,10 +52,4 @@ int tulle__layers_owner_c(const tulle__layers *layers, int l, int i, int j);
  */
 tulle_status tulle__layers_choose(struct tulle_product *plan, int *layers);
 
-/*
- * Adds the partial results into C, once all of them are there. Sparse: reuse: values only; else it
- * publishes C: collective, without agreement. Adds to *filtered the blocks that the filter removes.
- */
-tulle_status tulle__layers_sum(struct tulle_product *plan, int reuse, int64_t *filtered);
-
 #endif

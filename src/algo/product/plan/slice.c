@@ -339,10 +339,9 @@ out:
     return status;
 }
 
-tulle_status tulle__slices_join(tulle_product *plan, int reuse, int64_t *filtered)
+tulle_status tulle__slices_join(tulle_product *plan, int reuse)
 {
     tulle__slices *s = &plan->slices;
-    if (s->layer_of) return tulle__layers_sum(plan, reuse, filtered);
     if (!s->C || !plan->sparse) return TULLE_OK;
     return tulle__mat_refill(plan->C, s->C, NULL, reuse);
 }

@@ -48,11 +48,10 @@ void tulle__slices_drop(tulle__slices *slices);
 tulle_status tulle__slices_renew(struct tulle_product *plan);
 
 /*
- * Puts a sparse C together, and adds up what layers have made, once all parts of C are there;
- * reuse: values only. Else it publishes a sparse C: collective, without agreement. Adds to *filtered
- * the blocks that the filter removes from the sums of layers.
+ * Puts a sparse C of one layer together, once all parts of it are there; reuse: values only. Else it
+ * publishes C: collective, without agreement.
  */
-tulle_status tulle__slices_join(struct tulle_product *plan, int reuse, int64_t *filtered);
+tulle_status tulle__slices_join(struct tulle_product *plan, int reuse);
 
 /* Drops what a failed execution has left. */
 void tulle__slices_unplace(tulle__slices *slices);

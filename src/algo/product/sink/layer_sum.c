@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sum of the layers' partial results. A dense one is taken tile by tile of the stacked C, in the
+ * order of layers, which is that of its rows: tiles of the next few come while one is added.
+ */
+#include "algo/product/sink/layer_sum.h"
+
+#include <string.h>
+
+#include "algo/chain/band.h"
+#include "algo/product/plan/plan.h"
+#include "base/error.h"
+#include "mat/blocks/filter_tile.h"
+#include "mat/fetch.h"
+#include "mat/reshape/reshape.h"
+
+/* ---- dense ---- */
+
+enum { AHEAD = 3 };               /* partial results on their way while one is added */
+enum { ADDED_AT_ONCE = 1 << 15 }; /* elements, by one thread */
+
+/* A partial result that is a part of an own tile of C. */
+struct part {
+    int i, j;            /* of the tile */
+    tulle_gidx row, col; /* where it begins in it */
+    tulle__fetch fetch;
+};
+
+/* Goes through the partial results that are parts of own tiles. */
+struct parts {
+    tulle_product *plan;
+    int p, q; /* the next tile of the stacked C to be looked at */
+    struct part ring[AHEAD + 1];
+    int head, filled;
+};
+
+/* Starts the next one. *more: there was one. */
+static tulle_status start_part(struct parts *x, bool *more)
+{
+    tulle_mat *P = x->plan->slices.C, *C = x->plan->C;
+    const tulle_layout *parts = P->layout, *l = C->layout;
+    int rows = parts->mt / x->plan->slices.layers.layers;
+    for (*more = false; x->p < parts->mt; x->q = x->q + 1 < parts->nt ? x->q + 1 : (x->p++, 0)) {
+        tulle_gidx row = parts->row_cut[x->p] - x->p / rows * l->m, col = parts->col_cut[x->q];
+        int i = tulle__layout_find(l->row_cut, l->mt, row), j = tulle__layout_find(l->col_cut, l->nt, col);
+        if (!tulle__tile_is_mine(C, i, j) || !P->directory[tulle__tile_index(P, x->p, x->q)].place.length) continue;
+        struct part *part = &x->ring[(x->head + x->filled++) % (AHEAD + 1)];
+        *part = (struct part){.i = i, .j = j, .row = row - l->row_cut[i], .col = col - l->col_cut[j]};
+        part->fetch.group = -1;
+        *more = true;
+        tulle_status status = tulle__fetch_init(P, x->p, x->q, &part->fetch);
+        x->q = x->q + 1 < parts->nt ? x->q + 1 : (x->p++, 0);
+        return status;
+    }
+    return TULLE_OK;
+}
+
+/* A block of rows, or of columns where the partial result is column-major. */
+struct addition {
+    const tulle__kernels *kernels;
+    tulle_type type;
+    const char *from;
+    char *to;
+    int64_t length, from_step, to_step, to_element; /* elements */
+};
+
+static void add_lines(void *arg, int64_t begin, int64_t end)
+{
+    const struct addition *x = arg;
+    const int64_t size = (int64_t)tulle_type_size(x->type);
+    int64_t lines = x->from_step == x->length ? end - begin : 1; /* that lie one behind the other */
+    for (int64_t r = begin; r < end; r += lines)
+        x->kernels->add(x->type, lines, x->length, x->from + r * x->from_step * size, x->to + r * x->to_step * size,
+            x->to_step, x->to_element);
+}
+
+static void add_part(tulle_product *plan, const tulle_own_tile *C, const tulle_tile *part, const struct part *at)
+{
+    const bool by_row = part->order == TULLE_ROW_MAJOR;
+    int64_t row = C->order == TULLE_ROW_MAJOR ? C->ld : 1, col = C->order == TULLE_ROW_MAJOR ? 1 : C->ld;
+    struct addition x = {.kernels = plan->context->kernels,
+        .type = C->type,
+        .from = part->val,
+        .to = (char *)C->val + (size_t)(at->row * row + at->col * col) * tulle_type_size(C->type),
+        .length = by_row ? part->n : part->m,
+        .from_step = part->ld,
+        .to_step = by_row ? row : col,
+        .to_element = by_row ? col : row};
+    int64_t lines = ADDED_AT_ONCE / (x.length > 0 ? x.length : 1);
+    tulle__pool_blocks(plan->context->pool, by_row ? part->m : part->n, lines > 0 ? lines : 1, add_lines, &x);
+}
+
+/* Adds the first of those that are on their way. */
+static tulle_status finish_part(struct parts *x, tulle__work_account *told)
+{
+    tulle_tile tile;
+    tulle_own_tile C;
+    tulle_product *plan = x->plan;
+    struct part *part = &x->ring[x->head];
+    tulle_status status = tulle__fetch_await(&part->fetch, &tile);
+    if (status == TULLE_OK) status = tulle_mat_own_tile(plan->C, part->i, part->j, &C);
+    if (status == TULLE_OK) {
+        tulle__kernel_begin(plan->comm);
+        add_part(plan, &C, &tile, part);
+        tulle__work_add(told, tile.m * tile.n * (int64_t)tulle_type_size(C.type));
+        tulle__work_end(told);
+    }
+    tulle__fetch_fini(&part->fetch);
+    x->head = (x->head + 1) % (AHEAD + 1);
+    x->filled--;
+    return status;
+}
+
+/* beta C, while the first partial results come. */
+static tulle_status scale_own(tulle_product *plan, tulle__work_account *told)
+{
+    const tulle_layout *l = plan->C->layout;
+    tulle_status status = TULLE_OK;
+    tulle__kernel_begin(plan->comm);
+    for (int i = 0; i < l->mt && status == TULLE_OK; i++)
+        for (int j = 0; j < l->nt && status == TULLE_OK; j++) {
+            tulle_own_tile tile;
+            if (!tulle__tile_is_mine(plan->C, i, j)) continue;
+            status = tulle_mat_own_tile(plan->C, i, j, &tile);
+            if (status == TULLE_OK) status = tulle__scale_tile(plan, &tile, plan->beta);
+            if (status == TULLE_OK) tulle__work_scale(told, &tile, plan->beta);
+        }
+    tulle__work_end(told);
+    return status;
+}
+
+/* beta C, then the parts in the order of layers. */
+static tulle_status sum_dense(tulle_product *plan, tulle__work_account *told)
+{
+    tulle_status status;
+    struct parts x = {.plan = plan};
+    bool more = true;
+    while (more && x.filled < AHEAD) TULLE_TRY(start_part(&x, &more));
+    TULLE_TRY(scale_own(plan, told));
+    while (x.filled) {
+        if (more) TULLE_TRY(start_part(&x, &more));
+        TULLE_TRY(finish_part(&x, told));
+    }
+out:
+    for (; x.filled; x.filled--, x.head = (x.head + 1) % (AHEAD + 1)) tulle__fetch_fini(&x.ring[x.head].fetch);
+    return status;
+}
+
+/* ---- sparse ---- */
+
+struct place {
+    tulle_mat *C;
+    int i, j;
+};
+
+static tulle_status place_tile(void *context, int64_t m, int64_t nnz, tulle__csr_result *result)
+{
+    const struct place *place = context;
+    tulle_own_tile tile;
+    (void)m;
+    if (!place->C->format->in_blocks) return tulle__mat_place_csr(place->C, place->i, place->j, nnz, result);
+    tulle_status status = tulle__mat_place_blocks(place->C, place->i, place->j, nnz, result->values, &tile);
+    if (status == TULLE_OK) *result = tulle__tile_csr_result(&tile, nnz);
+    return status;
+}
+
+/* A tile of which nothing has been made. */
+static tulle_status place_empty(struct place *place, int64_t rows)
+{
+    tulle__csr_result result = {.nnz = 0};
+    tulle_status status = place_tile(place, rows, 0, &result);
+    if (status != TULLE_OK) return status;
+    memset(result.rowptr, 0, ((size_t)rows + 1) * sizeof *result.rowptr);
+    if (result.offset) result.offset[0] = 0;
+    return TULLE_OK;
+}
+
+/* The partial results of own tile (i, j), and then what C has there. */
+static tulle_status list_summands(
+    tulle_product *plan, int i, int j, const tulle_tile *old, tulle__spgemm_pair *pair, tulle__spgemm_task *task)
+{
+    tulle_mat *C = plan->C;
+    for (int l = 0; l <= plan->slices.layers.layers; l++) {
+        const bool last = l == plan->slices.layers.layers;
+        tulle_tile tile = *old;
+        tulle_status status = last ? TULLE_OK : tulle_mat_tile(plan->slices.partial, l * C->layout->mt + i, j, &tile);
+        if (status != TULLE_OK) return status;
+        if (!tile.nnz || (last && plan->beta == 0 && !plan->options.keep_pattern)) continue;
+        pair[task->npairs++] = (tulle__spgemm_pair){
+            .A = {.m = task->m, .n = task->m}, .B = tulle__tile_csr(&tile), .scale = last ? plan->beta : 1};
+    }
+    return TULLE_OK;
+}
+
+/* Sums own tile (i, j) of C from the partial results, which have the same tiles. */
+static tulle_status sum_tile(tulle_product *plan, int i, int j, tulle__spgemm_pair *pair, int reuse, int64_t *filtered)
+{
+    tulle_status status;
+    tulle_mat *C = plan->C;
+    const bool in_blocks = C->format->in_blocks;
+    const tulle__kernels *kernels = plan->context->kernels;
+    struct place place = {C, i, j};
+    tulle__spgemm_task task = {
+        .type = C->type, .m = tulle__tile_csr_rows(C, i), .n = tulle__tile_csr_cols(C, j), .pair = pair};
+    tulle__csr_result result = {.nnz = 0};
+    tulle__csr pattern;
+    tulle_tile tile;
+    TULLE_TRY(tulle_mat_tile(C, i, j, &tile));
+    TULLE_TRY(list_summands(plan, i, j, &tile, pair, &task));
+    if (reuse) {
+        tulle_own_tile own = tulle__own_tile_in_place(C, i, j);
+        if (!tile.nnz) return TULLE_OK;
+        result = tulle__tile_csr_result(&own, in_blocks ? own.blocks : own.nnz);
+        return in_blocks ? kernels->spgemm_blocks_numeric(plan->context->pool, &task, &result)
+                         : kernels->spgemm_numeric(plan->context->pool, &task, &result);
+    }
+    if (plan->options.keep_pattern) {
+        pattern = tulle__tile_csr(&tile);
+        task.pattern = &pattern;
+    }
+    if (!task.npairs || !task.m || !task.n) return place_empty(&place, task.m);
+    if (!in_blocks) return kernels->spgemm(plan->context->pool, &task, place_tile, &place, &result);
+    TULLE_TRY(kernels->spgemm_blocks(plan->context->pool, &task, place_tile, &place, &result));
+    if (plan->least && !plan->options.keep_pattern)
+        TULLE_TRY(tulle__filter_tile(C, i, j, plan->options.filter * plan->options.filter, filtered));
+out:
+    return status;
+}
+
+static tulle_status sum_sparse(tulle_product *plan, int reuse, int64_t *filtered)
+{
+    tulle_status status;
+    tulle__slices *s = &plan->slices;
+    const tulle_layout *l = plan->C->layout;
+    tulle__spgemm_pair *pair = NULL;
+    TULLE_TRY(tulle__mat_refill(s->partial, s->C, NULL, reuse));
+    TULLE_TRY(tulle__alloc((size_t)s->layers.layers + 1, sizeof *pair, "summands", &pair));
+    for (int i = 0; i < l->mt; i++)
+        for (int j = 0; j < l->nt; j++)
+            if (tulle__tile_is_mine(plan->C, i, j)) TULLE_TRY(sum_tile(plan, i, j, pair, reuse, filtered));
+    if (!reuse) TULLE_TRY(tulle__mat_publish(plan->C));
+out:
+    tulle__free(pair);
+    return status;
+}
+
+tulle_status tulle__layers_sum(tulle_product *plan, int reuse, tulle__work_account *told, int64_t *filtered)
+{
+    return plan->sparse ? sum_sparse(plan, reuse, filtered) : sum_dense(plan, told);
+}
