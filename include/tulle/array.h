@@ -121,7 +121,8 @@ TULLE_API tulle_status tulle_mat_from_array(tulle_comm *comm, const tulle_array 
 
 /*
  * Collective: A in arrays. root: the PE that receives all of it, or TULLE_AUTO: each PE receives
- * rows (CSC: columns), about equally many.
+ * rows first ... first + count - 1 (CSC: columns) if the counts of all PEs add up to A's rows, else
+ * about equally many.
  *
  * out->storage is the caller's choice. Arrays are allocated (out->owned; tulle_array_free): with
  * pointers and indices of ptr_bytes and ind_bytes, where 0 is 4 if the numbers fit, else 8; a dense

@@ -213,9 +213,15 @@ static tulle_status in_and_out(tulle_comm *comm, void *arg)
                 .order = wish.order,
                 .ptr_bytes = f % 3 ? wish.ptr_bytes : 0,
                 .ind_bytes = f % 3 ? wish.ind_bytes : 0};
+            const tulle_gidx lines = wish.storage == TULLE_STORAGE_CSC ? p.n : p.m;
+            /* rows of the caller's choice: few for the first PE, many for the last */
+            tulle_gidx first = lines * rank * rank / (npes * npes),
+                       count = lines * (rank + 1) * (rank + 1) / (npes * npes) - first;
+            const int chosen = f % 2 && root == TULLE_AUTO;
+            if (chosen) out.first = first, out.count = count;
             TULLE_TRY(tulle_mat_to_array(A, root, &out));
             EXPECT(out.type == form.type && out.owned && agrees(&out, &p));
-            const tulle_gidx lines = wish.storage == TULLE_STORAGE_CSC ? p.n : p.m;
+            EXPECT(!chosen || (out.count == count && (!count || out.first == first)));
             EXPECT(root == TULLE_AUTO || out.count == (rank == root ? lines : 0));
             int64_t rows = out.count;
             TULLE_TRY(tulle_comm_reduce_int(comm, TULLE_SUM, 1, &rows));

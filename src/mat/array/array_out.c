@@ -35,13 +35,17 @@ static tulle_status check_wish(const tulle_mat *A, int root, const tulle_array *
 static tulle_status receiving_layout(const tulle_mat *A, int root, const tulle_array *out, tulle_layout **layout)
 {
     const int npes = A->comm->size;
+    int64_t rows = out->count;
     tulle_layout_spec spec = {.m = A->layout->m, .n = A->layout->n, .grid_rows = npes, .grid_cols = 1};
     if (root != TULLE_AUTO) {
         spec.tile_rows = spec.tile_cols = 1;
         spec.owner = &root;
-    } else if (out->storage == TULLE_STORAGE_DENSE && out->val) {
-        return tulle__layout_of_ranges(A->comm, spec.m, spec.n, out->first, out->count, layout);
+        return tulle_layout_new(&spec, npes, layout);
     }
+    tulle_status status = tulle_comm_reduce_int(A->comm, TULLE_SUM, 1, &rows);
+    if (status != TULLE_OK) return status;
+    if (rows == spec.m || (out->storage == TULLE_STORAGE_DENSE && out->val))
+        return tulle__layout_of_ranges(A->comm, spec.m, spec.n, out->first, out->count, layout);
     return tulle_layout_new(&spec, npes, layout);
 }
 
