@@ -33,7 +33,7 @@ void *pointer(const Vector &array)
 Array compressed(tulle_storage storage, tulle_gidx m, tulle_gidx n, const Vector &ptr, const Vector &ind,
     const Vector &val, tulle_gidx first, nb::args keep)
 {
-    Array x = {wish(storage, TULLE_ROW_MAJOR, 0), {}};
+    Array x = {wish(storage, TULLE_ROW_MAJOR), {}};
     x.a.type = type_of(val);
     x.a.m = m;
     x.a.n = n;
@@ -56,7 +56,7 @@ Array compressed(tulle_storage storage, tulle_gidx m, tulle_gidx n, const Vector
 
 Array entries(tulle_gidx m, tulle_gidx n, const Vector &row, const Vector &col, const Vector &val, nb::args keep)
 {
-    Array x = {wish(TULLE_STORAGE_COO, TULLE_ROW_MAJOR, 0), {}};
+    Array x = {wish(TULLE_STORAGE_COO, TULLE_ROW_MAJOR), {}};
     x.a.type = type_of(val);
     x.a.m = m;
     x.a.n = n;
@@ -79,7 +79,7 @@ Array dense(const Input &val, tulle_gidx m, tulle_gidx first, nb::args keep)
     const bool by_rows = (val.stride(1) == 1 || cols <= 1) && (val.stride(0) >= cols || rows <= 1);
     const bool by_columns = (val.stride(0) == 1 || rows <= 1) && (val.stride(1) >= rows || cols <= 1);
     if (!by_rows && !by_columns) throw nb::value_error("neither rows nor columns of a dense matrix are without gaps");
-    Array x = {wish(TULLE_STORAGE_DENSE, by_rows ? TULLE_ROW_MAJOR : TULLE_COL_MAJOR, 0), {}};
+    Array x = {wish(TULLE_STORAGE_DENSE, by_rows ? TULLE_ROW_MAJOR : TULLE_COL_MAJOR), {}};
     x.a.type = type_of(val);
     x.a.m = m;
     x.a.n = cols;
@@ -140,7 +140,7 @@ void drop(void *at) noexcept
     TeamRef team = owner->team;
     tulle_array array = owner->array;
     delete owner;
-    team->dispose([array]() mutable { tulle_array_free(&array); });
+    team->dispose(0, [array]() mutable { tulle_array_free(&array); });
 }
 
 nb::object vector(void *data, int64_t size, nb::dlpack::dtype type, nb::handle owner)
@@ -156,7 +156,7 @@ nb::dlpack::dtype index_type(int bytes)
 
 } // namespace
 
-tulle_array wish(tulle_storage storage, tulle_order order, int index_bytes)
+tulle_array wish(tulle_storage storage, tulle_order order, int index_bytes, tulle_gidx first, tulle_gidx count)
 {
     tulle_array a;
     memset(&a, 0, sizeof a);
@@ -164,6 +164,8 @@ tulle_array wish(tulle_storage storage, tulle_order order, int index_bytes)
     a.storage = storage;
     a.order = order;
     a.ptr_bytes = a.ind_bytes = index_bytes;
+    a.first = first;
+    a.count = count;
     return a;
 }
 
@@ -171,20 +173,23 @@ nb::tuple take(const TeamRef &team, tulle_array r)
 {
     nb::capsule owner(new Owner{team, r}, drop);
     const nb::dlpack::dtype type = r.type == TULLE_F64 ? nb::dtype<double>() : nb::dtype<float>();
-    const nb::tuple shape = nb::make_tuple(r.m, r.n);
+    const bool by_columns = r.storage == TULLE_STORAGE_CSC;
+    const nb::tuple shape = nb::make_tuple(by_columns ? r.m : r.count, by_columns ? r.count : r.n);
+    auto kept = [&](nb::object x) { return team->closes() ? nb::object(x.attr("copy")()) : x; };
     if (r.storage == TULLE_STORAGE_DENSE) {
         const size_t extent[2] = {(size_t)r.count, (size_t)r.n};
-        const int64_t by_rows[2] = {r.ld, 1}, by_columns[2] = {1, r.ld};
+        const int64_t rows[2] = {r.ld, 1}, columns[2] = {1, r.ld};
         return nb::make_tuple("dense", shape,
-            nb::cast(nb::ndarray<nb::numpy>(
-                r.val, 2, extent, owner, r.order == TULLE_ROW_MAJOR ? by_rows : by_columns, type)));
+            kept(nb::cast(
+                nb::ndarray<nb::numpy>(r.val, 2, extent, owner, r.order == TULLE_ROW_MAJOR ? rows : columns, type))));
     }
-    const nb::object values = vector(r.val, r.nnz, type, owner),
-                     indices = vector(r.ind, r.nnz, index_type(r.ind_bytes), owner);
+    const nb::object values = kept(vector(r.val, r.nnz, type, owner)),
+                     indices = kept(vector(r.ind, r.nnz, index_type(r.ind_bytes), owner));
     if (r.storage == TULLE_STORAGE_COO)
-        return nb::make_tuple("coo", shape, values, indices, vector(r.col, r.nnz, index_type(r.ind_bytes), owner));
-    return nb::make_tuple(r.storage == TULLE_STORAGE_CSR ? "csr" : "csc", shape, values, indices,
-        vector(r.ptr, r.count + 1, index_type(r.ptr_bytes), owner));
+        return nb::make_tuple(
+            "coo", shape, values, indices, kept(vector(r.col, r.nnz, index_type(r.ind_bytes), owner)));
+    return nb::make_tuple(by_columns ? "csc" : "csr", shape, values, indices,
+        kept(vector(r.ptr, r.count + 1, index_type(r.ptr_bytes), owner)));
 }
 
 void bind_array(nb::module_ &m)

@@ -16,10 +16,14 @@ struct Array {
     std::vector<nb::object> keep;
 };
 
-/* An empty description that asks for a result. index_bytes: 0, 4 if the numbers fit, else 8. */
-tulle_array wish(tulle_storage storage, tulle_order order, int index_bytes);
+/*
+ * An empty description that asks for a result. index_bytes: 0, 4 if the numbers fit, else 8. first,
+ * count: the rows that this process receives; on all of them 0: about equally many.
+ */
+tulle_array wish(
+    tulle_storage storage, tulle_order order, int index_bytes = 0, tulle_gidx first = 0, tulle_gidx count = 0);
 
-/* (storage, shape, arrays): a result's arrays as NumPy's, which own them. Local to one process. */
+/* (storage, shape, arrays): a result's arrays as NumPy's, which own them; of this process's part. */
 nb::tuple take(const TeamRef &team, tulle_array result);
 
 void bind_array(nb::module_ &m);

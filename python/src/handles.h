@@ -14,10 +14,14 @@ class Mat
     Mat(const Mat &) = delete;
     Mat &operator=(const Mat &) = delete;
 
+    /* What a call has written into it, into the arrays that it was made from, where it has a copy. Collective. */
+    void write_back(const Array &to) const;
+
     const TeamRef team;
     tulle_mat *const mat;
 
   private:
+    const int64_t number = team->number();
     std::vector<nb::object> keep;
 };
 
@@ -37,6 +41,9 @@ class Operator
     const TeamRef team;
     const std::shared_ptr<void> of;
     tulle_operator op;
+
+  private:
+    const int64_t number = team->number();
 };
 
 using OperatorRef = std::shared_ptr<Operator>;

@@ -10,7 +10,7 @@ Operator::~Operator()
 {
     tulle_operator gone = op;
     std::shared_ptr<void> last = of;
-    team->dispose([gone, last]() mutable { tulle_operator_free(&gone); });
+    team->dispose(number, [gone, last]() mutable { tulle_operator_free(&gone); });
 }
 
 namespace
@@ -81,6 +81,7 @@ nb::list solve(const OperatorRef &A, nb::handle M, const Array &B, const Array &
                 b->mat, x->mat, &options, reports.data());
         },
         TULLE_ERR_CONVERGENCE);
+    x->write_back(X);
     if (watched.failure) std::rethrow_exception(watched.failure);
     nb::list all;
     for (const tulle_krylov_report &r : reports) {

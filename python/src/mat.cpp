@@ -8,7 +8,7 @@
 Mat::~Mat()
 {
     tulle_mat *gone = mat;
-    team->dispose([gone] { tulle_mat_free(gone); });
+    team->dispose(number, [gone] { tulle_mat_free(gone); });
 }
 
 MatRef mat_from_array(const TeamRef &team, const Array &array)
@@ -16,6 +16,13 @@ MatRef mat_from_array(const TeamRef &team, const Array &array)
     tulle_mat *mat = nullptr;
     team->call([&](tulle_comm *comm) { return tulle_mat_from_array(comm, &array.a, &mat); });
     return std::make_shared<Mat>(team, mat, array.keep);
+}
+
+void Mat::write_back(const Array &to) const
+{
+    if (team->size() == 1) return;
+    tulle_array out = to.a;
+    team->call([&](tulle_comm *) { return tulle_mat_to_array(mat, TULLE_AUTO, &out); });
 }
 
 namespace
@@ -53,9 +60,10 @@ void save(const MatRef &A, const std::string &path, nb::handle format)
     });
 }
 
-nb::tuple arrays(const MatRef &A, tulle_storage storage, bool by_columns, int index_bytes)
+nb::tuple arrays(
+    const MatRef &A, tulle_storage storage, bool by_columns, int index_bytes, tulle_gidx first, tulle_gidx count)
 {
-    tulle_array out = wish(storage, by_columns ? TULLE_COL_MAJOR : TULLE_ROW_MAJOR, index_bytes);
+    tulle_array out = wish(storage, by_columns ? TULLE_COL_MAJOR : TULLE_ROW_MAJOR, index_bytes, first, count);
     A->team->call([&](tulle_comm *) { return tulle_mat_to_array(A->mat, TULLE_AUTO, &out); });
     return take(A->team, out);
 }

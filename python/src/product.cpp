@@ -94,13 +94,14 @@ class Plan
             });
             C = std::make_shared<Mat>(A->team, c, std::vector<nb::object>());
         }
+        number = A->team->number();
         A->team->call([&](tulle_comm *) { return tulle_product_new(A->mat, B->mat, C->mat, &options, &product); });
     }
     ~Plan()
     {
         /* the matrices go after it, as disposals run in order */
         tulle_product *gone = product;
-        A->team->dispose([gone] { tulle_product_free(gone); });
+        A->team->dispose(number, [gone] { tulle_product_free(gone); });
     }
     Plan(const Plan &) = delete;
     Plan &operator=(const Plan &) = delete;
@@ -128,6 +129,7 @@ class Plan
 
   private:
     MatRef A, B, C;
+    int64_t number = 0;
     tulle_product *product = nullptr;
 };
 
@@ -145,8 +147,8 @@ void bind_product(nb::module_ &m)
 {
     m.def("multiply", &multiply);
     m.def("sddmm", &sddmm);
-    m.def("wish", [](tulle_storage storage, bool by_columns, int index_bytes) {
-        return Array{wish(storage, by_columns ? TULLE_COL_MAJOR : TULLE_ROW_MAJOR, index_bytes), {}};
+    m.def("wish", [](tulle_storage storage, bool by_columns, int index_bytes, tulle_gidx first, tulle_gidx count) {
+        return Array{wish(storage, by_columns ? TULLE_COL_MAJOR : TULLE_ROW_MAJOR, index_bytes, first, count), {}};
     });
     nb::class_<Plan>(m, "Plan")
         .def(

@@ -34,7 +34,7 @@ class Stream : public std::enable_shared_from_this<Stream>
     {
         tulle_stream *gone = stream;
         tulle_rows *file = rows;
-        team->dispose([gone, file] {
+        team->dispose(number, [gone, file] {
             tulle_stream_free(gone);
             tulle_rows_free(file);
         });
@@ -59,7 +59,7 @@ class Stream : public std::enable_shared_from_this<Stream>
     nb::tuple multiply(const Array &X)
     {
         const MatRef x = mat_from_array(team, X);
-        tulle_array out = wish(TULLE_STORAGE_DENSE, TULLE_ROW_MAJOR, 0);
+        tulle_array out = wish(TULLE_STORAGE_DENSE, TULLE_ROW_MAJOR);
         tulle_stream_report r = {};
         team->call([&](tulle_comm *comm) {
             tulle_layout *layout = nullptr;
@@ -112,6 +112,7 @@ class Stream : public std::enable_shared_from_this<Stream>
 
     TeamRef team;
     MatRef A;
+    const int64_t number = team->number();
     tulle_rows *rows = nullptr;
     tulle_stream *stream = nullptr;
 };

@@ -27,11 +27,12 @@ class Triangle
             return status;
         });
         T = std::make_shared<Mat>(team, t, std::vector<nb::object>());
+        number = team->number();
     }
     ~Triangle()
     {
         tulle_trisolve *gone = solver;
-        team->dispose([gone] { tulle_trisolve_free(gone); });
+        team->dispose(number, [gone] { tulle_trisolve_free(gone); });
     }
     Triangle(const Triangle &) = delete;
     Triangle &operator=(const Triangle &) = delete;
@@ -41,6 +42,7 @@ class Triangle
         const MatRef b = mat_from_array(team, B), x = mat_from_array(team, X);
         tulle_trisolve_report r = {};
         team->call([&](tulle_comm *) { return tulle_trisolve_execute(solver, b->mat, x->mat, &r); });
+        x->write_back(X);
         nb::dict d;
         d["method"] = tulle_trisolve_method_name(r.method);
         d["seconds"] = r.seconds;
@@ -57,6 +59,7 @@ class Triangle
   private:
     TeamRef team;
     MatRef T;
+    int64_t number = 0;
     tulle_trisolve *solver = nullptr;
 };
 

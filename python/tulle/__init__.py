@@ -18,13 +18,12 @@ from ._krylov import Preconditioner, Step, block_cg, cg, gmres, ic0, ilu0, jacob
 from ._products import Plan, gemm, matmul, matmul_plan, sddmm
 from ._report import Report, report
 from ._stream import Stream, stream
-from ._team import threads
+from ._team import mpi, threads
 from ._triangular import Triangular, solve_triangular, triangular
 
 __version__ = _version()
 __all__ = [
     "CheckFailed", "Error", "FormatError", "NotConverged", "Plan", "Preconditioner", "Report", "Step", "Stream",
     "Triangular", "UnsupportedError", "block_cg", "cg", "density", "gemm", "generate", "gmres", "ic0", "ilu0", "inside_scipy",
-    "jacobi", "matfun", "matmul",
-    "matmul_plan", "read", "report", "sddmm", "solve_triangular", "stream", "threads", "triangular", "write",
+    "jacobi", "matfun", "matmul", "matmul_plan", "mpi", "read", "report", "sddmm", "solve_triangular", "stream", "threads", "triangular", "write",
 ]

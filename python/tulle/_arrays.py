@@ -9,6 +9,7 @@ import sys
 import numpy as np
 
 from . import _core
+from ._team import current, part
 
 _STORAGE = _core.Storage
 
@@ -16,13 +17,15 @@ _STORAGE = _core.Storage
 class Matrix:
     """A description of a caller's matrix, and how a result of its kind is made."""
 
-    __slots__ = ("array", "kind", "storage", "shape", "dtype", "index_bytes", "like", "vector")
+    __slots__ = ("array", "kind", "storage", "shape", "first", "rows", "dtype", "index_bytes", "like", "vector")
 
-    def __init__(self, array, kind, storage, shape, dtype, index_bytes=0, like=None, vector=False):
+    def __init__(self, array, kind, storage, shape, first, rows, dtype, index_bytes=0, like=None, vector=False):
         self.array = array
         self.kind = kind  # "scipy", "numpy", "torch"
         self.storage = storage  # "dense", "csr", "csc", "coo"
-        self.shape = shape
+        self.shape = shape  # of the whole matrix
+        self.first = first  # of the rows that this process has
+        self.rows = rows
         self.dtype = dtype
         self.index_bytes = index_bytes  # 8 if indices are of 64 bits
         self.like = like  # scipy's class
@@ -74,7 +77,9 @@ def describe(matrix, dtype=None, *, vector_as_column=True):
     if values.ndim != 2:
         raise ValueError(f"an array of {values.ndim} dimensions is no matrix")
     values = _dense_array(values)
-    return Matrix(_core.Array.dense(values, values.shape[0], 0, values), "numpy", "dense", values.shape, values.dtype,
+    rows, n = values.shape
+    m, first = part(rows)
+    return Matrix(_core.Array.dense(values, m, first, values), "numpy", "dense", (m, n), first, rows, values.dtype,
                   vector=vector)
 
 
@@ -83,9 +88,12 @@ def _from_dlpack(matrix):
 
 
 def _describe_scipy(matrix, dtype):
-    if matrix.format not in ("csr", "csc", "coo"):
+    like = type(matrix)
+    if matrix.format != "csr" and (matrix.format not in ("csc", "coo") or current().size > 1):
         matrix = matrix.tocsr()
-    m, n = matrix.shape
+        like = None if current().size > 1 else type(matrix)
+    rows, n = matrix.shape
+    m, first = part(rows)
     values = np.ascontiguousarray(_checked(matrix.data, dtype))
     if matrix.format == "coo":
         row, col = _index(matrix.row), _index(matrix.col)
@@ -96,7 +104,7 @@ def _describe_scipy(matrix, dtype):
     else:
         ptr, ind = _index(matrix.indptr), _index(matrix.indices)
         count = len(ptr) - 1
-        lines = m if matrix.format == "csr" else n
+        lines = n if matrix.format == "csc" else rows
         if count != lines:
             raise ValueError(f"{count} row pointers for {lines} rows")
         last = int(ptr[-1])
@@ -104,9 +112,9 @@ def _describe_scipy(matrix, dtype):
             raise ValueError("the last row pointer is not the number of entries")
         ind, values = ind[:last], values[:last]
         storage = _STORAGE.csr if matrix.format == "csr" else _STORAGE.csc
-        array = _core.Array.compressed(storage, m, n, ptr, ind, values, 0, ptr, ind, values)
+        array = _core.Array.compressed(storage, m, n, ptr, ind, values, first, ptr, ind, values)
         width = ind.itemsize
-    return Matrix(array, "scipy", matrix.format, (m, n), values.dtype, 8 if width == 8 else 0, type(matrix))
+    return Matrix(array, "scipy", matrix.format, (m, n), first, rows, values.dtype, 8 if width == 8 else 0, like)
 
 
 def _describe_torch(tensor, dtype):
@@ -121,11 +129,12 @@ def _describe_torch(tensor, dtype):
         return inner
     if tensor.layout != torch.sparse_csr:
         tensor = tensor.to_sparse_csr()
-    m, n = tensor.shape
+    rows, n = tensor.shape
+    m, first = part(rows)
     ptr, ind = _index(tensor.crow_indices().numpy()), _index(tensor.col_indices().numpy())
     values = np.ascontiguousarray(_checked(tensor.values().numpy(), dtype))
-    array = _core.Array.compressed(_STORAGE.csr, m, n, ptr, ind, values, 0, ptr, ind, values)
-    return Matrix(array, "torch", "csr", (m, n), values.dtype, 8 if ind.itemsize == 8 else 0)
+    array = _core.Array.compressed(_STORAGE.csr, m, n, ptr, ind, values, first, ptr, ind, values)
+    return Matrix(array, "torch", "csr", (m, n), first, rows, values.dtype, 8 if ind.itemsize == 8 else 0)
 
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)

@@ -49,7 +49,7 @@ def _square(name, A, dtype):
 
 def _result(x, mat):
     storage = getattr(_STORAGE, x.storage if x.kind == "scipy" else "csr")
-    return sparse_result(_core.arrays(mat, storage, False, x.index_bytes), x.kind, x.like)
+    return sparse_result(_core.arrays(mat, storage, False, x.index_bytes, x.first, x.rows), x.kind, x.like)
 
 
 def matfun(A, function, *, blocks, filter=0.0, method="submatrix", order=2, combine="auto", symmetric=False,
@@ -89,9 +89,10 @@ def density(H, S=None, *, blocks, electrons=None, mu=None, filter=0.0, kT=0.0, d
     dtype = common_type(H, H if S is None else S)
     x = _square("H", H, dtype)
     team = current()
-    s = None if S is None else _core.mat(team, _square("S", S, dtype).array)
-    if S is not None and S.shape != x.shape:
-        raise ValueError(f"H is {x.shape[0]} x {x.shape[1]} and S is {S.shape[0]} x {S.shape[1]}")
+    overlap = None if S is None else _square("S", S, dtype)
+    if S is not None and overlap.shape != x.shape:
+        raise ValueError(f"H is {x.shape[0]} x {x.shape[1]} and S is {overlap.shape[0]} x {overlap.shape[1]}")
+    s = None if S is None else _core.mat(team, overlap.array)
     counted = electrons is not None
     result, figures = _core.density(_core.mat(team, x.array), s, _cuts(blocks, x.shape[0]), counted,
                                     float(electrons if counted else mu), filter, kT, degeneracy, method, order,

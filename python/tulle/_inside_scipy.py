@@ -5,6 +5,7 @@ import contextlib
 import numpy as np
 
 from ._products import matmul
+from ._team import current
 from ._triangular import solve_triangular
 
 _NAMES = ("_matmul_vector", "_matmul_multivector", "_matmul_sparse")
@@ -12,8 +13,11 @@ _OLD_NAMES = ("_mul_vector", "_mul_multivector", "_mul_sparse_matrix")  # scipy 
 
 
 def _suits(A, B, smallest):
-    """Whether A @ B is one of ours: two dimensions, single or double precision, and worth the call."""
-    if A.ndim != 2 or B.ndim > 2 or A.nnz < smallest:
+    """Whether A @ B is one of ours: two dimensions, single or double precision, and worth the call.
+
+    Where calls are collective over several processes it is scipy's: each of its own matrices.
+    """
+    if A.ndim != 2 or B.ndim > 2 or A.nnz < smallest or current().size > 1:
         return False
     return A.dtype in (np.float32, np.float64) and B.dtype in (np.float32, np.float64)
 

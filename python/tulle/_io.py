@@ -15,7 +15,7 @@ def _load(operand, dtype):
     matrix, text = _core.load(current(), operand, dense, np.dtype(dtype) == np.float32)
     for line in filter(None, text.splitlines()):
         warnings.warn(line, stacklevel=3)
-    result = _core.arrays(matrix, _core.Storage.dense if dense else _core.Storage.csr, False, 0)
+    result = _core.arrays(matrix, _core.Storage.dense if dense else _core.Storage.csr, False, 0, 0, 0)
     return dense_result(result, "numpy") if dense else sparse_result(result, "scipy")
 
 

@@ -26,7 +26,7 @@ class Preconditioner:
 
     def __init__(self, A, spec):
         self._spec = spec
-        self._matrix, self.shape, self.dtype = _matrix_of(A)
+        self._matrix, self.shape, _, self.dtype = _matrix_of(A)
         self._operator = _core.precond(self._matrix, spec)
 
     def __repr__(self):
@@ -59,23 +59,24 @@ def _matrix_of(A):
     a = describe(A)
     if a.dense:
         raise ValueError("A is dense: Krylov methods here want a sparse matrix")
-    return _core.mat(current(), a.array), a.shape, a.dtype
+    return _core.mat(current(), a.array), a.shape, a.rows, a.dtype
 
 
 def _solve(method, A, b, rtol, atol, maxiter, M, x0, callback, restart=0):
     if isinstance(A, Stream):
         operator, shape, dtype = _core.operator_of_stream(A._stream), A.shape, A.dtype
+        rows = shape[0] if current().size == 1 else len(b)  # of a file's stream any will do
     else:
-        matrix, shape, dtype = _matrix_of(A)
+        matrix, shape, rows, dtype = _matrix_of(A)
         operator = _core.operator(matrix)
     if shape[0] != shape[1]:
         raise ValueError(f"A is {shape[0]} x {shape[1]}: it must be square")
     b = np.asarray(b)
-    if b.ndim not in (1, 2) or b.shape[0] != shape[0]:
-        raise ValueError(f"b is of shape {b.shape}, and A has {shape[0]} rows")
+    if b.ndim not in (1, 2) or b.shape[0] != rows:
+        raise ValueError(f"b is of shape {b.shape}, and A has {rows} rows")
     if M is not None and not isinstance(M, Preconditioner):
         raise TypeError("M is a preconditioner of tulle: ic0(A), ilu0(A) or jacobi(A)")
-    right = np.ascontiguousarray(b.reshape(shape[0], -1), dtype=dtype)
+    right = np.ascontiguousarray(b.reshape(rows, b.shape[1] if b.ndim == 2 else 1), dtype=dtype)
     x = np.zeros_like(right)
     if x0 is not None:
         x[:] = np.asarray(x0).reshape(right.shape)

@@ -5,7 +5,7 @@ import numpy as np
 from . import _core
 from ._arrays import common_type, dense_result, describe, sparse_result
 from ._report import keep
-from ._team import current
+from ._team import alone, current
 
 _STORAGE = _core.Storage
 
@@ -21,6 +21,7 @@ class _Operands:
         a = describe(A, dtype)
         b = a if B is A else describe(B, dtype)
         if a.vector:  # a row times a matrix
+            alone("a vector times a matrix")
             a = describe(np.asarray(A)[np.newaxis, :], dtype)
             a.vector = True
         if a.shape[1] != b.shape[0]:
@@ -31,6 +32,9 @@ class _Operands:
         self.dtype = dtype
         self.sparse = not a.dense and not b.dense
         self.swapped = a.dense and not b.dense
+        if self.swapped:
+            alone("a dense matrix times a sparse one")
+        self.own = (0, 0) if self.swapped else (a.first, a.rows)  # rows of the result here
         self.kind = b.kind if a.kind == "scipy" else a.kind
         self.first = b if self.swapped else a
         if self.swapped:
@@ -45,7 +49,7 @@ class _Operands:
     def wish(self):
         """The description that asks for the result."""
         width = max(self.a.index_bytes, self.b.index_bytes)
-        return _core.wish(getattr(_STORAGE, self.storage), self.swapped, width)
+        return _core.wish(getattr(_STORAGE, self.storage), self.swapped, width, *self.own)
 
     def convert(self, result):
         if self.sparse:
@@ -113,7 +117,7 @@ class Plan:
         figures = self._plan.execute(alpha, 0.0)
         keep("matmul_plan", figures)
         storage = _STORAGE.csr if x.sparse else _STORAGE.dense
-        out = _core.arrays(self._plan.result, storage, x.swapped, max(x.a.index_bytes, x.b.index_bytes))
+        out = _core.arrays(self._plan.result, storage, x.swapped, max(x.a.index_bytes, x.b.index_bytes), *x.own)
         return x.convert(out)
 
     def _given(self, A, B):
@@ -170,6 +174,7 @@ def sddmm(S, X, Y, *, alpha=1.0):
 
     X has a row for each row of S, and Y one for each of its columns.
     """
+    alone("sddmm")
     dtype = common_type(X, Y)
     S = _canonical(S).astype(dtype, copy=True)
     x, y, s = describe(np.ascontiguousarray(X), dtype), describe(np.ascontiguousarray(Y), dtype), describe(S)

@@ -17,15 +17,15 @@ class Triangular:
             raise ValueError("A is dense: scipy.linalg.solve_triangular solves dense triangles")
         if a.shape[0] != a.shape[1]:
             raise ValueError(f"A is {a.shape[0]} x {a.shape[1]}: it must be square")
-        self.shape, self.dtype = a.shape, a.dtype
+        self.shape, self.dtype, self._rows = a.shape, a.dtype, a.rows
         self._solver = _core.Triangle(_core.mat(current(), a.array), lower, transposed, unit_diagonal, method)
 
     def solve(self, b):
         """x with op(T) x = b; b is a vector, or a matrix with one right-hand side a column."""
         b = np.asarray(b)
-        if b.ndim not in (1, 2) or b.shape[0] != self.shape[0]:
-            raise ValueError(f"b is of shape {b.shape}, and the triangle has {self.shape[0]} rows")
-        right = np.ascontiguousarray(b.reshape(b.shape[0], -1), dtype=self.dtype)
+        if b.ndim not in (1, 2) or b.shape[0] != self._rows:
+            raise ValueError(f"b is of shape {b.shape}, and the triangle has {self._rows} rows")
+        right = np.ascontiguousarray(b.reshape(b.shape[0], b.shape[1] if b.ndim == 2 else 1), dtype=self.dtype)
         x = np.empty_like(right)
         keep("triangular", self._solver.solve(describe(right).array, describe(x).array))
         return x.reshape(b.shape)
@@ -42,4 +42,4 @@ def triangular(A, *, lower=True, unit_diagonal=False, transposed=False, method="
 
 def solve_triangular(A, b, *, lower=True, unit_diagonal=False):
     """x of one triangular solve; as triangular(A).solve(b)."""
-    return Triangular(A, lower, unit_diagonal, False, "serial" if np.ndim(b) == 1 else "auto").solve(b)
+    return Triangular(A, lower, unit_diagonal, False, "serial" if np.ndim(b) == 1 and current().size == 1 else "auto").solve(b)

@@ -12,7 +12,7 @@ import torch
 
 from . import _core
 from ._arrays import describe
-from ._team import current
+from ._team import alone, current
 
 _ORDERED = "row by row with ascending columns and no duplicates"
 
@@ -67,6 +67,7 @@ class Sparse:
             values = values.to(dtype)
         self.shape = tuple(A.shape)
         self.values = values
+        alone("a product that torch differentiates")
         self.team = current()
         self._pointers, self._columns = np.array(pointers), np.array(columns)
         rows = np.repeat(np.arange(self.shape[0]), np.diff(self._pointers))
