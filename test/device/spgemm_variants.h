@@ -223,7 +223,7 @@ static int sampled = 1, next_sample = 0;
 
 static inline void sample_variants(int argc, char **argv)
 {
-    if (argc > 1 && !strcmp(argv[1], "some")) sampled = 8;
+    if (argc > 1 && !strcmp(argv[1], "some")) sampled = 16;
 }
 
 /* In all variants, each on another number of threads; *ref: the reference's C. */
