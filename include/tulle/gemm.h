@@ -56,7 +56,7 @@ typedef struct tulle_gemm_grid {
     int pes;           /* rows cols layers; others are idle */
     int64_t volume;    /* bytes that all PEs receive */
     int64_t most;      /* bytes that a PE receives, at most */
-    int64_t memory;    /* bytes of a PE with the largest parts: these, the blocks that it multiplies, a contribution */
+    int64_t memory;    /* bytes of a PE with the largest parts: these, the blocks that it multiplies, contributions */
     double multiplied; /* multiplications of a PE, at most */
     /*
      * Bytes that some PE must receive under any algorithm that balances the multiplications of all

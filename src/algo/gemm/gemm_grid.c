@@ -56,7 +56,7 @@ static int64_t held(const struct shape *s, const tulle_gemm_grid *g)
     int64_t c = mi * ceiling(nj, g->layers), all = mi * ceiling(kl, g->cols) + ceiling(kl, g->rows) * nj + c;
     if (g->cols > 1) all += mi * kl;
     if (g->rows > 1) all += kl * nj;
-    if (g->layers > 1) all += mi * nj + c;
+    if (g->layers > 1) all += mi * nj + (g->layers - 1) * c;
     return all;
 }
 

@@ -191,10 +191,13 @@ static tulle_status execute(tulle__exec *x)
     int64_t start = tulle__now(plan->comm);
     if (x->sink->publishes)
         TULLE_TRY(tulle__mat_publish(plan->operands.C));
-    else if (plan->slices.layer_of)
-        TULLE_TRY(tulle_comm_barrier(plan->comm)); /* all partial results are there */
+    else if (plan->slices.layer_of) {
+        tulle__layers_put_all(x);
+        TULLE_TRY(tulle__layers_landed(x));
+        TULLE_TRY(tulle_comm_barrier(plan->comm)); /* all layers' results are there */
+    }
     if (plan->slices.layer_of)
-        TULLE_TRY(tulle__layers_sum(plan, x->inbox.reuse, &x->inbox.told, &x->filtered));
+        TULLE_TRY(tulle__layers_sum(x));
     else
         TULLE_TRY(tulle__slices_join(plan, x->inbox.reuse));
     if (!x->sink->publishes && plan->comm->size > 1) TULLE_TRY(tulle_comm_barrier(plan->comm));
@@ -239,6 +242,7 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
     /* what is on its way must have landed before its memory is freed, and before others are told */
     plan->runner->ops->end(plan->runner); /* it may still read tiles of jobs */
     plan->runner->peek = NULL;
+    (void)tulle__layers_landed(&x);
     tulle__jobs_drop(&x);
     tulle__sources_end(plan->source);
     status = TULLE__PLANTED(untold_failure) && status != TULLE_OK ? (tulle_comm_agree(comm, TULLE_OK), status)

@@ -64,6 +64,7 @@ typedef struct tulle__exec {
     int64_t skipped, filtered;        /* products of blocks, blocks: by the filter */
     double largest;                   /* multiplications of a unit */
     tulle_device_work devices_before; /* what devices had done when it began */
+    unsigned puts;                    /* bit g: a layer's results are on their way in group g */
 } tulle__exec;
 
 /* The rows of C tile i, block rows if C is in blocks, of a job whose tiles are in x->a: first .. first + rows - 1. */

@@ -154,9 +154,9 @@ static int best_layers(const tulle_product *plan, struct volume *v, double room)
     const tulle__operands *o = &plan->operands;
     double a = bytes_of(o->A), b = bytes_of(o->B), c = bytes_of_result(o), pes = plan->comm->size;
     double least = WORTH * volume_of(v, NULL, tulle__slices_any(&plan->slices));
-    int best = 1, copies = plan->sparse ? 2 : 1;
+    int best = 1;
     for (int layers = 2; layers <= plan->comm->size && layers <= LAYERS_MOST && layers <= o->K; layers++) {
-        if (plan->comm->size % layers || (a + b + copies * layers * c) / pes > room / 2) continue;
+        if (plan->comm->size % layers || (a + b + 2 * layers * c) / pes > room / 2) continue;
         tulle__layers l = tulle__layers_of(layers, plan->comm->size, a, b);
         l.M = o->M;
         l.K = o->K;

@@ -15,8 +15,9 @@
  * these three as on any operands. The owner of a tile of C adds the partial results in the order of
  * layers, so the order of the sum is fixed.
  *
- * Memory of all PEs: A and B once more, C c times, a sparse C 2 c times. Bytes moved beside those
- * of the product: A and B for the plan and each execution, C c times at the end. SUMMA and Cannon
+ * Memory of all PEs: A and B once more, C 2 c times (c times where memory is shared and C is dense).
+ * Bytes moved beside those of the product: A and B for the plan and each execution, C c times: a
+ * dense one while it is made, a sparse one at the end. SUMMA and Cannon
  * have no layers: their steps are steps of all PEs, and only one layer would have work.
  */
 #ifndef TULLE_PRODUCT_LAYER_H

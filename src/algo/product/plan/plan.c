@@ -392,6 +392,7 @@ static tulle_status prepare(tulle_product *plan)
     /* a thread of the pool is one of the BLAS */
     if (o->A->kind == TULLE_DENSE || o->B->format->in_blocks) plan->context->kernels->alone();
     if (plan->options.replication == TULLE_AUTO) TULLE_TRY(choose_layers(plan));
+    TULLE_TRY(tulle__slices_receive(plan));
     TULLE_TRY(tulle_comm_agree(plan->comm, find_targets(plan)));
     tulle_product_alg alg = plan->options.alg;
     int predicted = to_be_predicted(plan);

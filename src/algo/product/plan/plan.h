@@ -42,6 +42,7 @@ typedef struct tulle__target {
     tulle__part *part; /* sparse C with more than one contribution */
     int made;          /* units that were multiplied here into it in this execution */
     int scaled;        /* dense C: beta has been applied in this execution */
+    int64_t put;       /* rows that are on their way to the owner of C, of a layer's result */
     int placed;        /* sparse C: one job was all, its result is in the tile */
 } tulle__target;
 

@@ -284,6 +284,51 @@ out:
     return status;
 }
 
+/* The owner of the tile of C that part (p, q) of a layer's result belongs to. */
+static int owner_of_part(const tulle_layout *parts, const tulle_layout *l, int rows, int p, int q)
+{
+    return tulle__layout_owner(l, tulle__layout_find(l->row_cut, l->mt, parts->row_cut[p] - p / rows * l->m),
+        tulle__layout_find(l->col_cut, l->nt, parts->col_cut[q]));
+}
+
+/* Local. */
+static tulle_status place_received(tulle_product *plan)
+{
+    tulle_status status;
+    tulle__slices *s = &plan->slices;
+    const tulle_layout *parts = s->C->layout;
+    tulle_layout *layout = NULL;
+    int *owner = NULL, rows = parts->mt / s->layers.layers;
+    TULLE_TRY(tulle__alloc((size_t)parts->mt * (size_t)parts->nt, sizeof *owner, "owners", &owner));
+    for (int64_t t = 0; t < (int64_t)parts->mt * parts->nt; t++)
+        owner[t] = owner_of_part(parts, plan->C->layout, rows, (int)(t / parts->nt), (int)(t % parts->nt));
+    tulle_layout_spec spec = {.m = parts->m,
+        .n = parts->n,
+        .tile_rows = parts->mt,
+        .tile_cols = parts->nt,
+        .row_cut = parts->row_cut,
+        .col_cut = parts->col_cut,
+        .owner = owner};
+    TULLE_TRY(tulle_layout_new(&spec, plan->comm->size, &layout));
+    TULLE_TRY(tulle__mat_make_empty(plan->comm, layout, TULLE_DENSE, s->C->type, s->C->order, &s->partial));
+    tulle__pe_disown(&s->partial->owned);
+    for (int p = 0; p < parts->mt; p++)
+        for (int q = 0; q < parts->nt; q++)
+            if (tulle__tile_is_mine(s->partial, p, q) && !tulle__tile_is_mine(s->C, p, q))
+                TULLE_TRY(tulle__mat_place_dense(s->partial, p, q));
+out:
+    tulle_layout_free(layout);
+    tulle__free(owner);
+    return status;
+}
+
+tulle_status tulle__slices_receive(tulle_product *plan)
+{
+    if (!plan->slices.layer_of || plan->sparse || plan->direct) return TULLE_OK;
+    tulle_status status = tulle_comm_agree(plan->comm, place_received(plan));
+    return status == TULLE_OK ? tulle_comm_agree(plan->comm, tulle__mat_publish(plan->slices.partial)) : status;
+}
+
 void tulle__slices_drop(tulle__slices *s)
 {
     tulle__mat_drop(s->A);
@@ -297,7 +342,7 @@ void tulle__slices_drop(tulle__slices *s)
 void tulle__slices_unplace(tulle__slices *s)
 {
     if (s->C && s->C->replaced) tulle__mat_unplace(s->C);
-    if (s->partial) tulle__mat_unplace(s->partial);
+    if (s->partial && s->partial->kind != TULLE_DENSE) tulle__mat_unplace(s->partial);
 }
 
 /* structure: of the caller's X or what X is the transpose of; *of: that the parts have. */

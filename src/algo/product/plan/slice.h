@@ -23,7 +23,11 @@ typedef struct tulle__slices {
     uint64_t of_A, of_B;  /* structures of the caller's that the parts have */
     tulle__layers layers; /* of parts that are dealt to layers: then there are all three */
     int *layer_of;        /* [K]: of inner parts */
-    /* sparse results of all layers, cut and owned as C is, one layer below the other */
+    /*
+     * Results of all layers, one layer below the other, at the owners of C. Sparse: cut as C is. Dense:
+     * cut as C in parts is; only those that other PEs make, and put there; NULL: they are read from
+     * where they are made.
+     */
     tulle_mat *partial;
 } tulle__slices;
 
@@ -39,6 +43,8 @@ struct tulle_product;
  * Collective, agreed.
  */
 tulle_status tulle__slices_make(struct tulle_product *plan, int layers);
+/* Room for the dense results of other PEs' layers, where these are not read in place. Collective, agreed. */
+tulle_status tulle__slices_receive(struct tulle_product *plan);
 void tulle__slices_drop(tulle__slices *slices);
 
 /*

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "algo/product/execution/account_work.h"
+#include "algo/product/sink/layer_sum.h"
 #include "algo/product/sink/sink.h"
 #include "base/error.h"
 #include "base/planted.h"
@@ -41,6 +42,7 @@ static tulle_status begin(tulle__exec *x)
                (plan->policy->alg == TULLE_PRODUCT_STATIONARY_C && !tulle__required_delegates(plan->required));
     for (int t = 0; t < plan->ntargets; t++) {
         plan->target[t].scaled = plan->target[t].made = 0;
+        plan->target[t].put = 0;
         if (!once || !plan->target[t].units) TULLE_TRY(scale_target(x, &plan->target[t]));
     }
 out:
@@ -85,6 +87,35 @@ static tulle_status multiply(tulle__exec *x, const tulle__job *job, tulle_gidx r
     return runner->ops->chain(runner, &tiles, &task);
 }
 
+enum { BANDS = 8, BAND_ROWS = 64 };
+
+/*
+ * The last product of a tile of a layer, in bands of rows: each is put to the owner of C while the
+ * next is multiplied.
+ */
+static tulle_status multiply_in_bands(
+    tulle__exec *x, const tulle__job *job, tulle__target *target, char *to, const tulle_own_tile *C, double beta)
+{
+    tulle_status status = TULLE_OK;
+    const int bands = C->m < BANDS * BAND_ROWS ? (int)(C->m / BAND_ROWS) + 1 : BANDS;
+    for (int b = 0; b < bands && status == TULLE_OK; b++) {
+        const tulle_gidx first = C->m * b / bands, end = C->m * (b + 1) / bands;
+        status = multiply(x, job, first, end - first, to + (size_t)(first * row_step(C)) * tulle_type_size(C->type),
+            row_step(C), col_step(C), beta, true);
+        tulle__work_end(&x->inbox.told);
+        if (status == TULLE_OK) tulle__layers_put(x, target, end);
+        tulle__kernel_begin(x->plan->comm);
+    }
+    return status;
+}
+
+/* Whether rows of a tile are complete, in memory, once its last job has multiplied them. */
+static int complete_by_rows(const tulle_product *plan)
+{
+    return plan->slices.partial && plan->policy->alg == TULLE_PRODUCT_STATIONARY_C && !plan->runner->devices &&
+           !tulle__required_delegates(plan->required);
+}
+
 static tulle_status own_sums(tulle__exec *x, const tulle__job *job, tulle__target *target)
 {
     tulle_own_tile C;
@@ -98,6 +129,8 @@ static tulle_status own_sums(tulle__exec *x, const tulle__job *job, tulle__targe
     if (status != TULLE_OK) return status;
     char *to = (char *)C.val + (size_t)(first * row_step(&C)) * tulle_type_size(C.type);
     target->made += job->units;
+    if (target->made == target->units && !job->of && complete_by_rows(x->plan))
+        return multiply_in_bands(x, job, target, to, &C, beta);
     return multiply(
         x, job, first, rows, to, row_step(&C), col_step(&C), beta, job->of || target->made >= target->units);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sum of the layers' partial results. A dense one is taken tile by tile of the stacked C, in the
- * order of layers, which is that of its rows: tiles of the next few come while one is added.
+ * A dense C. A PE puts the rows that it has completed of its layer's result to the owner of C, band
+ * by band while it multiplies the next; after a barrier the owner has all of them. Where memory is
+ * shared, nothing is put. The owner adds tile by tile of the stacked C, in the order of layers,
+ * which is that of its rows.
  */
 #include "algo/product/sink/layer_sum.h"
 
@@ -16,43 +18,60 @@
 
 /* ---- dense ---- */
 
-enum { AHEAD = 3 };               /* partial results on their way while one is added */
 enum { ADDED_AT_ONCE = 1 << 15 }; /* elements, by one thread */
 
-/* A partial result that is a part of an own tile of C. */
-struct part {
-    int i, j;            /* of the tile */
-    tulle_gidx row, col; /* where it begins in it */
-    tulle__fetch fetch;
-};
-
-/* Goes through the partial results that are parts of own tiles. */
-struct parts {
-    tulle_product *plan;
-    int p, q; /* the next tile of the stacked C to be looked at */
-    struct part ring[AHEAD + 1];
-    int head, filled;
-};
-
-/* Starts the next one. *more: there was one. */
-static tulle_status start_part(struct parts *x, bool *more)
+void tulle__layers_put(tulle__exec *x, tulle__target *target, int64_t rows)
 {
-    tulle_mat *P = x->plan->slices.C, *C = x->plan->C;
-    const tulle_layout *parts = P->layout, *l = C->layout;
-    int rows = parts->mt / x->plan->slices.layers.layers;
-    for (*more = false; x->p < parts->mt; x->q = x->q + 1 < parts->nt ? x->q + 1 : (x->p++, 0)) {
-        tulle_gidx row = parts->row_cut[x->p] - x->p / rows * l->m, col = parts->col_cut[x->q];
-        int i = tulle__layout_find(l->row_cut, l->mt, row), j = tulle__layout_find(l->col_cut, l->nt, col);
-        if (!tulle__tile_is_mine(C, i, j) || !P->directory[tulle__tile_index(P, x->p, x->q)].place.length) continue;
-        struct part *part = &x->ring[(x->head + x->filled++) % (AHEAD + 1)];
-        *part = (struct part){.i = i, .j = j, .row = row - l->row_cut[i], .col = col - l->col_cut[j]};
-        part->fetch.group = -1;
-        *more = true;
-        tulle_status status = tulle__fetch_init(P, x->p, x->q, &part->fetch);
-        x->q = x->q + 1 < parts->nt ? x->q + 1 : (x->p++, 0);
-        return status;
+    tulle_product *plan = x->plan;
+    const tulle_mat *P = plan->slices.C, *R = plan->slices.partial;
+    if (!R || plan->sparse || tulle__tile_is_mine(R, target->i, target->j) || rows <= target->put) return;
+    const tulle_tile tile = tulle__tile_in_place(P, target->i, target->j);
+    const int64_t size = (int64_t)tulle_type_size(P->type), row = tile.n * size;
+    const int by_row = tile.order == TULLE_ROW_MAJOR;
+    if (!by_row && rows < tile.m) return; /* its rows do not lie together */
+    const int64_t at = by_row ? target->put * row : 0, length = by_row ? rows * row - at : tile.m * row;
+    int group = tulle__comm_group(plan->comm);
+    if (length)
+        tulle__put(plan->comm, group, &R->directory[tulle__tile_index(R, target->i, target->j)].place, (uint64_t)at,
+            (const char *)tile.val + at, (size_t)length);
+    x->puts |= 1u << group;
+    target->put = rows;
+}
+
+void tulle__layers_put_all(tulle__exec *x)
+{
+    for (int t = 0; t < x->plan->ntargets; t++)
+        tulle__layers_put(x, &x->plan->target[t], tulle__tile_rows(x->plan->operands.C, x->plan->target[t].i));
+}
+
+tulle_status tulle__layers_landed(tulle__exec *x)
+{
+    tulle_status status = TULLE_OK;
+    for (int group = 0; x->puts >> group; group++) {
+        tulle_status one = x->puts >> group & 1 ? tulle__wait(x->plan->comm, group) : TULLE_OK;
+        if (status == TULLE_OK) status = one;
     }
-    return TULLE_OK;
+    x->puts = 0;
+    return status;
+}
+
+/* Where a tile of the stacked C is added into C. */
+struct part {
+    int i, j;            /* the own tile of C */
+    tulle_gidx row, col; /* where the part begins in it */
+};
+
+/* 0: it belongs to another PE's tile, or is empty. */
+static int find_part(const tulle_product *plan, int p, int q, struct part *part)
+{
+    const tulle_mat *P = plan->slices.C;
+    const tulle_layout *parts = P->layout, *l = plan->C->layout;
+    tulle_gidx row = parts->row_cut[p] - p / (parts->mt / plan->slices.layers.layers) * l->m, col = parts->col_cut[q];
+    *part =
+        (struct part){.i = tulle__layout_find(l->row_cut, l->mt, row), .j = tulle__layout_find(l->col_cut, l->nt, col)};
+    part->row = row - l->row_cut[part->i];
+    part->col = col - l->col_cut[part->j];
+    return tulle__tile_is_mine(plan->C, part->i, part->j) && P->directory[tulle__tile_index(P, p, q)].place.length;
 }
 
 /* A block of rows, or of columns where the partial result is column-major. */
@@ -90,28 +109,6 @@ static void add_part(tulle_product *plan, const tulle_own_tile *C, const tulle_t
     tulle__pool_blocks(plan->context->pool, by_row ? part->m : part->n, lines > 0 ? lines : 1, add_lines, &x);
 }
 
-/* Adds the first of those that are on their way. */
-static tulle_status finish_part(struct parts *x, tulle__work_account *told)
-{
-    tulle_tile tile;
-    tulle_own_tile C;
-    tulle_product *plan = x->plan;
-    struct part *part = &x->ring[x->head];
-    tulle_status status = tulle__fetch_await(&part->fetch, &tile);
-    if (status == TULLE_OK) status = tulle_mat_own_tile(plan->C, part->i, part->j, &C);
-    if (status == TULLE_OK) {
-        tulle__kernel_begin(plan->comm);
-        add_part(plan, &C, &tile, part);
-        tulle__work_add(told, tile.m * tile.n * (int64_t)tulle_type_size(C.type));
-        tulle__work_end(told);
-    }
-    tulle__fetch_fini(&part->fetch);
-    x->head = (x->head + 1) % (AHEAD + 1);
-    x->filled--;
-    return status;
-}
-
-/* beta C, while the first partial results come. */
 static tulle_status scale_own(tulle_product *plan, tulle__work_account *told)
 {
     const tulle_layout *l = plan->C->layout;
@@ -133,16 +130,28 @@ static tulle_status scale_own(tulle_product *plan, tulle__work_account *told)
 static tulle_status sum_dense(tulle_product *plan, tulle__work_account *told)
 {
     tulle_status status;
-    struct parts x = {.plan = plan};
-    bool more = true;
-    while (more && x.filled < AHEAD) TULLE_TRY(start_part(&x, &more));
+    const tulle_mat *P = plan->slices.C, *R = plan->slices.partial;
     TULLE_TRY(scale_own(plan, told));
-    while (x.filled) {
-        if (more) TULLE_TRY(start_part(&x, &more));
-        TULLE_TRY(finish_part(&x, told));
-    }
+    for (int p = 0; p < P->layout->mt; p++)
+        for (int q = 0; q < P->layout->nt; q++) {
+            struct part part;
+            tulle_own_tile C;
+            tulle_tile tile;
+            tulle__fetch fetch = {.group = -1};
+            if (!find_part(plan, p, q, &part)) continue;
+            TULLE_TRY(tulle_mat_own_tile(plan->C, part.i, part.j, &C));
+            status = tulle__fetch_init(R && !tulle__tile_is_mine(P, p, q) ? R : P, p, q, &fetch);
+            if (status == TULLE_OK) status = tulle__fetch_await(&fetch, &tile);
+            if (status == TULLE_OK) {
+                tulle__kernel_begin(plan->comm);
+                add_part(plan, &C, &tile, &part);
+                tulle__work_add(told, tile.m * tile.n * (int64_t)tulle_type_size(C.type));
+                tulle__work_end(told);
+            }
+            tulle__fetch_fini(&fetch);
+            if (status != TULLE_OK) goto out;
+        }
 out:
-    for (; x.filled; x.filled--, x.head = (x.head + 1) % (AHEAD + 1)) tulle__fetch_fini(&x.ring[x.head].fetch);
     return status;
 }
 
@@ -244,7 +253,7 @@ out:
     return status;
 }
 
-tulle_status tulle__layers_sum(tulle_product *plan, int reuse, tulle__work_account *told, int64_t *filtered)
+tulle_status tulle__layers_sum(tulle__exec *x)
 {
-    return plan->sparse ? sum_sparse(plan, reuse, filtered) : sum_dense(plan, told);
+    return x->plan->sparse ? sum_sparse(x->plan, x->inbox.reuse, &x->filtered) : sum_dense(x->plan, &x->inbox.told);
 }
