@@ -366,6 +366,7 @@ static void show_foot(const struct setting *s)
     result_foot(&s->result[0], out);
     for (int a = 0; a < s->asked.nalgs; a++) result_transfers(&s->result[a], out);
     if (s->asked.nalgs) block_flops_text(s->result[0].block_flops, out);
+    for (int a = 0; a < s->asked.nalgs; a++) result_block_kernels(&s->result[a], out);
     for (int a = 0; a < s->asked.nalgs; a++) result_filter(&s->result[a], out);
     for (int a = 0; a < s->asked.nalgs; a++) result_devices(&s->result[a], out);
     for (int a = 0; a < s->asked.nalgs; a++)
