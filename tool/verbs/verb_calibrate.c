@@ -187,7 +187,9 @@ const struct verb verb_calibrate = {
     .summary = "Measure memory, arithmetic, kernels and the network between PEs, and save the figures",
     .description =
         "Bandwidths and rates are the best of several repetitions with all threads of one host at work. Those of the\n"
-        "kernels are by entries a row and columns (SpMM) and by products per entry of the result (SpGEMM). Latency,\n"
+        "kernels are by entries a row and columns (SpMM) and by products per entry of the result (SpGEMM). Kernels of "
+        "dense\n"
+        "blocks are compared by size; the fastest multiplies. Latency,\n"
         "bandwidth and the cost of each further range of a list of ranges (rows of B travel as such lists) are those "
         "of\n"
         "the PEs of --comm, all at the same time, on the same node and on others. The figures are saved per host and\n"
