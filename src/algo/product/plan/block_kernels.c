@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/plan/block_kernels.h"
 
-#include <tulle/machine.h>
-
 #include "base/error.h"
 #include "device/block_library.h"
 
@@ -13,11 +11,9 @@ static bool reaches(const tulle__block_cuts *cuts, int64_t size)
     return false;
 }
 
-tulle_status tulle__block_kernels_choose(tulle_product *plan)
+tulle_status tulle__block_kernels_choose(
+    tulle_comm *comm, const tulle_machine *machine, const tulle__operands *o, tulle__block_kernels *kernels)
 {
-    const tulle_machine *machine = plan->options.machine;
-    const tulle__operands *o = &plan->operands;
-    tulle__block_kernels *kernels = &plan->block_kernels;
     *kernels = (tulle__block_kernels){
         .from = {[TULLE_BLOCK_LIBXSMM] = TULLE__LIBXSMM_FROM, [TULLE_BLOCK_BLAS] = TULLE__BLAS_FROM}};
     if (!o->A->format->in_blocks || !o->B->format->in_blocks) return TULLE_OK;
@@ -26,7 +22,7 @@ tulle_status tulle__block_kernels_choose(tulle_product *plan)
             kernels->from[q] =
                 machine->block_from[q] < TULLE__BLOCK_NEVER ? (int64_t)machine->block_from[q] : TULLE__BLOCK_NEVER;
     const tulle_status status =
-        tulle_comm_agree(plan->comm, tulle_comm_broadcast(plan->comm, 0, kernels->from, sizeof kernels->from));
+        tulle_comm_agree(comm, tulle_comm_broadcast(comm, 0, kernels->from, sizeof kernels->from));
     if (status != TULLE_OK) return status;
     const int64_t from = kernels->from[TULLE_BLOCK_LIBXSMM];
     if (from < kernels->from[TULLE_BLOCK_BLAS] && reaches(&o->A->layout->row_blocks, from) &&
