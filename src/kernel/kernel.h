@@ -7,6 +7,7 @@
 #ifndef TULLE_KERNEL_KERNEL_H
 #define TULLE_KERNEL_KERNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -138,6 +139,7 @@ typedef struct tulle__spgemm_task {
      */
     const double *least;
     const tulle__csr *pattern;
+    bool lower; /* in blocks: only those on and below the diagonal, by the cuts of rows and columns, are made */
     const tulle__block_kernels *kernels; /* NULL: the own one and, from TULLE__BLAS_FROM on, the BLAS */
 } tulle__spgemm_task;
 

@@ -142,6 +142,7 @@ static tulle_status time_alg(
     o.deterministic = options_flag(s->asked.options, "deterministic");
     o.unordered = options_flag(s->asked.options, "unordered");
     o.filter = s->filter;
+    o.symmetric_c = options_has(s->asked.options, "symmetric-c") && options_flag(s->asked.options, "symmetric-c");
     o.replication = s->replication;
     if (x->grid.layers && o.alg == TULLE_PRODUCT_AUTO) o.alg = TULLE_PRODUCT_STATIONARY_C;
     if (x->grid.layers) o.replication = x->grid.layers;
