@@ -134,9 +134,9 @@ typedef struct tulle_product_options {
     /*
      * VBSR: op(A) op(B) is known to be symmetric, as in A A^T and in polynomials of one symmetric matrix,
      * and so is C before a product with beta other than 0. Blocks on and below the diagonal are
-     * multiplied, those above are their transposes; C is symmetric bit by bit, also with a filter, which
-     * each block meets once. Row and column blocks of C are the same. TULLE_ERR_UNSUPPORTED with devices,
-     * layers, ranges of columns and a kept pattern
+     * multiplied, those above are their transposes: C is symmetric bit by bit, also with a filter. Row
+     * and column blocks of C are the same. TULLE_ERR_UNSUPPORTED with devices, layers, ranges of columns
+     * and a kept pattern. After a failure C may have one triangle
      */
     bool symmetric_c;
     /*

@@ -31,6 +31,7 @@ const struct verb verb_spgemm = {
                 "tulle spgemm rmat:scale=17,edgefactor=8,seed=1 --reps 5 --json\n"
                 "tulle spgemm A.mtx --unordered --reps 5\n"
                 "tulle spgemm K.mtx K.mtx --blocks 6 --filter 1e-5 --check\n"
+                "tulle spgemm K.mtx K.mtx --blocks 6 --symmetric-c\n"
                 "tulle spgemm A.mtx B.mtx -o C.mtx.gz",
     .options = options,
     .least = 1,

@@ -289,17 +289,18 @@ static void set_scalars(tulle_product *plan, double alpha, double beta)
 tulle_status tulle_product_next(tulle_product *plan, double alpha, tulle_columns *columns, tulle_product_report *report)
 {
     if (TULLE__NULL_AS(plan, "product")) return TULLE_ERR_ARG;
-    if (plan->options.symmetric_c)
-        return tulle__fail(
-            TULLE_ERR_UNSUPPORTED, "ranges of columns of a symmetric C: tulle_product_execute makes all");
     set_scalars(plan, alpha, 0);
     tulle__phases *p = &plan->phases;
+    const bool whole = plan->options.symmetric_c; /* its triangles need each other */
+    if (whole && p->expected > 1)
+        return tulle__fail(TULLE_ERR_LIMIT,
+            "a symmetric C does not fit in memory at once: its ranges of columns need symmetric_c to be off");
     int64_t start = tulle__now(plan->comm);
     tulle_status status;
     tulle__phases_begin(plan);
     do {
         status = execute_range(plan, start, report);
-    } while (status == TULLE_ERR_LIMIT && tulle__phases_halve(plan));
+    } while (status == TULLE_ERR_LIMIT && !whole && tulle__phases_halve(plan));
     if (status == TULLE_OK) status = tulle__phases_end(plan);
     if (status != TULLE_OK) {
         tulle__phases_rewind(plan);
