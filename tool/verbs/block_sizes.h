@@ -41,7 +41,7 @@ void block_sizes_free(struct block_sizes *sizes);
                 "multiplied, the other is its transpose"                                                               \
     }
 
-/* --filter, 0 if it is not given, or no option of the verb. */
+/* --filter, 0 if it is not given, or no option of the verb; checks that it and --symmetric-c have blocks. */
 tulle_status filter_option(const struct options *options, double *filter);
 
 /*
