@@ -144,8 +144,7 @@ static tulle_status test_orders(tulle_comm *comm, void *arg)
         EXPECT(report.iterations <= steps && report.iterations < STEPS);
         steps = report.iterations;
         double product = 0, sum = 0; /* of one triangle: rows of a block times all rows up to its end */
-        for (int b = 0; b < p.blocks; b++)
-            product += (double)(p.cut[b + 1] - p.cut[b]) * (double)p.cut[b + 1] * p.n;
+        for (int b = 0; b < p.blocks; b++) product += (double)(p.cut[b + 1] - p.cut[b]) * (double)p.cut[b + 1] * p.n;
         for (int k = 0; k < report.iterations; k++) {
             sum += history[k].flops;
             EXPECT(fabs(history[k].flops - 2 * products[order] * product) <= 1e-9 * product);

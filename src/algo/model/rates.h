@@ -23,7 +23,8 @@ tulle_status tulle__block_rates_measure(tulle__pool *pool, tulle_machine *machin
 void tulle__block_sizes(tulle_machine *machine);
 
 /*
- * Benchmarks spmm, spgemm and products of blocks: f64, each thread of the pool on a tile of its own. Takes about a second.
+ * Benchmarks spmm, spgemm and products of blocks: f64, each thread of the pool on a tile of its own. Takes about a
+ * second.
  */
 tulle_status tulle__rates_measure(tulle__pool *pool, tulle_machine *machine, tulle_machine_noise *noise);
 
