@@ -8,7 +8,7 @@ required="cmake"
 # package: what is left out without it
 optional="python3 python3-venv python3-dev zlib1g-dev libisal-dev libhdf5-dev libcjson-dev pkgconf gnuplot-nox mandoc clang libclang-rt-14-dev llvm
 abigail-tools doxygen python3-sphinx python3-breathe python3-myst-parser libopenmpi-dev openmpi-bin libmpich-dev mpich libaec-dev iproute2 g++ libsimgrid-dev
-libsuitesparse-dev libopenblas-pthread-dev liblapack-dev libscalapack-openmpi-dev libscalapack-mpich-dev"
+libsuitesparse-dev libxsmm-dev libopenblas-pthread-dev liblapack-dev libscalapack-openmpi-dev libscalapack-mpich-dev"
 
 have() {
     dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'

@@ -38,6 +38,16 @@ TULLE_API tulle_status tulle_mat_scale(tulle_mat *A, double alpha, const double 
 TULLE_API tulle_status tulle_mat_range(
     const tulle_mat *A, tulle_gidx row, tulle_gidx rows, tulle_gidx col, tulle_gidx cols, tulle_mat **part);
 
+/*
+ * Collective: the range of C that begins at (row, col) and is as large as P becomes alpha P + beta of
+ * what it was; all else of C stays. With P = A B, C[range] = alpha A B + beta C[range]. P and C are in
+ * blocks, C is VBSR, and the blocks of the range are P's. beta = 0 does not read the range, whose blocks
+ * are P's then. TULLE_ERR_ARG if C has fewer rows or columns or other blocks, TULLE_ERR_UNSUPPORTED for
+ * other kinds. C changes on success only.
+ */
+TULLE_API tulle_status tulle_mat_range_add(
+    double alpha, const tulle_mat *P, double beta, tulle_mat *C, tulle_gidx row, tulle_gidx col);
+
 /* Collective: diagonal[i] = a_ii for i < min(m, n), on every PE; 0 where A has no entry. */
 TULLE_API tulle_status tulle_mat_diagonal(const tulle_mat *A, double *diagonal);
 

@@ -33,10 +33,13 @@ typedef enum tulle_distance { TULLE_SAME_NODE, TULLE_OTHER_NODE, TULLE_DISTANCE_
  * entry of C; rows and columns of a block.
  */
 enum { TULLE_RATE_DEGREES = 3, TULLE_RATE_WIDTHS = 4, TULLE_RATE_FACTORS = 3, TULLE_RATE_BLOCKS = 5 };
+enum { TULLE_RATE_CROSSINGS = 8 };
 #define TULLE_RATE_DEGREE ((const double[TULLE_RATE_DEGREES]){2, 8, 32})
 #define TULLE_RATE_WIDTH ((const double[TULLE_RATE_WIDTHS]){1, 8, 32, 128})
 #define TULLE_RATE_FACTOR ((const double[TULLE_RATE_FACTORS]){1, 4, 16})
 #define TULLE_RATE_BLOCK ((const double[TULLE_RATE_BLOCKS]){4, 8, 16, 32, 64})
+/* rows and columns of the blocks with which the kernels of tulle_block_kernel are compared */
+#define TULLE_RATE_CROSSING ((const double[TULLE_RATE_CROSSINGS]){16, 24, 32, 48, 64, 96, 128, 192})
 
 typedef struct tulle_machine {
     char host[64];
@@ -49,6 +52,13 @@ typedef struct tulle_machine {
     double spmm[TULLE_RATE_DEGREES * TULLE_RATE_WIDTHS]; /* widths of one degree are consecutive */
     double spgemm[TULLE_RATE_FACTORS];
     double blocks[TULLE_RATE_BLOCKS]; /* products of two matrices of blocks */
+    /* the same by each of tulle_block_kernel, whose sizes are consecutive; 0: it is not there */
+    double block_kernels[TULLE_BLOCK_KERNELS * TULLE_RATE_CROSSINGS];
+    /*
+     * The least rows, columns and inner indices of blocks that each of tulle_block_kernel multiplies,
+     * by those rates; 2^20: none. 0: not measured; LIBXSMM takes them from 32 on, the BLAS from 192 on
+     */
+    double block_from[TULLE_BLOCK_KERNELS];
     tulle_tier tier[TULLE_DISTANCE_COUNT];
     int node_pes;  /* PEs on a node; 0: as many as threads / threads of a PE */
     bool in_place; /* PEs of a node read each other's memory in place */

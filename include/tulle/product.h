@@ -132,6 +132,14 @@ typedef struct tulle_product_options {
     double filter;
     bool keep_pattern; /* VBSR: C keeps its blocks and gets no others, also with beta = 0; none is removed */
     /*
+     * VBSR: op(A) op(B) is known to be symmetric, as in A A^T and in polynomials of one symmetric matrix,
+     * and so is C before a product with beta other than 0. Blocks on and below the diagonal are
+     * multiplied, those above are their transposes: C is symmetric bit by bit, also with a filter. Row
+     * and column blocks of C are the same. TULLE_ERR_UNSUPPORTED with devices, layers, ranges of columns
+     * and a kept pattern. After a failure C may have one triangle
+     */
+    bool symmetric_c;
+    /*
      * Dense products by stationary C on devices: tiles of C in a block, and tiles of the inner
      * indices in a chunk (tulle/gemm.h); 0: what loads the fewest bytes. lookahead is then
      * also that of a device, in tiles of the inner indices

@@ -32,6 +32,14 @@ typedef struct tulle_device_work {
     double kernel_seconds;  /* that kernels were at work */
 } tulle_device_work;
 
+/* The kernels that multiply blocks: Tulle's own, LIBXSMM's, the BLAS. */
+typedef enum tulle_block_kernel {
+    TULLE_BLOCK_OWN,
+    TULLE_BLOCK_LIBXSMM,
+    TULLE_BLOCK_BLAS,
+    TULLE_BLOCK_KERNELS
+} tulle_block_kernel;
+
 typedef struct tulle_product_report {
     double seconds;              /* of the call, the slowest PE */
     tulle_imbalance compute;     /* local kernels */
@@ -84,6 +92,7 @@ typedef struct tulle_product_report {
      * and the bytes of their values. Norms come first (static algorithms, tiles one by one)
      */
     int64_t unfetched_blocks, unfetched_bytes;
+    int64_t kernel_flops[TULLE_BLOCK_KERNELS]; /* in blocks, on the host: of each kernel (tulle_machine, block_from) */
 } tulle_product_report;
 
 /*

@@ -18,6 +18,7 @@ class Tulle(CMakePackage):
     variant("mpi", default=True, description="the engine mpi")
     variant("simgrid", default=False, description="the engine sim")
     variant("suitesparse", default=True, description="direct factors by KLU and CHOLMOD")
+    variant("libxsmm", default=False, description="products of dense blocks by LIBXSMM")
     variant("scalapack", default=False, when="+mpi", description="a product with the arguments of PDGEMM")
     variant("cuda", default=False, description="the device cuda")
 
@@ -33,6 +34,7 @@ class Tulle(CMakePackage):
     depends_on("mpi", when="+mpi")
     depends_on("simgrid", when="+simgrid")
     depends_on("suite-sparse", when="+suitesparse")
+    depends_on("libxsmm@1", when="+libxsmm")
     depends_on("scalapack", when="+scalapack")
     depends_on("cuda@13:", when="+cuda")
 
@@ -53,6 +55,7 @@ class Tulle(CMakePackage):
             switch("MPI", "mpi"),
             switch("SIMGRID", "simgrid"),
             switch("SUITESPARSE", "suitesparse"),
+            switch("LIBXSMM", "libxsmm"),
             switch("SCALAPACK", "scalapack"),
             switch("CUDA", "cuda"),
         ]

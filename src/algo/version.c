@@ -37,6 +37,11 @@ static const char *const facts[] = {
 #else
     "SuiteSparse: no (LU and Cholesky factors are refused); install libsuitesparse-dev and build again",
 #endif
+#ifdef TULLE_HAVE_LIBXSMM
+    "LIBXSMM: yes",
+#else
+    "LIBXSMM: no (products of blocks take own kernels and the BLAS); install libxsmm-dev and build again",
+#endif
 #ifdef TULLE_HAVE_LAPACK
     "LAPACK: yes",
 #else

@@ -76,9 +76,9 @@ static tulle_status load_file(const char *path, const tulle__module **module)
     else if (found->version != TULLE__MODULE_VERSION)
         status = tulle__fail(TULLE_ERR_UNSUPPORTED, "the module %s is of version %u, this library wants %u", path,
             found->version, (unsigned)TULLE__MODULE_VERSION);
-    else if (!!found->engine + !!found->wrapper + !!found->direct + !!found->device != 1)
-        status = tulle__fail(
-            TULLE_ERR_UNSUPPORTED, "the module %s must be an engine, a wrapper, a direct solver or a device", path);
+    else if (!!found->engine + !!found->wrapper + !!found->direct + !!found->device + !!found->blocks != 1)
+        status = tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "the module %s must be an engine, a wrapper, a direct solver, a device or kernels", path);
     if (status != TULLE_OK) {
         dlclose(handle);
         return status;

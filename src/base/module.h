@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modules: engines, wrappers, direct solvers and devices that are loaded on demand, so one program
+ * Modules: engines, wrappers, direct solvers, devices and kernels that are loaded on demand, so one program
  * runs with nothing installed, under an MPI, or on GPUs. A module is a shared object tulle_NAME.so
  * with one symbol, tulle_module_entry. It imports nothing from libtulle: it gets a table of
  * functions and returns its own, so it also loads into a program linked with libtulle.a.
@@ -17,7 +17,7 @@
 #include "base/memory.h"
 #include "base/spec.h"
 
-enum { TULLE__MODULE_VERSION = 14 };
+enum { TULLE__MODULE_VERSION = 15 };
 
 struct tulle__timeline;
 
@@ -57,6 +57,7 @@ typedef struct tulle__module {
     const struct tulle__wrapper *wrapper;       /* comm/link.h */
     const struct tulle__direct_library *direct; /* algo/factor/library.h */
     const struct tulle__device_driver *device;  /* device/device.h */
+    const struct tulle__block_library *blocks;  /* device/block_library.h */
 } tulle__module;
 
 typedef const tulle__module *(*tulle__module_entry)(const tulle__module_host *host);

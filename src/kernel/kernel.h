@@ -7,9 +7,11 @@
 #ifndef TULLE_KERNEL_KERNEL_H
 #define TULLE_KERNEL_KERNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include <tulle/report.h>
 #include <tulle/types.h>
 
 #include "kernel/pool.h"
@@ -92,6 +94,19 @@ typedef struct tulle__gemm_task {
     double alpha, beta;
 } tulle__gemm_task;
 
+/*
+ * The kernels of products of blocks (device/kernels/block_chain/), by the least of rows, inner indices and columns of
+ * the blocks: the last one that is there and takes blocks of that size multiplies. The first takes all.
+ */
+struct tulle__block_chain;
+typedef void (*tulle__block_chain_kernel)(const struct tulle__block_chain *chain);
+typedef struct tulle__block_kernels {
+    int64_t from[TULLE_BLOCK_KERNELS]; /* the least size that each takes */
+    tulle__block_chain_kernel libxsmm; /* NULL: it is not there */
+} tulle__block_kernels;
+/* Where sizes have not been measured. */
+enum { TULLE__LIBXSMM_FROM = 32, TULLE__BLAS_FROM = 192, TULLE__BLOCK_NEVER = 1 << 20 };
+
 /* One summand of a chain: scale * A B. A->rowptr == NULL stands for the identity: the summand is scale * B. */
 typedef struct tulle__spgemm_pair {
     tulle__csr A, B;
@@ -124,6 +139,8 @@ typedef struct tulle__spgemm_task {
      */
     const double *least;
     const tulle__csr *pattern;
+    bool lower; /* in blocks: only those on and below the diagonal, by the cuts of rows and columns, are made */
+    const tulle__block_kernels *kernels; /* NULL: the own one and, from TULLE__BLAS_FROM on, the BLAS */
 } tulle__spgemm_task;
 
 /*
@@ -307,10 +324,11 @@ typedef struct tulle__csr_result {
     int32_t *colind;
     void *val;
     /* In blocks. */
-    int64_t values;  /* of all blocks */
-    int64_t skipped; /* products of blocks, by the filter */
-    int64_t *offset; /* nnz + 1 */
-    double *norm;    /* squared norms */
+    int64_t values;                  /* of all blocks */
+    int64_t skipped;                 /* products of blocks, by the filter */
+    int64_t by[TULLE_BLOCK_KERNELS]; /* multiplications of each kernel; the reference does not tell */
+    int64_t *offset;                 /* nnz + 1 */
+    double *norm;                    /* squared norms */
 } tulle__csr_result;
 
 /*

@@ -286,7 +286,8 @@ static tulle_mat *a_mat(struct fixture *f, const char *function, const char *nam
 {
     if (strcmp(name, "T") == 0) return triangle(f);
     if (strcmp(function, "tulle_matfun_check") == 0) return a_result(f);
-    if (is(function, "tulle_matfun_new tulle_density_of_mu tulle_density_of_electrons tulle_mat_replace_blocks"))
+    if (is(function, "tulle_matfun_new tulle_density_of_mu tulle_density_of_electrons tulle_mat_replace_blocks "
+                     "tulle_mat_range_add"))
         return in_blocks(f);
     if (strcmp(function, "tulle_mat_to_cyclic") == 0) return by_columns(f);
     if (strcmp(name, "S") == 0) return sparse(f);

@@ -87,7 +87,7 @@ static const struct subject {
     {"tulle_output_try tulle_output_try_matrix tulle_file_write tulle_machine_try tulle_machine_save", put_files, {""},
         NULL, 1},
     {"tulle_machine_measure_tiers", look_around, {""}, NULL, 0},
-    {"tulle_product_new tulle_product_execute tulle_counts_new tulle_mat_range", product_of_blocks,
+    {"tulle_product_new tulle_product_execute tulle_counts_new tulle_mat_range tulle_mat_range_add", product_of_blocks,
         {"algorithm", "layers", "stealing", "cuts"}, NULL, 0},
     {"tulle_counts_new tulle_counts_free tulle_predict tulle_predict_best tulle_predict_loads", foresee, {"s", "d"},
         NULL, 0},

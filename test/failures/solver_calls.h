@@ -123,6 +123,7 @@ static tulle_status product_of_blocks(struct fixture *f, const char *text)
         square, square, square, tulle_comm_size(f->comm), TULLE_F64, TULLE_COUNT_FLOPS, 0, 1e-3};
     if (status == TULLE_OK && *text == 'a') status = tulle_counts_new(V, V, &spec, &counts);
     if (status == TULLE_OK && *text == 'a') status = tulle_mat_range(V, 3, 7, 0, 10, &part);
+    if (status == TULLE_OK && *text == 'a') status = tulle_mat_range_add(1, part, 2, C, 3, 0);
     tulle_counts_free(counts);
     tulle_product_free(plan);
     tulle_mat_free(part);

@@ -10,7 +10,9 @@
 #include <tulle/io.h>
 #include <tulle/model.h>
 
+#include "algo/model/rates.h"
 #include "body.h"
+#include "kernel/kernel.h"
 #include "tap.h"
 #include "temporary.h"
 
@@ -306,11 +308,47 @@ static void tiers(void)
     }
 }
 
+/* From which sizes of blocks on kernels multiply, by made-up rates, in a file and out of it. */
+static void block_sizes(void)
+{
+    char path[4200];
+    snprintf(path, sizeof path, "%s/sizes", folder);
+    enum { N = TULLE_RATE_CROSSINGS, X = TULLE_BLOCK_LIBXSMM, B = TULLE_BLOCK_BLAS };
+    tulle_machine m = {.host = "a", .threads = 1, .stream = 1, .cache = 1, .fma = {1, 1}}, back;
+    double *own = m.block_kernels, *libxsmm = own + X * N, *blas = own + B * N;
+    tulle__block_sizes(&m);
+    ok(m.block_from[X] == 0 && m.block_from[B] == 0, "without rates the defaults hold");
+    for (int s = 0; s < N; s++) own[s] = 10;
+    tulle__block_sizes(&m);
+    ok(m.block_from[X] == TULLE__BLOCK_NEVER && m.block_from[B] == TULLE__BLOCK_NEVER,
+        "what is not there multiplies nothing");
+    for (int s = 0; s < N; s++) libxsmm[s] = s < 3 ? 5 : 20, blas[s] = s < N - 1 ? 2 : 30;
+    libxsmm[5] = 9; /* a disturbed one among better ones */
+    tulle__block_sizes(&m);
+    ok(m.block_from[X] == TULLE_RATE_CROSSING[3] && m.block_from[B] == TULLE_RATE_CROSSING[N - 1],
+        "LIBXSMM from %g on, the BLAS from %g on", m.block_from[X], m.block_from[B]);
+    ok(tulle_machine_save(path, &m) == TULLE_OK && tulle_machine_load(path, 1, &back) == TULLE_OK &&
+            memcmp(back.block_from, m.block_from, sizeof m.block_from) == 0 &&
+            memcmp(back.block_kernels, m.block_kernels, sizeof m.block_kernels) == 0,
+        "a file keeps rates and sizes");
+    unlink(path);
+    back.block_kernels[X * N + 2] = 40; /* a later, better measurement */
+    ok(tulle_machine_merge(&m, &back) == 0 && back.block_from[X] == TULLE_RATE_CROSSING[2],
+        "sizes are of merged rates");
+    for (int s = 0; s < N; s++) blas[s] = 100;
+    tulle__block_sizes(&m);
+    ok(m.block_from[B] == TULLE_RATE_CROSSING[0] && m.block_from[X] == TULLE__BLOCK_NEVER, "one kernel may have all");
+    for (int s = 0; s < N; s++) libxsmm[s] = blas[s] = own[s] * 1.02;
+    tulle__block_sizes(&m);
+    ok(m.block_from[B] == TULLE__BLOCK_NEVER && m.block_from[X] == TULLE__BLOCK_NEVER, "two percent are no reason");
+}
+
 int main(void)
 {
     if (!temporary_folder(folder)) return 2;
     keep();
     merge();
+    block_sizes();
     roofs();
     far_away();
     estimate();

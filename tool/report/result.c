@@ -8,6 +8,8 @@
 #include "report/plural.h"
 #include "report/terminal.h"
 
+static const char *const block_kernel_words[TULLE_BLOCK_KERNELS] = {"own", "libxsmm", "blas"};
+
 const char *product_word(enum product_kind kind)
 {
     static const char *const words[] = {"spmm", "spgemm", "gemm"};
@@ -159,6 +161,10 @@ void result_json(const struct result *r, FILE *file)
         r->filter, r->report.skipped_products, r->report.filtered_blocks, r->report.unfetched_blocks,
         r->report.unfetched_bytes);
     block_flops_json(r->block_flops, file);
+    for (int q = 0; q < TULLE_BLOCK_KERNELS; q++)
+        fprintf(file, "%s\"%s\":%" PRId64, q ? "," : ",\"kernel_flops\":{", block_kernel_words[q],
+            r->report.kernel_flops[q]);
+    fputc('}', file);
     const tulle_device_work *d = &r->report.device;
     fprintf(file,
         ",\"device\":{\"devices\":%d,\"uploads\":%" PRId64 ",\"upload_bytes\":%" PRId64 ",\"downloads\":%" PRId64
@@ -292,6 +298,22 @@ void block_flops_json(const double flops[TULLE_BLOCK_SIZES], FILE *file)
     fprintf(file, ",\"block_flops\":[");
     for (int s = 0; s < TULLE_BLOCK_SIZES; s++) fprintf(file, "%s%.0f", s ? "," : "", flops[s]);
     fputc(']', file);
+}
+
+void result_block_kernels(const struct result *r, FILE *file)
+{
+    static const char *const names[TULLE_BLOCK_KERNELS] = {"Tulle's own kernel", "LIBXSMM", "the BLAS"};
+    const char *between = "";
+    double all = 0;
+    for (int q = 0; q < TULLE_BLOCK_KERNELS; q++) all += (double)r->report.kernel_flops[q];
+    if (!(all > 0)) return;
+    fprintf(file, "%s: flops of blocks by ", r->alg);
+    for (int q = 0; q < TULLE_BLOCK_KERNELS; q++) {
+        if (!r->report.kernel_flops[q]) continue;
+        fprintf(file, "%s%s %.3g %%", between, names[q], 100 * (double)r->report.kernel_flops[q] / all);
+        between = ", ";
+    }
+    fputc('\n', file);
 }
 
 void result_filter(const struct result *r, FILE *file)

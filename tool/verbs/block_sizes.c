@@ -136,6 +136,8 @@ tulle_status block_sizes_ones(tulle_gidx n, tulle_block_cuts *cuts, tulle_gidx *
 
 tulle_status filter_option(const struct options *o, double *filter)
 {
+    if (options_has(o, "symmetric-c") && options_flag(o, "symmetric-c") && !options_word(o, "blocks", NULL))
+        return tulle_fail(TULLE_ERR_ARG, "--symmetric-c is for matrices of blocks: give --blocks as well");
     const char *text = options_has(o, "filter") ? options_word(o, "filter", NULL) : NULL;
     char *rest;
     *filter = 0;

@@ -34,7 +34,14 @@ void block_sizes_free(struct block_sizes *sizes);
                 "with a norm below EPS; the error of each block of C is at most 2 EPS"                                 \
     }
 
-/* --filter, 0 if it is not given, or no option of the verb. */
+#define OPTION_SYMMETRIC_C                                                                                             \
+    {                                                                                                                  \
+        .name = "symmetric-c", .kind = KIND_FLAG,                                                                      \
+        .text = "with --blocks: C is known to be symmetric, as A A of a symmetric A and A A^T are: one triangle is "   \
+                "multiplied, the other is its transpose"                                                               \
+    }
+
+/* --filter, 0 if it is not given, or no option of the verb; checks that it and --symmetric-c have blocks. */
 tulle_status filter_option(const struct options *options, double *filter);
 
 /*

@@ -142,6 +142,7 @@ static tulle_status time_alg(
     o.deterministic = options_flag(s->asked.options, "deterministic");
     o.unordered = options_flag(s->asked.options, "unordered");
     o.filter = s->filter;
+    o.symmetric_c = options_has(s->asked.options, "symmetric-c") && options_flag(s->asked.options, "symmetric-c");
     o.replication = s->replication;
     if (x->grid.layers && o.alg == TULLE_PRODUCT_AUTO) o.alg = TULLE_PRODUCT_STATIONARY_C;
     if (x->grid.layers) o.replication = x->grid.layers;
@@ -366,6 +367,7 @@ static void show_foot(const struct setting *s)
     result_foot(&s->result[0], out);
     for (int a = 0; a < s->asked.nalgs; a++) result_transfers(&s->result[a], out);
     if (s->asked.nalgs) block_flops_text(s->result[0].block_flops, out);
+    for (int a = 0; a < s->asked.nalgs; a++) result_block_kernels(&s->result[a], out);
     for (int a = 0; a < s->asked.nalgs; a++) result_filter(&s->result[a], out);
     for (int a = 0; a < s->asked.nalgs; a++) result_devices(&s->result[a], out);
     for (int a = 0; a < s->asked.nalgs; a++)

@@ -54,6 +54,8 @@ static void print_json(const struct measurement *measured)
     print_numbers("spmm", m->spmm, TULLE_RATE_DEGREES * TULLE_RATE_WIDTHS);
     print_numbers("spgemm", m->spgemm, TULLE_RATE_FACTORS);
     print_numbers("blocks", m->blocks, TULLE_RATE_BLOCKS);
+    print_numbers("block_kernels", m->block_kernels, TULLE_BLOCK_KERNELS * TULLE_RATE_CROSSINGS);
+    print_numbers("block_from", m->block_from, TULLE_BLOCK_KERNELS);
     const double same[] = {m->tier[TULLE_SAME_NODE].latency, m->tier[TULLE_SAME_NODE].bandwidth};
     const double other[] = {m->tier[TULLE_OTHER_NODE].latency, m->tier[TULLE_OTHER_NODE].bandwidth};
     print_numbers("same_node", same, 2);
@@ -88,6 +90,25 @@ static void print_rate(const char *name, const char *unit, double kept, double n
     putchar('\n');
 }
 
+/* Kernels of blocks beside each other, and from which size on each multiplies. */
+static void print_kernels(const tulle_machine *m)
+{
+    static const char *const names[TULLE_BLOCK_KERNELS] = {"own", "LIBXSMM", "BLAS"};
+    printf("\n  kernels of blocks, GF/s, by size");
+    for (int s = 0; s < TULLE_RATE_CROSSINGS; s++) printf(" %6g", TULLE_RATE_CROSSING[s]);
+    for (int q = 0; q < TULLE_BLOCK_KERNELS; q++) {
+        const double *rates = m->block_kernels + q * TULLE_RATE_CROSSINGS, from = m->block_from[q];
+        if (!(rates[0] > 0)) continue;
+        printf("\n    %-7s                     ", names[q]);
+        for (int s = 0; s < TULLE_RATE_CROSSINGS; s++) printf(" %6.2f", rates[s] / 1e9);
+        if (q == TULLE_BLOCK_OWN) continue;
+        if (from <= TULLE_RATE_CROSSING[TULLE_RATE_CROSSINGS - 1])
+            printf("  from %g on", from);
+        else
+            printf("  not used");
+    }
+}
+
 static void print_text(const struct measurement *measured)
 {
     const tulle_machine *m = &measured->kept, *now = &measured->now;
@@ -109,6 +130,7 @@ static void print_text(const struct measurement *measured)
     printf("\n  products of blocks, GF/s");
     for (int b = 0; b < TULLE_RATE_BLOCKS; b++)
         printf("%s %.2f (blocks of %g)", b ? "," : "", m->blocks[b] / 1e9, TULLE_RATE_BLOCK[b]);
+    print_kernels(m);
     printf("\n    repetitions differ by %.0f %% (SpMM), %.0f %% (SpGEMM), %.0f %% (blocks)\n", 100 * noise->spmm,
         100 * noise->spgemm, 100 * noise->blocks);
     print_tier("PEs of the same node", &m->tier[TULLE_SAME_NODE]);
@@ -165,7 +187,9 @@ const struct verb verb_calibrate = {
     .summary = "Measure memory, arithmetic, kernels and the network between PEs, and save the figures",
     .description =
         "Bandwidths and rates are the best of several repetitions with all threads of one host at work. Those of the\n"
-        "kernels are by entries a row and columns (SpMM) and by products per entry of the result (SpGEMM). Latency,\n"
+        "kernels are by entries a row and columns (SpMM) and by products per entry of the result (SpGEMM). Kernels of "
+        "dense\n"
+        "blocks are compared by size; the fastest multiplies. Latency,\n"
         "bandwidth and the cost of each further range of a list of ranges (rows of B travel as such lists) are those "
         "of\n"
         "the PEs of --comm, all at the same time, on the same node and on others. The figures are saved per host and\n"

@@ -50,11 +50,10 @@ static tulle_status congruence(const struct tulle__density *d, const tulle_mat *
     tulle__iterations it = {.filter = PRODUCTS * d->options.filter};
     tulle_mat *moved = NULL, *left = NULL, *both = NULL;
     tulle_status status = tulle_mat_redistribute(A, d->X->layout, &moved);
-    if (status == TULLE_OK) status = tulle__iterations_multiply(&it, d->X, moved, &left);
+    if (status == TULLE_OK) status = tulle__iterations_multiply_any(&it, d->X, moved, &left);
     tulle_mat_free(moved);
     if (status == TULLE_OK) status = tulle__iterations_multiply(&it, left, d->X, &both);
     tulle_mat_free(left);
-    if (status == TULLE_OK) status = tulle__symmetrise(&both, NULL);
     if (status == TULLE_OK) status = tulle_mat_redistribute(both, d->row, out);
     tulle_mat_free(both);
     return status;

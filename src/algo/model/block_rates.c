@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Benchmarks products of two matrices of blocks: 8 blocks a row at random, as many as fill about 4 MB. */
+#include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "algo/model/rates.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "device/block_library.h"
+#include "device/cpu/dense_calls.h"
 #include "kernel/kernel.h"
 
 enum { DEGREE = 8, BYTES = 4 << 20, REPEATS = 3, THREADS_MOST = 64 };
+/* To compare kernels: about so many flops a product, so many blocks a row. */
+enum { FLOPS = 200000000, HALF = DEGREE / 2, TURNS = 5 };
+static const double WORTH = 1.03; /* the least gain for which a library is called */
 
 /* The result's memory: the same each time, so that page faults are not timed. */
 struct result {
@@ -19,6 +26,7 @@ struct result {
 
 struct blocks {
     int64_t rows, *rowptr, *cut, *offset;
+    const tulle__block_kernels *kernels;
     int32_t *colind;
     double *val, *norm;
     struct result result[THREADS_MOST];
@@ -42,13 +50,13 @@ static void drop(struct blocks *b)
     }
 }
 
-static tulle_status make(int64_t size, struct blocks *b)
+/* `degree` blocks of `size` rows and columns in each of `rows` block rows, at least as many. */
+static tulle_status make(int64_t size, int64_t degree, int64_t rows, struct blocks *b)
 {
     tulle_status status;
     const int64_t area = size * size;
-    b->rows = BYTES / (DEGREE * area * (int64_t)sizeof *b->val);
-    if (b->rows < DEGREE) b->rows = DEGREE;
-    const int64_t blocks = b->rows * DEGREE, stride = b->rows / DEGREE;
+    b->rows = rows < degree ? degree : rows;
+    const int64_t blocks = b->rows * degree, stride = b->rows / degree;
     TULLE_TRY(tulle__alloc((size_t)b->rows + 1, sizeof *b->rowptr, "blocks to measure with", &b->rowptr));
     TULLE_TRY(tulle__alloc((size_t)b->rows + 1, sizeof *b->cut, "blocks to measure with", &b->cut));
     TULLE_TRY(tulle__alloc((size_t)blocks + 1, sizeof *b->offset, "blocks to measure with", &b->offset));
@@ -56,13 +64,13 @@ static tulle_status make(int64_t size, struct blocks *b)
     TULLE_TRY(tulle__alloc((size_t)blocks, sizeof *b->norm, "blocks to measure with", &b->norm));
     TULLE_TRY(tulle__alloc((size_t)(blocks * area), sizeof *b->val, "blocks to measure with", &b->val));
     for (int64_t r = 0; r <= b->rows; r++) {
-        b->rowptr[r] = r * DEGREE;
+        b->rowptr[r] = r * degree;
         b->cut[r] = r * size;
     }
     for (int64_t e = 0; e <= blocks; e++) b->offset[e] = e * area;
     for (int64_t e = 0; e < blocks; e++) {
         b->norm[e] = (double)area;
-        b->colind[e] = (int32_t)(e % DEGREE * stride) +
+        b->colind[e] = (int32_t)(e % degree * stride) +
                        (int32_t)tulle__random_below(tulle__random_at(1, (uint64_t)size, (uint64_t)e), (uint64_t)stride);
     }
     for (int64_t v = 0; v < blocks * area; v++) b->val[v] = 1;
@@ -106,7 +114,8 @@ static tulle_status multiply(void *arg, int thread, int nthreads)
         .row_block = b->cut,
         .col_block = b->cut};
     const tulle__spgemm_pair pair = {.A = X, .B = X, .scale = 1};
-    const tulle__spgemm_task task = {.type = TULLE_F64, .m = b->rows, .n = b->rows, .npairs = 1, .pair = &pair};
+    const tulle__spgemm_task task = {
+        .type = TULLE_F64, .m = b->rows, .n = b->rows, .npairs = 1, .pair = &pair, .kernels = b->kernels};
     tulle__csr_result C = {.nnz = 0};
     tulle_status status =
         tulle__kernels_cpu()->spgemm_blocks(NULL, &task, place, &b->result[thread % THREADS_MOST], &C);
@@ -114,18 +123,92 @@ static tulle_status multiply(void *arg, int thread, int nthreads)
     return status;
 }
 
+static int64_t rows_of(double size)
+{
+    return BYTES / (int64_t)(DEGREE * size * size * (double)sizeof(double));
+}
+
+/* Flops a second of all threads. */
+static tulle_status measure(tulle__pool *pool, int64_t size, int64_t degree, int64_t rows,
+    const tulle__block_kernels *kernels, double *rate, double *imbalance)
+{
+    struct blocks b = {.kernels = kernels};
+    double seconds = 0;
+    tulle_status status = make(size, degree, rows, &b);
+    if (status == TULLE_OK) status = tulle__time_best(pool, multiply, &b, REPEATS, &seconds, imbalance);
+    for (int t = 0; status == TULLE_OK && t < tulle__pool_size(pool) && t < THREADS_MOST; t++)
+        *rate += 2 * (double)b.multiplications[t] / seconds;
+    drop(&b);
+    return status;
+}
+
+static bool is_there(tulle_block_kernel kernel, tulle__block_chain_kernel libxsmm)
+{
+    return kernel == TULLE_BLOCK_OWN || (kernel == TULLE_BLOCK_LIBXSMM ? libxsmm : tulle__dense_chain()) != NULL;
+}
+
+/* Kernels take turns: what else the machine does disturbs all of them. */
+static tulle_status compare_at(tulle__pool *pool, int s, tulle__block_chain_kernel libxsmm, tulle_machine *machine)
+{
+    const double size = TULLE_RATE_CROSSING[s];
+    const int64_t most = (int64_t)(FLOPS / (2 * size * size * size * HALF * HALF)),
+                  rows = most < rows_of(size) ? most : rows_of(size);
+    struct blocks b = {.rows = 0};
+    tulle_status status = make((int64_t)size, HALF, rows, &b);
+    for (int turn = 0; turn < TURNS; turn++)
+        for (int q = 0; q < TULLE_BLOCK_KERNELS && status == TULLE_OK; q++) {
+            tulle__block_kernels only = {.from = {0, TULLE__BLOCK_NEVER, TULLE__BLOCK_NEVER}, .libxsmm = libxsmm};
+            double seconds = 0, imbalance = 0, *rate = &machine->block_kernels[q * TULLE_RATE_CROSSINGS + s], now = 0;
+            if (!is_there((tulle_block_kernel)q, libxsmm)) continue;
+            only.from[q] = 0;
+            b.kernels = &only;
+            status = tulle__time_best(pool, multiply, &b, 1, &seconds, &imbalance);
+            for (int t = 0; status == TULLE_OK && t < tulle__pool_size(pool) && t < THREADS_MOST; t++)
+                now += 2 * (double)b.multiplications[t] / seconds;
+            if (now > *rate) *rate = now;
+        }
+    drop(&b);
+    return status;
+}
+
+/* What choosing kernels by these sizes is worth: sums of logarithms of rates. */
+static double worth_of(const double *rates, int libxsmm, int blas)
+{
+    double sum = 0;
+    for (int s = 0; s < TULLE_RATE_CROSSINGS; s++) {
+        const int q = s >= blas ? TULLE_BLOCK_BLAS : s >= libxsmm ? TULLE_BLOCK_LIBXSMM : TULLE_BLOCK_OWN;
+        const double rate = rates[q * TULLE_RATE_CROSSINGS + s];
+        sum += rate > 0 ? log(rate) - (q ? log(WORTH) : 0) : -HUGE_VAL;
+    }
+    return sum;
+}
+
+void tulle__block_sizes(tulle_machine *machine)
+{
+    double best = -HUGE_VAL, *from = machine->block_from;
+    memset(from, 0, sizeof machine->block_from);
+    if (!(machine->block_kernels[0] > 0)) return;
+    for (int blas = TULLE_RATE_CROSSINGS; blas >= 0; blas--)
+        for (int libxsmm = blas; libxsmm >= 0; libxsmm--) {
+            const double worth = worth_of(machine->block_kernels, libxsmm, blas);
+            if (!(worth > best)) continue;
+            best = worth;
+            from[TULLE_BLOCK_LIBXSMM] = libxsmm < blas ? TULLE_RATE_CROSSING[libxsmm] : TULLE__BLOCK_NEVER;
+            from[TULLE_BLOCK_BLAS] = blas < TULLE_RATE_CROSSINGS ? TULLE_RATE_CROSSING[blas] : TULLE__BLOCK_NEVER;
+        }
+}
+
 tulle_status tulle__block_rates_measure(tulle__pool *pool, tulle_machine *machine, double *imbalance)
 {
     tulle_status status = TULLE_OK;
-    for (int s = 0; s < TULLE_RATE_BLOCKS; s++) {
-        struct blocks b = {.rows = 0};
-        double seconds = 0;
-        status = make((int64_t)TULLE_RATE_BLOCK[s], &b);
-        if (status == TULLE_OK) status = tulle__time_best(pool, multiply, &b, REPEATS, &seconds, imbalance);
-        for (int t = 0; status == TULLE_OK && t < tulle__pool_size(pool) && t < THREADS_MOST; t++)
-            machine->blocks[s] += 2 * (double)b.multiplications[t] / seconds;
-        drop(&b);
-        if (status != TULLE_OK) return status;
+    tulle__block_kernels kernels = {.libxsmm = tulle__libxsmm_chain()};
+    for (int s = 0; s < TULLE_RATE_CROSSINGS && status == TULLE_OK; s++)
+        status = compare_at(pool, s, kernels.libxsmm, machine);
+    tulle__block_sizes(machine);
+    for (int q = 0; q < TULLE_BLOCK_KERNELS; q++) kernels.from[q] = (int64_t)machine->block_from[q];
+    for (int s = 0; s < TULLE_RATE_BLOCKS && status == TULLE_OK; s++) {
+        const double size = TULLE_RATE_BLOCK[s];
+        status = measure(pool, (int64_t)size, DEGREE, rows_of(size), &kernels, &machine->blocks[s], imbalance);
     }
     return status;
 }

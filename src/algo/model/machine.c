@@ -10,6 +10,7 @@
 
 #include <tulle/machine.h>
 
+#include "algo/model/rates.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/new_file.h"
@@ -61,6 +62,8 @@ static const struct field {
     {"spmm", TULLE_RATE_DEGREES *TULLE_RATE_WIDTHS, 0, offsetof(tulle_machine, spmm), 0},
     {"spgemm", TULLE_RATE_FACTORS, 0, offsetof(tulle_machine, spgemm), 0},
     {"blocks", TULLE_RATE_BLOCKS, 0, offsetof(tulle_machine, blocks), 0},
+    {"block_kernels", TULLE_BLOCK_KERNELS *TULLE_RATE_CROSSINGS, 0, offsetof(tulle_machine, block_kernels), 0},
+    {"block_from", TULLE_BLOCK_KERNELS, 0, offsetof(tulle_machine, block_from), 0},
     {"same_node", 2, 0, offsetof(tulle_machine, tier[TULLE_SAME_NODE].latency), 0},
     {"same_node_range", 1, 0, offsetof(tulle_machine, tier[TULLE_SAME_NODE].range), 0},
     {"other_node", 2, 0, offsetof(tulle_machine, tier[TULLE_OTHER_NODE].latency), 0},
@@ -225,6 +228,9 @@ int tulle_machine_merge(const tulle_machine *old, tulle_machine *m)
         better += take_better(old->spmm[i], &m->spmm[i], 0);
     for (int i = 0; i < TULLE_RATE_FACTORS; i++) better += take_better(old->spgemm[i], &m->spgemm[i], 0);
     for (int i = 0; i < TULLE_RATE_BLOCKS; i++) better += take_better(old->blocks[i], &m->blocks[i], 0);
+    for (int i = 0; i < TULLE_BLOCK_KERNELS * TULLE_RATE_CROSSINGS; i++)
+        better += take_better(old->block_kernels[i], &m->block_kernels[i], 0);
+    tulle__block_sizes(m);
     return better + merge_tiers(old, m);
 }
 

@@ -19,8 +19,11 @@ tulle_status tulle__time_best(
 /* The same for products of two matrices of blocks. */
 tulle_status tulle__block_rates_measure(tulle__pool *pool, tulle_machine *machine, double *imbalance);
 
+/* Sets block_from to what follows from block_kernels; 0 where these are not known. */
+void tulle__block_sizes(tulle_machine *machine);
+
 /*
- * Benchmarks spmm, spgemm and products of blocks: f64, each thread of the pool on a tile of its own. Takes about half a
+ * Benchmarks spmm, spgemm and products of blocks: f64, each thread of the pool on a tile of its own. Takes about a
  * second.
  */
 tulle_status tulle__rates_measure(tulle__pool *pool, tulle_machine *machine, tulle_machine_noise *noise);

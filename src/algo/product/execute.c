@@ -17,6 +17,7 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/planted.h"
+#include "mat/algebra/mirror.h"
 
 /* The product of a job, and where it goes. */
 static tulle_status multiply_job(tulle__exec *x, const tulle__job *job)
@@ -169,7 +170,7 @@ static void choose_ways(tulle__exec *x, tulle_product *plan)
     /* claims of whole rows leave no trace in a tile */
     int fixed = plan->policy->reach == TULLE__REACH_NONE || plan->policy->by_chain;
     int reuse = plan->sparse && known && fixed && plan->runner->keeps_structure && plan->phases.whole &&
-                plan->beta == 0 && !plan->least && !plan->options.keep_pattern;
+                plan->beta == 0 && !plan->least && !plan->options.keep_pattern && !plan->options.symmetric_c;
     x->plan = plan;
     x->feed = tulle__feed_of(plan);
     x->sink = plan->sparse ? tulle__sparse_sink(plan, reuse) : tulle__dense_sink(plan);
@@ -216,6 +217,15 @@ static tulle_status order_operands(const tulle_product *plan)
     return status;
 }
 
+/* The upper triangle of C from the lower one. Agreed. */
+static tulle_status mirror(tulle__exec *x)
+{
+    int64_t start = tulle__kernel_begin(x->plan->comm);
+    tulle_status status = tulle__mat_mirror(x->plan->C);
+    x->inbox.accumulate_ns += tulle__now(x->plan->comm) - start;
+    return status;
+}
+
 /* The current range of columns; `start` is when the call for it began. Agreed. */
 static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_product_report *report)
 {
@@ -247,6 +257,7 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
     tulle__sources_end(plan->source);
     status = TULLE__PLANTED(untold_failure) && status != TULLE_OK ? (tulle_comm_agree(comm, TULLE_OK), status)
                                                                   : tulle_comm_agree(comm, status);
+    if (status == TULLE_OK && plan->options.symmetric_c) status = mirror(&x);
     int64_t elapsed = tulle__now(comm) - start;
     if (status == TULLE_OK) {
         if (!x.inbox.reuse || !x.sink->same_jobs) {
@@ -288,12 +299,16 @@ tulle_status tulle_product_next(tulle_product *plan, double alpha, tulle_columns
     if (TULLE__NULL_AS(plan, "product")) return TULLE_ERR_ARG;
     set_scalars(plan, alpha, 0);
     tulle__phases *p = &plan->phases;
+    const bool whole = plan->options.symmetric_c; /* its triangles need each other */
+    if (whole && p->expected > 1)
+        return tulle__fail(TULLE_ERR_LIMIT,
+            "a symmetric C does not fit in memory at once: its ranges of columns need symmetric_c to be off");
     int64_t start = tulle__now(plan->comm);
     tulle_status status;
     tulle__phases_begin(plan);
     do {
         status = execute_range(plan, start, report);
-    } while (status == TULLE_ERR_LIMIT && tulle__phases_halve(plan));
+    } while (status == TULLE_ERR_LIMIT && !whole && tulle__phases_halve(plan));
     if (status == TULLE_OK) status = tulle__phases_end(plan);
     if (status != TULLE_OK) {
         tulle__phases_rewind(plan);

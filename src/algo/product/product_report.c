@@ -62,6 +62,7 @@ void tulle_product_report_add(tulle_product_report *sum, const tulle_product_rep
     sum->filtered_blocks += before.filtered_blocks;
     sum->unfetched_blocks += before.unfetched_blocks;
     sum->unfetched_bytes += before.unfetched_bytes;
+    for (int q = 0; q < TULLE_BLOCK_KERNELS; q++) sum->kernel_flops[q] += before.kernel_flops[q];
     add_device(&sum->device, &before.device);
     for (int c = 0; c < 3; c++) {
         sum->blocks.copies[c] += before.blocks.copies[c];
@@ -107,7 +108,8 @@ enum {
     FILTERED,
     UNFETCHED,
     UNFETCHED_BYTES,
-    BLOCK_UPLOADS,
+    BY_KERNEL,
+    BLOCK_UPLOADS = BY_KERNEL + TULLE_BLOCK_KERNELS,
     BLOCK_DOWNLOADS,
     BLOCK_PEER_COPIES,
     BLOCK_UP_BYTES,
@@ -170,6 +172,7 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
     mine[KERNEL_SECONDS] = done.kernel_seconds - before.kernel_seconds;
     mine[SKIPPED] = (double)x->skipped;
     mine[FILTERED] = (double)x->filtered;
+    for (int q = 0; q < TULLE_BLOCK_KERNELS; q++) mine[BY_KERNEL + q] = (double)x->by_kernel[q];
     const tulle__unfetched unfetched = tulle__norm_source_count(plan->norms);
     mine[UNFETCHED] = (double)unfetched.blocks;
     mine[UNFETCHED_BYTES] = (double)unfetched.bytes;
@@ -213,6 +216,8 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
             .kernel_seconds = spread_of(all + KERNEL_SECONDS, size, FACTS).mean * size},
         .blocks = plan->blocks.shape};
     report->blocks.network = sum_of(all + BLOCK_NETWORK, size, FACTS);
+    for (int q = 0; q < TULLE_BLOCK_KERNELS; q++)
+        report->kernel_flops[q] = 2 * sum_of(all + BY_KERNEL + q, size, FACTS);
     for (int c = 0; c < 3; c++) {
         report->device.copies[c] = sum_of(all + UPLOADS + c, size, FACTS);
         report->device.bytes[c] = sum_of(all + UP_BYTES + c, size, FACTS);

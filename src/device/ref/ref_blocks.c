@@ -58,11 +58,23 @@ static int64_t find_block(const tulle__csr *X, int64_t r, int64_t c)
     return -1;
 }
 
+static const tulle_gidx *row_cuts(const tulle__spgemm_task *t)
+{
+    return t->pair[0].A.row_block ? t->pair[0].A.row_block : t->pair[0].B.row_block;
+}
+
+/* Whether block (r, c) of C may be made. */
+static int is_wanted(const tulle__spgemm_task *t, int64_t r, int64_t c)
+{
+    return !t->lower || t->pair[0].B.col_block[c] <= row_cuts(t)[r];
+}
+
 /* Whether a pair has something for block (r, c) of C, and how many of its products are skipped and made. */
 static int meets(const tulle__spgemm_task *t, const tulle__spgemm_pair *pair, int64_t r, int64_t c, int64_t *skipped)
 {
     const tulle__csr *A = &pair->A, *B = &pair->B;
     int found = 0;
+    if (!is_wanted(t, r, c)) return 0;
     if (!A->rowptr) return A->m && find_block(B, r, c) >= 0;
     for (int64_t e = A->rowptr[r]; e < A->rowptr[r + 1]; e++) {
         int64_t f = find_block(B, A->colind[e], c);
@@ -72,11 +84,6 @@ static int meets(const tulle__spgemm_task *t, const tulle__spgemm_pair *pair, in
         found |= !skip;
     }
     return found;
-}
-
-static const tulle_gidx *row_cuts(const tulle__spgemm_task *t)
-{
-    return t->pair[0].A.row_block ? t->pair[0].A.row_block : t->pair[0].B.row_block;
 }
 
 static int64_t first_value(const tulle__csr *X, int64_t e, int64_t values)

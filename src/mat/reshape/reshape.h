@@ -35,7 +35,10 @@ tulle_status tulle__mat_refill(tulle_mat *B, const tulle_mat *A, const tulle__st
 /* The tiles of B, which is in blocks, without publishing them. Local, except for gets of tiles of A. */
 tulle_status tulle__fill_blocks(const tulle_mat *A, tulle_mat *B, const tulle__stack *stack, bool known);
 
-/* The same where B, in blocks, is the range of A from this block row and column on. */
+/*
+ * The same where B, in blocks, is the range of A from this block row and column on; below 0: A is the range of B that
+ * begins so many later, and B has nothing elsewhere.
+ */
 tulle_status tulle__fill_range(const tulle_mat *A, tulle_mat *B, tulle_gidx row, tulle_gidx col);
 
 /*

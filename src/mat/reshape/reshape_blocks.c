@@ -43,9 +43,12 @@ static tulle_status start_pieces(
     struct piece *piece = NULL;
     *out = NULL;
     *count = 0;
-    if (r0 == r1 || c0 == c1) return TULLE_OK;
-    const int i0 = tulle__layout_find(rows, from->mt, r0), i1 = tulle__layout_find(rows, from->mt, r1 - 1);
-    const int j0 = tulle__layout_find(cols, from->nt, c0), j1 = tulle__layout_find(cols, from->nt, c1 - 1);
+    /* of the source; the target may reach beyond it */
+    const tulle_gidx low = larger(r0, 0), high = smaller(r1, rows[from->mt]);
+    const tulle_gidx left = larger(c0, 0), right = smaller(c1, cols[from->nt]);
+    if (low >= high || left >= right) return TULLE_OK;
+    const int i0 = tulle__layout_find(rows, from->mt, low), i1 = tulle__layout_find(rows, from->mt, high - 1);
+    const int j0 = tulle__layout_find(cols, from->nt, left), j1 = tulle__layout_find(cols, from->nt, right - 1);
     TULLE_TRY(tulle__alloc_zero((size_t)(i1 - i0 + 1) * (size_t)(j1 - j0 + 1), sizeof *piece, "overlaps", &piece));
     *out = piece;
     for (int a = i0; a <= i1; a++)

@@ -3,6 +3,7 @@
  * Kernels of products of two matrices of blocks: every instruction set, with pools of one to three threads, against the
  * reference, and the reference against sums of small integers, which are exact. Blocks of 1 to 70, filters, patterns,
  * identities with a scale of 0 over what is not a number, rows within a larger result, and values alone.
+ * Each of the kernels that may multiply blocks is forced to multiply all.
  * block_spgemm DEVICE: on a device, also with blocks of all the sizes that its kernels are unrolled for.
  */
 #include <math.h>
@@ -11,7 +12,9 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "device/block_library.h"
 #include "device/cpu/cpu.h"
+#include "device/cpu/dense_calls.h"
 #include "device/device.h"
 #include "elements.h"
 #include "tap.h"
@@ -225,17 +228,22 @@ static void drop_product(struct product *x)
     free(x);
 }
 
-static int64_t wrong(const tulle__kernels *kernels, tulle__pool *pool, tulle_type type, const struct shape *s)
+/* only: the kernel of blocks that multiplies all; NULL: as sizes decide. */
+static int64_t wrong(const tulle__kernels *kernels, tulle__pool *pool, tulle_type type, const struct shape *s,
+    const tulle__block_kernels *only, double scale)
 {
     int64_t bad = 0;
     struct product *x = new_product(type, s, 0);
     const tulle__spgemm_task *task = &x->task;
+    x->task.kernels = only;
+    x->pair[0].scale = scale;
     tulle__csr_result C = {.nnz = 0}, reference = {.nnz = 0};
     bad += tulle__kernels_ref()->spgemm_blocks(pool, task, place, x->want, &reference) != TULLE_OK;
     bad += kernels->spgemm_blocks(pool, task, place, x->got, &C) != TULLE_OK;
     if (!bad) bad += !same(type, &C, &reference, s->m);
     if (!bad && !task->least && !task->pattern) bad += !exact(type, s, task, &reference);
     int64_t multiplications = C.multiplications, skipped = C.skipped;
+    for (int q = 0; only && q < TULLE_BLOCK_KERNELS; q++) bad += C.by[q] != (only->from[q] ? 0 : multiplications);
     if (!bad) bad += again(kernels, pool, task, &C) != TULLE_OK;
     C.multiplications = multiplications;
     C.skipped = skipped;
@@ -251,11 +259,39 @@ static void check(const char *name, const tulle__kernels *kernels)
         if (tulle__pool_new(threads, &pool) != TULLE_OK) abort();
         for (tulle_type type = TULLE_F64; type < TULLE_TYPE_COUNT; type++)
             for (size_t i = 0; i < sizeof block_shapes / sizeof *block_shapes; i++) {
-                int64_t bad = wrong(kernels, pool, type, &block_shapes[i]);
+                int64_t bad = wrong(kernels, pool, type, &block_shapes[i], NULL, 2);
                 ok(bad == 0, "%s, %s, %d threads, shape %d", name, tulle_type_name(type), threads, (int)i);
             }
         tulle__pool_free(pool);
     }
+}
+
+static void check_kernel(tulle_block_kernel kernel, const char *name, tulle__pool *pool)
+{
+    tulle__block_kernels only = {.libxsmm = tulle__libxsmm_chain()};
+    if ((kernel == TULLE_BLOCK_LIBXSMM && !only.libxsmm) || (kernel == TULLE_BLOCK_BLAS && !tulle__dense_chain())) {
+        skip("%s is not there", name);
+        return;
+    }
+    for (int q = 0; q < TULLE_BLOCK_KERNELS; q++) only.from[q] = q == (int)kernel ? 0 : TULLE__BLOCK_NEVER;
+    tulle__kernels_cpu()->alone();
+    for (tulle_type type = TULLE_F64; type < TULLE_TYPE_COUNT; type++)
+        for (size_t i = 0; i < sizeof block_shapes / sizeof *block_shapes; i++) {
+            int64_t bad = 0;
+            for (int scale = 1; scale <= 2; scale++)
+                bad += wrong(tulle__kernels_cpu(), pool, type, &block_shapes[i], &only, scale);
+            ok(bad == 0, "all by %s, %s, shape %d", name, tulle_type_name(type), (int)i);
+        }
+}
+
+static void check_all_kernels(void)
+{
+    tulle__pool *pool = NULL;
+    if (tulle__pool_new(2, &pool) != TULLE_OK) abort();
+    check_kernel(TULLE_BLOCK_OWN, "the own kernel", pool);
+    check_kernel(TULLE_BLOCK_LIBXSMM, "LIBXSMM", pool);
+    check_kernel(TULLE_BLOCK_BLAS, "the BLAS", pool);
+    tulle__pool_free(pool);
 }
 
 /* ---- devices ---- */
@@ -428,5 +464,6 @@ int main(int argc, char **argv)
     for (int isa = 0; isa < TULLE__ISA_COUNT; isa++)
         if (tulle__kernels_cpu_at((tulle__isa)isa))
             check(tulle__isa_name((tulle__isa)isa), tulle__kernels_cpu_at((tulle__isa)isa));
+    check_all_kernels();
     return tap_done();
 }

@@ -81,13 +81,14 @@ tulle_status tulle__square_layout(const tulle_mat *K, tulle_layout **layout)
     return tulle_layout_new(&spec, pes, layout);
 }
 
-tulle_status tulle__iterations_multiply(tulle__iterations *it, const tulle_mat *A, const tulle_mat *B, tulle_mat **C)
+static tulle_status multiply(
+    tulle__iterations *it, const tulle_mat *A, const tulle_mat *B, bool symmetric, tulle_mat **C)
 {
     tulle_product *product = NULL;
     tulle_mat *made = NULL;
     tulle_product_report report = {.flops = 0};
     /* at once: nobody can foresee what the filter leaves, and an upper bound would refuse large matrices */
-    const tulle_product_options options = {.filter = it->filter, .phases = it->filter > 0};
+    const tulle_product_options options = {.filter = it->filter, .phases = it->filter > 0, .symmetric_c = symmetric};
     tulle_status status = tulle_mat_new_vbsr(A->comm, A->layout, A->type, &made);
     if (status == TULLE_OK) status = tulle_product_new(A, B, made, &options, &product);
     if (status == TULLE_OK) status = tulle_product_execute(product, 1, 0, &report);
@@ -98,6 +99,17 @@ tulle_status tulle__iterations_multiply(tulle__iterations *it, const tulle_mat *
     else
         tulle_mat_free(made);
     return status;
+}
+
+tulle_status tulle__iterations_multiply(tulle__iterations *it, const tulle_mat *A, const tulle_mat *B, tulle_mat **C)
+{
+    return multiply(it, A, B, true, C);
+}
+
+tulle_status tulle__iterations_multiply_any(
+    tulle__iterations *it, const tulle_mat *A, const tulle_mat *B, tulle_mat **C)
+{
+    return multiply(it, A, B, false, C);
 }
 
 tulle_status tulle__add_to(tulle_mat **A, double alpha, double beta, const tulle_mat *B, double gamma)

@@ -56,7 +56,11 @@ tulle_status tulle__iterations_fail(const tulle__iterations *it, tulle_comm *com
 /* A square grid of tiles with the block cuts of a square matrix. Local. */
 tulle_status tulle__square_layout(const tulle_mat *K, tulle_layout **layout);
 
-/* *C = A B without what the filter removes. Collective, agreed. */
+/* *C = A B without what the filter removes, which may be any matrix. Collective, agreed. */
+tulle_status tulle__iterations_multiply_any(
+    tulle__iterations *it, const tulle_mat *A, const tulle_mat *B, tulle_mat **C);
+/* The same where A B is symmetric, as that of two functions of one symmetric matrix: one triangle is multiplied
+ * (symmetric_c). */
 tulle_status tulle__iterations_multiply(tulle__iterations *it, const tulle_mat *A, const tulle_mat *B, tulle_mat **C);
 
 /* *C = sum over k < n of factor[k] term[k], plus gamma I. Collective, agreed. */

@@ -61,10 +61,11 @@ typedef struct tulle__exec {
     void **slice;        /* [group]: the current columns of B */
     tulle__band_cut cut; /* the bands of the job that was cut last */
     int64_t compute_ns, communicate_ns, wait_ns, multiplications, stolen, probes;
-    int64_t skipped, filtered;        /* products of blocks, blocks: by the filter */
-    double largest;                   /* multiplications of a unit */
-    tulle_device_work devices_before; /* what devices had done when it began */
-    unsigned puts;                    /* bit g: a layer's results are on their way in group g */
+    int64_t skipped, filtered;              /* products of blocks, blocks: by the filter */
+    int64_t by_kernel[TULLE_BLOCK_KERNELS]; /* multiplications of blocks */
+    double largest;                         /* multiplications of a unit */
+    tulle_device_work devices_before;       /* what devices had done when it began */
+    unsigned puts;                          /* bit g: a layer's results are on their way in group g */
 } tulle__exec;
 
 /* The rows of C tile i, block rows if C is in blocks, of a job whose tiles are in x->a: first .. first + rows - 1. */

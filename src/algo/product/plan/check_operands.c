@@ -78,6 +78,23 @@ tulle_status tulle__check_replication(const tulle_product_options *options, int 
     return TULLE_OK;
 }
 
+/* Of a product in blocks of which only one triangle is multiplied. */
+static tulle_status check_symmetric(const tulle_mat *C, const tulle_product_options *options)
+{
+    if (!tulle__block_cuts_same(&C->layout->row_blocks, &C->layout->col_blocks))
+        return tulle__fail(TULLE_ERR_ARG, "a symmetric C whose row blocks are not its column blocks");
+    if (options->device)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "one triangle of a symmetric C on devices: the host multiplies it");
+    if (options->replication > 1)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "one triangle of a symmetric C with a replication of %d: without one",
+            options->replication);
+    if (options->phases > 1)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "one triangle of a symmetric C in ranges of columns");
+    if (options->keep_pattern)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "one triangle of a symmetric C that keeps its pattern");
+    return TULLE_OK;
+}
+
 /* Of a product of two matrices of blocks. */
 static tulle_status check_blocks(
     const tulle_mat *A, const tulle_mat *B, const tulle_mat *C, const tulle_product_options *options)
@@ -93,6 +110,10 @@ static tulle_status check_blocks(
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "a filter for bsr, whose blocks have no norms; tulle_mat_to_vbsr");
     if (options->keep_pattern && options->phases > 1)
         return tulle__fail(TULLE_ERR_ARG, "ranges of columns of a C that keeps its pattern");
+    if (options->symmetric_c) {
+        tulle_status status = check_symmetric(C, options);
+        if (status != TULLE_OK) return status;
+    }
     if (tulle__is_shape_only(C->comm))
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "products of two matrices of blocks without their values");
     return TULLE_OK;
@@ -107,6 +128,9 @@ static tulle_status check_kinds(
     if ((options->filter > 0 || options->keep_pattern) && !blocks)
         return tulle__fail(
             TULLE_ERR_UNSUPPORTED, "a filter and a kept pattern are for products of two matrices of blocks");
+    if (options->symmetric_c && !blocks)
+        return tulle__fail(
+            TULLE_ERR_UNSUPPORTED, "one triangle of a symmetric C is for products of matrices of blocks");
     if (blocks) return TULLE_OK;
     if (B->format->in_blocks || C->format->in_blocks)
         return tulle__fail(TULLE_ERR_UNSUPPORTED,

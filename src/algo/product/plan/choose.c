@@ -136,8 +136,10 @@ tulle_status tulle__choose(tulle_product *plan, int predicted, tulle_product_alg
     *alg = choice.alg;
     plan->group = choice.group;
     plan->prices = choice.prices;
-    /* the model has no copies of parts or to devices, and no sums over layers */
-    plan->predicted =
-        plan->options.machine && !plan->options.device && !tulle__slices_any(&plan->slices) ? choice.seconds : 0;
+    /* the model has no copies of parts or to devices, no sums over layers, and no triangles */
+    plan->predicted = plan->options.machine && !plan->options.device && !plan->options.symmetric_c &&
+                              !tulle__slices_any(&plan->slices)
+                          ? choice.seconds
+                          : 0;
     return TULLE_OK;
 }

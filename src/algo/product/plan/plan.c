@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "algo/option_values.h"
+#include "algo/product/plan/block_kernels.h"
 #include "algo/product/plan/block_plan.h"
 #include "algo/product/plan/check_operands.h"
 #include "algo/product/plan/choose.h"
@@ -384,6 +385,7 @@ static tulle_status prepare(tulle_product *plan)
     TULLE_TRY(tulle__plan_transpose(plan, &(int64_t){0}));
     TULLE_TRY(tulle__slices_make(plan, plan->options.replication > 1 ? plan->options.replication : 1));
     o->offset = !plan->options.no_offset;
+    o->lower = plan->options.symmetric_c;
     int64_t direct = all_direct(o->A) && all_direct(o->B);
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle__context_get(plan->comm, &plan->context)));
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, &direct)));
@@ -391,7 +393,8 @@ static tulle_status prepare(tulle_product *plan)
     TULLE_TRY(tulle_comm_agree(plan->comm, make_runner(plan)));
     /* a thread of the pool is one of the BLAS */
     if (o->A->kind == TULLE_DENSE || o->B->format->in_blocks) plan->context->kernels->alone();
-    if (plan->options.replication == TULLE_AUTO) TULLE_TRY(choose_layers(plan));
+    TULLE_TRY(tulle__block_kernels_choose(plan->comm, plan->options.machine, o, &plan->block_kernels));
+    if (plan->options.replication == TULLE_AUTO && !plan->options.symmetric_c) TULLE_TRY(choose_layers(plan));
     TULLE_TRY(tulle__slices_receive(plan));
     TULLE_TRY(tulle_comm_agree(plan->comm, find_targets(plan)));
     tulle_product_alg alg = plan->options.alg;

@@ -93,10 +93,11 @@ struct tulle_product {
     double job_beta;    /* that jobs apply: 0 where layers are summed, which applies beta then */
     int sparse;         /* C is CSR or in blocks */
     double *least;      /* [block rows of C]: of tulle__spgemm_task, for one tile after the other; NULL: no filter */
-    uint64_t counted_blocks; /* A's structure that it is of */
-    double counted_alpha;    /* and alpha */
-    int direct;              /* every tile of A and B can be read in place by every PE */
-    int group;               /* most k in one job */
+    uint64_t counted_blocks;            /* A's structure that it is of */
+    double counted_alpha;               /* and alpha */
+    tulle__block_kernels block_kernels; /* by block size */
+    int direct;                         /* every tile of A and B can be read in place by every PE */
+    int group;                          /* most k in one job */
     int lookahead;
     bool blocked;              /* jobs come in blocks of C */
     tulle__block_order blocks; /* then */

@@ -139,6 +139,8 @@ static tulle__spgemm_task task_of(const tulle__exec *x, const tulle__rows_of_til
     tulle_tile old;
     tulle__spgemm_task task = {
         .type = C->type, .m = rows->rows, .n = tulle__tile_csr_cols(C, rows->j), .npairs = pairs, .pair = x->pair};
+    task.kernels = &plan->block_kernels;
+    task.lower = plan->options.symmetric_c;
     if (plan->least) task.least = plan->least + C->layout->row_blocks.first[rows->i] + rows->row;
     if (plan->options.keep_pattern && tulle__tile_is_mine(C, rows->i, rows->j) &&
         tulle_mat_tile(C, rows->i, rows->j, &old) == TULLE_OK) {
@@ -147,6 +149,11 @@ static tulle__spgemm_task task_of(const tulle__exec *x, const tulle__rows_of_til
         task.pattern = pattern;
     }
     return task;
+}
+
+static void add_kernels(tulle__exec *x, const tulle__csr_result *C)
+{
+    for (int q = 0; q < TULLE_BLOCK_KERNELS; q++) x->by_kernel[q] += C->by[q];
 }
 
 /* Values of a known structure. Multiplications without claims are those of the execution before. */
@@ -159,6 +166,7 @@ static tulle_status values_only(tulle__exec *x, const tulle__spgemm_task *task, 
     if (x->plan->C->format->in_blocks) {
         status = host->kernels->spgemm_blocks_numeric(host->pool, task, C);
         if (!x->sink->same_jobs) x->multiplications += C->multiplications;
+        add_kernels(x, C);
         return status;
     }
     if (!x->sink->same_jobs) {
@@ -204,6 +212,7 @@ static tulle_status multiply_pairs(
         status = host->kernels->spgemm(host->pool, task, place, context, result);
     if (status != TULLE_OK) return status;
     if (in_blocks) x->skipped += result->skipped;
+    if (in_blocks) add_kernels(x, result);
     /* devices take time by themselves */
     if (!x->of.nk || !x->plan->runner->devices) tulle__work_spgemm(&x->inbox.told, task, result->nnz);
     return TULLE_OK;

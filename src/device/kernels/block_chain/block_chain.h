@@ -24,9 +24,8 @@ typedef struct tulle__block_chain {
     void *C;
     int64_t ldc;
     double alpha, beta;
+    void *scratch; /* m x n values; NULL: alpha is 1, or the kernel is not LIBXSMM's */
 } tulle__block_chain;
-
-typedef void (*tulle__block_chain_kernel)(const tulle__block_chain *chain);
 
 #define TULLE__DECLARE(isa, index) void tulle__block_chain_##isa(const tulle__block_chain *chain);
 TULLE__EACH_ISA(TULLE__DECLARE)
@@ -35,10 +34,10 @@ TULLE__EACH_ISA(TULLE__DECLARE)
 /* Of a set, by its number. */
 tulle__block_chain_kernel tulle__block_chain_of(tulle__isa isa);
 
-/* large: of chains of large blocks; NULL: that of the set. */
-tulle_status tulle__spgemm_blocks_cpu(tulle__isa isa, tulle__block_chain_kernel large, tulle__pool *pool,
+/* blas: the chain by the BLAS; NULL: there is none. */
+tulle_status tulle__spgemm_blocks_cpu(tulle__isa isa, tulle__block_chain_kernel blas, tulle__pool *pool,
     const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *C);
-tulle_status tulle__spgemm_blocks_cpu_numeric(tulle__isa isa, tulle__block_chain_kernel large, tulle__pool *pool,
+tulle_status tulle__spgemm_blocks_cpu_numeric(tulle__isa isa, tulle__block_chain_kernel blas, tulle__pool *pool,
     const tulle__spgemm_task *task, tulle__csr_result *C);
 tulle_status tulle__spmm_blocks_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spmm_task *task, int64_t first);
 

@@ -22,8 +22,7 @@ enum {
     HIGH = 16,
     COLUMNS_AT_ONCE = 256,  /* of A */
     SHARED_BYTES = 1 << 18, /* of A's blocks in them, in all rows that are made together */
-    LARGE = 192,            /* rows, inner indices and columns of blocks that another kernel multiplies */
-    LARGEST = 1 << 20       /* and the most of them */
+    LARGEST = 1 << 20       /* rows, inner indices and columns of blocks that libraries multiply */
 };
 
 static int64_t inner(const tulle__csr *A, int64_t k)
@@ -89,13 +88,29 @@ static void add_row(const tulle__block_job *j, tulle__block_room *w, const tulle
     }
 }
 
-/* Whether steps begin .. end - 1 multiply large blocks of m rows by blocks of n columns. */
-static bool are_large(const tulle__block_room *w, int64_t begin, int64_t end, int64_t m, int64_t n)
+/* Room for a block of C of m x n values; NULL: there is no memory. */
+static void *scratch_of(const tulle__block_job *j, tulle__block_room *w, int64_t m, int64_t n)
 {
-    int64_t k = 0;
-    if (m < LARGE || n < LARGE || m > LARGEST || n > LARGEST) return false;
-    for (int64_t s = begin; s < end; s++) k += w->step[s].k;
-    return k >= LARGE * (end - begin) && k <= LARGEST;
+    const size_t bytes = (size_t)(m * n) * j->size;
+    if (bytes > w->scratch_room) {
+        tulle__free(w->scratch);
+        w->scratch = NULL;
+        w->scratch_room = 0;
+        if (tulle__alloc(bytes, 1, "a block", &w->scratch) != TULLE_OK) return NULL;
+        w->scratch_room = bytes;
+    }
+    return w->scratch;
+}
+
+/* The kernel of a chain whose steps have `inner` inner indices together. */
+static tulle_block_kernel kernel_of(const tulle__block_job *j, const tulle__block_chain *chain, int64_t inner)
+{
+    int64_t size = chain->m < chain->n ? chain->m : chain->n, k = inner / chain->steps;
+    if (k < size) size = k;
+    if (chain->m > LARGEST || chain->n > LARGEST || inner > LARGEST) return TULLE_BLOCK_OWN;
+    for (int q = TULLE_BLOCK_KERNELS - 1; q > TULLE_BLOCK_OWN; q--)
+        if (j->chain[q] && size >= j->from[q]) return (tulle_block_kernel)q;
+    return TULLE_BLOCK_OWN;
 }
 
 /* C's block e, of m rows, in place c of its row: plus scale times the products of steps begin .. end - 1. */
@@ -103,7 +118,8 @@ static void add_steps(const tulle__block_job *j, tulle__block_room *w, int64_t e
     double scale, int64_t c)
 {
     const int64_t n = tulle__block_width(j, j->C->colind[e]);
-    const tulle__block_chain chain = {.type = j->task->type,
+    int64_t inner = 0;
+    tulle__block_chain chain = {.type = j->task->type,
         .m = m,
         .n = n,
         .steps = end - begin,
@@ -113,10 +129,14 @@ static void add_steps(const tulle__block_job *j, tulle__block_room *w, int64_t e
         .ldc = n,
         .alpha = scale,
         .beta = w->fresh[c] ? 0 : 1};
-    if (are_large(w, begin, end, m, n))
-        j->large(&chain);
-    else
-        j->chain(&chain);
+    for (int64_t s = begin; s < end; s++) inner += w->step[s].k;
+    tulle_block_kernel kernel = kernel_of(j, &chain, inner);
+    if (kernel == TULLE_BLOCK_LIBXSMM && scale != 1) {
+        chain.scratch = scratch_of(j, w, m, n);
+        if (!chain.scratch) kernel = TULLE_BLOCK_OWN;
+    }
+    j->chain[kernel](&chain);
+    w->by[kernel] += m * n * inner;
     w->fresh[c] = 0;
 }
 
@@ -132,7 +152,7 @@ static tulle_status list_products(const tulle__block_job *j, tulle__block_room *
     memset(first, 0, (size_t)(columns + 1) * sizeof *first);
     for (int64_t e = from; e < to; e++) {
         int64_t k = A->colind[e], multiplications = 0;
-        for (int64_t f = B->rowptr[k]; f < B->rowptr[k + 1]; f++) {
+        for (int64_t f = B->rowptr[k]; f < B->rowptr[k + 1] && B->colind[f] < w->limit; f++) {
             int32_t slot = w->slot[B->colind[f]];
             bool skipped = !tulle__block_survives(j, r, A, e, B, f);
             w->skipped += skipped;
@@ -152,7 +172,7 @@ static tulle_status list_products(const tulle__block_job *j, tulle__block_room *
     for (int64_t e = from; e < to; e++) {
         int64_t k = A->colind[e], across = inner(A, k);
         const void *a = block_at(j, A, e, m * across);
-        for (int64_t f = B->rowptr[k]; f < B->rowptr[k + 1]; f++) {
+        for (int64_t f = B->rowptr[k]; f < B->rowptr[k + 1] && B->colind[f] < w->limit; f++) {
             int64_t c = B->colind[f];
             int32_t slot = w->slot[c];
             if (slot < 0 || !tulle__block_survives(j, r, A, e, B, f)) continue;
@@ -287,6 +307,7 @@ static tulle_status begin_row(const tulle__block_job *j, tulle__block_room *w, i
 {
     const int64_t begin = j->C->rowptr[r], end = j->C->rowptr[r + 1];
     w->columns = end - begin;
+    w->limit = tulle__block_row_limit(j, r);
     tulle_status status = tulle__block_room_for(w, w->columns);
     if (status != TULLE_OK) return status;
     memset(w->fresh, 1, (size_t)w->columns);

@@ -12,14 +12,15 @@ enum { TULLE__BLOCK_ROWS_MOST = 8 }; /* that are multiplied together */
 
 typedef struct tulle__block_job {
     const tulle__spgemm_task *task;
-    tulle__block_chain_kernel chain, large; /* of blocks; of large ones */
-    const tulle_gidx *row_cut, *col_cut;    /* of C */
-    size_t size;                            /* of a value */
-    int64_t *rowptr, *values;               /* [m + 1]: counts of block rows, then their sums */
+    tulle__block_chain_kernel chain[TULLE_BLOCK_KERNELS]; /* NULL: it is not there */
+    int64_t from[TULLE_BLOCK_KERNELS];                    /* the least size of each */
+    const tulle_gidx *row_cut, *col_cut;                  /* of C */
+    size_t size;                                          /* of a value */
+    int64_t *rowptr, *values;                             /* [m + 1]: counts of block rows, then their sums */
     tulle__csr_result *C;
     bool known; /* C's structure is given */
     int64_t chunks;
-    atomic_int_fast64_t next, multiplications, skipped;
+    atomic_int_fast64_t next, multiplications, skipped, by[TULLE_BLOCK_KERNELS];
 } tulle__block_job;
 
 /* A thread's room. */
@@ -31,7 +32,10 @@ typedef struct tulle__block_room {
     int64_t *first;          /* [columns_room + 1]: of each place's products */
     char *fresh;             /* [columns_room]: nothing has been written there */
     tulle__block_step *step; /* [steps_room] */
-    int64_t columns, columns_room, steps_room, multiplications, skipped;
+    void *scratch;           /* [scratch_room] bytes: a block of C */
+    int64_t limit;           /* of block columns: where the row ends, n or after the diagonal */
+    int64_t columns, columns_room, steps_room, multiplications, skipped, by[TULLE_BLOCK_KERNELS];
+    size_t scratch_room;
 } tulle__block_room;
 
 static inline int64_t tulle__block_height(const tulle__block_job *j, int64_t r)
@@ -49,6 +53,21 @@ static inline bool tulle__block_survives(
     const tulle__block_job *j, int64_t r, const tulle__csr *A, int64_t e, const tulle__csr *B, int64_t f)
 {
     return !j->task->least || !(A->norm[e] * B->norm[f] < j->task->least[r]); /* NaN survives */
+}
+
+/* Where row r of C ends: all columns, or those up to the diagonal. */
+static inline int64_t tulle__block_row_limit(const tulle__block_job *j, int64_t r)
+{
+    int64_t low = 0, high = j->task->n;
+    if (!j->task->lower) return high;
+    while (low < high) { /* the first column beyond the diagonal */
+        const int64_t middle = low + (high - low) / 2;
+        if (j->col_cut[middle] <= j->row_cut[r])
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 /* Room for the block columns of a row. */

@@ -44,19 +44,21 @@ static tulle_status meet_row(const tulle__block_job *j, tulle__block_room *w, in
 {
     tulle_status status = TULLE_OK;
     w->columns = 0;
+    w->limit = tulle__block_row_limit(j, r);
     allow_row(j, w, r);
     for (int p = 0; p < j->task->npairs; p++) {
         const tulle__csr *A = &j->task->pair[p].A, *B = &j->task->pair[p].B;
         if (!B->rowptr) continue;
         if (!A->rowptr) {
             if (A->m)
-                for (int64_t f = B->rowptr[r]; f < B->rowptr[r + 1]; f++) TULLE_TRY(meet_column(w, B->colind[f]));
+                for (int64_t f = B->rowptr[r]; f < B->rowptr[r + 1] && B->colind[f] < w->limit; f++)
+                    TULLE_TRY(meet_column(w, B->colind[f]));
             continue;
         }
         for (int64_t e = A->rowptr[r]; e < A->rowptr[r + 1]; e++) {
             int64_t k = A->colind[e];
             TULLE_TRY(tulle__block_room_for(w, w->columns + B->rowptr[k + 1] - B->rowptr[k]));
-            for (int64_t f = B->rowptr[k]; f < B->rowptr[k + 1]; f++)
+            for (int64_t f = B->rowptr[k]; f < B->rowptr[k + 1] && B->colind[f] < w->limit; f++)
                 if (tulle__block_survives(j, r, A, e, B, f)) TULLE_TRY(meet_column(w, B->colind[f]));
         }
     }
@@ -137,6 +139,7 @@ static void room_free(tulle__block_room *w)
     tulle__free(w->first);
     tulle__free(w->fresh);
     tulle__free(w->step);
+    tulle__free(w->scratch);
 }
 
 /* Calls for rows of C, several together where they share blocks of B; each has room of its own. */
@@ -157,6 +160,8 @@ static tulle_status each_row(tulle__block_job *j,
     for (int64_t i = 0; i < made; i++) {
         atomic_fetch_add_explicit(&j->multiplications, w[i].multiplications, memory_order_relaxed);
         atomic_fetch_add_explicit(&j->skipped, w[i].skipped, memory_order_relaxed);
+        for (int q = 0; q < TULLE_BLOCK_KERNELS; q++)
+            atomic_fetch_add_explicit(&j->by[q], w[i].by[q], memory_order_relaxed);
         room_free(&w[i]);
     }
     return status;
@@ -184,18 +189,19 @@ static tulle_status fill_rows(void *arg, int thread, int nthreads)
     return each_row(j, j->known ? tulle__block_rows_make : fill_row, true);
 }
 
-static tulle_status begin(tulle__isa isa, tulle__block_chain_kernel large, tulle__pool *pool,
+static tulle_status begin(tulle__isa isa, tulle__block_chain_kernel blas, tulle__pool *pool,
     const tulle__spgemm_task *task, tulle__block_job *j)
 {
     const tulle__spgemm_pair *pair = &task->pair[0];
     int32_t n;
     *j = (tulle__block_job){.task = task,
-        .chain = tulle__block_chain_of(isa),
-        .large = large ? large : tulle__block_chain_of(isa),
+        .chain = {tulle__block_chain_of(isa), task->kernels ? task->kernels->libxsmm : NULL, blas},
+        .from = {0, TULLE__LIBXSMM_FROM, TULLE__BLAS_FROM},
         .size = tulle_type_size(task->type),
         .row_cut = pair->A.row_block ? pair->A.row_block : pair->B.row_block,
         .col_cut = pair->B.col_block,
         .chunks = (int64_t)CHUNKS_PER_THREAD * tulle__pool_size(pool)};
+    if (task->kernels) memcpy(j->from, task->kernels->from, sizeof j->from);
     if (j->chunks > task->m) j->chunks = task->m;
     if (task->m && pair->A.rowptr && tulle__block_row_is_full(j, &pair->A, 0)) { /* chunks of rows that share */
         const int64_t chunks = task->m / TULLE__BLOCK_ROWS_TOGETHER,
@@ -205,18 +211,25 @@ static tulle_status begin(tulle__isa isa, tulle__block_chain_kernel large, tulle
     return tulle__narrow(task->n, "the width of a tile of C in blocks", &n);
 }
 
+static void tell_counts(const tulle__block_job *j, tulle__csr_result *C)
+{
+    C->multiplications = j->multiplications;
+    C->skipped = j->skipped;
+    for (int q = 0; q < TULLE_BLOCK_KERNELS; q++) C->by[q] = j->by[q];
+}
+
 static tulle_status run(tulle__pool *pool, tulle__block_job *j, tulle__pool_body function)
 {
     atomic_store_explicit(&j->next, 0, memory_order_relaxed);
     return tulle__pool_run(pool, function, j);
 }
 
-tulle_status tulle__spgemm_blocks_cpu(tulle__isa isa, tulle__block_chain_kernel large, tulle__pool *pool,
+tulle_status tulle__spgemm_blocks_cpu(tulle__isa isa, tulle__block_chain_kernel blas, tulle__pool *pool,
     const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *C)
 {
     tulle__block_job j;
     tulle_status status;
-    TULLE_TRY(begin(isa, large, pool, task, &j));
+    TULLE_TRY(begin(isa, blas, pool, task, &j));
     j.C = C;
     TULLE_TRY(tulle__alloc_zero((size_t)task->m + 1, sizeof *j.rowptr, "blocks of rows", &j.rowptr));
     TULLE_TRY(tulle__alloc_zero((size_t)task->m + 1, sizeof *j.values, "values of rows", &j.values));
@@ -233,24 +246,22 @@ tulle_status tulle__spgemm_blocks_cpu(tulle__isa isa, tulle__block_chain_kernel 
     C->offset[C->nnz] = C->values;
     j.multiplications = j.skipped = 0;
     TULLE_TRY(run(pool, &j, fill_rows));
-    C->multiplications = j.multiplications;
-    C->skipped = j.skipped;
+    tell_counts(&j, C);
 out:
     tulle__free(j.rowptr);
     tulle__free(j.values);
     return status;
 }
 
-tulle_status tulle__spgemm_blocks_cpu_numeric(tulle__isa isa, tulle__block_chain_kernel large, tulle__pool *pool,
+tulle_status tulle__spgemm_blocks_cpu_numeric(tulle__isa isa, tulle__block_chain_kernel blas, tulle__pool *pool,
     const tulle__spgemm_task *task, tulle__csr_result *C)
 {
     tulle__block_job j;
-    tulle_status status = begin(isa, large, pool, task, &j);
+    tulle_status status = begin(isa, blas, pool, task, &j);
     if (status != TULLE_OK) return status;
     j.C = C;
     j.known = true;
     status = run(pool, &j, fill_rows);
-    C->multiplications = j.multiplications;
-    C->skipped = j.skipped;
+    tell_counts(&j, C);
     return status;
 }

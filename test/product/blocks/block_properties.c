@@ -112,6 +112,38 @@ static struct reference part_of(const struct reference *r, const struct limits *
     return p;
 }
 
+/* P, a product, into its range of another matrix, of which all else stays: with beta = 2, then with 0. */
+static tulle_status into_range(
+    tulle_comm *comm, const struct limits *x, const tulle_layout *layout, const tulle_mat *P, const struct reference *p)
+{
+    tulle_status status;
+    const struct setting s = {.type = TULLE_F64, .kind = TULLE_VBSR};
+    struct reference d = make_reference(SIZE, SIZE, RANDOM, 9);
+    tulle_mat *D = NULL, *S = NULL;
+    TULLE_TRY(into_blocks(comm, &d, &s, TULLE_VBSR, layout, &D));
+    for (double beta = 2; beta >= 0; beta -= 2) {
+        TULLE_TRY(tulle_mat_range_add(-3, P, beta, D, x->first[0], x->first[2]));
+        for (int64_t i = 0; i < p->m; i++)
+            for (int64_t j = 0; j < p->n; j++) {
+                double *at = &d.val[(x->first[0] + i) * d.n + x->first[2] + j];
+                *at = beta * *at - 3 * p->val[i * p->n + j];
+            }
+        for (int64_t e = 0; e < d.m * d.n; e++) d.has[e] = d.val[e] != 0;
+        tulle_mat_free(S);
+        S = NULL;
+        TULLE_TRY(tulle_mat_to_csr(D, true, &S));
+        TULLE_TRY(compare(S, &d));
+    }
+    EXPECT(tulle_mat_range_add(1, P, 1, D, x->first[0] + 1, x->first[2] + SIZE) == TULLE_ERR_ARG);
+    EXPECT(tulle_mat_range_add(1, S, 1, D, 0, 0) == TULLE_ERR_UNSUPPORTED);
+    EXPECT(tulle_mat_range_add(1, D, 1, D, 0, 0) == TULLE_ERR_ARG);
+out:
+    tulle_mat_free(D);
+    tulle_mat_free(S);
+    free_reference(&d);
+    return status;
+}
+
 /* The product over sub-ranges of rows, inner indices and columns: that of ranges of the factors, which stay in blocks.
  */
 static tulle_status over_ranges(tulle_comm *comm, void *arg)
@@ -143,6 +175,7 @@ static tulle_status over_ranges(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_product_check(plan, &difference));
     TULLE_TRY(tulle_mat_to_csr(C, true, &S));
     TULLE_TRY(compare(S, &want));
+    TULLE_TRY(into_range(comm, x, l, C, &want));
     tulle_mat_free(RA);
     RA = NULL;
     TULLE_TRY(tulle_mat_range(A, 1, 9, 0, 8, &RA)); /* begins within a block */
