@@ -220,6 +220,33 @@ typedef struct tulle__device_combine {
     int64_t rows;
 } tulle__device_combine;
 
+/*
+ * G = X^T Y of rows cut into pieces as those of tulle__device_dots, m and n at most TULLE__TALL_MOST: of each piece
+ * sums[piece * stride ..] are G row by row, with the sums of tulle__tsmttsm_task (kernel/kernel.h). symmetric: only
+ * entries (i, j), j >= i, are made, and stored one after the other.
+ */
+typedef struct tulle__device_tsmttsm {
+    tulle_type type;
+    int m, n, symmetric;
+    tulle__vectors X, Y;
+    int64_t rows, first, block;
+    tulle__device_place sums; /* doubles */
+    int64_t stride;
+} tulle__device_tsmttsm;
+
+/* Most summands of a tsmm. */
+enum { TULLE__DEVICE_TERMS = 10 };
+
+/* Y = (add ? Y : 0) + X_0 B_0 + X_1 B_1 + ..., as tulle__tsmm_task; any X may be Y; B_t, with its padding, is there. */
+typedef struct tulle__device_tsmm {
+    tulle_type type;
+    int add, nterms, n;
+    int k[TULLE__DEVICE_TERMS];
+    tulle__vectors X[TULLE__DEVICE_TERMS], Y;
+    tulle__device_place B[TULLE__DEVICE_TERMS];
+    int64_t rows;
+} tulle__device_tsmm;
+
 /* Where the result goes, once its entries, and C->values in blocks, are counted: sets the places of C's arrays. On the
  * caller's thread. */
 typedef tulle_status (*tulle__device_result)(void *context, int64_t m, int64_t nnz, tulle__device_tile *C);
@@ -298,9 +325,11 @@ typedef struct tulle__device_ops {
     void (*values)(tulle__device_queue *queue, const tulle__device_product *task, const tulle__device_tile *C);
     /* Optional: solves, with the sums of tulle__solve_task (kernel/kernel.h). */
     void (*solve)(tulle__device_queue *queue, const tulle__device_triangle *task);
-    /* Optional, both or none: vectors on the device. */
+    /* Optional, all or none: vectors on the device. */
     void (*dots)(tulle__device_queue *queue, const tulle__device_dots *task);
     void (*combine)(tulle__device_queue *queue, const tulle__device_combine *task);
+    void (*tsmttsm)(tulle__device_queue *queue, const tulle__device_tsmttsm *task);
+    void (*tsmm)(tulle__device_queue *queue, const tulle__device_tsmm *task);
     /* Lines of `width` values times beta; beta = 0 writes zeros and does not read. */
     void (*scale)(tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y,
         double beta);

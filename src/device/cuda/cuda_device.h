@@ -156,6 +156,8 @@ void tulle__cuda_queue_solve(tulle__device_queue *queue, const tulle__device_tri
 
 void tulle__cuda_queue_dots(tulle__device_queue *queue, const tulle__device_dots *task);
 void tulle__cuda_queue_combine(tulle__device_queue *queue, const tulle__device_combine *task);
+void tulle__cuda_queue_tsmttsm(tulle__device_queue *queue, const tulle__device_tsmttsm *task);
+void tulle__cuda_queue_tsmm(tulle__device_queue *queue, const tulle__device_tsmm *task);
 
 /* Room of the queue for a library, of at least so many bytes: *room. It stays until more is asked for. */
 tulle_status tulle__cuda_room(tulle__device_queue *queue, size_t bytes, void **room);

@@ -21,6 +21,7 @@ cudaError_t tulle__cuda_load_blocks(void);
 cudaError_t tulle__cuda_load_spmm(void);
 cudaError_t tulle__cuda_load_solve(void);
 cudaError_t tulle__cuda_load_vectors(void);
+cudaError_t tulle__cuda_load_tall(void);
 
 /* ---- cuda_kernels.cu ---- */
 
@@ -84,6 +85,29 @@ typedef struct tulle__cuda_combine {
 
 cudaError_t tulle__cuda_dots_start(cudaStream_t stream, const tulle__cuda_dots *D, int f64, int64_t pieces);
 cudaError_t tulle__cuda_combine_start(cudaStream_t stream, const tulle__cuda_combine *C, int f64);
+
+/* ---- cuda_tall.cu: as tulle__device_tsmttsm and tulle__device_tsmm, with addresses of the device ---- */
+
+enum { TULLE__CUDA_TALL = 64, TULLE__CUDA_TERMS = 10 };
+
+typedef struct tulle__cuda_tsmttsm {
+    int m, n, symmetric;
+    const void *X, *Y;
+    int64_t ldx, ldy, rows, first, block, stride;
+    double *sums;
+} tulle__cuda_tsmttsm;
+
+typedef struct tulle__cuda_tsmm {
+    int add, nterms, n;
+    int k[TULLE__CUDA_TERMS];
+    const void *X[TULLE__CUDA_TERMS], *B[TULLE__CUDA_TERMS];
+    int64_t ldx[TULLE__CUDA_TERMS];
+    void *Y;
+    int64_t ldy, rows;
+} tulle__cuda_tsmm;
+
+cudaError_t tulle__cuda_tsmttsm_start(cudaStream_t stream, const tulle__cuda_tsmttsm *G, int f64, int64_t pieces);
+cudaError_t tulle__cuda_tsmm_start(cudaStream_t stream, const tulle__cuda_tsmm *S, int f64);
 
 /* ---- cuda_solve.cu ---- */
 
