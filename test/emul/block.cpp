@@ -7,6 +7,8 @@
  */
 #include "block.h"
 
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <sched.h>
@@ -34,7 +36,8 @@ thread_local block *running;
 namespace
 {
 enum { STACK = 256 << 10, PAGE = 4096, MARGIN = 64, SAVED = 6 };
-enum { PATIENCE = 2000000 }; /* turns of threads that wait, while nobody ends */
+enum { PATIENCE = 2000000 };    /* turns of threads that wait, until others' progress is looked at */
+std::atomic<uint64_t> progress; /* of all kernels */
 
 /* ---- fibers ---- */
 
@@ -50,6 +53,7 @@ void begin_fiber()
     b->now->state = fiber::DONE;
     b->threads[static_cast<size_t>(b->now->self.warp * WARP)].gone |= 1u << b->now->self.lane;
     b->spins = 0;
+    progress.fetch_add(1, std::memory_order_relaxed);
     b->live--;
     if (b->waiting && b->waiting == b->live) release_barrier(b); /* the hardware counts who has left, too */
     if (!b->now->copies.empty()) complain("a thread ends before it has waited for its copies");
@@ -244,6 +248,24 @@ void prepare_threads(block *b, const emul_shape &shape, uint3 at, char *dynamic)
     }
 }
 
+int64_t now_ms()
+{
+    auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+/* Nobody has done anything for as long as patience goes: kernels of other threads may be what the block waits for. */
+bool is_stuck(block *b)
+{
+    uint64_t seen = progress.load(std::memory_order_relaxed);
+    int64_t now = now_ms();
+    if (seen != b->seen || !b->since) {
+        b->seen = seen;
+        b->since = now;
+    }
+    return now - b->since >= here().patience;
+}
+
 /* From its beginning to its end, or until it is given up. */
 void run_block(block *b)
 {
@@ -312,7 +334,8 @@ bool run_grid(const emul_shape &shape, void (*run)(void *), void *arguments, uin
     b->run = run;
     b->arguments = arguments;
     b->seed = seed;
-    b->spins = 0;
+    b->spins = b->seen = 0;
+    b->since = 0;
     b->abandoned = false;
 #ifdef EMUL_TSAN
     b->tsan = __tsan_get_current_fiber();
@@ -363,13 +386,21 @@ extern "C" void emul_yield(void)
 {
     block *b = running;
     if (!b) return;
-    if (++b->spins % 1024 == 0) sched_yield(); /* it may wait for a kernel of another thread's */
-    if (b->spins > PATIENCE) {
+    if (++b->spins % 128 == 0) sched_yield(); /* it may wait for a kernel of another thread's */
+    if (b->spins > PATIENCE && b->spins % 1024 == 0 && is_stuck(b)) {
         char text[600];
         describe_stuck(b, text, sizeof text);
         abandon(b, text);
     }
     suspend(b->now);
+}
+
+extern "C" void emul_progress(void)
+{
+    if (!running) return;
+    running->spins = 0;
+    running->since = 0;
+    progress.fetch_add(1, std::memory_order_relaxed);
 }
 
 extern "C" void emul_perhaps(void)

@@ -55,7 +55,8 @@ struct block {
     fiber *now;
     void (*run)(void *);
     void *arguments;
-    uint64_t seed, spins;
+    uint64_t seed, spins, seen; /* seen: progress of all kernels */
+    int64_t since;              /* when that was looked at first; 0: not yet */
     std::vector<shared_array> shared;
     size_t shared_bytes;
     /* the scheduler, and what it keeps from kernel to kernel */

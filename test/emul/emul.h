@@ -48,6 +48,8 @@ uint64_t emul_warp(unsigned mask, uint64_t value, int source, int operation);
 void emul_yield(void);
 /* The same now and then, as the seed has it: where the order of threads may matter. */
 void emul_perhaps(void);
+/* Something that others may wait for has been done. */
+void emul_progress(void);
 /* The kernel ends here, and its device is lost. */
 void emul_trap(const char *why);
 /* Shared memory of the block, the same for all its threads: the number-th such array. */

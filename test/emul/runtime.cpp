@@ -51,6 +51,7 @@ house::house()
         seed = strtoull(s, nullptr, 10) * 0x9e3779b97f4a7c15u | 1;
         when = NOW_AND_THEN;
     }
+    if (const char *s = getenv("EMUL_PATIENCE")) patience = atoi(s);
     if (const char *s = getenv("EMUL_GUARD")) guard = atoi(s) != 0;
     if (const char *s = getenv("EMUL_ALIGNED")) aligned = atoi(s) != 0;
 }
@@ -277,7 +278,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *facts, int device)
     facts->sharedMemPerBlockOptin = SHARED_MOST;
     facts->warpSize = WARP;
     facts->major = 9;
-    facts->multiProcessorCount = 4;
+    facts->multiProcessorCount = PROCESSORS;
     return cudaSuccess;
 }
 
@@ -329,6 +330,21 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *)
     attributes->maxThreadsPerBlock = 1024;
     attributes->maxDynamicSharedSizeBytes = SHARED_UNASKED;
     attributes->ptxVersion = attributes->binaryVersion = 90;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int)
+{
+    *value = attribute == cudaDevAttrConcurrentManagedAccess;
+    return cudaSuccess;
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *, int threads, size_t shared)
+{
+    int by_threads = RESIDENT_THREADS / threads;
+    int by_shared = shared ? static_cast<int>(SHARED_OF_ALL / (shared + SHARED_KEPT)) : RESIDENT_BLOCKS;
+    *blocks = by_threads < by_shared ? by_threads : by_shared;
+    if (*blocks > RESIDENT_BLOCKS) *blocks = RESIDENT_BLOCKS;
     return cudaSuccess;
 }
 

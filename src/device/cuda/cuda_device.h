@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of the module `cuda`: cuda_device.c (the GPU and its memory), cuda_queue.c (streams, events, copies),
- * cuda_sparse.c (slabs by cuSPARSE), cuda_chain.c (tiles by cuSPARSE and cuBLAS), cuda_product.c (sparse tiles);
+ * cuda_sparse.c (slabs by cuSPARSE), cuda_chain.c (tiles by cuSPARSE and cuBLAS), cuda_product.c (sparse tiles),
+ * cuda_triangle.c and cuda_together.c (triangular solves of one PE and of several), cuda_space.c (vectors);
  * cuda_*.cu (kernels, which cuda_kernels.h declares). */
 #ifndef TULLE_DEVICE_CUDA_CUDA_DEVICE_H
 #define TULLE_DEVICE_CUDA_CUDA_DEVICE_H
@@ -30,6 +31,7 @@ typedef struct tulle__cuda {
     tulle__device device;
     int ordinal;
     int kernels;
+    int processors, sharers; /* multiprocessors; PEs of the host that have the same GPU */
     size_t shared; /* bytes of shared memory that a block may have */
     size_t rooms;  /* bytes that queues have for libraries and kernels */
     tulle__cuda_driver driver;
@@ -151,6 +153,12 @@ tulle_status tulle__cuda_block_product(tulle__device_queue *queue, const tulle__
 /* ---- cuda_triangle.c ---- */
 
 void tulle__cuda_queue_solve(tulle__device_queue *queue, const tulle__device_triangle *task);
+
+/* ---- cuda_together.c ---- */
+
+tulle_status tulle__cuda_reach(tulle__device *device, const tulle__device *other);
+void tulle__cuda_queue_arm(tulle__device_queue *queue, const tulle__device_together *task);
+void tulle__cuda_queue_solve_together(tulle__device_queue *queue, const tulle__device_together *task);
 
 /* ---- cuda_space.c ---- */
 

@@ -9,6 +9,10 @@
  * TULLE__UNROLL(times) before a loop                     times: none for all of them
  * load_acquire(at), store_release(at, x)                 words of 4 or 8 bytes, towards all threads of this GPU
  * load_acquire_system(at), store_release_system(at, x)   the same towards other GPUs and the host
+ * add_release(at, x), add_release_system(at, x)   adds to an int32_t, behind all that the thread has done before
+ * add_system(at, x)   adds to a float or a double that other GPUs add to
+ * shared_blocks(kernel, threads, processors, sharers)   blocks that run at the same time on a GPU of so many
+ *   multiprocessors if as many kernels share it
  * async_copy<bytes>(to, from), async_commit(), async_wait<left>()   4, 8 or 16 bytes from global to shared memory: a
  *   thread waits for its own copies until at most `left` of its committed groups are under way
  */
@@ -79,6 +83,7 @@ template <typename T> T load_acquire(const T *at)
 template <typename T, typename V> void store_release(T *at, V x)
 {
     T value = static_cast<T>(x);
+    emul_progress();
     __atomic_store(at, &value, __ATOMIC_RELEASE);
 }
 
@@ -90,6 +95,22 @@ template <typename T> T load_acquire_system(const T *at)
 template <typename T, typename V> void store_release_system(T *at, V x)
 {
     store_release(at, x);
+}
+
+static inline void add_release(int32_t *at, int32_t x)
+{
+    emul_progress();
+    __atomic_fetch_add(at, x, __ATOMIC_ACQ_REL);
+}
+
+static inline void add_release_system(int32_t *at, int32_t x)
+{
+    add_release(at, x);
+}
+
+template <typename T> void add_system(T *at, T x)
+{
+    atomicAdd(at, x);
 }
 
 template <int bytes> void async_copy(void *to, const void *from)
@@ -168,6 +189,21 @@ TULLE__RELEASE(store_release, "gpu")
 TULLE__RELEASE(store_release_system, "sys")
 #undef TULLE__RELEASE
 
+__device__ __forceinline__ void add_release(int32_t *at, int32_t x)
+{
+    asm volatile("red.release.gpu.add.s32 [%0], %1;" : : "l"(at), "r"(x) : "memory");
+}
+
+__device__ __forceinline__ void add_release_system(int32_t *at, int32_t x)
+{
+    asm volatile("red.release.sys.add.s32 [%0], %1;" : : "l"(at), "r"(x) : "memory");
+}
+
+template <typename T> __device__ __forceinline__ void add_system(T *at, T x)
+{
+    atomicAdd_system(at, x);
+}
+
 /* Before compute capability 8.0 the copy is done when the call returns. */
 template <int bytes> __device__ __forceinline__ void async_copy(void *to, const void *from)
 {
@@ -197,6 +233,16 @@ template <int left> __device__ __forceinline__ void async_wait()
 }
 
 #endif
+
+template <typename... P> unsigned shared_blocks(void (*kernel)(P...), int threads, int processors, int sharers)
+{
+    int each = 0;
+    cudaError_t error =
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, reinterpret_cast<const void *>(kernel), threads, 0);
+    if (error != cudaSuccess) (void)cudaGetLastError();
+    int blocks = error == cudaSuccess ? each * processors / sharers : processors / sharers;
+    return blocks > 1 ? static_cast<unsigned>(blocks) : 1u;
+}
 
 /* Loads kernels onto the current device, as their first launch would. */
 template <size_t n> cudaError_t load(const void *const (&kernels)[n])

@@ -99,6 +99,8 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
 
 cudaError_t cudaMemGetInfo(size_t *left, size_t *whole);
 cudaError_t cudaMalloc(void **memory, size_t bytes);
+enum { cudaMemAttachGlobal = 1 };
+cudaError_t cudaMallocManaged(void **memory, size_t bytes, unsigned flags);
 cudaError_t cudaFree(void *memory);
 cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned flags);
 cudaError_t cudaFreeHost(void *memory);
@@ -133,6 +135,10 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, 
     unsigned long long flags, cudaDriverEntryPointQueryResult *result);
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *function);
+typedef enum cudaDeviceAttr { cudaDevAttrConcurrentManagedAccess = 89 } cudaDeviceAttr;
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device);
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+    int *blocks, const void *function, int threads, size_t shared);
 cudaError_t cudaFuncSetAttribute(const void *function, cudaFuncAttribute attribute, int value);
 
 #ifdef __cplusplus
