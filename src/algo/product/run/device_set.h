@@ -65,6 +65,7 @@ struct device_run {
     int count, opened;
     struct device *device;
     tulle__device_tiles **tiles; /* [count] */
+    bool finished;               /* all that this execution has started is done */
     int64_t copied;              /* operands of all jobs below this number have been copied ahead */
 };
 
@@ -93,6 +94,10 @@ tulle_status tulle__device_operands_read(struct device *d, tulle_status status);
 
 /* All results are in host memory. */
 tulle_status tulle__device_results_finish(const struct device_run *run, struct device *d);
+/* What is at home from former executions is of the same jobs. */
+void tulle__device_home_begin(struct device_run *run);
+/* Starts the copies of all results to the host. */
+void tulle__device_results_return(struct device *d);
 /* Results that are left are given up; nothing works on them. */
 void tulle__device_results_drop(struct device *d);
 
