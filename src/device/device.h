@@ -356,7 +356,8 @@ typedef struct tulle__device_ops {
      */
     tulle_status (*product)(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
         void *context, tulle__device_product_counts *counts);
-    /* Optional: the values of a C without blocks whose structure is there, as `product` makes it. */
+    /* Optional: the values of a C whose structure is there, as `product` makes it; in blocks, of at least one pair,
+     * also their norms. */
     void (*values)(tulle__device_queue *queue, const tulle__device_product *task, const tulle__device_tile *C);
     /* Optional: solves, with the sums of tulle__solve_task (kernel/kernel.h). */
     void (*solve)(tulle__device_queue *queue, const tulle__device_triangle *task);

@@ -150,6 +150,10 @@ void tulle__cuda_queue_values(
 tulle_status tulle__cuda_block_product(tulle__device_queue *queue, const tulle__device_product *task,
     tulle__device_result place, void *context, tulle__device_product_counts *counts);
 
+/* Likewise the values of a C whose structure is there. */
+tulle_status tulle__cuda_block_values(
+    tulle__device_queue *queue, const tulle__device_product *task, const tulle__device_tile *there);
+
 /* ---- cuda_triangle.c ---- */
 
 void tulle__cuda_queue_solve(tulle__device_queue *queue, const tulle__device_triangle *task);

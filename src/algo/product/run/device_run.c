@@ -242,7 +242,7 @@ tulle_status tulle__device_run_new(tulle_comm *comm, const tulle__context *conte
         d->results = d->device->capacity / 2;
         if (d->device->capacity < run->runner.capacity) run->runner.capacity = d->device->capacity;
     }
-    run->runner.keeps_structure = sparse && !format->in_blocks;
+    run->runner.keeps_structure = sparse;
     for (int n = 0; n < count; n++) run->runner.keeps_structure &= tulle__device_has_values(run->device[n].device) != 0;
     run->runner.peers = true;
     for (int n = 1; n < count; n++)

@@ -89,6 +89,9 @@ int tulle__device_kept_drop(struct device *d);
 tulle_status tulle__device_hold_pairs(struct device_run *run, struct device *d, const tulle__run_tiles *tiles,
     const tulle__spgemm_task *task, tulle__device_product *work, tulle__spgemm_pair *pairs);
 
+/* Cuts and sizes of blocks of C, from those of the factors, of which there is one at least. */
+void tulle__device_describe_blocks(const tulle__spgemm_task *task, tulle__device_product *work);
+
 /* Waits until the host's tiles have been read, also after a failure: they may be freed then. */
 tulle_status tulle__device_operands_read(struct device *d, tulle_status status);
 
