@@ -252,6 +252,7 @@ static void close_cuda(tulle__device *device)
         tulle_status entered = tulle__cuda_enter(cuda, &before);
         (void)cusparseDestroy(cuda->sparse);
         if (cuda->blas) (void)cublasDestroy(cuda->blas);
+        tulle__cuda_choices_free(cuda);
         if (entered == TULLE_OK) tulle__cuda_leave(cuda, before);
     }
     pthread_mutex_destroy(&cuda->lock);

@@ -27,16 +27,30 @@ typedef struct tulle__cuda_driver {
 /* Which kernels multiply where cuSPARSE has some: its own, ours, or the faster of both (the option kernels=). */
 enum { TULLE__CUDA_LIBRARY, TULLE__CUDA_OWN, TULLE__CUDA_MEASURED };
 
+/* A chain that was timed; and which kernel chains of a kind take (cuda_choice.c). */
+struct tulle__cuda_trial {
+    cudaEvent_t begin, end;
+    int begun;
+    double multiplications;
+};
+enum { TULLE__CUDA_CHOICES = 32, TULLE__CUDA_TRIES = 2 };
+struct tulle__cuda_choice {
+    int key, chosen; /* chosen: 1 ours, 0 the library's, -1 not known yet */
+    struct tulle__cuda_trial trial[2][TULLE__CUDA_TRIES];
+};
+
 typedef struct tulle__cuda {
     tulle__device device;
     int ordinal;
     int kernels;
     int processors, sharers; /* multiprocessors; PEs of the host that have the same GPU */
-    size_t shared; /* bytes of shared memory that a block may have */
-    size_t rooms;  /* bytes that queues have for libraries and kernels */
+    size_t shared;           /* bytes of shared memory that a block may have */
+    size_t rooms;            /* bytes that queues have for libraries and kernels */
     tulle__cuda_driver driver;
     cusparseHandle_t sparse;
     cublasHandle_t blas;
+    struct tulle__cuda_choice choice[TULLE__CUDA_CHOICES];
+    int nchoices;
     tulle__timeline *kernels_line, *copies_line;
     int broken; /* queues of which a copy has failed, and nobody was told yet */
     /* The context is lost: CUDA forgives some errors never. The first one is kept; lost is 0 before `cause` is whole.
@@ -135,6 +149,12 @@ void tulle__cuda_forget(tulle__device *device, tulle__device_prepared *prepared)
 /* ---- cuda_chain.c ---- */
 
 void tulle__cuda_queue_chain(tulle__device_queue *queue, const tulle__device_chain *task);
+
+/* ---- cuda_choice.c ---- */
+
+/* kernels=measured: 1: our kernel multiplies; *trial: record its events around it; NULL: there are none. */
+int tulle__cuda_choose(tulle__device_queue *queue, const tulle__device_chain *task, struct tulle__cuda_trial **trial);
+void tulle__cuda_choices_free(tulle__cuda *cuda);
 
 /* ---- cuda_product.c ---- */
 
