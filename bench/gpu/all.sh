@@ -8,6 +8,7 @@
 #   blocks     products of blocks of 5 to 32 rows
 #   solves     triangular solves, one and 16 right-hand sides; CG with its vectors on the GPU
 #   rivals     copies and the link; cuSPARSE's SpMM, SpGEMM, and SpSV with its analysis apart (BUILD/gpu_rivals)
+# `all.sh table BUILD OUT` writes what OUT has into doc/performance.md (table.py, by Python 3; OUT may come from another machine).
 set -eu
 parts="slabs stream products blocks solves rivals"
 if [ "${1:-}" = parts ] || [ $# -lt 3 ]; then
@@ -16,6 +17,10 @@ if [ "${1:-}" = parts ] || [ $# -lt 3 ]; then
     exit 2
 fi
 part=$1 tulle=$2/tulle out=$3 scale=${4:-1}
+if [ "$part" = table ]; then
+    here=$(dirname "$0")
+    exec python3 "$here/table.py" "$out" "$here/../../doc/performance.md"
+fi
 : "${TULLE_MODULE_PATH:=$2/modules}"
 export TULLE_MODULE_PATH
 mkdir -p "$out"
