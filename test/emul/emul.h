@@ -277,6 +277,7 @@ struct emul_shape {
     dim3 blocks, threads;
     size_t shared;
     cudaStream_t stream;
+    bool resident; /* all blocks run at the same time */
 };
 
 /* Queues a kernel: `run` is called by each CUDA thread with the arguments, which `drop` frees when all are done. */
@@ -295,7 +296,7 @@ cudaError_t cudaLaunchKernel(
     size_t i = 0;
     (void)i;
     return emul_launch(
-        reinterpret_cast<const void *>(kernel), {blocks, threads, shared, stream},
+        reinterpret_cast<const void *>(kernel), {blocks, threads, shared, stream, false},
         [](void *c) { std::apply(static_cast<call *>(c)->kernel, static_cast<call *>(c)->arguments); },
         new call{kernel, std::tuple<P...>{*static_cast<P *>(arguments[i++])...}},
         [](void *c) { delete static_cast<call *>(c); });

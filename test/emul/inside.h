@@ -30,6 +30,9 @@ enum {
     PROCESSORS = 4,
 };
 
+/* Blocks of a multiprocessor that have so many threads and bytes of shared memory. */
+int resident_blocks(int threads, size_t shared);
+
 /* Settings (README.md), and what all threads of the process share. */
 struct house {
     std::mutex lock;
@@ -102,7 +105,8 @@ void run_all(held &lock, int device);
 
 /* ---- block.cpp ---- */
 
-/* Runs all blocks of a grid, one after the other, in an order by the seed; false: it did not end well. */
+/* Runs all blocks of a grid, one after the other, in an order by the seed, or all by turns if they are resident; false:
+ * it did not end well. */
 bool run_grid(const emul_shape &shape, void (*run)(void *), void *arguments, uint64_t seed);
 
 } // namespace emul

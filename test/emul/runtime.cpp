@@ -137,6 +137,14 @@ cudaError_t emul_launch(
         (threads == 0 || threads > 1024 || shape.threads.z > 64 || !shape.blocks.x || !shape.blocks.y ||
             !shape.blocks.z || shape.blocks.x > 0x7fffffffu || shape.blocks.y > 65535 || shape.blocks.z > 65535))
         error = remember(cudaErrorInvalidConfiguration);
+    uint64_t blocks = uint64_t(shape.blocks.x) * shape.blocks.y * shape.blocks.z;
+    if (error == cudaSuccess && shape.resident &&
+        blocks > uint64_t(resident_blocks(static_cast<int>(threads), shape.shared)) * PROCESSORS) {
+        fprintf(stderr, "emul: a launch of %llu blocks that wait for each other, of which %d run at the same time\n",
+            static_cast<unsigned long long>(blocks),
+            resident_blocks(static_cast<int>(threads), shape.shared) * PROCESSORS);
+        error = remember(cudaErrorCooperativeLaunchTooLarge);
+    }
     if (error == cudaSuccess && shape.shared > most) error = remember(cudaErrorInvalidValue);
     if (error == cudaSuccess && device != current()) error = remember(cudaErrorInvalidResourceHandle);
     if (error != cudaSuccess) {
@@ -227,6 +235,7 @@ static const error_text texts[] = {
     {cudaErrorIllegalAddress, "cudaErrorIllegalAddress", "an illegal memory access was encountered"},
     {cudaErrorLaunchOutOfResources, "cudaErrorLaunchOutOfResources", "too many resources requested for launch"},
     {cudaErrorMisalignedAddress, "cudaErrorMisalignedAddress", "misaligned address"},
+    {cudaErrorCooperativeLaunchTooLarge, "cudaErrorCooperativeLaunchTooLarge", "too many blocks in cooperative launch"},
     {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
     {cudaErrorUnknown, "cudaErrorUnknown", "unknown error"},
 };
@@ -341,10 +350,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int)
 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *, int threads, size_t shared)
 {
-    int by_threads = RESIDENT_THREADS / threads;
-    int by_shared = shared ? static_cast<int>(SHARED_OF_ALL / (shared + SHARED_KEPT)) : RESIDENT_BLOCKS;
-    *blocks = by_threads < by_shared ? by_threads : by_shared;
-    if (*blocks > RESIDENT_BLOCKS) *blocks = RESIDENT_BLOCKS;
+    *blocks = resident_blocks(threads, shared);
     return cudaSuccess;
 }
 

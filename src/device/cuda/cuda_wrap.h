@@ -5,10 +5,11 @@
  * launch, no shared memory and no polling but by these; a loop that polls contains load_acquire.
  *
  * launch(kernel, blocks, threads, shared, stream, arguments...)   starts a kernel; what the start itself returned
- * TULLE__SHARED(T, name, count)          an array in shared memory; TULLE__SHARED_DYNAMIC(T, name): the launch's
- * TULLE__UNROLL(times) before a loop                     times: none for all of them
- * load_acquire(at), store_release(at, x)                 words of 4 or 8 bytes, towards all threads of this GPU
- * load_acquire_system(at), store_release_system(at, x)   the same towards other GPUs and the host
+ * launch_resident(...)   the same for a kernel whose blocks wait for each other: all of them run at the same time, or
+ * the start fails with cudaErrorCooperativeLaunchTooLarge TULLE__SHARED(T, name, count)          an array in shared
+ * memory; TULLE__SHARED_DYNAMIC(T, name): the launch's TULLE__UNROLL(times) before a loop                     times:
+ * none for all of them load_acquire(at), store_release(at, x)                 words of 4 or 8 bytes, towards all
+ * threads of this GPU load_acquire_system(at), store_release_system(at, x)   the same towards other GPUs and the host
  * add_release(at, x), add_release_system(at, x)   adds to an int32_t, behind all that the thread has done before
  * add_system(at, x)   adds to a float or a double that other GPUs add to
  * shared_blocks(kernel, threads, processors, sharers)   blocks that run at the same time on a GPU of so many
@@ -54,17 +55,31 @@ template <bool one_warp = false, typename N> __device__ void sort_together(N *da
 
 #ifdef TULLE__EMULATED
 
-template <typename... P, typename... A>
-cudaError_t launch(void (*kernel)(P...), dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream, A... arguments)
+template <typename... P>
+cudaError_t start(bool resident, void (*kernel)(P...), dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream,
+    const std::tuple<P...> &arguments)
 {
     struct call {
         void (*kernel)(P...);
         std::tuple<P...> arguments;
     };
     return emul_launch(
-        reinterpret_cast<const void *>(kernel), {blocks, threads, shared, stream},
+        reinterpret_cast<const void *>(kernel), {blocks, threads, shared, stream, resident},
         [](void *c) { std::apply(static_cast<call *>(c)->kernel, static_cast<call *>(c)->arguments); },
-        new call{kernel, std::tuple<P...>(arguments...)}, [](void *c) { delete static_cast<call *>(c); });
+        new call{kernel, arguments}, [](void *c) { delete static_cast<call *>(c); });
+}
+
+template <typename... P, typename... A>
+cudaError_t launch(void (*kernel)(P...), dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream, A... arguments)
+{
+    return start(false, kernel, blocks, threads, shared, stream, std::tuple<P...>(arguments...));
+}
+
+template <typename... P, typename... A>
+cudaError_t launch_resident(
+    void (*kernel)(P...), dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream, A... arguments)
+{
+    return start(true, kernel, blocks, threads, shared, stream, std::tuple<P...>(arguments...));
 }
 
 #define TULLE__UNROLL(times)
@@ -133,11 +148,12 @@ template <int left> void async_wait()
 namespace detail
 {
 template <typename... P, std::size_t... I>
-cudaError_t launch(const void *kernel, dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream,
+cudaError_t launch(bool resident, const void *kernel, dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream,
     std::tuple<P...> &arguments, std::index_sequence<I...>)
 {
     void *list[] = {static_cast<void *>(&std::get<I>(arguments))..., nullptr};
-    return cudaLaunchKernel(kernel, blocks, threads, list, shared, stream);
+    return resident ? cudaLaunchCooperativeKernel(kernel, blocks, threads, list, shared, stream)
+                    : cudaLaunchKernel(kernel, blocks, threads, list, shared, stream);
 }
 } // namespace detail
 
@@ -145,8 +161,17 @@ template <typename... P, typename... A>
 cudaError_t launch(void (*kernel)(P...), dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream, A... arguments)
 {
     std::tuple<P...> list(arguments...);
-    return detail::launch(
-        reinterpret_cast<const void *>(kernel), blocks, threads, shared, stream, list, std::index_sequence_for<P...>());
+    return detail::launch(false, reinterpret_cast<const void *>(kernel), blocks, threads, shared, stream, list,
+        std::index_sequence_for<P...>());
+}
+
+template <typename... P, typename... A>
+cudaError_t launch_resident(
+    void (*kernel)(P...), dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream, A... arguments)
+{
+    std::tuple<P...> list(arguments...);
+    return detail::launch(true, reinterpret_cast<const void *>(kernel), blocks, threads, shared, stream, list,
+        std::index_sequence_for<P...>());
 }
 
 #define TULLE__PRAGMA(text) _Pragma(#text)
