@@ -118,6 +118,13 @@ def solves(out):
     return ["### Solves", ""] + table(head, rows)
 
 
+def signs(out):
+    rows = [[x["sign"], str(x["n"]), str(x["iterations"]), x["residual"], x["flops_per_second"] / 1e12, x["error_mev"]]
+            for x in lines_of(out, "sign")]
+    head = ["products in", "rows", "iterations", "residual", "Tflop/s", "E - mu N off, meV an atom"]
+    return ["### Signs by Pade's iteration of order 3", ""] + table(head, rows)
+
+
 def main():
     if len(sys.argv) != 3:
         raise SystemExit(__doc__)
@@ -134,7 +141,7 @@ def main():
         with open(path, encoding="utf-8") as file:
             device = file.readline().partition("yes")[2].strip().strip("()") or device
     made = ["", device, ""]
-    for part in (rates, slabs, stream, products, solves):
+    for part in (rates, slabs, stream, products, solves, signs):
         made += part(out)
     with open(document, "w", encoding="utf-8") as file:
         file.write(before + BEGIN + "\n".join(made) + "\n" + END + after)

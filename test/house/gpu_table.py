@@ -48,6 +48,7 @@ PARTS = {
     "stream": [json.dumps({"format": "csr, f64", "cols": 8, "seconds": 0.0105, "transfer": {"mean": 0.01},
                            "compute": {"mean": 0.002}})],
     "products": [product("spmm", "fem:nodes=9", 0.002), product("gemm", "of random matrices", 0)],
+    "sign": ['{"sign":"tf32","n":3072,"iterations":9,"residual":6e-4,"flops_per_second":3e14,"error_mev":1.61}'],
     "solves": [json.dumps({"op": "trisolve", "operand": "fem:nodes=64", "cols": 16, "analysis_seconds": 0.001,
                            "seconds": 0.0123}),
                json.dumps({"op": "solve", "method": "block-cg", "precond": "none", "operand": "fem:nodes=64", "cols": 8,
@@ -62,6 +63,7 @@ WANTED = [
     ("| gemm | of random matrices | 500 | 250 | 0.00e+00 | - | - |", "a product without times of kernels"),
     ("| trisolve | fem:nodes=64 | 16 | 1.00 | 12.3 | - |", "a triangular solve"),
     ("| block-cg, none | fem:nodes=64 | 8 | 2000 | 1500 | 77 |", "a Krylov method"),
+    ("| tf32 | 3072 | 9 | 6.00e-04 | 300 | 1.61 |", "a sign"),
     ("NVIDIA H200, 139.8 GiB", "the device"),
 ]
 
@@ -70,7 +72,7 @@ with tempfile.TemporaryDirectory() as folder:
     around = ["# Figures", "before", BEGIN, "old", END, "behind"]
     write(document, around)
     status, _, text = run(folder, document)
-    ok(status == 0 and text.count("not measured") == 5 and "old" not in text and "No GPU" in text,
+    ok(status == 0 and text.count("not measured") == 6 and "old" not in text and "No GPU" in text,
        "nothing was measured: every table says so")
     for part, lines in PARTS.items():
         write(os.path.join(folder, part), lines)

@@ -58,6 +58,8 @@ typedef enum cudaDriverEntryPointQueryResult {
     cudaDriverEntryPointSymbolNotFound = 1
 } cudaDriverEntryPointQueryResult;
 
+typedef enum cudaDataType { CUDA_R_32F = 0, CUDA_R_64F = 1, CUDA_R_16F = 2 } cudaDataType;
+
 typedef enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 } cudaFuncAttribute;
 
 typedef struct cudaFuncAttributes {
