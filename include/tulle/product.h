@@ -139,11 +139,13 @@ typedef struct tulle_product_options {
     int block_rows, block_cols, chunk;
     int host_rows, host_cols; /* the same: tiles of C for which tiles of other PEs are kept; 0: by the memory left */
     /*
-     * With `device`: tiles of A and B stay on the devices from one execution to the next, as many as fit, and
-     * so do all of C, whose values on the host are undefined until tulle_product_sync. So executions
-     * copy nothing over the link but what the first one uploads, C if its beta is not 0, and tiles that
-     * were evicted. For dense row-major C by stationary C, without layers, in layouts that match;
-     * otherwise TULLE_ERR_UNSUPPORTED. TULLE_ERR_LIMIT if a PE's part of C does not fit beside two tiles
+     * With `device`: tiles of A and B stay on the devices from one execution to the next, as many as
+     * fit, and so do all of a dense C, whose values on the host are undefined until
+     * tulle_product_sync. So executions copy nothing over the link but what the first one uploads, C
+     * if its beta is not 0, and tiles that were evicted. A sparse C comes to the host each time. For
+     * a sparse or row-major C by stationary C, without filter and layers, in layouts that match;
+     * otherwise TULLE_ERR_UNSUPPORTED. TULLE_ERR_LIMIT if a PE's part of a dense C does not fit
+     * beside two tiles
      */
     bool home_on_device;
 } tulle_product_options;

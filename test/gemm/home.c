@@ -18,6 +18,7 @@ enum { SIZE = 66, COLS = 7 };
 
 struct run {
     const char *device;
+    int phases;                           /* of sparse products; 0: none are asked for */
     int dense, tiles, fails;              /* dense: A; fails: what is refused is tried */
     int64_t first[2], later[2], again[2]; /* out: bytes up and down of executions, of all PEs */
     double worst;                         /* out: difference from the host's C, over its largest value */
@@ -71,14 +72,11 @@ static tulle_status execute(tulle_product *plan, tulle_product *host, double alp
     return status;
 }
 
-static tulle_status refusals(tulle_comm *comm, const struct run *run, tulle_mat *A, tulle_mat *B, tulle_mat *C)
+static tulle_status refusals(const struct run *run, tulle_mat *A, tulle_mat *B, tulle_mat *C)
 {
     tulle_product *plan = NULL;
-    tulle_mat *S = NULL;
-    tulle_layout *square = NULL;
     tulle_status status = TULLE_OK;
     tulle_product_options o = {.device = run->device, .home_on_device = true, .alg = TULLE_PRODUCT_STATIONARY_A};
-    (void)comm;
     EXPECT(tulle_product_new(A, B, C, &o, &plan) == TULLE_ERR_UNSUPPORTED && strstr(tulle_error_message(), "home"));
     o.alg = TULLE_PRODUCT_AUTO;
     o.unpinned = true;
@@ -86,15 +84,58 @@ static tulle_status refusals(tulle_comm *comm, const struct run *run, tulle_mat 
     o.unpinned = false;
     o.device = NULL;
     EXPECT(tulle_product_new(A, B, C, &o, &plan) == TULLE_ERR_ARG);
-    if (run->dense) goto out;
-    o.device = run->device;
+out:
+    return status;
+}
+
+/* S = A A: operands stay, results come; ranges of columns in between do not disturb. */
+static tulle_status sparse_body(tulle_comm *comm, void *arg)
+{
+    struct run *run = arg;
+    tulle_mat *A = NULL, *S = NULL;
+    tulle_layout *square = NULL;
+    tulle_product *plan = NULL;
+    tulle_product_report report[3] = {{.seconds = 0}, {.seconds = 0}, {.seconds = 0}};
+    tulle_product_options o = {.device = run->device, .home_on_device = true, .phases = run->phases};
+    tulle_columns columns = {.last = run->phases == 0};
+    double error;
+    tulle_status status;
+    TULLE_TRY(make(comm, SIZE, run->tiles, "er:n=66,degree=6", &A));
     TULLE_TRY(tulle_product_layout(A, TULLE_OP_N, A, TULLE_OP_N, &square));
     TULLE_TRY(tulle_mat_new_csr(comm, square, TULLE_F64, &S));
-    EXPECT(tulle_product_new(A, A, S, &o, &plan) == TULLE_ERR_UNSUPPORTED);
+    TULLE_TRY(tulle_product_new(A, A, S, &o, &plan));
+    for (int turn = 0; turn < 3; turn++) {
+        do {
+            if (run->phases) TULLE_TRY(tulle_product_next(plan, 2, &columns, &report[turn]));
+            if (!run->phases) TULLE_TRY(tulle_product_execute(plan, 2, 0, &report[turn]));
+            TULLE_TRY(tulle_product_check(plan, &error));
+        } while (!columns.last);
+    }
+    for (int way = 0; way < 2 && tulle_comm_rank(comm) == 0; way++) {
+        run->first[way] = report[0].device.bytes[way];
+        run->later[way] = report[2].device.bytes[way];
+    }
+    TULLE_TRY(tulle_comm_barrier(comm));
 out:
     tulle_layout_free(square);
+    tulle_product_free(plan);
     tulle_mat_free(S);
+    tulle_mat_free(A);
     return status;
+}
+
+static void test_sparse(tulle_team *team, const char *device, int tiles)
+{
+    struct run run = {.device = device, .tiles = tiles}, phases = run;
+    phases.phases = 3;
+    tulle_status status = tulle_team_run(team, sparse_body, &run);
+    const int keeps = strstr(device, "cuda") != NULL; /* what is known of C: memory that is the host's has it there */
+    ok(status == TULLE_OK && (keeps ? run.later[0] == 0 : run.later[0] < run.first[0]),
+        "spgemm: operands stay (%d bytes up, at first %d): %s", (int)run.later[0], (int)run.first[0],
+        status == TULLE_OK ? "ok" : tulle_error_message());
+    ok(run.later[1] > 0 && run.later[1] < run.first[1], "values come each time (%d bytes)", (int)run.later[1]);
+    status = tulle_team_run(team, sparse_body, &phases);
+    ok(status == TULLE_OK, "in ranges of columns: %s", status == TULLE_OK ? "right" : tulle_error_message());
 }
 
 static tulle_status body(tulle_comm *comm, void *arg)
@@ -110,7 +151,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     TULLE_TRY(make(comm, COLS, run->tiles, NULL, &C));
     TULLE_TRY(make(comm, COLS, run->tiles, NULL, &D));
     if (run->fails) {
-        status = refusals(comm, run, A, B, C);
+        status = refusals(run, A, B, C);
         goto out;
     }
     TULLE_TRY(tulle_product_new(A, B, C, &o, &plan));
@@ -165,6 +206,8 @@ int main(int argc, char **argv)
         return tap_done();
     for (int dense = 0; dense < 2; dense++)
         for (int tiles = pes; tiles < pes + 3; tiles += 2) test_home(team, device, dense, tiles);
+    test_sparse(team, device, pes);
+    test_sparse(team, device, pes + 2);
     for (int dense = 0; dense < 2; dense++) {
         struct run run = {.device = device, .dense = dense, .tiles = pes, .fails = 1};
         ok(tulle_team_run(team, body, &run) == TULLE_OK, "what cannot stay there is refused: %s",

@@ -217,6 +217,7 @@ tulle_status tulle__device_run_product(tulle__runner *runner, const tulle__run_t
     tulle__spgemm_pair pairs[TULLE__DEVICE_SPARSE_PAIRS];
     tulle__device_product work;
     some.pair = pairs;
+    tulle__device_home_begin(run);
     TULLE_TRY(tulle__device_hold_pairs(run, d, tiles, task, &work, pairs));
     some.npairs = work.npairs;
     if (!work.npairs) {

@@ -138,6 +138,7 @@ tulle_status tulle__device_run_values(
     void *made = NULL;
     int64_t *offsets = NULL;
     if (!of.nnz) return TULLE_OK;
+    tulle__device_home_begin(run);
     TULLE_TRY(tulle__device_hold_pairs(run, d, tiles, task, &work, pairs));
     some.pair = pairs;
     some.npairs = work.npairs;
