@@ -8,14 +8,20 @@
 #   blocks     products of blocks of 5 to 32 rows
 #   solves     triangular solves, one and 16 right-hand sides; CG with its vectors on the GPU
 #   rivals     copies and the link; cuSPARSE's SpMM, SpGEMM, and SpSV with its analysis apart (BUILD/gpu_rivals)
+#   sign       signs of dense matrices by Pade's iteration in f64, f32, TF32 and f16 (BUILD/gpu_sign)
+# `all.sh table BUILD OUT` writes what OUT has into doc/performance.md (table.py, by Python 3; OUT may come from another machine).
 set -eu
-parts="slabs stream products blocks solves rivals"
+parts="slabs stream products blocks solves rivals sign"
 if [ "${1:-}" = parts ] || [ $# -lt 3 ]; then
     echo "$parts"
     [ "${1:-}" = parts ] && exit 0
     exit 2
 fi
 part=$1 tulle=$2/tulle out=$3 scale=${4:-1}
+if [ "$part" = table ]; then
+    here=$(dirname "$0")
+    exec python3 "$here/table.py" "$out" "$here/../../doc/performance.md"
+fi
 : "${TULLE_MODULE_PATH:=$2/modules}"
 export TULLE_MODULE_PATH
 mkdir -p "$out"
@@ -95,6 +101,18 @@ rivals)
         echo "{\"matrix\":\"$operand\"}" >>"$out/$part"
         "$rivals" "$matrix" 64 >>"$out/$part" || status=1
     done
+    rm -f "$matrix"
+    ;;
+sign)
+    sign=$2/gpu_sign matrix=$out/sign.mtx
+    if [ ! -x "$sign" ]; then
+        echo "$part: there is no $sign" >&2
+        exit 77
+    fi
+    side=$((8 * scale))
+    [ "$scale" = 0 ] && side=2
+    "$tulle" gen "water:n=$side" -o "$matrix" -q
+    "$sign" "$matrix" $((3 * side * side * side)) 0.1 >>"$out/$part" || status=1
     rm -f "$matrix"
     ;;
 *)

@@ -146,6 +146,16 @@ typedef struct tulle_product_options {
      */
     int block_rows, block_cols, chunk;
     int host_rows, host_cols; /* the same: tiles of C for which tiles of other PEs are kept; 0: by the memory left */
+    /*
+     * With `device`: tiles of A and B stay on the devices from one execution to the next, as many as
+     * fit, and so do all of a dense C, whose values on the host are undefined until
+     * tulle_product_sync. So executions copy nothing over the link but what the first one uploads, C
+     * if its beta is not 0, and tiles that were evicted. A sparse C comes to the host each time. For
+     * a sparse or row-major C by stationary C, without filter and layers, in layouts that match;
+     * otherwise TULLE_ERR_UNSUPPORTED. TULLE_ERR_LIMIT if a PE's part of a dense C does not fit
+     * beside two tiles
+     */
+    bool home_on_device;
 } tulle_product_options;
 
 typedef struct tulle_product tulle_product;
@@ -170,6 +180,14 @@ TULLE_API tulle_status tulle_product_new(const tulle_mat *A, const tulle_mat *B,
  */
 TULLE_API tulle_status tulle_product_execute(
     tulle_product *product, double alpha, double beta, tulle_product_report *report);
+
+/*
+ * Collective: ends what options.home_on_device keeps on the devices. C is on the host, and the next
+ * execution reads A, B and C from there again: to be called before C is read, and after A or B has
+ * got other values. Without that option it does nothing. tulle_product_free drops what was not
+ * synchronised, and a failed execution does.
+ */
+TULLE_API tulle_status tulle_product_sync(tulle_product *product);
 
 /*
  * A range of the columns of C: columns from n from / of to n to / of of each tile column of n

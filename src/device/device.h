@@ -188,6 +188,41 @@ typedef struct tulle__device_triangle {
     tulle__device_place X;
 } tulle__device_triangle;
 
+/*
+ * A triangular solve by several PEs of one process, each with a device and a part of the rows: their kernels run at the
+ * same time, reach each other's memory and wait for each other. All parts must have been armed before one is solved.
+ *
+ *   PUSH      an unknown is stored at each PE that requires it; a PE waits for words of its own memory
+ *   OWN_SUMS  by columns: partial sums for rows of other PEs stay where they are made, one array of all rows a PE; the
+ *             owner of a row reads those of all others
+ *   ONE_SUM   by columns: such sums go to one array for all PEs, in managed memory, by atomics
+ */
+enum tulle__together_kind { TULLE__TOGETHER_PUSH, TULLE__TOGETHER_OWN_SUMS, TULLE__TOGETHER_ONE_SUM };
+enum { TULLE__TOGETHER_PES = 16 };
+
+/* Lines are rows of this PE in the order of solving. All integers are int32_t. */
+typedef struct tulle__device_together {
+    enum tulle__together_kind kind;
+    tulle_type type;
+    int rank, size; /* of the PE, and of all */
+    int64_t n, nown, nghosts, entries, cols;
+    /*
+     * PUSH: entries of lines, in the order in which their unknowns are solved; columns are lines, and from nown on
+     * ghosts. Else: entries of the column of each line; colind are rows.
+     */
+    tulle__device_place rowptr, colind, val;
+    tulle__device_place inverse;       /* [nown] of the pivots; no buffer: all are 1 */
+    tulle__device_place B, X;          /* lines of `cols` values; PUSH: X with ghosts */
+    tulle__device_place stop;          /* a word that is not 0 once the solve shall end without a result */
+    tulle__device_place ticket;        /* 8 bytes */
+    tulle__device_place first, target; /* PUSH: [nown + 1], and pairs (PE, ghost) that receive the unknown of a line */
+    /* PUSH: the ghosts of each PE. Else: sums, and counters, for all rows (ONE_SUM: of the one array). */
+    tulle__device_place shared[2][TULLE__TOGETHER_PES];
+    /* By columns: the row of a line; the line of a row, or -1; entries of a line in columns of this PE, and of others;
+     * OWN_SUMS: entries of own columns in each row of others. Then what is armed: near entries left, sums of them. */
+    tulle__device_place row, line, near, far, owed, left, sum;
+} tulle__device_together;
+
 /* Most vectors of a task, on its left side. */
 enum { TULLE__DEVICE_VECTORS = 32 };
 
@@ -219,6 +254,33 @@ typedef struct tulle__device_combine {
     double coef[2 * TULLE__DEVICE_VECTORS], beta[2];
     int64_t rows;
 } tulle__device_combine;
+
+/*
+ * G = X^T Y of rows cut into pieces as those of tulle__device_dots, m and n at most TULLE__TALL_MOST: of each piece
+ * sums[piece * stride ..] are G row by row, with the sums of tulle__tsmttsm_task (kernel/kernel.h). symmetric: only
+ * entries (i, j), j >= i, are made, and stored one after the other.
+ */
+typedef struct tulle__device_tsmttsm {
+    tulle_type type;
+    int m, n, symmetric;
+    tulle__vectors X, Y;
+    int64_t rows, first, block;
+    tulle__device_place sums; /* doubles */
+    int64_t stride;
+} tulle__device_tsmttsm;
+
+/* Most summands of a tsmm. */
+enum { TULLE__DEVICE_TERMS = 10 };
+
+/* Y = (add ? Y : 0) + X_0 B_0 + X_1 B_1 + ..., as tulle__tsmm_task; any X may be Y; B_t, with its padding, is there. */
+typedef struct tulle__device_tsmm {
+    tulle_type type;
+    int add, nterms, n;
+    int k[TULLE__DEVICE_TERMS];
+    tulle__vectors X[TULLE__DEVICE_TERMS], Y;
+    tulle__device_place B[TULLE__DEVICE_TERMS];
+    int64_t rows;
+} tulle__device_tsmm;
 
 /* Where the result goes, once its entries, and C->values in blocks, are counted: sets the places of C's arrays. On the
  * caller's thread. */
@@ -294,13 +356,25 @@ typedef struct tulle__device_ops {
      */
     tulle_status (*product)(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
         void *context, tulle__device_product_counts *counts);
-    /* Optional: the values of a C without blocks whose structure is there, as `product` makes it. */
+    /* Optional: the values of a C whose structure is there, as `product` makes it; in blocks, of at least one pair,
+     * also their norms. */
     void (*values)(tulle__device_queue *queue, const tulle__device_product *task, const tulle__device_tile *C);
     /* Optional: solves, with the sums of tulle__solve_task (kernel/kernel.h). */
     void (*solve)(tulle__device_queue *queue, const tulle__device_triangle *task);
-    /* Optional, both or none: vectors on the device. */
+    /*
+     * Optional, all or none: what solving together takes. Managed memory, which all devices of the process and the host
+     * reach (`direct`); it does not count. Kernels of the device may reach memory of another PE's device of this
+     * process: TULLE_ERR_UNSUPPORTED if they cannot. Arming, and the solve.
+     */
+    tulle_status (*managed_new)(tulle__device *device, size_t bytes, const char *what, tulle__device_buffer **buffer);
+    tulle_status (*reach)(tulle__device *device, const tulle__device *other);
+    void (*arm)(tulle__device_queue *queue, const tulle__device_together *task);
+    void (*solve_together)(tulle__device_queue *queue, const tulle__device_together *task);
+    /* Optional, all or none: vectors on the device. */
     void (*dots)(tulle__device_queue *queue, const tulle__device_dots *task);
     void (*combine)(tulle__device_queue *queue, const tulle__device_combine *task);
+    void (*tsmttsm)(tulle__device_queue *queue, const tulle__device_tsmttsm *task);
+    void (*tsmm)(tulle__device_queue *queue, const tulle__device_tsmm *task);
     /* Lines of `width` values times beta; beta = 0 writes zeros and does not read. */
     void (*scale)(tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y,
         double beta);
@@ -400,6 +474,8 @@ int tulle__device_has_chain(const tulle__device *device);
 int tulle__device_has_product(const tulle__device *device);
 /* Whether it makes values alone of a sparse tile whose structure is known. */
 int tulle__device_has_values(const tulle__device *device);
+/* Whether it solves together with others; no wrapper does. */
+int tulle__device_has_together(const tulle__device *device);
 /* Whether it has operations on vectors. */
 int tulle__device_has_vectors(const tulle__device *device);
 /* Whether it solves with triangles. */

@@ -115,6 +115,11 @@ int tulle__device_has_vectors(const tulle__device *device)
     return 1;
 }
 
+int tulle__device_has_together(const tulle__device *device)
+{
+    return device->ops->solve_together != NULL;
+}
+
 int tulle__device_has_solve(const tulle__device *device)
 {
     for (; device; device = device->inner)

@@ -3,6 +3,7 @@
  */
 #include "inside.h"
 
+#include <cmath>
 #include <cublas_v2.h>
 
 struct cublasContext {
@@ -13,9 +14,50 @@ namespace
 {
 using namespace emul;
 
-template <typename T>
-cublasStatus_t start(cublasHandle_t handle, cublasOperation_t of_a, cublasOperation_t of_b, int m, int n, int k,
-    T alpha, const T *A, int64_t lda, const T *B, int64_t ldb, T beta, T *C, int64_t ldc)
+float float_of_bits(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* f16 to f32, exactly. */
+float float_of_half(uint16_t half)
+{
+    uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16, exponent = half >> 10 & 0x1fu, rest = half & 0x3ffu;
+    if (exponent == 0x1f) return float_of_bits(sign | 0x7f800000u | rest << 13);
+    float size = exponent ? std::ldexp(static_cast<float>(rest | 0x400u), static_cast<int>(exponent) - 25)
+                          : std::ldexp(static_cast<float>(rest), -24);
+    return sign ? -size : size;
+}
+
+/* The nearest number with 10 bits after the first one. */
+float tf32_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if ((bits >> 23 & 0xffu) == 0xffu) return x;
+    return float_of_bits((bits + 0xfffu + (bits >> 13 & 1u)) & ~0x1fffu);
+}
+
+/* Values of a matrix as sums take them. */
+struct reader {
+    const void *at;
+    cudaDataType type;
+    bool tf32;
+    reader(const void *matrix, cudaDataType of, bool rounds) : at(matrix), type(of), tf32(rounds) {}
+    float operator[](int64_t e) const
+    {
+        if (type == CUDA_R_16F) return float_of_half(static_cast<const uint16_t *>(at)[e]);
+        float x = static_cast<const float *>(at)[e];
+        return tf32 ? tf32_of(x) : x;
+    }
+};
+
+/* A, B: anything that has values by their places. */
+template <typename T, typename M>
+cublasStatus_t start_by(cublasHandle_t handle, cublasOperation_t of_a, cublasOperation_t of_b, int m, int n, int k,
+    T alpha, M A, int64_t lda, M B, int64_t ldb, T beta, T *C, int64_t ldc)
 {
     if (enter("a product of cuBLAS", cudaErrorUnknown) != cudaSuccess) {
         cudaGetLastError();
@@ -36,6 +78,13 @@ cublasStatus_t start(cublasHandle_t handle, cublasOperation_t of_a, cublasOperat
             }
     });
     return CUBLAS_STATUS_SUCCESS;
+}
+
+template <typename T>
+cublasStatus_t start(cublasHandle_t handle, cublasOperation_t of_a, cublasOperation_t of_b, int m, int n, int k,
+    T alpha, const T *A, int64_t lda, const T *B, int64_t ldb, T beta, T *C, int64_t ldc)
+{
+    return start_by<T, const T *>(handle, of_a, of_b, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
 }
 } // namespace
 
@@ -89,5 +138,22 @@ cublasStatus_t cublasDgemm(cublasHandle_t handle, cublasOperation_t of_a, cublas
     const double *alpha, const double *A, int lda, const double *B, int ldb, const double *beta, double *C, int ldc)
 {
     return start<double>(handle, of_a, of_b, m, n, k, *alpha, A, lda, B, ldb, *beta, C, ldc);
+}
+
+/* Inputs as the sums take them: f16 exactly, f32 as it is or, for TF32, with 10 bits after the first one. */
+cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t of_a, cublasOperation_t of_b, int m, int n, int k,
+    const void *alpha, const void *A, cudaDataType type_a, int lda, const void *B, cudaDataType type_b, int ldb,
+    const void *beta, void *C, cudaDataType type_c, int ldc, cublasComputeType_t sums, cublasGemmAlgo_t)
+{
+    if (sums == CUBLAS_COMPUTE_64F) {
+        if (type_a != CUDA_R_64F || type_b != CUDA_R_64F || type_c != CUDA_R_64F) return CUBLAS_STATUS_INVALID_VALUE;
+        return start<double>(handle, of_a, of_b, m, n, k, *static_cast<const double *>(alpha),
+            static_cast<const double *>(A), lda, static_cast<const double *>(B), ldb,
+            *static_cast<const double *>(beta), static_cast<double *>(C), ldc);
+    }
+    if (type_a != type_b || type_a == CUDA_R_64F || type_c != CUDA_R_32F) return CUBLAS_STATUS_INVALID_VALUE;
+    bool tf32 = sums == CUBLAS_COMPUTE_32F_FAST_TF32;
+    return start_by<float>(handle, of_a, of_b, m, n, k, *static_cast<const float *>(alpha), reader(A, type_a, tf32),
+        lda, reader(B, type_b, tf32), ldb, *static_cast<const float *>(beta), static_cast<float *>(C), ldc);
 }
 }

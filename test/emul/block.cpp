@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs grids. Blocks follow each other, in an order by the seed: the least progress that CUDA promises, so a block that
- * waits for one that has not begun is found. Threads of a block are fibers that are left only where they wait or, now
- * and then, at atomics. The thread sanitizer takes each fiber for a thread of its own that nothing orders but the
- * collectives; the address sanitizer gets the places of the stacks.
+ * waits for one that has not begun is found. Those of a cooperative launch are all there, and take turns. Threads of a
+ * block are fibers that are left only where they wait or, now and then, at atomics. The thread sanitizer takes each
+ * fiber for a thread of its own that nothing orders but the collectives; the address sanitizer gets the places of the
+ * stacks.
  */
 #include "block.h"
 
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <sched.h>
@@ -34,7 +37,8 @@ thread_local block *running;
 namespace
 {
 enum { STACK = 256 << 10, PAGE = 4096, MARGIN = 64, SAVED = 6 };
-enum { PATIENCE = 2000000 }; /* turns of threads that wait, while nobody ends */
+enum { PATIENCE = 2000000 };    /* turns of threads that wait, until others' progress is looked at */
+std::atomic<uint64_t> progress; /* of all kernels */
 
 /* ---- fibers ---- */
 
@@ -50,6 +54,7 @@ void begin_fiber()
     b->now->state = fiber::DONE;
     b->threads[static_cast<size_t>(b->now->self.warp * WARP)].gone |= 1u << b->now->self.lane;
     b->spins = 0;
+    progress.fetch_add(1, std::memory_order_relaxed);
     b->live--;
     if (b->waiting && b->waiting == b->live) release_barrier(b); /* the hardware counts who has left, too */
     if (!b->now->copies.empty()) complain("a thread ends before it has waited for its copies");
@@ -244,29 +249,81 @@ void prepare_threads(block *b, const emul_shape &shape, uint3 at, char *dynamic)
     }
 }
 
-/* From its beginning to its end, or until it is given up. */
-void run_block(block *b)
+int64_t now_ms()
 {
-    size_t n = b->threads.size();
-    for (bool moved = true; moved && b->live && !b->abandoned;) {
+    auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+/* Nobody has done anything for as long as patience goes: kernels of other threads may be what the block waits for. */
+bool is_stuck(block *b)
+{
+    uint64_t seen = progress.load(std::memory_order_relaxed);
+    int64_t now = now_ms();
+    if (seen != b->seen || !b->since) {
+        b->seen = seen;
+        b->since = now;
+    }
+    return now - b->since >= here().patience;
+}
+
+/* Each thread that can goes on once; false: none could. */
+bool step_block(block *b)
+{
+    size_t n = b->threads.size(), offset = b->seed ? random_next(b->seed) % n : 0;
+    bool moved = false, back = b->seed && random_next(b->seed) % 2;
+    running = b;
+    for (size_t k = 0; k < n && !b->abandoned; k++) {
+        fiber *f = &b->threads[(back ? offset + n - k : offset + k) % n];
+        if (f->state != fiber::READY) continue;
+        resume(b, f);
+        moved = true;
+    }
+    return moved;
+}
+
+/* It has ended, or is given up. */
+void end_block(block *b)
+{
+    for (fiber &f : b->threads)
+        if (f.stack) give_stack(b, &f);
+    if (b->dynamic.memory) give_shared(b->dynamic);
+    for (shared_array &s : b->shared)
+        if (s.memory) give_shared(s);
+    b->shared.clear();
+    b->dynamic = {nullptr, 0};
+}
+
+/* Blocks that run at the same time, by turns, until all have ended or one is stuck. */
+void run_blocks(const std::vector<block *> &blocks)
+{
+    bool moved = true, abandoned = false;
+    while (moved && !abandoned) {
         moved = false;
-        size_t offset = b->seed ? random_next(b->seed) % n : 0;
-        bool back = b->seed && random_next(b->seed) % 2;
-        for (size_t k = 0; k < n && !b->abandoned; k++) {
-            fiber *f = &b->threads[(back ? offset + n - k : offset + k) % n];
-            if (f->state != fiber::READY) continue;
-            resume(b, f);
-            moved = true;
+        for (block *b : blocks) {
+            if (!b->live) continue;
+            moved |= step_block(b);
+            abandoned |= b->abandoned;
+            if (abandoned) break;
         }
     }
-    if (b->live && !b->abandoned) {
+    size_t shared = 0;
+    for (block *b : blocks) {
+        shared += b->shared_bytes + SHARED_KEPT;
+        if (!b->live || abandoned) continue;
         char text[600];
+        running = b;
         describe_stuck(b, text, sizeof text);
         complain(text);
-        b->abandoned = true;
+        abandoned = true;
     }
-    for (fiber &f : b->threads) /* of one that was given up */
-        if (f.stack) give_stack(b, &f);
+    if (blocks.size() > 1 && shared > size_t(SHARED_OF_ALL) * PROCESSORS)
+        complain("resident blocks have more shared memory together than the device");
+    for (block *b : blocks) {
+        b->abandoned = abandoned;
+        running = b;
+        end_block(b);
+    }
 }
 } // namespace
 
@@ -303,47 +360,75 @@ block::~block()
 #endif
 }
 
-bool run_grid(const emul_shape &shape, void (*run)(void *), void *arguments, uint64_t seed)
+/* A block that this thread runs, with its stacks, which it keeps from kernel to kernel. */
+static block *take_block(size_t number)
 {
-    static thread_local std::unique_ptr<block> kept; /* with its stacks */
-    if (!kept) kept.reset(new block());
-    block *b = kept.get();
+    static thread_local std::vector<std::unique_ptr<block>> kept;
+    while (kept.size() <= number) kept.emplace_back(new block());
+    return kept[number].get();
+}
+
+static void begin_grid(block *b, const emul_shape &shape, void (*run)(void *), void *arguments, uint64_t seed)
+{
     b->threads.assign(size_t(shape.threads.x) * shape.threads.y * shape.threads.z, fiber());
     b->run = run;
     b->arguments = arguments;
     b->seed = seed;
-    b->spins = 0;
+    b->spins = b->seen = 0;
+    b->since = 0;
     b->abandoned = false;
 #ifdef EMUL_TSAN
     b->tsan = __tsan_get_current_fiber();
     while (b->tsan_fibers.size() < b->threads.size()) b->tsan_fibers.push_back(__tsan_create_fiber(0));
     for (size_t i = 0; i < b->threads.size(); i++) b->threads[i].tsan = b->tsan_fibers[i];
 #endif
-    begin_shared();
-    block *before = running;
-    running = b;
+}
+
+static void begin_block(block *b, const emul_shape &shape, uint64_t i)
+{
+    uint3 at = {static_cast<unsigned>(i % shape.blocks.x), static_cast<unsigned>(i / shape.blocks.x % shape.blocks.y),
+        static_cast<unsigned>(i / shape.blocks.x / shape.blocks.y)};
+    b->dynamic = {nullptr, 0};
+    b->shared.clear();
+    b->shared_bytes = 0;
+    if (shape.shared) b->dynamic = shared_new(b, shape.shared);
+    EMUL_RELEASE(b);
+    prepare_threads(b, shape, at, b->dynamic.memory);
+}
+
+bool run_grid(const emul_shape &shape, void (*run)(void *), void *arguments, uint64_t seed)
+{
     uint64_t blocks = uint64_t(shape.blocks.x) * shape.blocks.y * shape.blocks.z;
-    uint64_t first = seed ? random_next(b->seed) % blocks : 0;
-    for (uint64_t k = 0; k < blocks && !b->abandoned; k++) {
-        uint64_t i = (k + first) % blocks;
-        uint3 at = {static_cast<unsigned>(i % shape.blocks.x),
-            static_cast<unsigned>(i / shape.blocks.x % shape.blocks.y),
-            static_cast<unsigned>(i / shape.blocks.x / shape.blocks.y)};
-        shared_array dynamic = {nullptr, 0};
-        b->shared.clear();
-        b->shared_bytes = 0;
-        if (shape.shared) dynamic = shared_new(b, shape.shared);
-        EMUL_RELEASE(b);
-        prepare_threads(b, shape, at, dynamic.memory);
-        run_block(b);
-        if (dynamic.memory) give_shared(dynamic);
-        for (shared_array &s : b->shared)
-            if (s.memory) give_shared(s);
+    size_t together = shape.resident ? static_cast<size_t>(blocks) : 1;
+    std::vector<block *> some;
+    for (size_t n = 0; n < together; n++) {
+        some.push_back(take_block(n));
+        begin_grid(some[n], shape, run, arguments, seed ? seed + 2 * n : 0);
+        some[n]->patience = PATIENCE / together;
+    }
+    begin_shared();
+    block *before = running, *first = some[0];
+    uint64_t from = seed && together == 1 ? random_next(first->seed) % blocks : 0;
+    for (uint64_t k = 0; k < blocks && !first->abandoned; k += together) {
+        for (size_t n = 0; n < together; n++) {
+            running = some[n];
+            begin_block(some[n], shape, (k + n + from) % blocks);
+        }
+        run_blocks(some);
     }
     running = before;
-    EMUL_ACQUIRE(&b->stacks);
+    bool well = !first->abandoned;
+    for (block *b : some) EMUL_ACQUIRE(&b->stacks), (void)b;
     end_shared();
-    return !b->abandoned;
+    return well;
+}
+
+int resident_blocks(int threads, size_t shared)
+{
+    int by_threads = RESIDENT_THREADS / threads;
+    int by_shared = shared ? static_cast<int>(SHARED_OF_ALL / (shared + SHARED_KEPT)) : RESIDENT_BLOCKS;
+    int blocks = by_threads < by_shared ? by_threads : by_shared;
+    return blocks < RESIDENT_BLOCKS ? blocks : RESIDENT_BLOCKS;
 }
 
 } // namespace emul
@@ -363,13 +448,21 @@ extern "C" void emul_yield(void)
 {
     block *b = running;
     if (!b) return;
-    if (++b->spins % 1024 == 0) sched_yield(); /* it may wait for a kernel of another thread's */
-    if (b->spins > PATIENCE) {
+    if (++b->spins % 128 == 0) sched_yield(); /* it may wait for a kernel of another thread's */
+    if (b->spins > b->patience && b->spins % 64 == 0 && is_stuck(b)) {
         char text[600];
         describe_stuck(b, text, sizeof text);
         abandon(b, text);
     }
     suspend(b->now);
+}
+
+extern "C" void emul_progress(void)
+{
+    if (!running) return;
+    running->spins = 0;
+    running->since = 0;
+    progress.fetch_add(1, std::memory_order_relaxed);
 }
 
 extern "C" void emul_perhaps(void)

@@ -55,8 +55,11 @@ struct block {
     fiber *now;
     void (*run)(void *);
     void *arguments;
-    uint64_t seed, spins;
+    uint64_t seed, spins, patience,
+        seen;      /* patience: spins until others are looked at; seen: progress of all kernels */
+    int64_t since; /* when that was looked at first; 0: not yet */
     std::vector<shared_array> shared;
+    shared_array dynamic; /* the launch's */
     size_t shared_bytes;
     /* the scheduler, and what it keeps from kernel to kernel */
     void *sp, *tsan, *asan;

@@ -48,6 +48,8 @@ uint64_t emul_warp(unsigned mask, uint64_t value, int source, int operation);
 void emul_yield(void);
 /* The same now and then, as the seed has it: where the order of threads may matter. */
 void emul_perhaps(void);
+/* Something that others may wait for has been done. */
+void emul_progress(void);
 /* The kernel ends here, and its device is lost. */
 void emul_trap(const char *why);
 /* Shared memory of the block, the same for all its threads: the number-th such array. */
@@ -275,6 +277,7 @@ struct emul_shape {
     dim3 blocks, threads;
     size_t shared;
     cudaStream_t stream;
+    bool resident; /* all blocks run at the same time */
 };
 
 /* Queues a kernel: `run` is called by each CUDA thread with the arguments, which `drop` frees when all are done. */
@@ -293,7 +296,7 @@ cudaError_t cudaLaunchKernel(
     size_t i = 0;
     (void)i;
     return emul_launch(
-        reinterpret_cast<const void *>(kernel), {blocks, threads, shared, stream},
+        reinterpret_cast<const void *>(kernel), {blocks, threads, shared, stream, false},
         [](void *c) { std::apply(static_cast<call *>(c)->kernel, static_cast<call *>(c)->arguments); },
         new call{kernel, std::tuple<P...>{*static_cast<P *>(arguments[i++])...}},
         [](void *c) { delete static_cast<call *>(c); });

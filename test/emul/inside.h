@@ -21,6 +21,18 @@ namespace emul
 
 enum { DEVICES = 16, WARP = 32, SHARED_MOST = 227 << 10, SHARED_UNASKED = 48 << 10, ALIGNMENT = 256 };
 
+/* What is there at the same time: of a multiprocessor, and how many of these there are. */
+enum {
+    RESIDENT_THREADS = 2048,
+    RESIDENT_BLOCKS = 32,
+    SHARED_OF_ALL = 228 << 10,
+    SHARED_KEPT = 1 << 10, /* of each block, by CUDA */
+    PROCESSORS = 4,
+};
+
+/* Blocks of a multiprocessor that have so many threads and bytes of shared memory. */
+int resident_blocks(int threads, size_t shared);
+
 /* Settings (README.md), and what all threads of the process share. */
 struct house {
     std::mutex lock;
@@ -32,6 +44,7 @@ struct house {
     bool guard = false;                               /* the host cannot touch memory of devices */
     bool aligned = true;                              /* cuSPARSE wants vectors at multiples of 16 */
     int64_t calls = 0, fails_at = -1, breaks_at = -1; /* of the calls that can fail */
+    int patience = 5000; /* milliseconds without progress in any kernel until one that waits is stuck */
     int complaints = 0;
     cudaError_t lost[DEVICES] = {};   /* what the device's context was lost by */
     int working[DEVICES] = {};        /* pieces of work under way on the device */
@@ -70,6 +83,7 @@ struct region {
     bool registered;
     void *base;    /* of the mapping */
     size_t mapped; /* its bytes */
+    bool managed;  /* all devices and the host reach it */
 };
 /* Under the lock: the allocation that has all these bytes; NULL: none. */
 const region *region_of(const void *at, size_t bytes);
@@ -91,7 +105,8 @@ void run_all(held &lock, int device);
 
 /* ---- block.cpp ---- */
 
-/* Runs all blocks of a grid, one after the other, in an order by the seed; false: it did not end well. */
+/* Runs all blocks of a grid, one after the other, in an order by the seed, or all by turns if they are resident; false:
+ * it did not end well. */
 bool run_grid(const emul_shape &shape, void (*run)(void *), void *arguments, uint64_t seed);
 
 } // namespace emul

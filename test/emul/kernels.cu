@@ -30,10 +30,13 @@ enum fault {
     NO_PEER,       /* a kernel reads another device's memory without permission */
     NO_WAIT,       /* the host uses what a stream has not been waited for */
     NO_SHARED,     /* more shared memory than was asked for */
+    TOO_MANY,      /* more blocks wait for each other than run at the same time */
+    ONE_MISSING,   /* they wait for one that has left */
     FAULTS
 };
 static const char *const names[FAULTS] = {"none", "mask", "left", "barrier", "no-barrier", "overrun", "beyond",
-    "unbegun", "no-acquire", "no-async-wait", "host-access", "no-peer", "no-wait", "no-shared"};
+    "unbegun", "no-acquire", "no-async-wait", "host-access", "no-peer", "no-wait", "no-shared", "too-many",
+    "one-missing"};
 
 namespace
 {
@@ -53,6 +56,18 @@ __global__ void spmv(int fault, int m, const int *ptr, const int *col, const dou
         for (int d = LANES / 2; d; d /= 2) sum += __shfl_down_sync(0xffffffffu, sum, static_cast<unsigned>(d));
     if (fault == BEYOND && lane == 0 && row == m - 1) y[m] = 0;
     if (lane == 0) y[row] = sum;
+}
+
+/* A token goes round, from the last block to the first: each waits for the one behind it, all must be there. */
+__global__ void pass_on(int fault, int *token, int *order)
+{
+    int me = static_cast<int>(blockIdx.x), last = static_cast<int>(gridDim.x) - 1;
+    if (threadIdx.x) return;
+    if (fault == ONE_MISSING && me == last) return;
+    if (me < last)
+        while (load_acquire(token + me + 1) == 0) continue;
+    order[me] = last - me;
+    store_release(token + me, 1);
 }
 
 /* How many entries each row of A A has: a block a row, its columns in a hash table. */
@@ -267,6 +282,10 @@ int main(int argc, char **argv)
     check(launch(count, static_cast<unsigned>(m), 64, table, stream, fault, ptr, col, counts), "a launch");
     check(launch(solve, warps, 128, 0, stream, fault, m, ptr, col, val, y, solved, there, next), "a launch");
     check(launch(twice, 1, STAGE, 0, stream, fault, m, dx, doubled), "a launch");
+    const int ring = 40;
+    int *token = up(std::vector<int>(ring, 0)), *order = up(std::vector<int>(ring, -1));
+    unsigned blocks = fault == TOO_MANY ? 100000 : ring;
+    check(launch_resident(pass_on, blocks, 64, 0, stream, fault, token, order), "a launch of blocks that wait");
     if (fault == HOST_ACCESS) std::printf("the host reads %g\n", y[0]);
     void *pinned = nullptr;
     check(cudaHostAlloc(&pinned, n * sizeof(double), cudaHostAllocDefault), "pinned memory");
@@ -278,10 +297,13 @@ int main(int argc, char **argv)
     check(cudaStreamSynchronize(stream), "kernels");
     int wrong = wrong_of(A, x, down(y, n), down(counts, n), down(solved, n), copied);
     wrong += use_peer(fault, x);
+    std::vector<int> passed = down(order, ring);
+    for (int b = 0; b < ring; b++) wrong += passed[static_cast<size_t>(b)] != ring - 1 - b;
     check(cudaFreeHost(pinned), "pinned memory");
     for (void *at : {static_cast<void *>(ptr), static_cast<void *>(col), static_cast<void *>(counts),
              static_cast<void *>(there), static_cast<void *>(next), static_cast<void *>(val), static_cast<void *>(dx),
-             static_cast<void *>(y), static_cast<void *>(solved), static_cast<void *>(doubled)})
+             static_cast<void *>(y), static_cast<void *>(solved), static_cast<void *>(doubled),
+             static_cast<void *>(token), static_cast<void *>(order)})
         check(cudaFree(at), "memory");
     check(cudaStreamDestroy(stream), "a stream");
     std::printf("%d rows, %zu entries: %d wrong\n", m, A.col.size(), wrong);

@@ -47,13 +47,13 @@ void protect(uintptr_t at, const region &r, bool open)
 #endif
 }
 
-cudaError_t take(void **out, size_t bytes, int device)
+cudaError_t take(void **out, size_t bytes, int device, bool managed = false)
 {
     house &h = here();
     held lock(h.lock);
     if (device >= 0 && (bytes > h.memory || h.used[device] > h.memory - bytes))
         return remember(cudaErrorMemoryAllocation);
-    region r = {bytes, device, false, nullptr, 0};
+    region r = {bytes, device, false, nullptr, 0, managed};
 #ifdef EMUL_ASAN
     if (posix_memalign(&r.base, device < 0 ? size_t(PAGE) : size_t(ALIGNMENT), bytes ? bytes : 1))
         return remember(cudaErrorMemoryAllocation);
@@ -68,7 +68,7 @@ cudaError_t take(void **out, size_t bytes, int device)
     memset(at, 0xff, bytes);
     regions()[reinterpret_cast<uintptr_t>(at)] = r;
     if (device >= 0) h.used[device] += bytes;
-    if (device >= 0 && h.guard && !reachable(device)) protect(reinterpret_cast<uintptr_t>(at), r, false);
+    if (device >= 0 && h.guard && !managed && !reachable(device)) protect(reinterpret_cast<uintptr_t>(at), r, false);
     *out = at;
     return cudaSuccess;
 }
@@ -117,7 +117,7 @@ bool on_device(const void *at, size_t bytes, int device)
 void adopt(void *at, size_t bytes, int device)
 {
     held lock(here().lock);
-    regions()[reinterpret_cast<uintptr_t>(at)] = {bytes, device, true, at, bytes};
+    regions()[reinterpret_cast<uintptr_t>(at)] = {bytes, device, true, at, bytes, false};
 }
 
 void open_memory(int device, int by)
@@ -132,7 +132,8 @@ void open_memory(int device, int by)
     h.working[device] += by;
     for (auto &entry : regions()) {
         int d = entry.second.device;
-        if (d >= 0 && reachable(d) != before[d]) protect(entry.first, entry.second, !before[d]);
+        if (d >= 0 && !entry.second.managed && reachable(d) != before[d])
+            protect(entry.first, entry.second, !before[d]);
     }
 }
 
@@ -156,6 +157,12 @@ cudaError_t cudaMalloc(void **memory, size_t bytes)
 {
     cudaError_t error = enter("cudaMalloc", cudaErrorMemoryAllocation);
     return error == cudaSuccess ? take(memory, bytes, current()) : error;
+}
+
+cudaError_t cudaMallocManaged(void **memory, size_t bytes, unsigned)
+{
+    cudaError_t error = enter("cudaMallocManaged", cudaErrorMemoryAllocation);
+    return error == cudaSuccess ? take(memory, bytes, current(), true) : error;
 }
 
 cudaError_t cudaFree(void *memory)
@@ -184,7 +191,7 @@ cudaError_t cudaHostRegister(void *memory, size_t bytes, unsigned)
     auto next = regions().lower_bound(at);
     if (region_of(memory, 1) || (next != regions().end() && next->first < at + bytes))
         return remember(cudaErrorHostMemoryAlreadyRegistered);
-    regions()[at] = {bytes, -1, true, nullptr, 0};
+    regions()[at] = {bytes, -1, true, nullptr, 0, false};
     return cudaSuccess;
 }
 

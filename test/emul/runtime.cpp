@@ -51,6 +51,7 @@ house::house()
         seed = strtoull(s, nullptr, 10) * 0x9e3779b97f4a7c15u | 1;
         when = NOW_AND_THEN;
     }
+    if (const char *s = getenv("EMUL_PATIENCE")) patience = atoi(s);
     if (const char *s = getenv("EMUL_GUARD")) guard = atoi(s) != 0;
     if (const char *s = getenv("EMUL_ALIGNED")) aligned = atoi(s) != 0;
 }
@@ -136,6 +137,14 @@ cudaError_t emul_launch(
         (threads == 0 || threads > 1024 || shape.threads.z > 64 || !shape.blocks.x || !shape.blocks.y ||
             !shape.blocks.z || shape.blocks.x > 0x7fffffffu || shape.blocks.y > 65535 || shape.blocks.z > 65535))
         error = remember(cudaErrorInvalidConfiguration);
+    uint64_t blocks = uint64_t(shape.blocks.x) * shape.blocks.y * shape.blocks.z;
+    if (error == cudaSuccess && shape.resident &&
+        blocks > uint64_t(resident_blocks(static_cast<int>(threads), shape.shared)) * PROCESSORS) {
+        fprintf(stderr, "emul: a launch of %llu blocks that wait for each other, of which %d run at the same time\n",
+            static_cast<unsigned long long>(blocks),
+            resident_blocks(static_cast<int>(threads), shape.shared) * PROCESSORS);
+        error = remember(cudaErrorCooperativeLaunchTooLarge);
+    }
     if (error == cudaSuccess && shape.shared > most) error = remember(cudaErrorInvalidValue);
     if (error == cudaSuccess && device != current()) error = remember(cudaErrorInvalidResourceHandle);
     if (error != cudaSuccess) {
@@ -226,6 +235,7 @@ static const error_text texts[] = {
     {cudaErrorIllegalAddress, "cudaErrorIllegalAddress", "an illegal memory access was encountered"},
     {cudaErrorLaunchOutOfResources, "cudaErrorLaunchOutOfResources", "too many resources requested for launch"},
     {cudaErrorMisalignedAddress, "cudaErrorMisalignedAddress", "misaligned address"},
+    {cudaErrorCooperativeLaunchTooLarge, "cudaErrorCooperativeLaunchTooLarge", "too many blocks in cooperative launch"},
     {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
     {cudaErrorUnknown, "cudaErrorUnknown", "unknown error"},
 };
@@ -277,7 +287,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *facts, int device)
     facts->sharedMemPerBlockOptin = SHARED_MOST;
     facts->warpSize = WARP;
     facts->major = 9;
-    facts->multiProcessorCount = 4;
+    facts->multiProcessorCount = PROCESSORS;
     return cudaSuccess;
 }
 
@@ -329,6 +339,18 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *)
     attributes->maxThreadsPerBlock = 1024;
     attributes->maxDynamicSharedSizeBytes = SHARED_UNASKED;
     attributes->ptxVersion = attributes->binaryVersion = 90;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int)
+{
+    *value = attribute == cudaDevAttrConcurrentManagedAccess;
+    return cudaSuccess;
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *, int threads, size_t shared)
+{
+    *blocks = resident_blocks(threads, shared);
     return cudaSuccess;
 }
 

@@ -2,7 +2,8 @@
 /*
  * sweep PES SLABS KIND [STRIDE]: streams a small matrix through the emulated GPU and lets one CUDA call after the other
  * fail: the n-th of a run, for each n (or each STRIDE-th). KIND `fail`: the call fails, once; `lose`: the device is
- * lost with it. Each run ends with a status and a message, or is right; it leaves nothing on the device; and the run
+ * lost with it. SLABS -1, -2, -3: a triangle is solved by the devices of all PEs instead, by push, zerocopy, unified.
+ * Each run ends with a status and a message, or is right; it leaves nothing on the device; and the run
  * behind it is right. SLABS 0: the matrix stays on the device.
  */
 #include <inttypes.h>
@@ -65,6 +66,46 @@ out:
     return status;
 }
 
+/* X = T^-1 B by the devices of all PEs, twice; T is the lower triangle of a small matrix. */
+static tulle_status solve(tulle_comm *comm, void *arg)
+{
+    static const tulle_trisolve_method methods[] = {
+        TULLE_TRISOLVE_PUSH, TULLE_TRISOLVE_ZEROCOPY, TULLE_TRISOLVE_UNIFIED};
+    struct run *run = arg;
+    tulle_layout *one = NULL;
+    tulle_mat *T = NULL, *X = NULL, *B = NULL;
+    tulle_trisolve *solver = NULL;
+    tulle_trisolve_options options = {.method = methods[-1 - run->slabs], .device = "cuda", .patience = 20};
+    tulle_layout_spec spec = {.n = 1, .tile_rows = 1, .tile_cols = 1, .grid_rows = 1, .grid_cols = 1};
+    double error = 0;
+    tulle_status status;
+    TULLE_TRY(tulle_mat_load(comm, "fem:nodes=4,dof=1", NULL, TULLE_CSR, NULL, NULL, &X));
+    spec.m = tulle_mat_rows(X);
+    TULLE_TRY(tulle_layout_new(&spec, tulle_comm_size(comm), &one));
+    TULLE_TRY(tulle_mat_triangle(X, TULLE_LOWER, TULLE_DIAG_STORED, &T));
+    tulle_mat_free(X);
+    X = NULL;
+    TULLE_TRY(tulle_trisolve_new(T, &options, &solver));
+    TULLE_TRY(tulle_mat_new_dense(comm, one, TULLE_F64, TULLE_ROW_MAJOR, &X));
+    TULLE_TRY(tulle_mat_new_dense(comm, one, TULLE_F64, TULLE_ROW_MAJOR, &B));
+    TULLE_TRY(tulle_mat_fill_random(B, 3));
+    for (int turn = 0; turn < 2; turn++) TULLE_TRY(tulle_trisolve_execute(solver, B, X, NULL));
+    status = tulle_trisolve_check(T, &options, B, X, &error);
+    if (tulle_comm_rank(comm) == 0) run->wrong = !(error <= 1);
+out:
+    tulle_trisolve_free(solver);
+    tulle_mat_free(B);
+    tulle_mat_free(X);
+    tulle_mat_free(T);
+    tulle_layout_free(one);
+    return status;
+}
+
+static tulle_status do_work(tulle_comm *comm, void *arg)
+{
+    return ((const struct run *)arg)->slabs < 0 ? solve(comm, arg) : multiply(comm, arg);
+}
+
 /* What became of the runs. */
 struct outcome {
     int64_t runs, failed, survived, silent, wrong, left, sick;
@@ -77,7 +118,7 @@ static void run_one(tulle_team *team, struct run *run, int lose, int64_t n, stru
         emul.break_at(n);
     else
         emul.fail_at(n);
-    tulle_status status = tulle_team_run(team, multiply, run);
+    tulle_status status = tulle_team_run(team, do_work, run);
     o->runs++;
     o->failed += status != TULLE_OK;
     o->survived += status == TULLE_OK;
@@ -91,7 +132,7 @@ static void run_one(tulle_team *team, struct run *run, int lose, int64_t n, stru
     emul.repair();
     o->left += emul.blocks() != 0;
     run->wrong = 0;
-    o->sick += tulle_team_run(team, multiply, run) != TULLE_OK || run->wrong;
+    o->sick += tulle_team_run(team, do_work, run) != TULLE_OK || run->wrong;
 }
 
 int main(int argc, char **argv)
@@ -104,7 +145,7 @@ int main(int argc, char **argv)
     if (!ok(emulation_find(&emul), "the emulated module: %s", tulle_error_message())) return tap_done();
     ok(tulle_team_new("threads", pes, &(tulle_team_options){.threads = 1}, &team) == TULLE_OK, "a team");
     emul.fail_at(-1);
-    ok(tulle_team_run(team, multiply, &run) == TULLE_OK && !run.wrong, "right if no call fails: %s",
+    ok(tulle_team_run(team, do_work, &run) == TULLE_OK && !run.wrong, "right if no call fails: %s",
         tulle_error_message());
     int64_t calls = emul.calls();
     ok(calls > 100, "%" PRId64 " calls can fail", calls);

@@ -26,6 +26,7 @@ static tulle_status multiply(struct fixture *f, tulle_mat *B, tulle_mat *C, tull
     tulle_status status = tulle_product_new(f->A, B, C, &options, &plan);
     if (status == TULLE_OK && phases <= 1) {
         status = tulle_product_execute(plan, 1, 0, NULL);
+        if (status == TULLE_OK) status = tulle_product_sync(plan);
         if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, &(tulle_product_report){.seconds = 0});
         if (status == TULLE_OK)
             status = tulle_product_check_matrices(1, f->A, options.op_a, B, options.op_b, C, &error);

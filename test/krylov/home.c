@@ -13,14 +13,20 @@
 #include "body.h"
 #include "tap.h"
 
+enum { COLUMNS = 9 }; /* of X, at most */
+
 struct run {
     const char *device;
     tulle_type type;
     tulle_krylov_method method;
     tulle_precond_kind precond;
     int preconditioned, block;
+    int cols;           /* 0: one */
+    double absolute;    /* 0: no tolerance; else columns of B are ever smaller, so that they converge one by one */
+    const char *matrix; /* NULL: the usual one */
     int restart, guess, slabs, away; /* away: vectors are on the host */
     int64_t iterations;
+    int64_t taken;                       /* out: iterations of the first column */
     int64_t up, down, rows, own, pieces; /* out, of PE 0: bytes of the solve */
     uint64_t bits;                       /* of X */
     double square;                       /* of its norm */
@@ -35,26 +41,33 @@ static tulle_status solve(tulle_comm *comm, void *arg)
     tulle_stream *stream = NULL;
     tulle_operator op = {.comm = NULL}, M = {.comm = NULL};
     const tulle_precond_options preconditioning = {.block = run->block};
-    const int leads = tulle_comm_rank(comm) == 0, pes = tulle_comm_size(comm);
-    tulle_stream_options streaming = {.device = run->device, .cols = 1, .slabs = run->slabs};
+    const int cols = run->cols ? run->cols : 1, leads = tulle_comm_rank(comm) == 0, pes = tulle_comm_size(comm);
+    tulle_stream_options streaming = {.device = run->device, .cols = cols, .slabs = run->slabs};
     tulle_krylov_options options = {.method = run->method,
         .tolerance = TULLE_NONE,
+        .absolute = run->absolute,
         .max_iterations = run->iterations,
         .restart = run->restart,
         .guess = run->guess};
     const tulle_read_options reading = {.type = run->type};
-    tulle_krylov_report report;
+    tulle_krylov_report report[COLUMNS];
     tulle_own_tile x;
     tulle_status status;
-    TULLE_TRY(tulle_mat_load(comm, "fem:nodes=7,dof=3", NULL, TULLE_CSR, &reading, NULL, &A));
+    TULLE_TRY(
+        tulle_mat_load(comm, run->matrix ? run->matrix : "fem:nodes=7,dof=3", NULL, TULLE_CSR, &reading, NULL, &A));
     const int64_t rows = tulle_mat_rows(A);
     const tulle_layout_spec spec = {
-        .m = rows, .n = 1, .tile_rows = pes, .tile_cols = 1, .grid_rows = pes, .grid_cols = 1};
+        .m = rows, .n = cols, .tile_rows = pes, .tile_cols = 1, .grid_rows = pes, .grid_cols = 1};
     TULLE_TRY(tulle_layout_new(&spec, pes, &thin));
     TULLE_TRY(tulle_mat_new_dense(comm, thin, run->type, TULLE_ROW_MAJOR, &B));
     TULLE_TRY(tulle_mat_new_dense(comm, thin, run->type, TULLE_ROW_MAJOR, &X));
     TULLE_TRY(tulle_mat_fill_random(B, 5));
     TULLE_TRY(tulle_mat_fill_random(X, 6));
+    if (run->absolute > 0) {
+        TULLE_TRY(tulle_mat_own_tile(B, tulle_comm_rank(comm), 0, &x));
+        for (int64_t r = 0; r < x.m; r++)
+            for (int64_t c = 0; c < x.n; c++) ((double *)x.val)[r * x.ld + c] *= pow(0.1, (double)c);
+    }
     TULLE_TRY(tulle_stream_new(A, &streaming, &stream));
     TULLE_TRY(tulle_operator_of_stream(stream, &op));
     EXPECT(op.resident != NULL);
@@ -62,7 +75,7 @@ static tulle_status solve(tulle_comm *comm, void *arg)
     const tulle__device_counts *counts = &stream->device->counting->counts;
     int64_t up = counts->bytes[TULLE__COPY_UP], down = counts->bytes[TULLE__COPY_DOWN];
     if (run->preconditioned) TULLE_TRY(tulle_precond_new(A, run->precond, &preconditioning, &M));
-    status = tulle_krylov_solve(&op, run->preconditioned ? &M : NULL, B, X, &options, &report);
+    status = tulle_krylov_solve(&op, run->preconditioned ? &M : NULL, B, X, &options, report);
     tulle_status solved = status;
     if (status == TULLE_ERR_CONVERGENCE) status = TULLE_OK;
     if (!leads) goto out;
@@ -76,9 +89,10 @@ static tulle_status solve(tulle_comm *comm, void *arg)
     run->pieces = (rows + 127) / 128;
     run->bits = 0;
     run->square = 0;
-    for (size_t i = 0; i < (size_t)x.m * tulle_type_size(run->type); i++)
+    run->taken = report[0].iterations;
+    for (size_t i = 0; i < (size_t)(x.m * cols) * tulle_type_size(run->type); i++)
         run->bits = (run->bits ^ ((const unsigned char *)x.val)[i]) * 0x100000001b3;
-    for (int64_t i = 0; i < x.m && run->type == TULLE_F64; i++)
+    for (int64_t i = 0; i < x.m * cols && run->type == TULLE_F64; i++)
         run->square += ((const double *)x.val)[i] * ((const double *)x.val)[i];
 out:
     tulle_operator_free(&M);
@@ -100,12 +114,15 @@ static void test_bytes(tulle_team *team, struct run run, const char *what)
     away.away = away_few.away = 1;
     int right = tulle_team_run(team, solve, &few) == TULLE_OK && tulle_team_run(team, solve, &many) == TULLE_OK &&
                 tulle_team_run(team, solve, &away) == TULLE_OK && tulle_team_run(team, solve, &away_few) == TULLE_OK;
-    int64_t size = (int64_t)tulle_type_size(run.type), vector = many.own * size, rest = many.rows * size - vector;
+    const int cols = run.cols ? run.cols : 1, block = run.method == TULLE_KRYLOV_BLOCK_CG;
+    int64_t size = (int64_t)tulle_type_size(run.type), vector = many.own * size * cols;
+    int64_t rest = many.rows * size * cols - vector;
     int64_t others = many.rows > many.own ? vector : 0; /* that they read, of an iteration */
-    int64_t sums = run.method == TULLE_KRYLOV_CG ? 3 : 2 * (many.iterations + 2);
+    int64_t sums = run.method == TULLE_KRYLOV_CG ? 3 : block ? 4 * cols * cols + 2 * cols : 2 * (many.iterations + 2);
+    int64_t small = block ? 5 * cols * 64 * size : 0; /* coefficients of a block, in lines of 64 */
     ok(right, "%s: %s", what, right ? "solved" : tulle_error_message());
-    ok(many.up - few.up == 10 * rest, "%s: ten iterations copy others' rows to the device alone (%d bytes)", what,
-        (int)(many.up - few.up));
+    ok(many.up - few.up >= 10 * rest && many.up - few.up <= 10 * (rest + small),
+        "%s: ten iterations copy others' rows to the device alone (%d bytes)", what, (int)(many.up - few.up));
     ok(many.down - few.down <= 10 * (many.pieces * sums * (int64_t)sizeof(double) + others) && many.down > few.down,
         "%s: and from there sums only (%d bytes; a vector has %d)", what, (int)(many.down - few.down), (int)vector);
     ok(away.up - away_few.up >= 10 * (vector + rest) && away.down - away_few.down >= 10 * vector,
@@ -126,6 +143,56 @@ static void test_long(tulle_team *team, const char *device)
     int right = tulle_team_run(team, solve, &run) == TULLE_OK && tulle_team_run(team, solve, &away) == TULLE_OK;
     ok(right && run.bits == away.bits, "more directions than a task has vectors: the same bits: %s",
         right ? "ok" : tulle_error_message());
+}
+
+/* To the end: columns converge one after the other, and the block becomes narrower. */
+static void test_block(tulle_team *team, const char *device, int pes, int precond)
+{
+    struct run run = {.device = device,
+        .type = TULLE_F64,
+        .method = TULLE_KRYLOV_BLOCK_CG,
+        .cols = COLUMNS,
+        .absolute = 1e-9,
+        .matrix = "cantilever:nodes=4,dof=3",
+        .iterations = 400};
+    run.preconditioned = precond > 0;
+    run.precond = (tulle_precond_kind)precond;
+    struct run away = run;
+    away.away = 1;
+    int right = tulle_team_run(team, solve, &run) == TULLE_OK && tulle_team_run(team, solve, &away) == TULLE_OK;
+    ok(right && run.status == TULLE_OK && run.bits == away.bits && run.taken > 5,
+        "block-cg with %s, %d PEs: solved in %d iterations, the same bits: %s", tulle_precond_kind_name(run.precond),
+        pes, (int)run.taken, right ? "ok" : tulle_error_message());
+}
+
+/* Devices with ever more room: vectors go there or not, and may come back in the middle. */
+static void test_block_tight(tulle_team *team)
+{
+    struct run run = {.type = TULLE_F64, .method = TULLE_KRYLOV_BLOCK_CG, .cols = COLUMNS, .absolute = 1e-9};
+    int differ = 0, failed = 0, fewest = 0, most = 0;
+    uint64_t bits = 0;
+    run.iterations = 400;
+    run.slabs = 20;
+    run.preconditioned = 1;
+    run.precond = TULLE_PRECOND_JACOBI;
+    run.matrix = "cantilever:nodes=4,dof=3";
+    for (int kb = 60; kb <= 600; kb += 20) {
+        char device[64];
+        snprintf(device, sizeof device, "limit:mem=%dK+cpu", kb);
+        run.device = device;
+        if (tulle_team_run(team, solve, &run) != TULLE_OK || run.status != TULLE_OK) {
+            failed++;
+            continue;
+        }
+        differ += bits && run.bits != bits;
+        bits = run.bits;
+        int64_t vectors = run.down / (run.rows * (int64_t)sizeof(double) * COLUMNS);
+        fewest = !fewest || vectors < fewest ? (int)vectors : fewest;
+        most = vectors > most ? (int)vectors : most;
+    }
+    ok(!failed && !differ, "block-cg on devices of 60 to 600 KB: %d fail, %d have other bits: %s", failed, differ,
+        tulle_error_message());
+    ok(fewest < most / 2, "between %d and %d blocks of vectors come from there", fewest, most);
 }
 
 /* Triangular solves are one PE's. brief: under emulation. */
@@ -163,13 +230,17 @@ static void test_tight(tulle_team *team)
 }
 
 /* Each operation of the device fails in turn: the solve says so, and leaves nothing. */
-static void test_faults(tulle_team *team)
+static void test_faults(tulle_team *team, tulle_krylov_method method)
 {
     int told = 0, silent = 0, n = 0;
     for (int done = 0; !done && n < 400; n += 3) {
         char device[64];
         snprintf(device, sizeof device, "fault:op=%d+cpu", n);
-        struct run run = {.device = device, .type = TULLE_F64, .method = TULLE_KRYLOV_CG, .iterations = 4};
+        struct run run = {.device = device,
+            .type = TULLE_F64,
+            .method = method,
+            .cols = method == TULLE_KRYLOV_CG ? 1 : 3,
+            .iterations = 4};
         tulle_status status = tulle_team_run(team, solve, &run);
         done = status == TULLE_OK;
         told += status != TULLE_OK && *tulle_error_message();
@@ -197,18 +268,30 @@ int main(int argc, char **argv)
     run.method = TULLE_KRYLOV_GMRES;
     run.type = TULLE_F64;
     test_bytes(team, run, "gmres from a guess");
+    run.method = TULLE_KRYLOV_BLOCK_CG;
+    run.cols = COLUMNS;
+    test_bytes(team, run, "block-cg from a guess");
+    if (!brief) test_block(team, device, 1, TULLE_PRECOND_NONE);
+    if (!brief) test_block(team, device, 1, TULLE_PRECOND_IC0);
     test_long(team, device);
     run = (struct run){.device = device, .type = TULLE_F64, .preconditioned = 1};
     test_preconditioners(team, run, 1, brief);
     if (strcmp(device, "limit+cpu") == 0) {
         test_tight(team);
-        test_faults(team);
+        test_block_tight(team);
+        test_faults(team, TULLE_KRYLOV_CG);
+        test_faults(team, TULLE_KRYLOV_BLOCK_CG);
     }
     tulle_team_free(team);
     if (!ok(tulle_team_new("threads:direct=off", 3, &(tulle_team_options){.threads = 1}, &team) == TULLE_OK, "open"))
         return tap_done();
     run.preconditioned = 0;
     if (!brief) test_bytes(team, run, "cg of three PEs");
+    if (!brief) test_block(team, device, 3, TULLE_PRECOND_JACOBI);
+    run.method = TULLE_KRYLOV_BLOCK_CG;
+    run.cols = 3;
+    test_bytes(team, run, "block-cg of three PEs");
+    run.cols = 0;
     run.preconditioned = 1;
     test_preconditioners(team, run, 3, brief);
     tulle_team_free(team);

@@ -185,6 +185,17 @@ static void figures(tulle_team *team)
     ok(tulle_team_run(team, body, &run) == TULLE_ERR_ARG, "no device: %s", tulle_error_message());
 }
 
+/* The same in blocks, with their norms. */
+static void figures_of_block_values(tulle_team *team, const char *device)
+{
+    struct run run = {.family = BLOCKS, .alg = TULLE_PRODUCT_STATIONARY_C, .rows = 1, .n = -1, .device = device};
+    ok(tulle_team_run(team, body, &run) == TULLE_OK, "tiles in blocks on %s: %s", device, tulle_error_message());
+    const tulle_device_work *first = &run.report.device, *d = &run.second.device;
+    ok(run.second.reused && d->bytes[1] == 8 * (run.nnz_c + run.blocks_c) && d->bytes[1] < first->bytes[1],
+        "%s: %d bytes down for %d values and %d norms of blocks, of %d with their structure", device, (int)d->bytes[1],
+        (int)run.nnz_c, (int)run.blocks_c, (int)first->bytes[1]);
+}
+
 /* The second execution makes values alone. kept: the device keeps the structure of C, else it comes from the host. */
 static void figures_of_values(tulle_team *team, const char *device, int kept)
 {
@@ -284,8 +295,10 @@ int main(int argc, char **argv)
     if (npes == 1) figures(team);
     if (npes == 1) figures_of_blocks(team);
     if (npes == 1) figures_of_values(team, "limit+cpu", 0);
+    if (npes == 1) figures_of_block_values(team, "limit+cpu");
     if (npes == 1 && argc == 3) { /* that has memory of its own */
         figures_of_values(team, argv[2], 1);
+        figures_of_block_values(team, argv[2]);
         tulle_team_free(team);
         return tap_done();
     }

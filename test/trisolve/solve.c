@@ -172,6 +172,39 @@ static void run(tulle_team *team, const struct cases *c)
         c->type == TULLE_F32 ? " f32" : "", (int)c->chunk, status == TULLE_OK ? "right" : tulle_error_message());
 }
 
+/* Some of the structures and numbers of columns; PEs of an emulated device spend their time with waiting. */
+static void run_together_cases(tulle_team *team, tulle_trisolve_method method, const char *device)
+{
+    static const enum structure structures[] = {CHAIN, RANDOM, WIDE};
+    static const int64_t sizes[] = {0, 1, 2, 65, 200}, cols[] = {0, 2, 3, 33};
+    const struct cases base = {.t = {.n = 90, .structure = RANDOM},
+        .type = TULLE_F64,
+        .cols = 1,
+        .tiles = 1,
+        .tile_cols = 1,
+        .tiles_b = 1,
+        .tiles_x = 1,
+        .method = method,
+        .device = device};
+    struct cases c;
+    for (int s = 0; s < 3; s++)
+        for (int shape = 0; shape < 4; shape++) {
+            c = base;
+            c.t.structure = structures[s];
+            c.t.upper = shape & 1;
+            c.op = shape >> 1 ? TULLE_OP_T : TULLE_OP_N;
+            c.t.unit = shape == s;
+            c.type = shape == 2 ? TULLE_F32 : TULLE_F64;
+            c.tiles = 1 + shape;
+            c.update = shape % 2;
+            run(team, &c);
+        }
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) c = base, c.t.n = sizes[s], run(team, &c);
+    for (size_t s = 0; s < sizeof cols / sizeof *cols; s++)
+        c = base, c.cols = cols[s], c.tiles_b = 2, c.tiles_x = 3, c.t.upper = 1, run(team, &c);
+    c = base, c.tasks = 3, c.in_place = 1, c.col_major = 1, c.cols = 2, run(team, &c);
+}
+
 static void run_method_cases(tulle_team *team, tulle_trisolve_method method, const char *device)
 {
     struct cases base = {.t = {.n = 90, .structure = RANDOM},
@@ -227,8 +260,10 @@ static void run_method_cases(tulle_team *team, tulle_trisolve_method method, con
 
 int main(int argc, char **argv)
 {
-    const char *device = argc == 5 && strncmp(argv[4], "device=", 7) == 0 ? argv[4] + 7 : NULL;
-    if (argc != 4 && !device) return fprintf(stderr, "usage: %s SPEC PES THREADS [device=SPEC]\n", argv[0]), 2;
+    const int together = argc == 5 && strncmp(argv[4], "together=", 9) == 0; /* by the devices of all PEs */
+    const char *device = together ? argv[4] + 9 : argc == 5 && strncmp(argv[4], "device=", 7) == 0 ? argv[4] + 7 : NULL;
+    if (argc != 4 && !device)
+        return fprintf(stderr, "usage: %s SPEC PES THREADS [device=SPEC|together=SPEC]\n", argv[0]), 2;
     int npes = atoi(argv[2]);
     tulle_device_facts facts;
     if (device && strstr(device, "cuda") && tulle_device_probe(device, &facts) == TULLE_ERR_UNSUPPORTED)
@@ -238,9 +273,11 @@ int main(int argc, char **argv)
     if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
         return tap_done();
     struct blocks before[64] = {{0}}, after[64] = {{0}}; /* those of other processes stay 0 */
-    for (int m = 0; m < (device ? TULLE_TRISOLVE_SERIAL + 1 : TULLE_TRISOLVE_METHOD_COUNT); m++) {
-        run_method_cases(team, (tulle_trisolve_method)m, device);
-        ok(tulle_team_run(team, count_blocks, m ? after : before) == TULLE_OK, "blocks counted");
+    const int first = together ? TULLE_TRISOLVE_PUSH : 0;
+    const int end = device && !together ? TULLE_TRISOLVE_SERIAL + 1 : TULLE_TRISOLVE_METHOD_COUNT;
+    for (int m = first; m < end; m++) {
+        (together ? run_together_cases : run_method_cases)(team, (tulle_trisolve_method)m, device);
+        ok(tulle_team_run(team, count_blocks, m > first ? after : before) == TULLE_OK, "blocks counted");
     }
     int same = 1;
     for (int p = 0; p < npes; p++) same = same && memcmp(&before[p], &after[p], sizeof *before) == 0;

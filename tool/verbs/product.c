@@ -157,6 +157,7 @@ static tulle_status time_alg(
     o.host_rows = s->host_rows;
     o.host_cols = s->host_cols;
     if (s->asked.kind == GEMM) o.chunk = (int)options_int(s->asked.options, "chunk", 0);
+    o.home_on_device = strcmp(options_word(s->asked.options, "home", "host"), "device") == 0;
     o.unpinned = strcmp(options_word(s->asked.options, "pin", "on"), "off") == 0;
     for (int rep = -warm; rep < s->reps; rep++) {
         tulle_product_free(plan);
@@ -209,7 +210,8 @@ static tulle_status time_alg(
     }
     r->grid_rows = x->grid.rows;
     r->grid_cols = x->grid.cols;
-    status = use_result(s, plan, C, r, output, writer);
+    status = tulle_product_sync(plan);
+    if (status == TULLE_OK) status = use_result(s, plan, C, r, output, writer);
     tulle_product_free(plan);
     tulle_mat_free(C);
     return status;

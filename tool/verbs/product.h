@@ -113,6 +113,12 @@ tulle_status run_product(const struct options *options, enum product_kind kind);
             .low = 1,                                                                                                  \
             .high = 64,                                                                                                \
             .text = "devices of each PE; columns of tiles of C go through them in turn"},                              \
+        {.name = "home",                                                                                               \
+            .group = GROUP_TUNING,                                                                                     \
+            .kind = KIND_CHOICE,                                                                                       \
+            .argument = "host|device",                                                                                 \
+            .fallback = "host",                                                                                        \
+            .text = "with --device: where tiles of A, B and a dense C stay between the runs of a plan"},               \
         {.name = "pin",                                                                                                \
             .group = GROUP_TUNING,                                                                                     \
             .kind = KIND_CHOICE,                                                                                       \

@@ -366,8 +366,8 @@ static const struct option options[] = {
         .argument = "SPEC",
         .fallback = "this host",
         .text =
-            "what solves, instead of a method: PE 0 opens it and copies T to it: cpu, cuda:0; the bits are those of "
-            "serial"},
+            "what solves: cpu, cuda:0. With auto and serial PE 0 opens it and copies T to it; the bits are those of "
+            "serial. With push and the paper's four each PE has one, a GPU, and PEs are threads"},
     {.name = "chunk",
         .group = GROUP_TUNING,
         .kind = KIND_INT,

@@ -49,6 +49,7 @@ typedef struct tulle__block {
     const tulle_operator *A, *M;
     const tulle_krylov_options *options;
     tulle__multi multi;
+    struct tulle__home *home; /* home.h: a device that vectors lie on while the method runs; or NULL */
     tulle__block_vectors vectors;
     tulle__kept_directions kept[TULLE__BLOCK_LEVELS];
     int nkept;
@@ -107,6 +108,13 @@ void tulle__block_stop(tulle__block *b, tulle_stop stop, const char *format, ...
 /* Allocates vectors of that width; the function to free them skips NULL. Collective, agreed. */
 tulle_status tulle__block_vectors_new(tulle__block *b, int width, tulle__block_vectors *vectors);
 void tulle__block_vectors_free(tulle__block *b, tulle__block_vectors *vectors);
+
+/*
+ * x and the vectors go to the operator's device, if it has one with room for them; nothing but x is
+ * copied. Or they come back, and stay on the host from now on. Collective, agreed.
+ */
+tulle_status tulle__block_go_home(tulle__block *b);
+tulle_status tulle__block_leave_home(tulle__block *b);
 
 /*
  * Moves to vectors of another width: P, T as Q, and, if `kept` is not NULL, V; the former `in` and

@@ -50,12 +50,23 @@
 #include <string.h>
 
 #include "algo/krylov/block.h"
+#include "algo/krylov/home/home.h"
 #include "algo/krylov/rhs_by_column.h"
 #include "base/error.h"
 
 enum { PATIENCE = 50, STRIKES = 3 };
 
 /* ---- between iterations ---- */
+
+/* T = columns of B, whose bytes go to the device if T is there. Agreed if so. */
+static tulle_status read_b(tulle__block *b, int count, const tulle_gidx *from, const double *factor)
+{
+    const tulle__block_vectors *p = &b->vectors;
+    tulle__columns_read_some(b->B, count, from, factor, p->rest.val, p->ld);
+    if (!b->home) return TULLE_OK;
+    size_t bytes = (size_t)(b->multi.space.rows * p->ld) * tulle_type_size(b->multi.space.type);
+    return tulle_comm_agree(b->comm, tulle__home_send(b->home, p->rest.val, bytes));
+}
 
 /* T = B - A X for the columns of a list, with their norms; P is not changed. */
 static tulle_status true_residuals(tulle__block *b, int count, const int *list, int zero)
@@ -79,11 +90,11 @@ static tulle_status true_residuals(tulle__block *b, int count, const int *list, 
         tulle__multi_tsmm(&b->multi, 1, &P, p->ld, 0, p->pre.val, p->ld);
         tulle__multi_tsmm(&b->multi, 1, &X, p->ld, 0, p->in.val, p->ld);
         TULLE_TRY(tulle__block_product(b));
-        tulle__columns_read_some(b->B, count, from, factor, p->rest.val, p->ld);
+        TULLE_TRY(read_b(b, count, from, factor));
         tulle__multi_tsmm(&b->multi, 1, &AX, count, 1, p->rest.val, p->ld);
         tulle__multi_tsmm(&b->multi, 1, &kept, p->ld, 0, p->in.val, p->ld);
     } else {
-        tulle__columns_read_some(b->B, count, from, factor, p->rest.val, p->ld);
+        TULLE_TRY(read_b(b, count, from, factor));
     }
     tulle__multi_tsmttsm gram = {p->rest.val, p->ld, p->rest.val, p->ld, count, count, 1, s->G};
     TULLE_TRY(tulle__multi_tsmttsm_all(&b->multi, 1, &gram));

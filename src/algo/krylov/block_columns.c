@@ -4,13 +4,20 @@
 #include <stdio.h>
 
 #include "algo/krylov/block.h"
+#include "algo/krylov/home/home.h"
 
 /* ---- operators ---- */
 
 tulle_status tulle__block_product(tulle__block *b)
 {
     int64_t start = tulle__now(b->comm);
-    tulle_status status = b->A->apply(b->vectors.bound_A);
+    const tulle__block_vectors *p = &b->vectors;
+    tulle_status status;
+    if (b->home) {
+        tulle__device_place x = tulle__home_place(b->home, p->in.val), y = tulle__home_place(b->home, p->out.val);
+        status = b->A->resident->apply(p->bound_A, &x, &y);
+    } else
+        status = b->A->apply(p->bound_A);
     tulle__part_end(b->comm, "product", start, &b->product_ns);
     return status;
 }
@@ -18,7 +25,13 @@ tulle_status tulle__block_product(tulle__block *b)
 tulle_status tulle__block_precondition(tulle__block *b)
 {
     int64_t start = tulle__now(b->comm);
-    tulle_status status = b->M ? b->M->apply(b->vectors.bound_M) : TULLE_OK;
+    const tulle__block_vectors *p = &b->vectors;
+    tulle_status status = TULLE_OK;
+    if (b->M && b->home) {
+        tulle__device_place x = tulle__home_place(b->home, p->rest.val), y = tulle__home_place(b->home, p->pre.val);
+        status = b->M->resident->apply(p->bound_M, &x, &y);
+    } else if (b->M)
+        status = b->M->apply(p->bound_M);
     if (b->M) tulle__part_end(b->comm, "precondition", start, &b->precond_ns);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "algo/krylov/block.h"
+#include "algo/krylov/home/home.h"
 #include "algo/krylov/rhs_by_column.h"
 #include "base/error.h"
 
@@ -116,6 +117,7 @@ static tulle_status report_totals(const tulle__block *b, tulle_krylov_report *re
 static void fini(tulle__block *b)
 {
     tulle__block_vectors_free(b, &b->vectors);
+    tulle__home_close(b->home);
     for (int l = 0; l < b->nkept; l++) {
         tulle_mat_free(b->kept[l].D.mat);
         tulle_mat_free(b->kept[l].AD.mat);
@@ -138,6 +140,13 @@ out:
     return status;
 }
 
+/* Agreed. */
+static tulle_status fetch_x(tulle__block *b)
+{
+    size_t bytes = (size_t)(b->multi.space.rows * b->columns) * tulle_type_size(b->multi.space.type);
+    return tulle_comm_agree(b->comm, tulle__home_fetch(b->home, b->x, bytes));
+}
+
 static tulle_status solve_group(tulle__block *b, tulle_mat *X, tulle_krylov_report *report, char *failed)
 {
     tulle_status status;
@@ -147,7 +156,9 @@ static tulle_status solve_group(tulle__block *b, tulle_mat *X, tulle_krylov_repo
     b->deflated_at = -1;
     TULLE_TRY(init(b));
     TULLE_TRY(begin_columns(b, X));
+    TULLE_TRY(tulle__block_go_home(b));
     TULLE_TRY(tulle__block_cg(b, !b->options->guess));
+    if (b->home) TULLE_TRY(fetch_x(b));
     for (int j = 0; j < b->columns; j++) {
         to[j] = b->first + j;
         scale[j] = b->column[j].scale;

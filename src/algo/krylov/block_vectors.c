@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "algo/krylov/block.h"
+#include "algo/krylov/home/home.h"
 #include "base/error.h"
 
 static tulle_status make_vector(const tulle__block *b, int width, tulle__vector *v)
@@ -20,6 +21,69 @@ static tulle_status make_vector(const tulle__block *b, int width, tulle__vector 
     return status;
 }
 
+/* ---- on a device ---- */
+
+static size_t bytes_of(const tulle__block *b, int columns)
+{
+    return (size_t)(b->multi.space.rows * columns) * tulle_type_size(b->multi.space.type);
+}
+
+tulle_status tulle__block_go_home(tulle__block *b)
+{
+    tulle_status status;
+    const tulle__space *space = &b->multi.space;
+    const tulle__block_vectors *p = &b->vectors;
+    size_t panel = bytes_of(b, p->ld);
+    const tulle__home_range range[] = {{b->x, bytes_of(b, b->columns), NULL}, {p->in.val, panel, NULL},
+        {p->out.val, panel, NULL}, {p->rest.val, panel, NULL}, {p->pre.val, panel, NULL}};
+    const tulle__home_rows own = {space->type, space->first, space->rows, space->block};
+    TULLE_TRY(tulle__home_open(b->A, b->M, p->bound_M, &own, range, 5, b->multi.most, &b->home));
+    if (!b->home) return TULLE_OK;
+    status = tulle__multi_settle(&b->multi, b->home, b->columns);
+    int64_t here = status == TULLE_OK;
+    if (status == TULLE_OK) status = tulle__home_send(b->home, b->x, bytes_of(b, b->columns));
+    if (status == TULLE_ERR_LIMIT) status = TULLE_OK;
+    TULLE_TRY(tulle_comm_agree(b->comm, status));
+    TULLE_TRY(tulle_comm_agree(b->comm, tulle_comm_reduce_int(b->comm, TULLE_MIN, 1, &here)));
+    if (here) return TULLE_OK;
+    (void)tulle__multi_settle(&b->multi, NULL, 0);
+    tulle__home_close(b->home);
+    b->home = NULL;
+out:
+    return status;
+}
+
+tulle_status tulle__block_leave_home(tulle__block *b)
+{
+    if (!b->home) return TULLE_OK;
+    tulle_status status = tulle_comm_agree(b->comm, tulle__home_fetch_all(b->home));
+    (void)tulle__multi_settle(&b->multi, NULL, 0);
+    tulle__home_close(b->home);
+    b->home = NULL;
+    return status;
+}
+
+/* A PE without room sends all back to the host. Agreed. */
+static tulle_status stay_home(tulle__block *b, tulle_status status)
+{
+    int64_t here = status == TULLE_OK;
+    if (status == TULLE_ERR_LIMIT || status == TULLE_ERR_UNSUPPORTED) status = TULLE_OK;
+    status = tulle_comm_agree(b->comm, status);
+    if (status == TULLE_OK) status = tulle_comm_agree(b->comm, tulle_comm_reduce_int(b->comm, TULLE_MIN, 1, &here));
+    return status == TULLE_OK && !here ? tulle__block_leave_home(b) : status;
+}
+
+static tulle_status bring_vectors(tulle__block *b, const tulle__block_vectors *p)
+{
+    const void *const val[] = {p->in.val, p->out.val, p->rest.val, p->pre.val};
+    tulle_status status = TULLE_OK;
+    if (!b->home) return TULLE_OK;
+    for (int v = 0; status == TULLE_OK && v < 4; v++) status = tulle__home_add(b->home, val[v], bytes_of(b, p->ld));
+    return stay_home(b, status);
+}
+
+/* ---- vectors ---- */
+
 tulle_status tulle__block_vectors_new(tulle__block *b, int width, tulle__block_vectors *vectors)
 {
     tulle_status status;
@@ -30,12 +94,17 @@ tulle_status tulle__block_vectors_new(tulle__block *b, int width, tulle__block_v
     TULLE_TRY(make_vector(b, width, &vectors->pre));
     TULLE_TRY(b->A->bind(b->A->context, vectors->in.mat, vectors->out.mat, &vectors->bound_A));
     if (b->M) TULLE_TRY(b->M->bind(b->M->context, vectors->rest.mat, vectors->pre.mat, &vectors->bound_M));
+    TULLE_TRY(bring_vectors(b, vectors));
 out:
     return status;
 }
 
 void tulle__block_vectors_free(tulle__block *b, tulle__block_vectors *vectors)
 {
+    const void *const val[] = {vectors->in.val, vectors->out.val, vectors->rest.val, vectors->pre.val};
+    for (int v = 0; b->home && v < 4; v++) tulle__home_drop(b->home, val[v]);
+    if (b->home && vectors->bound_M && b->home->bound_M == vectors->bound_M)
+        (void)tulle__home_settle(b->home, NULL, NULL);
     if (vectors->bound_M) b->M->unbind(vectors->bound_M);
     if (vectors->bound_A) b->A->unbind(vectors->bound_A);
     tulle_mat_free(vectors->pre.mat);
@@ -67,7 +136,7 @@ tulle_status tulle__block_move(tulle__block *b, int width, tulle__kept_direction
     *p = next;
     b->t = q;
     tulle__small_identity(q, b->small->N);
-    return TULLE_OK;
+    return b->home && b->M ? stay_home(b, tulle__home_settle(b->home, b->M, p->bound_M)) : TULLE_OK;
 }
 
 tulle_status tulle__block_narrow(tulle__block *b)

@@ -99,8 +99,8 @@ static tulle_status settle_factored(void *arg, tulle__device *device, tulle__dev
     bound->device = device;
     TULLE_TRY(tulle__triangle_there_init(first, device, queue, &bound->there[0]));
     TULLE_TRY(tulle__triangle_there_init(second, device, queue, &bound->there[1]));
-    TULLE_TRY(tulle__device_buffer_new(
-        device, (size_t)first->n * tulle_type_size(bound->x->type), "a vector between two solves", &bound->middle));
+    size_t line = (size_t)bound->x->layout->n * tulle_type_size(bound->x->type);
+    TULLE_TRY(tulle__device_buffer_new(device, (size_t)first->n * line, "vectors between two solves", &bound->middle));
 out:
     if (status != TULLE_OK) leave_factored(bound);
     return status;
@@ -110,8 +110,9 @@ static tulle_status apply_there(void *arg, const tulle__device_place *x, const t
 {
     const struct bound *bound = arg;
     const tulle__device_place middle = {bound->middle, 0};
-    tulle__triangle_there_solve(&bound->factored->first->triangle, &bound->there[0], x, &middle, 1);
-    tulle__triangle_there_solve(&bound->factored->second->triangle, &bound->there[1], &middle, y, 1);
+    const int64_t cols = bound->x->layout->n;
+    tulle__triangle_there_solve(&bound->factored->first->triangle, &bound->there[0], x, &middle, cols);
+    tulle__triangle_there_solve(&bound->factored->second->triangle, &bound->there[1], &middle, y, cols);
     return TULLE_OK;
 }
 

@@ -317,7 +317,8 @@ static tulle_status settle_jacobi(void *arg, tulle__device *device, tulle__devic
     const void *values = NULL;
     tulle_status status = list_inverse(bound, &rowptr, &colind, &val, &values);
     if (status == TULLE_OK)
-        status = tulle__home_matrix_new(device, queue, bound->type, bound->rows, rowptr, colind, values, &bound->there);
+        status = tulle__home_matrix_new(
+            device, queue, bound->type, bound->rows, bound->x->layout->n, rowptr, colind, values, &bound->there);
     tulle__free(rowptr);
     tulle__free(colind);
     tulle__free(val);

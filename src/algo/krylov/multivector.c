@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "algo/krylov/home/home.h"
 #include "base/error.h"
 
 /* subtrees of a PE, about; levels of a subtree; rows of a tsmm at a time */
@@ -52,8 +53,25 @@ void tulle__multi_fini(tulle__multi *multi)
     tulle__free(multi->sums);
     tulle__free(multi->room);
     tulle__free(multi->mixing);
+    tulle__free(multi->there);
     tulle__space_fini(&multi->space);
     *multi = (tulle__multi){.kernels = NULL};
+}
+
+tulle_status tulle__multi_settle(tulle__multi *multi, struct tulle__home *home, int width)
+{
+    enum { TASKS = 4 }; /* whose coefficients are under way */
+    tulle_status status = TULLE_OK;
+    multi->space.home = NULL;
+    if (!home) return TULLE_OK;
+    size_t line = TULLE__TALL_MOST * tulle_type_size(multi->space.type);
+    tulle__free(multi->there);
+    multi->there = NULL;
+    TULLE_TRY(tulle__alloc((size_t)multi->space.npieces * (size_t)multi->most, sizeof(double), "sums", &multi->there));
+    TULLE_TRY(tulle__home_coefficients(home, (size_t)(TASKS * TULLE__MULTI_TERMS * (width + 1)) * line));
+    multi->space.home = home;
+out:
+    return status;
 }
 
 static const void *row_of(const tulle__multi *multi, const void *X, int64_t ld, int64_t row)
@@ -96,6 +114,11 @@ static void sum_rows(const struct products *all, tulle_gidx at, tulle_gidx size,
     const tulle__multi *multi = all->multi;
     double full[TULLE__TALL_MOST * TULLE__TALL_MOST];
     int64_t row = at - multi->space.first;
+    if (multi->space.home) {
+        int64_t piece = at / multi->space.block - multi->space.first / multi->space.block;
+        memcpy(sum, multi->there + piece * all->width, (size_t)all->width * sizeof *sum);
+        return;
+    }
     for (int i = 0; i < all->count; i++) {
         const tulle__multi_tsmttsm *g = &all->gram[i];
         multi->kernels->tsmttsm(&(tulle__tsmttsm_task){.type = multi->space.type,
@@ -127,6 +150,21 @@ static void sum_subtree(const struct products *all, tulle_gidx at, tulle_gidx si
     sum_subtree(all, at, size / 2, sum, room + all->width);
     sum_subtree(all, at + size / 2, size / 2, room, room + all->width);
     add(all->width, sum, room);
+}
+
+/* The sums of all blocks, on the device. Agreed. */
+static tulle_status sum_there(const struct products *all)
+{
+    tulle__home *home = all->multi->space.home;
+    int at = 0;
+    for (int i = 0; i < all->count; i++) {
+        const tulle__multi_tsmttsm *g = &all->gram[i];
+        tulle__home_tsmttsm(home, all->width, at,
+            &(tulle__tsmttsm_task){
+                .symmetric = g->symmetric, .m = g->m, .n = g->n, .X = g->X, .ldx = g->ldx, .Y = g->Y, .ldy = g->ldy});
+        at += width_of(g);
+    }
+    return tulle_comm_agree(all->multi->space.comm, tulle__home_sums(home, all->width, all->multi->there));
 }
 
 static tulle_status share_grams(void *arg, int thread, int nthreads)
@@ -165,6 +203,11 @@ tulle_status tulle__multi_tsmttsm_all(tulle__multi *multi, int count, const tull
         all.width += width_of(&gram[i]);
         done.memory += rows * (gram[i].m + gram[i].n) * (double)tulle_type_size(space->type);
         done.flops[TULLE_F64] += 2 * rows * width_of(&gram[i]);
+    }
+    if (space->home) {
+        tulle_status status = sum_there(&all);
+        if (status != TULLE_OK) return status;
+        done = (tulle__work){.memory = 0};
     }
     tulle__kernel_begin(space->comm);
     (void)tulle__pool_run(space->pool, share_grams, &all);
@@ -246,8 +289,12 @@ void tulle__multi_tsmm(
         done.flops[space->type] += 2 * rows * term[t].n * term[t].k;
     }
     done.memory = rows * columns * (double)tulle_type_size(space->type);
-    tulle__kernel_begin(space->comm);
-    (void)tulle__pool_run(space->pool, share_rows, &all);
-    tulle__kernel_end(space->comm, &done);
+    if (space->home) {
+        tulle__home_tsmm(space->home, &all.task);
+    } else {
+        tulle__kernel_begin(space->comm);
+        (void)tulle__pool_run(space->pool, share_rows, &all);
+        tulle__kernel_end(space->comm, &done);
+    }
     tulle__part_end(space->comm, "vectors", start, &space->vectors_ns);
 }

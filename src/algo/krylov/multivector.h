@@ -19,16 +19,20 @@ typedef struct tulle__multi {
     const tulle__kernels *kernels;
     int nparts;
     tulle__multi_part *part;
-    int most;     /* inner products at a time */
-    double *sums; /* [nparts * most] */
-    double *room; /* [threads * LEVELS * most]: scratch for the descent of a subtree */
-    void *mixing; /* coefficients in the kernels' layout */
+    int most;      /* inner products at a time */
+    double *sums;  /* [nparts * most] */
+    double *room;  /* [threads * LEVELS * most]: scratch for the descent of a subtree */
+    void *mixing;  /* coefficients in the kernels' layout */
+    double *there; /* [npieces * most], at home on a device: sums that it has made; else NULL */
 } tulle__multi;
 
 /* Local, like tulle__space_init; most: inner products at a time. */
 tulle_status tulle__multi_init(
     tulle_comm *comm, const tulle_layout *layout, tulle_type type, int most, tulle__multi *multi);
 void tulle__multi_fini(tulle__multi *multi);
+
+/* From now on its arrays are at a home (home.h), which has room for `width` columns; NULL: on the host. Local. */
+tulle_status tulle__multi_settle(tulle__multi *multi, struct tulle__home *home, int width);
 
 /* Small matrices of coefficients and inner products. */
 typedef double tulle__small[TULLE__TALL_MOST][TULLE__TALL_MOST];

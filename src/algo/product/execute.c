@@ -245,12 +245,15 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
     }
     if (status != TULLE_OK) return status;
     choose_ways(&x, plan);
+    const bool part = plan->sparse && !plan->phases.whole; /* tiles of B are ranges of their columns */
+    plan->runner->stale |= part;
     plan->runner->peek = tulle__jobs_peek;
     plan->runner->peeked = &x;
     tulle__work_copy(&x.inbox.told, copied);
     status = execute(&x);
     /* what is on its way must have landed before its memory is freed, and before others are told */
     plan->runner->ops->end(plan->runner); /* it may still read tiles of jobs */
+    plan->runner->stale |= part;
     plan->runner->peek = NULL;
     (void)tulle__layers_landed(&x);
     tulle__jobs_drop(&x);

@@ -59,9 +59,8 @@ static void where(void *context, tulle__device **device, tulle__device_queue **q
 
 /* Between the solve's vectors and the stream's, both with this PE's rows. */
 static void copy_within(
-    const tulle_stream *s, int64_t rows, const tulle__device_place *to, const tulle__device_place *from)
+    const tulle_stream *s, size_t bytes, const tulle__device_place *to, const tulle__device_place *from)
 {
-    size_t bytes = (size_t)rows * tulle_type_size(s->type);
     if (bytes)
         s->device->ops->copy(s->kernels,
             &(tulle__device_copy){
@@ -69,12 +68,12 @@ static void copy_within(
 }
 
 /* Own rows of x are on the host for others, and theirs on the device. */
-static tulle_status exchange(const struct streamed_sides *bound, int64_t rows, void *own, const tulle__device_place *x)
+static tulle_status exchange(const struct streamed_sides *bound, size_t bytes, void *own, const tulle__device_place *x)
 {
     tulle_stream *s = bound->stream;
     tulle_status status = TULLE_OK;
     if (s->comm->size == 1) return TULLE_OK;
-    if (rows) s->device->ops->download(s->kernels, own, x, (size_t)rows * tulle_type_size(s->type));
+    if (bytes) s->device->ops->download(s->kernels, own, x, bytes);
     TULLE_TRY(tulle_comm_agree(s->comm, tulle__ring_wait(s, s->kernels)));
     status = tulle__stream_gather(s, bound->x, false);
 out:
@@ -87,19 +86,20 @@ static tulle_status apply_resident(void *arg, const tulle__device_place *x, cons
     tulle_stream *s = bound->stream;
     const tulle_layout *l = s->layout;
     tulle__stream_times times = {0, 0};
-    size_t size = tulle_type_size(s->type);
-    int64_t first = 0, rows = 0;
+    const tulle_gidx cols = bound->x->layout->n;
+    size_t line = (size_t)cols * tulle_type_size(s->type), bytes = 0;
+    int64_t first = 0;
     void *own = NULL;
     for (int i = 0; i < l->mt; i++)
         if (tulle__tile_is_mine(bound->x, i, 0) && tulle__tile_rows(bound->x, i)) {
             first = l->row_cut[i];
-            rows = tulle__tile_rows(bound->x, i);
+            bytes = (size_t)tulle__tile_rows(bound->x, i) * line;
             own = tulle__own_tile_in_place(bound->x, i, 0).val;
         }
-    tulle_status status = exchange(bound, rows, own, x);
-    copy_within(s, rows, &(tulle__device_place){s->X, (size_t)first * size}, x);
-    if (status == TULLE_OK) status = tulle__ring_pass(s, 1, &times);
-    if (status == TULLE_OK) copy_within(s, rows, y, &(tulle__device_place){s->Y, 0});
+    tulle_status status = exchange(bound, bytes, own, x);
+    copy_within(s, bytes, &(tulle__device_place){s->X, (size_t)first * line}, x);
+    if (status == TULLE_OK) status = tulle__ring_pass(s, cols, &times);
+    if (status == TULLE_OK) copy_within(s, bytes, y, &(tulle__device_place){s->Y, 0});
     if (status == TULLE_OK) status = tulle__ring_wait(s, s->kernels);
     return tulle_comm_agree(s->comm, status);
 }
@@ -107,12 +107,13 @@ static tulle_status apply_resident(void *arg, const tulle__device_place *x, cons
 static const struct tulle__resident resident = {.where = where, .apply = apply_resident};
 
 /*
- * Devices with memories of their own that work on vectors; no PE adds to others' rows. Collective: all PEs have the
- * same answer.
+ * Devices with memories of their own that work on vectors, whose columns are side by side; no PE adds to others' rows.
+ * Collective: all PEs have the same answer.
  */
 static tulle_status find_resident(tulle_stream *s, const struct tulle__resident **out)
 {
-    int64_t own = !s->spilled && !s->spill && !s->device->ops->borrow && tulle__device_has_vectors(s->device);
+    int64_t own = !s->spilled && !s->spill && !(s->options.column_by_column && s->options.cols > 1) &&
+                  !s->device->ops->borrow && tulle__device_has_vectors(s->device);
     tulle_status status = tulle_comm_agree(s->comm, tulle_comm_reduce_int(s->comm, TULLE_MIN, 1, &own));
     *out = own ? &resident : NULL;
     return status;

@@ -2,6 +2,7 @@
 /* The table of methods: the only file here that refers to the folders below. */
 #include "algo/trisolve/baselines/baselines.h"
 #include "algo/trisolve/device/device_method.h"
+#include "algo/trisolve/device/together_method.h"
 #include "algo/trisolve/method.h"
 #include "algo/trisolve/push/push_method.h"
 #include "algo/trisolve/rows/row_methods.h"
@@ -30,7 +31,9 @@ const tulle__method *tulle__method_of(tulle_trisolve_method method)
 
 const tulle__method *tulle__method_in_use(const tulle__method_schedule *a)
 {
-    return a->on_device ? &tulle__method_device : tulle__method_of(a->method);
+    if (!a->on_device) return tulle__method_of(a->method);
+    const tulle__method *together = tulle__method_together(a->method);
+    return together ? together : &tulle__method_device;
 }
 
 #define WORD(name, word, text) word,

@@ -76,9 +76,10 @@ static tulle_status open_rows(tulle_trisolve *solver)
 
 static tulle_status check_operand(const tulle_mat *T, const tulle_trisolve_options *options)
 {
-    if (options->device && options->method != TULLE_TRISOLVE_AUTO && options->method != TULLE_TRISOLVE_SERIAL)
+    if (options->device && options->method != TULLE_TRISOLVE_AUTO && options->method != TULLE_TRISOLVE_SERIAL &&
+        !tulle__method_of(options->method)->partition)
         return tulle__fail(
-            TULLE_ERR_ARG, "a device has a method of its own: not %s", tulle_trisolve_method_name(options->method));
+            TULLE_ERR_ARG, "devices do not solve by the method %s", tulle_trisolve_method_name(options->method));
     if (T->kind != TULLE_CSR) return tulle__fail(TULLE_ERR_ARG, "a triangular solve needs a sparse matrix");
     if (T->layout->m != T->layout->n)
         return tulle__fail(TULLE_ERR_ARG, "a triangle must be square, but this matrix is %lld x %lld",

@@ -113,6 +113,14 @@ static int is_fixed(const tulle__device_product *task)
     return 1;
 }
 
+/* The values and norms of a C whose structure is there. */
+static tulle_status make_values(struct block_product *p)
+{
+    const tulle__device_product *task = p->task;
+    return check(p, tulle__cuda_blocks_values(p->queue->stream, &p->P, &p->C, task->type == TULLE_F64, task->largest[0],
+                        task->largest[1], is_fixed(task)));
+}
+
 /* C's arrays, which have places. */
 static tulle_status fill(struct block_product *p, const tulle__device_tile *there)
 {
@@ -128,9 +136,7 @@ static tulle_status fill(struct block_product *p, const tulle__device_tile *ther
     if (status != TULLE_OK) return status;
     if (!p->host.blocks) return check(p, cudaMemsetAsync(p->C.offset, 0, sizeof *p->C.offset, stream));
     status = check(p, tulle__cuda_blocks_structure(stream, &p->P, &p->C));
-    if (status != TULLE_OK) return status;
-    return check(p, tulle__cuda_blocks_values(stream, &p->P, &p->C, task->type == TULLE_F64, task->largest[0],
-                        task->largest[1], is_fixed(task)));
+    return status == TULLE_OK ? make_values(p) : status;
 }
 
 static tulle_status run(
@@ -163,6 +169,26 @@ tulle_status tulle__cuda_block_product(tulle__device_queue *queue, const tulle__
     p->queue = queue;
     p->task = task;
     status = run(p, place, context, counts);
+    tulle__cuda_host->free(p);
+    return status;
+}
+
+tulle_status tulle__cuda_block_values(
+    tulle__device_queue *queue, const tulle__device_product *task, const tulle__device_tile *there)
+{
+    struct block_product *p = NULL;
+    tulle_status status = tulle__cuda_host->alloc_zero(1, sizeof *p, "a product on a device", &p);
+    if (status != TULLE_OK) return status;
+    p->queue = queue;
+    p->task = task;
+    status = make_room(p);
+    p->C.blocks = there->nnz;
+    p->C.rowptr = tulle__cuda_at(&there->rowptr);
+    p->C.colind = tulle__cuda_at(&there->colind);
+    p->C.offset = tulle__cuda_at(&there->offset);
+    p->C.norm = tulle__cuda_at(&there->norm);
+    p->C.val = tulle__cuda_at(&there->val);
+    if (status == TULLE_OK) status = make_values(p);
     tulle__cuda_host->free(p);
     return status;
 }

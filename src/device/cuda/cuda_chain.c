@@ -2,8 +2,8 @@
 /*
  * Chains of tiles into a dense one: sparse times dense by cuSPARSE, dense times dense by cuBLAS, one call a summand;
  * with kernels=own, sparse times dense by our own kernel (cuda_spmm.cu), all summands at once, with the reference's
- * bits. A column-major B is the transpose of a row-major matrix, which both libraries take; C is row-major, for cuBLAS
- * the transpose of what it calls C.
+ * bits; with kernels=measured by the faster of both (cuda_choice.c). A column-major B is the transpose of a row-major
+ * matrix, which both libraries take; C is row-major, for cuBLAS the transpose of what it calls C.
  */
 #include <limits.h>
 
@@ -137,6 +137,7 @@ static tulle_status multiply_sparse(tulle__device_queue *queue, const tulle__dev
 void tulle__cuda_queue_chain(tulle__device_queue *queue, const tulle__device_chain *task)
 {
     tulle_status status = TULLE_OK;
+    struct tulle__cuda_trial *trial = NULL;
     if (!task->m || !task->n) return;
     if (task->c_col != 1) {
         if (queue->status == TULLE_OK)
@@ -145,9 +146,14 @@ void tulle__cuda_queue_chain(tulle__device_queue *queue, const tulle__device_cha
         return;
     }
     if (!tulle__cuda_start_kernel(queue, "multiply")) return;
-    if (task->A[0].kind == TULLE_CSR && queue->cuda->kernels == TULLE__CUDA_OWN)
+    int own = task->A[0].kind == TULLE_CSR && queue->cuda->kernels == TULLE__CUDA_OWN;
+    if (task->A[0].kind == TULLE_CSR && queue->cuda->kernels == TULLE__CUDA_MEASURED)
+        own = tulle__cuda_choose(queue, task, &trial);
+    if (trial) (void)tulle__cuda_quietly(cudaEventRecord(trial->begin, queue->stream));
+    if (own)
         status = multiply_sparse(queue, task);
     else
         for (int p = 0; p < task->npairs && status == TULLE_OK; p++) status = start(queue, task, p);
+    if (trial) (void)tulle__cuda_quietly(cudaEventRecord(trial->end, queue->stream));
     tulle__cuda_finish_kernel(queue, status);
 }

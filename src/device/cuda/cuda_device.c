@@ -120,15 +120,19 @@ void *tulle__cuda_at(const tulle__device_place *place)
     return block ? (char *)block->memory + place->at : NULL;
 }
 
-static tulle_status buffer_new(tulle__device *device, size_t bytes, const char *what, tulle__device_buffer **buffer)
+static tulle_status make_block(
+    tulle__device *device, size_t bytes, int managed, const char *what, tulle__device_buffer **buffer)
 {
     tulle__cuda *cuda = (tulle__cuda *)device;
     struct block *block = NULL;
+    size_t least = bytes ? bytes : 1;
     void *before;
     tulle_status status = tulle__cuda_host->alloc_zero(1, sizeof *block, what, &block);
     if (status == TULLE_OK) status = tulle__cuda_enter(cuda, &before);
     if (status == TULLE_OK) {
-        status = tulle__cuda_check(cuda, cudaMalloc(&block->memory, bytes ? bytes : 1), what);
+        cudaError_t error =
+            managed ? cudaMallocManaged(&block->memory, least, cudaMemAttachGlobal) : cudaMalloc(&block->memory, least);
+        status = tulle__cuda_check(cuda, error, what);
         tulle__cuda_leave(cuda, before);
     }
     if (status != TULLE_OK) {
@@ -136,8 +140,27 @@ static tulle_status buffer_new(tulle__device *device, size_t bytes, const char *
         return status;
     }
     block->buffer.bytes = bytes;
+    block->buffer.borrowed = managed;
+    block->buffer.direct = managed ? block->memory : NULL;
     *buffer = &block->buffer;
     return TULLE_OK;
+}
+
+static tulle_status buffer_new(tulle__device *device, size_t bytes, const char *what, tulle__device_buffer **buffer)
+{
+    return make_block(device, bytes, 0, what, buffer);
+}
+
+/* The host reaches it while a kernel runs. */
+static tulle_status managed_new(tulle__device *device, size_t bytes, const char *what, tulle__device_buffer **buffer)
+{
+    tulle__cuda *cuda = (tulle__cuda *)device;
+    int can = 0;
+    cudaError_t error = cudaDeviceGetAttribute(&can, cudaDevAttrConcurrentManagedAccess, cuda->ordinal);
+    if (!tulle__cuda_quietly(error) || !can)
+        return tulle__cuda_host->fail(
+            TULLE_ERR_UNSUPPORTED, "GPU %d and the host do not share managed memory at the same time", cuda->ordinal);
+    return make_block(device, bytes, 1, what, buffer);
 }
 
 static void buffer_free(tulle__device *device, tulle__device_buffer *buffer)
@@ -229,6 +252,7 @@ static void close_cuda(tulle__device *device)
         tulle_status entered = tulle__cuda_enter(cuda, &before);
         (void)cusparseDestroy(cuda->sparse);
         if (cuda->blas) (void)cublasDestroy(cuda->blas);
+        tulle__cuda_choices_free(cuda);
         if (entered == TULLE_OK) tulle__cuda_leave(cuda, before);
     }
     pthread_mutex_destroy(&cuda->lock);
@@ -261,8 +285,14 @@ static const tulle__device_ops ops = {
     .product = tulle__cuda_queue_product,
     .values = tulle__cuda_queue_values,
     .solve = tulle__cuda_queue_solve,
+    .managed_new = managed_new,
+    .reach = tulle__cuda_reach,
+    .arm = tulle__cuda_queue_arm,
+    .solve_together = tulle__cuda_queue_solve_together,
     .dots = tulle__cuda_queue_dots,
     .combine = tulle__cuda_queue_combine,
+    .tsmttsm = tulle__cuda_queue_tsmttsm,
+    .tsmm = tulle__cuda_queue_tsmm,
     .workspace = tulle__cuda_workspace,
     .prepare = tulle__cuda_prepare,
     .forget = tulle__cuda_forget,
@@ -330,6 +360,8 @@ static tulle_status set_up(tulle__cuda *cuda, double memory, int sharers)
         tulle__cuda_check(cuda, cudaGetDeviceProperties(&facts, cuda->ordinal), "the device's properties");
     if (status == TULLE_OK) status = load_kernels(cuda, &facts);
     cuda->shared = facts.sharedMemPerBlockOptin;
+    cuda->processors = facts.multiProcessorCount;
+    cuda->sharers = sharers;
     if (status == TULLE_OK) status = tulle__cuda_check_sparse(cuda, cusparseCreate(&cuda->sparse));
     if (status == TULLE_OK) status = tulle__cuda_check_blas(cuda, cublasCreate(&cuda->blas));
     if (status == TULLE_OK) status = tulle__cuda_check(cuda, cudaMemGetInfo(&left, &whole), "the device's memory");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of the module `cuda`: cuda_device.c (the GPU and its memory), cuda_queue.c (streams, events, copies),
- * cuda_sparse.c (slabs by cuSPARSE), cuda_chain.c (tiles by cuSPARSE and cuBLAS), cuda_product.c (sparse tiles);
+ * cuda_sparse.c (slabs by cuSPARSE), cuda_chain.c (tiles by cuSPARSE and cuBLAS), cuda_product.c (sparse tiles),
+ * cuda_triangle.c and cuda_together.c (triangular solves of one PE and of several), cuda_space.c (vectors);
  * cuda_*.cu (kernels, which cuda_kernels.h declares). */
 #ifndef TULLE_DEVICE_CUDA_CUDA_DEVICE_H
 #define TULLE_DEVICE_CUDA_CUDA_DEVICE_H
@@ -26,15 +27,30 @@ typedef struct tulle__cuda_driver {
 /* Which kernels multiply where cuSPARSE has some: its own, ours, or the faster of both (the option kernels=). */
 enum { TULLE__CUDA_LIBRARY, TULLE__CUDA_OWN, TULLE__CUDA_MEASURED };
 
+/* A chain that was timed; and which kernel chains of a kind take (cuda_choice.c). */
+struct tulle__cuda_trial {
+    cudaEvent_t begin, end;
+    int begun;
+    double multiplications;
+};
+enum { TULLE__CUDA_CHOICES = 32, TULLE__CUDA_TRIES = 2 };
+struct tulle__cuda_choice {
+    int key, chosen; /* chosen: 1 ours, 0 the library's, -1 not known yet */
+    struct tulle__cuda_trial trial[2][TULLE__CUDA_TRIES];
+};
+
 typedef struct tulle__cuda {
     tulle__device device;
     int ordinal;
     int kernels;
-    size_t shared; /* bytes of shared memory that a block may have */
-    size_t rooms;  /* bytes that queues have for libraries and kernels */
+    int processors, sharers; /* multiprocessors; PEs of the host that have the same GPU */
+    size_t shared;           /* bytes of shared memory that a block may have */
+    size_t rooms;            /* bytes that queues have for libraries and kernels */
     tulle__cuda_driver driver;
     cusparseHandle_t sparse;
     cublasHandle_t blas;
+    struct tulle__cuda_choice choice[TULLE__CUDA_CHOICES];
+    int nchoices;
     tulle__timeline *kernels_line, *copies_line;
     int broken; /* queues of which a copy has failed, and nobody was told yet */
     /* The context is lost: CUDA forgives some errors never. The first one is kept; lost is 0 before `cause` is whole.
@@ -134,6 +150,12 @@ void tulle__cuda_forget(tulle__device *device, tulle__device_prepared *prepared)
 
 void tulle__cuda_queue_chain(tulle__device_queue *queue, const tulle__device_chain *task);
 
+/* ---- cuda_choice.c ---- */
+
+/* kernels=measured: 1: our kernel multiplies; *trial: record its events around it; NULL: there are none. */
+int tulle__cuda_choose(tulle__device_queue *queue, const tulle__device_chain *task, struct tulle__cuda_trial **trial);
+void tulle__cuda_choices_free(tulle__cuda *cuda);
+
 /* ---- cuda_product.c ---- */
 
 tulle_status tulle__cuda_queue_product(tulle__device_queue *queue, const tulle__device_product *task,
@@ -148,14 +170,26 @@ void tulle__cuda_queue_values(
 tulle_status tulle__cuda_block_product(tulle__device_queue *queue, const tulle__device_product *task,
     tulle__device_result place, void *context, tulle__device_product_counts *counts);
 
+/* Likewise the values of a C whose structure is there. */
+tulle_status tulle__cuda_block_values(
+    tulle__device_queue *queue, const tulle__device_product *task, const tulle__device_tile *there);
+
 /* ---- cuda_triangle.c ---- */
 
 void tulle__cuda_queue_solve(tulle__device_queue *queue, const tulle__device_triangle *task);
+
+/* ---- cuda_together.c ---- */
+
+tulle_status tulle__cuda_reach(tulle__device *device, const tulle__device *other);
+void tulle__cuda_queue_arm(tulle__device_queue *queue, const tulle__device_together *task);
+void tulle__cuda_queue_solve_together(tulle__device_queue *queue, const tulle__device_together *task);
 
 /* ---- cuda_space.c ---- */
 
 void tulle__cuda_queue_dots(tulle__device_queue *queue, const tulle__device_dots *task);
 void tulle__cuda_queue_combine(tulle__device_queue *queue, const tulle__device_combine *task);
+void tulle__cuda_queue_tsmttsm(tulle__device_queue *queue, const tulle__device_tsmttsm *task);
+void tulle__cuda_queue_tsmm(tulle__device_queue *queue, const tulle__device_tsmm *task);
 
 /* Room of the queue for a library, of at least so many bytes: *room. It stays until more is asked for. */
 tulle_status tulle__cuda_room(tulle__device_queue *queue, size_t bytes, void **room);

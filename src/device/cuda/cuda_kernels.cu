@@ -40,6 +40,8 @@ cudaError_t tulle__cuda_load(size_t shared)
     if (error == cudaSuccess) error = tulle__cuda_load_spmm();
     if (error == cudaSuccess) error = tulle__cuda_load_solve();
     if (error == cudaSuccess) error = tulle__cuda_load_vectors();
+    if (error == cudaSuccess) error = tulle__cuda_load_tall();
+    if (error == cudaSuccess) error = tulle__cuda_load_columns();
     return error;
 }
 

@@ -21,6 +21,8 @@ cudaError_t tulle__cuda_load_blocks(void);
 cudaError_t tulle__cuda_load_spmm(void);
 cudaError_t tulle__cuda_load_solve(void);
 cudaError_t tulle__cuda_load_vectors(void);
+cudaError_t tulle__cuda_load_tall(void);
+cudaError_t tulle__cuda_load_columns(void);
 
 /* ---- cuda_kernels.cu ---- */
 
@@ -85,7 +87,39 @@ typedef struct tulle__cuda_combine {
 cudaError_t tulle__cuda_dots_start(cudaStream_t stream, const tulle__cuda_dots *D, int f64, int64_t pieces);
 cudaError_t tulle__cuda_combine_start(cudaStream_t stream, const tulle__cuda_combine *C, int f64);
 
+/* ---- cuda_tall.cu: as tulle__device_tsmttsm and tulle__device_tsmm, with addresses of the device ---- */
+
+enum { TULLE__CUDA_TALL = 64, TULLE__CUDA_TERMS = 10 };
+
+typedef struct tulle__cuda_tsmttsm {
+    int m, n, symmetric;
+    const void *X, *Y;
+    int64_t ldx, ldy, rows, first, block, stride;
+    double *sums;
+} tulle__cuda_tsmttsm;
+
+typedef struct tulle__cuda_tsmm {
+    int add, nterms, n;
+    int k[TULLE__CUDA_TERMS];
+    const void *X[TULLE__CUDA_TERMS], *B[TULLE__CUDA_TERMS];
+    int64_t ldx[TULLE__CUDA_TERMS];
+    void *Y;
+    int64_t ldy, rows;
+} tulle__cuda_tsmm;
+
+cudaError_t tulle__cuda_tsmttsm_start(cudaStream_t stream, const tulle__cuda_tsmttsm *G, int f64, int64_t pieces);
+cudaError_t tulle__cuda_tsmm_start(cudaStream_t stream, const tulle__cuda_tsmm *S, int f64);
+
 /* ---- cuda_solve.cu ---- */
+
+enum { TULLE__CUDA_PES = 16 };
+
+/* Of a triangle that PEs solve together by PUSH (tulle__device_together). */
+typedef struct tulle__cuda_push {
+    const void *inverse; /* NULL: all pivots are 1 */
+    const int32_t *first, *target, *stop;
+    void *ghosts[TULLE__CUDA_PES];
+} tulle__cuda_push;
 
 /* A triangle with addresses of the device, and what it is solved for: as tulle__device_triangle has it. */
 typedef struct tulle__cuda_triangle {
@@ -94,10 +128,32 @@ typedef struct tulle__cuda_triangle {
     const int32_t *rowptr, *colind;
     const void *val, *B;
     void *X;
+    tulle__cuda_push push; /* of the part of a PE */
 } tulle__cuda_triangle;
 
 /* ticket: a word of the device. */
 cudaError_t tulle__cuda_solve(cudaStream_t stream, const tulle__cuda_triangle *A, unsigned long long *ticket);
+/* The part of a PE, by kernels that take no more of the GPU than a share of 1 / sharers; armed before. */
+cudaError_t tulle__cuda_solve_push(
+    cudaStream_t stream, const tulle__cuda_triangle *A, int processors, int sharers, unsigned long long *ticket);
+
+/* ---- cuda_columns.cu: OWN_SUMS and ONE_SUM of tulle__device_together ---- */
+
+typedef struct tulle__cuda_columns {
+    int f64, one, rank, size;
+    int64_t nown, cols;
+    const int32_t *colptr, *rowind;
+    const void *val, *inverse, *B;
+    void *X;
+    const int32_t *row, *line, *far, *stop;
+    int32_t *left; /* entries of own lines in own columns that are not added yet */
+    void *sum;
+    void *sums[TULLE__CUDA_PES];
+    int32_t *counts[TULLE__CUDA_PES];
+} tulle__cuda_columns;
+
+cudaError_t tulle__cuda_solve_columns(
+    cudaStream_t stream, const tulle__cuda_columns *P, int processors, int sharers, unsigned long long *ticket);
 
 /* ---- cuda_spmm.cu ---- */
 

@@ -170,6 +170,10 @@ void tulle__cuda_queue_values(
 {
     struct product *p = NULL;
     if (!task->m || !C->nnz || !tulle__cuda_start_kernel(queue, "multiply")) return;
+    if (task->in_blocks) {
+        tulle__cuda_finish_kernel(queue, tulle__cuda_block_values(queue, task, C));
+        return;
+    }
     tulle_status status = tulle__cuda_host->alloc_zero(1, sizeof *p, "a product on a device", &p);
     if (status == TULLE_OK) {
         p->queue = queue;

@@ -5,10 +5,15 @@
  * launch, no shared memory and no polling but by these; a loop that polls contains load_acquire.
  *
  * launch(kernel, blocks, threads, shared, stream, arguments...)   starts a kernel; what the start itself returned
- * TULLE__SHARED(T, name, count)          an array in shared memory; TULLE__SHARED_DYNAMIC(T, name): the launch's
- * TULLE__UNROLL(times) before a loop                     times: none for all of them
- * load_acquire(at), store_release(at, x)                 words of 4 or 8 bytes, towards all threads of this GPU
- * load_acquire_system(at), store_release_system(at, x)   the same towards other GPUs and the host
+ * launch_resident(...)   the same for a kernel whose blocks wait for each other: all of them run at the same time, or
+ * the start fails with cudaErrorCooperativeLaunchTooLarge TULLE__SHARED(T, name, count)          an array in shared
+ * memory; TULLE__SHARED_DYNAMIC(T, name): the launch's TULLE__UNROLL(times) before a loop                     times:
+ * none for all of them load_acquire(at), store_release(at, x)                 words of 4 or 8 bytes, towards all
+ * threads of this GPU load_acquire_system(at), store_release_system(at, x)   the same towards other GPUs and the host
+ * add_release(at, x), add_release_system(at, x)   adds to an int32_t, behind all that the thread has done before
+ * add_system(at, x)   adds to a float or a double that other GPUs add to
+ * shared_blocks(kernel, threads, processors, sharers)   blocks that run at the same time on a GPU of so many
+ *   multiprocessors if as many kernels share it
  * async_copy<bytes>(to, from), async_commit(), async_wait<left>()   4, 8 or 16 bytes from global to shared memory: a
  *   thread waits for its own copies until at most `left` of its committed groups are under way
  */
@@ -50,17 +55,31 @@ template <bool one_warp = false, typename N> __device__ void sort_together(N *da
 
 #ifdef TULLE__EMULATED
 
-template <typename... P, typename... A>
-cudaError_t launch(void (*kernel)(P...), dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream, A... arguments)
+template <typename... P>
+cudaError_t start(bool resident, void (*kernel)(P...), dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream,
+    const std::tuple<P...> &arguments)
 {
     struct call {
         void (*kernel)(P...);
         std::tuple<P...> arguments;
     };
     return emul_launch(
-        reinterpret_cast<const void *>(kernel), {blocks, threads, shared, stream},
+        reinterpret_cast<const void *>(kernel), {blocks, threads, shared, stream, resident},
         [](void *c) { std::apply(static_cast<call *>(c)->kernel, static_cast<call *>(c)->arguments); },
-        new call{kernel, std::tuple<P...>(arguments...)}, [](void *c) { delete static_cast<call *>(c); });
+        new call{kernel, arguments}, [](void *c) { delete static_cast<call *>(c); });
+}
+
+template <typename... P, typename... A>
+cudaError_t launch(void (*kernel)(P...), dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream, A... arguments)
+{
+    return start(false, kernel, blocks, threads, shared, stream, std::tuple<P...>(arguments...));
+}
+
+template <typename... P, typename... A>
+cudaError_t launch_resident(
+    void (*kernel)(P...), dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream, A... arguments)
+{
+    return start(true, kernel, blocks, threads, shared, stream, std::tuple<P...>(arguments...));
 }
 
 #define TULLE__UNROLL(times)
@@ -79,6 +98,7 @@ template <typename T> T load_acquire(const T *at)
 template <typename T, typename V> void store_release(T *at, V x)
 {
     T value = static_cast<T>(x);
+    emul_progress();
     __atomic_store(at, &value, __ATOMIC_RELEASE);
 }
 
@@ -90,6 +110,22 @@ template <typename T> T load_acquire_system(const T *at)
 template <typename T, typename V> void store_release_system(T *at, V x)
 {
     store_release(at, x);
+}
+
+static inline void add_release(int32_t *at, int32_t x)
+{
+    emul_progress();
+    __atomic_fetch_add(at, x, __ATOMIC_ACQ_REL);
+}
+
+static inline void add_release_system(int32_t *at, int32_t x)
+{
+    add_release(at, x);
+}
+
+template <typename T> void add_system(T *at, T x)
+{
+    atomicAdd(at, x);
 }
 
 template <int bytes> void async_copy(void *to, const void *from)
@@ -112,11 +148,12 @@ template <int left> void async_wait()
 namespace detail
 {
 template <typename... P, std::size_t... I>
-cudaError_t launch(const void *kernel, dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream,
+cudaError_t launch(bool resident, const void *kernel, dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream,
     std::tuple<P...> &arguments, std::index_sequence<I...>)
 {
     void *list[] = {static_cast<void *>(&std::get<I>(arguments))..., nullptr};
-    return cudaLaunchKernel(kernel, blocks, threads, list, shared, stream);
+    return resident ? cudaLaunchCooperativeKernel(kernel, blocks, threads, list, shared, stream)
+                    : cudaLaunchKernel(kernel, blocks, threads, list, shared, stream);
 }
 } // namespace detail
 
@@ -124,8 +161,17 @@ template <typename... P, typename... A>
 cudaError_t launch(void (*kernel)(P...), dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream, A... arguments)
 {
     std::tuple<P...> list(arguments...);
-    return detail::launch(
-        reinterpret_cast<const void *>(kernel), blocks, threads, shared, stream, list, std::index_sequence_for<P...>());
+    return detail::launch(false, reinterpret_cast<const void *>(kernel), blocks, threads, shared, stream, list,
+        std::index_sequence_for<P...>());
+}
+
+template <typename... P, typename... A>
+cudaError_t launch_resident(
+    void (*kernel)(P...), dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream, A... arguments)
+{
+    std::tuple<P...> list(arguments...);
+    return detail::launch(true, reinterpret_cast<const void *>(kernel), blocks, threads, shared, stream, list,
+        std::index_sequence_for<P...>());
 }
 
 #define TULLE__PRAGMA(text) _Pragma(#text)
@@ -168,6 +214,21 @@ TULLE__RELEASE(store_release, "gpu")
 TULLE__RELEASE(store_release_system, "sys")
 #undef TULLE__RELEASE
 
+__device__ __forceinline__ void add_release(int32_t *at, int32_t x)
+{
+    asm volatile("red.release.gpu.add.s32 [%0], %1;" : : "l"(at), "r"(x) : "memory");
+}
+
+__device__ __forceinline__ void add_release_system(int32_t *at, int32_t x)
+{
+    asm volatile("red.release.sys.add.s32 [%0], %1;" : : "l"(at), "r"(x) : "memory");
+}
+
+template <typename T> __device__ __forceinline__ void add_system(T *at, T x)
+{
+    atomicAdd_system(at, x);
+}
+
 /* Before compute capability 8.0 the copy is done when the call returns. */
 template <int bytes> __device__ __forceinline__ void async_copy(void *to, const void *from)
 {
@@ -197,6 +258,16 @@ template <int left> __device__ __forceinline__ void async_wait()
 }
 
 #endif
+
+template <typename... P> unsigned shared_blocks(void (*kernel)(P...), int threads, int processors, int sharers)
+{
+    int each = 0;
+    cudaError_t error =
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, reinterpret_cast<const void *>(kernel), threads, 0);
+    if (error != cudaSuccess) (void)cudaGetLastError();
+    int blocks = error == cudaSuccess ? each * processors / sharers : processors / sharers;
+    return blocks > 1 ? static_cast<unsigned>(blocks) : 1u;
+}
 
 /* Loads kernels onto the current device, as their first launch would. */
 template <size_t n> cudaError_t load(const void *const (&kernels)[n])

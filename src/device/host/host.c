@@ -394,6 +394,55 @@ static void combine(tulle__device_queue *queue, const tulle__device_combine *tas
     count_kernel(host, "combine", start);
 }
 
+static void tsmttsm(tulle__device_queue *queue, const tulle__device_tsmttsm *task)
+{
+    struct host *host = queue->host;
+    double G[TULLE__TALL_MOST * TULLE__TALL_MOST];
+    int64_t pieces = tulle__device_pieces(task->first, task->rows, task->block);
+    int64_t offset = task->first / task->block * task->block - task->first, start = tulle__clock_ns();
+    size_t size = tulle_type_size(task->type);
+    if (queue->status != TULLE_OK) return;
+    for (int64_t p = 0; p < pieces; p++) {
+        int64_t at = offset + p * task->block, end = at + task->block, begin = at < 0 ? 0 : at;
+        double *sums = (double *)(void *)tulle__host_at(&task->sums) + p * task->stride;
+        host->kernels->tsmttsm(&(tulle__tsmttsm_task){.type = task->type,
+            .symmetric = task->symmetric,
+            .rows = (end > task->rows ? task->rows : end) - begin,
+            .m = task->m,
+            .n = task->n,
+            .X = tulle__host_at(&task->X.place) + (size_t)(begin * task->X.ld) * size,
+            .ldx = task->X.ld,
+            .Y = tulle__host_at(&task->Y.place) + (size_t)(begin * task->Y.ld) * size,
+            .ldy = task->Y.ld,
+            .G = G});
+        for (int i = 0; i < task->m; i++)
+            for (int j = task->symmetric ? i : 0; j < task->n; j++) *sums++ = G[i * task->n + j];
+    }
+    count_kernel(host, "tsmttsm", start);
+}
+
+static void tsmm(tulle__device_queue *queue, const tulle__device_tsmm *task)
+{
+    struct host *host = queue->host;
+    tulle__tsmm_term term[TULLE__DEVICE_TERMS];
+    int64_t start = tulle__clock_ns();
+    if (queue->status != TULLE_OK || !task->rows) return;
+    for (int t = 0; t < task->nterms; t++)
+        term[t] = (tulle__tsmm_term){.X = tulle__host_at(&task->X[t].place),
+            .ld = task->X[t].ld,
+            .k = task->k[t],
+            .B = tulle__host_at(&task->B[t])};
+    host->kernels->tsmm(&(tulle__tsmm_task){.type = task->type,
+        .add = task->add,
+        .nterms = task->nterms,
+        .rows = task->rows,
+        .n = task->n,
+        .term = term,
+        .Y = tulle__host_at(&task->Y.place),
+        .ld = task->Y.ld});
+    count_kernel(host, "tsmm", start);
+}
+
 static void scale(
     tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y, double beta)
 {
@@ -440,6 +489,8 @@ static const tulle__device_ops ops = {
     .solve = solve,
     .dots = dots,
     .combine = combine,
+    .tsmttsm = tsmttsm,
+    .tsmm = tsmm,
     .scale = scale,
     .close = close_host,
 };

@@ -86,10 +86,14 @@ tulle_status tulle__host_values(
     const tulle__kernels *kernels, tulle__pool *pool, const tulle__device_product *task, const tulle__device_tile *C)
 {
     tulle__spgemm_pair pair[TULLE__DEVICE_SPARSE_PAIRS];
-    const tulle__csr_result result = {.nnz = C->nnz,
+    tulle__csr_result result = {.nnz = C->nnz,
+        .values = C->values,
         .rowptr = (int64_t *)(void *)tulle__host_at(&C->rowptr),
         .colind = (int32_t *)(void *)tulle__host_at(&C->colind),
-        .val = tulle__host_at(&C->val)};
+        .val = tulle__host_at(&C->val),
+        .offset = (int64_t *)(void *)tulle__host_at(&C->offset),
+        .norm = (double *)(void *)tulle__host_at(&C->norm)};
     const tulle__spgemm_task work = work_of(task, pair);
-    return kernels->spgemm_numeric(pool, &work, &result);
+    return task->in_blocks ? kernels->spgemm_blocks_numeric(pool, &work, &result)
+                           : kernels->spgemm_numeric(pool, &work, &result);
 }

@@ -197,6 +197,18 @@ static void combine(tulle__device_queue *queue, const tulle__device_combine *tas
     if (!strikes(queue, 0)) below(queue)->combine(queue->inner, &inner);
 }
 
+static void tsmttsm(tulle__device_queue *queue, const tulle__device_tsmttsm *task)
+{
+    tulle__device_tsmttsm inner = tulle__wrapped_tsmttsm(task);
+    if (!strikes(queue, 0)) below(queue)->tsmttsm(queue->inner, &inner);
+}
+
+static void tsmm(tulle__device_queue *queue, const tulle__device_tsmm *task)
+{
+    tulle__device_tsmm inner = tulle__wrapped_tsmm(task);
+    if (!strikes(queue, 0)) below(queue)->tsmm(queue->inner, &inner);
+}
+
 static tulle_status prepare(tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **prepared)
 {
     tulle__slab_task inner = tulle__wrapped_task(task);
@@ -243,6 +255,8 @@ static const tulle__device_ops template = {
     .solve = solve,
     .dots = dots,
     .combine = combine,
+    .tsmttsm = tsmttsm,
+    .tsmm = tsmm,
     .workspace = tulle__wrapped_workspace,
     .prepare = prepare,
     .forget = tulle__wrapped_forget,

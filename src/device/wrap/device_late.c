@@ -14,7 +14,7 @@
 #include "base/random.h"
 #include "device/wrap/device_wrap.h"
 
-enum job_kind { UPLOAD, DOWNLOAD, COPY, MULTIPLY, CHAIN, SOLVE, DOTS, COMBINE, SCALE, RECORD, JOIN };
+enum job_kind { UPLOAD, DOWNLOAD, COPY, MULTIPLY, CHAIN, SOLVE, DOTS, COMBINE, TSMTTSM, TSMM, SCALE, RECORD, JOIN };
 
 /* Work that has not been started in the device below. */
 struct job {
@@ -29,6 +29,8 @@ struct job {
     tulle__device_triangle triangle;
     tulle__device_combine combine;
     tulle__device_dots dots;
+    tulle__device_tsmttsm tsmttsm;
+    tulle__device_tsmm tsmm;
     tulle_type type; /* of a scaling */
     int64_t lines, width;
     tulle__vectors Y;
@@ -93,6 +95,12 @@ static void start_below(tulle__device_queue *q, const struct job *job)
         break;
     case COMBINE:
         ops->combine(q->inner, &job->combine);
+        break;
+    case TSMM:
+        ops->tsmm(q->inner, &job->tsmm);
+        break;
+    case TSMTTSM:
+        ops->tsmttsm(q->inner, &job->tsmttsm);
         break;
     case SCALE:
         ops->scale(q->inner, job->type, job->lines, job->width, &job->Y, job->beta);
@@ -338,6 +346,16 @@ static void combine(tulle__device_queue *queue, const tulle__device_combine *tas
     keep(queue, &(struct job){.kind = COMBINE, .combine = tulle__wrapped_combine(task)});
 }
 
+static void tsmttsm(tulle__device_queue *queue, const tulle__device_tsmttsm *task)
+{
+    keep(queue, &(struct job){.kind = TSMTTSM, .tsmttsm = tulle__wrapped_tsmttsm(task)});
+}
+
+static void tsmm(tulle__device_queue *queue, const tulle__device_tsmm *task)
+{
+    keep(queue, &(struct job){.kind = TSMM, .tsmm = tulle__wrapped_tsmm(task)});
+}
+
 /* It returns with the result's size, so all that the queue was given is done first. */
 static tulle_status product(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
     void *context, tulle__device_product_counts *counts)
@@ -416,6 +434,8 @@ static const tulle__device_ops ops = {
     .solve = solve,
     .dots = dots,
     .combine = combine,
+    .tsmttsm = tsmttsm,
+    .tsmm = tsmm,
     .workspace = tulle__wrapped_workspace,
     .prepare = prepare,
     .forget = tulle__wrapped_forget,

@@ -153,6 +153,26 @@ tulle__device_combine tulle__wrapped_combine(const tulle__device_combine *task)
     return inner;
 }
 
+tulle__device_tsmttsm tulle__wrapped_tsmttsm(const tulle__device_tsmttsm *task)
+{
+    tulle__device_tsmttsm inner = *task;
+    inner.X.place = tulle__wrapped_place(&task->X.place);
+    inner.Y.place = tulle__wrapped_place(&task->Y.place);
+    inner.sums = tulle__wrapped_place(&task->sums);
+    return inner;
+}
+
+tulle__device_tsmm tulle__wrapped_tsmm(const tulle__device_tsmm *task)
+{
+    tulle__device_tsmm inner = *task;
+    for (int t = 0; t < task->nterms; t++) {
+        inner.X[t].place = tulle__wrapped_place(&task->X[t].place);
+        inner.B[t] = tulle__wrapped_place(&task->B[t]);
+    }
+    inner.Y.place = tulle__wrapped_place(&task->Y.place);
+    return inner;
+}
+
 tulle__device_triangle tulle__wrapped_triangle(const tulle__device_triangle *task)
 {
     tulle__device_triangle inner = *task;

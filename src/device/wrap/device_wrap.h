@@ -46,6 +46,8 @@ tulle__device_product tulle__wrapped_product(const tulle__device_product *task);
 tulle__device_tile tulle__wrapped_tile(const tulle__device_tile *tile);
 tulle__device_dots tulle__wrapped_dots(const tulle__device_dots *task);
 tulle__device_combine tulle__wrapped_combine(const tulle__device_combine *task);
+tulle__device_tsmttsm tulle__wrapped_tsmttsm(const tulle__device_tsmttsm *task);
+tulle__device_tsmm tulle__wrapped_tsmm(const tulle__device_tsmm *task);
 tulle__device_triangle tulle__wrapped_triangle(const tulle__device_triangle *task);
 
 /* A place for a result of the device below, by one of the wrapper's: context is this. A tulle__device_result. */

@@ -436,17 +436,16 @@ static void solve(tulle__device_queue *queue, const tulle__device_triangle *task
     KERNEL(inner_ops(queue)->solve(queue->limit->inner, &inner));
 }
 
-static void dots(tulle__device_queue *queue, const tulle__device_dots *task)
-{
-    tulle__device_dots inner = tulle__wrapped_dots(task);
-    KERNEL(inner_ops(queue)->dots(queue->limit->inner, &inner));
-}
-
-static void combine(tulle__device_queue *queue, const tulle__device_combine *task)
-{
-    tulle__device_combine inner = tulle__wrapped_combine(task);
-    KERNEL(inner_ops(queue)->combine(queue->limit->inner, &inner));
-}
+#define VECTORS(operation)                                                                                             \
+    static void operation(tulle__device_queue *queue, const tulle__device_##operation *task)                           \
+    {                                                                                                                  \
+        tulle__device_##operation inner = tulle__wrapped_##operation(task);                                            \
+        KERNEL(inner_ops(queue)->operation(queue->limit->inner, &inner));                                              \
+    }
+VECTORS(dots)
+VECTORS(combine)
+VECTORS(tsmttsm)
+VECTORS(tsmm)
 
 static tulle_status prepare(tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **prepared)
 {
@@ -511,6 +510,8 @@ static const tulle__device_ops ops = {
     .solve = solve,
     .dots = dots,
     .combine = combine,
+    .tsmttsm = tsmttsm,
+    .tsmm = tsmm,
     .workspace = tulle__wrapped_workspace,
     .prepare = prepare,
     .forget = tulle__wrapped_forget,

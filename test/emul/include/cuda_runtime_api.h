@@ -30,6 +30,7 @@ typedef enum cudaError {
     cudaErrorHostMemoryNotRegistered = 713,
     cudaErrorMisalignedAddress = 716,
     cudaErrorLaunchFailure = 719,
+    cudaErrorCooperativeLaunchTooLarge = 720,
     cudaErrorUnknown = 999
 } cudaError_t;
 
@@ -56,6 +57,8 @@ typedef enum cudaDriverEntryPointQueryResult {
     cudaDriverEntryPointSuccess = 0,
     cudaDriverEntryPointSymbolNotFound = 1
 } cudaDriverEntryPointQueryResult;
+
+typedef enum cudaDataType { CUDA_R_32F = 0, CUDA_R_64F = 1, CUDA_R_16F = 2 } cudaDataType;
 
 typedef enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 } cudaFuncAttribute;
 
@@ -99,6 +102,8 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
 
 cudaError_t cudaMemGetInfo(size_t *left, size_t *whole);
 cudaError_t cudaMalloc(void **memory, size_t bytes);
+enum { cudaMemAttachGlobal = 1 };
+cudaError_t cudaMallocManaged(void **memory, size_t bytes, unsigned flags);
 cudaError_t cudaFree(void *memory);
 cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned flags);
 cudaError_t cudaFreeHost(void *memory);
@@ -133,6 +138,10 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **function, 
     unsigned long long flags, cudaDriverEntryPointQueryResult *result);
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *function);
+typedef enum cudaDeviceAttr { cudaDevAttrConcurrentManagedAccess = 89 } cudaDeviceAttr;
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device);
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+    int *blocks, const void *function, int threads, size_t shared);
 cudaError_t cudaFuncSetAttribute(const void *function, cudaFuncAttribute attribute, int value);
 
 #ifdef __cplusplus

@@ -19,7 +19,6 @@ typedef enum cusparseStatus_t {
     CUSPARSE_STATUS_NOT_SUPPORTED = 10
 } cusparseStatus_t;
 
-typedef enum cudaDataType { CUDA_R_32F = 0, CUDA_R_64F = 1 } cudaDataType;
 typedef enum cusparseOperation_t {
     CUSPARSE_OPERATION_NON_TRANSPOSE = 0,
     CUSPARSE_OPERATION_TRANSPOSE = 1

@@ -1,22 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/krylov/home/home.h"
 
+#include <string.h>
+
 #include "base/error.h"
 #include "base/memory.h"
 #include "comm/comm.h"
+
+enum { ALIGN = 256 }; /* of coefficients */
 
 static int64_t pieces_of(const tulle__home_rows *rows)
 {
     return tulle__device_pieces(rows->first, rows->rows, rows->block);
 }
 
-static tulle_status settle(tulle__home *home, const tulle_operator *M, void *bound_M)
+/* A failure stays for the next sums. */
+static void wait_quietly(tulle__home *home)
 {
+    home->device->ops->record(home->queue, home->copied);
+    home->device->ops->event_wait(home->copied);
+}
+
+tulle_status tulle__home_settle(tulle__home *home, const tulle_operator *M, void *bound_M)
+{
+    if (home->M) home->M->resident->leave(home->bound_M);
+    home->M = NULL;
+    if (!bound_M) return TULLE_OK;
     tulle_status status = M->resident->settle(bound_M, home->device, home->queue);
     if (status != TULLE_OK) return status;
     home->M = M;
     home->bound_M = bound_M;
     return TULLE_OK;
+}
+
+tulle_status tulle__home_add(tulle__home *home, const void *host, size_t bytes)
+{
+    tulle__home_range *r = &home->range[home->nranges];
+    if (!bytes && home->nranges) return TULLE_OK;
+    tulle_status status = tulle__device_buffer_new(home->device, bytes, "vectors of a solve", &r->buffer);
+    if (status != TULLE_OK) return status;
+    r->host = host;
+    r->bytes = bytes;
+    home->nranges++;
+    return TULLE_OK;
+}
+
+void tulle__home_drop(tulle__home *home, const void *host)
+{
+    for (int r = 0; host && r < home->nranges; r++) {
+        if (home->range[r].host != host) continue;
+        wait_quietly(home); /* kernels may still read it */
+        tulle__device_buffer_free(home->device, home->range[r].buffer);
+        home->range[r] = home->range[--home->nranges];
+        return;
+    }
 }
 
 static tulle_status open_home(const tulle_operator *A, const tulle__home_rows *rows, const tulle__home_range *range,
@@ -27,11 +64,7 @@ static tulle_status open_home(const tulle_operator *A, const tulle__home_rows *r
     TULLE_TRY(tulle__alloc_zero(1, sizeof *home, "vectors on a device", &home));
     home->rows = *rows;
     A->resident->where(A->context, &home->device, &home->queue);
-    for (; home->nranges < count; home->nranges++) {
-        tulle__home_range *r = &home->range[home->nranges];
-        *r = range[home->nranges];
-        TULLE_TRY(tulle__device_buffer_new(home->device, r->bytes, "vectors of a solve", &r->buffer));
-    }
+    for (int r = 0; r < count; r++) TULLE_TRY(tulle__home_add(home, range[r].host, range[r].bytes));
     size_t sums = (size_t)pieces_of(rows) * (size_t)dots * sizeof(double);
     TULLE_TRY(tulle__device_buffer_new(home->device, sums, "sums of a solve", &home->sums));
     *out = home;
@@ -48,7 +81,7 @@ tulle_status tulle__home_open(const tulle_operator *A, const tulle_operator *M, 
     *out = NULL;
     if (!A->resident || (M && !M->resident)) return TULLE_OK;
     tulle_status status = open_home(A, rows, range, count, dots, &home);
-    if (status == TULLE_OK && M) status = settle(home, M, bound_M);
+    if (status == TULLE_OK && M) status = tulle__home_settle(home, M, bound_M);
     int64_t here = status == TULLE_OK;
     if (status == TULLE_ERR_LIMIT || status == TULLE_ERR_UNSUPPORTED) status = TULLE_OK; /* vectors stay on the host */
     status = tulle_comm_agree(A->comm, status);
@@ -63,9 +96,13 @@ tulle_status tulle__home_open(const tulle_operator *A, const tulle_operator *M, 
 void tulle__home_close(tulle__home *home)
 {
     if (!home) return;
+    if (home->queue) (void)home->device->ops->queue_wait(home->queue); /* also after a failure */
     if (home->M) home->M->resident->leave(home->bound_M);
     for (int r = 0; r < home->nranges; r++) tulle__device_buffer_free(home->device, home->range[r].buffer);
     tulle__device_buffer_free(home->device, home->sums);
+    tulle__device_buffer_free(home->device, home->coef);
+    if (home->copied) home->device->ops->event_free(home->device, home->copied);
+    if (home->coef_host) home->device->ops->host_free(home->device, home->coef_host);
     tulle__free(home);
 }
 
@@ -92,6 +129,75 @@ tulle_status tulle__home_fetch(tulle__home *home, void *vector, size_t bytes)
     tulle__device_place from = tulle__home_place(home, vector);
     home->device->ops->download(home->queue, vector, &from, bytes);
     return home->device->ops->queue_wait(home->queue);
+}
+
+tulle_status tulle__home_fetch_all(tulle__home *home)
+{
+    for (int r = 0; r < home->nranges; r++) {
+        const tulle__home_range *range = &home->range[r];
+        home->device->ops->download(
+            home->queue, (void *)(uintptr_t)range->host, &(tulle__device_place){range->buffer, 0}, range->bytes);
+    }
+    return home->device->ops->queue_wait(home->queue);
+}
+
+tulle_status tulle__home_coefficients(tulle__home *home, size_t bytes)
+{
+    tulle_status status = tulle__device_buffer_new(home->device, bytes, "coefficients of a solve", &home->coef);
+    if (status == TULLE_OK)
+        status = home->device->ops->host_new(home->device, bytes, "coefficients of a solve", &home->coef_host);
+    if (status == TULLE_OK) status = home->device->ops->event_new(home->device, &home->copied);
+    if (status == TULLE_OK) home->coef_bytes = bytes;
+    return status;
+}
+
+/* Copies coefficients there behind those that may not have arrived yet. */
+static tulle__device_place send_coefficients(tulle__home *home, const void *from, size_t bytes)
+{
+    tulle__device_place to = {home->coef, home->coef_used};
+    char *host = home->coef_host + home->coef_used;
+    memcpy(host, from, bytes);
+    if (bytes) home->device->ops->upload(home->queue, &to, host, bytes);
+    home->coef_used += (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    return to;
+}
+
+void tulle__home_tsmm(tulle__home *home, const tulle__tsmm_task *task)
+{
+    size_t size = tulle_type_size(home->rows.type), line = TULLE__TALL_MOST * size, all = 0;
+    tulle__device_tsmm work = {.type = home->rows.type,
+        .add = task->add,
+        .nterms = task->nterms,
+        .n = (int)task->n,
+        .Y = {tulle__home_place(home, task->Y), task->ld},
+        .rows = home->rows.rows};
+    for (int t = 0; t < task->nterms; t++) all += (size_t)task->term[t].k * line + ALIGN;
+    if (home->coef_used + all > home->coef_bytes) { /* a failure sticks: the next sums return it */
+        wait_quietly(home);
+        home->coef_used = 0;
+    }
+    for (int t = 0; t < task->nterms; t++) {
+        const tulle__tsmm_term *term = &task->term[t];
+        work.k[t] = (int)term->k;
+        work.X[t] = (tulle__vectors){tulle__home_place(home, term->X), term->ld};
+        work.B[t] = send_coefficients(home, term->B, (size_t)term->k * line);
+    }
+    home->device->ops->tsmm(home->queue, &work);
+}
+
+void tulle__home_tsmttsm(tulle__home *home, int count, int at, const tulle__tsmttsm_task *task)
+{
+    home->device->ops->tsmttsm(home->queue, &(tulle__device_tsmttsm){.type = home->rows.type,
+                                                .m = (int)task->m,
+                                                .n = (int)task->n,
+                                                .symmetric = task->symmetric,
+                                                .X = {tulle__home_place(home, task->X), task->ldx},
+                                                .Y = {tulle__home_place(home, task->Y), task->ldy},
+                                                .rows = home->rows.rows,
+                                                .first = home->rows.first,
+                                                .block = home->rows.block,
+                                                .sums = {home->sums, (size_t)at * sizeof(double)},
+                                                .stride = count});
 }
 
 /* More vectors than a task has go in parts: the sum so far is in y, rounded as it would be. */
@@ -132,5 +238,6 @@ tulle_status tulle__home_sums(tulle__home *home, int count, double *sums)
 {
     size_t bytes = (size_t)(pieces_of(&home->rows) * count) * sizeof(double);
     home->device->ops->download(home->queue, sums, &(tulle__device_place){home->sums, 0}, bytes);
+    home->coef_used = 0;
     return home->device->ops->queue_wait(home->queue);
 }

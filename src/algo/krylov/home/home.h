@@ -14,9 +14,9 @@
 #include "kernel/kernel.h"
 
 /*
- * Operators on vectors of one column that lie on a device: what tulle_operator.resident is. The matrix's says which
- * device that is. A preconditioner is put there, with what it needs, between settle and leave; it may refuse by
- * TULLE_ERR_LIMIT or TULLE_ERR_UNSUPPORTED. All but apply of a matrix are local.
+ * Operators on vectors that lie on a device: what tulle_operator.resident is. Lines have as many columns as the bound
+ * vectors. The matrix's says which device that is. A preconditioner is put there, with what it needs, between settle
+ * and leave; it may refuse by TULLE_ERR_LIMIT or TULLE_ERR_UNSUPPORTED. All but apply of a matrix are local.
  */
 struct tulle__resident {
     /* The device, and the queue of its kernels. NULL: a preconditioner. */
@@ -27,7 +27,7 @@ struct tulle__resident {
     tulle_status (*apply)(void *bound, const tulle__device_place *x, const tulle__device_place *y);
 };
 
-enum { TULLE__HOME_RANGES = 7 };
+enum { TULLE__HOME_RANGES = 24 };
 
 /* A range of addresses, and where it lies. */
 typedef struct tulle__home_range {
@@ -49,6 +49,11 @@ typedef struct tulle__home {
     tulle__home_range range[TULLE__HOME_RANGES];
     int nranges;
     tulle__device_buffer *sums;
+    /* Coefficients of block methods: on the host, until the next sums are awaited, and there; NULL: none. */
+    char *coef_host;
+    tulle__device_buffer *coef;
+    tulle__device_event *copied;
+    size_t coef_bytes, coef_used;
     const tulle_operator *M; /* that has settled, with these vectors; or NULL */
     void *bound_M;
 } tulle__home;
@@ -62,15 +67,28 @@ tulle_status tulle__home_open(const tulle_operator *A, const tulle_operator *M, 
     const tulle__home_rows *rows, const tulle__home_range *range, int count, int dots, tulle__home **home);
 void tulle__home_close(tulle__home *home); /* NULL is allowed */
 
+/* One more range, or one less. TULLE_ERR_LIMIT without room. */
+tulle_status tulle__home_add(tulle__home *home, const void *host, size_t bytes);
+void tulle__home_drop(tulle__home *home, const void *host);
+
+/* Another bound preconditioner in place of the one that has settled, which leaves first; NULL: none. */
+tulle_status tulle__home_settle(tulle__home *home, const tulle_operator *M, void *bound_M);
+
 /* The place of an address. */
 tulle__device_place tulle__home_place(const tulle__home *home, const void *vector);
 
 /* Copies a vector there, or back; waits. */
 tulle_status tulle__home_send(tulle__home *home, const void *vector, size_t bytes);
 tulle_status tulle__home_fetch(tulle__home *home, void *vector, size_t bytes);
+/* Copies all ranges back. */
+tulle_status tulle__home_fetch_all(tulle__home *home);
 
 /* The work of a space (space.c). The next sums return a failure. */
 void tulle__home_combine(tulle__home *home, const tulle__combine_task *task);
+/* Likewise of a multivector (multivector.h); coefficients are on the host. */
+tulle_status tulle__home_coefficients(tulle__home *home, size_t bytes);
+void tulle__home_tsmm(tulle__home *home, const tulle__tsmm_task *task);
+void tulle__home_tsmttsm(tulle__home *home, int count, int at, const tulle__tsmttsm_task *task);
 /* Inner products, as number `at` and following of the `count` of each piece; and these sums, on the host. */
 void tulle__home_dots(tulle__home *home, int count, int at, const tulle__dots_task *task);
 tulle_status tulle__home_sums(tulle__home *home, int count, double *sums);

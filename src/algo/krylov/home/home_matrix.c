@@ -9,6 +9,7 @@ struct tulle__home_matrix {
     tulle__device_queue *queue;
     tulle__device_buffer *rowptr, *colind, *val, *workspace;
     tulle__slab slab;
+    int64_t cols;
 };
 
 static tulle_status send(
@@ -23,9 +24,9 @@ static tulle__slab_task task_of(const tulle__home_matrix *m, const tulle__device
 {
     return (tulle__slab_task){.A = m->slab,
         .vectors = m->slab.type,
-        .X = {.place = *x, .ld = 1},
-        .Y = {.place = *y, .ld = 1},
-        .cols = 1,
+        .X = {.place = *x, .ld = m->cols},
+        .Y = {.place = *y, .ld = m->cols},
+        .cols = m->cols,
         .workspace = {m->workspace, 0}};
 }
 
@@ -41,7 +42,7 @@ static tulle_status make_workspace(tulle__home_matrix *m)
 }
 
 tulle_status tulle__home_matrix_new(tulle__device *device, tulle__device_queue *queue, tulle_type type, int64_t n,
-    const int64_t *rowptr, const int32_t *colind, const void *val, tulle__home_matrix **out)
+    int64_t cols, const int64_t *rowptr, const int32_t *colind, const void *val, tulle__home_matrix **out)
 {
     tulle__home_matrix *m = NULL;
     tulle_status status, read;
@@ -54,6 +55,7 @@ tulle_status tulle__home_matrix_new(tulle__device *device, tulle__device_queue *
     TULLE_TRY(tulle__alloc_zero(1, sizeof *m, "a preconditioner on a device", &m));
     m->device = device;
     m->queue = queue;
+    m->cols = cols;
     if (width == 4) TULLE_TRY(tulle__alloc(lines, sizeof *narrow, "row pointers of a device", &narrow));
     for (size_t r = 0; narrow && r < lines; r++) narrow[r] = (int32_t)rowptr[r];
     TULLE_TRY(send(m, lines * width, narrow ? (const void *)narrow : rowptr, "rows of a preconditioner", &m->rowptr));

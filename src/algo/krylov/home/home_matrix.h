@@ -8,11 +8,11 @@
 typedef struct tulle__home_matrix tulle__home_matrix;
 
 /*
- * n x n, in CSR from 0. Waits until the arrays have been read. TULLE_ERR_LIMIT without room, TULLE_ERR_UNSUPPORTED for
- * more entries than the device counts.
+ * n x n, in CSR from 0, for vectors of `cols` columns. Waits until the arrays have been read. TULLE_ERR_LIMIT without
+ * room, TULLE_ERR_UNSUPPORTED for more entries than the device counts.
  */
 tulle_status tulle__home_matrix_new(tulle__device *device, tulle__device_queue *queue, tulle_type type, int64_t n,
-    const int64_t *rowptr, const int32_t *colind, const void *val, tulle__home_matrix **matrix);
+    int64_t cols, const int64_t *rowptr, const int32_t *colind, const void *val, tulle__home_matrix **matrix);
 void tulle__home_matrix_free(tulle__home_matrix *matrix); /* NULL is allowed; nothing uses it */
 
 /* Starts y = A x in the queue. */

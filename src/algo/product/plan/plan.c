@@ -300,6 +300,7 @@ void tulle__plan_count(tulle_product *plan)
     plan->travels |= away && plan->comm->size > 1;
     plan->counted_A = plan->A->structure;
     plan->counted_B = plan->B->structure;
+    plan->runner->stale = true;
     if (TULLE__PLANTED(stale_subset)) return;
     /* tulle__plan_connect makes these again for the new structure */
     tulle__steal_free(plan->steal);
@@ -368,13 +369,34 @@ static tulle_status make_blocks(tulle_product *plan)
     if (!plan->runner->devices &&
         (options->block_rows || options->block_cols || options->chunk || options->host_rows || options->host_cols))
         return tulle__fail(TULLE_ERR_ARG, "blocks of C and chunks are for products on devices");
-    if (!plan->runner->devices || options->unpinned || plan->operands.A->kind != TULLE_DENSE ||
-        plan->policy->alg != TULLE_PRODUCT_STATIONARY_C)
+    if (!plan->runner->devices || options->unpinned || options->home_on_device ||
+        plan->operands.A->kind != TULLE_DENSE || plan->policy->alg != TULLE_PRODUCT_STATIONARY_C)
         return TULLE_OK;
     tulle_status status = tulle__block_plan(&plan->operands, options, plan->comm->rank, plan->runner, &plan->blocks);
     plan->blocked = status == TULLE_OK; /* also without tiles of C, as on all PEs */
     if (plan->blocks.rows) plan->group = plan->blocks.shape.chunk;
     return status;
+}
+
+/* Whether operands and results may stay on devices; after the policy is known. */
+static tulle_status settle_home(tulle_product *plan)
+{
+    const tulle_product_options *options = &plan->options;
+    if (!options->home_on_device) return TULLE_OK;
+    if (!plan->runner->devices) return tulle__fail(TULLE_ERR_ARG, "a home on devices is for products on devices");
+    if ((!plan->sparse && plan->C->order != TULLE_ROW_MAJOR) || options->unpinned || options->filter > 0 ||
+        tulle__slices_any(&plan->slices) || plan->slices.layer_of || plan->policy->alg != TULLE_PRODUCT_STATIONARY_C)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "a home on devices is for a sparse or row-major C by stationary-c, pinned, without filter and layers, in "
+            "layouts that match");
+    plan->runner->home = true;
+    return TULLE_OK;
+}
+
+tulle_status tulle_product_sync(tulle_product *plan)
+{
+    if (TULLE__NULL_AS(plan, "product")) return TULLE_ERR_ARG;
+    return tulle_comm_agree(plan->comm, plan->runner->home ? plan->runner->ops->sync(plan->runner) : TULLE_OK);
 }
 
 static tulle_status prepare(tulle_product *plan)
@@ -403,6 +425,7 @@ static tulle_status prepare(tulle_product *plan)
     plan->asked = tulle__policy_of(alg);
     if (alg == TULLE_PRODUCT_CANNON) TULLE_TRY(tulle__cannon_fits(o, plan->comm->size));
     tulle__plan_count(plan);
+    TULLE_TRY(tulle_comm_agree(plan->comm, settle_home(plan)));
     TULLE_TRY(tulle_comm_agree(plan->comm, make_blocks(plan)));
     TULLE_TRY(tulle__plan_connect(plan));
     TULLE_TRY(tulle__phases_check(plan));
@@ -437,7 +460,7 @@ tulle_status tulle_product_new(
 {
     tulle_product_options chosen;
     if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(C) || TULLE__NULL_AS(out, "product") ||
-        TULLE__OPTIONS(options, &chosen, host_cols) || TULLE__PRODUCT_WRONG(options))
+        TULLE__OPTIONS(options, &chosen, home_on_device) || TULLE__PRODUCT_WRONG(options))
         return tulle__refuse(C ? C->comm : A ? A->comm : B ? B->comm : NULL);
     tulle_product *plan = NULL;
     tulle_comm *comm = C->comm;
@@ -446,6 +469,7 @@ tulle_status tulle_product_new(
     if (status != TULLE_OK) return status;
     /* what goes to a device is a tile */
     if (chosen.device) chosen.transfers = TULLE_TRANSFERS_WHOLE;
+    if (chosen.home_on_device && chosen.alg == TULLE_PRODUCT_AUTO) chosen.alg = TULLE_PRODUCT_STATIONARY_C;
     status = tulle__check_operands(A, B, C, &chosen);
     if (status == TULLE_OK && (chosen.devices < 0 || chosen.devices > DEVICES_MOST))
         status =

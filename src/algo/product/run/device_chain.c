@@ -7,6 +7,9 @@
  * Open results take at most half of the memory, or one result, so that a tile of C is written back
  * once where all of them fit, and operands stay beside them.
  *
+ * At home (runner->home) all results stay open, also for executions that follow; the first job of one
+ * that finds none brings what the host has, if beta is not 0.
+ *
  * Room: tiles that are not held go first (device_tiles.h); then results that leave are awaited;
  * then the oldest open result leaves. What is left is one triple of tiles, so there is no deadlock.
  */
@@ -90,7 +93,7 @@ static int oldest_of(const struct device *d)
 /* Something gives its room back: a result that leaves, or the oldest open one, not the newest. 0: there is none. */
 static int make_room(const struct device_run *run, struct device *d, tulle_status *status)
 {
-    if (!d->nleaving && d->nopen < 2) return 0;
+    if (run->runner.home || (!d->nleaving && d->nopen < 2)) return 0;
     if (!d->nleaving) *status = leave(run, d, oldest_of(d));
     if (*status == TULLE_OK) *status = land(run, d);
     return *status == TULLE_OK;
@@ -134,15 +137,51 @@ static size_t room_of(const struct device_run *run, size_t bytes)
     return runner->blocks && runner->tile[2] > bytes ? runner->tile[2] : bytes;
 }
 
-/* The open result for the task, which is the newest then; *added: it has a sum already. */
+/* At home: beta of the first product, for which what the host has comes to the device if nothing was there. */
+static double begin_at_home(struct device *d, const struct device_result *r, const tulle__chain_task *task)
+{
+    size_t line = (size_t)task->n * tulle_type_size(task->type);
+    if (task->beta == 0) return 0;
+    d->device->ops->copy(d->work, &(tulle__device_copy){.to = {r->buffer, 0},
+                                      .host = task->C,
+                                      .lines = (size_t)task->m,
+                                      .width = line,
+                                      .to_pitch = line,
+                                      .from_pitch = (size_t)task->c_row * tulle_type_size(task->type)});
+    return task->beta;
+}
+
+void tulle__device_results_return(struct device *d)
+{
+    const tulle__device_ops *ops = d->device->ops;
+    ops->record(d->work, d->made);
+    ops->join(d->out, d->made);
+    for (int n = 0; n < d->nopen; n++) {
+        const struct device_result *r = &d->open[n];
+        size_t size = tulle_type_size(r->type), line = (size_t)r->n * size;
+        ops->copy(d->out, &(tulle__device_copy){.from = {r->buffer, 0},
+                              .host = r->to,
+                              .lines = (size_t)r->m,
+                              .width = line,
+                              .to_pitch = (size_t)r->row * size,
+                              .from_pitch = line});
+    }
+}
+
+/*
+ * The open result for the task, which is the newest then; *beta: what the first product multiplies it by, 1 if it has
+ * a sum already.
+ */
 static tulle_status begin_result(const struct device_run *run, struct device *d, const tulle__chain_task *task,
-    struct device_result **result, int *added)
+    struct device_result **result, double *beta)
 {
     tulle_status status = TULLE_OK;
+    const bool home = run->runner.home;
     struct device_result *r = find_open(d, task);
-    *added = r && task->beta == 1;
+    const int added = r && (home || task->beta == 1);
+    *beta = added ? task->beta : 0;
     *result = r;
-    if (*added) {
+    if (added) {
         r->turn = ++d->turn;
         return TULLE_OK;
     }
@@ -161,12 +200,12 @@ static tulle_status begin_result(const struct device_run *run, struct device *d,
         .beta = task->beta,
         .turn = ++d->turn};
     size_t bytes = (size_t)(task->m * task->n) * tulle_type_size(task->type), room = room_of(run, bytes);
-    while (d->nopen && d->open_bytes + bytes > d->results) TULLE_TRY(leave(run, d, oldest_of(d)));
+    while (!home && d->nopen && d->open_bytes + bytes > d->results) TULLE_TRY(leave(run, d, oldest_of(d)));
     while (run->runner.blocks && d->nleaving && d->nopen + d->nleaving >= run->runner.blocks->results)
         TULLE_TRY(land(run, d));
     for (;;) { /* as tulle__device_room, but no open result is one's own yet */
         status = tulle__device_tiles_room(d->tiles, room, "a tile of the result", &made.buffer);
-        if (status != TULLE_ERR_LIMIT || (!d->nleaving && !d->nopen)) break;
+        if (status != TULLE_ERR_LIMIT || home || (!d->nleaving && !d->nopen)) break;
         if (!d->nleaving) TULLE_TRY(leave(run, d, oldest_of(d)));
         TULLE_TRY(land(run, d));
     }
@@ -174,6 +213,7 @@ static tulle_status begin_result(const struct device_run *run, struct device *d,
     d->open_bytes += bytes;
     d->open[d->nopen] = made;
     *result = &d->open[d->nopen++];
+    if (home) *beta = begin_at_home(d, *result, task);
 out:
     return status;
 }
@@ -250,10 +290,11 @@ tulle_status tulle__device_operands_read(struct device *d, tulle_status status)
 }
 
 static void multiply_held(struct device_run *run, struct device *d, const struct device_result *r,
-    tulle__device_chain *chain, int started, const tulle__run_tiles *tiles)
+    tulle__device_chain *chain, double *beta, const tulle__run_tiles *tiles)
 {
     chain->C = (tulle__device_place){r->buffer, 0};
-    chain->beta = started ? 1 : 0;
+    chain->beta = *beta;
+    *beta = 1;
     tulle__device_tiles_join(d->tiles, d->work);
     copy_ahead(run, tiles->number, tiles->step);
     d->device->ops->chain(d->work, chain);
@@ -306,11 +347,12 @@ tulle_status tulle__device_run_chain(
     struct device *d = tulle__device_of(run, tiles);
     struct device_result *r;
     tulle_status status = TULLE_OK;
-    int added;
+    double beta;
     if (!task->m || !task->n) return TULLE_OK;
+    tulle__device_home_begin(run);
     while (d->nleaving && d->device->ops->event_done(d->exit[d->oldest].landed)) TULLE_TRY(land(run, d));
     if (runner->unpinned) TULLE_TRY(collect(run, d, task));
-    TULLE_TRY(begin_result(run, d, task, &r, &added));
+    TULLE_TRY(begin_result(run, d, task, &r, &beta));
     tulle__device_chain work = {
         .type = task->type, .m = task->m, .n = task->n, .c_row = task->n, .c_col = 1, .alpha = task->alpha};
     for (int p = 0; p < task->npairs; p++) {
@@ -324,22 +366,18 @@ tulle_status tulle__device_run_chain(
             if (status != TULLE_ERR_LIMIT) goto out;
             r = find_open(d, task); /* others have left, and it may lie elsewhere */
             if (n) {
-                multiply_held(run, d, r, &work, added, tiles); /* those that fit, then this one by itself */
-                added = 1;
+                multiply_held(run, d, r, &work, &beta, tiles); /* those that fit, then this one by itself */
             } else if (!tulle__device_tiles_tighten(d->tiles)) {
                 status = too_small(d, task, p);
                 goto out;
             }
         }
         r = find_open(d, task);
-        if (++work.npairs == TULLE__DEVICE_PAIRS) {
-            multiply_held(run, d, r, &work, added, tiles);
-            added = 1;
-        }
+        if (++work.npairs == TULLE__DEVICE_PAIRS) multiply_held(run, d, r, &work, &beta, tiles);
     }
-    if (work.npairs) multiply_held(run, d, r, &work, added, tiles);
+    if (work.npairs) multiply_held(run, d, r, &work, &beta, tiles);
     if (runner->blocks) end_tiles(run, d, tiles, task);
-    if (tiles->last) status = leave(run, d, (int)(find_open(d, task) - d->open));
+    if (tiles->last && !runner->home) status = leave(run, d, (int)(find_open(d, task) - d->open));
 out:
     if (status == TULLE_OK && (tiles->stays || runner->blocks)) return status;
     return tulle__device_operands_read(d, status);

@@ -141,8 +141,7 @@ static void find_sizes(const tulle_gidx *cut, int64_t count, int64_t *largest, i
     }
 }
 
-/* Cuts and sizes of blocks of C, from those of the factors. */
-static void describe_blocks(const tulle__spgemm_task *task, tulle__device_product *work)
+void tulle__device_describe_blocks(const tulle__spgemm_task *task, tulle__device_product *work)
 {
     const tulle__spgemm_pair *first = &task->pair[0];
     const tulle__device_tile *rows = first->A.row_block && work->A[0].row_block.buffer ? &work->A[0] : &work->B[0];
@@ -218,6 +217,7 @@ tulle_status tulle__device_run_product(tulle__runner *runner, const tulle__run_t
     tulle__spgemm_pair pairs[TULLE__DEVICE_SPARSE_PAIRS];
     tulle__device_product work;
     some.pair = pairs;
+    tulle__device_home_begin(run);
     TULLE_TRY(tulle__device_hold_pairs(run, d, tiles, task, &work, pairs));
     some.npairs = work.npairs;
     if (!work.npairs) {
@@ -225,7 +225,7 @@ tulle_status tulle__device_run_product(tulle__runner *runner, const tulle__run_t
         goto out;
     }
     if (run->runner.format->in_blocks) {
-        describe_blocks(&some, &work);
+        tulle__device_describe_blocks(&some, &work);
         TULLE_TRY(bring_bounds(&s, task, &work));
     }
     tulle__device_tiles_join(d->tiles, d->work);

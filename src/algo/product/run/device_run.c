@@ -46,10 +46,11 @@ static tulle_status finish(tulle__runner *runner)
     struct device_run *run = (struct device_run *)runner;
     for (int n = 0; n < run->count; n++) {
         struct device *d = &run->device[n];
-        tulle_status status = tulle__device_results_finish(run, d);
+        tulle_status status = runner->home ? TULLE_OK : tulle__device_results_finish(run, d);
         if (status == TULLE_OK) status = wait_queues(d);
         if (status != TULLE_OK) return status;
     }
+    run->finished = true;
     return TULLE_OK;
 }
 
@@ -76,7 +77,35 @@ static void clear_devices(struct device_run *run)
 
 static void end(tulle__runner *runner)
 {
-    clear_devices((struct device_run *)runner);
+    struct device_run *run = (struct device_run *)runner;
+    const bool keeps = runner->home && run->finished;
+    run->finished = false;
+    run->copied = 0;
+    for (int n = 0; keeps && n < run->count; n++) {
+        tulle__device_tiles_release(run->device[n].tiles, run->device[n].work);
+        run->device[n].ahead = -1;
+    }
+    if (!keeps) clear_devices(run);
+}
+
+static tulle_status sync_home(tulle__runner *runner)
+{
+    struct device_run *run = (struct device_run *)runner;
+    tulle_status status = TULLE_OK;
+    for (int n = 0; n < run->count && status == TULLE_OK; n++) {
+        struct device *d = &run->device[n];
+        tulle__device_results_return(d);
+        status = wait_queues(d);
+    }
+    clear_devices(run);
+    return status;
+}
+
+void tulle__device_home_begin(struct device_run *run)
+{
+    if (!run->runner.home || !run->runner.stale) return;
+    run->runner.stale = false; /* parts of tiles may be others now; results stay, as tiles of C are the same */
+    for (int n = 0; n < run->count; n++) tulle__device_tiles_clear(run->device[n].tiles);
 }
 
 static tulle_device_work work(const tulle__runner *runner)
@@ -131,6 +160,7 @@ static const tulle__runner_ops ops = {.chain = tulle__device_run_chain,
     .block = block,
     .finish = finish,
     .end = end,
+    .sync = sync_home,
     .work = work,
     .free = free_run};
 
@@ -212,7 +242,7 @@ tulle_status tulle__device_run_new(tulle_comm *comm, const tulle__context *conte
         d->results = d->device->capacity / 2;
         if (d->device->capacity < run->runner.capacity) run->runner.capacity = d->device->capacity;
     }
-    run->runner.keeps_structure = sparse && !format->in_blocks;
+    run->runner.keeps_structure = sparse;
     for (int n = 0; n < count; n++) run->runner.keeps_structure &= tulle__device_has_values(run->device[n].device) != 0;
     run->runner.peers = true;
     for (int n = 1; n < count; n++)

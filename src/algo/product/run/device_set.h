@@ -65,6 +65,7 @@ struct device_run {
     int count, opened;
     struct device *device;
     tulle__device_tiles **tiles; /* [count] */
+    bool finished;               /* all that this execution has started is done */
     int64_t copied;              /* operands of all jobs below this number have been copied ahead */
 };
 
@@ -88,11 +89,18 @@ int tulle__device_kept_drop(struct device *d);
 tulle_status tulle__device_hold_pairs(struct device_run *run, struct device *d, const tulle__run_tiles *tiles,
     const tulle__spgemm_task *task, tulle__device_product *work, tulle__spgemm_pair *pairs);
 
+/* Cuts and sizes of blocks of C, from those of the factors, of which there is one at least. */
+void tulle__device_describe_blocks(const tulle__spgemm_task *task, tulle__device_product *work);
+
 /* Waits until the host's tiles have been read, also after a failure: they may be freed then. */
 tulle_status tulle__device_operands_read(struct device *d, tulle_status status);
 
 /* All results are in host memory. */
 tulle_status tulle__device_results_finish(const struct device_run *run, struct device *d);
+/* What is at home from former executions is of the same jobs. */
+void tulle__device_home_begin(struct device_run *run);
+/* Starts the copies of all results to the host. */
+void tulle__device_results_return(struct device *d);
 /* Results that are left are given up; nothing works on them. */
 void tulle__device_results_drop(struct device *d);
 

@@ -4,6 +4,9 @@
  * quarter of it and as long as nothing else lacks room; others, and what was not kept, get the host's structure again.
  */
 #include "algo/product/run/device_set.h"
+
+#include <string.h>
+
 #include "algo/product/run/tile_upload.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -65,23 +68,57 @@ int tulle__device_kept_drop(struct device *d)
     return some != 0;
 }
 
+/* What of the host's C is meant: entries, or blocks, and values, from the first ones on. */
+struct extent {
+    int64_t first, nnz, first_value, values;
+};
+
+static struct extent extent_of(const tulle__spgemm_task *task, const tulle__csr_result *C)
+{
+    struct extent of = {.first = C->rowptr[0]};
+    of.nnz = C->rowptr[task->m] - of.first;
+    of.first_value = C->offset ? C->offset[of.first] : of.first;
+    of.values = (C->offset ? C->offset[of.first + of.nnz] : of.first + of.nnz) - of.first_value;
+    return of;
+}
+
 /* The structure of the host's C, and room for its values. */
 static tulle_status send_structure(struct device_run *run, struct device *d, const tulle__spgemm_task *task,
-    const tulle__csr_result *C, tulle__device_buffer **buffer, tulle__device_tile *there, void **made)
+    const tulle__csr_result *C, tulle__device_buffer **buffer, tulle__device_tile *there, void **made,
+    int64_t **offsets)
 {
     tulle_status status;
     const tulle__device_ops *ops = d->device->ops;
-    const int64_t first = C->rowptr[0], nnz = C->rowptr[task->m] - first;
-    const tulle_tile shape = {.kind = TULLE_CSR, .type = task->type, .n = task->n};
-    const tulle__tile_places p = tulle__csr_places_of(d->device, task->m, nnz, task->type);
+    const struct extent of = extent_of(task, C);
+    const tulle_gidx cut = 0;
+    const tulle_tile shape = {.kind = TULLE_CSR,
+        .type = task->type,
+        .n = task->n,
+        .block_cols = task->n,
+        .row_block = C->offset ? &cut : NULL};
+    const tulle__tile_places p =
+        C->offset ? tulle__blocks_places_of(d->device, task->m, task->n, of.nnz, of.values, task->type)
+                  : tulle__csr_places_of(d->device, task->m, of.nnz, task->type);
+    const size_t blocks = (size_t)of.nnz + 1;
     const void *pointers = NULL;
     TULLE_TRY(tulle__device_room(run, d, p.length, "a sparse result", buffer));
     *there = tulle__tile_in(*buffer, &shape, task->m, &p);
     TULLE_TRY(tulle__narrow_pointers(d->device, C->rowptr, task->m, &pointers, made));
     ops->upload(d->work, &there->rowptr, pointers, ((size_t)task->m + 1) * (size_t)d->device->rowptr_bytes);
-    if (nnz) ops->upload(d->work, &there->colind, C->colind + first, (size_t)nnz * sizeof *C->colind);
+    if (of.nnz) ops->upload(d->work, &there->colind, C->colind + of.first, (size_t)of.nnz * sizeof *C->colind);
+    if (!C->offset) goto out;
+    TULLE_TRY(tulle__alloc(blocks, sizeof **offsets, "offsets of blocks", offsets));
+    for (size_t b = 0; b < blocks; b++) (*offsets)[b] = C->offset[of.first + (int64_t)b] - of.first_value;
+    ops->upload(d->work, &there->offset, *offsets, blocks * sizeof **offsets);
 out:
     return status;
+}
+
+/* No pair adds anything. */
+static void clear_values(const tulle__csr_result *C, const struct extent *of, size_t size)
+{
+    memset((char *)C->val + (size_t)of->first_value * size, 0, (size_t)of->values * size);
+    for (int64_t b = of->first; C->norm && b < of->first + of->nnz; b++) C->norm[b] = 0;
 }
 
 tulle_status tulle__device_run_values(
@@ -90,25 +127,36 @@ tulle_status tulle__device_run_values(
     struct device_run *run = (struct device_run *)runner;
     struct device *d = tulle__device_of(run, tiles);
     const tulle__device_ops *ops = d->device->ops;
-    const int64_t first = C->rowptr[0], nnz = C->rowptr[task->m] - first;
+    const struct extent of = extent_of(task, C);
     const size_t size = tulle_type_size(task->type);
     tulle_status status;
+    tulle__spgemm_task some = *task;
     tulle__device_product work;
     tulle__spgemm_pair pairs[TULLE__DEVICE_SPARSE_PAIRS];
     tulle__device_buffer *buffer = NULL;
     tulle__device_tile there;
     void *made = NULL;
-    if (!nnz) return TULLE_OK;
+    int64_t *offsets = NULL;
+    if (!of.nnz) return TULLE_OK;
+    tulle__device_home_begin(run);
     TULLE_TRY(tulle__device_hold_pairs(run, d, tiles, task, &work, pairs));
+    some.pair = pairs;
+    some.npairs = work.npairs;
+    if (!work.npairs) {
+        clear_values(C, &of, size);
+        goto out;
+    }
+    if (C->offset) tulle__device_describe_blocks(&some, &work);
     const tulle__device_tile *kept = tulle__device_kept_find(d, tiles, task->m);
-    if (kept && kept->nnz == nnz)
+    if (kept && kept->nnz == of.nnz && (!C->offset || kept->values == of.values))
         there = *kept;
     else
-        TULLE_TRY(send_structure(run, d, task, C, &buffer, &there, &made));
+        TULLE_TRY(send_structure(run, d, task, C, &buffer, &there, &made, &offsets));
     tulle__device_tiles_join(d->tiles, d->work);
     ops->values(d->work, &work, &there);
     tulle__device_tiles_release(d->tiles, d->work);
-    ops->download(d->work, (char *)C->val + (size_t)first * size, &there.val, (size_t)nnz * size);
+    if (C->norm) ops->download(d->work, C->norm + of.first, &there.norm, (size_t)of.nnz * sizeof *C->norm);
+    ops->download(d->work, (char *)C->val + (size_t)of.first_value * size, &there.val, (size_t)of.values * size);
     status = ops->queue_wait(d->work);
 out:
     if (status != TULLE_OK) (void)ops->queue_wait(d->work);
@@ -116,5 +164,6 @@ out:
     tulle__device_tiles_give(d->tiles, buffer);
     status = tulle__device_operands_read(d, status);
     tulle__free(made);
+    tulle__free(offsets);
     return status;
 }

@@ -51,8 +51,11 @@ typedef struct tulle__runner_ops {
     void (*block)(tulle__runner *runner);
     /* All that was started is in host memory. */
     tulle_status (*finish)(tulle__runner *runner);
-    /* The end of an execution, also of one that failed: nothing is under way, no tile is kept. */
+    /* The end of an execution, also of one that failed: nothing is under way, no tile is kept, unless they are at home
+     * and all has been finished. */
     void (*end)(tulle__runner *runner);
+    /* What is at home is on the host, and no tile is kept. NULL for the host. */
+    tulle_status (*sync)(tulle__runner *runner);
     /* What devices have done since the plan was made; all 0 for the host. */
     tulle_device_work (*work)(const tulle__runner *runner);
     void (*free)(tulle__runner *runner);
@@ -68,6 +71,8 @@ struct tulle__runner {
     int devices;                      /* 0: the host multiplies */
     bool peers;                       /* each of them copies from each other */
     /* The following are the plan's. */
+    bool home;         /* operands and results stay from one execution to the next */
+    bool stale;        /* jobs are others than those of the execution before */
     const int *column; /* [tile columns of C]: their numbers among those of this PE */
     bool unpinned;     /* jobs go to devices in turn, whatever tile of C they are of */
     /* NULL: jobs are in any order. They are in these blocks, of tiles of at most so many bytes, A's, B's and C's. */

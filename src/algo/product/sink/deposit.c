@@ -163,6 +163,10 @@ static tulle_status values_only(tulle__exec *x, const tulle__spgemm_task *task, 
     int64_t *flops = NULL;
     const tulle__context *host = x->plan->context;
     tulle__work_spgemm(&x->inbox.told, task, C->nnz);
+    const bool there = x->of.nk && x->plan->runner->ops->values;
+    /* the multiplications of other jobs than before are counted by the host's kernel */
+    if (x->plan->C->format->in_blocks && there && x->sink->same_jobs)
+        return x->plan->runner->ops->values(x->plan->runner, &x->of, task, C);
     if (x->plan->C->format->in_blocks) {
         status = host->kernels->spgemm_blocks_numeric(host->pool, task, C);
         if (!x->sink->same_jobs) x->multiplications += C->multiplications;
@@ -174,7 +178,7 @@ static tulle_status values_only(tulle__exec *x, const tulle__spgemm_task *task, 
         TULLE_TRY(host->kernels->spgemm_flops(host->pool, task, flops));
         for (int64_t r = 0; r < task->m; r++) x->multiplications += flops[r];
     }
-    if (x->of.nk && x->plan->runner->ops->values)
+    if (there)
         status = x->plan->runner->ops->values(x->plan->runner, &x->of, task, C);
     else
         status = host->kernels->spgemm_numeric(host->pool, task, C);

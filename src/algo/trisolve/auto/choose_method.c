@@ -76,7 +76,7 @@ static tulle_status choose(tulle_trisolve *solver, struct choice *choice)
 {
     const tulle_trisolve_options *options = &solver->options;
     if (options->device) {
-        add(choice, TULLE_TRISOLVE_SERIAL);
+        add(choice, tulle__method_of(options->method)->partition ? options->method : TULLE_TRISOLVE_SERIAL);
         return TULLE_OK;
     }
     if (options->method != TULLE_TRISOLVE_AUTO) {
