@@ -5,7 +5,7 @@
 
 #include <tulle/matfun.h>
 
-#include "algo/matfun/dense/eigen.h"
+#include "algo/matfun/dense/reduction.h"
 #include "algo/matfun/submatrices.h"
 
 struct tulle_matfun {
@@ -65,6 +65,13 @@ typedef struct tulle__visitor {
     tulle__kept **kept;
     int64_t *keep_bytes;
     bool restore;
+    /*
+     * NULL, or reductions [numbers], which stay in the same way, with reflectors, or else without. Submatrices
+     * without one are visited. With both `restore` and keep_bytes those that exist are used, others kept
+     */
+    tulle__reduction **reductions;
+    /* NULL, or instead of a step: x->X of a submatrix whose reduction is kept. *done = false: it is visited */
+    tulle_status (*columns)(void *context, int64_t k, tulle__eigen *x, bool *done);
     /*
      * NULL, or makes room for the results of more submatrices: idle PEs then steal others', which
      * get the numbers after those before. Called by the PE's own thread

@@ -172,50 +172,77 @@ static tulle_status visit(
     return TULLE_OK;
 }
 
+/* Takes so much of what may be kept. */
+static bool reserve_bytes(const tulle__visitor *v, size_t size)
+{
+    int64_t bytes = (int64_t)size;
+    if (__atomic_sub_fetch(v->keep_bytes, bytes, __ATOMIC_RELAXED) >= 0) return true;
+    (void)__atomic_add_fetch(v->keep_bytes, bytes, __ATOMIC_RELAXED);
+    return false;
+}
+
 /* Keeps the decomposition, if it fits. */
 static tulle_status keep(struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, const tulle__eigen *x)
 {
     const tulle__visitor *v = w->visitor;
     tulle__kept *kept = &(*v->kept)[w->base + k];
-    int64_t bytes = (int64_t)tulle__kept_bytes(x, sub->n, sub->b);
-    if (__atomic_sub_fetch(v->keep_bytes, bytes, __ATOMIC_RELAXED) < 0) {
-        (void)__atomic_add_fetch(v->keep_bytes, bytes, __ATOMIC_RELAXED);
-        return TULLE_OK;
-    }
+    if (!reserve_bytes(v, tulle__kept_bytes(x, sub->n, sub->b))) return TULLE_OK;
     tulle_status status = tulle__kept_init(kept, x, sub->n, sub->b);
     if (status == TULLE_OK) tulle__eigen_keep(x, sub->n, sub->b, kept);
     return status;
 }
 
-/* The columns in t->eigen.X, or *wanted = false. */
-static tulle_status decompose(
-    struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, struct tulle__sweep_thread *t, bool *wanted)
+/* Keeps the reduction, if it fits. */
+static tulle_status keep_reduction(
+    struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, const tulle__eigen *x)
+{
+    const tulle__visitor *v = w->visitor;
+    tulle__reduction *r = &(*v->reductions)[w->base + k];
+    bool reflectors = reserve_bytes(v, tulle__reduction_bytes(x, sub->n, sub->b, true));
+    if (!reflectors && !reserve_bytes(v, tulle__reduction_bytes(x, sub->n, sub->b, false))) return TULLE_OK;
+    return tulle__reduction_init(r, x, sub->n, sub->b, reflectors);
+}
+
+/* The columns without eigenvectors, if that is possible. */
+static tulle_status take_shortcut(
+    struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, tulle__eigen *x, bool *done)
+{
+    tulle_status status = TULLE_OK;
+    const tulle__visitor *v = w->visitor;
+    *done = false;
+    bool new = v->reductions && v->keep_bytes && !tulle__sweep_reduction(w, k);
+    if (new) TULLE_TRY(keep_reduction(w, sub, k, x));
+    if (v->reductions && !tulle__sweep_reduction(w, k)) return TULLE_OK;
+    if (v->columns)
+        status = v->columns(v->context, w->base + k, x, done);
+    else if (v->stepped && v->power == TULLE__POWER_NONE)
+        *done = tulle__eigen_step(x, sub->n, sub->b, v->mu, v->below, v->above);
+    else if (v->stepped)
+        *done = tulle__eigen_power(x, sub->n, sub->b, v->power);
+    if (new && !*done) tulle__reduction_fini(tulle__sweep_reduction(w, k));
+out:
+    return status;
+}
+
+/* The columns in t->eigen.X of a reduction, or *wanted = false. Blocks are compared unless it was restored. */
+static tulle_status finish(struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k,
+    struct tulle__sweep_thread *t, int64_t start, bool *wanted)
 {
     tulle_status status;
     const tulle__visitor *v = w->visitor;
     tulle__eigen *x = &t->eigen;
-    int64_t start = tulle__clock_ns();
-    TULLE_TRY(tulle__eigen_reduce(x, sub->n, sub->b, t->column));
-    bool done = false;
-    if (v->stepped && v->power == TULLE__POWER_NONE)
-        done = tulle__eigen_step(x, sub->n, sub->b, v->mu, v->below, v->above);
-    else if (v->stepped)
-        done = tulle__eigen_power(x, sub->n, sub->b, v->power);
-    if (done) {
-        t->dense += (double)(tulle__clock_ns() - start) * 1e-9;
-        t->least = fmin(t->least, x->gap.least);
-        t->most = fmax(t->most, x->gap.most);
-        TULLE_TRY(compare(w, sub, fmax(fabs(x->gap.least), fabs(x->gap.most))));
-        v->stepped(v->context, w->base + k, x);
-        *wanted = true;
-        return TULLE_OK;
-    }
-    TULLE_TRY(tulle__eigen_solve(x, sub->n, sub->b));
+    bool done, restored = tulle__sweep_restores(w, k);
+    TULLE_TRY(take_shortcut(w, sub, k, x, &done));
+    if (!done) TULLE_TRY(tulle__eigen_solve(x, sub->n, sub->b));
     t->dense += (double)(tulle__clock_ns() - start) * 1e-9;
-    TULLE_TRY(compare(w, sub, fmax(fabs(x->lambda[0]), fabs(x->lambda[sub->n - 1]))));
-    t->least = fmin(t->least, x->lambda[0]);
-    t->most = fmax(t->most, x->lambda[sub->n - 1]);
-    if (v->keep_bytes) TULLE_TRY(keep(w, sub, k, x));
+    double least = done ? x->gap.least : x->lambda[0], most = done ? x->gap.most : x->lambda[sub->n - 1];
+    if (!restored) TULLE_TRY(compare(w, sub, fmax(fabs(least), fabs(most))));
+    t->least = fmin(t->least, least);
+    t->most = fmax(t->most, most);
+    *wanted = done;
+    if (done && v->stepped) v->stepped(v->context, w->base + k, x);
+    if (done) return TULLE_OK;
+    if (v->kept && v->keep_bytes) TULLE_TRY(keep(w, sub, k, x));
     TULLE_TRY(visit(w, sub, k, t, wanted));
 out:
     return status;
@@ -227,15 +254,21 @@ static tulle_status compute(struct tulle__sweep_state *w, int64_t k, struct tull
     const tulle__submatrix *sub = &w->s->sub[k];
     bool wanted = false;
     find_columns(w, sub, t);
-    if (tulle__sweep_restores(w, k)) {
+    if (w->visitor->restore && tulle__sweep_kept(w, k)) {
         tulle__eigen_restore(&t->eigen, sub->n, sub->b, tulle__sweep_kept(w, k));
         TULLE_TRY(visit(w, sub, k, t, &wanted));
+    } else if (tulle__sweep_restores(w, k)) {
+        int64_t start = tulle__clock_ns();
+        tulle__reduction_restore(tulle__sweep_reduction(w, k), &t->eigen);
+        TULLE_TRY(finish(w, sub, k, t, start, &wanted));
     } else {
         TULLE_TRY(gather(w, false, sub, t));
         if (w->plan->S) TULLE_TRY(gather(w, true, sub, t));
-        TULLE_TRY(decompose(w, sub, k, t, &wanted));
+        int64_t start = tulle__clock_ns();
+        TULLE_TRY(tulle__eigen_reduce(&t->eigen, sub->n, sub->b, t->column));
+        TULLE_TRY(finish(w, sub, k, t, start, &wanted));
     }
-    if (wanted) place(w, sub, k, t);
+    if (wanted && w->F) place(w, sub, k, t);
 out:
     return status;
 }
@@ -329,7 +362,7 @@ static void drop_wave(struct tulle__sweep_state *w)
 static double flops_of(const struct tulle__sweep_state *w, const tulle__submatrix *sub)
 {
     double n = (double)sub->n, b = (double)sub->b;
-    return (4.0 / 3 + (w->visitor->stepped ? 0 : 8.0 / 3)) * n * n * n + 8 * n * n * b;
+    return (4.0 / 3 + (w->visitor->stepped || w->visitor->reductions ? 0 : 8.0 / 3)) * n * n * n + 8 * n * n * b;
 }
 
 static tulle_status run_wave(struct tulle__sweep_state *w, tulle__pool *pool)

@@ -24,6 +24,34 @@ static int64_t count_below(int64_t n, const double *d, const double *e, double x
     return count;
 }
 
+/* A bound on the magnitudes of eigenvalues, which are in (low, high). */
+static double bounds(int64_t n, const double *d, const double *e, double *low, double *high)
+{
+    *low = INFINITY;
+    *high = -INFINITY;
+    for (int64_t i = 0; i < n; i++) {
+        double radius = (i ? fabs(e[i - 1]) : 0) + (i + 1 < n ? fabs(e[i]) : 0);
+        *low = fmin(*low, d[i] - radius);
+        *high = fmax(*high, d[i] + radius);
+    }
+    double largest = fmax(fabs(*low), fabs(*high)), margin = 4 * DBL_EPSILON * largest + DBL_MIN;
+    *low -= margin;
+    *high += margin;
+    return largest;
+}
+
+/* Smaller pivots are replaced. */
+static double least_pivot(double largest)
+{
+    return DBL_EPSILON * DBL_EPSILON * largest + DBL_MIN;
+}
+
+int64_t tulle__levels_below(int64_t n, const double *d, const double *e, double x)
+{
+    double low, high, largest = bounds(n, d, e, &low, &high);
+    return x <= low ? 0 : x >= high ? n : count_below(n, d, e, x, least_pivot(largest));
+}
+
 /* The eigenvalue with that many below it, in (low, high). */
 static double bisect(
     int64_t n, const double *d, const double *e, int64_t index, double low, double high, double tolerance, double tiny)
@@ -41,16 +69,8 @@ static double bisect(
 
 tulle__gap tulle__gap_of(int64_t n, const double *d, const double *e, double mu)
 {
-    double low = INFINITY, high = -INFINITY;
-    for (int64_t i = 0; i < n; i++) {
-        double radius = (i ? fabs(e[i - 1]) : 0) + (i + 1 < n ? fabs(e[i]) : 0);
-        low = fmin(low, d[i] - radius);
-        high = fmax(high, d[i] + radius);
-    }
-    double largest = fmax(fabs(low), fabs(high)), margin = 4 * DBL_EPSILON * largest + DBL_MIN;
-    double tiny = DBL_EPSILON * DBL_EPSILON * largest + DBL_MIN, fine = 8 * DBL_EPSILON * largest;
-    low -= margin;
-    high += margin;
+    double low, high, largest = bounds(n, d, e, &low, &high);
+    double tiny = least_pivot(largest), fine = 8 * DBL_EPSILON * largest;
     double rough = 1e-6 * (high - low);
     int64_t below = count_below(n, d, e, mu, tiny);
     return (tulle__gap){.least = bisect(n, d, e, 0, low, high, rough, tiny),
@@ -224,6 +244,19 @@ static void multiply(int64_t n, const double *d, const double *e, int64_t b, con
         for (int64_t c = 0; c < b; c++)
             Z[i * b + c] = d[i] * Y[i * b + c] + (i ? e[i - 1] * Y[(i - 1) * b + c] : 0) +
                            (i + 1 < n ? e[i] * Y[(i + 1) * b + c] : 0);
+}
+
+void tulle__step_sums(
+    int64_t n, const double *d, const double *e, int64_t b, const double *Y, const double *Z, double sums[2])
+{
+    sums[0] = sums[1] = 0;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t c = 0; c < b; c++) {
+            double product = d[i] * Z[i * b + c] + (i ? e[i - 1] * Z[(i - 1) * b + c] : 0) +
+                             (i + 1 < n ? e[i] * Z[(i + 1) * b + c] : 0);
+            sums[0] += Y[i * b + c] * Z[i * b + c];
+            sums[1] += Y[i * b + c] * product;
+        }
 }
 
 bool tulle__power_apply(int64_t n, const double *d, const double *e, tulle__power power, const tulle__gap *gap,
