@@ -22,11 +22,11 @@ struct pass {
     tulle__spectrum spectrum;
     const tulle__occupation *occupation; /* NULL: no columns are wanted */
     bool known;                          /* the spectrum is */
-    tulle__anchor *sums;    /* [submatrices], if mu is given and kT = 0: there is no spectrum; NULL else */
-    int64_t count;          /* of sums */
-    tulle__occupation last; /* of f(K) */
-    tulle__kept *kept;      /* [submatrices of the spectrum]; NULL: none are kept */
-    int64_t keep_bytes;     /* that they, or reductions, may still have */
+    tulle__anchor *sums;                 /* [submatrices], if mu is given and kT = 0: there is no spectrum; NULL else */
+    int64_t count;                       /* of sums */
+    tulle__occupation last;              /* of f(K) */
+    tulle__kept *kept;                   /* [submatrices of the spectrum]; NULL: none are kept */
+    int64_t keep_bytes;                  /* that they, or reductions, may still have */
     bool keeps, reduces;
     /* [submatrices of the spectrum], for a number of electrons and kT = 0, else NULL */
     tulle__reduction *reductions;
@@ -266,8 +266,7 @@ static tulle_status repeat(struct pass *p, tulle_mat *F, const bool *skip, tulle
     tulle_status status = TULLE_OK;
     bool any = false;
     tulle__sweep again = {.waves = 0};
-    tulle__visitor visitor = {
-        .visit = visit, .context = p, .stolen = &p->stolen, .restore = true, .skip = skip};
+    tulle__visitor visitor = {.visit = visit, .context = p, .stolen = &p->stolen, .restore = true, .skip = skip};
     if (p->keeps) visitor.kept = &p->kept;
     if (p->reduces) {
         visitor.reductions = &p->reductions;

@@ -83,7 +83,8 @@ static void add_operations(struct search *s, int64_t operations)
 static tulle_status count(struct search *s, int64_t k, double *room)
 {
     (void)room;
-    int64_t levels = tulle__reduction_below(&s->reduction[k], s->to) - tulle__reduction_below(&s->reduction[k], s->from);
+    int64_t levels =
+        tulle__reduction_below(&s->reduction[k], s->to) - tulle__reduction_below(&s->reduction[k], s->from);
     (void)__atomic_add_fetch(&s->found, levels < 0 ? -levels : levels, __ATOMIC_RELAXED);
     add_operations(s, 2 * COUNT * s->reduction[k].n);
     return TULLE_OK;
@@ -96,8 +97,8 @@ static tulle_status extend(struct search *s, int64_t k, double *room)
     tulle__spectrum *x = s->x;
     const tulle__reduction *r = &s->reduction[k];
     int64_t at = x->first[k] + x->rows[k], levels;
-    tulle_status status = tulle__reduction_levels(r, fmin(s->from, s->to), fmax(s->from, s->to), r->n - x->rows[k],
-        x->level + at, x->weight + at, &levels, NULL);
+    tulle_status status = tulle__reduction_levels(
+        r, fmin(s->from, s->to), fmax(s->from, s->to), r->n - x->rows[k], x->level + at, x->weight + at, &levels, NULL);
     if (status == TULLE_OK) x->rows[k] += levels;
     add_operations(s, (COUNT + LEVEL * levels) * r->n);
     return status;
@@ -112,8 +113,8 @@ static tulle_status move_by_levels(struct search *s, int64_t k)
     int64_t levels;
     TULLE_TRY(tulle__alloc((size_t)r->n, sizeof *level, "levels", &level));
     TULLE_TRY(tulle__alloc((size_t)r->n, sizeof *weight, "levels", &weight));
-    TULLE_TRY(tulle__reduction_levels(
-        r, fmin(s->from, s->to), fmax(s->from, s->to), r->n, level, weight, &levels, NULL));
+    TULLE_TRY(
+        tulle__reduction_levels(r, fmin(s->from, s->to), fmax(s->from, s->to), r->n, level, weight, &levels, NULL));
     for (int64_t i = 0; i < levels; i++) {
         s->at[k].sums[0] += sign * weight[i];
         s->at[k].sums[1] += sign * weight[i] * level[i];
@@ -330,12 +331,8 @@ tulle_status tulle__level_search(tulle__spectrum *x, const tulle__reduction *red
     double *mu, double states, tulle__pool *pool)
 {
     tulle_status status;
-    struct search s = {.x = x,
-        .reduction = reduction,
-        .pool = pool,
-        .states = states,
-        .slack = 1e-11 * (1 + states),
-        .anchor = *mu};
+    struct search s = {
+        .x = x, .reduction = reduction, .pool = pool, .states = states, .slack = 1e-11 * (1 + states), .anchor = *mu};
     TULLE_TRY(tulle__alloc((size_t)x->submatrices, sizeof *s.at, "traces of submatrices", &s.at));
     if (x->submatrices) memcpy(s.at, at, (size_t)x->submatrices * sizeof *s.at);
 out:

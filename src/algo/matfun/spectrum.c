@@ -132,7 +132,7 @@ tulle_status tulle__spectrum_find(const tulle__spectrum *x, double states, tulle
 {
     enum { STEPS = 2100 }; /* of a double's exponents and digits */
     tulle_status status = TULLE_OK;
-    double low = x->low, high = x->high, sums[2], below, above, under = 0;
+    double low = x->low, high = x->high, sums[2], below, above;
     double slack = x->kT > 0 ? 0 : 1e-11 * (1 + states); /* rounding, which depends on who computed what */
     if (!x->bracketed) TULLE_TRY(bounds(x, &low, &high));
     if (!(low < high)) {
@@ -140,6 +140,7 @@ tulle_status tulle__spectrum_find(const tulle__spectrum *x, double states, tulle
         o->kT = x->kT;
         goto out;
     }
+    const double beyond = high;
     for (int step = 0; step < STEPS; step++) {
         double middle = low + (high - low) / 2;
         if (middle <= low || middle >= high) break;
@@ -157,14 +158,15 @@ tulle_status tulle__spectrum_find(const tulle__spectrum *x, double states, tulle
     /* levels in (low, high] are filled in part; a plateau of N, if there is one, begins at high */
     tulle__occupation step = up_to(high), before = up_to(low);
     TULLE_TRY(tulle__spectrum_sums(x, &before, sums));
-    under = sums[0];
+    double under = sums[0];
     TULLE_TRY(tulle__spectrum_sums(x, &step, sums));
     TULLE_TRY(tulle__spectrum_gap(x, step.high, &below, &above));
     double missing = states - under, jump = sums[0] - under;
     *o = step;
-    if (fabs(sums[0] - states) <= slack && isfinite(above))
-        *o = up_to(high + (above - high) / 2);
-    else if (jump > 0 && missing < jump)
+    bool flat = fabs(sums[0] - states) <= slack, alone = above - high > 2 * x->tolerance;
+    if (flat && alone)
+        *o = up_to(isfinite(above) ? high + (above - high) / 2 : beyond);
+    else if (jump > 0 && (missing < jump || (flat && !alone)))
         status = fill_in_part(x, states, high, o);
 out:
     return tulle_comm_agree(x->comm, status);

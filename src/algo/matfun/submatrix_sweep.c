@@ -192,7 +192,7 @@ static tulle_status keep(struct tulle__sweep_state *w, const tulle__submatrix *s
     return status;
 }
 
-/* Keeps the reduction, if it fits. */
+/* Keeps the reduction, if it fits, also beside what others allocate meanwhile. */
 static tulle_status keep_reduction(
     struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, const tulle__eigen *x)
 {
@@ -200,7 +200,9 @@ static tulle_status keep_reduction(
     tulle__reduction *r = &(*v->reductions)[w->base + k];
     bool reflectors = reserve_bytes(v, tulle__reduction_bytes(x, sub->n, sub->b, true));
     if (!reflectors && !reserve_bytes(v, tulle__reduction_bytes(x, sub->n, sub->b, false))) return TULLE_OK;
-    return tulle__reduction_init(r, x, sub->n, sub->b, reflectors);
+    tulle_status status = tulle__reduction_init(r, x, sub->n, sub->b, reflectors);
+    if (status != TULLE_OK) tulle__reduction_fini(r);
+    return status == TULLE_ERR_MEMORY ? TULLE_OK : status;
 }
 
 /* The columns without eigenvectors, if that is possible. */

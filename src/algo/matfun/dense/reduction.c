@@ -55,8 +55,8 @@ tulle_status tulle__reduction_init(tulle__reduction *r, const tulle__eigen *x, i
     if (n > 1) memcpy(r->e, x->off, (rows - 1) * sizeof *r->e);
     for (int64_t i = 0; i < n; i++)
         for (int64_t c = 0; c < b; c++)
-            r->Y[i * b + c] = x->type == TULLE_F32 ? (double)((const float *)x->X)[c * n + i]
-                                                   : ((const double *)x->X)[c * n + i];
+            r->Y[i * b + c] =
+                x->type == TULLE_F32 ? (double)((const float *)x->X)[c * n + i] : ((const double *)x->X)[c * n + i];
     if (x->S) memcpy(r->W, x->W, columns * sizeof *r->W);
     if (!reflectors) goto out;
     TULLE_TRY(tulle__alloc(packed(n), size, "reflectors", &r->A));
@@ -131,8 +131,8 @@ bool tulle__reduction_sums(const tulle__reduction *r, double mu, double *room, d
 }
 
 #ifdef TULLE_HAVE_LAPACK
-static tulle_status find(const tulle__reduction *r, double low, double high, int64_t most, double *level, int64_t *count,
-    double **vectors)
+static tulle_status find(
+    const tulle__reduction *r, double low, double high, int64_t most, double *level, int64_t *count, double **vectors)
 {
     tulle_status status;
     int n = (int)r->n, zero = 0, m = 0, blocks, info, *block = NULL;
@@ -144,8 +144,8 @@ static tulle_status find(const tulle__reduction *r, double low, double high, int
     dstebz_("V", "B", &n, &low, &high, &zero, &zero, &tolerance, r->d, r->e, &m, &blocks, w, block, split, work, iwork,
         &info);
     if (info)
-        status = tulle__fail(
-            TULLE_ERR_CONVERGENCE, "LAPACK's bisection of the levels of %d rows failed (info %d)", n, info);
+        status =
+            tulle__fail(TULLE_ERR_CONVERGENCE, "LAPACK's bisection of the levels of %d rows failed (info %d)", n, info);
     *count = m < most ? m : most;
     if (status != TULLE_OK || !*count) goto out;
     TULLE_TRY(tulle__alloc((size_t)n * (size_t)*count, sizeof **vectors, "vectors of levels", vectors));
@@ -161,8 +161,8 @@ out:
     return status;
 }
 #else
-static tulle_status find(const tulle__reduction *r, double low, double high, int64_t most, double *level, int64_t *count,
-    double **vectors)
+static tulle_status find(
+    const tulle__reduction *r, double low, double high, int64_t most, double *level, int64_t *count, double **vectors)
 {
     (void)r, (void)low, (void)high, (void)most, (void)level, (void)count, (void)vectors;
     return tulle__fail(TULLE_ERR_UNSUPPORTED, "functions of matrices need LAPACK, without which Tulle was built here");
@@ -199,8 +199,8 @@ tulle_status tulle__reduction_levels(const tulle__reduction *r, double low, doub
     return status;
 }
 
-bool tulle__reduction_columns(const tulle__reduction *r, tulle__eigen *x, double mu, int64_t count,
-    const double *change, const double *vectors)
+bool tulle__reduction_columns(
+    const tulle__reduction *r, tulle__eigen *x, double mu, int64_t count, const double *change, const double *vectors)
 {
     int64_t n = r->n, b = r->b;
     double *Z = x->Y;

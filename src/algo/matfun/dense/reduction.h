@@ -58,7 +58,7 @@ tulle_status tulle__reduction_levels(const tulle__reduction *r, double low, doub
  * x->X = columns of the step at mu, plus `change` of each of `count` levels with these vectors. x is as after
  * tulle__eigen_reduce of the same submatrix. False: as tulle__eigen_step.
  */
-bool tulle__reduction_columns(const tulle__reduction *r, tulle__eigen *x, double mu, int64_t count,
-    const double *change, const double *vectors);
+bool tulle__reduction_columns(
+    const tulle__reduction *r, tulle__eigen *x, double mu, int64_t count, const double *change, const double *vectors);
 
 #endif
