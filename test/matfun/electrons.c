@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers of electrons at kT = 0, of matrices with known levels: electrons SPEC PES. They are block-diagonal
- * with blocks Q D Q, Q = I - 2 v v^T / (v^T v), whose first ones have other levels, from which PEs guess
+ * Numbers of electrons at kT = 0, and temperatures, of matrices with known levels: electrons SPEC PES. They are
+ * block-diagonal with blocks Q D Q, Q = I - 2 v v^T / (v^T v), whose first ones have other levels, from which PEs guess
  * mu far from the right one.
  */
 #include <math.h>
@@ -164,9 +164,50 @@ out:
     return status;
 }
 
+/* Temperatures at which few levels have occupations between 0 and 1, in most submatrices or in none. */
+static tulle_status test_warm(tulle_comm *comm, void *arg)
+{
+    tulle_status status = TULLE_OK;
+    tulle_density_report report;
+    tulle_mat *H = NULL, *D = NULL;
+    double *levels = malloc(2 * N * sizeof *levels), *occupation = levels + N;
+    static const double kT[] = {1e-9, 1e-3, .002, .01, .1};
+    (void)arg;
+    for (int kind = 0; kind < KINDS; kind++) {
+        for (int i = 0; i < N; i++) levels[i] = level((enum kind)kind, i);
+        TULLE_TRY(build(comm, levels, &H));
+        for (size_t k = 0; k < sizeof kT / sizeof *kT; k++) {
+            const double mu = .013;
+            const tulle_density_options options = {.combine = TULLE_NONE, .kT = kT[k], .check = 3};
+            double electrons = 0, energy = 0;
+            for (int i = 0; i < N; i++) {
+                double x = (levels[i] - mu) / kT[k];
+                occupation[i] = x > 700 ? 0 : 1 / (1 + exp(x));
+                electrons += 2 * occupation[i];
+                energy += 2 * occupation[i] * levels[i];
+            }
+            TULLE_TRY(tulle_density_of_mu(H, NULL, mu, &options, &D, &report));
+            EXPECT(fabs(report.electrons - electrons) < 1e-9 && fabs(report.energy - energy) < 1e-9);
+            EXPECT(fabs(report.stored - electrons) < 1e-9 && fabs(report.stored_energy - energy) < 1e-9);
+            EXPECT(report.below < mu && report.above >= mu && report.error < 1e-10);
+            TULLE_TRY(compare(D, occupation, 1e-10));
+            tulle_mat_free(D);
+            D = NULL;
+        }
+        tulle_mat_free(H);
+        H = NULL;
+    }
+out:
+    tulle_mat_free(D);
+    tulle_mat_free(H);
+    free(levels);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     double worst = 0;
-    static const struct named_test tests[] = {{"numbers of electrons", test_kinds}, {"little memory", test_memory}};
-    return run_tests(argc, argv, 2, tests, NULL, &worst);
+    static const struct named_test tests[] = {
+        {"numbers of electrons", test_kinds}, {"little memory", test_memory}, {"temperatures", test_warm}};
+    return run_tests(argc, argv, 3, tests, NULL, &worst);
 }

@@ -88,15 +88,21 @@ static void stepped(void *context, int64_t k, const tulle__eigen *x)
     *sums = (tulle__anchor){{x->sums[0], x->sums[1]}, x->gap.below, x->gap.above};
 }
 
-/* A step at the given mu, in one pass. Collective, agreed. */
+/* The given mu, in one pass. Collective, agreed. */
 static tulle_status occupy_up_to(struct pass *p, tulle_mat *F, tulle__sweep *sweep)
 {
     tulle_status status;
     struct tulle__density *d = p->d;
     double sums[2] = {0, 0}, gap[2] = {-INFINITY, -INFINITY};
-    const tulle__occupation at = tulle__occupation_at(d->mu, 0);
-    const tulle__visitor visitor = {
-        .visit = visit, .context = p, .stepped = stepped, .mu = d->mu, .below = 1, .above = 0, .reserve = reserve_sums};
+    const tulle__occupation at = tulle__occupation_at(d->mu, d->options.kT);
+    const tulle__visitor visitor = {.visit = visit,
+        .context = p,
+        .stepped = stepped,
+        .mu = d->mu,
+        .kT = d->options.kT,
+        .below = 1,
+        .above = 0,
+        .reserve = reserve_sums};
     TULLE_TRY(reserve_sums(p, &p->plan->s));
     p->occupation = &at;
     p->last = at;
@@ -281,25 +287,8 @@ static tulle_status repeat(struct pass *p, tulle_mat *F, const bool *skip, tulle
     return tulle_comm_agree(p->d->comm, status);
 }
 
-/* All levels, and the columns for `first` if these do not follow from the levels. Agreed. */
-static tulle_status find_levels(
-    struct pass *p, tulle_mat *F, const tulle__occupation *first, bool counted, tulle__sweep *sweep)
-{
-    tulle__visitor visitor = {.visit = visit, .context = p, .reserve = reserve_levels, .stolen = &p->stolen};
-    p->keeps = counted;
-    p->occupation = counted ? NULL : first;
-    limit_bytes(p);
-    if (p->keeps) {
-        visitor.kept = &p->kept;
-        visitor.keep_bytes = &p->keep_bytes;
-    }
-    tulle_status status = tulle_comm_agree(p->d->comm, reserve_levels(p, &p->plan->s));
-    if (status != TULLE_OK) return status;
-    return tulle_comm_agree(p->d->comm, tulle__matfun_sweep(p->plan, &visitor, counted ? NULL : F, sweep));
-}
-
 /* Sums, mu and the gap of p->last to the report. Collective. */
-static tulle_status conclude(struct pass *p, bool counted, int64_t repeated)
+static tulle_status conclude(struct pass *p, int64_t repeated)
 {
     struct tulle__density *d = p->d;
     double sums[2] = {0, 0};
@@ -307,7 +296,7 @@ static tulle_status conclude(struct pass *p, bool counted, int64_t repeated)
     if (status == TULLE_OK) status = tulle__spectrum_sums(&p->spectrum, &p->last, sums);
     d->report.mu = p->last.mu;
     d->report.repeated = repeated;
-    d->report.filled = p->last.kT > 0 || !counted ? 0 : p->last.part;
+    d->report.filled = p->last.kT > 0 ? 0 : p->last.part;
     if (status == TULLE_OK) status = find_gap(d, &p->spectrum, &p->last);
     d->report.electrons = d->options.degeneracy * sums[0];
     d->report.energy = d->options.degeneracy * sums[1];
@@ -315,29 +304,36 @@ static tulle_status conclude(struct pass *p, bool counted, int64_t repeated)
 }
 
 /*
- * kT > 0: decompositions are kept in half of the memory that is left if mu follows from the levels. Collective,
- * agreed.
+ * A number of electrons, kT > 0: all levels, whose decompositions are kept in half of the memory that is left, then
+ * columns. Collective, agreed.
  */
 static tulle_status occupy_warm(struct pass *p, tulle_mat *F, tulle__sweep *sweep)
 {
     struct tulle__density *d = p->d;
-    bool counted = d->states >= 0, *skip = NULL;
+    bool *skip = NULL;
     int64_t repeated = 0;
-    p->last = tulle__occupation_at(d->mu, d->options.kT);
+    const tulle__visitor visitor = {.visit = visit,
+        .context = p,
+        .reserve = reserve_levels,
+        .stolen = &p->stolen,
+        .kept = &p->kept,
+        .keep_bytes = &p->keep_bytes};
+    p->keeps = true;
     p->spectrum = (tulle__spectrum){.comm = d->comm, .kT = d->options.kT};
-    tulle_status status = find_levels(p, F, &p->last, counted, sweep);
-    if (status == TULLE_OK && counted) status = tulle__spectrum_find(&p->spectrum, d->states, &p->last);
-    if (status == TULLE_OK && counted) {
+    limit_bytes(p);
+    tulle_status status = tulle_comm_agree(d->comm, reserve_levels(p, &p->plan->s));
+    if (status == TULLE_OK) status = tulle_comm_agree(d->comm, tulle__matfun_sweep(p->plan, &visitor, NULL, sweep));
+    if (status == TULLE_OK) status = tulle__spectrum_find(&p->spectrum, d->states, &p->last);
+    if (status == TULLE_OK)
         status = tulle_comm_agree(
             d->comm, tulle__alloc((size_t)p->spectrum.submatrices, sizeof *skip, "submatrices", &skip));
-        for (int64_t k = 0; status == TULLE_OK && k < p->spectrum.submatrices; k++) {
-            skip[k] = !p->spectrum.rows[k]; /* other PEs computed it */
-            repeated += !skip[k] && !p->kept[k].A;
-        }
-        if (status == TULLE_OK) status = repeat(p, F, skip, sweep);
-        tulle__free(skip);
+    for (int64_t k = 0; status == TULLE_OK && k < p->spectrum.submatrices; k++) {
+        skip[k] = !p->spectrum.rows[k]; /* other PEs computed it */
+        repeated += !skip[k] && !p->kept[k].A;
     }
-    if (status == TULLE_OK) status = conclude(p, counted, repeated);
+    if (status == TULLE_OK) status = repeat(p, F, skip, sweep);
+    if (status == TULLE_OK) status = conclude(p, repeated);
+    tulle__free(skip);
     forget(p);
     return tulle_comm_agree(d->comm, status);
 }
@@ -389,7 +385,7 @@ static tulle_status occupy_counted(struct pass *p, tulle_mat *F, tulle__sweep *s
         repeated += !skip[k];
     }
     if (status == TULLE_OK) status = repeat(p, F, skip, sweep);
-    if (status == TULLE_OK) status = conclude(p, true, repeated);
+    if (status == TULLE_OK) status = conclude(p, repeated);
     tulle__free(skip);
     forget(p);
     return tulle_comm_agree(d->comm, status);
@@ -416,10 +412,10 @@ tulle_status tulle__density_by_submatrices(struct tulle__density *d, const tulle
     struct pass pass = {.d = d, .plan = plan};
     tulle_status status = tulle__like(tulle__matfun_rows(plan), &F);
     if (status == TULLE_OK) {
-        if (d->options.kT > 0)
-            status = occupy_warm(&pass, F, &sweep);
+        if (d->states < 0)
+            status = occupy_up_to(&pass, F, &sweep);
         else
-            status = d->states < 0 ? occupy_up_to(&pass, F, &sweep) : occupy_counted(&pass, F, &sweep);
+            status = d->options.kT > 0 ? occupy_warm(&pass, F, &sweep) : occupy_counted(&pass, F, &sweep);
         if (status == TULLE_OK)
             status = tulle_comm_agree(d->comm,
                 tulle__matfun_report(plan, &sweep, (double)(tulle__now(d->comm) - start) * 1e-9, &d->report.function));

@@ -293,12 +293,13 @@ static void take_shortcut(const tulle_function *f, tulle__visitor *visitor)
     static const tulle__power powers[TULLE_FUNCTION_COUNT] = {[TULLE_FUNCTION_INVERSE] = TULLE__INVERSE,
         [TULLE_FUNCTION_SQRT] = TULLE__SQRT,
         [TULLE_FUNCTION_INVSQRT] = TULLE__INVSQRT};
-    bool sign = f->kind == TULLE_FUNCTION_SIGN, step = sign || (f->kind == TULLE_FUNCTION_FERMI && f->kT <= 0);
+    bool sign = f->kind == TULLE_FUNCTION_SIGN, step = sign || f->kind == TULLE_FUNCTION_FERMI;
     visitor->power = powers[f->kind];
     if (f->kind == TULLE_FUNCTION_ROOT && f->p == 2) visitor->power = TULLE__SQRT;
     if (f->kind == TULLE_FUNCTION_ROOT && f->p == -2) visitor->power = TULLE__INVSQRT;
     if (step || visitor->power != TULLE__POWER_NONE) visitor->stepped = stepped;
     visitor->mu = f->mu;
+    visitor->kT = f->kind == TULLE_FUNCTION_FERMI ? f->kT : 0;
     visitor->below = sign ? -1 : 1;
     visitor->above = sign ? 1 : 0;
 }

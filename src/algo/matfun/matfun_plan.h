@@ -47,8 +47,8 @@ void tulle__stolen_fini(tulle__stolen *stolen);
  * What is done with the decomposition of submatrix number k, by one of several threads: sets x->value, and
  * *wanted if the function's columns shall go into the result.
  *
- * With `stepped` the function is a power, or a step: `below` up to mu and `above` beyond it. It
- * gets x->gap and, of a step, x->trace and x->first, and the columns go into the result.
+ * With `stepped` the function is a power, or a step: `below` up to mu and `above` beyond it, or an
+ * occupation. It gets x->gap and, but of a power, x->sums, and the columns go into the result.
  * Submatrices that need eigenvectors are visited.
  */
 typedef struct tulle__visitor {
@@ -57,7 +57,7 @@ typedef struct tulle__visitor {
     const bool *skip; /* [numbers]: those that are not decomposed; NULL: all are */
     void (*stepped)(void *context, int64_t k, const tulle__eigen *x); /* NULL: by eigenvectors */
     tulle__power power;                                               /* NONE: a step */
-    double mu, below, above;
+    double mu, below, above, kT;                                      /* kT > 0: Fermi's function */
     /*
      * NULL, or decompositions [numbers] that stay for later sweeps: the first sweep keeps as many as
      * fit in *keep_bytes; with `restore` they are used again, without the blocks

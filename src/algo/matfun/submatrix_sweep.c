@@ -217,6 +217,8 @@ static tulle_status take_shortcut(
     if (v->reductions && !tulle__sweep_reduction(w, k)) return TULLE_OK;
     if (v->columns)
         status = v->columns(v->context, w->base + k, x, done);
+    else if (v->stepped && v->kT > 0)
+        status = tulle__eigen_fermi(x, sub->n, sub->b, v->mu, v->kT, done);
     else if (v->stepped && v->power == TULLE__POWER_NONE)
         *done = tulle__eigen_step(x, sub->n, sub->b, v->mu, v->below, v->above);
     else if (v->stepped)

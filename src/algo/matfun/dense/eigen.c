@@ -155,6 +155,11 @@ tulle_status tulle__eigen_solve(tulle__eigen *x, int64_t n, int64_t b)
     return outcome(x->type == TULLE_F32 ? solve_f32(x, n, b) : solve_f64(x, n, b), n);
 }
 
+void tulle__eigen_to_rows(const tulle__eigen *x, int64_t n, int64_t b, double *rows)
+{
+    x->type == TULLE_F32 ? to_rows_f32(x->X, n, b, rows) : to_rows_f64(x->X, n, b, rows);
+}
+
 void tulle__eigen_from_rows(tulle__eigen *x, int64_t n, int64_t b, const double *rows)
 {
     x->type == TULLE_F32 ? from_rows_f32(x, n, b, rows) : from_rows_f64(x, n, b, rows);
@@ -165,7 +170,7 @@ bool tulle__eigen_step(tulle__eigen *x, int64_t n, int64_t b, double mu, double 
     double *Y = x->room, *room = Y + n * b, *Z = x->Y, half = (above - below) / 2, middle = below + half;
     const double *with = x->S ? x->W : Y;
     if (n == 0) return false;
-    x->type == TULLE_F32 ? to_rows_f32(x->X, n, b, Y) : to_rows_f64(x->X, n, b, Y);
+    tulle__eigen_to_rows(x, n, b, Y);
     x->gap = tulle__gap_of(n, x->diagonal, x->off, mu);
     if (!tulle__step_apply(n, x->diagonal, x->off, mu, &x->gap, b, Y, Z, room)) return false;
     for (int64_t k = 0; k < n * b; k++) Z[k] = middle * Y[k] + half * Z[k];
@@ -178,7 +183,7 @@ bool tulle__eigen_power(tulle__eigen *x, int64_t n, int64_t b, tulle__power powe
 {
     double *Y = x->room, *room = Y + n * b, *Z = x->Y;
     if (n == 0) return false;
-    x->type == TULLE_F32 ? to_rows_f32(x->X, n, b, Y) : to_rows_f64(x->X, n, b, Y);
+    tulle__eigen_to_rows(x, n, b, Y);
     x->gap = tulle__gap_of(n, x->diagonal, x->off, 0);
     if (!tulle__power_apply(n, x->diagonal, x->off, power, &x->gap, b, Y, Z, room)) return false;
     tulle__eigen_from_rows(x, n, b, Z);

@@ -71,6 +71,9 @@ bool tulle__eigen_step(tulle__eigen *x, int64_t n, int64_t b, double mu, double 
 /* The same for a power of a positive definite A. */
 bool tulle__eigen_power(tulle__eigen *x, int64_t n, int64_t b, tulle__power power);
 
+/* rows [n * b] of X. */
+void tulle__eigen_to_rows(const tulle__eigen *x, int64_t n, int64_t b, double *rows);
+
 /* X = H rows, or L^-T H rows, of rows [n * b]. */
 void tulle__eigen_from_rows(tulle__eigen *x, int64_t n, int64_t b, const double *rows);
 

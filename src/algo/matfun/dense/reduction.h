@@ -55,10 +55,16 @@ tulle_status tulle__reduction_levels(const tulle__reduction *r, double low, doub
     double *weight, int64_t *count, double **vectors);
 
 /*
- * x->X = columns of the step at mu, plus `change` of each of `count` levels with these vectors. x is as after
- * tulle__eigen_reduce of the same submatrix. False: as tulle__eigen_step.
+ * x->X = columns of the step at mu, plus `change` of each of `count` levels with these vectors; x->Y = H^T of
+ * them, in rows. x is as after tulle__eigen_reduce of the same submatrix. False: as tulle__eigen_step.
  */
 bool tulle__reduction_columns(
     const tulle__reduction *r, tulle__eigen *x, double mu, int64_t count, const double *change, const double *vectors);
+
+/*
+ * x->X = columns of Fermi's function with kT > 0: those of a step, and the levels near mu, whose occupations are
+ * neither 0 nor 1. *done = false: they are so many that all eigenvectors take less time, and x->X is unchanged.
+ */
+tulle_status tulle__eigen_fermi(tulle__eigen *x, int64_t n, int64_t b, double mu, double kT, bool *done);
 
 #endif
