@@ -488,15 +488,23 @@ void tulle__stolen_fini(tulle__stolen *stolen)
     *stolen = (tulle__stolen){.count = 0};
 }
 
-/* Others' submatrices, a quarter of the remaining work a claim; the last ones are their owner's. */
-static tulle_status steal(struct tulle__sweep_state *own, tulle__pool *pool, tulle__submatrices *s)
+/* PEs that an idle one asks in any case, and the part of the time of its own work that it asks others for. */
+enum { VICTIMS = 16 };
+#define ASKING .05
+
+/*
+ * Others' submatrices, a quarter of the remaining work a claim; the last ones are their owner's. To ask hundreds of
+ * PEs that have nothing left takes longer than few submatrices a PE.
+ */
+static tulle_status steal(struct tulle__sweep_state *own, tulle__pool *pool, tulle__submatrices *s, int64_t time)
 {
     tulle_status status = TULLE_OK;
     const tulle__visitor *v = own->visitor;
-    int64_t base = s->count;
+    int64_t base = s->count, last = tulle__now(own->comm);
     for (int step = 1; step < own->comm->size; step++) {
         int victim = (own->comm->rank + step) % own->comm->size;
         bool can;
+        if (step > VICTIMS && (double)(tulle__now(own->comm) - last) > ASKING * (double)time) break;
         TULLE_TRY(can_steal(own, s, victim, &can));
         while (can) {
             int64_t first, end;
@@ -512,6 +520,7 @@ static tulle_status steal(struct tulle__sweep_state *own, tulle__pool *pool, tul
             if (status != TULLE_OK || !v->stolen) tulle__submatrices_fini(&batch);
             if (status != TULLE_OK) goto out;
             base += end - first;
+            last = tulle__now(own->comm);
         }
     }
 out:
@@ -532,6 +541,7 @@ tulle_status tulle__matfun_sweep(
         .size = tulle_type_size(plan->A->type),
         .report = report};
     bool steals = visitor->reserve && s->claims.comm;
+    int64_t start = tulle__now(w.comm);
     *report = (tulle__sweep){.least = INFINITY, .most = -INFINITY};
     TULLE_TRY(tulle__context_get(w.comm, &context));
     tulle__pool *pool = tulle__is_virtual(w.comm) ? NULL : context->pool;
@@ -545,7 +555,7 @@ tulle_status tulle__matfun_sweep(
     drop_sweep(&w);
     for (int64_t i = 0; !visitor->reserve && visitor->stolen && i < visitor->stolen->count; i++)
         TULLE_TRY(run_batch(&w, pool, &visitor->stolen->batch[i], visitor->stolen->base[i]));
-    if (steals) TULLE_TRY(steal(&w, pool, s));
+    if (steals) TULLE_TRY(steal(&w, pool, s, tulle__now(w.comm) - start));
 out:
     drop_sweep(&w);
     return status;
