@@ -94,7 +94,7 @@ static tulle_status make(tulle_matfun *plan)
     bool either = plan->options.method == TULLE_MATFUN_AUTO;
     if (status == TULLE_OK && (either || plan->options.method == TULLE_MATFUN_SUBMATRIX))
         status = tulle__submatrices_init(&plan->s, tulle__matfun_rows(plan), plan->options.combine);
-    if (status == TULLE_OK && either) status = tulle__matfun_estimate(&plan->s, plan->estimate);
+    if (status == TULLE_OK && either) status = tulle__matfun_estimate(&plan->s, plan->options.filter, &plan->estimate);
     status = tulle_comm_agree(comm, status);
     plan->structure = plan->A->structure;
     plan->plan_seconds = (double)(tulle__now(comm) - start) * 1e-9;
@@ -158,11 +158,17 @@ tulle_status tulle__matfun_renew(tulle_matfun *plan)
     return status == TULLE_OK && plan->copy ? tulle__row_tiles_refill(plan->A, plan->copy) : status;
 }
 
+static double iterations_of(const tulle_matfun *plan, const tulle_function *function)
+{
+    bool power = tulle__whole_method(function) == TULLE_MATFUN_COUPLED_NEWTON;
+    return power ? plan->estimate.power : plan->estimate.sign;
+}
+
 tulle_matfun_method tulle__matfun_method_for(const tulle_matfun *plan, const tulle_function *function)
 {
     tulle_matfun_method whole = tulle__whole_method(function);
     if (plan->options.method != TULLE_MATFUN_AUTO) return plan->options.method;
-    return plan->estimate[1] < plan->estimate[0] ? whole : TULLE_MATFUN_SUBMATRIX;
+    return iterations_of(plan, function) < plan->estimate.submatrices ? whole : TULLE_MATFUN_SUBMATRIX;
 }
 
 /* ---- results ---- */
@@ -414,7 +420,10 @@ tulle_status tulle_matfun_execute(
     else if (status == TULLE_OK)
         status = dense_functions(plan, function, F, &facts, start);
     facts.method = method;
-    memcpy(facts.estimate, plan->estimate, sizeof facts.estimate);
+    if (plan->options.method == TULLE_MATFUN_AUTO) {
+        facts.estimate[0] = plan->estimate.submatrices;
+        facts.estimate[1] = iterations_of(plan, function);
+    }
     if (status == TULLE_OK && report) *report = facts;
     return status;
 }

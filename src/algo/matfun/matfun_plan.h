@@ -6,7 +6,7 @@
 #include <tulle/matfun.h>
 
 #include "algo/matfun/dense/reduction.h"
-#include "algo/matfun/submatrices.h"
+#include "algo/matfun/method_estimate.h"
 
 struct tulle_matfun {
     tulle__owned owned;
@@ -18,7 +18,7 @@ struct tulle_matfun {
     bool made;
     tulle__submatrices s;
     int64_t inserted;
-    double estimate[2]; /* AUTO: method_estimate.h */
+    tulle__method_estimate estimate; /* AUTO */
     double plan_seconds;
 };
 
