@@ -13,6 +13,7 @@
 #include "algo/matfun/density_state.h"
 #include "algo/matfun/level_search.h"
 #include "algo/matfun/whole/row_tiles.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "mat/context.h"
 
@@ -284,6 +285,7 @@ static tulle_status repeat(struct pass *p, tulle_mat *F, const bool *skip, tulle
     if (any) status = tulle__matfun_sweep(p->plan, &visitor, F, &again);
     sweep->bytes += again.bytes;
     sweep->dense += again.dense;
+    sweep->transfers += again.transfers;
     return tulle_comm_agree(p->d->comm, status);
 }
 
@@ -339,7 +341,7 @@ static tulle_status occupy_warm(struct pass *p, tulle_mat *F, tulle__sweep *swee
 }
 
 /* mu from the levels near it, of all submatrices. Collective, agreed. */
-static tulle_status find_mu(struct pass *p, const tulle__sweep *sweep)
+static tulle_status find_mu(struct pass *p, tulle__sweep *sweep)
 {
     tulle__context *context = NULL;
     tulle_comm *comm = p->d->comm;
@@ -352,7 +354,9 @@ static tulle_status find_mu(struct pass *p, const tulle__sweep *sweep)
     p->spectrum.tolerance =
         (tulle__dense_type(p->plan) == TULLE_F32 ? 1e-6 : 1e-12) * fmax(fabs(scale[0]), fabs(scale[1]));
     tulle__pool *pool = tulle__is_virtual(comm) ? NULL : context->pool;
+    int64_t start = tulle__clock_ns();
     status = tulle__level_search(&p->spectrum, p->reductions, p->at, &p->anchor, p->d->states, pool);
+    sweep->dense += (double)(tulle__clock_ns() - start) * 1e-9 * tulle__pool_size(pool);
     return status == TULLE_OK ? tulle__spectrum_find(&p->spectrum, p->d->states, &p->last) : status;
 }
 

@@ -13,6 +13,7 @@
 #include "base/options.h"
 #include "base/spec.h"
 #include "device/cpu/dense_calls.h"
+#include "mat/context.h"
 #include "tile/tile_blocks.h"
 
 static const char *const methods[TULLE_MATFUN_METHOD_COUNT] = {
@@ -205,19 +206,24 @@ tulle_status tulle__matfun_report(
     const tulle__submatrices *s = &plan->s;
     int64_t sum[5] = {s->count, sweep->bytes + s->pattern.bytes, 0, sweep->stolen, sweep->wide},
             most[2] = {0, sweep->waves};
-    double sums[2] = {s->rows_sum, sweep->dense};
+    double sums[3] = {s->rows_sum, sweep->dense, sweep->transfers};
     double largest[7] = {
         seconds, plan->plan_seconds, s->own_work, -sweep->least, sweep->most, sweep->dense, sweep->rounding};
+    tulle__context *context = NULL;
+    tulle_status status = tulle__context_get(comm, &context);
+    if (status != TULLE_OK) return status;
+    int threads = tulle__pool_size(context->pool);
     for (int64_t k = 0; k < s->count; k++)
         if (s->sub[k].n > most[0]) most[0] = s->sub[k].n;
     for (int64_t k = 0; k < s->count; k++)
         for (int64_t c = 0; c < s->sub[k].ncols; c++)
             sum[2] += tulle__block_row_of(&s->pattern, s->index[s->sub[k].cols + c])->count;
-    tulle_status status = tulle_comm_reduce_int(comm, TULLE_SUM, 5, sum);
+    status = tulle_comm_reduce_int(comm, TULLE_SUM, 5, sum);
     if (status == TULLE_OK) status = tulle_comm_reduce_int(comm, TULLE_MAX, 2, most);
-    if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_SUM, 2, sums);
+    if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_SUM, 3, sums);
     if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_MAX, 7, largest);
     if (status != TULLE_OK) return status;
+    double time = largest[0] * threads * comm->size;
     *report = (tulle_matfun_report){.columns = plan->A->layout->row_blocks.count,
         .blocks = sum[2],
         .submatrices = sum[0],
@@ -231,6 +237,7 @@ tulle_status tulle__matfun_report(
         .plan_seconds = largest[1],
         .seconds = largest[0],
         .dense = sums[1] / comm->size,
+        .outside = tulle__is_virtual(comm) || !(time > 0) ? NAN : fmax(0, 1 - (sums[1] + sums[2] * threads) / time),
         .stolen = sum[3],
         .wide = sum[4],
         .busy = sums[1] > 0 ? largest[5] * comm->size / sums[1] : 1,
@@ -376,6 +383,7 @@ static tulle_status iterate(
         .inserted = plan->inserted,
         .plan_seconds = plan->plan_seconds,
         .seconds = seconds,
+        .outside = NAN,
         .least = NAN,
         .most = NAN,
         .below = NAN,

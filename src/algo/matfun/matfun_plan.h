@@ -84,7 +84,8 @@ typedef struct tulle__visitor {
 /* Of this PE. */
 typedef struct tulle__sweep {
     int64_t waves, bytes, stolen, wide;
-    double dense; /* seconds in decompositions, of all threads */
+    double dense;     /* seconds in decompositions, of all threads */
+    double transfers; /* seconds in which blocks are fetched and results are put */
     double least, most, rounding;
 } tulle__sweep;
 

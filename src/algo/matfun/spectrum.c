@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "algo/matfun/function.h"
+#include "algo/matfun/dense/step.h"
 #include "base/error.h"
 
 tulle_status tulle__spectrum_add(tulle__spectrum *x, const tulle__submatrices *more)

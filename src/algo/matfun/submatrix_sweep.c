@@ -75,7 +75,7 @@ static tulle_status gather(
     const int32_t *R = w->s->index + sub->rows;
     size_t n = (size_t)sub->n, size = tulle_type_size(t->eigen.type);
     char *A = of_S ? t->eigen.S : t->eigen.A;
-    memset(A, 0, n * n * size);
+    for (size_t i = 0; i < n; i++) memset(A + (i * n + i) * size, 0, (n - i) * size);
     for (int64_t i = 0; i < sub->nrows; i++) {
         const tulle__block_row *row = tulle__sweep_row(w, R[i]);
         tulle_gidx h = tulle__sweep_height(w, R[i]);
@@ -373,7 +373,9 @@ static tulle_status run_wave(struct tulle__sweep_state *w, tulle__pool *pool)
 {
     tulle_status status;
     tulle__work done = {.memory = 0};
+    int64_t start = tulle__clock_ns();
     TULLE_TRY(tulle__sweep_fetch_wave(w));
+    w->report->transfers += (double)(tulle__clock_ns() - start) * 1e-9;
     TULLE_TRY(tulle__sweep_order(w, tulle__pool_size(pool)));
     TULLE_TRY(prepare_results(w));
     for (int64_t k = w->begin; k < w->end; k++) {
@@ -387,7 +389,9 @@ static tulle_status run_wave(struct tulle__sweep_state *w, tulle__pool *pool)
     status = work_together(w, tulle__pool_size(pool));
     if (status == TULLE_OK) status = tulle__pool_run(pool, work, w);
     tulle__kernel_end(w->comm, &done);
+    start = tulle__clock_ns();
     if (status == TULLE_OK) status = put_results(w);
+    w->report->transfers += (double)(tulle__clock_ns() - start) * 1e-9;
     w->report->waves++;
 out:
     drop_wave(w);

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "algo/matfun/function.h"
 #include "base/error.h"
 #include "base/memory.h"
 

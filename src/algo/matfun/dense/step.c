@@ -8,6 +8,13 @@
 /* Distances below this are 0 for the bisection, whose pivots are not. */
 #define TINY 1e-280
 
+double tulle__fermi(double x, double mu, double kT)
+{
+    if (kT <= 0) return x < mu ? 1 : x > mu ? 0 : .5;
+    double y = (x - mu) / kT;
+    return y > 0 ? exp(-y) / (1 + exp(-y)) : 1 / (1 + exp(y));
+}
+
 /* ---- eigenvalues by bisection ---- */
 
 /* Number of eigenvalues below x. */

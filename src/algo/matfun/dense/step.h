@@ -17,6 +17,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* 1 / (e^((x - mu) / kT) + 1), without overflow. */
+double tulle__fermi(double x, double mu, double kT);
+
 /* The spectrum around mu. The extreme eigenvalues are known to 1e-6 of its width. */
 typedef struct tulle__gap {
     double least, below, above, most; /* below: -INFINITY, above: INFINITY if there is none */
