@@ -74,7 +74,7 @@ typedef struct tulle_density_report {
     double residual;             /* |P^2 - P| / |P^2| (Newton-Schulz: |X^2 - I| / |X^2|) before the last of them */
     double flops;                /* of their products: 2 x multiplications of all PEs */
     double error;                /* options.check: as of tulle_matfun_check */
-    int64_t repeated;            /* submatrices that were decomposed twice, as mu became known */
+    int64_t repeated;            /* submatrices whose columns were computed twice, as mu became known */
     double seconds[3];           /* S^(-1/2) and K; f(K); D */
     tulle_matfun_report overlap, function; /* of S^(-1/2), if there is S; of f(K) */
 } tulle_density_report;

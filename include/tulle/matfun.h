@@ -133,6 +133,7 @@ typedef struct tulle_matfun_report {
     double plan_seconds;        /* of the slowest PE */
     double seconds;             /* of the last execution, of the slowest PE */
     double dense;               /* its part in decompositions, summed over threads, mean over PEs */
+    double outside;             /* share of the threads' time outside of these and of transfers; nan in virtual time */
     double least, most;         /* eigenvalues of the submatrices in the last execution */
     double below, above;        /* sign and fermi: the eigenvalues next to mu */
     double rounding;            /* largest defect of a norm that the dense work should keep, 0 if it were exact */

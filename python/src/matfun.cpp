@@ -78,6 +78,7 @@ void describe(const tulle_matfun_report &r, nb::dict &d)
     d["imbalance"] = r.imbalance;
     d["plan_seconds"] = r.plan_seconds;
     d["seconds"] = r.seconds;
+    d["outside"] = r.outside;
     d["rounding"] = r.rounding;
     d["asymmetry"] = r.asymmetry;
 }

@@ -100,6 +100,9 @@ void blocked_text(const tulle_matfun_report *r, FILE *file)
         fprintf(file, "  rounding       norms of columns differ by %.2g in dense work\n", r->rounding);
     fprintf(file, "  time, s        plan %.4f, execution %.4f (decompositions %.4f, of all threads of a PE)\n",
         r->plan_seconds, r->seconds, r->dense);
+    if (isfinite(r->outside))
+        fprintf(file, "                 %.1f %% of the threads' time outside of these and of transfers\n",
+            100 * r->outside);
     fprintf(file, "  moved, MB      %.3f, in %" PRId64 " %s\n", (double)r->bytes * 1e-6, r->waves,
         plural(r->waves, "wave", "waves"));
 }
@@ -110,9 +113,11 @@ void blocked_json(const tulle_matfun_report *r, FILE *file)
         "\"block_columns\":%" PRId64 ",\"blocks\":%" PRId64 ",\"submatrices\":%" PRId64 ",\"largest\":%" PRId64
         ",\"mean\":%.6g,\"work\":%.6g,\"imbalance\":%.6g,\"stolen\":%" PRId64 ",\"by_all_threads\":%" PRId64
         ",\"busy\":%.6g,\"inserted\":%" PRId64 ",\"waves\":%" PRId64 ",\"bytes\":%" PRId64
-        ",\"plan_seconds\":%.6g,\"seconds\":%.6g,\"dense_seconds\":%.6g,\"least\":",
+        ",\"plan_seconds\":%.6g,\"seconds\":%.6g,\"dense_seconds\":%.6g,\"outside\":",
         r->columns, r->blocks, r->submatrices, r->largest, r->mean, r->work, r->imbalance, r->stolen, r->wide, r->busy,
         r->inserted, r->waves, r->bytes, r->plan_seconds, r->seconds, r->dense);
+    blocked_number(r->outside, file);
+    fprintf(file, ",\"least\":");
     blocked_number(r->least, file);
     fprintf(file, ",\"rounding\":%.6g,\"asymmetry\":", r->rounding);
     blocked_number(r->asymmetry, file);

@@ -191,8 +191,9 @@ static tulle_status function_of(struct tulle__density *d, tulle_mat **P)
         plan->S = d->X;
         plan->inserted = d->inserted;
     }
-    memcpy(d->report.estimate, plan->estimate, sizeof d->report.estimate);
-    if (either && plan->estimate[1] < plan->estimate[0])
+    d->report.estimate[0] = plan->estimate.submatrices;
+    d->report.estimate[1] = plan->estimate.sign;
+    if (either && plan->estimate.sign < plan->estimate.submatrices)
         *method = d->states < 0 ? TULLE_DENSITY_NEWTON_SCHULZ : TULLE_DENSITY_TRS4;
     status = *method == TULLE_DENSITY_SUBMATRIX ? tulle__density_by_submatrices(d, plan, P) : iterate(d, P);
     tulle_matfun_free(plan);

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * f(K) of a density matrix by submatrices. For a number of electrons and kT = 0, the PEs guess mu from a
- * submatrix each, and take the columns of all for that guess; when mu is known, they repeat only those
- * submatrices that have a level in between. With kT > 0 decompositions are kept as far as memory allows,
- * and only the others are repeated. Idle PEs steal submatrices of others; they keep the levels of these, which
- * count where they are, and repeat them if need be.
+ * submatrix each, and take the columns of all for that guess, by steps; tridiagonal matrices are kept, from
+ * which mu follows (level_search.h). Only submatrices that have a level between the guess and mu get new
+ * columns, from reflectors that are kept as far as memory allows. With kT > 0 decompositions are kept in
+ * the same way. Idle PEs steal submatrices of others; they keep what the levels follow from, which counts
+ * where it is, and repeat them if need be.
  */
 #include <math.h>
 #include <string.h>
 
 #include "algo/matfun/density_state.h"
-#include "algo/matfun/spectrum.h"
+#include "algo/matfun/level_search.h"
 #include "algo/matfun/whole/row_tiles.h"
+#include "base/clock.h"
 #include "base/error.h"
+#include "mat/context.h"
 
 struct pass {
     struct tulle__density *d;
@@ -20,17 +23,20 @@ struct pass {
     tulle__spectrum spectrum;
     const tulle__occupation *occupation; /* NULL: no columns are wanted */
     bool known;                          /* the spectrum is */
-    /* [submatrices], if mu is given and kT = 0: there is no spectrum; NULL else */
-    struct stepped_sums {
-        double trace, first, below, above;
-    } * sums;
-    int64_t count;          /* of sums */
-    tulle__occupation last; /* of f(K) */
-    tulle__kept *kept;      /* [submatrices of the spectrum]; NULL: none are kept */
-    int64_t keep_bytes;     /* that they may still have */
-    bool keeps;
+    tulle__anchor *sums;                 /* [submatrices], if mu is given and kT = 0: there is no spectrum; NULL else */
+    int64_t count;                       /* of sums */
+    tulle__occupation last;              /* of f(K) */
+    tulle__kept *kept;                   /* [submatrices of the spectrum]; NULL: none are kept */
+    int64_t keep_bytes;                  /* that they, or reductions, may still have */
+    bool keeps, reduces;
+    /* [submatrices of the spectrum], for a number of electrons and kT = 0, else NULL */
+    tulle__reduction *reductions;
+    tulle__anchor *at; /* of `first`; `below` is nan if another PE computed the submatrix */
+    double anchor;     /* where the search for mu ended */
     tulle__stolen stolen;
 };
+
+static const tulle__anchor nowhere = {.below = -INFINITY, .above = INFINITY}, unknown = {.below = NAN};
 
 static tulle_status reserve_sums(void *context, const tulle__submatrices *more)
 {
@@ -38,15 +44,14 @@ static tulle_status reserve_sums(void *context, const tulle__submatrices *more)
     int64_t submatrices = p->count + more->count;
     tulle_status status = tulle__realloc((size_t)submatrices, sizeof *p->sums, "sums of submatrices", &p->sums);
     if (status != TULLE_OK) return status;
-    for (; p->count < submatrices; p->count++)
-        p->sums[p->count] = (struct stepped_sums){.below = -INFINITY, .above = INFINITY};
+    for (; p->count < submatrices; p->count++) p->sums[p->count] = nowhere;
     return TULLE_OK;
 }
 
-static void add_level(struct stepped_sums *sums, double mu, double level, double part)
+static void add_level(tulle__anchor *sums, double mu, double level, double part)
 {
-    sums->trace += part;
-    sums->first += part * level;
+    sums->sums[0] += part;
+    sums->sums[1] += part * level;
     if (level < mu)
         sums->below = fmax(sums->below, level);
     else
@@ -58,7 +63,7 @@ static tulle_status visit(void *context, const tulle__submatrix *sub, int64_t k,
     struct pass *p = context;
     double *level = p->sums ? NULL : p->spectrum.level + p->spectrum.first[k];
     double *weights = p->sums ? NULL : p->spectrum.weight + p->spectrum.first[k];
-    if (p->sums) p->sums[k] = (struct stepped_sums){.below = -INFINITY, .above = INFINITY};
+    if (p->sums) p->sums[k] = nowhere;
     for (int64_t i = 0; i < sub->n; i++) {
         double weight = 0;
         if (p->occupation) x->value[i] = tulle__occupy(p->occupation, x->lambda[i]);
@@ -80,25 +85,32 @@ static tulle_status visit(void *context, const tulle__submatrix *sub, int64_t k,
 static void stepped(void *context, int64_t k, const tulle__eigen *x)
 {
     struct pass *p = context;
-    p->sums[k] = (struct stepped_sums){x->trace, x->first, x->gap.below, x->gap.above};
+    tulle__anchor *sums = p->sums ? &p->sums[k] : &p->at[k];
+    *sums = (tulle__anchor){{x->sums[0], x->sums[1]}, x->gap.below, x->gap.above};
 }
 
-/* A step at the given mu, in one pass. Collective, agreed. */
+/* The given mu, in one pass. Collective, agreed. */
 static tulle_status occupy_up_to(struct pass *p, tulle_mat *F, tulle__sweep *sweep)
 {
     tulle_status status;
     struct tulle__density *d = p->d;
     double sums[2] = {0, 0}, gap[2] = {-INFINITY, -INFINITY};
-    const tulle__occupation at = tulle__occupation_at(d->mu, 0);
-    const tulle__visitor visitor = {
-        .visit = visit, .context = p, .stepped = stepped, .mu = d->mu, .below = 1, .above = 0, .reserve = reserve_sums};
+    const tulle__occupation at = tulle__occupation_at(d->mu, d->options.kT);
+    const tulle__visitor visitor = {.visit = visit,
+        .context = p,
+        .stepped = stepped,
+        .mu = d->mu,
+        .kT = d->options.kT,
+        .below = 1,
+        .above = 0,
+        .reserve = reserve_sums};
     TULLE_TRY(reserve_sums(p, &p->plan->s));
     p->occupation = &at;
     p->last = at;
     TULLE_TRY(tulle__matfun_sweep(p->plan, &visitor, F, sweep));
     for (int64_t k = 0; k < p->count; k++) {
-        sums[0] += d->options.degeneracy * p->sums[k].trace;
-        sums[1] += d->options.degeneracy * p->sums[k].first;
+        sums[0] += d->options.degeneracy * p->sums[k].sums[0];
+        sums[1] += d->options.degeneracy * p->sums[k].sums[1];
         gap[0] = fmax(gap[0], p->sums[k].below);
         gap[1] = fmax(gap[1], -p->sums[k].above);
     }
@@ -116,37 +128,67 @@ out:
     return tulle_comm_agree(d->comm, status);
 }
 
-/* Levels, and decompositions that are kept, of more submatrices. */
+/* Levels, and what is kept, of more submatrices. */
 static tulle_status reserve_levels(void *context, const tulle__submatrices *more)
 {
     tulle_status status = TULLE_OK;
     struct pass *p = context;
-    int64_t before = p->spectrum.submatrices;
+    int64_t before = p->spectrum.submatrices, after = before + more->count;
     if (p->keeps) {
-        TULLE_TRY(tulle__realloc((size_t)(before + more->count), sizeof *p->kept, "decompositions", &p->kept));
-        for (int64_t k = 0; k < more->count; k++) p->kept[before + k] = (tulle__kept){.A = NULL};
+        TULLE_TRY(tulle__realloc((size_t)after, sizeof *p->kept, "decompositions", &p->kept));
+        for (int64_t k = before; k < after; k++) p->kept[k] = (tulle__kept){.A = NULL};
+    }
+    if (p->reduces) {
+        TULLE_TRY(tulle__realloc((size_t)after, sizeof *p->at, "traces of submatrices", &p->at));
+        TULLE_TRY(tulle__realloc((size_t)after, sizeof *p->reductions, "tridiagonal matrices", &p->reductions));
+        for (int64_t k = before; k < after; k++) {
+            p->at[k] = unknown;
+            p->reductions[k] = (tulle__reduction){.d = NULL};
+        }
     }
     TULLE_TRY(tulle__spectrum_add(&p->spectrum, more));
 out:
     return status;
 }
 
-/* Local: mu from own submatrix 0, which is decomposed for that. */
+static void limit_bytes(struct pass *p)
+{
+    p->keep_bytes = (int64_t)(tulle__memory_left() / 2 < INT64_MAX ? tulle__memory_left() / 2 : INT64_MAX);
+}
+
+static tulle__visitor reducing(struct pass *p, double mu)
+{
+    return (tulle__visitor){.visit = visit,
+        .context = p,
+        .stepped = stepped,
+        .mu = mu,
+        .below = 1,
+        .above = 0,
+        .reductions = &p->reductions,
+        .keep_bytes = &p->keep_bytes,
+        .restore = true};
+}
+
+/* Local: mu from own submatrix 0, whose reduction stays. */
 static tulle_status guess_from_first(struct pass *p, double *mu)
 {
     tulle_status status;
     tulle__sweep sweep;
     bool *skip = NULL;
     const tulle__submatrices *s = &p->plan->s;
-    tulle__visitor first = {.visit = visit, .context = p};
+    tulle__visitor first = reducing(p, -1e300);
     if (!s->count) return TULLE_OK;
     TULLE_TRY(tulle__alloc((size_t)s->count, sizeof *skip, "submatrices", &skip));
     for (int64_t k = 0; k < s->count; k++) skip[k] = k > 0;
     first.skip = skip;
     TULLE_TRY(tulle__matfun_sweep(p->plan, &first, NULL, &sweep));
-    double part = (double)s->sub[0].b / (double)p->d->H->layout->m;
-    *mu = tulle__spectrum_guess(&p->spectrum, 0, p->d->states * part);
+    double part = p->d->states * (double)s->sub[0].b / (double)p->d->H->layout->m;
+    if (p->reductions[0].d)
+        TULLE_TRY(tulle__level_guess(&p->reductions[0], part, mu));
+    else
+        *mu = tulle__spectrum_guess(&p->spectrum, 0, part);
     p->spectrum.rows[0] = 0; /* another PE may steal it */
+    p->at[0] = unknown;
 out:
     tulle__free(skip);
     return status;
@@ -163,17 +205,14 @@ static tulle_status guess(struct pass *p, tulle__occupation *o)
     return status;
 }
 
-/* Marks submatrices for which both occupations are the same; returns the number of others. */
-static int64_t mark_same(const tulle__spectrum *x, const tulle__occupation *a, const tulle__occupation *b, bool *same)
+/* Whether the columns of submatrix k are the same for both occupations. */
+static bool is_same(const struct pass *p, int64_t k, const tulle__occupation *a, const tulle__occupation *b)
 {
-    int64_t others = 0;
-    for (int64_t k = 0; k < x->submatrices; k++) {
-        same[k] = true;
-        for (int64_t i = x->first[k]; i < x->first[k] + x->rows[k]; i++)
-            same[k] = same[k] && fabs(tulle__occupy(a, x->level[i]) - tulle__occupy(b, x->level[i])) <= 0;
-        others += !same[k];
-    }
-    return others;
+    const tulle__spectrum *x = &p->spectrum;
+    if (p->reductions[k].d) return tulle__occupy(b, p->at[k].below) >= 1 && tulle__occupy(b, p->at[k].above) <= 0;
+    for (int64_t i = x->first[k]; i < x->first[k] + x->rows[k]; i++)
+        if (fabs(tulle__occupy(a, x->level[i]) - tulle__occupy(b, x->level[i])) > 0) return false;
+    return true;
 }
 
 /* The gap at mu; that next to the level at mu, if it is filled in part. Collective. */
@@ -193,99 +232,173 @@ static tulle_status find_gap(struct tulle__density *d, const tulle__spectrum *x,
 static void forget(struct pass *p)
 {
     for (int64_t k = 0; p->kept && k < p->spectrum.submatrices; k++) tulle__kept_fini(&p->kept[k]);
+    for (int64_t k = 0; p->reductions && k < p->spectrum.submatrices; k++) tulle__reduction_fini(&p->reductions[k]);
     tulle__free(p->kept);
+    tulle__free(p->reductions);
+    tulle__free(p->at);
     tulle__stolen_fini(&p->stolen);
 }
 
-/* Marks submatrices that other PEs computed; returns the number of those of which no decomposition is kept. */
-static int64_t mark_others(const struct pass *p, bool *others)
+/* Columns for p->last from a reduction: a step, or one at the anchor and the levels from there to mu. */
+static tulle_status occupy_again(void *context, int64_t k, tulle__eigen *x, bool *done)
 {
-    int64_t again = 0;
-    for (int64_t k = 0; k < p->spectrum.submatrices; k++) {
-        others[k] = !p->spectrum.rows[k];
-        again += !others[k] && !p->kept[k].A;
-    }
-    return again;
+    tulle_status status = TULLE_OK;
+    const struct pass *p = context;
+    const tulle__spectrum *s = &p->spectrum;
+    const tulle__occupation *o = &p->last;
+    const tulle__reduction *r = &p->reductions[k];
+    double *level = NULL, *change = NULL, *vectors = NULL;
+    int64_t count;
+    *done = true;
+    for (int64_t i = s->first[k]; i < s->first[k] + s->rows[k]; i++)
+        *done = *done && !(s->level[i] > o->low && s->level[i] < o->high);
+    if (*done) *done = tulle__reduction_columns(r, x, o->mu, 0, NULL, NULL);
+    if (*done) return TULLE_OK;
+    TULLE_TRY(tulle__alloc((size_t)r->n, sizeof *level, "levels", &level));
+    TULLE_TRY(tulle__alloc((size_t)r->n, sizeof *change, "levels", &change));
+    TULLE_TRY(tulle__reduction_levels(
+        r, fmin(p->anchor, o->low), fmax(p->anchor, o->high), r->n, level, change, &count, &vectors));
+    for (int64_t i = 0; i < count; i++) change[i] = tulle__occupy(o, level[i]) - (level[i] <= p->anchor);
+    *done = tulle__reduction_columns(r, x, p->anchor, count, change, vectors);
+out:
+    tulle__free(level);
+    tulle__free(change);
+    tulle__free(vectors);
+    return status;
 }
 
-/*
- * All levels, mu, and the columns of f(K) in F for `first`. Decompositions are kept in half of the memory that
- * is left if the occupation follows from the levels, as with kT > 0. Agreed.
- */
-static tulle_status find_levels(
-    struct pass *p, tulle_mat *F, bool at_once, tulle__occupation *first, tulle__sweep *sweep)
+/* The columns for p->last, of submatrices but those in `skip`. Agreed. */
+static tulle_status repeat(struct pass *p, tulle_mat *F, const bool *skip, tulle__sweep *sweep)
 {
-    tulle_status status;
-    struct tulle__density *d = p->d;
-    bool counted = d->states >= 0;
-    tulle__visitor visitor = {.visit = visit, .context = p, .reserve = reserve_levels, .stolen = &p->stolen};
-    p->keeps = !at_once;
-    p->spectrum = (tulle__spectrum){.comm = d->comm, .kT = d->options.kT};
-    status = tulle_comm_agree(d->comm, reserve_levels(p, &p->plan->s));
-    if (status == TULLE_OK && counted && at_once) status = guess(p, first);
-    p->occupation = at_once ? first : NULL;
-    p->keep_bytes = (int64_t)(tulle__memory_left() / 2 < INT64_MAX ? tulle__memory_left() / 2 : INT64_MAX);
-    if (p->keeps) {
-        visitor.kept = &p->kept;
-        visitor.keep_bytes = &p->keep_bytes;
-    }
-    if (status != TULLE_OK) return status;
-    return tulle_comm_agree(d->comm, tulle__matfun_sweep(p->plan, &visitor, at_once ? F : NULL, sweep));
-}
-
-/* The columns for `last` of those submatrices for which it differs from `first`. Agreed. */
-static tulle_status repeat(struct pass *p, tulle_mat *F, const tulle__occupation *first, const tulle__occupation *last,
-    tulle__sweep *sweep, int64_t *repeated)
-{
-    tulle_status status;
-    bool *skip = NULL;
+    tulle_status status = TULLE_OK;
+    bool any = false;
     tulle__sweep again = {.waves = 0};
-    tulle__visitor visitor = {.visit = visit, .context = p, .stolen = &p->stolen, .restore = true};
-    TULLE_TRY(tulle__alloc((size_t)p->spectrum.submatrices, sizeof *skip, "submatrices", &skip));
-    *repeated = p->keeps ? mark_others(p, skip) : mark_same(&p->spectrum, first, last, skip);
-    visitor.skip = skip;
-    visitor.kept = p->keeps ? &p->kept : NULL;
-    p->occupation = last;
+    tulle__visitor visitor = {.visit = visit, .context = p, .stolen = &p->stolen, .restore = true, .skip = skip};
+    if (p->keeps) visitor.kept = &p->kept;
+    if (p->reduces) {
+        visitor.reductions = &p->reductions;
+        visitor.columns = occupy_again;
+    }
+    p->occupation = &p->last;
     p->known = true;
-    if (*repeated || p->keeps) TULLE_TRY(tulle__matfun_sweep(p->plan, &visitor, F, &again));
+    for (int64_t k = 0; k < p->spectrum.submatrices; k++) any = any || !skip[k];
+    if (any) status = tulle__matfun_sweep(p->plan, &visitor, F, &again);
     sweep->bytes += again.bytes;
     sweep->dense += again.dense;
-out:
-    tulle__free(skip);
+    sweep->transfers += again.transfers;
     return tulle_comm_agree(p->d->comm, status);
 }
 
-/* The spectrum, mu, and the columns of f(K) in F. Collective, agreed. */
-static tulle_status occupy(struct pass *p, tulle_mat *F, tulle__sweep *sweep)
+/* Sums, mu and the gap of p->last to the report. Collective. */
+static tulle_status conclude(struct pass *p, int64_t repeated)
 {
     struct tulle__density *d = p->d;
-    tulle__occupation first = tulle__occupation_at(d->mu, d->options.kT), last;
-    bool counted = d->states >= 0;
-    int64_t repeated = 0;
     double sums[2] = {0, 0};
-    tulle_status status = find_levels(p, F, !counted || d->options.kT <= 0, &first, sweep);
-    last = first;
-    if (status == TULLE_OK && counted) status = tulle__spectrum_find(&p->spectrum, d->states, &last);
-    if (status == TULLE_OK && counted) status = repeat(p, F, &first, &last, sweep, &repeated);
-    p->last = last;
-    if (status == TULLE_OK) status = tulle_comm_reduce_int(d->comm, TULLE_SUM, 1, &repeated);
-    if (status == TULLE_OK) status = tulle__spectrum_sums(&p->spectrum, &last, sums);
-    d->report.mu = last.mu;
+    tulle_status status = tulle_comm_reduce_int(d->comm, TULLE_SUM, 1, &repeated);
+    if (status == TULLE_OK) status = tulle__spectrum_sums(&p->spectrum, &p->last, sums);
+    d->report.mu = p->last.mu;
     d->report.repeated = repeated;
-    d->report.filled = last.kT > 0 || !counted ? 0 : last.part;
-    if (status == TULLE_OK) status = find_gap(d, &p->spectrum, &last);
+    d->report.filled = p->last.kT > 0 ? 0 : p->last.part;
+    if (status == TULLE_OK) status = find_gap(d, &p->spectrum, &p->last);
     d->report.electrons = d->options.degeneracy * sums[0];
     d->report.energy = d->options.degeneracy * sums[1];
+    return status;
+}
+
+/*
+ * A number of electrons, kT > 0: all levels, whose decompositions are kept in half of the memory that is left, then
+ * columns. Collective, agreed.
+ */
+static tulle_status occupy_warm(struct pass *p, tulle_mat *F, tulle__sweep *sweep)
+{
+    struct tulle__density *d = p->d;
+    bool *skip = NULL;
+    int64_t repeated = 0;
+    const tulle__visitor visitor = {.visit = visit,
+        .context = p,
+        .reserve = reserve_levels,
+        .stolen = &p->stolen,
+        .kept = &p->kept,
+        .keep_bytes = &p->keep_bytes};
+    p->keeps = true;
+    p->spectrum = (tulle__spectrum){.comm = d->comm, .kT = d->options.kT};
+    limit_bytes(p);
+    tulle_status status = tulle_comm_agree(d->comm, reserve_levels(p, &p->plan->s));
+    if (status == TULLE_OK) status = tulle_comm_agree(d->comm, tulle__matfun_sweep(p->plan, &visitor, NULL, sweep));
+    if (status == TULLE_OK) status = tulle__spectrum_find(&p->spectrum, d->states, &p->last);
+    if (status == TULLE_OK)
+        status = tulle_comm_agree(
+            d->comm, tulle__alloc((size_t)p->spectrum.submatrices, sizeof *skip, "submatrices", &skip));
+    for (int64_t k = 0; status == TULLE_OK && k < p->spectrum.submatrices; k++) {
+        skip[k] = !p->spectrum.rows[k]; /* other PEs computed it */
+        repeated += !skip[k] && !p->kept[k].A;
+    }
+    if (status == TULLE_OK) status = repeat(p, F, skip, sweep);
+    if (status == TULLE_OK) status = conclude(p, repeated);
+    tulle__free(skip);
     forget(p);
     return tulle_comm_agree(d->comm, status);
 }
 
-/* A level filled in part is the same one up to rounding. */
+/* mu from the levels near it, of all submatrices. Collective, agreed. */
+static tulle_status find_mu(struct pass *p, tulle__sweep *sweep)
+{
+    tulle__context *context = NULL;
+    tulle_comm *comm = p->d->comm;
+    double scale[2] = {-sweep->least, sweep->most};
+    tulle_status status = tulle_comm_agree(comm, tulle__context_get(comm, &context));
+    if (status == TULLE_OK) status = tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_MAX, 2, scale));
+    if (status != TULLE_OK) return status;
+    for (int64_t k = 0; k < p->spectrum.submatrices; k++)
+        if (isnan(p->at[k].below)) tulle__reduction_fini(&p->reductions[k]);
+    p->spectrum.tolerance =
+        (tulle__dense_type(p->plan) == TULLE_F32 ? 1e-6 : 1e-12) * fmax(fabs(scale[0]), fabs(scale[1]));
+    tulle__pool *pool = tulle__is_virtual(comm) ? NULL : context->pool;
+    int64_t start = tulle__clock_ns();
+    status = tulle__level_search(&p->spectrum, p->reductions, p->at, &p->anchor, p->d->states, pool);
+    sweep->dense += (double)(tulle__clock_ns() - start) * 1e-9 * tulle__pool_size(pool);
+    return status == TULLE_OK ? tulle__spectrum_find(&p->spectrum, p->d->states, &p->last) : status;
+}
+
+/* A number of electrons, kT = 0. Collective, agreed. */
+static tulle_status occupy_counted(struct pass *p, tulle_mat *F, tulle__sweep *sweep)
+{
+    struct tulle__density *d = p->d;
+    tulle__occupation first;
+    int64_t repeated = 0;
+    bool *skip = NULL;
+    p->reduces = true;
+    p->spectrum = (tulle__spectrum){.comm = d->comm};
+    limit_bytes(p);
+    tulle_status status = tulle_comm_agree(d->comm, reserve_levels(p, &p->plan->s));
+    if (status == TULLE_OK) status = guess(p, &first);
+    if (status == TULLE_OK) {
+        tulle__visitor visitor = reducing(p, first.mu);
+        visitor.reserve = reserve_levels;
+        visitor.stolen = &p->stolen;
+        p->occupation = &first;
+        p->anchor = first.mu;
+        status = tulle_comm_agree(d->comm, tulle__matfun_sweep(p->plan, &visitor, F, sweep));
+    }
+    if (status == TULLE_OK) status = find_mu(p, sweep);
+    if (status == TULLE_OK)
+        status = tulle_comm_agree(
+            d->comm, tulle__alloc((size_t)p->spectrum.submatrices, sizeof *skip, "submatrices", &skip));
+    for (int64_t k = 0; status == TULLE_OK && k < p->spectrum.submatrices; k++) {
+        skip[k] = is_same(p, k, &first, &p->last);
+        repeated += !skip[k];
+    }
+    if (status == TULLE_OK) status = repeat(p, F, skip, sweep);
+    if (status == TULLE_OK) status = conclude(p, repeated);
+    tulle__free(skip);
+    forget(p);
+    return tulle_comm_agree(d->comm, status);
+}
+
 static double occupation_of(double x, void *context)
 {
     const struct pass *p = context;
-    double slack = 1e-12 * fmax(fabs(p->d->report.function.least), fabs(p->d->report.function.most));
-    return p->d->report.filled > 0 && fabs(x - p->last.mu) <= slack ? p->last.part : tulle__occupy(&p->last, x);
+    return tulle__occupy(&p->last, x);
 }
 
 /* Some columns of f(K) again. Collective, agreed. */
@@ -303,8 +416,10 @@ tulle_status tulle__density_by_submatrices(struct tulle__density *d, const tulle
     struct pass pass = {.d = d, .plan = plan};
     tulle_status status = tulle__like(tulle__matfun_rows(plan), &F);
     if (status == TULLE_OK) {
-        bool at_once = d->states < 0 && d->options.kT <= 0;
-        status = at_once ? occupy_up_to(&pass, F, &sweep) : occupy(&pass, F, &sweep);
+        if (d->states < 0)
+            status = occupy_up_to(&pass, F, &sweep);
+        else
+            status = d->options.kT > 0 ? occupy_warm(&pass, F, &sweep) : occupy_counted(&pass, F, &sweep);
         if (status == TULLE_OK)
             status = tulle_comm_agree(d->comm,
                 tulle__matfun_report(plan, &sweep, (double)(tulle__now(d->comm) - start) * 1e-9, &d->report.function));

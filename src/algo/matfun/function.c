@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdint.h>
 
+#include "algo/matfun/dense/step.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -75,13 +76,6 @@ tulle_status tulle__function_check(const tulle_function *f)
     if (f->kind == TULLE_FUNCTION_USER && !f->value)
         return tulle__fail(TULLE_ERR_ARG, "the caller's function is missing");
     return TULLE_OK;
-}
-
-double tulle__fermi(double x, double mu, double kT)
-{
-    if (kT <= 0) return x < mu ? 1 : x > mu ? 0 : .5;
-    double y = (x - mu) / kT;
-    return y > 0 ? exp(-y) / (1 + exp(-y)) : 1 / (1 + exp(y));
 }
 
 /* Eigenvalues are known up to `unsure`: one nearer to 0 than this may have either sign. */

@@ -15,7 +15,4 @@ tulle_status tulle__function_check(const tulle_function *function);
 int64_t tulle__function_values(
     const tulle_function *function, tulle_type type, int64_t n, const double *x, double *value);
 
-/* 1 / (e^((x - mu) / kT) + 1), without overflow. */
-double tulle__fermi(double x, double mu, double kT);
-
 #endif

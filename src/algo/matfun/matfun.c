@@ -13,6 +13,7 @@
 #include "base/options.h"
 #include "base/spec.h"
 #include "device/cpu/dense_calls.h"
+#include "mat/context.h"
 #include "tile/tile_blocks.h"
 
 static const char *const methods[TULLE_MATFUN_METHOD_COUNT] = {
@@ -94,7 +95,7 @@ static tulle_status make(tulle_matfun *plan)
     bool either = plan->options.method == TULLE_MATFUN_AUTO;
     if (status == TULLE_OK && (either || plan->options.method == TULLE_MATFUN_SUBMATRIX))
         status = tulle__submatrices_init(&plan->s, tulle__matfun_rows(plan), plan->options.combine);
-    if (status == TULLE_OK && either) status = tulle__matfun_estimate(&plan->s, plan->estimate);
+    if (status == TULLE_OK && either) status = tulle__matfun_estimate(&plan->s, plan->options.filter, &plan->estimate);
     status = tulle_comm_agree(comm, status);
     plan->structure = plan->A->structure;
     plan->plan_seconds = (double)(tulle__now(comm) - start) * 1e-9;
@@ -158,11 +159,17 @@ tulle_status tulle__matfun_renew(tulle_matfun *plan)
     return status == TULLE_OK && plan->copy ? tulle__row_tiles_refill(plan->A, plan->copy) : status;
 }
 
+static double iterations_of(const tulle_matfun *plan, const tulle_function *function)
+{
+    bool power = tulle__whole_method(function) == TULLE_MATFUN_COUPLED_NEWTON;
+    return power ? plan->estimate.power : plan->estimate.sign;
+}
+
 tulle_matfun_method tulle__matfun_method_for(const tulle_matfun *plan, const tulle_function *function)
 {
     tulle_matfun_method whole = tulle__whole_method(function);
     if (plan->options.method != TULLE_MATFUN_AUTO) return plan->options.method;
-    return plan->estimate[1] < plan->estimate[0] ? whole : TULLE_MATFUN_SUBMATRIX;
+    return iterations_of(plan, function) < plan->estimate.submatrices ? whole : TULLE_MATFUN_SUBMATRIX;
 }
 
 /* ---- results ---- */
@@ -199,19 +206,24 @@ tulle_status tulle__matfun_report(
     const tulle__submatrices *s = &plan->s;
     int64_t sum[5] = {s->count, sweep->bytes + s->pattern.bytes, 0, sweep->stolen, sweep->wide},
             most[2] = {0, sweep->waves};
-    double sums[2] = {s->rows_sum, sweep->dense};
+    double sums[3] = {s->rows_sum, sweep->dense, sweep->transfers};
     double largest[7] = {
         seconds, plan->plan_seconds, s->own_work, -sweep->least, sweep->most, sweep->dense, sweep->rounding};
+    tulle__context *context = NULL;
+    tulle_status status = tulle__context_get(comm, &context);
+    if (status != TULLE_OK) return status;
+    int threads = tulle__pool_size(context->pool);
     for (int64_t k = 0; k < s->count; k++)
         if (s->sub[k].n > most[0]) most[0] = s->sub[k].n;
     for (int64_t k = 0; k < s->count; k++)
         for (int64_t c = 0; c < s->sub[k].ncols; c++)
             sum[2] += tulle__block_row_of(&s->pattern, s->index[s->sub[k].cols + c])->count;
-    tulle_status status = tulle_comm_reduce_int(comm, TULLE_SUM, 5, sum);
+    status = tulle_comm_reduce_int(comm, TULLE_SUM, 5, sum);
     if (status == TULLE_OK) status = tulle_comm_reduce_int(comm, TULLE_MAX, 2, most);
-    if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_SUM, 2, sums);
+    if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_SUM, 3, sums);
     if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_MAX, 7, largest);
     if (status != TULLE_OK) return status;
+    double time = largest[0] * threads * comm->size;
     *report = (tulle_matfun_report){.columns = plan->A->layout->row_blocks.count,
         .blocks = sum[2],
         .submatrices = sum[0],
@@ -225,6 +237,7 @@ tulle_status tulle__matfun_report(
         .plan_seconds = largest[1],
         .seconds = largest[0],
         .dense = sums[1] / comm->size,
+        .outside = tulle__is_virtual(comm) || !(time > 0) ? NAN : fmax(0, 1 - (sums[1] + sums[2] * threads) / time),
         .stolen = sum[3],
         .wide = sum[4],
         .busy = sums[1] > 0 ? largest[5] * comm->size / sums[1] : 1,
@@ -293,12 +306,13 @@ static void take_shortcut(const tulle_function *f, tulle__visitor *visitor)
     static const tulle__power powers[TULLE_FUNCTION_COUNT] = {[TULLE_FUNCTION_INVERSE] = TULLE__INVERSE,
         [TULLE_FUNCTION_SQRT] = TULLE__SQRT,
         [TULLE_FUNCTION_INVSQRT] = TULLE__INVSQRT};
-    bool sign = f->kind == TULLE_FUNCTION_SIGN, step = sign || (f->kind == TULLE_FUNCTION_FERMI && f->kT <= 0);
+    bool sign = f->kind == TULLE_FUNCTION_SIGN, step = sign || f->kind == TULLE_FUNCTION_FERMI;
     visitor->power = powers[f->kind];
     if (f->kind == TULLE_FUNCTION_ROOT && f->p == 2) visitor->power = TULLE__SQRT;
     if (f->kind == TULLE_FUNCTION_ROOT && f->p == -2) visitor->power = TULLE__INVSQRT;
     if (step || visitor->power != TULLE__POWER_NONE) visitor->stepped = stepped;
     visitor->mu = f->mu;
+    visitor->kT = f->kind == TULLE_FUNCTION_FERMI ? f->kT : 0;
     visitor->below = sign ? -1 : 1;
     visitor->above = sign ? 1 : 0;
 }
@@ -369,6 +383,7 @@ static tulle_status iterate(
         .inserted = plan->inserted,
         .plan_seconds = plan->plan_seconds,
         .seconds = seconds,
+        .outside = NAN,
         .least = NAN,
         .most = NAN,
         .below = NAN,
@@ -413,7 +428,10 @@ tulle_status tulle_matfun_execute(
     else if (status == TULLE_OK)
         status = dense_functions(plan, function, F, &facts, start);
     facts.method = method;
-    memcpy(facts.estimate, plan->estimate, sizeof facts.estimate);
+    if (plan->options.method == TULLE_MATFUN_AUTO) {
+        facts.estimate[0] = plan->estimate.submatrices;
+        facts.estimate[1] = iterations_of(plan, function);
+    }
     if (status == TULLE_OK && report) *report = facts;
     return status;
 }

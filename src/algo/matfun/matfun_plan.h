@@ -5,8 +5,8 @@
 
 #include <tulle/matfun.h>
 
-#include "algo/matfun/dense/eigen.h"
-#include "algo/matfun/submatrices.h"
+#include "algo/matfun/dense/reduction.h"
+#include "algo/matfun/method_estimate.h"
 
 struct tulle_matfun {
     tulle__owned owned;
@@ -18,7 +18,7 @@ struct tulle_matfun {
     bool made;
     tulle__submatrices s;
     int64_t inserted;
-    double estimate[2]; /* AUTO: method_estimate.h */
+    tulle__method_estimate estimate; /* AUTO */
     double plan_seconds;
 };
 
@@ -47,8 +47,8 @@ void tulle__stolen_fini(tulle__stolen *stolen);
  * What is done with the decomposition of submatrix number k, by one of several threads: sets x->value, and
  * *wanted if the function's columns shall go into the result.
  *
- * With `stepped` the function is a power, or a step: `below` up to mu and `above` beyond it. It
- * gets x->gap and, of a step, x->trace and x->first, and the columns go into the result.
+ * With `stepped` the function is a power, or a step: `below` up to mu and `above` beyond it, or an
+ * occupation. It gets x->gap and, but of a power, x->sums, and the columns go into the result.
  * Submatrices that need eigenvectors are visited.
  */
 typedef struct tulle__visitor {
@@ -57,7 +57,7 @@ typedef struct tulle__visitor {
     const bool *skip; /* [numbers]: those that are not decomposed; NULL: all are */
     void (*stepped)(void *context, int64_t k, const tulle__eigen *x); /* NULL: by eigenvectors */
     tulle__power power;                                               /* NONE: a step */
-    double mu, below, above;
+    double mu, below, above, kT;                                      /* kT > 0: Fermi's function */
     /*
      * NULL, or decompositions [numbers] that stay for later sweeps: the first sweep keeps as many as
      * fit in *keep_bytes; with `restore` they are used again, without the blocks
@@ -65,6 +65,13 @@ typedef struct tulle__visitor {
     tulle__kept **kept;
     int64_t *keep_bytes;
     bool restore;
+    /*
+     * NULL, or reductions [numbers], which stay in the same way, with reflectors, or else without. Submatrices
+     * without one are visited. With both `restore` and keep_bytes those that exist are used, others kept
+     */
+    tulle__reduction **reductions;
+    /* NULL, or instead of a step: x->X of a submatrix whose reduction is kept. *done = false: it is visited */
+    tulle_status (*columns)(void *context, int64_t k, tulle__eigen *x, bool *done);
     /*
      * NULL, or makes room for the results of more submatrices: idle PEs then steal others', which
      * get the numbers after those before. Called by the PE's own thread
@@ -77,7 +84,8 @@ typedef struct tulle__visitor {
 /* Of this PE. */
 typedef struct tulle__sweep {
     int64_t waves, bytes, stolen, wide;
-    double dense; /* seconds in decompositions, of all threads */
+    double dense;     /* seconds in decompositions, of all threads */
+    double transfers; /* seconds in which blocks are fetched and results are put */
     double least, most, rounding;
 } tulle__sweep;
 

@@ -1,20 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Submatrices or iterations with the whole matrix: estimates from the pattern alone. A submatrix of
- * n rows takes a n^3 + b n^2 + c, as tridiagonalisations of few rows are far below the rate of
- * those of many. Iterations take longer than A A by a factor that falls as that product's number of
- * block products, p for a block column, grows: their results are denser than A where A is sparse,
- * and full where it is nearly so. A block product has a fixed cost beside its operations. Constants and
- * the exponent were fitted to processor times of water boxes of several block sizes with
- * filters of 1e-2 to 1e-5 (bench/submatrix.py --method); the gap, on which the number of iterations
- * depends, is not known from a pattern.
+ * Submatrices or iterations with the whole matrix: estimates from the pattern, and norms of blocks in a
+ * sample. A submatrix of n rows takes a n^3 + b n^2 + c, as tridiagonalisations of few rows are far below
+ * the rate of those of many. A block product has a fixed cost beside its operations.
+ *
+ * Signs and occupations take longer than A A by a factor that falls as that product's number of block
+ * products, p for a block column, grows: their results are denser than A where A is sparse, and full
+ * where it is nearly so. Powers, by coupled Newton steps, take a few products of matrices as dense as the
+ * result. Where the filter has cut A, as an overlap matrix, that is nearly as dense as A. Where it has
+ * cut nothing, as of a stencil, the result has h times A's reach, h = 1 + log(norm / eps) / 3 of a small
+ * block of A, and as many more blocks as A^2, which has 2 times the reach, tells.
+ *
+ * Constants were fitted to processor times of water boxes of several block sizes, overlap matrices and
+ * stencils with filters of 1e-2 to 1e-5; the gap and the condition, on which the number of iterations
+ * depends, are not known.
  */
 #ifndef TULLE_ALGO_MATFUN_CHOOSE_METHOD_H
 #define TULLE_ALGO_MATFUN_CHOOSE_METHOD_H
 
 #include "algo/matfun/submatrices.h"
 
-/* Seconds of all PEs' cores: [0] submatrices, [1] iterations. Collective, without agreement. */
-tulle_status tulle__matfun_estimate(const tulle__submatrices *s, double seconds[2]);
+/* Seconds of all PEs' cores. Collective, without agreement. */
+typedef struct tulle__method_estimate {
+    double submatrices, sign, power;
+} tulle__method_estimate;
+
+tulle_status tulle__matfun_estimate(const tulle__submatrices *s, double filter, tulle__method_estimate *seconds);
 
 #endif

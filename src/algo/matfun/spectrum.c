@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "algo/matfun/function.h"
+#include "algo/matfun/dense/step.h"
 #include "base/error.h"
 
 tulle_status tulle__spectrum_add(tulle__spectrum *x, const tulle__submatrices *more)
@@ -47,7 +47,8 @@ tulle__occupation tulle__occupation_at(double mu, double kT)
 
 tulle_status tulle__spectrum_sums(const tulle__spectrum *x, const tulle__occupation *o, double sums[2])
 {
-    sums[0] = sums[1] = 0;
+    sums[0] = x->base[0];
+    sums[1] = x->base[1];
     for (int64_t k = 0; k < x->submatrices; k++)
         for (int64_t i = x->first[k]; i < x->first[k] + x->rows[k]; i++) {
             double part = x->weight[i] * tulle__occupy(o, x->level[i]);
@@ -89,6 +90,40 @@ static tulle_status bounds(const tulle__spectrum *x, double *low, double *high)
     return status;
 }
 
+/* All levels up to mu, and no others. */
+static tulle__occupation up_to(double mu)
+{
+    return (tulle__occupation){.mu = mu, .low = mu, .high = nextafter(mu, INFINITY)};
+}
+
+/* Levels near `level` are filled in part. The bounds have a distance, as levels are known up to rounding only. */
+static tulle_status fill_in_part(const tulle__spectrum *x, double states, double level, tulle__occupation *o)
+{
+    tulle_status status;
+    double under[2], over[2], low = level - x->tolerance, high = level + x->tolerance;
+    if (x->bracketed) {
+        low = fmax(low, x->low);
+        high = fmin(high, x->high);
+    }
+    tulle__occupation below = up_to(fmin(low, nextafter(level, -INFINITY))), up = up_to(high);
+    TULLE_TRY(tulle__spectrum_sums(x, &below, under));
+    TULLE_TRY(tulle__spectrum_sums(x, &up, over));
+    *o = (tulle__occupation){.mu = level, .low = below.mu, .high = up.high};
+    o->part = fmin(1, fmax(0, (states - under[0]) / (over[0] - under[0])));
+out:
+    return status;
+}
+
+/* A plateau of N, where the spectrum has no levels. */
+static tulle_status in_gap(const tulle__spectrum *x, double mu, tulle__occupation *o)
+{
+    double below, above;
+    tulle_status status = tulle__spectrum_gap(x, mu, &below, &above);
+    *o = tulle__occupation_at(isfinite(below) && isfinite(above) ? below + (above - below) / 2 : mu, 0);
+    o->part = 0;
+    return status;
+}
+
 /*
  * Bisection to neighbouring numbers: N(low) < states <= N(high), up to rounding. All PEs have the same sums, so they
  * take the same steps.
@@ -96,46 +131,43 @@ static tulle_status bounds(const tulle__spectrum *x, double *low, double *high)
 tulle_status tulle__spectrum_find(const tulle__spectrum *x, double states, tulle__occupation *o)
 {
     enum { STEPS = 2100 }; /* of a double's exponents and digits */
-    tulle_status status;
-    double low, high, sums[2], below, above, under = 0;
+    tulle_status status = TULLE_OK;
+    double low = x->low, high = x->high, sums[2], below, above;
     double slack = x->kT > 0 ? 0 : 1e-11 * (1 + states); /* rounding, which depends on who computed what */
-    TULLE_TRY(bounds(x, &low, &high));
-    if (!(low < high)) { /* no levels */
-        *o = tulle__occupation_at(0, x->kT);
+    if (!x->bracketed) TULLE_TRY(bounds(x, &low, &high));
+    if (!(low < high)) {
+        status = in_gap(x, x->bracketed ? low : 0, o);
+        o->kT = x->kT;
         goto out;
     }
+    const double beyond = high;
     for (int step = 0; step < STEPS; step++) {
         double middle = low + (high - low) / 2;
         if (middle <= low || middle >= high) break;
-        const tulle__occupation at =
-            x->kT > 0 ? tulle__occupation_at(middle, x->kT)
-                      : (tulle__occupation){.mu = middle, .low = middle, .high = nextafter(middle, INFINITY)};
+        const tulle__occupation at = x->kT > 0 ? tulle__occupation_at(middle, x->kT) : up_to(middle);
         TULLE_TRY(tulle__spectrum_sums(x, &at, sums));
-        if (sums[0] < states - slack) {
+        if (sums[0] < states - slack)
             low = middle;
-            under = sums[0];
-        } else {
+        else
             high = middle;
-        }
     }
     if (x->kT > 0) {
         *o = tulle__occupation_at(high, x->kT);
         goto out;
     }
     /* levels in (low, high] are filled in part; a plateau of N, if there is one, begins at high */
-    tulle__occupation step = {.mu = high, .low = high, .high = nextafter(high, INFINITY)};
+    tulle__occupation step = up_to(high), before = up_to(low);
+    TULLE_TRY(tulle__spectrum_sums(x, &before, sums));
+    double under = sums[0];
     TULLE_TRY(tulle__spectrum_sums(x, &step, sums));
     TULLE_TRY(tulle__spectrum_gap(x, step.high, &below, &above));
     double missing = states - under, jump = sums[0] - under;
-    if (fabs(sums[0] - states) <= slack && isfinite(above)) {
-        step.mu = high + (above - high) / 2;
-        step.low = step.mu;
-        step.high = nextafter(step.mu, INFINITY);
-    } else if (jump > 0 && missing < jump) {
-        step.low = low;
-        step.part = missing / jump;
-    }
     *o = step;
+    bool flat = fabs(sums[0] - states) <= slack, alone = above - high > 2 * x->tolerance;
+    if (flat && alone)
+        *o = up_to(isfinite(above) ? high + (above - high) / 2 : beyond);
+    else if (jump > 0 && (missing < jump || (flat && !alone)))
+        status = fill_in_part(x, states, high, o);
 out:
     return tulle_comm_agree(x->comm, status);
 }

@@ -19,6 +19,13 @@ typedef struct tulle__spectrum {
     int64_t *first, *rows;
     double *level, *weight;
     int64_t submatrices;
+    double tolerance; /* levels at mu that are as near to each other are filled alike */
+    /*
+     * If only levels in (low, high] are known of some submatrices, mu is there, and base are the traces of
+     * these submatrices below
+     */
+    bool bracketed;
+    double low, high, base[2];
 } tulle__spectrum;
 
 /* Occupation of a level: 1 up to `low`, 0 from `high` on, else `part`; with kT > 0 Fermi's function of mu. */

@@ -75,7 +75,7 @@ static tulle_status gather(
     const int32_t *R = w->s->index + sub->rows;
     size_t n = (size_t)sub->n, size = tulle_type_size(t->eigen.type);
     char *A = of_S ? t->eigen.S : t->eigen.A;
-    memset(A, 0, n * n * size);
+    for (size_t i = 0; i < n; i++) memset(A + (i * n + i) * size, 0, (n - i) * size);
     for (int64_t i = 0; i < sub->nrows; i++) {
         const tulle__block_row *row = tulle__sweep_row(w, R[i]);
         tulle_gidx h = tulle__sweep_height(w, R[i]);
@@ -172,50 +172,81 @@ static tulle_status visit(
     return TULLE_OK;
 }
 
+/* Takes so much of what may be kept. */
+static bool reserve_bytes(const tulle__visitor *v, size_t size)
+{
+    int64_t bytes = (int64_t)size;
+    if (__atomic_sub_fetch(v->keep_bytes, bytes, __ATOMIC_RELAXED) >= 0) return true;
+    (void)__atomic_add_fetch(v->keep_bytes, bytes, __ATOMIC_RELAXED);
+    return false;
+}
+
 /* Keeps the decomposition, if it fits. */
 static tulle_status keep(struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, const tulle__eigen *x)
 {
     const tulle__visitor *v = w->visitor;
     tulle__kept *kept = &(*v->kept)[w->base + k];
-    int64_t bytes = (int64_t)tulle__kept_bytes(x, sub->n, sub->b);
-    if (__atomic_sub_fetch(v->keep_bytes, bytes, __ATOMIC_RELAXED) < 0) {
-        (void)__atomic_add_fetch(v->keep_bytes, bytes, __ATOMIC_RELAXED);
-        return TULLE_OK;
-    }
+    if (!reserve_bytes(v, tulle__kept_bytes(x, sub->n, sub->b))) return TULLE_OK;
     tulle_status status = tulle__kept_init(kept, x, sub->n, sub->b);
     if (status == TULLE_OK) tulle__eigen_keep(x, sub->n, sub->b, kept);
     return status;
 }
 
-/* The columns in t->eigen.X, or *wanted = false. */
-static tulle_status decompose(
-    struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, struct tulle__sweep_thread *t, bool *wanted)
+/* Keeps the reduction, if it fits, also beside what others allocate meanwhile. */
+static tulle_status keep_reduction(
+    struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, const tulle__eigen *x)
+{
+    const tulle__visitor *v = w->visitor;
+    tulle__reduction *r = &(*v->reductions)[w->base + k];
+    bool reflectors = reserve_bytes(v, tulle__reduction_bytes(x, sub->n, sub->b, true));
+    if (!reflectors && !reserve_bytes(v, tulle__reduction_bytes(x, sub->n, sub->b, false))) return TULLE_OK;
+    tulle_status status = tulle__reduction_init(r, x, sub->n, sub->b, reflectors);
+    if (status != TULLE_OK) tulle__reduction_fini(r);
+    return status == TULLE_ERR_MEMORY ? TULLE_OK : status;
+}
+
+/* The columns without eigenvectors, if that is possible. */
+static tulle_status take_shortcut(
+    struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, tulle__eigen *x, bool *done)
+{
+    tulle_status status = TULLE_OK;
+    const tulle__visitor *v = w->visitor;
+    *done = false;
+    bool new = v->reductions && v->keep_bytes && !tulle__sweep_reduction(w, k);
+    if (new) TULLE_TRY(keep_reduction(w, sub, k, x));
+    if (v->reductions && !tulle__sweep_reduction(w, k)) return TULLE_OK;
+    if (v->columns)
+        status = v->columns(v->context, w->base + k, x, done);
+    else if (v->stepped && v->kT > 0)
+        status = tulle__eigen_fermi(x, sub->n, sub->b, v->mu, v->kT, done);
+    else if (v->stepped && v->power == TULLE__POWER_NONE)
+        *done = tulle__eigen_step(x, sub->n, sub->b, v->mu, v->below, v->above);
+    else if (v->stepped)
+        *done = tulle__eigen_power(x, sub->n, sub->b, v->power);
+    if (new && !*done) tulle__reduction_fini(tulle__sweep_reduction(w, k));
+out:
+    return status;
+}
+
+/* The columns in t->eigen.X of a reduction, or *wanted = false. Blocks are compared unless it was restored. */
+static tulle_status finish(struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k,
+    struct tulle__sweep_thread *t, int64_t start, bool *wanted)
 {
     tulle_status status;
     const tulle__visitor *v = w->visitor;
     tulle__eigen *x = &t->eigen;
-    int64_t start = tulle__clock_ns();
-    TULLE_TRY(tulle__eigen_reduce(x, sub->n, sub->b, t->column));
-    bool done = false;
-    if (v->stepped && v->power == TULLE__POWER_NONE)
-        done = tulle__eigen_step(x, sub->n, sub->b, v->mu, v->below, v->above);
-    else if (v->stepped)
-        done = tulle__eigen_power(x, sub->n, sub->b, v->power);
-    if (done) {
-        t->dense += (double)(tulle__clock_ns() - start) * 1e-9;
-        t->least = fmin(t->least, x->gap.least);
-        t->most = fmax(t->most, x->gap.most);
-        TULLE_TRY(compare(w, sub, fmax(fabs(x->gap.least), fabs(x->gap.most))));
-        v->stepped(v->context, w->base + k, x);
-        *wanted = true;
-        return TULLE_OK;
-    }
-    TULLE_TRY(tulle__eigen_solve(x, sub->n, sub->b));
+    bool done, restored = tulle__sweep_restores(w, k);
+    TULLE_TRY(take_shortcut(w, sub, k, x, &done));
+    if (!done) TULLE_TRY(tulle__eigen_solve(x, sub->n, sub->b));
     t->dense += (double)(tulle__clock_ns() - start) * 1e-9;
-    TULLE_TRY(compare(w, sub, fmax(fabs(x->lambda[0]), fabs(x->lambda[sub->n - 1]))));
-    t->least = fmin(t->least, x->lambda[0]);
-    t->most = fmax(t->most, x->lambda[sub->n - 1]);
-    if (v->keep_bytes) TULLE_TRY(keep(w, sub, k, x));
+    double least = done ? x->gap.least : x->lambda[0], most = done ? x->gap.most : x->lambda[sub->n - 1];
+    if (!restored) TULLE_TRY(compare(w, sub, fmax(fabs(least), fabs(most))));
+    t->least = fmin(t->least, least);
+    t->most = fmax(t->most, most);
+    *wanted = done;
+    if (done && v->stepped) v->stepped(v->context, w->base + k, x);
+    if (done) return TULLE_OK;
+    if (v->kept && v->keep_bytes) TULLE_TRY(keep(w, sub, k, x));
     TULLE_TRY(visit(w, sub, k, t, wanted));
 out:
     return status;
@@ -227,15 +258,21 @@ static tulle_status compute(struct tulle__sweep_state *w, int64_t k, struct tull
     const tulle__submatrix *sub = &w->s->sub[k];
     bool wanted = false;
     find_columns(w, sub, t);
-    if (tulle__sweep_restores(w, k)) {
+    if (w->visitor->restore && tulle__sweep_kept(w, k)) {
         tulle__eigen_restore(&t->eigen, sub->n, sub->b, tulle__sweep_kept(w, k));
         TULLE_TRY(visit(w, sub, k, t, &wanted));
+    } else if (tulle__sweep_restores(w, k)) {
+        int64_t start = tulle__clock_ns();
+        tulle__reduction_restore(tulle__sweep_reduction(w, k), &t->eigen);
+        TULLE_TRY(finish(w, sub, k, t, start, &wanted));
     } else {
         TULLE_TRY(gather(w, false, sub, t));
         if (w->plan->S) TULLE_TRY(gather(w, true, sub, t));
-        TULLE_TRY(decompose(w, sub, k, t, &wanted));
+        int64_t start = tulle__clock_ns();
+        TULLE_TRY(tulle__eigen_reduce(&t->eigen, sub->n, sub->b, t->column));
+        TULLE_TRY(finish(w, sub, k, t, start, &wanted));
     }
-    if (wanted) place(w, sub, k, t);
+    if (wanted && w->F) place(w, sub, k, t);
 out:
     return status;
 }
@@ -329,14 +366,16 @@ static void drop_wave(struct tulle__sweep_state *w)
 static double flops_of(const struct tulle__sweep_state *w, const tulle__submatrix *sub)
 {
     double n = (double)sub->n, b = (double)sub->b;
-    return (4.0 / 3 + (w->visitor->stepped ? 0 : 8.0 / 3)) * n * n * n + 8 * n * n * b;
+    return (4.0 / 3 + (w->visitor->stepped || w->visitor->reductions ? 0 : 8.0 / 3)) * n * n * n + 8 * n * n * b;
 }
 
 static tulle_status run_wave(struct tulle__sweep_state *w, tulle__pool *pool)
 {
     tulle_status status;
     tulle__work done = {.memory = 0};
+    int64_t start = tulle__clock_ns();
     TULLE_TRY(tulle__sweep_fetch_wave(w));
+    w->report->transfers += (double)(tulle__clock_ns() - start) * 1e-9;
     TULLE_TRY(tulle__sweep_order(w, tulle__pool_size(pool)));
     TULLE_TRY(prepare_results(w));
     for (int64_t k = w->begin; k < w->end; k++) {
@@ -350,7 +389,9 @@ static tulle_status run_wave(struct tulle__sweep_state *w, tulle__pool *pool)
     status = work_together(w, tulle__pool_size(pool));
     if (status == TULLE_OK) status = tulle__pool_run(pool, work, w);
     tulle__kernel_end(w->comm, &done);
+    start = tulle__clock_ns();
     if (status == TULLE_OK) status = put_results(w);
+    w->report->transfers += (double)(tulle__clock_ns() - start) * 1e-9;
     w->report->waves++;
 out:
     drop_wave(w);
@@ -451,15 +492,23 @@ void tulle__stolen_fini(tulle__stolen *stolen)
     *stolen = (tulle__stolen){.count = 0};
 }
 
-/* Others' submatrices, a quarter of the remaining work a claim; the last ones are their owner's. */
-static tulle_status steal(struct tulle__sweep_state *own, tulle__pool *pool, tulle__submatrices *s)
+/* PEs that an idle one asks in any case, and the part of the time of its own work that it asks others for. */
+enum { VICTIMS = 16 };
+#define ASKING .05
+
+/*
+ * Others' submatrices, a quarter of the remaining work a claim; the last ones are their owner's. To ask hundreds of
+ * PEs that have nothing left takes longer than few submatrices a PE.
+ */
+static tulle_status steal(struct tulle__sweep_state *own, tulle__pool *pool, tulle__submatrices *s, int64_t time)
 {
     tulle_status status = TULLE_OK;
     const tulle__visitor *v = own->visitor;
-    int64_t base = s->count;
+    int64_t base = s->count, last = tulle__now(own->comm);
     for (int step = 1; step < own->comm->size; step++) {
         int victim = (own->comm->rank + step) % own->comm->size;
         bool can;
+        if (step > VICTIMS && (double)(tulle__now(own->comm) - last) > ASKING * (double)time) break;
         TULLE_TRY(can_steal(own, s, victim, &can));
         while (can) {
             int64_t first, end;
@@ -475,6 +524,7 @@ static tulle_status steal(struct tulle__sweep_state *own, tulle__pool *pool, tul
             if (status != TULLE_OK || !v->stolen) tulle__submatrices_fini(&batch);
             if (status != TULLE_OK) goto out;
             base += end - first;
+            last = tulle__now(own->comm);
         }
     }
 out:
@@ -495,6 +545,7 @@ tulle_status tulle__matfun_sweep(
         .size = tulle_type_size(plan->A->type),
         .report = report};
     bool steals = visitor->reserve && s->claims.comm;
+    int64_t start = tulle__now(w.comm);
     *report = (tulle__sweep){.least = INFINITY, .most = -INFINITY};
     TULLE_TRY(tulle__context_get(w.comm, &context));
     tulle__pool *pool = tulle__is_virtual(w.comm) ? NULL : context->pool;
@@ -508,7 +559,7 @@ tulle_status tulle__matfun_sweep(
     drop_sweep(&w);
     for (int64_t i = 0; !visitor->reserve && visitor->stolen && i < visitor->stolen->count; i++)
         TULLE_TRY(run_batch(&w, pool, &visitor->stolen->batch[i], visitor->stolen->base[i]));
-    if (steals) TULLE_TRY(steal(&w, pool, s));
+    if (steals) TULLE_TRY(steal(&w, pool, s, tulle__now(w.comm) - start));
 out:
     drop_sweep(&w);
     return status;

@@ -73,9 +73,18 @@ static inline const tulle__kept *tulle__sweep_kept(const struct tulle__sweep_sta
     return kept && (*kept)[w->base + k].A ? &(*kept)[w->base + k] : NULL;
 }
 
+/* The reduction of submatrix k of an earlier sweep; NULL: there is none. */
+static inline tulle__reduction *tulle__sweep_reduction(const struct tulle__sweep_state *w, int64_t k)
+{
+    tulle__reduction *const *reductions = w->visitor->reductions;
+    return reductions && (*reductions)[w->base + k].d ? &(*reductions)[w->base + k] : NULL;
+}
+
+/* Whether blocks of submatrix k are not needed. */
 static inline bool tulle__sweep_restores(const struct tulle__sweep_state *w, int64_t k)
 {
-    return w->visitor->restore && tulle__sweep_kept(w, k);
+    const tulle__reduction *r = w->visitor->restore ? tulle__sweep_reduction(w, k) : NULL;
+    return w->visitor->restore && (tulle__sweep_kept(w, k) || (r && r->A));
 }
 
 /* The places of fetched rows' blocks. */

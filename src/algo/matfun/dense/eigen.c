@@ -155,11 +155,14 @@ tulle_status tulle__eigen_solve(tulle__eigen *x, int64_t n, int64_t b)
     return outcome(x->type == TULLE_F32 ? solve_f32(x, n, b) : solve_f64(x, n, b), n);
 }
 
-/* Row i of T times column c of Z. */
-static double times(const tulle__eigen *x, int64_t n, int64_t b, const double *Z, int64_t i, int64_t c)
+void tulle__eigen_to_rows(const tulle__eigen *x, int64_t n, int64_t b, double *rows)
 {
-    return x->diagonal[i] * Z[i * b + c] + (i ? x->off[i - 1] * Z[(i - 1) * b + c] : 0) +
-           (i + 1 < n ? x->off[i] * Z[(i + 1) * b + c] : 0);
+    x->type == TULLE_F32 ? to_rows_f32(x->X, n, b, rows) : to_rows_f64(x->X, n, b, rows);
+}
+
+void tulle__eigen_from_rows(tulle__eigen *x, int64_t n, int64_t b, const double *rows)
+{
+    x->type == TULLE_F32 ? from_rows_f32(x, n, b, rows) : from_rows_f64(x, n, b, rows);
 }
 
 bool tulle__eigen_step(tulle__eigen *x, int64_t n, int64_t b, double mu, double below, double above)
@@ -167,17 +170,12 @@ bool tulle__eigen_step(tulle__eigen *x, int64_t n, int64_t b, double mu, double 
     double *Y = x->room, *room = Y + n * b, *Z = x->Y, half = (above - below) / 2, middle = below + half;
     const double *with = x->S ? x->W : Y;
     if (n == 0) return false;
-    x->type == TULLE_F32 ? to_rows_f32(x->X, n, b, Y) : to_rows_f64(x->X, n, b, Y);
+    tulle__eigen_to_rows(x, n, b, Y);
     x->gap = tulle__gap_of(n, x->diagonal, x->off, mu);
     if (!tulle__step_apply(n, x->diagonal, x->off, mu, &x->gap, b, Y, Z, room)) return false;
-    x->trace = x->first = 0;
     for (int64_t k = 0; k < n * b; k++) Z[k] = middle * Y[k] + half * Z[k];
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t c = 0; c < b; c++) {
-            x->trace += with[i * b + c] * Z[i * b + c];
-            x->first += with[i * b + c] * times(x, n, b, Z, i, c);
-        }
-    x->type == TULLE_F32 ? from_rows_f32(x, n, b, Z) : from_rows_f64(x, n, b, Z);
+    tulle__step_sums(n, x->diagonal, x->off, b, with, Z, x->sums);
+    tulle__eigen_from_rows(x, n, b, Z);
     return true;
 }
 
@@ -185,10 +183,10 @@ bool tulle__eigen_power(tulle__eigen *x, int64_t n, int64_t b, tulle__power powe
 {
     double *Y = x->room, *room = Y + n * b, *Z = x->Y;
     if (n == 0) return false;
-    x->type == TULLE_F32 ? to_rows_f32(x->X, n, b, Y) : to_rows_f64(x->X, n, b, Y);
+    tulle__eigen_to_rows(x, n, b, Y);
     x->gap = tulle__gap_of(n, x->diagonal, x->off, 0);
     if (!tulle__power_apply(n, x->diagonal, x->off, power, &x->gap, b, Y, Z, room)) return false;
-    x->type == TULLE_F32 ? from_rows_f32(x, n, b, Z) : from_rows_f64(x, n, b, Z);
+    tulle__eigen_from_rows(x, n, b, Z);
     return true;
 }
 

@@ -41,7 +41,7 @@ typedef struct tulle__eigen {
      * of (S f)_jj and (A f)_jj
      */
     tulle__gap gap;
-    double trace, first;
+    double sums[2];
     double rounding; /* the largest of all: | |H^T E_c|^2 - 1 |; 0 for pairs */
 } tulle__eigen;
 
@@ -70,6 +70,12 @@ bool tulle__eigen_step(tulle__eigen *x, int64_t n, int64_t b, double mu, double 
 
 /* The same for a power of a positive definite A. */
 bool tulle__eigen_power(tulle__eigen *x, int64_t n, int64_t b, tulle__power power);
+
+/* rows [n * b] of X. */
+void tulle__eigen_to_rows(const tulle__eigen *x, int64_t n, int64_t b, double *rows);
+
+/* X = H rows, or L^-T H rows, of rows [n * b]. */
+void tulle__eigen_from_rows(tulle__eigen *x, int64_t n, int64_t b, const double *rows);
 
 /* X = f(A) E from value[0 .. n - 1] = f(lambda). */
 void tulle__eigen_apply(tulle__eigen *x, int64_t n, int64_t b);

@@ -8,6 +8,13 @@
 /* Distances below this are 0 for the bisection, whose pivots are not. */
 #define TINY 1e-280
 
+double tulle__fermi(double x, double mu, double kT)
+{
+    if (kT <= 0) return x < mu ? 1 : x > mu ? 0 : .5;
+    double y = (x - mu) / kT;
+    return y > 0 ? exp(-y) / (1 + exp(-y)) : 1 / (1 + exp(y));
+}
+
 /* ---- eigenvalues by bisection ---- */
 
 /* Number of eigenvalues below x. */
@@ -24,33 +31,79 @@ static int64_t count_below(int64_t n, const double *d, const double *e, double x
     return count;
 }
 
+/* A bound on the magnitudes of eigenvalues, which are in (low, high). */
+static double bounds(int64_t n, const double *d, const double *e, double *low, double *high)
+{
+    *low = INFINITY;
+    *high = -INFINITY;
+    for (int64_t i = 0; i < n; i++) {
+        double radius = (i ? fabs(e[i - 1]) : 0) + (i + 1 < n ? fabs(e[i]) : 0);
+        *low = fmin(*low, d[i] - radius);
+        *high = fmax(*high, d[i] + radius);
+    }
+    double largest = fmax(fabs(*low), fabs(*high)), margin = 4 * DBL_EPSILON * largest + DBL_MIN;
+    *low -= margin;
+    *high += margin;
+    return largest;
+}
+
+/* Smaller pivots are replaced. */
+static double least_pivot(double largest)
+{
+    return DBL_EPSILON * DBL_EPSILON * largest + DBL_MIN;
+}
+
+int64_t tulle__levels_below(int64_t n, const double *d, const double *e, double x)
+{
+    double low, high, largest = bounds(n, d, e, &low, &high);
+    return x <= low ? 0 : x >= high ? n : count_below(n, d, e, x, least_pivot(largest));
+}
+
+enum { LANES = 8 }; /* counts at a time: one alone waits for a division a row */
+
+static void count_lanes(int64_t n, const double *d, const double *e, const double *x, double tiny, int64_t count[LANES])
+{
+    double pivot[LANES], number[LANES];
+    for (int l = 0; l < LANES; l++) {
+        pivot[l] = 1;
+        number[l] = 0;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double square = i ? e[i - 1] * e[i - 1] : 0;
+        for (int l = 0; l < LANES; l++) {
+            double next = d[i] - x[l] - square / pivot[l];
+            next = fabs(next) < tiny ? -tiny : next;
+            number[l] += next < 0 ? 1 : 0;
+            pivot[l] = next;
+        }
+    }
+    for (int l = 0; l < LANES; l++) count[l] = (int64_t)number[l];
+}
+
 /* The eigenvalue with that many below it, in (low, high). */
 static double bisect(
     int64_t n, const double *d, const double *e, int64_t index, double low, double high, double tolerance, double tiny)
 {
     while (high - low > tolerance) {
-        double middle = low + (high - low) / 2;
-        if (middle <= low || middle >= high) break;
-        if (count_below(n, d, e, middle, tiny) > index)
-            high = middle;
-        else
-            low = middle;
+        double x[LANES], width = (high - low) / (LANES + 1), before = high - low;
+        int64_t count[LANES];
+        for (int l = 0; l < LANES; l++) x[l] = low + (l + 1) * width;
+        count_lanes(n, d, e, x, tiny, count);
+        for (int l = 0; l < LANES && x[l] < high; l++) {
+            if (count[l] > index)
+                high = x[l];
+            else
+                low = x[l];
+        }
+        if (high - low >= before) break;
     }
     return low + (high - low) / 2;
 }
 
 tulle__gap tulle__gap_of(int64_t n, const double *d, const double *e, double mu)
 {
-    double low = INFINITY, high = -INFINITY;
-    for (int64_t i = 0; i < n; i++) {
-        double radius = (i ? fabs(e[i - 1]) : 0) + (i + 1 < n ? fabs(e[i]) : 0);
-        low = fmin(low, d[i] - radius);
-        high = fmax(high, d[i] + radius);
-    }
-    double largest = fmax(fabs(low), fabs(high)), margin = 4 * DBL_EPSILON * largest + DBL_MIN;
-    double tiny = DBL_EPSILON * DBL_EPSILON * largest + DBL_MIN, fine = 8 * DBL_EPSILON * largest;
-    low -= margin;
-    high += margin;
+    double low, high, largest = bounds(n, d, e, &low, &high);
+    double tiny = least_pivot(largest), fine = 8 * DBL_EPSILON * largest;
     double rough = 1e-6 * (high - low);
     int64_t below = count_below(n, d, e, mu, tiny);
     return (tulle__gap){.least = bisect(n, d, e, 0, low, high, rough, tiny),
@@ -224,6 +277,19 @@ static void multiply(int64_t n, const double *d, const double *e, int64_t b, con
         for (int64_t c = 0; c < b; c++)
             Z[i * b + c] = d[i] * Y[i * b + c] + (i ? e[i - 1] * Y[(i - 1) * b + c] : 0) +
                            (i + 1 < n ? e[i] * Y[(i + 1) * b + c] : 0);
+}
+
+void tulle__step_sums(
+    int64_t n, const double *d, const double *e, int64_t b, const double *Y, const double *Z, double sums[2])
+{
+    sums[0] = sums[1] = 0;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t c = 0; c < b; c++) {
+            double product = d[i] * Z[i * b + c] + (i ? e[i - 1] * Z[(i - 1) * b + c] : 0) +
+                             (i + 1 < n ? e[i] * Z[(i + 1) * b + c] : 0);
+            sums[0] += Y[i * b + c] * Z[i * b + c];
+            sums[1] += Y[i * b + c] * product;
+        }
 }
 
 bool tulle__power_apply(int64_t n, const double *d, const double *e, tulle__power power, const tulle__gap *gap,

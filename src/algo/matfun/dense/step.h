@@ -17,6 +17,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* 1 / (e^((x - mu) / kT) + 1), without overflow. */
+double tulle__fermi(double x, double mu, double kT);
+
 /* The spectrum around mu. The extreme eigenvalues are known to 1e-6 of its width. */
 typedef struct tulle__gap {
     double least, below, above, most; /* below: -INFINITY, above: INFINITY if there is none */
@@ -24,6 +27,13 @@ typedef struct tulle__gap {
 
 /* Eigenvalues of T: diagonal d, off-diagonal e. */
 tulle__gap tulle__gap_of(int64_t n, const double *d, const double *e, double mu);
+
+/* Number of eigenvalues below x. */
+int64_t tulle__levels_below(int64_t n, const double *d, const double *e, double x);
+
+/* sums: inner products of Y and Z, and of Y and T Z; row-major with lines of b. */
+void tulle__step_sums(
+    int64_t n, const double *d, const double *e, int64_t b, const double *Y, const double *Z, double sums[2]);
 
 /* Doubles of room for b columns. */
 static inline int64_t tulle__step_room(int64_t n, int64_t b)
