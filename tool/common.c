@@ -4,9 +4,9 @@
 
 #include <tulle/launch.h>
 
+#include "launch.h"
 #include "needs.h"
 #include "standard_input.h"
-#include "launch.h"
 #include "verb.h"
 
 tulle_status reading_options(const struct options *options, tulle_read_options *reading)

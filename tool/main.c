@@ -7,12 +7,12 @@
 #include <tulle/launch.h>
 
 #include "completion.h"
-#include "verb_help.h"
-#include "report/plural.h"
-#include "standard_input.h"
 #include "launch.h"
+#include "report/plural.h"
 #include "roster.h"
+#include "standard_input.h"
 #include "verb.h"
+#include "verb_help.h"
 
 static const struct verb *const verbs[] = {&verb_spmm, &verb_spgemm, &verb_gemm, &verb_trisolve, &verb_solve,
     &verb_stream, &verb_matfun, &verb_density, &verb_predict, &verb_stat, &verb_gen, &verb_convert, &verb_plot,

@@ -3,8 +3,8 @@
 #ifndef TULLE_TOOL_CHART_H
 #define TULLE_TOOL_CHART_H
 
-#include "report/json.h"
 #include "plot/picture.h"
+#include "report/json.h"
 
 enum { CHART_PHASES = 4 };
 

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/json.h"
 #include "outputs.h"
 #include "plot/chart.h"
 #include "plot/picture.h"
+#include "report/json.h"
 #include "verb.h"
 
 static const struct drawing {

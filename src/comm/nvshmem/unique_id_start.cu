@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ground of an engine over NVSHMEM: processes that nobody's launcher has started find each other by a unique id, and
- * a kernel of each puts a word into the next one's memory: unique_id_start RANK SIZE FILE. PE 0 writes the id to FILE,
- * which is what the others wait for; it must not be there before.
+ * The ground of an engine over NVSHMEM: processes that nobody's launcher has started find each other by a unique id,
+ * and a kernel of each puts a word into the next one's memory: unique_id_start RANK SIZE FILE. PE 0 writes the id to
+ * FILE, which is what the others wait for; it must not be there before.
  */
 #include <cstdint>
 #include <cstdio>
@@ -13,7 +13,8 @@
 #include <nvshmem.h>
 #include <nvshmemx.h>
 
-namespace {
+namespace
+{
 
 enum { DONE = 0, WRONG = 1, USAGE = 2, NOT_HERE = 3, PATIENCE = 60 };
 

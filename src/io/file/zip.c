@@ -234,8 +234,8 @@ tulle_status tulle__zip_stream_open(const tulle__zip *zip, const tulle__zip_memb
     made->zip = zip;
     made->member = *member;
     if (member->packed)
-        TULLE_TRY(
-            tulle__inflate_open_raw(zip->file.fd, member->what, NULL, member->at, member->packed_bytes, &made->inflate));
+        TULLE_TRY(tulle__inflate_open_raw(
+            zip->file.fd, member->what, NULL, member->at, member->packed_bytes, &made->inflate));
     *stream = made;
     return TULLE_OK;
 out:
