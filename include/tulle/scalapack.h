@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products and redistributions with ScaLAPACK's arguments, for programs that use ScaLAPACK and its BLACS. Not part of
- * tulle.h, nor of libtulle: link the library for your MPI's ScaLAPACK, tulle_scalapack_openmpi or
- * tulle_scalapack_mpich, and libtulle.
+ * Products and redistributions with ScaLAPACK's arguments, for programs that use ScaLAPACK and its
+ * BLACS. Not part of tulle.h, nor of libtulle: link the library for your MPI's ScaLAPACK,
+ * tulle_scalapack_openmpi or tulle_scalapack_mpich, and libtulle.
  *
  * The first call on a process grid opens a team of its processes, later ones find it, also by
  * another context of the same processes. Teams are freed by MPI_Finalize, or by

@@ -64,7 +64,7 @@ tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, doub
     const tulle_array *given = C;
     if (TULLE__NULL(comm) || TULLE__OUTSIDE(op_a, TULLE_OP_T) || TULLE__OUTSIDE(op_b, TULLE_OP_T) || TULLE__NULL(A) ||
         TULLE__NULL(B) || TULLE__NULL(C) || TULLE__OPTIONS(given, &result, held) ||
-        TULLE__OPTIONS(options, &own, chunk))
+        TULLE__OPTIONS(options, &own, home_on_device))
         return tulle__refuse(comm);
     tulle_mat *a = NULL, *b = NULL, *c = NULL;
     tulle_product *product = NULL;
