@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modules: engines, wrappers, direct solvers, devices and kernels that are loaded on demand, so one program
- * runs with nothing installed, under an MPI, or on GPUs. A module is a shared object tulle_NAME.so
- * with one symbol, tulle_module_entry. It imports nothing from libtulle: it gets a table of
+ * Modules: engines, wrappers, direct solvers, devices and kernels that are loaded on demand, so one
+ * program runs with nothing installed, under an MPI, or on GPUs. A module is a shared object
+ * tulle_NAME.so with one symbol, tulle_module_entry. It imports nothing from libtulle: it gets a table of
  * functions and returns its own, so it also loads into a program linked with libtulle.a.
  *
  * Search order: the folders of TULLE_MODULE_PATH (separated by colons), the folder `tulle` beside

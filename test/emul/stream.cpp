@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <deque>
+#include <thread>
 
 namespace
 {
@@ -24,6 +25,7 @@ struct CUstream_st {
     uint64_t given = 0, done = 0; /* tickets */
     bool busy = false, gone = false;
     int device = 0;
+    std::thread::id giver; /* of the work that was given last */
 };
 
 struct CUevent_st {
@@ -93,12 +95,14 @@ uint64_t add(held &lock, CUstream_st *stream, work w)
     house &h = here();
     CUstream_st *s = stream_of(stream);
     s->list.push_back(std::move(w));
+    s->giver = std::this_thread::get_id();
     uint64_t ticket = ++s->given;
     if (h.when == house::EAGER) run_to(lock, s, ticket);
     if (h.when == house::NOW_AND_THEN) {
         uint64_t random = random_next(h.seed);
         CUstream_st *any = streams()[random % streams().size()].get();
-        if ((random >> 20 & 1) && any->given > any->done && !any->busy)
+        /* not another thread's: its kernel may wait for one that this thread has yet to start */
+        if ((random >> 20 & 1) && any->given > any->done && !any->busy && any->giver == s->giver)
             run_to(lock, any, any->done + 1 + (random >> 30) % (any->given - any->done));
     }
     return ticket;
