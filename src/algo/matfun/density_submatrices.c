@@ -31,8 +31,9 @@ struct pass {
     bool keeps, reduces;
     /* [submatrices of the spectrum], for a number of electrons and kT = 0, else NULL */
     tulle__reduction *reductions;
-    tulle__anchor *at; /* of `first`; `below` is nan if another PE computed the submatrix */
-    double anchor;     /* where the search for mu ended */
+    tulle__anchor *at;    /* of `first`; `below` is nan if another PE computed the submatrix */
+    double anchor;        /* where the search for mu ended */
+    tulle__sweep guessed; /* what the guess of mu took */
     tulle__stolen stolen;
 };
 
@@ -169,11 +170,19 @@ static tulle__visitor reducing(struct pass *p, double mu)
         .restore = true};
 }
 
+/* What another sweep over some of the submatrices took, and its rounding. */
+static void add_sweep(tulle__sweep *sweep, const tulle__sweep *other)
+{
+    sweep->bytes += other->bytes;
+    sweep->dense += other->dense;
+    sweep->transfers += other->transfers;
+    sweep->rounding = fmax(sweep->rounding, other->rounding);
+}
+
 /* Local: mu from own submatrix 0, whose reduction stays. */
 static tulle_status guess_from_first(struct pass *p, double *mu)
 {
     tulle_status status;
-    tulle__sweep sweep;
     bool *skip = NULL;
     const tulle__submatrices *s = &p->plan->s;
     tulle__visitor first = reducing(p, -1e300);
@@ -181,7 +190,7 @@ static tulle_status guess_from_first(struct pass *p, double *mu)
     TULLE_TRY(tulle__alloc((size_t)s->count, sizeof *skip, "submatrices", &skip));
     for (int64_t k = 0; k < s->count; k++) skip[k] = k > 0;
     first.skip = skip;
-    TULLE_TRY(tulle__matfun_sweep(p->plan, &first, NULL, &sweep));
+    TULLE_TRY(tulle__matfun_sweep(p->plan, &first, NULL, &p->guessed));
     double part = p->d->states * (double)s->sub[0].b / (double)p->d->H->layout->m;
     if (p->reductions[0].d)
         TULLE_TRY(tulle__level_guess(&p->reductions[0], part, mu));
@@ -283,9 +292,7 @@ static tulle_status repeat(struct pass *p, tulle_mat *F, const bool *skip, tulle
     p->known = true;
     for (int64_t k = 0; k < p->spectrum.submatrices; k++) any = any || !skip[k];
     if (any) status = tulle__matfun_sweep(p->plan, &visitor, F, &again);
-    sweep->bytes += again.bytes;
-    sweep->dense += again.dense;
-    sweep->transfers += again.transfers;
+    add_sweep(sweep, &again);
     return tulle_comm_agree(p->d->comm, status);
 }
 
@@ -379,6 +386,7 @@ static tulle_status occupy_counted(struct pass *p, tulle_mat *F, tulle__sweep *s
         p->occupation = &first;
         p->anchor = first.mu;
         status = tulle_comm_agree(d->comm, tulle__matfun_sweep(p->plan, &visitor, F, sweep));
+        add_sweep(sweep, &p->guessed);
     }
     if (status == TULLE_OK) status = find_mu(p, sweep);
     if (status == TULLE_OK)
