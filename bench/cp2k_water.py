@@ -143,7 +143,7 @@ def run(folder, cells, eps, method, mu, threads, cutoff=60):
     with open(os.path.join(folder, "water.inp"), "w", encoding="ascii") as file:
         file.write(INPUT.format(project="water", cutoff=cutoff, eps=f"{eps:.1E}", mu=mu, sign=sign, length=length,
                                 atoms=atoms))
-    environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive",
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": "1",
                    "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                    "OMPI_MCA_hwloc_base_binding_policy": "none"}
     subprocess.run(["cp2k.psmp", "-i", "water.inp", "-o", "water.out"], cwd=folder, env=environment, check=True,
