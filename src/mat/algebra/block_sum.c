@@ -68,13 +68,6 @@ static void add_tile(const struct tile_sum *s, const tulle_own_tile *to, int64_t
     *nnz = at;
 }
 
-static tulle_tile tile_of(const tulle_mat *A, int i, int j)
-{
-    tulle_tile tile = tulle__tile_in_place(A, i, j);
-    if (!A->directory[tulle__tile_index(A, i, j)].place.length) tile.rowptr = NULL;
-    return tile;
-}
-
 static tulle_status sum_tiles(const tulle__terms *t, const tulle_mat *A, const tulle_mat *B, tulle_mat *C)
 {
     tulle_status status = TULLE_OK;
@@ -85,8 +78,8 @@ static tulle_status sum_tiles(const tulle__terms *t, const tulle_mat *A, const t
             int64_t blocks, nnz;
             if (!tulle__tile_is_mine(A, i, j)) continue;
             const struct tile_sum s = {.t = t,
-                .a = tile_of(A, i, j),
-                .b = tile_of(B, i, j),
+                .a = tulle__block_tile(A, i, j),
+                .b = tulle__block_tile(B, i, j),
                 .row = l->row_blocks.first[i],
                 .col = l->col_blocks.first[j],
                 .row_cut = l->row_blocks.cut + l->row_blocks.first[i],

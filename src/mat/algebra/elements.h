@@ -18,6 +18,14 @@ static inline void tulle__element_set(tulle_type type, void *val, int64_t at, do
         ((double *)val)[at] = value;
 }
 
+/* An own tile of blocks; without any, rowptr is NULL. */
+static inline tulle_tile tulle__block_tile(const tulle_mat *A, int i, int j)
+{
+    tulle_tile tile = tulle__tile_in_place(A, i, j);
+    if (!A->directory[tulle__tile_index(A, i, j)].place.length) tile.rowptr = NULL;
+    return tile;
+}
+
 /* A cursor over the entries of a row, one at a time. It starts zeroed but for run.row. */
 typedef struct tulle__entry_cursor {
     tulle__entry_run run;

@@ -16,13 +16,6 @@ struct halves {
     int64_t rows;
 };
 
-static tulle_tile tile_of(const tulle_mat *A, int i, int j)
-{
-    tulle_tile tile = tulle__tile_in_place(A, i, j);
-    if (!A->directory[tulle__tile_index(A, i, j)].place.length) tile.rowptr = NULL;
-    return tile;
-}
-
 /* Elements above the diagonal of diagonal block e come from block f of the transpose. */
 static void mirror_block(const struct halves *h, int64_t f, int64_t size, const tulle_own_tile *to, int64_t at)
 {
@@ -81,8 +74,8 @@ static tulle_status join_tiles(tulle_mat *C, const tulle_mat *T)
             tulle_own_tile to;
             int64_t blocks, nnz;
             if (!tulle__tile_is_mine(C, i, j)) continue;
-            const struct halves h = {.lower = tile_of(C, i, j),
-                .upper = tile_of(T, i, j),
+            const struct halves h = {.lower = tulle__block_tile(C, i, j),
+                .upper = tulle__block_tile(T, i, j),
                 .row_cut = l->row_blocks.cut + l->row_blocks.first[i],
                 .col_cut = l->col_blocks.cut + l->col_blocks.first[j],
                 .rows = tulle__tile_block_rows(C, i)};

@@ -58,13 +58,6 @@ struct tiles {
     const tulle_gidx *row_cut, *col_cut;
 };
 
-static tulle_tile tile_of(const tulle_mat *A, int i, int j)
-{
-    tulle_tile tile = tulle__tile_in_place(A, i, j);
-    if (!A->directory[tulle__tile_index(A, i, j)].place.length) tile.rowptr = NULL;
-    return tile;
-}
-
 static void write_block(const struct tiles *t, double alpha, int64_t e, double beta, int64_t f, int64_t size,
     const tulle_own_tile *to, int64_t at)
 {
@@ -130,8 +123,8 @@ static tulle_status place_tiles(const struct range *g, const tulle_mat *added, t
             int64_t blocks, nnz;
             tulle_own_tile to;
             if (!tulle__tile_is_mine(C, i, j)) continue;
-            const struct tiles t = {.old = tile_of(C, i, j),
-                .added = tile_of(added, i, j),
+            const struct tiles t = {.old = tulle__block_tile(C, i, j),
+                .added = tulle__block_tile(added, i, j),
                 .r0 = clipped(g->row - row, rows),
                 .r1 = clipped(g->row + g->rows - row, rows),
                 .c0 = clipped(g->col - col, cols),
