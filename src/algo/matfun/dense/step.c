@@ -59,43 +59,17 @@ int64_t tulle__levels_below(int64_t n, const double *d, const double *e, double 
     return x <= low ? 0 : x >= high ? n : count_below(n, d, e, x, least_pivot(largest));
 }
 
-enum { LANES = 8 }; /* counts at a time: one alone waits for a division a row */
-
-static void count_lanes(int64_t n, const double *d, const double *e, const double *x, double tiny, int64_t count[LANES])
-{
-    double pivot[LANES], number[LANES];
-    for (int l = 0; l < LANES; l++) {
-        pivot[l] = 1;
-        number[l] = 0;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        double square = i ? e[i - 1] * e[i - 1] : 0;
-        for (int l = 0; l < LANES; l++) {
-            double next = d[i] - x[l] - square / pivot[l];
-            next = fabs(next) < tiny ? -tiny : next;
-            number[l] += next < 0 ? 1 : 0;
-            pivot[l] = next;
-        }
-    }
-    for (int l = 0; l < LANES; l++) count[l] = (int64_t)number[l];
-}
-
 /* The eigenvalue with that many below it, in (low, high). */
 static double bisect(
     int64_t n, const double *d, const double *e, int64_t index, double low, double high, double tolerance, double tiny)
 {
     while (high - low > tolerance) {
-        double x[LANES], width = (high - low) / (LANES + 1), before = high - low;
-        int64_t count[LANES];
-        for (int l = 0; l < LANES; l++) x[l] = low + (l + 1) * width;
-        count_lanes(n, d, e, x, tiny, count);
-        for (int l = 0; l < LANES && x[l] < high; l++) {
-            if (count[l] > index)
-                high = x[l];
-            else
-                low = x[l];
-        }
-        if (high - low >= before) break;
+        double middle = low + (high - low) / 2;
+        if (middle <= low || middle >= high) break;
+        if (count_below(n, d, e, middle, tiny) > index)
+            high = middle;
+        else
+            low = middle;
     }
     return low + (high - low) / 2;
 }
