@@ -81,6 +81,22 @@ out:
     return status;
 }
 
+static tulle_status fill_spans(tulle_layout *l)
+{
+    for (int t = 0; t < l->mt * l->nt; t++)
+        if (l->owner[t] >= l->owners) l->owners = l->owner[t] + 1;
+    tulle_status status = tulle__alloc_zero((size_t)l->owners, sizeof *l->span, "spans of tiles", &l->span);
+    for (int i = 0; i < l->mt && status == TULLE_OK; i++)
+        for (int j = 0; j < l->nt; j++) {
+            tulle__tile_span *s = &l->span[tulle__layout_owner(l, i, j)];
+            if (!s->row_end) *s = (tulle__tile_span){.row = i, .col = j};
+            s->row_end = i + 1;
+            if (j < s->col) s->col = j;
+            if (j >= s->col_end) s->col_end = j + 1;
+        }
+    return status;
+}
+
 /* Fills the remaining fields; m, n, mt and nt are set. */
 static tulle_status fill(tulle_layout *l, const tulle_layout_spec *spec, int npes, int pr, int pc)
 {
@@ -107,6 +123,7 @@ static tulle_status fill(tulle_layout *l, const tulle_layout_spec *spec, int npe
                 goto out;
             }
         }
+    TULLE_TRY(fill_spans(l));
     /* indices within a tile have 32 bits */
     for (int j = 0; j < l->nt; j++) {
         int32_t width;
@@ -229,6 +246,7 @@ void tulle_layout_free(tulle_layout *layout)
     tulle__free(layout->row_cut);
     tulle__free(layout->col_cut);
     tulle__free(layout->owner);
+    tulle__free(layout->span);
     tulle__block_cuts_fini(&layout->row_blocks);
     tulle__block_cuts_fini(&layout->col_blocks);
     tulle__free(layout);

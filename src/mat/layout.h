@@ -6,18 +6,31 @@
 
 #include "tile/block_cuts.h"
 
+/* The tile rows and columns between which a PE's tiles lie: what looks for these need look nowhere else. */
+typedef struct tulle__tile_span {
+    int row, row_end, col, col_end;
+} tulle__tile_span;
+
 struct tulle_layout {
     tulle_gidx m, n;
-    int mt, nt;          /* tile rows, tile columns */
-    tulle_gidx *row_cut; /* [mt + 1] */
-    tulle_gidx *col_cut; /* [nt + 1] */
-    int *owner;          /* [mt * nt] */
+    int mt, nt;             /* tile rows, tile columns */
+    tulle_gidx *row_cut;    /* [mt + 1] */
+    tulle_gidx *col_cut;    /* [nt + 1] */
+    int *owner;             /* [mt * nt] */
+    int owners;             /* the last owner's rank + 1 */
+    tulle__tile_span *span; /* [owners] */
     tulle__block_cuts row_blocks, col_blocks;
 };
 
 static inline int tulle__layout_owner(const tulle_layout *layout, int i, int j)
 {
     return layout->owner[(int64_t)i * layout->nt + j];
+}
+
+/* Empty where the PE has no tile. */
+static inline tulle__tile_span tulle__layout_span(const tulle_layout *layout, int pe)
+{
+    return pe < layout->owners ? layout->span[pe] : (tulle__tile_span){0, 0, 0, 0};
 }
 
 /* The part of the cut that contains x: the last one that starts at or before x. */

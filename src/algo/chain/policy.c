@@ -30,13 +30,24 @@ static int worker_b(const tulle__operands *o, int i, int k, int j)
 
 int tulle__policy_chain(const tulle__policy *policy, const tulle__operands *o, int rank, int i, int j, int *k)
 {
-    /*
-     * cyclic k from i + j, where one chain has all k of a tile, so that the owners of a tile row or
-     * column start apart
-     */
-    int nk = 0, first = o->offset && policy->worker == worker_c ? (i + j) % o->K : 0;
-    for (int t = 0; t < o->K; t++) {
-        int at = first + t < o->K ? first + t : first + t - o->K;
+    int nk = 0, first = 0, end = o->K;
+    if (policy->worker == worker_c) {
+        if (tulle__layout_owner(o->C->layout, i, j) != rank) return 0;
+        /* cyclic k from i + j, where one chain has all k of a tile, so that the owners of a tile row or
+         * column start apart */
+        if (o->offset) first = (i + j) % o->K;
+        end = first + o->K;
+    } else if (policy->worker == worker_a) {
+        const tulle__tile_span own = tulle__layout_span(o->A->layout, rank);
+        first = own.col;
+        end = own.col_end;
+    } else {
+        const tulle__tile_span own = tulle__layout_span(o->B->layout, rank);
+        first = own.row;
+        end = own.row_end;
+    }
+    for (int t = first; t < end; t++) {
+        int at = t < o->K ? t : t - o->K;
         if (policy->worker(o, i, at, j) == rank && tulle__operands_meet(o, i, at, j)) k[nk++] = at;
     }
     return nk;
@@ -53,13 +64,15 @@ static int fill(const tulle__cursor *c, int i, int j, tulle__chain *chain)
 static int next_c(tulle__cursor *c, tulle__chain *chain)
 {
     const tulle__operands *o = c->operands;
-    for (; c->at < (int64_t)o->M * o->N; c->at++) {
-        int i = (int)(c->at / o->N), j = (int)(c->at % o->N);
-        if (tulle__layout_owner(o->C->layout, i, j) != c->rank) continue;
-        fill(c, i, j, chain);
-        c->at++;
-        return 1; /* even without any k: the tile must become beta C */
-    }
+    const tulle__tile_span own = tulle__layout_span(o->C->layout, c->rank);
+    if (c->at < own.row) c->at = own.row;
+    for (; c->at < own.row_end; c->at++, c->inner = 0)
+        while (own.col + c->inner < own.col_end) {
+            int i = c->at, j = own.col + c->inner++;
+            if (tulle__layout_owner(o->C->layout, i, j) != c->rank) continue;
+            fill(c, i, j, chain);
+            return 1; /* even without any k: the tile must become beta C */
+        }
     return 0;
 }
 
@@ -70,10 +83,12 @@ static int next_c(tulle__cursor *c, tulle__chain *chain)
 static int next_a(tulle__cursor *c, tulle__chain *chain)
 {
     const tulle__operands *o = c->operands;
-    for (; c->at < o->M; c->at++, c->inner = 0) {
-        int i = (int)c->at, first = 0;
-        while (first < o->K && tulle__layout_owner(o->A->layout, i, first) != c->rank) first++;
-        if (first == o->K) continue;
+    const tulle__tile_span own = tulle__layout_span(o->A->layout, c->rank);
+    if (c->at < own.row) c->at = own.row;
+    for (; c->at < own.row_end; c->at++, c->inner = 0) {
+        int i = c->at, first = own.col;
+        while (first < own.col_end && tulle__layout_owner(o->A->layout, i, first) != c->rank) first++;
+        if (first == own.col_end) continue;
         while (c->inner < o->N) {
             int j = o->offset ? (i + first + c->inner) % o->N : c->inner;
             c->inner++;
@@ -87,10 +102,12 @@ static int next_a(tulle__cursor *c, tulle__chain *chain)
 static int next_b(tulle__cursor *c, tulle__chain *chain)
 {
     const tulle__operands *o = c->operands;
-    for (; c->at < o->N; c->at++, c->inner = 0) {
-        int j = (int)c->at, first = 0;
-        while (first < o->K && tulle__layout_owner(o->B->layout, first, j) != c->rank) first++;
-        if (first == o->K) continue;
+    const tulle__tile_span own = tulle__layout_span(o->B->layout, c->rank);
+    if (c->at < own.col) c->at = own.col;
+    for (; c->at < own.col_end; c->at++, c->inner = 0) {
+        int j = c->at, first = own.row;
+        while (first < own.row_end && tulle__layout_owner(o->B->layout, first, j) != c->rank) first++;
+        if (first == own.row_end) continue;
         while (c->inner < o->M) {
             int i = o->offset ? (first + j + c->inner) % o->M : c->inner;
             c->inner++;

@@ -36,8 +36,7 @@ typedef struct tulle__cursor {
     const tulle__policy *policy;
     const tulle__operands *operands;
     int rank;
-    int64_t at; /* position in the policy's own order */
-    int inner;
+    int at, inner; /* position in the policy's own order */
     int *k;
 } tulle__cursor;
 

@@ -26,7 +26,9 @@ struct game {
     struct item *item;        /* of all PEs, consecutively */
     int64_t *last;            /* [pes]: the item taken last; -1: none */
     char *gone;               /* [items] */
-    int64_t *first, *next;    /* [pes + 1], [pes]: items of a PE; the first that may be free */
+    int64_t *first;           /* [pes + 1]: items of a PE */
+    int64_t *next, *end;      /* [pes]: the first that may be free, behind the last */
+    char *barren;             /* [pes * pes]: PE v has nothing in reach of PE p, and will not have */
     double *left;             /* [pes] */
     int *heap, heaped;        /* PEs by the time of their next claim, the earliest on top */
     int *k;                   /* [K]: of the current item */
@@ -140,10 +142,11 @@ static int64_t own_item(struct game *g, int pe)
 }
 
 /* The last item of the victim within reach of the PE; -1: none. */
-static int64_t reachable(const struct game *g, int victim, int pe)
+static int64_t reachable(struct game *g, int victim, int pe)
 {
     const struct item *item = g->item;
-    for (int64_t x = g->first[victim + 1] - 1; x >= g->next[victim]; x--) {
+    while (g->end[victim] > g->next[victim] && g->gone[g->end[victim] - 1]) g->end[victim]--;
+    for (int64_t x = g->end[victim] - 1; x >= g->next[victim]; x--) {
         if (g->gone[x]) continue;
         if (at_hand(g, &item[x], pe)) return x;
         /* neighbours with the same tiles give the same answer */
@@ -154,14 +157,15 @@ static int64_t reachable(const struct game *g, int victim, int pe)
     return -1;
 }
 
-static int64_t others_item(const struct game *g, int pe, int *victim)
+static int64_t others_item(struct game *g, int pe, int *victim)
 {
     int pes = g->costs->counts->pes;
     double most = 0;
     int64_t found = -1;
     for (int v = 0; v < pes; v++) {
-        if (v == pe || g->left[v] <= most) continue;
+        if (v == pe || g->left[v] <= most || g->barren[(int64_t)pe * pes + v]) continue;
         int64_t x = reachable(g, v, pe);
+        g->barren[(int64_t)pe * pes + v] = x < 0;
         if (x < 0) continue;
         most = g->left[v];
         *victim = v;
@@ -255,6 +259,8 @@ tulle_status tulle__walk_stealing(const tulle__costs *costs, const tulle__policy
     tulle__operands_set_grain(&g.operands, pes);
     TULLE_TRY(tulle__alloc((size_t)pes + 1, sizeof *g.first, "model", &g.first));
     TULLE_TRY(tulle__alloc((size_t)pes, sizeof *g.next, "model", &g.next));
+    TULLE_TRY(tulle__alloc((size_t)pes, sizeof *g.end, "model", &g.end));
+    TULLE_TRY(tulle__alloc_zero((size_t)pes, (size_t)pes, "model", &g.barren));
     TULLE_TRY(tulle__alloc_zero((size_t)pes, sizeof *g.left, "model", &g.left));
     TULLE_TRY(tulle__alloc((size_t)pes, sizeof *g.heap, "model", &g.heap));
     TULLE_TRY(tulle__alloc((size_t)pes, sizeof *g.last, "model", &g.last));
@@ -265,6 +271,7 @@ tulle_status tulle__walk_stealing(const tulle__costs *costs, const tulle__policy
     TULLE_TRY(tulle__alloc_zero(items, 1, "model", &g.gone));
     (void)list_items(&g, k);
     for (int pe = 0; pe < pes; pe++) {
+        g.end[pe] = g.first[pe + 1];
         g.heap[g.heaped++] = pe; /* all at time 0: by rank */
         g.last[pe] = -1;
     }
@@ -275,6 +282,8 @@ out:
     tulle__free(g.gone);
     tulle__free(g.first);
     tulle__free(g.next);
+    tulle__free(g.barren);
+    tulle__free(g.end);
     tulle__free(g.left);
     tulle__free(g.last);
     tulle__free(g.heap);

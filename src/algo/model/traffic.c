@@ -33,8 +33,9 @@ static int units_of(const tulle__operands *o, int i, int j)
     return units;
 }
 
-static void walk_job(const tulle__costs *c, const tulle__policy *policy, int pe, int i, int j, int nk, const int *k,
-    tulle__pe_load *load)
+/* nk of the tile products of C tile (i, j), which are `units` in all. */
+static void walk_job(const tulle__costs *c, const tulle__policy *policy, int pe, int i, int j, int units, int nk,
+    const int *k, tulle__pe_load *load)
 {
     const tulle__operands *o = &c->counts->operands;
     double seconds = 0, compute = 0;
@@ -55,7 +56,7 @@ static void walk_job(const tulle__costs *c, const tulle__policy *policy, int pe,
     else
         load[pe].local += compute;
     const tulle__cost_result result = tulle__cost_result_of(c, policy, i, j, nk, k);
-    int own = tulle__layout_owner(o->C->layout, i, j) == pe, units = units_of(o, i, j);
+    int own = tulle__layout_owner(o->C->layout, i, j) == pe;
     /* copied, or both read and one written */
     if (!own) tulle__cost_partial(c, pe, i, j, result, c->counts->sparse ? 2 : 3, load);
     if (!own || nk < units) add_merge(c, i, j, result.entries, load);
@@ -90,10 +91,12 @@ tulle_status tulle__walk_static(const tulle__costs *c, const tulle__policy *poli
         }
         tulle__chain chain;
         tulle__cursor cursor = {.policy = policy, .operands = o, .rank = pe, .k = k};
-        while (policy->next(&cursor, &chain))
+        while (policy->next(&cursor, &chain)) {
+            int units = units_of(o, chain.i, chain.j);
             for (int at = 0; at < chain.nk; at += batch)
-                walk_job(
-                    c, policy, pe, chain.i, chain.j, chain.nk - at < batch ? chain.nk - at : batch, chain.k + at, load);
+                walk_job(c, policy, pe, chain.i, chain.j, units, chain.nk - at < batch ? chain.nk - at : batch,
+                    chain.k + at, load);
+        }
     }
     tulle__cost_share_nodes(c, load);
     for (int pe = 0; pe < c->counts->pes; pe++) {
@@ -114,6 +117,7 @@ struct bulk {
     const tulle__policy *policy;
     int q;                          /* the PEs are q x q under Cannon */
     char *need;                     /* [pes * (M + N)]: C tiles in that tile row or column, as in panel.c */
+    int *units;                     /* [M * N] */
     double *move, *multiply, *past; /* [pes]: seconds of this step; of kernels, of the step before */
 };
 
@@ -170,10 +174,11 @@ static void multiply_step(struct bulk *b, int t, tulle__pe_load *load)
 {
     const tulle__costs *c = b->costs;
     const tulle__operands *o = &c->counts->operands;
+    const int broadcast = b->policy->arrival == TULLE__ARRIVAL_BROADCAST;
     for (int i = 0; i < o->M; i++)
         for (int j = 0; j < o->N; j++) {
-            int pe = tulle__layout_owner(o->C->layout, i, j), units = units_of(o, i, j);
-            for (int k = 0; k < o->K; k++) {
+            int pe = tulle__layout_owner(o->C->layout, i, j), units = b->units[(int64_t)i * o->N + j];
+            for (int k = broadcast ? t : 0; k < (broadcast ? t + 1 : o->K); k++) {
                 if (!in_step(b, pe, t, k) || !tulle__operands_meet(o, i, k, j)) continue;
                 double seconds = tulle__cost_unit(c, i, k, j);
                 b->multiply[pe] += seconds;
@@ -236,11 +241,14 @@ tulle_status tulle__walk_bulk(const tulle__costs *c, const tulle__policy *policy
     TULLE_TRY(tulle__alloc_zero(pes, sizeof *b.move, "model", &b.move));
     TULLE_TRY(tulle__alloc_zero(pes, sizeof *b.multiply, "model", &b.multiply));
     TULLE_TRY(tulle__alloc_zero(pes, sizeof *b.past, "model", &b.past));
+    TULLE_TRY(tulle__alloc((size_t)o->M * (size_t)o->N, sizeof *b.units, "model", &b.units));
+    for (int64_t t = 0; t < (int64_t)o->M * o->N; t++) b.units[t] = units_of(o, (int)(t / o->N), (int)(t % o->N));
     find_needs(&b);
     double seconds = walk_steps(&b, load);
     for (size_t pe = 0; pe < pes; pe++) load[pe].total = seconds + load[pe].accumulate;
 out:
     tulle__free(b.need);
+    tulle__free(b.units);
     tulle__free(b.move);
     tulle__free(b.multiply);
     tulle__free(b.past);
