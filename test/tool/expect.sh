@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the scripts here that try the command share, to be read by `.` with its path in $1 and that of the data in $2: a
 # folder of their own, and expectations.
-. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/workspace.sh"
 tulle=$1
 data=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-export XDG_CACHE_HOME="$work/cache"
 # briefly COMMAND...: with a tulle that may use 10 s of processor time only, however busy the machine is
 printf '#!/bin/sh\nulimit -S -t 10\nexec "%s" "$@"\n' "$tulle" >"$work/brief" && chmod 755 "$work/brief"
 briefly() {

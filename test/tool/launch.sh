@@ -7,11 +7,8 @@ tulle=$1
 data=$2
 family=$3
 shift 3
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-export XDG_CACHE_HOME="$work/cache"
 unset TULLE_ROSTER
-. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/workspace.sh"
 # expect STATUS PATTERN COMMAND...
 expect() {
     status=$1 pattern=$2

@@ -1,14 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# tulle predict and tulle plot: every kind of picture from recorded lines, and what malformed ones are told.
-# plot.sh TULLE LINES
+# Every kind of picture from recorded lines, and what malformed ones are told. plot.sh TULLE LINES
 set -u
 tulle=$1
 lines=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-export XDG_CACHE_HOME="$work/cache"
-. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/workspace.sh"
 # expect STATUS PATTERN COMMAND...
 expect() {
     status=$1 pattern=$2
@@ -126,13 +122,13 @@ report $? "as lines have the times of all products"
 
 # drawing
 if command -v gnuplot >/dev/null 2>&1; then
-    for kind in scaling:runs tasks:solves roofline:predictions breakdown:predictions imbalance:stat imbalance:predictions timeline:timeline slabs:slabs convergence:history; do
-        for ending in svg png pdf; do
-            file=$work/${kind%:*}-${kind#*:}.$ending
-            "$tulle" plot "${kind%:*}" "$lines/${kind#*:}.json" -o "$file" >"$work/out" 2>&1 && [ ! -s "$work/out" ] &&
-                [ "$(wc -c <"$file")" -gt 2000 ] && head -c 300 "$file" | grep -aq -e '<svg' -e 'PNG' -e '%PDF'
-            report $? "${kind%:*} of ${kind#*:} as $ending: $(head -c 200 "$work/out")"
-        done
+    for kind in scaling:runs:png scaling:runs:svg tasks:solves:pdf roofline:predictions:svg breakdown:predictions:svg \
+        imbalance:stat:png imbalance:predictions:svg timeline:timeline:pdf slabs:slabs:svg convergence:history:svg; do
+        ending=${kind##*:} lines_of=${kind#*:}
+        file=$work/$kind.$ending
+        "$tulle" plot "${kind%%:*}" "$lines/${lines_of%:*}.json" -o "$file" >"$work/out" 2>&1 && [ ! -s "$work/out" ] &&
+            [ "$(wc -c <"$file")" -gt 2000 ] && head -c 300 "$file" | grep -aq -e '<svg' -e 'PNG' -e '%PDF'
+        report $? "${kind%%:*} of ${lines_of%:*} as $ending: $(head -c 200 "$work/out")"
     done
     ! ls "$work" | grep -q '\.tmp'
     report $? "nothing else is left behind"
@@ -192,62 +188,4 @@ expect 2 'bad.json:1:' plot scaling "$work/bad.json" -o "$work/p.svg"
 [ ! -e "$work/p.svg" ]
 report $? "no picture of what is wrong"
 
-# predict
-expect 0 'stationary-c .*' predict rmat:scale=8 --pes 384 --machine summit --grid 16x24
-grep -q 'cannon  *skipped' "$work/out" && [ "$(grep -c -e '<- auto' "$work/out")" = 1 ]
-report $? "one is the best, one is skipped"
-grep -q 'the transfers of .* (.* flop/byte) allow .* GF/s a PE' "$work/out"
-report $? "and the network's roof is reported"
-expect 0 'summa .*' predict water:n=3 --blocks auto --filter 1e-4 --pes 16 --machine summit --grid 4x4
-expect 0 '"alg":"stationary-c".*"flops":8503056,' predict water:n=3 --blocks 6 --pes 9 --machine summit --json
-expect 2 'two sparse matrices' predict water:n=2 --blocks 6 --cols 4 --machine summit
-expect 0 'on 384 PEs of summit, grid' predict rmat:scale=8 --pes 384 --machine summit --cols 64 --type f32
-expect 0 '(estimated)' predict rmat:scale=8 --pes 16 --machine dgx2 --estimate
-expect 0 '"alg":"cannon"' predict rmat:scale=8 --pes 16 --machine dgx2 --grid 4x4 --json
-expect 0 'ash219.*219 x 85 .* 85 x 219' predict "$lines/../../data/ash219.mtx.gz" --pes 3 --machine dgx2
-expect 2 'run .tulle calibrate' predict rmat:scale=6 --pes 4
-expect 2 'grid of 2x2 has 4 PEs' predict rmat:scale=6 --pes 5 --grid 2x2 --machine summit
-expect 0 'grid     6x4x4, 0 idle' predict gemm --size 100000 --pes 96 --machine summit
-expect 0 'volume   880000000000 bytes by all PEs, at most 9166700000 by one' predict gemm --size 100000 --pes 96 --machine summit
-expect 0 '3 idle' predict gemm --size 100000 --pes 128 --machine summit
-expect 0 '"grid":\[3,2,1\].*"bytes_moved":2800000,' predict gemm --m 400 --n 500 --k 250 --pes 7 --grid 3x2 --machine dgx2 --json
-expect 0 'volume   2160000 bytes' predict gemm --size 300 --pes 7 --grid 2x1x3 --machine summit
-expect 0 '"bytes_moved":2160000,' gemm --size 300 --pes 7 --grid 2x1x3 --comm threads:direct=off --threads 1 --json --machine summit
-expect 0 'passed' gemm --m 50 --n 70 --k 41 --pes 8 --grid 2x2x2 --comm threads:direct=off --threads 1 --check --machine summit
-expect 2 'does not fit 4 PEs' gemm --size 9 --grid 2x2x2 --pes 4 --machine summit
-expect 2 'excludes --tiles-b' gemm --size 9 --grid 2x1x2 --pes 4 --tiles-b 2 --machine summit
-expect 0 'passed' gemm --size 90 --grid 2x1x2 --pes 4 --tiles 2 --machine summit --check --device limit:mem=100K+cpu
-expect 2 'needs --size' predict gemm --pes 4 --machine summit
-expect 0 '"upload_bytes":878400,"download_bytes":115200,"peer_bytes":432000,' predict gemm --size 240 --pes 4 --grid 2x2 --tiles 4 --devices 2 --device limit:mem=60K,link=1G,peer=2G --machine summit --json
-expect 0 '"downloads":64,.*"upload_bytes":3513600,"downloads":64,"download_bytes":460800,"peer_copies":240,"peer_bytes":1728000' gemm --size 240 --pes 4 --grid 2x2x1 --tiles 4 --devices 2 --device limit:mem=60K,link=1G,peer=2G+cpu --machine summit --json
-expect 2 'need not exist' predict gemm --size 240 --device cuda --machine summit
-expect 3 'takes 86400' predict gemm --size 240 --tiles 4 --device limit:mem=20K --machine summit
-expect 2 'RxCxL' predict gemm --size 9 --grid 2y2 --pes 4 --machine summit
-expect 2 'does not fit 4 PEs' predict gemm --size 9 --grid 2x2x2 --pes 4 --machine summit
-expect 3 'the least is' predict gemm --size 10000 --pes 8 --memory 1M --machine summit
-expect 2 'omit it or B' predict rmat:scale=6 rmat:scale=6 --cols 4 --machine summit
-expect 2 'cannot be opened' predict "$work/absent.mtx" --pes 2 --machine summit
-expect 2 'No such file' predict rmat:scale=6 --pes 2 --machine "$work/absent"
-expect 0 'PEs of the same node .* us a range of a list' calibrate --threads 1 --pes 2
-export TULLE_MACHINE="$work/machine"
-expect 0 '"spgemm":\[' calibrate --threads 1 --pes 1 --json
-expect 0 '"same_node_range":[0-9.e-]*,"other_node_range":0,' calibrate --threads 1 --pes 2 --json
-expect 0 'stationary-c' predict rmat:scale=6 --pes 4 --machine "$work/machine"
-expect 3 'tile products; the limit is' predict rmat:scale=6 --pes 4 --grid 2x2 --tiles 256 --machine summit
-unset TULLE_MACHINE
-# what is predicted of a run's bytes and messages is what the run counts, through the whole command
-"$tulle" predict rmat:scale=8 --pes 6 --grid 2x3 --machine summit --transfers whole --json -q >"$work/said"
-"$tulle" spgemm rmat:scale=8 --pes 6 --grid 2x3 --threads 1 --machine summit --comm threads:direct=off --alg all --transfers whole --json -q >"$work/was" 2>/dev/null
-for alg in stationary-c stationary-a stationary-b summa; do
-    for what in bytes_moved messages partials; do
-        said=$(sed -n "s/.*\"alg\":\"$alg\".*\"$what\":\([0-9]*\).*/\1/p" "$work/said")
-        was=$(sed -n "s/.*\"alg\":\"$alg\".*\"$what\":\([0-9]*\).*/\1/p" "$work/was")
-        [ -n "$said" ] && [ "$said" = "$was" ]
-        report $? "$alg, $what: $said said, $was counted"
-    done
-done
-expect 0 '"grid":\[[0-9]*,[0-9]*\]' spgemm rmat:scale=8 --pes 6 --grid auto --machine summit --json --comm threads:direct=off
-expect 0 'predicted' spmm rmat:scale=8 --pes 2 --grid auto --check
-expect 2 'or auto, not' spmm rmat:scale=8 --pes 2 --grid square
-expect 2 'No such file' spmm rmat:scale=8 --pes 2 --machine "$work/absent"
 report_end

@@ -3,10 +3,7 @@
 # The command in virtual time: hundreds of PEs, the same report twice, and what it says of itself. simulate.sh TULLE
 set -u
 tulle=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-export XDG_CACHE_HOME="$work/cache"
-. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/workspace.sh"
 run() { # NAME ARGUMENTS...: into work/NAME
     name=$1
     shift
