@@ -218,12 +218,15 @@ static const tulle__spgemm_tuning variants[] = {
 };
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
-/* With the argument `some` a product is made in an eighth of the variants, the next one in the next eighth. */
-static int sampled = 1, next_sample = 0;
+/* With the argument `some` a product is made in every 16th of the variants, the next one in those that follow them; a
+ * large one in every fourth. */
+static int sampled = 1, next_sample = 0, sampled_large = 1;
 
 static inline void sample_variants(int argc, char **argv)
 {
-    if (argc > 1 && !strcmp(argv[1], "some")) sampled = 16;
+    if (argc < 2 || strcmp(argv[1], "some")) return;
+    sampled = 16;
+    sampled_large = 4;
 }
 
 /* In all variants, each on another number of threads; *ref: the reference's C. */
