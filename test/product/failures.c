@@ -213,7 +213,11 @@ int main(int argc, char **argv)
     for (int sparse = 0; sparse < 2; sparse++)
         for (int alg = first; alg < last; alg++) {
             if (alg == TULLE_PRODUCT_CANNON && npes == 2) continue; /* it wants a square grid */
-            for (int direct = 0; direct < (npes == 4 && alg == TULLE_PRODUCT_STATIONARY_C ? 3 : 2); direct++) {
+            /* one PE moves nothing: whether it could read in place makes a difference to its jobs only */
+            const int ways = npes == 4 && alg == TULLE_PRODUCT_STATIONARY_C       ? 3
+                             : npes == 1 && alg > (int)TULLE_PRODUCT_STATIONARY_A ? 1
+                                                                                  : 2;
+            for (int direct = 0; direct < ways; direct++) {
                 tulle_team *team;
                 if (!ok(tulle_team_new(specs[direct], npes, &options, &team) == TULLE_OK, "open")) return tap_done();
                 int covers = !direct && npes == 2 && alg <= TULLE_PRODUCT_STATIONARY_A;
