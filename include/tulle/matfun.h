@@ -149,9 +149,10 @@ typedef struct tulle_matfun_report {
     double estimate[2];         /* AUTO: seconds by the model, of submatrices and of iterations; else 0 */
     /* of the last execution with whole matrices: */
     int iterations;
-    double residual; /* of the approximation before the last step */
-    double flops;    /* of all products */
-    int64_t on_device;        /* submatrices of the last execution that devices decomposed */
+    double residual;          /* of the approximation before the last step */
+    double flops;             /* of all products */
+    int64_t on_device;        /* decompositions of the last execution by devices; a density may repeat some */
+    int64_t off_device;       /* by threads, as the device's memory does not hold them */
     tulle_device_work device; /* what they did for it, one a PE: copies are of submatrices and columns */
 } tulle_matfun_report;
 

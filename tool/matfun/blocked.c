@@ -94,12 +94,12 @@ void blocked_text(const tulle_matfun_report *r, FILE *file)
     if (r->wide)
         fprintf(file, "                 %" PRId64 " of the largest by all threads of a PE together\n", r->wide);
     if (r->device.devices)
-        fprintf(file,
-            "  device         %" PRId64 " of them; to it %.3f MB, from it %.3f MB; kernels %.4f s of all PEs\n",
-            r->on_device, (double)r->device.bytes[0] * 1e-6, (double)r->device.bytes[1] * 1e-6,
-            r->device.kernel_seconds);
-    if (r->device.devices && r->on_device < r->submatrices)
-        fprintf(file, "                 threads computed those that its memory does not hold\n");
+        fprintf(file, "  device         %" PRId64 " %s, to it %.3f MB, from it %.3f MB; kernels %.4f s of all PEs\n",
+            r->on_device, plural(r->on_device, "decomposition", "decompositions"), (double)r->device.bytes[0] * 1e-6,
+            (double)r->device.bytes[1] * 1e-6, r->device.kernel_seconds);
+    if (r->off_device)
+        fprintf(file, "                 %" PRId64 " by threads, as its memory does not hold the submatrices\n",
+            r->off_device);
     fprintf(file, "  eigenvalues    %.9g .. %.9g\n", r->least, r->most);
     if (isfinite(r->asymmetry))
         fprintf(
@@ -133,10 +133,11 @@ void blocked_json(const tulle_matfun_report *r, FILE *file)
     blocked_number(r->most, file);
     if (!r->device.devices) return;
     fprintf(file,
-        ",\"device\":{\"submatrices\":%" PRId64 ",\"up_bytes\":%" PRId64 ",\"down_bytes\":%" PRId64
-        ",\"kernels\":%" PRId64 ",\"up_seconds\":%.6g,\"down_seconds\":%.6g,\"kernel_seconds\":%.6g}",
-        r->on_device, r->device.bytes[0], r->device.bytes[1], r->device.kernels, r->device.copy_seconds[0],
-        r->device.copy_seconds[1], r->device.kernel_seconds);
+        ",\"device\":{\"decompositions\":%" PRId64 ",\"by_threads\":%" PRId64 ",\"up_bytes\":%" PRId64
+        ",\"down_bytes\":%" PRId64 ",\"kernels\":%" PRId64
+        ",\"up_seconds\":%.6g,\"down_seconds\":%.6g,\"kernel_seconds\":%.6g}",
+        r->on_device, r->off_device, r->device.bytes[0], r->device.bytes[1], r->device.kernels,
+        r->device.copy_seconds[0], r->device.copy_seconds[1], r->device.kernel_seconds);
 }
 
 /* ---- iterations ---- */

@@ -304,7 +304,7 @@ tulle_status tulle_density_of_mu(const tulle_mat *H, const tulle_mat *S, double 
     const tulle_density_options *options, tulle_mat **D, tulle_density_report *report)
 {
     tulle_density_options copy;
-    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, mixed))
+    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, device))
         return tulle__refuse(H ? H->comm : NULL);
     return density(H, S, mu, -1, options, D, report);
 }
@@ -313,7 +313,7 @@ tulle_status tulle_density_of_electrons(const tulle_mat *H, const tulle_mat *S, 
     const tulle_density_options *options, tulle_mat **D, tulle_density_report *report)
 {
     tulle_density_options copy;
-    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, mixed))
+    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, device))
         return tulle__refuse(H ? H->comm : NULL);
     if (!(electrons >= 0)) {
         tulle__fail(TULLE_ERR_ARG, "tulle_density_of_electrons: electrons is at least 0, not %g", electrons);

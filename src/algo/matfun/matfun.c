@@ -111,7 +111,7 @@ static tulle_status make(tulle_matfun *plan)
 tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_options *options, tulle_matfun **plan)
 {
     tulle_matfun_options copy;
-    if (TULLE__NULL(A) || TULLE__NULL(plan) || TULLE__OPTIONS(options, &copy, mixed))
+    if (TULLE__NULL(A) || TULLE__NULL(plan) || TULLE__OPTIONS(options, &copy, device))
         return tulle__refuse(A ? A->comm : NULL);
     tulle_matfun *made = NULL;
     tulle_comm *comm = A->comm;
@@ -211,8 +211,8 @@ tulle_status tulle__matfun_report(
     tulle_comm *comm = plan->A->comm;
     const tulle__submatrices *s = &plan->s;
     const tulle_device_work *d = &sweep->device;
-    int64_t sum[11] = {s->count, sweep->bytes + s->pattern.bytes, 0, sweep->stolen, sweep->wide, sweep->on_device,
-        d->copies[0], d->copies[1], d->bytes[0], d->bytes[1], d->kernels},
+    int64_t sum[12] = {s->count, sweep->bytes + s->pattern.bytes, 0, sweep->stolen, sweep->wide, sweep->on_device,
+        d->copies[0], d->copies[1], d->bytes[0], d->bytes[1], d->kernels, sweep->off_device},
             most[2] = {0, sweep->waves};
     double sums[6] = {
         s->rows_sum, sweep->dense, sweep->transfers, d->copy_seconds[0], d->copy_seconds[1], d->kernel_seconds};
@@ -227,7 +227,7 @@ tulle_status tulle__matfun_report(
     for (int64_t k = 0; k < s->count; k++)
         for (int64_t c = 0; c < s->sub[k].ncols; c++)
             sum[2] += tulle__block_row_of(&s->pattern, s->index[s->sub[k].cols + c])->count;
-    status = tulle_comm_reduce_int(comm, TULLE_SUM, 11, sum);
+    status = tulle_comm_reduce_int(comm, TULLE_SUM, 12, sum);
     if (status == TULLE_OK) status = tulle_comm_reduce_int(comm, TULLE_MAX, 2, most);
     if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_SUM, 6, sums);
     if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_MAX, 7, largest);
@@ -254,7 +254,8 @@ tulle_status tulle__matfun_report(
         .asymmetry = NAN,
         .least = -largest[3],
         .most = largest[4],
-        .on_device = sum[5]};
+        .on_device = sum[5],
+        .off_device = sum[11]};
     if (plan->device)
         report->device = (tulle_device_work){.devices = 1,
             .copies = {sum[6], sum[7]},

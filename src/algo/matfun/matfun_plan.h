@@ -89,8 +89,8 @@ typedef struct tulle__sweep {
     double dense;     /* seconds in decompositions, of all threads */
     double transfers; /* seconds in which blocks are fetched and results are put */
     double least, most, rounding;
-    int64_t on_device;        /* submatrices */
-    tulle_device_work device; /* what it did for them */
+    int64_t on_device, off_device; /* submatrices; off: its memory does not hold them */
+    tulle_device_work device;      /* what it did for them */
 } tulle__sweep;
 
 /* Adds the device's part of another sweep. */

@@ -289,13 +289,16 @@ static void drop_sweep(struct tulle__sweep_state *w)
     w->needed = NULL;
 }
 
+enum { DEVICE_CLAIM = 16 }; /* submatrices of a claim at least, for batches */
+
 /* Own submatrices, half of the remaining work a claim. */
 static tulle_status run_claims(struct tulle__sweep_state *w, tulle__pool *pool, tulle__weighted *claims)
 {
     tulle_status status = TULLE_OK;
+    int least = w->plan->device ? DEVICE_CLAIM : w->threads;
     for (;;) {
         int64_t first, end;
-        TULLE_TRY(tulle__weighted_claim(claims, w->comm->rank, .5, w->threads, 0, &first, &end));
+        TULLE_TRY(tulle__weighted_claim(claims, w->comm->rank, .5, least, 0, &first, &end));
         if (first == end) return TULLE_OK;
         TULLE_TRY(run_waves(w, pool, first, end));
     }

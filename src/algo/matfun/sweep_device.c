@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A wave's submatrices on a device: the queue is cut into batches of similar size. Threads gather the next batch and
- * read and place the one before while the device decomposes. Results are not reproducible to the bit with those of
- * threads; which submatrices go where follows from the device's memory alone.
+ * read and place the one before while the device decomposes. Results differ from those of threads by rounding; which
+ * submatrices go where follows from the device's memory and the batch alone.
  */
 #include <math.h>
 #include <string.h>
@@ -65,6 +65,7 @@ static tulle_status gather(struct pass *p, int item)
     struct tulle__sweep_thread *t = &p->now->item[item];
     tulle__eigen_batch *batch = p->now->batch;
     const tulle__submatrix *sub = submatrix(p, item);
+    t->eigen = batch->item[item].eigen;
     tulle__sweep_find_columns(p->w, sub, t);
     TULLE_TRY(tulle__sweep_gather(p->w, false, sub, t, batch->n));
     if (batch->pair) TULLE_TRY(tulle__sweep_gather(p->w, true, sub, t, batch->n));
@@ -216,13 +217,16 @@ static tulle_status run_batches(struct pass *p, tulle__pool *pool, int64_t *left
         struct flight *f = &p->flight[slot];
         if (count) TULLE_TRY(begin(p, pool, slot, from, &count));
         if (!count) {
+            w->report->off_device += !tulle__sweep_restores(w, w->order[from]);
             w->order[(*left)++] = w->order[from++];
             continue;
         }
         TULLE_TRY(board(w, f, from, count));
         f->batch = &w->plan->device->batch[slot];
         TULLE_TRY(run_step(p, pool, f, gather));
-        tulle__eigen_batch_start(f->batch, f->column);
+        int64_t start = tulle__clock_ns();
+        tulle__eigen_batch_start(f->batch, f->column); /* the host's devices work here */
+        w->report->dense += (double)(tulle__clock_ns() - start) * 1e-9 * tulle__pool_size(pool);
         slot = (slot + 1) % TULLE__EIGEN_BATCHES;
         TULLE_TRY(complete(p, pool, &p->flight[slot]));
         from += count;
@@ -247,6 +251,7 @@ static void add_work(tulle_device_work *sum, const tulle_device_work *more, int 
 void tulle__sweep_add_device(tulle__sweep *sweep, const tulle__sweep *other)
 {
     sweep->on_device += other->on_device;
+    sweep->off_device += other->off_device;
     add_work(&sweep->device, &other->device, 1);
 }
 
