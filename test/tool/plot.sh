@@ -201,6 +201,10 @@ report $? "and the network's roof is reported"
 expect 0 'summa .*' predict water:n=3 --blocks auto --filter 1e-4 --pes 16 --machine summit --grid 4x4
 expect 0 '"alg":"stationary-c".*"flops":8503056,' predict water:n=3 --blocks 6 --pes 9 --machine summit --json
 expect 2 'two sparse matrices' predict water:n=2 --blocks 6 --cols 4 --machine summit
+expect 0 'stationary-c *devices: .* MB up in' predict rmat:scale=8 --pes 4 --device limit:mem=64M,link=12G --devices 2 --machine summit
+expect 0 '"device":.*"devices":1,"modelled":true,"exact":true,.*"upload_bytes":' predict rmat:scale=8 --cols 8 --device model:mem=64M,link=12G,flops=7T --machine summit --json
+expect 3 'do not hold the tiles of one product' predict rmat:scale=8 --device limit:mem=1K,link=12G --machine summit
+expect 2 'limit: or model:mem=SIZE' predict rmat:scale=8 --device cuda --machine summit
 expect 0 'on 384 PEs of summit, grid' predict rmat:scale=8 --pes 384 --machine summit --cols 64 --type f32
 expect 0 '(estimated)' predict rmat:scale=8 --pes 16 --machine dgx2 --estimate
 expect 0 '"alg":"cannon"' predict rmat:scale=8 --pes 16 --machine dgx2 --grid 4x4 --json
