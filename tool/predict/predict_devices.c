@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "verbs/predict_devices.h"
+#include "predict/predict_devices.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "verbs/predict_gemm.h"
+#include "predict/predict_gemm.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "pe_grid.h"
+#include "predict/predict_devices.h"
 #include "report/plural.h"
 #include "report/result.h"
 #include "verb.h"
-#include "verbs/predict_devices.h"
 
 struct forecast {
     int64_t m, n, k;

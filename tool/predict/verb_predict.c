@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include "pe_grid.h"
+#include "predict/predict_devices.h"
+#include "predict/predict_gemm.h"
 #include "report/plural.h"
 #include "report/result.h"
 #include "verb.h"
 #include "verbs/block_sizes.h"
-#include "verbs/predict_devices.h"
-#include "verbs/predict_gemm.h"
 #include "verbs/product_operands.h"
 
 struct forecast {
