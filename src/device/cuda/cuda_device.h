@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of the module `cuda`: cuda_device.c (the GPU and its memory), cuda_queue.c (streams, events, copies),
  * cuda_sparse.c (slabs by cuSPARSE), cuda_chain.c (tiles by cuSPARSE and cuBLAS), cuda_product.c (sparse tiles),
- * cuda_eigen.c (eigenvectors by cuSOLVER), cuda_triangle.c and cuda_together.c (triangular solves of one PE and of several), cuda_space.c (vectors);
- * cuda_*.cu (kernels, which cuda_kernels.h declares). */
+ * cuda_eigen.c (eigenvectors by cuSOLVER), cuda_triangle.c and cuda_together.c (triangular solves of one PE and of
+ * several), cuda_space.c (vectors); cuda_*.cu (kernels, which cuda_kernels.h declares). */
 #ifndef TULLE_DEVICE_CUDA_CUDA_DEVICE_H
 #define TULLE_DEVICE_CUDA_CUDA_DEVICE_H
 

@@ -14,7 +14,22 @@
 #include "base/random.h"
 #include "device/wrap/device_wrap.h"
 
-enum job_kind { UPLOAD, DOWNLOAD, COPY, MULTIPLY, CHAIN, SOLVE, EIGEN, DOTS, COMBINE, TSMTTSM, TSMM, SCALE, RECORD, JOIN };
+enum job_kind {
+    UPLOAD,
+    DOWNLOAD,
+    COPY,
+    MULTIPLY,
+    CHAIN,
+    SOLVE,
+    EIGEN,
+    DOTS,
+    COMBINE,
+    TSMTTSM,
+    TSMM,
+    SCALE,
+    RECORD,
+    JOIN
+};
 
 /* Work that has not been started in the device below. */
 struct job {
