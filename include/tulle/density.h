@@ -58,6 +58,8 @@ typedef struct tulle_density_options {
      */
     bool nonorthogonal;
     bool mixed; /* as in tulle_matfun_options */
+    /* as in tulle_matfun_options: of S^(-1/2) and f(K), or the pairs; for the method SUBMATRIX */
+    const char *device;
 } tulle_density_options;
 
 typedef struct tulle_density_report {

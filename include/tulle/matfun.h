@@ -22,6 +22,7 @@
 #include <stdbool.h>
 
 #include <tulle/mat.h>
+#include <tulle/report.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -114,6 +115,12 @@ typedef struct tulle_matfun_options {
      * the report's `rounding` tells; the submatrices only
      */
     bool mixed;
+    /*
+     * a device that decomposes submatrices, as of tulle_device_probe ("cuda", "limit:mem=1G+cpu"); each PE
+     * opens it, and PEs of a host share it. What its memory does not hold the threads compute. NULL: they
+     * compute all. The submatrices only
+     */
+    const char *device;
 } tulle_matfun_options;
 
 typedef struct tulle_matfun_report {
@@ -142,8 +149,11 @@ typedef struct tulle_matfun_report {
     double estimate[2];         /* AUTO: seconds by the model, of submatrices and of iterations; else 0 */
     /* of the last execution with whole matrices: */
     int iterations;
-    double residual; /* of the approximation before the last step */
-    double flops;    /* of all products */
+    double residual;          /* of the approximation before the last step */
+    double flops;             /* of all products */
+    int64_t on_device;        /* decompositions of the last execution by devices; a density may repeat some */
+    int64_t off_device;       /* by threads, as the device's memory does not hold them */
+    tulle_device_work device; /* what they did for it, one a PE: copies are of submatrices and columns */
 } tulle_matfun_report;
 
 typedef struct tulle_matfun tulle_matfun;
@@ -152,6 +162,8 @@ typedef struct tulle_matfun tulle_matfun;
  * Collective: a plan. A is square, VBSR, with equal block cuts of rows and columns and a symmetric
  * pattern, and must outlive the plan; options may be NULL. TULLE_ERR_ARG, with the block, for a
  * block without its transpose. A missing diagonal block counts as zeros; the result has it.
+ * TULLE_ERR_UNSUPPORTED, with the reason, for a device that is not here or decomposes no matrices, and
+ * for a device with another method than submatrices or on an engine of virtual time.
  */
 TULLE_API tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_options *options, tulle_matfun **plan);
 

@@ -165,6 +165,40 @@ TULLE_API tulle_status tulle_predict_best(const tulle_counts *counts, const tull
 TULLE_API tulle_status tulle_predict_loads(const tulle_counts *counts, const tulle_machine *machine,
     const tulle_model_options *options, tulle_product_alg alg, double *multiplications, double *bytes);
 
+/* ---- devices ---- */
+
+/* The devices of each PE, which need not exist. */
+typedef struct tulle_device_model {
+    size_t size;   /* of this struct; 0: as in the first release */
+    int devices;   /* 0: 1 */
+    double memory; /* bytes of each */
+    double link;   /* bytes a second of each, up and down at the same time; 0: copies take no time */
+    double peer;   /* from another device of the PE; 0: everything comes from the host */
+    double flops;  /* a second of each; 0: all of a PE are as fast as its threads */
+} tulle_device_model;
+
+typedef struct tulle_device_prediction {
+    /* false: of an algorithm that steals, or whose results leave in parts (stationary A and B); all else is 0 then */
+    bool suits;
+    /*
+     * true: bytes are those of the first execution of a run, as no tile makes room for another, and each
+     * sparse tile of C is one job's; else an estimate
+     */
+    bool exact;
+    int64_t bytes[3];       /* of all PEs: up, down, between devices of a PE; as in tulle_device_work */
+    int64_t memory;         /* largest use of a device */
+    double copy_seconds[3]; /* of the slowest device */
+    double seconds;         /* the largest of these, of kernels and of transfers that are not hidden */
+} tulle_device_prediction;
+
+/*
+ * Not collective: what a predicted product of CSR matrices, or of one with a dense one, copies to and
+ * from devices. TULLE_ERR_LIMIT if these do not hold the tiles of one product of tiles;
+ * TULLE_ERR_UNSUPPORTED for blocks.
+ */
+TULLE_API tulle_status tulle_predict_devices(const tulle_counts *counts, const tulle_prediction *prediction,
+    const tulle_device_model *devices, tulle_device_prediction *out);
+
 #ifdef __cplusplus
 }
 #endif

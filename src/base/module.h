@@ -17,7 +17,7 @@
 #include "base/memory.h"
 #include "base/spec.h"
 
-enum { TULLE__MODULE_VERSION = 15 };
+enum { TULLE__MODULE_VERSION = 16 };
 
 struct tulle__timeline;
 

@@ -227,6 +227,22 @@ typedef struct tulle__device_together {
 enum { TULLE__DEVICE_VECTORS = 32 };
 
 /*
+ * Eigenvectors of `count` dense symmetric matrices of n rows, one after the other. A: their lower triangles, by
+ * columns, then eigenvectors in columns; lambda: eigenvalues, ascending. Or of pairs A c = x S c, c^T S c = 1: S has
+ * lower triangles and is lost. fault: int32_t of each matrix; 0, or there is no result: S is not positive definite, or
+ * there is no convergence.
+ */
+typedef struct tulle__device_eigen {
+    tulle_type type;
+    int64_t n;
+    int count;
+    tulle__device_place A, S; /* S: no buffer: there are no pairs */
+    tulle__device_place lambda, fault;
+    tulle__device_place workspace; /* as many bytes as `eigen_bytes` asked for */
+    size_t bytes;                  /* of it */
+} tulle__device_eigen;
+
+/*
  * Inner products x[v]^T y[w] of rows 0 .. rows - 1, which are rows `first` on of a space that is cut into blocks: of
  * each block, or the piece of it that is here, sums[piece * stride + v * ny + w], with the sums of tulle__dots_task
  * (kernel/kernel.h).
@@ -361,6 +377,9 @@ typedef struct tulle__device_ops {
     void (*values)(tulle__device_queue *queue, const tulle__device_product *task, const tulle__device_tile *C);
     /* Optional: solves, with the sums of tulle__solve_task (kernel/kernel.h). */
     void (*solve)(tulle__device_queue *queue, const tulle__device_triangle *task);
+    /* Optional, both or none: eigenvectors, and the workspace of a task with its sizes and places but that. */
+    void (*eigen)(tulle__device_queue *queue, const tulle__device_eigen *task);
+    tulle_status (*eigen_bytes)(tulle__device *device, const tulle__device_eigen *task, size_t *bytes);
     /*
      * Optional, all or none: what solving together takes. Managed memory, which all devices of the process and the host
      * reach (`direct`); it does not count. Kernels of the device may reach memory of another PE's device of this
@@ -480,6 +499,8 @@ int tulle__device_has_together(const tulle__device *device);
 int tulle__device_has_vectors(const tulle__device *device);
 /* Whether it solves with triangles. */
 int tulle__device_has_solve(const tulle__device *device);
+/* Whether it finds eigenvectors, and multiplies with them. */
+int tulle__device_has_eigen(const tulle__device *device);
 
 /* Buffers, counted: TULLE_ERR_LIMIT, with what was asked for, what is used and the capacity, if it does not fit. */
 tulle_status tulle__device_buffer_new(

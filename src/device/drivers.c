@@ -120,6 +120,13 @@ int tulle__device_has_together(const tulle__device *device)
     return device->ops->solve_together != NULL;
 }
 
+int tulle__device_has_eigen(const tulle__device *device)
+{
+    for (const tulle__device *d = device; d; d = d->inner)
+        if (!d->ops->eigen) return 0;
+    return tulle__device_has_chain(device);
+}
+
 int tulle__device_has_solve(const tulle__device *device)
 {
     for (; device; device = device->inner)

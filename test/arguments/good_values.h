@@ -547,6 +547,8 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_c_tulle_read_options_p(n, name) NULL
 #define GOOD_c_tulle_product_options_p(n, name) NULL
 #define GOOD_c_tulle_model_options_p(n, name) NULL
+#define GOOD_c_tulle_device_model_p(n, name) (&(const tulle_device_model){.memory = 1e9})
+#define GOOD_c_tulle_prediction_p(n, name) ZEROS(n)
 #define GOOD_c_tulle_trisolve_options_p(n, name) NULL
 #define GOOD_c_tulle_krylov_options_p(n, name) NULL
 #define GOOD_c_tulle_precond_options_p(n, name) NULL

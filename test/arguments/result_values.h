@@ -43,6 +43,7 @@
 #define GOOD_tulle_precond_kind_p(n, name) ZEROS(n)
 #define GOOD_tulle_precond_options_p(n, name) ZEROS(n)
 #define GOOD_tulle_prediction_p(n, name) ZEROS(n)
+#define GOOD_tulle_device_prediction_p(n, name) ZEROS(n)
 #define GOOD_tulle_gemm_grid_p(n, name) ZEROS(n)
 #define GOOD_c_tulle_gemm_grid_p(n, name) (&(const tulle_gemm_grid){.rows = 1, .cols = 1, .layers = 1})
 #define GOOD_tulle_product_report_p(n, name) ZEROS(n)

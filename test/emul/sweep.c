@@ -2,13 +2,17 @@
 /*
  * sweep PES SLABS KIND [STRIDE]: streams a small matrix through the emulated GPU and lets one CUDA call after the other
  * fail: the n-th of a run, for each n (or each STRIDE-th). KIND `fail`: the call fails, once; `lose`: the device is
- * lost with it. SLABS -1, -2, -3: a triangle is solved by the devices of all PEs instead, by push, zerocopy, unified.
+ * lost with it. SLABS -1, -2, -3: a triangle is solved by the devices of all PEs instead, by push, zerocopy, unified;
+ * -4: they compute a function of a matrix and a density matrix.
  * Each run ends with a status and a message, or is right; it leaves nothing on the device; and the run
  * behind it is right. SLABS 0: the matrix stays on the device.
  */
 #include <inttypes.h>
 
+#include <tulle/density.h>
+
 #include "emulation.h"
+#include "matfun/problem.h"
 #include "stream/streams.h"
 #include "tap.h"
 
@@ -101,9 +105,40 @@ out:
     return status;
 }
 
+/* e^A by submatrices, checked, and the density matrix of a pair. */
+static tulle_status function(tulle_comm *comm, void *arg)
+{
+    struct run *run = arg;
+    struct problem p, q;
+    tulle_mat *A = NULL, *S = NULL, *F = NULL, *D = NULL;
+    tulle_matfun *plan = NULL;
+    tulle_status status;
+    double error = 1;
+    const tulle_function f = {.kind = TULLE_FUNCTION_EXP};
+    const tulle_matfun_options options = {.combine = 3, .device = "cuda"};
+    const tulle_density_options pairs = {.nonorthogonal = true, .combine = 3, .check = 2, .device = "cuda"};
+    problem_init(&p, SPARSE, 7, 0);
+    problem_init(&q, SPARSE, 7, 9);
+    TULLE_TRY(build(comm, &p, TULLE_F64, 0, NONE, &A));
+    TULLE_TRY(build(comm, &q, TULLE_F64, 0, NONE, &S));
+    TULLE_TRY(tulle_matfun_new(A, &options, &plan));
+    TULLE_TRY(tulle_matfun_execute(plan, &f, &F, NULL));
+    TULLE_TRY(tulle_matfun_check(plan, &f, F, 3, &error));
+    TULLE_TRY(tulle_density_of_mu(A, S, .1, &pairs, &D, NULL));
+    if (tulle_comm_rank(comm) == 0) run->wrong = !(error <= 1e-10);
+out:
+    tulle_matfun_free(plan);
+    tulle_mat_free(F);
+    tulle_mat_free(D);
+    tulle_mat_free(A);
+    tulle_mat_free(S);
+    return status;
+}
+
 static tulle_status do_work(tulle_comm *comm, void *arg)
 {
-    return ((const struct run *)arg)->slabs < 0 ? solve(comm, arg) : multiply(comm, arg);
+    int slabs = ((const struct run *)arg)->slabs;
+    return slabs == -4 ? function(comm, arg) : slabs < 0 ? solve(comm, arg) : multiply(comm, arg);
 }
 
 /* What became of the runs. */

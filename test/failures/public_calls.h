@@ -90,8 +90,8 @@ static const struct subject {
     {"tulle_machine_measure_tiers", look_around, {""}, NULL, 0},
     {"tulle_product_new tulle_product_execute tulle_counts_new tulle_mat_range tulle_mat_range_add", product_of_blocks,
         {"algorithm", "layers", "stealing", "cuts"}, NULL, 0},
-    {"tulle_counts_new tulle_counts_free tulle_predict tulle_predict_best tulle_predict_loads", foresee, {"s", "d"},
-        NULL, 0},
+    {"tulle_counts_new tulle_counts_free tulle_predict tulle_predict_best tulle_predict_loads tulle_predict_devices",
+        foresee, {"s", "d"}, NULL, 0},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 

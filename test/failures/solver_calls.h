@@ -69,6 +69,8 @@ static tulle_status foresee(struct fixture *f, const char *text)
     tulle_counts *counts = NULL;
     tulle_machine machine;
     tulle_prediction p;
+    tulle_device_prediction there;
+    const tulle_device_model devices = {.devices = 2, .memory = 1e9, .link = 1e9};
     double work[PES], bytes[PES];
     int sparse = *text == 's';
     tulle_layout_spec s = {.m = M, .n = M, .tile_rows = tulle_comm_size(f->comm), .tile_cols = 1, .grid_cols = 1};
@@ -90,6 +92,7 @@ static tulle_status foresee(struct fixture *f, const char *text)
     for (int alg = TULLE_PRODUCT_AUTO + 1; alg < TULLE_PRODUCT_ALG_COUNT && alone == TULLE_OK; alg++) {
         alone = tulle_predict(counts, &machine, NULL, (tulle_product_alg)alg, &p);
         if (alone == TULLE_OK) alone = tulle_predict_loads(counts, &machine, NULL, (tulle_product_alg)alg, work, bytes);
+        if (alone == TULLE_OK) alone = tulle_predict_devices(counts, &p, &devices, &there);
     }
     if (alone == TULLE_OK) alone = tulle_predict_best(counts, &machine, NULL, &p);
     if (status == TULLE_OK) status = tulle_comm_agree(f->comm, alone);

@@ -195,13 +195,14 @@ static void test_block_tight(tulle_team *team)
     ok(fewest < most / 2, "between %d and %d blocks of vectors come from there", fewest, most);
 }
 
-/* Triangular solves are one PE's. brief: under emulation. */
+/* Triangular solves of several PEs go to PE 0's device, if devices are peers. brief: under emulation. */
 static void test_preconditioners(tulle_team *team, struct run run, int pes, int brief)
 {
     static const tulle_precond_kind kinds[] = {
         TULLE_PRECOND_JACOBI, TULLE_PRECOND_BLOCK_JACOBI, TULLE_PRECOND_IC0, TULLE_PRECOND_ILU0};
     char what[64];
-    for (size_t k = 0; k < (pes > 1 ? 2 : 4); k++)
+    const int peers = pes == 1 || !strstr(run.device, "limit") || strstr(run.device, "peer=");
+    for (size_t k = 0; k < (peers ? 4 : 2); k++)
         for (int gmres = 0; gmres < 2; gmres++) {
             if (kinds[k] == TULLE_PRECOND_ILU0 && !gmres) continue;
             if (brief && (gmres || kinds[k] == (pes > 1 ? TULLE_PRECOND_JACOBI : TULLE_PRECOND_BLOCK_JACOBI))) continue;
@@ -230,16 +231,18 @@ static void test_tight(tulle_team *team)
 }
 
 /* Each operation of the device fails in turn: the solve says so, and leaves nothing. */
-static void test_faults(tulle_team *team, tulle_krylov_method method)
+static void test_faults(tulle_team *team, tulle_krylov_method method, int precond, int rank)
 {
     int told = 0, silent = 0, n = 0;
     for (int done = 0; !done && n < 400; n += 3) {
         char device[64];
-        snprintf(device, sizeof device, "fault:op=%d+cpu", n);
+        snprintf(device, sizeof device, "fault:op=%d,rank=%d+cpu", n, rank);
         struct run run = {.device = device,
             .type = TULLE_F64,
             .method = method,
             .cols = method == TULLE_KRYLOV_CG ? 1 : 3,
+            .preconditioned = precond > 0,
+            .precond = (tulle_precond_kind)precond,
             .iterations = 4};
         tulle_status status = tulle_team_run(team, solve, &run);
         done = status == TULLE_OK;
@@ -279,15 +282,18 @@ int main(int argc, char **argv)
     if (strcmp(device, "limit+cpu") == 0) {
         test_tight(team);
         test_block_tight(team);
-        test_faults(team, TULLE_KRYLOV_CG);
-        test_faults(team, TULLE_KRYLOV_BLOCK_CG);
+        test_faults(team, TULLE_KRYLOV_CG, 0, 0);
+        test_faults(team, TULLE_KRYLOV_BLOCK_CG, 0, 0);
     }
     tulle_team_free(team);
     if (!ok(tulle_team_new("threads:direct=off", 3, &(tulle_team_options){.threads = 1}, &team) == TULLE_OK, "open"))
         return tap_done();
     run.preconditioned = 0;
+    for (int rank = 0; rank < 2 && strcmp(device, "limit:peer=100G+cpu") == 0; rank++)
+        test_faults(team, TULLE_KRYLOV_CG, TULLE_PRECOND_IC0, rank);
     if (!brief) test_bytes(team, run, "cg of three PEs");
     if (!brief) test_block(team, device, 3, TULLE_PRECOND_JACOBI);
+    if (!brief) test_block(team, device, 3, TULLE_PRECOND_IC0);
     run.method = TULLE_KRYLOV_BLOCK_CG;
     run.cols = 3;
     test_bytes(team, run, "block-cg of three PEs");

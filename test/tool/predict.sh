@@ -37,6 +37,10 @@ expect 3 'takes 86400' predict gemm --size 240 --tiles 4 --device limit:mem=20K 
 expect 2 'RxCxL' predict gemm --size 9 --grid 2y2 --pes 4 --machine summit
 expect 2 'does not fit 4 PEs' predict gemm --size 9 --grid 2x2x2 --pes 4 --machine summit
 expect 3 'the least is' predict gemm --size 10000 --pes 8 --memory 1M --machine summit
+expect 0 'stationary-c *devices: .* MB up in' predict rmat:scale=8 --pes 4 --device limit:mem=64M,link=12G --devices 2 --machine summit
+expect 0 '"device":.*"devices":1,"modelled":true,"exact":true,.*"upload_bytes":' predict rmat:scale=8 --cols 8 --device model:mem=64M,link=12G,flops=7T --machine summit --json
+expect 3 'do not hold the tiles of one product' predict rmat:scale=8 --device limit:mem=1K,link=12G --machine summit
+expect 2 'limit: or model:mem=SIZE' predict rmat:scale=8 --device cuda --machine summit
 expect 2 'omit it or B' predict rmat:scale=6 rmat:scale=6 --cols 4 --machine summit
 expect 2 'cannot be opened' predict "$work/absent.mtx" --pes 2 --machine summit
 expect 2 'No such file' predict rmat:scale=6 --pes 2 --machine "$work/absent"

@@ -20,6 +20,7 @@ tulle_status blocked_options(const struct options *options, tulle_matfun_options
         status = tulle_parse_int(combine, "--combine", 1, INT32_MAX, &count);
         matfun->combine = (int)count;
     }
+    matfun->device = options_word(options, "device", NULL);
     matfun->mixed = same_word(options_word(options, "precision", "full"), "mixed");
     matfun->symmetric = options_has(options, "symmetric") && options_flag(options, "symmetric");
     if (status == TULLE_OK)
@@ -92,6 +93,13 @@ void blocked_text(const tulle_matfun_report *r, FILE *file)
         r->submatrices, r->mean, r->largest, r->imbalance, r->stolen, r->busy);
     if (r->wide)
         fprintf(file, "                 %" PRId64 " of the largest by all threads of a PE together\n", r->wide);
+    if (r->device.devices)
+        fprintf(file, "  device         %" PRId64 " %s, to it %.3f MB, from it %.3f MB; kernels %.4f s of all PEs\n",
+            r->on_device, plural(r->on_device, "decomposition", "decompositions"), (double)r->device.bytes[0] * 1e-6,
+            (double)r->device.bytes[1] * 1e-6, r->device.kernel_seconds);
+    if (r->off_device)
+        fprintf(file, "                 %" PRId64 " by threads, as its memory does not hold the submatrices\n",
+            r->off_device);
     fprintf(file, "  eigenvalues    %.9g .. %.9g\n", r->least, r->most);
     if (isfinite(r->asymmetry))
         fprintf(
@@ -123,6 +131,13 @@ void blocked_json(const tulle_matfun_report *r, FILE *file)
     blocked_number(r->asymmetry, file);
     fprintf(file, ",\"most\":");
     blocked_number(r->most, file);
+    if (!r->device.devices) return;
+    fprintf(file,
+        ",\"device\":{\"decompositions\":%" PRId64 ",\"by_threads\":%" PRId64 ",\"up_bytes\":%" PRId64
+        ",\"down_bytes\":%" PRId64 ",\"kernels\":%" PRId64
+        ",\"up_seconds\":%.6g,\"down_seconds\":%.6g,\"kernel_seconds\":%.6g}",
+        r->on_device, r->off_device, r->device.bytes[0], r->device.bytes[1], r->device.kernels,
+        r->device.copy_seconds[0], r->device.copy_seconds[1], r->device.kernel_seconds);
 }
 
 /* ---- iterations ---- */

@@ -37,6 +37,11 @@
         .name = "precision", .kind = KIND_CHOICE, .argument = "full|mixed", .fallback = "full",                        \
         .text = "mixed: dense work of f64 values in f32; the report has the rounding"                                  \
     }
+#define OPTION_SUBMATRIX_DEVICE                                                                                        \
+    {                                                                                                                  \
+        .name = "device", .kind = KIND_WORD, .argument = "SPEC", .fallback = "this host",                              \
+        .text = "what decomposes submatrices, as cuda, limit:mem=1G+cpu; each PE opens it, PEs of a host share it"     \
+    }
 #define OPTION_CHECK_FUNCTION                                                                                          \
     {                                                                                                                  \
         .name = "check", .kind = KIND_FLAG, .text = "compute some columns again by another path, and compare"          \

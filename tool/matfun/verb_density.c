@@ -151,6 +151,7 @@ static tulle_status read_options(struct density_run *s)
     s->density.filter = common.filter;
     s->density.combine = common.combine;
     s->density.mixed = common.mixed;
+    s->density.device = common.device;
     s->counted = electrons != NULL;
     if (status == TULLE_OK && mu) status = tulle_parse_real(mu, "--mu", -1e300, 1e300, &s->mu);
     if (status == TULLE_OK && electrons) status = tulle_parse_real(electrons, "--electrons", 0, 1e300, &s->electrons);
@@ -198,7 +199,7 @@ static const struct option options[] = {OPTION_SQUARE_BLOCKS, OPTION_FILTER, OPT
         .argument = "NAME",
         .fallback = "submatrix",
         .text = "submatrix; with whole matrices: newton-schulz, mcweeny (--mu), tc2, trs4 (--electrons); auto"},
-    OPTION_ORDER, OPTION_PRECISION,
+    OPTION_ORDER, OPTION_PRECISION, OPTION_SUBMATRIX_DEVICE,
     {.name = "nonorthogonal",
         .kind = KIND_FLAG,
         .text = "submatrices of H and S together, without S^(-1/2); for the method submatrix"},

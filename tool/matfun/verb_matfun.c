@@ -165,7 +165,7 @@ static const struct option options[] = {OPTION_SQUARE_BLOCKS, OPTION_FILTER, OPT
         .argument = "NAME",
         .fallback = "submatrix",
         .text = "submatrix; with the whole matrix: newton-schulz (sign, fermi), coupled-newton (inverse, roots); auto"},
-    OPTION_ORDER, OPTION_PRECISION,
+    OPTION_ORDER, OPTION_PRECISION, OPTION_SUBMATRIX_DEVICE,
     {.name = "output",
         .letter = 'o',
         .kind = KIND_WORD,

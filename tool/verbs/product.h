@@ -118,7 +118,7 @@ tulle_status run_product(const struct options *options, enum product_kind kind);
             .kind = KIND_CHOICE,                                                                                       \
             .argument = "host|device",                                                                                 \
             .fallback = "host",                                                                                        \
-            .text = "with --device: where tiles of A, B and a dense C stay between the runs of a plan"},               \
+            .text = "with --device: where tiles of A, B and C stay between the runs of a plan"},                       \
         {.name = "pin",                                                                                                \
             .group = GROUP_TUNING,                                                                                     \
             .kind = KIND_CHOICE,                                                                                       \

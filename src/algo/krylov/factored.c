@@ -2,6 +2,7 @@
 /* Incomplete factors as a preconditioner: two triangular solves, each analysed once. */
 #include <tulle/trisolve.h>
 
+#include "algo/krylov/gathered_solve.h"
 #include "algo/krylov/home/home.h"
 #include "algo/krylov/precond.h"
 #include "algo/trisolve/device/triangle_there.h"
@@ -12,6 +13,7 @@ struct factored {
     tulle__owned owned;
     tulle_mat *L, *U; /* U: NULL if L^T is the other factor */
     tulle_trisolve *first, *second;
+    tulle_trisolve_options options[2]; /* of these */
 };
 
 /* The vectors, and the intermediate one of the two solves. */
@@ -23,6 +25,7 @@ struct bound {
     tulle__triangle_there there[2];
     tulle__device *device;
     tulle__device_buffer *middle;
+    tulle__gathered_solve *gathered; /* of several PEs; NULL: of one */
 };
 
 static void drop(tulle__owned *object)
@@ -78,13 +81,15 @@ static void unbind_factored(void *arg)
     drop(&bound->owned);
 }
 
-/* ---- vectors on a device: one PE's, as its solves want all rows ---- */
+/* ---- vectors on a device ---- */
 
 static void leave_factored(void *arg)
 {
     struct bound *bound = arg;
     for (int f = 0; f < 2; f++) tulle__triangle_there_fini(&bound->there[f]);
     if (bound->device) tulle__device_buffer_free(bound->device, bound->middle);
+    tulle__gathered_solve_free(bound->gathered);
+    bound->gathered = NULL;
     bound->device = NULL;
     bound->middle = NULL;
 }
@@ -94,8 +99,10 @@ static tulle_status settle_factored(void *arg, tulle__device *device, tulle__dev
     struct bound *bound = arg;
     const tulle__triangle *first = &bound->factored->first->triangle, *second = &bound->factored->second->triangle;
     tulle_status status;
+    const struct factored *f = bound->factored;
     if (bound->x->comm->size > 1)
-        return tulle__fail(TULLE_ERR_UNSUPPORTED, "triangular solves of several PEs with vectors on devices");
+        return tulle__gathered_solve_new(
+            f->L, &f->options[0], f->U ? f->U : f->L, &f->options[1], bound->x, device, queue, &bound->gathered);
     bound->device = device;
     TULLE_TRY(tulle__triangle_there_init(first, device, queue, &bound->there[0]));
     TULLE_TRY(tulle__triangle_there_init(second, device, queue, &bound->there[1]));
@@ -111,6 +118,7 @@ static tulle_status apply_there(void *arg, const tulle__device_place *x, const t
     const struct bound *bound = arg;
     const tulle__device_place middle = {bound->middle, 0};
     const int64_t cols = bound->x->layout->n;
+    if (bound->gathered) return tulle__gathered_solve_apply(bound->gathered, x, y);
     tulle__triangle_there_solve(&bound->factored->first->triangle, &bound->there[0], x, &middle, cols);
     tulle__triangle_there_solve(&bound->factored->second->triangle, &bound->there[1], &middle, y, cols);
     return TULLE_OK;
@@ -136,6 +144,8 @@ static tulle_status factorise(
         second.uplo = TULLE_UPPER;
         TULLE_TRY(tulle_factor_ilu0(A, &factor, &f->L, &f->U, options->report));
     }
+    f->options[0] = first;
+    f->options[1] = second;
     TULLE_TRY(tulle_trisolve_new(f->L, &first, &f->first));
     TULLE_TRY(tulle_trisolve_new(cholesky ? f->L : f->U, &second, &f->second));
 out:

@@ -175,7 +175,8 @@ static tulle_status check(const tulle_mat *A)
 tulle_status tulle_operator_of_mat(const tulle_mat *A, const tulle_product_options *options, tulle_operator *op)
 {
     tulle_product_options chosen = {.alg = TULLE_PRODUCT_STATIONARY_C};
-    if (TULLE__NULL(A) || (options && (TULLE__OPTIONS(options, &chosen, home_on_device) || TULLE__PRODUCT_WRONG(options))) ||
+    if (TULLE__NULL(A) ||
+        (options && (TULLE__OPTIONS(options, &chosen, home_on_device) || TULLE__PRODUCT_WRONG(options))) ||
         TULLE__NULL(op))
         return tulle__refuse(A ? A->comm : NULL);
     struct product *product = NULL;

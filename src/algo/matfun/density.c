@@ -92,8 +92,11 @@ static tulle_status orthogonalise(struct tulle__density *d)
     tulle_mat *root = NULL;
     tulle_matfun *plan = NULL;
     tulle_layout *square = NULL;
-    const tulle_matfun_options options = {
-        .combine = d->options.combine, .filter = d->options.filter, .symmetric = true, .mixed = d->options.mixed};
+    const tulle_matfun_options options = {.combine = d->options.combine,
+        .filter = d->options.filter,
+        .symmetric = true,
+        .mixed = d->options.mixed,
+        .device = d->options.device};
     const tulle_function invsqrt = {.kind = TULLE_FUNCTION_INVSQRT};
     tulle_status status = tulle_matfun_new(d->S, &options, &plan);
     if (status == TULLE_OK) status = tulle_matfun_execute(plan, &invsqrt, &root, &d->report.overlap);
@@ -182,6 +185,7 @@ static tulle_status function_of(struct tulle__density *d, tulle_mat **P)
     const tulle_matfun_options options = {.combine = d->options.combine,
         .filter = direct ? 0 : d->options.filter,
         .mixed = d->options.mixed,
+        .device = d->options.device,
         .method = either ? TULLE_MATFUN_AUTO : TULLE_MATFUN_SUBMATRIX};
     if (*method == TULLE_DENSITY_AUTO) *method = TULLE_DENSITY_SUBMATRIX;
     if (*method != TULLE_DENSITY_SUBMATRIX) return iterate(d, P);
@@ -300,7 +304,7 @@ tulle_status tulle_density_of_mu(const tulle_mat *H, const tulle_mat *S, double 
     const tulle_density_options *options, tulle_mat **D, tulle_density_report *report)
 {
     tulle_density_options copy;
-    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, mixed))
+    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, device))
         return tulle__refuse(H ? H->comm : NULL);
     return density(H, S, mu, -1, options, D, report);
 }
@@ -309,7 +313,7 @@ tulle_status tulle_density_of_electrons(const tulle_mat *H, const tulle_mat *S, 
     const tulle_density_options *options, tulle_mat **D, tulle_density_report *report)
 {
     tulle_density_options copy;
-    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, mixed))
+    if (TULLE__NULL(H) || TULLE__NULL(D) || TULLE__OPTIONS(options, &copy, device))
         return tulle__refuse(H ? H->comm : NULL);
     if (!(electrons >= 0)) {
         tulle__fail(TULLE_ERR_ARG, "tulle_density_of_electrons: electrons is at least 0, not %g", electrons);

@@ -177,6 +177,7 @@ static void add_sweep(tulle__sweep *sweep, const tulle__sweep *other)
     sweep->dense += other->dense;
     sweep->transfers += other->transfers;
     sweep->rounding = fmax(sweep->rounding, other->rounding);
+    tulle__sweep_add_device(sweep, other);
 }
 
 /* Local: mu from own submatrix 0, whose reduction stays. */

@@ -48,6 +48,7 @@ static void drop(tulle__owned *object)
 {
     tulle_matfun *plan = (tulle_matfun *)object;
     unmake(plan);
+    tulle__eigen_device_free(plan->device);
     tulle__free(plan);
 }
 
@@ -73,6 +74,9 @@ static tulle_status check(const tulle_mat *A, const tulle_matfun_options *o)
         return tulle__fail(TULLE_ERR_ARG, "a function is of a matrix with the same blocks of rows and of columns");
     if ((unsigned)o->method >= TULLE_MATFUN_METHOD_COUNT)
         return tulle__fail(TULLE_ERR_ARG, "there is no method number %d", (int)o->method);
+    if (o->device && o->method != TULLE_MATFUN_SUBMATRIX)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "a device computes submatrices: the method is submatrix then, not %s",
+            methods[o->method]);
     if (o->method == TULLE_MATFUN_NEWTON_SCHULZ || o->method == TULLE_MATFUN_COUPLED_NEWTON)
         return tulle__wants_values(A->comm, "a function of a matrix");
 #ifndef TULLE_HAVE_LAPACK
@@ -107,7 +111,7 @@ static tulle_status make(tulle_matfun *plan)
 tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_options *options, tulle_matfun **plan)
 {
     tulle_matfun_options copy;
-    if (TULLE__NULL(A) || TULLE__NULL(plan) || TULLE__OPTIONS(options, &copy, mixed))
+    if (TULLE__NULL(A) || TULLE__NULL(plan) || TULLE__OPTIONS(options, &copy, device))
         return tulle__refuse(A ? A->comm : NULL);
     tulle_matfun *made = NULL;
     tulle_comm *comm = A->comm;
@@ -131,7 +135,9 @@ tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_options *op
     made->options = *options;
     made->options.order = order;
     tulle__pe_own(comm->pe, &made->owned, drop);
-    status = make(made);
+    if (options->device) status = tulle__eigen_device_new(comm, options->device, &made->device);
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK) status = make(made);
     if (status != TULLE_OK)
         tulle_matfun_free(made);
     else
@@ -204,9 +210,12 @@ tulle_status tulle__matfun_report(
 {
     tulle_comm *comm = plan->A->comm;
     const tulle__submatrices *s = &plan->s;
-    int64_t sum[5] = {s->count, sweep->bytes + s->pattern.bytes, 0, sweep->stolen, sweep->wide},
+    const tulle_device_work *d = &sweep->device;
+    int64_t sum[12] = {s->count, sweep->bytes + s->pattern.bytes, 0, sweep->stolen, sweep->wide, sweep->on_device,
+        d->copies[0], d->copies[1], d->bytes[0], d->bytes[1], d->kernels, sweep->off_device},
             most[2] = {0, sweep->waves};
-    double sums[3] = {s->rows_sum, sweep->dense, sweep->transfers};
+    double sums[6] = {
+        s->rows_sum, sweep->dense, sweep->transfers, d->copy_seconds[0], d->copy_seconds[1], d->kernel_seconds};
     double largest[7] = {
         seconds, plan->plan_seconds, s->own_work, -sweep->least, sweep->most, sweep->dense, sweep->rounding};
     tulle__context *context = NULL;
@@ -218,9 +227,9 @@ tulle_status tulle__matfun_report(
     for (int64_t k = 0; k < s->count; k++)
         for (int64_t c = 0; c < s->sub[k].ncols; c++)
             sum[2] += tulle__block_row_of(&s->pattern, s->index[s->sub[k].cols + c])->count;
-    status = tulle_comm_reduce_int(comm, TULLE_SUM, 5, sum);
+    status = tulle_comm_reduce_int(comm, TULLE_SUM, 12, sum);
     if (status == TULLE_OK) status = tulle_comm_reduce_int(comm, TULLE_MAX, 2, most);
-    if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_SUM, 3, sums);
+    if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_SUM, 6, sums);
     if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_MAX, 7, largest);
     if (status != TULLE_OK) return status;
     double time = largest[0] * threads * comm->size;
@@ -244,7 +253,16 @@ tulle_status tulle__matfun_report(
         .rounding = largest[6],
         .asymmetry = NAN,
         .least = -largest[3],
-        .most = largest[4]};
+        .most = largest[4],
+        .on_device = sum[5],
+        .off_device = sum[11]};
+    if (plan->device)
+        report->device = (tulle_device_work){.devices = 1,
+            .copies = {sum[6], sum[7]},
+            .bytes = {sum[8], sum[9]},
+            .kernels = sum[10],
+            .copy_seconds = {sums[3], sums[4]},
+            .kernel_seconds = sums[5]};
     return TULLE_OK;
 }
 

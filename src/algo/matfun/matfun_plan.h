@@ -6,6 +6,7 @@
 #include <tulle/matfun.h>
 
 #include "algo/matfun/dense/reduction.h"
+#include "algo/matfun/device/eigen_batch.h"
 #include "algo/matfun/method_estimate.h"
 
 struct tulle_matfun {
@@ -19,6 +20,7 @@ struct tulle_matfun {
     tulle__submatrices s;
     int64_t inserted;
     tulle__method_estimate estimate; /* AUTO */
+    tulle__eigen_device *device;     /* NULL: threads compute submatrices */
     double plan_seconds;
 };
 
@@ -87,7 +89,12 @@ typedef struct tulle__sweep {
     double dense;     /* seconds in decompositions, of all threads */
     double transfers; /* seconds in which blocks are fetched and results are put */
     double least, most, rounding;
+    int64_t on_device, off_device; /* submatrices; off: its memory does not hold them */
+    tulle_device_work device;      /* what it did for them */
 } tulle__sweep;
+
+/* Adds the device's part of another sweep. */
+void tulle__sweep_add_device(tulle__sweep *sweep, const tulle__sweep *other);
 
 /*
  * Decomposes own submatrices, wave by wave: fetches blocks, visits, and puts results into F, which

@@ -23,142 +23,6 @@
 
 /* ---- one submatrix ---- */
 
-/* Of A, or of the plan's S. */
-static const char *block_of(const struct tulle__sweep_state *w, bool of_S, const tulle__block_row *row, int64_t e)
-{
-    const void *val = row->val;
-    if (val && of_S) val = tulle__tile_in_place(w->plan->S, row->tile, 0).val;
-    if (val) return (const char *)val + (size_t)row->offset[e] * w->size;
-    return w->copies[of_S] + (size_t)w->at[w->first[w->s->pattern.slot[row->row]] + e] * w->size;
-}
-
-/* A line of values, of the dense work's type or the matrix's. */
-static void copy_line(char *to, tulle_type to_type, const char *from, tulle_type from_type, tulle_gidx n)
-{
-    const void *source = from;
-    void *target = to;
-    if (to_type == from_type)
-        memcpy(target, source, (size_t)n * tulle_type_size(to_type));
-    else if (to_type == TULLE_F32)
-        for (tulle_gidx i = 0; i < n; i++) ((float *)target)[i] = (float)((const double *)source)[i];
-    else
-        for (tulle_gidx i = 0; i < n; i++) ((double *)target)[i] = (double)((const float *)source)[i];
-}
-
-static bool is_finite(const void *block, int64_t count, size_t size)
-{
-    double sum = 0;
-    for (int64_t k = 0; k < count; k++)
-        sum += 0 * (size == sizeof(float) ? (double)((const float *)block)[k] : ((const double *)block)[k]);
-    return sum == 0; /* 0 inf and 0 nan are nan */
-}
-
-/* First elements of block rows, and the wanted columns. */
-static void find_columns(const struct tulle__sweep_state *w, const tulle__submatrix *sub, struct tulle__sweep_thread *t)
-{
-    const int32_t *R = w->s->index + sub->rows;
-    int64_t at = 0, wanted = 0, b = 0;
-    for (int64_t i = 0; i < sub->nrows; i++) {
-        t->start[i] = at;
-        if (wanted < sub->ncols && w->s->index[sub->cols + wanted] == R[i]) {
-            for (tulle_gidx x = 0; x < tulle__sweep_height(w, R[i]); x++) t->column[b++] = at + x;
-            wanted++;
-        }
-        at += tulle__sweep_height(w, R[i]);
-    }
-}
-
-/* The lower triangle in columns, which is the upper one in rows, of A or S. */
-static tulle_status gather(
-    const struct tulle__sweep_state *w, bool of_S, const tulle__submatrix *sub, struct tulle__sweep_thread *t)
-{
-    const int32_t *R = w->s->index + sub->rows;
-    size_t n = (size_t)sub->n, size = tulle_type_size(t->eigen.type);
-    char *A = of_S ? t->eigen.S : t->eigen.A;
-    for (size_t i = 0; i < n; i++) memset(A + (i * n + i) * size, 0, (n - i) * size);
-    for (int64_t i = 0; i < sub->nrows; i++) {
-        const tulle__block_row *row = tulle__sweep_row(w, R[i]);
-        tulle_gidx h = tulle__sweep_height(w, R[i]);
-        for (int64_t e = tulle__block_row_find(row, R[i]), q = i; e < row->count && q < sub->nrows;) {
-            if (row->col[e] < R[q]) {
-                e++;
-            } else if (row->col[e] > R[q]) {
-                q++;
-            } else {
-                tulle_gidx line = tulle__sweep_height(w, R[q]);
-                const char *from = block_of(w, of_S, row, e);
-                if (!is_finite(from, row->offset[e + 1] - row->offset[e], w->size))
-                    return tulle__fail(TULLE_ERR_ARG,
-                        "block (%" PRId32 ", %" PRId32 ") of the matrix is not finite (from 1)", R[i] + 1, R[q] + 1);
-                for (tulle_gidx x = 0; x < h; x++)
-                    copy_line(A + ((size_t)(t->start[i] + x) * n + (size_t)t->start[q]) * size, t->eigen.type,
-                        from + (size_t)(x * line) * w->size, w->s->pattern.A->type, line);
-                e++;
-                q++;
-            }
-        }
-    }
-    return TULLE_OK;
-}
-
-static double element(const struct tulle__sweep_state *w, const char *block, int64_t k)
-{
-    return w->size == sizeof(float) ? (double)((const float *)(const void *)block)[k]
-                                    : ((const double *)(const void *)block)[k];
-}
-
-/* Own blocks below the diagonal against their transposes. */
-static tulle_status compare(const struct tulle__sweep_state *w, const tulle__submatrix *sub, double largest)
-{
-    double tolerance = (w->size == sizeof(float) ? 1e-3 : 1e-6) * largest;
-    for (int64_t c = 0; c < sub->ncols; c++) {
-        int32_t j = w->s->index[sub->cols + c];
-        const tulle__block_row *row = tulle__sweep_row(w, j);
-        tulle_gidx h = tulle__sweep_height(w, j);
-        for (int64_t e = 0; e < row->count && row->col[e] <= j; e++) {
-            const tulle__block_row *other = tulle__sweep_row(w, row->col[e]);
-            const char *x = block_of(w, false, row, e), *y = block_of(w, false, other, tulle__block_row_find(other, j));
-            tulle_gidx width = tulle__sweep_height(w, row->col[e]);
-            for (tulle_gidx i = 0; i < h; i++)
-                for (tulle_gidx k = 0; k < width; k++)
-                    if (!(fabs(element(w, x, i * width + k) - element(w, y, k * h + i)) <= tolerance))
-                        return tulle__fail(TULLE_ERR_ARG,
-                            "the matrix is not symmetric: block (%" PRId32 ", %" PRId32
-                            ") is not the transpose of block (%" PRId32 ", %" PRId32 ") (from 1)",
-                            j + 1, row->col[e] + 1, row->col[e] + 1, j + 1);
-        }
-    }
-    return TULLE_OK;
-}
-
-/* Wanted columns to rows of F, or to where they are put from. */
-static void place(
-    struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, const struct tulle__sweep_thread *t)
-{
-    const int32_t *R = w->s->index + sub->rows;
-    char *buffer = w->results ? w->results + (size_t)w->result[k - w->begin] * w->size : NULL;
-    size_t n = (size_t)sub->n, size = tulle_type_size(t->eigen.type), column = 0;
-    for (int64_t c = 0; c < sub->ncols; c++) {
-        int32_t j = w->s->index[sub->cols + c];
-        const tulle__block_row *row = tulle__sweep_row(w, j);
-        tulle_gidx h = tulle__sweep_height(w, j);
-        char *to = buffer;
-        if (tulle__tile_mapped(w->F, row->tile, 0))
-            to = (char *)tulle__own_tile_in_place(w->F, row->tile, 0).val + (size_t)row->offset[0] * w->size;
-        else
-            buffer += (size_t)(row->offset[row->count] - row->offset[0]) * w->size;
-        for (int64_t e = 0, q = 0; e < row->count; e++) {
-            while (R[q] < row->col[e]) q++;
-            tulle_gidx line = tulle__sweep_height(w, R[q]);
-            for (tulle_gidx x = 0; x < h; x++, to += (size_t)line * w->size)
-                copy_line(to, w->s->pattern.A->type,
-                    (const char *)t->eigen.X + ((column + (size_t)x) * n + (size_t)t->start[q]) * size, t->eigen.type,
-                    line);
-        }
-        column += (size_t)h;
-    }
-}
-
 /* The function of a decomposition. */
 static tulle_status visit(
     struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, struct tulle__sweep_thread *t, bool *wanted)
@@ -240,7 +104,7 @@ static tulle_status finish(struct tulle__sweep_state *w, const tulle__submatrix 
     if (!done) TULLE_TRY(tulle__eigen_solve(x, sub->n, sub->b));
     t->dense += (double)(tulle__clock_ns() - start) * 1e-9;
     double least = done ? x->gap.least : x->lambda[0], most = done ? x->gap.most : x->lambda[sub->n - 1];
-    if (!restored) TULLE_TRY(compare(w, sub, fmax(fabs(least), fabs(most))));
+    if (!restored) TULLE_TRY(tulle__sweep_compare(w, sub, fmax(fabs(least), fabs(most))));
     t->least = fmin(t->least, least);
     t->most = fmax(t->most, most);
     *wanted = done;
@@ -257,7 +121,7 @@ static tulle_status compute(struct tulle__sweep_state *w, int64_t k, struct tull
     tulle_status status;
     const tulle__submatrix *sub = &w->s->sub[k];
     bool wanted = false;
-    find_columns(w, sub, t);
+    tulle__sweep_find_columns(w, sub, t);
     if (w->visitor->restore && tulle__sweep_kept(w, k)) {
         tulle__eigen_restore(&t->eigen, sub->n, sub->b, tulle__sweep_kept(w, k));
         TULLE_TRY(visit(w, sub, k, t, &wanted));
@@ -266,13 +130,13 @@ static tulle_status compute(struct tulle__sweep_state *w, int64_t k, struct tull
         tulle__reduction_restore(tulle__sweep_reduction(w, k), &t->eigen);
         TULLE_TRY(finish(w, sub, k, t, start, &wanted));
     } else {
-        TULLE_TRY(gather(w, false, sub, t));
-        if (w->plan->S) TULLE_TRY(gather(w, true, sub, t));
+        TULLE_TRY(tulle__sweep_gather(w, false, sub, t, sub->n));
+        if (w->plan->S) TULLE_TRY(tulle__sweep_gather(w, true, sub, t, sub->n));
         int64_t start = tulle__clock_ns();
         TULLE_TRY(tulle__eigen_reduce(&t->eigen, sub->n, sub->b, t->column));
         TULLE_TRY(finish(w, sub, k, t, start, &wanted));
     }
-    if (wanted && w->F) place(w, sub, k, t);
+    if (wanted && w->F) tulle__sweep_place(w, sub, k, t);
 out:
     return status;
 }
@@ -385,9 +249,10 @@ static tulle_status run_wave(struct tulle__sweep_state *w, tulle__pool *pool)
         done.memory += 4.0 * (double)w->s->sub[k].n * (double)w->s->sub[k].n * (double)w->size;
     }
     tulle__kernel_begin(w->comm);
+    if (w->plan->device) status = tulle__sweep_on_device(w, pool);
     w->next = 0;
-    status = work_together(w, tulle__pool_size(pool));
-    if (status == TULLE_OK) status = tulle__pool_run(pool, work, w);
+    if (status == TULLE_OK) status = work_together(w, tulle__pool_size(pool));
+    if (status == TULLE_OK && w->count) status = tulle__pool_run(pool, work, w);
     tulle__kernel_end(w->comm, &done);
     start = tulle__clock_ns();
     if (status == TULLE_OK) status = put_results(w);
@@ -424,13 +289,16 @@ static void drop_sweep(struct tulle__sweep_state *w)
     w->needed = NULL;
 }
 
+enum { DEVICE_CLAIM = 16 }; /* submatrices of a claim at least, for batches */
+
 /* Own submatrices, half of the remaining work a claim. */
 static tulle_status run_claims(struct tulle__sweep_state *w, tulle__pool *pool, tulle__weighted *claims)
 {
     tulle_status status = TULLE_OK;
+    int least = w->plan->device ? DEVICE_CLAIM : w->threads;
     for (;;) {
         int64_t first, end;
-        TULLE_TRY(tulle__weighted_claim(claims, w->comm->rank, .5, w->threads, 0, &first, &end));
+        TULLE_TRY(tulle__weighted_claim(claims, w->comm->rank, .5, least, 0, &first, &end));
         if (first == end) return TULLE_OK;
         TULLE_TRY(run_waves(w, pool, first, end));
     }
@@ -462,7 +330,7 @@ static tulle_status run_batch(
         .report = own->report,
         .base = base};
     TULLE_TRY(tulle__sweep_number_blocks(&w));
-    TULLE_TRY(tulle__sweep_make_threads(&w, tulle__pool_size(pool)));
+    if (!w.plan->device) TULLE_TRY(tulle__sweep_make_threads(&w, tulle__pool_size(pool)));
     TULLE_TRY(run_waves(&w, pool, 0, batch->count));
 out:
     drop_sweep(&w);
@@ -553,7 +421,7 @@ tulle_status tulle__matfun_sweep(
     if (steals) tulle__weighted_open(&s->claims);
     if (s->count) {
         TULLE_TRY(tulle__sweep_number_blocks(&w));
-        TULLE_TRY(tulle__sweep_make_threads(&w, tulle__pool_size(pool)));
+        if (!w.plan->device) TULLE_TRY(tulle__sweep_make_threads(&w, tulle__pool_size(pool)));
         TULLE_TRY(steals ? run_claims(&w, pool, &s->claims) : run_waves(&w, pool, 0, s->count));
     }
     drop_sweep(&w);

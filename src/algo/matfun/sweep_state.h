@@ -4,6 +4,7 @@
 #define TULLE_ALGO_MATFUN_SWEEP_STATE_H
 
 #include "algo/matfun/matfun_plan.h"
+#include "kernel/pool.h"
 
 /* A block that a wave fetches. */
 struct tulle__needed_block {
@@ -106,8 +107,25 @@ void tulle__sweep_forget(struct tulle__sweep_state *w, int64_t from);
 tulle_status tulle__sweep_make_threads(struct tulle__sweep_state *w, int most);
 void tulle__sweep_drop_threads(struct tulle__sweep_state *w);
 
-/* The queue of a wave, for a pool of so many threads. */
+/* The queue of a wave, for a pool of so many threads; and how many of it all threads compute together, if they have
+ * rooms. */
 tulle_status tulle__sweep_order(struct tulle__sweep_state *w, int threads);
+tulle_status tulle__sweep_choose_wide(struct tulle__sweep_state *w, int threads);
+
+/* Computes the queue on the plan's device. It then has what the device has no memory for, and threads their rooms. */
+tulle_status tulle__sweep_on_device(struct tulle__sweep_state *w, tulle__pool *pool);
+
+/* First elements of block rows, and the wanted columns. */
+void tulle__sweep_find_columns(
+    const struct tulle__sweep_state *w, const tulle__submatrix *sub, struct tulle__sweep_thread *t);
+/* Then the lower triangle in columns, which begin `ld` values apart and are the upper one in rows, of A or S. */
+tulle_status tulle__sweep_gather(const struct tulle__sweep_state *w, bool of_S, const tulle__submatrix *sub,
+    const struct tulle__sweep_thread *t, int64_t ld);
+/* Own blocks below the diagonal against their transposes; largest: magnitude of an eigenvalue. */
+tulle_status tulle__sweep_compare(const struct tulle__sweep_state *w, const tulle__submatrix *sub, double largest);
+/* Wanted columns to rows of F, or to where they are put from. */
+void tulle__sweep_place(
+    struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, const struct tulle__sweep_thread *t);
 
 /* Values of a submatrix's result rows that have to be put. */
 int64_t tulle__sweep_result_values(const struct tulle__sweep_state *w, int64_t k);

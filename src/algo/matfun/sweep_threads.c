@@ -42,7 +42,7 @@ static double time_of(const struct tulle__sweep_state *w, int64_t wide, int thre
     return together / (1 + TOGETHER * (threads - 1)) + last;
 }
 
-static tulle_status choose_wide(struct tulle__sweep_state *w, int threads)
+tulle_status tulle__sweep_choose_wide(struct tulle__sweep_state *w, int threads)
 {
     tulle_status status;
     double *busy = NULL, least = INFINITY;
@@ -74,7 +74,7 @@ tulle_status tulle__sweep_order(struct tulle__sweep_state *w, int threads)
 {
     tulle_status status;
     int64_t most = w->end - w->begin, (*key)[2] = NULL;
-    w->count = 0;
+    w->count = w->wide = 0;
     TULLE_TRY(tulle__alloc((size_t)most, sizeof *key, "an order of submatrices", &key));
     TULLE_TRY(tulle__alloc((size_t)most, sizeof *w->order, "an order of submatrices", &w->order));
     for (int64_t k = w->begin; k < w->end; k++) {
@@ -84,7 +84,7 @@ tulle_status tulle__sweep_order(struct tulle__sweep_state *w, int threads)
     }
     qsort(key, (size_t)w->count, sizeof *key, by_size);
     for (int64_t k = 0; k < w->count; k++) w->order[k] = key[k][0];
-    TULLE_TRY(choose_wide(w, threads));
+    if (w->threads) TULLE_TRY(tulle__sweep_choose_wide(w, threads));
 out:
     tulle__free(key);
     return status;

@@ -226,6 +226,48 @@ static tulle_status mirror(tulle__exec *x)
     return status;
 }
 
+/* Whether another PE multiplies with tile (i, j) of A, or of B, by stationary C. */
+static bool others_read(const tulle_product *plan, bool of_a, int i, int j)
+{
+    const tulle_layout *c = plan->C->layout;
+    for (int t = 0; t < (of_a ? c->nt : c->mt); t++)
+        if (tulle__layout_owner(c, of_a ? i : t, of_a ? t : j) != plan->comm->rank) return true;
+    return false;
+}
+
+/*
+ * An operand whose values lie on devices: what this plan cannot take from there, or other PEs read, comes to the host.
+ * Collective, agreed.
+ */
+static tulle_status settle_operand(tulle_product *plan, const tulle_mat *A, bool of_a)
+{
+    tulle_status status = TULLE_OK;
+    const tulle__mat_home *home = tulle__mat_home_of(A);
+    const tulle__operands *o = &plan->operands;
+    if (!home) return TULLE_OK;
+    bool takes = plan->runner->devices && plan->sparse && plan->phases.whole && (of_a ? o->A : o->B) == A &&
+                 o->C == plan->C && plan->policy->alg == TULLE_PRODUCT_STATIONARY_C;
+    for (int i = 0; i < A->layout->mt; i++)
+        for (int j = 0; j < A->layout->nt && status == TULLE_OK; j++)
+            if (tulle__tile_is_mine(A, i, j) && (!takes || others_read(plan, of_a, i, j)))
+                status = home->bring(home->context, i, j);
+    if (takes) plan->runner->homes[of_a ? 0 : 1] = home;
+    return tulle_comm_agree(plan->comm, status);
+}
+
+/* Before an execution: C is nobody's home any more, but what it adds to is on the host. Collective, agreed. */
+static tulle_status settle_homes(tulle_product *plan)
+{
+    const tulle__mat_home *home = tulle__mat_home_of(plan->C);
+    plan->runner->homes[0] = plan->runner->homes[1] = NULL;
+    tulle_status status = settle_operand(plan, plan->A, true);
+    if (status == TULLE_OK) status = settle_operand(plan, plan->B, false);
+    if (status == TULLE_OK && home && (plan->beta != 0 || plan->options.keep_pattern))
+        status = tulle_comm_agree(plan->comm, tulle__mat_home_bring(plan->C));
+    if (status == TULLE_OK) plan->C->home = NULL;
+    return status;
+}
+
 /* The current range of columns; `start` is when the call for it began. Agreed. */
 static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_product_report *report)
 {
@@ -234,7 +276,8 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
     tulle__counters before = comm->pe->counters;
     x.devices_before = plan->runner->ops->work(plan->runner);
     int64_t copied;
-    tulle_status status = order_operands(plan);
+    tulle_status status = settle_homes(plan);
+    if (status == TULLE_OK) status = order_operands(plan);
     if (status != TULLE_OK) return status;
     status = tulle__plan_transpose(plan, &copied);
     if (status == TULLE_OK) status = tulle__slices_renew(plan);
@@ -247,6 +290,7 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
     choose_ways(&x, plan);
     const bool part = plan->sparse && !plan->phases.whole; /* tiles of B are ranges of their columns */
     plan->runner->stale |= part;
+    plan->runner->anew = plan->sparse && !x.inbox.reuse;
     plan->runner->peek = tulle__jobs_peek;
     plan->runner->peeked = &x;
     tulle__work_copy(&x.inbox.told, copied);
@@ -275,6 +319,8 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
             plan->known_C = plan->C->structure;
             plan->C->unordered = tulle__plan_unordered(plan);
         }
+        if (plan->runner->home && plan->sparse)
+            plan->C->home = plan->runner->ops->home(plan->runner, plan->C->structure);
         tulle__counters moved = comm->pe->counters;
         moved.gets -= before.gets;
         moved.puts -= before.puts;

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "mat/apply.h"
+#include "mat/mat_home.h"
 
 enum { SAMPLES = 32 };
 
@@ -254,10 +255,14 @@ out:
     return status;
 }
 
-/* Collective: rows of all three ascend. */
+/* Collective: values of all three are on the host, and rows ascend. */
 static tulle_status order(const struct factors *x)
 {
-    tulle_status status = tulle__mat_order(x->A);
+    tulle_status status = TULLE_OK;
+    const tulle_mat *const all[] = {x->A, x->B, x->C};
+    for (int n = 0; n < 3 && status == TULLE_OK; n++)
+        if (tulle__mat_home_of(all[n])) status = tulle_comm_agree(all[n]->comm, tulle__mat_home_bring(all[n]));
+    if (status == TULLE_OK) status = tulle__mat_order(x->A);
     if (status == TULLE_OK) status = tulle__mat_order(x->B);
     return status == TULLE_OK ? tulle__mat_order(x->C) : status;
 }

@@ -252,6 +252,7 @@ static void close_cuda(tulle__device *device)
         tulle_status entered = tulle__cuda_enter(cuda, &before);
         (void)cusparseDestroy(cuda->sparse);
         if (cuda->blas) (void)cublasDestroy(cuda->blas);
+        tulle__cuda_eigen_close(cuda);
         tulle__cuda_choices_free(cuda);
         if (entered == TULLE_OK) tulle__cuda_leave(cuda, before);
     }
@@ -285,6 +286,8 @@ static const tulle__device_ops ops = {
     .product = tulle__cuda_queue_product,
     .values = tulle__cuda_queue_values,
     .solve = tulle__cuda_queue_solve,
+    .eigen = tulle__cuda_queue_eigen,
+    .eigen_bytes = tulle__cuda_eigen_bytes,
     .managed_new = managed_new,
     .reach = tulle__cuda_reach,
     .arm = tulle__cuda_queue_arm,

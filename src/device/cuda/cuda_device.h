@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of the module `cuda`: cuda_device.c (the GPU and its memory), cuda_queue.c (streams, events, copies),
  * cuda_sparse.c (slabs by cuSPARSE), cuda_chain.c (tiles by cuSPARSE and cuBLAS), cuda_product.c (sparse tiles),
- * cuda_triangle.c and cuda_together.c (triangular solves of one PE and of several), cuda_space.c (vectors);
- * cuda_*.cu (kernels, which cuda_kernels.h declares). */
+ * cuda_eigen.c (eigenvectors by cuSOLVER), cuda_triangle.c and cuda_together.c (triangular solves of one PE and of
+ * several), cuda_space.c (vectors); cuda_*.cu (kernels, which cuda_kernels.h declares). */
 #ifndef TULLE_DEVICE_CUDA_CUDA_DEVICE_H
 #define TULLE_DEVICE_CUDA_CUDA_DEVICE_H
 
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
+#include <cusolverDn.h>
 #include <cusparse.h>
 #include <pthread.h>
 
@@ -49,6 +50,8 @@ typedef struct tulle__cuda {
     tulle__cuda_driver driver;
     cusparseHandle_t sparse;
     cublasHandle_t blas;
+    cusolverDnHandle_t solver; /* NULL until eigenvectors are wanted, as these two */
+    cusolverDnParams_t solver_params;
     struct tulle__cuda_choice choice[TULLE__CUDA_CHOICES];
     int nchoices;
     tulle__timeline *kernels_line, *copies_line;
@@ -177,6 +180,12 @@ tulle_status tulle__cuda_block_values(
 /* ---- cuda_triangle.c ---- */
 
 void tulle__cuda_queue_solve(tulle__device_queue *queue, const tulle__device_triangle *task);
+
+/* ---- cuda_eigen.c ---- */
+
+void tulle__cuda_queue_eigen(tulle__device_queue *queue, const tulle__device_eigen *task);
+tulle_status tulle__cuda_eigen_bytes(tulle__device *device, const tulle__device_eigen *task, size_t *bytes);
+void tulle__cuda_eigen_close(tulle__cuda *cuda);
 
 /* ---- cuda_together.c ---- */
 

@@ -352,6 +352,15 @@ static void solve(tulle__device_queue *queue, const tulle__device_triangle *task
     count_kernel(host, "solve", start);
 }
 
+static void eigen(tulle__device_queue *queue, const tulle__device_eigen *task)
+{
+    struct host *host = queue->host;
+    if (queue->status != TULLE_OK) return;
+    int64_t start = tulle__clock_ns();
+    stick(queue, tulle__host_eigen(host->pool, task));
+    count_kernel(host, "eigen", start);
+}
+
 static void dots(tulle__device_queue *queue, const tulle__device_dots *task)
 {
     struct host *host = queue->host;
@@ -487,6 +496,8 @@ static const tulle__device_ops ops = {
     .product = product,
     .values = values,
     .solve = solve,
+    .eigen = eigen,
+    .eigen_bytes = tulle__host_eigen_bytes,
     .dots = dots,
     .combine = combine,
     .tsmttsm = tsmttsm,

@@ -21,6 +21,10 @@ tulle_tile tulle__host_tile(const tulle__device_tile *tile);
 tulle_status tulle__host_product(const tulle__kernels *kernels, tulle__pool *pool, const tulle__device_product *task,
     tulle__device_result place, void *context, tulle__device_product_counts *counts);
 
+/* Eigenvectors by LAPACK, a matrix a thread; the workspace is of the host. TULLE_ERR_UNSUPPORTED without LAPACK. */
+tulle_status tulle__host_eigen(tulle__pool *pool, const tulle__device_eigen *task);
+tulle_status tulle__host_eigen_bytes(tulle__device *device, const tulle__device_eigen *task, size_t *bytes);
+
 /* Its values alone, as `values`. */
 tulle_status tulle__host_values(
     const tulle__kernels *kernels, tulle__pool *pool, const tulle__device_product *task, const tulle__device_tile *C);

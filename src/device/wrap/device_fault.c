@@ -185,6 +185,12 @@ static void solve(tulle__device_queue *queue, const tulle__device_triangle *task
     if (!strikes(queue, 0)) below(queue)->solve(queue->inner, &inner);
 }
 
+static void eigen(tulle__device_queue *queue, const tulle__device_eigen *task)
+{
+    tulle__device_eigen inner = tulle__wrapped_eigen(task);
+    if (!strikes(queue, 0)) below(queue)->eigen(queue->inner, &inner);
+}
+
 static void dots(tulle__device_queue *queue, const tulle__device_dots *task)
 {
     tulle__device_dots inner = tulle__wrapped_dots(task);
@@ -253,6 +259,8 @@ static const tulle__device_ops template = {
     .product = product,
     .values = values,
     .solve = solve,
+    .eigen = eigen,
+    .eigen_bytes = tulle__wrapped_eigen_bytes,
     .dots = dots,
     .combine = combine,
     .tsmttsm = tsmttsm,

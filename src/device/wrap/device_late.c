@@ -14,7 +14,22 @@
 #include "base/random.h"
 #include "device/wrap/device_wrap.h"
 
-enum job_kind { UPLOAD, DOWNLOAD, COPY, MULTIPLY, CHAIN, SOLVE, DOTS, COMBINE, TSMTTSM, TSMM, SCALE, RECORD, JOIN };
+enum job_kind {
+    UPLOAD,
+    DOWNLOAD,
+    COPY,
+    MULTIPLY,
+    CHAIN,
+    SOLVE,
+    EIGEN,
+    DOTS,
+    COMBINE,
+    TSMTTSM,
+    TSMM,
+    SCALE,
+    RECORD,
+    JOIN
+};
 
 /* Work that has not been started in the device below. */
 struct job {
@@ -27,6 +42,7 @@ struct job {
     tulle__slab_task task;
     tulle__device_chain chain;
     tulle__device_triangle triangle;
+    tulle__device_eigen eigen;
     tulle__device_combine combine;
     tulle__device_dots dots;
     tulle__device_tsmttsm tsmttsm;
@@ -89,6 +105,9 @@ static void start_below(tulle__device_queue *q, const struct job *job)
         break;
     case SOLVE:
         ops->solve(q->inner, &job->triangle);
+        break;
+    case EIGEN:
+        ops->eigen(q->inner, &job->eigen);
         break;
     case DOTS:
         ops->dots(q->inner, &job->dots);
@@ -336,6 +355,11 @@ static void solve(tulle__device_queue *queue, const tulle__device_triangle *task
     keep(queue, &(struct job){.kind = SOLVE, .triangle = tulle__wrapped_triangle(task)});
 }
 
+static void eigen(tulle__device_queue *queue, const tulle__device_eigen *task)
+{
+    keep(queue, &(struct job){.kind = EIGEN, .eigen = tulle__wrapped_eigen(task)});
+}
+
 static void dots(tulle__device_queue *queue, const tulle__device_dots *task)
 {
     keep(queue, &(struct job){.kind = DOTS, .dots = tulle__wrapped_dots(task)});
@@ -432,6 +456,8 @@ static const tulle__device_ops ops = {
     .product = product,
     .values = values,
     .solve = solve,
+    .eigen = eigen,
+    .eigen_bytes = tulle__wrapped_eigen_bytes,
     .dots = dots,
     .combine = combine,
     .tsmttsm = tsmttsm,

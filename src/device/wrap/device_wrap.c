@@ -38,6 +38,12 @@ void tulle__wrapped_forget(tulle__device *device, tulle__device_prepared *prepar
     if (prepared) device->inner->ops->forget(device->inner, prepared);
 }
 
+tulle_status tulle__wrapped_eigen_bytes(tulle__device *device, const tulle__device_eigen *task, size_t *bytes)
+{
+    tulle__device_eigen inner = tulle__wrapped_eigen(task);
+    return device->inner->ops->eigen_bytes(device->inner, &inner, bytes);
+}
+
 tulle_status tulle__wrapped_host_new(tulle__device *device, size_t bytes, const char *what, void *block)
 {
     return device->inner->ops->host_new(device->inner, bytes, what, block);
@@ -170,6 +176,17 @@ tulle__device_tsmm tulle__wrapped_tsmm(const tulle__device_tsmm *task)
         inner.B[t] = tulle__wrapped_place(&task->B[t]);
     }
     inner.Y.place = tulle__wrapped_place(&task->Y.place);
+    return inner;
+}
+
+tulle__device_eigen tulle__wrapped_eigen(const tulle__device_eigen *task)
+{
+    tulle__device_eigen inner = *task;
+    inner.A = tulle__wrapped_place(&task->A);
+    inner.S = tulle__wrapped_place(&task->S);
+    inner.lambda = tulle__wrapped_place(&task->lambda);
+    inner.fault = tulle__wrapped_place(&task->fault);
+    inner.workspace = tulle__wrapped_place(&task->workspace);
     return inner;
 }
 

@@ -25,6 +25,9 @@ void tulle__wrapped_buffer_free(tulle__device *device, tulle__device_buffer *buf
 tulle_status tulle__wrapped_workspace(tulle__device *device, const tulle__slab_task *task, size_t *bytes);
 void tulle__wrapped_forget(tulle__device *device, tulle__device_prepared *prepared);
 
+/* eigen_bytes of a wrapper. */
+tulle_status tulle__wrapped_eigen_bytes(tulle__device *device, const tulle__device_eigen *task, size_t *bytes);
+
 /* host_new and host_free of a wrapper. */
 tulle_status tulle__wrapped_host_new(tulle__device *device, size_t bytes, const char *what, void *block);
 void tulle__wrapped_host_free(tulle__device *device, void *block);
@@ -49,6 +52,7 @@ tulle__device_combine tulle__wrapped_combine(const tulle__device_combine *task);
 tulle__device_tsmttsm tulle__wrapped_tsmttsm(const tulle__device_tsmttsm *task);
 tulle__device_tsmm tulle__wrapped_tsmm(const tulle__device_tsmm *task);
 tulle__device_triangle tulle__wrapped_triangle(const tulle__device_triangle *task);
+tulle__device_eigen tulle__wrapped_eigen(const tulle__device_eigen *task);
 
 /* A place for a result of the device below, by one of the wrapper's: context is this. A tulle__device_result. */
 typedef struct tulle__wrapped_result {

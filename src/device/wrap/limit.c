@@ -404,12 +404,6 @@ static void multiply(tulle__device_queue *queue, const tulle__slab_task *task)
     KERNEL(inner_ops(queue)->multiply(queue->limit->inner, &inner));
 }
 
-static void chain(tulle__device_queue *queue, const tulle__device_chain *task)
-{
-    tulle__device_chain inner = tulle__wrapped_chain(task);
-    KERNEL(inner_ops(queue)->chain(queue->limit->inner, &inner));
-}
-
 static tulle_status product(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
     void *context, tulle__device_product_counts *counts)
 {
@@ -436,16 +430,18 @@ static void solve(tulle__device_queue *queue, const tulle__device_triangle *task
     KERNEL(inner_ops(queue)->solve(queue->limit->inner, &inner));
 }
 
-#define VECTORS(operation)                                                                                             \
+#define SAME(operation)                                                                                                \
     static void operation(tulle__device_queue *queue, const tulle__device_##operation *task)                           \
     {                                                                                                                  \
         tulle__device_##operation inner = tulle__wrapped_##operation(task);                                            \
         KERNEL(inner_ops(queue)->operation(queue->limit->inner, &inner));                                              \
     }
-VECTORS(dots)
-VECTORS(combine)
-VECTORS(tsmttsm)
-VECTORS(tsmm)
+SAME(chain)
+SAME(eigen)
+SAME(dots)
+SAME(combine)
+SAME(tsmttsm)
+SAME(tsmm)
 
 static tulle_status prepare(tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **prepared)
 {
@@ -508,6 +504,8 @@ static const tulle__device_ops ops = {
     .product = product,
     .values = values,
     .solve = solve,
+    .eigen = eigen,
+    .eigen_bytes = tulle__wrapped_eigen_bytes,
     .dots = dots,
     .combine = combine,
     .tsmttsm = tsmttsm,

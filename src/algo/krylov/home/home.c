@@ -74,18 +74,26 @@ out:
     return status;
 }
 
+/* Whether vectors go there, on all PEs: without room they stay on the host. */
+static tulle_status agree_on_home(tulle_comm *comm, tulle_status status, bool *here)
+{
+    int64_t all = status == TULLE_OK;
+    if (status == TULLE_ERR_LIMIT || status == TULLE_ERR_UNSUPPORTED) status = TULLE_OK;
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK) status = tulle_comm_agree(comm, tulle_comm_reduce_int(comm, TULLE_MIN, 1, &all));
+    *here = all != 0;
+    return status;
+}
+
 tulle_status tulle__home_open(const tulle_operator *A, const tulle_operator *M, void *bound_M,
     const tulle__home_rows *rows, const tulle__home_range *range, int count, int dots, tulle__home **out)
 {
     tulle__home *home = NULL;
     *out = NULL;
     if (!A->resident || (M && !M->resident)) return TULLE_OK;
-    tulle_status status = open_home(A, rows, range, count, dots, &home);
-    if (status == TULLE_OK && M) status = tulle__home_settle(home, M, bound_M);
-    int64_t here = status == TULLE_OK;
-    if (status == TULLE_ERR_LIMIT || status == TULLE_ERR_UNSUPPORTED) status = TULLE_OK; /* vectors stay on the host */
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, tulle_comm_reduce_int(A->comm, TULLE_MIN, 1, &here));
+    bool here;
+    tulle_status status = agree_on_home(A->comm, open_home(A, rows, range, count, dots, &home), &here);
+    if (status == TULLE_OK && here && M) status = agree_on_home(A->comm, tulle__home_settle(home, M, bound_M), &here);
     if (status == TULLE_OK && here)
         *out = home;
     else

@@ -187,6 +187,7 @@ void tulle_product_free(tulle_product *plan)
     if (!plan) return;
     /* others may still read a transposed tile of mine */
     if (plan->comm->size > 1) (void)tulle_comm_barrier(plan->comm);
+    if (plan->runner->home && plan->sparse) plan->C->home = NULL;
     drop_plan(plan);
 }
 
@@ -396,7 +397,10 @@ static tulle_status settle_home(tulle_product *plan)
 tulle_status tulle_product_sync(tulle_product *plan)
 {
     if (TULLE__NULL_AS(plan, "product")) return TULLE_ERR_ARG;
-    return tulle_comm_agree(plan->comm, plan->runner->home ? plan->runner->ops->sync(plan->runner) : TULLE_OK);
+    tulle_status status = plan->runner->home ? plan->runner->ops->sync(plan->runner) : TULLE_OK;
+    status = tulle_comm_agree(plan->comm, status);
+    if (status == TULLE_OK && plan->runner->home) plan->C->home = NULL;
+    return status;
 }
 
 static tulle_status prepare(tulle_product *plan)

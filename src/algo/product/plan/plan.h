@@ -144,7 +144,7 @@ struct tulle_product {
 static inline int tulle__plan_unordered(const tulle_product *plan)
 {
     return plan->options.unordered && plan->C->kind == TULLE_CSR && plan->operands.C == plan->C &&
-           !plan->slices.layer_of;
+           !plan->slices.layer_of && !plan->options.home_on_device; /* operands of other plans there ascend */
 }
 
 /*

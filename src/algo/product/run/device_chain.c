@@ -90,8 +90,7 @@ static int oldest_of(const struct device *d)
     return oldest;
 }
 
-/* Something gives its room back: a result that leaves, or the oldest open one, not the newest. 0: there is none. */
-static int make_room(const struct device_run *run, struct device *d, tulle_status *status)
+int tulle__device_make_room(const struct device_run *run, struct device *d, tulle_status *status)
 {
     if (run->runner.home || (!d->nleaving && d->nopen < 2)) return 0;
     if (!d->nleaving) *status = leave(run, d, oldest_of(d));
@@ -103,21 +102,12 @@ tulle_status tulle__device_room(
     const struct device_run *run, struct device *d, size_t bytes, const char *what, tulle__device_buffer **buffer)
 {
     for (;;) {
+        bool some = false;
         tulle_status made = TULLE_OK, status = tulle__device_tiles_room(d->tiles, bytes, what, buffer);
         if (status != TULLE_ERR_LIMIT) return status;
-        if (tulle__device_kept_drop(d)) continue;
-        if (!make_room(run, d, &made)) return made != TULLE_OK ? made : status;
-    }
-}
-
-tulle_status tulle__device_hold(const struct device_run *run, struct device *d, const tulle__tile_key *key,
-    const tulle_tile *source, tulle__device_tile *there)
-{
-    for (;;) {
-        tulle_status made = TULLE_OK, status = tulle__device_tiles_hold(d->tiles, key, source, there);
-        if (status != TULLE_ERR_LIMIT) return status;
-        if (tulle__device_kept_drop(d)) continue;
-        if (!make_room(run, d, &made)) return made != TULLE_OK ? made : status;
+        made = tulle__device_kept_drop(d, &some);
+        if (made == TULLE_OK && some) continue;
+        if (made != TULLE_OK || !tulle__device_make_room(run, d, &made)) return made != TULLE_OK ? made : status;
     }
 }
 

@@ -41,8 +41,9 @@ static void fetch(const struct sparse *s, void *to, const tulle__device_place *f
     if (bytes) s->d->device->ops->download(s->d->out, to, from, bytes);
 }
 
+/* home: without values. */
 static tulle_status fetch_result(
-    struct sparse *s, int64_t m, tulle__csr_place place, void *context, tulle__csr_result *C)
+    struct sparse *s, int64_t m, bool home, tulle__csr_place place, void *context, tulle__csr_result *C)
 {
     tulle_status status;
     const tulle__device_ops *ops = s->d->device->ops;
@@ -63,7 +64,7 @@ static tulle_status fetch_result(
         fetch(s, C->norm, &s->tile.norm, nnz * sizeof *C->norm);
         values = (size_t)s->tile.values;
     }
-    fetch(s, C->val, &s->tile.val, values * tulle_type_size(s->type));
+    if (!home) fetch(s, C->val, &s->tile.val, values * tulle_type_size(s->type));
     status = ops->queue_wait(s->d->work);
     tulle_status come = ops->queue_wait(s->d->out);
     if (status == TULLE_OK) status = come;
@@ -217,6 +218,8 @@ tulle_status tulle__device_run_product(tulle__runner *runner, const tulle__run_t
     tulle__spgemm_pair pairs[TULLE__DEVICE_SPARSE_PAIRS];
     tulle__device_product work;
     some.pair = pairs;
+    const bool home =
+        runner->home && runner->keeps_structure && tiles->whole && tiles->nk && !runner->format->in_blocks;
     tulle__device_home_begin(run);
     TULLE_TRY(tulle__device_hold_pairs(run, d, tiles, task, &work, pairs));
     some.npairs = work.npairs;
@@ -234,10 +237,14 @@ tulle_status tulle__device_run_product(tulle__runner *runner, const tulle__run_t
         status = d->device->ops->product(d->work, &work, place_result, &s, &counts);
     if (status != TULLE_OK) goto out;
     tulle__device_tiles_release(d->tiles, d->work);
-    TULLE_TRY(fetch_result(&s, task->m, place, context, C));
+    TULLE_TRY(fetch_result(&s, task->m, home, place, context, C));
     C->multiplications = counts.multiplications;
     C->skipped = counts.skipped;
-    if (runner->keeps_structure) tulle__device_kept_add(d, tiles, &s.tile, &s.buffer);
+    if (runner->keeps_structure) tulle__device_kept_add(d, tiles, &s.tile, home ? C->val : NULL, &s.buffer);
+    if (home && s.buffer) { /* there is no room for it to stay */
+        fetch(&s, C->val, &s.tile.val, (size_t)s.tile.nnz * tulle_type_size(s.type));
+        status = d->device->ops->queue_wait(d->out);
+    }
 out:
     (void)d->device->ops->queue_wait(d->work);
     tulle__device_tiles_release(d->tiles, d->work);

@@ -81,9 +81,12 @@ static void end(tulle__runner *runner)
     const bool keeps = runner->home && run->finished;
     run->finished = false;
     run->copied = 0;
+    for (int n = 0; runner->home && !keeps && n < run->count; n++) /* values that nobody will have */
+        if (run->device[n].tiles) tulle__device_kept_forget(&run->device[n]);
     for (int n = 0; keeps && n < run->count; n++) {
         tulle__device_tiles_release(run->device[n].tiles, run->device[n].work);
         run->device[n].ahead = -1;
+        tulle__device_tiles_return(run->device[n].tiles);
     }
     if (!keeps) clear_devices(run);
 }
@@ -96,6 +99,7 @@ static tulle_status sync_home(tulle__runner *runner)
         struct device *d = &run->device[n];
         tulle__device_results_return(d);
         status = wait_queues(d);
+        if (status == TULLE_OK) status = tulle__device_kept_bring(d);
     }
     clear_devices(run);
     return status;
@@ -103,6 +107,9 @@ static tulle_status sync_home(tulle__runner *runner)
 
 void tulle__device_home_begin(struct device_run *run)
 {
+    if (run->runner.anew)
+        for (int n = 0; n < run->count; n++) tulle__device_kept_forget(&run->device[n]);
+    run->runner.anew = false;
     if (!run->runner.home || !run->runner.stale) return;
     run->runner.stale = false; /* parts of tiles may be others now; results stay, as tiles of C are the same */
     for (int n = 0; n < run->count; n++) tulle__device_tiles_clear(run->device[n].tiles);
@@ -134,7 +141,7 @@ static void free_device(struct device *d)
         ops->host_free(d->device, d->exit[e].staging);
         ops->event_free(d->device, d->exit[e].landed);
     }
-    if (d->tiles) tulle__device_kept_drop(d);
+    if (d->tiles) tulle__device_kept_forget(d);
     tulle__free(d->kept);
     tulle__device_tiles_free(d->tiles);
     ops->event_free(d->device, d->made);
@@ -161,6 +168,7 @@ static const tulle__runner_ops ops = {.chain = tulle__device_run_chain,
     .finish = finish,
     .end = end,
     .sync = sync_home,
+    .home = tulle__device_run_home,
     .work = work,
     .free = free_run};
 

@@ -38,6 +38,8 @@ struct device_kept {
     int64_t row;
     tulle__device_buffer *buffer;
     tulle__device_tile tile;
+    bool home; /* it is a whole tile, for which other plans may ask */
+    void *to;  /* where its values belong on the host, which lacks them; NULL: it has them */
 };
 
 struct device {
@@ -67,6 +69,7 @@ struct device_run {
     tulle__device_tiles **tiles; /* [count] */
     bool finished;               /* all that this execution has started is done */
     int64_t copied;              /* operands of all jobs below this number have been copied ahead */
+    tulle__mat_home home;
 };
 
 /* The device of a job. */
@@ -78,12 +81,21 @@ tulle_status tulle__device_room(
 tulle_status tulle__device_hold(const struct device_run *run, struct device *d, const tulle__tile_key *key,
     const tulle_tile *source, tulle__device_tile *there);
 
+/* Something gives its room back: a result that leaves, or the oldest open one, not the newest. 0: there is none. */
+int tulle__device_make_room(const struct device_run *run, struct device *d, tulle_status *status);
+
 /* Sparse results whose structure stays: keeps one, which takes the buffer over if there is room for it (*buffer is NULL
- * then); finds it; drops all. 0: there was none. */
-void tulle__device_kept_add(
-    struct device *d, const tulle__run_tiles *tiles, const tulle__device_tile *tile, tulle__device_buffer **buffer);
-const tulle__device_tile *tulle__device_kept_find(const struct device *d, const tulle__run_tiles *tiles, int64_t rows);
-int tulle__device_kept_drop(struct device *d);
+ * then), with its values at home if `to` is their place on the host; finds it; brings values to the host; that, and
+ * drops all, *some if there was any; forgets all. */
+void tulle__device_kept_add(struct device *d, const tulle__run_tiles *tiles, const tulle__device_tile *tile, void *to,
+    tulle__device_buffer **buffer);
+struct device_kept *tulle__device_kept_find(const struct device *d, const tulle__run_tiles *tiles, int64_t rows);
+tulle_status tulle__device_kept_bring(struct device *d);
+tulle_status tulle__device_kept_drop(struct device *d, bool *some);
+void tulle__device_kept_forget(struct device *d);
+
+/* What other plans find of this one's results, which have that structure (device_home.c). */
+tulle__mat_home *tulle__device_run_home(tulle__runner *runner, uint64_t structure);
 
 /* A chain of sparse tiles on its way: what both kinds of products hold. Tiles of the pairs that add something. */
 tulle_status tulle__device_hold_pairs(struct device_run *run, struct device *d, const tulle__run_tiles *tiles,

@@ -19,6 +19,7 @@ struct entry {
     int held;
     int done;      /* it is not read again */
     size_t bytes;  /* of the buffer, that count against `most` */
+    int foreign;   /* it is another plan's result */
     int ahead;     /* it was copied ahead of its first use, which is no hit */
     uint64_t turn; /* of its last use */
     void *made;    /* by the upload, which reads it */
@@ -328,54 +329,69 @@ static tulle__device_tiles *sister_with(
     return NULL;
 }
 
-static void copy_array(tulle__device_tiles *tiles, const tulle__device_place *to, const tulle__device_tiles *sister,
+static void copy_array(tulle__device_tiles *tiles, const tulle__device_place *to, tulle__device *source,
     const tulle__device_place *from, size_t bytes)
 {
-    const tulle__device_copy copy = {.to = *to, .from = *from, .source = sister->device, .lines = 1, .width = bytes};
+    const tulle__device_copy copy = {.to = *to, .from = *from, .source = source, .lines = 1, .width = bytes};
     if (bytes) tiles->device->ops->copy(tiles->in, &copy);
+}
+
+/* All arrays of a tile that is complete there. */
+static void copy_arrays(tulle__device_tiles *tiles, struct entry *e, tulle__device *source,
+    const tulle__device_tile *there, const tulle__tile_places *p)
+{
+    const tulle__device_tile *here = &e->tile;
+    size_t size = tulle_type_size(there->type), nnz = (size_t)p->nnz, lines = (size_t)e->key.rows + 1;
+    int dense = there->kind == TULLE_DENSE, in_blocks = there->row_block.buffer != NULL;
+    e->tile.ld = there->ld;
+    if (!dense) {
+        copy_array(tiles, &here->rowptr, source, &there->rowptr, lines * (size_t)tiles->device->rowptr_bytes);
+        copy_array(tiles, &here->colind, source, &there->colind, nnz * sizeof(tulle_lidx));
+    }
+    if (in_blocks) {
+        copy_array(tiles, &here->offset, source, &there->offset, (nnz + 1) * sizeof(int64_t));
+        copy_array(tiles, &here->norm, source, &there->norm, nnz * sizeof(double));
+        copy_array(tiles, &here->row_block, source, &there->row_block, lines * sizeof(tulle_gidx));
+        copy_array(tiles, &here->col_block, source, &there->col_block, ((size_t)there->n + 1) * sizeof(tulle_gidx));
+    }
+    copy_array(tiles, &here->val, source, &there->val, (in_blocks ? (size_t)p->values : nnz) * size);
 }
 
 /* Row pointers that did not arrive must not be followed here either; values may be anything. */
 static tulle_status copy_from(tulle__device_tiles *tiles, struct entry *e, const tulle__device_tiles *sister,
     const struct entry *from, const tulle__tile_places *p)
 {
-    const tulle__device_tile *here = &e->tile, *there = &from->tile;
-    size_t size = tulle_type_size(there->type), nnz = (size_t)p->nnz, lines = (size_t)e->key.rows + 1;
-    int dense = there->kind == TULLE_DENSE, in_blocks = there->row_block.buffer != NULL;
     tulle_status status = TULLE_OK;
     sister->device->ops->event_wait(from->arrived);
-    if (!dense) status = sister->device->ops->queue_wait(sister->in);
-    if (status != TULLE_OK) return status;
-    e->tile.ld = there->ld;
-    if (!dense) {
-        copy_array(tiles, &here->rowptr, sister, &there->rowptr, lines * (size_t)tiles->device->rowptr_bytes);
-        copy_array(tiles, &here->colind, sister, &there->colind, nnz * sizeof(tulle_lidx));
-    }
-    if (in_blocks) {
-        copy_array(tiles, &here->offset, sister, &there->offset, (nnz + 1) * sizeof(int64_t));
-        copy_array(tiles, &here->norm, sister, &there->norm, nnz * sizeof(double));
-        copy_array(tiles, &here->row_block, sister, &there->row_block, lines * sizeof(tulle_gidx));
-        copy_array(tiles, &here->col_block, sister, &there->col_block, ((size_t)there->n + 1) * sizeof(tulle_gidx));
-    }
-    copy_array(tiles, &here->val, sister, &there->val, (in_blocks ? (size_t)p->values : nnz) * size);
-    return TULLE_OK;
+    if (from->tile.kind != TULLE_DENSE) status = sister->device->ops->queue_wait(sister->in);
+    if (status == TULLE_OK) copy_arrays(tiles, e, sister->device, &from->tile, p);
+    return status;
 }
+
+/* A result of another plan, on its device. */
+struct foreign {
+    tulle__device *device;
+    const tulle__device_tile *tile;
+};
 
 /* A tile that is not there yet, in a buffer of it; takes the buffer over, also on failure. */
 static tulle_status bring(tulle__device_tiles *tiles, const tulle__tile_key *key, const tulle_tile *source,
-    const tulle__tile_places *p, tulle__device_buffer *buffer, struct entry **out)
+    const struct foreign *foreign, const tulle__tile_places *p, tulle__device_buffer *buffer, struct entry **out)
 {
     tulle_status status;
     const tulle__device_ops *ops = tiles->device->ops;
     struct entry *made = NULL, *from = NULL;
-    tulle__device_tiles *sister = sister_with(tiles, key, &from);
+    tulle__device_tiles *sister = foreign ? NULL : sister_with(tiles, key, &from);
     TULLE_TRY(grow(tiles));
     TULLE_TRY(tulle__alloc_zero(1, sizeof *made, "a tile of a device", &made));
     *made = (struct entry){.key = *key, .buffer = buffer, .bytes = bytes_of(tiles, key, p->length)};
     TULLE_TRY(ops->event_new(tiles->device, &made->used));
     TULLE_TRY(ops->event_new(tiles->device, &made->arrived));
     made->tile = tulle__tile_in(buffer, source, key->rows, p);
-    if (sister)
+    made->foreign = foreign != NULL;
+    if (foreign)
+        copy_arrays(tiles, made, foreign->device, foreign->tile, p);
+    else if (sister)
         TULLE_TRY(copy_from(tiles, made, sister, from, p));
     else
         TULLE_TRY(
@@ -397,8 +413,8 @@ out:
     return status;
 }
 
-tulle_status tulle__device_tiles_hold(
-    tulle__device_tiles *tiles, const tulle__tile_key *key, const tulle_tile *source, tulle__device_tile *there)
+static tulle_status hold_tile(tulle__device_tiles *tiles, const tulle__tile_key *key, const tulle_tile *source,
+    const struct foreign *foreign, tulle__device_tile *there)
 {
     tulle_status status = TULLE_OK;
     const tulle__tile_places p = tulle__tile_places_of(tiles->device, source, key->row, key->rows);
@@ -408,13 +424,32 @@ tulle_status tulle__device_tiles_hold(
     if (e) tiles->hits += !e->ahead;
     while (!e && (tiles->used > tiles->most || bytes > tiles->most - tiles->used) && evict(tiles)) continue;
     if (!e) TULLE_TRY(find_room(tiles, bytes, tiles->exact, "a tile of an operand", &buffer));
-    if (!e) TULLE_TRY(bring(tiles, key, source, &p, buffer, &e));
+    if (!e) TULLE_TRY(bring(tiles, key, source, foreign, &p, buffer, &e));
     hold(tiles, e);
     e->ahead = 0;
     e->turn = ++tiles->turn;
     *there = e->tile;
 out:
     return status;
+}
+
+tulle_status tulle__device_tiles_hold(
+    tulle__device_tiles *tiles, const tulle__tile_key *key, const tulle_tile *source, tulle__device_tile *there)
+{
+    return hold_tile(tiles, key, source, NULL, there);
+}
+
+tulle_status tulle__device_tiles_hold_from(tulle__device_tiles *tiles, const tulle__tile_key *key,
+    const tulle_tile *source, tulle__device *device, const tulle__device_tile *from, tulle__device_tile *there)
+{
+    const struct foreign foreign = {device, from};
+    return hold_tile(tiles, key, source, &foreign, there);
+}
+
+void tulle__device_tiles_return(tulle__device_tiles *tiles)
+{
+    for (int n = tiles->count - 1; n >= 0; n--)
+        if (tiles->entry[n]->foreign) drop(tiles, tiles->entry[n]);
 }
 
 /* A tile that is not read again goes, if nothing works with it. 0: there is none. */
@@ -455,7 +490,7 @@ tulle_status tulle__device_tiles_prefetch(
     if (sister && (source->kind != TULLE_DENSE || !sister->device->ops->event_done(from->arrived)))
         return TULLE_ERR_LIMIT;
     tulle_status status = find_room_ahead(tiles, bytes_of(tiles, key, p.length), &buffer);
-    if (status == TULLE_OK) status = bring(tiles, key, source, &p, buffer, &e);
+    if (status == TULLE_OK) status = bring(tiles, key, source, NULL, &p, buffer, &e);
     if (status != TULLE_OK) return status;
     e->ahead = 1;
     return TULLE_OK;

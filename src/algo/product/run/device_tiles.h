@@ -39,6 +39,12 @@ void tulle__device_tiles_meet(tulle__device_tiles *tiles, tulle__device_tiles *c
  */
 tulle_status tulle__device_tiles_hold(
     tulle__device_tiles *tiles, const tulle__tile_key *key, const tulle_tile *source, tulle__device_tile *there);
+/* The same of a whole tile that lies on a peer, complete, and comes from there. It is forgotten when the execution
+ * ends. */
+tulle_status tulle__device_tiles_hold_from(tulle__device_tiles *tiles, const tulle__tile_key *key,
+    const tulle_tile *source, tulle__device *device, const tulle__device_tile *from, tulle__device_tile *there);
+/* Forgets these; none is held. */
+void tulle__device_tiles_return(tulle__device_tiles *tiles);
 /*
  * The same without holding it, and only into memory that is free: TULLE_ERR_LIMIT where that does
  * not do, or where a sister has it and cannot give it at once. Does not wait.

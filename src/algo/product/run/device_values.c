@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-enum { KEPT_PART = 4 };
+enum { KEPT_PART = 4, HOME_PART = 2 }; /* of the memory; at home */
 
 static int is_of(const struct device_kept *kept, const tulle__run_tiles *tiles)
 {
@@ -33,12 +33,21 @@ static void forget(struct device *d, struct device_kept *kept)
     *kept = d->kept[--d->nkept];
 }
 
-void tulle__device_kept_add(
-    struct device *d, const tulle__run_tiles *tiles, const tulle__device_tile *tile, tulle__device_buffer **buffer)
+/* What another kind of job has left of the same tile of C. */
+static void forget_tile(struct device *d, const tulle__run_tiles *tiles)
+{
+    for (int n = d->nkept - 1; n >= 0; n--)
+        if (d->kept[n].home && d->kept[n].i == tiles->i && d->kept[n].j == tiles->j) forget(d, &d->kept[n]);
+}
+
+void tulle__device_kept_add(struct device *d, const tulle__run_tiles *tiles, const tulle__device_tile *tile, void *to,
+    tulle__device_buffer **buffer)
 {
     struct device_kept *old = find(d, tiles);
+    size_t most = d->device->capacity / (to ? HOME_PART : KEPT_PART);
     if (old) forget(d, old);
-    if (d->device->on_host || !*buffer || d->kept_bytes + (*buffer)->bytes > d->device->capacity / KEPT_PART) return;
+    forget_tile(d, tiles);
+    if ((d->device->on_host && !to) || !*buffer || d->kept_bytes + (*buffer)->bytes > most) return;
     if (d->nkept == d->kept_room) {
         int room = 2 * d->kept_room + 16;
         if (tulle__realloc((size_t)room, sizeof *d->kept, "results of a device", &d->kept) != TULLE_OK) return;
@@ -50,22 +59,30 @@ void tulle__device_kept_add(
         .nk = tiles->nk,
         .row = tiles->row,
         .buffer = *buffer,
-        .tile = *tile};
+        .tile = *tile,
+        .home = to != NULL,
+        .to = to};
     d->kept_bytes += (*buffer)->bytes;
     *buffer = NULL;
 }
 
-const tulle__device_tile *tulle__device_kept_find(const struct device *d, const tulle__run_tiles *tiles, int64_t rows)
+struct device_kept *tulle__device_kept_find(const struct device *d, const tulle__run_tiles *tiles, int64_t rows)
 {
-    const struct device_kept *kept = find(d, tiles);
-    return kept && kept->tile.m == rows ? &kept->tile : NULL;
+    struct device_kept *kept = find(d, tiles);
+    return kept && kept->tile.m == rows ? kept : NULL;
 }
 
-int tulle__device_kept_drop(struct device *d)
+void tulle__device_kept_forget(struct device *d)
 {
-    int some = d->nkept;
     while (d->nkept) forget(d, &d->kept[d->nkept - 1]);
-    return some != 0;
+}
+
+tulle_status tulle__device_kept_drop(struct device *d, bool *some)
+{
+    tulle_status status = tulle__device_kept_bring(d);
+    *some = d->nkept > 0;
+    if (status == TULLE_OK) tulle__device_kept_forget(d);
+    return status;
 }
 
 /* What of the host's C is meant: entries, or blocks, and values, from the first ones on. */
@@ -147,16 +164,19 @@ tulle_status tulle__device_run_values(
         goto out;
     }
     if (C->offset) tulle__device_describe_blocks(&some, &work);
-    const tulle__device_tile *kept = tulle__device_kept_find(d, tiles, task->m);
-    if (kept && kept->nnz == of.nnz && (!C->offset || kept->values == of.values))
-        there = *kept;
+    struct device_kept *kept = tulle__device_kept_find(d, tiles, task->m);
+    if (kept && kept->tile.nnz == of.nnz && (!C->offset || kept->tile.values == of.values))
+        there = kept->tile;
     else
         TULLE_TRY(send_structure(run, d, task, C, &buffer, &there, &made, &offsets));
     tulle__device_tiles_join(d->tiles, d->work);
     ops->values(d->work, &work, &there);
     tulle__device_tiles_release(d->tiles, d->work);
     if (C->norm) ops->download(d->work, C->norm + of.first, &there.norm, (size_t)of.nnz * sizeof *C->norm);
-    ops->download(d->work, (char *)C->val + (size_t)of.first_value * size, &there.val, (size_t)of.values * size);
+    if (kept && kept->home && !buffer)
+        kept->to = (char *)C->val + (size_t)of.first_value * size;
+    else
+        ops->download(d->work, (char *)C->val + (size_t)of.first_value * size, &there.val, (size_t)of.values * size);
     status = ops->queue_wait(d->work);
 out:
     if (status != TULLE_OK) (void)ops->queue_wait(d->work);

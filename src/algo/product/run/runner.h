@@ -11,6 +11,7 @@
 
 #include "algo/chain/block_order.h"
 #include "mat/context.h"
+#include "mat/mat_home.h"
 #include "tile/tile_csr.h"
 
 /* Which tiles a task is about: rows from `row` on of A[i, k[p]], and B[k[p], j], are its p-th summand, p < nk. */
@@ -23,6 +24,7 @@ typedef struct tulle__run_tiles {
     int done;       /* factors whose tiles no other job reads for now (TULLE__DONE_A, TULLE__DONE_B) */
     int step;       /* the chunk it is of, in blocks */
     bool stays;     /* operands are readable until the execution ends */
+    bool whole;     /* the job makes all of its tile of C */
 } tulle__run_tiles;
 
 /* Operands of a job that will come, readable from now until it has been multiplied. */
@@ -56,6 +58,9 @@ typedef struct tulle__runner_ops {
     void (*end)(tulle__runner *runner);
     /* What is at home is on the host, and no tile is kept. NULL for the host. */
     tulle_status (*sync)(tulle__runner *runner);
+    /* Sparse results that stay on devices, for other plans, after an execution with that structure of C. NULL for the
+     * host. */
+    tulle__mat_home *(*home)(tulle__runner *runner, uint64_t structure);
     /* What devices have done since the plan was made; all 0 for the host. */
     tulle_device_work (*work)(const tulle__runner *runner);
     void (*free)(tulle__runner *runner);
@@ -71,10 +76,12 @@ struct tulle__runner {
     int devices;                      /* 0: the host multiplies */
     bool peers;                       /* each of them copies from each other */
     /* The following are the plan's. */
-    bool home;         /* operands and results stay from one execution to the next */
-    bool stale;        /* jobs are others than those of the execution before */
-    const int *column; /* [tile columns of C]: their numbers among those of this PE */
-    bool unpinned;     /* jobs go to devices in turn, whatever tile of C they are of */
+    bool home;                       /* operands and results stay from one execution to the next */
+    bool anew;                       /* structures of a sparse C are made anew, in other memory of the host */
+    bool stale;                      /* jobs are others than those of the execution before */
+    const tulle__mat_home *homes[2]; /* of A and B, for an execution; NULL: their values are on the host */
+    const int *column;               /* [tile columns of C]: their numbers among those of this PE */
+    bool unpinned;                   /* jobs go to devices in turn, whatever tile of C they are of */
     /* NULL: jobs are in any order. They are in these blocks, of tiles of at most so many bytes, A's, B's and C's. */
     const tulle_gemm_blocks *blocks;
     int window; /* how many chunks after the one at hand are copied ahead */

@@ -90,6 +90,7 @@ static tulle_status own(tulle__exec *x, const tulle__job *job, tulle__target *ta
     TULLE_TRY(pairs_of_job(x, job, &first, &rows));
     if (job->units == target->units) {
         target->placed = 1;
+        x->of.whole = x->plan->phases.whole;
         TULLE_TRY(tulle__into_tile(
             x, job->i, job->j, tulle__add_old(x, job->i, job->j, 0, rows, job->nk), &x->multiplications));
     } else if (job->nk) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "verbs/predict_gemm.h"
+#include "predict/predict_gemm.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "pe_grid.h"
+#include "predict/predict_devices.h"
 #include "report/plural.h"
 #include "report/result.h"
 #include "verb.h"
@@ -26,38 +27,16 @@ struct forecast {
 
 /* ---- devices ---- */
 
-/* The value of `key=` in the wrapper limit, or model, of a device's spec. */
-static tulle_status device_size(const char *spec, const char *key, double *size)
-{
-    char text[32];
-    const char *limit = strstr(spec, "limit:") ? strstr(spec, "limit:") : strstr(spec, "model:");
-    const char *end = limit ? limit + strcspn(limit, "+") : NULL;
-    for (const char *at = limit; at && at < end; at = strpbrk(at + 1, ":,")) {
-        size_t length = strlen(key);
-        if (strncmp(at + 1, key, length) != 0 || at[1 + length] != '=') continue;
-        const char *value = at + 2 + length;
-        snprintf(text, sizeof text, "%.*s", (int)strcspn(value, ",+"), value);
-        return tulle_parse_bytes(text, "--device", size);
-    }
-    return TULLE_OK;
-}
-
 static tulle_status read_devices(const struct options *options, struct forecast *f)
 {
-    const char *spec = options_word(options, "device", NULL);
+    tulle_device_model d;
+    tulle_status status = predict_devices_read(options, &d);
     f->tiles = (int)options_int(options, "tiles", 1);
-    f->device_rate = options_size(options, "device-rate", 0);
-    if (!spec) return TULLE_OK;
-    f->devices = (int)options_int(options, "devices", 1);
-    tulle_status status = device_size(spec, "mem", &f->memory);
-    if (status == TULLE_OK) status = device_size(spec, "link", &f->link);
-    if (status == TULLE_OK) status = device_size(spec, "peer", &f->peer);
-    if (status == TULLE_OK && f->device_rate <= 0) status = device_size(spec, "flops", &f->device_rate);
-    if (status == TULLE_OK && f->memory <= 0)
-        status = tulle_fail(TULLE_ERR_ARG,
-            "predict gemm takes devices as limit: or model:mem=SIZE[,link=RATE][,peer=RATE], which need not exist, "
-            "not '%s'",
-            spec);
+    f->devices = d.devices;
+    f->memory = d.memory;
+    f->link = d.link;
+    f->peer = d.peer;
+    f->device_rate = d.flops;
     return status;
 }
 

@@ -6,11 +6,12 @@
 #include <unistd.h>
 
 #include "pe_grid.h"
+#include "predict/predict_devices.h"
+#include "predict/predict_gemm.h"
 #include "report/plural.h"
 #include "report/result.h"
 #include "verb.h"
 #include "verbs/block_sizes.h"
-#include "verbs/predict_gemm.h"
 #include "verbs/product_operands.h"
 
 struct forecast {
@@ -22,6 +23,8 @@ struct forecast {
     tulle_model_options model;
     struct result known; /* sizes, entries and flops of the product */
     tulle_prediction prediction[TULLE_PRODUCT_ALG_COUNT];
+    tulle_device_model devices; /* of each PE; 0: none are asked about */
+    tulle_device_prediction there[TULLE_PRODUCT_ALG_COUNT];
     double *loads; /* [TULLE_PRODUCT_ALG_COUNT][2][pes]: multiplications, bytes */
     char warnings[TULLE_WARNINGS_MAX];
 };
@@ -39,6 +42,8 @@ static tulle_status predict_all(struct forecast *f, const tulle_counts *counts)
         tulle_status status = tulle_predict(counts, &f->machine, &f->model, (tulle_product_alg)a, &f->prediction[a]);
         if (status == TULLE_OK && f->prediction[a].suits)
             status = tulle_predict_loads(counts, &f->machine, &f->model, (tulle_product_alg)a, loads, loads + pes);
+        if (status == TULLE_OK && f->prediction[a].suits && f->devices.devices)
+            status = tulle_predict_devices(counts, &f->prediction[a], &f->devices, &f->there[a]);
         if (status != TULLE_OK) return status;
     }
     return tulle_predict_best(counts, &f->machine, &f->model, &f->prediction[TULLE_PRODUCT_AUTO]);
@@ -144,6 +149,7 @@ static void print_json(const struct forecast *f, tulle_product_alg alg)
     printf("},");
     json_roof(&roof, stdout);
     block_flops_json(r->block_flops, stdout);
+    predict_devices_json(&f->devices, &f->there[alg]);
     print_numbers("work_per_pe", loads, pes);
     print_numbers("bytes_per_pe", loads + pes, pes);
     printf("}\n");
@@ -178,6 +184,9 @@ static void print_text(const struct forecast *f)
             p->accumulate.max, p->wait.max, p->load_imbalance, p->bytes_moved * 1e-6, p->messages,
             (tulle_product_alg)a == f->prediction[TULLE_PRODUCT_AUTO].alg ? "  <- auto" : "");
     }
+    for (int a = TULLE_PRODUCT_AUTO + 1; a < TULLE_PRODUCT_ALG_COUNT && f->devices.devices; a++)
+        if (f->prediction[a].suits) predict_devices_text(tulle_product_alg_name((tulle_product_alg)a), &f->there[a]);
+    if (f->devices.devices) printf("devices: modelled where owners of C multiply in an order that is known before\n");
     double entries = (double)r->nnz_c, flops = (double)r->report.flops;
     printf("C: %.4g %s%s; %.4g Gflop", entries, plural(r->nnz_c, "entry", "entries"),
         f->sparse && options_flag(f->options, "estimate") ? " (estimated)" : "", flops * 1e-9);
@@ -214,6 +223,8 @@ static tulle_status run(const struct options *options)
         status = tulle_fail(TULLE_ERR_ARG, "--cols sets the columns of an unnamed dense operand; omit it or B");
     if (status == TULLE_OK) status = grid_options(options, pes, f->sparse, 0, "auto", &f->grid);
     f->grid.type = f->reading.type;
+    if (status == TULLE_OK) status = predict_devices_read(options, &f->devices);
+    if (f->devices.devices) f->model.transfers = TULLE_TRANSFERS_WHOLE; /* what goes to a device is a tile */
     if (status == TULLE_OK) status = filter_option(options, &f->grid.filter);
     if (status == TULLE_OK) status = tulle_machine_find(name, cores > 64 ? 64 : cores, &f->machine);
     int64_t node = options_int(options, "node-pes", 0);
@@ -275,19 +286,19 @@ static const struct option options[] = {{.name = "pes",
     {.name = "device",
         .kind = KIND_WORD,
         .argument = "SPEC",
-        .text = "gemm: devices of limit: or model:mem=SIZE,link=RATE,peer=RATE multiply; they need not exist"},
+        .text = "devices of limit: or model:mem=SIZE,link=RATE,peer=RATE multiply; they need not exist"},
     {.name = "devices",
         .kind = KIND_INT,
         .argument = "N",
         .fallback = "1",
         .low = 1,
         .high = 64,
-        .text = "gemm: devices of each PE"},
+        .text = "devices of each PE"},
     {.name = "device-rate",
         .group = GROUP_EXPERIMENTS,
         .kind = KIND_SIZE,
         .argument = "FLOPS",
-        .text = "gemm: flop/s of each device (default: all of a PE's are as fast as its threads)"},
+        .text = "flop/s of each device (default: all of a PE's are as fast as its threads)"},
     {.name = "cyclic",
         .group = GROUP_TUNING,
         .kind = KIND_FLAG,

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sparse results whose home is a device: whole tiles in CSR that one job makes. Their structure comes to the host,
+ * which plans by it; values stay, until somebody wants them there or the device lacks room for something else. An
+ * operand that is such a result of another plan is copied from device to device.
+ */
+#include "algo/product/run/device_set.h"
+#include "base/error.h"
+
+/* Values of a result to the host, unless they are there. */
+static tulle_status bring(struct device *d, struct device_kept *kept)
+{
+    const tulle__device_ops *ops = d->device->ops;
+    if (!kept->to) return TULLE_OK;
+    ops->download(d->work, kept->to, &kept->tile.val, (size_t)kept->tile.nnz * tulle_type_size(kept->tile.type));
+    tulle_status status = ops->queue_wait(d->work);
+    if (status == TULLE_OK) kept->to = NULL;
+    return status;
+}
+
+tulle_status tulle__device_kept_bring(struct device *d)
+{
+    tulle_status status = TULLE_OK;
+    for (int n = 0; n < d->nkept && status == TULLE_OK; n++) status = bring(d, &d->kept[n]);
+    return status;
+}
+
+static struct device_kept *find_tile(const struct device_run *run, int i, int j, struct device **device)
+{
+    for (int d = 0; d < run->count; d++)
+        for (int n = 0; n < run->device[d].nkept; n++) {
+            struct device_kept *kept = &run->device[d].kept[n];
+            *device = &run->device[d];
+            if (kept->home && kept->i == i && kept->j == j) return kept;
+        }
+    return NULL;
+}
+
+static bool find(void *context, int i, int j, tulle__device **device, tulle__device_tile *tile)
+{
+    struct device *d;
+    const struct device_kept *kept = find_tile(context, i, j, &d);
+    if (!kept) return false;
+    *device = d->device;
+    *tile = kept->tile;
+    return true;
+}
+
+static tulle_status bring_tile(void *context, int i, int j)
+{
+    struct device *d;
+    struct device_kept *kept = find_tile(context, i, j, &d);
+    return kept ? bring(d, kept) : TULLE_OK;
+}
+
+tulle__mat_home *tulle__device_run_home(tulle__runner *runner, uint64_t structure)
+{
+    struct device_run *run = (struct device_run *)runner;
+    run->home = (tulle__mat_home){.structure = structure, .context = run, .find = find, .bring = bring_tile};
+    return &run->home;
+}
+
+tulle_status tulle__device_hold(const struct device_run *run, struct device *d, const tulle__tile_key *key,
+    const tulle_tile *source, tulle__device_tile *there)
+{
+    const tulle__mat_home *home = key->operand >= 0 ? run->runner.homes[key->operand] : NULL;
+    tulle__device *device = NULL;
+    tulle__device_tile tile, *from = NULL;
+    if (home && home->find(home->context, key->i, key->j, &device, &tile)) {
+        if (!key->row && key->rows == tile.m && d->device->ops->peer(d->device, device)) {
+            from = &tile;
+        } else {
+            tulle_status status = home->bring(home->context, key->i, key->j);
+            if (status != TULLE_OK) return status;
+        }
+    }
+    for (;;) {
+        bool some = false;
+        tulle_status made = TULLE_OK,
+                     status = from ? tulle__device_tiles_hold_from(d->tiles, key, source, device, from, there)
+                                   : tulle__device_tiles_hold(d->tiles, key, source, there);
+        if (status != TULLE_ERR_LIMIT) return status;
+        made = tulle__device_kept_drop(d, &some);
+        if (made == TULLE_OK && some) continue;
+        if (made != TULLE_OK || !tulle__device_make_room(run, d, &made)) return made != TULLE_OK ? made : status;
+    }
+}

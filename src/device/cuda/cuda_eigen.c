@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Eigenvectors by cuSOLVER: syevd a matrix, all small ones of a task at once by syevBatched, pairs by sygvd. The
+ * library is started by the first task, as it takes memory and time that products do not need.
+ */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "device/cuda/cuda_device.h"
+
+/* Larger matrices fill the GPU one at a time; not measured. */
+enum { BATCHED_MOST = 256 };
+
+static const cusolverEigMode_t vectors = CUSOLVER_EIG_MODE_VECTOR;
+static const cublasFillMode_t lower = CUBLAS_FILL_MODE_LOWER;
+
+static tulle_status check(tulle__cuda *cuda, cusolverStatus_t error)
+{
+    if (error == CUSOLVER_STATUS_SUCCESS) return TULLE_OK;
+    tulle_status lost = tulle__cuda_check(cuda, cudaGetLastError(), "cuSOLVER");
+    if (lost != TULLE_OK) return lost;
+    return tulle__cuda_host->fail(error == CUSOLVER_STATUS_ALLOC_FAILED    ? TULLE_ERR_MEMORY
+                                  : error == CUSOLVER_STATUS_NOT_SUPPORTED ? TULLE_ERR_UNSUPPORTED
+                                                                           : TULLE_ERR_COMM,
+        "cuSOLVER: %s", error == CUSOLVER_STATUS_ALLOC_FAILED ? "out of memory" : "the call failed");
+}
+
+static tulle_status start_library(tulle__cuda *cuda)
+{
+    tulle_status status = cuda->solver ? TULLE_OK : check(cuda, cusolverDnCreate(&cuda->solver));
+    if (status == TULLE_OK && !cuda->solver_params) status = check(cuda, cusolverDnCreateParams(&cuda->solver_params));
+    return status;
+}
+
+void tulle__cuda_eigen_close(tulle__cuda *cuda)
+{
+    if (cuda->solver_params) (void)cusolverDnDestroyParams(cuda->solver_params);
+    if (cuda->solver) (void)cusolverDnDestroy(cuda->solver);
+}
+
+static cudaDataType type_of(const tulle__device_eigen *task)
+{
+    return task->type == TULLE_F64 ? CUDA_R_64F : CUDA_R_32F;
+}
+
+static int is_batch(const tulle__device_eigen *task)
+{
+    return !task->S.buffer && task->count > 1 && task->n <= BATCHED_MOST;
+}
+
+/* Bytes of the workspaces on the device and on the host. */
+static tulle_status ask(tulle__cuda *cuda, const tulle__device_eigen *task, size_t *there, size_t *here)
+{
+    const cudaDataType type = type_of(task);
+    const int n = (int)task->n;
+    void *A = tulle__cuda_at(&task->A), *S = tulle__cuda_at(&task->S), *w = tulle__cuda_at(&task->lambda);
+    int values = 0;
+    *there = *here = 0;
+    if (!task->S.buffer && is_batch(task))
+        return check(cuda, cusolverDnXsyevBatched_bufferSize(cuda->solver, cuda->solver_params, vectors, lower, n, type,
+                               A, n, type, w, type, there, here, task->count));
+    if (!task->S.buffer)
+        return check(cuda, cusolverDnXsyevd_bufferSize(cuda->solver, cuda->solver_params, vectors, lower, n, type, A, n,
+                               type, w, type, there, here));
+    tulle_status status = check(cuda,
+        task->type == TULLE_F64
+            ? cusolverDnDsygvd_bufferSize(cuda->solver, CUSOLVER_EIG_TYPE_1, vectors, lower, n, A, n, S, n, w, &values)
+            : cusolverDnSsygvd_bufferSize(
+                  cuda->solver, CUSOLVER_EIG_TYPE_1, vectors, lower, n, A, n, S, n, w, &values));
+    *there = (size_t)values * tulle__cuda_size(task->type);
+    return status;
+}
+
+static tulle_status check_size(const tulle__device_eigen *task)
+{
+    if (task->n <= INT_MAX) return TULLE_OK;
+    return tulle__cuda_host->fail(TULLE_ERR_UNSUPPORTED, "a matrix of %lld rows for cuSOLVER", (long long)task->n);
+}
+
+tulle_status tulle__cuda_eigen_bytes(tulle__device *device, const tulle__device_eigen *task, size_t *bytes)
+{
+    tulle__cuda *cuda = (tulle__cuda *)device;
+    size_t here;
+    void *before;
+    tulle_status status = check_size(task);
+    if (status == TULLE_OK) status = tulle__cuda_enter(cuda, &before);
+    if (status != TULLE_OK) return status;
+    status = start_library(cuda);
+    if (status == TULLE_OK) status = ask(cuda, task, bytes, &here);
+    tulle__cuda_leave(cuda, before);
+    return status;
+}
+
+/* here: the workspace on the host. */
+static tulle_status decompose(tulle__cuda *cuda, const tulle__device_eigen *task, int k, void *here, size_t bytes)
+{
+    const cudaDataType type = type_of(task);
+    const int n = (int)task->n;
+    const size_t size = tulle__cuda_size(task->type), square = (size_t)k * (size_t)n * (size_t)n * size;
+    char *A = (char *)tulle__cuda_at(&task->A) + square, *S = tulle__cuda_at(&task->S),
+         *w = (char *)tulle__cuda_at(&task->lambda) + (size_t)k * (size_t)n * size;
+    void *there = tulle__cuda_at(&task->workspace);
+    int *fault = (int *)tulle__cuda_at(&task->fault) + k;
+    if (is_batch(task))
+        return check(cuda, cusolverDnXsyevBatched(cuda->solver, cuda->solver_params, vectors, lower, n, type, A, n,
+                               type, w, type, there, task->bytes, here, bytes, fault, task->count));
+    if (!S)
+        return check(cuda, cusolverDnXsyevd(cuda->solver, cuda->solver_params, vectors, lower, n, type, A, n, type, w,
+                               type, there, task->bytes, here, bytes, fault));
+    int values = (int)(task->bytes / size);
+    void *a = A, *s = S + square, *levels = w;
+    return check(cuda, task->type == TULLE_F64 ? cusolverDnDsygvd(cuda->solver, CUSOLVER_EIG_TYPE_1, vectors, lower, n,
+                                                     a, n, s, n, levels, there, values, fault)
+                                               : cusolverDnSsygvd(cuda->solver, CUSOLVER_EIG_TYPE_1, vectors, lower, n,
+                                                     a, n, s, n, levels, there, values, fault));
+}
+
+/* A workspace on the host is in use until the stream has come so far. */
+static tulle_status run(tulle__device_queue *queue, const tulle__device_eigen *task)
+{
+    tulle__cuda *cuda = queue->cuda;
+    size_t there, bytes;
+    void *here = NULL;
+    tulle_status status = check_size(task);
+    if (status == TULLE_OK) status = start_library(cuda);
+    if (status == TULLE_OK) status = check(cuda, cusolverDnSetStream(cuda->solver, queue->stream));
+    if (status == TULLE_OK) status = ask(cuda, task, &there, &bytes);
+    if (status == TULLE_OK && bytes) status = tulle__cuda_host->alloc(bytes, 1, "workspace of cuSOLVER", &here);
+    for (int k = 0; k < (is_batch(task) ? 1 : task->count) && status == TULLE_OK; k++)
+        status = decompose(cuda, task, k, here, bytes);
+    if (here) {
+        tulle_status done = tulle__cuda_check(cuda, cudaStreamSynchronize(queue->stream), "eigenvectors");
+        if (status == TULLE_OK) status = done;
+        tulle__cuda_host->free(here);
+    }
+    return status;
+}
+
+void tulle__cuda_queue_eigen(tulle__device_queue *queue, const tulle__device_eigen *task)
+{
+    if (!task->n || !task->count || !tulle__cuda_start_kernel(queue, "eigen")) return;
+    tulle__cuda_finish_kernel(queue, run(queue, task));
+}

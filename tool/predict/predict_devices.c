@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "predict/predict_devices.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <tulle/tulle.h>
+
+/* The value of `key=` in the wrapper limit, or model, of a device's spec. */
+static tulle_status device_size(const char *spec, const char *key, double *size)
+{
+    char text[32];
+    const char *limit = strstr(spec, "limit:") ? strstr(spec, "limit:") : strstr(spec, "model:");
+    const char *end = limit ? limit + strcspn(limit, "+") : NULL;
+    for (const char *at = limit; at && at < end; at = strpbrk(at + 1, ":,")) {
+        size_t length = strlen(key);
+        if (strncmp(at + 1, key, length) != 0 || at[1 + length] != '=') continue;
+        const char *value = at + 2 + length;
+        snprintf(text, sizeof text, "%.*s", (int)strcspn(value, ",+"), value);
+        return tulle_parse_bytes(text, "--device", size);
+    }
+    return TULLE_OK;
+}
+
+tulle_status predict_devices_read(const struct options *options, tulle_device_model *devices)
+{
+    const char *spec = options_word(options, "device", NULL);
+    *devices = (tulle_device_model){.flops = options_size(options, "device-rate", 0)};
+    if (!spec) return TULLE_OK;
+    devices->devices = (int)options_int(options, "devices", 1);
+    tulle_status status = device_size(spec, "mem", &devices->memory);
+    if (status == TULLE_OK) status = device_size(spec, "link", &devices->link);
+    if (status == TULLE_OK) status = device_size(spec, "peer", &devices->peer);
+    if (status == TULLE_OK && devices->flops <= 0) status = device_size(spec, "flops", &devices->flops);
+    if (status == TULLE_OK && devices->memory <= 0)
+        status = tulle_fail(TULLE_ERR_ARG,
+            "predict takes devices as limit: or model:mem=SIZE[,link=RATE][,peer=RATE][,flops=RATE], which need not "
+            "exist, not '%s'",
+            spec);
+    return status;
+}
+
+void predict_devices_text(const char *alg, const tulle_device_prediction *p)
+{
+    if (!p->suits) return;
+    printf("%-14s devices: %.4g s; %s%.4g MB up in %.3g s, %.4g MB down in %.3g s, %.4g MB between them in %.3g s; "
+           "at most %.4g MB of a device\n",
+        alg, p->seconds, p->exact ? "" : "about ", (double)p->bytes[0] * 1e-6, p->copy_seconds[0],
+        (double)p->bytes[1] * 1e-6, p->copy_seconds[1], (double)p->bytes[2] * 1e-6, p->copy_seconds[2],
+        (double)p->memory * 1e-6);
+}
+
+void predict_devices_json(const tulle_device_model *devices, const tulle_device_prediction *p)
+{
+    if (!devices->devices) return;
+    printf(",\"device\":{\"devices\":%d,\"modelled\":%s,\"exact\":%s,\"seconds\":%.6g,\"upload_bytes\":%" PRId64
+           ",\"download_bytes\":%" PRId64 ",\"peer_bytes\":%" PRId64 ",\"memory\":%" PRId64
+           ",\"upload_seconds\":%.6g,\"download_seconds\":%.6g,\"peer_seconds\":%.6g}",
+        devices->devices, p->suits ? "true" : "false", p->exact ? "true" : "false", p->seconds, p->bytes[0],
+        p->bytes[1], p->bytes[2], p->memory, p->copy_seconds[0], p->copy_seconds[1], p->copy_seconds[2]);
+}
