@@ -61,11 +61,6 @@ TULLE_API tulle_status tulle_mat_trace(const tulle_mat *A, double *trace);
  */
 TULLE_API tulle_status tulle_mat_gershgorin(const tulle_mat *A, double *least, double *most);
 
-typedef enum tulle_symmetry {
-    TULLE_SYMMETRIC, /* A = A^T */
-    TULLE_SKEW       /* A = -A^T: antisymmetric */
-} tulle_symmetry;
-
 /*
  * Collective: S = (A + A^T) / 2, or (A - A^T) / 2 for TULLE_SKEW: the nearest such matrix to a square A
  * in the Frobenius norm, symmetric or antisymmetric bit by bit, in A's layout and format (BSR whose

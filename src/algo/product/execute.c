@@ -211,9 +211,9 @@ out:
 /* Operands' rows must ascend, those of C where they are added to. Agreed. */
 static tulle_status order_operands(const tulle_product *plan)
 {
-    tulle_status status = tulle__mat_order(plan->A);
-    if (status == TULLE_OK) status = tulle__mat_order(plan->B);
-    if (status == TULLE_OK && plan->beta != 0) status = tulle__mat_order(plan->C);
+    tulle_status status = tulle__order_operand(plan->A);
+    if (status == TULLE_OK) status = tulle__order_operand(plan->B);
+    if (status == TULLE_OK && plan->beta != 0) status = tulle__order_operand(plan->C);
     return status;
 }
 
