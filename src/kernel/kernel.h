@@ -121,6 +121,13 @@ typedef struct tulle__spgemm_pair {
  * The columns of a row of B ascend strictly; those of a row of A may come in any order.
  */
 struct tulle__csr_result;
+
+/* As tulle_half_stores. */
+static inline bool tulle__half_stores(int64_t row, int64_t col)
+{
+    return ((row + col) & 1) == 0 ? col >= row : col < row;
+}
+
 typedef struct tulle__spgemm_task {
     tulle_type type;
     int64_t m, n;
@@ -139,7 +146,9 @@ typedef struct tulle__spgemm_task {
      */
     const double *least;
     const tulle__csr *pattern;
-    bool lower; /* in blocks: only those on and below the diagonal, by the cuts of rows and columns, are made */
+    /* in blocks: only those that a half stores are made; where C's first block is among all of a matrix */
+    bool half;
+    int64_t first_row, first_col;
     const tulle__block_kernels *kernels; /* NULL: the own one and, from TULLE__BLAS_FROM on, the BLAS */
 } tulle__spgemm_task;
 

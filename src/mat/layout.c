@@ -9,6 +9,7 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "kernel/kernel.h"
 #include "tile/block_cuts.h"
 
 enum { TILES_MOST = 1 << 20 }; /* every PE holds the whole directory */
@@ -260,7 +261,7 @@ out:
 
 bool tulle_half_stores(tulle_gidx row, tulle_gidx col)
 {
-    return ((row + col) & 1) == 0 ? col >= row : col < row;
+    return tulle__half_stores(row, col);
 }
 
 tulle_status tulle__layout_check_half(const tulle_layout *l)

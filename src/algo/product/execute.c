@@ -170,7 +170,8 @@ static void choose_ways(tulle__exec *x, tulle_product *plan)
     /* claims of whole rows leave no trace in a tile */
     int fixed = plan->policy->reach == TULLE__REACH_NONE || plan->policy->by_chain;
     int reuse = plan->sparse && known && fixed && plan->runner->keeps_structure && plan->phases.whole &&
-                plan->beta == 0 && !plan->least && !plan->options.keep_pattern && !plan->options.symmetric_c;
+                plan->beta == 0 && !plan->least && !plan->options.keep_pattern &&
+                !(plan->options.symmetric_c && plan->C->symmetry == TULLE_GENERAL); /* mirrored, it has other blocks */
     x->plan = plan;
     x->feed = tulle__feed_of(plan);
     x->sink = plan->sparse ? tulle__sparse_sink(plan, reuse) : tulle__dense_sink(plan);
@@ -217,7 +218,7 @@ static tulle_status order_operands(const tulle_product *plan)
     return status;
 }
 
-/* The upper triangle of C from the lower one. Agreed. */
+/* The blocks of C that were not made from those that were. Agreed. */
 static tulle_status mirror(tulle__exec *x)
 {
     int64_t start = tulle__kernel_begin(x->plan->comm);
@@ -260,7 +261,7 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
     tulle__sources_end(plan->source);
     status = TULLE__PLANTED(untold_failure) && status != TULLE_OK ? (tulle_comm_agree(comm, TULLE_OK), status)
                                                                   : tulle_comm_agree(comm, status);
-    if (status == TULLE_OK && plan->options.symmetric_c) status = mirror(&x);
+    if (status == TULLE_OK && plan->options.symmetric_c && plan->C->symmetry == TULLE_GENERAL) status = mirror(&x);
     int64_t elapsed = tulle__now(comm) - start;
     if (status == TULLE_OK) {
         if (!x.inbox.reuse || !x.sink->same_jobs) {

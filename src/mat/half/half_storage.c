@@ -60,7 +60,7 @@ static void keep_blocks(
         if (to) to->rowptr[r] = *blocks;
         for (int64_t e = from->rowptr[r]; e < from->rowptr[r + 1]; e++) {
             const int64_t values = from->offset[e + 1] - from->offset[e];
-            if (!tulle_half_stores(row + r, col + from->colind[e])) continue;
+            if (!tulle__half_stores(row + r, col + from->colind[e])) continue;
             if (to) {
                 to->colind[*blocks] = from->colind[e];
                 to->offset[*blocks] = *nnz;

@@ -101,15 +101,73 @@ out:
     return status;
 }
 
-static void run(tulle_team *team, struct setting s, tulle_symmetry a, tulle_symmetry b)
+/* A A of a symmetric or antisymmetric A as a half: that of the whole product. */
+static tulle_status body_half_c(tulle_comm *comm, void *arg)
+{
+    const struct halves *x = arg;
+    const struct setting *s = &x->s;
+    tulle_gidx room[MOST + 1];
+    const tulle_block_cuts cuts = cuts_of(s->m, s, 1, room);
+    tulle_layout *l = NULL, *lc = NULL;
+    tulle_mat *A = NULL, *a = NULL, *C = NULL, *D = NULL, *c = NULL;
+    tulle_product *plan = NULL, *half = NULL;
+    tulle_product_options way = {.alg = TULLE_PRODUCT_STATIONARY_C}, lower = s->options;
+    tulle_product_report report[2];
+    tulle_status status;
+    double error;
+    lower.symmetric_c = true;
+    TULLE_TRY(layout_of(comm, s->tiles, cuts, cuts, &l));
+    TULLE_TRY(layout_of(comm, s->tiles_c ? s->tiles_c : s->tiles, cuts, cuts, &lc));
+    TULLE_TRY(make_operand(comm, s, 3, x->a, l, cuts, &A, &a));
+    TULLE_TRY(tulle_mat_new_vbsr(comm, lc, s->type, &C));
+    TULLE_TRY(tulle_mat_new_half(comm, lc, s->type, TULLE_SYMMETRIC, &c));
+    TULLE_TRY(tulle_product_new(A, A, C, &way, &plan));
+    TULLE_TRY(tulle_product_new(x->b == TULLE_GENERAL ? A : a, a, c, &lower, &half));
+    for (int turn = 0; turn < 3; turn++) {
+        const double beta = turn == 1 ? s->beta : 0;
+        TULLE_TRY(tulle_product_execute(plan, s->alpha, beta, &report[0]));
+        TULLE_TRY(tulle_product_execute(half, s->alpha, beta, &report[1]));
+        if (beta == 0) TULLE_TRY(tulle_product_check(half, &error));
+        TULLE_TRY(tulle_mat_to_full(c, &D));
+        TULLE_TRY(same(C, D));
+        tulle_mat_free(D);
+        D = NULL;
+        EXPECT(report[1].flops <= report[0].flops);
+    }
+out:
+    tulle_product_free(plan);
+    tulle_product_free(half);
+    tulle_mat_free(A);
+    tulle_mat_free(a);
+    tulle_mat_free(C);
+    tulle_mat_free(c);
+    tulle_mat_free(D);
+    tulle_layout_free(l);
+    tulle_layout_free(lc);
+    return status;
+}
+
+static void run_as(
+    tulle_team *team, tulle_body run_body, const char *what, struct setting s, tulle_symmetry a, tulle_symmetry b)
 {
     static const char *const names[] = {"whole", "symmetric", "skew"};
     struct halves x = {.s = s, .a = a, .b = b};
-    const tulle_status status = tulle_team_run(team, body_halves, &x);
-    ok(status == TULLE_OK, "%s %s%s %s%s, n %d, %s, %s, beta %g, filter %g, cuts %d %d: %s",
+    const tulle_status status = tulle_team_run(team, run_body, &x);
+    ok(status == TULLE_OK, "%s%s %s%s %s%s, n %d, %s, %s, beta %g, filter %g, cuts %d %d: %s", what,
         tulle_product_alg_name(s.options.alg), names[a], s.options.op_a ? "^T" : "", names[b],
         s.options.op_b ? "^T" : "", (int)s.m, shape_names[s.shape], tulle_type_name(s.type), s.beta, s.options.filter,
         s.tiles, s.tiles_c, status == TULLE_OK ? "right" : tulle_error_message());
+}
+
+static void run(tulle_team *team, struct setting s, tulle_symmetry a, tulle_symmetry b)
+{
+    run_as(team, body_halves, "", s, a, b);
+}
+
+/* b: TULLE_GENERAL of a first factor that is whole. */
+static void run_half_c(tulle_team *team, struct setting s, tulle_symmetry a, tulle_symmetry b)
+{
+    run_as(team, body_half_c, "half by ", s, a, b);
 }
 
 static tulle_status refusals(tulle_comm *comm, void *arg)
@@ -132,7 +190,7 @@ static tulle_status refusals(tulle_comm *comm, void *arg)
     EXPECT(tulle_product_new(H, A, C, &summa, &plan) == TULLE_ERR_UNSUPPORTED);
     EXPECT(tulle_product_new(A, H, C, &cannon, &plan) == TULLE_ERR_UNSUPPORTED);
     EXPECT(tulle_product_new(H, A, C, &on_device, &plan) == TULLE_ERR_UNSUPPORTED);
-    EXPECT(tulle_product_new(A, A, H, &none, &plan) == TULLE_ERR_UNSUPPORTED);
+    EXPECT(tulle_product_new(A, A, H, &none, &plan) == TULLE_ERR_ARG); /* without symmetric_c */
     EXPECT(tulle_product_new(H, X, Y, &none, &plan) == TULLE_ERR_UNSUPPORTED);
     EXPECT(strstr(tulle_error_message(), "tulle_mat_to_full"));
     EXPECT(tulle_mat_to_half(A, TULLE_SKEW, &N) == TULLE_ERR_ARG);
@@ -172,12 +230,19 @@ int main(int argc, char **argv)
             s.options.op_b = way == 2 ? TULLE_OP_T : TULLE_OP_N;
             run(team, s, way == 1 ? TULLE_SKEW : TULLE_SYMMETRIC, way == 2 ? TULLE_SKEW : TULLE_SYMMETRIC);
             run(team, s, way & 1 ? TULLE_GENERAL : TULLE_SKEW, way & 1 ? TULLE_SKEW : TULLE_GENERAL);
+            s.options = (tulle_product_options){.alg = (tulle_product_alg)alg};
+            if (way < 2) run_half_c(team, s, way ? TULLE_SKEW : TULLE_SYMMETRIC, way ? TULLE_SKEW : TULLE_GENERAL);
         }
     s.options = (tulle_product_options){.alg = TULLE_PRODUCT_STATIONARY_C, .filter = 20};
     s.type = TULLE_F64;
     s.tiles = 3;
     s.tiles_c = 5; /* cuts that do not match */
     run(team, s, TULLE_SYMMETRIC, TULLE_SKEW);
+    s.options.filter = 0;
+    s.beta = -1;
+    run_half_c(team, s, TULLE_SYMMETRIC, TULLE_SYMMETRIC);
+    s.options.filter = 20;
+    s.beta = 0;
     s.options.transfers = TULLE_TRANSFERS_WHOLE;
     s.tiles_c = 0;
     run(team, s, TULLE_SYMMETRIC, TULLE_SYMMETRIC);

@@ -178,7 +178,12 @@ tulle_status tulle__check_operands(
             "a dense matrix times a sparse one; its transpose, C^T = B^T A^T, is a sparse one times a dense one");
     TULLE_TRY(check_kinds(A, B, C, options));
     TULLE_TRY(check_halves(A, B, C, options));
-    TULLE_TRY(tulle__wants_full(C));
+    if (C->symmetry != TULLE_GENERAL && !options->symmetric_c) {
+        status = tulle__fail(TULLE_ERR_ARG,
+            "C is half of a matrix: options.symmetric_c says that op(A) op(B) has its symmetry, or "
+            "tulle_mat_to_full makes all of it");
+        goto out;
+    }
     if (A->type != B->type || A->type != C->type)
         return tulle__fail(TULLE_ERR_ARG, "the types differ: %s, %s, %s", tulle_type_name(A->type),
             tulle_type_name(B->type), tulle_type_name(C->type));

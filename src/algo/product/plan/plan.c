@@ -420,7 +420,6 @@ static tulle_status prepare(tulle_product *plan)
     TULLE_TRY(tulle__plan_transpose(plan, &(int64_t){0}));
     TULLE_TRY(tulle__slices_make(plan, plan->options.replication > 1 ? plan->options.replication : 1));
     o->offset = !plan->options.no_offset;
-    o->lower = plan->options.symmetric_c;
     int64_t direct = all_direct(o->A) && all_direct(o->B);
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle__context_get(plan->comm, &plan->context)));
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, &direct)));

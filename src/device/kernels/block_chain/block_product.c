@@ -152,10 +152,10 @@ static tulle_status list_products(const tulle__block_job *j, tulle__block_room *
     memset(first, 0, (size_t)(columns + 1) * sizeof *first);
     for (int64_t e = from; e < to; e++) {
         int64_t k = A->colind[e], multiplications = 0;
-        for (int64_t f = B->rowptr[k]; f < B->rowptr[k + 1] && B->colind[f] < w->limit; f++) {
+        for (int64_t f = B->rowptr[k]; f < B->rowptr[k + 1]; f++) {
             int32_t slot = w->slot[B->colind[f]];
             bool skipped = !tulle__block_survives(j, r, A, e, B, f);
-            w->skipped += skipped;
+            w->skipped += skipped && tulle__block_is_made(j, r, B->colind[f]);
             if (slot < 0 || skipped) continue;
             first[slot]++;
             multiplications += tulle__block_width(j, B->colind[f]);
@@ -172,7 +172,7 @@ static tulle_status list_products(const tulle__block_job *j, tulle__block_room *
     for (int64_t e = from; e < to; e++) {
         int64_t k = A->colind[e], across = inner(A, k);
         const void *a = block_at(j, A, e, m * across);
-        for (int64_t f = B->rowptr[k]; f < B->rowptr[k + 1] && B->colind[f] < w->limit; f++) {
+        for (int64_t f = B->rowptr[k]; f < B->rowptr[k + 1]; f++) {
             int64_t c = B->colind[f];
             int32_t slot = w->slot[c];
             if (slot < 0 || !tulle__block_survives(j, r, A, e, B, f)) continue;
@@ -307,7 +307,6 @@ static tulle_status begin_row(const tulle__block_job *j, tulle__block_room *w, i
 {
     const int64_t begin = j->C->rowptr[r], end = j->C->rowptr[r + 1];
     w->columns = end - begin;
-    w->limit = tulle__block_row_limit(j, r);
     tulle_status status = tulle__block_room_for(w, w->columns);
     if (status != TULLE_OK) return status;
     memset(w->fresh, 1, (size_t)w->columns);

@@ -33,7 +33,6 @@ typedef struct tulle__block_room {
     char *fresh;             /* [columns_room]: nothing has been written there */
     tulle__block_step *step; /* [steps_room] */
     void *scratch;           /* [scratch_room] bytes: a block of C */
-    int64_t limit;           /* of block columns: where the row ends, n or after the diagonal */
     int64_t columns, columns_room, steps_room, multiplications, skipped, by[TULLE_BLOCK_KERNELS];
     size_t scratch_room;
 } tulle__block_room;
@@ -55,19 +54,10 @@ static inline bool tulle__block_survives(
     return !j->task->least || !(A->norm[e] * B->norm[f] < j->task->least[r]); /* NaN survives */
 }
 
-/* Where row r of C ends: all columns, or those up to the diagonal. */
-static inline int64_t tulle__block_row_limit(const tulle__block_job *j, int64_t r)
+/* Whether block column c of row r is made. */
+static inline bool tulle__block_is_made(const tulle__block_job *j, int64_t r, int64_t c)
 {
-    int64_t low = 0, high = j->task->n;
-    if (!j->task->lower) return high;
-    while (low < high) { /* the first column beyond the diagonal */
-        const int64_t middle = low + (high - low) / 2;
-        if (j->col_cut[middle] <= j->row_cut[r])
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return !j->task->half || tulle__half_stores(j->task->first_row + r, j->task->first_col + c);
 }
 
 /* Room for the block columns of a row. */

@@ -44,22 +44,22 @@ static tulle_status meet_row(const tulle__block_job *j, tulle__block_room *w, in
 {
     tulle_status status = TULLE_OK;
     w->columns = 0;
-    w->limit = tulle__block_row_limit(j, r);
     allow_row(j, w, r);
     for (int p = 0; p < j->task->npairs; p++) {
         const tulle__csr *A = &j->task->pair[p].A, *B = &j->task->pair[p].B;
         if (!B->rowptr) continue;
         if (!A->rowptr) {
             if (A->m)
-                for (int64_t f = B->rowptr[r]; f < B->rowptr[r + 1] && B->colind[f] < w->limit; f++)
-                    TULLE_TRY(meet_column(w, B->colind[f]));
+                for (int64_t f = B->rowptr[r]; f < B->rowptr[r + 1]; f++)
+                    if (tulle__block_is_made(j, r, B->colind[f])) TULLE_TRY(meet_column(w, B->colind[f]));
             continue;
         }
         for (int64_t e = A->rowptr[r]; e < A->rowptr[r + 1]; e++) {
             int64_t k = A->colind[e];
             TULLE_TRY(tulle__block_room_for(w, w->columns + B->rowptr[k + 1] - B->rowptr[k]));
-            for (int64_t f = B->rowptr[k]; f < B->rowptr[k + 1] && B->colind[f] < w->limit; f++)
-                if (tulle__block_survives(j, r, A, e, B, f)) TULLE_TRY(meet_column(w, B->colind[f]));
+            for (int64_t f = B->rowptr[k]; f < B->rowptr[k + 1]; f++)
+                if (tulle__block_is_made(j, r, B->colind[f]) && tulle__block_survives(j, r, A, e, B, f))
+                    TULLE_TRY(meet_column(w, B->colind[f]));
         }
     }
 out:
