@@ -238,17 +238,17 @@ TULLE_API tulle_status tulle_mat_to_csr(const tulle_mat *A, bool drop_zeros, tul
 
 /*
  * Half storage of a VBSR matrix that is symmetric or antisymmetric (DBCSR's types S and A): of the blocks
- * (r, c) and (c, r) one is stored, and those on the diagonal whole. It is the upper one where r + c is even
- * and the lower one where it is odd, so that each tile holds half of its blocks, whatever the layout.
- * Layouts have the same cuts of rows and of columns, in blocks and in tiles (tulle_layout_square). tulle_mat_nnz,
- * tulle_mat_bytes and views of tiles are of what is stored.
+ * (r, c) and (c, r) one is stored, and those on the diagonal whole. A checkerboard of squares of blocks
+ * decides which (tulle_half_stores), so that each tile holds half of its blocks, whatever the layout.
+ * Layouts have the same cuts of rows and of columns, in blocks and in tiles (tulle_layout_square).
+ * tulle_mat_nnz, tulle_mat_bytes and views of tiles are of what is stored.
  *
  * Products take halves as A and B, and as C with options.symmetric_c; tulle/algebra.h says what else does.
- * tulle_mat_redistribute, tulle_mat_transpose and tulle_mat_save take them too. Everything else refuses them by
- * TULLE_ERR_UNSUPPORTED, and takes what tulle_mat_to_full makes.
+ * tulle_mat_redistribute, tulle_mat_transpose and tulle_mat_save take them too. Everything else refuses them
+ * by TULLE_ERR_UNSUPPORTED, and takes what tulle_mat_to_full makes.
  */
-/* Local: whether a half has this block, by its block row and column in the matrix. */
-TULLE_API bool tulle_half_stores(tulle_gidx row, tulle_gidx col);
+/* Local: whether a half of so many block rows has the block of this block row and column. */
+TULLE_API bool tulle_half_stores(tulle_gidx blocks, tulle_gidx row, tulle_gidx col);
 /* Not collective: TULLE_GENERAL if all of A is stored. */
 TULLE_API tulle_symmetry tulle_mat_symmetry(const tulle_mat *A);
 /* Collective: a half without blocks, for tulle_mat_replace_blocks. symmetry: not TULLE_GENERAL. */

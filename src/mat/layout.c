@@ -259,9 +259,9 @@ out:
     return status;
 }
 
-bool tulle_half_stores(tulle_gidx row, tulle_gidx col)
+bool tulle_half_stores(tulle_gidx blocks, tulle_gidx row, tulle_gidx col)
 {
-    return tulle__half_stores(row, col);
+    return tulle__half_stores(tulle__half_shift(blocks), row, col);
 }
 
 tulle_status tulle__layout_check_half(const tulle_layout *l)

@@ -33,7 +33,7 @@ static tulle_status check_stored(const tulle_mat *A, int i, int j, const int64_t
     const tulle_gidx row = A->layout->row_blocks.first[i], col = A->layout->col_blocks.first[j];
     for (tulle_gidx r = 0; r < tulle__tile_block_rows(A, i); r++)
         for (int64_t e = rowptr[r]; e < rowptr[r + 1]; e++)
-            if (!tulle_half_stores(row + r, col + colind[e]))
+            if (!tulle_half_stores(A->layout->row_blocks.count, row + r, col + colind[e]))
                 return tulle__fail(TULLE_ERR_ARG,
                     "block (%" PRId64 ", %" PRId64 ") of a half, which stores (%" PRId64 ", %" PRId64 ")", row + r,
                     col + colind[e], col + colind[e], row + r);

@@ -222,7 +222,7 @@ static tulle_status order_operands(const tulle_product *plan)
 static tulle_status mirror(tulle__exec *x)
 {
     int64_t start = tulle__kernel_begin(x->plan->comm);
-    tulle_status status = tulle__mat_mirror(x->plan->C);
+    tulle_status status = tulle__mat_mirror(x->plan->C, tulle__plan_half_shift(x->plan));
     x->inbox.accumulate_ns += tulle__now(x->plan->comm) - start;
     return status;
 }

@@ -141,7 +141,7 @@ static tulle_status compare_row(const struct exact *x, const tulle__block_check 
     for (int64_t c = 0; c < t->block_cols; c++) {
         tulle_gidx from = t->col_block[c] - t->col_block[0];
         bool there = e < end && t->colind[e] == c, made = x->has[c] && from >= lo && from < hi;
-        if (half) made &= tulle__half_stores(row + x->row, col + c);
+        if (half) made &= tulle_half_stores(check->C->layout->row_blocks.count, row + x->row, col + c);
         if (there && !made && !keeps)
             return tulle__fail(TULLE_ERR_CHECK, "block row at row %" PRId64 " of C has a block that no product makes",
                 first + t->row_block[x->row] - t->row_block[0]);

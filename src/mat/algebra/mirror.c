@@ -13,6 +13,7 @@
 struct halves {
     tulle_tile own, transposed;
     const tulle_gidx *row_cut, *col_cut;
+    int shift;
     int64_t row, col, rows; /* the first block row and column among all */
 };
 
@@ -20,7 +21,7 @@ struct halves {
 static int64_t next_block(
     const struct halves *h, const tulle_tile *from, int64_t r, bool stored, int64_t e, int64_t end)
 {
-    while (e < end && tulle__half_stores(h->row + r, h->col + from->colind[e]) != stored) e++;
+    while (e < end && tulle__half_stores(h->shift, h->row + r, h->col + from->colind[e]) != stored) e++;
     return e;
 }
 
@@ -72,7 +73,7 @@ static void join_tile(const struct halves *h, const tulle_own_tile *to, int64_t 
     *nnz = at;
 }
 
-static tulle_status join_tiles(tulle_mat *C, const tulle_mat *T)
+static tulle_status join_tiles(tulle_mat *C, const tulle_mat *T, int shift)
 {
     tulle_status status = TULLE_OK;
     const tulle_layout *l = C->layout;
@@ -83,6 +84,7 @@ static tulle_status join_tiles(tulle_mat *C, const tulle_mat *T)
             if (!tulle__tile_is_mine(C, i, j)) continue;
             const struct halves h = {.own = tulle__block_tile(C, i, j),
                 .transposed = tulle__block_tile(T, i, j),
+                .shift = shift,
                 .row = l->row_blocks.first[i],
                 .col = l->col_blocks.first[j],
                 .row_cut = l->row_blocks.cut + l->row_blocks.first[i],
@@ -96,13 +98,13 @@ out:
     return status;
 }
 
-tulle_status tulle__mat_mirror(tulle_mat *C)
+tulle_status tulle__mat_mirror(tulle_mat *C, int shift)
 {
     tulle_mat *T = NULL, *moved = NULL;
     tulle_status status = tulle_mat_transpose(C, &T);
     if (status == TULLE_OK && !tulle__layout_equal(C->layout, T->layout))
         status = tulle_mat_redistribute(T, C->layout, &moved);
-    if (status == TULLE_OK) status = tulle_comm_agree(C->comm, join_tiles(C, moved ? moved : T));
+    if (status == TULLE_OK) status = tulle_comm_agree(C->comm, join_tiles(C, moved ? moved : T, shift));
     if (status == TULLE_OK)
         status = tulle_comm_agree(C->comm, tulle__mat_publish(C));
     else

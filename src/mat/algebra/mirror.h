@@ -7,9 +7,9 @@
 
 /*
  * Blocks that a half does not store, and the upper triangles of diagonal blocks, become the transposes of
- * those on the other side, whatever they were. C is VBSR and square, with equal block cuts of rows and columns. Collective,
- * agreed. Takes a transpose of C and new tiles beside the old ones.
+ * those on the other side, whatever they were; shift: of tulle__half_stores. C is VBSR and square, with equal block
+ * cuts of rows and columns. Collective, agreed. Takes a transpose of C and new tiles beside the old ones.
  */
-tulle_status tulle__mat_mirror(tulle_mat *C);
+tulle_status tulle__mat_mirror(tulle_mat *C, int shift);
 
 #endif

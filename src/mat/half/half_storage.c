@@ -54,13 +54,14 @@ static void keep_blocks(
     const tulle_mat *A, const tulle_tile *from, int i, int j, const tulle_own_tile *to, int64_t *blocks, int64_t *nnz)
 {
     const size_t size = tulle_type_size(from->type);
+    const int shift = tulle__half_shift(A->layout->row_blocks.count);
     const tulle_gidx row = A->layout->row_blocks.first[i], col = A->layout->col_blocks.first[j];
     *blocks = *nnz = 0;
     for (int64_t r = 0; r < from->block_rows; r++) {
         if (to) to->rowptr[r] = *blocks;
         for (int64_t e = from->rowptr[r]; e < from->rowptr[r + 1]; e++) {
             const int64_t values = from->offset[e + 1] - from->offset[e];
-            if (!tulle__half_stores(row + r, col + from->colind[e])) continue;
+            if (!tulle__half_stores(shift, row + r, col + from->colind[e])) continue;
             if (to) {
                 to->colind[*blocks] = from->colind[e];
                 to->offset[*blocks] = *nnz;

@@ -243,6 +243,14 @@ int main(int argc, char **argv)
     run_half_c(team, s, TULLE_SYMMETRIC, TULLE_SYMMETRIC);
     s.options.filter = 20;
     s.beta = 0;
+    s.m = 96; /* blocks enough for squares of several */
+    s.block = 2;
+    run(team, s, TULLE_SYMMETRIC, TULLE_SKEW);
+    s.options.filter = 0;
+    run_half_c(team, s, TULLE_SKEW, TULLE_SKEW);
+    s.m = 61;
+    s.block = 6;
+    s.options.filter = 20;
     s.options.transfers = TULLE_TRANSFERS_WHOLE;
     s.tiles_c = 0;
     run(team, s, TULLE_SYMMETRIC, TULLE_SYMMETRIC);

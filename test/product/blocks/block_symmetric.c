@@ -19,6 +19,13 @@ struct symmetric {
     int64_t flops[2];
 };
 
+/* Whether the block is multiplied, as tulle/product.h says; on one PE those of the lower triangle are. */
+static bool is_made(const tulle_mat *D, tulle_gidx row, tulle_gidx col)
+{
+    if (tulle_comm_size(tulle_mat_comm(D)) == 1) return col <= row;
+    return tulle_half_stores(tulle_layout_row_blocks(tulle_mat_layout(D)).count, row, col);
+}
+
 /* The first block row of a tile, or column, among all. */
 static tulle_gidx first_of(tulle_block_cuts all, const tulle_gidx *cut)
 {
@@ -26,8 +33,8 @@ static tulle_gidx first_of(tulle_block_cuts all, const tulle_gidx *cut)
 }
 
 /*
- * Whether all blocks of D that a half stores are 0, but for elements above the diagonal: those are multiplied, the
- * others follow from them. Collective, agreed.
+ * Whether all blocks of D that are multiplied are 0, but for elements above the diagonal.
+ * Collective, agreed.
  */
 static tulle_status made_are_zero(const tulle_mat *D)
 {
@@ -46,7 +53,7 @@ static tulle_status made_are_zero(const tulle_mat *D)
                     const int64_t width = t.col_block[t.colind[e] + 1] - t.col_block[t.colind[e]];
                     const bool diagonal = row + r == col + t.colind[e];
                     for (int64_t k = 0; k < t.offset[e + 1] - t.offset[e]; k++)
-                        if (tulle_half_stores(row + r, col + t.colind[e]) && !(diagonal && k % width > k / width))
+                        if (is_made(D, row + r, col + t.colind[e]) && !(diagonal && k % width > k / width))
                             zero &= get(t.val, t.type, t.offset[e] + k) == 0;
                 }
         }

@@ -35,7 +35,8 @@ static double pair_in_blocks(const tulle__spgemm_task *task, const tulle__spgemm
             int64_t k = A->colind[e];
             double m = size_of(A->row_block, r), inner = size_of(A->col_block, k), columns = 0;
             for (int64_t f = B->rowptr ? B->rowptr[k] : 0; B->rowptr && f < B->rowptr[k + 1]; f++)
-                if (!task->half || tulle__half_stores(task->first_row + r, task->first_col + B->colind[f]))
+                if (!task->half ||
+                    tulle__half_stores(task->half_shift, task->first_row + r, task->first_col + B->colind[f]))
                     columns += size_of(B->col_block, B->colind[f]);
             multiplications += m * inner * columns;
             *values += inner * (m + columns);
@@ -50,8 +51,7 @@ static double pair_in_blocks(const tulle__spgemm_task *task, const tulle__spgemm
 static void work_in_blocks(tulle__work *work, const tulle__spgemm_task *task)
 {
     double multiplications = 0, values = 0;
-    for (int p = 0; p < task->npairs; p++)
-        multiplications += pair_in_blocks(task, &task->pair[p], &values);
+    for (int p = 0; p < task->npairs; p++) multiplications += pair_in_blocks(task, &task->pair[p], &values);
     work->flops[task->type] += 2 * multiplications;
     work->memory += values * (double)tulle_type_size(task->type) + row_bytes(task->m);
 }

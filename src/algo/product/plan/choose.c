@@ -89,6 +89,7 @@ static tulle_status predict(const tulle_product *plan, double *named, struct cho
         /* steps are of all PEs: layers have none; nor do halves */
         .asynchronous = plan->slices.layer_of || tulle__is_joined(o->A) || tulle__is_joined(o->B),
         .transfers = plan->options.transfers,
+        .symmetric_c = plan->options.symmetric_c,
         .room = (double)tulle__memory_left() / ROOM_PARTS,
         .panel = plan->comm->pe->arena_bytes / (size_t)plan->comm->pe->arena_panels / 64 * 64};
     if ((double)o->M * o->K * o->N > UNITS_MOST) {
@@ -139,10 +140,8 @@ tulle_status tulle__choose(tulle_product *plan, int predicted, tulle_product_alg
     *alg = choice.alg;
     plan->group = choice.group;
     plan->prices = choice.prices;
-    /* the model has no copies of parts or to devices, no sums over layers, and no triangles */
-    plan->predicted = plan->options.machine && !plan->options.device && !plan->options.symmetric_c &&
-                              !tulle__slices_any(&plan->slices)
-                          ? choice.seconds
-                          : 0;
+    /* the model has no copies of parts or to devices, and no sums over layers */
+    plan->predicted =
+        plan->options.machine && !plan->options.device && !tulle__slices_any(&plan->slices) ? choice.seconds : 0;
     return TULLE_OK;
 }

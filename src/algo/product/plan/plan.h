@@ -146,6 +146,18 @@ static inline tulle_status tulle__order_operand(const tulle_mat *X)
 }
 
 /*
+ * Of symmetric_c, the squares of blocks of a half. On one PE there is one square, so that its lower triangle is made:
+ * runs of blocks are longest then.
+ */
+static inline int tulle__plan_half_shift(const tulle_product *plan)
+{
+    enum { ONE = 62 };
+    return plan->comm->size == 1 && plan->C->symmetry == TULLE_GENERAL
+               ? ONE
+               : tulle__half_shift(plan->C->layout->row_blocks.count);
+}
+
+/*
  * Whether kernels may leave the rows of C in no order: not where its parts are cut or merged
  * afterwards.
  */

@@ -142,6 +142,7 @@ static tulle__spgemm_task task_of(const tulle__exec *x, const tulle__rows_of_til
     task.kernels = &plan->block_kernels;
     task.half = plan->options.symmetric_c;
     if (task.half) {
+        task.half_shift = tulle__plan_half_shift(plan);
         task.first_row = C->layout->row_blocks.first[rows->i] + rows->row;
         task.first_col = C->layout->col_blocks.first[rows->j];
     }

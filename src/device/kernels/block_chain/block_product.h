@@ -28,6 +28,7 @@ typedef struct tulle__block_room {
     int32_t *slot;           /* [n]: the place of a block column in the row; -1: none */
     uint64_t *bits;          /* of block columns; always cleared after use */
     uint64_t *allowed;       /* block columns of the pattern's row; NULL: all */
+    char *made;              /* [n]: of block columns, of the row at hand; NULL: all are */
     int32_t *column;         /* [columns_room]: of the row, in the order in which they are met */
     int64_t *first;          /* [columns_room + 1]: of each place's products */
     char *fresh;             /* [columns_room]: nothing has been written there */
@@ -54,10 +55,12 @@ static inline bool tulle__block_survives(
     return !j->task->least || !(A->norm[e] * B->norm[f] < j->task->least[r]); /* NaN survives */
 }
 
-/* Whether block column c of row r is made. */
-static inline bool tulle__block_is_made(const tulle__block_job *j, int64_t r, int64_t c)
+/* Of half of C, marks the block columns of row r that are made. */
+void tulle__block_row_mark(const tulle__block_job *job, tulle__block_room *room, int64_t r);
+
+static inline bool tulle__block_is_made(const tulle__block_room *w, int64_t c)
 {
-    return !j->task->half || tulle__half_stores(j->task->first_row + r, j->task->first_col + c);
+    return !w->made || w->made[c];
 }
 
 /* Room for the block columns of a row. */
