@@ -109,11 +109,12 @@ tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile)
         tulle_status status = tulle__wait(A->comm, group);
         if (status != TULLE_OK) return status;
     }
-    if (A->joining && fetch->users && *tulle__fetch_parts(fetch)) {
+    if (tulle__fetch_joins(fetch) && tulle__fetch_joint_of(fetch)->parts) {
         tulle_status status = A->joining->finish(fetch);
         if (status != TULLE_OK) return status;
     }
-    *tile = tulle__tile_view(A, fetch->i, fetch->j, &fetch->record, fetch->block);
+    void *block = tulle__fetch_joins(fetch) ? tulle__fetch_joint_of(fetch)->block : fetch->block;
+    *tile = tulle__tile_view(A, fetch->i, fetch->j, &fetch->record, block);
     if (A->whole && !fetch->users) tile->ld = tulle__view_spot(A, fetch->i, fetch->j).ld;
     return TULLE_OK;
 }
@@ -121,7 +122,13 @@ tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile)
 void tulle__fetch_fini(tulle__fetch *fetch)
 {
     if (fetch->A && fetch->group >= 0) (void)tulle__wait(fetch->A->comm, fetch->group);
-    if (fetch->users && --*fetch->users == 0) tulle__free(fetch->users);
+    if (fetch->users && --*fetch->users == 0) {
+        if (tulle__fetch_joins(fetch)) {
+            tulle__free(tulle__fetch_joint_of(fetch)->parts);
+            tulle__free(tulle__fetch_joint_of(fetch)->block);
+        }
+        tulle__free(fetch->users);
+    }
     *fetch = (tulle__fetch){.group = -1};
 }
 

@@ -27,10 +27,23 @@ typedef struct tulle__joining {
     size_t (*transferred)(const tulle_mat *A, int i, int j); /* bytes that are got from other PEs */
 } tulle__joining;
 
-/* Where the parts of such a tile begin in the buffer, from its block on; 0: it is made. All shares see it. */
-static inline size_t *tulle__fetch_parts(const tulle__fetch *fetch)
+/*
+ * Of such a fetch, behind the reference count, so that all shares see it: the parts that come, until the tile is
+ * made of them, and the tile's block. Both are allocations of their own: parts go when the tile comes.
+ */
+typedef struct tulle__fetch_joint {
+    int users;
+    void *parts, *block;
+} tulle__fetch_joint;
+
+static inline tulle__fetch_joint *tulle__fetch_joint_of(const tulle__fetch *fetch)
 {
-    return (size_t *)(void *)fetch->users + 1;
+    return (tulle__fetch_joint *)(void *)fetch->users;
+}
+
+static inline bool tulle__fetch_joins(const tulle__fetch *fetch)
+{
+    return fetch->A && fetch->A->joining && fetch->users;
 }
 
 tulle_status tulle__fetch_init(const tulle_mat *A, int i, int j, tulle__fetch *fetch);

@@ -169,32 +169,37 @@ static tulle_tile start_part(const tulle_mat *X, int i, int j, tulle__fetch *f, 
 
 static tulle_status start(const tulle_mat *X, int i, int j, tulle__fetch *fetch)
 {
+    tulle_status status = TULLE_OK;
     tulle__fetch f = {.A = X, .i = i, .j = j, .group = -1, .record = X->directory[tulle__tile_index(X, i, j)]};
     if (f.record.place.length) {
-        const size_t at = tulle__joined_padded(f.record.place.length),
-                     head = tulle__joined_padded(sizeof(tulle__joined_values));
-        tulle_status status = tulle__fetch_room(
-            at + head + tulle__joined_padded(got(X, i, j)) + (i == j ? 0 : tulle__joined_padded(got(X, j, i))), &f);
-        if (status != TULLE_OK) return status;
-        tulle__joined_values *v = (void *)((char *)f.block + at);
+        const size_t head = tulle__joined_padded(sizeof(tulle__joined_values));
+        TULLE_TRY(tulle__fetch_room(0, &f));
+        tulle__fetch_joint *joint = tulle__fetch_joint_of(&f);
+        TULLE_TRY(
+            tulle__alloc(head + tulle__joined_padded(got(X, i, j)) + (i == j ? 0 : tulle__joined_padded(got(X, j, i))),
+                1, "parts of a joined tile", &joint->parts));
+        tulle__joined_values *v = joint->parts;
         char *to = (char *)v + head;
         *v = (tulle__joined_values){.parts = {.diagonal = i == j}};
         v->parts.direct = start_part(X, i, j, &f, &to);
         v->parts.mirrored = i == j ? v->parts.direct : start_part(X, j, i, &f, &to);
-        *tulle__fetch_parts(&f) = at;
     }
     *fetch = f;
-    return TULLE_OK;
+out:
+    if (status != TULLE_OK) tulle__fetch_fini(&f);
+    return status;
 }
 
 static tulle_status finish(tulle__fetch *f)
 {
     tulle_status status = TULLE_OK;
     const tulle_mat *X = f->A;
-    tulle__joined_values *v = (void *)((char *)f->block + *tulle__fetch_parts(f));
-    const tulle_own_tile to = tulle__own_tile_view(X, f->i, f->j, &f->record, f->block);
+    tulle__fetch_joint *joint = tulle__fetch_joint_of(f);
+    tulle__joined_values *v = joint->parts;
     const int64_t *source = v->source;
     int64_t *made = NULL;
+    if (!joint->block) TULLE_TRY(tulle__alloc(f->record.place.length, 1, "a joined tile", &joint->block));
+    const tulle_own_tile to = tulle__own_tile_view(X, f->i, f->j, &f->record, joint->block);
     if (!source) {
         TULLE_TRY(tulle__alloc((size_t)f->record.blocks, sizeof *made, "blocks of a joined tile", &made));
         TULLE_TRY(tulle__joined_index(X, &v->parts, &to, made));
@@ -203,7 +208,8 @@ static tulle_status finish(tulle__fetch *f)
         v->mirrored = v->parts.mirrored.val;
     }
     copy_values(X, v, source, &to);
-    *tulle__fetch_parts(f) = 0;
+    tulle__free(joint->parts);
+    joint->parts = NULL;
 out:
     tulle__free(made);
     return status;

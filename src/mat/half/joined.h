@@ -39,8 +39,8 @@ tulle_status tulle__joined_index(
 #define TULLE__JOINED_NONE INT64_MIN
 
 /*
- * A fetch of a tile whose index has been made, and of some of its values. The parts of a buffer (fetch.h) begin with
- * this; source as above, TULLE__JOINED_NONE of a block that does not come.
+ * The parts of a fetch (fetch.h) begin with this. Where the index has been made, so has the block, and some of the
+ * values come; source as above, TULLE__JOINED_NONE of a block that does not come.
  */
 typedef struct tulle__joined_values {
     const void *direct, *mirrored;

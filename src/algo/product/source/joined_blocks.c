@@ -197,21 +197,24 @@ static tulle_status make_room(const tulle__joined_wish *w, const tulle_tile *hea
     tulle__joined_values **made, tulle__fetch *f)
 {
     const tulle__blocks_offsets o = offsets(w->X, w->i, w->j);
-    const size_t size = tulle_type_size(w->X->type), at = tulle__joined_padded(o.val + (size_t)values * size);
+    const size_t size = tulle_type_size(w->X->type);
     const size_t map =
         tulle__joined_padded(sizeof **made) + tulle__joined_padded((size_t)head->blocks * sizeof(int64_t));
-    tulle_status status = tulle__fetch_room(at + map + staged, f);
+    tulle_status status = tulle__fetch_room(0, f);
     if (status != TULLE_OK) return status;
-    memcpy(f->block, head->rowptr, o.val);
-    int64_t *offset = (int64_t *)(void *)((char *)f->block + o.offset), next = 0;
+    tulle__fetch_joint *joint = tulle__fetch_joint_of(f);
+    status = tulle__alloc(o.val + (size_t)values * size, 1, "a joined tile", &joint->block);
+    if (status == TULLE_OK) status = tulle__alloc(map + staged, 1, "parts of a joined tile", &joint->parts);
+    if (status != TULLE_OK) return status;
+    memcpy(joint->block, head->rowptr, o.val);
+    int64_t *offset = (int64_t *)(void *)((char *)joint->block + o.offset), next = 0;
     for (int64_t e = 0; e < head->blocks; e++) {
         offset[e] = next;
         if (w->needed[e]) next += head->offset[e + 1] - head->offset[e];
     }
     offset[head->blocks] = next;
-    *made = (void *)((char *)f->block + at);
+    *made = joint->parts;
     **made = (tulle__joined_values){.source = (int64_t *)(void *)((char *)*made + tulle__joined_padded(sizeof **made))};
-    *tulle__fetch_parts(f) = at;
     return TULLE_OK;
 }
 
