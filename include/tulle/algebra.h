@@ -3,6 +3,10 @@
  * What is done with matrices beside products and solves: sums, scaling, parts, norms. Matrices are
  * dense, CSR or in blocks, of any layout. Values are combined in double precision and rounded once.
  * NaN propagates, also into norms. The elements of a block are entries, also those that are 0.
+ *
+ * Halves (tulle/mat.h): sums of two of one symmetry and the same blocks are halves, of others not; scaling takes
+ * equal factors of rows and of columns; diagonals, traces, norms, bounds and what is dropped are as of all of the
+ * matrix; tulle_mat_symmetrise and tulle_mat_asymmetry make all of it. Ranges are refused.
  */
 #ifndef TULLE_ALGEBRA_H
 #define TULLE_ALGEBRA_H
@@ -60,11 +64,6 @@ TULLE_API tulle_status tulle_mat_trace(const tulle_mat *A, double *trace);
  * TULLE_ERR_ARG. 0 and 0 if it is empty.
  */
 TULLE_API tulle_status tulle_mat_gershgorin(const tulle_mat *A, double *least, double *most);
-
-typedef enum tulle_symmetry {
-    TULLE_SYMMETRIC, /* A = A^T */
-    TULLE_SKEW       /* A = -A^T: antisymmetric */
-} tulle_symmetry;
 
 /*
  * Collective: S = (A + A^T) / 2, or (A - A^T) / 2 for TULLE_SKEW: the nearest such matrix to a square A

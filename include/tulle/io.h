@@ -95,7 +95,7 @@ TULLE_API tulle_status tulle_mat_save(const tulle_mat *A, const char *path);
  *
  * Or, for any A, "general", "symmetric" or "skew-symmetric": the symmetry of a Matrix Market file.
  * The latter two store one triangle; TULLE_ERR_ARG if A does not have the symmetry bit by bit.
- * Files of other formats hold all of A.
+ * Files of other formats hold all of A. Of a half (tulle/mat.h) NULL, and tulle_mat_save, mean its symmetry.
  */
 TULLE_API tulle_status tulle_mat_save_as(const tulle_mat *A, const char *path, const char *format);
 

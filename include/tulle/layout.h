@@ -51,6 +51,11 @@ TULLE_API tulle_status tulle_layout_transpose(const tulle_layout *layout, tulle_
 /* A layout with these block cuts; its tile cuts are the nearest block cuts, owners stay. */
 TULLE_API tulle_status tulle_layout_in_blocks(
     const tulle_layout *layout, const tulle_block_cuts *rows, const tulle_block_cuts *cols, tulle_layout **in_blocks);
+/*
+ * Of a square layout: rows and columns are both cut at the tile cuts of either, and a part belongs to the owner
+ * of the tile that it lies in.
+ */
+TULLE_API tulle_status tulle_layout_square(const tulle_layout *layout, tulle_layout **square);
 TULLE_API void tulle_layout_free(tulle_layout *layout);
 
 TULLE_API tulle_gidx tulle_layout_rows(const tulle_layout *layout);

@@ -27,6 +27,13 @@ typedef enum tulle_kind { TULLE_DENSE, TULLE_CSR, TULLE_BSR, TULLE_VBSR, TULLE_K
 /* "dense", "csr", "bsr", "vbsr". */
 TULLE_API const char *tulle_kind_name(tulle_kind kind);
 
+/* What is known of a square matrix. */
+typedef enum tulle_symmetry {
+    TULLE_GENERAL,   /* nothing */
+    TULLE_SYMMETRIC, /* A = A^T */
+    TULLE_SKEW       /* A = -A^T: antisymmetric */
+} tulle_symmetry;
+
 /*
  * A read-only view of a tile. Its pointers live as long as the tile, or the fetch that produced
  * them.
@@ -228,6 +235,32 @@ TULLE_API tulle_status tulle_mat_redistribute(const tulle_mat *A, const tulle_la
 TULLE_API tulle_status tulle_mat_to_vbsr(const tulle_mat *A, const tulle_layout *layout, tulle_mat **V);
 TULLE_API tulle_status tulle_mat_to_bsr(const tulle_mat *A, int rows, int cols, tulle_mat **S);
 TULLE_API tulle_status tulle_mat_to_csr(const tulle_mat *A, bool drop_zeros, tulle_mat **S);
+
+/*
+ * Half storage of a VBSR matrix that is symmetric or antisymmetric (DBCSR's types S and A): of the blocks
+ * (r, c) and (c, r) one is stored, and those on the diagonal whole. A checkerboard of squares of blocks
+ * decides which (tulle_half_stores), so that each tile holds half of its blocks, whatever the layout.
+ * Layouts have the same cuts of rows and of columns, in blocks and in tiles (tulle_layout_square).
+ * tulle_mat_nnz, tulle_mat_bytes and views of tiles are of what is stored.
+ *
+ * Products take halves as A and B, and as C with options.symmetric_c; tulle/algebra.h says what else does.
+ * tulle_mat_redistribute, tulle_mat_transpose and tulle_mat_save take them too. Everything else refuses them
+ * by TULLE_ERR_UNSUPPORTED, and takes what tulle_mat_to_full makes.
+ */
+/* Local: whether a half of so many block rows has the block of this block row and column. */
+TULLE_API bool tulle_half_stores(tulle_gidx blocks, tulle_gidx row, tulle_gidx col);
+/* Not collective: TULLE_GENERAL if all of A is stored. */
+TULLE_API tulle_symmetry tulle_mat_symmetry(const tulle_mat *A);
+/* Collective: a half without blocks, for tulle_mat_replace_blocks. symmetry: not TULLE_GENERAL. */
+TULLE_API tulle_status tulle_mat_new_half(
+    tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_symmetry symmetry, tulle_mat **H);
+/*
+ * Collective: half of A, in tulle_layout_square of its layout. TULLE_ERR_ARG if A is not VBSR with the same
+ * blocks of rows and of columns, or has not the symmetry bit by bit: tulle_mat_symmetrise first.
+ */
+TULLE_API tulle_status tulle_mat_to_half(const tulle_mat *A, tulle_symmetry symmetry, tulle_mat **H);
+/* Collective: all blocks of a half, in its layout; of another matrix a copy. */
+TULLE_API tulle_status tulle_mat_to_full(const tulle_mat *H, tulle_mat **A);
 
 /* Collective: A^T in the transposed layout. */
 TULLE_API tulle_status tulle_mat_transpose(const tulle_mat *A, tulle_mat **T);

@@ -133,10 +133,11 @@ typedef struct tulle_product_options {
     bool keep_pattern; /* VBSR: C keeps its blocks and gets no others, also with beta = 0; none is removed */
     /*
      * VBSR: op(A) op(B) is known to be symmetric, as in A A^T and in polynomials of one symmetric matrix,
-     * and so is C before a product with beta other than 0. Blocks on and below the diagonal are
-     * multiplied, those above are their transposes: C is symmetric bit by bit, also with a filter. Row
-     * and column blocks of C are the same. TULLE_ERR_UNSUPPORTED with devices, layers, ranges of columns
-     * and a kept pattern. After a failure C may have one triangle
+     * and so is C before a product with beta other than 0. Of the blocks (r, c) and (c, r) one is multiplied,
+     * that which a half stores (tulle_half_stores; on one PE the lower one); the other is its transpose: C is
+     * symmetric bit by bit, also with a filter. Or C is a half, symmetric or antisymmetric as the product, and
+     * keeps what is multiplied. Row and column blocks of C are the same. TULLE_ERR_UNSUPPORTED with devices, layers,
+     * ranges of columns and a kept pattern. After a failure C may have one of each two blocks
      */
     bool symmetric_c;
     /*

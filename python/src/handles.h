@@ -53,6 +53,7 @@ void bind_product(nb::module_ &m);
 void bind_krylov(nb::module_ &m);
 void bind_trisolve(nb::module_ &m);
 void bind_stream(nb::module_ &m);
+void bind_blocks(nb::module_ &m);
 void bind_matfun(nb::module_ &m);
 
 /* {"max": ..., "mean": ...} */

@@ -32,6 +32,7 @@ NB_MODULE(_core, m)
     bind_krylov(m);
     bind_trisolve(m);
     bind_stream(m);
+    bind_blocks(m);
     bind_matfun(m);
     m.def("version", [] { return TULLE_VERSION; });
 }

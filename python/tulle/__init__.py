@@ -9,6 +9,7 @@
     D = tulle.density(H, S, blocks=6, electrons=2048)
     print(tulle.report())                       # what the last call did
 """
+from ._blocks import block_matmul, block_range_add
 from ._core import version as _version
 from ._errors import CheckFailed, Error, FormatError, NotConverged, UnsupportedError
 from ._functions import density, matfun
@@ -24,6 +25,6 @@ from ._triangular import Triangular, solve_triangular, triangular
 __version__ = _version()
 __all__ = [
     "CheckFailed", "Error", "FormatError", "NotConverged", "Plan", "Preconditioner", "Report", "Step", "Stream",
-    "Triangular", "UnsupportedError", "block_cg", "cg", "density", "gemm", "generate", "gmres", "ic0", "ilu0", "inside_scipy",
+    "Triangular", "UnsupportedError", "block_cg", "block_matmul", "block_range_add", "cg", "density", "gemm", "generate", "gmres", "ic0", "ilu0", "inside_scipy",
     "jacobi", "matfun", "matmul", "matmul_plan", "mpi", "read", "report", "sddmm", "solve_triangular", "stream", "threads", "triangular", "write",
 ]

@@ -71,6 +71,14 @@ def triangular(
     A: Matrix, *, lower: bool = True, unit_diagonal: bool = False, transposed: bool = False, method: str = "auto"
 ) -> Triangular: ...
 def solve_triangular(A: Matrix, b: ArrayLike, *, lower: bool = True, unit_diagonal: bool = False) -> NDArray[Any]: ...
+def block_matmul(
+    A: Matrix, B: Matrix | None = None, *, blocks: int | ArrayLike | tuple[int | ArrayLike, ...], alpha: float = 1.0,
+    filter: float = 0.0, symmetric_c: bool = False, half: bool = False, algorithm: str = "",
+) -> Matrix: ...
+def block_range_add(
+    C: Matrix, P: Matrix, row: int, col: int, *, blocks: int | ArrayLike | tuple[int | ArrayLike, ...],
+    alpha: float = 1.0, beta: float = 1.0,
+) -> Matrix: ...
 def matfun(
     A: Matrix, function: str | Callable[[float], float], *, blocks: int | ArrayLike, filter: float = 0.0,
     method: str = "submatrix", order: int = 2, combine: str | int = "auto", symmetric: bool = False,

@@ -17,6 +17,8 @@ tulle_status tulle__mat_apply(const tulle_mat *X, tulle_op op, const double *x, 
 {
     const tulle_layout *l = X->layout;
     tulle_gidx rows = op == TULLE_OP_N ? l->m : l->n;
+    const bool half = X->symmetry != TULLE_GENERAL;
+    const double sign = X->symmetry == TULLE_SKEW ? -1 : 1;
     tulle_status status = TULLE_OK;
     for (int i = 0; i < l->mt; i++)
         for (int j = 0; j < l->nt; j++) {
@@ -26,6 +28,7 @@ tulle_status tulle__mat_apply(const tulle_mat *X, tulle_op op, const double *x, 
             for (tulle_gidx r = 0; t.nnz && r < t.m; r++) {
                 int64_t entries = X->format->entries_before(&t, r + 1) - X->format->entries_before(&t, r);
                 if ((double)entries * l->nt > *longest) *longest = (double)entries * l->nt;
+                if (half) *longest = (double)l->n; /* the other entries of the row are in other tiles */
                 for (tulle__entry_run run = {.row = r}; X->format->next(&t, &run);)
                     for (int64_t e = 0; e < run.count; e++) {
                         tulle_gidx col = l->col_cut[j] + run.column + e, row = l->row_cut[i] + r;
@@ -35,6 +38,10 @@ tulle_status tulle__mat_apply(const tulle_mat *X, tulle_op op, const double *x, 
                         if (count) count[into]++;
                         y[into] += v * x[of];
                         z[into] += fabs(v) * w[of];
+                        if (!half || tulle__in_diagonal_block(X, row, col)) continue;
+                        if (count) count[of]++;
+                        y[of] += sign * v * x[into];
+                        z[of] += fabs(v) * w[into];
                     }
             }
         }

@@ -9,7 +9,8 @@
 #include "mat/mat.h"
 
 /*
- * Computes y += op(X) x and z += |op(X)| w. Collective; vectors are whole and the same on all PEs.
+ * Computes y += op(X) x and z += |op(X)| w. Collective; vectors are whole and the same on all PEs. Of a half the whole
+ * matrix is applied.
  *
  * *longest becomes at least the largest number of entries of a stored row of the own tiles, times
  * the number of tile columns.

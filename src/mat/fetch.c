@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mat/fetch.h"
 
+#include <string.h>
+
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -16,12 +18,18 @@ size_t tulle__fetch_bytes(const tulle_mat *A, int i, int j)
     return !place->length || tulle__tile_mapped(A, i, j) ? 0 : place->length;
 }
 
+size_t tulle__fetch_transferred(const tulle_mat *A, int i, int j)
+{
+    return A->joining ? A->joining->transferred(A, i, j) : tulle__fetch_bytes(A, i, j);
+}
+
 enum { HEAD = 64 }; /* bytes of a buffer before the block, to keep its arrays aligned */
 
 tulle_status tulle__fetch_room(size_t bytes, tulle__fetch *fetch)
 {
     tulle_status status = tulle__alloc(HEAD + bytes, 1, "a fetched tile", &fetch->users);
     if (status != TULLE_OK) return status;
+    memset(fetch->users, 0, HEAD);
     *fetch->users = 1;
     fetch->block = (char *)fetch->users + HEAD;
     return TULLE_OK;
@@ -67,6 +75,7 @@ tulle__transfer tulle__fetch_start(const tulle_mat *A, int i, int j, int group, 
 
 tulle_status tulle__fetch_init(const tulle_mat *A, int i, int j, tulle__fetch *fetch)
 {
+    if (A->joining) return A->joining->start(A, i, j, fetch);
     const tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, j)];
     tulle__fetch f = {.A = A, .i = i, .j = j, .group = -1, .record = *record};
     f.block = tulle__tile_mapped(A, i, j);
@@ -100,7 +109,12 @@ tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile)
         tulle_status status = tulle__wait(A->comm, group);
         if (status != TULLE_OK) return status;
     }
-    *tile = tulle__tile_view(A, fetch->i, fetch->j, &fetch->record, fetch->block);
+    if (tulle__fetch_joins(fetch) && tulle__fetch_joint_of(fetch)->parts) {
+        tulle_status status = A->joining->finish(fetch);
+        if (status != TULLE_OK) return status;
+    }
+    void *block = tulle__fetch_joins(fetch) ? tulle__fetch_joint_of(fetch)->block : fetch->block;
+    *tile = tulle__tile_view(A, fetch->i, fetch->j, &fetch->record, block);
     if (A->whole && !fetch->users) tile->ld = tulle__view_spot(A, fetch->i, fetch->j).ld;
     return TULLE_OK;
 }
@@ -108,7 +122,13 @@ tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile)
 void tulle__fetch_fini(tulle__fetch *fetch)
 {
     if (fetch->A && fetch->group >= 0) (void)tulle__wait(fetch->A->comm, fetch->group);
-    if (fetch->users && --*fetch->users == 0) tulle__free(fetch->users);
+    if (fetch->users && --*fetch->users == 0) {
+        if (tulle__fetch_joins(fetch)) {
+            tulle__free(tulle__fetch_joint_of(fetch)->parts);
+            tulle__free(tulle__fetch_joint_of(fetch)->block);
+        }
+        tulle__free(fetch->users);
+    }
     *fetch = (tulle__fetch){.group = -1};
 }
 

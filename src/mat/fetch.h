@@ -17,6 +17,35 @@ typedef struct tulle__fetch {
     tulle__tile_record record; /* of the data that arrives: the tile, or a row subset */
 } tulle__fetch;
 
+/*
+ * Of a matrix whose tiles do not lie anywhere: a fetch makes them of what it gets. start is as tulle__fetch_init;
+ * finish makes the tile of what has arrived, once.
+ */
+typedef struct tulle__joining {
+    tulle_status (*start)(const tulle_mat *A, int i, int j, tulle__fetch *fetch);
+    tulle_status (*finish)(tulle__fetch *fetch);
+    size_t (*transferred)(const tulle_mat *A, int i, int j); /* bytes that are got from other PEs */
+} tulle__joining;
+
+/*
+ * Of such a fetch, behind the reference count, so that all shares see it: the parts that come, until the tile is
+ * made of them, and the tile's block. Both are allocations of their own: parts go when the tile comes.
+ */
+typedef struct tulle__fetch_joint {
+    int users;
+    void *parts, *block;
+} tulle__fetch_joint;
+
+static inline tulle__fetch_joint *tulle__fetch_joint_of(const tulle__fetch *fetch)
+{
+    return (tulle__fetch_joint *)(void *)fetch->users;
+}
+
+static inline bool tulle__fetch_joins(const tulle__fetch *fetch)
+{
+    return fetch->A && fetch->A->joining && fetch->users;
+}
+
 tulle_status tulle__fetch_init(const tulle_mat *A, int i, int j, tulle__fetch *fetch);
 /* Starts a get of a tile that has entries, into a contiguous buffer of its size; the last transfer of it. */
 tulle__transfer tulle__fetch_start(const tulle_mat *A, int i, int j, int group, void *to);
@@ -32,5 +61,7 @@ tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile);
 
 /* Bytes of private memory that a fetch of the tile takes: 0 if it is read in place. */
 size_t tulle__fetch_bytes(const tulle_mat *A, int i, int j);
+/* Bytes that it gets; other than these where parts are joined. */
+size_t tulle__fetch_transferred(const tulle_mat *A, int i, int j);
 
 #endif

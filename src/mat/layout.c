@@ -4,9 +4,13 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include <tulle/mat.h>
+
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "kernel/kernel.h"
+#include "tile/block_cuts.h"
 
 enum { TILES_MOST = 1 << 20 }; /* every PE holds the whole directory */
 
@@ -238,6 +242,56 @@ tulle_status tulle_layout_transpose(const tulle_layout *layout, tulle_layout **t
 out:
     tulle__free(owner);
     return status;
+}
+
+tulle_status tulle_layout_square(const tulle_layout *layout, tulle_layout **square)
+{
+    if (TULLE__NULL(layout) || TULLE__NULL(square)) return TULLE_ERR_ARG;
+    tulle_status status;
+    tulle_gidx *cut = NULL;
+    int *owner = NULL;
+    if (layout->m != layout->n)
+        return tulle__fail(TULLE_ERR_ARG, "%" PRId64 " x %" PRId64 ": the layout is not square", layout->m, layout->n);
+    TULLE_TRY(tulle__alloc((size_t)layout->mt + (size_t)layout->nt + 1, sizeof *cut, "cuts", &cut));
+    const int parts = tulle__layout_join_cuts(layout->row_cut, layout->mt, layout->col_cut, layout->nt, cut);
+    TULLE_TRY(tulle__alloc((size_t)parts * (size_t)parts, sizeof *owner, "owners", &owner));
+    for (int i = 0; i < parts; i++)
+        for (int j = 0; j < parts; j++)
+            owner[(int64_t)i * parts + j] =
+                tulle__layout_owner(layout, tulle__layout_find(layout->row_cut, layout->mt, cut[i]),
+                    tulle__layout_find(layout->col_cut, layout->nt, cut[j]));
+    tulle_layout_spec spec = {.m = layout->m,
+        .n = layout->n,
+        .tile_rows = parts,
+        .tile_cols = parts,
+        .row_cut = cut,
+        .col_cut = cut,
+        .owner = owner,
+        .row_blocks = tulle__block_cuts_view(&layout->row_blocks),
+        .col_blocks = tulle__block_cuts_view(&layout->col_blocks)};
+    status = tulle_layout_new(&spec, INT32_MAX, square);
+out:
+    tulle__free(owner);
+    tulle__free(cut);
+    return status;
+}
+
+bool tulle_half_stores(tulle_gidx blocks, tulle_gidx row, tulle_gidx col)
+{
+    return tulle__half_stores(tulle__half_shift(blocks), row, col);
+}
+
+tulle_status tulle__layout_check_half(const tulle_layout *l)
+{
+    if (!l->row_blocks.cut || !tulle__block_cuts_same(&l->row_blocks, &l->col_blocks))
+        return tulle__fail(
+            TULLE_ERR_ARG, "half of a matrix in a layout without blocks, the same of rows and of columns");
+    if (!tulle__layout_same_cuts(l->row_cut, l->mt, l->col_cut, l->nt))
+        return tulle__fail(TULLE_ERR_ARG,
+            "half of a matrix in a layout of %d x %d tiles, whose cuts of rows and of columns must be the same: "
+            "tulle_layout_square",
+            l->mt, l->nt);
+    return TULLE_OK;
 }
 
 void tulle_layout_free(tulle_layout *layout)

@@ -42,6 +42,9 @@ int tulle__layout_find(const tulle_gidx *cut, int parts, tulle_gidx x);
  */
 int tulle__layout_join_cuts(const tulle_gidx *a, int na, const tulle_gidx *b, int nb, tulle_gidx *cut);
 
+/* TULLE_ERR_ARG if a half (tulle/mat.h) cannot have this layout. */
+tulle_status tulle__layout_check_half(const tulle_layout *layout);
+
 int tulle__layout_same_cuts(const tulle_gidx *a, int na, const tulle_gidx *b, int nb);
 /* The same block cuts, or none in both. */
 int tulle__layout_same_blocks(const tulle_layout *a, const tulle_layout *b);

@@ -48,6 +48,10 @@ struct tulle_mat {
     uint64_t structure;                 /* number of renewals of the sparse structure; plans compare it */
     const tulle_mat *whole;             /* NULL, or the dense matrix that this one is a view of (view.h) */
     const struct tulle__mat_home *home; /* NULL, or which values lie on devices (mat_home.h) */
+    tulle_symmetry symmetry; /* TULLE_GENERAL: all is stored; else half of the blocks, by tulle_half_stores */
+    const struct tulle__joining *joining; /* NULL, or how tiles are made of those of a half (half/joined.h) */
+    const tulle_mat *half;                /* then */
+    bool negated;
 };
 
 static inline int64_t tulle__tile_index(const tulle_mat *A, int i, int j)
@@ -85,6 +89,14 @@ static inline tulle_gidx tulle__tile_block_rows(const tulle_mat *A, int i)
 static inline tulle_gidx tulle__tile_block_cols(const tulle_mat *A, int j)
 {
     return A->layout->col_blocks.first[j + 1] - A->layout->col_blocks.first[j];
+}
+
+/* Whether row and column are in a block on the diagonal; A has the same blocks of rows and of columns. */
+static inline bool tulle__in_diagonal_block(const tulle_mat *A, tulle_gidx row, tulle_gidx col)
+{
+    const tulle__block_cuts *b = &A->layout->row_blocks;
+    const int block = tulle__layout_find(b->cut, (int)b->count, row);
+    return col >= b->cut[block] && col < b->cut[block + 1];
 }
 
 /* What a tulle__csr of tile row i counts as rows, of tile column j as columns. */
@@ -156,10 +168,14 @@ tulle_status tulle__mat_trim(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_
 tulle_status tulle__mat_reserve(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile);
 tulle_status tulle__mat_commit(tulle_mat *A, int i, int j);
 
+/* TULLE_ERR_UNSUPPORTED of half storage, for what needs all of A. Local, the same on all PEs. */
+tulle_status tulle__wants_full(const tulle_mat *A);
+
 /* Renew without the final agreement, for operations that agree later. Collective. */
 tulle_status tulle__mat_publish(tulle_mat *A);
 /*
- * Sorts the rows of an unordered matrix, before rows are read that must ascend. Collective, agreed.
+ * Sorts the rows of an unordered matrix, before rows are read that must ascend. Collective, agreed. Refuses a
+ * half, as tulle__wants_full: what reads halves does not call it for them.
  */
 tulle_status tulle__mat_order(const tulle_mat *A);
 /* Drops the tiles placed since the last renew. */

@@ -27,6 +27,19 @@ static tulle_status check_replacement(const tulle_mat *A, int i, int j, const in
     return TULLE_OK;
 }
 
+/* A half takes the blocks that it stores. */
+static tulle_status check_stored(const tulle_mat *A, int i, int j, const int64_t *rowptr, const tulle_lidx *colind)
+{
+    const tulle_gidx row = A->layout->row_blocks.first[i], col = A->layout->col_blocks.first[j];
+    for (tulle_gidx r = 0; r < tulle__tile_block_rows(A, i); r++)
+        for (int64_t e = rowptr[r]; e < rowptr[r + 1]; e++)
+            if (!tulle_half_stores(A->layout->row_blocks.count, row + r, col + colind[e]))
+                return tulle__fail(TULLE_ERR_ARG,
+                    "block (%" PRId64 ", %" PRId64 ") of a half, which stores (%" PRId64 ", %" PRId64 ")", row + r,
+                    col + colind[e], col + colind[e], row + r);
+    return TULLE_OK;
+}
+
 /* Values: copies, or ones. */
 static void fill(const tulle_own_tile *tile, const void *val)
 {
@@ -85,6 +98,7 @@ tulle_status tulle_mat_replace_blocks(
     if (status == TULLE_OK && !A->format->in_blocks)
         status = tulle__fail(TULLE_ERR_ARG, "a %s matrix has no blocks to replace", tulle_kind_name(A->kind));
     if (status == TULLE_OK) status = check(A, i, j, rowptr, colind);
+    if (status == TULLE_OK && A->symmetry != TULLE_GENERAL) status = check_stored(A, i, j, rowptr, colind);
     if (status != TULLE_OK) return status;
     const int64_t blocks = rowptr[tile.block_rows];
     status = tulle__mat_place_blocks(A, i, j, blocks, count_values(&tile, rowptr, colind), &tile);

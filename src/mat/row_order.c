@@ -74,6 +74,7 @@ out:
 
 tulle_status tulle__mat_order(const tulle_mat *A)
 {
+    if (A->symmetry != TULLE_GENERAL) return tulle__wants_full(A);
     if (!A->unordered) return TULLE_OK;          /* the flag is the same on all PEs */
     tulle_mat *same = (tulle_mat *)(uintptr_t)A; /* logically const: only the order of entries within rows changes */
     tulle_status status = tulle_comm_agree(A->comm, order_tiles(same));
@@ -81,9 +82,17 @@ tulle_status tulle__mat_order(const tulle_mat *A)
     return status;
 }
 
+tulle_status tulle__wants_full(const tulle_mat *A)
+{
+    if (A->symmetry == TULLE_GENERAL) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_UNSUPPORTED, "half of a%s matrix, where all of it is needed: tulle_mat_to_full",
+        A->symmetry == TULLE_SKEW ? "n antisymmetric" : " symmetric");
+}
+
 tulle_status tulle_mat_order(tulle_mat *A)
 {
     if (TULLE__NULL(A)) return TULLE_ERR_ARG;
+    if (A->symmetry != TULLE_GENERAL) return TULLE_OK; /* rows of blocks always ascend */
     return tulle__mat_order(A);
 }
 

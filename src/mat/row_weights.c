@@ -20,7 +20,9 @@ tulle_status tulle__sum_vector(tulle_comm *comm, int64_t n, int64_t *work)
 
 static tulle_status row_nnz(const tulle_mat *A, int64_t *work)
 {
+    const tulle_status full = tulle__wants_full(A);
     memset(work, 0, (size_t)A->layout->m * sizeof *work);
+    if (full != TULLE_OK) return full;
     if (A->kind == TULLE_DENSE)
         return tulle__fail(TULLE_ERR_ARG, "the work per row is defined for sparse matrices only");
     for (int i = 0; i < A->layout->mt; i++)
@@ -51,6 +53,7 @@ static tulle_status row_flops(const tulle_mat *A, const tulle_mat *B, int64_t *w
 {
     tulle_status status;
     int64_t *length = NULL;
+    if ((status = tulle__wants_full(A)) != TULLE_OK) return status;
     if (A->layout->n != B->layout->m)
         return tulle__fail(TULLE_ERR_ARG,
             "the shapes do not match in a product of %" PRId64 " x %" PRId64 " and %" PRId64 " x %" PRId64,

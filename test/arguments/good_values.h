@@ -100,22 +100,22 @@ static const tulle_block_cuts *block_cuts(void)
     return &cuts;
 }
 
-/* With block cuts where the function wants them. */
-static tulle_layout *layout_for(struct fixture *f, const char *function)
-{
-    tulle_layout *plain = a_layout(f, M), *made = NULL;
-    if (!is(function, "tulle_mat_new_vbsr tulle_mat_to_vbsr tulle_matfun_new")) return plain;
-    MADE(f, tulle_layout_in_blocks(plain, block_cuts(), block_cuts(), &made));
-    if (made) f->layout[f->layouts++] = made;
-    return made;
-}
-
 /* One tile, whatever the number of PEs. */
 static tulle_layout *one_tile(struct fixture *f, tulle_gidx n)
 {
     tulle_layout_spec spec = {.m = M, .n = n, .tile_rows = 1, .tile_cols = 1};
     tulle_layout *made = NULL;
     MADE(f, tulle_layout_new(&spec, 1, &made));
+    if (made) f->layout[f->layouts++] = made;
+    return made;
+}
+
+/* With block cuts where the function wants them. */
+static tulle_layout *layout_for(struct fixture *f, const char *function)
+{
+    tulle_layout *plain = is(function, "tulle_mat_new_half") ? one_tile(f, M) : a_layout(f, M), *made = NULL;
+    if (!is(function, "tulle_mat_new_vbsr tulle_mat_new_half tulle_mat_to_vbsr tulle_matfun_new")) return plain;
+    MADE(f, tulle_layout_in_blocks(plain, block_cuts(), block_cuts(), &made));
     if (made) f->layout[f->layouts++] = made;
     return made;
 }
@@ -287,7 +287,7 @@ static tulle_mat *a_mat(struct fixture *f, const char *function, const char *nam
     if (strcmp(name, "T") == 0) return triangle(f);
     if (strcmp(function, "tulle_matfun_check") == 0) return a_result(f);
     if (is(function, "tulle_matfun_new tulle_density_of_mu tulle_density_of_electrons tulle_mat_replace_blocks "
-                     "tulle_mat_range_add"))
+                     "tulle_mat_range_add tulle_mat_to_half"))
         return in_blocks(f);
     if (strcmp(function, "tulle_mat_to_cyclic") == 0) return by_columns(f);
     if (strcmp(name, "S") == 0) return sparse(f);

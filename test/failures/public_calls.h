@@ -90,6 +90,8 @@ static const struct subject {
     {"tulle_machine_measure_tiers", look_around, {""}, NULL, 0},
     {"tulle_product_new tulle_product_execute tulle_counts_new tulle_mat_range tulle_mat_range_add", product_of_blocks,
         {"algorithm", "layers", "stealing", "cuts"}, NULL, 0},
+    {"tulle_layout_square tulle_mat_to_half tulle_mat_new_half tulle_mat_to_full tulle_product_execute tulle_mat_save",
+        halves, {"plain", "filter", "stealing", "h.mtx"}, NULL, 0},
     {"tulle_counts_new tulle_counts_free tulle_predict tulle_predict_best tulle_predict_loads tulle_predict_devices",
         foresee, {"s", "d"}, NULL, 0},
 };
@@ -144,7 +146,8 @@ static const char without[] =
     "tulle_roofline_network "
     "tulle_budget_add tulle_budget_least tulle_budget_check tulle_memory_free tulle_krylov_memory "
     "tulle_output_distinct tulle_mat_bytes tulle_mat_cols tulle_mat_comm tulle_mat_kind tulle_mat_layout tulle_mat_nnz "
-    "tulle_mat_ordered tulle_mat_own_tile tulle_mat_rows tulle_mat_tile tulle_mat_type tulle_nearest_word "
+    "tulle_half_stores tulle_mat_ordered tulle_mat_own_tile tulle_mat_rows tulle_mat_symmetry tulle_mat_tile "
+    "tulle_mat_type tulle_nearest_word "
     "tulle_operand_generator "
     "tulle_parse_bytes "
     "tulle_parse_int tulle_parse_real tulle_parse_type tulle_parse_word tulle_product_alg_of tulle_product_bytes "

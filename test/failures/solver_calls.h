@@ -138,6 +138,51 @@ static tulle_status product_of_blocks(struct fixture *f, const char *text)
     return status;
 }
 
+/* Products, a sum, a copy and a file of half of a symmetric matrix. text: how, or the file */
+static tulle_status halves(struct fixture *f, const char *text)
+{
+    static const tulle_gidx cut[] = {0, 3, 4, 10, M};
+    static const tulle_block_cuts cuts = {4, cut};
+    tulle_layout *layout = NULL, *square = NULL;
+    tulle_mat *A = NULL, *V = NULL, *H = NULL, *C = NULL, *sum = NULL;
+    tulle_product *plan = NULL;
+    const tulle_product_options options = {.filter = *text == 'f' ? 1e-3 : 0,
+        .alg = *text == 's' ? TULLE_PRODUCT_STEAL_LOCAL_C : TULLE_PRODUCT_STATIONARY_C};
+    double value;
+    tulle_status status = tulle_layout_in_blocks(f->square, &cuts, &cuts, &layout);
+    if (status == TULLE_OK) status = tulle_layout_square(layout, &square);
+    status = tulle_comm_agree(f->comm, status);
+    if (status == TULLE_OK)
+        status = tulle_mat_load(f->comm, "band:n=12,lower=2,values=spd", layout, TULLE_CSR, NULL, NULL, &A);
+    if (status == TULLE_OK) status = tulle_mat_to_vbsr(A, layout, &V);
+    if (status == TULLE_OK) status = tulle_mat_to_half(V, TULLE_SYMMETRIC, &H);
+    if (strchr(text, '.')) {
+        if (status == TULLE_OK) status = tulle_mat_save(H, text);
+        goto out;
+    }
+    if (status == TULLE_OK) status = tulle_mat_new_vbsr(f->comm, square, TULLE_F64, &C);
+    if (status == TULLE_OK) status = tulle_product_new(H, H, C, &options, &plan);
+    if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, NULL);
+    if (status == TULLE_OK) status = tulle_product_check(plan, &value);
+    if (status == TULLE_OK) status = tulle_mat_new_half(f->comm, square, TULLE_F64, TULLE_SYMMETRIC, &sum);
+    tulle_mat_free(sum);
+    sum = NULL;
+    if (status == TULLE_OK) status = tulle_mat_add(1, H, 1, H, &sum);
+    tulle_mat_free(C);
+    C = NULL;
+    if (status == TULLE_OK) status = tulle_mat_to_full(sum, &C);
+out:
+    tulle_product_free(plan);
+    tulle_mat_free(A);
+    tulle_mat_free(V);
+    tulle_mat_free(H);
+    tulle_mat_free(C);
+    tulle_mat_free(sum);
+    tulle_layout_free(layout);
+    tulle_layout_free(square);
+    return status;
+}
+
 /* text: i(lu) or c(holesky) */
 static tulle_status incomplete(struct fixture *f, const char *text)
 {

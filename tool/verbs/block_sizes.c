@@ -134,10 +134,17 @@ tulle_status block_sizes_ones(tulle_gidx n, tulle_block_cuts *cuts, tulle_gidx *
     return TULLE_OK;
 }
 
+bool block_flag(const struct options *o, const char *name)
+{
+    return options_has(o, name) && options_flag(o, name);
+}
+
 tulle_status filter_option(const struct options *o, double *filter)
 {
-    if (options_has(o, "symmetric-c") && options_flag(o, "symmetric-c") && !options_word(o, "blocks", NULL))
-        return tulle_fail(TULLE_ERR_ARG, "--symmetric-c is for matrices of blocks: give --blocks as well");
+    static const char *const flags[] = {"symmetric-c", "half"};
+    for (int f = 0; f < 2; f++)
+        if (block_flag(o, flags[f]) && !options_word(o, "blocks", NULL))
+            return tulle_fail(TULLE_ERR_ARG, "--%s is for matrices of blocks: give --blocks as well", flags[f]);
     const char *text = options_has(o, "filter") ? options_word(o, "filter", NULL) : NULL;
     char *rest;
     *filter = 0;

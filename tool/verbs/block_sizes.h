@@ -37,11 +37,21 @@ void block_sizes_free(struct block_sizes *sizes);
 #define OPTION_SYMMETRIC_C                                                                                             \
     {                                                                                                                  \
         .name = "symmetric-c", .kind = KIND_FLAG,                                                                      \
-        .text = "with --blocks: C is known to be symmetric, as A A of a symmetric A and A A^T are: one triangle is "   \
-                "multiplied, the other is its transpose"                                                               \
+        .text = "with --blocks: C is known to be symmetric, as A A of a symmetric A and A A^T are: one of two blocks " \
+                "that mirror each other is multiplied, the other is its transpose"                                     \
     }
 
-/* --filter, 0 if it is not given, or no option of the verb; checks that it and --symmetric-c have blocks. */
+#define OPTION_HALF                                                                                                    \
+    {                                                                                                                  \
+        .name = "half", .kind = KIND_FLAG,                                                                             \
+        .text = "with --blocks: store half of the blocks of symmetric factors, or of antisymmetric ones if the file "  \
+                "says so, and with --symmetric-c of C"                                                                 \
+    }
+
+/* Whether --half or another flag of that name is given; false for verbs without it. */
+bool block_flag(const struct options *options, const char *name);
+
+/* --filter, 0 if it is not given, or no option of the verb; checks that it, --symmetric-c and --half have blocks. */
 tulle_status filter_option(const struct options *options, double *filter);
 
 /*

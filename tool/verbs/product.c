@@ -30,6 +30,9 @@ struct setting {
 
 static tulle_status new_result(const struct setting *s, tulle_comm *comm, const struct operands *x, tulle_mat **C)
 {
+    const tulle_symmetry of_a = tulle_mat_symmetry(x->A), of_b = tulle_mat_symmetry(x->B);
+    if (of_a != TULLE_GENERAL && block_flag(s->asked.options, "symmetric-c"))
+        return tulle_mat_new_half(comm, x->C, s->asked.reading.type, of_a == of_b ? TULLE_SYMMETRIC : TULLE_SKEW, C);
     if (s->asked.sparse && tulle_mat_kind(x->A) == TULLE_VBSR)
         return tulle_mat_new_vbsr(comm, x->C, s->asked.reading.type, C);
     if (s->asked.sparse) return tulle_mat_new_csr(comm, x->C, s->asked.reading.type, C);
@@ -142,7 +145,7 @@ static tulle_status time_alg(
     o.deterministic = options_flag(s->asked.options, "deterministic");
     o.unordered = options_flag(s->asked.options, "unordered");
     o.filter = s->filter;
-    o.symmetric_c = options_has(s->asked.options, "symmetric-c") && options_flag(s->asked.options, "symmetric-c");
+    o.symmetric_c = block_flag(s->asked.options, "symmetric-c");
     o.replication = s->replication;
     if (x->grid.layers && o.alg == TULLE_PRODUCT_AUTO) o.alg = TULLE_PRODUCT_STATIONARY_C;
     if (x->grid.layers) o.replication = x->grid.layers;

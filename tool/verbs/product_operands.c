@@ -242,6 +242,37 @@ static tulle_status into_blocks(
     return status;
 }
 
+/* Half of *X in its place, or, of the same matrix twice, of the first. Collective. */
+static tulle_status halve(const struct product *p, int operand, tulle_mat **X)
+{
+    tulle_operand_shape shape;
+    tulle_mat *half = NULL;
+    tulle_status status =
+        tulle_comm_agree(tulle_mat_comm(*X), tulle_operand_inspect(p->options->operand[operand], &p->reading, &shape));
+    if (status == TULLE_OK) status = tulle_mat_to_half(*X, shape.skew ? TULLE_SKEW : TULLE_SYMMETRIC, &half);
+    if (status != TULLE_OK) return status;
+    tulle_mat_free(*X);
+    *X = half;
+    return TULLE_OK;
+}
+
+/* --half: the factors, and square tiles of C. Collective. */
+static tulle_status store_halves(const struct product *p, struct operands *x, tulle_layout **c)
+{
+    tulle_comm *comm = tulle_mat_comm(x->A);
+    tulle_layout *square = NULL;
+    tulle_status status = tulle_comm_agree(comm, tulle_layout_square(*c, &square));
+    if (status == TULLE_OK) status = halve(p, 0, &x->A);
+    if (status == TULLE_OK) status = halve(p, p->options->noperands > 1 ? 1 : 0, &x->B);
+    if (status != TULLE_OK) {
+        tulle_layout_free(square);
+        return status;
+    }
+    tulle_layout_free(*c);
+    *c = square;
+    return TULLE_OK;
+}
+
 static tulle_status distribute_sparse(const struct product *p, tulle_comm *comm, struct operands *x, char *warnings)
 {
     tulle_mat *A = NULL, *B = NULL;
@@ -274,7 +305,9 @@ static tulle_status distribute_sparse(const struct product *p, tulle_comm *comm,
         if (status == TULLE_OK) status = redistribute(&B, l[1], 1, &x->B);
     } /* after a failure the run ends, and the team frees all matrices */
     if (status == TULLE_OK && sizes.cut[0].cut) status = into_blocks(p, &sizes, l, x);
-    if (status == TULLE_OK && sizes.cut[0].cut && p->sparse && worth_counting(p, x->B, l))
+    const bool half = block_flag(p->options, "half");
+    if (status == TULLE_OK && half) status = store_halves(p, x, &l[2]);
+    if (status == TULLE_OK && sizes.cut[0].cut && p->sparse && !half && worth_counting(p, x->B, l))
         status = skip_if_short(grid_counts(&x->grid, x->A, x->B, l, TULLE_COUNT_FLOPS, 0, &x->counts));
     if (status == TULLE_OK) {
         x->C = l[2];

@@ -12,7 +12,7 @@ static const struct option options[] = {{.name = "unordered",
                                             .kind = KIND_FLAG,
                                             .text = "leave the rows of C unordered, which takes less time; --check and "
                                                     "-o sort them after the clock has stopped"},
-    OPTION_BLOCKS, OPTION_BLOCK_FILTER, OPTION_SYMMETRIC_C, OPTIONS_SPARSE_A, OPTIONS_PRODUCT("PEs x 1")};
+    OPTION_BLOCKS, OPTION_BLOCK_FILTER, OPTION_SYMMETRIC_C, OPTION_HALF, OPTIONS_SPARSE_A, OPTIONS_PRODUCT("PEs x 1")};
 
 const struct verb verb_spgemm = {
     .name = "spgemm",
@@ -31,7 +31,7 @@ const struct verb verb_spgemm = {
                 "tulle spgemm rmat:scale=17,edgefactor=8,seed=1 --reps 5 --json\n"
                 "tulle spgemm A.mtx --unordered --reps 5\n"
                 "tulle spgemm K.mtx K.mtx --blocks 6 --filter 1e-5 --check\n"
-                "tulle spgemm K.mtx K.mtx --blocks 6 --symmetric-c\n"
+                "tulle spgemm K.mtx K.mtx --blocks 6 --half --symmetric-c -o C.mtx\n"
                 "tulle spgemm A.mtx B.mtx -o C.mtx.gz",
     .options = options,
     .least = 1,

@@ -5,7 +5,6 @@
 
 int tulle__operands_meet(const tulle__operands *o, int i, int k, int j)
 {
-    if (o->lower && o->C->layout->row_cut[i + 1] <= o->C->layout->col_cut[j]) return 0;
     return o->A->directory[tulle__tile_index(o->A, i, k)].nnz > 0 &&
            o->B->directory[tulle__tile_index(o->B, k, j)].nnz > 0;
 }

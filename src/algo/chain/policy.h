@@ -20,7 +20,6 @@ typedef struct tulle__operands {
     tulle_mat *C;
     int M, K, N;
     int offset;   /* the iteration offset is on */
-    bool lower;   /* tiles of C above the diagonal are not multiplied (symmetric_c) */
     double grain; /* expected multiplications above which a tile product is split into bands; 0: never */
 } tulle__operands;
 

@@ -293,6 +293,8 @@ static tulle_status density(const tulle_mat *H, const tulle_mat *S, double mu, d
     if (status == TULLE_OK && options->check < 0)
         status = tulle__fail(TULLE_ERR_ARG, "check is a number of samples, not %d", options->check);
     if (status == TULLE_OK) status = tulle__wants_values(H->comm, "a density matrix");
+    if (status == TULLE_OK) status = tulle__wants_full(H);
+    if (status == TULLE_OK && S) status = tulle__wants_full(S);
     status = tulle_comm_agree(H->comm, status);
     d.options.degeneracy = degeneracy;
     if (status == TULLE_OK) status = compute(&d, D);

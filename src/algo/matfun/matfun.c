@@ -63,6 +63,8 @@ void tulle_matfun_free(tulle_matfun *plan)
 static tulle_status check(const tulle_mat *A, const tulle_matfun_options *o)
 {
     const tulle_layout *l = A->layout;
+    const tulle_status full = tulle__wants_full(A);
+    if (full != TULLE_OK) return full;
     if (A->kind != TULLE_VBSR)
         return tulle__fail(
             TULLE_ERR_ARG, "a function is of a matrix in blocks (vbsr), not of a %s one", tulle_kind_name(A->kind));

@@ -200,6 +200,7 @@ tulle_status tulle_matfun_check(
     const tulle_mat *rows = tulle__matfun_rows(plan);
     struct check c = {.plan = plan, .function = function, .F = F, .column = -1};
     tulle_status status = tulle__function_check(function);
+    if (status == TULLE_OK) status = tulle__wants_full(F);
     if (status == TULLE_OK && (F->kind != TULLE_VBSR || F->layout->m != plan->A->layout->m))
         status = tulle__fail(TULLE_ERR_ARG, "tulle_matfun_check: F is not a result of this plan");
     status = tulle_comm_agree(comm, status);

@@ -67,6 +67,7 @@ tulle_status tulle__costs_init(
                      : o.lookahead == TULLE_NONE ? 0
                                                  : o.lookahead,
         .deterministic = o.deterministic,
+        .made = o.symmetric_c ? 0.5 : 1,
         .transfers = o.transfers,
         .panel = o.panel ? (double)o.panel : PANEL,
         .room = o.room};
@@ -83,7 +84,8 @@ tulle_status tulle__costs_init(
     }
     for (int i = 0; i < t->M; i++)
         for (int k = 0; k < t->K; k++)
-            for (int j = 0; j < t->N; j++) c.unit[tulle__unit_index(counts, i, k, j)] = kernel_seconds(&c, i, k, j);
+            for (int j = 0; j < t->N; j++)
+                c.unit[tulle__unit_index(counts, i, k, j)] = c.made * kernel_seconds(&c, i, k, j);
     *costs = c;
     return TULLE_OK;
 }

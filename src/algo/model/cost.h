@@ -15,6 +15,7 @@ typedef struct tulle__costs {
     int batch;    /* most tile products of a job under this policy */
     int node_pes; /* PEs on a node; consecutive ranks share a node */
     int direct;   /* every PE reads every tile in place */
+    double made;  /* the fraction of the multiplications that is done */
     double share; /* a PE's fraction of the machine's threads */
     double panel; /* bytes */
     double room;  /* bytes for fetched tiles; 0: unlimited */

@@ -191,7 +191,7 @@ tulle_status tulle_predict(const tulle_counts *counts, const tulle_machine *mach
 {
     tulle_model_options own;
     if (TULLE__NULL(counts) || TULLE__NULL(machine) || no_alg(__func__, alg) || TULLE__NULL(prediction) ||
-        TULLE__OPTIONS(options, &own, room) || TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1))
+        TULLE__OPTIONS(options, &own, symmetric_c) || TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1))
         return TULLE_ERR_ARG;
     tulle__costs c;
     tulle_status status = tulle__costs_init(counts, machine, options, &c);
@@ -205,8 +205,8 @@ tulle_status tulle_predict_best(const tulle_counts *counts, const tulle_machine 
     const tulle_model_options *options, tulle_prediction *best)
 {
     tulle_model_options own;
-    if (TULLE__NULL(counts) || TULLE__NULL(machine) || TULLE__NULL(best) || TULLE__OPTIONS(options, &own, room) ||
-        TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1))
+    if (TULLE__NULL(counts) || TULLE__NULL(machine) || TULLE__NULL(best) ||
+        TULLE__OPTIONS(options, &own, symmetric_c) || TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1))
         return TULLE_ERR_ARG;
     tulle__costs c;
     tulle_prediction p, found = {.suits = 0};
@@ -230,7 +230,7 @@ tulle_status tulle_predict_loads(const tulle_counts *counts, const tulle_machine
 {
     tulle_model_options own;
     if (TULLE__NULL(counts) || TULLE__NULL(machine) || no_alg(__func__, alg) || TULLE__NULL(multiplications) ||
-        TULLE__NULL(bytes) || TULLE__OPTIONS(options, &own, room) ||
+        TULLE__NULL(bytes) || TULLE__OPTIONS(options, &own, symmetric_c) ||
         TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1))
         return TULLE_ERR_ARG;
     tulle__costs c;

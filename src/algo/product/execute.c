@@ -170,7 +170,8 @@ static void choose_ways(tulle__exec *x, tulle_product *plan)
     /* claims of whole rows leave no trace in a tile */
     int fixed = plan->policy->reach == TULLE__REACH_NONE || plan->policy->by_chain;
     int reuse = plan->sparse && known && fixed && plan->runner->keeps_structure && plan->phases.whole &&
-                plan->beta == 0 && !plan->least && !plan->options.keep_pattern && !plan->options.symmetric_c;
+                plan->beta == 0 && !plan->least && !plan->options.keep_pattern &&
+                !(plan->options.symmetric_c && plan->C->symmetry == TULLE_GENERAL); /* mirrored, it has other blocks */
     x->plan = plan;
     x->feed = tulle__feed_of(plan);
     x->sink = plan->sparse ? tulle__sparse_sink(plan, reuse) : tulle__dense_sink(plan);
@@ -211,17 +212,17 @@ out:
 /* Operands' rows must ascend, those of C where they are added to. Agreed. */
 static tulle_status order_operands(const tulle_product *plan)
 {
-    tulle_status status = tulle__mat_order(plan->A);
-    if (status == TULLE_OK) status = tulle__mat_order(plan->B);
-    if (status == TULLE_OK && plan->beta != 0) status = tulle__mat_order(plan->C);
+    tulle_status status = tulle__order_operand(plan->A);
+    if (status == TULLE_OK) status = tulle__order_operand(plan->B);
+    if (status == TULLE_OK && plan->beta != 0) status = tulle__order_operand(plan->C);
     return status;
 }
 
-/* The upper triangle of C from the lower one. Agreed. */
+/* The blocks of C that were not made from those that were. Agreed. */
 static tulle_status mirror(tulle__exec *x)
 {
     int64_t start = tulle__kernel_begin(x->plan->comm);
-    tulle_status status = tulle__mat_mirror(x->plan->C);
+    tulle_status status = tulle__mat_mirror(x->plan->C, tulle__plan_half_shift(x->plan));
     x->inbox.accumulate_ns += tulle__now(x->plan->comm) - start;
     return status;
 }
@@ -304,7 +305,7 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
     tulle__sources_end(plan->source);
     status = TULLE__PLANTED(untold_failure) && status != TULLE_OK ? (tulle_comm_agree(comm, TULLE_OK), status)
                                                                   : tulle_comm_agree(comm, status);
-    if (status == TULLE_OK && plan->options.symmetric_c) status = mirror(&x);
+    if (status == TULLE_OK && plan->options.symmetric_c && plan->C->symmetry == TULLE_GENERAL) status = mirror(&x);
     int64_t elapsed = tulle__now(comm) - start;
     if (status == TULLE_OK) {
         if (!x.inbox.reuse || !x.sink->same_jobs) {

@@ -189,6 +189,7 @@ struct factors {
     double alpha;
     const tulle_mat *A, *B, *C;
     tulle_op op_a, op_b;
+    tulle_mat *a, *b; /* all of op(A), op(B) where they are halves, to read blocks of; NULL: they are not */
 };
 
 /* A range has the block columns whose first columns are in it. */
@@ -236,11 +237,12 @@ static tulle_status check(const struct factors *o, const tulle_product *plan, do
     TULLE_TRY(tulle_comm_reduce_real(C->comm, TULLE_MAX, 3, longest));
     /* transposed operands: the length of their columns is bounded by their rows */
     double terms = longest[0] + longest[1] + (o->op_a == TULLE_OP_T ? (double)A->layout->m : 0) + longest[2];
-    const tulle__block_check blocks = {.alpha = o->alpha, .A = A, .B = B, .C = C, .plan = plan};
+    const tulle__block_check blocks = {
+        .alpha = o->alpha, .A = o->a ? o->a : A, .B = o->b ? o->b : B, .C = C, .plan = plan};
+    const bool as_is = (o->a || o->op_a == TULLE_OP_N) && (o->b || o->op_b == TULLE_OP_N);
     bool keeps = plan && plan->options.keep_pattern; /* C lacks what A (B x) has */
     if (!keeps) TULLE_TRY(compare(C, &v, o->alpha, terms, tulle__filter_slack(&blocks), error));
-    if (C->kind == TULLE_VBSR && o->op_a == TULLE_OP_N && o->op_b == TULLE_OP_N)
-        TULLE_TRY(tulle__check_block_rows(&blocks, error));
+    if (C->kind == TULLE_VBSR && as_is) TULLE_TRY(tulle__check_block_rows(&blocks, error));
     if (C->kind == TULLE_CSR && o->op_a == TULLE_OP_N && o->op_b == TULLE_OP_N)
         TULLE_TRY(check_structure(A, B, C, plan));
 out:
@@ -255,16 +257,25 @@ out:
     return status;
 }
 
-/* Collective: values of all three are on the host, and rows ascend. */
-static tulle_status order(const struct factors *x)
+/* Collective, agreed: values of all three are on the host, rows ascend, and all blocks of halves can be read. */
+static tulle_status prepare(struct factors *x)
 {
+    uint64_t of = 0;
     tulle_status status = TULLE_OK;
     const tulle_mat *const all[] = {x->A, x->B, x->C};
-    for (int n = 0; n < 3 && status == TULLE_OK; n++)
+    for (int n = 0; n < 3 && status == TULLE_OK; n++) {
         if (tulle__mat_home_of(all[n])) status = tulle_comm_agree(all[n]->comm, tulle__mat_home_bring(all[n]));
-    if (status == TULLE_OK) status = tulle__mat_order(x->A);
-    if (status == TULLE_OK) status = tulle__mat_order(x->B);
-    return status == TULLE_OK ? tulle__mat_order(x->C) : status;
+        if (status == TULLE_OK) status = tulle__order_operand(all[n]);
+    }
+    if (status == TULLE_OK && x->A->symmetry != TULLE_GENERAL) status = tulle__joined_renew(x->A, x->op_a, &x->a, &of);
+    if (status == TULLE_OK && x->B->symmetry != TULLE_GENERAL) status = tulle__joined_renew(x->B, x->op_b, &x->b, &of);
+    return status;
+}
+
+static void end(const struct factors *x)
+{
+    tulle__mat_drop(x->a);
+    tulle__mat_drop(x->b);
 }
 
 tulle_status tulle_product_check_matrices(double alpha, const tulle_mat *A, tulle_op op_a, const tulle_mat *B,
@@ -273,10 +284,11 @@ tulle_status tulle_product_check_matrices(double alpha, const tulle_mat *A, tull
     if (TULLE__NULL(A) || TULLE__OUTSIDE(op_a, TULLE_OP_T) || TULLE__NULL(B) || TULLE__OUTSIDE(op_b, TULLE_OP_T) ||
         TULLE__NULL(C) || TULLE__NULL(error))
         return tulle__refuse(C ? C->comm : A ? A->comm : B ? B->comm : NULL);
-    const struct factors x = {.alpha = alpha, .A = A, .B = B, .C = C, .op_a = op_a, .op_b = op_b};
+    struct factors x = {.alpha = alpha, .A = A, .B = B, .C = C, .op_a = op_a, .op_b = op_b};
     double found = 0;
-    tulle_status status = order(&x);
+    tulle_status status = prepare(&x);
     if (status == TULLE_OK) status = tulle_comm_agree(C->comm, check(&x, NULL, &found));
+    end(&x);
     *error = found;
     return status;
 }
@@ -284,7 +296,7 @@ tulle_status tulle_product_check_matrices(double alpha, const tulle_mat *A, tull
 tulle_status tulle_product_check(tulle_product *plan, double *error)
 {
     if (TULLE__NULL_AS(plan, "product") || TULLE__NULL(error)) return tulle__refuse(plan ? plan->comm : NULL);
-    const struct factors x = {.alpha = plan->alpha,
+    struct factors x = {.alpha = plan->alpha,
         .A = plan->A,
         .B = plan->B,
         .C = plan->C,
@@ -294,8 +306,9 @@ tulle_status tulle_product_check(tulle_product *plan, double *error)
     double found = 0;
     if (plan->beta != 0)
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "a check with beta = %g: the old C is gone", plan->beta);
-    status = order(&x);
+    status = prepare(&x);
     if (status == TULLE_OK) status = tulle_comm_agree(plan->comm, check(&x, plan, &found));
+    end(&x);
     *error = found;
     return status;
 }

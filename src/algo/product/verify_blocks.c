@@ -135,11 +135,13 @@ static tulle_status compare_row(const struct exact *x, const tulle__block_check 
     const tulle_product *plan = check->plan;
     tulle_gidx lo = 0, hi = t->n, first = check->C->layout->row_cut[i];
     int64_t e = t->rowptr ? t->rowptr[x->row] : 0, end = t->rowptr ? t->rowptr[x->row + 1] : 0;
-    bool keeps = plan && plan->options.keep_pattern;
+    bool keeps = plan && plan->options.keep_pattern, half = check->C->symmetry != TULLE_GENERAL;
+    const tulle_gidx row = check->C->layout->row_blocks.first[i], col = check->C->layout->col_blocks.first[j];
     if (plan) tulle__phase_columns(plan, j, &lo, &hi);
     for (int64_t c = 0; c < t->block_cols; c++) {
         tulle_gidx from = t->col_block[c] - t->col_block[0];
         bool there = e < end && t->colind[e] == c, made = x->has[c] && from >= lo && from < hi;
+        if (half) made &= tulle_half_stores(check->C->layout->row_blocks.count, row + x->row, col + c);
         if (there && !made && !keeps)
             return tulle__fail(TULLE_ERR_CHECK, "block row at row %" PRId64 " of C has a block that no product makes",
                 first + t->row_block[x->row] - t->row_block[0]);

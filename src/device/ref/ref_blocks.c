@@ -66,7 +66,7 @@ static const tulle_gidx *row_cuts(const tulle__spgemm_task *t)
 /* Whether block (r, c) of C may be made. */
 static int is_wanted(const tulle__spgemm_task *t, int64_t r, int64_t c)
 {
-    return !t->lower || t->pair[0].B.col_block[c] <= row_cuts(t)[r];
+    return !t->half || tulle__half_stores(t->half_shift, t->first_row + r, t->first_col + c);
 }
 
 /* Whether a pair has something for block (r, c) of C, and how many of its products are skipped and made. */

@@ -349,10 +349,21 @@ static tulle_status save_entries(const tulle_mat *A, const char *path, tulle__mt
     return tulle_comm_agree(A->comm, status);
 }
 
+tulle_status tulle__save_half(const tulle_mat *H, const char *path, const char *format)
+{
+    tulle_mat *A = NULL;
+    tulle_status status = tulle_mat_to_full(H, &A);
+    if (!format) format = tulle__mtx_symmetry_name(H->symmetry == TULLE_SKEW ? TULLE__MTX_SKEW : TULLE__MTX_SYMMETRIC);
+    if (status == TULLE_OK) status = tulle_mat_save_as(A, path, format);
+    tulle_mat_free(A);
+    return status;
+}
+
 /* The entries of a matrix in blocks are its elements but for zeros. */
 tulle_status tulle__save_symmetric(const tulle_mat *A, const char *path, tulle__mtx_symmetry symmetry)
 {
     tulle_mat *entries = NULL;
+    if (A->symmetry != TULLE_GENERAL) return tulle__save_half(A, path, NULL);
     if (!A->format->in_blocks) return save_entries(A, path, symmetry);
     tulle_status status = tulle_mat_to_csr(A, true, &entries);
     if (status == TULLE_OK) status = save_entries(entries, path, symmetry);

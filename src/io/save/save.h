@@ -31,6 +31,9 @@ tulle_status tulle__save_mtx_rows(const tulle_mat *A, const tulle__mtx_shape *sh
 /* tulle_mat_save to a Matrix Market file with this symmetry, which A must have. Collective. */
 tulle_status tulle__save_symmetric(const tulle_mat *A, const char *path, tulle__mtx_symmetry symmetry);
 
+/* tulle_mat_save_as of a half; format NULL: in the symmetry that it has. Collective. */
+tulle_status tulle__save_half(const tulle_mat *H, const char *path, const char *format);
+
 /*
  * The threads that PE 0 may use while the others wait: those of all PEs, if there are enough cores.
  */

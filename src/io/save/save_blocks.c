@@ -139,6 +139,7 @@ tulle_status tulle_mat_save_as(const tulle_mat *A, const char *path, const char 
     if (TULLE__NULL(A) || TULLE__NULL(path)) return tulle__refuse(A ? A->comm : NULL);
     tulle__block_wanted wanted;
     tulle__mtx_symmetry symmetry;
+    if (A->symmetry != TULLE_GENERAL) return tulle__save_half(A, path, format);
     if (A->format->in_blocks) {
         tulle_mat *entries = NULL;
         tulle_status made = tulle_mat_to_csr(A, true, &entries);

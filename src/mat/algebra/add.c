@@ -130,15 +130,37 @@ static tulle_status add_other(double alpha, const tulle_mat *A, double beta, con
     return status;
 }
 
+/* Halves of one symmetry and of the same blocks stay halves. */
+static bool both_half(const tulle_mat *A, const tulle_mat *B)
+{
+    return A->symmetry != TULLE_GENERAL && A->symmetry == B->symmetry &&
+           tulle__layout_same_blocks(A->layout, B->layout);
+}
+
+/* A sum of which one term at least is a half, and not both are in the same way. Collective, agreed. */
+static tulle_status add_full(double alpha, const tulle_mat *A, double beta, const tulle_mat *B, tulle_mat **C)
+{
+    tulle_mat *a = NULL, *b = NULL;
+    tulle_status status = A->symmetry == TULLE_GENERAL ? TULLE_OK : tulle_mat_to_full(A, &a);
+    if (status == TULLE_OK && B->symmetry != TULLE_GENERAL) status = tulle_mat_to_full(B, &b);
+    if (status == TULLE_OK) status = tulle_mat_add(alpha, a ? a : A, beta, b ? b : B, C);
+    tulle_mat_free(a);
+    tulle_mat_free(b);
+    return status;
+}
+
 tulle_status tulle_mat_add(double alpha, const tulle_mat *A, double beta, const tulle_mat *B, tulle_mat **C)
 {
     if (TULLE__NULL(A)) return TULLE__NULL(B) ? TULLE_ERR_ARG : tulle__refuse(B->comm);
     if (TULLE__NULL(B) || TULLE__NULL(C)) return tulle__refuse(A->comm);
     tulle_mat *moved = NULL;
+    const bool half = both_half(A, B);
     const tulle__terms terms = {.alpha = alpha, .beta = beta};
     tulle_status status = tulle_comm_agree(A->comm, check_terms(A, B));
-    if (status == TULLE_OK) status = tulle__mat_order(A);
-    if (status == TULLE_OK) status = tulle__mat_order(B);
+    if (status == TULLE_OK && !half && (A->symmetry != TULLE_GENERAL || B->symmetry != TULLE_GENERAL))
+        return add_full(alpha, A, beta, B, C);
+    if (status == TULLE_OK && !half) status = tulle__mat_order(A);
+    if (status == TULLE_OK && !half) status = tulle__mat_order(B);
     if (status == TULLE_OK) status = suit(A, B, &moved);
     if (status == TULLE_OK)
         status = A->format->in_blocks && B->format->in_blocks ? tulle__block_sum(&terms, A, moved ? moved : B, C)
@@ -154,6 +176,12 @@ static tulle_status add_transpose(double alpha, const tulle_mat *A, tulle_symmet
 {
     tulle_mat *T = NULL;
     tulle_status status = TULLE_OK;
+    if (A->symmetry != TULLE_GENERAL) {
+        status = tulle_mat_to_full(A, &T);
+        if (status == TULLE_OK) status = add_transpose(alpha, T, symmetry, S);
+        tulle_mat_free(T);
+        return status;
+    }
     if (A->layout->m != A->layout->n)
         status = tulle__fail(TULLE_ERR_ARG, "the symmetry of %" PRId64 " x %" PRId64 ": the matrix is not square",
             A->layout->m, A->layout->n);
@@ -164,17 +192,24 @@ static tulle_status add_transpose(double alpha, const tulle_mat *A, tulle_symmet
     return status;
 }
 
+static bool is_general(tulle_symmetry symmetry)
+{
+    if (symmetry == TULLE_GENERAL) tulle__fail(TULLE_ERR_ARG, "TULLE_GENERAL is no symmetry");
+    return symmetry == TULLE_GENERAL;
+}
+
 tulle_status tulle_mat_symmetrise(const tulle_mat *A, tulle_symmetry symmetry, tulle_mat **S)
 {
     if (TULLE__NULL(A)) return TULLE_ERR_ARG;
-    if (TULLE__OUTSIDE(symmetry, TULLE_SKEW) || TULLE__NULL(S)) return tulle__refuse(A->comm);
+    if (TULLE__OUTSIDE(symmetry, TULLE_SKEW) || is_general(symmetry) || TULLE__NULL(S)) return tulle__refuse(A->comm);
     return add_transpose(0.5, A, symmetry, S);
 }
 
 tulle_status tulle_mat_asymmetry(const tulle_mat *A, tulle_symmetry symmetry, double *largest)
 {
     if (TULLE__NULL(A)) return TULLE_ERR_ARG;
-    if (TULLE__OUTSIDE(symmetry, TULLE_SKEW) || TULLE__NULL(largest)) return tulle__refuse(A->comm);
+    if (TULLE__OUTSIDE(symmetry, TULLE_SKEW) || is_general(symmetry) || TULLE__NULL(largest))
+        return tulle__refuse(A->comm);
     tulle_mat *D = NULL;
     tulle_status status = add_transpose(1, A, symmetry == TULLE_SKEW ? TULLE_SYMMETRIC : TULLE_SKEW, &D);
     if (status == TULLE_OK) status = tulle_mat_norm(D, TULLE_NORM_MAX, largest);

@@ -100,6 +100,7 @@ tulle_status tulle__block_sum(const tulle__terms *t, const tulle_mat *A, const t
     tulle_mat *made = NULL;
     const tulle_kind kind = A->kind == TULLE_BSR && B->kind == TULLE_BSR ? TULLE_BSR : TULLE_VBSR;
     tulle_status status = tulle__mat_make(A->comm, A->layout, kind, A->type, TULLE_ROW_MAJOR, &made);
+    if (made) made->symmetry = A->symmetry;
     if (status == TULLE_OK) status = sum_tiles(t, A, B, made);
     if (status == TULLE_OK) status = tulle__mat_publish(made);
     status = tulle_comm_agree(A->comm, status);

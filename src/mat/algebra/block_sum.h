@@ -11,8 +11,8 @@ typedef struct tulle__terms {
 
 /*
  * *C = alpha A + beta B + gamma I, with the blocks of A, of B and, for gamma != 0, all on the diagonal.
- * A and B are in blocks, of one type, layout and block cuts; with gamma != 0 those of rows and columns
- * are equal. C is BSR if both are, else VBSR. Collective, agreed.
+ * A and B are in blocks, of one type, layout, block cuts and symmetry, which *C has as well; with gamma != 0 those of
+ * rows and columns are equal. C is BSR if both are, else VBSR. Collective, agreed.
  */
 tulle_status tulle__block_sum(const tulle__terms *t, const tulle_mat *A, const tulle_mat *B, tulle_mat **C);
 

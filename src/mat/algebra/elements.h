@@ -63,7 +63,7 @@ static inline bool tulle__entry_next(const tulle_mat *A, const tulle_tile *t, tu
 
 /*
  * Calls visit(context, row, col, value) with global indices for each entry of the own tiles, in the
- * order of tiles and rows. Local.
+ * order of tiles and rows. Of a half, also for those that follow from it. Local.
  */
 void tulle__each_own_entry(
     const tulle_mat *A, void (*visit)(void *context, tulle_gidx row, tulle_gidx col, double value), void *context);

@@ -6,10 +6,10 @@
 #include "mat/mat.h"
 
 /*
- * Blocks above the diagonal, and the upper triangles of diagonal blocks, become the transposes of those
- * below, whatever they were. C is VBSR and square, with equal block cuts of rows and columns. Collective,
- * agreed. Takes a transpose of C and new tiles beside the old ones.
+ * Blocks that a half does not store, and the upper triangles of diagonal blocks, become the transposes of
+ * those on the other side, whatever they were; shift: of tulle__half_stores. C is VBSR and square, with equal block
+ * cuts of rows and columns. Collective, agreed. Takes a transpose of C and new tiles beside the old ones.
  */
-tulle_status tulle__mat_mirror(tulle_mat *C);
+tulle_status tulle__mat_mirror(tulle_mat *C, int shift);
 
 #endif

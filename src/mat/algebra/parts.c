@@ -13,10 +13,23 @@
 #include "mat/reshape/reshape.h"
 #include "tile/tile_blocks.h"
 
+/* A half stays one with equal factors of rows and of columns. */
+static bool keeps_symmetry(const tulle_mat *A, const double *rows, const double *cols)
+{
+    if (A->symmetry == TULLE_GENERAL || (!rows && !cols)) return true;
+    for (tulle_gidx r = 0; r < A->layout->m; r++)
+        if ((rows ? rows[r] : 1) != (cols ? cols[r] : 1)) return false;
+    return true;
+}
+
 tulle_status tulle_mat_scale(tulle_mat *A, double alpha, const double *rows, const double *cols)
 {
     if (TULLE__NULL(A)) return TULLE_ERR_ARG;
-    tulle_status status = tulle_comm_agree(A->comm, tulle__wants_values(A->comm, "a scaled matrix"));
+    tulle_status status = tulle__wants_values(A->comm, "a scaled matrix");
+    if (status == TULLE_OK && !keeps_symmetry(A, rows, cols))
+        status = tulle__fail(
+            TULLE_ERR_UNSUPPORTED, "half of a matrix with other factors of rows than of columns: tulle_mat_to_full");
+    status = tulle_comm_agree(A->comm, status);
     const tulle_layout *l = A->layout;
     for (int i = 0; i < l->mt && status == TULLE_OK; i++)
         for (int j = 0; j < l->nt; j++) {
@@ -202,6 +215,7 @@ tulle_status tulle_mat_range(
     tulle_layout *layout = NULL;
     tulle_mat *made = NULL;
     tulle_status status = tulle__wants_values(A->comm, "a range of a matrix");
+    if (status == TULLE_OK) status = tulle__wants_full(A);
     if (status == TULLE_OK && (rows > A->layout->m - row || cols > A->layout->n - col))
         status = tulle__fail(TULLE_ERR_ARG,
             "rows %" PRId64 " to %" PRId64 " and columns %" PRId64 " to %" PRId64 " of a matrix of %" PRId64

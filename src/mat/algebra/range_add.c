@@ -31,6 +31,8 @@ static bool find_blocks(const tulle__block_cuts *whole, const tulle__block_cuts 
 static tulle_status check(const tulle_mat *P, const tulle_mat *C, tulle_gidx row, tulle_gidx col, struct range *g)
 {
     tulle_status status = tulle__wants_values(C->comm, "a sum in a range of a matrix");
+    if (status == TULLE_OK) status = tulle__wants_full(P);
+    if (status == TULLE_OK) status = tulle__wants_full(C);
     if (status != TULLE_OK) return status;
     if (P->comm != C->comm || P->type != C->type)
         return tulle__fail(TULLE_ERR_ARG, "the matrices are of two comms or types");

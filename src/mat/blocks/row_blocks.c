@@ -17,6 +17,9 @@ tulle_status tulle__mat_row_blocks(const tulle_mat *A, int64_t *count)
             if (status != TULLE_OK) return status;
             for (int64_t r = 0; tile.rowptr && r < tile.block_rows; r++)
                 count[rows->first[i] + r] += tile.rowptr[r + 1] - tile.rowptr[r];
+            for (int64_t r = 0; A->symmetry != TULLE_GENERAL && tile.rowptr && r < tile.block_rows; r++)
+                for (int64_t e = tile.rowptr[r]; e < tile.rowptr[r + 1]; e++)
+                    count[rows->first[k] + tile.colind[e]] += k != i || tile.colind[e] != r;
         }
     return tulle__sum_vector(A->comm, rows->count, count);
 }

@@ -7,7 +7,7 @@
 
 #include "mat/mat.h"
 
-/* Blocks of each block row of A, of all PEs. Collective, no agreement. */
+/* Blocks of each block row of A, of all PEs; of a half also those that follow from it. Collective, no agreement. */
 tulle_status tulle__mat_row_blocks(const tulle_mat *A, int64_t *count);
 
 /*

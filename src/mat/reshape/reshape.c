@@ -246,11 +246,17 @@ tulle_status tulle_mat_redistribute(const tulle_mat *A, const tulle_layout *layo
 {
     if (TULLE__NULL(A) || TULLE__NULL(layout) || TULLE__NULL(copy)) return tulle__refuse(A ? A->comm : NULL);
     tulle_mat *made = NULL;
+    const bool half = A->symmetry != TULLE_GENERAL;
+    if (half) {
+        const tulle_status fits = tulle_comm_agree(A->comm, tulle__layout_check_half(layout));
+        if (fits != TULLE_OK) return fits;
+    }
     if (A->format->in_blocks && !tulle__layout_same_blocks(A->layout, layout)) return other_blocks(A, layout, copy);
     tulle__set_up_begin(A->comm);
-    tulle_status status = tulle__mat_order(A);
+    tulle_status status = half ? TULLE_OK : tulle__mat_order(A);
     if (status == TULLE_OK) {
         status = redistribute(A, layout, &made);
+        if (made) made->symmetry = A->symmetry;
         status = agree_made(A, status, made, copy);
     }
     tulle__set_up_end(A->comm);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include <tulle/algebra.h>
+
 #include "base/arg.h"
 #include "base/error.h"
 #include "mat/context.h"
@@ -111,10 +113,27 @@ out:
     return status;
 }
 
+/* A half is its own transpose but for the sign and the owners. */
+static tulle_status transpose_half(const tulle_mat *A, tulle_mat **T)
+{
+    tulle_mat *made = NULL;
+    tulle_layout *layout = NULL;
+    tulle_status status = tulle_comm_agree(A->comm, tulle_layout_transpose(A->layout, &layout));
+    if (status == TULLE_OK) status = tulle_mat_redistribute(A, layout, &made);
+    tulle_layout_free(layout);
+    if (status == TULLE_OK && A->symmetry == TULLE_SKEW) {
+        status = tulle_mat_scale(made, -1, NULL, NULL);
+        if (status != TULLE_OK) tulle_mat_free(made);
+    }
+    if (status == TULLE_OK) *T = made;
+    return status;
+}
+
 tulle_status tulle_mat_transpose(const tulle_mat *A, tulle_mat **T)
 {
     if (TULLE__NULL(A) || TULLE__NULL(T)) return tulle__refuse(A ? A->comm : NULL);
     tulle_mat *made = NULL;
+    if (A->symmetry != TULLE_GENERAL) return transpose_half(A, T);
     tulle_status status = tulle__mat_order(A);
     if (status == TULLE_OK) status = tulle_comm_agree(A->comm, transpose(A, &made, NULL));
     if (status == TULLE_OK)
@@ -193,7 +212,7 @@ size_t tulle__transposed_bytes(const tulle__transposed *transposed)
 {
     size_t bytes = 0;
     const tulle_mat *T = transposed->mat;
-    for (int64_t t = 0; T && t < transposed->tiles; t++) {
+    for (int64_t t = 0; T && t < transposed->tiles; t++) { /* none of a joined matrix */
         if (T->layout->owner[t] != T->comm->rank) continue;
         bytes += T->directory[t].place.length;
         int64_t count = T->format->in_blocks ? T->directory[t].blocks : T->directory[t].nnz;

@@ -26,15 +26,18 @@ static double size_of(const tulle_gidx *cut, int64_t b)
 }
 
 /* Of one pair in blocks: multiplications; values of the blocks of A and of those that they meet. */
-static double pair_in_blocks(const tulle__csr *A, const tulle__csr *B, double *values)
+static double pair_in_blocks(const tulle__spgemm_task *task, const tulle__spgemm_pair *pair, double *values)
 {
+    const tulle__csr *A = &pair->A, *B = &pair->B;
     double multiplications = 0;
     for (int64_t r = 0; r < (A->rowptr ? A->m : 0); r++)
         for (int64_t e = A->rowptr[r]; e < A->rowptr[r + 1]; e++) {
             int64_t k = A->colind[e];
             double m = size_of(A->row_block, r), inner = size_of(A->col_block, k), columns = 0;
             for (int64_t f = B->rowptr ? B->rowptr[k] : 0; B->rowptr && f < B->rowptr[k + 1]; f++)
-                columns += size_of(B->col_block, B->colind[f]);
+                if (!task->half ||
+                    tulle__half_stores(task->half_shift, task->first_row + r, task->first_col + B->colind[f]))
+                    columns += size_of(B->col_block, B->colind[f]);
             multiplications += m * inner * columns;
             *values += inner * (m + columns);
         }
@@ -48,8 +51,7 @@ static double pair_in_blocks(const tulle__csr *A, const tulle__csr *B, double *v
 static void work_in_blocks(tulle__work *work, const tulle__spgemm_task *task)
 {
     double multiplications = 0, values = 0;
-    for (int p = 0; p < task->npairs; p++)
-        multiplications += pair_in_blocks(&task->pair[p].A, &task->pair[p].B, &values);
+    for (int p = 0; p < task->npairs; p++) multiplications += pair_in_blocks(task, &task->pair[p], &values);
     work->flops[task->type] += 2 * multiplications;
     work->memory += values * (double)tulle_type_size(task->type) + row_bytes(task->m);
 }

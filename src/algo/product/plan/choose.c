@@ -32,6 +32,7 @@ struct choice {
 static int reads_in_place(const tulle_mat *X)
 {
     const tulle_layout *l = X->layout;
+    if (tulle__is_joined(X)) X = X->half;
     for (int i = 0; i < l->mt; i++)
         for (int j = 0; j < l->nt; j++)
             if (!tulle__tile_is_mine(X, i, j) && tulle__tile_mapped(X, i, j)) return 1;
@@ -54,8 +55,8 @@ static tulle_machine machine_of(const tulle_product *plan)
 {
     tulle_machine m = plan->options.machine ? *plan->options.machine : ordinary;
     int size = plan->comm->size;
-    m.in_place = plan->direct || reads_in_place(plan->operands.A) || reads_in_place(plan->operands.B);
-    if (plan->direct || !m.node_pes) m.node_pes = plan->direct || !m.in_place ? size : pes_at_hand(plan->comm);
+    m.in_place = plan->mapped || reads_in_place(plan->operands.A) || reads_in_place(plan->operands.B);
+    if (plan->mapped || !m.node_pes) m.node_pes = plan->mapped || !m.in_place ? size : pes_at_hand(plan->comm);
     return m;
 }
 
@@ -85,8 +86,10 @@ static tulle_status predict(const tulle_product *plan, double *named, struct cho
     tulle_model_options options = {.threads = plan->comm->pe->threads,
         .lookahead = plan->options.lookahead,
         .deterministic = plan->options.deterministic,
-        .asynchronous = plan->slices.layer_of != NULL, /* steps are of all PEs: layers have none */
+        /* steps are of all PEs: layers have none; nor do halves */
+        .asynchronous = plan->slices.layer_of || tulle__is_joined(o->A) || tulle__is_joined(o->B),
         .transfers = plan->options.transfers,
+        .symmetric_c = plan->options.symmetric_c,
         .room = (double)tulle__memory_left() / ROOM_PARTS,
         .panel = plan->comm->pe->arena_bytes / (size_t)plan->comm->pe->arena_panels / 64 * 64};
     if ((double)o->M * o->K * o->N > UNITS_MOST) {
@@ -123,7 +126,8 @@ tulle_status tulle__choose(tulle_product *plan, int predicted, tulle_product_alg
     struct choice choice = {.alg = *alg, .prices = prices_of(plan)};
     const tulle_mat *A = plan->operands.A;
     double *named = NULL;
-    if (predicted && !counts_given(plan) && plan->options.transfers != TULLE_TRANSFERS_WHOLE && !plan->direct)
+    if (predicted && !counts_given(plan) && plan->options.transfers != TULLE_TRANSFERS_WHOLE && !plan->direct &&
+        !tulle__is_joined(A))
         status = tulle__counts_count_named(A, A->layout, &named);
     if (status != TULLE_OK) return status;
     if (predicted && plan->comm->rank == 0)
@@ -136,10 +140,8 @@ tulle_status tulle__choose(tulle_product *plan, int predicted, tulle_product_alg
     *alg = choice.alg;
     plan->group = choice.group;
     plan->prices = choice.prices;
-    /* the model has no copies of parts or to devices, no sums over layers, and no triangles */
-    plan->predicted = plan->options.machine && !plan->options.device && !plan->options.symmetric_c &&
-                              !tulle__slices_any(&plan->slices)
-                          ? choice.seconds
-                          : 0;
+    /* the model has no copies of parts or to devices, and no sums over layers */
+    plan->predicted =
+        plan->options.machine && !plan->options.device && !tulle__slices_any(&plan->slices) ? choice.seconds : 0;
     return TULLE_OK;
 }

@@ -72,6 +72,11 @@ static tulle_status connect_queue(tulle_product *plan)
     return status == TULLE_OK ? tulle__queue_new(plan->comm, QUEUE_CAPACITY, &plan->queue) : status;
 }
 
+static bool joins(const tulle__operands *o)
+{
+    return tulle__is_joined(o->A) || tulle__is_joined(o->B);
+}
+
 /*
  * Decides which rows of B are fetched and which rows of A are delegated. Delegated rows are further
  * units of own tiles of C.
@@ -112,9 +117,10 @@ static tulle_status connect_sources(tulle_product *plan)
     tulle_status status = TULLE_OK;
     const tulle__operands *o = &plan->operands;
     int claims = plan->policy->reach != TULLE__REACH_NONE;
-    int by_rows = o->A->format->names_rows && plan->options.transfers != TULLE_TRANSFERS_WHOLE;
-    int cached = (tulle__slices_any(&plan->slices) || plan->blocked) && !claims;
-    int by_norms = plan->options.filter > 0 && by_rows && !tulle__is_shape_only(plan->comm);
+    int by_parts = o->A->format->names_rows && plan->options.transfers != TULLE_TRANSFERS_WHOLE;
+    int by_rows = by_parts && !joins(o); /* rows of a joined tile lie in rows and columns of others */
+    int cached = (tulle__slices_any(&plan->slices) || plan->blocked || joins(o)) && !claims;
+    int by_norms = plan->options.filter > 0 && by_parts && !plan->mapped && !tulle__is_shape_only(plan->comm);
     const tulle__norms_for jobs = claims   ? TULLE__NORMS_FOR_CLAIMS
                                   : cached ? TULLE__NORMS_FOR_CACHE
                                            : TULLE__NORMS_FOR_JOB;
@@ -196,7 +202,7 @@ static int all_direct(const tulle_mat *A)
 {
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt; j++)
-            if (tulle__fetch_bytes(A, i, j)) return 0;
+            if (tulle__fetch_transferred(A, i, j)) return 0;
     return 1;
 }
 
@@ -319,12 +325,19 @@ void tulle__plan_count(tulle_product *plan)
     plan->source = NULL;
 }
 
+/* op(X), where it is not X: a transposed copy, or all of a half. Collective, agreed. */
+static tulle_status renew_operand(const tulle_mat *X, tulle_op op, tulle__transposed *made, int64_t *copied)
+{
+    if (X->symmetry != TULLE_GENERAL) return tulle__joined_renew(X, op, &made->mat, &made->of);
+    return op == TULLE_OP_T ? tulle__transposed_renew(X, made, copied) : TULLE_OK;
+}
+
 tulle_status tulle__plan_transpose(tulle_product *plan, int64_t *copied)
 {
     tulle_status status = TULLE_OK;
     *copied = 0;
-    if (plan->options.op_a == TULLE_OP_T) TULLE_TRY(tulle__transposed_renew(plan->A, &plan->At, copied));
-    if (plan->options.op_b == TULLE_OP_T) TULLE_TRY(tulle__transposed_renew(plan->B, &plan->Bt, copied));
+    TULLE_TRY(renew_operand(plan->A, plan->options.op_a, &plan->At, copied));
+    TULLE_TRY(renew_operand(plan->B, plan->options.op_b, &plan->Bt, copied));
 out:
     return status;
 }
@@ -411,11 +424,11 @@ static tulle_status prepare(tulle_product *plan)
     TULLE_TRY(tulle__plan_transpose(plan, &(int64_t){0}));
     TULLE_TRY(tulle__slices_make(plan, plan->options.replication > 1 ? plan->options.replication : 1));
     o->offset = !plan->options.no_offset;
-    o->lower = plan->options.symmetric_c;
     int64_t direct = all_direct(o->A) && all_direct(o->B);
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle__context_get(plan->comm, &plan->context)));
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, &direct)));
-    plan->direct = direct != 0;
+    plan->mapped = direct != 0;
+    plan->direct = plan->mapped && !joins(o);
     TULLE_TRY(tulle_comm_agree(plan->comm, make_runner(plan)));
     /* a thread of the pool is one of the BLAS */
     if (o->A->kind == TULLE_DENSE || o->B->format->in_blocks) plan->context->kernels->alone();
@@ -448,14 +461,22 @@ static void describe_parts(const tulle_product *plan, char *text, size_t room)
         snprintf(text, room, ", parts of%s%s%s", s->A ? " A" : "", s->B ? " B" : "", s->C ? " C" : "");
 }
 
+static const char *describe_operand(
+    const tulle_mat *X, const tulle_mat *made, const char *name, char *text, size_t room)
+{
+    snprintf(text, room, ", %s %s", name, X->symmetry == TULLE_GENERAL ? "transposed" : "a half");
+    return made ? text : "";
+}
+
 static void describe(tulle_product *plan)
 {
     const tulle__operands *o = &plan->operands;
-    char parts[64] = "";
+    char parts[64] = "", text[2][24];
     describe_parts(plan, parts, sizeof parts);
     snprintf(plan->text, sizeof plan->text, "%s, %d x %d x %d tiles (rows, inner, columns)%s, lookahead %d%s%s%s%s",
         tulle_product_alg_name(plan->asked->alg), o->M, o->K, o->N, parts, plan->lookahead,
-        o->offset ? "" : ", no offset", plan->At.mat ? ", A transposed" : "", plan->Bt.mat ? ", B transposed" : "",
+        o->offset ? "" : ", no offset", describe_operand(plan->A, plan->At.mat, "A", text[0], sizeof text[0]),
+        describe_operand(plan->B, plan->Bt.mat, "B", text[1], sizeof text[1]),
         plan->options.deterministic ? ", deterministic" : "");
 }
 
@@ -468,8 +489,8 @@ tulle_status tulle_product_new(
         return tulle__refuse(C ? C->comm : A ? A->comm : B ? B->comm : NULL);
     tulle_product *plan = NULL;
     tulle_comm *comm = C->comm;
-    tulle_status status = tulle__mat_order(A);
-    if (status == TULLE_OK) status = tulle__mat_order(B);
+    tulle_status status = tulle__order_operand(A);
+    if (status == TULLE_OK) status = tulle__order_operand(B);
     if (status != TULLE_OK) return status;
     /* what goes to a device is a tile */
     if (chosen.device) chosen.transfers = TULLE_TRANSFERS_WHOLE;

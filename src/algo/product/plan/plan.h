@@ -18,6 +18,7 @@
 #include "comm/queue.h"
 #include "mat/context.h"
 #include "mat/fetch.h"
+#include "mat/half/joined.h"
 #include "mat/reshape/transposed.h"
 
 /*
@@ -86,7 +87,7 @@ struct tulle_product {
     const tulle__policy *policy; /* in effect (band.h) */
     const tulle_mat *A, *B;      /* the caller's */
     tulle_mat *C;
-    tulle__transposed At, Bt; /* transposed copies; mat NULL: the operand is used as it is */
+    tulle__transposed At, Bt; /* transposed copies, or all of halves; mat NULL: the operand is used as it is */
     tulle__slices slices;     /* of operands whose cuts do not match */
     tulle__operands operands;
     double alpha, beta; /* of the execution at hand */
@@ -97,6 +98,7 @@ struct tulle_product {
     double counted_alpha;               /* and alpha */
     tulle__block_kernels block_kernels; /* by block size */
     int direct;                         /* every tile of A and B can be read in place by every PE */
+    int mapped;                         /* the same, or joined of tiles that can (half/joined.h) */
     int group;                          /* most k in one job */
     int lookahead;
     bool blocked;              /* jobs come in blocks of C */
@@ -136,6 +138,24 @@ struct tulle_product {
     uint64_t known_A, known_B, known_C;
     char text[256];
 };
+
+/* Rows of an operand, or C, ascend; those of a half always do. Collective, agreed. */
+static inline tulle_status tulle__order_operand(const tulle_mat *X)
+{
+    return X->symmetry == TULLE_GENERAL ? tulle__mat_order(X) : TULLE_OK;
+}
+
+/*
+ * Of symmetric_c, the squares of blocks of a half. On one PE there is one square, so that its lower triangle is made:
+ * runs of blocks are longest then.
+ */
+static inline int tulle__plan_half_shift(const tulle_product *plan)
+{
+    enum { ONE = 62 };
+    return plan->comm->size == 1 && plan->C->symmetry == TULLE_GENERAL
+               ? ONE
+               : tulle__half_shift(plan->C->layout->row_blocks.count);
+}
 
 /*
  * Whether kernels may leave the rows of C in no order: not where its parts are cut or merged

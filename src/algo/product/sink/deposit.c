@@ -140,7 +140,12 @@ static tulle__spgemm_task task_of(const tulle__exec *x, const tulle__rows_of_til
     tulle__spgemm_task task = {
         .type = C->type, .m = rows->rows, .n = tulle__tile_csr_cols(C, rows->j), .npairs = pairs, .pair = x->pair};
     task.kernels = &plan->block_kernels;
-    task.lower = plan->options.symmetric_c;
+    task.half = plan->options.symmetric_c;
+    if (task.half) {
+        task.half_shift = tulle__plan_half_shift(plan);
+        task.first_row = C->layout->row_blocks.first[rows->i] + rows->row;
+        task.first_col = C->layout->col_blocks.first[rows->j];
+    }
     if (plan->least) task.least = plan->least + C->layout->row_blocks.first[rows->i] + rows->row;
     if (plan->options.keep_pattern && tulle__tile_is_mine(C, rows->i, rows->j) &&
         tulle_mat_tile(C, rows->i, rows->j, &old) == TULLE_OK) {

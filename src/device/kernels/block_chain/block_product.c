@@ -152,8 +152,9 @@ static tulle_status list_products(const tulle__block_job *j, tulle__block_room *
     memset(first, 0, (size_t)(columns + 1) * sizeof *first);
     for (int64_t e = from; e < to; e++) {
         int64_t k = A->colind[e], multiplications = 0;
-        for (int64_t f = B->rowptr[k]; f < B->rowptr[k + 1] && B->colind[f] < w->limit; f++) {
+        for (int64_t f = B->rowptr[k]; f < B->rowptr[k + 1]; f++) {
             int32_t slot = w->slot[B->colind[f]];
+            if (slot < 0 && !tulle__block_is_made(w, B->colind[f])) continue; /* before norms are read */
             bool skipped = !tulle__block_survives(j, r, A, e, B, f);
             w->skipped += skipped;
             if (slot < 0 || skipped) continue;
@@ -172,7 +173,7 @@ static tulle_status list_products(const tulle__block_job *j, tulle__block_room *
     for (int64_t e = from; e < to; e++) {
         int64_t k = A->colind[e], across = inner(A, k);
         const void *a = block_at(j, A, e, m * across);
-        for (int64_t f = B->rowptr[k]; f < B->rowptr[k + 1] && B->colind[f] < w->limit; f++) {
+        for (int64_t f = B->rowptr[k]; f < B->rowptr[k + 1]; f++) {
             int64_t c = B->colind[f];
             int32_t slot = w->slot[c];
             if (slot < 0 || !tulle__block_survives(j, r, A, e, B, f)) continue;
@@ -303,11 +304,26 @@ static double squared_norm(const tulle__block_job *j, int64_t e, int64_t n)
     return (sum[0] + sum[2]) + (sum[1] + sum[3]);
 }
 
+void tulle__block_row_mark(const tulle__block_job *j, tulle__block_room *w, int64_t r)
+{
+    const tulle__spgemm_task *t = j->task;
+    const int shift = t->half_shift;
+    const int64_t row = t->first_row + r;
+    for (int64_t c = 0; w->made && c < t->n;) { /* square by square */
+        const int64_t col = t->first_col + c, next = (((col >> shift) + 1) << shift) - t->first_col;
+        const bool ends = row >> shift == col >> shift && col <= row; /* behind the diagonal */
+        int64_t end = ends ? row + 1 - t->first_col : next;
+        if (end > t->n) end = t->n;
+        memset(w->made + c, tulle__half_stores(shift, row, col), (size_t)(end - c));
+        c = end;
+    }
+}
+
 static tulle_status begin_row(const tulle__block_job *j, tulle__block_room *w, int64_t r)
 {
+    tulle__block_row_mark(j, w, r);
     const int64_t begin = j->C->rowptr[r], end = j->C->rowptr[r + 1];
     w->columns = end - begin;
-    w->limit = tulle__block_row_limit(j, r);
     tulle_status status = tulle__block_room_for(w, w->columns);
     if (status != TULLE_OK) return status;
     memset(w->fresh, 1, (size_t)w->columns);

@@ -28,12 +28,12 @@ typedef struct tulle__block_room {
     int32_t *slot;           /* [n]: the place of a block column in the row; -1: none */
     uint64_t *bits;          /* of block columns; always cleared after use */
     uint64_t *allowed;       /* block columns of the pattern's row; NULL: all */
+    char *made;              /* [n]: of block columns, of the row at hand; NULL: all are */
     int32_t *column;         /* [columns_room]: of the row, in the order in which they are met */
     int64_t *first;          /* [columns_room + 1]: of each place's products */
     char *fresh;             /* [columns_room]: nothing has been written there */
     tulle__block_step *step; /* [steps_room] */
     void *scratch;           /* [scratch_room] bytes: a block of C */
-    int64_t limit;           /* of block columns: where the row ends, n or after the diagonal */
     int64_t columns, columns_room, steps_room, multiplications, skipped, by[TULLE_BLOCK_KERNELS];
     size_t scratch_room;
 } tulle__block_room;
@@ -55,19 +55,12 @@ static inline bool tulle__block_survives(
     return !j->task->least || !(A->norm[e] * B->norm[f] < j->task->least[r]); /* NaN survives */
 }
 
-/* Where row r of C ends: all columns, or those up to the diagonal. */
-static inline int64_t tulle__block_row_limit(const tulle__block_job *j, int64_t r)
+/* Of half of C, marks the block columns of row r that are made. */
+void tulle__block_row_mark(const tulle__block_job *job, tulle__block_room *room, int64_t r);
+
+static inline bool tulle__block_is_made(const tulle__block_room *w, int64_t c)
 {
-    int64_t low = 0, high = j->task->n;
-    if (!j->task->lower) return high;
-    while (low < high) { /* the first column beyond the diagonal */
-        const int64_t middle = low + (high - low) / 2;
-        if (j->col_cut[middle] <= j->row_cut[r])
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return !w->made || w->made[c];
 }
 
 /* Room for the block columns of a row. */

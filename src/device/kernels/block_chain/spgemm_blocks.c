@@ -44,22 +44,23 @@ static tulle_status meet_row(const tulle__block_job *j, tulle__block_room *w, in
 {
     tulle_status status = TULLE_OK;
     w->columns = 0;
-    w->limit = tulle__block_row_limit(j, r);
+    tulle__block_row_mark(j, w, r);
     allow_row(j, w, r);
     for (int p = 0; p < j->task->npairs; p++) {
         const tulle__csr *A = &j->task->pair[p].A, *B = &j->task->pair[p].B;
         if (!B->rowptr) continue;
         if (!A->rowptr) {
             if (A->m)
-                for (int64_t f = B->rowptr[r]; f < B->rowptr[r + 1] && B->colind[f] < w->limit; f++)
-                    TULLE_TRY(meet_column(w, B->colind[f]));
+                for (int64_t f = B->rowptr[r]; f < B->rowptr[r + 1]; f++)
+                    if (tulle__block_is_made(w, B->colind[f])) TULLE_TRY(meet_column(w, B->colind[f]));
             continue;
         }
         for (int64_t e = A->rowptr[r]; e < A->rowptr[r + 1]; e++) {
             int64_t k = A->colind[e];
             TULLE_TRY(tulle__block_room_for(w, w->columns + B->rowptr[k + 1] - B->rowptr[k]));
-            for (int64_t f = B->rowptr[k]; f < B->rowptr[k + 1] && B->colind[f] < w->limit; f++)
-                if (tulle__block_survives(j, r, A, e, B, f)) TULLE_TRY(meet_column(w, B->colind[f]));
+            for (int64_t f = B->rowptr[k]; f < B->rowptr[k + 1]; f++)
+                if (tulle__block_is_made(w, B->colind[f]) && tulle__block_survives(j, r, A, e, B, f))
+                    TULLE_TRY(meet_column(w, B->colind[f]));
         }
     }
 out:
@@ -125,6 +126,7 @@ static tulle_status room_new(const tulle__block_job *j, tulle__block_room *w)
     TULLE_TRY(tulle__alloc(n, sizeof *w->slot, "block columns", &w->slot));
     TULLE_TRY(tulle__alloc_zero(words, sizeof *w->bits, "block columns", &w->bits));
     if (j->task->pattern) TULLE_TRY(tulle__alloc_zero(words, sizeof *w->allowed, "block columns", &w->allowed));
+    if (j->task->half) TULLE_TRY(tulle__alloc(n, 1, "block columns", &w->made));
     memset(w->slot, -1, n * sizeof *w->slot);
 out:
     return status;
@@ -135,6 +137,7 @@ static void room_free(tulle__block_room *w)
     tulle__free(w->slot);
     tulle__free(w->bits);
     tulle__free(w->allowed);
+    tulle__free(w->made);
     tulle__free(w->column);
     tulle__free(w->first);
     tulle__free(w->fresh);
