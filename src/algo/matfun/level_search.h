@@ -24,8 +24,8 @@ typedef struct tulle__anchor {
  * traces below them, and the bounds of these. Of others the spectrum has all levels. at: of the anchor *mu,
  * which has moved in the end if need be. With x->kT > 0 the vectors of levels are kept. Collective, agreed.
  */
-tulle_status tulle__level_search(tulle__spectrum *x, tulle__reduction *reduction, const tulle__anchor *at,
-    double *mu, double states, tulle__pool *pool);
+tulle_status tulle__level_search(tulle__spectrum *x, tulle__reduction *reduction, const tulle__anchor *at, double *mu,
+    double states, tulle__pool *pool);
 
 /* mu from submatrix k of this PE: a step whose trace is nearest to `states`, in the middle of its gap. Local. */
 tulle_status tulle__level_guess(const tulle__reduction *r, double states, double *mu);
