@@ -76,7 +76,8 @@ def main():
             print("| %dx%dx%d | %.1f | %.3f | %.3f | %.2f |" %
                   (*grid, line["bytes_moved"] * 1e-6, predicted * 1e3, seconds * 1e3, predicted / seconds), flush=True)
     best = [min(found, key=lambda f, i=i: f[i])[2] for i in range(3)]
-    print("\nvirtual time of the best by bytes %.3f ms, by the model %.3f ms, of all %.3f ms" % tuple(1e3 * b for b in best))
+    print("\nvirtual time of the best by bytes %.3f ms, by the model %.3f ms, of all %.3f ms" %
+          tuple(1e3 * b for b in best))
 
 
 if __name__ == "__main__":
