@@ -17,7 +17,7 @@
 #define FLOP 3.7e-11
 #define DENSER .28
 #define GROWTH .5 /* exponent of a result's blocks over A's */
-#define POWER 6. /* as ITERATIONS, of results as dense as A */
+#define POWER 6.  /* as ITERATIONS, of results as dense as A */
 #define POWER_COLUMN 6e-5
 #define DECAY 3. /* logarithm of norms over a distance of A's reach */
 
