@@ -510,7 +510,7 @@ enum { VICTIMS = 16 };
 #define ASKING .05
 
 /*
- * Others' submatrices, a quarter of the remaining work a claim; the last ones are their owner's. To ask hundreds of
+ * Others' submatrices, a quarter of the remaining work a claim, also the last one. To ask hundreds of
  * PEs that have nothing left takes longer than few submatrices a PE.
  */
 static tulle_status steal(struct tulle__sweep_state *own, tulle__pool *pool, tulle__submatrices *s, int64_t time)
@@ -526,7 +526,7 @@ static tulle_status steal(struct tulle__sweep_state *own, tulle__pool *pool, tul
         while (can) {
             int64_t first, end;
             tulle__submatrices batch = {.count = 0};
-            TULLE_TRY(tulle__weighted_claim(&s->claims, victim, .25, 1, 1, &first, &end));
+            TULLE_TRY(tulle__weighted_claim(&s->claims, victim, .25, 1, 0, &first, &end));
             if (first == end) break;
             status = tulle__submatrices_steal(s, victim, first, end, &batch);
             if (status == TULLE_OK) status = v->reserve(v->context, &batch);
