@@ -60,7 +60,7 @@ def devices(given):
     print("| devices | PEs | Gflop/s | of the peak | loads, GB | of the model | from sisters |")
     print("|---|---|---|---|---|---|---|")
     n = 32768
-    for pes, each in ((1, 1), (1, 2), (1, 3), (2, 2), (2, 3)):
+    for pes, each in ((1, 1), (1, 2), (1, 3), (2, 2), (1, 5), (2, 3)):
         line = run(given, n, 1024, pes, each)
         d = line["device"]
         model = (line["blocks"]["upload_bytes"] + line["blocks"]["peer_bytes"]) * 1e-9

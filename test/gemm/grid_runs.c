@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <tulle/gemm.h>
+#include <tulle/machine.h>
 #include <tulle/product.h>
 
 #include "body.h"
@@ -20,6 +21,36 @@ struct shape {
     int tiles;
     const char *device;
 };
+
+/* One byte a second between PEs, and nothing else takes time. */
+static const tulle_machine network = {.host = "network",
+    .threads = 1,
+    .stream = 1e30,
+    .cache = 1e30,
+    .fma = {1e30, 1e30},
+    .tier = {{.bandwidth = 1}, {.bandwidth = 1}},
+    .node_pes = 1};
+
+/*
+ * The time that the model says of layers has the bytes of the PE that receives most, sums over layers included. With
+ * several columns of PEs it counts a tile of A for each tile of C, which a run keeps.
+ */
+static tulle_status check_predicted(
+    const tulle_gemm_grid *g, const tulle_mat *A, const tulle_mat *B, tulle_mat *C, tulle_product_options options)
+{
+    tulle_status status;
+    tulle_product *plan = NULL;
+    tulle_product_report report;
+    options.machine = &network;
+    TULLE_TRY(tulle_product_new(A, B, C, &options, &plan));
+    TULLE_TRY(tulle_product_execute(plan, 1, 0, &report));
+    double most = (double)g->most;
+    if (report.predicted_seconds < most * (1 - 1e-9) || report.predicted_seconds > 1.25 * most + 1)
+        status = tulle__fail(TULLE_ERR_CHECK, "%g seconds predicted of %g", report.predicted_seconds, most);
+out:
+    tulle_product_free(plan);
+    return status;
+}
 
 static tulle_status multiply(tulle_comm *comm, void *arg)
 {
@@ -62,6 +93,7 @@ static tulle_status multiply(tulle_comm *comm, void *arg)
         TULLE_TRY(tulle_comm_barrier(comm)); /* all PEs have read C */
     }
     EXPECT(memcmp(first, second, (all - 1) * sizeof *first) == 0);
+    if (many && x->exact && x->cols == 1 && !x->device) TULLE_TRY(check_predicted(&g, A, B, C, options));
 out:
     status = tulle_comm_agree(comm, status);
     tulle_product_free(plan);

@@ -52,6 +52,12 @@ static double element(const double *value, int i, int j)
            4 * product * sums[1] / (sums[0] * sums[0]);
 }
 
+static double fermi(double x, double mu, double kT)
+{
+    double y = (x - mu) / kT;
+    return y > 700 ? 0 : 1 / (1 + exp(y));
+}
+
 static tulle_status build(tulle_comm *comm, const double *levels, tulle_mat **H)
 {
     tulle_gidx cut[BLOCKS + 1], *row = malloc(N * ROWS * sizeof *row), *col = malloc(N * ROWS * sizeof *col);
@@ -181,8 +187,7 @@ static tulle_status test_warm(tulle_comm *comm, void *arg)
             const tulle_density_options options = {.combine = TULLE_NONE, .kT = kT[k], .check = 3};
             double electrons = 0, energy = 0;
             for (int i = 0; i < N; i++) {
-                double x = (levels[i] - mu) / kT[k];
-                occupation[i] = x > 700 ? 0 : 1 / (1 + exp(x));
+                occupation[i] = fermi(levels[i], mu, kT[k]);
                 electrons += 2 * occupation[i];
                 energy += 2 * occupation[i] * levels[i];
             }
@@ -204,10 +209,73 @@ out:
     return status;
 }
 
+/* mu with so many states, of levels that are all known. */
+static double find_mu(const double *levels, double kT, double states)
+{
+    double low = -100, high = 100;
+    for (int step = 0; step < 200; step++) {
+        double middle = (low + high) / 2, sum = 0;
+        for (int i = 0; i < N; i++) sum += fermi(levels[i], middle, kT);
+        *(sum < states ? &low : &high) = middle;
+    }
+    return high;
+}
+
+/* Numbers of electrons with kT > 0. `left`: as in run. */
+static tulle_status run_warm(tulle_comm *comm, enum kind kind, size_t left)
+{
+    tulle_status status;
+    tulle_density_report report;
+    tulle_mat *H = NULL, *D = NULL;
+    double *levels = malloc(2 * N * sizeof *levels), *occupation = levels + N;
+    char *ballast = NULL;
+    static const double kT[] = {1e-5, 1e-3, .004, .1}, electrons[] = {.5, N + .7, 400, 2 * N - .5};
+    for (int i = 0; i < N; i++) levels[i] = level(kind, i);
+    TULLE_TRY(build(comm, levels, &H));
+    if (left) TULLE_TRY(tulle__alloc(tulle__memory_left() - left, 1, "ballast", &ballast));
+    for (size_t t = 0; t < sizeof kT / sizeof *kT; t++)
+        for (size_t k = 0; k < sizeof electrons / sizeof *electrons; k++) {
+            const tulle_density_options options = {.combine = TULLE_NONE, .kT = kT[t]};
+            double energy = 0, mu = find_mu(levels, kT[t], electrons[k] / 2), below = -INFINITY, above = INFINITY;
+            TULLE_TRY(tulle_density_of_electrons(H, NULL, electrons[k], &options, &D, &report));
+            for (int i = 0; i < N; i++) {
+                occupation[i] = fermi(levels[i], mu, kT[t]);
+                energy += 2 * occupation[i] * levels[i];
+                if (levels[i] < report.mu)
+                    below = fmax(below, levels[i]);
+                else
+                    above = fmin(above, levels[i]);
+            }
+            EXPECT(fabs(report.electrons - electrons[k]) < 1e-8 && fabs(report.energy - energy) < 1e-7);
+            EXPECT(fabs(report.stored - electrons[k]) < 1e-8 && fabs(report.stored_energy - energy) < 1e-7);
+            EXPECT(fabs(report.below - below) < 1e-9 || report.below == below);
+            EXPECT(fabs(report.above - above) < 1e-9 || report.above == above);
+            TULLE_TRY(compare(D, occupation, 1e-8));
+            tulle_mat_free(D);
+            D = NULL;
+        }
+out:
+    tulle__free(ballast);
+    tulle_mat_free(D);
+    tulle_mat_free(H);
+    free(levels);
+    return status;
+}
+
+static tulle_status test_warm_counts(tulle_comm *comm, void *arg)
+{
+    tulle_status status = TULLE_OK;
+    (void)arg;
+    for (int kind = 0; kind < KINDS; kind++) TULLE_TRY(run_warm(comm, (enum kind)kind, 0));
+    for (size_t left = 1 << 20; left <= 1 << 21; left *= 2) TULLE_TRY(run_warm(comm, SHIFTED, left));
+out:
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     double worst = 0;
-    static const struct named_test tests[] = {
-        {"numbers of electrons", test_kinds}, {"little memory", test_memory}, {"temperatures", test_warm}};
-    return run_tests(argc, argv, 3, tests, NULL, &worst);
+    static const struct named_test tests[] = {{"numbers of electrons", test_kinds}, {"little memory", test_memory},
+        {"temperatures", test_warm}, {"numbers of electrons with temperatures", test_warm_counts}};
+    return run_tests(argc, argv, 4, tests, NULL, &worst);
 }

@@ -117,14 +117,7 @@ int main(void)
                   C = {.layout = layout[2], .directory = of_c};
         fill(of_a, size[0] * size[1], &seed);
         fill(of_b, size[1] * size[2], &seed);
-        tulle__operands o = {.A = &A,
-            .B = &B,
-            .C = &C,
-            .M = size[0],
-            .K = size[1],
-            .N = size[2],
-            .offset = run % 2,
-            .lower = run % 5 == 0};
+        tulle__operands o = {.A = &A, .B = &B, .C = &C, .M = size[0], .K = size[1], .N = size[2], .offset = run % 2};
         int meet = 0, wrong = 0;
         for (int i = 0; i < o.M; i++)
             for (int k = 0; k < o.K; k++)

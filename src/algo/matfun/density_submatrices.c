@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * f(K) of a density matrix by submatrices. For a number of electrons and kT = 0, the PEs guess mu from a
- * submatrix each, and take the columns of all for that guess, by steps; tridiagonal matrices are kept, from
+ * f(K) of a density matrix by submatrices. For a number of electrons the PEs guess mu from a submatrix
+ * each. At kT = 0 they take the columns of all for that guess, by steps; tridiagonal matrices are kept, from
  * which mu follows (level_search.h). Only submatrices that have a level between the guess and mu get new
- * columns, from reflectors that are kept as far as memory allows. With kT > 0 decompositions are kept in
- * the same way. Idle PEs steal submatrices of others; they keep what the levels follow from, which counts
- * where it is, and repeat them if need be.
+ * columns, from reflectors that are kept as far as memory allows. With kT > 0 there are no columns before
+ * mu is known; of submatrices with many levels near the guess all eigenvectors are kept instead. Idle PEs steal
+ * submatrices of others; they keep what the levels follow from, which counts where it is, and repeat them if need be.
  */
 #include <math.h>
 #include <string.h>
@@ -29,10 +29,10 @@ struct pass {
     tulle__kept *kept;                   /* [submatrices of the spectrum]; NULL: none are kept */
     int64_t keep_bytes;                  /* that they, or reductions, may still have */
     bool keeps, reduces;
-    /* [submatrices of the spectrum], for a number of electrons and kT = 0, else NULL */
+    /* [submatrices of the spectrum], for a number of electrons, else NULL */
     tulle__reduction *reductions;
     tulle__anchor *at;    /* of `first`; `below` is nan if another PE computed the submatrix */
-    double anchor;        /* where the search for mu ended */
+    double guess, anchor; /* of mu, and where the search for it ended */
     tulle__sweep guessed; /* what the guess of mu took */
     tulle__stolen stolen;
 };
@@ -78,7 +78,7 @@ static tulle_status visit(void *context, const tulle__submatrix *sub, int64_t k,
             weights[i] = weight;
         }
     }
-    if (!p->sums) p->spectrum.rows[k] = sub->n;
+    if (!p->sums && !p->known) p->spectrum.rows[k] = sub->n;
     *wanted = p->occupation != NULL;
     return TULLE_OK;
 }
@@ -249,6 +249,18 @@ static void forget(struct pass *p)
     tulle__stolen_fini(&p->stolen);
 }
 
+/* Columns for p->last by the step at the guess of mu; the search found all levels from there to mu and near it. */
+static tulle_status change_levels(const struct pass *p, const tulle__reduction *r, tulle__eigen *x)
+{
+    double *change = NULL;
+    tulle_status status = tulle__alloc((size_t)r->found, sizeof *change, "levels", &change);
+    if (status != TULLE_OK) return status;
+    for (int64_t i = 0; i < r->found; i++) change[i] = tulle__occupy(&p->last, r->level[i]) - (r->level[i] <= p->guess);
+    tulle__reduction_change(r, x, change);
+    tulle__free(change);
+    return TULLE_OK;
+}
+
 /* Columns for p->last from a reduction: a step, or one at the anchor and the levels from there to mu. */
 static tulle_status occupy_again(void *context, int64_t k, tulle__eigen *x, bool *done)
 {
@@ -257,17 +269,23 @@ static tulle_status occupy_again(void *context, int64_t k, tulle__eigen *x, bool
     const tulle__spectrum *s = &p->spectrum;
     const tulle__occupation *o = &p->last;
     const tulle__reduction *r = &p->reductions[k];
+    const double beyond = TULLE__BEYOND * o->kT;
+    double low = o->kT > 0 ? o->mu - beyond : o->low, high = o->kT > 0 ? o->mu + beyond : o->high;
     double *level = NULL, *change = NULL, *vectors = NULL;
     int64_t count;
+    if (o->kT > 0 && r->Z && (r->vector || !r->found) && !(p->anchor < p->guess || p->anchor > p->guess)) {
+        *done = true;
+        return change_levels(p, r, x);
+    }
     *done = true;
     for (int64_t i = s->first[k]; i < s->first[k] + s->rows[k]; i++)
-        *done = *done && !(s->level[i] > o->low && s->level[i] < o->high);
+        *done = *done && !(s->level[i] > low && s->level[i] < high);
     if (*done) *done = tulle__reduction_columns(r, x, o->mu, 0, NULL, NULL);
     if (*done) return TULLE_OK;
     TULLE_TRY(tulle__alloc((size_t)r->n, sizeof *level, "levels", &level));
     TULLE_TRY(tulle__alloc((size_t)r->n, sizeof *change, "levels", &change));
-    TULLE_TRY(tulle__reduction_levels(
-        r, fmin(p->anchor, o->low), fmax(p->anchor, o->high), r->n, level, change, &count, &vectors));
+    TULLE_TRY(
+        tulle__reduction_levels(r, fmin(p->anchor, low), fmax(p->anchor, high), r->n, level, change, &count, &vectors));
     for (int64_t i = 0; i < count; i++) change[i] = tulle__occupy(o, level[i]) - (level[i] <= p->anchor);
     *done = tulle__reduction_columns(r, x, p->anchor, count, change, vectors);
 out:
@@ -313,41 +331,6 @@ static tulle_status conclude(struct pass *p, int64_t repeated)
     return status;
 }
 
-/*
- * A number of electrons, kT > 0: all levels, whose decompositions are kept in half of the memory that is left, then
- * columns. Collective, agreed.
- */
-static tulle_status occupy_warm(struct pass *p, tulle_mat *F, tulle__sweep *sweep)
-{
-    struct tulle__density *d = p->d;
-    bool *skip = NULL;
-    int64_t repeated = 0;
-    const tulle__visitor visitor = {.visit = visit,
-        .context = p,
-        .reserve = reserve_levels,
-        .stolen = &p->stolen,
-        .kept = &p->kept,
-        .keep_bytes = &p->keep_bytes};
-    p->keeps = true;
-    p->spectrum = (tulle__spectrum){.comm = d->comm, .kT = d->options.kT};
-    limit_bytes(p);
-    tulle_status status = tulle_comm_agree(d->comm, reserve_levels(p, &p->plan->s));
-    if (status == TULLE_OK) status = tulle_comm_agree(d->comm, tulle__matfun_sweep(p->plan, &visitor, NULL, sweep));
-    if (status == TULLE_OK) status = tulle__spectrum_find(&p->spectrum, d->states, &p->last);
-    if (status == TULLE_OK)
-        status = tulle_comm_agree(
-            d->comm, tulle__alloc((size_t)p->spectrum.submatrices, sizeof *skip, "submatrices", &skip));
-    for (int64_t k = 0; status == TULLE_OK && k < p->spectrum.submatrices; k++) {
-        skip[k] = !p->spectrum.rows[k]; /* other PEs computed it */
-        repeated += !skip[k] && !p->kept[k].A;
-    }
-    if (status == TULLE_OK) status = repeat(p, F, skip, sweep);
-    if (status == TULLE_OK) status = conclude(p, repeated);
-    tulle__free(skip);
-    forget(p);
-    return tulle_comm_agree(d->comm, status);
-}
-
 /* mu from the levels near it, of all submatrices. Collective, agreed. */
 static tulle_status find_mu(struct pass *p, tulle__sweep *sweep)
 {
@@ -366,6 +349,46 @@ static tulle_status find_mu(struct pass *p, tulle__sweep *sweep)
     status = tulle__level_search(&p->spectrum, p->reductions, p->at, &p->anchor, p->d->states, pool);
     sweep->dense += (double)(tulle__clock_ns() - start) * 1e-9 * tulle__pool_size(pool);
     return status == TULLE_OK ? tulle__spectrum_find(&p->spectrum, p->d->states, &p->last) : status;
+}
+
+/*
+ * A number of electrons, kT > 0: tridiagonal matrices or decompositions, which are kept in half of the memory that is
+ * left, then mu, then columns. Collective, agreed.
+ */
+static tulle_status occupy_warm(struct pass *p, tulle_mat *F, tulle__sweep *sweep)
+{
+    struct tulle__density *d = p->d;
+    tulle__occupation first;
+    bool *skip = NULL;
+    int64_t repeated = 0;
+    p->keeps = p->reduces = true;
+    p->spectrum = (tulle__spectrum){.comm = d->comm, .kT = d->options.kT};
+    limit_bytes(p);
+    tulle_status status = tulle_comm_agree(d->comm, reserve_levels(p, &p->plan->s));
+    if (status == TULLE_OK) status = guess(p, &first);
+    if (status == TULLE_OK) {
+        tulle__visitor visitor = reducing(p, first.mu);
+        visitor.kT = d->options.kT;
+        visitor.reserve = reserve_levels;
+        visitor.stolen = &p->stolen;
+        visitor.kept = &p->kept;
+        p->guess = p->anchor = first.mu;
+        status = tulle_comm_agree(d->comm, tulle__matfun_sweep(p->plan, &visitor, NULL, sweep));
+        add_sweep(sweep, &p->guessed);
+    }
+    if (status == TULLE_OK) status = find_mu(p, sweep);
+    if (status == TULLE_OK)
+        status = tulle_comm_agree(
+            d->comm, tulle__alloc((size_t)p->spectrum.submatrices, sizeof *skip, "submatrices", &skip));
+    for (int64_t k = 0; status == TULLE_OK && k < p->spectrum.submatrices; k++) {
+        skip[k] = !p->spectrum.rows[k] && !p->reductions[k].d; /* other PEs computed it */
+        repeated += !skip[k] && !p->kept[k].A && !p->reductions[k].A;
+    }
+    if (status == TULLE_OK) status = repeat(p, F, skip, sweep);
+    if (status == TULLE_OK) status = conclude(p, repeated);
+    tulle__free(skip);
+    forget(p);
+    return tulle_comm_agree(d->comm, status);
 }
 
 /* A number of electrons, kT = 0. Collective, agreed. */

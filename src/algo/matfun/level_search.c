@@ -13,7 +13,7 @@ enum {
 
 struct search {
     tulle__spectrum *x;
-    const tulle__reduction *reduction;
+    tulle__reduction *reduction;
     tulle__anchor *at; /* [submatrices]: at the anchor */
     tulle__pool *pool;
     double states, slack, weight; /* weight: the mean one of a level */
@@ -95,11 +95,13 @@ static tulle_status extend(struct search *s, int64_t k, double *room)
 {
     (void)room;
     tulle__spectrum *x = s->x;
-    const tulle__reduction *r = &s->reduction[k];
+    tulle__reduction *r = &s->reduction[k];
     int64_t at = x->first[k] + x->rows[k], levels;
-    tulle_status status = tulle__reduction_levels(
-        r, fmin(s->from, s->to), fmax(s->from, s->to), r->n - x->rows[k], x->level + at, x->weight + at, &levels, NULL);
+    double *vectors = NULL;
+    tulle_status status = tulle__reduction_levels(r, fmin(s->from, s->to), fmax(s->from, s->to), r->n - x->rows[k],
+        x->level + at, x->weight + at, &levels, x->kT > 0 ? &vectors : NULL);
     if (status == TULLE_OK) x->rows[k] += levels;
+    if (vectors) tulle__reduction_keep_levels(r, x->level + at, levels, vectors);
     add_operations(s, (COUNT + LEVEL * levels) * r->n);
     return status;
 }
@@ -129,9 +131,10 @@ out:
 static tulle_status move(struct search *s, int64_t k, double *room)
 {
     tulle__anchor *at = &s->at[k];
-    const tulle__reduction *r = &s->reduction[k];
+    tulle__reduction *r = &s->reduction[k];
     bool same = s->to > s->from ? at->above > s->to : at->below < s->to;
     s->x->rows[k] = 0;
+    tulle__reduction_drop_levels(r);
     if (same) return TULLE_OK;
     tulle__gap gap = tulle__gap_of(r->n, r->d, r->e, s->to);
     tulle_status status = tulle__reduction_sums(r, s->to, room, at->sums) ? TULLE_OK : move_by_levels(s, k);
@@ -286,18 +289,30 @@ static void add_neighbour(tulle__spectrum *x, int64_t k, double level)
     x->rows[k]++;
 }
 
-/* What the spectrum has below its lower bound, and the levels next to its bounds. */
-static void conclude(struct search *s)
+/* What the spectrum has below its lower bound: traces at the anchor without the levels from there on. */
+static void find_base(const struct search *s)
 {
     tulle__spectrum *x = s->x;
-    double last = -INFINITY;
+    x->base[0] = x->base[1] = 0;
     for (int64_t k = 0; k < x->submatrices; k++) {
         if (!is_kept(s, k)) continue;
         for (int i = 0; i < 2; i++) x->base[i] += s->at[k].sums[i];
-        for (int64_t i = x->first[k]; !s->up && i < x->first[k] + x->rows[k]; i++) {
+        for (int64_t i = x->first[k]; i < x->first[k] + x->rows[k]; i++) {
+            if (x->level[i] > s->anchor) continue;
             x->base[0] -= x->weight[i];
             x->base[1] -= x->weight[i] * x->level[i];
         }
+    }
+}
+
+/* That, and the levels next to its bounds. */
+static void conclude(const struct search *s)
+{
+    tulle__spectrum *x = s->x;
+    double last = -INFINITY;
+    find_base(s);
+    for (int64_t k = 0; k < x->submatrices; k++) {
+        if (!is_kept(s, k)) continue;
         if (s->up || x->low >= s->anchor) {
             last = fmax(last, s->at[k].below);
             add_neighbour(x, k, s->at[k].below);
@@ -308,6 +323,65 @@ static void conclude(struct search *s)
         add_neighbour(x, k, s->at[k].above);
     }
 }
+
+/* ---- temperature ---- */
+
+/* Levels down to `low` and up to `high`. Collective, agreed. */
+static tulle_status widen(struct search *s, double low, double high)
+{
+    tulle__spectrum *x = s->x;
+    tulle_status status = TULLE_OK;
+    if (low < x->low) {
+        s->from = low;
+        s->to = x->low;
+        x->low = low;
+        status = run(s, extend, false);
+    }
+    if (status == TULLE_OK && high > x->high) {
+        s->from = x->high;
+        s->to = high;
+        x->high = high;
+        status = run(s, extend, false);
+    }
+    return tulle_comm_agree(x->comm, status);
+}
+
+/*
+ * Levels as far around mu as occupations are between 0 and 1, and those next to it; further ones in every step, if mu
+ * moves. Collective, agreed.
+ */
+static tulle_status surround(struct search *s)
+{
+    tulle__spectrum *x = s->x;
+    double ends[2], beyond = TULLE__BEYOND * x->kT, more = 0, below = -INFINITY, above = INFINITY;
+    double low = x->low - beyond, high = x->high + beyond;
+    tulle__occupation at;
+    tulle_status status = find_ends(s, ends);
+    ends[0] -= 2 * beyond;
+    ends[1] += 2 * beyond;
+    for (int step = 0;; step++) {
+        bool down = fmax(low, ends[0])<x->low, up = fmin(high, ends[1])> x->high;
+        if (status != TULLE_OK || (step && !down && !up)) break;
+        status = widen(s, down ? fmax(low - more, ends[0]) : x->low, up ? fmin(high + more, ends[1]) : x->high);
+        if (status != TULLE_OK) break;
+        find_base(s);
+        status = tulle__spectrum_find(x, s->states, &at);
+        low = at.mu - beyond;
+        high = at.mu + beyond;
+        more = 2 * more + beyond;
+    }
+    if (status != TULLE_OK) return status;
+    for (int64_t k = 0; k < x->submatrices; k++) {
+        if (!is_kept(s, k)) continue;
+        below = tulle__reduction_last_below(&s->reduction[k], at.mu, below);
+        above = tulle__reduction_first_above(&s->reduction[k], at.mu, above);
+        add_neighbour(x, k, below);
+        add_neighbour(x, k, above);
+    }
+    return status;
+}
+
+/* ---- all ---- */
 
 /* The mean weight, and the number of submatrices. Collective. */
 static tulle_status measure(struct search *s)
@@ -327,8 +401,8 @@ static tulle_status measure(struct search *s)
     return status;
 }
 
-tulle_status tulle__level_search(tulle__spectrum *x, const tulle__reduction *reduction, const tulle__anchor *at,
-    double *mu, double states, tulle__pool *pool)
+tulle_status tulle__level_search(tulle__spectrum *x, tulle__reduction *reduction, const tulle__anchor *at, double *mu,
+    double states, tulle__pool *pool)
 {
     tulle_status status;
     struct search s = {
@@ -339,24 +413,47 @@ out:
     status = tulle_comm_agree(x->comm, status);
     if (status == TULLE_OK) status = measure(&s);
     if (status == TULLE_OK) status = approach(&s);
-    if (status == TULLE_OK) conclude(&s);
+    if (status == TULLE_OK && x->kT > 0)
+        status = surround(&s);
+    else if (status == TULLE_OK)
+        conclude(&s);
     *mu = s.anchor;
     tulle__free(s.at);
     return tulle_comm_agree(x->comm, status);
 }
 
+/* The middle between the level of that number, from 0, and the next lower one. */
+static double middle_below(const tulle__reduction *r, int64_t level, double low, double high)
+{
+    for (int step = 0; step < 60; step++) {
+        double middle = low + (high - low) / 2;
+        int64_t below = tulle__reduction_below(r, middle);
+        if (below == level) break;
+        *(below < level ? &low : &high) = middle;
+    }
+    return low + (high - low) / 2;
+}
+
 tulle_status tulle__level_guess(const tulle__reduction *r, double states, double *mu)
 {
     tulle_status status;
-    double *room = NULL, low = INFINITY, high = -INFINITY, best = INFINITY;
+    double *room = NULL, low = INFINITY, high = -INFINITY, best = INFINITY, weight = (double)r->b / (double)r->n;
     TULLE_TRY(tulle__alloc((size_t)tulle__reduction_room(r), sizeof *room, "columns of a step", &room));
     for (int64_t i = 0; i < r->n; i++) {
         double radius = (i ? fabs(r->e[i - 1]) : 0) + (i + 1 < r->n ? fabs(r->e[i]) : 0);
         low = fmin(low, r->d[i] - radius);
         high = fmax(high, r->d[i] + radius);
     }
-    for (int step = 0; step < 24 && low < high; step++) {
-        double middle = low + (high - low) / 2, sums[2];
+    /* first as if all levels had the same weight, as they nearly have in many columns; half of it is near enough */
+    double next = middle_below(r, (int64_t)round(states / weight), low, high);
+    tulle__gap around = tulle__gap_of(r->n, r->d, r->e, next);
+    bool apart = around.above - around.below > 1e-9 * fmax(fabs(low), fabs(high));
+    if (apart && 4 * r->b >= r->n) {
+        *mu = next;
+        goto out;
+    }
+    for (int step = 0; step < 24 && low < high && best > weight / 2; step++) {
+        double middle = step || !apart ? low + (high - low) / 2 : next, sums[2];
         tulle__gap gap = tulle__gap_of(r->n, r->d, r->e, middle);
         if (!tulle__reduction_sums(r, middle, room, sums)) break;
         if (fabs(sums[0] - states) < best) {

@@ -69,7 +69,9 @@ typedef struct tulle__visitor {
     bool restore;
     /*
      * NULL, or reductions [numbers], which stay in the same way, with reflectors, or else without. Submatrices
-     * without one are visited. With both `restore` and keep_bytes those that exist are used, others kept
+     * without one are visited. With both `restore` and keep_bytes those that exist are used, others kept.
+     * With kT > 0 and keep_bytes only those with few levels near mu are kept, and their columns do not follow;
+     * neither do they without F
      */
     tulle__reduction **reductions;
     /* NULL, or instead of a step: x->X of a submatrix whose reduction is kept. *done = false: it is visited */

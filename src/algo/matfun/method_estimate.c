@@ -7,16 +7,17 @@
 #include "base/error.h"
 
 /* Seconds of one core of 2024; only ratios matter. */
-#define CUBE 1e-10
-#define SQUARE 5e-9
+#define CUBE 7e-11
+#define SQUARE 2.2e-8
 #define COLUMN 2e-10 /* the columns through the reflectors, twice */
 #define SOLVES 1.5e-7
-#define SUBMATRIX 1.4e-4
+#define SUBMATRIX 5e-5
 #define ITERATIONS 171. /* products of this size in all steps, with the fill of real matrices */
 #define PAIR 9e-8       /* of a block product, and a flop of it */
 #define FLOP 3.7e-11
 #define DENSER .28
-#define POWER 6. /* as ITERATIONS, of results as dense as A */
+#define GROWTH .5 /* exponent of a result's blocks over A's */
+#define POWER 6.  /* as ITERATIONS, of results as dense as A */
 #define POWER_COLUMN 6e-5
 #define DECAY 3. /* logarithm of norms over a distance of A's reach */
 
@@ -131,7 +132,7 @@ tulle_status tulle__matfun_estimate(const tulle__submatrices *s, double filter, 
     tulle_status status = tulle_comm_reduce_real(s->pattern.A->comm, TULLE_SUM, 3, sums);
     if (status == TULLE_OK) status = measure_growth(s, filter, &growth);
     *seconds = (tulle__method_estimate){.submatrices = sums[0],
-        .sign = sums[1],
+        .sign = sums[1] * pow(growth, GROWTH),
         .power = POWER * growth * growth * sums[2] + POWER_COLUMN * (double)s->pattern.A->layout->row_blocks.count};
     return status;
 }

@@ -124,37 +124,75 @@ static tulle_status in_gap(const tulle__spectrum *x, double mu, tulle__occupatio
     return status;
 }
 
-/*
- * Bisection to neighbouring numbers: N(low) < states <= N(high), up to rounding. All PEs have the same sums, so they
- * take the same steps.
- */
-tulle_status tulle__spectrum_find(const tulle__spectrum *x, double states, tulle__occupation *o)
+/* Bisection to neighbouring numbers: N(*low) < states <= N(*high). All PEs have the same sums, so the same steps. */
+static tulle_status bisect(const tulle__spectrum *x, double states, double *low, double *high)
 {
     enum { STEPS = 2100 }; /* of a double's exponents and digits */
+    double sums[2];
+    for (int step = 0; step < STEPS; step++) {
+        double middle = *low + (*high - *low) / 2;
+        if (middle <= *low || middle >= *high) break;
+        const tulle__occupation at = up_to(middle);
+        tulle_status status = tulle__spectrum_sums(x, &at, sums);
+        if (status != TULLE_OK) return status;
+        *(sums[0] < states ? low : high) = middle;
+    }
+    return TULLE_OK;
+}
+
+/* sums[0] = N(mu) with kT > 0, sums[1] = its derivative. Collective. */
+static tulle_status warm_sums(const tulle__spectrum *x, double mu, double sums[2])
+{
+    sums[0] = x->base[0];
+    sums[1] = 0;
+    for (int64_t k = 0; k < x->submatrices; k++)
+        for (int64_t i = x->first[k]; i < x->first[k] + x->rows[k]; i++) {
+            double part = tulle__fermi(x->level[i], mu, x->kT);
+            sums[0] += x->weight[i] * part;
+            sums[1] += x->weight[i] * part * (1 - part) / x->kT;
+        }
+    return tulle_comm_reduce_real(x->comm, TULLE_SUM, 2, sums);
+}
+
+/* Newton's method with kT > 0, or bisection where it leaves the bounds or does not halve them in three steps. */
+static tulle_status find_warm(const tulle__spectrum *x, double states, double low, double high, tulle__occupation *o)
+{
+    enum { STEPS = 3000 };
+    double mu = low + (high - low) / 2, width = high - low, sums[2], slack = 1e-13 * (1 + states);
+    tulle_status status = TULLE_OK;
+    for (int step = 1; step < STEPS; step++) {
+        status = warm_sums(x, mu, sums);
+        double off = sums[0] - states;
+        if (status != TULLE_OK || fabs(off) <= slack) break;
+        *(off < 0 ? &low : &high) = mu;
+        double middle = low + (high - low) / 2, next = mu - off / sums[1];
+        if (middle <= low || middle >= high) break;
+        mu = next > low && next < high ? next : middle;
+        if (step % 3) continue;
+        if (high - low > width / 2) mu = middle;
+        width = high - low;
+    }
+    *o = tulle__occupation_at(mu, x->kT);
+    return status;
+}
+
+tulle_status tulle__spectrum_find(const tulle__spectrum *x, double states, tulle__occupation *o)
+{
     tulle_status status = TULLE_OK;
     double low = x->low, high = x->high, sums[2], below, above;
-    double slack = x->kT > 0 ? 0 : 1e-11 * (1 + states); /* rounding, which depends on who computed what */
+    double slack = 1e-11 * (1 + states); /* rounding, which depends on who computed what */
     if (!x->bracketed) TULLE_TRY(bounds(x, &low, &high));
     if (!(low < high)) {
         status = in_gap(x, x->bracketed ? low : 0, o);
         o->kT = x->kT;
         goto out;
     }
-    const double beyond = high;
-    for (int step = 0; step < STEPS; step++) {
-        double middle = low + (high - low) / 2;
-        if (middle <= low || middle >= high) break;
-        const tulle__occupation at = x->kT > 0 ? tulle__occupation_at(middle, x->kT) : up_to(middle);
-        TULLE_TRY(tulle__spectrum_sums(x, &at, sums));
-        if (sums[0] < states - slack)
-            low = middle;
-        else
-            high = middle;
-    }
     if (x->kT > 0) {
-        *o = tulle__occupation_at(high, x->kT);
+        status = find_warm(x, states, low, high, o);
         goto out;
     }
+    const double beyond = high;
+    TULLE_TRY(bisect(x, states - slack, &low, &high));
     /* levels in (low, high] are filled in part; a plateau of N, if there is one, begins at high */
     tulle__occupation step = up_to(high), before = up_to(low);
     TULLE_TRY(tulle__spectrum_sums(x, &before, sums));

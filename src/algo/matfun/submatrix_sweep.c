@@ -36,12 +36,18 @@ static tulle_status visit(
     return TULLE_OK;
 }
 
+/* What is not kept after all. */
+static void give_back(const tulle__visitor *v, size_t size)
+{
+    (void)__atomic_add_fetch(v->keep_bytes, (int64_t)size, __ATOMIC_RELAXED);
+}
+
 /* Takes so much of what may be kept. */
 static bool reserve_bytes(const tulle__visitor *v, size_t size)
 {
     int64_t bytes = (int64_t)size;
     if (__atomic_sub_fetch(v->keep_bytes, bytes, __ATOMIC_RELAXED) >= 0) return true;
-    (void)__atomic_add_fetch(v->keep_bytes, bytes, __ATOMIC_RELAXED);
+    give_back(v, size);
     return false;
 }
 
@@ -76,18 +82,25 @@ static tulle_status take_shortcut(
     tulle_status status = TULLE_OK;
     const tulle__visitor *v = w->visitor;
     *done = false;
-    bool new = v->reductions && v->keep_bytes && !tulle__sweep_reduction(w, k);
+    bool keeps = v->reductions && v->keep_bytes, new = keeps && !tulle__sweep_reduction(w, k);
+    if (keeps && v->kT > 0 && !tulle__eigen_is_cold(x, sub->n, v->mu, v->kT)) return TULLE_OK;
     if (new) TULLE_TRY(keep_reduction(w, sub, k, x));
     if (v->reductions && !tulle__sweep_reduction(w, k)) return TULLE_OK;
     if (v->columns)
         status = v->columns(v->context, w->base + k, x, done);
+    else if (keeps && v->stepped && (v->kT > 0 || !w->F))
+        status = tulle__reduction_step(tulle__sweep_reduction(w, k), x, v->mu, done);
     else if (v->stepped && v->kT > 0)
         status = tulle__eigen_fermi(x, sub->n, sub->b, v->mu, v->kT, done);
     else if (v->stepped && v->power == TULLE__POWER_NONE)
         *done = tulle__eigen_step(x, sub->n, sub->b, v->mu, v->below, v->above);
     else if (v->stepped)
         *done = tulle__eigen_power(x, sub->n, sub->b, v->power);
-    if (new && !*done) tulle__reduction_fini(tulle__sweep_reduction(w, k));
+    if (new && !*done) {
+        tulle__reduction *r = tulle__sweep_reduction(w, k);
+        give_back(v, tulle__reduction_bytes(x, sub->n, sub->b, r->A != NULL));
+        tulle__reduction_fini(r);
+    }
 out:
     return status;
 }
@@ -365,7 +378,7 @@ enum { VICTIMS = 16 };
 #define ASKING .05
 
 /*
- * Others' submatrices, a quarter of the remaining work a claim; the last ones are their owner's. To ask hundreds of
+ * Others' submatrices, a quarter of the remaining work a claim, also the last one. To ask hundreds of
  * PEs that have nothing left takes longer than few submatrices a PE.
  */
 static tulle_status steal(struct tulle__sweep_state *own, tulle__pool *pool, tulle__submatrices *s, int64_t time)
@@ -381,7 +394,7 @@ static tulle_status steal(struct tulle__sweep_state *own, tulle__pool *pool, tul
         while (can) {
             int64_t first, end;
             tulle__submatrices batch = {.count = 0};
-            TULLE_TRY(tulle__weighted_claim(&s->claims, victim, .25, 1, 1, &first, &end));
+            TULLE_TRY(tulle__weighted_claim(&s->claims, victim, .25, 1, 0, &first, &end));
             if (first == end) break;
             status = tulle__submatrices_steal(s, victim, first, end, &batch);
             if (status == TULLE_OK) status = v->reserve(v->context, &batch);

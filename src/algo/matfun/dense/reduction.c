@@ -15,6 +15,8 @@ void dstebz_(const char *range, const char *order, const int *n, const double *v
     int *isplit, double *work, int *iwork, int *info);
 void dstein_(const int *n, const double *d, const double *e, const int *m, const double *w, const int *iblock,
     const int *isplit, double *z, const int *ldz, double *work, int *iwork, int *ifail, int *info);
+void dgemm_(const char *ta, const char *tb, const int *m, const int *n, const int *k, const double *alpha,
+    const double *a, const int *lda, const double *b, const int *ldb, const double *beta, double *c, const int *ldc);
 #endif
 
 /* ---- keeping ---- */
@@ -26,7 +28,7 @@ static size_t packed(int64_t n)
 
 size_t tulle__reduction_bytes(const tulle__eigen *x, int64_t n, int64_t b, bool reflectors)
 {
-    size_t lines = (size_t)n * (size_t)(2 + b * (x->S ? 2 : 1)) * sizeof(double);
+    size_t lines = (size_t)n * (size_t)(2 + b * (x->S ? 3 : 2)) * sizeof(double);
     size_t triangles = tulle_type_size(x->type) * (packed(n) * (x->S ? 2 : 1) + (size_t)n);
     return lines + (reflectors ? triangles : 0);
 }
@@ -71,7 +73,7 @@ out:
 
 void tulle__reduction_fini(tulle__reduction *r)
 {
-    void *const room[] = {r->d, r->e, r->Y, r->W, r->A, r->S, r->tau};
+    void *const room[] = {r->d, r->e, r->Y, r->W, r->A, r->S, r->tau, r->Z, r->level, r->vector};
     for (size_t i = 0; i < sizeof room / sizeof *room; i++) tulle__free(room[i]);
     *r = (tulle__reduction){.d = NULL};
 }
@@ -119,15 +121,47 @@ double tulle__reduction_last_below(const tulle__reduction *r, double x, double b
     return fmax(best, tulle__gap_of(r->n, r->d, r->e, x).below);
 }
 
-bool tulle__reduction_sums(const tulle__reduction *r, double mu, double *room, double sums[2])
+double tulle__reduction_first_above(const tulle__reduction *r, double x, double best)
 {
-    double *Z = room;
-    int64_t values = r->n * r->b;
-    tulle__gap gap = tulle__gap_of(r->n, r->d, r->e, mu);
-    if (!tulle__step_apply(r->n, r->d, r->e, mu, &gap, r->b, r->Y, Z, room + values)) return false;
-    for (int64_t k = 0; k < values; k++) Z[k] = .5 * r->Y[k] - .5 * Z[k];
+    int64_t below = tulle__reduction_below(r, x);
+    if (below == r->n || (!isinf(best) && tulle__reduction_below(r, best) == below)) return best;
+    return fmin(best, tulle__gap_of(r->n, r->d, r->e, x).above);
+}
+
+/* Z = the step at mu of Y, and sums. */
+static bool take_step(
+    const tulle__reduction *r, double mu, const tulle__gap *gap, double *Z, double *room, double sums[2])
+{
+    if (!tulle__step_apply(r->n, r->d, r->e, mu, gap, r->b, r->Y, Z, room)) return false;
+    for (int64_t k = 0; k < r->n * r->b; k++) Z[k] = .5 * r->Y[k] - .5 * Z[k];
     tulle__step_sums(r->n, r->d, r->e, r->b, r->W ? r->W : r->Y, Z, sums);
     return true;
+}
+
+bool tulle__reduction_sums(const tulle__reduction *r, double mu, double *room, double sums[2])
+{
+    tulle__gap gap = tulle__gap_of(r->n, r->d, r->e, mu);
+    return take_step(r, mu, &gap, room, room + r->n * r->b, sums);
+}
+
+/* A place between the levels next to mu. */
+static double cut_of(const tulle__gap *gap, double mu)
+{
+    return isinf(gap->below) || isinf(gap->above) ? mu : gap->below + (gap->above - gap->below) / 2;
+}
+
+tulle_status tulle__reduction_step(tulle__reduction *r, tulle__eigen *x, double mu, bool *done)
+{
+    tulle_status status = TULLE_OK;
+    *done = false;
+    if (!r->n) return TULLE_OK;
+    if (!r->Z) TULLE_TRY(tulle__alloc((size_t)(r->n * r->b), sizeof *r->Z, "columns of a step", &r->Z));
+    x->gap = r->gap = tulle__gap_of(r->n, r->d, r->e, mu);
+    double near = 1e-10 * fmax(fabs(r->gap.least), fabs(r->gap.most));
+    *done = mu - r->gap.below > near && r->gap.above - mu > near &&
+            take_step(r, cut_of(&r->gap, mu), &r->gap, r->Z, x->room, x->sums);
+out:
+    return status;
 }
 
 #ifdef TULLE_HAVE_LAPACK
@@ -160,7 +194,31 @@ out:
     tulle__free(work);
     return status;
 }
+
+/* P [count * b], rows: V^T Y of vectors V. */
+static void project(const double *V, int64_t count, const double *Y, int64_t n, int64_t b, double *P)
+{
+    const int rows = (int)n, columns = (int)b, vectors = (int)count;
+    const double one = 1, zero = 0;
+    dgemm_("N", "N", &columns, &vectors, &rows, &one, Y, &columns, V, &rows, &zero, P, &columns);
+}
+
+/* Z += V P. */
+static void add_projected(const double *V, int64_t count, const double *P, int64_t n, int64_t b, double *Z)
+{
+    const int rows = (int)n, columns = (int)b, vectors = (int)count;
+    const double one = 1;
+    dgemm_("N", "T", &columns, &rows, &vectors, &one, P, &columns, V, &rows, &one, Z, &columns);
+}
 #else
+static void project(const double *V, int64_t count, const double *Y, int64_t n, int64_t b, double *P)
+{
+    (void)V, (void)count, (void)Y, (void)n, (void)b, (void)P;
+}
+static void add_projected(const double *V, int64_t count, const double *P, int64_t n, int64_t b, double *Z)
+{
+    (void)V, (void)count, (void)P, (void)n, (void)b, (void)Z;
+}
 static tulle_status find(
     const tulle__reduction *r, double low, double high, int64_t most, double *level, int64_t *count, double **vectors)
 {
@@ -169,34 +227,80 @@ static tulle_status find(
 }
 #endif
 
-/* v^T column c of Y. */
-static double inner(const double *v, const double *Y, int64_t n, int64_t b, int64_t c)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += v[i] * Y[i * b + c];
-    return sum;
-}
-
 tulle_status tulle__reduction_levels(const tulle__reduction *r, double low, double high, int64_t most, double *level,
     double *weight, int64_t *count, double **vectors)
 {
-    double *found = NULL;
+    double *found = NULL, *P = NULL;
     *count = 0;
     if (!r->n || !(low < high)) return TULLE_OK;
-    tulle_status status = find(r, low, high, most, level, count, &found);
-    for (int64_t i = 0; i < *count && status == TULLE_OK; i++) {
-        const double *v = found + i * r->n;
+    tulle_status status;
+    TULLE_TRY(find(r, low, high, most, level, count, &found));
+    TULLE_TRY(tulle__alloc((size_t)(*count * r->b), 2 * sizeof *P, "columns of levels", &P));
+    const double *with = r->W ? P + *count * r->b : P;
+    if (*count) project(found, *count, r->Y, r->n, r->b, P);
+    if (*count && r->W) project(found, *count, r->W, r->n, r->b, P + *count * r->b);
+    for (int64_t i = 0; i < *count; i++) {
         weight[i] = 0;
-        for (int64_t c = 0; c < r->b; c++) {
-            double y = inner(v, r->Y, r->n, r->b, c);
-            weight[i] += y * (r->W ? inner(v, r->W, r->n, r->b, c) : y);
-        }
+        for (int64_t c = i * r->b; c < (i + 1) * r->b; c++) weight[i] += P[c] * with[c];
     }
-    if (vectors && status == TULLE_OK)
+    if (vectors) {
         *vectors = found;
-    else
-        tulle__free(found);
+        found = NULL;
+    }
+out:
+    tulle__free(found);
+    tulle__free(P);
     return status;
+}
+
+void tulle__reduction_drop_levels(tulle__reduction *r)
+{
+    tulle__free(r->level);
+    tulle__free(r->vector);
+    r->level = r->vector = NULL;
+    r->found = 0;
+}
+
+void tulle__reduction_keep_levels(tulle__reduction *r, const double *level, int64_t count, double *vectors)
+{
+    size_t rows = (size_t)r->n, more = (size_t)count, all = (size_t)r->found + more;
+    if (r->found && !r->vector) goto out; /* some are missing */
+    if (!count) goto out;
+    if (tulle__realloc(all, sizeof *r->level, "levels", &r->level) != TULLE_OK) goto lost;
+    memcpy(r->level + r->found, level, more * sizeof *level);
+    if (!r->vector) {
+        r->vector = vectors;
+        vectors = NULL;
+    } else {
+        if (tulle__realloc(rows * all, sizeof *r->vector, "vectors of levels", &r->vector) != TULLE_OK) goto lost;
+        memcpy(r->vector + rows * (size_t)r->found, vectors, rows * more * sizeof *vectors);
+    }
+    goto out;
+lost:
+    tulle__free(r->vector);
+    r->vector = NULL;
+out:
+    r->found += count;
+    tulle__free(vectors);
+}
+
+/* Z += change of each level, whose vectors are rows; room [count * b]. */
+static void add_levels(
+    const tulle__reduction *r, int64_t count, const double *change, const double *vectors, double *Z, double *room)
+{
+    if (!count) return;
+    project(vectors, count, r->Y, r->n, r->b, room);
+    for (int64_t l = 0; l < count; l++)
+        for (int64_t c = l * r->b; c < (l + 1) * r->b; c++) room[c] *= change[l];
+    add_projected(vectors, count, room, r->n, r->b, Z);
+}
+
+void tulle__reduction_change(const tulle__reduction *r, tulle__eigen *x, const double *change)
+{
+    memcpy(x->Y, r->Z, (size_t)(r->n * r->b) * sizeof *r->Z);
+    add_levels(r, r->found, change, r->vector, x->Y, x->room);
+    x->gap = r->gap;
+    tulle__eigen_from_rows(x, r->n, r->b, x->Y);
 }
 
 /* With room [tulle__step_room]. */
@@ -209,13 +313,7 @@ static bool columns_of(const tulle__reduction *r, tulle__eigen *x, double mu, in
     x->gap = tulle__gap_of(n, r->d, r->e, mu);
     if (!tulle__step_apply(n, r->d, r->e, mu, &x->gap, b, r->Y, Z, room)) return false;
     for (int64_t k = 0; k < n * b; k++) Z[k] = .5 * r->Y[k] - .5 * Z[k];
-    for (int64_t l = 0; l < count; l++) {
-        const double *v = vectors + l * n;
-        for (int64_t c = 0; c < b; c++) {
-            double factor = change[l] * inner(v, r->Y, n, b, c);
-            for (int64_t i = 0; i < n; i++) Z[i * b + c] += factor * v[i];
-        }
-    }
+    add_levels(r, count, change, vectors, Z, room);
     tulle__eigen_from_rows(x, n, b, Z);
     return true;
 }
@@ -233,7 +331,14 @@ bool tulle__reduction_columns(
  * decomposition of T takes with 282 and 498 rows.
  */
 #define SHARE .1
-#define BEYOND 38. /* of kT: occupations differ from 0 and 1 by 3e-17 */
+
+bool tulle__eigen_is_cold(const tulle__eigen *x, int64_t n, double mu, double kT)
+{
+    double beyond = TULLE__BEYOND * kT;
+    int64_t levels = tulle__levels_below(n, x->diagonal, x->off, mu + beyond) -
+                     tulle__levels_below(n, x->diagonal, x->off, mu - beyond);
+    return (double)levels <= SHARE * (double)n;
+}
 
 tulle_status tulle__eigen_fermi(tulle__eigen *x, int64_t n, int64_t b, double mu, double kT, bool *done)
 {
@@ -241,14 +346,11 @@ tulle_status tulle__eigen_fermi(tulle__eigen *x, int64_t n, int64_t b, double mu
     double *level = NULL, *change = NULL, *vectors = NULL, *room = x->room + n * b;
     int64_t count;
     *done = false;
-    if (!n) return TULLE_OK;
+    if (!n || !tulle__eigen_is_cold(x, n, mu, kT)) return TULLE_OK;
     tulle__eigen_to_rows(x, n, b, x->room);
     const tulle__reduction r = {.n = n, .b = b, .d = x->diagonal, .e = x->off, .Y = x->room, .W = x->S ? x->W : NULL};
     tulle__gap gap = tulle__gap_of(n, r.d, r.e, mu);
-    double low = mu - BEYOND * kT, high = mu + BEYOND * kT;
-    double cut = isinf(gap.below) || isinf(gap.above) ? mu : gap.below + (gap.above - gap.below) / 2;
-    if ((double)(tulle__reduction_below(&r, high) - tulle__reduction_below(&r, low)) > SHARE * (double)n)
-        return TULLE_OK;
+    double low = mu - TULLE__BEYOND * kT, high = mu + TULLE__BEYOND * kT, cut = cut_of(&gap, mu);
     TULLE_TRY(tulle__alloc((size_t)n, sizeof *level, "levels", &level));
     TULLE_TRY(tulle__alloc((size_t)n, sizeof *change, "levels", &change));
     TULLE_TRY(tulle__reduction_levels(&r, fmin(low, cut), fmax(high, cut), n, level, change, &count, &vectors));

@@ -24,7 +24,7 @@ static const tulle_machine ordinary = {.host = "ordinary",
 struct choice {
     tulle_product_alg alg;
     int group; /* 0: not predicted */
-    double seconds;
+    double seconds, compute;
     tulle__transfer_costs prices;
 };
 
@@ -114,9 +114,26 @@ static tulle_status predict(const tulle_product *plan, double *named, struct cho
     choice->alg = p.alg;
     choice->group = p.batch;
     choice->seconds = p.seconds;
+    choice->compute = p.compute.max;
 out:
     tulle__free(named);
     tulle_counts_free(own);
+    return status;
+}
+
+/* The plan's execution, if the model has all of it: no copies of parts or to devices. */
+static tulle_status predict_all(tulle_product *plan, const struct choice *choice)
+{
+    double layers = 0;
+    const tulle_product_options *o = &plan->options;
+    tulle_machine machine = machine_of(plan);
+    tulle_status status = TULLE_OK;
+    bool layered = plan->slices.layer_of && !plan->sparse;
+    plan->predicted = 0;
+    if (!o->machine || o->device || choice->seconds <= 0 || (tulle__slices_any(&plan->slices) && !layered))
+        return TULLE_OK;
+    if (layered) status = tulle__layers_seconds(plan, &machine, choice->compute, &layers);
+    plan->predicted = choice->seconds + layers;
     return status;
 }
 
@@ -140,8 +157,5 @@ tulle_status tulle__choose(tulle_product *plan, int predicted, tulle_product_alg
     *alg = choice.alg;
     plan->group = choice.group;
     plan->prices = choice.prices;
-    /* the model has no copies of parts or to devices, and no sums over layers */
-    plan->predicted =
-        plan->options.machine && !plan->options.device && !tulle__slices_any(&plan->slices) ? choice.seconds : 0;
-    return TULLE_OK;
+    return tulle_comm_agree(plan->comm, predict_all(plan, &choice));
 }

@@ -3,7 +3,10 @@
 #include "algo/product/plan/layer.h"
 #include "algo/product/plan/plan.h"
 
+#include <math.h>
+
 #include "algo/chain/band.h"
+#include "algo/chain/transfer_cost.h"
 #include "algo/model/operation_counts.h"
 #include "base/error.h"
 
@@ -67,6 +70,94 @@ int tulle__layers_owner_b(const tulle__layers *l, int k, int j)
 int tulle__layers_owner_c(const tulle__layers *l, int layer, int i, int j)
 {
     return layer * l->rows * l->cols + deal(i, l->M, l->rows) * l->cols + deal(j, l->N, l->cols);
+}
+
+/* ---- how long ---- */
+
+enum { BANDS = 8 }; /* of rows, as in dense_sink.c */
+
+/* Of a PE, in seconds: copies and sums of its own memory; what it gets for A and B; results that come and go. */
+struct layer_load {
+    double local, fetched, received, sent;
+};
+
+struct layer_cost {
+    const tulle_product *plan;
+    double stream; /* bytes a second of a PE */
+    tulle__transfer_costs transfers;
+    struct layer_load *load;
+};
+
+static double moving(const struct layer_cost *c, int from, int to, double bytes)
+{
+    tulle_distance distance = tulle__pe_distance(&c->transfers, from, to);
+    bool in_place = c->plan->direct || (c->transfers.in_place && distance == TULLE_SAME_NODE);
+    return from == to || in_place ? 0 : bytes * c->transfers.byte[distance];
+}
+
+/* The owner of the tile of X that has the first element of tile (i, j) of `parts`, which begins in row `row`. */
+static int source_of(const tulle_mat *X, const tulle_layout *parts, tulle_gidx row, int j)
+{
+    const tulle_layout *l = X->layout;
+    return tulle__layout_owner(
+        l, tulle__layout_find(l->row_cut, l->mt, row), tulle__layout_find(l->col_cut, l->nt, parts->col_cut[j]));
+}
+
+/* Values of a factor X to its parts. */
+static void add_dealing(struct layer_cost *c, const tulle_mat *X, const tulle_mat *parts)
+{
+    const tulle_layout *l = parts->layout;
+    for (int i = 0; i < l->mt; i++)
+        for (int j = 0; j < l->nt; j++) {
+            double bytes = (double)parts->directory[tulle__tile_index(parts, i, j)].place.length;
+            if (bytes <= 0) continue;
+            int to = tulle__layout_owner(l, i, j), from = source_of(X, l, l->row_cut[i] % X->layout->m, j);
+            c->load[to].local += 2 * bytes / c->stream;
+            c->load[to].fetched += moving(c, from, to, bytes);
+        }
+}
+
+/* Results to the owners of C, one addition each, and C cleared. */
+static void add_sums(struct layer_cost *c)
+{
+    const tulle_mat *C = c->plan->C, *parts = c->plan->slices.C;
+    const tulle_layout *l = parts->layout;
+    double size = (double)tulle_type_size(C->type);
+    for (int i = 0; i < l->mt; i++)
+        for (int j = 0; j < l->nt; j++) {
+            double bytes = (double)tulle__tile_rows(parts, i) * (double)tulle__tile_cols(parts, j) * size;
+            if (bytes <= 0) continue;
+            int from = tulle__layout_owner(l, i, j), to = source_of(C, l, l->row_cut[i] % C->layout->m, j);
+            double seconds = moving(c, from, to, bytes);
+            c->load[to].local += (3 + 1. / c->plan->slices.layers.layers) * bytes / c->stream;
+            c->load[to].received += seconds;
+            c->load[from].sent += seconds;
+        }
+}
+
+tulle_status tulle__layers_seconds(
+    const tulle_product *plan, const tulle_machine *machine, double compute, double *seconds)
+{
+    tulle_status status = TULLE_OK;
+    const tulle__slices *s = &plan->slices;
+    int threads = plan->comm->pe->threads, pes = plan->comm->size;
+    struct layer_cost c = {.plan = plan,
+        .stream = tulle__machine_fraction(machine, threads) * machine->stream,
+        .transfers = tulle__transfer_costs_of(machine, threads)};
+    double jobs = ceil((double)s->layers.K / s->layers.layers / (plan->group > 0 ? plan->group : 1));
+    *seconds = 0;
+    if (plan->sparse) return TULLE_OK;
+    TULLE_TRY(tulle__alloc_zero((size_t)pes, sizeof *c.load, "model", &c.load));
+    add_dealing(&c, plan->At.mat ? plan->At.mat : plan->A, s->A);
+    add_dealing(&c, plan->Bt.mat ? plan->Bt.mat : plan->B, s->B);
+    add_sums(&c);
+    for (int pe = 0; pe < pes; pe++) {
+        double moved = fmax(c.load[pe].received, c.load[pe].sent), last = compute / jobs * (BANDS - 1) / BANDS;
+        *seconds = fmax(*seconds, c.load[pe].local + c.load[pe].fetched + fmax(moved / BANDS, moved - last));
+    }
+out:
+    tulle__free(c.load);
+    return status;
 }
 
 /* ---- how many ---- */

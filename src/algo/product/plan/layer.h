@@ -23,6 +23,8 @@
 #ifndef TULLE_PRODUCT_LAYER_H
 #define TULLE_PRODUCT_LAYER_H
 
+#include <tulle/machine.h>
+
 #include "mat/mat.h"
 
 struct tulle_product;
@@ -46,6 +48,14 @@ int tulle__layers_owner_a(const tulle__layers *layers, int i, int k);
 int tulle__layers_owner_b(const tulle__layers *layers, int k, int j);
 /* The PE of layer l that makes C[i,j]. */
 int tulle__layers_owner_c(const tulle__layers *layers, int l, int i, int j);
+
+/*
+ * What a machine takes for an execution of a dense product in layers beside the product of the stacked matrices, whose
+ * jobs take `compute` seconds on a PE: parts of A and B to their places, and results to the owners of C, which add
+ * them. Results move while the last job of a tile is multiplied. The slowest PE; local. 0 for a sparse C.
+ */
+tulle_status tulle__layers_seconds(
+    const struct tulle_product *plan, const tulle_machine *machine, double compute, double *seconds);
 
 /*
  * How many layers the least is moved with, if memory allows; 1 unless that is clearly less.
