@@ -56,6 +56,15 @@ static tulle_status room_for_steps(tulle__block_room *w, int64_t steps)
     return status;
 }
 
+static tulle_status room_to_meet(tulle__block_room *w, int64_t products)
+{
+    if (products <= w->met_room) return TULLE_OK;
+    const int64_t room = products + products / 4;
+    tulle_status status = tulle__realloc((size_t)room, sizeof *w->met, "products of blocks", &w->met);
+    if (status == TULLE_OK) w->met_room = room;
+    return status;
+}
+
 static void *block_of_c(const tulle__block_job *j, int64_t e)
 {
     return (char *)j->C->val + (size_t)j->C->offset[e] * j->size;
@@ -147,41 +156,43 @@ static void add_steps(const tulle__block_job *j, tulle__block_room *w, int64_t e
 static tulle_status list_products(const tulle__block_job *j, tulle__block_room *w, const tulle__spgemm_pair *pair,
     int64_t r, int64_t from, int64_t to)
 {
+    tulle_status status = TULLE_OK;
     const tulle__csr *A = &pair->A, *B = &pair->B;
-    int64_t *first = w->first, m = tulle__block_height(j, r), columns = w->columns, products = 0;
+    const int32_t *slots = w->slot;
+    const char *made = w->made;
+    int64_t *first = w->first, m = tulle__block_height(j, r), columns = w->columns, met = 0, products = 0;
     memset(first, 0, (size_t)(columns + 1) * sizeof *first);
     for (int64_t e = from; e < to; e++) {
-        int64_t k = A->colind[e], multiplications = 0;
+        int64_t k = A->colind[e], across = inner(A, k), width = 0, skipped = 0;
+        const void *a = block_at(j, A, e, m * across);
+        TULLE_TRY(room_to_meet(w, met + B->rowptr[k + 1] - B->rowptr[k]));
         for (int64_t f = B->rowptr[k]; f < B->rowptr[k + 1]; f++) {
-            int32_t slot = w->slot[B->colind[f]];
-            if (slot < 0 && !tulle__block_is_made(w, B->colind[f])) continue; /* before norms are read */
-            bool skipped = !tulle__block_survives(j, r, A, e, B, f);
-            w->skipped += skipped;
-            if (slot < 0 || skipped) continue;
+            int64_t c = B->colind[f], n;
+            int32_t slot = slots[c];
+            if (slot < 0 && made && !made[c]) continue; /* before norms are read */
+            if (!tulle__block_survives(j, r, A, e, B, f)) {
+                skipped++;
+                continue;
+            }
+            if (slot < 0) continue;
+            n = tulle__block_width(j, c);
             first[slot]++;
-            multiplications += tulle__block_width(j, B->colind[f]);
+            width += n;
+            w->met[met++] =
+                (tulle__block_met){.step = {.A = a, .B = block_at(j, B, f, across * n), .k = across}, .slot = slot};
         }
-        w->multiplications += m * inner(A, k) * multiplications;
+        w->skipped += skipped;
+        w->multiplications += m * across * width;
     }
     for (int64_t c = 0; c <= columns; c++) { /* where each begins */
         int64_t count = first[c];
         first[c] = products;
         products += count;
     }
-    tulle_status status = room_for_steps(w, products);
-    if (status != TULLE_OK) return status;
-    for (int64_t e = from; e < to; e++) {
-        int64_t k = A->colind[e], across = inner(A, k);
-        const void *a = block_at(j, A, e, m * across);
-        for (int64_t f = B->rowptr[k]; f < B->rowptr[k + 1]; f++) {
-            int64_t c = B->colind[f];
-            int32_t slot = w->slot[c];
-            if (slot < 0 || !tulle__block_survives(j, r, A, e, B, f)) continue;
-            w->step[first[slot]++] =
-                (tulle__block_step){.A = a, .B = block_at(j, B, f, across * tulle__block_width(j, c)), .k = across};
-        }
-    }
-    return TULLE_OK;
+    TULLE_TRY(room_for_steps(w, products));
+    for (int64_t p = 0; p < met; p++) w->step[first[w->met[p].slot]++] = w->met[p].step;
+out:
+    return status;
 }
 
 /* The same, multiplied as chains of C's blocks. */

@@ -23,6 +23,12 @@ typedef struct tulle__block_job {
     atomic_int_fast64_t next, multiplications, skipped, by[TULLE_BLOCK_KERNELS];
 } tulle__block_job;
 
+/* A product of blocks, and the place of its block of C in the row. */
+typedef struct tulle__block_met {
+    tulle__block_step step;
+    int32_t slot;
+} tulle__block_met;
+
 /* A thread's room. */
 typedef struct tulle__block_room {
     int32_t *slot;           /* [n]: the place of a block column in the row; -1: none */
@@ -32,9 +38,10 @@ typedef struct tulle__block_room {
     int32_t *column;         /* [columns_room]: of the row, in the order in which they are met */
     int64_t *first;          /* [columns_room + 1]: of each place's products */
     char *fresh;             /* [columns_room]: nothing has been written there */
-    tulle__block_step *step; /* [steps_room] */
+    tulle__block_met *met;   /* [met_room]: products in the order in which they are met */
+    tulle__block_step *step; /* [steps_room]: sorted by places */
     void *scratch;           /* [scratch_room] bytes: a block of C */
-    int64_t columns, columns_room, steps_room, multiplications, skipped, by[TULLE_BLOCK_KERNELS];
+    int64_t columns, columns_room, met_room, steps_room, multiplications, skipped, by[TULLE_BLOCK_KERNELS];
     size_t scratch_room;
 } tulle__block_room;
 
@@ -57,11 +64,6 @@ static inline bool tulle__block_survives(
 
 /* Of half of C, marks the block columns of row r that are made. */
 void tulle__block_row_mark(const tulle__block_job *job, tulle__block_room *room, int64_t r);
-
-static inline bool tulle__block_is_made(const tulle__block_room *w, int64_t c)
-{
-    return !w->made || w->made[c];
-}
 
 /* Room for the block columns of a row. */
 tulle_status tulle__block_room_for(tulle__block_room *room, int64_t columns);

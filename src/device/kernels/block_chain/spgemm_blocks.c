@@ -38,11 +38,11 @@ static tulle_status meet_column(tulle__block_room *w, int64_t c)
     return TULLE_OK;
 }
 
-/* Whether the filter leaves the product of two blocks in row r of C. */
 /* The block columns of row r of C, unsorted, in w->column; their bits stay set. */
 static tulle_status meet_row(const tulle__block_job *j, tulle__block_room *w, int64_t r)
 {
     tulle_status status = TULLE_OK;
+    const char *made = w->made;
     w->columns = 0;
     tulle__block_row_mark(j, w, r);
     allow_row(j, w, r);
@@ -52,14 +52,14 @@ static tulle_status meet_row(const tulle__block_job *j, tulle__block_room *w, in
         if (!A->rowptr) {
             if (A->m)
                 for (int64_t f = B->rowptr[r]; f < B->rowptr[r + 1]; f++)
-                    if (tulle__block_is_made(w, B->colind[f])) TULLE_TRY(meet_column(w, B->colind[f]));
+                    if (!made || made[B->colind[f]]) TULLE_TRY(meet_column(w, B->colind[f]));
             continue;
         }
         for (int64_t e = A->rowptr[r]; e < A->rowptr[r + 1]; e++) {
             int64_t k = A->colind[e];
             TULLE_TRY(tulle__block_room_for(w, w->columns + B->rowptr[k + 1] - B->rowptr[k]));
             for (int64_t f = B->rowptr[k]; f < B->rowptr[k + 1]; f++)
-                if (tulle__block_is_made(w, B->colind[f]) && tulle__block_survives(j, r, A, e, B, f))
+                if ((!made || made[B->colind[f]]) && tulle__block_survives(j, r, A, e, B, f))
                     TULLE_TRY(meet_column(w, B->colind[f]));
         }
     }
@@ -138,6 +138,7 @@ static void room_free(tulle__block_room *w)
     tulle__free(w->bits);
     tulle__free(w->allowed);
     tulle__free(w->made);
+    tulle__free(w->met);
     tulle__free(w->column);
     tulle__free(w->first);
     tulle__free(w->fresh);
