@@ -6,12 +6,6 @@
 
 #include "handles.h"
 
-namespace
-{
-
-using Cuts = std::vector<tulle_gidx>;
-
-/* A in blocks, in tiles of rows. Collective. */
 tulle_status in_blocks(tulle_comm *comm, const tulle_mat *A, const Cuts &rows, const Cuts &cols, tulle_mat **V)
 {
     tulle_layout *layout = nullptr;
@@ -27,6 +21,9 @@ tulle_status in_blocks(tulle_comm *comm, const tulle_mat *A, const Cuts &rows, c
     tulle_layout_free(layout);
     return status;
 }
+
+namespace
+{
 
 /* *V, which is symmetric, becomes its half. Collective. */
 tulle_status halve(tulle_mat **V)

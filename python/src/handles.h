@@ -48,6 +48,11 @@ class Operator
 
 using OperatorRef = std::shared_ptr<Operator>;
 
+using Cuts = std::vector<tulle_gidx>;
+
+/* A in blocks, in tiles of rows. Collective. */
+tulle_status in_blocks(tulle_comm *comm, const tulle_mat *A, const Cuts &rows, const Cuts &cols, tulle_mat **V);
+
 void bind_mat(nb::module_ &m);
 void bind_product(nb::module_ &m);
 void bind_krylov(nb::module_ &m);

@@ -14,25 +14,7 @@ namespace
 
 constexpr int history_most = 200;
 
-using Cuts = std::vector<tulle_gidx>;
 using History = std::vector<tulle_matfun_iteration>;
-
-/* A in blocks, in tiles of rows. Collective. */
-tulle_status in_blocks(tulle_comm *comm, const tulle_mat *A, const Cuts &cuts, tulle_mat **V)
-{
-    tulle_layout *layout = nullptr;
-    tulle_layout_spec spec = {};
-    spec.m = tulle_mat_rows(A);
-    spec.n = tulle_mat_cols(A);
-    spec.grid_rows = tulle_comm_size(comm);
-    spec.grid_cols = 1;
-    spec.row_blocks = {static_cast<tulle_gidx>(cuts.size()) - 1, cuts.data()};
-    spec.col_blocks = spec.row_blocks;
-    tulle_status status = tulle_comm_agree(comm, tulle_layout_new(&spec, tulle_comm_size(comm), &layout));
-    if (status == TULLE_OK) status = tulle_mat_to_vbsr(A, layout, V);
-    tulle_layout_free(layout);
-    return status;
-}
 
 /* A Python function of a float, called by the threads of the library. */
 struct Caller {
@@ -110,7 +92,7 @@ nb::tuple matfun(const MatRef &A, const Cuts &cuts, nb::object function, double 
         options.history_room = history_most;
         tulle_status status = named ? tulle_function_parse(text.c_str(), &f) : TULLE_OK;
         if (status == TULLE_OK) status = tulle_matfun_method_parse(method.c_str(), &options.method);
-        if (status == TULLE_OK) status = in_blocks(comm, A->mat, cuts, &V);
+        if (status == TULLE_OK) status = in_blocks(comm, A->mat, cuts, cuts, &V);
         if (status == TULLE_OK) status = tulle_matfun_new(V, &options, &plan);
         if (status == TULLE_OK) status = tulle_matfun_execute(plan, &f, &F, &r);
         if (status == TULLE_OK) status = tulle_mat_to_csr(F, false, &out);
@@ -155,8 +137,8 @@ nb::tuple density(const MatRef &H, MatRef *S, const Cuts &cuts, bool counted, do
         options.history = history.data();
         options.history_room = history_most;
         tulle_status status = tulle_density_method_parse(method.c_str(), &options.method);
-        if (status == TULLE_OK) status = in_blocks(comm, H->mat, cuts, &h);
-        if (status == TULLE_OK && S) status = in_blocks(comm, (*S)->mat, cuts, &s);
+        if (status == TULLE_OK) status = in_blocks(comm, H->mat, cuts, cuts, &h);
+        if (status == TULLE_OK && S) status = in_blocks(comm, (*S)->mat, cuts, cuts, &s);
         if (status == TULLE_OK)
             status = counted ? tulle_density_of_electrons(h, s, value, &options, &D, &r)
                              : tulle_density_of_mu(h, s, value, &options, &D, &r);

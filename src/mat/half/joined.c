@@ -92,33 +92,22 @@ out:
 /* ---- values ---- */
 
 /* A block of rows x cols, or of the transpose of one; times 1 or -1. */
-static void copy_f64(double *to, const double *from, int64_t rows, int64_t cols, bool transposed, bool negated)
-{
-    if (!transposed && !negated) {
-        memcpy(to, from, (size_t)(rows * cols) * sizeof *to);
-        return;
+#define COPY_OF(name, T)                                                                                               \
+    static void name(T *to, const T *from, int64_t rows, int64_t cols, bool transposed, bool negated)                  \
+    {                                                                                                                  \
+        const int64_t by_row = transposed ? 1 : cols, by_col = transposed ? rows : 1;                                  \
+        if (!transposed && !negated) {                                                                                 \
+            memcpy(to, from, (size_t)(rows * cols) * sizeof *to);                                                      \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (int64_t r = 0; r < rows; r++)                                                                             \
+            for (int64_t c = 0; c < cols; c++) {                                                                       \
+                const T x = from[r * by_row + c * by_col];                                                             \
+                to[r * cols + c] = negated ? -x : x;                                                                   \
+            }                                                                                                          \
     }
-    const int64_t by_row = transposed ? 1 : cols, by_col = transposed ? rows : 1;
-    for (int64_t r = 0; r < rows; r++)
-        for (int64_t c = 0; c < cols; c++) {
-            const double x = from[r * by_row + c * by_col];
-            to[r * cols + c] = negated ? -x : x;
-        }
-}
-
-static void copy_f32(float *to, const float *from, int64_t rows, int64_t cols, bool transposed, bool negated)
-{
-    if (!transposed && !negated) {
-        memcpy(to, from, (size_t)(rows * cols) * sizeof *to);
-        return;
-    }
-    const int64_t by_row = transposed ? 1 : cols, by_col = transposed ? rows : 1;
-    for (int64_t r = 0; r < rows; r++)
-        for (int64_t c = 0; c < cols; c++) {
-            const float x = from[r * by_row + c * by_col];
-            to[r * cols + c] = negated ? -x : x;
-        }
-}
+COPY_OF(copy_f32, float)
+COPY_OF(copy_f64, double)
 
 static void copy_values(
     const tulle_mat *X, const tulle__joined_values *v, const int64_t *source, const tulle_own_tile *to)
