@@ -215,8 +215,8 @@ int main(int argc, char **argv)
     s.shape = FULL;
     s.m = s.k = 60;
     s.beta = 0;
-    const int64_t share = run_symmetric(team, s, true); /* 10 blocks: 55 of 100 products */
-    ok(share == 550, "of a full product %d of 1000 flops are done", (int)share);
+    const int64_t share = run_symmetric(team, s, true); /* 10 blocks: 55 of 100 products; PE 0 counts */
+    ok(share == 550 || !tap_first(), "of a full product %d of 1000 flops are done", (int)share);
     s.kind = TULLE_VBSR;
     s.shape = RANDOM;
     s.beta = -1;
