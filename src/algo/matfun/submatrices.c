@@ -170,36 +170,6 @@ out:
     return status;
 }
 
-static int largest_first(const void *x, const void *y)
-{
-    const tulle__submatrix *a = x, *b = y;
-    return a->n != b->n ? (a->n < b->n) - (a->n > b->n) : (a->column > b->column) - (a->column < b->column);
-}
-
-/* Own submatrices with their lists, the largest first: what idle PEs find in the end is small then. */
-static tulle_status sort(tulle__submatrices *s)
-{
-    tulle_status status;
-    int32_t *index = NULL;
-    int64_t at = 0;
-    const size_t size = sizeof *index;
-    TULLE_TRY(tulle__alloc((size_t)s->nindex, size, "rows of submatrices", &index));
-    if (s->count) qsort(s->sub, (size_t)s->count, sizeof *s->sub, largest_first);
-    for (int64_t k = 0; k < s->count; k++) {
-        tulle__submatrix *sub = &s->sub[k];
-        memcpy(index + at, s->index + sub->cols, (size_t)sub->ncols * size);
-        memcpy(index + at + sub->ncols, s->index + sub->rows, (size_t)sub->nrows * size);
-        sub->cols = at;
-        sub->rows = at + sub->ncols;
-        at = sub->rows + sub->nrows;
-    }
-    tulle__free(s->index);
-    s->index = index;
-    s->nindex = s->index_room = at;
-out:
-    return status;
-}
-
 /*
  * What other PEs need to compute own submatrices: their number is in the claims, sub, index.
  * Collective.
@@ -207,10 +177,9 @@ out:
 static tulle_status publish(tulle__submatrices *s)
 {
     tulle_status status;
+    size_t subs = (size_t)s->count * sizeof *s->sub, indices = (size_t)s->nindex * sizeof *s->index;
     double *weight = NULL;
     char *description = NULL;
-    TULLE_TRY(sort(s));
-    size_t subs = (size_t)s->count * sizeof *s->sub, indices = (size_t)s->nindex * sizeof *s->index;
     TULLE_TRY(tulle__alloc((size_t)s->count, sizeof *weight, "weights of submatrices", &weight));
     TULLE_TRY(tulle__alloc(subs + indices, 1, "descriptions of submatrices", &description));
     for (int64_t k = 0; k < s->count; k++) weight[k] = tulle__submatrix_work((double)s->sub[k].n);

@@ -65,12 +65,10 @@ static int64_t size_of(const tulle_own_tile *t, int64_t r, int64_t c)
     return (t->row_block[r + 1] - t->row_block[r]) * (t->col_block[c + 1] - t->col_block[c]);
 }
 
-tulle_status tulle__joined_index(
-    const tulle_mat *X, const tulle__joined_parts *parts, const tulle_own_tile *to, int64_t *source)
+tulle_status tulle__joined_index(const tulle__joined_parts *parts, const tulle_own_tile *to, int64_t *source)
 {
     tulle_status status;
     int64_t *first = NULL, *next = NULL, at = 0;
-    (void)X;
     TULLE_TRY(tulle__alloc((size_t)to->block_rows, sizeof *first, "blocks of rows", &first));
     TULLE_TRY(tulle__alloc((size_t)to->block_rows, sizeof *next, "blocks of rows", &next));
     count_rows(parts, to, first);
@@ -191,7 +189,7 @@ static tulle_status finish(tulle__fetch *f)
     const tulle_own_tile to = tulle__own_tile_view(X, f->i, f->j, &f->record, joint->block);
     if (!source) {
         TULLE_TRY(tulle__alloc((size_t)f->record.blocks, sizeof *made, "blocks of a joined tile", &made));
-        TULLE_TRY(tulle__joined_index(X, &v->parts, &to, made));
+        TULLE_TRY(tulle__joined_index(&v->parts, &to, made));
         source = made;
         v->direct = v->parts.direct.val;
         v->mirrored = v->parts.mirrored.val;

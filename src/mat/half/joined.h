@@ -30,11 +30,10 @@ typedef struct tulle__joined_parts {
 } tulle__joined_parts;
 
 /*
- * The index and the norms of tile (i, j) of X from those of its parts, whose values are not read. source[e]: where
+ * The index and the norms of a tile from those of its parts, whose values are not read. source[e]: where
  * block e begins among the values of the direct part, or ~ that of the mirrored one.
  */
-tulle_status tulle__joined_index(
-    const tulle_mat *X, const tulle__joined_parts *parts, const tulle_own_tile *to, int64_t *source);
+tulle_status tulle__joined_index(const tulle__joined_parts *parts, const tulle_own_tile *to, int64_t *source);
 
 #define TULLE__JOINED_NONE INT64_MIN
 

@@ -83,7 +83,7 @@ tulle_status tulle__joined_heads_make(tulle__joined_heads *heads, tulle_status s
     for (int64_t n = 0; n < heads->count; n++) {
         struct tulle__joined_head *h = &heads->head[n];
         const tulle_own_tile to = tulle__own_tile_view(h->X, h->i, h->j, record_of(h->X, h->i, h->j), h->to);
-        if (status == TULLE_OK) status = tulle__joined_index(h->X, &h->parts, &to, source_of(h->X, h->i, h->j, h->to));
+        if (status == TULLE_OK) status = tulle__joined_index(&h->parts, &to, source_of(h->X, h->i, h->j, h->to));
         tulle__free(h->room);
     }
     heads->count = 0;
