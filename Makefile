@@ -6,6 +6,11 @@ PREFIX  ?= /usr/local
 SECONDS ?= 60
 MAKEFLAGS += --no-print-directory
 
+# Ninja, where it is: it needs no time to see that nothing changed. A folder that was built otherwise stays as it is
+ifneq ($(shell command -v ninja),)
+export CMAKE_GENERATOR ?= Ninja
+endif
+
 .PHONY: help setup build demo readme check check-all check-gpu check-python check-sanitizers fuzz install site dist deb check-packages clean format
 
 help:

@@ -6,7 +6,7 @@ set -eu
 
 required="cmake"
 # package: what is left out without it
-optional="python3 python3-venv python3-dev zlib1g-dev libisal-dev libhdf5-dev libcjson-dev pkgconf gnuplot-nox mandoc clang libclang-rt-14-dev llvm
+optional="ninja-build python3 python3-venv python3-dev zlib1g-dev libisal-dev libhdf5-dev libcjson-dev pkgconf gnuplot-nox mandoc clang libclang-rt-14-dev llvm
 abigail-tools doxygen python3-sphinx python3-breathe python3-myst-parser libopenmpi-dev openmpi-bin libmpich-dev mpich libaec-dev iproute2 g++ libsimgrid-dev
 libsuitesparse-dev libxsmm-dev libopenblas-pthread-dev liblapack-dev libscalapack-openmpi-dev libscalapack-mpich-dev"
 
@@ -40,6 +40,8 @@ for package in $required $optional; do
         command -v "${package%-nox}" >/dev/null 2>&1 && continue ;;
     pkgconf)
         command -v pkg-config >/dev/null 2>&1 && continue ;;
+    ninja-build)
+        command -v ninja >/dev/null 2>&1 && continue ;;
     llvm)
         command -v llvm-symbolizer >/dev/null 2>&1 && continue ;;
     esac
