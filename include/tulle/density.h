@@ -82,8 +82,8 @@ typedef struct tulle_density_report {
 } tulle_density_report;
 
 /*
- * Collective. H and S are VBSR with the same block cuts; S NULL: the identity. *D is a new matrix
- * in tiles of rows, the caller's. options and report may be NULL; the report is the same on all
+ * Collective. H and S are VBSR with the same block cuts, or halves; S NULL: the identity. *D is a new matrix
+ * in tiles of rows, all of it, the caller's. options and report may be NULL; the report is the same on all
  * PEs. TULLE_ERR_CHECK, with the block column, if options.check finds a difference.
  * TULLE_ERR_CONVERGENCE, with the residual, if a method with iterations does not converge.
  * TULLE_ERR_ARG for the reasons of tulle_matfun_execute, which include an S that is not positive

@@ -183,9 +183,21 @@ struct truth {
     double worst;
 };
 
+/* X becomes half of it. */
+static tulle_status halve(tulle_mat **X)
+{
+    tulle_mat *half = NULL;
+    if (!*X) return TULLE_OK;
+    const tulle_status status = tulle_mat_to_half(*X, TULLE_SYMMETRIC, &half);
+    if (status != TULLE_OK) return status;
+    tulle_mat_free(*X);
+    *X = half;
+    return TULLE_OK;
+}
+
 /*
- * All block columns in one submatrix, or as the model of the cost says. The former is exact without
- * S, whose inverse root is cut to S's pattern; the rest is within the truncation.
+ * All block columns in one submatrix, or as the model of the cost says. Half of H, of S, of both or of none is stored.
+ * The former is exact without S, whose inverse root is cut to S's pattern; the rest is within the truncation.
  */
 static tulle_status test_truth(tulle_comm *comm, void *arg)
 {
@@ -208,6 +220,8 @@ static tulle_status test_truth(tulle_comm *comm, void *arg)
         tulle_type type = narrow ? TULLE_F32 : TULLE_F64;
         TULLE_TRY(build(comm, hamiltonian, type, k % 3, BLOCKS, &H));
         if (with_S) TULLE_TRY(build(comm, overlap, type, k % 3, BLOCKS, &S));
+        if (k & 2) TULLE_TRY(halve(&H));
+        if (k & 4) TULLE_TRY(halve(&S));
         status = counted ? tulle_density_of_electrons(H, S, electrons, &options, &D, &report)
                          : tulle_density_of_mu(H, S, mu, &options, &D, &report);
         if (status != TULLE_OK) goto out;

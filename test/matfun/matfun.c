@@ -386,14 +386,20 @@ static tulle_status test_update(tulle_comm *comm, void *arg)
     tulle_status status;
     struct problem p;
     double error, add = 1.5;
-    tulle_mat *A = NULL, *F = NULL;
+    tulle_mat *A = NULL, *H = NULL, *F = NULL;
     tulle_matfun *plan = NULL;
     const tulle_function f = {.kind = TULLE_FUNCTION_USER, .value = user, .context = &add};
     const tulle_function sign = {.kind = TULLE_FUNCTION_SIGN, .mu = .1};
     (void)arg;
     problem_init(&p, SPARSE, BLOCKS, 0);
-    for (int tiles = 0; tiles < 4; tiles += 3) {
-        TULLE_TRY(build(comm, &p, TULLE_F64, tiles, NONE, &A));
+    for (int way = 0; way < 4; way++) {
+        TULLE_TRY(build(comm, &p, TULLE_F64, way & 1 ? 3 : 0, NONE, &A));
+        if (way & 2) { /* half of it: the same */
+            TULLE_TRY(tulle_mat_to_half(A, TULLE_SYMMETRIC, &H));
+            tulle_mat_free(A);
+            A = H;
+            H = NULL;
+        }
         TULLE_TRY(tulle_matfun_new(A, &(tulle_matfun_options){.combine = TULLE_NONE}, &plan));
         TULLE_TRY(tulle_matfun_execute(plan, &f, &F, NULL));
         EXPECT(compare(&p, F, f_quadratic, 1, 1e-10, &error) == TULLE_ERR_CHECK);

@@ -280,6 +280,15 @@ static tulle_status compute(struct tulle__density *d, tulle_mat **D)
     return status;
 }
 
+/* *X: of a half all of it, which is *made. Collective, agreed. */
+static tulle_status all_of(const tulle_mat **X, tulle_mat **made)
+{
+    if ((*X)->symmetry == TULLE_GENERAL) return TULLE_OK;
+    const tulle_status status = tulle_mat_to_full(*X, made);
+    if (status == TULLE_OK) *X = *made;
+    return status;
+}
+
 static tulle_status density(const tulle_mat *H, const tulle_mat *S, double mu, double electrons,
     const tulle_density_options *options, tulle_mat **D, tulle_density_report *report)
 {
@@ -293,11 +302,14 @@ static tulle_status density(const tulle_mat *H, const tulle_mat *S, double mu, d
     if (status == TULLE_OK && options->check < 0)
         status = tulle__fail(TULLE_ERR_ARG, "check is a number of samples, not %d", options->check);
     if (status == TULLE_OK) status = tulle__wants_values(H->comm, "a density matrix");
-    if (status == TULLE_OK) status = tulle__wants_full(H);
-    if (status == TULLE_OK && S) status = tulle__wants_full(S);
     status = tulle_comm_agree(H->comm, status);
     d.options.degeneracy = degeneracy;
+    tulle_mat *full[2] = {NULL};
+    if (status == TULLE_OK) status = all_of(&d.H, &full[0]);
+    if (status == TULLE_OK && S) status = all_of(&d.S, &full[1]);
     if (status == TULLE_OK) status = compute(&d, D);
+    tulle_mat_free(full[0]);
+    tulle_mat_free(full[1]);
     if (status == TULLE_OK && report) *report = d.report;
     return status;
 }

@@ -14,6 +14,7 @@
 #include "base/spec.h"
 #include "device/cpu/dense_calls.h"
 #include "mat/context.h"
+#include "mat/half/joined.h"
 #include "tile/tile_blocks.h"
 
 static const char *const methods[TULLE_MATFUN_METHOD_COUNT] = {
@@ -48,6 +49,7 @@ static void drop(tulle__owned *object)
 {
     tulle_matfun *plan = (tulle_matfun *)object;
     unmake(plan);
+    tulle__mat_drop(plan->full);
     tulle__eigen_device_free(plan->device);
     tulle__free(plan);
 }
@@ -63,8 +65,8 @@ void tulle_matfun_free(tulle_matfun *plan)
 static tulle_status check(const tulle_mat *A, const tulle_matfun_options *o)
 {
     const tulle_layout *l = A->layout;
-    const tulle_status full = tulle__wants_full(A);
-    if (full != TULLE_OK) return full;
+    if (A->symmetry == TULLE_SKEW)
+        return tulle__fail(TULLE_ERR_ARG, "a function is of a symmetric matrix, not of half of an antisymmetric one");
     if (A->kind != TULLE_VBSR)
         return tulle__fail(
             TULLE_ERR_ARG, "a function is of a matrix in blocks (vbsr), not of a %s one", tulle_kind_name(A->kind));
@@ -92,18 +94,30 @@ static tulle_status check(const tulle_mat *A, const tulle_matfun_options *o)
     return tulle__wants_values(A->comm, "a function of a matrix");
 }
 
+/* A becomes what is given, or all of it. Collective, agreed. */
+static tulle_status renew_full(tulle_matfun *plan)
+{
+    int64_t copied = 0;
+    plan->A = plan->given;
+    if (plan->given->symmetry == TULLE_GENERAL) return TULLE_OK;
+    const tulle_status status = tulle__stored_renew(plan->given, TULLE_OP_N, &plan->full, &plan->full_of, &copied);
+    if (status == TULLE_OK) plan->A = plan->full;
+    return status;
+}
+
 /* Collective, agreed. */
 static tulle_status make(tulle_matfun *plan)
 {
-    tulle_comm *comm = plan->A->comm;
+    tulle_comm *comm = plan->given->comm;
     int64_t start = tulle__now(comm);
-    tulle_status status = tulle__row_tiles(plan->A, plan->options.filter, &plan->copy, &plan->inserted);
+    tulle_status status = renew_full(plan);
+    if (status == TULLE_OK) status = tulle__row_tiles(plan->A, plan->options.filter, &plan->copy, &plan->inserted);
     bool either = plan->options.method == TULLE_MATFUN_AUTO;
     if (status == TULLE_OK && (either || plan->options.method == TULLE_MATFUN_SUBMATRIX))
         status = tulle__submatrices_init(&plan->s, tulle__matfun_rows(plan), plan->options.combine);
     if (status == TULLE_OK && either) status = tulle__matfun_estimate(&plan->s, plan->options.filter, &plan->estimate);
     status = tulle_comm_agree(comm, status);
-    plan->structure = plan->A->structure;
+    plan->structure = plan->given->structure;
     plan->plan_seconds = (double)(tulle__now(comm) - start) * 1e-9;
     plan->made = status == TULLE_OK;
     if (!plan->made) unmake(plan);
@@ -133,7 +147,7 @@ tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_options *op
         tulle__free(made);
         return status;
     }
-    made->A = A;
+    made->given = made->A = A;
     made->options = *options;
     made->options.order = order;
     tulle__pe_own(comm->pe, &made->owned, drop);
@@ -150,7 +164,7 @@ tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_options *op
 tulle_status tulle_matfun_update(tulle_matfun *plan)
 {
     if (TULLE__NULL(plan)) return tulle__refuse(NULL);
-    if (plan->made && plan->structure == plan->A->structure) return TULLE_OK;
+    if (plan->made && plan->structure == plan->given->structure) return TULLE_OK;
     unmake(plan);
     tulle_mat_free(plan->copy);
     plan->copy = NULL;
@@ -160,10 +174,11 @@ tulle_status tulle_matfun_update(tulle_matfun *plan)
 tulle_status tulle__matfun_renew(tulle_matfun *plan)
 {
     tulle_status status = TULLE_OK;
-    if (!plan->made || plan->structure != plan->A->structure)
+    if (!plan->made || plan->structure != plan->given->structure)
         status = tulle__fail(TULLE_ERR_STATE,
             "the pattern of the matrix has changed since the plan was made: tulle_matfun_update makes it anew");
     status = tulle_comm_agree(plan->A->comm, status);
+    if (status == TULLE_OK) status = renew_full(plan);
     return status == TULLE_OK && plan->copy ? tulle__row_tiles_refill(plan->A, plan->copy) : status;
 }
 

@@ -11,10 +11,13 @@
 
 struct tulle_matfun {
     tulle__owned owned;
-    const tulle_mat *A; /* the caller's */
-    tulle_mat *copy;    /* NULL, or A in row tiles with a full diagonal */
-    const tulle_mat *S; /* NULL, or of the pairs of A and S, with A's pattern, which is in row tiles */
-    uint64_t structure; /* A's when the plan was made */
+    const tulle_mat *given; /* the caller's */
+    tulle_mat *full;        /* NULL, or all of the half that was given */
+    uint64_t full_of;       /* the half's structure at the time */
+    const tulle_mat *A;     /* one of the two */
+    tulle_mat *copy;        /* NULL, or A in row tiles with a full diagonal */
+    const tulle_mat *S;     /* NULL, or of the pairs of A and S, with A's pattern, which is in row tiles */
+    uint64_t structure;     /* of what was given, when the plan was made */
     tulle_matfun_options options;
     bool made;
     tulle__submatrices s;

@@ -210,23 +210,75 @@ tulle_status tulle_mat_to_half(const tulle_mat *A, tulle_symmetry symmetry, tull
     return status;
 }
 
+/* ---- all of a half ---- */
+
+/* Own tiles of A become those of the joined X; new: they have no place yet. */
+static tulle_status copy_tiles(const tulle_mat *X, tulle_mat *A, bool new, int64_t *copied)
+{
+    tulle_status status = TULLE_OK;
+    tulle__fetch fetch = {.group = -1};
+    tulle_tile from;
+    tulle_own_tile to;
+    for (int i = 0; i < A->layout->mt; i++)
+        for (int j = 0; j < A->layout->nt; j++) {
+            const tulle__tile_record *record = &X->directory[tulle__tile_index(X, i, j)];
+            const size_t values = (size_t)record->nnz * tulle_type_size(A->type);
+            if (!tulle__tile_is_mine(A, i, j) || !record->blocks) continue;
+            TULLE_TRY(tulle__fetch_init(X, i, j, &fetch));
+            TULLE_TRY(tulle__fetch_await(&fetch, &from));
+            if (new)
+                TULLE_TRY(tulle__mat_place_blocks(A, i, j, from.blocks, from.nnz, &to));
+            else
+                TULLE_TRY(tulle_mat_own_tile(A, i, j, &to));
+            memcpy(to.rowptr, from.rowptr,
+                tulle__vbsr_offsets_of(from.block_rows, from.blocks, from.nnz, A->type).val + values);
+            *copied += (int64_t)values;
+            tulle__fetch_fini(&fetch);
+        }
+out:
+    tulle__fetch_fini(&fetch);
+    return status;
+}
+
+/* A: to copy to, or NULL and *made receives a new matrix. Collective, agreed. */
+static tulle_status copy_whole(const tulle_mat *H, tulle_op op, tulle_mat *A, tulle_mat **made, int64_t *copied)
+{
+    tulle_mat *X = NULL;
+    uint64_t of = 0;
+    tulle_status status = tulle__joined_renew(H, op, &X, &of); /* all PEs are here, and H is as it is to be read */
+    if (status != TULLE_OK) return status;
+    if (!A) status = tulle__mat_make(H->comm, H->layout, H->kind, H->type, H->order, made);
+    if (status == TULLE_OK) status = copy_tiles(X, A ? A : *made, !A, copied);
+    if (status == TULLE_OK && !A) status = tulle__mat_publish(*made);
+    status = tulle_comm_agree(H->comm, status);
+    tulle__mat_drop(X);
+    if (status != TULLE_OK && !A) {
+        tulle__mat_drop(*made);
+        *made = NULL;
+    }
+    return status;
+}
+
+tulle_status tulle__stored_renew(const tulle_mat *H, tulle_op op, tulle_mat **A, uint64_t *of, int64_t *copied)
+{
+    tulle_mat *made = NULL;
+    if (*A && *of == H->structure) return copy_whole(H, op, *A, NULL, copied);
+    const tulle_status status = copy_whole(H, op, NULL, &made, copied);
+    if (status != TULLE_OK) return status;
+    tulle__pe_disown(&made->owned);
+    tulle__mat_drop(*A);
+    *A = made;
+    *of = H->structure;
+    return TULLE_OK;
+}
+
 tulle_status tulle_mat_to_full(const tulle_mat *H, tulle_mat **A)
 {
     if (TULLE__NULL(H)) return TULLE_ERR_ARG;
     if (TULLE__NULL(A)) return tulle__refuse(H->comm);
-    tulle_mat *X = NULL, *made = NULL;
-    uint64_t of = 0;
     if (H->symmetry == TULLE_GENERAL) return tulle_mat_redistribute(H, H->layout, A);
-    tulle_status status = tulle__joined_renew(H, TULLE_OP_N, &X, &of);
-    if (status != TULLE_OK) return status;
-    status = tulle__mat_make(H->comm, H->layout, H->kind, H->type, H->order, &made);
-    if (status == TULLE_OK) status = tulle__fill_blocks(X, made, NULL, false);
-    if (status == TULLE_OK) status = tulle__mat_publish(made);
-    status = tulle_comm_agree(H->comm, status);
-    tulle__mat_drop(X);
-    if (status == TULLE_OK)
-        *A = made;
-    else
-        tulle__mat_drop(made);
+    tulle_mat *made = NULL;
+    const tulle_status status = copy_whole(H, TULLE_OP_N, NULL, &made, &(int64_t){0});
+    if (status == TULLE_OK) *A = made;
     return status;
 }

@@ -18,6 +18,13 @@
  */
 tulle_status tulle__joined_renew(const tulle_mat *H, tulle_op op, tulle_mat **X, uint64_t *of);
 
+/*
+ * *A: the same with its tiles stored, for what reads tiles in place; the caller owns it alike. A new matrix if the
+ * structure has changed, else all tiles are copied anew. *copied grows by the bytes of this PE's values. Collective,
+ * agreed; no PE may still read it. After a failure its values are undefined.
+ */
+tulle_status tulle__stored_renew(const tulle_mat *H, tulle_op op, tulle_mat **A, uint64_t *of, int64_t *copied);
+
 static inline bool tulle__is_joined(const tulle_mat *X)
 {
     return X->joining != NULL;

@@ -96,21 +96,13 @@ static tulle_status check_symmetric(const tulle_mat *C, const tulle_product_opti
 }
 
 /* Of a product with halves. */
-static tulle_status check_halves(
-    const tulle_mat *A, const tulle_mat *B, const tulle_mat *C, const tulle_product_options *options)
+static tulle_status check_halves(const tulle_mat *A, const tulle_mat *B, const tulle_mat *C)
 {
     if (A->symmetry == TULLE_GENERAL && B->symmetry == TULLE_GENERAL) return TULLE_OK;
     if (!A->format->in_blocks || !B->format->in_blocks || !C->format->in_blocks) {
         const tulle_status status = tulle__wants_full(A);
         return status == TULLE_OK ? tulle__wants_full(B) : status;
     }
-    if (tulle__is_bulk(options->alg))
-        return tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "%s, which sends tiles as they are stored, of half of a matrix: another algorithm, or tulle_mat_to_full",
-            tulle_product_alg_name(options->alg));
-    if (options->device)
-        return tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "half of a matrix on devices: the host multiplies it, or devices what tulle_mat_to_full makes of it");
     return TULLE_OK;
 }
 
@@ -177,7 +169,7 @@ tulle_status tulle__check_operands(
         return tulle__fail(TULLE_ERR_UNSUPPORTED,
             "a dense matrix times a sparse one; its transpose, C^T = B^T A^T, is a sparse one times a dense one");
     TULLE_TRY(check_kinds(A, B, C, options));
-    TULLE_TRY(check_halves(A, B, C, options));
+    TULLE_TRY(check_halves(A, B, C));
     if (C->symmetry != TULLE_GENERAL && !options->symmetric_c) {
         status = tulle__fail(TULLE_ERR_ARG,
             "C is half of a matrix: options.symmetric_c says that op(A) op(B) has its symmetry, or "

@@ -326,18 +326,22 @@ void tulle__plan_count(tulle_product *plan)
 }
 
 /* op(X), where it is not X: a transposed copy, or all of a half. Collective, agreed. */
-static tulle_status renew_operand(const tulle_mat *X, tulle_op op, tulle__transposed *made, int64_t *copied)
+static tulle_status renew_operand(
+    const tulle_product_options *options, const tulle_mat *X, tulle_op op, tulle__transposed *made, int64_t *copied)
 {
-    if (X->symmetry != TULLE_GENERAL) return tulle__joined_renew(X, op, &made->mat, &made->of);
-    return op == TULLE_OP_T ? tulle__transposed_renew(X, made, copied) : TULLE_OK;
+    if (X->symmetry == TULLE_GENERAL) return op == TULLE_OP_T ? tulle__transposed_renew(X, made, copied) : TULLE_OK;
+    /* joined as it is fetched, but not by what sends or uploads tiles from where they are */
+    if (!tulle__is_bulk(options->alg) && !options->device) return tulle__joined_renew(X, op, &made->mat, &made->of);
+    made->tiles = (int64_t)X->layout->mt * X->layout->nt;
+    return tulle__stored_renew(X, op, &made->mat, &made->of, copied);
 }
 
 tulle_status tulle__plan_transpose(tulle_product *plan, int64_t *copied)
 {
     tulle_status status = TULLE_OK;
     *copied = 0;
-    TULLE_TRY(renew_operand(plan->A, plan->options.op_a, &plan->At, copied));
-    TULLE_TRY(renew_operand(plan->B, plan->options.op_b, &plan->Bt, copied));
+    TULLE_TRY(renew_operand(&plan->options, plan->A, plan->options.op_a, &plan->At, copied));
+    TULLE_TRY(renew_operand(&plan->options, plan->B, plan->options.op_b, &plan->Bt, copied));
 out:
     return status;
 }
