@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Builds the wheel around an installed copy of a build tree and tests it, in an environment of its own: check.sh BUILD,
-# or check.sh BUILD all, with the long tests
+# or check.sh BUILD all, with the long tests and later Pythons
 set -eu
 case $# in
 1) tests='not long' ;;
@@ -43,3 +43,5 @@ if [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import pytest, scipy, torch' 
 else
     echo 'there is no torch (python3-torch, python3-scipy, python3-pytest): its tests are left out'
 fi
+
+[ -n "$tests" ] || "$here/check_abi3.sh" "$build"
