@@ -63,10 +63,12 @@ void describe(const tulle_matfun_report &r, nb::dict &d)
     d["outside"] = r.outside;
     d["rounding"] = r.rounding;
     d["asymmetry"] = r.asymmetry;
+    d["on_device"] = r.on_device;
+    d["off_device"] = r.off_device;
 }
 
 nb::tuple matfun(const MatRef &A, const Cuts &cuts, nb::object function, double filter, const std::string &method,
-    int order, int combine, bool symmetric, bool mixed)
+    int order, int combine, bool symmetric, bool mixed, const std::string &device)
 {
     Caller caller = {function, ""};
     tulle_function f = {};
@@ -88,6 +90,7 @@ nb::tuple matfun(const MatRef &A, const Cuts &cuts, nb::object function, double 
         options.combine = combine;
         options.symmetric = symmetric;
         options.mixed = mixed;
+        options.device = device.empty() ? nullptr : device.c_str();
         options.history = history.data();
         options.history_room = history_most;
         tulle_status status = named ? tulle_function_parse(text.c_str(), &f) : TULLE_OK;
@@ -118,7 +121,8 @@ nb::tuple matfun(const MatRef &A, const Cuts &cuts, nb::object function, double 
 }
 
 nb::tuple density(const MatRef &H, MatRef *S, const Cuts &cuts, bool counted, double value, double filter, double kT,
-    double degeneracy, const std::string &method, int order, int combine, bool nonorthogonal, bool mixed)
+    double degeneracy, const std::string &method, int order, int combine, bool nonorthogonal, bool mixed,
+    const std::string &device)
 {
     tulle_mat *out = nullptr;
     tulle_density_report r = {};
@@ -132,6 +136,7 @@ nb::tuple density(const MatRef &H, MatRef *S, const Cuts &cuts, bool counted, do
         options.degeneracy = degeneracy;
         options.nonorthogonal = nonorthogonal;
         options.mixed = mixed;
+        options.device = device.empty() ? nullptr : device.c_str();
         options.combine = combine;
         options.order = order;
         options.history = history.data();
@@ -179,15 +184,17 @@ nb::tuple density(const MatRef &H, MatRef *S, const Cuts &cuts, bool counted, do
 
 void bind_matfun(nb::module_ &m)
 {
+    m.attr("NONE") = static_cast<int>(TULLE_NONE);
     m.def("matfun", &matfun);
     m.def(
         "density",
         [](const MatRef &H, nb::object S, const Cuts &cuts, bool counted, double value, double filter, double kT,
-            double degeneracy, const std::string &method, int order, int combine, bool nonorthogonal, bool mixed) {
+            double degeneracy, const std::string &method, int order, int combine, bool nonorthogonal, bool mixed,
+            const std::string &device) {
             MatRef overlap = S.is_none() ? MatRef() : nb::cast<MatRef>(S);
             return density(H, overlap ? &overlap : nullptr, cuts, counted, value, filter, kT, degeneracy, method, order,
-                combine, nonorthogonal, mixed);
+                combine, nonorthogonal, mixed, device);
         },
         nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-        nb::arg(), nb::arg(), nb::arg(), nb::arg());
+        nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
 }

@@ -94,6 +94,19 @@ def test_density():
     assert abs(tulle.report()["electrons"] - 7.5) < 1e-8
 
 
+def test_device():
+    how = dict(blocks=[3, 1, 4, 2, 5], combine="none")
+    A = symmetric(how["blocks"])
+    F = tulle.matfun(A, "exp", **how)
+    assert abs(tulle.matfun(A, "exp", device="limit:mem=1M+cpu", **how) - F).max() < 1e-12
+    assert tulle.report()["on_device"] == 5
+    D = tulle.density(A, mu=.1, **how)
+    assert abs(tulle.density(A, mu=.1, device="limit:mem=1M+cpu", **how) - D).max() < 1e-12
+    assert tulle.report()["function"]["on_device"] == 5
+    with pytest.raises(ValueError, match="nowhere"):
+        tulle.matfun(A, "exp", device="nowhere", **how)
+
+
 def test_mistakes():
     A = symmetric([3, 3])
     for error, part, call in (

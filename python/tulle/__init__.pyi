@@ -82,11 +82,13 @@ def block_range_add(
 def matfun(
     A: Matrix, function: str | Callable[[float], float], *, blocks: int | ArrayLike, filter: float = 0.0,
     method: str = "submatrix", order: int = 2, combine: str | int = "auto", symmetric: bool = False,
+    precision: str = "full", device: str | None = None,
 ) -> Matrix: ...
 def density(
     H: Matrix, S: Matrix | None = None, *, blocks: int | ArrayLike, electrons: float | None = None,
     mu: float | None = None, filter: float = 0.0, kT: float = 0.0, degeneracy: float = 2.0, method: str = "submatrix",
-    order: int = 2, combine: str | int = "auto",
+    order: int = 2, combine: str | int = "auto", nonorthogonal: bool = False, precision: str = "full",
+    device: str | None = None,
 ) -> Matrix: ...
 def stream(
     A: str | os.PathLike[str] | Matrix, *, device: str | None = None, memory: Size = None, format: str | None = None,

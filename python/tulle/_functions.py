@@ -8,7 +8,6 @@ from ._report import keep
 from ._team import current
 
 _STORAGE = _core.Storage
-_NONE = -1  # TULLE_NONE
 
 
 def _cuts(blocks, n):
@@ -26,7 +25,7 @@ def _cuts(blocks, n):
 
 def _combined(combine):
     if combine in ("auto", "none"):
-        return 0 if combine == "auto" else _NONE
+        return 0 if combine == "auto" else _core.NONE
     if int(combine) < 1:
         raise ValueError(f"combine is 'auto', 'none' or a number of block columns, not {combine}")
     return int(combine)
@@ -53,7 +52,7 @@ def _result(x, mat):
 
 
 def matfun(A, function, *, blocks, filter=0.0, method="submatrix", order=2, combine="auto", symmetric=False,
-           precision="full"):
+           precision="full", device=None):
     """F = f(A) of a sparse symmetric A in dense blocks, by the submatrix method: a matrix of A's class.
 
     function: "sign", "sign:mu=0.1", "inverse", "sqrt", "invsqrt", "root:p=-3", "exp",
@@ -63,25 +62,27 @@ def matfun(A, function, *, blocks, filter=0.0, method="submatrix", order=2, comb
     method: "submatrix"; with the whole matrix "newton-schulz" (of an order from 2 to 7) or
     "coupled-newton"; or "auto". combine: "auto", "none", or a number of block columns that share a
     submatrix. symmetric: F is averaged with its transpose. precision: "mixed", submatrices of f64 values
-    are computed in f32. `report()` tells what was done.
+    are computed in f32. device: one that decomposes the submatrices, such as "cuda". `report()` tells what
+    was done.
     """
     x = _square("A", A, common_type(A, A))
     if not isinstance(function, str) and not callable(function):
         raise TypeError("function is a name or a function of a number")
     result, figures = _core.matfun(_core.mat(current(), x.array), _cuts(blocks, x.shape[0]), function, filter, method,
-                                   order, _combined(combine), symmetric, _mixed(precision))
+                                   order, _combined(combine), symmetric, _mixed(precision),
+                                   device or "")
     keep("matfun", figures)
     return _result(x, result)
 
 
 def density(H, S=None, *, blocks, electrons=None, mu=None, filter=0.0, kT=0.0, degeneracy=2.0, method="submatrix",
-            order=2, combine="auto", nonorthogonal=False, precision="full"):
+            order=2, combine="auto", nonorthogonal=False, precision="full", device=None):
     """The density matrix D = S^(-1/2) f(K) S^(-1/2), K = S^(-1/2) H S^(-1/2), for one spin.
 
     H and S are sparse and symmetric, with the same blocks; S None: the identity. Either electrons or
     the chemical potential mu is given. kT: temperature of the occupations f; degeneracy: electrons a
     state. method: "submatrix", "newton-schulz", "mcweeny" (mu), "tc2", "trs4" (electrons), "auto".
-    nonorthogonal: submatrices are of H and S together, without S^(-1/2). precision: as of `matfun`.
+    nonorthogonal: submatrices are of H and S together, without S^(-1/2). precision, device: as of `matfun`.
     `report()` has mu, electrons, energy (and those of the stored D), iterations and times.
     """
     if (electrons is None) == (mu is None):
@@ -96,6 +97,6 @@ def density(H, S=None, *, blocks, electrons=None, mu=None, filter=0.0, kT=0.0, d
     counted = electrons is not None
     result, figures = _core.density(_core.mat(team, x.array), s, _cuts(blocks, x.shape[0]), counted,
                                     float(electrons if counted else mu), filter, kT, degeneracy, method, order,
-                                    _combined(combine), nonorthogonal, _mixed(precision))
+                                    _combined(combine), nonorthogonal, _mixed(precision), device or "")
     keep("density", figures)
     return _result(x, result)
