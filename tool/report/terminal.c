@@ -6,10 +6,16 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+/* Open MPI gives its processes a terminal of its own, whatever takes its output in the end. */
+static int is_terminal(FILE *file)
+{
+    return isatty(fileno(file)) && !getenv("OMPI_COMM_WORLD_SIZE");
+}
+
 int terminal_fits(FILE *file, int columns, int wide)
 {
     struct winsize size;
-    if (wide || !isatty(fileno(file))) return 1;
+    if (wide || !is_terminal(file)) return 1;
     if (ioctl(fileno(file), TIOCGWINSZ, &size) != 0 || !size.ws_col) return columns <= 80;
     return columns <= size.ws_col;
 }
@@ -17,7 +23,7 @@ int terminal_fits(FILE *file, int columns, int wide)
 static int has_colours(FILE *file)
 {
     const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
-    return isatty(fileno(file)) && !(none && *none) && term && strcmp(term, "dumb") != 0;
+    return is_terminal(file) && !(none && *none) && term && strcmp(term, "dumb") != 0;
 }
 
 const char *passed_word(int passed, FILE *file)
