@@ -35,8 +35,10 @@ struct worker {
 
 struct tulle__pool {
     int nthreads;
-    int closed;         /* the core that workers may not run on, or -1; the caller's */
-    atomic_int crowded; /* there are more threads at work than cores; workers wait already when it is told */
+    int closed;           /* the core that workers may not run on, or -1; the caller's */
+    const uint64_t *stop; /* NULL, or not 0: no more items are taken */
+    atomic_int stopped;   /* by the job at hand, before its last item */
+    atomic_int crowded;   /* there are more threads at work than cores; workers wait already when it is told */
     tulle__account *account;
     tulle__pool_body body; /* NULL: the workers leave */
     void *arg;
@@ -198,7 +200,21 @@ int tulle__pool_size(const tulle__pool *pool)
     return pool ? pool->nthreads : 1;
 }
 
-tulle_status tulle__pool_run(tulle__pool *pool, tulle__pool_body body, void *arg)
+void tulle__pool_stop_on(tulle__pool *pool, const uint64_t *stop)
+{
+    pool->stop = stop;
+}
+
+int64_t tulle__pool_take(tulle__pool *pool, atomic_int_fast64_t *next, int64_t n)
+{
+    const int64_t item = atomic_fetch_add_explicit(next, 1, memory_order_relaxed);
+    if (item >= n) return n;
+    if (!pool || !pool->stop || !__atomic_load_n(pool->stop, __ATOMIC_RELAXED)) return item;
+    atomic_store_explicit(&pool->stopped, 1, memory_order_relaxed);
+    return n;
+}
+
+static tulle_status run_body(tulle__pool *pool, tulle__pool_body body, void *arg)
 {
     if (tulle__pool_size(pool) == 1) return body(arg, 0, 1);
     start_job(pool, body, arg);
@@ -210,6 +226,14 @@ tulle_status tulle__pool_run(tulle__pool *pool, tulle__pool_body body, void *arg
             tulle__error_set(pool->worker[i].message);
         }
     return worst;
+}
+
+tulle_status tulle__pool_run(tulle__pool *pool, tulle__pool_body body, void *arg)
+{
+    if (pool) atomic_store_explicit(&pool->stopped, 0, memory_order_relaxed);
+    const tulle_status status = run_body(pool, body, arg);
+    if (status != TULLE_OK || !pool || !atomic_load_explicit(&pool->stopped, memory_order_relaxed)) return status;
+    return tulle__fail(TULLE_ERR_INTERRUPTED, "interrupted");
 }
 
 struct blocks {

@@ -7,6 +7,7 @@
 #ifndef TULLE_KERNEL_POOL_H
 #define TULLE_KERNEL_POOL_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include <tulle/status.h>
@@ -22,6 +23,16 @@ int tulle__pool_size(const tulle__pool *pool); /* 1 for NULL */
 
 /* Tells a pool that has no job how many other threads work on the cores that its maker may run on; 0 at first. */
 void tulle__pool_beside(tulle__pool *pool, int64_t others);
+
+/* Bodies that take their items by tulle__pool_take get no more of them while *stop is not 0; any thread may write it.
+ */
+void tulle__pool_stop_on(tulle__pool *pool, const uint64_t *stop);
+
+/*
+ * Within a body: the next of n items that the threads take in turn, or n. Then none is left, or the job ends before
+ * them, of which tulle__pool_run makes TULLE_ERR_INTERRUPTED. `pool` is the one that runs the body, and may be NULL.
+ */
+int64_t tulle__pool_take(tulle__pool *pool, atomic_int_fast64_t *next, int64_t n);
 
 /* Runs body on all threads and waits; the worst status, with its message. A NULL pool runs it on the caller alone. */
 tulle_status tulle__pool_run(tulle__pool *pool, tulle__pool_body body, void *arg);

@@ -25,6 +25,7 @@ tulle_status tulle__context_get(tulle_comm *comm, tulle__context **context)
     made->none = tulle__kernels_none();
     made->kernels = tulle__is_shape_only(comm) ? &made->none : tulle__kernels_cpu();
     TULLE_TRY(tulle__pool_new(pe->threads, &made->pool));
+    tulle__pool_stop_on(made->pool, &pe->interrupted);
     if (!tulle__is_bound()) tulle__pool_beside(made->pool, (int64_t)(pe->npes - 1) * pe->threads);
     tulle__pe_own(pe, &made->owned, free_context);
     *context = made;

@@ -113,12 +113,54 @@ static void test_size(int n)
     tulle__pool_free(pool);
 }
 
+struct items {
+    tulle__pool *pool;
+    atomic_int_fast64_t next;
+    atomic_int taken;
+    int64_t last; /* that is wanted before the stop; -1: none is */
+    uint64_t *stop;
+};
+
+static tulle_status take(void *arg, int thread, int nthreads)
+{
+    struct items *x = arg;
+    (void)thread, (void)nthreads;
+    for (int64_t i; (i = tulle__pool_take(x->pool, &x->next, ITEMS)) < ITEMS;) {
+        atomic_fetch_add_explicit(&x->taken, 1, memory_order_relaxed);
+        if (i == x->last) __atomic_store_n(x->stop, 1, __ATOMIC_RELAXED);
+    }
+    return TULLE_OK;
+}
+
+/* A job that is stopped takes no more items and says so; the next one takes all. */
+static void test_stop(int nthreads)
+{
+    uint64_t stop = 0;
+    tulle__pool *pool = NULL;
+    if (!ok(tulle__pool_new(nthreads, &pool) == TULLE_OK, "a pool of %d", nthreads)) return;
+    tulle__pool_stop_on(pool, &stop);
+    struct items x = {.pool = pool, .last = 5, .stop = &stop};
+    const tulle_status ended = tulle__pool_run(pool, take, &x);
+    ok(ended == TULLE_ERR_INTERRUPTED && x.taken >= 6 && (nthreads > 1 || x.taken == 6), "stopped after %d of %d items",
+        x.taken, ITEMS);
+    x = (struct items){.pool = pool, .last = -1};
+    ok(tulle__pool_run(pool, take, &x) == TULLE_ERR_INTERRUPTED && x.taken == 0, "none is taken while it is wished");
+    stop = 0;
+    x = (struct items){.pool = pool, .last = ITEMS - 1, .stop = &stop};
+    ok(tulle__pool_run(pool, take, &x) == TULLE_OK && x.taken == ITEMS,
+        "all; with the last one it is too late to stop");
+    tulle__pool_free(pool);
+    x = (struct items){.last = -1};
+    ok(tulle__pool_run(NULL, take, &x) == TULLE_OK && x.taken == ITEMS, "no pool: all");
+}
+
 int main(void)
 {
     tulle__account *account = tulle__account_new(0);
     tulle__account_enter(account);
     for (int n = 1; n <= 9; n += n < 3 ? 1 : 2) test_size(n);
     for (int n = 1; n <= 4; n++) test_cores(n);
+    for (int n = 1; n <= 4; n++) test_stop(n);
     struct sum sum = {.nthreads = 0};
     ok(tulle__pool_run(NULL, add, &sum) == TULLE_OK && sum.part[0] == 1 && sum.nthreads == 1, "no pool: the caller");
     ok(tulle__pool_size(NULL) == 1, "no pool has size 1");

@@ -31,6 +31,9 @@ lines 1 "one report from three processes"
 expect 0 'passed' "$tulle" spmm rmat:scale=8 --comm "check+$mpi:direct=off" --pes 2 --check --alg all
 [ "$(grep -c '^stationary-c ' "$work/out")" = 1 ]
 report $? "one table"
+TERM=xterm "$tulle" spmm rmat:scale=8 -q --comm "$mpi" --pes 2 --check >"$work/out"
+! grep -q "$(printf '\033')" "$work/out" && grep -q 'compute' "$work/out"
+report $? "all columns, and no colour, in a file"
 expect 0 'symmetry' "$tulle" stat rmat:scale=8 --comm "$mpi" --pes 2
 expect 0 'entries' "$tulle" gen rmat:scale=8 -o "$work/two.mtx" --comm "$mpi" --pes 2
 "$tulle" gen rmat:scale=8 -q -o "$work/one.mtx" --pes 1

@@ -162,7 +162,8 @@ static tulle_status work(void *arg, int thread, int nthreads)
     for (;;) {
         int64_t k = __atomic_fetch_add(&w->next, 1, __ATOMIC_RELAXED);
         if (k >= w->count) return TULLE_OK;
-        tulle_status status = compute(w, w->order[k], &w->thread[thread]);
+        tulle_status status = tulle__comm_interrupted(w->comm);
+        if (status == TULLE_OK) status = compute(w, w->order[k], &w->thread[thread]);
         if (status != TULLE_OK) {
             __atomic_store_n(&w->next, w->count, __ATOMIC_RELAXED); /* others stop early */
             return status;
@@ -178,8 +179,10 @@ static tulle_status work_together(struct tulle__sweep_state *w, int threads)
     if (!w->wide) return TULLE_OK;
     double dense = w->thread[0].dense;
     tulle__blas_set_threads(threads);
-    for (w->next = 0; w->next < w->wide && status == TULLE_OK; w->next++)
-        status = compute(w, w->order[w->next], &w->thread[0]);
+    for (w->next = 0; w->next < w->wide && status == TULLE_OK; w->next++) {
+        status = tulle__comm_interrupted(w->comm);
+        if (status == TULLE_OK) status = compute(w, w->order[w->next], &w->thread[0]);
+    }
     tulle__blas_set_threads(before);
     w->thread[0].dense += (w->thread[0].dense - dense) * (threads - 1);
     w->report->wide += w->wide;

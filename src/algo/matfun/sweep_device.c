@@ -215,6 +215,7 @@ static tulle_status run_batches(struct pass *p, tulle__pool *pool, int64_t *left
     for (int64_t from = 0; from < w->count;) {
         int count = similar(w, from, bytes);
         struct flight *f = &p->flight[slot];
+        TULLE_TRY(tulle__comm_interrupted(w->comm));
         if (count) TULLE_TRY(begin(p, pool, slot, from, &count));
         if (!count) {
             w->report->off_device += !tulle__sweep_restores(w, w->order[from]);

@@ -11,6 +11,7 @@
 enum { TULLE__BLOCK_ROWS_MOST = 8 }; /* that are multiplied together */
 
 typedef struct tulle__block_job {
+    tulle__pool *pool;
     const tulle__spgemm_task *task;
     tulle__block_chain_kernel chain[TULLE_BLOCK_KERNELS]; /* NULL: it is not there */
     int64_t from[TULLE_BLOCK_KERNELS];                    /* the least size of each */

@@ -153,8 +153,7 @@ static tulle_status each_row(tulle__block_job *j,
     tulle__block_room w[TULLE__BLOCK_ROWS_MOST];
     int64_t m = j->task->m, made = 0;
     tulle_status status = TULLE_OK;
-    for (int64_t c;
-         status == TULLE_OK && (c = atomic_fetch_add_explicit(&j->next, 1, memory_order_relaxed)) < j->chunks;)
+    for (int64_t c; status == TULLE_OK && (c = tulle__pool_take(j->pool, &j->next, j->chunks)) < j->chunks;)
         for (int64_t r = m * c / j->chunks, end = m * (c + 1) / j->chunks, rows; status == TULLE_OK && r < end;
              r += rows) {
             rows = together ? tulle__block_rows_together(j, r, end) : 1;
@@ -224,6 +223,7 @@ static void tell_counts(const tulle__block_job *j, tulle__csr_result *C)
 
 static tulle_status run(tulle__pool *pool, tulle__block_job *j, tulle__pool_body function)
 {
+    j->pool = pool;
     atomic_store_explicit(&j->next, 0, memory_order_relaxed);
     return tulle__pool_run(pool, function, j);
 }

@@ -14,6 +14,7 @@
 enum { CHUNKS_PER_THREAD = 16 };
 
 struct job {
+    tulle__pool *pool;
     const tulle__spmm_task *task;
     tulle__block_chain_kernel chain;
     int64_t first, row0, rows; /* of the task; block rows row0 .. row0 + rows - 1 have its rows */
@@ -145,7 +146,7 @@ static tulle_status multiply_chunks(void *arg, int thread, int nthreads)
     TULLE_TRY(tulle__alloc((size_t)blocks, sizeof *steps.step, "blocks of a row", &steps.step));
     if (t->c_col != 1 && t->n > 1)
         TULLE_TRY(tulle__alloc((size_t)(rows * t->n), tulle_type_size(t->type), "rows of a product", &panel));
-    for (int64_t c; (c = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed)) < job->chunks;)
+    for (int64_t c; (c = tulle__pool_take(job->pool, &job->next, job->chunks)) < job->chunks;)
         for (int64_t r = chunk_start(job, c); r < chunk_start(job, c + 1); r++) multiply_row(job, r, &steps, panel);
 out:
     tulle__free(steps.step);
@@ -190,7 +191,7 @@ static void find_rows(struct job *job)
 tulle_status tulle__spmm_blocks_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spmm_task *task, int64_t first)
 {
     tulle_status status;
-    struct job job = {.task = task, .chain = tulle__block_chain_of(isa), .first = first};
+    struct job job = {.pool = pool, .task = task, .chain = tulle__block_chain_of(isa), .first = first};
     char **packed = NULL;
     if (!task->m || !task->n) return TULLE_OK;
     TULLE_TRY(tulle__alloc((size_t)task->npairs, sizeof *job.B, "summands", &job.B));

@@ -17,6 +17,7 @@
 enum { CHUNKS_PER_THREAD = 16, RUNS_MOST = 64, RUNS_LEAST = 4, RUN_ENTRIES = 1 << 12 };
 
 struct job {
+    tulle__pool *pool;
     const tulle__bsr_task *task;
     const tulle__bsr_kernels *kernels;
     int64_t nparts; /* chunks or runs */
@@ -50,7 +51,7 @@ static tulle_status multiply_chunks(void *arg, int thread, int nthreads)
     tulle__bsr_kernel kernel =
         task->k == 1 && task->ldx == 1 && task->ldy == 1 ? job->kernels->column : job->kernels->columns;
     (void)thread, (void)nthreads;
-    for (int64_t c; (c = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed)) < job->nparts;) {
+    for (int64_t c; (c = tulle__pool_take(job->pool, &job->next, job->nparts)) < job->nparts;) {
         tulle__bsr_rows rows = {.A = &task->A,
             .begin = part_start(&task->A, c, job->nparts),
             .end = part_start(&task->A, c + 1, job->nparts),
@@ -75,7 +76,7 @@ static tulle_status multiply_runs(void *arg, int thread, int nthreads)
     (void)thread, (void)nthreads;
     tulle__bsr_kernel kernel =
         k == 1 && task->ldx == 1 && ld == 1 ? job->kernels->half_column : job->kernels->half_columns;
-    for (int64_t r; (r = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed)) < job->nparts;) {
+    for (int64_t r; (r = tulle__pool_take(job->pool, &job->next, job->nparts)) < job->nparts;) {
         int64_t line = job->start[r] * A->block, lines = (job->start[r + 1] - job->start[r]) * A->block;
         tulle__bsr_rows rows = {.A = A,
             .begin = job->start[r],
@@ -210,7 +211,7 @@ tulle_status tulle__bsr_cpu(tulle__isa isa, tulle__pool *pool, const tulle__bsr_
     tulle__bsr_pair pair = task->values == TULLE_F64    ? TULLE__BSR_F64
                            : task->vectors == TULLE_F64 ? TULLE__BSR_F32_F64
                                                         : TULLE__BSR_F32;
-    struct job job = {.task = task, .kernels = &kernels_of[isa][pair]};
+    struct job job = {.pool = pool, .task = task, .kernels = &kernels_of[isa][pair]};
     if (task->A.symmetric) return multiply_symmetric(pool, &job);
     job.nparts = (int64_t)CHUNKS_PER_THREAD * tulle__pool_size(pool);
     if (job.nparts > task->A.m) job.nparts = task->A.m;

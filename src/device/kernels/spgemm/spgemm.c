@@ -32,6 +32,7 @@ static const tulle__spgemm_rows *rows_of(tulle__isa isa, tulle_type type)
 
 /* One parallel phase over the chunks. */
 struct job {
+    tulle__pool *pool;
     const tulle__spgemm_plan *plan;
     const tulle__spgemm_rows *rows;
     size_t size;            /* of a value */
@@ -54,7 +55,7 @@ static int64_t first_place(const tulle__spgemm_plan *plan, int64_t chunk)
 static int64_t next_chunk(struct job *job)
 {
     if (atomic_load_explicit(&job->failed, memory_order_relaxed)) return job->plan->nchunks;
-    return atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed);
+    return tulle__pool_take(job->pool, &job->next, job->plan->nchunks);
 }
 
 static tulle_status fail(struct job *job, tulle_status status)
@@ -183,6 +184,7 @@ out:
 
 static tulle_status run(tulle__pool *pool, struct job *job, tulle__pool_body body)
 {
+    job->pool = pool;
     atomic_store_explicit(&job->next, 0, memory_order_relaxed);
     return tulle__pool_run(pool, body, job);
 }

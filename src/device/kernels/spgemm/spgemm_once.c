@@ -17,6 +17,7 @@
 enum { BUFFERS = 4 };
 
 struct once {
+    tulle__pool *pool;
     const tulle__spgemm_plan *plan;
     const tulle__spgemm_rows *rows;
     size_t size; /* of a value */
@@ -131,7 +132,7 @@ static tulle_status make_chunks(void *arg, int thread, int nthreads)
     (void)nthreads;
     tulle__spgemm_workspace_init(&space, o->plan);
     while (!atomic_load_explicit(&o->stopped, memory_order_relaxed)) {
-        int64_t c = atomic_fetch_add_explicit(&o->next, 1, memory_order_relaxed);
+        const int64_t c = tulle__pool_take(o->pool, &o->next, o->plan->nchunks);
         if (c >= o->plan->nchunks) break;
         TULLE_TRY(make_chunk(o, &space, c, &ring.made[(ring.first + ring.n) % BUFFERS]));
         ring.n++;
@@ -151,8 +152,13 @@ tulle_status tulle__spgemm_once(const tulle__spgemm_plan *plan, const tulle__spg
     int64_t room, int32_t *count, int64_t *before, tulle__csr_result *C, int *fits)
 {
     tulle_status status;
-    struct once o = {
-        .plan = plan, .rows = rows, .size = tulle_type_size(plan->task->type), .room = room, .count = count, .C = C};
+    struct once o = {.pool = pool,
+        .plan = plan,
+        .rows = rows,
+        .size = tulle_type_size(plan->task->type),
+        .room = room,
+        .count = count,
+        .C = C};
     TULLE_TRY(tulle__alloc((size_t)plan->nchunks + 1, sizeof *o.before, "chunks of rows", &o.before));
     for (int64_t c = 0; c <= plan->nchunks; c++) atomic_init(&o.before[c], c ? -1 : 0);
     TULLE_TRY(tulle__pool_run(pool, make_chunks, &o));

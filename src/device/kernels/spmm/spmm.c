@@ -31,6 +31,7 @@ struct piece {
 };
 
 struct job {
+    tulle__pool *pool;
     tulle__spmm_kernel kernel;
     const tulle__spmm_task *task;
     tulle__spmm_operand *operand; /* [npairs]: as of this pass */
@@ -256,7 +257,7 @@ static tulle_status multiply(void *arg, int thread, int nthreads)
         TULLE_TRY(
             tulle__alloc((size_t)(SCRATCH_ROWS * job->width), job->size, "rows of C before they are put", &scratch));
     for (;;) {
-        int64_t chunk = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed);
+        const int64_t chunk = tulle__pool_take(job->pool, &job->next, job->nchunks);
         if (chunk >= job->nchunks) break;
         int64_t end = chunk_start(job, chunk + 1);
         for (int64_t i = chunk_start(job, chunk), stop; i < end; i = stop + 1) {
@@ -278,7 +279,7 @@ static tulle_status multiply_pieces(void *arg, int thread, int nthreads)
     struct job *job = arg;
     (void)thread;
     (void)nthreads;
-    for (int64_t q; (q = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed)) < job->npieces;) {
+    for (int64_t q; (q = tulle__pool_take(job->pool, &job->next, job->npieces)) < job->npieces;) {
         const struct piece *piece = &job->piece[q];
         tulle__spmm_operand operand = job->operand[piece->pair];
         operand.A.m = 1;
@@ -411,7 +412,7 @@ tulle_status tulle__spmm_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spm
 {
     tulle_status status = TULLE_OK;
     if (task->m == 0 || task->n == 0) return TULLE_OK;
-    struct job job = {.task = task, .size = tulle_type_size(task->type)};
+    struct job job = {.pool = pool, .task = task, .size = tulle_type_size(task->type)};
     int64_t panel = job_init(&job, pool), entries = work_before(task, task->m) - ROW_WORK * task->m;
     job.kernel = (job.column ? spmv_of : spmm_of)[isa][task->type];
     for (int p = 0; p < task->npairs; p++) job.inner += task->pair[p].A.n;
