@@ -152,8 +152,7 @@ TULLE_API double tulle_comm_seconds(const tulle_comm *comm);
 /*
  * Ends the operation in progress early, on all PEs, with TULLE_ERR_INTERRUPTED; the comm and its
  * team are usable afterwards. It takes effect between iterations, chunks of tile products, submatrices, slabs and
- * meetings.
- * Not collective: one PE suffices. May be called from another thread or a signal handler while this
+ * meetings. Not collective: one PE suffices. May be called from another thread or a signal handler while this
  * PE is in a call; with nothing in progress it ends the next operation that can fail. `on` false
  * takes back an interruption that no operation has met.
  */

@@ -38,7 +38,7 @@ struct tulle__pool {
     int closed;           /* the core that workers may not run on, or -1; the caller's */
     const uint64_t *stop; /* NULL, or not 0: no more items are taken */
     atomic_int stopped;   /* by the job at hand, before its last item */
-    atomic_int crowded;   /* there are more threads at work than cores; workers wait already when it is told */
+    atomic_int crowded;   /* there are more threads at work than cores; workers wait already when it is set */
     tulle__account *account;
     tulle__pool_body body; /* NULL: the workers leave */
     void *arg;
