@@ -4,6 +4,7 @@
 # without the rights, on this system), lintian, then the packages installed there and a program built against them by
 # somebody who has nothing else; recipes of Spack and conda as far as they can be checked without these. check.sh FOLDER
 set -eu
+. "$(dirname "$0")/own_mounts.sh"
 cd "$(dirname "$0")/.."
 folder=$(cd "$1" && pwd)
 [ "$(./packaging/dist.sh "$folder")" = "$(./packaging/dist.sh "$folder")" ]

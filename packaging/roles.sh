@@ -4,6 +4,7 @@
 # minutes: a fresh root by debootstrap, the archive of a release, packages that the tutorial names, its commands and its
 # programs. roles.sh FOLDER [ROLE...]; roles: c python cluster chemist.
 set -eu
+. "$(dirname "$0")/own_mounts.sh"
 cd "$(dirname "$0")/.."
 folder=$(cd "$1" && pwd)
 shift

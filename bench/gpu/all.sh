@@ -6,12 +6,13 @@
 #   stream     matrices that pass through: half and full blocks, the rate of the link beside them
 #   products   SpMM, SpGEMM and GEMM, tiles copied to the GPU and back
 #   blocks     products of blocks of 5 to 32 rows
+#   functions  the submatrix method, submatrices decomposed on the GPU and, beside it, by the host's threads
 #   solves     triangular solves, one and 16 right-hand sides; CG with its vectors on the GPU
 #   rivals     copies and the link; cuSPARSE's SpMM, SpGEMM, and SpSV with its analysis apart (BUILD/gpu_rivals)
 #   sign       signs of dense matrices by Pade's iteration in f64, f32, TF32 and f16 (BUILD/gpu_sign)
 # `all.sh table BUILD OUT` writes what OUT has into doc/performance.md (table.py, by Python 3; OUT may come from another machine).
 set -eu
-parts="slabs stream products blocks solves rivals sign"
+parts="slabs stream products blocks functions solves rivals sign"
 if [ "${1:-}" = parts ] || [ $# -lt 3 ]; then
     echo "$parts"
     [ "${1:-}" = parts ] && exit 0
@@ -79,6 +80,16 @@ products)
 blocks)
     for size in 5 6 13 23 32; do
         measure spgemm "fem:nodes=$(nodes 12),dof=$size" --blocks $size --device cuda --reps 3
+    done
+    ;;
+functions)
+    side=$((8 * scale))
+    [ "$scale" = 0 ] && side=2
+    for filter in 1e-3 1e-5 1e-7; do
+        for function in sign fermi:mu=0.1,kT=0.01; do
+            measure matfun $function water:n=$side --filter $filter --method submatrix --device cuda --reps 3
+            measure matfun $function water:n=$side --filter $filter --method submatrix --reps 3
+        done
     done
     ;;
 solves)

@@ -105,6 +105,23 @@ def products(out):
     return ["### Products of tiles", ""] + table(head, rows)
 
 
+def functions(out):
+    """Functions by submatrices, on the GPU and by threads alone: the best of the calls that keep the plan."""
+    found = {}
+    for x in lines_of(out, "functions"):
+        where = "device" if x.get("device") else "threads"
+        found.setdefault((x["function"], x["operand"], x["filter"]), {})[where] = x
+    rows = []
+    for (function, operand, cut), by in found.items():
+        device, threads = (min(by[k]["runs"]) if k in by else None for k in ("device", "threads"))
+        any_of = next(iter(by.values()))
+        done = by["device"]["device"]["decompositions"] if "device" in by else 0
+        rows.append([function, operand, f"{cut:g}", str(any_of["largest"]), f"{done} of {any_of['submatrices']}",
+                     threads and threads * 1e3, device and device * 1e3, ratio(threads, device)])
+    head = ["function", "matrix", "filter", "rows, most", "on the GPU", "threads, ms", "GPU, ms", "GPU"]
+    return ["### Functions by submatrices", ""] + table(head, rows)
+
+
 def solves(out):
     rows = []
     for x in lines_of(out, "solves"):
@@ -141,7 +158,7 @@ def main():
         with open(path, encoding="utf-8") as file:
             device = file.readline().partition("yes")[2].strip().strip("()") or device
     made = ["", device, ""]
-    for part in (rates, slabs, stream, products, solves, signs):
+    for part in (rates, slabs, stream, products, functions, solves, signs):
         made += part(out)
     with open(document, "w", encoding="utf-8") as file:
         file.write(before + BEGIN + "\n".join(made) + "\n" + END + after)

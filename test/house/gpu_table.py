@@ -40,6 +40,11 @@ def product(op, operand, kernels):
                        "device": {"kernel_seconds": kernels}})
 
 
+def function(seconds, device):
+    return json.dumps({"function": "sign", "operand": "water:n=8", "filter": 1e-5, "largest": 700, "submatrices": 99,
+                       "runs": [seconds * 2, seconds]} | ({"device": {"decompositions": 98}} if device else {}))
+
+
 PARTS = {
     "rivals": ['{"rate":"upload, pinned","bytes_per_second":5.5e10}', '{"matrix":"fem:nodes=9"}',
                '{"rival":"cusparse","operation":"spmm","detail":"ALG2, 64 columns","seconds":0.004}',
@@ -49,6 +54,7 @@ PARTS = {
                            "compute": {"mean": 0.002}})],
     "products": [product("spmm", "fem:nodes=9", 0.002), product("gemm", "of random matrices", 0)],
     "sign": ['{"sign":"tf32","n":3072,"iterations":9,"residual":6e-4,"flops_per_second":3e14,"error_mev":1.61}'],
+    "functions": [function(1.5, True), function(3.0, False)],
     "solves": [json.dumps({"op": "trisolve", "operand": "fem:nodes=64", "cols": 16, "analysis_seconds": 0.001,
                            "seconds": 0.0123}),
                json.dumps({"op": "solve", "method": "block-cg", "precond": "none", "operand": "fem:nodes=64", "cols": 8,
@@ -61,6 +67,7 @@ WANTED = [
     ("| csr, f64 | 8 | 10.5 | 10.0 | 2.00 | 1.05x |", "a stream beside its link"),
     ("| spmm | fem:nodes=9 | 500 | 250 | 2.00 | 1000 | 1.50x |", "a product beside the best of cuSPARSE's"),
     ("| gemm | of random matrices | 500 | 250 | 0.00e+00 | - | - |", "a product without times of kernels"),
+    ("| sign | water:n=8 | 1e-05 | 700 | 98 of 99 | 3000 | 1500 | 2.00x |", "a function on the GPU and by threads"),
     ("| trisolve | fem:nodes=64 | 16 | 1.00 | 12.3 | - |", "a triangular solve"),
     ("| block-cg, none | fem:nodes=64 | 8 | 2000 | 1500 | 77 |", "a Krylov method"),
     ("| tf32 | 3072 | 9 | 6.00e-04 | 300 | 1.61 |", "a sign"),
@@ -72,7 +79,7 @@ with tempfile.TemporaryDirectory() as folder:
     around = ["# Figures", "before", BEGIN, "old", END, "behind"]
     write(document, around)
     status, _, text = run(folder, document)
-    ok(status == 0 and text.count("not measured") == 6 and "old" not in text and "No GPU" in text,
+    ok(status == 0 and text.count("not measured") == 7 and "old" not in text and "No GPU" in text,
        "nothing was measured: every table says so")
     for part, lines in PARTS.items():
         write(os.path.join(folder, part), lines)
