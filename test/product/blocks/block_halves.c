@@ -266,7 +266,8 @@ int main(int argc, char **argv)
     run(team, s, TULLE_SYMMETRIC, TULLE_SYMMETRIC);
     s.m = 61;
     s.shape = RANDOM;
-    s.options = (tulle_product_options){.alg = TULLE_PRODUCT_STATIONARY_C, .device = "limit:mem=40K+cpu"};
+    s.options = (tulle_product_options){.alg = TULLE_PRODUCT_STATIONARY_C,
+        .device = tulle_team_virtual(team) ? "model:mem=40K,link=1G,flops=1T+cpu" : "limit:mem=40K+cpu"};
     run(team, s, TULLE_SYMMETRIC, TULLE_SKEW);
     if (npes % 2 == 0) {
         s = (struct setting){.m = 50, .shape = RANDOM, .kind = TULLE_VBSR, .tiles = 3, .block = 6, .alpha = 1};
