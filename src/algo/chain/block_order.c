@@ -10,6 +10,15 @@ static int is_own(const tulle__block_order *o, int i, int j)
     return tulle__layout_owner(o->operands->C->layout, i, j) == o->rank;
 }
 
+/*
+ * Where a PE's chunks begin, by its first tile of C. PEs of a row of the grid begin at tiles of A that different PEs
+ * own, and PEs of a column at such tiles of B, also where m and n have other numbers of tiles than k.
+ */
+static int first_of(const tulle__operands *x, int i, int j)
+{
+    return (int)(((int64_t)i * x->K / x->M + (int64_t)j * x->K / x->N) % x->K);
+}
+
 tulle_status tulle__block_order_init(const tulle__operands *operands, int rank, tulle__block_order *o)
 {
     tulle_status status;
@@ -27,7 +36,7 @@ tulle_status tulle__block_order_init(const tulle__operands *operands, int rank, 
         for (int r = 0; r < o->rows && !own; r++) own = is_own(o, o->row[r], j);
         if (own) o->col[o->cols++] = j;
     }
-    int K = operands->K, first = operands->offset && o->rows ? (o->row[0] + o->col[0]) % K : 0;
+    int K = operands->K, first = operands->offset && o->rows ? first_of(operands, o->row[0], o->col[0]) : 0;
     for (int t = 0; t < K; t++) {
         int k = first + t < K ? first + t : first + t - K, used = 0;
         for (int r = 0; r < o->rows && !used; r++)
