@@ -6,7 +6,7 @@
 
 A node is two PEs, one a socket, each with its memory and up to three devices of 16 GB: 50 GB/s to the host and to each
 other, 7.2 Tflop/s (the practical peak that the paper names), 64 GB/s between the sockets (X-bus). Matrices have shapes
-only. Bytes are exact; times are a model.
+only; links serve one transfer after the other. Bytes are exact; times are a model.
 """
 import argparse
 import json
@@ -14,7 +14,7 @@ import math
 import subprocess
 import sys
 
-ENGINE = "sim:platform=summit,node=2,near_bw=64G,pair_bw=64G,data=none,memory=135G,room=%d"
+ENGINE = "sim:platform=summit,node=2,near_bw=64G,pair_bw=64G,data=none,sharing=queue,memory=135G,room=%d"
 DEVICE = "model:mem=%s,link=50G,peer=50G,flops=7.2T"
 PEAK = 7200.0  # Gflop/s of a device
 
@@ -86,8 +86,8 @@ def main():
     given = options.parse_args()
     figures = {"tiles": lambda: tiles(given),
                "devices": lambda: devices(given),
-               "strong": lambda: scaling(given, [(p, 65536) for p in (2, 8, 32)], 1024),
-               "weak": lambda: scaling(given, [(p, 16384 * round(math.sqrt(p))) for p in (1, 4, 16)], 1024)}
+               "strong": lambda: scaling(given, [(p, 65536) for p in (2, 8, 32, 128)] + [(p, 131072) for p in (8, 32, 128)], 1024),
+               "weak": lambda: scaling(given, [(p, 16384 * round(math.sqrt(p))) for p in (1, 4, 16, 64, 128)], 1024)}
     for name in given.figures:
         if name not in figures:
             sys.exit("there is no figure '%s': %s" % (name, ", ".join(figures)))

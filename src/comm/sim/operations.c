@@ -161,7 +161,7 @@ static int room_for(tulle__sim_link *s, size_t more)
 /*
  * Starts the flow of a transfer. Small transfers are mostly latency, and no report times those of
  * set-up: they do not compete for links, which is the simulation's main cost, and end at a known
- * date.
+ * date, as all do where links have queues.
  */
 static void begin(tulle__sim_link *s, const tulle__place *place, int is_put, size_t bytes, tulle__sim_transfer *t)
 {
@@ -175,6 +175,11 @@ static void begin(tulle__sim_link *s, const tulle__place *place, int is_put, siz
     int same_node = tulle__sim_same_node(p, s->link.rank, place->rank);
     if (!p->from_file && ((double)bytes <= p->small || s->setting_up)) {
         t->due = tulle__sim_clock() + latency_to(s, place->rank) + (double)bytes / (same_node ? p->pair_bw : p->far_bw);
+        return;
+    }
+    if (s->team->busy) {
+        int from = is_put ? s->link.rank : place->rank, to = is_put ? place->rank : s->link.rank;
+        t->due = tulle__sim_queues_pass(s->team, from, to, bytes);
         return;
     }
     tulle__sim_place *there = s->team->place[place->rank];

@@ -106,24 +106,24 @@ static int ends_in(const char *text, const char *end)
     return n > m && strcmp(text + n - m, end) == 0;
 }
 
-/* compute=model|measured */
-static tulle_status read_compute(tulle__spec_part *part, int *measured)
+/* One of two words, of which *second says whether it is the second. */
+static tulle_status read_choice(
+    tulle__spec_part *part, const char *key, const char *what, const char *const words[2], int *second)
 {
-    static const char *const words[] = {"model", "measured"};
-    const char *word = words[*measured];
-    tulle_status status = tulle__sim_host->spec_word(part, "compute", &word);
+    const char *word = words[*second];
+    tulle_status status = tulle__sim_host->spec_word(part, key, &word);
     if (status != TULLE_OK) return status;
-    return tulle__sim_host->name_parse("way of computing (compute=)", word, words, 2, measured);
+    return tulle__sim_host->name_parse(what, word, words, 2, second);
 }
 
-/* data=real|none */
-static tulle_status read_data(tulle__spec_part *part, int *sizes)
+static tulle_status read_choices(tulle__spec_part *part, tulle__sim_platform *p)
 {
-    static const char *const words[] = {"real", "none"};
-    const char *word = words[0];
-    tulle_status status = tulle__sim_host->spec_word(part, "data", &word);
-    if (status != TULLE_OK) return status;
-    return tulle__sim_host->name_parse("kind of data (data=)", word, words, 2, sizes);
+    static const char *const compute[] = {"model", "measured"}, *const data[] = {"real", "none"},
+                             *const sharing[] = {"fair", "queue"};
+    tulle_status status = read_choice(part, "compute", "way of computing (compute=)", compute, &p->measured);
+    if (status == TULLE_OK) status = read_choice(part, "data", "kind of data (data=)", data, &p->sizes);
+    if (status == TULLE_OK) status = read_choice(part, "sharing", "sharing of links (sharing=)", sharing, &p->queued);
+    return status;
 }
 
 /* Options with a number and a unit. */
@@ -179,6 +179,9 @@ static tulle_status refuse(const tulle__sim_platform *p)
     if (p->sizes && p->measured)
         return tulle__sim_host->fail(
             TULLE_ERR_ARG, "sim: with data=none kernels are not run, so they cannot be measured; say compute=model");
+    if (p->queued && p->from_file)
+        return tulle__sim_host->fail(
+            TULLE_ERR_ARG, "sim: sharing=queue is for named platforms: only SimGrid knows the links of %s", p->name);
     if (p->room < 0)
         return tulle__sim_host->fail(
             TULLE_ERR_ARG, "sim: room=%g is negative: it is the bytes of a PE's memory", p->room);
@@ -198,8 +201,8 @@ static tulle_status refuse(const tulle__sim_platform *p)
 tulle_status tulle__sim_platform_read(tulle__spec_part *part, tulle__sim_platform *platform, const char **file)
 {
     static const char *const keys[] = {"platform", "compute", "speed", "direct", "node", "leaf", "taper", "near_bw",
-        "pair_bw", "near_latency", "far_bw", "far_latency", "overhead", "range", "small", "flops", "flops32", "memory",
-        "cache", "launch", "hop", "room", "data"};
+        "pair_bw", "near_latency", "far_bw", "far_latency", "overhead", "range", "small", "sharing", "flops", "flops32",
+        "memory", "cache", "launch", "hop", "room", "data"};
     const char *name = "summit";
     tulle__sim_platform p = {.overhead = 2e-7};
     *file = NULL;
@@ -215,8 +218,7 @@ tulle_status tulle__sim_platform_read(tulle__spec_part *part, tulle__sim_platfor
     p.speed = 1;
     p.small = 4096;
     p.range = -1;
-    if (status == TULLE_OK) status = read_compute(part, &p.measured);
-    if (status == TULLE_OK) status = read_data(part, &p.sizes);
+    if (status == TULLE_OK) status = read_choices(part, &p);
     if (status == TULLE_OK) status = read_quantities(part, &p);
     if (status == TULLE_OK) status = read_numbers(part, &p);
     if (status == TULLE_OK) status = tulle__sim_host->spec_done(part, keys, sizeof keys / sizeof *keys);

@@ -49,6 +49,7 @@ static void close_team(tulle__engine_team *team)
     }
     if (team->opened) tulle__sim_close();
     tulle__sim_host->free(team->latency);
+    tulle__sim_host->free(team->busy);
     tulle__sim_host->free(team->segment);
     tulle__sim_host->free(team->place);
     tulle__sim_host->free(team->link);
@@ -98,6 +99,7 @@ static tulle_status open_team(tulle__spec_part *part, const tulle__setting *sett
     TULLE_TRY(tulle__sim_open(&team->platform, file, team->npes, team->place));
     team->opened = 1;
     if (file) TULLE_TRY(take_from_file(team));
+    if (team->platform.queued) TULLE_TRY(tulle__sim_queues_new(team));
     TULLE_TRY(map_segments(team));
     for (int rank = 0; rank < team->npes; rank++) {
         tulle__sim_link *s = &team->link[rank];

@@ -42,6 +42,7 @@ typedef struct tulle__sim_platform {
     double overhead;              /* seconds of a PE to start an operation */
     double range;                 /* seconds of a PE for each further range of a list; < 0: a part of the latency */
     double small;                 /* bytes; transfers up to this size do not compete for links */
+    int queued;                   /* links serve one transfer after the other, and do not share */
     tulle__sim_rates rates;
     int measured;  /* kernels take their real time */
     double speed;  /* simulated processor's speed over this one's */
@@ -95,6 +96,13 @@ void tulle__sim_bell_ring(tulle__sim_bell *bell);
 /* Sleeps until it is rung, at most `seconds`. */
 void tulle__sim_bell_await(tulle__sim_bell *bell, double seconds);
 
+/* ---- link_queues.c ---- */
+
+/* All links idle. */
+tulle_status tulle__sim_queues_new(tulle__engine_team *team);
+/* When bytes that one PE sends another now arrive; they keep their links busy. */
+double tulle__sim_queues_pass(tulle__engine_team *team, int from, int to, size_t bytes);
+
 /* ---- sim.c and operations.c ---- */
 
 /* A started get or put. The bytes are copied at its wait. */
@@ -132,6 +140,7 @@ struct tulle__engine_team {
     size_t segment_bytes[TULLE__SEGMENTS];
     char **segment;  /* [rank * TULLE__SEGMENTS + segment] */
     double *latency; /* [npes * npes] as asked for, < 0: not yet; NULL: by nodes */
+    double *busy;    /* links' dates (link_queues.c); NULL: SimGrid shares them */
     tulle__sim_link *link;
 };
 
