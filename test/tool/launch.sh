@@ -116,12 +116,15 @@ ends() {
     [ $got = "$2" ] || { [ "$2" = failure ] && [ $got != 0 ]; }
     report $? "$1: ends with $got within $(($(date +%s) - start)) s"
     tries=600
-    while [ $tries -gt 0 ] && { pgrep -f "$work/$1" >/dev/null || [ "$(left)" ]; }; do
+    until is_over "$1" || [ $tries = 0 ]; do
         sleep 0.1
         tries=$((tries - 1))
     done
-    ! pgrep -f "$work/$1" >/dev/null && [ -z "$(find "$work" -name "$1*")" ] && [ -z "$(left)" ]
+    [ $tries -gt 0 ]
     report $? "$1: no process, file or shared memory is left: $(pgrep -f "$work/$1" | tr '\n' ' ') $(left)"
+}
+is_over() {
+    ! pgrep -f "$work/$1" >/dev/null && [ -z "$(find "$work" -name "$1*")" ] && [ -z "$(left)" ]
 }
 # shared memory that no process has mapped: another job's is not ours to judge
 shared() {
