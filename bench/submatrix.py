@@ -32,7 +32,7 @@ TRUTH = {  # HOMO, LUMO, twice the sum of the occupied levels, electrons, atoms
 
 # Nodes of 40 PEs, one a core, and a network of 12 GB/s, as in the paper; dense work at 8 Gflop/s.
 MACHINE = ("sim:platform=fattree,node=40,flops=8G,memory=5G,cache=20G,far_bw=12G,near_bw=10G,leaf=64,"
-           "launch=0")
+           "launch=0,sharing=queue")
 PES = (40, 80, 160, 320, 640, 1280)
 
 METHODS = {"submatrix": "mu", "newton-schulz": "mu", "mcweeny": "mu", "tc2": "electrons", "trs4": "electrons",
