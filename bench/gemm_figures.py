@@ -86,7 +86,8 @@ def main():
     given = options.parse_args()
     figures = {"tiles": lambda: tiles(given),
                "devices": lambda: devices(given),
-               "strong": lambda: scaling(given, [(p, 65536) for p in (2, 8, 32, 128)] + [(p, 131072) for p in (8, 32, 128)], 1024),
+               "strong": lambda: scaling(given, [(p, 65536) for p in (2, 8, 32, 128)] +
+                                         [(p, 131072) for p in (8, 32, 128)], 1024),
                "weak": lambda: scaling(given, [(p, 16384 * round(math.sqrt(p))) for p in (1, 4, 16, 64, 128)], 1024)}
     for name in given.figures:
         if name not in figures:

@@ -160,8 +160,9 @@ typedef struct tulle_matfun tulle_matfun;
 
 /*
  * Collective: a plan. A is square, VBSR, with equal block cuts of rows and columns and a symmetric
- * pattern, or half of such a matrix, of which the plan keeps all; it must outlive the plan. options may
- * be NULL. TULLE_ERR_ARG, with the block, for a block without its transpose. A missing diagonal block counts as zeros; the result has it.
+ * pattern, or half of such a matrix, of which the plan keeps all; it must outlive the plan. options
+ * may be NULL. TULLE_ERR_ARG, with the block, for a block without its transpose. A missing diagonal
+ * block counts as zeros; the result has it.
  * TULLE_ERR_UNSUPPORTED, with the reason, for a device that is not here or decomposes no matrices, and
  * for a device with another method than submatrices or on an engine of virtual time.
  */
