@@ -8,7 +8,6 @@
  */
 #include <math.h>
 
-#include "base/error.h"
 #include "comm/sim/sim_team.h"
 
 enum { OUT, IN, DIRECTIONS };
