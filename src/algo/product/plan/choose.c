@@ -90,7 +90,8 @@ static tulle_status predict(const tulle_product *plan, double *named, struct cho
         .asynchronous = plan->slices.layer_of || tulle__is_joined(o->A) || tulle__is_joined(o->B),
         .transfers = plan->options.transfers,
         .symmetric_c = plan->options.symmetric_c,
-        .room = (double)tulle__memory_left() / ROOM_PARTS,
+        /* a PE alone fetches nothing, and to ask the system takes as long as a small product */
+        .room = plan->comm->size > 1 ? (double)tulle__memory_left() / ROOM_PARTS : 0,
         .panel = plan->comm->pe->arena_bytes / (size_t)plan->comm->pe->arena_panels / 64 * 64};
     if ((double)o->M * o->K * o->N > UNITS_MOST) {
         if (choice->alg == TULLE_PRODUCT_AUTO) choice->alg = TULLE_PRODUCT_STATIONARY_C;

@@ -265,10 +265,10 @@ tulle_status tulle__layers_choose(tulle_product *plan, int *layers)
     tulle_status status = TULLE_OK;
     const tulle__operands *o = &plan->operands;
     double *named = NULL;
-    int64_t room = (int64_t)tulle__memory_left();
     *layers = 1;
     /* what is read in place does not move */
     if (plan->direct || plan->comm->size < 4 || (double)o->M * o->K * o->N > UNITS_MOST) return TULLE_OK;
+    int64_t room = (int64_t)tulle__memory_left();
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, &room)));
     if (plan->options.transfers != TULLE_TRANSFERS_WHOLE && !o->B->format->in_blocks)
         TULLE_TRY(tulle__counts_count_named(o->A, o->A->layout, &named));
