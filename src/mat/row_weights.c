@@ -5,6 +5,7 @@
 
 #include "base/arg.h"
 #include "base/error.h"
+#include "mat/context.h"
 #include "mat/fetch.h"
 #include "mat/sum_vector.h"
 
@@ -49,15 +50,37 @@ tulle_status tulle_mat_row_nnz(const tulle_mat *A, int64_t *work)
     return status;
 }
 
+enum { ROWS = 1024 }; /* that a thread takes at a time */
+
+struct weights {
+    const tulle__tile_format *format;
+    const tulle_tile *tile;
+    const int64_t *length; /* of rows of B, from the tile's first column on */
+    int64_t *work;         /* of rows of A, from the tile's first row on */
+};
+
+static void add_lengths(void *arg, int64_t begin, int64_t end)
+{
+    const struct weights *w = arg;
+    for (int64_t r = begin; r < end; r++) {
+        int64_t sum = 0;
+        for (tulle__entry_run run = {.row = r}; w->format->next(w->tile, &run);)
+            for (int64_t e = 0; e < run.count; e++) sum += w->length[run.column + e];
+        w->work[r] += sum;
+    }
+}
+
 static tulle_status row_flops(const tulle_mat *A, const tulle_mat *B, int64_t *work)
 {
     tulle_status status;
     int64_t *length = NULL;
+    tulle__context *context;
     if ((status = tulle__wants_full(A)) != TULLE_OK) return status;
     if (A->layout->n != B->layout->m)
         return tulle__fail(TULLE_ERR_ARG,
             "the shapes do not match in a product of %" PRId64 " x %" PRId64 " and %" PRId64 " x %" PRId64,
             A->layout->m, A->layout->n, B->layout->m, B->layout->n);
+    TULLE_TRY(tulle__context_get(A->comm, &context));
     TULLE_TRY(tulle__alloc((size_t)B->layout->m, sizeof *length, "row lengths", &length));
     TULLE_TRY(row_nnz(B, length));
     memset(work, 0, (size_t)A->layout->m * sizeof *work);
@@ -66,10 +89,11 @@ static tulle_status row_flops(const tulle_mat *A, const tulle_mat *B, int64_t *w
             tulle_tile tile;
             if (!tulle__tile_is_mine(A, i, j)) continue;
             TULLE_TRY(tulle_mat_tile(A, i, j, &tile));
-            for (tulle_gidx r = 0; tile.nnz && r < tile.m; r++)
-                for (tulle__entry_run run = {.row = r}; A->format->next(&tile, &run);)
-                    for (int64_t e = 0; e < run.count; e++)
-                        work[A->layout->row_cut[i] + r] += length[A->layout->col_cut[j] + run.column + e];
+            struct weights w = {.format = A->format,
+                .tile = &tile,
+                .length = length + A->layout->col_cut[j],
+                .work = work + A->layout->row_cut[i]};
+            if (tile.nnz) tulle__pool_blocks(context->pool, tile.m, ROWS, add_lengths, &w);
         }
     TULLE_TRY(tulle__sum_vector(A->comm, A->layout->m, work));
 out:
