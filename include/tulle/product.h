@@ -151,13 +151,14 @@ typedef struct tulle_product_options {
      * With `device`: tiles of A and B stay on the devices from one execution to the next, as many as
      * fit, and so do all of a dense C, whose values on the host are undefined until
      * tulle_product_sync. So executions copy nothing over the link but what the first one uploads, C
-     * if its beta is not 0, and tiles that were evicted. Of a sparse C in CSR that is made at once the
-     * structure comes to the host when it is made, and values stay, in up to half of each device: they
-     * are undefined on the host until tulle_product_sync, but products that have C as an operand take
-     * them as they are, on devices of the same spec without the link (if these are peers). Blocks, and
-     * what does not fit, come to the host each time. For a sparse or row-major C by stationary C,
-     * without filter and layers, in layouts that match; otherwise TULLE_ERR_UNSUPPORTED.
-     * TULLE_ERR_LIMIT if a PE's part of a dense C does not fit beside two tiles
+     * if its beta is not 0, and tiles that were evicted. Of a sparse C that is made at once the
+     * structure comes to the host when it is made, norms of blocks each time, and values stay, in up to
+     * half of each device: they are undefined on the host until tulle_product_sync, but products that
+     * have C as an operand take them as they are, on devices of the same spec without the link (if these
+     * are peers). What does not fit comes to the host each time. For a sparse or row-major C by
+     * stationary C, without filter, layers and a C that is mirrored (symmetric_c), in layouts that match;
+     * otherwise TULLE_ERR_UNSUPPORTED. TULLE_ERR_LIMIT if a PE's part of a dense C does not fit beside
+     * two tiles
      */
     bool home_on_device;
 } tulle_product_options;

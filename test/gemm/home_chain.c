@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sparse results that stay on devices: home_chain PES DEVICE. C = A A and D = C A, or A C, by two plans with a home
- * there: the values of C cross no link, counted to the byte, and D is what the host makes. So it is where other PEs
- * read C, where the host, or a device that is no peer, multiplies with it, where memory is short, with new values of A,
- * where C is added to, and after failures.
+ * Sparse results that stay on devices: home_chain PES DEVICE [csr|bsr|vbsr]. C = A A and D = C A, or A C, by two plans
+ * with a home there: the values of C cross no link, counted to the byte, and D is what the host makes. So it is where
+ * other PEs read C, where the host, or a device that is no peer, multiplies with it, where memory is short, with new
+ * values of A, where C is added to, and after failures. Of blocks norms come to the host each time.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "mat/mat.h"
 #include "tap.h"
 
-enum { SIZE = 70 };
+enum { SIZE = 70, BLOCK = 2, LARGEST = 4 };
 
 enum way { CHAIN, AS_B, ON_HOST, NEW_VALUES, ADDED, OTHER_DEVICE, TRANSPOSED, AGAIN_INTO, WAYS };
 static const char *const words[WAYS] = {"C A", "A C", "C A by the host", "new values of A", "C is added to",
@@ -23,17 +23,34 @@ static const char *const words[WAYS] = {"C A", "A C", "C A by the host", "new va
 
 struct run {
     const char *device;
+    tulle_kind kind;    /* of A */
     int tiles, pointer; /* pointer: bytes of a row pointer there */
     enum way way;
     int64_t moved[2][3], later[2][3]; /* out: bytes of the first and the third executions of both plans, of all PEs */
     int64_t c;                        /* out: bytes of C's arrays, all tiles */
-    int64_t structure;                /* without values */
+    int64_t structure;                /* of what the host needs: without values, and cuts of blocks */
+    int64_t norms, norms_d;           /* of blocks of C, of D */
     double worst;                     /* out: difference of values, over the largest */
 };
 
-static tulle_status load(tulle_comm *comm, int tiles, tulle_mat **A)
+/* Of BSR all of one size, of VBSR of sizes in turn. */
+static tulle_block_cuts cuts_of(tulle_kind kind, tulle_gidx cut[SIZE + 1])
 {
-    tulle_layout *layout = NULL;
+    tulle_block_cuts cuts = {.cut = cut};
+    for (tulle_gidx at = cut[0] = 0; at < SIZE; cut[++cuts.count] = at) {
+        at += kind == TULLE_BSR ? BLOCK : 1 + cuts.count % LARGEST;
+        if (at > SIZE) at = SIZE;
+    }
+    return cuts;
+}
+
+static tulle_status load(tulle_comm *comm, int tiles, tulle_kind kind, tulle_mat **A)
+{
+    tulle_status status = TULLE_OK;
+    tulle_layout *layout = NULL, *in_blocks = NULL;
+    tulle_mat *csr = NULL;
+    tulle_gidx cut[SIZE + 1];
+    const tulle_block_cuts cuts = cuts_of(kind, cut);
     const tulle_layout_spec spec = {.m = SIZE,
         .n = SIZE,
         .tile_rows = tiles,
@@ -41,8 +58,20 @@ static tulle_status load(tulle_comm *comm, int tiles, tulle_mat **A)
         .map = TULLE_CYCLIC,
         .grid_rows = tulle_comm_size(comm),
         .grid_cols = 1};
-    tulle_status status = tulle_layout_new(&spec, tulle_comm_size(comm), &layout);
-    if (status == TULLE_OK) status = tulle_mat_load(comm, "er:n=70,degree=5", layout, TULLE_CSR, NULL, NULL, A);
+    TULLE_TRY(tulle_layout_new(&spec, tulle_comm_size(comm), &layout));
+    TULLE_TRY(tulle_mat_load(comm, "er:n=70,degree=5", layout, TULLE_CSR, NULL, NULL, &csr));
+    if (kind == TULLE_BSR) {
+        TULLE_TRY(tulle_mat_to_bsr(csr, BLOCK, BLOCK, A));
+    } else if (kind == TULLE_VBSR) {
+        TULLE_TRY(tulle_layout_in_blocks(layout, &cuts, &cuts, &in_blocks));
+        TULLE_TRY(tulle_mat_to_vbsr(csr, in_blocks, A));
+    } else {
+        *A = csr;
+        csr = NULL;
+    }
+out:
+    tulle_mat_free(csr);
+    tulle_layout_free(in_blocks);
     tulle_layout_free(layout);
     return status;
 }
@@ -53,7 +82,7 @@ static tulle_status compare(const tulle_mat *C, const tulle_mat *D, struct run *
     tulle_status status = TULLE_OK;
     const tulle_layout *l = C->layout;
     double most = 0, apart = 0;
-    run->c = run->structure = 0;
+    run->c = run->structure = run->norms = 0;
     for (int i = 0; i < l->mt; i++)
         for (int j = 0; j < l->nt; j++) {
             tulle_fetch *fetch[2] = {NULL, NULL};
@@ -62,14 +91,20 @@ static tulle_status compare(const tulle_mat *C, const tulle_mat *D, struct run *
             TULLE_TRY(tulle_fetch_wait(fetch[0], &c));
             TULLE_TRY(tulle_mat_get_tile(D, i, j, &fetch[1]));
             TULLE_TRY(tulle_fetch_wait(fetch[1], &d));
-            EXPECT(c.nnz == d.nnz && (!c.nnz || !memcmp(c.colind, d.colind, (size_t)c.nnz * sizeof *c.colind)));
+            const int64_t places = c.kind == TULLE_VBSR ? c.blocks : c.nnz,
+                          rows = c.kind == TULLE_VBSR ? c.block_rows : c.m;
+            EXPECT(c.nnz == d.nnz && c.blocks == d.blocks);
+            EXPECT(!places || !memcmp(c.colind, d.colind, (size_t)places * sizeof *c.colind));
             for (int64_t e = 0; e < c.nnz; e++) {
                 double x = ((const double *)c.val)[e], y = ((const double *)d.val)[e];
                 if (!(fabs(x - y) <= apart)) apart = fabs(x - y);
                 if (fabs(y) > most) most = fabs(y);
             }
-            run->structure += (c.m + 1) * run->pointer + 4 * c.nnz;
-            run->c += (c.m + 1) * run->pointer + 12 * c.nnz;
+            const int64_t structure = (rows + 1) * run->pointer + 4 * places;
+            const int64_t offsets = c.kind == TULLE_VBSR ? 8 * (places + 1) : 0, norms = offsets ? 8 * places : 0;
+            run->structure += structure + offsets + norms;
+            run->norms += norms;
+            run->c += structure + offsets + norms + 8 * c.nnz + (offsets ? 8 * (rows + c.block_cols + 2) : 0);
             tulle_fetch_free(fetch[0]);
             tulle_fetch_free(fetch[1]);
         }
@@ -103,7 +138,9 @@ static tulle_status new_result(tulle_comm *comm, const tulle_mat *A, const tulle
 {
     tulle_layout *layout = NULL;
     tulle_status status = tulle_product_layout(A, op, B, TULLE_OP_N, &layout);
-    if (status == TULLE_OK) status = tulle_mat_new_csr(comm, layout, TULLE_F64, C);
+    if (status == TULLE_OK)
+        status = tulle_mat_kind(A) == TULLE_CSR ? tulle_mat_new_csr(comm, layout, TULLE_F64, C)
+                                                : tulle_mat_new_vbsr(comm, layout, TULLE_F64, C);
     tulle_layout_free(layout);
     return status;
 }
@@ -178,14 +215,15 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_status status;
     tulle_mat *A = NULL, *B = NULL;
     struct pair there = {.C = NULL}, here = {.C = NULL};
-    TULLE_TRY(load(comm, run->tiles, &A));
-    TULLE_TRY(load(comm, run->tiles, &B));
+    TULLE_TRY(load(comm, run->tiles, run->kind, &A));
+    TULLE_TRY(load(comm, run->tiles, run->kind, &B));
     TULLE_TRY(run_pair(comm, A, run->device, &mine, &there));
     TULLE_TRY(tulle_product_sync(there.second));
     TULLE_TRY(tulle_product_sync(there.first));
     TULLE_TRY(run_pair(comm, B, NULL, &mine, &here));
     mine.worst = 0;
     TULLE_TRY(compare(there.D, here.D, &mine, &mine.worst));
+    mine.norms_d = mine.norms;
     TULLE_TRY(compare(there.C, here.C, &mine, &mine.worst));
     if (tulle_comm_rank(comm) == 0) *run = mine;
 out:
@@ -206,7 +244,7 @@ static tulle_status failing(tulle_comm *comm, void *arg)
     struct pair p = {.C = NULL};
     char device[128];
     int failed = 0;
-    TULLE_TRY(load(comm, run->tiles, &A));
+    TULLE_TRY(load(comm, run->tiles, run->kind, &A));
     for (int op = 0; op < 60; op += 7) {
         snprintf(device, sizeof device, "fault:op=%d+%s", op, run->device);
         tulle_status outcome = run_pair(comm, A, device, &mine, &p);
@@ -237,13 +275,13 @@ static void test_way(tulle_team *team, struct run run)
     ok(status == TULLE_OK && run.worst <= 1e-13, "%s, %d x %d tiles: as on the host (%.1e): %s", words[run.way],
         run.tiles, run.tiles, run.worst, status == TULLE_OK ? "ok" : tulle_error_message());
     if (run.way == CHAIN) {
-        ok(run.moved[0][1] <= run.structure && run.later[0][0] == 0 && run.later[0][1] == 0,
+        ok(run.moved[0][1] <= run.structure && run.later[0][0] == 0 && run.later[0][1] == run.norms,
             "the structure of C comes once (%d of %d bytes), values do not", (int)run.moved[0][1], (int)run.structure);
         ok(run.moved[1][2] == run.c && run.later[1][2] == run.c, "C goes from device to device: %d of its %d bytes",
             (int)run.later[1][2], (int)run.c);
-        ok(run.later[1][0] == 0 && run.later[1][1] == 0, "nothing crosses the link for C A");
+        ok(run.later[1][0] == 0 && run.later[1][1] == run.norms_d, "no value crosses the link for C A");
     }
-    if (run.way == AS_B && pes == 1) ok(run.later[1][0] == 0 && run.later[1][1] == 0, "nor for A C");
+    if (run.way == AS_B && pes == 1) ok(run.later[1][0] == 0 && run.later[1][1] == run.norms_d, "nor for A C");
 }
 
 int main(int argc, char **argv)
@@ -258,7 +296,8 @@ int main(int argc, char **argv)
         return printf("1..0 # SKIP %s\n", tulle_error_message()), 0;
     if (!ok(tulle_team_new("threads", pes, NULL, &team) == TULLE_OK, "open: %s", tulle_error_message()))
         return tap_done();
-    struct run run = {.device = device, .tiles = pes, .pointer = cuda ? 4 : 8};
+    struct run run = {.device = device, .kind = TULLE_CSR, .tiles = pes, .pointer = cuda ? 4 : 8};
+    if (argc > 3) run.kind = strcmp(argv[3], "bsr") == 0 ? TULLE_BSR : TULLE_VBSR;
     struct blocks before[64] = {{0}}, after[64] = {{0}};
     for (run.way = 0; run.way < WAYS; run.way++) {
         test_way(team, run);

@@ -402,11 +402,12 @@ static tulle_status settle_home(tulle_product *plan)
     const tulle_product_options *options = &plan->options;
     if (!options->home_on_device) return TULLE_OK;
     if (!plan->runner->devices) return tulle__fail(TULLE_ERR_ARG, "a home on devices is for products on devices");
-    if ((!plan->sparse && plan->C->order != TULLE_ROW_MAJOR) || options->unpinned || options->filter > 0 ||
+    const bool mirrored = options->symmetric_c && plan->C->symmetry == TULLE_GENERAL;
+    if ((!plan->sparse && plan->C->order != TULLE_ROW_MAJOR) || options->unpinned || options->filter > 0 || mirrored ||
         tulle__slices_any(&plan->slices) || plan->slices.layer_of || plan->policy->alg != TULLE_PRODUCT_STATIONARY_C)
         return tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "a home on devices is for a sparse or row-major C by stationary-c, pinned, without filter and layers, in "
-            "layouts that match");
+            "a home on devices is for a sparse or row-major C by stationary-c, pinned, without filter, layers and a "
+            "mirrored C, in layouts that match");
     plan->runner->home = true;
     return TULLE_OK;
 }

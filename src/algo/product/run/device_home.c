@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sparse results whose home is a device: whole tiles in CSR that one job makes. Their structure comes to the host,
- * which plans by it; values stay, until somebody wants them there or the device lacks room for something else. An
- * operand that is such a result of another plan is copied from device to device.
+ * Sparse results whose home is a device: whole tiles, in CSR or of blocks, that one job makes. Their structure comes to
+ * the host, which plans by it, and so do norms of blocks; values stay, until somebody wants them there or the device
+ * lacks room for something else. An operand that is such a result of another plan is copied from device to device.
  */
 #include "algo/product/run/device_set.h"
+#include "algo/product/run/tile_upload.h"
 #include "base/error.h"
 
 /* Values of a result to the host, unless they are there. */
@@ -12,7 +13,7 @@ static tulle_status bring(struct device *d, struct device_kept *kept)
 {
     const tulle__device_ops *ops = d->device->ops;
     if (!kept->to) return TULLE_OK;
-    ops->download(d->work, kept->to, &kept->tile.val, (size_t)kept->tile.nnz * tulle_type_size(kept->tile.type));
+    ops->download(d->work, kept->to, &kept->tile.val, tulle__device_value_bytes(&kept->tile));
     tulle_status status = ops->queue_wait(d->work);
     if (status == TULLE_OK) kept->to = NULL;
     return status;

@@ -48,7 +48,7 @@ static tulle_status fetch_result(
     tulle_status status;
     const tulle__device_ops *ops = s->d->device->ops;
     int32_t *narrow = NULL;
-    size_t nnz = (size_t)s->tile.nnz, rows = (size_t)m + 1, values = nnz;
+    size_t nnz = (size_t)s->tile.nnz, rows = (size_t)m + 1;
     int is_narrow = s->d->device->rowptr_bytes == 4;
     C->values = s->tile.values;
     TULLE_TRY(place(context, m, s->tile.nnz, C));
@@ -62,9 +62,8 @@ static tulle_status fetch_result(
     if (s->tile.offset.buffer) {
         fetch(s, C->offset, &s->tile.offset, (nnz + 1) * sizeof *C->offset);
         fetch(s, C->norm, &s->tile.norm, nnz * sizeof *C->norm);
-        values = (size_t)s->tile.values;
     }
-    if (!home) fetch(s, C->val, &s->tile.val, values * tulle_type_size(s->type));
+    if (!home) fetch(s, C->val, &s->tile.val, tulle__device_value_bytes(&s->tile));
     status = ops->queue_wait(s->d->work);
     tulle_status come = ops->queue_wait(s->d->out);
     if (status == TULLE_OK) status = come;
@@ -193,6 +192,22 @@ out:
     return status;
 }
 
+/* The cuts of a result that other plans may multiply, from those of its factors. */
+static void copy_cuts(const struct sparse *s, const tulle__device_product *work)
+{
+    const tulle__device_ops *ops = s->d->device->ops;
+    const tulle__device_copy rows = {.to = s->tile.row_block,
+                                 .from = work->row_block,
+                                 .lines = 1,
+                                 .width = ((size_t)s->tile.m + 1) * sizeof(tulle_gidx)},
+                             cols = {.to = s->tile.col_block,
+                                 .from = work->col_block,
+                                 .lines = 1,
+                                 .width = ((size_t)s->tile.n + 1) * sizeof(tulle_gidx)};
+    ops->copy(s->d->work, &rows);
+    ops->copy(s->d->work, &cols);
+}
+
 /* A result without entries. */
 static tulle_status place_nothing(
     const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *C)
@@ -218,8 +233,7 @@ tulle_status tulle__device_run_product(tulle__runner *runner, const tulle__run_t
     tulle__spgemm_pair pairs[TULLE__DEVICE_SPARSE_PAIRS];
     tulle__device_product work;
     some.pair = pairs;
-    const bool home =
-        runner->home && runner->keeps_structure && tiles->whole && tiles->nk && !runner->format->in_blocks;
+    const bool home = runner->home && runner->keeps_structure && tiles->whole && tiles->nk;
     tulle__device_home_begin(run);
     TULLE_TRY(tulle__device_hold_pairs(run, d, tiles, task, &work, pairs));
     some.npairs = work.npairs;
@@ -236,13 +250,14 @@ tulle_status tulle__device_run_product(tulle__runner *runner, const tulle__run_t
     if (status == TULLE_ERR_LIMIT && tulle__device_tiles_shed(d->tiles)) /* it lacked room of its own */
         status = d->device->ops->product(d->work, &work, place_result, &s, &counts);
     if (status != TULLE_OK) goto out;
+    if (home && work.in_blocks) copy_cuts(&s, &work);
     tulle__device_tiles_release(d->tiles, d->work);
     TULLE_TRY(fetch_result(&s, task->m, home, place, context, C));
     C->multiplications = counts.multiplications;
     C->skipped = counts.skipped;
     if (runner->keeps_structure) tulle__device_kept_add(d, tiles, &s.tile, home ? C->val : NULL, &s.buffer);
     if (home && s.buffer) { /* there is no room for it to stay */
-        fetch(&s, C->val, &s.tile.val, (size_t)s.tile.nnz * tulle_type_size(s.type));
+        fetch(&s, C->val, &s.tile.val, tulle__device_value_bytes(&s.tile));
         status = d->device->ops->queue_wait(d->out);
     }
 out:

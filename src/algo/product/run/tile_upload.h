@@ -33,6 +33,12 @@ tulle__tile_places tulle__csr_places_of(const tulle__device *device, int64_t row
 tulle__tile_places tulle__blocks_places_of(
     const tulle__device *device, int64_t rows, int64_t cols, int64_t blocks, int64_t values, tulle_type type);
 
+/* Bytes of the values of a sparse tile that is there. */
+static inline size_t tulle__device_value_bytes(const tulle__device_tile *there)
+{
+    return (size_t)(there->kind == TULLE_VBSR ? there->values : there->nnz) * tulle_type_size(there->type);
+}
+
 /* The tile of so many rows whose arrays lie in the buffer. */
 tulle__device_tile tulle__tile_in(
     tulle__device_buffer *buffer, const tulle_tile *tile, int64_t rows, const tulle__tile_places *places);
