@@ -55,7 +55,8 @@ check-all: setup
 # what there is not says so, with its reason; nothing is installed: gcc, nvcc and cmake are enough
 check-gpu:
 	@$(MAKE) build
-	@cd $(BUILD) && ctest --output-on-failure -V -L gpu | grep -v '^test \|^Test \|^UpdateC\|^ *Start\|^Checking\|^$$'
+	@cd $(BUILD) && { ctest --output-on-failure -V -L gpu; echo $$? > gpu.status; } \
+		| grep -v '^test \|^Test \|^UpdateC\|^ *Start\|^Checking\|^$$'; exit $$(cat gpu.status)
 
 # sanitizers make compilers warn of what is not there: warnings are errors in the plain build
 SANITIZED = -DCMAKE_BUILD_TYPE=Debug -DTULLE_WERROR=OFF $(if $(BRIEF),-DTULLE_X86=OFF)
