@@ -11,7 +11,7 @@
 #   FAMILY in its case    PES processes of each MPI, or of those that an axis FAMILY names
 #   the engine shmem      PES processes of OpenSHMEM
 #   the engine sim        its module
-#   the device cuda       its module, on a GPU, and on the host by each emulation
+#   the device cuda       its module, on a GPU, and on the host by each emulation; under an MPI by one of them
 #   the device openacc    its module; a run that skips a test fails
 #   else                  one process
 
@@ -78,7 +78,19 @@ function(tulle_run program case arguments labels family pes)
   string(REGEX REPLACE "^-$" "" arguments "${arguments}")
   separate_arguments(words UNIX_COMMAND "${arguments}")
   if(family)
+    set(emulated FALSE)
+    if(arguments MATCHES "(^|[ +=])cuda([: ]|$)")
+      if(NOT TARGET emul_cuda)
+        return()
+      endif()
+      set(emulated TRUE)
+    endif()
     tulle_test_mpi(${program} ${case} ${family} ${pes} ${words})
+    if(emulated)
+      add_dependencies(test_${program} emul_cuda)
+      set_tests_properties(${case} PROPERTIES LABELS "mpi;${family};emul" FAIL_REGULAR_EXPRESSION "# SKIP"
+        ENVIRONMENT TULLE_MODULE_PATH=${EMUL_MODULES}:${PROJECT_BINARY_DIR}/modules)
+    endif()
   elseif(arguments MATCHES "(^|[ +])shmem([: ]|$)")
     if(NOT TULLE_SHMEM)
       return()

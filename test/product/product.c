@@ -183,7 +183,9 @@ int main(int argc, char **argv)
     tulle_machine machine;
     const char *device = argc == 4 && strncmp(argv[3], "device=", 7) == 0 ? argv[3] + 7 : NULL;
     tulle_device_facts facts;
-    every = argc == 4 && strcmp(argv[3], "some") == 0 ? 3 : 1;
+    const int some = argc == 4 && strcmp(argv[3], "some") == 0 ? 3 : 1;
+    const int emulated = device && strcmp(device, "cuda") == 0; /* a thread of the host for each of the device's */
+    every = some;
     if (device || every > 1) argc = 3;
     if (device && strstr(device, "cuda") && tulle_device_probe(device, &facts) == TULLE_ERR_UNSUPPORTED)
         return printf("1..0 # SKIP %s\n", tulle_error_message()), 0;
@@ -202,9 +204,9 @@ int main(int argc, char **argv)
     if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
         return tap_done();
     struct blocks before[64] = {{0}}, after[64] = {{0}}; /* those of other processes stay 0 */
-    for (int alg = argc == 4 ? TULLE_PRODUCT_STATIONARY_C : TULLE_PRODUCT_AUTO; alg < last; alg++)
-        for (int family = device && strstr(device, "cuda") && alg != TULLE_PRODUCT_STATIONARY_A ? FAMILIES : 0;
-             family < (argc == 4 ? GEMM : FAMILIES); family++) {
+    for (int alg = argc == 4 ? TULLE_PRODUCT_STATIONARY_C : TULLE_PRODUCT_AUTO; alg < last; alg++) {
+        every = emulated && alg != TULLE_PRODUCT_STATIONARY_A ? (getenv("EMUL_GUARD") ? 31 : 7) : some;
+        for (int family = 0; family < (argc == 4 ? GEMM : FAMILIES); family++) {
             const int sparse = family == SPGEMM;
             struct cases base = {.m = 37,
                 .k = 29,
@@ -259,6 +261,8 @@ int main(int argc, char **argv)
             if (sparse) c = base, c.options.phases = 3, run(team, &c);
             if (sparse) c = base, c.options.phases = 41, run(team, &c);
         }
+    }
+    every = 1;
     tulle_team_run(team, count_blocks, before);
     struct cases c = {
         .m = 60, .k = 50, .n = 40, .sparse = 1, .tiles_m = 4, .tiles_k = 4, .tiles_n = 4, .twice = 1, .alpha = 1};
