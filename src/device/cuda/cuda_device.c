@@ -404,6 +404,7 @@ static tulle_status open_cuda(tulle__spec_part *part, const tulle__device_settin
         .y_align = 16, /* what some releases of cuSPARSE want */
         .pinned = 1,
         .real_time = 1,
+        .by_times = kernels == TULLE__CUDA_MEASURED,
         .counting = &cuda->device};
     status = find_driver(&cuda->driver);
     if (status == TULLE_OK) status = tulle__cuda_enter(cuda, &before);

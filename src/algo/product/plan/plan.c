@@ -376,8 +376,15 @@ static tulle_status make_runner(tulle_product *plan)
     const tulle_product_options *options = &plan->options;
     const tulle__tile_format *format = plan->operands.A->format;
     if (!options->device) return tulle__host_run_new(plan->context, format, &plan->runner);
-    return tulle__device_run_new(plan->comm, plan->context, format, plan->sparse, options->device,
+    tulle_status status = tulle__device_run_new(plan->comm, plan->context, format, plan->sparse, options->device,
         options->devices ? options->devices : 1, &plan->runner);
+    if (status == TULLE_OK && options->deterministic && plan->runner->by_times)
+        status = tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "a deterministic product on the device '%s', whose kernels are chosen by their times: say kernels=library "
+            "or "
+            "own",
+            options->device);
+    return status;
 }
 
 /* Jobs come in blocks of C, if they keep to devices. After the policy is known. */

@@ -191,6 +191,13 @@ static bool takes_virtual_time(const tulle__device *device)
     return false;
 }
 
+static bool goes_by_times(const tulle__device *device)
+{
+    for (; device; device = device->inner)
+        if (device->by_times) return true;
+    return false;
+}
+
 /* number: of the device among those of all PEs of the host, which take the host's in turn; of: them. */
 static tulle_status open_device(
     tulle_comm *comm, const struct device_run *run, const char *spec, bool sparse, int number, int of, struct device *d)
@@ -250,6 +257,7 @@ tulle_status tulle__device_run_new(tulle_comm *comm, const tulle__context *conte
         d->results = d->device->capacity / 2;
         if (d->device->capacity < run->runner.capacity) run->runner.capacity = d->device->capacity;
     }
+    run->runner.by_times = goes_by_times(run->device[0].device);
     run->runner.keeps_structure = sparse;
     for (int n = 0; n < count; n++) run->runner.keeps_structure &= tulle__device_has_values(run->device[n].device) != 0;
     run->runner.peers = true;
