@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Dense products in blocks on devices: device_blocks SPEC PES [RUNS]. Random shapes, tiles, capacities from three tiles
- * upwards, 1 to 3 devices: results are right, and copies are those of the model to the byte. With equal tiles, also
- * those of the closed count of tulle_gemm_blocks_best. Bits do not depend on the devices; what is too small is refused,
- * with the least that does.
+ * Dense products in blocks on devices: device_blocks SPEC PES [RUNS [cuda]]; with cuda they are parts of one GPU.
+ * Random shapes, tiles, capacities from three tiles upwards, 1 to 3 devices: results are right, and copies are those of
+ * the model to the byte. With equal tiles, also those of the closed count of tulle_gemm_blocks_best. Bits do not depend
+ * on the devices; what is too small is refused, with the least that does.
  */
 #include <stdio.h>
 #include <string.h>
 
+#include <tulle/device.h>
 #include <tulle/gemm.h>
 #include <tulle/product.h>
 
@@ -114,7 +115,7 @@ static int64_t draw_capacity(uint64_t *seed, int64_t triple, int64_t all)
     return triple + (int64_t)(next_random(seed) % (uint64_t)(most + 1));
 }
 
-/* What gives a device a small memory: in virtual time that of a simulation. */
+/* What gives a device a small memory: in virtual time that of a simulation; or a part of a GPU. */
 static const char *small = "limit";
 
 static void random_shapes(tulle_team *team, int runs, uint64_t *seed)
@@ -141,7 +142,9 @@ static void random_shapes(tulle_team *team, int runs, uint64_t *seed)
         }
         int64_t triple = (a * c + c * b + a * b) * 8, all = triple * run.rows * run.cols * run.inner * over * down;
         long long capacity = (long long)draw_capacity(seed, triple, all);
-        if (format < 2)
+        if (strcmp(small, "cuda") == 0)
+            snprintf(spec, sizeof spec, "cuda:0,mem=%lld", capacity);
+        else if (format < 2)
             snprintf(spec, sizeof spec, formats[format], small, capacity);
         else
             snprintf(spec, sizeof spec, formats[format], (long long)r, small, capacity);
@@ -337,12 +340,16 @@ static void small_host(const char *spec)
 
 int main(int argc, char **argv)
 {
-    if (argc < 3) return fprintf(stderr, "usage: %s SPEC PES [RUNS]\n", argv[0]), 2;
+    if (argc < 3) return fprintf(stderr, "usage: %s SPEC PES [RUNS [cuda]]\n", argv[0]), 2;
     int pes = atoi(argv[2]), runs = argc > 3 ? atoi(argv[3]) : 40;
     uint64_t seed = 88172645463325252u + (uint64_t)pes;
     tulle_team *team;
     const tulle_team_options options = {.size = sizeof options, .memory = (size_t)pes << 26, .threads = 1};
+    tulle_device_facts facts;
     if (strstr(argv[1], "sim")) small = "model";
+    if (argc > 4) small = "cuda";
+    if (argc > 4 && tulle_device_probe(small, &facts) == TULLE_ERR_UNSUPPORTED)
+        return printf("1..0 # SKIP %s\n", tulle_error_message()), 0;
     if (!ok(tulle_team_new(argv[1], pes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
         return tap_done();
     random_shapes(team, runs, &seed);
