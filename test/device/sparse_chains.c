@@ -2,7 +2,7 @@
 /*
  * Chains of sparse times dense tiles into a dense one: sparse_chains SPEC [bits]. 1 to 512 columns, rows and columns of
  * B next to each other, rows of A from none to thousands of entries, alpha and beta. The reference's values; with
- * `bits` its bits, but in rows of more than 512 entries.
+ * `bits` its bits, but in rows of more than 512 entries, and all of its own bits again.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ enum { PAIRS = 3, ROWS = 37, INNER = 2500, LONG = 512 };
 struct there {
     tulle__device *d;
     tulle__device_queue *q;
-    tulle__device_buffer *buffer[4 * PAIRS + 1];
+    tulle__device_buffer *buffer[4 * PAIRS + 2];
     int nbuffers;
 };
 
@@ -70,7 +70,7 @@ static int runs(
     tulle__spmm_pair pair[PAIRS];
     int64_t *rowptr[PAIRS], total[ROWS] = {0};
     int32_t *colind[PAIRS];
-    void *val[PAIRS], *B[PAIRS], *C = calloc(cells + 1, 8), *got = calloc(cells + 1, 8);
+    void *val[PAIRS], *B[PAIRS], *C = calloc(cells + 1, 8), *got = calloc(cells + 1, 8), *again = calloc(cells + 1, 8);
     int right = d->ops->queue_new(d, &t.q) == TULLE_OK;
     for (int p = 0; p < npairs; p++) {
         int32_t narrow[ROWS + 1] = {0};
@@ -110,6 +110,7 @@ static int runs(
         work.B[p].val = put(&t, B[p], (size_t)(INNER * n) * size);
     }
     for (size_t i = 0; i < cells; i++) set(type, C, (int64_t)i, beta == 0 ? (double)NAN : number(50, i));
+    const tulle__device_place second = put(&t, C, cells * size);
     work.C = put(&t, C, cells * size);
     const tulle__spmm_task task = {.type = type,
         .m = ROWS,
@@ -124,12 +125,16 @@ static int runs(
     right = right && tulle__kernels_ref()->spmm(NULL, &task) == TULLE_OK;
     d->ops->chain(t.q, &work);
     d->ops->download(t.q, got, &work.C, cells * size);
+    work.C = second;
+    d->ops->chain(t.q, &work);
+    d->ops->download(t.q, again, &work.C, cells * size);
     right = d->ops->queue_wait(t.q) == TULLE_OK && right;
     for (int64_t i = 0; right && i < ROWS * n; i++) {
         double x = get(type, C, i), y = get(type, got, i), bound = type == TULLE_F32 ? 4e3 : 1e-5;
         right = bits && total[i / n] <= LONG ? x == y : fabs(x - y) <= bound;
         if (!right) printf("# row %d, column %d: %.17g, not %.17g\n", (int)(i / n), (int)(i % n), y, x);
     }
+    right = right && (!bits || memcmp(got, again, cells * size) == 0);
     d->ops->queue_free(d, t.q);
     for (int b = 0; b < t.nbuffers; b++) tulle__device_buffer_free(d, t.buffer[b]);
     for (int p = 0; p < npairs; p++) {
@@ -140,6 +145,7 @@ static int runs(
     }
     free(C);
     free(got);
+    free(again);
     return right;
 }
 
