@@ -138,12 +138,13 @@ typedef struct tulle__device_tile {
 enum { TULLE__DEVICE_PAIRS = 16, TULLE__DEVICE_SPARSE_PAIRS = 64 };
 
 /*
- * A chain into a dense C: C = alpha sum_p A_p B_p + beta C, all A_p of one format, B_p and C dense; element (r, c) of C
- * is value r * c_row + c * c_col from its place on; beta = 0 does not read C.
+ * A chain into a dense C: rows row .. row + m - 1 of sum_p A_p B_p, C = alpha (sum) + beta C, all A_p of one format (in
+ * blocks cut alike; else row is 0 and m all of their rows), B_p and C dense; element (r, c) of these rows is value r *
+ * c_row + c * c_col from C's place on; beta = 0 does not read C.
  */
 typedef struct tulle__device_chain {
     tulle_type type;
-    int64_t m, n;
+    int64_t row, m, n;
     int npairs;
     tulle__device_tile A[TULLE__DEVICE_PAIRS], B[TULLE__DEVICE_PAIRS];
     tulle__device_place C;

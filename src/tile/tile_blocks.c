@@ -19,8 +19,7 @@ tulle__blocks_offsets tulle__vbsr_offsets_of(int64_t block_rows, int64_t blocks,
     return o;
 }
 
-/* The block row of a row. */
-static int64_t block_row_of(const tulle_tile *A, int64_t row)
+int64_t tulle__blocks_row_of(const tulle_tile *A, int64_t row)
 {
     int64_t low = 0, high = A->block_rows - 1;
     while (low < high) {
@@ -54,7 +53,7 @@ int64_t tulle__blocks_entries_before(const tulle_tile *A, int64_t row)
 {
     if (!A->rowptr || !A->nnz) return 0;
     if (row == A->m) return A->nnz;
-    int64_t r = block_row_of(A, row), before = values_before(A, r), of_row = values_before(A, r + 1) - before;
+    int64_t r = tulle__blocks_row_of(A, row), before = values_before(A, r), of_row = values_before(A, r + 1) - before;
     return before + of_row / height(A, r) * (row - (A->row_block[r] - A->row_block[0]));
 }
 
@@ -62,7 +61,7 @@ int64_t tulle__blocks_entries_before(const tulle_tile *A, int64_t row)
 bool tulle__blocks_next(const tulle_tile *A, tulle__entry_run *run)
 {
     if (!A->rowptr || !A->nnz) return false;
-    int64_t r = block_row_of(A, run->row), e = A->rowptr[r] + run->at++;
+    int64_t r = tulle__blocks_row_of(A, run->row), e = A->rowptr[r] + run->at++;
     if (e >= A->rowptr[r + 1]) return false;
     int64_t c = A->colind[e], n = width(A, c), row = run->row - (A->row_block[r] - A->row_block[0]);
     run->column = A->col_block[c] - A->col_block[0];

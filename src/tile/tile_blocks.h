@@ -14,6 +14,9 @@ typedef struct tulle__blocks_offsets {
 } tulle__blocks_offsets;
 tulle__blocks_offsets tulle__vbsr_offsets_of(int64_t block_rows, int64_t blocks, int64_t nnz, tulle_type type);
 
+/* The block row of a row. */
+int64_t tulle__blocks_row_of(const tulle_tile *A, int64_t row);
+
 /* The operations of tile_format.h that both formats have. */
 int64_t tulle__blocks_entries_before(const tulle_tile *A, int64_t row);
 bool tulle__blocks_next(const tulle_tile *A, tulle__entry_run *run);

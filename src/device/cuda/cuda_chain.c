@@ -2,8 +2,9 @@
 /*
  * Chains of tiles into a dense one: sparse times dense by cuSPARSE, dense times dense by cuBLAS, one call a summand;
  * with kernels=own, sparse times dense by our own kernel (cuda_spmm.cu), all summands at once, with the reference's
- * bits; with kernels=measured by the faster of both (cuda_choice.c). A column-major B is the transpose of a row-major
- * matrix, which both libraries take; C is row-major, for cuBLAS the transpose of what it calls C.
+ * bits, and so are always blocks times dense, whose sizes may differ; with kernels=measured by the faster of both
+ * (cuda_choice.c). A column-major B is the transpose of a row-major matrix, which both libraries take; C is row-major,
+ * for cuBLAS the transpose of what it calls C.
  */
 #include <limits.h>
 
@@ -111,13 +112,17 @@ static tulle_status start(tulle__device_queue *queue, const tulle__device_chain 
         "a product");
 }
 
-/* Our own kernel, for all summands. */
+/* Our own kernels, for all summands. */
 static tulle_status multiply_sparse(tulle__device_queue *queue, const tulle__device_chain *task)
 {
+    const int in_blocks = task->A[0].kind == TULLE_VBSR;
     tulle__cuda_chain P = {.npairs = task->npairs,
         .m = task->m,
         .n = task->n,
         .ldc = task->c_row,
+        .row_block = tulle__cuda_at(&task->A[0].row_block),
+        .block_rows = task->A[0].m,
+        .row = task->row,
         .C = tulle__cuda_at(&task->C),
         .alpha = task->alpha,
         .beta = task->beta};
@@ -129,9 +134,13 @@ static tulle_status multiply_sparse(tulle__device_queue *queue, const tulle__dev
             .val = tulle__cuda_at(&A->val),
             .B = tulle__cuda_at(&B->val),
             .b_row = by_row ? B->ld : 1,
-            .b_col = by_row ? 1 : B->ld};
+            .b_col = by_row ? 1 : B->ld,
+            .offset = tulle__cuda_at(&A->offset),
+            .col_block = tulle__cuda_at(&A->col_block)};
     }
-    return tulle__cuda_check(queue->cuda, tulle__cuda_spmm(queue->stream, &P, task->type == TULLE_F64), "a product");
+    cudaError_t (*launch)(cudaStream_t, const tulle__cuda_chain *, int) =
+        in_blocks ? tulle__cuda_spmm_blocks : tulle__cuda_spmm;
+    return tulle__cuda_check(queue->cuda, launch(queue->stream, &P, task->type == TULLE_F64), "a product");
 }
 
 void tulle__cuda_queue_chain(tulle__device_queue *queue, const tulle__device_chain *task)
@@ -146,7 +155,8 @@ void tulle__cuda_queue_chain(tulle__device_queue *queue, const tulle__device_cha
         return;
     }
     if (!tulle__cuda_start_kernel(queue, "multiply")) return;
-    int own = task->A[0].kind == TULLE_CSR && queue->cuda->kernels == TULLE__CUDA_OWN;
+    int own =
+        task->A[0].kind == TULLE_VBSR || (task->A[0].kind == TULLE_CSR && queue->cuda->kernels == TULLE__CUDA_OWN);
     if (task->A[0].kind == TULLE_CSR && queue->cuda->kernels == TULLE__CUDA_MEASURED)
         own = tulle__cuda_choose(queue, task, &trial);
     if (trial) (void)tulle__cuda_quietly(cudaEventRecord(trial->begin, queue->stream));

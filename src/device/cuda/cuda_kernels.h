@@ -162,19 +162,25 @@ enum { TULLE__CUDA_CHAIN = 16 };
 typedef struct tulle__cuda_chain_pair {
     const int32_t *rowptr, *colind;
     const void *val, *B;
-    int64_t b_row, b_col; /* strides of B */
+    int64_t b_row, b_col;     /* strides of B */
+    const int64_t *offset;    /* in blocks: where their values begin */
+    const int64_t *col_block; /* in blocks: cuts of columns */
 } tulle__cuda_chain_pair;
 
-/* C = alpha sum_p A_p B_p + beta C, all A in CSR; C is row-major with lines ldc apart; beta = 0 does not read it. */
+/* C = alpha sum_p A_p B_p + beta C, all A in CSR, or in blocks; C is row-major with lines ldc apart; beta = 0 does not
+ * read it. */
 typedef struct tulle__cuda_chain {
     tulle__cuda_chain_pair pair[TULLE__CUDA_CHAIN];
     int npairs;
     int64_t m, n, ldc;
+    const int64_t *row_block; /* in blocks: cuts of rows, block_rows + 1; C begins at the row-th of these rows */
+    int64_t block_rows, row;
     void *C;
     double alpha, beta;
 } tulle__cuda_chain;
 
 cudaError_t tulle__cuda_spmm(cudaStream_t stream, const tulle__cuda_chain *P, int f64);
+cudaError_t tulle__cuda_spmm_blocks(cudaStream_t stream, const tulle__cuda_chain *P, int f64);
 
 /* ---- cuda_spgemm.cu: steps of a product into a sparse tile, which cuda_product.c puts together ---- */
 

@@ -4,7 +4,8 @@
  * lies over its columns, up to four of each lane at a time; it loads as many entries of A as it has lanes at once and
  * hands them round. A sum is in the order (pair, position in A's row), products and sums rounded each: the bits of the
  * reference. Rows of more than 512 entries are cut into pieces of so many within each pair, which all teams of the
- * block take in turn; each adds up its own, and then their sums are added in the order of the teams.
+ * block take in turn; each adds up its own, and then their sums are added in the order of the teams. A row of blocks is
+ * summed the same way, block after block, by one team whatever its length.
  */
 #include "device/cuda/cuda_kernels.h"
 #include "device/cuda/cuda_rounded.h"
@@ -120,21 +121,81 @@ template <typename S, typename T> __global__ void multiply(tulle__cuda_chain P)
         if (is_long[r]) long_row(P, t, static_cast<int64_t>(blockIdx.x) * rows + r, partial);
 }
 
+/* ---- blocks ---- */
+
+/* Adds a row's entries of a pair, y rows below the top of block row r. */
+template <typename S, typename T>
+__device__ void add_blocks(const tulle__cuda_chain &P, const tulle__cuda_chain_pair &q, const S &t, int64_t r,
+    int64_t y, int64_t first, T (&sum)[S::EACH])
+{
+    const T *B = static_cast<const T *>(q.B);
+    for (int32_t e = q.rowptr[r]; e < q.rowptr[r + 1]; e++) {
+        const int64_t c = q.colind[e], k = q.col_block[c] - q.col_block[0], width = q.col_block[c + 1] - q.col_block[c];
+        const T *val = static_cast<const T *>(q.val) + q.offset[e] + y * width;
+        for (int64_t x = 0; x < width; x++) {
+            const T a = val[x];
+            TULLE__UNROLL()
+            for (int j = 0; j < S::EACH; j++) {
+                int64_t at = first + t.me + j * S::LANES;
+                if (at < P.n) sum[j] = fused_never(sum[j], a, B[(k + x) * q.b_row + at * q.b_col]);
+            }
+        }
+    }
+}
+
+/* A team has a row, also of those of one block row. */
+template <typename S, typename T> __global__ void multiply_blocks(tulle__cuda_chain P)
+{
+    const int rows = THREADS / S::LANES;
+    S t;
+    t.me = static_cast<int>(threadIdx.x) % S::LANES;
+    t.mask = 0; /* its lanes exchange nothing */
+    const int64_t row = static_cast<int64_t>(blockIdx.x) * rows + static_cast<int>(threadIdx.x) / S::LANES;
+    if (row >= P.m) return;
+    int64_t r = 0, beyond = P.block_rows;
+    while (beyond - r > 1) {
+        const int64_t middle = r + (beyond - r) / 2;
+        if (P.row_block[middle] - P.row_block[0] <= P.row + row)
+            r = middle;
+        else
+            beyond = middle;
+    }
+    const int64_t y = P.row + row - (P.row_block[r] - P.row_block[0]);
+    for (int64_t first = 0; first < P.n; first += S::LANES * S::EACH) {
+        T sum[S::EACH];
+        for (int j = 0; j < S::EACH; j++) sum[j] = 0;
+        for (int p = 0; p < P.npairs; p++) add_blocks(P, P.pair[p], t, r, y, first, sum);
+        store(P, t, row, first, sum);
+    }
+}
+
 /* ---- launches ---- */
 
 #define TULLE__EACH_TEAM(X) X(2, 1) X(4, 1) X(8, 1) X(16, 1) X(32, 1) X(32, 2) X(32, 4)
 #define TULLE__KERNELS(LANES, EACH)                                                                                    \
     reinterpret_cast<const void *>(multiply<team<LANES, EACH>, double>),                                               \
-        reinterpret_cast<const void *>(multiply<team<LANES, EACH>, float>),
+        reinterpret_cast<const void *>(multiply<team<LANES, EACH>, float>),                                            \
+        reinterpret_cast<const void *>(multiply_blocks<team<LANES, EACH>, double>),                                    \
+        reinterpret_cast<const void *>(multiply_blocks<team<LANES, EACH>, float>),
 const void *const kernels[] = {TULLE__EACH_TEAM(TULLE__KERNELS)};
 #undef TULLE__KERNELS
 
-template <typename S> cudaError_t start(cudaStream_t stream, const tulle__cuda_chain &P, int f64)
+template <typename S, typename T> cudaError_t start(cudaStream_t stream, const tulle__cuda_chain &P, bool in_blocks)
 {
     const int64_t rows = THREADS / S::LANES, blocks = (P.m + rows - 1) / rows;
     if (blocks > INT32_MAX) return cudaErrorInvalidConfiguration;
-    return f64 ? tulle_cuda::launch(multiply<S, double>, static_cast<unsigned>(blocks), THREADS, 0, stream, P)
-               : tulle_cuda::launch(multiply<S, float>, static_cast<unsigned>(blocks), THREADS, 0, stream, P);
+    return in_blocks ? tulle_cuda::launch(multiply_blocks<S, T>, static_cast<unsigned>(blocks), THREADS, 0, stream, P)
+                     : tulle_cuda::launch(multiply<S, T>, static_cast<unsigned>(blocks), THREADS, 0, stream, P);
+}
+
+/* By the narrowest team that has a lane for each column, or the widest. */
+template <typename T> cudaError_t start_team(cudaStream_t stream, const tulle__cuda_chain &P, bool in_blocks)
+{
+#define TULLE__START(LANES, EACH)                                                                                      \
+    if (P.n <= (LANES) * (EACH)) return start<team<LANES, EACH>, T>(stream, P, in_blocks);
+    TULLE__EACH_TEAM(TULLE__START)
+#undef TULLE__START
+    return start<team<32, 4>, T>(stream, P, in_blocks);
 }
 
 } // namespace
@@ -146,9 +207,10 @@ cudaError_t tulle__cuda_load_spmm(void)
 
 cudaError_t tulle__cuda_spmm(cudaStream_t stream, const tulle__cuda_chain *P, int f64)
 {
-#define TULLE__START(LANES, EACH)                                                                                      \
-    if (P->n <= (LANES) * (EACH)) return start<team<LANES, EACH>>(stream, *P, f64);
-    TULLE__EACH_TEAM(TULLE__START)
-#undef TULLE__START
-    return start<team<32, 4>>(stream, *P, f64);
+    return f64 ? start_team<double>(stream, *P, false) : start_team<float>(stream, *P, false);
+}
+
+cudaError_t tulle__cuda_spmm_blocks(cudaStream_t stream, const tulle__cuda_chain *P, int f64)
+{
+    return f64 ? start_team<double>(stream, *P, true) : start_team<float>(stream, *P, true);
 }

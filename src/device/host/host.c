@@ -291,6 +291,7 @@ static void chain(tulle__device_queue *queue, const tulle__device_chain *task)
         B[p] = tulle__host_tile(&task->B[p]);
     }
     const tulle__chain_task work = {.type = task->type,
+        .row = task->row,
         .m = task->m,
         .n = task->n,
         .npairs = task->npairs,

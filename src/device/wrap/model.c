@@ -251,7 +251,8 @@ static void kernel(tulle__device_queue *queue, const char *name, tulle_type type
 
 static double tile_values(const tulle__device_tile *tile)
 {
-    return tile->kind == TULLE_DENSE ? (double)tile->m * (double)tile->n : (double)tile->nnz;
+    if (tile->kind == TULLE_DENSE) return (double)tile->m * (double)tile->n;
+    return (double)(tile->kind == TULLE_VBSR ? tile->values : tile->nnz);
 }
 
 /* Each operand is read once, the result written once, and read before if it is added to. */
@@ -262,7 +263,7 @@ static void chain(tulle__device_queue *queue, const tulle__device_chain *task)
         const tulle__device_tile *A = &task->A[p], *B = &task->B[p];
         flops += 2 * tile_values(A) * (double)task->n;
         values += tile_values(A) + tile_values(B);
-        if (A->kind == TULLE_CSR) indices += (double)A->nnz * sizeof(tulle_lidx);
+        if (A->kind != TULLE_DENSE) indices += (double)A->nnz * sizeof(tulle_lidx);
     }
     kernel(queue, "multiply", task->type, flops, values * (double)tulle_type_size(task->type) + indices);
     if (!queue->inner) return;

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products with matrices of blocks against their definition, on small integers: block_formats SPEC PES. A in BSR or
- * VBSR times a dense B, in every algorithm; transposes, orders, types, alpha and beta; tiles without blocks; several
- * executions of a plan; and the formats there and back.
+ * Products with matrices of blocks against their definition, on small integers: block_formats SPEC PES [device=SPEC]. A
+ * in BSR or VBSR times a dense B, in every algorithm; transposes, orders, types, alpha and beta; tiles without blocks;
+ * several executions of a plan; and the formats there and back.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <tulle/device.h>
 
 #include "body.h"
 #include "reference.h"
 #include "tap.h"
 
 enum { MOST = 96 };
+
+static const char *device; /* that multiplies; NULL: the host */
 
 /* One product: how A is shaped and stored. */
 struct setting {
@@ -92,7 +96,10 @@ static tulle_status body(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_mat_new_dense(comm, lb, s->type, s->order, &B));
     TULLE_TRY(fill_dense(B, &b));
     TULLE_TRY(tulle_mat_new_dense(comm, lc, s->type, s->order, &C));
-    TULLE_TRY(tulle_product_new(A, B, C, &s->options, &plan));
+    tulle_product_options options = s->options;
+    options.device = device;
+    options.devices = device ? 1 + s->kind % 2 : 0;
+    TULLE_TRY(tulle_product_new(A, B, C, &options, &plan));
     for (int turn = 0; turn < 2; turn++) {
         TULLE_TRY(fill_dense(C, &c));
         TULLE_TRY(tulle_product_execute(plan, s->alpha, s->beta, NULL));
@@ -166,8 +173,12 @@ out:
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
+    if (argc < 3) return fprintf(stderr, "usage: %s SPEC PES [device=SPEC]\n", argv[0]), 2;
     int npes = atoi(argv[2]);
+    tulle_device_facts facts;
+    device = argc > 3 ? argv[3] + strlen("device=") : NULL;
+    if (device && strstr(device, "cuda") && tulle_device_probe(device, &facts) == TULLE_ERR_UNSUPPORTED)
+        return printf("1..0 # SKIP %s\n", tulle_error_message()), 0;
     tulle_team *team;
     tulle_team_options team_options = {.memory = (size_t)npes << 26, .threads = 1, .arena = 4096, .panels = 2};
     if (!ok(tulle_team_new(argv[1], npes, &team_options, &team) == TULLE_OK, "open: %s", tulle_error_message()))

@@ -16,6 +16,7 @@
 #include "algo/product/run/device_set.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "tile/tile_blocks.h"
 
 /* ---- results ---- */
 
@@ -227,10 +228,31 @@ void tulle__device_results_drop(struct device *d)
 
 /* ---- chains ---- */
 
-/* What three tiles take: a summand's two and the result. */
-static tulle_status too_small(const struct device *d, const tulle__chain_task *task, int p)
+/* The rows of factor p of the task; in blocks, the block rows that have some of them. */
+static tulle__tile_key key_of_a(const tulle__run_tiles *tiles, const tulle__chain_task *task, int p)
 {
-    size_t a = tulle__device_tile_bytes(d->device, &task->A[p], task->row, task->m),
+    const tulle_tile *A = &task->A[p];
+    int64_t row = task->row, rows = task->m;
+    if (A->row_block) {
+        row = tulle__blocks_row_of(A, task->row);
+        rows = tulle__blocks_row_of(A, task->row + task->m - 1) - row + 1;
+    }
+    return (tulle__tile_key){TULLE__OF_A, tiles->i, tiles->k[p], row, rows};
+}
+
+/* How many rows the first block row has before those of the task. */
+static int64_t rows_before(const tulle__chain_task *task)
+{
+    const tulle_tile *A = &task->A[0];
+    return A->row_block ? task->row - (A->row_block[tulle__blocks_row_of(A, task->row)] - A->row_block[0]) : 0;
+}
+
+/* What three tiles take: a summand's two and the result. */
+static tulle_status too_small(
+    const struct device *d, const tulle__run_tiles *tiles, const tulle__chain_task *task, int p)
+{
+    const tulle__tile_key key = key_of_a(tiles, task, p);
+    size_t a = tulle__device_tile_bytes(d->device, &task->A[p], key.row, key.rows),
            b = tulle__device_tile_bytes(d->device, &task->B[p], 0, task->B[p].m),
            c = (size_t)(task->m * task->n) * tulle_type_size(task->type);
     return tulle__fail(TULLE_ERR_LIMIT,
@@ -243,7 +265,8 @@ static tulle_status too_small(const struct device *d, const tulle__chain_task *t
 static int copy_job_ahead(const struct device *d, const tulle__run_next *next)
 {
     for (int p = 0; p < next->tiles.nk; p++) {
-        const tulle__tile_key a = {TULLE__OF_A, next->tiles.i, next->tiles.k[p], 0, next->A[p].m},
+        const int64_t rows = next->A[p].row_block ? next->A[p].block_rows : next->A[p].m;
+        const tulle__tile_key a = {TULLE__OF_A, next->tiles.i, next->tiles.k[p], 0, rows},
                               b = {TULLE__OF_B, next->tiles.k[p], next->tiles.j, 0, next->B[p].m};
         if (!next->A[p].m || !next->B[p].n) return 1; /* nothing is multiplied */
         if (tulle__device_tiles_prefetch(d->tiles, &a, &next->A[p]) != TULLE_OK ||
@@ -318,8 +341,7 @@ static void end_tiles(
     const struct device_run *run, const struct device *d, const tulle__run_tiles *tiles, const tulle__chain_task *task)
 {
     for (int p = 0; p < task->npairs; p++) {
-        const tulle__tile_key a = {TULLE__OF_A, tiles->i, tiles->k[p], task->row, task->m},
-                              b = {TULLE__OF_B, tiles->k[p], tiles->j, 0, task->B[p].m};
+        const tulle__tile_key a = key_of_a(tiles, task, p), b = {TULLE__OF_B, tiles->k[p], tiles->j, 0, task->B[p].m};
         if (!tiles->stays) {
             tulle__device_tiles_await(d->tiles, &a);
             tulle__device_tiles_await(d->tiles, &b);
@@ -343,11 +365,15 @@ tulle_status tulle__device_run_chain(
     while (d->nleaving && d->device->ops->event_done(d->exit[d->oldest].landed)) TULLE_TRY(land(run, d));
     if (runner->unpinned) TULLE_TRY(collect(run, d, task));
     TULLE_TRY(begin_result(run, d, task, &r, &beta));
-    tulle__device_chain work = {
-        .type = task->type, .m = task->m, .n = task->n, .c_row = task->n, .c_col = 1, .alpha = task->alpha};
+    tulle__device_chain work = {.type = task->type,
+        .row = rows_before(task),
+        .m = task->m,
+        .n = task->n,
+        .c_row = task->n,
+        .c_col = 1,
+        .alpha = task->alpha};
     for (int p = 0; p < task->npairs; p++) {
-        const tulle__tile_key a = {TULLE__OF_A, tiles->i, tiles->k[p], task->row, task->m},
-                              b = {TULLE__OF_B, tiles->k[p], tiles->j, 0, task->B[p].m};
+        const tulle__tile_key a = key_of_a(tiles, task, p), b = {TULLE__OF_B, tiles->k[p], tiles->j, 0, task->B[p].m};
         for (;;) {
             int n = work.npairs;
             status = tulle__device_hold(run, d, &a, &task->A[p], &work.A[n]);
@@ -358,7 +384,7 @@ tulle_status tulle__device_run_chain(
             if (n) {
                 multiply_held(run, d, r, &work, &beta, tiles); /* those that fit, then this one by itself */
             } else if (!tulle__device_tiles_tighten(d->tiles)) {
-                status = too_small(d, task, p);
+                status = too_small(d, tiles, task, p);
                 goto out;
             }
         }

@@ -236,8 +236,6 @@ tulle_status tulle__device_run_new(tulle_comm *comm, const tulle__context *conte
     struct device_run *run = NULL;
     tulle_status status;
     int near_rank = 0, near_size = 1;
-    if (format->in_blocks && !sparse)
-        return tulle__fail(TULLE_ERR_UNSUPPORTED, "a product of blocks with a dense matrix on a device");
     TULLE_TRY(tulle__comm_neighbours(comm, &near_rank, &near_size));
     TULLE_TRY(tulle__alloc_zero(1, sizeof *run, "a plan", &run));
     run->runner = (tulle__runner){
