@@ -140,6 +140,22 @@ void help_all(const struct verb *const *verbs, int nverbs, FILE *file)
     print_exit(file);
 }
 
+/* A command of one line, or of several that a shell joins: a line breaks before an option or a pipe. */
+static void print_command(const char *text, size_t n, FILE *file)
+{
+    size_t column = 0;
+    for (size_t from = 0, to; from < n; from = to) {
+        for (to = from + 1; to < n && (text[to] != ' ' || (text[to + 1] != '-' && text[to + 1] != '|')); to++) continue;
+        if (column && column + (to - from) + 2 > LAST_COLUMN) { /* with room for the backslash */
+            fprintf(file, " \\\n   ");
+            column = 3;
+        }
+        if (!column) column = (size_t)fprintf(file, "  ");
+        column += (size_t)fprintf(file, "%.*s", (int)(to - from), text + from);
+    }
+    fputc('\n', file);
+}
+
 void help_verb(const struct verb *v, FILE *file)
 {
     fprintf(file, "usage: tulle %s %s%s[OPTIONS]\n\n", v->name, v->operands, *v->operands ? " " : "");
@@ -151,7 +167,7 @@ void help_verb(const struct verb *v, FILE *file)
     fprintf(file, "\nExamples:\n");
     for (const char *line = v->examples; *line;) {
         size_t n = strcspn(line, "\n");
-        fprintf(file, "  %.*s\n", (int)n, line);
+        print_command(line, n, file);
         line += n + (line[n] == '\n');
     }
     print_exit(file);

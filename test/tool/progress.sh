@@ -58,7 +58,7 @@ else
 fi
 # tables fit the terminal, and say passed in green where there are colours
 table() { # NAME ENVIRONMENT OPTION: the table on a terminal of 80 columns
-    script -qec "stty cols 80; $2 $tulle spgemm er:n=50,degree=3 --pes 1 --check -q $3" /dev/null >"$work/$1"
+    script -qec "stty cols 80; $2 $tulle ${4:-spgemm er:n=50,degree=3} --pes 1 --check -q $3" /dev/null >"$work/$1"
 }
 if command -v script >/dev/null 2>&1; then
     table narrow 'env -u NO_COLOR TERM=xterm' ''
@@ -66,6 +66,11 @@ if command -v script >/dev/null 2>&1; then
     green=$(printf '\033[32mpassed')
     sed "s/$(printf '\033')\\[[0-9]*m//g" "$work/narrow" | sed -n '/^algorithm/,/^stat/p' | awk 'length > 81 { exit 1 }' && grep -qF "$green" "$work/narrow"
     report $? 'a table of 80 columns, in colour'
+    for command in 'solve stencil2d:n=9 --method cg' 'trisolve stencil2d:n=9 --from tril' 'stream stencil2d:n=9 --cols 3'; do
+        table other 'env TERM=dumb' '' "$command"
+        awk 'head-- > 0 && length > 81 { print; exit 1 } /^(column|method|slabs)/ { head = 1; if (length > 81) exit 1 }' "$work/other" && grep -q passed "$work/other" && ! grep -q "$(printf '\033')" "$work/other"
+        report $? "$command: a table of 80 columns, and no colour on a terminal without it"
+    done
     grep -q 'accumul' "$work/wide" && grep -q ' passed (' "$work/wide"
     report $? 'all columns with --wide, and no colour with NO_COLOR'
 fi

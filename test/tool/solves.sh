@@ -147,6 +147,8 @@ expect 2 'outside 1 to' solve stencil2d:n=4 --precond block-jacobi:n=0
 expect 2 'ends in .csv or .json' solve stencil2d:n=4 --history "$work/h.txt"
 expect 2 'tol' solve stencil2d:n=4 --tol -1
 expect 0 'converged' solve stencil2d:n=12 --method cg --precond icc --rtol 1e-4 --atol 1e-30 --max-it 100 --type float32
+"$tulle" solve stencil2d:n=12 --method cg --rtol 1e-10 -q -o "$work/x0.npy"
+expect 0 ' 0  *converged' solve stencil2d:n=12 --method cg --precond bjacobi --x0 "$work/x0.npy" --rtol 1e-6 --type float64
 expect 2 "unknown option" solve stencil2d:n=4 --rtoll 1
 expect 2 'needs a square sparse matrix' solve "$data/ash219.mtx.gz" --rhs ones
 expect 0 'converged' solve stencil2d:n=20 --method cg --rhs ones --history "$work/h.csv" -o "$work/s.npy" --pes 2

@@ -7,7 +7,17 @@ set -u
 expect 0 'usage: tulle VERB' --help
 expect 2 'usage: tulle VERB'
 expect 0 '^tulle [0-9]' --version
-for verb in spmm spgemm gemm trisolve solve stream predict stat gen convert plot calibrate info; do expect 0 "usage: tulle $verb" "$verb" --help; done
+# every verb's help has its headings and fits 80 columns
+"$tulle" --help >"$work/help"
+verbs=$(sed -n '/^usage/,/`tulle/s/^  \([a-z]*\)  *[A-Z].*/\1/p' "$work/help")
+for verb in $verbs; do
+    expect 0 "usage: tulle $verb" "$verb" --help
+    grep -q '^Options:' "$work/out" && grep -q '^Examples:' "$work/out" && grep -q '^Exit status' "$work/out" &&
+        awk 'length > 80 { print; exit 1 }' "$work/out" "$work/help"
+    report $? "the help of $verb fits 80 columns"
+done
+[ "$(echo "$verbs" | wc -w)" -ge 15 ]
+report $? "of all verbs: $(echo "$verbs" | wc -w)"
 expect 0 'usage: tulle stat' help stat
 expect 2 "did you mean 'spgemm'" spgem x
 expect 2 'did you mean --pes' spmm x --pess 2

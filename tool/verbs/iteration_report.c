@@ -174,6 +174,7 @@ static void print_blocks(const struct iteration *s, FILE *out)
 
 static void print_table(const struct iteration *s, const tulle_team *team)
 {
+    enum { COLUMNS = 118 };
     FILE *out = report_file(s->options);
     const int pes = tulle_team_size(team), threads = tulle_team_threads(team);
     fprintf(out, "solve %s: %" PRId64 " %s, %" PRId64 " %s, %" PRId64 " %s, %s, %d %s of %d %s, %s\n",
@@ -191,16 +192,19 @@ static void print_table(const struct iteration *s, const tulle_team *team)
             plural(s->factored.lifted, "pivot was", "pivots were"), s->factored.row + 1);
     char text[512];
     if (s->streamed) fprintf(out, "PE 0: %s\n", tulle_stream_describe(&s->plan, text, sizeof text));
-    fprintf(out,
-        "column iterations stopped                    residual       true    seconds |   product   precond      dots "
-        "  vectors\n");
+    const int wide = terminal_fits(out, COLUMNS, options_flag(s->options, "wide"));
+    fprintf(out, "column iterations stopped                    residual       true    seconds%s\n",
+        wide ? " |   product   precond      dots   vectors" : "");
     for (tulle_gidx c = 0; c < s->cols; c++) {
         const tulle_krylov_report *r = &s->report[c];
         double norm = r->norm > 0 ? r->norm : 1;
-        fprintf(out, "%6" PRId64 " %10" PRId64 " %-25s %10.3e %10.3e %10.4g | %9.3g %9.3g %9.3g %9.3g\n", c + 1,
-            r->iterations, tulle_stop_name(r->stop), r->residual / norm, r->true_residual / norm, r->seconds,
-            r->product.mean, r->precond.mean, r->dots.mean, r->vectors.mean);
+        fprintf(out, "%6" PRId64 " %10" PRId64 " %-25s %10.3e %10.3e %10.4g", c + 1, r->iterations,
+            tulle_stop_name(r->stop), r->residual / norm, r->true_residual / norm, r->seconds);
+        if (wide)
+            fprintf(out, " | %9.3g %9.3g %9.3g %9.3g", r->product.mean, r->precond.mean, r->dots.mean, r->vectors.mean);
+        fprintf(out, "\n");
     }
+    if (!wide) fprintf(out, "--wide shows what the seconds went into.\n");
     print_blocks(s, out);
     if (s->checked)
         fprintf(out, "check %s: the residual is %.3g of its bound\n", passed_word(s->passed, out), s->error);

@@ -355,7 +355,7 @@ static const struct option options[] = {OPTION_RHS,
         .argument = "FILE",
         .text = "write a timeline that Perfetto opens"},
     OPTIONS_STREAMING, OPTION_SEED, {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES,
-    OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP,
+    OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_WIDE, OPTION_QUIET, OPTION_HELP,
     {.name = NULL}};
 
 const struct verb verb_solve = {

@@ -385,7 +385,7 @@ const struct verb verb_stat = {
         "and\n"
         "by the distance from the diagonal.",
     .examples = "tulle stat matrix.mtx.gz\ntulle stat "
-                "rmat:scale=17,edgefactor=8,a=0.6,b=0.1334,c=0.1333,d=0.1333,relabel=on --grid 16x16",
+                "rmat:scale=17,a=0.6,b=0.14,c=0.13,d=0.13,relabel=on --grid 16x16",
     .options = options,
     .least = 1,
     .most = 1,

@@ -233,6 +233,12 @@ static void print_json(const struct setting *s, const struct run *run, const tul
     printf("}\n");
 }
 
+static int is_wide(const struct setting *s)
+{
+    enum { COLUMNS = 126 };
+    return terminal_fits(stdout, COLUMNS, options_flag(s->options, "wide"));
+}
+
 static void print_head(const struct setting *s, const tulle_team *team)
 {
     const tulle_stream_plan *plan = &s->run[0].plan;
@@ -251,12 +257,11 @@ static void print_head(const struct setting *s, const tulle_team *team)
     if (s->nruns == 1 && plan->bandwidth > 0 && !plan->in_place)
         printf("link %.3g GB/s, %.3g us a copy; predicted %.4g s for a product (transfer %.4g, compute %.4g)\n",
             plan->bandwidth / 1e9, plan->latency * 1e6, plan->seconds, plan->transfer, plan->compute);
-    printf(
-        "slabs overlap |  seconds     GF/s |  transfer   compute      loop   vectors   reading |  hidden  copied MB    "
-        "read MB\n");
+    printf("slabs overlap |  seconds     GF/s |  transfer   compute%s  copied MB%s\n",
+        is_wide(s) ? "      loop   vectors   reading |  hidden" : " |", is_wide(s) ? "    read MB" : "");
 }
 
-static void print_line(const struct run *run)
+static void print_line(const struct setting *s, const struct run *run)
 {
     const tulle_stream_report *r = &run->report;
     printf("%5d %7s | ", *run->skipped ? run->slabs : run->plan.slabs, run->overlap ? "on" : "off");
@@ -264,10 +269,14 @@ static void print_line(const struct run *run)
         printf("skipped: %s\n", run->skipped);
         return;
     }
-    printf("%8.4g %8.2f | %9.4g %9.4g %9.4g %9.4g %9.4g | %6.0f%% %10.4g %10.4g%s\n", run->median,
-        run->median > 0 ? (double)r->flops / run->median / 1e9 : 0, r->transfer.max, r->compute.max, r->loop.max,
-        r->vectors.max, r->reading.max, 100 * r->overlap, (double)r->bytes * 1e-6, (double)r->read * 1e-6,
-        run->slabs ? "" : " <- auto");
+    printf("%8.4g %8.2f | %9.4g %9.4g", run->median, run->median > 0 ? (double)r->flops / run->median / 1e9 : 0,
+        r->transfer.max, r->compute.max);
+    if (is_wide(s)) printf(" %9.4g %9.4g %9.4g", r->loop.max, r->vectors.max, r->reading.max);
+    printf(" |");
+    if (is_wide(s)) printf(" %6.0f%%", 100 * r->overlap);
+    printf(" %10.4g", (double)r->bytes * 1e-6);
+    if (is_wide(s)) printf(" %10.4g", (double)r->read * 1e-6);
+    printf("%s\n", run->slabs ? "" : " <- auto");
     if (run->checked) printf("check %s (%.3g of the rounding bound)\n", passed_word(run->passed, stdout), run->error);
 }
 
@@ -339,7 +348,7 @@ static tulle_status run(const struct options *options)
         int json = options_flag(options, "json");
         show_warnings(options, s->warnings);
         if (!json) print_head(s, team);
-        for (int r = 0; r < s->nruns; r++) json ? print_json(s, &s->run[r], team) : print_line(&s->run[r]);
+        for (int r = 0; r < s->nruns; r++) json ? print_json(s, &s->run[r], team) : print_line(s, &s->run[r]);
         if (*s->wrong) status = tulle_fail(TULLE_ERR_CHECK, "%s", s->wrong);
     }
     tulle_team_free(team);
@@ -394,8 +403,8 @@ static const struct option options[] = {{.name = "cols",
         .kind = KIND_WORD,
         .argument = "FILE",
         .text = "write a timeline that Perfetto opens"},
-    OPTION_PES, OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP,
-    {.name = NULL}};
+    OPTION_PES, OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_WIDE, OPTION_QUIET,
+    OPTION_HELP, {.name = NULL}};
 
 const struct verb verb_stream = {
     .name = "stream",
