@@ -172,8 +172,7 @@ def slabs(out, ratios):
         library, own = (by[k]["compute"]["mean"] if k in by else None for k in ("library", "own"))
         any_of, name = next(iter(by.values())), f"{operand}, {layout}, {columns(cols)}"
         rival = alone.get(("bsr" if layout.startswith("bsr") else "spmm", operand, any_of["type"], cols), {})
-        vectors = (any_of["m"] + any_of["n"]) * cols * (8 if any_of["type"] == "f64" else 4)
-        rate = (any_of["matrix"] + vectors) / own if own else None
+        rate = over(any_of["matrix"] + any_of["vector_bytes"], own)
         half, blocks = ", half" in layout, layout.startswith("bsr")
         if blocks and cols == 1 and own:
             if half:

@@ -35,7 +35,7 @@ def write(path, lines):
 
 def slab(kernels, cols, seconds, layout="csr, f64, 4-byte columns"):
     return json.dumps({"op": "stream", "spec": "cuda" + kernels, "operand": "fem:nodes=64,dof=3", "format": layout,
-                       "cols": cols, "type": "f64", "m": 1000, "n": 1500, "matrix": 4e8, "compute": {"mean": seconds}})
+                       "cols": cols, "type": "f64", "matrix": 3.9e8, "vector_bytes": 1e7, "compute": {"mean": seconds}})
 
 
 def product(op, operand, kernels, kind="f64", n=64):
