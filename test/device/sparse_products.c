@@ -29,6 +29,7 @@ static const struct shape shapes[] = {
     {"one entry", 1, 1, 1, 1, 1, 1},
     {"no columns", 4, 5, 1, 0, 0, 1},
     {"short rows", 150, 60, 70, 4, 4, 70},
+    {"more rows than a chunk of a prefix sum has", 2048, 40, 30, 1, 2, 30},
     {"all sizes of rows", 12, 160, 5000, 160, 70, 5000},
     {"full rows of a narrow C", 10, 90, 40, 90, 40, 40},
     {"rows of some thousands", 3, 300, 30000, 300, 60, 30000},

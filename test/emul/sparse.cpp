@@ -5,48 +5,13 @@
  * vectors aligned to 16 bytes (EMUL_ALIGNED=0: to their type), as some of its releases do. What a preprocess leaves in
  * the buffer must still be there when the product is made.
  */
-#include "inside.h"
-
-#include <cusparse.h>
-
-struct cusparseContext {
-    cudaStream_t stream;
-};
-struct cusparseSpMatDescr {
-    int alive;
-    int64_t rows, cols, nnz, block;
-    void *rowptr, *colind, *val;
-    cudaDataType type;
-    void *prepared; /* the buffer of the last preprocess */
-};
-struct cusparseDnVecDescr {
-    int alive;
-    int64_t size;
-    void *val;
-    cudaDataType type;
-};
-struct cusparseDnMatDescr {
-    int alive;
-    int64_t rows, cols, ld;
-    void *val;
-    cudaDataType type;
-};
+#include "sparse.h"
 
 namespace
 {
 using namespace emul;
-enum { ALIVE = 0x11117, ROOM_ALIGNED = 128, VECTOR_ALIGNED = 16 };
+enum { VECTOR_ALIGNED = 16 };
 const uint64_t PREPARED = 0x70726570617265u;
-
-size_t size_of(cudaDataType type)
-{
-    return type == CUDA_R_64F ? sizeof(double) : sizeof(float);
-}
-
-size_t room_of(const cusparseSpMatDescr &A)
-{
-    return static_cast<size_t>(256 + 8 * A.rows + A.nnz / 2);
-}
 
 template <typename T>
 void multiply(const cusparseSpMatDescr &A, const T *X, int64_t line_x, int64_t step_x, int64_t cols, T *Y, int64_t ldy,
@@ -76,13 +41,6 @@ struct operands {
 bool aligned(const void *at, size_t to)
 {
     return reinterpret_cast<uintptr_t>(at) % to == 0;
-}
-
-cusparseStatus_t check_room(const cusparseSpMatDescr &A, const void *room, int device)
-{
-    if (aligned(room, ROOM_ALIGNED) && on_device(room, room_of(A), device)) return CUSPARSE_STATUS_SUCCESS;
-    complain("cuSPARSE was given a buffer that is not its");
-    return CUSPARSE_STATUS_INVALID_VALUE;
 }
 
 cusparseStatus_t prepare(cusparseHandle_t handle, cusparseSpMatDescr_t A, void *room)
@@ -199,7 +157,7 @@ cusparseStatus_t cusparseCreateCsr(cusparseSpMatDescr_t *A, int64_t rows, int64_
     cudaDataType type)
 {
     if (rowptr_type != CUSPARSE_INDEX_32I || colind_type != CUSPARSE_INDEX_32I) return CUSPARSE_STATUS_NOT_SUPPORTED;
-    return create(A, {ALIVE, rows, cols, nnz, 1, rowptr, colind, val, type, nullptr});
+    return create(A, {ALIVE, rows, cols, nnz, 1, rowptr, colind, val, type, nullptr, 0});
 }
 
 cusparseStatus_t cusparseCreateBsr(cusparseSpMatDescr_t *A, int64_t rows, int64_t cols, int64_t nnz, int64_t block_rows,
@@ -208,7 +166,7 @@ cusparseStatus_t cusparseCreateBsr(cusparseSpMatDescr_t *A, int64_t rows, int64_
 {
     if (rowptr_type != CUSPARSE_INDEX_32I || colind_type != CUSPARSE_INDEX_32I) return CUSPARSE_STATUS_NOT_SUPPORTED;
     if (block_rows != block_cols || order != CUSPARSE_ORDER_ROW) return CUSPARSE_STATUS_NOT_SUPPORTED;
-    return create(A, {ALIVE, rows, cols, nnz, block_rows, rowptr, colind, val, type, nullptr});
+    return create(A, {ALIVE, rows, cols, nnz, block_rows, rowptr, colind, val, type, nullptr, 0});
 }
 
 cusparseStatus_t cusparseDestroySpMat(cusparseSpMatDescr_t A)

@@ -16,7 +16,8 @@ typedef enum cusparseStatus_t {
     CUSPARSE_STATUS_ALLOC_FAILED = 2,
     CUSPARSE_STATUS_INVALID_VALUE = 3,
     CUSPARSE_STATUS_EXECUTION_FAILED = 6,
-    CUSPARSE_STATUS_NOT_SUPPORTED = 10
+    CUSPARSE_STATUS_NOT_SUPPORTED = 10,
+    CUSPARSE_STATUS_INSUFFICIENT_RESOURCES = 11
 } cusparseStatus_t;
 
 typedef enum cusparseOperation_t {
@@ -26,8 +27,17 @@ typedef enum cusparseOperation_t {
 typedef enum cusparseIndexType_t { CUSPARSE_INDEX_32I = 2, CUSPARSE_INDEX_64I = 3 } cusparseIndexType_t;
 typedef enum cusparseIndexBase_t { CUSPARSE_INDEX_BASE_ZERO = 0 } cusparseIndexBase_t;
 typedef enum cusparseOrder_t { CUSPARSE_ORDER_COL = 1, CUSPARSE_ORDER_ROW = 2 } cusparseOrder_t;
-typedef enum cusparseSpMVAlg_t { CUSPARSE_SPMV_CSR_ALG2 = 3, CUSPARSE_SPMV_BSR_ALG1 = 6 } cusparseSpMVAlg_t;
-typedef enum cusparseSpMMAlg_t { CUSPARSE_SPMM_CSR_ALG3 = 12, CUSPARSE_SPMM_BSR_ALG1 = 14 } cusparseSpMMAlg_t;
+typedef enum cusparseSpMVAlg_t {
+    CUSPARSE_SPMV_CSR_ALG1 = 2,
+    CUSPARSE_SPMV_CSR_ALG2 = 3,
+    CUSPARSE_SPMV_BSR_ALG1 = 6
+} cusparseSpMVAlg_t;
+typedef enum cusparseSpMMAlg_t {
+    CUSPARSE_SPMM_CSR_ALG1 = 4,
+    CUSPARSE_SPMM_CSR_ALG2 = 6,
+    CUSPARSE_SPMM_CSR_ALG3 = 12,
+    CUSPARSE_SPMM_BSR_ALG1 = 14
+} cusparseSpMMAlg_t;
 
 typedef struct cusparseContext *cusparseHandle_t;
 typedef struct cusparseSpMatDescr *cusparseSpMatDescr_t;
@@ -72,6 +82,70 @@ cusparseStatus_t cusparseSpMM_preprocess(cusparseHandle_t handle, cusparseOperat
 cusparseStatus_t cusparseSpMM(cusparseHandle_t handle, cusparseOperation_t opA, cusparseOperation_t opB,
     const void *alpha, cusparseSpMatDescr_t A, cusparseDnMatDescr_t X, const void *beta, cusparseDnMatDescr_t Y,
     cudaDataType type, cusparseSpMMAlg_t alg, void *buffer);
+
+/* What bench/gpu/rivals.cpp measures beside these (sparse_rivals.cpp). */
+typedef enum cusparseSpGEMMAlg_t {
+    CUSPARSE_SPGEMM_ALG1 = 3,
+    CUSPARSE_SPGEMM_ALG2 = 4,
+    CUSPARSE_SPGEMM_ALG3 = 5
+} cusparseSpGEMMAlg_t;
+typedef enum cusparseSpSVAlg_t { CUSPARSE_SPSV_ALG_DEFAULT = 0 } cusparseSpSVAlg_t;
+typedef enum cusparseSpSMAlg_t { CUSPARSE_SPSM_ALG_DEFAULT = 0 } cusparseSpSMAlg_t;
+typedef enum cusparseFillMode_t { CUSPARSE_FILL_MODE_LOWER = 0 } cusparseFillMode_t;
+typedef enum cusparseDiagType_t { CUSPARSE_DIAG_TYPE_NON_UNIT = 0 } cusparseDiagType_t;
+typedef enum cusparseSpMatAttribute_t {
+    CUSPARSE_SPMAT_FILL_MODE = 0,
+    CUSPARSE_SPMAT_DIAG_TYPE = 1
+} cusparseSpMatAttribute_t;
+typedef struct cusparseSpGEMMDescr *cusparseSpGEMMDescr_t;
+typedef struct cusparseSpSVDescr *cusparseSpSVDescr_t;
+typedef struct cusparseSpSMDescr *cusparseSpSMDescr_t;
+
+cusparseStatus_t cusparseSpMatGetSize(cusparseSpMatDescr_t A, int64_t *rows, int64_t *cols, int64_t *nnz);
+cusparseStatus_t cusparseCsrSetPointers(cusparseSpMatDescr_t A, void *rowptr, void *colind, void *val);
+cusparseStatus_t cusparseSpMatSetAttribute(
+    cusparseSpMatDescr_t A, cusparseSpMatAttribute_t attribute, void *value, size_t bytes);
+
+cusparseStatus_t cusparseSpGEMM_createDescr(cusparseSpGEMMDescr_t *work);
+cusparseStatus_t cusparseSpGEMM_destroyDescr(cusparseSpGEMMDescr_t work);
+cusparseStatus_t cusparseSpGEMM_workEstimation(cusparseHandle_t handle, cusparseOperation_t opA,
+    cusparseOperation_t opB, const void *alpha, cusparseSpMatDescr_t A, cusparseSpMatDescr_t B, const void *beta,
+    cusparseSpMatDescr_t C, cudaDataType type, cusparseSpGEMMAlg_t alg, cusparseSpGEMMDescr_t work, size_t *bytes,
+    void *buffer);
+cusparseStatus_t cusparseSpGEMM_estimateMemory(cusparseHandle_t handle, cusparseOperation_t opA,
+    cusparseOperation_t opB, const void *alpha, cusparseSpMatDescr_t A, cusparseSpMatDescr_t B, const void *beta,
+    cusparseSpMatDescr_t C, cudaDataType type, cusparseSpGEMMAlg_t alg, cusparseSpGEMMDescr_t work, float chunk,
+    size_t *bytes, void *buffer, size_t *bytes_of_compute);
+cusparseStatus_t cusparseSpGEMM_compute(cusparseHandle_t handle, cusparseOperation_t opA, cusparseOperation_t opB,
+    const void *alpha, cusparseSpMatDescr_t A, cusparseSpMatDescr_t B, const void *beta, cusparseSpMatDescr_t C,
+    cudaDataType type, cusparseSpGEMMAlg_t alg, cusparseSpGEMMDescr_t work, size_t *bytes, void *buffer);
+cusparseStatus_t cusparseSpGEMM_copy(cusparseHandle_t handle, cusparseOperation_t opA, cusparseOperation_t opB,
+    const void *alpha, cusparseSpMatDescr_t A, cusparseSpMatDescr_t B, const void *beta, cusparseSpMatDescr_t C,
+    cudaDataType type, cusparseSpGEMMAlg_t alg, cusparseSpGEMMDescr_t work);
+
+cusparseStatus_t cusparseSpSV_createDescr(cusparseSpSVDescr_t *work);
+cusparseStatus_t cusparseSpSV_destroyDescr(cusparseSpSVDescr_t work);
+cusparseStatus_t cusparseSpSV_bufferSize(cusparseHandle_t handle, cusparseOperation_t op, const void *alpha,
+    cusparseSpMatDescr_t A, cusparseDnVecDescr_t b, cusparseDnVecDescr_t x, cudaDataType type, cusparseSpSVAlg_t alg,
+    cusparseSpSVDescr_t work, size_t *bytes);
+cusparseStatus_t cusparseSpSV_analysis(cusparseHandle_t handle, cusparseOperation_t op, const void *alpha,
+    cusparseSpMatDescr_t A, cusparseDnVecDescr_t b, cusparseDnVecDescr_t x, cudaDataType type, cusparseSpSVAlg_t alg,
+    cusparseSpSVDescr_t work, void *buffer);
+cusparseStatus_t cusparseSpSV_solve(cusparseHandle_t handle, cusparseOperation_t op, const void *alpha,
+    cusparseSpMatDescr_t A, cusparseDnVecDescr_t b, cusparseDnVecDescr_t x, cudaDataType type, cusparseSpSVAlg_t alg,
+    cusparseSpSVDescr_t work);
+
+cusparseStatus_t cusparseSpSM_createDescr(cusparseSpSMDescr_t *work);
+cusparseStatus_t cusparseSpSM_destroyDescr(cusparseSpSMDescr_t work);
+cusparseStatus_t cusparseSpSM_bufferSize(cusparseHandle_t handle, cusparseOperation_t opA, cusparseOperation_t opB,
+    const void *alpha, cusparseSpMatDescr_t A, cusparseDnMatDescr_t B, cusparseDnMatDescr_t X, cudaDataType type,
+    cusparseSpSMAlg_t alg, cusparseSpSMDescr_t work, size_t *bytes);
+cusparseStatus_t cusparseSpSM_analysis(cusparseHandle_t handle, cusparseOperation_t opA, cusparseOperation_t opB,
+    const void *alpha, cusparseSpMatDescr_t A, cusparseDnMatDescr_t B, cusparseDnMatDescr_t X, cudaDataType type,
+    cusparseSpSMAlg_t alg, cusparseSpSMDescr_t work, void *buffer);
+cusparseStatus_t cusparseSpSM_solve(cusparseHandle_t handle, cusparseOperation_t opA, cusparseOperation_t opB,
+    const void *alpha, cusparseSpMatDescr_t A, cusparseDnMatDescr_t B, cusparseDnMatDescr_t X, cudaDataType type,
+    cusparseSpSMAlg_t alg, cusparseSpSMDescr_t work);
 
 #ifdef __cplusplus
 }
