@@ -16,7 +16,8 @@ endif
 help:
 	@echo 'make demo       install what is missing, build, multiply a real matrix with every algorithm, draw a picture'
 	@echo 'make check      install what is missing, build, run the tests (10 minutes on two cores)'
-	@echo 'make check-all  the same with everything (an hour)'
+	@echo 'make check-all  the same with everything (two hours)'
+	@echo '                NO_INSTALL=1: these, and all below, install nothing, and say what is missing'
 	@echo 'make check-gpu  the tests of devices on a GPU, where there is one; and its four sanitizers'
 	@echo 'make check-python   build the Python package and test it, in an environment of its own'
 	@echo 'make check-sanitizers   the tests that matter most under the address, undefined and thread sanitizers;'
@@ -33,7 +34,7 @@ help:
 	@echo 'make format     run clang-format over the sources'
 
 setup:
-	@./setup.sh
+	@./setup.sh $(if $(NO_INSTALL),--no-install)
 
 build:
 	@cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(if $(WERROR),-DTULLE_WERROR=$(WERROR)) $(CMAKE_FLAGS) > $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
@@ -44,7 +45,8 @@ check: setup
 	@$(MAKE) build
 	cd $(BUILD) && ctest --output-on-failure -j $(JOBS) -LE long
 
-check-all: setup
+check-all:
+	@./setup.sh --all $(if $(NO_INSTALL),--no-install)
 	@$(MAKE) build
 	cd $(BUILD) && ctest --output-on-failure -j $(JOBS)
 	./python/check.sh $(BUILD) all

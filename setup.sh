@@ -1,14 +1,26 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs what building and testing Tulle want from Debian's packages and is missing. Works as root or with sudo; where
-# it may not install it says exactly which packages are wanted, and fails only if the build cannot do without them.
+# setup.sh [--no-install] [--all]: installs what building and testing Tulle want from Debian's packages and is missing, and
+# says before what that is. Works as root or with sudo; where it may not install, or must not (--no-install), it says
+# which packages are wanted, and fails only if the build cannot do without them. --all: also what `make check-all` wants.
 set -eu
+install=1 all=
+for word in "$@"; do
+    case $word in
+    --no-install) install= ;;
+    --all) all=1 ;;
+    *) echo "usage: $0 [--no-install] [--all]" >&2; exit 2 ;;
+    esac
+done
 
 required="cmake"
 # package: what is left out without it
 optional="ninja-build python3 python3-venv python3-dev zlib1g-dev libisal-dev libhdf5-dev libcjson-dev pkgconf gnuplot-nox mandoc clang libclang-rt-14-dev llvm
 abigail-tools doxygen python3-sphinx python3-breathe python3-myst-parser libopenmpi-dev openmpi-bin libmpich-dev mpich libaec-dev iproute2 g++ libsimgrid-dev
 libsuitesparse-dev libxsmm-dev libopenblas-pthread-dev liblapack-dev libscalapack-openmpi-dev libscalapack-mpich-dev"
+
+# clean roots, checks of packages, neighbours and torch in Debian's Python
+[ -z "$all" ] || optional="$optional debootstrap lintian libpetsc-real-dev libgraphblas-dev python3-torch python3-scipy python3-pytest zsh"
 
 have() {
     dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'
@@ -49,12 +61,17 @@ for package in $required $optional; do
 done
 [ -z "$missing" ] && exit 0
 
-if [ "$(id -u)" = 0 ]; then
+if [ -z "$install" ]; then
+    as_root="none"
+elif [ "$(id -u)" = 0 ]; then
     as_root=""
 elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
     as_root="sudo"
 else
-    echo "setup: may not install packages here. Wanted:" >&2
+    as_root="none"
+fi
+if [ "$as_root" = none ]; then
+    echo "setup: installs nothing here. Wanted:" >&2
     echo "    apt-get install$missing" >&2
     for package in $required; do
         case " $missing " in *" $package "*) exit 1 ;; esac

@@ -32,6 +32,46 @@ if pkg-config --exists PETSc && command -v mpicc.openmpi >/dev/null 2>&1; then
     shell 2 stencil2d:n=60 -stream limit:mem=200K+cpu
     "$build/tulle" convert "$here/../../test/data/bcsstk16.mtx.gz" "$work/a.petsc" -q
     shell 2 "$work/a.petsc"
+    # PETSc reads what Tulle wrote, and writes the same bytes again
+    cat >"$work/again.c" <<'END'
+#include <petscmat.h>
+int main(int argc, char **argv)
+{
+    PetscViewer in, out;
+    Mat A;
+    Vec x;
+    PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
+    PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, argv[1], FILE_MODE_READ, &in));
+    PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, argv[2], FILE_MODE_WRITE, &out));
+    PetscCall(PetscViewerBinarySetSkipInfo(out, PETSC_TRUE));
+    if (argc > 3) {
+        PetscCall(VecCreate(PETSC_COMM_WORLD, &x));
+        PetscCall(VecLoad(x, in));
+        PetscCall(VecView(x, out));
+        PetscCall(VecDestroy(&x));
+    } else {
+        PetscCall(MatCreate(PETSC_COMM_WORLD, &A));
+        PetscCall(MatSetType(A, MATAIJ));
+        PetscCall(MatLoad(A, in));
+        PetscCall(MatView(A, out));
+        PetscCall(MatDestroy(&A));
+    }
+    PetscCall(PetscViewerDestroy(&in));
+    PetscCall(PetscViewerDestroy(&out));
+    return PetscFinalize();
+}
+END
+    # shellcheck disable=SC2046,SC2086
+    mpicc.openmpi $flags "$work/again.c" -o "$work/again" $(pkg-config --cflags --libs PETSc)
+    "$build/tulle" gen dense:m=500,n=1 -o "$work/v.petsc" -q
+    for file in a v; do
+        words="$work/$file.petsc $work/$file.again.petsc"
+        [ $file = a ] || words="$words vector"
+        # shellcheck disable=SC2086
+        mpirun.openmpi -n 1 "$work/again" $words
+        cmp "$work/$file.petsc" "$work/$file.again.petsc" || { say "PETSc writes $file.petsc otherwise: FAILED"; exit 1; }
+    done
+    say "PETSc reads the matrix and the vector that the command wrote, and writes the same bytes"
 else
     say 'PETSc is not installed (libpetsc-real-dev): its example is left out'
 fi

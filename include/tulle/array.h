@@ -2,8 +2,9 @@
 /*
  * Products and solves of matrices in the caller's own arrays, in one call each. A tulle_array
  * describes a matrix; nothing is copied where the arrays lie as the library needs them: on a team
- * of one PE, CSR with ascending 32-bit columns (its values and columns; row pointers of 32 bits are
- * widened), and dense matrices in either order with any leading dimension.
+ * of one PE, CSR with ascending columns (values, and columns of 32 bits; row pointers of 32 bits are
+ * widened, columns of 64 bits narrowed), and dense matrices in either order with any leading
+ * dimension.
  *
  *     int ptr[] = {0, 2, 4}, col[] = {0, 1, 0, 1};
  *     double val[] = {2, -1, -1, 2}, x[] = {1, 2}, y[2];

@@ -105,7 +105,8 @@ typedef struct tulle_csr_rows {
     const void *val;       /* of the matrix's type; NULL: all are ones */
     /*
      * the arrays outlive the matrix and are not copied if no other PE reads them: on a team of one
-     * PE, with sorted 32-bit columns. Otherwise they are copied
+     * PE, with sorted columns, of which those of 64 bits are narrowed in a copy. Otherwise all are
+     * copied
      */
     bool borrow;
 } tulle_csr_rows;

@@ -105,12 +105,14 @@ static tulle_status check_rows(tulle_comm *comm, tulle_gidx m, tulle_gidx n, con
 
 static int can_borrow(tulle_comm *comm, tulle_gidx m, tulle_gidx n, const tulle_csr_rows *csr)
 {
-    if (!csr->borrow || !csr->val || comm->size > 1 || csr->colind_bytes != 4 || csr->count != m || csr->rowptr[0] != 0)
+    if (!csr->borrow || !csr->val || comm->size > 1 || csr->count != m || csr->rowptr[0] != 0 || n > INT32_MAX)
         return 0;
-    const int32_t *colind = csr->colind;
     for (tulle_gidx r = 0; r < m; r++)
-        for (int64_t e = csr->rowptr[r]; e < csr->rowptr[r + 1]; e++)
-            if (colind[e] < 0 || colind[e] >= n || (e > csr->rowptr[r] && colind[e] <= colind[e - 1])) return 0;
+        for (int64_t e = csr->rowptr[r], before = -1; e < csr->rowptr[r + 1]; e++) {
+            const int64_t c = column(csr, e);
+            if (c >= n || c <= before) return 0;
+            before = c;
+        }
     return 1;
 }
 
@@ -125,13 +127,25 @@ static tulle_status layout_of_rows(
 static tulle_status borrow(
     tulle_comm *comm, const tulle_layout *layout, tulle_type type, const tulle_csr_rows *csr, tulle_mat **A)
 {
-    tulle_tile tile = {.kind = TULLE_CSR,
+    const int64_t nnz = csr->rowptr[csr->count];
+    tulle_lidx *narrowed = NULL;
+    tulle_status status = TULLE_OK;
+    if (csr->colind_bytes == 8) {
+        TULLE_TRY(tulle__alloc((size_t)nnz, sizeof *narrowed, "columns of 32 bits", &narrowed));
+        for (int64_t e = 0; e < nnz; e++) narrowed[e] = (tulle_lidx)column(csr, e);
+    }
+    const tulle_tile tile = {.kind = TULLE_CSR,
         .type = type,
-        .nnz = csr->rowptr[csr->count],
+        .nnz = nnz,
         .rowptr = csr->rowptr,
-        .colind = csr->colind,
+        .colind = narrowed ? narrowed : csr->colind,
         .val = csr->val};
-    return tulle__mat_borrow(comm, layout, &tile, A);
+    TULLE_TRY(tulle__mat_borrow(comm, layout, &tile, A));
+    (*A)->arrays.narrowed = narrowed;
+    narrowed = NULL;
+out:
+    tulle__free(narrowed);
+    return status;
 }
 
 /* Builds the matrix of the layout from compressed rows or columns. */

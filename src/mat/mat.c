@@ -188,6 +188,7 @@ void tulle__mat_drop(tulle_mat *A)
         for (int j = 0; j < A->layout->nt; j++)
             if (tulle__tile_is_mine(A, i, j)) give_record(A, &A->directory[tulle__tile_index(A, i, j)]);
     tulle__free(A->arrays.widened);
+    tulle__free(A->arrays.narrowed);
     tulle__free(A->directory);
     tulle__free(A->replaced);
     tulle_layout_free(A->layout);

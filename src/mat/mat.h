@@ -27,8 +27,9 @@ typedef struct tulle__borrowed {
     int64_t *rowptr; /* CSR */
     tulle_lidx *colind;
     void *val;
-    int64_t ld;       /* dense */
-    int64_t *widened; /* NULL, or rowptr, which the matrix owns: a copy of the caller's 32-bit row pointers */
+    int64_t ld;           /* dense */
+    int64_t *widened;     /* NULL, or rowptr, which the matrix owns: a copy of the caller's 32-bit row pointers */
+    tulle_lidx *narrowed; /* NULL, or colind, which the matrix owns: a copy of the caller's 64-bit columns */
 } tulle__borrowed;
 
 struct tulle_mat {

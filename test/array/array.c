@@ -299,9 +299,10 @@ static tulle_status borrowed(tulle_comm *comm, void *arg)
     tulle_status status = TULLE_OK;
     if (tulle_comm_size(comm) > 1) return TULLE_OK;
     int32_t ptr[] = {0, 2, 3}, ind[] = {0, 1, 1};
+    int64_t columns[] = {0, 1, 1};
     double val[] = {1, 2, 3}, x[] = {1, 0, 9, 2, 1, 9}, y[4] = {0}; /* x: 2 x 2 with ld 3 */
-    tulle_array a = TULLE_ARRAY_CSR(2, 2, ptr, ind, val), X = tulle_array_dense(2, 2, TULLE_ROW_MAJOR, 3, x, 8),
-                Y = TULLE_ARRAY_COLUMNS(2, 2, 2, y);
+    tulle_array a = TULLE_ARRAY_CSR(2, 2, ptr, ind, val), wide = TULLE_ARRAY_CSR(2, 2, ptr, columns, val),
+                X = tulle_array_dense(2, 2, TULLE_ROW_MAJOR, 3, x, 8), Y = TULLE_ARRAY_COLUMNS(2, 2, 2, y);
     tulle_mat *A = NULL, *B = NULL, *C = NULL, *T = NULL, *D = NULL;
     tulle_product *product = NULL;
     tulle_tile tile;
@@ -311,6 +312,12 @@ static tulle_status borrowed(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_mat_from_array(comm, &a, &A));
     TULLE_TRY(tulle_mat_tile(A, 0, 0, &tile));
     EXPECT(tile.val == val && tile.colind == ind && tile.rowptr && tile.rowptr[2] == 3);
+    /* columns of 64 bits are copied, values are not */
+    TULLE_TRY(tulle_mat_from_array(comm, &wide, &B));
+    TULLE_TRY(tulle_mat_tile(B, 0, 0, &tile));
+    EXPECT(tile.val == val && tile.nnz == 3 && tile.colind[0] == 0 && tile.colind[1] == 1 && tile.colind[2] == 1);
+    tulle_mat_free(B);
+    B = NULL;
     TULLE_TRY(tulle_mat_from_array(comm, &X, &B));
     TULLE_TRY(tulle_mat_tile(B, 0, 0, &tile));
     EXPECT(tile.val == x && tile.ld == 3);

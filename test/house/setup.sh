@@ -22,6 +22,20 @@ else
     echo "ok 1 - with cmake there it goes on, and says what is left out"
 fi
 
+# told to install nothing, it names what is missing and goes on; a wrong word is refused
+printf '#!/bin/sh\necho "apt-get $*" >>"%s/installed"\n' "$work" >"$work/apt-get"
+output=$(PATH="$work:$PATH" sh "$1/setup.sh" --no-install --all 2>&1)
+status=$?
+if [ $status = 0 ] && [ ! -e "$work/installed" ] && printf '%s\n' "$output" | grep -q 'apt-get install.* zlib1g-dev.* debootstrap' &&
+    ! PATH="$work:$PATH" sh "$1/setup.sh" --none >/dev/null 2>&1; then
+    echo "ok 2 - with --no-install it only says what is missing"
+else
+    echo "not ok 2 - with --no-install it only says what is missing: status $status"
+    printf '%s\n' "$output"
+    failed=1
+fi
+printf '#!/bin/sh\nexit 100\n' >"$work/apt-get"
+
 # the same without cmake
 mkdir "$work/few"
 for tool in sh cc make cat grep sed dirname gcc; do
@@ -30,11 +44,11 @@ done
 output=$(PATH="$work:$work/few" "$work/few/sh" "$1/setup.sh" 2>&1)
 status=$?
 if [ $status = 1 ] && printf '%s\n' "$output" | grep -q 'there is no cmake'; then
-    echo "ok 2 - without cmake it ends, and says why"
+    echo "ok 3 - without cmake it ends, and says why"
 else
-    echo "not ok 2 - without cmake it ends, and says why: status $status"
+    echo "not ok 3 - without cmake it ends, and says why: status $status"
     printf '%s\n' "$output"
     failed=1
 fi
-echo 1..2
+echo 1..3
 exit $failed
