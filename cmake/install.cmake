@@ -16,8 +16,15 @@ install(FILES ${PROJECT_BINARY_DIR}/TulleConfig.cmake ${PROJECT_BINARY_DIR}/Tull
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Tulle)
 
 list(JOIN TULLE_PC_LIBRARIES " " TULLE_PC_LIBRARIES)
+# found from where the file lies, so that all may be moved together; folders given as absolute ones stay where they are
 file(RELATIVE_PATH TULLE_PC_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" TULLE_PC_TO_PREFIX "${TULLE_PC_TO_PREFIX}")
+foreach(folder LIBDIR INCLUDEDIR)
+  set(TULLE_PC_${folder} "\${prefix}/${CMAKE_INSTALL_${folder}}")
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_${folder}}")
+    set(TULLE_PC_${folder} "${CMAKE_INSTALL_${folder}}")
+  endif()
+endforeach()
 configure_file(cmake/tulle.pc.in ${PROJECT_BINARY_DIR}/tulle.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tulle.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
@@ -43,10 +50,14 @@ install(FILES ${PROJECT_BINARY_DIR}/completion.bash DESTINATION ${CMAKE_INSTALL_
   RENAME tulle)
 install(FILES ${PROJECT_BINARY_DIR}/completion.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions RENAME _tulle)
 
-# the guides, and examples with their build file
-file(GLOB guides doc/*.md)
+# the guides, tutorials, and examples with their build file
+file(GLOB guides doc/*.md doc/site/tutorial-*.md)
 install(FILES README.md CHANGELOG.md LICENSE ${guides} DESTINATION ${CMAKE_INSTALL_DOCDIR})
-file(GLOB examples examples/*.c)
+file(GLOB examples examples/*.c examples/CMakeLists.txt)
 install(FILES ${examples} DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+file(GLOB neighbours examples/neighbours/*.c)
+install(FILES ${neighbours} DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples/neighbours)
+file(GLOB python_examples python/examples/*.py)
+install(FILES ${python_examples} DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples/python)
 install(TARGETS tulle_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${outputs} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

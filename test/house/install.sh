@@ -64,9 +64,17 @@ bash -c '. "$0/share/bash-completion/completions/tulle"; COMP_WORDS=(tulle spmm 
 if command -v zsh >/dev/null 2>&1; then zsh -n "$prefix/share/zsh/site-functions/_tulle"; fi
 ok "completion of command lines"
 [ -s "$prefix/share/doc/tulle/guide.md" ]
-cc -std=c11 "$prefix/share/doc/tulle/examples/from_arrays.c" -I"$prefix/include" -L"$lib" -ltulle -o "$work/installed"
-LD_LIBRARY_PATH=$lib "$work/installed" >/dev/null
-ok "documents, and examples that can be compiled"
+[ -s "$prefix/share/doc/tulle/tutorial-c.md" ]
+cmake -S "$prefix/share/doc/tulle/examples" -B "$work/examples" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
+cmake --build "$work/examples" -j 2 >/dev/null
+"$work/examples/example_from_arrays" >/dev/null
+ok "documents, and examples that build as they lie there"
+if command -v readelf >/dev/null 2>&1; then
+    found=$(find "$prefix" -type f \( -name '*.so*' -o -perm -u+x \) -exec readelf -d {} + 2>/dev/null | grep -E 'R(UN)?PATH' | grep -v '\$ORIGIN' || true)
+    [ -z "$found" ] || { echo "not ok - paths of this machine: $found"; exit 1; }
+    ! grep -rl "$build" "$lib/cmake" "$lib/pkgconfig" || { echo 'not ok - paths of the build tree'; exit 1; }
+    ok "no paths of this machine"
+fi
 "$prefix/bin/tulle" --version | grep -q '^tulle [0-9]'
 ok "the command runs from where it was moved"
 echo "1..$count"
