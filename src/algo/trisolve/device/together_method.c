@@ -41,7 +41,7 @@ struct together {
     int nheld, nsized;
     tulle__device_buffer *val, *inverse;
     struct peer *peer; /* [size] */
-    void *lines;       /* own lines of B, then of X */
+    void *lines;       /* own lines of B, then of X; of the device's host memory, as copies run beside the host */
     int64_t words;     /* that a solve of one column moves between PEs, without polls */
 };
 
@@ -93,7 +93,7 @@ static void drop_sized(struct together *t)
 {
     for (int b = 0; b < t->nsized; b++) tulle__device_buffer_free(t->device, t->sized[b]);
     t->nsized = 0;
-    tulle__free(t->lines);
+    t->device->ops->host_free(t->device, t->lines);
     t->lines = NULL;
     t->task.cols = 0;
 }
@@ -280,7 +280,7 @@ static tulle_status make_sides(struct together *t, tulle_gidx cols)
     const int push = task->kind == TULLE__TOGETHER_PUSH, one = task->kind == TULLE__TOGETHER_ONE_SUM;
     struct peer *mine = &t->peer[task->rank];
     mine->shared[0] = mine->shared[1] = (tulle__device_place){NULL, 0};
-    TULLE_TRY(tulle__alloc((size_t)task->nown, line, "lines", &t->lines));
+    TULLE_TRY(t->device->ops->host_new(t->device, own, "lines", &t->lines));
     TULLE_TRY(hold_sized(t, own, "right-hand sides", &task->B));
     TULLE_TRY(hold_sized(t, own + (push ? (size_t)task->nghosts * line : 0), "solutions", &task->X));
     if (push) mine->shared[0] = (tulle__device_place){task->X.buffer, own};
