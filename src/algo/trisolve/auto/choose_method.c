@@ -16,6 +16,9 @@
  */
 enum { CHUNKED_FROM = 30, P2P_FROM = 100, SUPERNODAL_FROM = 600 };
 
+/* The same on a device: the host finds levels in the time of one or two of its own solves, of which a GPU does ten. */
+enum { LEVELS_THERE_FROM = 30 };
+
 /* Solves by each candidate; they are ordinary solves, as all candidates give the same bits. */
 enum { TRIES = 3 };
 /*
@@ -75,12 +78,13 @@ out:
 static tulle_status choose(tulle_trisolve *solver, struct choice *choice)
 {
     const tulle_trisolve_options *options = &solver->options;
-    if (options->device) {
-        add(choice, tulle__method_of(options->method)->partition ? options->method : TULLE_TRISOLVE_SERIAL);
-        return TULLE_OK;
-    }
     if (options->method != TULLE_TRISOLVE_AUTO) {
         add(choice, options->method);
+        return TULLE_OK;
+    }
+    if (options->device) {
+        add(choice, TULLE_TRISOLVE_SERIAL);
+        if (!options->solves || options->solves >= LEVELS_THERE_FROM) add(choice, TULLE_TRISOLVE_LEVELS);
         return TULLE_OK;
     }
     if (solver->workers > 1 && !tulle__solver_is_brief(options) && solver->triangle.n) return compare(solver, choice);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "algo/trisolve/baselines/scatter.h"
+#include "algo/trisolve/device/starts.h"
 #include "algo/trisolve/method_schedule.h"
 #include "algo/trisolve/push/push.h"
 #include "algo/trisolve/push/tasks.h"
@@ -149,6 +150,24 @@ static tulle_status send_values(struct together *t, const void *val, const void 
     return send(t, inverse, (size_t)task->nown * size, "pivots", &task->inverse);
 }
 
+/* Lines that threads of a warp take together. */
+static tulle_status send_groups(struct together *t, const tulle__worker_schedule *schedule)
+{
+    tulle__device_together *task = &t->task;
+    int32_t *entries = NULL, *group = NULL;
+    tulle_status status;
+    TULLE_TRY(tulle__alloc((size_t)task->nown, sizeof *entries, "entries of lines", &entries));
+    TULLE_TRY(tulle__alloc((size_t)task->nown + 1, sizeof *group, "groups of lines", &group));
+    for (int64_t l = 0; l < task->nown; l++) entries[l] = (int32_t)(schedule->rowptr[l + 1] - schedule->rowptr[l]);
+    task->ngroups = tulle__starts_cut(entries, 0, task->nown, group) - group;
+    group[task->ngroups] = (int32_t)task->nown;
+    TULLE_TRY(send(t, group, ((size_t)task->ngroups + 1) * sizeof *group, "groups of lines", &task->group));
+out:
+    tulle__free(entries);
+    tulle__free(group);
+    return status;
+}
+
 static tulle_status send_rows(struct together *t, const tulle__worker_schedule *schedule)
 {
     tulle_status status;
@@ -159,6 +178,7 @@ static tulle_status send_rows(struct together *t, const tulle__worker_schedule *
     task->entries = schedule->nnz;
     t->words = push->first[push->nown];
     TULLE_TRY(send_offsets(t, schedule->rowptr, push->nown + 1, "rows of a triangle", &task->rowptr));
+    TULLE_TRY(send_groups(t, schedule));
     TULLE_TRY(send(
         t, schedule->colind, (size_t)schedule->nnz * sizeof *schedule->colind, "columns of a triangle", &task->colind));
     TULLE_TRY(send_values(t, schedule->val, schedule->inverse));
