@@ -94,7 +94,8 @@ functions)
     ;;
 solves)
     for rhs in random:1 random:16; do
-        measure trisolve "fem:nodes=$(nodes 64),dof=1" --from tril --device cuda --rhs $rhs --reps 5
+        measure trisolve "fem:nodes=$(nodes 64),dof=1" --from tril --device cuda --method serial,levels \
+            --rhs $rhs --reps 5
     done
     measure solve "fem:nodes=$(nodes 64),dof=3" --method cg --device cuda
     measure solve "fem:nodes=$(nodes 64),dof=3" --method cg --precond jacobi --device cuda

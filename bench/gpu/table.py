@@ -126,7 +126,8 @@ def solves(out):
     rows = []
     for x in lines_of(out, "solves"):
         if x["op"] == "trisolve":
-            rows.append(["trisolve", x["operand"], str(x["cols"]), x["analysis_seconds"] * 1e3, x["seconds"] * 1e3, "-"])
+            rows.append([f"trisolve, {x['method']}", x["operand"], str(x["cols"]), x["analysis_seconds"] * 1e3,
+                         x["seconds"] * 1e3, "-"])
             continue
         column = x["columns"][0]
         rows.append([f"{x['method']}, {x['precond']}", x["operand"], str(x["cols"]), x["setup_seconds"] * 1e3,
