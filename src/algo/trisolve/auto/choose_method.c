@@ -24,7 +24,7 @@ enum { TRIES = 3 };
 /*
  * After each round candidates slower than the fastest by this factor are dropped; after the last
  * round, all but the fastest. The tolerance is large at first, because the very first solve meets a
- * triangle that is not in cache.
+ * triangle that is not in cache; on a device, where it also makes room for B and X, none is dropped.
  */
 static const double behind[TRIES - 1] = {1.6, 1.2};
 
@@ -138,6 +138,6 @@ void tulle__solver_tried(tulle_trisolve *solver, tulle_gidx cols, double seconds
             solver->now = a;
             return;
         }
-    drop_slow(solver, now->tries);
+    if (now->tries > 1 || !now->on_device) drop_slow(solver, now->tries);
     solver->now = solver->candidate;
 }
