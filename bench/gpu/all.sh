@@ -191,7 +191,8 @@ solves)
     for name in "fem:nodes=$(nodes 64),dof=1" "fem:nodes=$(nodes 40),dof=3" $files; do
         find_input "$name" || continue
         for cols in 1 16; do
-            measure trisolve "$input" --from tril --device cuda --rhs random:$cols --reps 5
+            measure trisolve "$input" --from tril --device cuda --method serial,levels \
+                --rhs random:$cols --reps 5
         done
         rival "${name#@}" f64 trisolve:1 trisolve:16
     done

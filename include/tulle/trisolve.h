@@ -82,10 +82,11 @@ typedef struct tulle_trisolve_options {
     double relax;    /* SUPERNODAL: fraction of the stored values that may be zeros; 0: 0.2; negative: none */
     double patience; /* seconds that a worker waits for a row before the solve fails and names it; 0: 60 */
     /*
-     * a spec of tulle/device.h. With method AUTO or SERIAL PE 0 opens it and solves there; the bits
-     * are those of SERIAL, which reports name (`ref`: within rounding). With PUSH and the paper's
-     * four each PE opens one, a GPU, and their kernels reach each other's memory; PEs are threads of
-     * one process, at most 16. NULL: the host solves
+     * a spec of tulle/device.h. With SERIAL and LEVELS PE 0 opens it and solves there; the bits are
+     * those of SERIAL on the host (`ref`: within rounding). A GPU begins rows in the order of
+     * solving, or by levels, of which wide ones are launches; AUTO compares. Others know SERIAL
+     * only. With PUSH and the paper's four each PE opens one, a GPU, and their kernels reach each
+     * other's memory; PEs are threads of one process, at most 16. NULL: the host solves
      */
     const char *device;
 } tulle_trisolve_options;
@@ -119,10 +120,9 @@ typedef struct tulle_trisolve_report {
  * tulle_trisolve_free. AUTO may make the first solves by several methods, and keep the fastest; all
  * of them give the same bits. Reports of these solves have `trial` set; every report describes the
  * method of its execution. TULLE_ERR_ARG, with the row, for an entry in the other triangle, or a
- * missing or zero pivot. TULLE_ERR_ARG
- * for a device with LEVELS, CHUNKED, P2P or SUPERNODAL; TULLE_ERR_UNSUPPORTED, with the reason, for
- * a device that is not here or does not solve so, or PEs of several processes; TULLE_ERR_LIMIT if
- * the triangle does not fit there.
+ * missing or zero pivot. TULLE_ERR_ARG for a device with CHUNKED, P2P or SUPERNODAL;
+ * TULLE_ERR_UNSUPPORTED, with the reason, for a device that is not here or does not solve so, or PEs
+ * of several processes; TULLE_ERR_LIMIT if the triangle does not fit there.
  */
 TULLE_API tulle_status tulle_trisolve_new(
     const tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **solver);

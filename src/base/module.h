@@ -17,7 +17,7 @@
 #include "base/memory.h"
 #include "base/spec.h"
 
-enum { TULLE__MODULE_VERSION = 16 };
+enum { TULLE__MODULE_VERSION = 17 };
 
 struct tulle__timeline;
 

@@ -12,8 +12,10 @@
  * started there before; a queue that joins it starts nothing behind the join until it has happened.
  *
  * Starting. A start may return before the work is done or after it (cpu: always after; limit: copies
- * before, kernels after). To overlap a copy with a kernel, start the copy first. Do not let a queue
- * join work that another queue starts later: an event stands for what is there when it is recorded.
+ * before, kernels after). To overlap a copy with a kernel, start the copy first. The start of a download
+ * into memory that is not pinned (host_new, host_register) may wait for its queue: who polls meanwhile
+ * needs pinned memory. Do not let a queue join work that another queue starts later: an event stands
+ * for what is there when it is recorded.
  *
  * Several devices. A PE may open several by one spec. Copies between them are started in a queue of the
  * device that receives. Queues do not join events of another device: the caller waits until the source
@@ -176,6 +178,24 @@ typedef struct tulle__device_product_counts {
 } tulle__device_product_counts;
 
 /*
+ * How a device with `wide_level` begins the rows of a triangle: in an order, and in groups of rows next to each other
+ * there. Rows of a group are short, and a thread has each; a row that is a group alone is many threads'. Groups form
+ * stretches, one after the other. The rows of one whose rows are `apart` do not require each other: a level; in others
+ * whatever a row requires is before it.
+ */
+typedef struct tulle__device_stretch {
+    int64_t rows, groups; /* of it and of all before */
+    int apart;
+} tulle__device_stretch;
+
+typedef struct tulle__device_starts {
+    tulle__device_place order; /* [n] of int32_t: rows; no buffer: the order of solving */
+    tulle__device_place group; /* of int32_t: the position of the first row of each, and n */
+    int nstretches;
+    const tulle__device_stretch *stretch; /* stay until the work is done */
+} tulle__device_starts;
+
+/*
  * A triangle by rows and what it is solved for: A X = B, `cols` columns side by side. The first entry of each row is
  * its pivot (head), or the last one (tail); unit: pivots are 1, and what head or tail name is not read. Columns ascend.
  * X's lines lie next to each other; it does not overlap B.
@@ -183,10 +203,11 @@ typedef struct tulle__device_product_counts {
 typedef struct tulle__device_triangle {
     tulle_type type;
     int upper, unit, head, tail;
-    int64_t n, entries, cols;
+    int64_t n, cols;
     tulle__device_place rowptr, colind, val; /* row pointers of the device's rowptr_bytes, from 0 */
     tulle__vectors B;
     tulle__device_place X;
+    tulle__device_starts starts; /* for a device with `wide_level` */
 } tulle__device_triangle;
 
 /*
@@ -212,10 +233,12 @@ typedef struct tulle__device_together {
      * ghosts. Else: entries of the column of each line; colind are rows.
      */
     tulle__device_place rowptr, colind, val;
-    tulle__device_place inverse;       /* [nown] of the pivots; no buffer: all are 1 */
-    tulle__device_place B, X;          /* lines of `cols` values; PUSH: X with ghosts */
-    tulle__device_place stop;          /* a word that is not 0 once the solve shall end without a result */
-    tulle__device_place ticket;        /* 8 bytes */
+    tulle__device_place inverse; /* [nown] of the pivots; no buffer: all are 1 */
+    tulle__device_place B, X;    /* lines of `cols` values; PUSH: X with ghosts */
+    tulle__device_place stop;    /* a word that is not 0 once the solve shall end without a result */
+    tulle__device_place ticket;  /* 8 bytes */
+    tulle__device_place group;   /* PUSH: of lines, as those of tulle__device_starts */
+    int64_t ngroups;
     tulle__device_place first, target; /* PUSH: [nown + 1], and pairs (PE, ghost) that receive the unknown of a line */
     /* PUSH: the ghosts of each PE. Else: sums, and counters, for all rows (ONE_SUM: of the one array). */
     tulle__device_place shared[2][TULLE__TOGETHER_PES];
@@ -417,6 +440,7 @@ struct tulle__device {
     size_t capacity, used; /* bytes; used is kept by the two functions below */
     int rowptr_bytes;      /* of the row pointers that its kernels take: 4 or 8 */
     int64_t most_blocks;   /* that a slab may have; 0: any number */
+    int64_t wide_level;    /* rows from which a level of a triangle is best begun alone; 0: it knows no starts */
     int y_align;           /* bytes that the first line of a slab in Y should be a multiple of; 0: any */
     int pinned;            /* 1: only copies from and to memory of host_new run beside the host and kernels */
     int on_host;           /* 1: its memory is the PE's, and charged to it */

@@ -86,8 +86,9 @@ def wanted():
         return [(w, "gemm", "of random matrices", t, n) for w in ("tulle", "cuBLAS") for t in types for n in (48, 60)]
     if PART == "blocks":
         return [(w, "spgemm", f"fem:nodes=2,dof={b}", "f64", 0) for b in (5, 6, 13, 23, 32) for w in two]
+    # ours by two methods
     names = ["fem:nodes=5,dof=1", slab] + ["494_bus"] * here("@494_bus")
-    return [(w, "trisolve", name, "f64", c) for name in names for c in (1, 16) for w in two] + [
+    return [(w, "trisolve", name, "f64", c) for name in names for c in (1, 16) for w in ("tulle", "tulle", "cuSPARSE")] + [
         ("tulle", "cg", "none", 1), ("tulle", "cg", "jacobi", 1), ("tulle", "block-cg", "none", 8)]
 
 

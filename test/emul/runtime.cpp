@@ -54,6 +54,8 @@ house::house()
     if (const char *s = getenv("EMUL_PATIENCE")) patience = atoi(s);
     if (const char *s = getenv("EMUL_GUARD")) guard = atoi(s) != 0;
     if (const char *s = getenv("EMUL_ALIGNED")) aligned = atoi(s) != 0;
+    if (const char *s = getenv("EMUL_ASKED")) asked = atoi(s) != 0;
+    if (const char *s = getenv("EMUL_PINS")) pins = atoi(s) != 0;
 }
 
 house &here()

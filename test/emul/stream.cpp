@@ -2,7 +2,8 @@
 /*
  * Streams are lists of work that is done as late as it may be: by whoever waits for it (EMUL_WHEN=late, the default),
  * at once (eager), or now and then (EMUL_SEED). So whoever forgets to wait reads what was there before. A query does
- * one piece of work: whoever asks often enough gets there, and nobody who does not ask.
+ * one piece of work: whoever asks often enough gets there, and nobody who does not ask (EMUL_ASKED=0: nor who does).
+ * Whoever copies to pageable memory of the host waits for it, and for all that was before.
  */
 #include "inside.h"
 
@@ -17,6 +18,7 @@ struct work {
     std::function<void()> run; /* empty: wait for the other stream */
     CUstream_st *other;
     uint64_t ticket;
+    bool event; /* no work, but a mark behind it */
 };
 } // namespace
 
@@ -111,7 +113,7 @@ uint64_t add(held &lock, CUstream_st *stream, work w)
 /* One piece of work more, if there is any and nobody is at it. */
 cudaError_t ask(held &lock, CUstream_st *s, uint64_t ticket)
 {
-    if (s->done < ticket && !s->busy) run_to(lock, s, s->done + 1);
+    if (s->done < ticket && !s->busy && (here().asked || s->list.front().event)) run_to(lock, s, s->done + 1);
     return s->done < ticket ? cudaErrorNotReady : cudaSuccess;
 }
 
@@ -128,13 +130,24 @@ bool of_some_device(const void *at, size_t bytes)
     return r && r->device >= 0;
 }
 
-/* The source of a copy to a device: pageable memory is read before the call returns, other memory when it is done. */
-const void *staged(
-    const void *from, size_t pitch, size_t width, size_t height, std::shared_ptr<std::vector<char>> &keep)
+/* Under the lock: memory of the host that copies cannot reach while the host goes on. */
+bool is_pageable(const void *at, size_t bytes)
+{
+    const region *r = region_of(at, bytes);
+    return !r || (r->device < 0 && !here().pins);
+}
+
+/* The source of a copy to a device: pageable memory is read before the call returns, other memory when it is done. The
+ * driver may wait for what is in the stream before it reads, so it does with some seeds. */
+const void *staged(cudaStream_t stream, const void *from, size_t pitch, size_t width, size_t height,
+    std::shared_ptr<std::vector<char>> &keep)
 {
     held lock(here().lock);
+    house &h = here();
     size_t bytes = height ? pitch * (height - 1) + width : 0;
-    if (region_of(from, bytes)) return from;
+    if (!is_pageable(from, bytes)) return from;
+    CUstream_st *s = stream_of(stream);
+    if (h.when == house::NOW_AND_THEN && (random_next(h.seed) >> 20 & 3) == 0) run_to(lock, s, s->given);
     keep =
         std::make_shared<std::vector<char>>(static_cast<const char *>(from), static_cast<const char *>(from) + bytes);
     return keep->data();
@@ -144,7 +157,7 @@ const void *staged(
 void enqueue(cudaStream_t stream, const char *what, std::function<void()> run)
 {
     held lock(here().lock);
-    add(lock, stream, work{what, std::move(run), nullptr, 0});
+    add(lock, stream, work{what, std::move(run), nullptr, 0, false});
 }
 
 int device_of(cudaStream_t stream)
@@ -232,7 +245,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 {
     ENTER(cudaErrorUnknown);
     held lock(here().lock);
-    if (event->stream) add(lock, stream, work{"waiting for an event", nullptr, event->stream, event->ticket});
+    if (event->stream) add(lock, stream, work{"waiting for an event", nullptr, event->stream, event->ticket, false});
     return cudaSuccess;
 }
 
@@ -267,7 +280,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     event->at = at;
     event->stream = s;
     event->ticket = s->given + 1;
-    add(lock, s, work{"an event", [at]() { *at = now_ms(); }, nullptr, 0});
+    add(lock, s, work{"an event", [at]() { *at = now_ms(); }, nullptr, 0, true});
     return cudaSuccess;
 }
 
@@ -311,14 +324,18 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
         return remember(cudaErrorInvalidValue);
     if (!up && kind != cudaMemcpyHostToHost && !of_some_device(from, from_pitch * last + width))
         return remember(cudaErrorInvalidValue);
-    if (up) from = staged(from, from_pitch, width, height, keep);
+    if (up) from = staged(stream, from, from_pitch, width, height, keep);
     /* the work alone keeps what is staged: whoever does it frees it */
     enqueue(stream, "a copy", [=, keep = std::move(keep)]() {
         (void)keep;
         for (size_t i = 0; i < height; i++)
             memcpy(static_cast<char *>(to) + i * to_pitch, static_cast<const char *>(from) + i * from_pitch, width);
     });
-    return cudaSuccess;
+    held lock(here().lock);
+    if (!down || !is_pageable(to, to_pitch * last + width)) return cudaSuccess;
+    CUstream_st *s = stream_of(stream);
+    run_to(lock, s, s->given);
+    return ended(s->device);
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream)

@@ -3,7 +3,7 @@
  * sweep PES SLABS KIND [STRIDE]: streams a small matrix through the emulated GPU and lets one CUDA call after the other
  * fail: the n-th of a run, for each n (or each STRIDE-th). KIND `fail`: the call fails, once; `lose`: the device is
  * lost with it. SLABS -1, -2, -3: a triangle is solved by the devices of all PEs instead, by push, zerocopy, unified;
- * -4: they compute a function of a matrix and a density matrix.
+ * -4: they compute a function of a matrix and a density matrix; -5: the device of PE 0 solves a triangle, by auto.
  * Each run ends with a status and a message, or is right; it leaves nothing on the device; and the run
  * behind it is right. SLABS 0: the matrix stays on the device.
  */
@@ -70,16 +70,17 @@ out:
     return status;
 }
 
-/* X = T^-1 B by the devices of all PEs, twice; T is the lower triangle of a small matrix. */
+/* X = T^-1 B by the devices of all PEs, or one, twice, the second time with values that come anew; T is the lower
+ * triangle of a small matrix. */
 static tulle_status solve(tulle_comm *comm, void *arg)
 {
     static const tulle_trisolve_method methods[] = {
-        TULLE_TRISOLVE_PUSH, TULLE_TRISOLVE_ZEROCOPY, TULLE_TRISOLVE_UNIFIED};
+        TULLE_TRISOLVE_PUSH, TULLE_TRISOLVE_ZEROCOPY, TULLE_TRISOLVE_UNIFIED, 0, TULLE_TRISOLVE_AUTO};
     struct run *run = arg;
     tulle_layout *one = NULL;
     tulle_mat *T = NULL, *X = NULL, *B = NULL;
     tulle_trisolve *solver = NULL;
-    tulle_trisolve_options options = {.method = methods[-1 - run->slabs], .device = "cuda", .patience = 20};
+    tulle_trisolve_options options = {.method = methods[-1 - run->slabs], .device = "cuda:wide=8", .patience = 20};
     tulle_layout_spec spec = {.n = 1, .tile_rows = 1, .tile_cols = 1, .grid_rows = 1, .grid_cols = 1};
     double error = 0;
     tulle_status status;
@@ -93,7 +94,9 @@ static tulle_status solve(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_mat_new_dense(comm, one, TULLE_F64, TULLE_ROW_MAJOR, &X));
     TULLE_TRY(tulle_mat_new_dense(comm, one, TULLE_F64, TULLE_ROW_MAJOR, &B));
     TULLE_TRY(tulle_mat_fill_random(B, 3));
-    for (int turn = 0; turn < 2; turn++) TULLE_TRY(tulle_trisolve_execute(solver, B, X, NULL));
+    TULLE_TRY(tulle_trisolve_execute(solver, B, X, NULL));
+    TULLE_TRY(tulle_trisolve_update(solver));
+    TULLE_TRY(tulle_trisolve_execute(solver, B, X, NULL));
     status = tulle_trisolve_check(T, &options, B, X, &error);
     if (tulle_comm_rank(comm) == 0) run->wrong = !(error <= 1);
 out:

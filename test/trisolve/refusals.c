@@ -203,6 +203,29 @@ out:
     return status;
 }
 
+/* Methods that devices lack: all, or one that begins no rows by levels. */
+static tulle_status devices(tulle_comm *comm, void *arg)
+{
+    static const tulle_trisolve_method none[] = {
+        TULLE_TRISOLVE_CHUNKED, TULLE_TRISOLVE_P2P, TULLE_TRISOLVE_SUPERNODAL, TULLE_TRISOLVE_LEVELS};
+    tulle_trisolve_options options = {.device = "cpu"};
+    tulle_trisolve *solver = NULL;
+    tulle_mat *T = NULL;
+    (void)arg;
+    tulle_status status = make(comm, &faults[0], 1, &T);
+    for (int m = 0; m < 4 && status == TULLE_OK; m++) {
+        int levels = none[m] == TULLE_TRISOLVE_LEVELS;
+        options.method = none[m];
+        EXPECT(tulle_trisolve_new(T, &options, &solver) == (levels ? TULLE_ERR_UNSUPPORTED : TULLE_ERR_ARG) && !solver);
+        EXPECT(
+            strstr(tulle_error_message(), levels ? "the device 'cpu' solves row by row" : "devices do not solve by"));
+    }
+out:
+    tulle_trisolve_free(solver);
+    tulle_mat_free(T);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
@@ -225,6 +248,7 @@ int main(int argc, char **argv)
             tulle_trisolve_method_name((tulle_trisolve_method)m), tulle_error_message());
     }
     ok(tulle_team_run(team, sizes, NULL) == TULLE_OK, "sizes of options: %s", tulle_error_message());
+    ok(tulle_team_run(team, devices, NULL) == TULLE_OK, "methods that devices lack: %s", tulle_error_message());
     ok(tulle_team_run(team, not_square, NULL) == TULLE_OK, "not square: %s", tulle_error_message());
     tulle_team_free(team);
     return tap_done();

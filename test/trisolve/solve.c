@@ -76,12 +76,17 @@ static tulle_status run_method(tulle_mat *T, const tulle_trisolve_options *optio
     TULLE_TRY(tulle_trisolve_new(T, options, &solver));
     if (c->in_place) TULLE_TRY(fill_sides(X));
     TULLE_TRY(tulle_trisolve_execute(solver, c->in_place ? X : B, X, &report));
+    if (options->device && options->method == TULLE_TRISOLVE_AUTO) { /* a GPU compares, if it is to solve often */
+        EXPECT((report.method == TULLE_TRISOLVE_LEVELS) == (strstr(c->device, "cuda") && !c->solves));
+        EXPECT(report.trial == (report.method == TULLE_TRISOLVE_LEVELS && c->cols));
+    }
     /* until all candidates have been tried; each report belongs to the method of its solve */
     for (int more = options->method == TULLE_TRISOLVE_AUTO && !c->in_place ? 10 : 0; more > 0; more--) {
         tulle_trisolve_method next = tulle_trisolve_method_of(solver);
         TULLE_TRY(tulle_trisolve_execute(solver, B, X, &report));
         EXPECT(report.method == next);
         EXPECT((report.chunk > 0) == (next == TULLE_TRISOLVE_CHUNKED && t.n > 0));
+        EXPECT((report.levels > 0) >= (next == TULLE_TRISOLVE_LEVELS && t.n > 0 && c->cols));
         EXPECT(next != TULLE_TRISOLVE_SERIAL || (report.workers == 1 && !report.levels));
         EXPECT(!report.trial || more > 1);
     }
@@ -274,7 +279,8 @@ int main(int argc, char **argv)
         return tap_done();
     struct blocks before[64] = {{0}}, after[64] = {{0}}; /* those of other processes stay 0 */
     const int first = together ? TULLE_TRISOLVE_PUSH : 0;
-    const int end = device && !together ? TULLE_TRISOLVE_SERIAL + 1 : TULLE_TRISOLVE_METHOD_COUNT;
+    const int one = strstr(device ? device : "", "cuda") ? TULLE_TRISOLVE_LEVELS : TULLE_TRISOLVE_SERIAL;
+    const int end = device && !together ? one + 1 : TULLE_TRISOLVE_METHOD_COUNT;
     for (int m = first; m < end; m++) {
         (together ? run_together_cases : run_method_cases)(team, (tulle_trisolve_method)m, device);
         ok(tulle_team_run(team, count_blocks, m > first ? after : before) == TULLE_OK, "blocks counted");

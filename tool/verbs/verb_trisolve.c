@@ -366,8 +366,10 @@ static const struct option options[] = {
         .argument = "SPEC",
         .fallback = "this host",
         .text =
-            "what solves: cpu, cuda:0. With auto and serial PE 0 opens it and copies T to it; the bits are those of "
-            "serial. With push and the paper's four each PE has one, a GPU, and PEs are threads"},
+            "what solves: cpu, cuda:0. With serial PE 0 opens it and copies T to it. So it does with levels on a GPU, "
+            "where levels of 4096 rows or more (cuda:wide=ROWS) are launches, and runs of others are by tickets; auto "
+            "compares both. The bits are those of serial. With push and the paper's four each PE has one, a GPU, and "
+            "PEs are threads"},
     {.name = "chunk",
         .group = GROUP_TUNING,
         .kind = KIND_INT,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/trisolve/levels.h"
 
+#include <string.h>
+
 #include "base/error.h"
 
 void tulle__levels_fini(tulle__levels *levels)
@@ -29,4 +31,17 @@ tulle_status tulle__levels_find(const tulle__triangle *t, tulle__levels *levels)
     }
     levels->count = (int64_t)last + 1;
     return TULLE_OK;
+}
+
+void tulle__levels_sort(const tulle__triangle *t, const tulle__levels *levels, int64_t *first, int32_t *sorted)
+{
+    memset(first, 0, ((size_t)levels->count + 1) * sizeof *first);
+    for (tulle_gidx row = 0; row < t->n; row++) first[levels->level[row] + 1]++;
+    for (int64_t l = 0; l < levels->count; l++) first[l + 1] += first[l];
+    for (int64_t step = 0; step < t->n; step++) {
+        tulle_gidx row = tulle__triangle_row(t, step);
+        sorted[first[levels->level[row]]++] = (int32_t)row;
+    }
+    for (int64_t l = levels->count; l > 0; l--) first[l] = first[l - 1];
+    first[0] = 0;
 }

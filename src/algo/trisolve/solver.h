@@ -15,6 +15,7 @@ enum { TULLE__CANDIDATES = 3 };
 typedef struct tulle__method_schedule {
     tulle_trisolve_method method;
     bool on_device;                 /* a device solves, with the method's bits */
+    bool declined;                  /* its preparation has found that nothing is gained; of AUTO's last candidate */
     int64_t chunk;                  /* CHUNKED: rows */
     void *state;                    /* the method's own, for all workers of this PE */
     tulle__worker_schedule *worker; /* [mine], of this PE's workers */

@@ -77,7 +77,7 @@ static tulle_status open_rows(tulle_trisolve *solver)
 static tulle_status check_operand(const tulle_mat *T, const tulle_trisolve_options *options)
 {
     if (options->device && options->method != TULLE_TRISOLVE_AUTO && options->method != TULLE_TRISOLVE_SERIAL &&
-        !tulle__method_of(options->method)->partition)
+        options->method != TULLE_TRISOLVE_LEVELS && !tulle__method_of(options->method)->partition)
         return tulle__fail(
             TULLE_ERR_ARG, "devices do not solve by the method %s", tulle_trisolve_method_name(options->method));
     if (T->kind != TULLE_CSR) return tulle__fail(TULLE_ERR_ARG, "a triangular solve needs a sparse matrix");
@@ -126,6 +126,8 @@ static tulle_status analyse(const tulle_mat *T, const tulle_trisolve_options *op
     if (!partition) TULLE_TRY(connect(solver));
     TULLE_TRY(tulle__solver_choose(solver));
     for (int a = 0; a < solver->ncandidates; a++) TULLE_TRY(tulle__method_schedule_make(solver, &solver->candidate[a]));
+    if (solver->candidate[solver->ncandidates - 1].declined)
+        tulle__method_schedule_fini(&solver->candidate[--solver->ncandidates]);
     solver->now = &solver->candidate[solver->ncandidates - 1];
     status = TULLE_OK;
 out:

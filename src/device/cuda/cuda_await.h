@@ -36,14 +36,15 @@ template <typename T, bool together> __device__ T await_value(const T *x, const 
     return value;
 }
 
-/* Until a counter is `wanted`, or the solve is stopped. */
-template <bool system> __device__ void await_count(const int32_t *count, int32_t wanted, const int32_t *stop)
+/* Until a counter is `wanted`; false: the solve is stopped. */
+template <bool system> __device__ bool await_count(const int32_t *count, int32_t wanted, const int32_t *stop)
 {
     int32_t now = system ? load_acquire_system(count) : load_acquire(count);
     for (int look = 1; now != wanted; look++) {
-        if (look % LOOKS == 0 && load_acquire_system(stop)) return;
+        if (look % LOOKS == 0 && load_acquire_system(stop)) return false;
         now = system ? load_acquire_system(count) : load_acquire(count);
     }
+    return true;
 }
 
 /* The next number of this warp. */

@@ -24,14 +24,15 @@ using tulle_cuda::await_count;
 const int THREADS = 128;
 const unsigned ALL = 0xffffffffu;
 
-/* Waits until all entries of the row have been added, wherever. */
-template <bool one> __device__ void await_row(const tulle__cuda_columns &P, int64_t line, int64_t row, int lane)
+/* Waits until all entries of the row have been added, wherever; false: the solve is stopped, and sums still change. */
+template <bool one> __device__ bool await_row(const tulle__cuda_columns &P, int64_t line, int64_t row, int lane)
 {
-    if (lane == 0) await_count<false>(P.left + line, 0, P.stop);
-    if (one && lane == 0) await_count<true>(P.counts[0] + row, P.far[line], P.stop);
-    for (int pe = lane; !one && pe < P.size; pe += 32)
-        if (pe != P.rank) await_count<true>(P.counts[pe] + row, 0, P.stop);
+    bool there = lane != 0 || await_count<false>(P.left + line, 0, P.stop);
+    if (one && lane == 0 && there) there = await_count<true>(P.counts[0] + row, P.far[line], P.stop);
+    for (int pe = lane; !one && there && pe < P.size; pe += 32)
+        if (pe != P.rank) there = await_count<true>(P.counts[pe] + row, 0, P.stop);
     __syncwarp();
+    return __all_sync(ALL, there);
 }
 
 /* The sum that others have made, for all lanes. */
@@ -45,11 +46,11 @@ template <typename T, bool one> __device__ T sum_of_others(const tulle__cuda_col
     return __shfl_sync(ALL, sum, 0);
 }
 
-template <typename T, bool one> __device__ void solve_line(const tulle__cuda_columns &P, int64_t line, int lane)
+template <typename T, bool one> __device__ bool solve_line(const tulle__cuda_columns &P, int64_t line, int lane)
 {
     int64_t row = P.row[line];
     int32_t from = P.colptr[line], to = P.colptr[line + 1];
-    await_row<one>(P, line, row, lane);
+    if (!await_row<one>(P, line, row, lane)) return false;
     for (int64_t c = 0; c < P.cols; c++) {
         T x = static_cast<const T *>(P.B)[line * P.cols + c] - static_cast<const T *>(P.sum)[line * P.cols + c];
         x -= sum_of_others<T, one>(P, row * P.cols + c, lane);
@@ -75,12 +76,14 @@ template <typename T, bool one> __device__ void solve_line(const tulle__cuda_col
         else
             tulle_cuda::add_release_system(P.counts[P.rank] + other, -1);
     }
+    return true;
 }
 
 template <typename T, bool one> __global__ void solve_by_columns(tulle__cuda_columns P, unsigned long long *ticket)
 {
     int lane = static_cast<int>(threadIdx.x) % 32;
-    for (int64_t line; (line = tulle_cuda::take_ticket(ticket, lane)) < P.nown;) solve_line<T, one>(P, line, lane);
+    for (int64_t line; (line = tulle_cuda::take_ticket(ticket, lane)) < P.nown;)
+        if (!solve_line<T, one>(P, line, lane)) break;
 }
 
 const void *const kernels[] = {

@@ -378,18 +378,24 @@ static tulle_status set_up(tulle__cuda *cuda, double memory, int sharers)
     return tulle__cuda_warm_up(&cuda->device);
 }
 
+/* Rows of a level from which a launch of its own, some microseconds, costs less than the tickets of its rows, one
+ * after the other at one address, and their waits; nobody has measured it yet (wide=). */
+enum { WIDE_LEVEL = 4096 };
+
 static tulle_status open_cuda(tulle__spec_part *part, const tulle__device_setting *setting, tulle__device **device)
 {
-    static const char *const keys[] = {"0", "mem", "kernels"};
+    static const char *const keys[] = {"0", "mem", "kernels", "wide"};
     tulle__cuda *cuda = NULL;
     double memory = 0;
+    int64_t wide = WIDE_LEVEL;
     int count = 0, ordinal = 0, sharers = 1, kernels = TULLE__CUDA_LIBRARY;
     void *before;
     tulle_status status = find_devices(&count);
     if (status == TULLE_OK) status = read_ordinal(part, count, setting, &ordinal, &sharers);
     if (status == TULLE_OK) status = tulle__cuda_host->spec_bytes(part, "mem", &memory);
     if (status == TULLE_OK) status = read_kernels(part, &kernels);
-    if (status == TULLE_OK) status = tulle__cuda_host->spec_done(part, keys, 3);
+    if (status == TULLE_OK) status = tulle__cuda_host->spec_int(part, "wide", 1, INT32_MAX, &wide);
+    if (status == TULLE_OK) status = tulle__cuda_host->spec_done(part, keys, 4);
     if (status == TULLE_OK) status = tulle__cuda_host->alloc_zero(1, sizeof *cuda, "a device", &cuda);
     if (status != TULLE_OK) return status;
     pthread_mutex_init(&cuda->lock, NULL);
@@ -401,6 +407,7 @@ static tulle_status open_cuda(tulle__spec_part *part, const tulle__device_settin
         .name = "cuda",
         .rowptr_bytes = 4, /* what cuSPARSE takes beside columns of 32 bits */
         .most_blocks = INT32_MAX,
+        .wide_level = wide,
         .y_align = 16, /* what some releases of cuSPARSE want */
         .pinned = 1,
         .real_time = 1,
@@ -421,7 +428,9 @@ static tulle_status open_cuda(tulle__spec_part *part, const tulle__device_settin
 }
 
 static const tulle__device_driver driver = {.name = "cuda",
-    .summary = "an NVIDIA GPU: cuda:N is the N-th (mem=, kernels=library, own or measured)",
+    .summary = "an NVIDIA GPU: cuda:N is the N-th (mem=, kernels=library, own or measured, wide=4096: rows of a level "
+               "of a triangle "
+               "that is a launch)",
     .open = open_cuda};
 
 static const tulle__module module = {.version = TULLE__MODULE_VERSION, .device = &driver};

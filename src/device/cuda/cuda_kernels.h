@@ -124,18 +124,22 @@ typedef struct tulle__cuda_push {
 /* A triangle with addresses of the device, and what it is solved for: as tulle__device_triangle has it. */
 typedef struct tulle__cuda_triangle {
     int f64, upper, unit, head, tail;
-    int64_t n, entries, cols, ldb;
+    int64_t n, cols, ldb;
     const int32_t *rowptr, *colind;
     const void *val, *B;
     void *X;
-    tulle__cuda_push push; /* of the part of a PE */
+    const int32_t *order, *group;                   /* as those of tulle__device_starts; order NULL: of solving */
+    int64_t row, rows_end, first_group, groups_end; /* the stretch that is begun: positions, and groups */
+    int64_t tickets;                                /* that were taken before */
+    tulle__cuda_push push;                          /* of the part of a PE */
 } tulle__cuda_triangle;
 
-/* ticket: a word of the device. */
-cudaError_t tulle__cuda_solve(cudaStream_t stream, const tulle__cuda_triangle *A, unsigned long long *ticket);
+/* ticket: a word of the device. Before the first stretch; then each, which counts the tickets that it takes. */
+cudaError_t tulle__cuda_solve_arm(cudaStream_t stream, const tulle__cuda_triangle *A, unsigned long long *ticket);
+cudaError_t tulle__cuda_solve(cudaStream_t stream, tulle__cuda_triangle *A, int apart, unsigned long long *ticket);
 /* The part of a PE, by kernels that take no more of the GPU than a share of 1 / sharers; armed before. */
 cudaError_t tulle__cuda_solve_push(
-    cudaStream_t stream, const tulle__cuda_triangle *A, int processors, int sharers, unsigned long long *ticket);
+    cudaStream_t stream, tulle__cuda_triangle *A, int processors, int sharers, unsigned long long *ticket);
 
 /* ---- cuda_columns.cu: OWN_SUMS and ONE_SUM of tulle__device_together ---- */
 

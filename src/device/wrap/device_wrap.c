@@ -198,6 +198,8 @@ tulle__device_triangle tulle__wrapped_triangle(const tulle__device_triangle *tas
     inner.val = tulle__wrapped_place(&task->val);
     inner.B.place = tulle__wrapped_place(&task->B.place);
     inner.X = tulle__wrapped_place(&task->X);
+    inner.starts.order = tulle__wrapped_place(&task->starts.order);
+    inner.starts.group = tulle__wrapped_place(&task->starts.group);
     return inner;
 }
 

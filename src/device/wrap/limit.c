@@ -560,6 +560,7 @@ static tulle_status open_limit(
         .capacity = memory > 0 && memory < (double)inner->capacity ? (size_t)memory : inner->capacity,
         .rowptr_bytes = inner->rowptr_bytes,
         .most_blocks = blocks,
+        .wide_level = inner->wide_level,
         .y_align = inner->y_align,
         .pinned = inner->pinned,
         .on_host = inner->on_host,

@@ -16,12 +16,15 @@
  */
 enum { CHUNKED_FROM = 30, P2P_FROM = 100, SUPERNODAL_FROM = 600 };
 
+/* The same on a device: the host finds levels in the time of one or two of its own solves, of which a GPU does ten. */
+enum { LEVELS_THERE_FROM = 30 };
+
 /* Solves by each candidate; they are ordinary solves, as all candidates give the same bits. */
 enum { TRIES = 3 };
 /*
  * After each round candidates slower than the fastest by this factor are dropped; after the last
  * round, all but the fastest. The tolerance is large at first, because the very first solve meets a
- * triangle that is not in cache.
+ * triangle that is not in cache; on a device, where it also makes room for B and X, none is dropped.
  */
 static const double behind[TRIES - 1] = {1.6, 1.2};
 
@@ -75,12 +78,13 @@ out:
 static tulle_status choose(tulle_trisolve *solver, struct choice *choice)
 {
     const tulle_trisolve_options *options = &solver->options;
-    if (options->device) {
-        add(choice, tulle__method_of(options->method)->partition ? options->method : TULLE_TRISOLVE_SERIAL);
-        return TULLE_OK;
-    }
     if (options->method != TULLE_TRISOLVE_AUTO) {
         add(choice, options->method);
+        return TULLE_OK;
+    }
+    if (options->device) {
+        add(choice, TULLE_TRISOLVE_SERIAL);
+        if (!options->solves || options->solves >= LEVELS_THERE_FROM) add(choice, TULLE_TRISOLVE_LEVELS);
         return TULLE_OK;
     }
     if (solver->workers > 1 && !tulle__solver_is_brief(options) && solver->triangle.n) return compare(solver, choice);
@@ -134,6 +138,6 @@ void tulle__solver_tried(tulle_trisolve *solver, tulle_gidx cols, double seconds
             solver->now = a;
             return;
         }
-    drop_slow(solver, now->tries);
+    if (now->tries > 1 || !now->on_device) drop_slow(solver, now->tries);
     solver->now = solver->candidate;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Solves on one device, which PE 0 opens. The rows of op(T) are copied to it once, as they are stored; B is for each
- * solve, and X comes back. Others have nothing to do.
+ * solve, and X comes back. Others have nothing to do. `serial` begins rows in the order of solving, `levels` by levels
+ * where the device has a use for them; both have the bits of serial.
  */
 #include "algo/trisolve/device/device_method.h"
 
@@ -10,9 +11,11 @@
 #include "device/device.h"
 
 struct on_device {
+    int users; /* schedules: auto compares two orders of rows on one device */
     tulle__device *device;
     tulle__device_queue *queue;
     tulle__triangle_there there;
+    size_t bytes;                /* of the triangle, and what it is begun by */
     tulle__device_buffer *B, *X; /* for so many columns */
     tulle_gidx cols;
 };
@@ -28,6 +31,12 @@ static void drop_sides(struct on_device *d)
 static void forget(tulle__method_schedule *a)
 {
     struct on_device *d = a->state;
+    if (--d->users) {
+        size_t before = d->device->used;
+        tulle__starts_fini(d->device, a->method == TULLE_TRISOLVE_LEVELS ? &d->there.by_levels : &d->there.in_order);
+        d->bytes -= before - d->device->used;
+        return;
+    }
     if (d->device) {
         d->device->ops->queue_free(d->device, d->queue);
         drop_sides(d);
@@ -48,32 +57,73 @@ out:
     return status;
 }
 
+/* The device of the candidate before, or a new one. */
+static tulle_status find_device(const tulle_trisolve *solver, tulle__method_schedule *a)
+{
+    struct on_device *d = a == solver->candidate ? NULL : a[-1].state;
+    tulle_status status = TULLE_OK;
+    if (!d) status = tulle__alloc_zero(1, sizeof *d, "a triangle on a device", &d);
+    if (status != TULLE_OK) return status;
+    a->state = d;
+    return d->users++ ? TULLE_OK : load(solver, d);
+}
+
+/* What is held is told once, whoever shares it. */
+static void tell_bytes(tulle_trisolve *solver, const struct on_device *d)
+{
+    for (int c = 0; c < solver->ncandidates; c++) solver->candidate[c].bytes = c ? 0 : (int64_t)d->bytes;
+}
+
+/* On PE 0. */
+static tulle_status settle(tulle_trisolve *solver, tulle__method_schedule *a)
+{
+    const tulle__triangle *t = &solver->triangle;
+    tulle_status status;
+    TULLE_TRY(find_device(solver, a));
+    struct on_device *d = a->state;
+    if (a->method == TULLE_TRISOLVE_LEVELS) TULLE_TRY(tulle__triangle_there_level(t, &d->there));
+    a->levels = d->there.by_levels.levels;
+    d->bytes = d->device->used;
+    tell_bytes(solver, d);
+    if (!a->mine) goto out;
+    a->worker[0].nrows = t->n;
+    a->worker[0].nnz = d->there.entries - (t->head || t->tail ? t->n : 0);
+out:
+    return status;
+}
+
+/* Auto leaves out levels where the device has no use for them, or no memory. */
+static tulle_status weigh_levels(const tulle_trisolve *solver, tulle__method_schedule *a, tulle_status status)
+{
+    a->declined =
+        solver->options.method == TULLE_TRISOLVE_AUTO && (status == TULLE_ERR_UNSUPPORTED || status == TULLE_ERR_LIMIT);
+    return a->declined ? TULLE_OK : status;
+}
+
 /* Collective. */
 static tulle_status prepare(tulle_trisolve *solver, tulle__method_schedule *a)
 {
-    const tulle__triangle *t = &solver->triangle;
     tulle_status status = TULLE_OK;
     if (tulle__is_virtual(solver->comm))
         status =
             tulle__fail(TULLE_ERR_UNSUPPORTED, "a triangular solve on a device, whose time is real, in a simulation");
     else if (solver->comm->rank == 0) {
-        struct on_device *d = NULL;
-        status = tulle__alloc_zero(1, sizeof *d, "a triangle on a device", &d);
-        a->state = d;
-        if (status == TULLE_OK) status = load(solver, d);
-        if (status == TULLE_OK && a->mine) {
-            a->worker[0].nrows = t->n;
-            a->worker[0].nnz = d->there.entries - (t->head || t->tail ? t->n : 0);
-            a->bytes = (int64_t)d->device->used;
-        }
+        status = settle(solver, a);
+        if (a->method == TULLE_TRISOLVE_LEVELS) status = weigh_levels(solver, a, status);
     }
-    return tulle_comm_agree(solver->comm, status);
+    TULLE_TRY(tulle_comm_agree(solver->comm, status));
+    int64_t told[2] = {a->levels, a->declined};
+    TULLE_TRY(tulle_comm_broadcast(solver->comm, 0, told, sizeof told));
+    a->levels = told[0];
+    a->declined = told[1] != 0;
+out:
+    return status;
 }
 
 static tulle_status renew(tulle_trisolve *solver, tulle__method_schedule *a)
 {
     struct on_device *d = a->state;
-    if (!d) return TULLE_OK;
+    if (!d || a != solver->candidate) return TULLE_OK; /* the others share its values */
     return tulle__triangle_there_renew(&solver->triangle, &d->there);
 }
 
@@ -105,6 +155,8 @@ static tulle_status sweep(tulle_trisolve *solver, const tulle_mat *B, tulle_mat 
     size_t ldb = b.order == TULLE_ROW_MAJOR ? (size_t)b.ld * size : size,
            ldx = x.order == TULLE_ROW_MAJOR ? (size_t)x.ld * size : size;
     TULLE_TRY(hold_sides(d, (size_t)t->n * line, cols));
+    d->there.leveled = solver->now->method == TULLE_TRISOLVE_LEVELS;
+    tell_bytes(solver, d);
     ops->copy(d->queue, &(tulle__device_copy){.to = {d->B, 0},
                             .host = (void *)(uintptr_t)b.val,
                             .lines = (size_t)t->n,

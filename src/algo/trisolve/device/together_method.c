@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "algo/trisolve/baselines/scatter.h"
+#include "algo/trisolve/device/starts.h"
 #include "algo/trisolve/method_schedule.h"
 #include "algo/trisolve/push/push.h"
 #include "algo/trisolve/push/tasks.h"
@@ -41,7 +42,7 @@ struct together {
     int nheld, nsized;
     tulle__device_buffer *val, *inverse;
     struct peer *peer; /* [size] */
-    void *lines;       /* own lines of B, then of X */
+    void *lines;       /* own lines of B, then of X; of the device's host memory, as copies run beside the host */
     int64_t words;     /* that a solve of one column moves between PEs, without polls */
 };
 
@@ -93,7 +94,7 @@ static void drop_sized(struct together *t)
 {
     for (int b = 0; b < t->nsized; b++) tulle__device_buffer_free(t->device, t->sized[b]);
     t->nsized = 0;
-    tulle__free(t->lines);
+    t->device->ops->host_free(t->device, t->lines);
     t->lines = NULL;
     t->task.cols = 0;
 }
@@ -149,6 +150,24 @@ static tulle_status send_values(struct together *t, const void *val, const void 
     return send(t, inverse, (size_t)task->nown * size, "pivots", &task->inverse);
 }
 
+/* Lines that threads of a warp take together. */
+static tulle_status send_groups(struct together *t, const tulle__worker_schedule *schedule)
+{
+    tulle__device_together *task = &t->task;
+    int32_t *entries = NULL, *group = NULL;
+    tulle_status status;
+    TULLE_TRY(tulle__alloc((size_t)task->nown, sizeof *entries, "entries of lines", &entries));
+    TULLE_TRY(tulle__alloc((size_t)task->nown + 1, sizeof *group, "groups of lines", &group));
+    for (int64_t l = 0; l < task->nown; l++) entries[l] = (int32_t)(schedule->rowptr[l + 1] - schedule->rowptr[l]);
+    task->ngroups = tulle__starts_cut(entries, 0, task->nown, group) - group;
+    group[task->ngroups] = (int32_t)task->nown;
+    TULLE_TRY(send(t, group, ((size_t)task->ngroups + 1) * sizeof *group, "groups of lines", &task->group));
+out:
+    tulle__free(entries);
+    tulle__free(group);
+    return status;
+}
+
 static tulle_status send_rows(struct together *t, const tulle__worker_schedule *schedule)
 {
     tulle_status status;
@@ -159,6 +178,7 @@ static tulle_status send_rows(struct together *t, const tulle__worker_schedule *
     task->entries = schedule->nnz;
     t->words = push->first[push->nown];
     TULLE_TRY(send_offsets(t, schedule->rowptr, push->nown + 1, "rows of a triangle", &task->rowptr));
+    TULLE_TRY(send_groups(t, schedule));
     TULLE_TRY(send(
         t, schedule->colind, (size_t)schedule->nnz * sizeof *schedule->colind, "columns of a triangle", &task->colind));
     TULLE_TRY(send_values(t, schedule->val, schedule->inverse));
@@ -280,7 +300,7 @@ static tulle_status make_sides(struct together *t, tulle_gidx cols)
     const int push = task->kind == TULLE__TOGETHER_PUSH, one = task->kind == TULLE__TOGETHER_ONE_SUM;
     struct peer *mine = &t->peer[task->rank];
     mine->shared[0] = mine->shared[1] = (tulle__device_place){NULL, 0};
-    TULLE_TRY(tulle__alloc((size_t)task->nown, line, "lines", &t->lines));
+    TULLE_TRY(t->device->ops->host_new(t->device, own, "lines", &t->lines));
     TULLE_TRY(hold_sized(t, own, "right-hand sides", &task->B));
     TULLE_TRY(hold_sized(t, own + (push ? (size_t)task->nghosts * line : 0), "solutions", &task->X));
     if (push) mine->shared[0] = (tulle__device_place){task->X.buffer, own};

@@ -64,6 +64,7 @@ tulle_status tulle__triangle_there_init(
     device->ops->upload(queue, &(tulle__device_place){there->rowptr, 0}, pointers, bytes);
     TULLE_TRY(upload_tiles(there, t, there->colind, sizeof(tulle_lidx), 0));
     TULLE_TRY(upload_tiles(there, t, there->val, size, 1));
+    TULLE_TRY(tulle__starts_init(t, false, device, queue, &there->in_order));
 out:
     (void)device->ops->queue_wait(queue); /* for the pointers */
     tulle__free(pointers);
@@ -76,7 +77,17 @@ void tulle__triangle_there_fini(tulle__triangle_there *there)
     tulle__device_buffer_free(there->device, there->rowptr);
     tulle__device_buffer_free(there->device, there->colind);
     tulle__device_buffer_free(there->device, there->val);
+    tulle__starts_fini(there->device, &there->in_order);
+    tulle__starts_fini(there->device, &there->by_levels);
     *there = (tulle__triangle_there){.device = NULL};
+}
+
+tulle_status tulle__triangle_there_level(const tulle__triangle *t, tulle__triangle_there *there)
+{
+    if (!there->device->wide_level)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "the device '%s' solves row by row, and not by method %s",
+            there->device->name, tulle_trisolve_method_name(TULLE_TRISOLVE_LEVELS));
+    return tulle__starts_init(t, true, there->device, there->queue, &there->by_levels);
 }
 
 tulle_status tulle__triangle_there_renew(const tulle__triangle *t, tulle__triangle_there *there)
@@ -87,17 +98,18 @@ tulle_status tulle__triangle_there_renew(const tulle__triangle *t, tulle__triang
 void tulle__triangle_there_solve(const tulle__triangle *t, const tulle__triangle_there *there,
     const tulle__device_place *B, const tulle__device_place *X, int64_t cols)
 {
-    there->device->ops->solve(there->queue, &(tulle__device_triangle){.type = t->T->type,
-                                                .upper = t->upper,
-                                                .unit = t->unit,
-                                                .head = t->head,
-                                                .tail = t->tail,
-                                                .n = t->n,
-                                                .entries = there->entries,
-                                                .cols = cols,
-                                                .rowptr = {there->rowptr, 0},
-                                                .colind = {there->colind, 0},
-                                                .val = {there->val, 0},
-                                                .B = {*B, cols},
-                                                .X = *X});
+    there->device->ops->solve(
+        there->queue, &(tulle__device_triangle){.type = t->T->type,
+                          .upper = t->upper,
+                          .unit = t->unit,
+                          .head = t->head,
+                          .tail = t->tail,
+                          .n = t->n,
+                          .cols = cols,
+                          .rowptr = {there->rowptr, 0},
+                          .colind = {there->colind, 0},
+                          .val = {there->val, 0},
+                          .B = {*B, cols},
+                          .X = *X,
+                          .starts = there->leveled ? there->by_levels.there : there->in_order.there});
 }

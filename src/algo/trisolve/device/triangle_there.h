@@ -3,14 +3,16 @@
 #ifndef TULLE_TRISOLVE_TRIANGLE_THERE_H
 #define TULLE_TRISOLVE_TRIANGLE_THERE_H
 
+#include "algo/trisolve/device/starts.h"
 #include "algo/trisolve/method.h"
-#include "device/device.h"
 
 typedef struct tulle__triangle_there {
     tulle__device *device; /* NULL: it is nowhere */
     tulle__device_queue *queue;
     tulle__device_buffer *rowptr, *colind, *val;
     int64_t entries;
+    tulle__starts in_order, by_levels;
+    bool leveled; /* solves go by levels, which have been found */
 } tulle__triangle_there;
 
 /*
@@ -20,6 +22,9 @@ typedef struct tulle__triangle_there {
 tulle_status tulle__triangle_there_init(
     const tulle__triangle *triangle, tulle__device *device, tulle__device_queue *queue, tulle__triangle_there *there);
 void tulle__triangle_there_fini(tulle__triangle_there *there);
+
+/* For solves by levels. TULLE_ERR_UNSUPPORTED if the device has no use for them. Local; waits. */
+tulle_status tulle__triangle_there_level(const tulle__triangle *triangle, tulle__triangle_there *there);
 
 /* The same triangle with new values. */
 tulle_status tulle__triangle_there_renew(const tulle__triangle *triangle, tulle__triangle_there *there);

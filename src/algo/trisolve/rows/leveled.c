@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/trisolve/rows/leveled.h"
 
-#include <string.h>
-
 #include "algo/trisolve/levels.h"
 #include "base/error.h"
 
@@ -23,19 +21,6 @@ struct sorting {
     int32_t *count;  /* [levels * workers]: rows of a level that a worker has */
     int64_t levels;
 };
-
-static void sort_by_level(const tulle__triangle *t, struct sorting *s)
-{
-    memset(s->first, 0, ((size_t)s->levels + 1) * sizeof *s->first);
-    for (tulle_gidx row = 0; row < t->n; row++) s->first[s->level[row] + 1]++;
-    for (int64_t l = 0; l < s->levels; l++) s->first[l + 1] += s->first[l];
-    for (int64_t step = 0; step < t->n; step++) {
-        tulle_gidx row = tulle__triangle_row(t, step);
-        s->sorted[s->first[s->level[row]]++] = (int32_t)row;
-    }
-    for (int64_t l = s->levels; l > 0; l--) s->first[l] = s->first[l - 1];
-    s->first[0] = 0;
-}
 
 /*
  * Divides the rows of each level into parts of about equal work, one a worker, in order; or assigns
@@ -107,7 +92,7 @@ static tulle_status make(const tulle__triangle *t, int barriers, tulle__order *o
     TULLE_TRY(tulle__alloc((size_t)t->n, sizeof *s.sorted, "rows by level", &s.sorted));
     TULLE_TRY(tulle__alloc((size_t)s.levels + 1, sizeof *s.first, "levels", &s.first));
     TULLE_TRY(tulle__alloc_zero((size_t)(s.levels * order->workers), sizeof *s.count, "parts of levels", &s.count));
-    sort_by_level(t, &s);
+    tulle__levels_sort(t, &levels, s.first, s.sorted);
     divide(t, order->workers, barriers, &s);
     order->levels = s.levels;
     TULLE_TRY(tulle__heap_take(
