@@ -144,7 +144,7 @@ TULLE_API void tulle_array_free(tulle_array *array);
  * Collective: C = alpha op(A) op(B) + beta C by a plan that is dropped afterwards. C is dense if
  * one of A and B is, else sparse. A dense C lies in the caller's array, or is allocated if val is
  * NULL; a sparse one is allocated, in C->storage; its columns ascend. beta other than 0 requires a
- * dense C with values. A sparse B with a dense A is not supported. options: as of
+ * dense C with values. A dense A with a sparse B is supported on one PE. options: as of
  * tulle_product_new, except op_a and op_b; report: as of tulle_product_execute. Both may be NULL.
  */
 TULLE_API tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, double alpha,

@@ -25,7 +25,8 @@ static tulle_status check_shapes(
             tulle_type_name(B->type));
     if (dense_a && !dense_b)
         return tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "a dense A times a sparse B: multiply the transposes, C^T = op(B)^T op(A)^T, instead");
+            "a dense A times a sparse B on several PEs, whose rows these are: multiply the transposes, C^T = op(B)^T "
+            "op(A)^T, instead");
     if (dense_c && !dense_b)
         return tulle__fail(TULLE_ERR_ARG, "C of two sparse matrices is sparse: ask for CSR, CSC or COO");
     if (!dense_c && dense_b) return tulle__fail(TULLE_ERR_ARG, "C is dense if B is: ask for a dense array");
@@ -55,6 +56,31 @@ static tulle_status make_result(const tulle_mat *A, tulle_op op_a, const tulle_m
     return status;
 }
 
+/* The transpose of a dense matrix that one PE has: the same values in the other order. */
+static tulle_array turned(const tulle_array *array)
+{
+    tulle_array t = *array;
+    t.m = array->n;
+    t.n = array->m;
+    t.first = 0;
+    t.count = t.m;
+    t.order = array->order == TULLE_ROW_MAJOR ? TULLE_COL_MAJOR : TULLE_ROW_MAJOR;
+    return t;
+}
+
+/* C^T = alpha op(B)^T op(A)^T + beta C^T, for a dense A and a sparse B on one PE. */
+static tulle_status multiply_turned(tulle_comm *comm, tulle_op op_a, tulle_op op_b, double alpha, const tulle_array *A,
+    const tulle_array *B, double beta, tulle_array *C, const tulle_product_options *options,
+    tulle_product_report *report)
+{
+    const tulle_array a = op_a == TULLE_OP_N ? turned(A) : *A;
+    tulle_array c = turned(C);
+    tulle_status status = tulle_multiply(
+        comm, op_b == TULLE_OP_N ? TULLE_OP_T : TULLE_OP_N, TULLE_OP_N, alpha, B, &a, beta, &c, options, report);
+    if (status == TULLE_OK) *C = turned(&c);
+    return status;
+}
+
 tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, double alpha, const tulle_array *A,
     const tulle_array *B, double beta, tulle_array *C, const tulle_product_options *options,
     tulle_product_report *report)
@@ -66,6 +92,12 @@ tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, doub
         TULLE__NULL(B) || TULLE__NULL(C) || TULLE__OPTIONS(given, &result, held) ||
         TULLE__OPTIONS(options, &own, home_on_device))
         return tulle__refuse(comm);
+    if (A->storage == TULLE_STORAGE_DENSE && B->storage != TULLE_STORAGE_DENSE &&
+        result.storage == TULLE_STORAGE_DENSE && comm->size == 1) {
+        tulle_status status = multiply_turned(comm, op_a, op_b, alpha, A, B, beta, &result, &own, report);
+        if (status == TULLE_OK) TULLE__OPTIONS_WRITE(C, &result, held);
+        return status;
+    }
     tulle_mat *a = NULL, *b = NULL, *c = NULL;
     tulle_product *product = NULL;
     tulle_product_report made; /* by all PEs together, even if some have no use for it */
