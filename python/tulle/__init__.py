@@ -25,6 +25,7 @@ from ._triangular import Triangular, solve_triangular, triangular
 __version__ = _version()
 __all__ = [
     "CheckFailed", "Error", "FormatError", "NotConverged", "Plan", "Preconditioner", "Report", "Step", "Stream",
-    "Triangular", "UnsupportedError", "block_cg", "block_matmul", "block_range_add", "cg", "density", "gemm", "generate", "gmres", "ic0", "ilu0", "inside_scipy",
-    "jacobi", "matfun", "matmul", "matmul_plan", "mpi", "read", "report", "sddmm", "solve_triangular", "stream", "threads", "triangular", "write",
+    "Triangular", "UnsupportedError", "block_cg", "block_matmul", "block_range_add", "cg", "density", "gemm",
+    "generate", "gmres", "ic0", "ilu0", "inside_scipy", "jacobi", "matfun", "matmul", "matmul_plan", "mpi", "read",
+    "report", "sddmm", "solve_triangular", "stream", "threads", "triangular", "write",
 ]
