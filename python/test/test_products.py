@@ -235,5 +235,14 @@ def test_sddmm(dtype):
         before = S.toarray()
         close(tulle.sddmm(S, X, Y, alpha=2), 2 * (X @ Y.T) * (before != 0), dtype)
         assert (S.toarray() == before).all()
+        for cls in CLASSES:
+            D = tulle.sddmm(cls(S), X, Y)
+            assert type(D) is cls
+            close(D, (X @ Y.T) * (before != 0), dtype)
+    D = tulle.sddmm(wide(S), X, Y)
+    assert D.indices.dtype == D.indptr.dtype == np.int64 and not np.shares_memory(D.indices, S.indices)
+    close(D, (X @ Y.T) * (before != 0), dtype)
+    with pytest.raises(ValueError, match="dense"):
+        tulle.sddmm(np.eye(3), np.ones((3, 2)), np.ones((3, 2)))
     with pytest.raises(ValueError, match="shape"):
         tulle.sddmm(sparse(3, 4), np.ones((3, 2)), np.ones((5, 2)))

@@ -253,6 +253,11 @@ def test_stream(tmp_path):
         wide @ np.ones((900, 5))
     with pytest.raises(MemoryError):
         tulle.stream(A, memory=2000)
+    on_device = tulle.stream(A, device="limit:mem=1M+cpu")
+    with pytest.raises(ValueError, match="iterates lie on a device"):
+        tulle.cg(on_device, x, callback=print)
+    residuals = []
+    assert tulle.cg(on_device, x, callback=residuals.append, callback_type="pr_norm")[1] == 0 and residuals[-1] <= 1e-8
 
 
 def real_matrices():

@@ -55,6 +55,11 @@ def test_the_same_kind_out():
         y = tulle.matmul(B if B.ndim == 1 else B.T, A)
         assert isinstance(y, torch.Tensor)
         np.testing.assert_allclose(y.numpy(), B.detach().numpy().T @ A, rtol=1e-12)
+    X = torch.rand(30, 4, dtype=torch.float64)
+    for S in (tensor(A), wide(A)):
+        D = tulle.sddmm(S, X, X)
+        assert D.layout == torch.sparse_csr and D.col_indices().dtype == S.col_indices().dtype
+        np.testing.assert_allclose(D.to_dense().numpy(), (X.numpy() @ X.numpy().T) * (A.toarray() != 0), rtol=1e-12)
     F = tulle.matfun("inverse", tensor(A))
     assert F.layout == torch.sparse_csr
     np.testing.assert_allclose(F.to_dense().numpy(), tulle.matfun("inverse", A).toarray(), rtol=1e-12)
@@ -86,7 +91,13 @@ def test_example(tmp_path):
     assert float(done.stdout.split("at most ")[1]) < 1e-4
 
 
-@pytest.mark.parametrize("made_of", [lambda A: A, tensor])
+def wide(A):
+    """As torch makes them: indices of 64 bits."""
+    T = tensor(A)
+    return torch.sparse_csr_tensor(T.crow_indices().long(), T.col_indices().long(), T.values(), T.shape)
+
+
+@pytest.mark.parametrize("made_of", [lambda A: A, tensor, wide])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_gradients(dtype, made_of):
     import tulle.torch

@@ -6,7 +6,8 @@
     x, info = tulle.cg(A, b, M=tulle.ic0(A))
     x = tulle.triangular(L).solve(b)
     y = tulle.stream("A.bsp.h5", memory="2G") @ x
-    D = tulle.density(H, S, blocks=6, electrons=2048)
+    F = tulle.matfun("sign", A, filter=1e-5)
+    D = tulle.density(H, S, electrons=2048, blocks=6)
     print(tulle.report())                       # what the last call did
 """
 from ._blocks import block_matmul, block_range_add

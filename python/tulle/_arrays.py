@@ -87,6 +87,10 @@ def _is_tensor(X):
     return torch is not None and isinstance(X, torch.Tensor)
 
 
+def kind_of(X):
+    return "torch" if _is_tensor(X) else "scipy" if hasattr(X, "tocsr") else "numpy"
+
+
 def on_host(X):
     """A dense X as NumPy's array."""
     if _is_tensor(X):
@@ -166,9 +170,11 @@ def canonical(A):
 
 def structure(A):
     """Row pointers and columns of a sparse A."""
-    if _is_tensor(A):
+    if kind_of(A) == "torch" and str(A.layout) != "torch.strided":
         A = A.detach().cpu().to_sparse_csr()
         return A.crow_indices().numpy(), A.col_indices().numpy()
+    if not hasattr(A, "tocsr"):
+        raise ValueError("a dense matrix has no structure: a sparse one is required")
     A = canonical(A)
     return A.indptr, A.indices
 

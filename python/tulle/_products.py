@@ -3,7 +3,7 @@
 import numpy as np
 
 from . import _core
-from ._arrays import canonical, common_type, dense_result, describe, on_host, sparse_result
+from ._arrays import canonical, common_type, dense_result, describe, kind_of, on_host, sparse_result, structure
 from ._report import keep
 from ._team import alone, current
 
@@ -162,8 +162,13 @@ def sddmm(S, X, Y, *, alpha=1.0):
     """
     alone("sddmm")
     dtype = common_type(X, Y)
-    S = canonical(S).astype(dtype, copy=True)
-    x, y, s = describe(np.ascontiguousarray(X), dtype), describe(np.ascontiguousarray(Y), dtype), describe(S)
-    _core.sddmm(current(), alpha, x.array, y.array, s.array)
-    keep("sddmm", {"flops": 2 * S.nnz * x.shape[1]})
-    return S
+    pointers, columns = structure(S)
+    values, narrow = np.zeros(len(columns), dtype), columns.astype(np.int32, copy=False)
+    array = _core.Array.compressed(_STORAGE.csr, *S.shape, pointers, narrow, values, 0, pointers, narrow, values)
+    x, y = (describe(np.ascontiguousarray(on_host(factor)), dtype) for factor in (X, Y))
+    _core.sddmm(current(), alpha, x.array, y.array, array)
+    keep("sddmm", {"flops": 2 * len(values) * x.shape[1]})
+    result = "csr", tuple(S.shape), values, columns.copy(), pointers.copy()
+    if kind_of(S) == "torch":
+        return sparse_result(result, "torch")
+    return sparse_result(result, "scipy", type(S.tocsr())).asformat(S.format)

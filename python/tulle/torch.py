@@ -73,7 +73,10 @@ class Sparse:
         self.values = values
         alone("a product that torch differentiates")
         self.team = current()
-        self._pointers, self._columns = np.array(pointers), np.array(columns)
+        if self.shape[1] > np.iinfo(np.int32).max:
+            raise ValueError(f"A has {self.shape[1]} columns: more than numbers of 32 bits")
+        # columns of 64 bits, which torch's are, would be copied, and the values with them
+        self._pointers, self._columns = np.array(pointers), np.array(columns, dtype=np.int32)
         rows = np.repeat(np.arange(self.shape[0]), np.diff(self._pointers))
         if not ((np.diff(self._columns) > 0) | (np.diff(rows) > 0)).all():
             raise ValueError(f"entries of a sparse tensor must be {_ORDERED}: A.coalesce().to_sparse_csr()")
