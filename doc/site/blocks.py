@@ -67,7 +67,7 @@ def sh_block(text, folder, build):
 def main():
     source, build, compiler = sys.argv[1:4]
     python = sys.argv[4] if len(sys.argv) > 4 else None
-    torch = python and run([python, "-c", "import torch"], ".")[0] == 0
+    torch = python and run([python, "-c", "import torch"], "/")[0] == 0
     documents = [source + "/README.md", source + "/python/README.md"]
     for folder in (source + "/doc", source + "/doc/site"):
         documents += sorted(folder + "/" + name for name in os.listdir(folder) if name.endswith(".md"))
