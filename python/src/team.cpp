@@ -165,6 +165,7 @@ tulle_status Team::call(const std::function<tulle_status(tulle_comm *)> &body, t
     tulle_status status = TULLE_OK;
     std::string message;
     const bool main = on_main_thread();
+    if (on_library_thread) throw Failure(TULLE_ERR_ARG, "the function of a matrix function may not call the library");
     if (!comm) throw Failure(TULLE_ERR_ARG, "the team of this object has been closed: its `with` block has ended");
     {
         nb::gil_scoped_release released;

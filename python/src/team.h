@@ -92,6 +92,9 @@ class Team
     std::vector<Disposal> disposals;
 };
 
+/* Set while a thread of the library runs a Python function, within which the threads are busy. */
+inline thread_local bool on_library_thread = false;
+
 using TeamRef = std::shared_ptr<Team>;
 
 void bind_team(nb::module_ &m);

@@ -48,8 +48,10 @@ def test_own_function():
     F = tulle.matfun(lambda x: x * x - 3 * x, A, blocks=4)  # exact for any pattern
     expected = (A @ A - 3 * A).toarray()
     assert np.abs(F.toarray() - expected)[A.toarray() != 0].max() < 1e-11
-    with pytest.raises(ValueError, match="the function failed"):
+    with pytest.raises(AttributeError, match="nothing"):
         tulle.matfun(lambda x: x.nothing, A, blocks=4)
+    with pytest.raises(ValueError, match="may not call the library"):
+        tulle.matfun(lambda x: tulle.matmul(A, A)[0, 0], A, blocks=4)
     with pytest.raises(TypeError, match="a name or a function"):
         tulle.matfun(3, A, blocks=4)
 

@@ -155,8 +155,8 @@ def cg(A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, callback=Non
 
     callback is called after each iteration, as scipy's, with the iterate x of the column. With
     callback_type "pr_norm" it receives ||b - A x|| / ||b||, with "step" a Step. Its exception ends
-    the solve. Over several processes A and M are sparse or of this library, and callbacks are the
-    first process's, without iterates.
+    the solve. Over several processes A and M are sparse or of this library; all pass a callback
+    or none, and the first process's is called, without iterates.
     """
     return _solve("cg", A, b, x0, rtol, atol, maxiter, M, callback, callback_type)
 
