@@ -159,6 +159,15 @@ def test_plan_of_wide_indices():
         assert B is X or C.indices.dtype == np.int64
 
 
+@pytest.mark.parametrize("cls", CLASSES)
+def test_plan_of_a_class(cls):
+    A, B = sparse(20, 30, cls=cls), sparse(30, 25, cls=cls)
+    plan = tulle.matmul_plan(A, B)
+    for C, want in ((plan(), A @ B), (plan(A * 2, B), 2 * (A @ B))):
+        assert type(C) is cls
+        close(C, want)
+
+
 @pytest.mark.parametrize("dense", ["no", "right", "left"])
 def test_plan(dense):
     A = sparse(40, 40) if dense != "left" else RNG.random((12, 40))

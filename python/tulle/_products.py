@@ -62,7 +62,7 @@ def matmul(A, B, *, alpha=1.0, algorithm=None, device=None):
     """C = alpha A B for matrices of scipy.sparse, NumPy or torch, sparse or dense.
 
     The result is of the kind, type and index type of its operands: sparse of two sparse ones, in
-    A's class; otherwise dense, and a vector if A or B is one. algorithm: "auto", or a name as in
+    A's class of CSR, CSC or COO, else in CSR; otherwise dense, and a vector if A or B is one. algorithm: "auto", or a name as in
     `tulle spmm --help`. device: a device's spec, such as "cuda:0". `report()` tells what was done.
     """
     x = _Operands(A, B)
@@ -85,6 +85,7 @@ class Plan:
 
     def __init__(self, A, B, algorithm, device):
         same = B is A
+        self._format = getattr(A, "format", "") if kind_of(A) == "scipy" else ""
         A = _own(A)
         x = _Operands(A, A if same else _own(B))
         self._operands = x
@@ -112,7 +113,8 @@ class Plan:
         keep("matmul_plan", figures)
         storage = _STORAGE.csr if x.sparse else _STORAGE.dense
         out = _core.arrays(self._plan.result, storage, x.swapped, max(x.a.index_bytes, x.b.index_bytes), *x.own)
-        return x.convert(out)
+        C = x.convert(out)
+        return C.asformat(self._format) if x.sparse and self._format in ("csc", "coo") else C
 
     def _given(self, A, B):
         x = self._operands
