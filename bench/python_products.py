@@ -5,7 +5,8 @@
     python_products.py [--columns 32] [--reps 7] [MATRIX ...]
 
 A matrix is a file or a generator's spec. Each library gets CSR of double precision in its own container, made before
-the clock starts, and gives one; the libraries take turns, and a figure is the median. What is not installed is named.
+the clock starts, and gives one; the libraries take turns, and a figure is the median. A matrix of 50 rows shows what a
+call costs by itself, beside scipy's constructor of a CSR matrix of the same arrays. What is not installed is named.
 """
 import argparse
 import glob
@@ -19,12 +20,13 @@ import scipy.sparse as sp
 
 import tulle
 
-MATRICES = ["rmat:scale=15,edgefactor=8", "er:n=100000,degree=8", "fem:nodes=32,dof=1", "cora", "pubmed", "cnr-2000",
+MATRICES = ["er:n=50,degree=8", "rmat:scale=15,edgefactor=8", "er:n=100000,degree=8", "fem:nodes=32,dof=1", "cora", "pubmed", "cnr-2000",
             "mfem_bracket_elasticity", "h2o_256_szv_KS"]
 
 
 def of_scipy(A, X):
-    return {"A A": lambda: A @ A, "A X": lambda: A @ X, "A x": lambda x=X[:, 0].copy(): A @ x}
+    return {"A A": lambda: A @ A, "A X": lambda: A @ X, "A x": lambda x=X[:, 0].copy(): A @ x,
+            "constructor": lambda: sp.csr_matrix((A.data, A.indices, A.indptr), A.shape)}
 
 
 def of_tulle(A, X):
@@ -79,20 +81,22 @@ def load(name):
     return sp.csr_matrix(tulle.read(path if os.path.exists(path) else name))
 
 
-def timed(calls, reps):
-    """Medians of seconds, {name: seconds}; a call that fails is left out, with its cause printed."""
+def timed(calls, reps, together):
+    """Medians of seconds, {name: seconds}, of calls `together` at a time; a call that fails is left out, with its cause
+    printed."""
     seconds = {name: [] for name in calls}
     for rep in range(reps + 1):
         for name in list(seconds):
             began = time.perf_counter()
             try:
-                calls[name]()
+                for _ in range(together):
+                    calls[name]()
             except Exception as cause:  # a rival's limit
                 print(f"  {name} cannot: {str(cause).splitlines()[0][:100]}")
                 del seconds[name]
                 continue
             if rep:
-                seconds[name].append(time.perf_counter() - began)
+                seconds[name].append((time.perf_counter() - began) / together)
     return {name: statistics.median(taken) for name, taken in seconds.items()}
 
 
@@ -117,13 +121,16 @@ def main():
             continue
         X = np.random.default_rng(1).random((A.shape[1], o.columns))
         calls = {name: make(A, X) for name, make in there.items()}
-        for product in ("A A", "A A planned", "A X", "A X planned", "A x"):
+        together = 200 if A.shape[0] <= 1000 else 1
+        for product in ("A A", "A A planned", "A X", "A X planned", "A x", "constructor"):
             plain = product.replace(" planned", "")
             if plain == "A A" and A.shape[0] != A.shape[1]:
                 continue
-            took = timed({name: call.get(product, call[plain]) for name, call in calls.items()}, o.reps)
-            cells = [f"{1e3 * took[name]:.3f}" + (f" ({took[name] / took['tulle']:.2f}x)" if name != "tulle" else "")
-                     if name in took else "-" for name in there]
+            takes = {name: call.get(product, call.get(plain)) for name, call in calls.items()}
+            took = timed({name: call for name, call in takes.items() if call}, o.reps, together)
+            rivals = [name for name in took if name != "tulle" and "tulle" in took]
+            ratio = {name: f" ({took[name] / took['tulle']:.2f}x)" for name in rivals}
+            cells = [f"{1e3 * took[name]:.3f}{ratio.get(name, '')}" if name in took else "-" for name in there]
             print(f"| {matrix} | {product} | {' | '.join(cells)} |", flush=True)
 
 

@@ -17,7 +17,8 @@ if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
     exit 0
 fi
 [ -x "$work/env/bin/pip" ] || python3 -m venv "$work/env"
-if ! "$work/env/bin/pip" install --quiet --disable-pip-version-check nanobind scikit-build-core ninja numpy scipy pytest mpi4py; then
+if ! "$work/env/bin/pip" install --quiet --disable-pip-version-check nanobind scikit-build-core ninja numpy scipy pytest mpi4py \
+    matplotlib mypy; then
     echo 'Python packages could not be fetched: the tests of the Python package are left out'
     exit 0
 fi
@@ -28,8 +29,16 @@ pip install --quiet --disable-pip-version-check --no-build-isolation --force-rei
 cd "$here"
 pytest -q -p no:cacheprovider -rs -m "$tests"
 
+# types: the stubs are of what is there; tulle.torch has its own, and is imported where torch is
+echo 'tulle\.torch' >"$work/allowed"
+cd "$work"
+python -m mypy.stubtest tulle --concise --ignore-missing-stub --allowlist allowed --ignore-unused-allowlist \
+    --mypy-config-file "$here/pyproject.toml"
+python -m mypy --config-file "$here/pyproject.toml" -p tulle
+
 # what the documents show
-python "$here/../doc/site/blocks.py" "$(cd "$here/.." && pwd)" "$build" "${CC:-cc}" "$work/env/bin/python"
+source=$(cd "$here/.." && pwd)
+python "$source/doc/site/blocks.py" "$source" "$build" "${CC:-cc}" "$work/env/bin/python"
 
 # torch is Debian's, of Debian's Python, for which this wheel is if both are of one version
 tag='import sys; print(sys.implementation.cache_tag)'
@@ -40,6 +49,8 @@ if [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import pytest, scipy, torch' 
     cd "$work"
     PYTHONPATH=$work/torch /usr/bin/python3 -m pytest -q -p no:cacheprovider --import-mode=importlib -c /dev/null \
         --rootdir="$work" "$here/test/test_torch.py"
+    PYTHONPATH=$work/torch /usr/bin/python3 "$source/doc/site/blocks.py" "$source" "$build" "${CC:-cc}" /usr/bin/python3 \
+        python/README.md
 else
     echo 'there is no torch (python3-torch, python3-scipy, python3-pytest): its tests are left out'
 fi

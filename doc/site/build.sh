@@ -54,13 +54,21 @@ done
 for verb in $("$build/tulle" --completion bash | sed -n 's/^    \([a-z]*\))$/\1/p'); do
     { printf '# tulle %s\n\n```none\n' "$verb"; "$build/tulle" "$verb" --help; printf '```\n'; } >"$work/verbs/$verb.md"
 done
-TULLE_VERSION=$("$build/tulle" --version | sed 's/tulle //') TULLE_XML=$work/xml \
+TULLE_VERSION=$("$build/tulle" --version | sed 's/tulle //') TULLE_XML=$work/xml TULLE_PYTHON=$PWD/python \
     sphinx-build -q -b html "$work" "$build/site" >"$work/sphinx.log" 2>&1 || { cat "$work/sphinx.log"; exit 1; }
+if grep 'docstring of tulle\|reference-python' "$work/sphinx.log"; then exit 1; fi
 calls=$(grep -ho 'TULLE_API [^;]*' include/tulle/*.h | grep -o 'tulle_[a-z0-9_]*(' | sort -u | tr -d '(')
 absent=
 for call in $calls; do
     grep -q "c.$call\"" "$build"/site/reference/*.html || absent="$absent $call"
 done
+names=$(python3 -c 'import ast
+for node in ast.parse(open("python/tulle/__init__.py").read()).body:
+    if isinstance(node, ast.Assign) and node.targets[0].id == "__all__":
+        print(*ast.literal_eval(node.value))')
+for name in $names torch.Sparse; do
+    grep -q "id=\"tulle.$name\"" "$build/site/reference-python.html" || absent="$absent tulle.$name"
+done
 [ -z "$absent" ] || { echo "site: calls without a place in the reference:$absent"; exit 1; }
 pages=$(find "$build/site" -name '*.html' | wc -l)
-echo "site: $pages pages, $(echo "$calls" | wc -w) calls, $(ls "$build/man3" | wc -l) man pages of section 3"
+echo "site: $pages pages, $(echo "$calls" | wc -w) calls of C, $(echo "$names" | wc -w) names of Python, $(ls "$build/man3" | wc -l) man pages of section 3"

@@ -115,6 +115,13 @@ typedef struct tulle_krylov_step {
     double seconds;  /* since the start of this column, or of its block */
     int width;       /* BLOCK_CG: directions at a time; else 1 */
     int active;      /* BLOCK_CG: columns of the block not converged before this iteration; else 1 */
+    /*
+     * The iterate: row i of PE 0's is scale * x[i * stride], of the operator's type, until the callback
+     * returns. NULL where there is none: within a cycle of GMRES, and while vectors lie on a device
+     */
+    const void *x;
+    int64_t stride;
+    double scale;
 } tulle_krylov_step;
 
 typedef struct tulle_krylov_options {
@@ -135,8 +142,8 @@ typedef struct tulle_krylov_options {
     int width;   /* BLOCK_CG: most columns at a time, up to 64 and the operators' limit; 0: as memory allows */
     bool guess;  /* X holds an initial guess; else x = 0, and X is only written */
     /*
-     * Called by PE 0 of comm after each iteration, in the solving thread; it must not use the team.
-     * NULL: none
+     * Called by PE 0 of comm after each iteration, in the solving thread; it must not use the team,
+     * unless that has one PE. It ends the solve by tulle_comm_interrupt. NULL: none
      */
     void (*watch)(void *arg, const tulle_krylov_step *step);
     void *arg;

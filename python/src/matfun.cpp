@@ -16,22 +16,27 @@ constexpr int history_most = 200;
 
 using History = std::vector<tulle_matfun_iteration>;
 
-/* A Python function of a float, called by the threads of the library. */
+/* A Python function of a float, called by the threads of the library; its exception ends the call, and is thrown. */
 struct Caller {
     nb::object function;
-    std::string failure;
+    std::exception_ptr failure;
+    tulle_comm *comm;
 };
 
 double call_back(double x, void *context)
 {
     Caller *caller = static_cast<Caller *>(context);
     nb::gil_scoped_acquire acquired;
+    double value = NAN;
+    on_library_thread = true;
     try {
-        return nb::cast<double>(caller->function(x));
-    } catch (const std::exception &error) {
-        if (caller->failure.empty()) caller->failure = error.what();
-        return NAN;
+        value = nb::cast<double>(caller->function(x));
+    } catch (...) {
+        if (!caller->failure) caller->failure = std::current_exception();
+        tulle_comm_interrupt(caller->comm, true);
     }
+    on_library_thread = false;
+    return value;
 }
 
 nb::list list_of(const History &history, int iterations)
@@ -70,7 +75,7 @@ void describe(const tulle_matfun_report &r, nb::dict &d)
 nb::tuple matfun(const MatRef &A, const Cuts &cuts, nb::object function, double filter, const std::string &method,
     int order, int combine, bool symmetric, bool mixed, const std::string &device)
 {
-    Caller caller = {function, ""};
+    Caller caller = {function, nullptr, nullptr};
     tulle_function f = {};
     const bool named = nb::isinstance<nb::str>(function);
     const std::string text = named ? nb::cast<std::string>(function) : "";
@@ -80,7 +85,8 @@ nb::tuple matfun(const MatRef &A, const Cuts &cuts, nb::object function, double 
     tulle_mat *out = nullptr;
     tulle_matfun_report r = {};
     History history(history_most);
-    A->team->call([&](tulle_comm *comm) {
+    auto body = [&](tulle_comm *comm) {
+        caller.comm = comm;
         tulle_mat *V = nullptr, *F = nullptr;
         tulle_matfun *plan = nullptr;
         tulle_matfun_options options = {};
@@ -103,9 +109,17 @@ nb::tuple matfun(const MatRef &A, const Cuts &cuts, nb::object function, double 
         tulle_mat_free(F);
         tulle_mat_free(V);
         return status;
-    });
-    const MatRef result = std::make_shared<Mat>(A->team, out, std::vector<nb::object>());
-    if (!caller.failure.empty()) throw nb::value_error(("the function failed: " + caller.failure).c_str());
+    };
+    std::exception_ptr failure;
+    try {
+        A->team->call(body);
+    } catch (const Failure &) {
+        failure = std::current_exception();
+    }
+    const MatRef result = out ? std::make_shared<Mat>(A->team, out, std::vector<nb::object>()) : MatRef();
+    if (caller.failure) tulle_comm_interrupt(caller.comm, false);
+    for (const std::exception_ptr &cause : {caller.failure, failure})
+        if (cause) std::rethrow_exception(cause);
     nb::dict d;
     d["method"] = tulle_matfun_method_name(r.method);
     describe(r, d);

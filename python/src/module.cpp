@@ -16,6 +16,7 @@ nb::object exception_of(tulle_status status)
 
 NB_MODULE(_core, m)
 {
+    nb::set_leak_warnings(false); /* objects may live until Python ends, as the team of its calls does */
     nb::register_exception_translator(
         [](const std::exception_ptr &p, void *) {
             try {

@@ -34,9 +34,13 @@ void on_interrupt(int number, siginfo_t *info, void *context)
 class Interruptible
 {
   public:
-    explicit Interruptible(tulle_comm *comm) : comm(comm)
+    explicit Interruptible(tulle_comm *comm) : comm(comm), outer(interruptible)
     {
         struct sigaction now = {};
+        if (outer) { /* a call of another team, from a Python function that its call runs */
+            interruptible = comm;
+            return;
+        }
         if (sigaction(SIGINT, nullptr, &before) != 0) return;
         /* a program that ignores the signal, or dies of it, has its way */
         if (!(before.sa_flags & SA_SIGINFO) && (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN)) return;
@@ -49,14 +53,14 @@ class Interruptible
     ~Interruptible()
     {
         if (installed) sigaction(SIGINT, &before, nullptr);
-        interruptible = nullptr;
+        interruptible = outer;
         tulle_comm_interrupt(comm, false);
     }
     Interruptible(const Interruptible &) = delete;
     Interruptible &operator=(const Interruptible &) = delete;
 
   private:
-    tulle_comm *comm;
+    tulle_comm *comm, *outer;
     bool installed = false;
 };
 
@@ -108,7 +112,7 @@ Team::~Team()
 void Team::close()
 {
     nb::gil_scoped_release released;
-    std::lock_guard<std::mutex> lock(busy);
+    std::lock_guard<std::recursive_mutex> lock(busy);
     tulle_close(comm);
     comm = nullptr;
     run_disposals();
@@ -161,17 +165,22 @@ tulle_status Team::call(const std::function<tulle_status(tulle_comm *)> &body, t
     tulle_status status = TULLE_OK;
     std::string message;
     const bool main = on_main_thread();
+    if (on_library_thread) throw Failure(TULLE_ERR_ARG, "the function of a matrix function may not call the library");
     if (!comm) throw Failure(TULLE_ERR_ARG, "the team of this object has been closed: its `with` block has ended");
     {
         nb::gil_scoped_release released;
-        std::lock_guard<std::mutex> lock(busy);
-        if (npes > 1)
-            status = run_common_disposals();
-        else
-            run_disposals();
+        std::lock_guard<std::recursive_mutex> lock(busy);
         std::optional<Interruptible> guard;
-        if (main) guard.emplace(comm);
+        if (depth == 0) {
+            if (npes > 1)
+                status = run_common_disposals();
+            else
+                run_disposals();
+            if (main) guard.emplace(comm);
+        }
+        depth++;
         if (status == TULLE_OK) status = body(comm);
+        depth--;
         if (status != TULLE_OK) message = tulle_error_message();
     }
     if (status == TULLE_ERR_INTERRUPTED && PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -185,8 +194,8 @@ void Team::dispose(int64_t number, std::function<void()> body)
         std::lock_guard<std::mutex> lock(waiting);
         disposals.push_back({number, std::move(body)});
     }
-    std::unique_lock<std::mutex> lock(busy, std::try_to_lock);
-    if (lock.owns_lock() && (npes == 1 || !comm)) run_disposals();
+    std::unique_lock<std::recursive_mutex> lock(busy, std::try_to_lock);
+    if (lock.owns_lock() && depth == 0 && (npes == 1 || !comm)) run_disposals();
 }
 
 std::pair<int64_t, int64_t> Team::rows(int64_t count)

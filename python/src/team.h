@@ -35,7 +35,10 @@ class Team
     Team(const Team &) = delete;
     Team &operator=(const Team &) = delete;
 
-    /* Runs a call of the library and throws its failure. `may`: a status that is returned too. */
+    /*
+     * Runs a call of the library and throws its failure. `may`: a status that is returned too. A
+     * Python function that a call runs in its own thread may make calls, too.
+     */
     tulle_status call(const std::function<tulle_status(tulle_comm *)> &body, tulle_status may = TULLE_OK);
     /*
      * The number of an object that all processes make in the same order. Frees are collective, but
@@ -83,10 +86,14 @@ class Team
     const bool over_mpi;
     int npes = 1, me = 0;
     int64_t numbered = 0;
-    std::mutex busy;    /* held during a call */
-    std::mutex waiting; /* guards disposals */
+    std::recursive_mutex busy; /* held during a call */
+    int depth = 0;             /* of calls within calls; guarded by busy */
+    std::mutex waiting;        /* guards disposals */
     std::vector<Disposal> disposals;
 };
+
+/* Set while a thread of the library runs a Python function, within which the threads are busy. */
+inline thread_local bool on_library_thread = false;
 
 using TeamRef = std::shared_ptr<Team>;
 

@@ -33,6 +33,15 @@ def matrix(m, n, kind=sp.csr_array):
     return kind(sp.random(m, n, density=0.2, random_state=np.random.RandomState(m + n), format="csr"))
 
 
+def refused(call):
+    try:
+        call()
+    except tulle.UnsupportedError as error:
+        assert "several processes" in str(error), error
+    else:
+        raise AssertionError("not refused")
+
+
 def products():
     A, B, X = matrix(40, 30), matrix(30, 50), random.random((30, 3))
     mine = own(A)
@@ -49,12 +58,8 @@ def products():
     mine.data *= 2
     close(plan(mine, own(X + 1)), 2 * A @ (X + 1))
     for wrong in (lambda: tulle.matmul(own(X), own(sp.csr_array(np.eye(3)))), lambda: tulle.sddmm(mine, A @ X, X)):
-        try:
-            wrong()
-        except tulle.UnsupportedError as error:
-            assert "several processes" in str(error) or comm.size == 1
-        else:
-            assert comm.size == 1
+        if comm.size > 1:
+            refused(wrong)
     return C
 
 
@@ -66,11 +71,36 @@ def solves():
         x, info = call(own(A), own(b), rtol=1e-12, M=M)
         assert info == 0
         close(x, sp.linalg.spsolve(A.tocsc(), b), 1e-9)
+    inverse = sp.diags_array(1 / A.diagonal()).tocsr()
+    x, info = tulle.cg(own(A), own(b), rtol=1e-12, M=own(inverse))
+    assert info == 0
+    close(x, sp.linalg.spsolve(A.tocsc(), b), 1e-9)
+    residuals = []
+    tulle.cg(own(A), own(b[:, 0]), callback=residuals.append, callback_type="pr_norm")
+    assert residuals[-1] <= 1e-8 if comm.rank == 0 else not residuals  # the first process's
+    whole_operator, ones = sp.linalg.aslinearoperator(own(A)), own(b)
+    for wrong in (lambda: tulle.cg(whole_operator, ones), lambda: tulle.cg(own(A).toarray(), ones),
+                  lambda: tulle.cg(own(A), ones, M=whole_operator), lambda: tulle.matfun("sign", own(A)),
+                  lambda: tulle.cg(own(A), ones, callback=print)):
+        if comm.size > 1:
+            refused(wrong)
+
+    def stop(step):
+        raise KeyError("enough")
+
+    try:
+        tulle.cg(own(A), own(b), callback=stop, callback_type="step")
+    except KeyError:
+        assert comm.rank == 0
+    except tulle.Error as error:
+        assert comm.rank > 0 and "interrupted" in str(error)
+    else:
+        raise AssertionError("the callback's exception was lost")
     L = sp.tril(A).tocsr()
     x = tulle.triangular(own(L)).solve(own(b[:, 0]))
     close(x, sp.linalg.spsolve_triangular(L, b[:, 0]))
     close(tulle.solve_triangular(own(L), own(b)), sp.linalg.spsolve_triangular(L, b))
-    F = tulle.matfun(own(A), "inverse", blocks=5)
+    F = tulle.matfun("inverse", own(A), blocks=5)
     assert abs(whole(F).trace() - np.trace(np.linalg.inv(A.toarray()))) < 1e-2
 
 

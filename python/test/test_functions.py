@@ -34,24 +34,55 @@ def test_functions(name, kind):
     sizes = [3, 1, 4, 2, 5]
     shift = 0 if name[:4] in ("sign", "exp", "ferm") else 6
     A = symmetric(sizes, shift).asformat(kind)
-    F = tulle.matfun(A, name, blocks=sizes, combine=len(sizes))
+    F = tulle.matfun(name, A, blocks=sizes, combine=len(sizes))
     assert type(F) is type(A) and F.dtype == A.dtype
     inside = A.toarray() != 0
     assert np.abs(F.toarray() - dense(A, FUNCTIONS[name]))[inside].max() < 1e-11
     assert tulle.report()["submatrices"] == 1 and tulle.report()["method"] == "submatrix"
-    single = tulle.matfun(A.astype(np.float32), name, blocks=sizes, combine=len(sizes))
+    single = tulle.matfun(name, A.astype(np.float32), blocks=sizes, combine=len(sizes))
     assert single.dtype == np.float32 and abs(single - F).max() < 2e-3
 
 
 def test_own_function():
     A = symmetric([4] * 6)
-    F = tulle.matfun(A, lambda x: x * x - 3 * x, blocks=4)  # exact for any pattern
+    F = tulle.matfun(lambda x: x * x - 3 * x, A, blocks=4)  # exact for any pattern
     expected = (A @ A - 3 * A).toarray()
     assert np.abs(F.toarray() - expected)[A.toarray() != 0].max() < 1e-11
-    with pytest.raises(ValueError, match="the function failed"):
-        tulle.matfun(A, lambda x: x.nothing, blocks=4)
+    with pytest.raises(AttributeError, match="nothing"):
+        tulle.matfun(lambda x: x.nothing, A, blocks=4)
+    with pytest.raises(ValueError, match="may not call the library"):
+        tulle.matfun(lambda x: tulle.matmul(A, A)[0, 0], A, blocks=4)
     with pytest.raises(TypeError, match="a name or a function"):
-        tulle.matfun(A, 3, blocks=4)
+        tulle.matfun(3, A, blocks=4)
+
+
+def test_blocks_of_the_matrix():
+    sizes = [3, 1, 4, 2, 5, 4]
+    A = symmetric(sizes, apart=1)
+    want = tulle.matfun("sign", A, blocks=sizes, filter=1e-5)
+    shuffled = sp.csr_matrix(A)
+    shuffled.indices, shuffled.data = shuffled.indices.copy(), shuffled.data.copy()
+    end = shuffled.indptr[1]
+    shuffled.indices[:end], shuffled.data[:end] = shuffled.indices[:end][::-1].copy(), shuffled.data[:end][::-1].copy()
+    shuffled.has_sorted_indices = shuffled.has_canonical_format = False
+    for given in (A, A.tocsc(), A.tocoo(), shuffled):
+        F = tulle.matfun("sign", given, filter=1e-5)
+        assert tulle.report()["block_columns"] == len(sizes) and type(F) is type(given)
+        assert abs(F - want).max() == 0
+    bsr = sp.bsr_matrix(symmetric([3] * 6, 6), blocksize=(3, 3))
+    F = tulle.matfun("inverse", bsr)
+    assert F.format == "bsr" and F.blocksize == (3, 3) and tulle.report()["block_columns"] == 6
+    assert abs(F - tulle.matfun("inverse", bsr.tocsr(), blocks=3)).max() == 0
+    # no rows alike, rows without entries, and rows alike that do not hold their diagonal
+    star = sp.lil_matrix((40, 40))
+    star[0, 1:30] = star[1:30, 0] = 1
+    for given, count in ((sp.diags([1.0, 3.0, 1.0], [-1, 0, 1], shape=(9, 9), format="csr"), 9), (star.tocsr(), 40)):
+        tulle.matfun("exp", given)
+        assert tulle.report()["block_columns"] == count
+    H, S = symmetric([3] * 10), symmetric([3] * 10) * 0.02 + sp.identity(30)
+    D = tulle.density(H, S, electrons=20)
+    assert abs(D - tulle.density(H, S, electrons=20, blocks=3)).max() == 0
+    assert tulle.report()["function"]["block_columns"] == 10
 
 
 @pytest.mark.parametrize("name,method", [("sign:mu=0.1", "newton-schulz"), ("invsqrt", "coupled-newton"),
@@ -59,14 +90,14 @@ def test_own_function():
 def test_methods(name, method):
     A = symmetric([3] * 8, 0 if name[:4] == "sign" else 6)
     with tulle.threads(2):
-        F = tulle.matfun(A, name, blocks=3, method=method, order=4 if method == "newton-schulz" else 2)
+        F = tulle.matfun(name, A, blocks=3, method=method, order=4 if method == "newton-schulz" else 2)
     r = tulle.report()
     if method != "auto":
         assert np.abs(F.toarray() - dense(A, FUNCTIONS[name])).max() < 1e-9
         assert r["method"] == method and len(r["history"]) == r["iterations"] > 2
         assert r["history"][-1]["residual"] == r["residual"]
     with pytest.raises(tulle.NotConverged, match="the residual is"):
-        tulle.matfun(-A, "invsqrt", blocks=3, method="coupled-newton")
+        tulle.matfun("invsqrt", -A, blocks=3, method="coupled-newton")
 
 
 def test_density():
@@ -97,27 +128,27 @@ def test_density():
 def test_device():
     how = dict(blocks=[3, 1, 4, 2, 5], combine="none")
     A = symmetric(how["blocks"])
-    F = tulle.matfun(A, "exp", **how)
-    assert abs(tulle.matfun(A, "exp", device="limit:mem=1M+cpu", **how) - F).max() < 1e-12
+    F = tulle.matfun("exp", A, **how)
+    assert abs(tulle.matfun("exp", A, device="limit:mem=1M+cpu", **how) - F).max() < 1e-12
     assert tulle.report()["on_device"] == 5
     D = tulle.density(A, mu=.1, **how)
     assert abs(tulle.density(A, mu=.1, device="limit:mem=1M+cpu", **how) - D).max() < 1e-12
     assert tulle.report()["function"]["on_device"] == 5
     with pytest.raises(ValueError, match="nowhere"):
-        tulle.matfun(A, "exp", device="nowhere", **how)
+        tulle.matfun("exp", A, device="nowhere", **how)
 
 
 def test_mistakes():
     A = symmetric([3, 3])
     for error, part, call in (
-            (ValueError, "add up to 5, not 6", lambda: tulle.matfun(A, "exp", blocks=[3, 2])),
-            (ValueError, "blocks of 0", lambda: tulle.matfun(A, "exp", blocks=0)),
-            (ValueError, "did you mean 'sign'", lambda: tulle.matfun(A, "sgn", blocks=3)),
-            (ValueError, "dense", lambda: tulle.matfun(A.toarray(), "exp", blocks=3)),
-            (ValueError, "square", lambda: tulle.matfun(A[:3], "exp", blocks=3)),
-            (ValueError, "not symmetric", lambda: tulle.matfun(sp.triu(A, format="csr"), "exp", blocks=3)),
-            (ValueError, "combine", lambda: tulle.matfun(A, "exp", blocks=3, combine=0)),
-            (ValueError, "not defined", lambda: tulle.matfun(A - 99 * sp.identity(6), "sqrt", blocks=3)),
+            (ValueError, "add up to 5, not 6", lambda: tulle.matfun("exp", A, blocks=[3, 2])),
+            (ValueError, "blocks of 0", lambda: tulle.matfun("exp", A, blocks=0)),
+            (ValueError, "did you mean 'sign'", lambda: tulle.matfun("sgn", A, blocks=3)),
+            (ValueError, "dense", lambda: tulle.matfun("exp", A.toarray(), blocks=3)),
+            (ValueError, "square", lambda: tulle.matfun("exp", A[:3], blocks=3)),
+            (ValueError, "not symmetric", lambda: tulle.matfun("exp", sp.triu(A, format="csr"), blocks=3)),
+            (ValueError, "combine", lambda: tulle.matfun("exp", A, blocks=3, combine=0)),
+            (ValueError, "not defined", lambda: tulle.matfun("sqrt", A - 99 * sp.identity(6), blocks=3)),
             (ValueError, "'full' or 'mixed'", lambda: tulle.density(A, blocks=3, mu=0, precision="half")),
             (ValueError, "one of electrons", lambda: tulle.density(A, blocks=3)),
             (ValueError, "more than the 6 states", lambda: tulle.density(A, blocks=3, electrons=13)),

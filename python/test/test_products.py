@@ -5,6 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 import tulle
+from tulle import _core
+from tulle._arrays import describe
+from tulle._team import current
 
 RNG = np.random.default_rng(1)
 CLASSES = [sp.csr_matrix, sp.csc_matrix, sp.coo_matrix] + [
@@ -72,9 +75,7 @@ def test_index_types_are_kept():
     A = sparse(30, 30)
     C = tulle.matmul(A, A)
     assert C.indices.dtype == C.indptr.dtype == np.int32
-    wide = sp.csr_matrix(A)
-    wide.indices, wide.indptr = A.indices.astype(np.int64), A.indptr.astype(np.int64)
-    C = tulle.matmul(wide, wide)
+    C = tulle.matmul(wide(A.copy()), wide(A.copy()))
     assert C.indices.dtype == C.indptr.dtype == np.int64
     close(C, A @ A)
 
@@ -87,15 +88,42 @@ def test_unsorted_and_duplicates():
     close(tulle.matmul(sp.coo_matrix(A), sp.coo_matrix(np.eye(3))), A.toarray())
 
 
-def test_values_and_columns_are_shared():
+def test_a_result_outlives_its_matrix():
     A = sparse(1000, 1000, 0.01)
     C = tulle.matmul(A, A)
-    kept = C.data[:5].copy()
-    data = C.data
+    kept, data = C.data.copy(), C.data
+    assert np.shares_memory(data, C.data) and not data.flags.owndata
     del C
     for _ in range(20):
         tulle.matmul(A, A)
-    assert (data[:5] == kept).all()  # a result outlives its matrix as long as one array does
+    assert (data == kept).all()
+
+
+def wide(A):
+    A.indices, A.indptr = A.indices.astype(np.int64), A.indptr.astype(np.int64)
+    return A
+
+
+@pytest.mark.parametrize("kind, shared", [
+    ("csr", True), ("wide", False), ("csc", False), ("coo", False), ("bsr", False), ("C", True), ("F", True), ("gaps", True),
+    ("every second", False)])
+def test_what_is_shared(kind, shared):
+    """Values that change after the library has the matrix are seen by the next product where they are shared."""
+    A = sparse(40, 40)
+    room = np.hstack([A.toarray(), A.toarray()])
+    given = {"wide": lambda: wide(A.copy()), "C": lambda: A.toarray(), "F": lambda: np.asfortranarray(A.toarray()),
+             "gaps": lambda: room[:, :40], "every second": lambda: np.repeat(A.toarray(), 2, axis=1)[:, ::2]}
+    A2 = given[kind]() if kind in given else A.asformat(kind, copy=True)
+    team, x, y = current(), RNG.random((40, 3)), np.zeros((40, 3))
+    plan = _core.Plan(_core.mat(team, describe(A2).array), False, _core.mat(team, describe(x).array), False,
+                      describe(y).array, False, "", "")
+    plan.execute(1.0, 0.0)
+    close(y, A @ x)
+    values = A2.data if sp.issparse(A2) else A2
+    values *= 2
+    x += 1  # X and Y are shared, too
+    plan.execute(1.0, 0.0)
+    close(y, (2 if shared else 1) * (A @ x))
 
 
 def test_types_and_shapes_are_refused():
@@ -119,6 +147,25 @@ def test_types_and_shapes_are_refused():
 def test_mixed_types_are_widened():
     A, B = sparse(5, 6, dtype=np.float32), sparse(6, 4)
     close(tulle.matmul(A, B), A.toarray().astype(float) @ B.toarray())
+
+
+def test_plan_of_wide_indices():
+    A, X = wide(sparse(30, 30)), RNG.random((30, 2))
+    for B in (X, wide(sparse(30, 30))):
+        plan = tulle.matmul_plan(A, B)
+        close(plan(), A @ B)
+        C = plan(wide(A * 2), B)
+        close(C, 2 * (A @ B))
+        assert B is X or C.indices.dtype == np.int64
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_plan_of_a_class(cls):
+    A, B = sparse(20, 30, cls=cls), sparse(30, 25, cls=cls)
+    plan = tulle.matmul_plan(A, B)
+    for C, want in ((plan(), A @ B), (plan(A * 2, B), 2 * (A @ B))):
+        assert type(C) is cls
+        close(C, want)
 
 
 @pytest.mark.parametrize("dense", ["no", "right", "left"])
@@ -190,14 +237,6 @@ def test_other_arrays(kind):
     close(tulle.matmul(A, kind(X)), A @ X)
 
 
-def test_report():
-    A = sparse(50, 50)
-    tulle.matmul(A, A)
-    r = tulle.report()
-    assert r["call"] == "matmul" and r["flops"] > 0 and "flops" in str(r)
-    assert r._repr_html_().startswith("<table>") and "flops" in r._repr_html_()
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sddmm(dtype):
     for m, k, n in SHAPES:
@@ -205,5 +244,14 @@ def test_sddmm(dtype):
         before = S.toarray()
         close(tulle.sddmm(S, X, Y, alpha=2), 2 * (X @ Y.T) * (before != 0), dtype)
         assert (S.toarray() == before).all()
+        for cls in CLASSES:
+            D = tulle.sddmm(cls(S), X, Y)
+            assert type(D) is cls
+            close(D, (X @ Y.T) * (before != 0), dtype)
+    D = tulle.sddmm(wide(S), X, Y)
+    assert D.indices.dtype == D.indptr.dtype == np.int64 and not np.shares_memory(D.indices, S.indices)
+    close(D, (X @ Y.T) * (before != 0), dtype)
+    with pytest.raises(ValueError, match="dense"):
+        tulle.sddmm(np.eye(3), np.ones((3, 2)), np.ones((3, 2)))
     with pytest.raises(ValueError, match="shape"):
         tulle.sddmm(sparse(3, 4), np.ones((3, 2)), np.ones((5, 2)))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Krylov methods, triangular solves, streams and files against scipy, also on real matrices."""
+import functools
 import glob
 import os
 import signal
@@ -35,11 +36,13 @@ def test_krylov(method, precond, dtype, tolerance):
     for shape in ((400,), (400, 3)):
         b = RNG.random(shape).astype(dtype)
         steps = []
-        x, info = getattr(tulle, method)(A, b, rtol=tolerance, M=M, callback=steps.append)
+        x, info = getattr(tulle, method)(A, b, rtol=tolerance, M=M, callback=steps.append, callback_type="step")
         assert info == 0 and x.shape == b.shape and x.dtype == dtype
         residual = np.linalg.norm(b - A @ x, axis=0) / np.linalg.norm(b, axis=0)
         assert residual.max() <= 3 * tolerance
         assert steps and steps[-1].iteration == tulle.report()["iterations"] or len(shape) > 1
+        first = [step.residual for step in steps if step.column == 0]
+        assert tulle.report()["history"] == first
         again, info = getattr(tulle, method)(A, b, x0=x, rtol=10 * tolerance, M=M)
         assert info == 0 and tulle.report()["iterations"] <= 1
 
@@ -54,16 +57,135 @@ def test_krylov_failures():
         tulle.cg(sp.csr_matrix((3, 4)), np.ones(3))
     with pytest.raises(ValueError, match="rows"):
         tulle.cg(A, np.ones(5))
-    with pytest.raises(TypeError, match="preconditioner"):
-        tulle.cg(A, b, M=A)
+    with pytest.raises(ValueError, match="M is 3 x 3, and A 400 x 400"):
+        tulle.cg(A, b, M=np.eye(3))
+    with pytest.raises(ValueError, match="maxiter is 0"):
+        tulle.cg(A, b, maxiter=0)
+    with pytest.raises(ValueError, match="callback_type is 'legacy'"):
+        tulle.cg(A, b, callback_type="legacy")
+    with pytest.raises(TypeError, match="complex128"):
+        tulle.cg(spla.aslinearoperator(A.astype(complex)), b)
     with pytest.raises(ValueError, match="row 1"):
         tulle.ic0(sp.csr_matrix(np.array([[0.0, 1], [1, 1]])))
 
-    def stop(step):
-        raise KeyError("enough")
 
-    with pytest.raises(KeyError, match="enough"):
-        tulle.cg(A, b, callback=stop)
+METHODS = [tulle.cg, tulle.gmres, tulle.block_cg]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_exception_ends_a_solve(method):
+    """Of a callback, of A and of M: at once, and everything can be used afterwards."""
+    A, b, calls = poisson(20), np.ones(400), []
+
+    def stop(*anything):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyError("enough")
+        return anything[0]
+
+    operators = [{"callback": stop}, {"callback": stop, "callback_type": "step"},
+                 {"M": spla.LinearOperator((400, 400), stop, dtype=float)},
+                 {"A": spla.LinearOperator((400, 400), lambda x: A @ stop(x), dtype=float)}]
+    for given in operators:
+        calls.clear()
+        run = functools.partial(method, **{"A": A, "b": b, "rtol": 0.0, "maxiter": 10**6, **given})
+        with pytest.raises(KeyError, match="enough"):
+            run()
+        assert len(calls) == 3
+        calls.clear()
+        in_thread = []
+
+        def other():
+            try:
+                run()
+            except KeyError as cause:
+                in_thread.append(cause)
+
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+        assert in_thread and len(calls) == 3
+        x, info = method(A, b)
+        assert info == 0 and np.linalg.norm(A @ x - b) <= 1e-7 * np.linalg.norm(b)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_iterates(dtype):
+    """A callback of scipy's cg sees the iterates of scipy's, of each column and method."""
+    A, b = poisson(12).astype(dtype), RNG.random((144, 2)).astype(dtype)
+    tolerance = 1e-9 if dtype == np.float64 else 1e-4
+    ours, theirs = [], []
+    x, _ = tulle.cg(A, b[:, 0], rtol=1e-4, callback=ours.append)
+    want, _ = spla.cg(A, b[:, 0], rtol=1e-4, callback=lambda xk: theirs.append(xk.copy()))
+    assert len(ours) == tulle.report()["iterations"] and ours[0].dtype == dtype and ours[0].shape == (144,)
+    for mine, other in zip(ours, theirs):
+        np.testing.assert_allclose(mine, other, atol=tolerance * abs(want).max())
+    assert (ours[-1] == x).all()
+    scaled = []
+    tiny, _ = tulle.cg(poisson(12), b[:, 0].astype(float) * 1e-200, rtol=1e-4, callback=scaled.append)
+    assert (scaled[-1] == tiny).all() and 0 < abs(tiny).max() < 1e-190
+    for method in (tulle.cg, tulle.block_cg):
+        ours.clear()
+        x, info = method(A, b, callback=ours.append, rtol=1e-4)
+        assert info == 0
+        for column in x.T:  # the last iterate of each column is its solution
+            assert min(abs(column - iterate).max() for iterate in ours) == 0
+
+
+def test_gmres_after_scipy():
+    A, b = poisson(12), RNG.random(144)
+    A = sp.csr_matrix(A + sp.diags([np.ones(143)], [1]) * 0.3)
+    for kind in ("x", "pr_norm"):
+        ours, theirs = [], []
+        how = {"rtol": 1e-9, "restart": 6, "maxiter": 4, "callback_type": kind}
+        x, info = tulle.gmres(A, b, callback=ours.append, **how)
+        want, theirs_info = spla.gmres(A, b, callback=lambda y: theirs.append(np.copy(y)), **how)
+        assert info == theirs_info == 4 and len(ours) == len(theirs) == (4 if kind == "x" else 24)
+        np.testing.assert_allclose(np.array(ours), np.array(theirs), rtol=1e-7)
+    legacy = []
+    _, info = tulle.gmres(A, b, rtol=1e-9, restart=6, maxiter=10, callback=legacy.append)
+    assert info == len(legacy) == 10 and legacy == ours[:10]
+    _, info = tulle.gmres(A, b, rtol=1e-9, restart=1000)
+    assert info == 0 and tulle.report()["iterations"] <= 144
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_operators(method, dtype):
+    """A and M in all kinds that scipy takes: the same solution, by as many iterations."""
+    A = sp.csr_matrix((poisson(10) + sp.diags(np.linspace(0, 30, 100))).astype(dtype))
+    inverse = sp.diags(1 / A.diagonal(), format="csr").astype(dtype)
+    rtol = 1e-10 if dtype == np.float64 else 1e-5
+    for b in (RNG.random(100).astype(dtype), RNG.random((100, 3)).astype(dtype)):
+        want, _ = method(A, b, rtol=rtol)
+        plain = tulle.report()["iterations"]
+        method(A, b, rtol=rtol, M=tulle.jacobi(A))
+        fewer = tulle.report()["iterations"]
+        assert fewer < plain
+        for a in (A.toarray(), np.asfortranarray(A.toarray()), spla.aslinearoperator(A), A.tocsc(), A.tobsr((2, 2)),
+                  spla.LinearOperator(A.shape, lambda x: tulle.matmul(A, x.astype(dtype)), dtype=dtype)):
+            x, info = method(a, b, rtol=rtol)
+            assert info == 0 and x.dtype == dtype and abs(tulle.report()["iterations"] - plain) <= 1
+            np.testing.assert_allclose(x, want, rtol=1e-3 if dtype == np.float32 else 1e-8)
+        for M in (inverse, inverse.toarray(), spla.aslinearoperator(inverse), inverse.tocsc().astype(np.float64),
+                  spla.LinearOperator(A.shape, lambda x: np.ravel(x) / A.diagonal())):
+            x, info = method(A, b, rtol=rtol, M=M)
+            assert info == 0 and abs(tulle.report()["iterations"] - fewer) <= 1
+            np.testing.assert_allclose(x, want, rtol=1e-3 if dtype == np.float32 else 1e-8)
+
+
+def test_calls_within_an_operator():
+    """A preconditioner may solve by this library itself."""
+    A, b = poisson(15), RNG.random(225)
+    L = tulle.triangular(A)
+    U = tulle.triangular(A, lower=False)
+    symmetric = spla.LinearOperator(A.shape, lambda r: U.solve(A.diagonal() * L.solve(r)))
+    x, info = tulle.cg(A, b, M=symmetric)
+    fewer = tulle.report()["iterations"]
+    tulle.cg(A, b)
+    assert info == 0 and fewer < tulle.report()["iterations"] and np.linalg.norm(A @ x - b) <= 1e-7 * np.linalg.norm(b)
+    x, info = tulle.gmres(A, b, M=spla.LinearOperator(A.shape, lambda r: tulle.cg(A, r, rtol=1e-10)[0]))
+    assert info == 0 and tulle.report()["call"] == "gmres" and tulle.report()["iterations"] <= 2
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -131,18 +253,25 @@ def test_stream(tmp_path):
         wide @ np.ones((900, 5))
     with pytest.raises(MemoryError):
         tulle.stream(A, memory=2000)
+    on_device = tulle.stream(A, device="limit:mem=1M+cpu")
+    with pytest.raises(ValueError, match="iterates lie on a device"):
+        tulle.cg(on_device, x, callback=print)
+    residuals = []
+    assert tulle.cg(on_device, x, callback=residuals.append, callback_type="pr_norm")[1] == 0 and residuals[-1] <= 1e-8
 
 
 def real_matrices():
-    folder = os.environ.get("TULLE_MATRICES", "")
-    paths = sorted(glob.glob(os.path.join(folder, "*.mtx*"))) if folder else []
-    small = [path for path in paths if os.path.getsize(path) < 200_000][::4]
+    """Small ones of $TULLE_MATRICES (../shared/matrices beside the repository) and of test/data."""
+    folder = os.environ.get("TULLE_MATRICES") or os.path.join(HERE, "..", "..", "..", "shared", "matrices")
+    paths = sorted(glob.glob(os.path.join(folder, "*.mtx*")))
+    none = pytest.param(folder, marks=pytest.mark.skip(f"no matrices in {folder} (set TULLE_MATRICES)"))
+    small = [path for path in paths if os.path.getsize(path) < 200_000] if paths else [none]
     return small + sorted(glob.glob(os.path.join(DATA, "*.mtx*")))[:20]
 
 
 @pytest.mark.parametrize("path", real_matrices(), ids=os.path.basename)
 def test_real_matrices(path):
-    """Read, multiplied sparse and dense, as scipy does."""
+    """Read, multiplied sparse and dense, and solved, as scipy does."""
     try:
         A = tulle.read(path)
     except tulle.UnsupportedError as cause:
@@ -156,6 +285,10 @@ def test_real_matrices(path):
     assert C.shape == want.shape
     difference = abs(sp.csr_matrix(C) - want).max() if want.nnz else 0
     assert difference <= 1e-11 * abs(want).max() if want.nnz else True
+    if A.shape[0] == A.shape[1]:
+        L = sp.csr_matrix(sp.tril(A, -1) + sp.diags(abs(A).sum(axis=1).ravel() + 1))
+        x = tulle.solve_triangular(L, X)
+        assert (abs(L @ x - X) <= 1e-12 * (abs(L) @ abs(x) + X)).all()
 
 
 def interrupted(call, after=0.3):
@@ -172,7 +305,12 @@ def interrupted(call, after=0.3):
         timer.join()
 
 
-@pytest.mark.parametrize("method", [tulle.cg, tulle.gmres, tulle.block_cg])
+def other_team(call):
+    with tulle.threads(1):
+        return call()
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_ctrl_c_ends_a_call(method):
     A = tulle.generate("stencil2d:n=500")
     b = np.ones(A.shape[0])
@@ -180,6 +318,16 @@ def test_ctrl_c_ends_a_call(method):
     A = tulle.generate("stencil2d:n=30")
     x, info = method(A, np.ones(900))
     assert info == 0
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("nested", [lambda call: call(), other_team], ids=["same team", "another"])
+def test_ctrl_c_within_an_operator(nested):
+    A = tulle.generate("stencil2d:n=60")
+    x = np.ones(A.shape[0])
+    M = spla.LinearOperator(A.shape, lambda r: nested(lambda: tulle.matmul(A, r)), dtype=float)
+    interrupted(lambda: tulle.gmres(A, x, rtol=0.0, maxiter=10**9, M=M))
+    assert tulle.gmres(A, x, M=tulle.ilu0(A))[1] == 0
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 

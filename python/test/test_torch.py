@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch's tensors in and out, and gradients against torch's own."""
+import os
+import pathlib
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -27,7 +32,72 @@ def test_matmul():
     np.testing.assert_allclose(C.to_dense().numpy(), (A @ A.T).toarray(), rtol=1e-12)
 
 
-@pytest.mark.parametrize("made_of", [lambda A: A, tensor])
+def test_the_same_kind_out():
+    A = sp.csr_matrix(sp.diags([-np.ones(29), 4 * np.ones(30), -np.ones(29)], [-1, 0, 1]))
+    b = torch.rand(30, dtype=torch.float64, requires_grad=True)
+    plain, iterates = b.detach().numpy(), []
+    for solve in (tulle.cg, tulle.gmres, tulle.block_cg):
+        for a in (A, tensor(A), torch.from_numpy(A.toarray())):
+            x, info = solve(a, b, x0=b, M=tensor(sp.csr_matrix(sp.identity(30) / 4)), callback=iterates.append,
+                            callback_type="x")
+            assert info == 0 and isinstance(x, torch.Tensor) and x.shape == b.shape
+            assert isinstance(iterates[-1], torch.Tensor) and bool((iterates[-1] == x).all())
+            np.testing.assert_allclose(A @ x.numpy(), plain, rtol=1e-6)
+        assert isinstance(solve(tensor(A), plain)[0], np.ndarray)  # b says it
+    for B in (b, torch.rand(30, 2, dtype=torch.float64)):
+        x = tulle.triangular(tensor(A)).solve(B)
+        assert isinstance(x, torch.Tensor) and x.shape == B.shape
+        np.testing.assert_allclose(sp.tril(A) @ x.numpy(), B.detach().numpy(), rtol=1e-12)
+        assert isinstance(tulle.solve_triangular(A, B), torch.Tensor)
+        y = tulle.stream(A, columns=2) @ B
+        assert isinstance(y, torch.Tensor)
+        np.testing.assert_allclose(y.numpy(), A @ B.detach().numpy(), rtol=1e-12)
+        y = tulle.matmul(B if B.ndim == 1 else B.T, A)
+        assert isinstance(y, torch.Tensor)
+        np.testing.assert_allclose(y.numpy(), B.detach().numpy().T @ A, rtol=1e-12)
+    X = torch.rand(30, 4, dtype=torch.float64)
+    for S in (tensor(A), wide(A)):
+        D = tulle.sddmm(S, X, X)
+        assert D.layout == torch.sparse_csr and D.col_indices().dtype == S.col_indices().dtype
+        np.testing.assert_allclose(D.to_dense().numpy(), (X.numpy() @ X.numpy().T) * (A.toarray() != 0), rtol=1e-12)
+    F = tulle.matfun("inverse", tensor(A))
+    assert F.layout == torch.sparse_csr
+    np.testing.assert_allclose(F.to_dense().numpy(), tulle.matfun("inverse", A).toarray(), rtol=1e-12)
+
+
+def test_plan_of_wide_indices():
+    A, X = tensor(graph()).to_dense().to_sparse_csr(), torch.rand(34, 3, dtype=torch.float64)
+    assert A.col_indices().dtype == torch.int64
+    plan = tulle.matmul_plan(A, X)
+    plan()
+    twice = torch.sparse_csr_tensor(A.crow_indices(), A.col_indices(), 2 * A.values(), A.shape)
+    np.testing.assert_allclose(plan(twice, X).numpy(), 2 * (graph() @ X.numpy()), rtol=1e-12)
+
+
+def test_example(tmp_path):
+    """The graph network of the example learns, as torch's own product does."""
+    folder = pathlib.Path(os.environ.get("TULLE_MATRICES") or pathlib.Path(__file__).parents[3] / "shared" / "matrices")
+    path = folder / "cora.mtx.gz"
+    if not path.exists():  # a graph of the same kind
+        path = tmp_path / "graph.mtx"
+        tulle.write(path, tulle.generate("rmat:scale=9,edgefactor=4"))
+    example = pathlib.Path(__file__).parents[1] / "examples" / "gcn.py"
+    done = subprocess.run([sys.executable, str(example), str(path), "--epochs", "5"], capture_output=True, text=True,
+                          timeout=300)
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()]
+    (first, last), = [(float(line[2]), float(line[4].rstrip(","))) for line in lines if line[0] == "tulle"]
+    assert last < first
+    assert float(done.stdout.split("at most ")[1]) < 1e-4
+
+
+def wide(A):
+    """As torch makes them: indices of 64 bits."""
+    T = tensor(A)
+    return torch.sparse_csr_tensor(T.crow_indices().long(), T.col_indices().long(), T.values(), T.shape)
+
+
+@pytest.mark.parametrize("made_of", [lambda A: A, tensor, wide])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_gradients(dtype, made_of):
     import tulle.torch

@@ -6,7 +6,8 @@
     x, info = tulle.cg(A, b, M=tulle.ic0(A))
     x = tulle.triangular(L).solve(b)
     y = tulle.stream("A.bsp.h5", memory="2G") @ x
-    D = tulle.density(H, S, blocks=6, electrons=2048)
+    F = tulle.matfun("sign", A, filter=1e-5)
+    D = tulle.density(H, S, electrons=2048, blocks=6)
     print(tulle.report())                       # what the last call did
 """
 from ._blocks import block_matmul, block_range_add
@@ -25,6 +26,7 @@ from ._triangular import Triangular, solve_triangular, triangular
 __version__ = _version()
 __all__ = [
     "CheckFailed", "Error", "FormatError", "NotConverged", "Plan", "Preconditioner", "Report", "Step", "Stream",
-    "Triangular", "UnsupportedError", "block_cg", "block_matmul", "block_range_add", "cg", "density", "gemm", "generate", "gmres", "ic0", "ilu0", "inside_scipy",
-    "jacobi", "matfun", "matmul", "matmul_plan", "mpi", "read", "report", "sddmm", "solve_triangular", "stream", "threads", "triangular", "write",
+    "Triangular", "UnsupportedError", "block_cg", "block_matmul", "block_range_add", "cg", "density", "gemm",
+    "generate", "gmres", "ic0", "ilu0", "inside_scipy", "jacobi", "matfun", "matmul", "matmul_plan", "mpi", "read",
+    "report", "sddmm", "solve_triangular", "stream", "threads", "triangular", "write",
 ]

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Matrices of scipy, NumPy and torch as the library's descriptions, and results as the same kind.
 
-Nothing is copied where the arrays lie as the library needs them: CSR, CSC and COO with indices of
-32 or 64 bits, dense matrices whose rows or columns have no gaps, float32 and float64.
+Where one process calls, values are not copied of dense matrices whose rows or columns have no gaps,
+and of CSR with ascending columns of 32 bits, whose columns are not copied either; row pointers of 32
+bits are widened. CSC, COO and CSR with columns of 64 bits are read as they are and converted, and
+other formats become CSR first. Results own their arrays, which scipy, NumPy and torch receive without
+a copy.
 """
 import sys
 
@@ -62,15 +65,11 @@ def _index(array):
 
 def describe(matrix, dtype=None, *, vector_as_column=True):
     """The Matrix for an object of scipy.sparse, NumPy or torch."""
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(matrix, torch.Tensor):
+    if _is_tensor(matrix):
         return _describe_torch(matrix, dtype)
-    if hasattr(matrix, "__cuda_array_interface__") and hasattr(matrix, "get"):
-        matrix = matrix.get()  # CuPy's way to the host
     if hasattr(matrix, "format") and hasattr(matrix, "tocsr"):
         return _describe_scipy(matrix, dtype)
-    values = np.asarray(matrix) if hasattr(matrix, "__array__") else np.asarray(_from_dlpack(matrix))
-    values = _checked(values, dtype)
+    values = _checked(on_host(matrix), dtype)
     vector = values.ndim == 1
     if vector:
         values = values[:, np.newaxis]
@@ -83,8 +82,29 @@ def describe(matrix, dtype=None, *, vector_as_column=True):
                   vector=vector)
 
 
-def _from_dlpack(matrix):
-    return np.from_dlpack(matrix) if hasattr(matrix, "__dlpack__") else matrix
+def _is_tensor(X):
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(X, torch.Tensor)
+
+
+def kind_of(X):
+    return "torch" if _is_tensor(X) else "scipy" if hasattr(X, "tocsr") else "numpy"
+
+
+def on_host(X):
+    """A dense X as NumPy's array."""
+    if _is_tensor(X):
+        return X.detach().cpu().numpy()
+    if hasattr(X, "__cuda_array_interface__") and hasattr(X, "get"):
+        X = X.get()  # CuPy's way to the host
+    if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
+        X = np.from_dlpack(X)
+    return np.asarray(X)
+
+
+def like(values, X):
+    """NumPy's values as torch's tensor if X is one."""
+    return _as_torch(values) if _is_tensor(X) else values
 
 
 def _describe_scipy(matrix, dtype):
@@ -124,7 +144,7 @@ def _describe_torch(tensor, dtype):
         tensor = tensor.cpu()
     tensor = tensor.detach()
     if tensor.layout == torch.strided:
-        inner = describe(tensor.numpy(), dtype)
+        inner = describe(on_host(tensor), dtype)
         inner.kind = "torch"
         return inner
     if tensor.layout != torch.sparse_csr:
@@ -135,6 +155,28 @@ def _describe_torch(tensor, dtype):
     values = np.ascontiguousarray(_checked(tensor.values().numpy(), dtype))
     array = _core.Array.compressed(_STORAGE.csr, m, n, ptr, ind, values, first, ptr, ind, values)
     return Matrix(array, "torch", "csr", (m, n), first, rows, values.dtype, 8 if ind.itemsize == 8 else 0)
+
+
+def canonical(A):
+    """A sparse matrix of scipy as CSR with ascending columns and no duplicates; others as they are."""
+    if not hasattr(A, "tocsr"):
+        return A
+    A = A.tocsr()
+    if not A.has_canonical_format:
+        A = A.copy()
+        A.sum_duplicates()
+    return A
+
+
+def structure(A):
+    """Row pointers and columns of a sparse A."""
+    if kind_of(A) == "torch" and str(A.layout) != "torch.strided":
+        A = A.detach().cpu().to_sparse_csr()
+        return A.crow_indices().numpy(), A.col_indices().numpy()
+    if not hasattr(A, "tocsr"):
+        raise ValueError("a dense matrix has no structure: a sparse one is required")
+    A = canonical(A)
+    return A.indptr, A.indices
 
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)

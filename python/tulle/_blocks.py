@@ -44,7 +44,7 @@ def block_matmul(A, B=None, *, blocks, alpha=1.0, filter=0.0, symmetric_c=False,
     result, figures = _core.block_matmul(_core.mat(team, a.array), second, *cuts, alpha, filter, symmetric_c, half,
                                          algorithm)
     keep("block_matmul", figures)
-    return _result(a, result)
+    return _result(a, result, A)
 
 
 def _range(cuts, first, count, what):
@@ -68,4 +68,4 @@ def block_range_add(C, P, row, col, *, blocks, alpha=1.0, beta=1.0):
     cols = _range(cuts[1], col, p.shape[1], "columns")
     team = current()
     return _result(c, _core.block_range_add(alpha, _core.mat(team, p.array), beta, _core.mat(team, c.array), row, col,
-                                            rows, cols, *cuts))
+                                            rows, cols, *cuts), C)

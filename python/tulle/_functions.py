@@ -3,9 +3,9 @@
 import numpy as np
 
 from . import _core
-from ._arrays import common_type, describe, sparse_result
+from ._arrays import common_type, describe, sparse_result, structure
 from ._report import keep
-from ._team import current
+from ._team import alone, current
 
 _STORAGE = _core.Storage
 
@@ -21,6 +21,21 @@ def _cuts(blocks, n):
     if cuts[-1] != n or (np.asarray(blocks) < 1).any():
         raise ValueError(f"the sizes of the blocks add up to {cuts[-1]}, not {n}, or one is not positive")
     return [int(cut) for cut in cuts]
+
+
+def _blocks_of(A):
+    """The sizes of A's blocks: BSR's, else of runs of rows with the same columns, the diagonal's among them."""
+    if getattr(A, "format", "") == "bsr" and A.blocksize[0] == A.blocksize[1]:
+        return A.blocksize[0]
+    alone("a function of a matrix without blocks=, of which each process has some rows,")
+    pointers, columns = structure(A)
+    count = np.diff(pointers)
+    row = np.repeat(np.arange(len(count)), count)
+    diagonal = np.bincount(row[columns == row], minlength=len(count)) > 0
+    same = np.append(diagonal[1:] & diagonal[:-1] & (count[1:] == count[:-1]), False)  # as the next row
+    entries = np.flatnonzero(same[row])
+    same[row[entries[columns[entries] != columns[entries + count[row[entries]]]]]] = False
+    return np.diff(np.flatnonzero(np.concatenate([[True], ~same])))
 
 
 def _combined(combine):
@@ -46,18 +61,20 @@ def _square(name, A, dtype):
     return x
 
 
-def _result(x, mat):
+def _result(x, mat, A):
     storage = getattr(_STORAGE, x.storage if x.kind == "scipy" else "csr")
-    return sparse_result(_core.arrays(mat, storage, False, x.index_bytes, x.first, x.rows), x.kind, x.like)
+    C = sparse_result(_core.arrays(mat, storage, False, x.index_bytes, x.first, x.rows), x.kind, x.like)
+    return C.tobsr(A.blocksize) if getattr(A, "format", "") == "bsr" else C
 
 
-def matfun(A, function, *, blocks, filter=0.0, method="submatrix", order=2, combine="auto", symmetric=False,
+def matfun(function, A, *, blocks=None, filter=0.0, method="submatrix", order=2, combine="auto", symmetric=False,
            precision="full", device=None):
     """F = f(A) of a sparse symmetric A in dense blocks, by the submatrix method: a matrix of A's class.
 
     function: "sign", "sign:mu=0.1", "inverse", "sqrt", "invsqrt", "root:p=-3", "exp",
     "fermi:mu=0.1,kT=0.01", or a Python function of an eigenvalue, which costs a call for each.
-    blocks: the size of all blocks, or a list of sizes. filter: blocks off the diagonal with a smaller
+    blocks: the size of all blocks, or a list of sizes; None: those of a BSR matrix, else each run of
+    rows with the same columns is a block. filter: blocks off the diagonal with a smaller
     Frobenius norm are left out. F has A's pattern of blocks; the method's error shrinks as it grows.
     method: "submatrix"; with the whole matrix "newton-schulz" (of an order from 2 to 7) or
     "coupled-newton"; or "auto". combine: "auto", "none", or a number of block columns that share a
@@ -65,23 +82,24 @@ def matfun(A, function, *, blocks, filter=0.0, method="submatrix", order=2, comb
     are computed in f32. device: one that decomposes the submatrices, such as "cuda". `report()` tells what
     was done.
     """
-    x = _square("A", A, common_type(A, A))
     if not isinstance(function, str) and not callable(function):
-        raise TypeError("function is a name or a function of a number")
+        raise TypeError("function is a name or a function of a number: matfun(function, A)")
+    x = _square("A", A, common_type(A, A))
+    blocks = _blocks_of(A) if blocks is None else blocks
     result, figures = _core.matfun(_core.mat(current(), x.array), _cuts(blocks, x.shape[0]), function, filter, method,
                                    order, _combined(combine), symmetric, _mixed(precision),
                                    device or "")
     keep("matfun", figures)
-    return _result(x, result)
+    return _result(x, result, A)
 
 
-def density(H, S=None, *, blocks, electrons=None, mu=None, filter=0.0, kT=0.0, degeneracy=2.0, method="submatrix",
+def density(H, S=None, *, blocks=None, electrons=None, mu=None, filter=0.0, kT=0.0, degeneracy=2.0, method="submatrix",
             order=2, combine="auto", nonorthogonal=False, precision="full", device=None):
     """The density matrix D = S^(-1/2) f(K) S^(-1/2), K = S^(-1/2) H S^(-1/2), for one spin.
 
-    H and S are sparse and symmetric, with the same blocks; S None: the identity. Either electrons or
-    the chemical potential mu is given. kT: temperature of the occupations f; degeneracy: electrons a
-    state. method: "submatrix", "newton-schulz", "mcweeny" (mu), "tc2", "trs4" (electrons), "auto".
+    H and S are sparse and symmetric, with the same blocks; S None: the identity. blocks: as of
+    `matfun`; None: as of H there. Either electrons or the chemical potential mu is given. kT:
+    temperature of the occupations f; degeneracy: electrons a state. method: "submatrix", "newton-schulz", "mcweeny" (mu), "tc2", "trs4" (electrons), "auto".
     nonorthogonal: submatrices are of H and S together, without S^(-1/2). precision, device: as of `matfun`.
     `report()` has mu, electrons, energy (and those of the stored D), iterations and times.
     """
@@ -93,10 +111,11 @@ def density(H, S=None, *, blocks, electrons=None, mu=None, filter=0.0, kT=0.0, d
     overlap = None if S is None else _square("S", S, dtype)
     if S is not None and overlap.shape != x.shape:
         raise ValueError(f"H is {x.shape[0]} x {x.shape[1]} and S is {overlap.shape[0]} x {overlap.shape[1]}")
+    blocks = _blocks_of(H) if blocks is None else blocks
     s = None if S is None else _core.mat(team, overlap.array)
     counted = electrons is not None
     result, figures = _core.density(_core.mat(team, x.array), s, _cuts(blocks, x.shape[0]), counted,
                                     float(electrons if counted else mu), filter, kT, degeneracy, method, order,
                                     _combined(combine), nonorthogonal, _mixed(precision), device or "")
     keep("density", figures)
-    return _result(x, result)
+    return _result(x, result, H)

@@ -3,14 +3,15 @@
 import numpy as np
 
 from . import _core
-from ._arrays import describe
+from ._arrays import describe, like, on_host
+from ._errors import UnsupportedError
 from ._report import keep
 from ._stream import Stream
-from ._team import current
+from ._team import alone, current
 
 
 class Step:
-    """What a callback gets of an iteration: column, iteration, residual and norm of b."""
+    """What a callback of callback_type "step" receives: column, iteration, residual and norm of b."""
 
     __slots__ = ("column", "iteration", "residual", "norm")
 
@@ -26,8 +27,11 @@ class Preconditioner:
 
     def __init__(self, A, spec):
         self._spec = spec
-        self._matrix, self.shape, _, self.dtype = _matrix_of(A)
-        self._operator = _core.precond(self._matrix, spec)
+        a = describe(A)
+        if a.dense:
+            raise ValueError(f"A is dense: {spec} is of a sparse matrix")
+        self.shape, self.dtype = a.shape, a.dtype
+        self._operator = _core.precond(_core.mat(current(), a.array), spec)
 
     def __repr__(self):
         return f"<tulle.Preconditioner {self._spec} of {self.shape[0]} x {self.shape[1]}>"
@@ -55,62 +59,124 @@ def jacobi(A, *, block=1):
     return Preconditioner(A, "jacobi" if block == 1 else f"block-jacobi:n={int(block)}")
 
 
-def _matrix_of(A):
-    a = describe(A)
-    if a.dense:
-        raise ValueError("A is dense: Krylov methods here want a sparse matrix")
-    return _core.mat(current(), a.array), a.shape, a.rows, a.dtype
+def _function(multiply):
+    """What the library calls for an operator with that product: a function of an array of columns."""
+
+    def apply(X):
+        Y = np.reshape(on_host(multiply(X)), X.shape)
+        return np.ascontiguousarray(Y.astype(X.dtype, casting="same_kind", copy=False))
+
+    return apply
 
 
-def _solve(method, A, b, rtol, atol, maxiter, M, x0, callback, restart=0):
+def _operand(name, A, dtype=None):
+    """What the library applies for A, with its shape, rows here (None: any) and type."""
     if isinstance(A, Stream):
-        operator, shape, dtype = _core.operator_of_stream(A._stream), A.shape, A.dtype
-        rows = shape[0] if current().size == 1 else len(b)  # of a file's stream any will do
-    else:
-        matrix, shape, rows, dtype = _matrix_of(A)
-        operator = _core.operator(matrix)
+        return _core.operator_of_stream(A._stream), A.shape, None, A.dtype
+    if isinstance(A, Preconditioner):
+        return A._operator, A.shape, None, A.dtype
+    if hasattr(A, "matvec"):
+        alone(f"{name} by functions")
+        if np.dtype(A.dtype).kind == "c":
+            raise TypeError(f"{name} is of {A.dtype}: operators are of float32 or float64")
+        single = A.dtype is not None and A.dtype == np.float32
+        apply = _function(lambda X: A.matvec(X[:, 0]) if X.shape[1] == 1 else A.matmat(X))
+        return apply, A.shape, A.shape[0], np.dtype(np.float32 if single else np.float64)
+    a = describe(A, dtype)
+    if not a.dense:
+        return _core.operator(_core.mat(current(), a.array)), a.shape, a.rows, a.dtype
+    alone(f"a dense {name}")
+    values = on_host(A).astype(a.dtype, copy=False)
+    return _function(lambda X: values @ X), a.shape, a.rows, a.dtype
+
+
+def _watch(callback, kind, b):
+    """A callback as the library calls it: with the iterate, or with figures of the iteration."""
+    if kind == "x":
+        return lambda x: callback(like(x, b))
+    if kind == "step":
+        return lambda *figures: callback(Step(*figures))
+    return lambda column, iteration, residual, norm: iteration and callback(residual / norm if norm else 0.0)
+
+
+def _solve(method, A, b, x0, rtol, atol, maxiter, M, callback, kind, restart=None):
+    kinds = ("x", "pr_norm", "step") + (("legacy",) if method == "gmres" else ())
+    if kind not in kinds:
+        raise ValueError(f"callback_type is {kind!r}, not one of {', '.join(kinds)}")
+    if callback is not None and kind == "x" and current().size > 1:
+        raise UnsupportedError("an iterate over several processes is in parts, which a callback does not receive: "
+                               'callback_type="step" has residuals, on the first process')
+    operator, shape, rows, dtype = _operand("A", A)
     if shape[0] != shape[1]:
         raise ValueError(f"A is {shape[0]} x {shape[1]}: it must be square")
-    b = np.asarray(b)
-    if b.ndim not in (1, 2) or b.shape[0] != rows:
-        raise ValueError(f"b is of shape {b.shape}, and A has {rows} rows")
-    if M is not None and not isinstance(M, Preconditioner):
-        raise TypeError("M is a preconditioner of tulle: ic0(A), ilu0(A) or jacobi(A)")
-    right = np.ascontiguousarray(b.reshape(rows, b.shape[1] if b.ndim == 2 else 1), dtype=dtype)
+    right = on_host(b)
+    if rows is None:  # of a file's stream any will do
+        rows = shape[0] if current().size == 1 else len(right)
+    if right.ndim not in (1, 2) or right.shape[0] != rows:
+        raise ValueError(f"b is of shape {right.shape}, and A has {rows} rows")
+    preconditioner = None
+    if M is not None:
+        preconditioner, *of_M = _operand("M", M, None if hasattr(M, "matvec") else dtype)
+        if tuple(of_M[0]) != tuple(shape):
+            raise ValueError(f"M is {of_M[0][0]} x {of_M[0][1]}, and A {shape[0]} x {shape[1]}")
+    if maxiter is not None and int(maxiter) < 1:
+        raise ValueError(f"maxiter is {maxiter}: at least 1")
+    restart = min(int(restart), max(shape[0], 1)) if restart else 0
+    unit = restart if restart and (callback is None or kind != "legacy") else 1  # iterations that maxiter counts as one
+    vector = right.ndim == 1
+    right = np.ascontiguousarray(right.reshape(rows, 1 if vector else right.shape[1]), dtype=dtype)
     x = np.zeros_like(right)
     if x0 is not None:
-        x[:] = np.asarray(x0).reshape(right.shape)
-    watch = None if callback is None else lambda *figures: callback(Step(*figures))
-    reports = _core.krylov(operator, None if M is None else M._operator, describe(right).array, describe(x).array, method,
-                           float(rtol), float(atol), 0 if maxiter is None else int(maxiter), restart, x0 is not None,
-                           watch)
+        x[:] = on_host(x0).reshape(right.shape)
+    reports = _core.krylov(current(), operator, preconditioner, describe(right).array, describe(x).array, method,
+                           float(rtol), float(atol), 0 if maxiter is None else int(maxiter) * unit, restart,
+                           x0 is not None, kind == "x", None if callback is None else _watch(callback, kind, b))
     failed = [report for report in reports if not report["converged"]]
     worst = failed[0] if failed else max(reports, key=lambda report: report["iterations"], default={})
-    keep(method, {**worst, "columns": len(reports), "not_converged": len(failed)})
+    history = {"history": reports[0].pop("history")} if reports else {}
+    keep(method, {**worst, "columns": len(reports), "not_converged": len(failed), **history})
     info = 0
     if failed:
-        info = max(report["iterations"] for report in failed) if failed[0]["stop"] == "max-iterations" else -1
-    return x.reshape(b.shape), info
+        most = max(report["iterations"] for report in failed)
+        info = -(-most // unit) if failed[0]["stop"] == "max-iterations" else -1
+    return like(x[:, 0] if vector else x, b), info
 
 
-def cg(A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, callback=None):
+def cg(A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, callback=None, callback_type="x"):
     """Solves A x = b by conjugate gradients; A is symmetric positive definite. Returns (x, info).
 
-    Until ||b - A x|| <= max(rtol ||b||, atol). info: 0, the iterations if maxiter was reached, or -1
-    if the method broke down; report()["stop"] names the cause. b may have several columns. A is
-    sparse, or a Stream. callback is called with a Step after each iteration.
+    Until ||b - A x|| <= max(rtol ||b||, atol). info: 0, maxiter if that was reached, or -1 if the
+    method broke down; report()["stop"] names the cause, and "history" has the residuals.
+
+    A: sparse, dense, a Stream, or an operator with matvec, as scipy's LinearOperator. b may have
+    several columns, which are solved one after the other. M approximates the inverse of A: a
+    preconditioner such as ic0(A), or a matrix or an operator that is applied, as in scipy. maxiter:
+    10000 unless given.
+
+    callback is called after each iteration, as scipy's, with the iterate x of the column. With
+    callback_type "pr_norm" it receives ||b - A x|| / ||b||, with "step" a Step. Its exception ends
+    the solve. Over several processes A and M are sparse or of this library; all pass a callback
+    or none, and the first process's is called, without iterates.
     """
-    return _solve("cg", A, b, rtol, atol, maxiter, M, x0, callback)
+    return _solve("cg", A, b, x0, rtol, atol, maxiter, M, callback, callback_type)
 
 
-def gmres(A, b, x0=None, *, rtol=1e-8, atol=0.0, restart=None, maxiter=None, M=None, callback=None):
-    """Solves A x = b by restarted GMRES for any square A; as cg. restart: 30 unless given.
+def gmres(A, b, x0=None, *, rtol=1e-8, atol=0.0, restart=None, maxiter=None, M=None, callback=None,
+          callback_type=None):
+    """Solves A x = b by restarted GMRES for any square A; as cg, with scipy's restart, maxiter and callback.
 
-    maxiter counts iterations, not restarts.
+    restart: iterations of a cycle, 20 unless given. maxiter: cycles, as many as 10000 iterations
+    unless given. callback_type: "x", the iterate after each cycle; "pr_norm", the residual after
+    each iteration, divided by ||b|| (M is applied from the right, so it is that of A x = b); "step";
+    "legacy", the default, as "pr_norm", but with a callback maxiter counts iterations.
     """
-    return _solve("gmres", A, b, rtol, atol, maxiter, M, x0, callback, 0 if restart is None else int(restart))
+    kind = "legacy" if callback_type is None else callback_type
+    return _solve("gmres", A, b, x0, rtol, atol, maxiter, M, callback, kind, 20 if restart is None else restart)
 
 
-def block_cg(A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, callback=None):
-    """Solves A X = B for all columns of B together, which share their search directions; as cg."""
-    return _solve("block-cg", A, b, rtol, atol, maxiter, M, x0, callback)
+def block_cg(A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, callback=None, callback_type="x"):
+    """Solves A X = B for all columns of B together, which share their search directions; as cg.
+
+    callback is called for each column in each iteration, until the column has converged.
+    """
+    return _solve("block-cg", A, b, x0, rtol, atol, maxiter, M, callback, callback_type)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from . import _core
-from ._arrays import common_type, dense_result, describe, sparse_result
+from ._arrays import canonical, common_type, dense_result, describe, kind_of, on_host, sparse_result, structure
 from ._report import keep
 from ._team import alone, current
 
@@ -22,8 +22,9 @@ class _Operands:
         b = a if B is A else describe(B, dtype)
         if a.vector:  # a row times a matrix
             alone("a vector times a matrix")
-            a = describe(np.asarray(A)[np.newaxis, :], dtype)
-            a.vector = True
+            kind = a.kind
+            a = describe(on_host(A)[np.newaxis, :], dtype)
+            a.kind, a.vector = kind, True
         if a.shape[1] != b.shape[0]:
             raise ValueError(f"A is {a.shape[0]} x {a.shape[1]} and B is {b.shape[0]} x {b.shape[1]}: "
                              f"{a.shape[1]} columns and {b.shape[0]} rows do not match")
@@ -38,8 +39,7 @@ class _Operands:
         self.kind = b.kind if a.kind == "scipy" else a.kind
         self.first = b if self.swapped else a
         if self.swapped:
-            turned = _turned(A, a, dtype)
-            self.second = turned
+            self.second = describe(_transposed(A), dtype)
         else:
             self.second = b
         self.storage = "dense"
@@ -58,17 +58,11 @@ class _Operands:
         return dense_result(result, self.kind, vector, self.swapped)
 
 
-def _turned(A, a, dtype):
-    """The transpose of a dense A."""
-    values = A.detach().cpu().numpy() if a.kind == "torch" else np.asarray(A)
-    return describe(np.atleast_2d(values).T, dtype)
-
-
 def matmul(A, B, *, alpha=1.0, algorithm=None, device=None):
     """C = alpha A B for matrices of scipy.sparse, NumPy or torch, sparse or dense.
 
     The result is of the kind, type and index type of its operands: sparse of two sparse ones, in
-    A's class; otherwise dense, and a vector if A or B is one. algorithm: "auto", or a name as in
+    A's class of CSR, CSC or COO, else in CSR; otherwise dense, and a vector if A or B is one. algorithm: "auto", or a name as in
     `tulle spmm --help`. device: a device's spec, such as "cuda:0". `report()` tells what was done.
     """
     x = _Operands(A, B)
@@ -91,6 +85,7 @@ class Plan:
 
     def __init__(self, A, B, algorithm, device):
         same = B is A
+        self._format = getattr(A, "format", "") if kind_of(A) == "scipy" else ""
         A = _own(A)
         x = _Operands(A, A if same else _own(B))
         self._operands = x
@@ -112,13 +107,14 @@ class Plan:
         if x.a is x.b and A is not None and B is not None and A is not B:
             raise ValueError("the plan is for the square of one matrix: make it with two")
         changed = [self._update(name, given, old) for name, given, old in self._given(A, B) if given is not None]
-        if changed and self._team.size > 1:
+        if changed and (self._team.size > 1 or max(x.a.index_bytes, x.b.index_bytes) == 8):
             self._make()  # the matrices have copies of the arrays
         figures = self._plan.execute(alpha, 0.0)
         keep("matmul_plan", figures)
         storage = _STORAGE.csr if x.sparse else _STORAGE.dense
         out = _core.arrays(self._plan.result, storage, x.swapped, max(x.a.index_bytes, x.b.index_bytes), *x.own)
-        return x.convert(out)
+        C = x.convert(out)
+        return C.asformat(self._format) if x.sparse and self._format in ("csc", "coo") else C
 
     def _given(self, A, B):
         x = self._operands
@@ -127,7 +123,7 @@ class Plan:
 
     def _update(self, name, given, old):
         """Copies new values into the arrays of the plan."""
-        new = describe(_canonical(given), self.dtype)
+        new = describe(canonical(given), self.dtype)
         if new.shape != old.shape or new.storage != old.storage or not old.array.copy_values(new.array):
             raise ValueError(f"{name} does not have the shape and structure that the plan was made for")
         return name
@@ -136,28 +132,20 @@ class Plan:
         return f"<tulle.Plan: {self._plan.describe()}>"
 
 
-def _canonical(A):
-    """A sparse matrix of scipy as CSR with ascending columns and no duplicates; others as they are."""
-    if not hasattr(A, "tocsr"):
-        return A
-    A = A.tocsr()
-    if not A.has_canonical_format:
-        A = A.copy()
-        A.sum_duplicates()
-    return A
-
-
 def _own(A):
     """A copy whose values may be overwritten."""
     if hasattr(A, "tocsr"):
-        return _canonical(A).copy()
+        A = canonical(A)
+        own = A.copy()
+        own.indices, own.indptr = A.indices.copy(), A.indptr.copy()  # scipy's copy may have narrowed them
+        return own
     if hasattr(A, "detach"):
         return A.detach().clone()
     return np.array(A, order="K")
 
 
 def _transposed(A):
-    return A.detach().cpu().numpy().T if hasattr(A, "detach") else np.atleast_2d(np.asarray(A)).T
+    return np.atleast_2d(on_host(A)).T
 
 
 def matmul_plan(A, B, *, algorithm=None, device=None):
@@ -176,8 +164,13 @@ def sddmm(S, X, Y, *, alpha=1.0):
     """
     alone("sddmm")
     dtype = common_type(X, Y)
-    S = _canonical(S).astype(dtype, copy=True)
-    x, y, s = describe(np.ascontiguousarray(X), dtype), describe(np.ascontiguousarray(Y), dtype), describe(S)
-    _core.sddmm(current(), alpha, x.array, y.array, s.array)
-    keep("sddmm", {"flops": 2 * S.nnz * x.shape[1]})
-    return S
+    pointers, columns = structure(S)
+    values, narrow = np.zeros(len(columns), dtype), columns.astype(np.int32, copy=False)
+    array = _core.Array.compressed(_STORAGE.csr, *S.shape, pointers, narrow, values, 0, pointers, narrow, values)
+    x, y = (describe(np.ascontiguousarray(on_host(factor)), dtype) for factor in (X, Y))
+    _core.sddmm(current(), alpha, x.array, y.array, array)
+    keep("sddmm", {"flops": 2 * len(values) * x.shape[1]})
+    result = "csr", tuple(S.shape), values, columns.copy(), pointers.copy()
+    if kind_of(S) == "torch":
+        return sparse_result(result, "torch")
+    return sparse_result(result, "scipy", type(S.tocsr())).asformat(S.format)

@@ -7,12 +7,14 @@ _last = threading.local()
 
 
 class Report(dict):
-    """What a call did: its keys and values. A notebook shows it as a table."""
+    """What a call did: its keys and values. A notebook shows it as a table; plot draws it."""
 
     def _rows(self):
         for key, value in self.items():
             if isinstance(value, dict):
                 value = ", ".join(f"{name} {_text(part)}" for name, part in value.items())
+            elif isinstance(value, list):
+                value = f"{len(value)} values"
             yield str(key), _text(value)
 
     def __str__(self):
@@ -25,6 +27,37 @@ class Report(dict):
             for key, value in self._rows()
         )
         return f"<table>{rows}</table>"
+
+    def _phases(self):
+        """{name: (most, mean)}: seconds of processing elements."""
+        return {key.removesuffix("_seconds"): (value["max"], value["mean"]) for key, value in self.items()
+                if isinstance(value, dict) and value.keys() == {"max", "mean"}}
+
+    def plot(self, ax=None):
+        """Draws the residuals of an iteration, else the seconds of the phases of a call. Returns matplotlib's axes.
+
+        ax: axes to draw into; None: new ones.
+        """
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError as cause:
+            raise ImportError("plots need matplotlib: pip install matplotlib") from cause
+        residuals = [step["residual"] if isinstance(step, dict) else step for step in self.get("history", ())]
+        phases = self._phases()
+        if not residuals and not phases:
+            raise ValueError(f"the report of {self.get('call', 'this call')} has neither residuals nor phases")
+        ax = plt.subplots()[1] if ax is None else ax
+        if residuals:
+            ax.semilogy(residuals, marker=".")
+            ax.set(title=str(self.get("call", "")), xlabel="iteration", ylabel="residual")
+            return ax
+        for shift, name in enumerate(("max", "mean")):
+            places = [i + 0.4 * shift for i in range(len(phases))]
+            ax.bar(places, [both[shift] for both in phases.values()], 0.4, label=name)
+        ax.set_xticks([i + 0.2 for i in range(len(phases))], list(phases))
+        ax.set(title=str(self.get("call", "")), ylabel="seconds")
+        ax.legend()
+        return ax
 
 
 def _text(value):

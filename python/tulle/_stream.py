@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 from . import _core
-from ._arrays import dense_result, describe
+from ._arrays import dense_result, describe, like, on_host
 from ._report import keep
 from ._team import bytes_of, current
 
@@ -25,14 +25,14 @@ class Stream:
         self._columns = int(columns)
 
     def __matmul__(self, X):
-        x = describe(np.asarray(X).astype(self.dtype, copy=False))
+        x = describe(on_host(X).astype(self.dtype, copy=False))
         if x.shape[0] != self.shape[1]:
             raise ValueError(f"A has {self.shape[1]} columns, and X {x.shape[0]} rows")
         if x.shape[1] > self._columns:
             raise ValueError(f"X has {x.shape[1]} columns: make the stream with columns={x.shape[1]}")
         result, figures = self._stream.multiply(x.array)
         keep("stream", figures)
-        return dense_result(result, "numpy", x.vector)
+        return like(dense_result(result, "numpy", x.vector), X)
 
     def __repr__(self):
         return f"<tulle.Stream {self.shape[0]} x {self.shape[1]}: {self._stream.describe()}>"

@@ -7,7 +7,7 @@ from . import _core
 from ._errors import UnsupportedError
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-_current = []
+_current = []  # type: list[_core.Team]
 
 
 def bytes_of(size):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from . import _core
-from ._arrays import describe
+from ._arrays import describe, like, on_host
 from ._report import keep
 from ._team import current
 
@@ -21,14 +21,14 @@ class Triangular:
         self._solver = _core.Triangle(_core.mat(current(), a.array), lower, transposed, unit_diagonal, method)
 
     def solve(self, b):
-        """x with op(T) x = b; b is a vector, or a matrix with one right-hand side a column."""
-        b = np.asarray(b)
+        """x with op(T) x = b; b is a vector, or a matrix with one right-hand side a column. x is of b's kind."""
+        given, b = b, on_host(b)
         if b.ndim not in (1, 2) or b.shape[0] != self._rows:
             raise ValueError(f"b is of shape {b.shape}, and the triangle has {self._rows} rows")
         right = np.ascontiguousarray(b.reshape(b.shape[0], b.shape[1] if b.ndim == 2 else 1), dtype=self.dtype)
         x = np.empty_like(right)
         keep("triangular", self._solver.solve(describe(right).array, describe(x).array))
-        return x.reshape(b.shape)
+        return like(x.reshape(b.shape), given)
 
 
 def triangular(A, *, lower=True, unit_diagonal=False, transposed=False, method="auto"):

@@ -7,6 +7,10 @@
 
 The structure is planned once for each width of X; values may change from call to call.
 """
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 import torch
 
@@ -20,14 +24,14 @@ _ORDERED = "row by row with ascending columns and no duplicates"
 class _Multiplier:
     """op(A) X for one width: a plan, X's place and the result's."""
 
-    def __init__(self, sparse, transposed, width):
+    def __init__(self, sparse: Sparse, transposed: bool, width: int) -> None:
         rows, inner = sparse.shape[::-1] if transposed else sparse.shape
         self.x = np.zeros((inner, width), dtype=sparse.dtype)
         self.y = np.zeros((rows, width), dtype=sparse.dtype)
         self.plan = _core.Plan(sparse.matrix, transposed, _core.mat(sparse.team, describe(self.x).array), False,
                                describe(self.y).array, False, "", "")
 
-    def __call__(self, X):
+    def __call__(self, X: torch.Tensor) -> torch.Tensor:
         np.copyto(self.x, X.detach().numpy())
         self.plan.execute(1.0, 0.0)
         return torch.from_numpy(self.y.copy())
@@ -35,13 +39,13 @@ class _Multiplier:
 
 class _Product(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, sparse, values, X):
+    def forward(ctx: Any, sparse: Sparse, values: torch.Tensor, X: torch.Tensor) -> torch.Tensor:
         ctx.sparse = sparse
         ctx.save_for_backward(values, X)
         return sparse._multiply(values, X, False)
 
     @staticmethod
-    def backward(ctx, gradient):
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         values, X = ctx.saved_tensors
         sparse = ctx.sparse
         by_values = sparse._inner_products(gradient, X) if ctx.needs_input_grad[1] else None
@@ -52,7 +56,7 @@ class _Product(torch.autograd.Function):
 class Sparse:
     """A sparse matrix whose products torch differentiates by the dense factor and by its values."""
 
-    def __init__(self, A, dtype=None):
+    def __init__(self, A: Any, dtype: torch.dtype | None = None) -> None:
         if isinstance(A, torch.Tensor):
             A = A.detach()
             A = A if A.layout == torch.sparse_csr else A.to_sparse_csr()
@@ -69,7 +73,10 @@ class Sparse:
         self.values = values
         alone("a product that torch differentiates")
         self.team = current()
-        self._pointers, self._columns = np.array(pointers), np.array(columns)
+        if self.shape[1] > np.iinfo(np.int32).max:
+            raise ValueError(f"A has {self.shape[1]} columns: more than numbers of 32 bits")
+        # columns of 64 bits, which torch's are, would be copied, and the values with them
+        self._pointers, self._columns = np.array(pointers), np.array(columns, dtype=np.int32)
         rows = np.repeat(np.arange(self.shape[0]), np.diff(self._pointers))
         if not ((np.diff(self._columns) > 0) | (np.diff(rows) > 0)).all():
             raise ValueError(f"entries of a sparse tensor must be {_ORDERED}: A.coalesce().to_sparse_csr()")
@@ -77,16 +84,16 @@ class Sparse:
         self.dtype = self._own.dtype
         self._array = self._describe(self._own)
         self.matrix = _core.mat(self.team, self._array)
-        self._multipliers = {}
+        self._multipliers: dict[tuple[bool, int], _Multiplier] = {}
 
-    def _describe(self, values):
+    def _describe(self, values: np.ndarray) -> _core.Array:
         return _core.Array.compressed(_core.Storage.csr, *self.shape, self._pointers, self._columns, values, 0,
                                       self._pointers, self._columns, values)
 
-    def __matmul__(self, X):
+    def __matmul__(self, X: torch.Tensor) -> torch.Tensor:
         return self.matmul(X)
 
-    def matmul(self, X, values=None):
+    def matmul(self, X: torch.Tensor, values: torch.Tensor | None = None) -> torch.Tensor:
         """A X; values: A's entries row by row, instead of those that it was made with."""
         values = self.values if values is None else values
         if values.shape != self.values.shape:
@@ -95,14 +102,14 @@ class Sparse:
             raise ValueError(f"X is of shape {tuple(X.shape)}, and A has {self.shape[1]} columns")
         return _Product.apply(self, values, X.to(self.values.dtype))
 
-    def _multiply(self, values, X, transposed):
+    def _multiply(self, values: torch.Tensor, X: torch.Tensor, transposed: bool) -> torch.Tensor:
         np.copyto(self._own, values.detach().numpy())
         key = transposed, X.shape[1]
         if key not in self._multipliers:
             self._multipliers[key] = _Multiplier(self, transposed, X.shape[1])
         return self._multipliers[key](X)
 
-    def _inner_products(self, gradient, X):
+    def _inner_products(self, gradient: torch.Tensor, X: torch.Tensor) -> torch.Tensor:
         values = np.empty_like(self._own)
         dense = [np.ascontiguousarray(tensor.detach().numpy()) for tensor in (gradient, X)]
         _core.sddmm(self.team, 1.0, describe(dense[0]).array, describe(dense[1]).array, self._describe(values))

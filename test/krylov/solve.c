@@ -37,6 +37,10 @@ static double guess_of(const void *arg, int64_t i, int64_t c)
 struct told {
     int64_t steps, first_column; /* of the first column, except its step 0 */
     double last, seconds;        /* of the last step, and of all up to it */
+    double top;                  /* the first element of the first column's last iterate */
+    int cycles;                  /* steps of the first column with an iterate, except step 0 */
+    tulle_type type;
+    bool has_top; /* PE 0 has the first row */
     int bad;
 };
 
@@ -49,9 +53,13 @@ static void watch(void *arg, const tulle_krylov_step *step)
     told->bad |= !(step->residual >= 0) || !(step->limit >= 0) || !(step->seconds >= told->seconds);
     told->seconds = step->seconds;
     told->last = step->residual;
+    if (!step->x || step->column || !told->has_top) return;
+    told->cycles += step->iteration > 0;
+    told->top = step->scale * (told->type == TULLE_F32 ? *(const float *)step->x : *(const double *)step->x);
 }
 
-static tulle_status compare(const struct cases *c, tulle_mat *X)
+/* told: NULL, or what PE 0 has of the iterates. */
+static tulle_status compare(const struct cases *c, tulle_mat *X, const struct told *told)
 {
     tulle_status status;
     size_t bytes = (size_t)(c->n * c->cols + 1) * sizeof(double);
@@ -62,6 +70,7 @@ static tulle_status compare(const struct cases *c, tulle_mat *X)
     TULLE_TRY(collect(X, got));
     for (int64_t i = 0; i < c->n * c->cols; i++) worst = fmax(worst, fabs(got[i] - want[i]) / (1 + fabs(want[i])));
     EXPECT(worst < 200 * c->tolerance);
+    if (told && told->has_top && c->cols) EXPECT(told->top == got[0]);
 out:
     free(want);
     free(got);
@@ -97,6 +106,10 @@ static tulle_status check_report(const struct cases *c, const tulle_krylov_repor
     if (leads && c->cols) EXPECT(told->first_column == report[0].iterations);
     for (int64_t k = 0; c->cols && k < room && k <= report[0].iterations; k++) EXPECT(history[k] >= 0);
     if (c->cols && report[0].iterations < room) EXPECT(history[report[0].iterations] == report[0].residual);
+    leads &= told->has_top && c->cols;
+    if (leads && c->method != TULLE_KRYLOV_GMRES) EXPECT(told->cycles == report[0].iterations);
+    if (leads && c->method == TULLE_KRYLOV_GMRES) /* a product more in each cycle */
+        EXPECT(told->cycles == report[0].products - report[0].iterations - c->guess);
 out:
     return status;
 }
@@ -112,7 +125,7 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     tulle_krylov_options options = {0};
     tulle_precond_options precond = {0};
     tulle_krylov_report report[COLS];
-    struct told told = {0};
+    struct told told = {.type = c->type};
     double history[ROOM], error = 0;
     tulle_order order = c->col_major ? TULLE_COL_MAJOR : TULLE_ROW_MAJOR;
     options.method = c->method;
@@ -132,12 +145,13 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     TULLE_TRY(fill(B, side_of, NULL));
     TULLE_TRY(fill(X, c->same ? side_of : guess_of, NULL));
     TULLE_TRY(tulle_operator_of_mat(A, NULL, &op));
+    told.has_top = tulle_layout_row_cut(op.layout)[1] > 0 && tulle_layout_owner(op.layout, 0, 0) == 0;
     TULLE_TRY(tulle_precond_new(A, c->precond, &precond, &M));
     TULLE_TRY(tulle_krylov_solve(&op, &M, c->same ? X : B, X, &options, report));
     TULLE_TRY(check_report(c, report, &told, tulle_comm_rank(comm) == 0, history, ROOM));
     TULLE_TRY(tulle_krylov_check(A, B, X, &options, &error));
     EXPECT(error <= 1);
-    TULLE_TRY(compare(c, X));
+    TULLE_TRY(compare(c, X, tulle_comm_rank(comm) == 0 ? &told : NULL));
 out:
     tulle_operator_free(&M);
     tulle_operator_free(&op);

@@ -58,7 +58,10 @@ void tulle__block_report(const tulle__block *b, int j)
         .limit = c->limit * c->scale,
         .seconds = (double)(tulle__now(b->comm) - b->start) * 1e-9,
         .width = b->m ? b->m : tulle__block_active(b),
-        .active = tulle__block_active(b)};
+        .active = tulle__block_active(b),
+        .x = b->home ? NULL : b->x + (size_t)j * tulle_type_size(b->multi.space.type),
+        .stride = b->columns,
+        .scale = c->scale};
     if (o->watch && b->comm->rank == 0) o->watch(o->arg, &step);
 }
 

@@ -255,23 +255,29 @@ out:
     return status;
 }
 
-/* A cycle, from the true residual in v_0, unscaled, until the limit or the restart. */
-static tulle_status cycle(struct gmres *s)
+/*
+ * A cycle, from the true residual in v_0, unscaled, until the limit or the restart. Its last
+ * iteration is reported when x has been formed; *reported: it already is.
+ */
+static tulle_status cycle(struct gmres *s, bool *reported)
 {
     tulle__krylov *k = s->k;
     tulle_status status = TULLE_OK;
+    bool ends = false;
     s->rest[0] = k->true_residual;
     s->steps = 0;
     tulle__space_scale(&k->space, 1 / k->true_residual, tulle__krylov_kept(k, 0), tulle__krylov_kept(k, 0));
-    while (s->steps < s->restart && k->iteration < k->options.max_iterations) {
+    while (!ends) {
         int j = s->steps;
         TULLE_TRY(expand(s, j));
         k->iteration++;
         TULLE_TRY(orthogonalise(s, j));
         double residual = rotate(s, j);
-        if (!tulle__krylov_step(k, residual)) goto out; /* without this column, which caused the stop */
-        s->steps++;
-        if (residual <= k->limit || column(s, s->H, j)[j + 1] == 0) break;
+        *reported = !tulle__krylov_take(k, residual);
+        if (!*reported) s->steps++; /* else without this column, which caused the stop */
+        ends = *reported || residual <= k->limit || column(s, s->H, j)[j + 1] == 0 || s->steps == s->restart ||
+               k->iteration == k->options.max_iterations;
+        if (!ends || *reported) tulle__krylov_report(k, false);
     }
 out:
     return status;
@@ -306,8 +312,10 @@ tulle_status tulle__gmres(tulle__krylov *k, int zero)
     if (!k->options.max_iterations) judge(k, INFINITY, &strikes);
     while (k->stop == TULLE_STOP_COUNT) {
         double before = k->true_residual;
-        TULLE_TRY(cycle(&s));
+        bool reported = false;
+        TULLE_TRY(cycle(&s, &reported));
         TULLE_TRY(update(&s));
+        if (!reported) tulle__krylov_report(k, true);
         TULLE_TRY(tulle__krylov_residual(k, 0, tulle__krylov_kept(k, 0)));
         judge(k, before, &strikes);
     }

@@ -73,23 +73,38 @@ void tulle__krylov_stop(tulle__krylov *k, tulle_stop stop, const char *format, .
     va_end(args);
 }
 
-int tulle__krylov_step(tulle__krylov *k, double residual)
+int tulle__krylov_take(tulle__krylov *k, double residual)
 {
     const tulle_krylov_options *o = &k->options;
     k->residual = residual;
     if (k->column == 0 && o->history && k->iteration < o->history_room) o->history[k->iteration] = residual * k->scale;
+    if (isfinite(residual)) return 1;
+    tulle__krylov_stop(k, TULLE_STOP_NOT_FINITE, "the residual is not finite");
+    return 0;
+}
+
+void tulle__krylov_report(const tulle__krylov *k, bool formed)
+{
+    const tulle_krylov_options *o = &k->options;
     tulle_krylov_step step = {.column = k->column,
         .iteration = k->iteration,
-        .residual = residual * k->scale,
+        .residual = k->residual * k->scale,
         .norm = k->norm * k->scale,
         .limit = k->limit * k->scale,
         .seconds = (double)(tulle__now(k->comm) - k->start) * 1e-9,
         .width = 1,
-        .active = 1};
+        .active = 1,
+        .x = formed && !k->space.home ? k->x : NULL,
+        .stride = 1,
+        .scale = k->scale};
     if (o->watch && k->comm->rank == 0) o->watch(o->arg, &step);
-    if (isfinite(residual)) return 1;
-    tulle__krylov_stop(k, TULLE_STOP_NOT_FINITE, "the residual is not finite");
-    return 0;
+}
+
+int tulle__krylov_step(tulle__krylov *k, double residual)
+{
+    const int finite = tulle__krylov_take(k, residual);
+    tulle__krylov_report(k, true);
+    return finite;
 }
 
 int tulle__krylov_verdict(tulle__krylov *k, tulle__krylov_strikes *strikes)

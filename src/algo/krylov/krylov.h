@@ -47,10 +47,13 @@ tulle_status tulle__krylov_precondition(tulle__krylov *k);
  */
 tulle_status tulle__krylov_residual(tulle__krylov *k, int zero, void *r);
 
-/*
- * Reports a residual of the recurrence to the callback. 0 if the solve stops here, as it is not
- * finite.
- */
+/* Takes a residual of the recurrence. 0 if the solve stops here, as it is not finite. */
+int tulle__krylov_take(tulle__krylov *k, double residual);
+
+/* Reports the iteration to the callback; formed: x is its iterate. */
+void tulle__krylov_report(const tulle__krylov *k, bool formed);
+
+/* Both, of a method that forms x in each iteration. */
 int tulle__krylov_step(tulle__krylov *k, double residual);
 
 /* Replaces zeros by defaults, and TULLE_NONE by 0. */
