@@ -105,7 +105,7 @@ def wide(A):
 
 
 @pytest.mark.parametrize("kind, shared", [
-    ("csr", True), ("wide", False), ("csc", False), ("coo", False), ("bsr", False), ("C", True), ("F", True), ("gaps", True),
+    ("csr", True), ("wide", True), ("csc", False), ("coo", False), ("bsr", False), ("C", True), ("F", True), ("gaps", True),
     ("every second", False)])
 def test_what_is_shared(kind, shared):
     """Values that change after the library has the matrix are seen by the next product where they are shared."""

@@ -75,7 +75,7 @@ class Sparse:
         self.team = current()
         if self.shape[1] > np.iinfo(np.int32).max:
             raise ValueError(f"A has {self.shape[1]} columns: more than numbers of 32 bits")
-        # columns of 64 bits, which torch's are, would be copied, and the values with them
+        # columns of 64 bits, which torch's are, would be narrowed for each product
         self._pointers, self._columns = np.array(pointers), np.array(columns, dtype=np.int32)
         rows = np.repeat(np.arange(self.shape[0]), np.diff(self._pointers))
         if not ((np.diff(self._columns) > 0) | (np.diff(rows) > 0)).all():
