@@ -5,6 +5,8 @@ c       a program: compiled, linked and run; without a main: compiled as the bod
 sh      run line by line, with the command in PATH
 python  the blocks of a document are one program; names that a document takes for granted are given;
         blocks with torch are left out where it is not, which the line says
+
+Commands that are shown without being run, on files or machines that are not here, have verbs and options that exist.
 """
 import os
 import re
@@ -64,6 +66,35 @@ def sh_block(text, folder, build):
     return run(["sh", "-e"], folder, text, PATH=folder + ":" + os.environ["PATH"], TULLE_MODULE_PATH=build + "/modules")
 
 
+def commands(path):
+    """(words, line) of each command line of `tulle`, in indented blocks and in the text; a backslash joins lines."""
+    found, begun, text = [], 0, ""
+    for number, line in enumerate(open(path, encoding="utf-8"), 1):
+        begun = begun if text else number
+        text += line.rstrip("\n")
+        if text.endswith("\\"):
+            text = text[:-1]
+            continue
+        shown = re.findall(r"`(tulle [a-z]+ [^`]*)`", text)
+        if text.startswith("    "):
+            shown += re.findall(r"(?:^|\s)(tulle [a-z]+ .*)", text.split("  #")[0])
+        found += [(command.split("|")[0].split(), begun) for command in shown]
+        text = ""
+    return found
+
+
+def unknown_words(words, helps, tulle):
+    """What the command of these words does not know."""
+    verb = words[1]
+    if verb not in helps:
+        status, said = run([tulle, verb, "--help"], "/")
+        helps[verb] = set(re.findall(r"--[a-z0-9-]+", said)) if status == 0 else None
+    if helps[verb] is None:
+        return [verb]
+    given = [word.split("=")[0] for word in words[2:] if re.match(r"--[a-z]", word)]
+    return [word for word in given if word not in helps[verb]]
+
+
 def main():
     source, build, compiler = sys.argv[1:4]
     python = sys.argv[4] if len(sys.argv) > 4 else None
@@ -82,7 +113,12 @@ def main():
             print("".join("# " + line + "\n" for line in said.splitlines()[-15:]), end="")
         print(f"{'not ok' if status else 'ok'} {count} - {what}")
 
+    helps = {}
     for path in documents:
+        shown = [(" ".join(words), line, unknown_words(words, helps, build + "/tulle")) for words, line in commands(path)]
+        wrong = [f"line {line}: {', '.join(unknown)}: {text}" for text, line, unknown in shown if unknown]
+        if shown:
+            report(bool(wrong), "\n".join(wrong), f"{os.path.relpath(path, source)}: {len(shown)} commands shown")
         name, whole, without = os.path.relpath(path, source), [], []
         for language, text, line in blocks(path):
             with tempfile.TemporaryDirectory() as folder:
