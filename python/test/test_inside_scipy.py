@@ -47,8 +47,7 @@ def test_operators(make):
 
 
 SHORT = ["scipy.sparse.tests.test_base", "-k", "(CSR or CSC) and (matmul or mul or dot or rmat or sparse_matrix)"]
-WHOLE = ["scipy.sparse.tests.test_base", "scipy.sparse.tests.test_common1d", "scipy.sparse.tests.test_arithmetic1d",
-         "scipy.sparse.linalg._dsolve.tests.test_linsolve", "-k", "CSR or CSC or csr or csc or linsolve"]
+WHOLE = ["scipy.sparse.tests", "scipy.sparse.linalg._dsolve.tests"]
 
 
 @pytest.mark.parametrize("tests", [SHORT, pytest.param(WHOLE, marks=pytest.mark.long)], ids=["short", "whole"])
