@@ -25,8 +25,9 @@ for page in "$work"/man/man3/*.3; do
     *.h.3) name=tulle_$name ;;
     *) continue ;;
     esac
-    # a line that begins with a quote would be a macro
-    sed "s|^\.so man3/\([a-z]*\.h\.3\)|.so man3/tulle_\1|; s|^\.so man3/tulle_tulle\.h|.so man3/tulle.h|; s|^'|\\\\\&'|" \
+    # a line that begins with a quote would be a macro; the name of a struct has nothing beside it
+    sed "s|^\.so man3/\([a-z]*\.h\.3\)|.so man3/tulle_\1|; s|^\.so man3/tulle_tulle\.h|.so man3/tulle.h|; s|^'|\\\\\&'|
+        /^\.SH NAME/ { n; /\\\\-/!s/ *$/ \\\\- struct of tulle.h/; }" \
         "$page" >"$build/man3/$name"
 done
 if command -v mandoc >/dev/null 2>&1; then
