@@ -124,6 +124,7 @@ typedef struct tulle_open_options {
     const char *spec;                              /* of a team; NULL: "threads", with one PE */
     const struct tulle_communicator *communicator; /* as for tulle_team_new_over; NULL: none */
     const tulle_team_options *team;                /* threads, memory; NULL: defaults */
+    const char *device; /* that tulle_multiply uses if its options name none; NULL: the host */
 } tulle_open_options;
 
 /*

@@ -411,6 +411,7 @@ struct entered {
     tulle__owned owned;
     tulle_team *team;
     tulle__pe *pe;
+    char device[]; /* its spec, or empty */
 };
 
 static void free_entered(tulle__owned *object)
@@ -441,7 +442,7 @@ tulle_status tulle_open(const tulle_open_options *options, tulle_comm **comm)
     tulle_status status;
     tulle_team *team = NULL;
     struct entered *entered = NULL;
-    if (TULLE__OPTIONS(options, &own, team) || TULLE__NULL(comm)) return TULLE_ERR_ARG;
+    if (TULLE__OPTIONS(options, &own, device) || TULLE__NULL(comm)) return TULLE_ERR_ARG;
     const char *spec = own.spec ? own.spec : "threads";
     if (own.communicator)
         TULLE_TRY(tulle_team_new_over(spec, own.communicator, own.team, &team));
@@ -452,11 +453,14 @@ tulle_status tulle_open(const tulle_open_options *options, tulle_comm **comm)
             TULLE_ERR_UNSUPPORTED, "'%s' runs the PEs itself, each with a body: open it by tulle_team_new", spec);
         goto out;
     }
-    TULLE_TRY(tulle__alloc_zero(1, sizeof *entered, "a team", &entered));
+    const size_t device = own.device ? strlen(own.device) : 0;
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *entered + device + 1, "a team", &entered));
+    memcpy(entered->device, own.device ? own.device : "", device);
     entered->team = team;
     team->blas = tulle__blas_threads();
     TULLE_TRY(team->engine->run(team->engine_team, enter_pe, entered));
     tulle__pe_own(entered->pe, &entered->owned, free_entered);
+    entered->pe->device = device ? entered->device : NULL;
     *comm = &entered->pe->comm;
     return TULLE_OK;
 out:

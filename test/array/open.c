@@ -36,6 +36,30 @@ int main(void)
     tulle_close(comm);
     tulle_close(other);
     tulle_close(NULL);
+    /* products of this team are made on a device, whose kernels are counted; one that there is not says so */
+    char device[] = "limit:mem=1M+cpu";
+    options = (tulle_open_options){.device = device};
+    ok(tulle_open(&options, &comm) == TULLE_OK, "with a device: %s", tulle_error_message());
+    memset(device, 'x', 5);
+    for (int own = 0; own < 2; own++) {
+        const tulle_product_options there = {.device = "cpu", .devices = 2};
+        tulle_product_report report;
+        tulle_array A = TULLE_ARRAY_CSR(2, 2, ptr, col, val), C = {.storage = TULLE_STORAGE_CSR};
+        tulle_status status =
+            tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &A, &A, 0, &C, own ? &there : NULL, &report);
+        ok(status == TULLE_OK && report.device.devices == 1 + own && report.device.kernels == 1, "%d devices of %s: %s",
+            report.device.devices, own ? "the product" : "the team", tulle_error_message());
+        tulle_array_free(&C);
+    }
+    tulle_close(comm);
+    options = (tulle_open_options){.device = "nonesuch"};
+    if (ok(tulle_open(&options, &comm) == TULLE_OK, "%s", tulle_error_message())) {
+        tulle_array A = TULLE_ARRAY_CSR(2, 2, ptr, col, val), C = {.storage = TULLE_STORAGE_CSR};
+        ok(tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &A, &A, 0, &C, NULL, NULL) != TULLE_OK &&
+                strstr(tulle_error_message(), "nonesuch"),
+            "%s", tulle_error_message());
+        tulle_close(comm);
+    }
     options = (tulle_open_options){.spec = "sim:platform=summit"};
     tulle_status status = tulle_engine_usable("sim") ? tulle_open(&options, &comm) : TULLE_ERR_UNSUPPORTED;
     ok(status == TULLE_ERR_UNSUPPORTED, "a simulation has bodies: %s", tulle_error_message());

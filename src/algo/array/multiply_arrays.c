@@ -92,6 +92,7 @@ tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, doub
         TULLE__NULL(B) || TULLE__NULL(C) || TULLE__OPTIONS(given, &result, held) ||
         TULLE__OPTIONS(options, &own, home_on_device))
         return tulle__refuse(comm);
+    if (!own.device) own.device = comm->pe->device;
     if (A->storage == TULLE_STORAGE_DENSE && B->storage != TULLE_STORAGE_DENSE &&
         result.storage == TULLE_STORAGE_DENSE && comm->size == 1) {
         tulle_status status = multiply_turned(comm, op_a, op_b, alpha, A, B, beta, &result, &own, report);
