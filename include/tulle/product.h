@@ -156,9 +156,8 @@ typedef struct tulle_product_options {
      * half of each device: they are undefined on the host until tulle_product_sync, but products that
      * have C as an operand take them as they are, on devices of the same spec without the link (if these
      * are peers). What does not fit comes to the host each time. For a sparse or row-major C by
-     * stationary C, without filter, layers and a C that is mirrored (symmetric_c), in layouts that match;
-     * otherwise TULLE_ERR_UNSUPPORTED. TULLE_ERR_LIMIT if a PE's part of a dense C does not fit beside
-     * two tiles
+     * stationary C, without filter and layers, in layouts that match; otherwise TULLE_ERR_UNSUPPORTED.
+     * TULLE_ERR_LIMIT if a PE's part of a dense C does not fit beside two tiles
      */
     bool home_on_device;
 } tulle_product_options;

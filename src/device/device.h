@@ -446,7 +446,7 @@ struct tulle__device {
     int on_host;           /* 1: its memory is the PE's, and charged to it */
     int real_time;         /* 1: it is only right on a clock that is real */
     int virtual_time;      /* 1: its work takes time of setting->clock */
-    int by_times;          /* 1: times decide which kernel multiplies, so bits may differ from run to run */
+    int by_times; /* 1: times decide which kernel multiplies sparse with dense tiles: bits may differ from run to run */
     tulle__device_counts counts;
     tulle__device *counting; /* the device, itself or one below, whose counts are those of this one */
 };
