@@ -82,7 +82,8 @@ typedef struct tulle_product_options {
     bool no_offset;
     /*
      * the same bits for the same input and layout, whatever the timing. SpGEMM always is, except
-     * under stealing, where the grouping of sums depends on who steals what
+     * under stealing, where the grouping of sums depends on who steals what. TULLE_ERR_UNSUPPORTED for
+     * SpMM on a device that chooses kernels by their times (cuda:kernels=measured)
      */
     bool deterministic;
     /*
