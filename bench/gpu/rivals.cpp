@@ -182,6 +182,8 @@ template <typename T> struct rival {
         const matrix blocks = block ? in_blocks(A, block) : matrix();
         sparse<T> a(block ? blocks : A, block);
         dense<T> X(x, A.n, cols), Y(std::vector<T>(static_cast<size_t>(A.m) * k), A.m, cols);
+        /* what the algorithm before has made must not pass for a result */
+        const auto forget = [&] { check(cudaMemsetAsync(Y.at.at, 0xff, Y.at.count * sizeof(T), nullptr), "Y"); };
         const auto by_matrix = [&](const char *name, cusparseSpMMAlg_t alg) -> way {
             return {name,
                 [&, alg] {
@@ -192,6 +194,7 @@ template <typename T> struct rival {
                     check(cusparseSpMM_preprocess(handle, AS_IS, AS_IS, &one, a.descr, X.matrix, &zero, Y.matrix,
                               type_of<T>, alg, room.reserve(bytes)),
                         "SpMM's preprocess");
+                    forget();
                     return 0.0;
                 },
                 [&, alg] {
@@ -210,6 +213,7 @@ template <typename T> struct rival {
                     check(cusparseSpMV_preprocess(handle, AS_IS, &one, a.descr, X.vector, &zero, Y.vector, type_of<T>,
                               alg, room.reserve(bytes)),
                         "SpMV's preprocess");
+                    forget();
                     return 0.0;
                 },
                 [&, alg] {

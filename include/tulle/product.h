@@ -82,7 +82,8 @@ typedef struct tulle_product_options {
     bool no_offset;
     /*
      * the same bits for the same input and layout, whatever the timing. SpGEMM always is, except
-     * under stealing, where the grouping of sums depends on who steals what
+     * under stealing, where the grouping of sums depends on who steals what. TULLE_ERR_UNSUPPORTED for
+     * SpMM on a device that chooses kernels by their times (cuda:kernels=measured)
      */
     bool deterministic;
     /*
@@ -156,9 +157,8 @@ typedef struct tulle_product_options {
      * half of each device: they are undefined on the host until tulle_product_sync, but products that
      * have C as an operand take them as they are, on devices of the same spec without the link (if these
      * are peers). What does not fit comes to the host each time. For a sparse or row-major C by
-     * stationary C, without filter, layers and a C that is mirrored (symmetric_c), in layouts that match;
-     * otherwise TULLE_ERR_UNSUPPORTED. TULLE_ERR_LIMIT if a PE's part of a dense C does not fit beside
-     * two tiles
+     * stationary C, without filter and layers, in layouts that match; otherwise TULLE_ERR_UNSUPPORTED.
+     * TULLE_ERR_LIMIT if a PE's part of a dense C does not fit beside two tiles
      */
     bool home_on_device;
 } tulle_product_options;

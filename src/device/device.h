@@ -13,8 +13,8 @@
  *
  * Starting. A start may return before the work is done or after it (cpu: always after; limit: copies
  * before, kernels after). To overlap a copy with a kernel, start the copy first. The start of a download
- * into memory that is not pinned (host_new, host_register) may wait for its queue: who polls meanwhile
- * needs pinned memory. Do not let a queue join work that another queue starts later: an event stands
+ * into memory that is not pinned (host_new, host_register) may wait for its queue: a caller that polls
+ * meanwhile needs pinned memory. Do not let a queue join work that another queue starts later: an event stands
  * for what is there when it is recorded.
  *
  * Several devices. A PE may open several by one spec. Copies between them are started in a queue of the
@@ -446,7 +446,7 @@ struct tulle__device {
     int on_host;           /* 1: its memory is the PE's, and charged to it */
     int real_time;         /* 1: it is only right on a clock that is real */
     int virtual_time;      /* 1: its work takes time of setting->clock */
-    int by_times;          /* 1: times decide which kernel multiplies, so bits may differ from run to run */
+    int by_times; /* 1: times decide which kernel multiplies sparse with dense tiles: bits may differ from run to run */
     tulle__device_counts counts;
     tulle__device *counting; /* the device, itself or one below, whose counts are those of this one */
 };

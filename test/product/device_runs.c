@@ -17,8 +17,8 @@
 #include "comm/comm.h"
 #include "tap.h"
 
-enum family { SPMM, SPGEMM, GEMM, BLOCKS, FAMILIES };
-static const char *const families[] = {"spmm", "spgemm", "gemm", "spgemm of blocks"};
+enum family { SPMM, SPGEMM, GEMM, BLOCKS, BLOCKS_SPMM, FAMILIES };
+static const char *const families[] = {"spmm", "spgemm", "gemm", "spgemm of blocks", "spmm of blocks"};
 
 enum { SIZE = 60, COLS = 7, BLOCK = 4 };
 
@@ -56,7 +56,7 @@ static tulle_status make(tulle_comm *comm, tulle_gidx n, int rows, int cols, enu
         .grid_rows = tulle_comm_size(comm),
         .grid_cols = 1};
     tulle_status status = tulle_layout_new(&spec, tulle_comm_size(comm), &layout);
-    if (status == TULLE_OK && sparse && family == BLOCKS) {
+    if (status == TULLE_OK && sparse && (family == BLOCKS || family == BLOCKS_SPMM)) {
         status = tulle_layout_in_blocks(layout, &cuts, &cuts, &blocks);
         if (status == TULLE_OK) status = tulle_mat_load(comm, "er:n=60,degree=2", blocks, TULLE_CSR, NULL, NULL, &S);
         if (status == TULLE_OK) status = tulle_mat_to_vbsr(S, blocks, X);
@@ -231,6 +231,21 @@ static void figures_of_blocks(tulle_team *team)
     ok(tulle_team_run(team, body, &run) == TULLE_ERR_LIMIT, "too small: %s", tulle_error_message());
 }
 
+/* Blocks times dense. */
+static void figures_of_blocks_times_dense(tulle_team *team)
+{
+    struct run run = {
+        .family = BLOCKS_SPMM, .alg = TULLE_PRODUCT_STATIONARY_C, .rows = 1, .n = -1, .device = "limit+cpu"};
+    ok(tulle_team_run(team, body, &run) == TULLE_OK, "one tile of blocks times a dense one: %s", tulle_error_message());
+    const tulle_device_work *d = &run.report.device;
+    const int64_t b = SIZE * COLS * 8, a = 3 * (SIZE / BLOCK + 1) * 8 + run.blocks * 20 + 8 + run.nnz * 8;
+    ok(d->bytes[0] == a + b && d->copies[0] == 8, "%d bytes up: all arrays of A, and B", (int)d->bytes[0]);
+    ok(d->bytes[1] == b && d->copies[1] == 1 && d->kernels == 1, "%d bytes down: C", (int)d->bytes[1]);
+    run.device = "limit:mem=4K+cpu";
+    ok(tulle_team_run(team, body, &run) == TULLE_ERR_LIMIT && strstr(tulle_error_message(), "a product of two tiles"),
+        "too small: %s", tulle_error_message());
+}
+
 /* On one PE with several devices, where all tiles fit (case (a) of the model): what moves, and between whom. */
 static void several(tulle_team *team, tulle_product_alg alg, int devices)
 {
@@ -294,6 +309,7 @@ int main(int argc, char **argv)
         return tap_done();
     if (npes == 1) figures(team);
     if (npes == 1) figures_of_blocks(team);
+    if (npes == 1) figures_of_blocks_times_dense(team);
     if (npes == 1) figures_of_values(team, "limit+cpu", 0);
     if (npes == 1) figures_of_block_values(team, "limit+cpu");
     if (npes == 1 && argc == 3) { /* that has memory of its own */

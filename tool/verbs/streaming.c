@@ -31,9 +31,8 @@ void streaming_json(const tulle_stream_plan *p, FILE *file)
     json_text(p->format, file);
     fprintf(file,
         ",\"resident\":%s,\"in_place\":%s,\"slabs\":%d,\"ring\":%d,\"capacity\":%zu,\"matrix\":%zu,\"first\":%zu,"
-        "\"largest\":%zu,\"vector_bytes\":%zu,\"device_bytes\":%zu,\"host_bytes\":%zu,\"bandwidth\":%.6g,\"latency\":%."
-        "6g,"
-        "\"read_bandwidth\":%.6g,\"predicted\":{\"transfer\":%.6g,\"compute\":%.6g,\"seconds\":%.6g}",
+        "\"largest\":%zu,\"vector_bytes\":%zu,\"device_bytes\":%zu,\"host_bytes\":%zu,\"bandwidth\":%.6g,"
+        "\"latency\":%.6g,\"read_bandwidth\":%.6g,\"predicted\":{\"transfer\":%.6g,\"compute\":%.6g,\"seconds\":%.6g}",
         p->resident ? "true" : "false", p->in_place ? "true" : "false", p->slabs, p->ring, p->capacity, p->matrix,
         p->first, p->largest, p->vectors, p->device_bytes, p->host_bytes, p->bandwidth, p->latency, p->read_bandwidth,
         p->transfer, p->compute, p->seconds);

@@ -428,9 +428,8 @@ static tulle_status open_cuda(tulle__spec_part *part, const tulle__device_settin
 }
 
 static const tulle__device_driver driver = {.name = "cuda",
-    .summary = "an NVIDIA GPU: cuda:N is the N-th (mem=, kernels=library, own or measured, wide=4096: rows of a level "
-               "of a triangle "
-               "that is a launch)",
+    .summary = "an NVIDIA GPU: cuda:N is the N-th (mem=, kernels=library, own or measured; wide=4096: rows from which "
+               "a level of a triangle is a launch)",
     .open = open_cuda};
 
 static const tulle__module module = {.version = TULLE__MODULE_VERSION, .device = &driver};

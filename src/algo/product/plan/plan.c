@@ -378,11 +378,11 @@ static tulle_status make_runner(tulle_product *plan)
     if (!options->device) return tulle__host_run_new(plan->context, format, &plan->runner);
     tulle_status status = tulle__device_run_new(plan->comm, plan->context, format, plan->sparse, options->device,
         options->devices ? options->devices : 1, &plan->runner);
-    if (status == TULLE_OK && options->deterministic && plan->runner->by_times)
+    const bool is_spmm = format->kind == TULLE_CSR && !plan->sparse; /* others have one kernel each */
+    if (status == TULLE_OK && options->deterministic && plan->runner->by_times && is_spmm)
         status = tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "a deterministic product on the device '%s', whose kernels are chosen by their times: say kernels=library "
-            "or "
-            "own",
+            "the device '%s' chooses kernels of SpMM by their times, which is not deterministic: kernels=library and "
+            "kernels=own are",
             options->device);
     return status;
 }
@@ -409,12 +409,11 @@ static tulle_status settle_home(tulle_product *plan)
     const tulle_product_options *options = &plan->options;
     if (!options->home_on_device) return TULLE_OK;
     if (!plan->runner->devices) return tulle__fail(TULLE_ERR_ARG, "a home on devices is for products on devices");
-    const bool mirrored = options->symmetric_c && plan->C->symmetry == TULLE_GENERAL;
-    if ((!plan->sparse && plan->C->order != TULLE_ROW_MAJOR) || options->unpinned || options->filter > 0 || mirrored ||
+    if ((!plan->sparse && plan->C->order != TULLE_ROW_MAJOR) || options->unpinned || options->filter > 0 ||
         tulle__slices_any(&plan->slices) || plan->slices.layer_of || plan->policy->alg != TULLE_PRODUCT_STATIONARY_C)
         return tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "a home on devices is for a sparse or row-major C by stationary-c, pinned, without filter, layers and a "
-            "mirrored C, in layouts that match");
+            "a home on devices is for a sparse or row-major C by stationary-c, pinned, without filter and layers, in "
+            "layouts that match");
     plan->runner->home = true;
     return TULLE_OK;
 }

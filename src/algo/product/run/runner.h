@@ -75,7 +75,7 @@ struct tulle__runner {
     size_t capacity;                  /* bytes of its smallest device */
     int devices;                      /* 0: the host multiplies */
     bool peers;                       /* each of them copies from each other */
-    bool by_times;                    /* times decide which kernel multiplies */
+    bool by_times;                    /* times decide which kernel multiplies in SpMM */
     /* The following are the plan's. */
     bool home;                       /* operands and results stay from one execution to the next */
     bool anew;                       /* structures of a sparse C are made anew, in other memory of the host */

@@ -7,6 +7,7 @@
 #include "algo/trisolve/device/device_method.h"
 
 #include "algo/trisolve/device/triangle_there.h"
+#include "algo/trisolve/method_schedule.h"
 #include "base/error.h"
 #include "device/device.h"
 
@@ -68,23 +69,24 @@ static tulle_status find_device(const tulle_trisolve *solver, tulle__method_sche
     return d->users++ ? TULLE_OK : load(solver, d);
 }
 
-/* What is held is told once, whoever shares it. */
-static void tell_bytes(tulle_trisolve *solver, const struct on_device *d)
+/* The bytes on the device are those of the first schedule: all schedules share them. */
+static void report_bytes(tulle_trisolve *solver, const struct on_device *d)
 {
     for (int c = 0; c < solver->ncandidates; c++) solver->candidate[c].bytes = c ? 0 : (int64_t)d->bytes;
 }
 
 /* On PE 0. */
-static tulle_status settle(tulle_trisolve *solver, tulle__method_schedule *a)
+static tulle_status prepare_there(tulle_trisolve *solver, tulle__method_schedule *a)
 {
     const tulle__triangle *t = &solver->triangle;
     tulle_status status;
     TULLE_TRY(find_device(solver, a));
     struct on_device *d = a->state;
-    if (a->method == TULLE_TRISOLVE_LEVELS) TULLE_TRY(tulle__triangle_there_level(t, &d->there));
+    if (a->method == TULLE_TRISOLVE_LEVELS) status = tulle__triangle_there_level(t, &d->there);
+    d->bytes = d->device->used; /* also after a failure: `forget` subtracts what it frees */
+    if (status != TULLE_OK) goto out;
     a->levels = d->there.by_levels.levels;
-    d->bytes = d->device->used;
-    tell_bytes(solver, d);
+    report_bytes(solver, d);
     if (!a->mine) goto out;
     a->worker[0].nrows = t->n;
     a->worker[0].nnz = d->there.entries - (t->head || t->tail ? t->n : 0);
@@ -108,14 +110,14 @@ static tulle_status prepare(tulle_trisolve *solver, tulle__method_schedule *a)
         status =
             tulle__fail(TULLE_ERR_UNSUPPORTED, "a triangular solve on a device, whose time is real, in a simulation");
     else if (solver->comm->rank == 0) {
-        status = settle(solver, a);
+        status = prepare_there(solver, a);
         if (a->method == TULLE_TRISOLVE_LEVELS) status = weigh_levels(solver, a, status);
     }
     TULLE_TRY(tulle_comm_agree(solver->comm, status));
-    int64_t told[2] = {a->levels, a->declined};
-    TULLE_TRY(tulle_comm_broadcast(solver->comm, 0, told, sizeof told));
-    a->levels = told[0];
-    a->declined = told[1] != 0;
+    int64_t found[2] = {a->levels, a->declined};
+    TULLE_TRY(tulle_comm_broadcast(solver->comm, 0, found, sizeof found));
+    a->levels = found[0];
+    a->declined = found[1] != 0;
 out:
     return status;
 }
@@ -127,9 +129,10 @@ static tulle_status renew(tulle_trisolve *solver, tulle__method_schedule *a)
     return tulle__triangle_there_renew(&solver->triangle, &d->there);
 }
 
-static tulle_status hold_sides(struct on_device *d, size_t bytes, tulle_gidx cols)
+static tulle_status hold_sides(const tulle__triangle *t, struct on_device *d, tulle_gidx cols)
 {
     tulle_status status;
+    size_t bytes = (size_t)(t->n * cols) * tulle_type_size(t->T->type);
     if (d->cols == cols && d->X) return TULLE_OK;
     drop_sides(d);
     TULLE_TRY(tulle__device_buffer_new(d->device, bytes, "right-hand sides", &d->B));
@@ -138,6 +141,18 @@ static tulle_status hold_sides(struct on_device *d, size_t bytes, tulle_gidx col
 out:
     if (status != TULLE_OK) drop_sides(d);
     return status;
+}
+
+/* Auto leaves out levels too where B and X have no room beside them. Collective, agreed. */
+static tulle_status open_sides(tulle_trisolve *solver, tulle_gidx cols)
+{
+    struct on_device *d = solver->now->state;
+    if (solver->ncandidates == 1) return TULLE_OK;
+    tulle_status status = tulle_comm_agree(solver->comm, d ? hold_sides(&solver->triangle, d, cols) : TULLE_OK);
+    if (status != TULLE_ERR_LIMIT) return status;
+    tulle__method_schedule_fini(&solver->candidate[--solver->ncandidates]);
+    solver->now = solver->candidate;
+    return TULLE_OK;
 }
 
 static tulle_status sweep(tulle_trisolve *solver, const tulle_mat *B, tulle_mat *X, tulle__solve_times *times)
@@ -154,9 +169,9 @@ static tulle_status sweep(tulle_trisolve *solver, const tulle_mat *B, tulle_mat 
     size_t size = tulle_type_size(t->T->type), line = (size_t)cols * size;
     size_t ldb = b.order == TULLE_ROW_MAJOR ? (size_t)b.ld * size : size,
            ldx = x.order == TULLE_ROW_MAJOR ? (size_t)x.ld * size : size;
-    TULLE_TRY(hold_sides(d, (size_t)t->n * line, cols));
+    TULLE_TRY(hold_sides(t, d, cols));
     d->there.leveled = solver->now->method == TULLE_TRISOLVE_LEVELS;
-    tell_bytes(solver, d);
+    report_bytes(solver, d);
     ops->copy(d->queue, &(tulle__device_copy){.to = {d->B, 0},
                             .host = (void *)(uintptr_t)b.val,
                             .lines = (size_t)t->n,
@@ -177,5 +192,10 @@ out:
     return status;
 }
 
-const tulle__method tulle__method_device = {
-    .reproducible = true, .alone = true, .prepare = prepare, .renew = renew, .forget = forget, .sweep = sweep};
+const tulle__method tulle__method_device = {.reproducible = true,
+    .alone = true,
+    .prepare = prepare,
+    .renew = renew,
+    .forget = forget,
+    .open = open_sides,
+    .sweep = sweep};
