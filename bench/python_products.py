@@ -48,6 +48,7 @@ def of_mkl(A, X):
 def of_torch(A, X):
     import torch
 
+    torch.set_num_threads(os.cpu_count())  # some builds take one where others' OpenMP came first
     T = torch.sparse_csr_tensor(torch.from_numpy(A.indptr), torch.from_numpy(A.indices), torch.from_numpy(A.data), A.shape)
     D = torch.from_numpy(X)
     return {"A A": lambda: torch.mm(T, T), "A X": lambda: torch.mm(T, D), "A x": lambda x=D[:, 0].clone(): torch.mv(T, x)}
