@@ -467,6 +467,17 @@ static tulle_status refusals(tulle_comm *comm, void *arg)
     wrong.m = wrong.count = 0;
     EXPECT(tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &a, &wrong, 0, &C, NULL, NULL) == TULLE_ERR_ARG);
     EXPECT(strstr(tulle_error_message(), "do not match"));
+    /* a dense A with a sparse B: what is wrong is said of A and B as they were passed */
+    double few[6] = {0};
+    tulle_array thin = tulle_array_dense(3, 2, TULLE_ROW_MAJOR, 2, few, 8);
+    C.storage = TULLE_STORAGE_CSR;
+    EXPECT(tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &thin, &a, 0, &C, NULL, NULL) == TULLE_ERR_ARG);
+    EXPECT(strstr(tulle_error_message(), "op(A) is 3 x 2"));
+    thin.m = 1;
+    thin.count = rank == 0;
+    thin.n = thin.ld = a.m;
+    EXPECT(tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &thin, &a, 0, &C, NULL, NULL) == TULLE_ERR_ARG);
+    EXPECT(strstr(tulle_error_message(), "ask for a dense array"));
 out:
     return status;
 }

@@ -70,6 +70,7 @@ cmake --build "$work/examples" -j 2 >/dev/null
 "$work/examples/example_from_arrays" >/dev/null
 ok "documents, and examples that build as they lie there"
 if command -v readelf >/dev/null 2>&1; then
+    readelf -d "$lib/libtulle.so" "$prefix/bin/tulle" | grep -q NEEDED
     found=$(find "$prefix" -type f \( -name '*.so*' -o -perm -u+x \) -exec readelf -d {} + 2>/dev/null | grep -E 'R(UN)?PATH' | grep -v '\$ORIGIN' || true)
     [ -z "$found" ] || { echo "not ok - paths of this machine: $found"; exit 1; }
     ! grep -rl "$build" "$lib/cmake" "$lib/pkgconfig" || { echo 'not ok - paths of the build tree'; exit 1; }

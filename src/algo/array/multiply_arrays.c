@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "mat/array/array_parts.h"
 
-static tulle_status check_shapes(
-    tulle_op op_a, tulle_op op_b, const tulle_array *A, const tulle_array *B, double beta, const tulle_array *C)
+static tulle_status check_shapes(const tulle_comm *comm, tulle_op op_a, tulle_op op_b, const tulle_array *A,
+    const tulle_array *B, double beta, const tulle_array *C)
 {
     const tulle_gidx m = op_a == TULLE_OP_N ? A->m : A->n, k = op_a == TULLE_OP_N ? A->n : A->m,
                      kb = op_b == TULLE_OP_N ? B->m : B->n, n = op_b == TULLE_OP_N ? B->n : B->m;
@@ -23,13 +23,14 @@ static tulle_status check_shapes(
     if (A->type != B->type)
         return tulle__fail(TULLE_ERR_ARG, "A is of %s and B of %s: convert one of them", tulle_type_name(A->type),
             tulle_type_name(B->type));
-    if (dense_a && !dense_b)
+    if (!dense_c && (dense_a || dense_b))
+        return tulle__fail(TULLE_ERR_ARG, "C is dense if A or B is: ask for a dense array");
+    if (dense_a && !dense_b && comm->size > 1)
         return tulle__fail(TULLE_ERR_UNSUPPORTED,
             "a dense A times a sparse B on several PEs, whose rows these are: multiply the transposes, C^T = op(B)^T "
             "op(A)^T, instead");
-    if (dense_c && !dense_b)
+    if (dense_c && !dense_a && !dense_b)
         return tulle__fail(TULLE_ERR_ARG, "C of two sparse matrices is sparse: ask for CSR, CSC or COO");
-    if (!dense_c && dense_b) return tulle__fail(TULLE_ERR_ARG, "C is dense if B is: ask for a dense array");
     if (beta != 0 && !C->val) return tulle__fail(TULLE_ERR_ARG, "beta is %g, but C has no values", beta);
     if (C->val && (C->m != m || C->n != n))
         return tulle__fail(TULLE_ERR_ARG, "C is %" PRId64 " x %" PRId64 ", but op(A) op(B) is %" PRId64 " x %" PRId64,
@@ -93,16 +94,15 @@ tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, doub
         TULLE__OPTIONS(options, &own, home_on_device))
         return tulle__refuse(comm);
     if (!own.device) own.device = comm->pe->device;
-    if (A->storage == TULLE_STORAGE_DENSE && B->storage != TULLE_STORAGE_DENSE &&
-        result.storage == TULLE_STORAGE_DENSE && comm->size == 1) {
-        tulle_status status = multiply_turned(comm, op_a, op_b, alpha, A, B, beta, &result, &own, report);
-        if (status == TULLE_OK) TULLE__OPTIONS_WRITE(C, &result, held);
-        return status;
-    }
     tulle_mat *a = NULL, *b = NULL, *c = NULL;
     tulle_product *product = NULL;
     tulle_product_report made; /* by all PEs together, even if some have no use for it */
-    tulle_status status = tulle_comm_agree(comm, check_shapes(op_a, op_b, A, B, beta, &result));
+    tulle_status status = tulle_comm_agree(comm, check_shapes(comm, op_a, op_b, A, B, beta, &result));
+    if (status == TULLE_OK && A->storage == TULLE_STORAGE_DENSE && B->storage != TULLE_STORAGE_DENSE) {
+        status = multiply_turned(comm, op_a, op_b, alpha, A, B, beta, &result, &own, report);
+        if (status == TULLE_OK) TULLE__OPTIONS_WRITE(C, &result, held);
+        return status;
+    }
     if (status == TULLE_OK)
         status = tulle__agree_alike(comm, 6,
             (const int64_t[]){op_a, op_b, beta != 0, A == B, result.storage,
