@@ -28,6 +28,15 @@ void Mat::write_back(const Array &to) const
 namespace
 {
 
+/* Whether values that change in the arrays it was made from are the matrix's. */
+bool shares(const MatRef &A, const Array &from)
+{
+    tulle_tile tile = {};
+    if (A->team->size() > 1) return false;
+    A->team->call([&](tulle_comm *) { return tulle_mat_tile(A->mat, 0, 0, &tile); });
+    return tile.val == from.a.val || !tile.nnz;
+}
+
 nb::tuple load(const TeamRef &team, const std::string &operand, bool dense, bool single)
 {
     tulle_read_options options = {};
@@ -77,6 +86,7 @@ void bind_mat(nb::module_ &m)
         .def_prop_ro("nnz", [](const Mat &A) { return tulle_mat_nnz(A.mat); })
         .def_prop_ro("dense", [](const Mat &A) { return tulle_mat_kind(A.mat) == TULLE_DENSE; });
     m.def("mat", &mat_from_array);
+    m.def("shares", &shares);
     m.def("arrays", &arrays);
     m.def("load", &load);
     m.def("inspect", &inspect);

@@ -115,7 +115,10 @@ def test_what_is_shared(kind, shared):
              "gaps": lambda: room[:, :40], "every second": lambda: np.repeat(A.toarray(), 2, axis=1)[:, ::2]}
     A2 = given[kind]() if kind in given else A.asformat(kind, copy=True)
     team, x, y = current(), RNG.random((40, 3)), np.zeros((40, 3))
-    plan = _core.Plan(_core.mat(team, describe(A2).array), False, _core.mat(team, describe(x).array), False,
+    array = describe(A2).array
+    mat = _core.mat(team, array)
+    assert _core.shares(mat, array) == (kind not in ("csc", "coo"))  # the others are CSR, or in one piece, by then
+    plan = _core.Plan(mat, False, _core.mat(team, describe(x).array), False,
                       describe(y).array, False, "", "")
     plan.execute(1.0, 0.0)
     close(y, A @ x)

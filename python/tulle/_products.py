@@ -62,8 +62,9 @@ def matmul(A, B, *, alpha=1.0, algorithm=None, device=None):
     """C = alpha A B for matrices of scipy.sparse, NumPy or torch, sparse or dense.
 
     The result is of the kind, type and index type of its operands: sparse of two sparse ones, in
-    A's class of CSR, CSC or COO, else in CSR; otherwise dense, and a vector if A or B is one. algorithm: "auto", or a name as in
-    `tulle spmm --help`. device: a device's spec, such as "cuda:0". `report()` tells what was done.
+    A's class of CSR, CSC or COO, else in CSR; otherwise dense, and a vector if A or B is one.
+    algorithm: "auto", or a name as in `tulle spmm --help`. device: a device's spec, such as
+    "cuda:0". `report()` tells what was done.
     """
     x = _Operands(A, B)
     result, figures = _core.multiply(current(), x.swapped, False, alpha, x.first.array, x.second.array, 0.0, x.wish(),
@@ -99,6 +100,7 @@ class Plan:
         x = self._operands
         first = _core.mat(self._team, x.first.array)
         second = first if x.second is x.first else _core.mat(self._team, x.second.array)
+        self._shares = _core.shares(first, x.first.array) and _core.shares(second, x.second.array)
         self._plan = _core.Plan(first, x.swapped, second, False, None, x.swapped, *self._how)
 
     def __call__(self, A=None, B=None, *, alpha=1.0):
@@ -107,7 +109,7 @@ class Plan:
         if x.a is x.b and A is not None and B is not None and A is not B:
             raise ValueError("the plan is for the square of one matrix: make it with two")
         changed = [self._update(name, given, old) for name, given, old in self._given(A, B) if given is not None]
-        if changed and (self._team.size > 1 or max(x.a.index_bytes, x.b.index_bytes) == 8):
+        if changed and not self._shares:
             self._make()  # the matrices have copies of the arrays
         figures = self._plan.execute(alpha, 0.0)
         keep("matmul_plan", figures)
