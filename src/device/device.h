@@ -331,6 +331,8 @@ typedef struct tulle__device_ops {
      * capacity (tulle__device_buffer_new). TULLE_ERR_MEMORY. */
     tulle_status (*buffer_new)(tulle__device *device, size_t bytes, const char *what, tulle__device_buffer **buffer);
     void (*buffer_free)(tulle__device *device, tulle__device_buffer *buffer); /* nothing uses it any more */
+    /* Optional: the address of a buffer, by which libraries that know the device's memory reach it (CUDA-aware MPI). */
+    void *(*address)(tulle__device *device, const tulle__device_buffer *buffer);
     /* Optional: a buffer over host memory that kernels of the device can work on where it is. Not counted. */
     tulle_status (*borrow)(tulle__device *device, void *memory, size_t bytes, tulle__device_buffer **buffer);
 

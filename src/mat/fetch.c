@@ -25,19 +25,23 @@ size_t tulle__fetch_transferred(const tulle_mat *A, int i, int j)
 
 enum { HEAD = 64 }; /* bytes of a buffer before the block, to keep its arrays aligned */
 
-tulle_status tulle__fetch_room(size_t bytes, tulle__fetch *fetch)
+tulle_status tulle__fetch_room(size_t bytes, bool anywhere, tulle__fetch *fetch)
 {
-    tulle_status status = tulle__alloc(HEAD + bytes, 1, "a fetched tile", &fetch->users);
-    if (status != TULLE_OK) return status;
-    memset(fetch->users, 0, HEAD);
-    *fetch->users = 1;
-    fetch->block = (char *)fetch->users + HEAD;
+    tulle__landing *landing = fetch->A->comm->pe->landing;
+    void *landed = landing && bytes ? landing->take(landing, bytes, anywhere) : NULL;
+    tulle_status status = tulle__alloc(HEAD + (landed ? 0 : bytes), 1, "a fetched tile", &fetch->head);
+    if (status != TULLE_OK) {
+        if (landed) landing->give(landing, landed);
+        return status;
+    }
+    *fetch->head = (tulle__fetch_head){.users = 1, .landing = landed ? landing : NULL};
+    fetch->block = landed ? landed : (char *)fetch->head + HEAD;
     return TULLE_OK;
 }
 
 tulle__fetch tulle__fetch_share(const tulle__fetch *fetch)
 {
-    if (fetch->users) ++*fetch->users;
+    if (fetch->head) fetch->head->users++;
     return *fetch;
 }
 
@@ -81,8 +85,9 @@ tulle_status tulle__fetch_init(const tulle_mat *A, int i, int j, tulle__fetch *f
     f.block = tulle__tile_mapped(A, i, j);
     if (!f.block && record->place.length) {
         void *shape = tulle__peek(A->comm, &record->place);
-        int shape_only = shape != NULL; /* it has readers, but no memory of its own */
-        tulle_status status = tulle__fetch_room(shape_only ? 0 : record->place.length, &f);
+        int shape_only = shape != NULL;                             /* it has readers, but no memory of its own */
+        const bool one_piece = A->kind == TULLE_DENSE && !A->whole; /* of values */
+        tulle_status status = tulle__fetch_room(shape_only ? 0 : record->place.length, one_piece, &f);
         if (status != TULLE_OK) return status;
         if (shape_only) f.block = shape;
         f.group = tulle__comm_group(A->comm);
@@ -109,25 +114,25 @@ tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile)
         tulle_status status = tulle__wait(A->comm, group);
         if (status != TULLE_OK) return status;
     }
-    if (tulle__fetch_joins(fetch) && tulle__fetch_joint_of(fetch)->parts) {
+    if (tulle__fetch_joins(fetch) && fetch->head->parts) {
         tulle_status status = A->joining->finish(fetch);
         if (status != TULLE_OK) return status;
     }
-    void *block = tulle__fetch_joins(fetch) ? tulle__fetch_joint_of(fetch)->block : fetch->block;
+    void *block = tulle__fetch_joins(fetch) ? fetch->head->block : fetch->block;
     *tile = tulle__tile_view(A, fetch->i, fetch->j, &fetch->record, block);
-    if (A->whole && !fetch->users) tile->ld = tulle__view_spot(A, fetch->i, fetch->j).ld;
+    if (A->whole && !fetch->head) tile->ld = tulle__view_spot(A, fetch->i, fetch->j).ld;
     return TULLE_OK;
 }
 
 void tulle__fetch_fini(tulle__fetch *fetch)
 {
     if (fetch->A && fetch->group >= 0) (void)tulle__wait(fetch->A->comm, fetch->group);
-    if (fetch->users && --*fetch->users == 0) {
-        if (tulle__fetch_joins(fetch)) {
-            tulle__free(tulle__fetch_joint_of(fetch)->parts);
-            tulle__free(tulle__fetch_joint_of(fetch)->block);
-        }
-        tulle__free(fetch->users);
+    if (fetch->head && --fetch->head->users == 0) {
+        tulle__fetch_head *head = fetch->head;
+        if (head->landing) head->landing->give(head->landing, fetch->block);
+        tulle__free(head->parts);
+        tulle__free(head->block);
+        tulle__free(head);
     }
     *fetch = (tulle__fetch){.group = -1};
 }

@@ -8,13 +8,24 @@
 
 #include "mat/mat.h"
 
+/*
+ * Where gets land that a product's devices read: comm->pe->landing while one executes, NULL else. `anywhere`: the host
+ * does not read what lands, which may be memory of a device then. take returns NULL where there is no room: they land
+ * in memory of the PE.
+ */
+typedef struct tulle__landing tulle__landing;
+struct tulle__landing {
+    void *(*take)(tulle__landing *landing, size_t bytes, bool anywhere);
+    void (*give)(tulle__landing *landing, void *memory);
+};
+
 typedef struct tulle__fetch {
     const tulle_mat *A;
-    int i, j, group;           /* group < 0: no get is pending */
-    uint64_t count;            /* of the get in its group */
-    void *block;               /* where the tile's block can be read */
-    int *users;                /* reference count at the start of the shared buffer; NULL: no buffer */
-    tulle__tile_record record; /* of the data that arrives: the tile, or a row subset */
+    int i, j, group;                /* group < 0: no get is pending */
+    uint64_t count;                 /* of the get in its group */
+    void *block;                    /* where the tile's block can be read */
+    struct tulle__fetch_head *head; /* of the shared buffer; NULL: no buffer */
+    tulle__tile_record record;      /* of the data that arrives: the tile, or a row subset */
 } tulle__fetch;
 
 /*
@@ -28,22 +39,19 @@ typedef struct tulle__joining {
 } tulle__joining;
 
 /*
- * Of such a fetch, behind the reference count, so that all shares see it: the parts that come, until the tile is
- * made of them, and the tile's block. Both are allocations of their own: parts go when the tile comes.
+ * What all shares of a buffer see: how many they are, and where it landed, if that is no memory of its own. Of a tile
+ * that is joined: the parts that come, until the tile is made of them, and the tile's block. Both are allocations of
+ * their own: parts go when the tile comes.
  */
-typedef struct tulle__fetch_joint {
+typedef struct tulle__fetch_head {
     int users;
+    tulle__landing *landing; /* NULL: the buffer follows the head */
     void *parts, *block;
-} tulle__fetch_joint;
-
-static inline tulle__fetch_joint *tulle__fetch_joint_of(const tulle__fetch *fetch)
-{
-    return (tulle__fetch_joint *)(void *)fetch->users;
-}
+} tulle__fetch_head;
 
 static inline bool tulle__fetch_joins(const tulle__fetch *fetch)
 {
-    return fetch->A && fetch->A->joining && fetch->users;
+    return fetch->A && fetch->A->joining && fetch->head;
 }
 
 tulle_status tulle__fetch_init(const tulle_mat *A, int i, int j, tulle__fetch *fetch);
@@ -51,8 +59,8 @@ tulle_status tulle__fetch_init(const tulle_mat *A, int i, int j, tulle__fetch *f
 tulle__transfer tulle__fetch_start(const tulle_mat *A, int i, int j, int group, void *to);
 /* Returns another fetch of the same tile, which shares the buffer. */
 tulle__fetch tulle__fetch_share(const tulle__fetch *fetch);
-/* Allocates `bytes` at fetch->block, for a fetch that is not shared yet. */
-tulle_status tulle__fetch_room(size_t bytes, tulle__fetch *fetch);
+/* Allocates `bytes` at fetch->block, for a fetch that is not shared yet; anywhere: the host need not reach them. */
+tulle_status tulle__fetch_room(size_t bytes, bool anywhere, tulle__fetch *fetch);
 /* Whether it can be awaited without waiting; 0 also where the engine does not know. */
 int tulle__fetch_ready(const tulle__fetch *fetch);
 /* Waits for a pending get, then frees. Also valid after a failure and for a zeroed fetch. */

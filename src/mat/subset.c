@@ -286,7 +286,7 @@ tulle_status tulle__subset_fetch(const tulle_mat *B, int i, int j, const tulle__
         return started;
     }
     f.record.nnz = e->nnz;
-    tulle_status status = tulle__fetch_room(tulle__subset_room(B, i, j, e), &f);
+    tulle_status status = tulle__fetch_room(tulle__subset_room(B, i, j, e), false, &f);
     if (status == TULLE_OK) status = tulle__subset_start(B, i, j, e, f.block, &f.group);
     if (status == TULLE_OK)
         *fetch = f;

@@ -44,6 +44,7 @@ struct house {
     bool guard = false;                               /* the host cannot touch memory of devices */
     bool aligned = true;                              /* cuSPARSE wants vectors at multiples of 16 */
     bool asked = true;                                /* a query does a piece of work */
+    size_t pageable = SIZE_MAX;                       /* bytes of a copy of pageable memory that are complained of */
     bool pins = true;                                 /* memory of the host can be pinned */
     int64_t calls = 0, fails_at = -1, breaks_at = -1; /* of the calls that can fail */
     int patience = 5000; /* milliseconds without progress in any kernel until one that waits is stuck */

@@ -55,6 +55,7 @@ house::house()
     if (const char *s = getenv("EMUL_GUARD")) guard = atoi(s) != 0;
     if (const char *s = getenv("EMUL_ALIGNED")) aligned = atoi(s) != 0;
     if (const char *s = getenv("EMUL_ASKED")) asked = atoi(s) != 0;
+    if (const char *s = getenv("EMUL_PAGEABLE")) pageable = strtoull(s, nullptr, 10);
     if (const char *s = getenv("EMUL_PINS")) pins = atoi(s) != 0;
 }
 

@@ -137,6 +137,15 @@ bool is_pageable(const void *at, size_t bytes)
     return !r || (r->device < 0 && !here().pins);
 }
 
+/* Of a copy whose side on the host spans so many bytes. */
+void complain_of_pageable(const void *host, size_t span, size_t bytes)
+{
+    held lock(here().lock);
+    bool too_large = bytes >= here().pageable && is_pageable(host, span);
+    lock.unlock();
+    if (too_large) complain("a copy of pageable memory of the host, of so many bytes");
+}
+
 /* The source of a copy to a device: pageable memory is read before the call returns, other memory when it is done. The
  * driver may wait for what is in the stream before it reads, so it does with some seeds. */
 const void *staged(cudaStream_t stream, const void *from, size_t pitch, size_t width, size_t height,
@@ -324,6 +333,8 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
         return remember(cudaErrorInvalidValue);
     if (!up && kind != cudaMemcpyHostToHost && !of_some_device(from, from_pitch * last + width))
         return remember(cudaErrorInvalidValue);
+    if (up) complain_of_pageable(from, from_pitch * last + width, width * height);
+    if (down) complain_of_pageable(to, to_pitch * last + width, width * height);
     if (up) from = staged(stream, from, from_pitch, width, height, keep);
     /* the work alone keeps what is staged: whoever does it frees it */
     enqueue(stream, "a copy", [=, keep = std::move(keep)]() {

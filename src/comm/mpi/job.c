@@ -10,6 +10,10 @@
 
 #include "comm/mpi/mpi_team.h"
 
+#ifdef OMPI_MAJOR_VERSION
+#include <mpi-ext.h>
+#endif
+
 const tulle__module_host *tulle__mpi_host;
 
 /* Exit status of a job that lost a PE, equal to the command's. */
@@ -34,6 +38,17 @@ static void finish(void)
     if (done) return;
     if (teams) MPI_Abort(MPI_COMM_WORLD, EXIT_LOST);
     if (started) MPI_Finalize();
+}
+
+int tulle__mpi_reaches_gpus(void)
+{
+    int reaches = 0;
+#if defined OMPI_HAVE_MPI_EXT_CUDA
+    reaches = MPIX_Query_cuda_support();
+#elif defined MPIX_GPU_SUPPORT_CUDA
+    if (MPIX_GPU_query_support(MPIX_GPU_SUPPORT_CUDA, &reaches) != MPI_SUCCESS) reaches = 0;
+#endif
+    return reaches;
 }
 
 /*

@@ -136,32 +136,41 @@ static void close_team(tulle__engine_team *team)
     tulle__mpi_team_opened(-1);
 }
 
-static tulle_status read_options(tulle__spec_part *part, int *direct)
+struct options {
+    int direct;
+    int gpu; /* < 0: as the MPI says */
+};
+
+static tulle_status read_options(tulle__spec_part *part, struct options *options)
 {
-    static const char *const keys[] = {"direct"};
-    tulle_status status = tulle__mpi_host->spec_flag(part, "direct", direct);
-    return status == TULLE_OK ? tulle__mpi_host->spec_done(part, keys, 1) : status;
+    static const char *const keys[] = {"direct", "gpu"};
+    tulle_status status = tulle__mpi_host->spec_flag(part, "direct", &options->direct);
+    if (status == TULLE_OK) status = tulle__mpi_host->spec_flag(part, "gpu", &options->gpu);
+    return status == TULLE_OK ? tulle__mpi_host->spec_done(part, keys, 2) : status;
 }
 
-static tulle_status open_in(tulle__engine_team *team, int direct, const size_t segment_bytes[TULLE__SEGMENTS])
+static tulle_status open_in(
+    tulle__engine_team *team, const struct options *options, const size_t segment_bytes[TULLE__SEGMENTS])
 {
     int node_pes;
     MPI_Comm_rank(team->comm, &team->rank);
     MPI_Comm_size(team->comm, &team->npes);
     tulle_status status = count_node_pes(team->comm, &node_pes);
     if (status != TULLE_OK) return status;
-    uint64_t most[] = {!direct || node_pes<team->npes, (uint64_t)node_pes, node_pes> sysconf(_SC_NPROCESSORS_ONLN)};
+    uint64_t most[] = {
+        !options->direct || node_pes<team->npes, (uint64_t)node_pes, node_pes> sysconf(_SC_NPROCESSORS_ONLN)};
     status = tulle__mpi_allreduce_max(team->comm, 3, most);
     if (status != TULLE_OK) return status;
     team->shared = !most[0];
     team->neighbours = most[1] > 1;
-    team->mixed = direct && !team->shared && team->neighbours;
+    team->mixed = options->direct && !team->shared && team->neighbours;
     team->crowded = (int)most[2];
     team->link = (tulle__mpi_link){.team = team,
         .shared.link = {.ops = team->shared ? &tulle__shared_ops : &tulle__mpi_rma_ops,
             .rank = team->rank,
             .npes = team->npes,
             .segment_bytes = {segment_bytes[0], segment_bytes[1]},
+            .reaches_devices = !team->shared && (options->gpu < 0 ? tulle__mpi_reaches_gpus() : options->gpu),
             .pinned = !team->shared}};
     status = tulle__mpi_windows_open(team, segment_bytes);
     for (int s = 0; s < TULLE__SEGMENTS; s++) team->link.shared.base[s] = team->window[s].base;
@@ -171,15 +180,15 @@ static tulle_status open_in(tulle__engine_team *team, int direct, const size_t s
 static tulle_status open_team(tulle__spec_part *part, const tulle__setting *setting, tulle__engine_team **out)
 {
     tulle__engine_team *team;
-    int direct = 1;
-    tulle_status status = read_options(part, &direct);
+    struct options options = {.direct = 1, .gpu = -1};
+    tulle_status status = read_options(part, &options);
     if (status != TULLE_OK) tulle__mpi_team_opened(-1); /* the same in all processes */
     if (status == TULLE_OK) status = tulle__mpi_host->alloc_zero(1, sizeof *team, "MPI team", &team);
     if (status != TULLE_OK) return status;
     team->comm = MPI_COMM_NULL;
     for (int s = 0; s < TULLE__SEGMENTS; s++) team->window[s].win = team->window[s].shared = MPI_WIN_NULL;
     status = own_communicator(setting->communicator, &team->comm);
-    if (status == TULLE_OK) status = open_in(team, direct, setting->segment_bytes);
+    if (status == TULLE_OK) status = open_in(team, &options, setting->segment_bytes);
     if (status == TULLE_OK)
         *out = team;
     else
@@ -199,7 +208,7 @@ static tulle_status allreduce_max(tulle__engine_team *team, int n, uint64_t *val
 
 static const tulle__engine engine = {
     .name = "mpi",
-    .summary = "PEs are the processes of an MPI job (direct=on|off)",
+    .summary = "PEs are the processes of an MPI job (direct=on|off, gpu=on|off)",
     .negotiate = negotiate,
     .open = open_team,
     .run = run_team,

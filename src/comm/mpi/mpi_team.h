@@ -80,6 +80,8 @@ struct tulle__engine_team {
 
 /* Initialises MPI unless it is running; the exit of the process finalises it. */
 tulle_status tulle__mpi_start(void);
+/* 1: this MPI says that its calls take memory of CUDA devices. It has been started. */
+int tulle__mpi_reaches_gpus(void);
 /* Counts open teams: a process that exits with one open ends the job. */
 void tulle__mpi_team_opened(int change);
 tulle_status tulle__mpi_fail(int error, const char *what);

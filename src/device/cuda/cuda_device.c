@@ -174,6 +174,12 @@ static void buffer_free(tulle__device *device, tulle__device_buffer *buffer)
     tulle__cuda_host->free(block);
 }
 
+static void *address(tulle__device *device, const tulle__device_buffer *buffer)
+{
+    (void)device;
+    return tulle__cuda_at(&(tulle__device_place){(tulle__device_buffer *)(uintptr_t)buffer, 0});
+}
+
 /* Memory of the PE, charged to it, that the driver has pinned; where it does not, copies are slower. */
 static tulle_status host_new(tulle__device *device, size_t bytes, const char *what, void *out)
 {
@@ -263,6 +269,7 @@ static void close_cuda(tulle__device *device)
 static const tulle__device_ops ops = {
     .buffer_new = buffer_new,
     .buffer_free = buffer_free,
+    .address = address,
     .host_new = host_new,
     .host_free = host_free,
     .host_register = host_register,

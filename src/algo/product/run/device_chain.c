@@ -133,12 +133,13 @@ static double begin_at_home(struct device *d, const struct device_result *r, con
 {
     size_t line = (size_t)task->n * tulle_type_size(task->type);
     if (task->beta == 0) return 0;
-    d->device->ops->copy(d->work, &(tulle__device_copy){.to = {r->buffer, 0},
-                                      .host = task->C,
-                                      .lines = (size_t)task->m,
-                                      .width = line,
-                                      .to_pitch = line,
-                                      .from_pitch = (size_t)task->c_row * tulle_type_size(task->type)});
+    tulle__staging_copy_up(d->staging, d->work,
+        &(tulle__device_copy){.to = {r->buffer, 0},
+            .host = task->C,
+            .lines = (size_t)task->m,
+            .width = line,
+            .to_pitch = line,
+            .from_pitch = (size_t)task->c_row * tulle_type_size(task->type)});
     return task->beta;
 }
 
@@ -150,12 +151,13 @@ void tulle__device_results_return(struct device *d)
     for (int n = 0; n < d->nopen; n++) {
         const struct device_result *r = &d->open[n];
         size_t size = tulle_type_size(r->type), line = (size_t)r->n * size;
-        ops->copy(d->out, &(tulle__device_copy){.from = {r->buffer, 0},
-                              .host = r->to,
-                              .lines = (size_t)r->m,
-                              .width = line,
-                              .to_pitch = (size_t)r->row * size,
-                              .from_pitch = line});
+        tulle__staging_copy_down(d->staging, d->out,
+            &(tulle__device_copy){.from = {r->buffer, 0},
+                .host = r->to,
+                .lines = (size_t)r->m,
+                .width = line,
+                .to_pitch = (size_t)r->row * size,
+                .from_pitch = line});
     }
 }
 

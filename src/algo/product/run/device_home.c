@@ -13,7 +13,7 @@ static tulle_status bring(struct device *d, struct device_kept *kept)
 {
     const tulle__device_ops *ops = d->device->ops;
     if (!kept->to) return TULLE_OK;
-    ops->download(d->work, kept->to, &kept->tile.val, tulle__device_value_bytes(&kept->tile));
+    tulle__staging_download(d->staging, d->work, kept->to, &kept->tile.val, tulle__device_value_bytes(&kept->tile));
     tulle_status status = ops->queue_wait(d->work);
     if (status == TULLE_OK) kept->to = NULL;
     return status;

@@ -38,7 +38,7 @@ static tulle_status place_result(void *context, int64_t m, int64_t nnz, tulle__d
 
 static void fetch(const struct sparse *s, void *to, const tulle__device_place *from, size_t bytes)
 {
-    if (bytes) s->d->device->ops->download(s->d->out, to, from, bytes);
+    if (bytes) tulle__staging_download(s->d->staging, s->d->out, to, from, bytes);
 }
 
 /* home: without values. */
@@ -174,7 +174,7 @@ static tulle_status bring_bounds(struct sparse *s, const tulle__spgemm_task *tas
         s->run, s->d, least + pointers + (size_t)blocks * sizeof(tulle_lidx), "bounds of blocks", &s->bounds));
     if (least) {
         work->least = (tulle__device_place){s->bounds, 0};
-        device->ops->upload(s->d->work, &work->least, task->least, rows * sizeof *task->least);
+        tulle__staging_upload(s->d->staging, s->d->work, &work->least, task->least, rows * sizeof *task->least);
     }
     if (!pattern) return TULLE_OK;
     work->pattern_rowptr = (tulle__device_place){s->bounds, least};
@@ -184,10 +184,11 @@ static tulle_status bring_bounds(struct sparse *s, const tulle__spgemm_task *tas
     else
         TULLE_TRY(tulle__alloc_zero(rows + 1, sizeof(int64_t), "row pointers for a device", &s->pointers));
     if (!from) from = s->pointers;
-    device->ops->upload(s->d->work, &work->pattern_rowptr, from, (rows + 1) * (size_t)device->rowptr_bytes);
+    tulle__staging_upload(
+        s->d->staging, s->d->work, &work->pattern_rowptr, from, (rows + 1) * (size_t)device->rowptr_bytes);
     if (blocks)
-        device->ops->upload(
-            s->d->work, &work->pattern_colind, pattern->colind + first, (size_t)blocks * sizeof(tulle_lidx));
+        tulle__staging_upload(s->d->staging, s->d->work, &work->pattern_colind, pattern->colind + first,
+            (size_t)blocks * sizeof(tulle_lidx));
 out:
     return status;
 }

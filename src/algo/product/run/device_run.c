@@ -144,6 +144,7 @@ static void free_device(struct device *d)
     if (d->tiles) tulle__device_kept_forget(d);
     tulle__free(d->kept);
     tulle__device_tiles_free(d->tiles);
+    tulle__staging_free(d->staging);
     ops->event_free(d->device, d->made);
     if (d->work) ops->queue_free(d->device, d->work);
     if (d->out) ops->queue_free(d->device, d->out);
@@ -155,6 +156,7 @@ static void free_run(tulle__runner *runner)
 {
     struct device_run *run = (struct device_run *)runner;
     clear_devices(run);
+    tulle__landing_free(run->landing);
     for (int n = 0; n < run->opened; n++) free_device(&run->device[n]);
     tulle__free(run->device);
     tulle__free(run->tiles);
@@ -200,7 +202,7 @@ static bool goes_by_times(const tulle__device *device)
 
 /* number: of the device among those of all PEs of the host, which take the host's in turn; of: them. */
 static tulle_status open_device(
-    tulle_comm *comm, const struct device_run *run, const char *spec, bool sparse, int number, int of, struct device *d)
+    tulle_comm *comm, struct device_run *run, const char *spec, bool sparse, int number, int of, struct device *d)
 {
     tulle_status status;
     const tulle__device_clock clock = {
@@ -220,7 +222,10 @@ static tulle_status open_device(
     if (!(sparse ? tulle__device_has_product(d->device) : tulle__device_has_chain(d->device)))
         TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED, "the device '%s' multiplies no %s tiles", spec,
             sparse ? "pairs of sparse" : run->runner.format->name));
-    TULLE_TRY(tulle__device_tiles_new(d->device, &d->tiles));
+    if (!run->opened && d->device->pinned)
+        TULLE_TRY(tulle__landing_new(comm, d->device, run->count == 1, &run->landing));
+    TULLE_TRY(tulle__staging_new(d->device, run->context->pool, run->landing, &d->staging));
+    TULLE_TRY(tulle__device_tiles_new(d->device, d->staging, &d->tiles));
     TULLE_TRY(d->device->ops->queue_new(d->device, &d->work));
     TULLE_TRY(d->device->ops->queue_new(d->device, &d->out));
     TULLE_TRY(d->device->ops->event_new(d->device, &d->made));
@@ -255,6 +260,7 @@ tulle_status tulle__device_run_new(tulle_comm *comm, const tulle__context *conte
         d->results = d->device->capacity / 2;
         if (d->device->capacity < run->runner.capacity) run->runner.capacity = d->device->capacity;
     }
+    run->runner.landing = tulle__landing_of(run->landing);
     run->runner.by_times = goes_by_times(run->device[0].device);
     run->runner.keeps_structure = sparse;
     for (int n = 0; n < count; n++) run->runner.keeps_structure &= tulle__device_has_values(run->device[n].device) != 0;

@@ -44,6 +44,7 @@ struct device_kept {
 
 struct device {
     tulle__device *device;
+    tulle__staging *staging;
     tulle__device_tiles *tiles;
     tulle__device_queue *work, *out;
     tulle__device_event *made;
@@ -67,8 +68,9 @@ struct device_run {
     int count, opened;
     struct device *device;
     tulle__device_tiles **tiles; /* [count] */
-    bool finished;               /* all that this execution has started is done */
-    int64_t copied;              /* operands of all jobs below this number have been copied ahead */
+    tulle__landing_blocks *landing;
+    bool finished;  /* all that this execution has started is done */
+    int64_t copied; /* operands of all jobs below this number have been copied ahead */
     tulle__mat_home home;
 };
 

@@ -29,6 +29,7 @@ struct entry {
 struct tulle__device_tiles {
     tulle__device *device;
     tulle__device_queue *in;
+    tulle__staging *staging;
     tulle__device_tiles *const *all; /* of the PE's devices */
     int sisters;                     /* how many, with this one */
     struct entry **entry;            /* [room] */
@@ -45,12 +46,13 @@ struct tulle__device_tiles {
     int64_t hits;
 };
 
-tulle_status tulle__device_tiles_new(tulle__device *device, tulle__device_tiles **out)
+tulle_status tulle__device_tiles_new(tulle__device *device, tulle__staging *staging, tulle__device_tiles **out)
 {
     tulle__device_tiles *tiles = NULL;
     tulle_status status;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *tiles, "tiles of a device", &tiles));
     tiles->device = device;
+    tiles->staging = staging;
     tiles->most = SIZE_MAX;
     TULLE_TRY(device->ops->queue_new(device, &tiles->in));
     *out = tiles;
@@ -394,8 +396,8 @@ static tulle_status bring(tulle__device_tiles *tiles, const tulle__tile_key *key
     else if (sister)
         TULLE_TRY(copy_from(tiles, made, sister, from, p));
     else
-        TULLE_TRY(
-            tulle__tile_upload(tiles->device, tiles->in, source, key->row, key->rows, p, &made->tile, &made->made));
+        TULLE_TRY(tulle__tile_upload(
+            tiles->device, tiles->staging, tiles->in, source, key->row, key->rows, p, &made->tile, &made->made));
     ops->record(tiles->in, made->arrived);
     made->turn = ++tiles->turn;
     tiles->used += made->bytes;

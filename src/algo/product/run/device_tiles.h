@@ -16,6 +16,7 @@
 #ifndef TULLE_PRODUCT_DEVICE_TILES_H
 #define TULLE_PRODUCT_DEVICE_TILES_H
 
+#include "algo/product/run/staging.h"
 #include "device/device.h"
 #include "kernel/kernel.h"
 
@@ -27,7 +28,8 @@ typedef struct tulle__tile_key {
     int64_t row, rows;
 } tulle__tile_key;
 
-tulle_status tulle__device_tiles_new(tulle__device *device, tulle__device_tiles **tiles);
+/* staging: of the device; it stays. */
+tulle_status tulle__device_tiles_new(tulle__device *device, tulle__staging *staging, tulle__device_tiles **tiles);
 /* Nothing on the device uses them any more; sisters have been cleared. */
 void tulle__device_tiles_free(tulle__device_tiles *tiles);
 /* All devices of the PE, this one among them; the array is the caller's and stays. */

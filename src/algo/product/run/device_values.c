@@ -105,7 +105,6 @@ static tulle_status send_structure(struct device_run *run, struct device *d, con
     int64_t **offsets)
 {
     tulle_status status;
-    const tulle__device_ops *ops = d->device->ops;
     const struct extent of = extent_of(task, C);
     const tulle_gidx cut = 0;
     const tulle_tile shape = {.kind = TULLE_CSR,
@@ -121,12 +120,15 @@ static tulle_status send_structure(struct device_run *run, struct device *d, con
     TULLE_TRY(tulle__device_room(run, d, p.length, "a sparse result", buffer));
     *there = tulle__tile_in(*buffer, &shape, task->m, &p);
     TULLE_TRY(tulle__narrow_pointers(d->device, C->rowptr, task->m, &pointers, made));
-    ops->upload(d->work, &there->rowptr, pointers, ((size_t)task->m + 1) * (size_t)d->device->rowptr_bytes);
-    if (of.nnz) ops->upload(d->work, &there->colind, C->colind + of.first, (size_t)of.nnz * sizeof *C->colind);
+    tulle__staging_upload(
+        d->staging, d->work, &there->rowptr, pointers, ((size_t)task->m + 1) * (size_t)d->device->rowptr_bytes);
+    if (of.nnz)
+        tulle__staging_upload(
+            d->staging, d->work, &there->colind, C->colind + of.first, (size_t)of.nnz * sizeof *C->colind);
     if (!C->offset) goto out;
     TULLE_TRY(tulle__alloc(blocks, sizeof **offsets, "offsets of blocks", offsets));
     for (size_t b = 0; b < blocks; b++) (*offsets)[b] = C->offset[of.first + (int64_t)b] - of.first_value;
-    ops->upload(d->work, &there->offset, *offsets, blocks * sizeof **offsets);
+    tulle__staging_upload(d->staging, d->work, &there->offset, *offsets, blocks * sizeof **offsets);
 out:
     return status;
 }
@@ -172,11 +174,13 @@ tulle_status tulle__device_run_values(
     tulle__device_tiles_join(d->tiles, d->work);
     ops->values(d->work, &work, &there);
     tulle__device_tiles_release(d->tiles, d->work);
-    if (C->norm) ops->download(d->work, C->norm + of.first, &there.norm, (size_t)of.nnz * sizeof *C->norm);
+    if (C->norm)
+        tulle__staging_download(d->staging, d->work, C->norm + of.first, &there.norm, (size_t)of.nnz * sizeof *C->norm);
     if (kept && kept->home && !buffer)
         kept->to = (char *)C->val + (size_t)of.first_value * size;
     else
-        ops->download(d->work, (char *)C->val + (size_t)of.first_value * size, &there.val, (size_t)of.values * size);
+        tulle__staging_download(
+            d->staging, d->work, (char *)C->val + (size_t)of.first_value * size, &there.val, (size_t)of.values * size);
     status = ops->queue_wait(d->work);
 out:
     if (status != TULLE_OK) (void)ops->queue_wait(d->work);

@@ -127,12 +127,13 @@ tulle_status tulle__narrow_pointers(
 /* Copies to a device. */
 struct copies {
     tulle__device *device;
+    tulle__staging *staging;
     tulle__device_queue *queue;
 };
 
 static void upload(const struct copies *c, const tulle__device_place *to, const void *from, size_t bytes)
 {
-    if (bytes) c->device->ops->upload(c->queue, to, from, bytes);
+    if (bytes) tulle__staging_upload(c->staging, c->queue, to, from, bytes);
 }
 
 static tulle_status upload_csr(const struct copies *c, const tulle_tile *source, int64_t row, int64_t rows,
@@ -204,16 +205,14 @@ static void upload_dense(
         .width = (size_t)width * size,
         .to_pitch = (size_t)width * size,
         .from_pitch = (size_t)source->ld * size};
-    if (tulle__copy_is_plain(&copy))
-        upload(c, &there->val, from, copy.lines * copy.width);
-    else if (width)
-        c->device->ops->copy(c->queue, &copy);
+    if (width) tulle__staging_copy_up(c->staging, c->queue, &copy);
 }
 
-tulle_status tulle__tile_upload(tulle__device *device, tulle__device_queue *queue, const tulle_tile *source,
-    int64_t row, int64_t rows, const tulle__tile_places *p, tulle__device_tile *there, void **made)
+tulle_status tulle__tile_upload(tulle__device *device, tulle__staging *staging, tulle__device_queue *queue,
+    const tulle_tile *source, int64_t row, int64_t rows, const tulle__tile_places *p, tulle__device_tile *there,
+    void **made)
 {
-    const struct copies c = {device, queue};
+    const struct copies c = {device, staging, queue};
     if (source->row_block) return upload_blocks(&c, source, row, rows, p, there, made);
     if (source->kind == TULLE_CSR) return upload_csr(&c, source, row, rows, p, there, made);
     upload_dense(&c, source, row, rows, there);

@@ -6,6 +6,7 @@
 #ifndef TULLE_PRODUCT_TILE_UPLOAD_H
 #define TULLE_PRODUCT_TILE_UPLOAD_H
 
+#include "algo/product/run/staging.h"
 #include "device/device.h"
 #include "kernel/kernel.h"
 
@@ -47,8 +48,9 @@ tulle__device_tile tulle__tile_in(
  * Starts the copies of the same rows in a queue. *made, if it is not NULL then, is read until they are done, as the
  * tile is; the caller frees it.
  */
-tulle_status tulle__tile_upload(tulle__device *device, tulle__device_queue *queue, const tulle_tile *source,
-    int64_t row, int64_t rows, const tulle__tile_places *places, tulle__device_tile *there, void **made);
+tulle_status tulle__tile_upload(tulle__device *device, tulle__staging *staging, tulle__device_queue *queue,
+    const tulle_tile *source, int64_t row, int64_t rows, const tulle__tile_places *places, tulle__device_tile *there,
+    void **made);
 
 /* Row pointers row .. row + rows less the first of them, in the device's width; *made as above. */
 tulle_status tulle__narrow_pointers(

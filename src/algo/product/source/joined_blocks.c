@@ -200,9 +200,9 @@ static tulle_status make_room(const tulle__joined_wish *w, const tulle_tile *hea
     const size_t size = tulle_type_size(w->X->type);
     const size_t map =
         tulle__joined_padded(sizeof **made) + tulle__joined_padded((size_t)head->blocks * sizeof(int64_t));
-    tulle_status status = tulle__fetch_room(0, f);
+    tulle_status status = tulle__fetch_room(0, false, f);
     if (status != TULLE_OK) return status;
-    tulle__fetch_joint *joint = tulle__fetch_joint_of(f);
+    tulle__fetch_head *joint = f->head;
     status = tulle__alloc(o.val + (size_t)values * size, 1, "a joined tile", &joint->block);
     if (status == TULLE_OK) status = tulle__alloc(map + staged, 1, "parts of a joined tile", &joint->parts);
     if (status != TULLE_OK) return status;

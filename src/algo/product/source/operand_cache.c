@@ -132,7 +132,7 @@ bool tulle__operand_cache_is_limited(const tulle__operand_cache *s)
 /* Drops the cache's share. A transfer is waited for by the job that was given it. */
 static void drop(tulle__operand_cache *s, struct kept *kept)
 {
-    if (!kept->fetch.users || TULLE__PLANTED(stale_cache)) return;
+    if (!kept->fetch.head || TULLE__PLANTED(stale_cache)) return;
     s->held -= kept->fetch.record.place.length;
     kept->fetch.group = -1;
     tulle__fetch_fini(&kept->fetch);
@@ -157,7 +157,7 @@ size_t tulle__operand_cache_bytes(const tulle__operand_cache *s)
 static tulle_status take(tulle__operand_cache *s, struct kept *kept, const tulle__wanted *w, tulle__fetch *fetch)
 {
     int last = ++kept->taken == kept->uses || (w->done && s->limited), of_a = w->factor == TULLE__FACTOR_A;
-    if (kept->fetch.users) {
+    if (kept->fetch.head) {
         *fetch = TULLE__PLANTED(uncounted_reader) ? kept->fetch : tulle__fetch_share(&kept->fetch);
         if (last) drop(s, kept);
         return TULLE_OK;

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where tiles of other PEs land that a device multiplies (mat/fetch.h): in pinned memory of the host, from which copies
+ * to the device run fastest; dense ones in the device's own memory, where the engine's gets reach it (comm/link.h).
+ *
+ * Blocks are kept for later tiles, also of later executions: pinning takes longer than filling. They take at most an
+ * eighth of the memory that is left, and of the device's; what finds no room lands in other memory of the PE.
+ */
+#ifndef TULLE_PRODUCT_LANDING_H
+#define TULLE_PRODUCT_LANDING_H
+
+#include "comm/comm.h"
+#include "device/device.h"
+#include "mat/fetch.h"
+
+typedef struct tulle__landing_blocks tulle__landing_blocks;
+
+enum tulle__landed { TULLE__LANDED_ELSEWHERE, TULLE__LANDED_PINNED, TULLE__LANDED_THERE };
+
+/* device: the PE's first one; on_device: it is the only one, on which tiles may land. */
+tulle_status tulle__landing_new(tulle_comm *comm, tulle__device *device, bool on_device, tulle__landing_blocks **out);
+/* Nothing lies there any more; NULL is allowed. */
+void tulle__landing_free(tulle__landing_blocks *blocks);
+
+/* For fetches. */
+tulle__landing *tulle__landing_of(tulle__landing_blocks *blocks);
+/* Where an address lies; *place, if it is on the device. */
+enum tulle__landed tulle__landing_find(
+    const tulle__landing_blocks *blocks, const void *address, tulle__device_place *place);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Copies through the ring of pinned parts, and memory where gets land: staging DEVICE. Lines of all widths with and
+ * without gaps, from bytes to more than all parts, in two queues in turn, both ways; an allocation that fails; blocks
+ * of the landing, which are found by address, kept, dropped for others and limited.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <tulle/device.h>
+
+#include "algo/product/run/staging.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "comm/comm.h"
+#include "tap.h"
+
+enum { ROUNDS = 60, MOST = 11 << 20 };
+
+static unsigned char value_of(size_t round, size_t at)
+{
+    return (unsigned char)(at * 2654435761u >> 13 ^ round * 37);
+}
+
+/* Uniform in [0, n). */
+static size_t below(uint64_t *draw, size_t n)
+{
+    return (size_t)tulle__random_below(tulle__random_at(11, 0, (*draw)++), n);
+}
+
+/* A shape of at most MOST bytes on both sides, and another pitch on each. */
+static void choose(size_t round, size_t *lines, size_t *width, size_t pitch[2])
+{
+    uint64_t draw = 16 * round;
+    static const size_t widths[] = {1, 7, 64, 4096, 100000, 1 << 20, (2 << 20) + 13, 5 << 20};
+    *width = widths[below(&draw, sizeof widths / sizeof *widths)];
+    *width -= below(&draw, *width / 2 + 1);
+    for (int side = 0; side < 2; side++) pitch[side] = *width + (below(&draw, 2) ? below(&draw, *width + 9) : 0);
+    const size_t most = MOST / (pitch[0] > pitch[1] ? pitch[0] : pitch[1]);
+    *lines = below(&draw, 3) ? 1 + below(&draw, most) : 1;
+}
+
+struct side {
+    unsigned char *from, *to;
+};
+
+/* Up with one pitch and down again with another: lines are there, what is between them is as it was. */
+static size_t round_trip(tulle__device *device, tulle__staging *staging, tulle__device_queue *const queue[2],
+    tulle__device_buffer *buffer, const struct side *host, size_t round)
+{
+    size_t lines, width, pitch[2], wrong = 0;
+    choose(round, &lines, &width, pitch);
+    for (size_t at = 0; at < MOST; at++) host->from[at] = value_of(round, at);
+    memset(host->to, 0x5a, MOST);
+    tulle__staging_copy_up(staging, queue[round % 2],
+        &(tulle__device_copy){.to = {buffer, 256},
+            .host = host->from,
+            .lines = lines,
+            .width = width,
+            .to_pitch = pitch[0],
+            .from_pitch = pitch[1]});
+    if (device->ops->queue_wait(queue[round % 2]) != TULLE_OK) return MOST;
+    tulle__staging_copy_down(staging, queue[(round + 1) % 2],
+        &(tulle__device_copy){.from = {buffer, 256},
+            .host = host->to,
+            .lines = lines,
+            .width = width,
+            .to_pitch = pitch[1],
+            .from_pitch = pitch[0]});
+    if (device->ops->queue_wait(queue[(round + 1) % 2]) != TULLE_OK) return MOST;
+    for (size_t at = 0; at < MOST; at++) {
+        const int inside = at / pitch[1] < lines && at % pitch[1] < width;
+        wrong += host->to[at] != (inside ? value_of(round, at) : 0x5a);
+    }
+    return wrong;
+}
+
+/* Several are under way before anybody waits. */
+static size_t many(tulle__device *device, tulle__staging *staging, tulle__device_queue *const queue[2],
+    tulle__device_buffer *buffer, const struct side *host)
+{
+    enum { COPIES = 23 };
+    const size_t piece = MOST / COPIES;
+    size_t wrong = 0;
+    for (size_t at = 0; at < MOST; at++) host->from[at] = value_of(1000, at);
+    for (size_t n = 0; n < COPIES; n++)
+        tulle__staging_upload(
+            staging, queue[n / 5 % 2], &(tulle__device_place){buffer, n * piece}, host->from + n * piece, piece);
+    for (int q = 0; q < 2; q++) wrong += device->ops->queue_wait(queue[q]) != TULLE_OK;
+    memset(host->to, 0, MOST);
+    tulle__staging_download(staging, queue[0], host->to, &(tulle__device_place){buffer, 0}, COPIES * piece);
+    wrong += device->ops->queue_wait(queue[0]) != TULLE_OK;
+    for (size_t at = 0; at < COPIES * piece; at++) wrong += host->to[at] != value_of(1000, at);
+    return wrong;
+}
+
+static void copies(tulle__device *device, int64_t fails, const struct side *host)
+{
+    tulle__staging *staging = NULL;
+    tulle__device_queue *queue[2] = {NULL, NULL};
+    tulle__device_buffer *buffer = NULL;
+    tulle__pool *pool = NULL;
+    size_t wrong = 0;
+    int made = tulle__pool_new(3, &pool) == TULLE_OK && tulle__staging_new(device, pool, NULL, &staging) == TULLE_OK &&
+               device->ops->queue_new(device, &queue[0]) == TULLE_OK &&
+               device->ops->queue_new(device, &queue[1]) == TULLE_OK &&
+               tulle__device_buffer_new(device, MOST + 256, "a test", &buffer) == TULLE_OK;
+    tulle__account_fail_after(tulle__account_current(), fails);
+    for (size_t round = 0; made && round < ROUNDS; round++)
+        wrong += round_trip(device, staging, queue, buffer, host, round);
+    if (made) wrong += many(device, staging, queue, buffer, host);
+    tulle__account_fail_after(tulle__account_current(), -1);
+    ok(made && !wrong, "%s: %d copies both ways%s: %zu bytes wrong", device->text, ROUNDS,
+        fails < 0 ? "" : ", without memory for the ring", wrong);
+    for (int q = 0; q < 2; q++) device->ops->queue_free(device, queue[q]);
+    tulle__staging_free(staging);
+    tulle__device_buffer_free(device, buffer);
+    tulle__pool_free(pool);
+}
+
+/* Where tiles land. */
+static tulle_status land(tulle_comm *comm, void *arg)
+{
+    tulle__device *device = arg;
+    tulle__landing_blocks *blocks;
+    tulle__device_place place;
+    tulle_status status = tulle__landing_new(comm, device, false, &blocks);
+    if (status != TULLE_OK) return status;
+    tulle__landing *landing = tulle__landing_of(blocks);
+    char *a = landing->take(landing, 100000, true), *b = landing->take(landing, 100000, false), *c;
+    ok(a && b && a != b, "two blocks");
+    ok(tulle__landing_find(blocks, a + 99999, &place) == TULLE__LANDED_PINNED &&
+            tulle__landing_find(blocks, b, &place) == TULLE__LANDED_PINNED &&
+            tulle__landing_find(blocks, &place, &place) == TULLE__LANDED_ELSEWHERE &&
+            tulle__landing_find(NULL, a, &place) == TULLE__LANDED_ELSEWHERE,
+        "found by their addresses");
+    landing->give(landing, a);
+    c = landing->take(landing, 70000, false);
+    ok(c == a, "a block is used again");
+    landing->give(landing, c);
+    c = landing->take(landing, 1000000, false);
+    ok(c && c != a, "not for one much larger");
+    char *large = landing->take(landing, (size_t)1 << 62, false);
+    ok(!large, "there is no room for more than an eighth of the memory");
+    char *some[200];
+    int taken = 0;
+    while (taken < 200 && (some[taken] = landing->take(landing, 65536, false))) taken++;
+    ok(taken > 20 && taken < 200, "%d blocks more, and no others", taken);
+    for (int n = 0; n < taken; n++) landing->give(landing, some[n]);
+    large = landing->take(landing, 500000, false);
+    ok(large != NULL, "those that are free make room for another size");
+    landing->give(landing, large);
+    landing->give(landing, b);
+    landing->give(landing, c);
+    tulle__landing_free(blocks);
+    return TULLE_OK;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) return fprintf(stderr, "usage: %s DEVICE\n", argv[0]), 2;
+    tulle__device *device;
+    tulle_team *team;
+    const tulle__device_setting setting = {.threads = 1};
+    tulle_status status = tulle__device_open(argv[1], &setting, &device);
+    if (status == TULLE_ERR_UNSUPPORTED) return printf("1..0 # SKIP %s\n", tulle_error_message()), 0;
+    if (!ok(status == TULLE_OK, "open: %s", tulle_error_message())) return tap_done();
+    const int64_t before = tulle__account_blocks(tulle__account_current());
+    struct side host;
+    if (tulle__alloc(MOST, 1, "a test", &host.from) == TULLE_OK &&
+        tulle__alloc(MOST, 1, "a test", &host.to) == TULLE_OK) {
+        copies(device, -1, &host);
+        copies(device, 0, &host);
+        tulle__free(host.from);
+        tulle__free(host.to);
+    }
+    const tulle_team_options options = {.memory = (size_t)1 << 28, .threads = 1};
+    if (tulle_team_new("threads", 1, &options, &team) == TULLE_OK) {
+        tulle_team_run(team, land, device);
+        tulle_team_free(team);
+    }
+    ok(tulle__account_blocks(tulle__account_current()) == before, "nothing is left behind");
+    tulle__device_close(device);
+    return tap_done();
+}
