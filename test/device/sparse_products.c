@@ -16,25 +16,31 @@
 
 enum { PAIRS = 3 };
 
-/* Row r of A has 0 .. a_most entries, of B 0 .. b_most within `band` columns. */
+/* Row r of A has 0 .. a_most entries, of B 0 .. b_most within `band` columns; counted: row r of A makes r products. */
 struct shape {
     const char *what;
     int64_t m, k, n;
     int a_most, b_most;
     int64_t band;
+    int counted;
 };
 
 static const struct shape shapes[] = {
-    {"nothing", 0, 5, 5, 1, 1, 5},
-    {"one entry", 1, 1, 1, 1, 1, 1},
-    {"no columns", 4, 5, 1, 0, 0, 1},
-    {"short rows", 150, 60, 70, 4, 4, 70},
-    {"more rows than a chunk of a prefix sum has", 2048, 40, 30, 1, 2, 30},
-    {"all sizes of rows", 12, 160, 5000, 160, 70, 5000},
-    {"full rows of a narrow C", 10, 90, 40, 90, 40, 40},
-    {"rows of some thousands", 3, 300, 30000, 300, 60, 30000},
-    {"the longest rows, everywhere", 3, 400, 400000, 400, 100, 400000},
-    {"the longest rows, in a band", 3, 400, 400000, 400, 100, 15000},
+    {"nothing", 0, 5, 5, 1, 1, 5, 0},
+    {"one entry", 1, 1, 1, 1, 1, 1, 0},
+    {"no columns", 4, 5, 1, 0, 0, 1, 0},
+    {"short rows", 150, 60, 70, 4, 4, 70, 0},
+    {"more rows than a chunk of a prefix sum has", 2048, 40, 30, 1, 2, 30, 0},
+    {"all sizes of rows", 12, 160, 5000, 160, 70, 5000, 0},
+    {"full rows of a narrow C", 10, 90, 40, 90, 40, 40, 0},
+    {"from none to 39 products a row, few columns twice", 40, 160, 900, 160, 3, 900, 1},
+    {"from none to 39 products a row, columns many times", 40, 160, 12, 160, 5, 12, 1},
+    {"from none to 39 products of one column", 40, 160, 1, 160, 1, 1, 1},
+    {"full rows of 32 columns", 10, 90, 32, 90, 32, 32, 0},
+    {"full rows of 8 columns", 10, 90, 8, 90, 8, 8, 0},
+    {"rows of some thousands", 3, 300, 30000, 300, 60, 30000, 0},
+    {"the longest rows, everywhere", 3, 400, 400000, 400, 100, 400000, 0},
+    {"the longest rows, in a band", 3, 400, 400000, 400, 100, 15000, 0},
 };
 
 struct csr {
@@ -51,8 +57,9 @@ static void put_value(tulle_type type, void *val, int64_t e, double x)
         ((double *)val)[e] = x;
 }
 
-/* Every third row is full, others have any number of entries; columns ascend, or in `backwards` descend. */
-static struct csr make(tulle_type type, int64_t m, int64_t n, int most, int64_t band, uint64_t seed, int backwards)
+/* Every `full`-th row is full, others have any number of entries; columns ascend, or in `backwards` descend. */
+static struct csr make(
+    tulle_type type, int64_t m, int64_t n, int most, int64_t band, uint64_t seed, int full, int backwards)
 {
     struct csr A = {.rowptr = calloc((size_t)m + 1, sizeof *A.rowptr)};
     int64_t room = m * most + 1, at = 0;
@@ -60,7 +67,7 @@ static struct csr make(tulle_type type, int64_t m, int64_t n, int most, int64_t 
     A.val = calloc((size_t)room, sizeof(double));
     for (int64_t r = 0; r < m; r++) {
         uint64_t some = tulle__random_at(seed, 1, (uint64_t)r);
-        int64_t count = r % 3 == 2 ? most : (int64_t)(some % (uint64_t)(most + 1));
+        int64_t count = r % full == full - 1 ? most : (int64_t)(some % (uint64_t)(most + 1));
         int64_t width = band < n ? band : n, first = width < n ? (int64_t)(some / 7 % (uint64_t)(n - width)) : 0;
         for (int64_t e = 0; e < count; e++) { /* one of each of `count` ranges of columns */
             int64_t from = width * e / count, to = width * (e + 1) / count;
@@ -77,6 +84,29 @@ static struct csr make(tulle_type type, int64_t m, int64_t n, int most, int64_t 
         }
     }
     return A;
+}
+
+/* Leaves of row r of A only what makes r products: entries whose rows of B have so many, and those that make none. 1:
+ * there are enough of both. */
+static int keep_counted(tulle_type type, struct csr *A, int64_t m, const struct csr *B)
+{
+    const size_t size = tulle_type_size(type);
+    int64_t at = 0, begin = 0;
+    int enough = 1;
+    for (int64_t r = 0; r < m; r++) {
+        int64_t left = r, end = A->rowptr[r + 1];
+        for (int64_t e = begin; e < end; e++) {
+            int64_t products = B->rowptr[A->colind[e] + 1] - B->rowptr[A->colind[e]];
+            if (products > left) continue;
+            left -= products;
+            A->colind[at] = A->colind[e];
+            memcpy((char *)A->val + (size_t)at++ * size, (char *)A->val + (size_t)e * size, size);
+        }
+        enough &= left == 0;
+        begin = end;
+        A->rowptr[r + 1] = at;
+    }
+    return enough;
 }
 
 static void drop(struct csr *A)
@@ -178,8 +208,9 @@ static int runs(tulle__device *d, const struct shape *s, tulle_type type, int np
     for (int p = 0; p < npairs; p++) {
         int identity = p == 2;
         uint64_t seed = 10 * (uint64_t)p + (uint64_t)s->m;
-        A[p] = make(type, s->m, s->k, s->a_most, s->k, seed, backwards);
-        B[p] = make(type, identity ? s->m : s->k, s->n, s->b_most, s->band, seed + 1, 0);
+        A[p] = make(type, s->m, s->k, s->a_most, s->k, seed, s->counted ? 1 : 3, backwards);
+        B[p] = make(type, identity ? s->m : s->k, s->n, s->b_most, s->band, seed + 1, 3, 0);
+        if (s->counted && !identity && !keep_counted(type, &A[p], s->m, &B[p])) return 0;
         work.scale[p] = pair[p].scale = p == 1 ? -0.3 : 1;
         pair[p].A = (tulle__csr){.m = s->m, .n = s->k, .rowptr = A[p].rowptr, .colind = A[p].colind, .val = A[p].val};
         pair[p].B = (tulle__csr){.m = s->k, .n = s->n, .rowptr = B[p].rowptr, .colind = B[p].colind, .val = B[p].val};

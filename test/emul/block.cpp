@@ -205,7 +205,14 @@ shared_array shared_new(block *b, size_t bytes)
     memset(made.memory, 0xff, bytes); /* NaN */
 #endif
     b->shared_bytes += bytes;
-    if (b->shared_bytes > SHARED_MOST) complain("a block has more than 227 KB of shared memory");
+    if (b->shared_bytes > b->shared_most || b->shared_bytes - b->dynamic.bytes > SHARED_UNASKED) {
+        char text[200];
+        snprintf(text, sizeof text,
+            "a block has %zu bytes of shared memory, %zu of them the launch's: it may have %zu in all, and %d in "
+            "arrays",
+            b->shared_bytes, b->dynamic.bytes, b->shared_most, SHARED_UNASKED);
+        complain(text);
+    }
     return made;
 }
 
@@ -317,7 +324,7 @@ void run_blocks(const std::vector<block *> &blocks)
         complain(text);
         abandoned = true;
     }
-    if (blocks.size() > 1 && shared > size_t(SHARED_OF_ALL) * PROCESSORS)
+    if (blocks.size() > 1 && shared > (here().gpu.shared + SHARED_KEPT) * PROCESSORS)
         complain("resident blocks have more shared memory together than the device");
     for (block *b : blocks) {
         b->abandoned = abandoned;
@@ -388,9 +395,10 @@ static void begin_block(block *b, const emul_shape &shape, uint64_t i)
 {
     uint3 at = {static_cast<unsigned>(i % shape.blocks.x), static_cast<unsigned>(i / shape.blocks.x % shape.blocks.y),
         static_cast<unsigned>(i / shape.blocks.x / shape.blocks.y)};
-    b->dynamic = {nullptr, 0};
+    b->dynamic = {nullptr, shape.shared};
     b->shared.clear();
     b->shared_bytes = 0;
+    b->shared_most = shape.shared_most;
     if (shape.shared) b->dynamic = shared_new(b, shape.shared);
     EMUL_RELEASE(b);
     prepare_threads(b, shape, at, b->dynamic.memory);
@@ -425,8 +433,9 @@ bool run_grid(const emul_shape &shape, void (*run)(void *), void *arguments, uin
 
 int resident_blocks(int threads, size_t shared)
 {
-    int by_threads = RESIDENT_THREADS / threads;
-    int by_shared = shared ? static_cast<int>(SHARED_OF_ALL / (shared + SHARED_KEPT)) : RESIDENT_BLOCKS;
+    const capability &gpu = here().gpu;
+    int by_threads = gpu.threads / threads;
+    int by_shared = shared ? static_cast<int>((gpu.shared + SHARED_KEPT) / (shared + SHARED_KEPT)) : RESIDENT_BLOCKS;
     int blocks = by_threads < by_shared ? by_threads : by_shared;
     return blocks < RESIDENT_BLOCKS ? blocks : RESIDENT_BLOCKS;
 }

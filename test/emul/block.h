@@ -60,7 +60,7 @@ struct block {
     int64_t since; /* when that was looked at first; 0: not yet */
     std::vector<shared_array> shared;
     shared_array dynamic; /* the launch's */
-    size_t shared_bytes;
+    size_t shared_bytes, shared_most;
     /* the scheduler, and what it keeps from kernel to kernel */
     void *sp, *tsan, *asan;
     const void *bottom;

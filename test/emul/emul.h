@@ -277,7 +277,8 @@ struct emul_shape {
     dim3 blocks, threads;
     size_t shared;
     cudaStream_t stream;
-    bool resident; /* all blocks run at the same time */
+    bool resident;          /* all blocks run at the same time */
+    size_t shared_most = 0; /* bytes of shared memory that a block may have; the launch finds it */
 };
 
 /* Queues a kernel: `run` is called by each CUDA thread with the arguments, which `drop` frees when all are done. */

@@ -19,15 +19,20 @@
 namespace emul
 {
 
-enum { DEVICES = 16, WARP = 32, SHARED_MOST = 227 << 10, SHARED_UNASKED = 48 << 10, ALIGNMENT = 256 };
+enum { DEVICES = 16, WARP = 32, SHARED_UNASKED = 48 << 10, ALIGNMENT = 256 };
 
 /* What is there at the same time: of a multiprocessor, and how many of these there are. */
 enum {
-    RESIDENT_THREADS = 2048,
     RESIDENT_BLOCKS = 32,
-    SHARED_OF_ALL = 228 << 10,
     SHARED_KEPT = 1 << 10, /* of each block, by CUDA */
     PROCESSORS = 4,
+};
+
+/* What GPUs of a compute capability have, and of those behind it up to the next row. */
+struct capability {
+    int major, minor;
+    size_t shared; /* a block at most, if it asks for it; a multiprocessor has SHARED_KEPT more */
+    int threads;   /* of a multiprocessor, at the same time */
 };
 
 /* Blocks of a multiprocessor that have so many threads and bytes of shared memory. */
@@ -46,6 +51,7 @@ struct house {
     bool asked = true;                                /* a query does a piece of work */
     size_t pageable = SIZE_MAX;                       /* bytes of a copy of pageable memory that are complained of */
     bool pins = true;                                 /* memory of the host can be pinned */
+    capability gpu = {9, 0, 227 << 10, 2048};         /* all devices are the same */
     int64_t calls = 0, fails_at = -1, breaks_at = -1; /* of the calls that can fail */
     int patience = 5000; /* milliseconds without progress in any kernel until one that waits is stuck */
     int complaints = 0;

@@ -29,14 +29,16 @@ enum fault {
     HOST_ACCESS,   /* the host reads memory of a device */
     NO_PEER,       /* a kernel reads another device's memory without permission */
     NO_WAIT,       /* the host uses what a stream has not been waited for */
-    NO_SHARED,     /* more shared memory than was asked for */
+    NO_SHARED,     /* more shared memory than kernels have that have not asked for it */
+    BOTH_SHARED,   /* the same by arrays and the launch together */
+    ALL_SHARED,    /* more shared memory than a block can have */
     TOO_MANY,      /* more blocks wait for each other than run at the same time */
     ONE_MISSING,   /* they wait for one that has left */
     FAULTS
 };
 static const char *const names[FAULTS] = {"none", "mask", "left", "barrier", "no-barrier", "overrun", "beyond",
-    "unbegun", "no-acquire", "no-async-wait", "host-access", "no-peer", "no-wait", "no-shared", "too-many",
-    "one-missing"};
+    "unbegun", "no-acquire", "no-async-wait", "host-access", "no-peer", "no-wait", "no-shared", "both-shared",
+    "all-shared", "too-many", "one-missing"};
 
 namespace
 {
@@ -275,7 +277,13 @@ int main(int argc, char **argv)
     double *val = up(A.val), *dx = up(x), *y = up(std::vector<double>(n, 0)), *solved = up(std::vector<double>(n, 0)),
            *doubled = up(std::vector<double>(n, 0));
     unsigned warps = static_cast<unsigned>(m * LANES + 127) / 128;
-    size_t table = static_cast<size_t>(TABLE) * sizeof(int) * (fault == NO_SHARED ? 16 : 1);
+    /* from 48 KB on they are asked for */
+    size_t table = static_cast<size_t>(TABLE) * sizeof(int) * (fault == BOTH_SHARED ? 12 : 13);
+    int asked = fault == ALL_SHARED ? 256 << 10 : static_cast<int>(table);
+    if (fault != NO_SHARED && fault != BOTH_SHARED)
+        check(cudaFuncSetAttribute(
+                  reinterpret_cast<const void *>(count), cudaFuncAttributeMaxDynamicSharedMemorySize, asked),
+            "shared memory");
     cudaStream_t stream;
     check(cudaStreamCreate(&stream), "a stream");
     check(launch(spmv, warps, 128, 0, stream, fault, m, ptr, col, val, dx, y), "a launch");

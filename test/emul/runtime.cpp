@@ -20,6 +20,35 @@ thread_local int chosen = 0;          /* the thread's device; meant by calls eve
 thread_local void *context = nullptr; /* that of the device, once it was chosen */
 char contexts[DEVICES];
 
+/* As NVIDIA's tables have them. Older than the first row: there is no code for them, which CUDA 13 cannot make. */
+const capability capabilities[] = {
+    {7, 5, 64 << 10, 1024},
+    {8, 0, 163 << 10, 2048},
+    {8, 6, 99 << 10, 1536},
+    {9, 0, 227 << 10, 2048},
+    {12, 0, 99 << 10, 1536},
+};
+
+bool is_older(const capability &a, const capability &b)
+{
+    return a.major < b.major || (a.major == b.major && a.minor < b.minor);
+}
+
+bool has_code()
+{
+    return !is_older(here().gpu, capabilities[0]);
+}
+
+void set_capability(capability *gpu, const char *number)
+{
+    if (sscanf(number, "%d.%d", &gpu->major, &gpu->minor) != 2) return;
+    for (const capability &c : capabilities) {
+        if (is_older(*gpu, c)) break;
+        gpu->shared = c.shared;
+        gpu->threads = c.threads;
+    }
+}
+
 /* Dynamic shared memory that was asked for beyond what each kernel has. */
 std::map<const void *, size_t> &asked()
 {
@@ -57,6 +86,7 @@ house::house()
     if (const char *s = getenv("EMUL_ASKED")) asked = atoi(s) != 0;
     if (const char *s = getenv("EMUL_PAGEABLE")) pageable = strtoull(s, nullptr, 10);
     if (const char *s = getenv("EMUL_PINS")) pins = atoi(s) != 0;
+    if (const char *s = getenv("EMUL_CAPABILITY")) set_capability(&gpu, s);
 }
 
 house &here()
@@ -128,18 +158,21 @@ cudaError_t emul_launch(
 {
     cudaError_t error = enter("a launch", cudaErrorLaunchOutOfResources);
     size_t threads = size_t(shape.threads.x) * shape.threads.y * shape.threads.z, most = SHARED_UNASKED;
+    bool raised;
     int device = device_of(shape.stream);
     uint64_t seed = 0;
     {
         held lock(here().lock);
         auto it = asked().find(kernel);
-        if (it != asked().end() && it->second > most) most = it->second;
+        raised = it != asked().end() && it->second > most;
+        if (raised) most = it->second;
         if (here().seed) seed = random_next(here().seed);
     }
     if (error == cudaSuccess &&
         (threads == 0 || threads > 1024 || shape.threads.z > 64 || !shape.blocks.x || !shape.blocks.y ||
             !shape.blocks.z || shape.blocks.x > 0x7fffffffu || shape.blocks.y > 65535 || shape.blocks.z > 65535))
         error = remember(cudaErrorInvalidConfiguration);
+    if (error == cudaSuccess && !has_code()) error = remember(cudaErrorNoKernelImageForDevice);
     uint64_t blocks = uint64_t(shape.blocks.x) * shape.blocks.y * shape.blocks.z;
     if (error == cudaSuccess && shape.resident &&
         blocks > uint64_t(resident_blocks(static_cast<int>(threads), shape.shared)) * PROCESSORS) {
@@ -148,7 +181,11 @@ cudaError_t emul_launch(
             resident_blocks(static_cast<int>(threads), shape.shared) * PROCESSORS);
         error = remember(cudaErrorCooperativeLaunchTooLarge);
     }
-    if (error == cudaSuccess && shape.shared > most) error = remember(cudaErrorInvalidValue);
+    if (error == cudaSuccess && shape.shared > most) {
+        fprintf(stderr, "emul: a launch with %zu bytes of shared memory; its kernel may have %zu%s\n", shape.shared,
+            most, raised ? "" : " until cudaFuncSetAttribute asks for more");
+        error = remember(cudaErrorInvalidValue);
+    }
     if (error == cudaSuccess && device != current()) error = remember(cudaErrorInvalidResourceHandle);
     if (error != cudaSuccess) {
         drop(arguments);
@@ -159,8 +196,10 @@ cudaError_t emul_launch(
         EMUL_ACQUIRE(at);
         drop(at);
     });
+    emul_shape whole = shape;
+    whole.shared_most = raised ? here().gpu.shared : size_t(SHARED_UNASKED);
     enqueue(shape.stream, "a kernel", [=]() {
-        if (!run_grid(shape, run, kept.get(), seed)) lose(device, cudaErrorLaunchFailure, "a kernel");
+        if (!run_grid(whole, run, kept.get(), seed)) lose(device, cudaErrorLaunchFailure, "a kernel");
         EMUL_RELEASE(kept.get());
     });
     return cudaSuccess;
@@ -287,9 +326,10 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *facts, int device)
     snprintf(facts->name, sizeof facts->name, "GPU %d of the emulation", device);
     facts->totalGlobalMem = here().memory;
     facts->sharedMemPerBlock = SHARED_UNASKED;
-    facts->sharedMemPerBlockOptin = SHARED_MOST;
+    facts->sharedMemPerBlockOptin = here().gpu.shared;
     facts->warpSize = WARP;
-    facts->major = 9;
+    facts->major = here().gpu.major;
+    facts->minor = here().gpu.minor;
     facts->multiProcessorCount = PROCESSORS;
     return cudaSuccess;
 }
@@ -338,6 +378,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *)
 {
     cudaError_t error = enter("cudaFuncGetAttributes", cudaErrorNoKernelImageForDevice);
     if (error != cudaSuccess) return error;
+    if (!has_code()) return remember(cudaErrorNoKernelImageForDevice);
     memset(attributes, 0, sizeof *attributes);
     attributes->maxThreadsPerBlock = 1024;
     attributes->maxDynamicSharedSizeBytes = SHARED_UNASKED;
@@ -361,7 +402,11 @@ cudaError_t cudaFuncSetAttribute(const void *function, cudaFuncAttribute, int va
 {
     cudaError_t error = enter("cudaFuncSetAttribute", cudaErrorUnknown);
     if (error != cudaSuccess) return error;
-    if (value < 0 || value > SHARED_MOST) return remember(cudaErrorInvalidValue);
+    if (value < 0 || static_cast<size_t>(value) > here().gpu.shared) {
+        fprintf(stderr, "emul: a kernel with %d bytes of shared memory: a block has %zu at most\n", value,
+            here().gpu.shared);
+        return remember(cudaErrorInvalidValue);
+    }
     held lock(here().lock);
     asked()[function] = static_cast<size_t>(value);
     return cudaSuccess;

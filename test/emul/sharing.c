@@ -90,7 +90,7 @@ static tulle_status place(void *context, int64_t m, int64_t nnz, tulle__device_t
 /* A product of so many empty rows wants more room of its own than is kept for that: it counts, or is refused. */
 static void test_rooms(const char *spec, tulle_status want)
 {
-    enum { ROWS = 2900000 };
+    enum { ROWS = 3500000 };
     tulle__device *device = NULL;
     tulle__device_queue *queue = NULL;
     tulle__device_setting setting = {.threads = 1};
@@ -158,7 +158,7 @@ int main(void)
     test_context();
     test_choice();
     test_rooms("cuda:mem=32M", TULLE_OK);
-    test_rooms("cuda:mem=12M", TULLE_ERR_LIMIT);
+    test_rooms("cuda:mem=16M", TULLE_ERR_LIMIT);
     test_loss();
     return tap_done();
 }

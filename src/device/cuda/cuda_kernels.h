@@ -188,7 +188,7 @@ cudaError_t tulle__cuda_spmm_blocks(cudaStream_t stream, const tulle__cuda_chain
 
 /* ---- cuda_spgemm.cu: steps of a product into a sparse tile, which cuda_product.c puts together ---- */
 
-enum { TULLE__CUDA_PAIRS = 64, TULLE__CUDA_BINS = 5 };
+enum { TULLE__CUDA_PAIRS = 64, TULLE__CUDA_BINS = 7, TULLE__CUDA_LISTS = (TULLE__CUDA_BINS + 1) / 2 };
 
 typedef struct tulle__cuda_pair {
     const int32_t *a_rowptr, *a_colind; /* NULL: A is the identity */
@@ -204,15 +204,15 @@ typedef struct tulle__cuda_product {
     int npairs, f64;
 } tulle__cuda_product;
 
-/* Rows of C in bins by their size: those of bin b are list[b * m ..], count[b] of them. The first `tables` bins have
- * tables in shared memory. */
+/* Rows of C in bins by their size, count[b] of bin b, in TULLE__CUDA_LISTS lists of m. The first `tables` bins have
+ * room in registers or tables in shared memory. */
 typedef struct tulle__cuda_rows {
     int64_t m;
     int32_t *list, *count;
     int tables;
 } tulle__cuda_rows;
 
-/* How many bins have tables where a block may have so many bytes of shared memory. */
+/* How many bins have such room where a block may have so many bytes of shared memory. */
 int tulle__cuda_tables(size_t shared);
 
 /* Rows in bins by a bound of their entries, with counts that were 0; all multiplications are added to the last. */

@@ -12,7 +12,7 @@
 struct figures {
     int64_t entries;
     unsigned long long multiplications;
-    int32_t in_bin[2][8]; /* by the bound of a row's entries, by their number */
+    int32_t in_bin[2][TULLE__CUDA_BINS]; /* by the bound of a row's entries, by their number */
 };
 
 /* Places in the room of a product. */
@@ -56,7 +56,7 @@ static tulle_status make_room(struct product *p, int64_t m)
     void *room;
     p->counts = (sizeof(struct figures) + 255) / 256 * 256;
     p->list = p->counts + (size_t)(m + 1) * sizeof(int32_t);
-    p->scan = (p->list + (size_t)m * TULLE__CUDA_BINS * sizeof(int32_t) + 255) / 256 * 256;
+    p->scan = (p->list + (size_t)m * TULLE__CUDA_LISTS * sizeof(int32_t) + 255) / 256 * 256;
     tulle_status status = tulle__cuda_room(p->queue, p->scan + tulle__cuda_scan_room(m + 1), &room);
     if (status != TULLE_OK) return status;
     p->room = room;

@@ -3,15 +3,17 @@
  * Chains of sparse tiles into a sparse one. First the structure: a row's distinct columns are counted, and listed in
  * order once C has its place. Then the values, for which C's structure is all that is needed.
  *
- * Rows are sorted into bins by their size, at first a bound of it. Those of the first bins go through tables of hashed
- * columns in shared memory: a warp has a row of up to 32 entries, a block of threads one of up to 256, 2048 or 8192,
- * each in a table of twice that. Longer ones go by windows, which need no table: for the structure a window is a range
- * of columns, of one bit each, for the values a range of C's entries. A bin whose table a block of this GPU has no
- * shared memory for goes by windows as well. No memory is taken that grows with the number of products.
+ * Rows are sorted into bins by their size, at first a bound of it. Those of up to 8, 16 and 32 products, or entries of
+ * C once C has them, stay in registers: a team of as many lanes of a warp has a row. Those of up to 256, 2048 and 8192
+ * entries go through tables of hashed columns in shared memory, of twice that: a block of threads has a row. Longer
+ * ones go by windows, which need no table: for the structure a window is a range of columns, of one bit each, for the
+ * values a range of C's entries. A bin whose table a block of this GPU has no shared memory for goes by windows as
+ * well. No memory is taken that grows with the number of products.
  *
- * The order of a sum is that of kernel.h, (pair, position in A's row): each warp has a range of C's entries to itself
- * and goes through the rows of B one after the other, and the columns of a row of B are distinct. Products and sums are
- * rounded each. So the bits are those of the host, without atomics on values.
+ * The order of a sum is that of kernel.h, (pair, position in A's row). In registers, products lie in lanes in that
+ * order. Else each warp has a range of C's entries to itself and goes through the rows of B one after the other, and
+ * the columns of a row of B are distinct. Products and sums are rounded each. So the bits are those of the host,
+ * without atomics on values.
  */
 #include <climits>
 
@@ -26,26 +28,38 @@ using tulle_cuda::add_rounded;
 using tulle_cuda::lower_bound;
 using tulle_cuda::multiply_rounded;
 
-const int BINS = TULLE__CUDA_BINS, WARPS_EACH = 4; /* of the first bin: rows, or warps, of a block */
-const int WORDS = 4096, WINDOW = 2048;             /* of windows: words of 32 columns, entries of C */
+const int BINS = TULLE__CUDA_BINS, TEAMS = 3; /* the first bins are of teams of lanes */
+const int WORDS = 4096, WINDOW = 2048;        /* of windows: words of 32 columns, entries of C */
 const int SMALL = 128, LARGE = 256;
+
+/* Lanes of a team, so many products or entries at most. */
+__device__ __host__ constexpr int lanes_of(int bin)
+{
+    return 8 << bin;
+}
 
 /* Table of a bin; entries at most are half of it. */
 __device__ __host__ constexpr int table_of(int bin)
 {
-    return bin == 0 ? 64 : bin == 1 ? 512 : bin == 2 ? 4096 : 16384;
+    return bin == TEAMS ? 512 : bin == TEAMS + 1 ? 4096 : 16384;
 }
 
 /* ---- bins ---- */
 
-/* Into the bin's list, in any order: rows are independent of each other. */
-__device__ void put_in_bin(const tulle__cuda_rows &rows, int32_t row, int64_t entries)
+/* The n-th row of a bin. Two bins have a list of m, one from each end: a row is in one bin only. */
+__device__ int32_t *row_in_bin(const tulle__cuda_rows &rows, int bin, int64_t n)
+{
+    return &rows.list[bin / 2 * rows.m + (bin % 2 ? rows.m - 1 - n : n)];
+}
+
+/* Into the bin's list, in any order: rows are independent of each other. in_lanes: what a team would hold. */
+__device__ void put_in_bin(const tulle__cuda_rows &rows, int32_t row, int64_t in_lanes, int64_t entries)
 {
     if (!entries) return;
     int bin = 0;
-    while (bin < BINS - 1 && entries > (bin < rows.tables ? table_of(bin) / 2 : 0)) bin++;
-    int32_t at = atomicAdd(&rows.count[bin], 1);
-    rows.list[bin * rows.m + at] = row;
+    while (bin < TEAMS && in_lanes > lanes_of(bin)) bin++;
+    while (bin >= TEAMS && bin < BINS - 1 && (bin >= rows.tables || entries > table_of(bin) / 2)) bin++;
+    *row_in_bin(rows, bin, atomicAdd(&rows.count[bin], 1)) = row;
 }
 
 /* A bound of each row's entries, and all multiplications. */
@@ -59,7 +73,7 @@ __global__ void bound_rows(tulle__cuda_product P, tulle__cuda_rows rows, unsigne
             for (int64_t e = q.a_rowptr ? q.a_rowptr[r] : 0; q.a_rowptr && e < q.a_rowptr[r + 1]; e++)
                 bound += q.b_rowptr[q.a_colind[e] + 1] - q.b_rowptr[q.a_colind[e]];
         }
-        put_in_bin(rows, static_cast<int32_t>(r), bound < P.n ? bound : P.n);
+        put_in_bin(rows, static_cast<int32_t>(r), bound, bound < P.n ? bound : P.n);
     }
     for (int by = 16; by; by /= 2) bound += __shfl_xor_sync(0xffffffffu, bound, by);
     if (threadIdx.x % 32 == 0 && bound) atomicAdd(multiplications, static_cast<unsigned long long>(bound));
@@ -69,37 +83,172 @@ __global__ void bound_rows(tulle__cuda_product P, tulle__cuda_rows rows, unsigne
 __global__ void sort_rows(tulle__cuda_rows rows, const int32_t *rowptr)
 {
     int64_t r = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (r < rows.m) put_in_bin(rows, static_cast<int32_t>(r), rowptr[r + 1] - rowptr[r]);
+    if (r >= rows.m) return;
+    int32_t entries = rowptr[r + 1] - rowptr[r];
+    put_in_bin(rows, static_cast<int32_t>(r), entries, entries);
 }
 
 /* ---- rows ---- */
-
-/* Who works on a row: a warp, or a block. */
-struct crew {
-    int me, threads, warp, warps, lane;
-    bool one_warp;
-};
-
-__device__ crew crew_of(bool one_warp)
-{
-    int t = static_cast<int>(threadIdx.x), all = static_cast<int>(blockDim.x);
-    if (one_warp) return {t % 32, 32, 0, 1, t % 32, true};
-    return {t, all, t / 32, all / 32, t % 32, false};
-}
-
-__device__ void meet(const crew &c)
-{
-    if (c.one_warp)
-        __syncwarp();
-    else
-        __syncthreads();
-}
 
 /* Summands of row r in pair p: positions from .. to - 1 of A, or one of an identity. */
 __device__ void summands(const tulle__cuda_pair &q, int32_t r, int32_t *from, int32_t *to)
 {
     *from = q.a_rowptr ? q.a_rowptr[r] : 0;
     *to = q.a_rowptr ? q.a_rowptr[r + 1] : 1;
+}
+
+/* ---- rows in registers ---- */
+
+/*
+ * A team of lanes has a row; a lane has a product of it, and an entry of C. A table would cost a short row more than
+ * its products do: it is cleared and read slot by slot, its slots are claimed by atomics one after the other, and it
+ * takes shared memory, which bounds the rows under way. Lanes meet by shuffles alone, all rows of B that a row wants
+ * are read at once, and short rows share a warp. All teams of a warp go the same way, those without work too.
+ */
+const unsigned WARP = 0xffffffffu;
+
+struct team {
+    int lane;       /* of the team's */
+    int shift;      /* the team's first lane in the warp */
+    unsigned lanes; /* the team's, from bit 0 on */
+    int32_t row;    /* -1: none is left */
+};
+
+template <int LANES> __device__ team team_of(const tulle__cuda_rows &rows, int bin)
+{
+    int64_t n = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / LANES;
+    int t = static_cast<int>(threadIdx.x % 32);
+    return {t % LANES, t / LANES * LANES, WARP >> (32 - LANES), n < rows.count[bin] ? *row_in_bin(rows, bin, n) : -1};
+}
+
+/* Which lanes of the team say yes. */
+__device__ unsigned lanes_with(const team &t, bool yes)
+{
+    return __ballot_sync(WARP, yes) >> t.shift & t.lanes;
+}
+
+/* How many of the team's numbers, which ascend, are below x; the last one counts as not below. */
+template <int LANES> __device__ int count_below(int32_t ascending, int32_t x)
+{
+    int count = 0;
+    TULLE__UNROLL()
+    for (int step = LANES / 2; step; step /= 2)
+        if (__shfl_sync(WARP, ascending, count + step - 1, LANES) < x) count += step;
+    return count;
+}
+
+/*
+ * The products of the row in their order, a lane each: `load` takes one of a pair's, by its positions in A and B;
+ * `flush` is called by all lanes when the lanes of some team are full, and at the end, and is given how many lanes of
+ * this team have a product that was not flushed.
+ */
+template <int LANES, typename L, typename F>
+__device__ void each_team_product(const tulle__cuda_product &P, const team &t, const L &load, const F &flush)
+{
+    int32_t held = 0; /* lanes that have a product; below 0, of a long row of B: -held products were before */
+    for (int p = 0; p < P.npairs; p++) {
+        const tulle__cuda_pair &q = P.pair[p];
+        int32_t from = 0, to = 0;
+        if (t.row >= 0) summands(q, t.row, &from, &to);
+        for (; __any_sync(WARP, from < to); from = to - from > LANES ? from + LANES : to) {
+            int32_t begin = 0, length = 0; /* of the row of B that this lane's entry of A has */
+            if (t.lane < to - from) {
+                int32_t k = q.a_rowptr ? q.a_colind[from + t.lane] : t.row;
+                begin = q.b_rowptr[k];
+                length = q.b_rowptr[k + 1] - begin;
+            }
+            int32_t end = length; /* where its products end among those of all */
+            TULLE__UNROLL()
+            for (int by = 1; by < LANES; by *= 2) {
+                int32_t before = __shfl_up_sync(WARP, end, static_cast<unsigned>(by), LANES);
+                if (t.lane >= by) end += before;
+            }
+            int32_t all = __shfl_sync(WARP, end, LANES - 1, LANES);
+            begin -= end - length;
+            for (bool some = true; some;) {
+                int32_t mine = t.lane - held;
+                int entry = count_below<LANES>(end, mine + 1);
+                int32_t b = __shfl_sync(WARP, begin, entry, LANES) + mine;
+                if (mine >= 0 && mine < all) load(q, from + entry, b);
+                bool full = held + all >= LANES;
+                some = __any_sync(WARP, full);
+                if (some) flush(full ? LANES : 0);
+                held += full ? -LANES : all;
+                if (!full) all = 0;
+            }
+        }
+    }
+    if (__any_sync(WARP, held > 0)) flush(held);
+}
+
+/* The number of the row's columns if colind is NULL; else the columns, from rowptr on. Rows of up to LANES products. */
+template <int LANES>
+__global__ void structure_in_registers(
+    tulle__cuda_product P, tulle__cuda_rows rows, int bin, int32_t *counts, const int32_t *rowptr, int32_t *colind)
+{
+    const team t = team_of<LANES>(rows, bin);
+    int32_t col = 0;
+    auto load = [&](const tulle__cuda_pair &q, int32_t, int32_t b) { col = q.b_colind[b]; };
+    each_team_product<LANES>(P, t, load, [&](int held) {
+        int32_t mine = t.lane < held ? col : INT32_MAX, left;
+        TULLE__UNROLL()
+        for (int size = 2; size <= LANES; size *= 2) /* sorted, as by sort_together */
+            TULLE__UNROLL()
+        for (int step = size / 2; step; step /= 2) {
+            int32_t other = __shfl_xor_sync(WARP, mine, step == size / 2 ? size - 1 : step, LANES);
+            bool lower = !(t.lane & step);
+            mine = lower == (other < mine) ? other : mine;
+        }
+        left = __shfl_up_sync(WARP, mine, 1, LANES);
+        bool first = mine != INT32_MAX && (t.lane == 0 || mine != left);
+        unsigned columns = lanes_with(t, first);
+        if (colind && first) colind[rowptr[t.row] + __popc(columns & ((1u << t.lane) - 1))] = mine;
+        if (!colind && held && t.lane == 0) counts[t.row] = __popc(columns);
+    });
+}
+
+/* Values of rows of up to LANES entries of C, an entry a lane. */
+template <int LANES, typename T>
+__global__ void values_in_registers(
+    tulle__cuda_product P, tulle__cuda_rows rows, int bin, const int32_t *rowptr, const int32_t *colind, T *val)
+{
+    const team t = team_of<LANES>(rows, bin);
+    int32_t start = t.row < 0 ? 0 : rowptr[t.row], count = t.row < 0 ? 0 : rowptr[t.row + 1] - start, col = 0;
+    int32_t own = t.lane < count ? colind[start + t.lane] : INT32_MAX;
+    T sum = 0, product = 0;
+    auto load = [&](const tulle__cuda_pair &q, int32_t a, int32_t b) {
+        const T scale = static_cast<T>(q.scale);
+        const T left = q.a_rowptr ? multiply_rounded(scale, static_cast<const T *>(q.a_val)[a]) : scale;
+        product = multiply_rounded(left, static_cast<const T *>(q.b_val)[b]);
+        col = q.b_colind[b];
+    };
+    each_team_product<LANES>(P, t, load, [&](int held) {
+        int place = count_below<LANES>(own, col);
+        unsigned mine = lanes_with(t, t.lane < held); /* the lanes with products of this lane's entry */
+        TULLE__UNROLL()
+        for (int bit = 1; bit < LANES; bit *= 2) {
+            unsigned with = lanes_with(t, place & bit);
+            mine &= (t.lane & bit) ? with : ~with;
+        }
+        for (; __any_sync(WARP, mine != 0); mine &= mine - 1) {
+            T next = __shfl_sync(WARP, product, __ffs(static_cast<int>(mine)) - 1, LANES);
+            if (mine) sum = add_rounded(sum, next);
+        }
+    });
+    if (t.lane < count) val[start + t.lane] = sum;
+}
+
+/* ---- rows of blocks ---- */
+
+/* Who works on a row: a block. */
+struct crew {
+    int me, threads, warp, warps, lane;
+};
+
+__device__ crew crew_of()
+{
+    int t = static_cast<int>(threadIdx.x), all = static_cast<int>(blockDim.x);
+    return {t, all, t / 32, all / 32, t % 32};
 }
 
 __device__ unsigned slot_of(int32_t col, int size)
@@ -148,32 +297,27 @@ __global__ void structure_by_table(
     tulle__cuda_product P, tulle__cuda_rows rows, int bin, int32_t *counts, const int32_t *rowptr, int32_t *colind)
 {
     TULLE__SHARED_DYNAMIC(int32_t, shared);
-    TULLE__SHARED(int32_t, found, WARPS_EACH);
-    crew c = crew_of(bin == 0);
-    int mine = bin == 0 ? static_cast<int>(threadIdx.x) / 32 : 0, size = table_of(bin);
-    int64_t n = bin == 0 ? static_cast<int64_t>(blockIdx.x) * WARPS_EACH + mine : blockIdx.x;
-    if (n >= rows.count[bin]) return;
-    int32_t r = rows.list[bin * rows.m + n], *table = shared + mine * (size + size / 2), *list = table + size;
+    TULLE__SHARED(int32_t, found, 1);
+    crew c = crew_of();
+    int size = table_of(bin);
+    int32_t r = *row_in_bin(rows, bin, blockIdx.x), *table = shared, *list = table + size;
     for (int i = c.me; i < size; i += c.threads) table[i] = -1;
-    if (c.me == 0) found[mine] = 0;
-    meet(c);
+    if (c.me == 0) found[0] = 0;
+    __syncthreads();
     int fresh = 0;
     each_column(P, c, r, 0, P.n, [&](int32_t col) { fresh += insert(table, size, col); });
-    meet(c);
+    __syncthreads();
     if (!colind) {
-        atomicAdd(&found[mine], fresh);
-        meet(c);
-        if (c.me == 0) counts[r] = found[mine];
+        atomicAdd(&found[0], fresh);
+        __syncthreads();
+        if (c.me == 0) counts[r] = found[0];
         return;
     }
     for (int i = c.me; i < size; i += c.threads)
-        if (table[i] != -1) list[atomicAdd(&found[mine], 1)] = table[i];
-    meet(c);
-    int32_t count = found[mine];
-    if (c.one_warp)
-        tulle_cuda::sort_together<true>(list, count, c.me, c.threads);
-    else
-        tulle_cuda::sort_together<false>(list, count, c.me, c.threads);
+        if (table[i] != -1) list[atomicAdd(&found[0], 1)] = table[i];
+    __syncthreads();
+    int32_t count = found[0];
+    tulle_cuda::sort_together(list, count, c.me, c.threads);
     for (int i = c.me; i < count; i += c.threads) colind[rowptr[r] + i] = list[i];
 }
 
@@ -185,8 +329,8 @@ __global__ void structure_by_windows(
     const int EACH = WORDS / LARGE;
     TULLE__SHARED(unsigned, words, WORDS);
     TULLE__SHARED(int32_t, sums, LARGE);
-    crew c = crew_of(false);
-    int32_t r = rows.list[bin * rows.m + blockIdx.x], all = 0;
+    crew c = crew_of();
+    int32_t r = *row_in_bin(rows, bin, blockIdx.x), all = 0;
     for (int64_t first = 0; first < P.n; first += WORDS * 32) {
         for (int i = c.me; i < WORDS; i += c.threads) words[i] = 0;
         __syncthreads();
@@ -220,7 +364,7 @@ __global__ void structure_by_windows(
 /* All contributions to columns first .. last - 1 of row r, in their order; one warp, with all lanes. */
 template <typename T, typename F>
 __device__ void each_product(
-    const tulle__cuda_product &P, int lane, int32_t r, int32_t first, int32_t last, bool whole, const F &take)
+    const tulle__cuda_product &P, int lane, int32_t r, int32_t first, int32_t last, const F &take)
 {
     for (int p = 0; p < P.npairs; p++) {
         const tulle__cuda_pair &q = P.pair[p];
@@ -231,10 +375,8 @@ __device__ void each_product(
         for (int32_t e = from; e < to; e++) {
             int32_t k = q.a_rowptr ? q.a_colind[e] : r, b = q.b_rowptr[k], end = q.b_rowptr[k + 1];
             const T a = q.a_rowptr ? multiply_rounded(scale, aval[e]) : scale;
-            if (!whole) {
-                b = lower_bound(q.b_colind, b, end, first);
-                end = lower_bound(q.b_colind, b, end, static_cast<int64_t>(last) + 1);
-            }
+            b = lower_bound(q.b_colind, b, end, first);
+            end = lower_bound(q.b_colind, b, end, static_cast<int64_t>(last) + 1);
             for (b += lane; b < end; b += 32) take(q.b_colind[b], multiply_rounded(a, bval[b]));
             __syncwarp();
         }
@@ -247,30 +389,26 @@ __global__ void values_by_table(
     tulle__cuda_product P, tulle__cuda_rows rows, int bin, const int32_t *rowptr, const int32_t *colind, T *val)
 {
     TULLE__SHARED_DYNAMIC(int32_t, shared);
-    crew c = crew_of(bin == 0);
-    int teams = bin == 0 ? WARPS_EACH : 1, mine = bin == 0 ? static_cast<int>(threadIdx.x) / 32 : 0;
+    crew c = crew_of();
     int size = table_of(bin);
-    int64_t n = bin == 0 ? static_cast<int64_t>(blockIdx.x) * WARPS_EACH + mine : blockIdx.x;
-    if (n >= rows.count[bin]) return;
-    T *sum = reinterpret_cast<T *>(shared) + mine * size;
-    int32_t *table = reinterpret_cast<int32_t *>(reinterpret_cast<T *>(shared) + teams * size) + mine * size;
-    int32_t r = rows.list[bin * rows.m + n], start = rowptr[r], count = rowptr[r + 1] - start;
+    T *sum = reinterpret_cast<T *>(shared);
+    int32_t *table = reinterpret_cast<int32_t *>(sum + size);
+    int32_t r = *row_in_bin(rows, bin, blockIdx.x), start = rowptr[r], count = rowptr[r + 1] - start;
     for (int i = c.me; i < size; i += c.threads) {
         table[i] = -1;
         sum[i] = 0;
     }
-    meet(c);
+    __syncthreads();
     for (int i = c.me; i < count; i += c.threads) insert(table, size, colind[start + i]);
-    meet(c);
+    __syncthreads();
     int32_t from = static_cast<int32_t>(static_cast<int64_t>(count) * c.warp / c.warps),
             to = static_cast<int32_t>(static_cast<int64_t>(count) * (c.warp + 1) / c.warps);
     if (from < to)
-        each_product<T>(
-            P, c.lane, r, colind[start + from], colind[start + to - 1], c.warps == 1, [&](int32_t col, T x) {
-                unsigned s = find(table, size, col);
-                sum[s] = add_rounded(sum[s], x);
-            });
-    meet(c);
+        each_product<T>(P, c.lane, r, colind[start + from], colind[start + to - 1], [&](int32_t col, T x) {
+            unsigned s = find(table, size, col);
+            sum[s] = add_rounded(sum[s], x);
+        });
+    __syncthreads();
     for (int i = c.me; i < count; i += c.threads) val[start + i] = sum[find(table, size, colind[start + i])];
 }
 
@@ -281,8 +419,8 @@ __global__ void values_by_windows(
 {
     TULLE__SHARED(T, sum, WINDOW);
     TULLE__SHARED(int32_t, cols, WINDOW);
-    crew c = crew_of(false);
-    int32_t r = rows.list[bin * rows.m + blockIdx.x], start = rowptr[r], end = rowptr[r + 1];
+    crew c = crew_of();
+    int32_t r = *row_in_bin(rows, bin, blockIdx.x), start = rowptr[r], end = rowptr[r + 1];
     for (; start < end; start += WINDOW) {
         int32_t count = end - start < WINDOW ? end - start : WINDOW;
         for (int i = c.me; i < count; i += c.threads) {
@@ -292,7 +430,7 @@ __global__ void values_by_windows(
         __syncthreads();
         int32_t from = count * c.warp / c.warps, to = count * (c.warp + 1) / c.warps;
         if (from < to)
-            each_product<T>(P, c.lane, r, cols[from], cols[to - 1], false, [&](int32_t col, T x) {
+            each_product<T>(P, c.lane, r, cols[from], cols[to - 1], [&](int32_t col, T x) {
                 int32_t s = lower_bound(cols, from, to, col);
                 sum[s] = add_rounded(sum[s], x);
             });
@@ -311,27 +449,34 @@ const void *const kernels[] = {
     reinterpret_cast<const void *>(values_by_windows<double>),
     reinterpret_cast<const void *>(values_by_windows<float>),
 };
+template <int LANES>
+const void *const of_teams[] = {
+    reinterpret_cast<const void *>(structure_in_registers<LANES>),
+    reinterpret_cast<const void *>(values_in_registers<LANES, double>),
+    reinterpret_cast<const void *>(values_in_registers<LANES, float>),
+};
 const void *const with_tables[] = {
     reinterpret_cast<const void *>(structure_by_table),
     reinterpret_cast<const void *>(values_by_table<double>),
     reinterpret_cast<const void *>(values_by_table<float>),
 };
 
-int threads_of(int bin)
+unsigned threads_of(int bin)
 {
-    return bin <= 1 ? SMALL : LARGE;
+    return bin <= TEAMS ? SMALL : LARGE;
 }
 
 unsigned blocks_of(int bin, int32_t rows)
 {
-    int each = bin == 0 ? WARPS_EACH : 1;
-    return static_cast<unsigned>((rows + each - 1) / each);
+    int each = bin < TEAMS ? SMALL / lanes_of(bin) : 1;
+    return static_cast<unsigned>(rows / each + (rows % each != 0));
 }
 
 /* A column, and what is kept beside it: half as many in a list, or a value. */
 size_t shared_of(int bin, size_t value)
 {
-    size_t entries = static_cast<size_t>(table_of(bin) * (bin == 0 ? WARPS_EACH : 1));
+    if (bin < TEAMS) return 0;
+    size_t entries = static_cast<size_t>(table_of(bin));
     return value ? entries * (sizeof(int32_t) + value) : entries * sizeof(int32_t) * 3 / 2;
 }
 
@@ -340,21 +485,30 @@ unsigned blocks_for(int64_t rows)
     return static_cast<unsigned>((rows + SMALL - 1) / SMALL);
 }
 
+typedef void structure_kernel(tulle__cuda_product, tulle__cuda_rows, int, int32_t *, const int32_t *, int32_t *);
+
+template <typename T>
+using values_kernel = void(tulle__cuda_product, tulle__cuda_rows, int, const int32_t *, const int32_t *, T *);
+
+/* The kernel of a bin: of teams of as many lanes, else with a table or by windows. */
+template <typename K>
+K *kernel_of(const tulle__cuda_rows &rows, int bin, K *const (&teams)[TEAMS], K *table, K *windows)
+{
+    return bin < TEAMS ? teams[bin] : bin < rows.tables ? table : windows;
+}
+
 template <typename T>
 cudaError_t start_values(cudaStream_t stream, const tulle__cuda_product &P, const tulle__cuda_rows &rows,
     const int32_t *in_bin, const int32_t *rowptr, const int32_t *colind, T *val)
 {
+    values_kernel<T> *const teams[] = {
+        values_in_registers<lanes_of(0), T>, values_in_registers<lanes_of(1), T>, values_in_registers<lanes_of(2), T>};
     cudaError_t error = cudaSuccess;
-    for (int bin = 0; bin < BINS && error == cudaSuccess; bin++) {
-        if (!in_bin[bin]) continue;
-        unsigned blocks = blocks_of(bin, in_bin[bin]);
-        if (bin < rows.tables)
-            error = tulle_cuda::launch(values_by_table<T>, blocks, static_cast<unsigned>(threads_of(bin)),
-                shared_of(bin, sizeof(T)), stream, P, rows, bin, rowptr, colind, val);
-        else
-            error = tulle_cuda::launch(values_by_windows<T>, static_cast<unsigned>(in_bin[bin]), LARGE, 0, stream, P,
-                rows, bin, rowptr, colind, val);
-    }
+    for (int bin = 0; bin < BINS && error == cudaSuccess; bin++)
+        if (in_bin[bin])
+            error = tulle_cuda::launch(kernel_of(rows, bin, teams, values_by_table<T>, values_by_windows<T>),
+                blocks_of(bin, in_bin[bin]), threads_of(bin), bin < rows.tables ? shared_of(bin, sizeof(T)) : 0, stream,
+                P, rows, bin, rowptr, colind, val);
     return error;
 }
 
@@ -363,6 +517,9 @@ cudaError_t start_values(cudaStream_t stream, const tulle__cuda_product &P, cons
 cudaError_t tulle__cuda_load_spgemm(size_t shared)
 {
     cudaError_t error = tulle_cuda::load(kernels);
+    if (error == cudaSuccess) error = tulle_cuda::load(of_teams<lanes_of(0)>);
+    if (error == cudaSuccess) error = tulle_cuda::load(of_teams<lanes_of(1)>);
+    if (error == cudaSuccess) error = tulle_cuda::load(of_teams<lanes_of(2)>);
     if (error == cudaSuccess) error = tulle_cuda::load(with_tables);
     for (const void *kernel : with_tables) {
         size_t most = shared_of(tulle__cuda_tables(shared) - 1, sizeof(double));
@@ -374,7 +531,7 @@ cudaError_t tulle__cuda_load_spgemm(size_t shared)
 
 int tulle__cuda_tables(size_t shared)
 {
-    int tables = 2; /* every GPU has room for those */
+    int tables = TEAMS + 1; /* every GPU has room for the smallest */
     while (tables < BINS - 1 && shared_of(tables, sizeof(double)) + 64 <= shared) tables++;
     return tables;
 }
@@ -393,17 +550,14 @@ cudaError_t tulle__cuda_product_sort(cudaStream_t stream, const tulle__cuda_rows
 cudaError_t tulle__cuda_product_structure(cudaStream_t stream, const tulle__cuda_product *P,
     const tulle__cuda_rows *rows, const int32_t *in_bin, int32_t *counts, const int32_t *rowptr, int32_t *colind)
 {
+    structure_kernel *const teams[] = {
+        structure_in_registers<lanes_of(0)>, structure_in_registers<lanes_of(1)>, structure_in_registers<lanes_of(2)>};
     cudaError_t error = cudaSuccess;
-    for (int bin = 0; bin < BINS && error == cudaSuccess; bin++) {
-        if (!in_bin[bin]) continue;
-        if (bin < rows->tables)
-            error = tulle_cuda::launch(structure_by_table, blocks_of(bin, in_bin[bin]),
-                static_cast<unsigned>(threads_of(bin)), shared_of(bin, 0), stream, *P, *rows, bin, counts, rowptr,
-                colind);
-        else
-            error = tulle_cuda::launch(structure_by_windows, static_cast<unsigned>(in_bin[bin]), LARGE, 0, stream, *P,
+    for (int bin = 0; bin < BINS && error == cudaSuccess; bin++)
+        if (in_bin[bin])
+            error = tulle_cuda::launch(kernel_of(*rows, bin, teams, structure_by_table, structure_by_windows),
+                blocks_of(bin, in_bin[bin]), threads_of(bin), bin < rows->tables ? shared_of(bin, 0) : 0, stream, *P,
                 *rows, bin, counts, rowptr, colind);
-    }
     return error;
 }
 

@@ -31,11 +31,10 @@ namespace tulle_cuda
 {
 
 /*
- * Sorts n numbers by `threads` threads, of which this is number `me`: all of a block, or with `one_warp` all of a warp.
- * Bitonic, with each merge's first step mirrored, so that all comparisons go one way and what is beyond the end, which
- * counts as larger, is left out.
+ * Sorts n numbers by all `threads` threads of a block, of which this is number `me`. Bitonic, with each merge's first
+ * step mirrored, so that all comparisons go one way and what is beyond the end, which counts as larger, is left out.
  */
-template <bool one_warp = false, typename N> __device__ void sort_together(N *data, int64_t n, int me, int threads)
+template <typename N> __device__ void sort_together(N *data, int64_t n, int me, int threads)
 {
     for (int64_t size = 2; size < 2 * n; size *= 2)
         for (int64_t step = size / 2; step; step /= 2) {
@@ -46,10 +45,7 @@ template <bool one_warp = false, typename N> __device__ void sort_together(N *da
                 data[i] = data[with];
                 data[with] = value;
             }
-            if (one_warp)
-                __syncwarp();
-            else
-                __syncthreads();
+            __syncthreads();
         }
 }
 
