@@ -32,11 +32,12 @@ enum fault {
     NO_SHARED,     /* more shared memory than was asked for */
     TOO_MANY,      /* more blocks wait for each other than run at the same time */
     ONE_MISSING,   /* they wait for one that has left */
+    UNLOADED,      /* one of a program's kernels is loaded in advance, but not the others */
     FAULTS
 };
 static const char *const names[FAULTS] = {"none", "mask", "left", "barrier", "no-barrier", "overrun", "beyond",
     "unbegun", "no-acquire", "no-async-wait", "host-access", "no-peer", "no-wait", "no-shared", "too-many",
-    "one-missing"};
+    "one-missing", "unloaded"};
 
 namespace
 {
@@ -278,6 +279,8 @@ int main(int argc, char **argv)
     size_t table = static_cast<size_t>(TABLE) * sizeof(int) * (fault == NO_SHARED ? 16 : 1);
     cudaStream_t stream;
     check(cudaStreamCreate(&stream), "a stream");
+    const void *const some[] = {reinterpret_cast<const void *>(spmv)};
+    if (fault == UNLOADED) check(load(some), "loading a kernel");
     check(launch(spmv, warps, 128, 0, stream, fault, m, ptr, col, val, dx, y), "a launch");
     check(launch(count, static_cast<unsigned>(m), 64, table, stream, fault, ptr, col, counts), "a launch");
     check(launch(solve, warps, 128, 0, stream, fault, m, ptr, col, val, y, solved, there, next), "a launch");

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <unistd.h>
 
 namespace emul
@@ -24,6 +25,14 @@ char contexts[DEVICES];
 std::map<const void *, size_t> &asked()
 {
     static auto *all = new std::map<const void *, size_t>;
+    return *all;
+}
+
+/* Kernels that were loaded, by device. A program that loads some loads all: the first launch of another would wait for
+ * kernels that may wait for it. */
+std::set<std::pair<int, const void *>> &loaded()
+{
+    static auto *all = new std::set<std::pair<int, const void *>>;
     return *all;
 }
 
@@ -129,12 +138,15 @@ cudaError_t emul_launch(
     size_t threads = size_t(shape.threads.x) * shape.threads.y * shape.threads.z, most = SHARED_UNASKED;
     int device = device_of(shape.stream);
     uint64_t seed = 0;
+    bool unloaded = false;
     {
         held lock(here().lock);
+        unloaded = !loaded().empty() && !loaded().count({device, kernel});
         auto it = asked().find(kernel);
         if (it != asked().end() && it->second > most) most = it->second;
         if (here().seed) seed = random_next(here().seed);
     }
+    if (unloaded) complain("a kernel is started that was not loaded with the others");
     if (error == cudaSuccess &&
         (threads == 0 || threads > 1024 || shape.threads.z > 64 || !shape.blocks.x || !shape.blocks.y ||
             !shape.blocks.z || shape.blocks.x > 0x7fffffffu || shape.blocks.y > 65535 || shape.blocks.z > 65535))
@@ -187,10 +199,16 @@ VISIBLE void emul_break_at(int64_t n)
     here().fails_at = -1;
 }
 
-/* For tests: the device whose context this thread has; -1: none. */
+/* For tests: the device whose context this thread has; -1: none. It has that of another from now on. */
 VISIBLE int emul_context(void)
 {
     return context ? static_cast<int>(static_cast<char *>(context) - contexts) : -1;
+}
+
+VISIBLE void emul_choose(int device)
+{
+    chosen = device < 0 ? 0 : device;
+    context = device < 0 ? nullptr : &contexts[device];
 }
 
 VISIBLE int64_t emul_calls(void)
@@ -333,10 +351,14 @@ cudaError_t cudaGetDriverEntryPointByVersion(
     return cudaSuccess;
 }
 
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *)
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *kernel)
 {
     cudaError_t error = enter("cudaFuncGetAttributes", cudaErrorNoKernelImageForDevice);
     if (error != cudaSuccess) return error;
+    {
+        held lock(here().lock);
+        loaded().insert({chosen, kernel});
+    }
     memset(attributes, 0, sizeof *attributes);
     attributes->maxThreadsPerBlock = 1024;
     attributes->maxDynamicSharedSizeBytes = SHARED_UNASKED;
