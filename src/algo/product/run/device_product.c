@@ -111,7 +111,14 @@ tulle_status tulle__device_hold_pairs(struct device_run *run, struct device *d, 
     const tulle__spgemm_task *task, tulle__device_product *work, tulle__spgemm_pair *pairs)
 {
     tulle_status status = TULLE_OK;
-    *work = (tulle__device_product){.type = task->type, .m = task->m, .n = task->n, .unsorted = task->unsorted};
+    *work = (tulle__device_product){.type = task->type,
+        .m = task->m,
+        .n = task->n,
+        .unsorted = task->unsorted,
+        .half = task->half,
+        .half_shift = task->half_shift,
+        .first_row = task->first_row,
+        .first_col = task->first_col};
     if (task->npairs > TULLE__DEVICE_SPARSE_PAIRS)
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "a chain of %d products of tiles on a device, which takes %d",
             task->npairs, TULLE__DEVICE_SPARSE_PAIRS);
