@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <map>
 #include <set>
 #include <unistd.h>
@@ -34,6 +35,19 @@ std::set<std::pair<int, const void *>> &loaded()
 {
     static auto *all = new std::set<std::pair<int, const void *>>;
     return *all;
+}
+
+/* EMUL_KERNELS: a file to which is added that a kernel was loaded, or launched, with its place in the module. */
+void note(const char *what, const void *kernel)
+{
+    static const char *const name = getenv("EMUL_KERNELS");
+    static auto *noted = new std::set<std::pair<const char *, const void *>>;
+    Dl_info module;
+    held lock(here().lock);
+    FILE *file = name && noted->insert({what, kernel}).second && dladdr(kernel, &module) ? fopen(name, "a") : nullptr;
+    if (!file) return;
+    fprintf(file, "%s %zx\n", what, reinterpret_cast<size_t>(kernel) - reinterpret_cast<size_t>(module.dli_fbase));
+    fclose(file);
 }
 
 /* A process that did what CUDA does not allow does not end well, whatever its own status is. */
@@ -146,6 +160,7 @@ cudaError_t emul_launch(
         if (it != asked().end() && it->second > most) most = it->second;
         if (here().seed) seed = random_next(here().seed);
     }
+    note("launched", kernel);
     if (unloaded) complain("a kernel is started that was not loaded with the others");
     if (error == cudaSuccess &&
         (threads == 0 || threads > 1024 || shape.threads.z > 64 || !shape.blocks.x || !shape.blocks.y ||
@@ -355,6 +370,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *ke
 {
     cudaError_t error = enter("cudaFuncGetAttributes", cudaErrorNoKernelImageForDevice);
     if (error != cudaSuccess) return error;
+    note("loaded", kernel);
     {
         held lock(here().lock);
         loaded().insert({chosen, kernel});

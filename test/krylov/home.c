@@ -274,6 +274,8 @@ int main(int argc, char **argv)
     run.method = TULLE_KRYLOV_BLOCK_CG;
     run.cols = COLUMNS;
     test_bytes(team, run, "block-cg from a guess");
+    run.type = TULLE_F32;
+    test_bytes(team, run, "block-cg from a guess, f32");
     if (!brief) test_block(team, device, 1, TULLE_PRECOND_NONE);
     if (!brief) test_block(team, device, 1, TULLE_PRECOND_IC0);
     test_long(team, device);
@@ -297,6 +299,9 @@ int main(int argc, char **argv)
     run.method = TULLE_KRYLOV_BLOCK_CG;
     run.cols = 3;
     test_bytes(team, run, "block-cg of three PEs");
+    run.type = TULLE_F32;
+    test_bytes(team, run, "block-cg of three PEs, f32");
+    run.type = TULLE_F64;
     run.cols = 0;
     run.preconditioned = 1;
     test_preconditioners(team, run, 3, brief);
