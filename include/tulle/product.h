@@ -137,8 +137,8 @@ typedef struct tulle_product_options {
      * and so is C before a product with beta other than 0. Of the blocks (r, c) and (c, r) one is multiplied,
      * that which a half stores (tulle_half_stores; on one PE the lower one); the other is its transpose: C is
      * symmetric bit by bit, also with a filter. Or C is a half, symmetric or antisymmetric as the product, and
-     * keeps what is multiplied. Row and column blocks of C are the same. TULLE_ERR_UNSUPPORTED with devices, layers,
-     * ranges of columns and a kept pattern. After a failure C may have one of each two blocks
+     * keeps what is multiplied. Row and column blocks of C are the same. TULLE_ERR_UNSUPPORTED with layers,
+     * ranges of columns, a kept pattern and a home on devices. After a failure C may have one of each two blocks
      */
     bool symmetric_c;
     /*

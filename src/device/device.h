@@ -156,7 +156,7 @@ typedef struct tulle__device_chain {
 
 /*
  * A chain into a sparse C: C = sum_p scale_p A_p B_p; A_p without row pointers is the identity. In blocks, with at
- * least one pair, as spgemm_blocks of kernel/kernel.h, with its filter and its pattern.
+ * least one pair, as spgemm_blocks of kernel/kernel.h, with its filter, its pattern and its half.
  */
 typedef struct tulle__device_product {
     tulle_type type;
@@ -169,6 +169,9 @@ typedef struct tulle__device_product {
     tulle__device_place row_block, col_block;           /* C's cuts: m + 1, n + 1 */
     tulle__device_place least;                          /* m doubles; no buffer: no filter */
     tulle__device_place pattern_rowptr, pattern_colind; /* block columns of the pattern; no buffers: all */
+    bool half;                                          /* as tulle__spgemm_task has it (kernel/kernel.h) */
+    int half_shift;
+    int64_t first_row, first_col;
 } tulle__device_product;
 
 /* What such a product did. */

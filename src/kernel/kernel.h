@@ -15,6 +15,7 @@
 #include <tulle/types.h>
 
 #include "kernel/pool.h"
+#include "kernel/stored_half.h"
 
 /*
  * A CSR tile, m x n. rowptr has m + 1 entries and may start above 0 (a row range of a larger tile).
@@ -121,23 +122,6 @@ typedef struct tulle__spgemm_pair {
  * The columns of a row of B ascend strictly; those of a row of A may come in any order.
  */
 struct tulle__csr_result;
-
-/*
- * tulle_half_stores: squares of 2^shift x 2^shift blocks make a checkerboard. Rows of squares are runs of blocks,
- * whose tests a processor predicts; with single blocks products of small blocks took up to twice as long.
- */
-static inline int tulle__half_shift(int64_t blocks)
-{
-    int shift = 0;
-    while (shift < 6 && blocks >> shift >= 32) shift++; /* at least 16 squares: two a tile of 8 x 8 */
-    return shift;
-}
-
-static inline bool tulle__half_stores(int shift, int64_t row, int64_t col)
-{
-    const int64_t r = row >> shift, c = col >> shift;
-    return r == c ? col <= row : ((r + c) & 1) == 0 ? c > r : c < r;
-}
 
 typedef struct tulle__spgemm_task {
     tulle_type type;

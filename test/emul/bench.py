@@ -10,16 +10,11 @@ import subprocess
 import sys
 import tempfile
 
+import tap
+from tap import ok
+
 PART, SOURCE, BUILD, OUT = sys.argv[1:]
 ALL = os.path.join(SOURCE, "bench", "gpu", "all.sh")
-count = failed = 0
-
-
-def ok(right, what):
-    global count, failed
-    count += 1
-    failed += not right
-    print(f"{'ok' if right else 'not ok'} {count} - {what}")
 
 
 def run(build, out, **settings):
@@ -139,5 +134,4 @@ if PART == "limits":
     limits()
 else:
     rows()
-print(f"1..{count}")
-sys.exit(failed != 0)
+tap.done()

@@ -16,13 +16,14 @@ typedef struct emulation {
     int64_t (*calls)(void); /* calls since then */
     int (*blocks)(void);    /* blocks of memory that were not given back */
     int (*context)(void);   /* the device whose context this thread has; -1: none */
+    void (*choose)(int device);
 } emulation;
 
 /* 1: found. */
 static int emulation_find(emulation *found)
 {
     static const char *const names[] = {
-        "emul_fail_at", "emul_break_at", "emul_repair", "emul_calls", "emul_blocks", "emul_context"};
+        "emul_fail_at", "emul_break_at", "emul_repair", "emul_calls", "emul_blocks", "emul_context", "emul_choose"};
     enum { COUNT = sizeof names / sizeof *names };
     void *symbol[COUNT], *library;
     char path[4096];

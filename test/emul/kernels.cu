@@ -34,11 +34,12 @@ enum fault {
     ALL_SHARED,    /* more shared memory than a block can have */
     TOO_MANY,      /* more blocks wait for each other than run at the same time */
     ONE_MISSING,   /* they wait for one that has left */
+    UNLOADED,      /* one of a program's kernels is loaded in advance, but not the others */
     FAULTS
 };
 static const char *const names[FAULTS] = {"none", "mask", "left", "barrier", "no-barrier", "overrun", "beyond",
     "unbegun", "no-acquire", "no-async-wait", "host-access", "no-peer", "no-wait", "no-shared", "both-shared",
-    "all-shared", "too-many", "one-missing"};
+    "all-shared", "too-many", "one-missing", "unloaded"};
 
 namespace
 {
@@ -286,6 +287,8 @@ int main(int argc, char **argv)
             "shared memory");
     cudaStream_t stream;
     check(cudaStreamCreate(&stream), "a stream");
+    const void *const some[] = {reinterpret_cast<const void *>(spmv)};
+    if (fault == UNLOADED) check(load(some), "loading a kernel");
     check(launch(spmv, warps, 128, 0, stream, fault, m, ptr, col, val, dx, y), "a launch");
     check(launch(count, static_cast<unsigned>(m), 64, table, stream, fault, ptr, col, counts), "a launch");
     check(launch(solve, warps, 128, 0, stream, fault, m, ptr, col, val, y, solved, there, next), "a launch");

@@ -7,7 +7,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <map>
+#include <set>
 #include <unistd.h>
 
 namespace emul
@@ -54,6 +56,27 @@ std::map<const void *, size_t> &asked()
 {
     static auto *all = new std::map<const void *, size_t>;
     return *all;
+}
+
+/* Kernels that were loaded, by device. A program that loads some loads all: the first launch of another would wait for
+ * kernels that may wait for it. */
+std::set<std::pair<int, const void *>> &loaded()
+{
+    static auto *all = new std::set<std::pair<int, const void *>>;
+    return *all;
+}
+
+/* EMUL_KERNELS: a file to which is added that a kernel was loaded, or launched, with its place in the module. */
+void note(const char *what, const void *kernel)
+{
+    static const char *const name = getenv("EMUL_KERNELS");
+    static auto *noted = new std::set<std::pair<const char *, const void *>>;
+    Dl_info module;
+    held lock(here().lock);
+    FILE *file = name && noted->insert({what, kernel}).second && dladdr(kernel, &module) ? fopen(name, "a") : nullptr;
+    if (!file) return;
+    fprintf(file, "%s %zx\n", what, reinterpret_cast<size_t>(kernel) - reinterpret_cast<size_t>(module.dli_fbase));
+    fclose(file);
 }
 
 /* A process that did what CUDA does not allow does not end well, whatever its own status is. */
@@ -161,13 +184,17 @@ cudaError_t emul_launch(
     bool raised;
     int device = device_of(shape.stream);
     uint64_t seed = 0;
+    bool unloaded = false;
     {
         held lock(here().lock);
+        unloaded = !loaded().empty() && !loaded().count({device, kernel});
         auto it = asked().find(kernel);
         raised = it != asked().end() && it->second > most;
         if (raised) most = it->second;
         if (here().seed) seed = random_next(here().seed);
     }
+    note("launched", kernel);
+    if (unloaded) complain("a kernel is started that was not loaded with the others");
     if (error == cudaSuccess &&
         (threads == 0 || threads > 1024 || shape.threads.z > 64 || !shape.blocks.x || !shape.blocks.y ||
             !shape.blocks.z || shape.blocks.x > 0x7fffffffu || shape.blocks.y > 65535 || shape.blocks.z > 65535))
@@ -227,10 +254,16 @@ VISIBLE void emul_break_at(int64_t n)
     here().fails_at = -1;
 }
 
-/* For tests: the device whose context this thread has; -1: none. */
+/* For tests: the device whose context this thread has; -1: none. It has that of another from now on. */
 VISIBLE int emul_context(void)
 {
     return context ? static_cast<int>(static_cast<char *>(context) - contexts) : -1;
+}
+
+VISIBLE void emul_choose(int device)
+{
+    chosen = device < 0 ? 0 : device;
+    context = device < 0 ? nullptr : &contexts[device];
 }
 
 VISIBLE int64_t emul_calls(void)
@@ -374,11 +407,16 @@ cudaError_t cudaGetDriverEntryPointByVersion(
     return cudaSuccess;
 }
 
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *)
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *kernel)
 {
     cudaError_t error = enter("cudaFuncGetAttributes", cudaErrorNoKernelImageForDevice);
     if (error != cudaSuccess) return error;
     if (!has_code()) return remember(cudaErrorNoKernelImageForDevice);
+    note("loaded", kernel);
+    {
+        held lock(here().lock);
+        loaded().insert({chosen, kernel});
+    }
     memset(attributes, 0, sizeof *attributes);
     attributes->maxThreadsPerBlock = 1024;
     attributes->maxDynamicSharedSizeBytes = SHARED_UNASKED;

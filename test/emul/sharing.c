@@ -38,7 +38,8 @@ static void test_choice(void)
     ok(all == alone / 4, "those that name one divide it: %zu bytes each", all);
 }
 
-static void test_context(void)
+/* caller: the GPU whose context this thread has before; -1: none. The device is GPU 1. */
+static void test_context(int caller)
 {
     tulle__device *device = NULL;
     tulle__device_buffer *buffer = NULL;
@@ -46,30 +47,52 @@ static void test_context(void)
     tulle__device_event *event = NULL;
     tulle__device_setting setting = {.threads = 1, .near_rank = 1, .near_size = 2};
     double x = 1, y = 0;
-    int before = emul.context(), bad = 0;
+    int bad = 0;
+    emul.choose(caller);
     tulle_status status = tulle__device_open("cuda", &setting, &device);
-    if (!ok(status == TULLE_OK && before == -1, "this thread has no context, and opens a GPU")) return;
+    if (!ok(status == TULLE_OK && strstr(device->text, "GPU 1"), "a thread with GPU %d opens GPU 1", caller)) return;
     const tulle__device_ops *ops = device->ops;
-    bad += emul.context() != -1;
-    bad += tulle__device_buffer_new(device, 64, "a buffer", &buffer) != TULLE_OK || emul.context() != -1;
+    bad += emul.context() != caller;
+    bad += tulle__device_buffer_new(device, 64, "a buffer", &buffer) != TULLE_OK || emul.context() != caller;
     bad += ops->queue_new(device, &queue) != TULLE_OK || ops->event_new(device, &event) != TULLE_OK;
     ops->upload(queue, &(tulle__device_place){buffer, 0}, &x, sizeof x);
     ops->record(queue, event);
     ops->join(queue, event);
-    bad += emul.context() != -1;
+    bad += emul.context() != caller;
     ops->event_wait(event);
-    bad += !ops->event_done(event) || emul.context() != -1;
+    bad += !ops->event_done(event) || emul.context() != caller;
     ops->download(queue, &y, &(tulle__device_place){buffer, 0}, sizeof y);
-    bad += emul.context() != -1;
-    bad += ops->queue_wait(queue) != TULLE_OK || y != 1 || emul.context() != -1;
+    bad += emul.context() != caller;
+    bad += ops->queue_wait(queue) != TULLE_OK || y != 1 || emul.context() != caller;
     ops->event_free(device, event);
-    bad += emul.context() != -1;
+    bad += emul.context() != caller;
     ops->queue_free(device, queue);
-    bad += emul.context() != -1;
+    bad += emul.context() != caller;
     tulle__device_buffer_free(device, buffer);
-    bad += emul.context() != -1;
+    bad += emul.context() != caller;
     tulle__device_close(device);
-    ok(bad == 0 && emul.context() == -1, "it has none after any call (%d bad)", bad);
+    ok(bad == 0 && emul.context() == caller, "it has GPU %d after any call (%d bad)", caller, bad);
+    emul.choose(-1);
+}
+
+/* A GPU for which nothing was compiled, as any of the kernels tells. */
+static void test_code(void)
+{
+    tulle__device *device = NULL;
+    tulle__device_setting setting = {.threads = 1, .near_size = 1};
+    int refused = 0, bad = 0;
+    for (int64_t n = 0;; n++) {
+        emul.fail_at(n);
+        const tulle_status status = tulle__device_open("cuda", &setting, &device);
+        if (status == TULLE_OK) break;
+        if (!strstr(tulle_error_message(), "this build has no kernels for GPU 0")) continue;
+        refused++;
+        bad += status != TULLE_ERR_UNSUPPORTED || !strstr(tulle_error_message(), "whose compute capability is 9.0");
+    }
+    emul.fail_at(-1);
+    tulle__device_close(device);
+    ok(refused > 50 && !bad, "without code for the GPU it is refused, with its capability (%d kernels, %d bad)",
+        refused, bad);
 }
 
 struct result {
@@ -155,7 +178,9 @@ static void test_loss(void)
 int main(void)
 {
     if (!ok(emulation_find(&emul), "the emulated module: %s", tulle_error_message())) return tap_done();
-    test_context();
+    test_context(-1);
+    test_context(0);
+    test_code();
     test_choice();
     test_rooms("cuda:mem=32M", TULLE_OK);
     test_rooms("cuda:mem=16M", TULLE_ERR_LIMIT);

@@ -4,8 +4,8 @@
  * fail: the n-th of a run, for each n (or each STRIDE-th). KIND `fail`: the call fails, once; `lose`: the device is
  * lost with it. SLABS -1, -2, -3: a triangle is solved by the devices of all PEs instead, by push, zerocopy, unified;
  * -4: they compute a function of a matrix and a density matrix; -5: the device of PE 0 solves a triangle, by auto.
- * Each run ends with a status and a message, or is right; it leaves nothing on the device; and the run
- * behind it is right. SLABS 0: the matrix stays on the device.
+ * Each run ends with a status and a message, or is right; it leaves nothing on the device, and threads the contexts
+ * that they had; and the run behind it is right. SLABS 0: the matrix stays on the device.
  */
 #include <inttypes.h>
 
@@ -22,6 +22,7 @@ static emulation emul;
 struct run {
     int slabs;
     int64_t wrong;
+    int moved; /* PEs whose thread has another context afterwards */
 };
 
 /* Three times Y = A X through one stream: the second time what stays is there, the third has other columns. */
@@ -140,13 +141,17 @@ out:
 
 static tulle_status do_work(tulle_comm *comm, void *arg)
 {
-    int slabs = ((const struct run *)arg)->slabs;
-    return slabs == -4 ? function(comm, arg) : slabs < 0 ? solve(comm, arg) : multiply(comm, arg);
+    struct run *run = arg;
+    int slabs = run->slabs;
+    emul.choose(-1);
+    tulle_status status = slabs == -4 ? function(comm, arg) : slabs < 0 ? solve(comm, arg) : multiply(comm, arg);
+    if (emul.context() != -1) __atomic_fetch_add(&run->moved, 1, __ATOMIC_RELAXED);
+    return status;
 }
 
 /* What became of the runs. */
 struct outcome {
-    int64_t runs, failed, survived, silent, wrong, left, sick;
+    int64_t runs, failed, survived, silent, wrong, left, sick, moved;
 };
 
 static void run_one(tulle_team *team, struct run *run, int lose, int64_t n, struct outcome *o)
@@ -171,6 +176,9 @@ static void run_one(tulle_team *team, struct run *run, int lose, int64_t n, stru
     o->left += emul.blocks() != 0;
     run->wrong = 0;
     o->sick += tulle_team_run(team, do_work, run) != TULLE_OK || run->wrong;
+    if (run->moved) printf("# call %" PRId64 ": %d threads have another context\n", n, run->moved);
+    o->moved += run->moved;
+    run->moved = 0;
 }
 
 int main(int argc, char **argv)
@@ -193,6 +201,7 @@ int main(int argc, char **argv)
     ok(o.failed > o.survived / 4, "most failures are told: %" PRId64 " of %" PRId64, o.failed, o.runs);
     ok(o.left == 0, "nothing is left on the device (%" PRId64 " times)", o.left);
     ok(o.sick == 0, "the run behind each is right (%" PRId64 " are not)", o.sick);
+    ok(o.moved == 0, "no thread has another context than before (%" PRId64 " have)", o.moved);
     tulle_team_free(team);
     return tap_done();
 }

@@ -149,6 +149,7 @@ static tulle_status halves(struct fixture *f, const char *text)
     const tulle_product_options options = {.filter = *text == 'f' ? 1e-3 : 0,
         .alg = *text == 's' ? TULLE_PRODUCT_STEAL_LOCAL_C : TULLE_PRODUCT_STATIONARY_C};
     double value;
+    char path[PATH_MOST];
     tulle_status status = tulle_layout_in_blocks(f->square, &cuts, &cuts, &layout);
     if (status == TULLE_OK) status = tulle_layout_square(layout, &square);
     status = tulle_comm_agree(f->comm, status);
@@ -157,7 +158,7 @@ static tulle_status halves(struct fixture *f, const char *text)
     if (status == TULLE_OK) status = tulle_mat_to_vbsr(A, layout, &V);
     if (status == TULLE_OK) status = tulle_mat_to_half(V, TULLE_SYMMETRIC, &H);
     if (strchr(text, '.')) {
-        if (status == TULLE_OK) status = tulle_mat_save(H, text);
+        if (status == TULLE_OK) status = tulle_mat_save(H, in_folder(text, path));
         goto out;
     }
     if (status == TULLE_OK) status = tulle_mat_new_vbsr(f->comm, square, TULLE_F64, &C);

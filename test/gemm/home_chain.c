@@ -27,7 +27,7 @@ struct run {
     int tiles, pointer; /* pointer: bytes of a row pointer there */
     enum way way;
     int64_t moved[2][3], later[2][3]; /* out: bytes of the first and the third executions of both plans, of all PEs */
-    int64_t c;                        /* out: bytes of C's arrays, all tiles */
+    int64_t c;                        /* out: bytes of the arrays of C but norms, all tiles */
     int64_t structure;                /* of what the host needs: without values, and cuts of blocks */
     int64_t norms, norms_d;           /* of blocks of C, of D */
     double worst;                     /* out: difference of values, over the largest */
@@ -104,7 +104,7 @@ static tulle_status compare(const tulle_mat *C, const tulle_mat *D, struct run *
             const int64_t offsets = c.kind == TULLE_VBSR ? 8 * (places + 1) : 0, norms = offsets ? 8 * places : 0;
             run->structure += structure + offsets + norms;
             run->norms += norms;
-            run->c += structure + offsets + norms + 8 * c.nnz + (offsets ? 8 * (rows + c.block_cols + 2) : 0);
+            run->c += structure + offsets + 8 * c.nnz + (offsets ? 8 * (rows + c.block_cols + 2) : 0);
             tulle_fetch_free(fetch[0]);
             tulle_fetch_free(fetch[1]);
         }

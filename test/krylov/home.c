@@ -11,6 +11,7 @@
 
 #include "algo/stream/stream.h"
 #include "body.h"
+#include "built_with.h"
 #include "tap.h"
 
 enum { COLUMNS = 9 }; /* of X, at most */
@@ -205,6 +206,10 @@ static void test_preconditioners(tulle_team *team, struct run run, int pes, int 
     for (size_t k = 0; k < (peers ? 4 : 2); k++)
         for (int gmres = 0; gmres < 2; gmres++) {
             if (kinds[k] == TULLE_PRECOND_ILU0 && !gmres) continue;
+            if (kinds[k] == TULLE_PRECOND_BLOCK_JACOBI && !built_with("LAPACK: yes")) {
+                printf("# block-jacobi needs LAPACK: it is left out\n");
+                continue;
+            }
             if (brief && (gmres || kinds[k] == (pes > 1 ? TULLE_PRECOND_JACOBI : TULLE_PRECOND_BLOCK_JACOBI))) continue;
             run.precond = kinds[k];
             run.block = 7;
@@ -274,6 +279,8 @@ int main(int argc, char **argv)
     run.method = TULLE_KRYLOV_BLOCK_CG;
     run.cols = COLUMNS;
     test_bytes(team, run, "block-cg from a guess");
+    run.type = TULLE_F32;
+    test_bytes(team, run, "block-cg from a guess, f32");
     if (!brief) test_block(team, device, 1, TULLE_PRECOND_NONE);
     if (!brief) test_block(team, device, 1, TULLE_PRECOND_IC0);
     test_long(team, device);
@@ -297,6 +304,9 @@ int main(int argc, char **argv)
     run.method = TULLE_KRYLOV_BLOCK_CG;
     run.cols = 3;
     test_bytes(team, run, "block-cg of three PEs");
+    run.type = TULLE_F32;
+    test_bytes(team, run, "block-cg of three PEs, f32");
+    run.type = TULLE_F64;
     run.cols = 0;
     run.preconditioned = 1;
     test_preconditioners(team, run, 3, brief);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "body.h"
+#include "built_with.h"
 #include "tap.h"
 
 struct named_test {
@@ -26,6 +27,7 @@ static inline tulle_status refused(tulle_status status, tulle_status expected, c
 static int run_tests(int argc, char **argv, int count, const struct named_test *tests, void *arg, double *worst)
 {
     if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
+    if (!built_with("LAPACK: yes")) return printf("1..0 # SKIP functions of matrices need LAPACK\n"), 0;
     int npes = atoi(argv[2]);
     tulle_team *team;
     tulle_team_options options = {.memory = (size_t)npes << 26, .threads = npes < 4 ? 2 : 1};

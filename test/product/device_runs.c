@@ -30,6 +30,7 @@ struct run {
     int cols;    /* of tiles of B and C; 0: 1 */
     int devices; /* of each PE; 0: 1 */
     bool unpinned;
+    double filter;
     int rank;                        /* whose allocation fails */
     int64_t n;                       /* which; < 0: none */
     int done;                        /* nothing has failed */
@@ -82,8 +83,11 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_product *plan = NULL;
     tulle_product_report report = {.seconds = 0}, second = {.seconds = 0};
     tulle_layout *l = NULL;
-    tulle_product_options o = {
-        .alg = run->alg, .device = run->device, .devices = run->devices, .unpinned = run->unpinned};
+    tulle_product_options o = {.alg = run->alg,
+        .device = run->device,
+        .devices = run->devices,
+        .unpinned = run->unpinned,
+        .filter = run->filter};
     double error;
     tulle_status status = make(comm, SIZE, run->rows, run->rows, run->family, &A);
     if (status == TULLE_OK) status = make(comm, n, run->rows, run->cols ? run->cols : 1, run->family, &B);
@@ -217,11 +221,16 @@ static void figures_of_blocks(tulle_team *team)
     ok(tulle_team_run(team, body, &run) == TULLE_OK, "one tile of blocks: %s", tulle_error_message());
     const tulle_device_work *d = &run.report.device;
     const int64_t lines = SIZE / BLOCK + 1;
-    int64_t a = 3 * lines * 8 + run.blocks * 20 + 8 + run.nnz * 8;
+    int64_t a = 3 * lines * 8 + run.blocks * 12 + 8 + run.nnz * 8;
     int64_t c = lines * 8 + run.blocks_c * 20 + 8 + run.nnz_c * 8;
-    ok(d->bytes[0] == 2 * a && d->copies[0] == 14, "%d bytes up: A and B with norms and cuts, all of their arrays",
+    ok(d->bytes[0] == 2 * a && d->copies[0] == 12, "%d bytes up: A and B with cuts, all arrays but norms",
         (int)d->bytes[0]);
     ok(d->bytes[1] == c && d->copies[1] == 5 && d->kernels == 1, "%d bytes down: C with its norms", (int)d->bytes[1]);
+    run.filter = 1e-30;
+    ok(tulle_team_run(team, body, &run) == TULLE_OK, "the same with a filter: %s", tulle_error_message());
+    ok(d->bytes[0] == 2 * (a + run.blocks * 8) + (lines - 1) * 8 && d->copies[0] == 15,
+        "%d bytes up: the filter reads norms, and bounds of rows", (int)d->bytes[0]);
+    run.filter = 0;
     run.devices = 2;
     run.rows = run.cols = 3;
     run.device = "limit:peer=8G+cpu";
@@ -238,8 +247,8 @@ static void figures_of_blocks_times_dense(tulle_team *team)
         .family = BLOCKS_SPMM, .alg = TULLE_PRODUCT_STATIONARY_C, .rows = 1, .n = -1, .device = "limit+cpu"};
     ok(tulle_team_run(team, body, &run) == TULLE_OK, "one tile of blocks times a dense one: %s", tulle_error_message());
     const tulle_device_work *d = &run.report.device;
-    const int64_t b = SIZE * COLS * 8, a = 3 * (SIZE / BLOCK + 1) * 8 + run.blocks * 20 + 8 + run.nnz * 8;
-    ok(d->bytes[0] == a + b && d->copies[0] == 8, "%d bytes up: all arrays of A, and B", (int)d->bytes[0]);
+    const int64_t b = SIZE * COLS * 8, a = 3 * (SIZE / BLOCK + 1) * 8 + run.blocks * 12 + 8 + run.nnz * 8;
+    ok(d->bytes[0] == a + b && d->copies[0] == 7, "%d bytes up: all arrays of A but norms, and B", (int)d->bytes[0]);
     ok(d->bytes[1] == b && d->copies[1] == 1 && d->kernels == 1, "%d bytes down: C", (int)d->bytes[1]);
     run.device = "limit:mem=4K+cpu";
     ok(tulle_team_run(team, body, &run) == TULLE_ERR_LIMIT && strstr(tulle_error_message(), "a product of two tiles"),

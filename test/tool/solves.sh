@@ -9,6 +9,16 @@ expect 0 'passed' trisolve "$data/bcsstk16.mtx.gz" --from tril --method all --ch
 expect 0 '"method":"push".*"tasks":4.*"passed":true' trisolve fem:nodes=6,dof=3 --from triu --trans --type f32 --method push --tasks 4 --check --pes 2 --json
 expect 0 '"method":"zerocopy".*"same_bits":false,"tasks":4.*"passed":true' trisolve fem:nodes=6,dof=3 --from triu --trans --type f32 --method zerocopy --tasks 4 --check --pes 2 --json
 expect 0 'shmem *skipped: .*in-degrees' trisolve stencil2d:nx=800,ny=700 --from tril --method all --comm threads:direct=off --pes 2
+# devices lack methods: others run; where none does, that is an error
+expect 0 'serial .* passed' trisolve fem:nodes=6,dof=1 --from tril --method all --check --pes 2 --device cpu
+grep -q '^chunked *skipped: devices do not solve by the method chunked$' "$work/out" &&
+    grep -q "^levels *skipped: the device 'cpu' solves row by row" "$work/out" &&
+    grep -q "^zerocopy *skipped: the device 'cpu' solves with PE 0's triangles only" "$work/out" &&
+    [ "$(grep -c skipped "$work/out")" = 9 ]
+report $? "nine methods say why the device does not have them"
+expect 0 '"method":"p2p","left_out":"devices do not solve' trisolve fem:nodes=6,dof=1 --from tril --method all --device cpu --json
+expect 2 'devices do not solve by the method chunked' trisolve fem:nodes=6,dof=1 --from tril --method serial,chunked --device cpu
+expect 3 'none of the methods has run: ' trisolve fem:nodes=6,dof=1 --from tril --method all --device limit:mem=100+cpu
 expect 0 'unit, transposed.*1 right-hand side' trisolve "$data/can_24.mtx" --from tril --unit --trans --rhs ones --pes 1
 expect 2 "did you mean 'chunked'" trisolve fem:nodes=4 --method chuncked
 expect 2 'row 1 has an entry above the diagonal' trisolve fem:nodes=4 --pes 2

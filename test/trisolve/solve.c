@@ -207,6 +207,7 @@ static void run_together_cases(tulle_team *team, tulle_trisolve_method method, c
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) c = base, c.t.n = sizes[s], run(team, &c);
     for (size_t s = 0; s < sizeof cols / sizeof *cols; s++)
         c = base, c.cols = cols[s], c.tiles_b = 2, c.tiles_x = 3, c.t.upper = 1, run(team, &c);
+    c = base, c.cols = 3, c.type = TULLE_F32, run(team, &c);
     c = base, c.tasks = 3, c.in_place = 1, c.col_major = 1, c.cols = 2, run(team, &c);
 }
 
@@ -241,6 +242,8 @@ static void run_method_cases(tulle_team *team, tulle_trisolve_method method, con
         c = base, c.cols = cols[s], c.t.structure = BANDED, run(team, &c);
         c.t.upper = 1, c.type = TULLE_F32, c.tiles_b = 3, c.in_place = 1, c.tiles_x = 2, run(team, &c);
     }
+    c = base, c.cols = 3, c.t.structure = WIDE, run(team, &c); /* levels have many rows */
+    c.type = TULLE_F32, run(team, &c);
     c = base, c.cols = 3, c.col_major = 1, c.t.structure = FULL, run(team, &c);
     c = base, c.cols = 3, c.col_major = 1, c.tiles_b = 2, c.tiles_x = 3, run(team, &c);
     c = base, c.cols = 0, run(team, &c);

@@ -136,7 +136,7 @@ static void print_line(const struct solves *s, const struct solves_outcome *o)
 
 tulle_status show_solves(const struct solves *s, tulle_team *team)
 {
-    int failed = 0;
+    int failed = 0, left_out = 0;
     FILE *out = report_file(s->options);
     if (tulle_team_leads(team) && !options_flag(s->options, "json")) {
         const int pes = tulle_team_size(team), threads = tulle_team_threads(team);
@@ -159,12 +159,15 @@ tulle_status show_solves(const struct solves *s, tulle_team *team)
     for (int m = 0; m < s->nmethods; m++) {
         const struct solves_outcome *o = &s->outcome[m];
         failed += o->checked && !o->passed;
+        left_out += o->left_out != TULLE_OK;
         if (!tulle_team_leads(team)) continue;
         if (options_flag(s->options, "json"))
             print_json(s, team, o);
         else
             print_line(s, o);
     }
+    if (left_out == s->nmethods)
+        return tulle_fail(s->outcome[0].left_out, "none of the methods has run: %s", s->outcome[0].failure);
     return failed ? tulle_fail(TULLE_ERR_CHECK, "%d of %d %s failed the check", failed, s->nmethods,
                         plural(s->nmethods, "result", "results"))
                   : TULLE_OK;

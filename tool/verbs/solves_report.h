@@ -16,7 +16,8 @@ struct solves_outcome {
         double seconds;                   /* the fastest */
     } trial[TULLE_TRISOLVE_METHOD_COUNT]; /* of auto, by method: the solves of its comparison */
     int run;                              /* index of the run of the report */
-    int checked, passed, left_out;
+    int checked, passed;
+    tulle_status left_out; /* why the method did not run; TULLE_OK: it did */
     double error;
     tulle_forward forward; /* --rhs known */
     char failure[256];
@@ -35,7 +36,7 @@ struct solves {
     char warnings[TULLE_WARNINGS_MAX];
 };
 
-/* Prints lines or a table; fails if a result failed its check. */
+/* Prints lines or a table; fails if no method has run, or a result failed its check. */
 tulle_status show_solves(const struct solves *s, tulle_team *team);
 
 #endif

@@ -176,9 +176,10 @@ static tulle_status run_method(struct solves *s, tulle_comm *comm, tulle_mat *T,
         o->all[rep] = report.seconds;
         reports[rep] = report;
     }
-    if (status == TULLE_ERR_LIMIT && s->all && !output) { /* a method's own limit, the same on all PEs */
+    /* a method's own limit, or one that the device does not have: the same on all PEs */
+    if ((status == TULLE_ERR_LIMIT || status == TULLE_ERR_UNSUPPORTED) && s->all && !output) {
         o->method = options.method;
-        o->left_out = 1;
+        o->left_out = status;
         snprintf(o->failure, sizeof o->failure, "%s", tulle_error_message());
         goto out;
     }

@@ -117,6 +117,7 @@ static tulle_status await_tile(
     const tulle_status status = tulle__source_await(x->plan->source, &w, fetch, tile);
     if (joins && status == TULLE_OK) /* part of the kernel that comes next */
         tulle__work_copy(&x->inbox.told, tile->nnz * (int64_t)tulle_type_size(tile->type));
+    if (!x->plan->least) tile->norm = NULL; /* read by the filter alone: they would cross the link to a device */
     return status;
 }
 

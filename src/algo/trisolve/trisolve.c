@@ -78,8 +78,8 @@ static tulle_status check_operand(const tulle_mat *T, const tulle_trisolve_optio
 {
     if (options->device && options->method != TULLE_TRISOLVE_AUTO && options->method != TULLE_TRISOLVE_SERIAL &&
         options->method != TULLE_TRISOLVE_LEVELS && !tulle__method_of(options->method)->partition)
-        return tulle__fail(
-            TULLE_ERR_ARG, "devices do not solve by the method %s", tulle_trisolve_method_name(options->method));
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "devices do not solve by the method %s",
+            tulle_trisolve_method_name(options->method));
     if (T->kind != TULLE_CSR) return tulle__fail(TULLE_ERR_ARG, "a triangular solve needs a sparse matrix");
     if (T->layout->m != T->layout->n)
         return tulle__fail(TULLE_ERR_ARG, "a triangle must be square, but this matrix is %lld x %lld",

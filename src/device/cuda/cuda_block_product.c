@@ -61,7 +61,11 @@ static void describe(struct block_product *p)
         .col_cut = tulle__cuda_at(&task->col_block),
         .least = tulle__cuda_at(&task->least),
         .pattern_ptr = tulle__cuda_at(&task->pattern_rowptr),
-        .pattern = tulle__cuda_at(&task->pattern_colind)};
+        .pattern = tulle__cuda_at(&task->pattern_colind),
+        .half = task->half,
+        .half_shift = task->half_shift,
+        .first_row = task->first_row,
+        .first_col = task->first_col};
 }
 
 static tulle_status make_room(struct block_product *p)

@@ -12,6 +12,7 @@
 #include "device/cuda/cuda_kernels.h"
 #include "device/cuda/cuda_rounded.h"
 #include "device/cuda/cuda_wrap.h"
+#include "kernel/stored_half.h"
 
 namespace
 {
@@ -48,6 +49,7 @@ __device__ void meet_columns(const tulle__cuda_blocks &P, int64_t r, int64_t fir
             int32_t end = q.b_rowptr[k + 1], f = lower_bound(q.b_colind, q.b_rowptr[k], end, first);
             for (f += lane; f < end && q.b_colind[f] < last; f += 32) {
                 int64_t col = q.b_colind[f], at = col - first;
+                if (P.half && !tulle__half_stores(P.half_shift, P.first_row + r, P.first_col + col)) continue;
                 if (q.a_rowptr && !survives(P, q, r, e, f)) {
                     n->skipped++;
                     continue;

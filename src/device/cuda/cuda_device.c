@@ -86,6 +86,12 @@ tulle_status tulle__cuda_enter(tulle__cuda *cuda, void **before)
     return status;
 }
 
+void tulle__cuda_enter_anyway(tulle__cuda *cuda, void **before)
+{
+    if (cuda->driver.current(before) != 0) *before = NULL;
+    (void)tulle__cuda_check(cuda, cudaSetDevice(cuda->ordinal), "choosing the device");
+}
+
 void tulle__cuda_leave(const tulle__cuda *cuda, void *before)
 {
     void *mine = NULL;
@@ -168,9 +174,9 @@ static void buffer_free(tulle__device *device, tulle__device_buffer *buffer)
     tulle__cuda *cuda = (tulle__cuda *)device;
     struct block *block = (struct block *)buffer;
     void *before;
-    tulle_status entered = tulle__cuda_enter(cuda, &before);
+    tulle__cuda_enter_anyway(cuda, &before);
     (void)tulle__cuda_quietly(cudaFree(block->memory)); /* of a lost GPU, too: for what the host keeps of it */
-    if (entered == TULLE_OK) tulle__cuda_leave(cuda, before);
+    tulle__cuda_leave(cuda, before);
     tulle__cuda_host->free(block);
 }
 
@@ -204,9 +210,9 @@ static void host_free(tulle__device *device, void *block)
     tulle__cuda *cuda = (tulle__cuda *)device;
     void *before;
     if (!block) return;
-    tulle_status entered = tulle__cuda_enter(cuda, &before);
+    tulle__cuda_enter_anyway(cuda, &before);
     (void)tulle__cuda_quietly(cudaHostUnregister(block)); /* refused if it was not pinned */
-    if (entered == TULLE_OK) tulle__cuda_leave(cuda, before);
+    tulle__cuda_leave(cuda, before);
     tulle__cuda_host->free(tulle__page_block_memory(block));
 }
 
@@ -232,9 +238,9 @@ static void host_unregister(tulle__device *device, void *memory)
 {
     tulle__cuda *cuda = (tulle__cuda *)device;
     void *before;
-    tulle_status entered = tulle__cuda_enter(cuda, &before);
+    tulle__cuda_enter_anyway(cuda, &before);
     (void)tulle__cuda_quietly(cudaHostUnregister(memory)); /* refused if it was not pinned */
-    if (entered == TULLE_OK) tulle__cuda_leave(cuda, before);
+    tulle__cuda_leave(cuda, before);
 }
 
 static tulle_status state(tulle__device *device)
@@ -255,12 +261,12 @@ static void close_cuda(tulle__device *device)
     tulle__cuda *cuda = (tulle__cuda *)device;
     void *before;
     if (cuda->sparse) {
-        tulle_status entered = tulle__cuda_enter(cuda, &before);
+        tulle__cuda_enter_anyway(cuda, &before);
         (void)cusparseDestroy(cuda->sparse);
         if (cuda->blas) (void)cublasDestroy(cuda->blas);
         tulle__cuda_eigen_close(cuda);
         tulle__cuda_choices_free(cuda);
-        if (entered == TULLE_OK) tulle__cuda_leave(cuda, before);
+        tulle__cuda_leave(cuda, before);
     }
     pthread_mutex_destroy(&cuda->lock);
     tulle__cuda_host->free(cuda);

@@ -95,6 +95,9 @@ struct tulle__device_queue {
  * GPU that is lost; then there is nothing to leave.
  */
 tulle_status tulle__cuda_enter(tulle__cuda *cuda, void **before);
+/* The same for what frees, or waits for, what is there, also of a lost GPU: a call without it would give a thread that
+ * has no context one. */
+void tulle__cuda_enter_anyway(tulle__cuda *cuda, void **before);
 void tulle__cuda_leave(const tulle__cuda *cuda, void *before);
 
 /* TULLE_OK, or why not, with `what` was asked for; finds out whether the GPU is lost. */

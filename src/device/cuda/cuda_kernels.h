@@ -250,6 +250,9 @@ typedef struct tulle__cuda_blocks {
     const double *least;        /* NULL: no filter */
     const int32_t *pattern_ptr; /* NULL: none */
     const int32_t *pattern;     /* NULL: none */
+    /* half: only blocks that a half stores; where C's first block is among all of a matrix (kernel/stored_half.h) */
+    int half, half_shift;
+    int64_t first_row, first_col;
 } tulle__cuda_blocks;
 
 typedef struct tulle__cuda_block_result {

@@ -167,9 +167,9 @@ void tulle__cuda_queue_free(tulle__device *device, tulle__device_queue *queue)
     void *before;
     if (!queue) return;
     (void)tulle__cuda_queue_wait(queue);
-    tulle_status entered = tulle__cuda_enter(cuda, &before);
+    tulle__cuda_enter_anyway(cuda, &before);
     drop_queue(queue);
-    if (entered == TULLE_OK) tulle__cuda_leave(cuda, before);
+    tulle__cuda_leave(cuda, before);
 }
 
 int tulle__cuda_start_kernel(tulle__device_queue *queue, const char *name)
@@ -215,9 +215,9 @@ void tulle__cuda_event_free(tulle__device *device, tulle__device_event *event)
     tulle__cuda *cuda = (tulle__cuda *)device;
     void *before;
     if (!event) return;
-    tulle_status entered = tulle__cuda_enter(cuda, &before);
+    tulle__cuda_enter_anyway(cuda, &before);
     (void)tulle__cuda_quietly(cudaEventDestroy(event->event));
-    if (entered == TULLE_OK) tulle__cuda_leave(cuda, before);
+    tulle__cuda_leave(cuda, before);
     tulle__cuda_host->free(event);
 }
 
@@ -247,16 +247,16 @@ void tulle__cuda_join(tulle__device_queue *queue, tulle__device_event *event)
 static cudaError_t look_at(tulle__device_event *event, cudaError_t (*look)(cudaEvent_t event))
 {
     void *before;
-    tulle_status entered = tulle__cuda_enter(event->cuda, &before);
+    tulle__cuda_enter_anyway(event->cuda, &before);
     if (__atomic_load_n(&event->cuda->lost, __ATOMIC_ACQUIRE)) {
-        if (entered == TULLE_OK) tulle__cuda_leave(event->cuda, before);
+        tulle__cuda_leave(event->cuda, before);
         return cudaSuccess;
     }
     cudaError_t error = look(event->event);
     if (error != cudaErrorNotReady && !tulle__cuda_quietly(error)) /* what it stands for may still be under way */
         error = cudaEventSynchronize(event->event);
     if (error != cudaErrorNotReady) (void)tulle__cuda_quietly(error);
-    if (entered == TULLE_OK) tulle__cuda_leave(event->cuda, before);
+    tulle__cuda_leave(event->cuda, before);
     return error;
 }
 

@@ -60,7 +60,11 @@ static tulle__spgemm_task work_of(const tulle__device_product *task, tulle__spge
         .npairs = task->npairs,
         .pair = pair,
         .unsorted = task->unsorted,
-        .least = (const double *)(const void *)tulle__host_at(&task->least)};
+        .least = (const double *)(const void *)tulle__host_at(&task->least),
+        .half = task->half,
+        .half_shift = task->half_shift,
+        .first_row = task->first_row,
+        .first_col = task->first_col};
 }
 
 tulle_status tulle__host_product(const tulle__kernels *kernels, tulle__pool *pool, const tulle__device_product *task,

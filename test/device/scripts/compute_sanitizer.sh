@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# compute_sanitizer.sh TOOL BUILD: suites that launch every kernel, on a GPU under a tool of NVIDIA's compute-sanitizer
-# (memcheck, racecheck, synccheck, initcheck), ten minutes each at most. 77: there is no such program, or no GPU.
+# compute_sanitizer.sh TOOL BUILD: suites that launch every kernel (suites.txt; test/emul/kernels.sh), on a GPU under a
+# tool of NVIDIA's compute-sanitizer (memcheck, racecheck, synccheck, initcheck), ten minutes each at most. 77: there is
+# no such program, or no GPU.
 set -u
 tool=$1
 build=$2
@@ -25,14 +26,5 @@ while read -r program arguments; do
         echo "$tool: $program $arguments: status $code (9: it has found something; 124: ten minutes are over)"
         status=1
     }
-done <<SUITES
-device/test_device_slabs cuda:kernels=own
-device/test_device_sparse_products cuda
-device/test_device_sparse_chains cuda:kernels=own bits
-device/test_device_block_spgemm cuda
-trisolve/test_trisolve threads 1 1 device=cuda
-trisolve/test_trisolve threads 2 1 together=cuda
-krylov/test_krylov_home cuda
-matfun/test_on_device threads 2 cuda
-SUITES
+done <"$(dirname "$0")/suites.txt"
 exit $status

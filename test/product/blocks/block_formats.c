@@ -14,7 +14,7 @@
 #include "reference.h"
 #include "tap.h"
 
-enum { MOST = 96 };
+enum { MOST = 256 };
 
 static const char *device; /* that multiplies; NULL: the host */
 
@@ -225,6 +225,16 @@ int main(int argc, char **argv)
         s.tiles = 5;
         s.options = (tulle_product_options){.alg = TULLE_PRODUCT_STEAL_LOCAL_A};
         run(team, s);
+        s = plain; /* ever more columns, up to 128 a tile */
+        s.kind = (tulle_kind)kind;
+        s.block = 3;
+        s.m = 18;
+        s.k = 24;
+        for (s.n = 4; s.n <= 256; s.n *= 2)
+            for (int type = TULLE_F64; type <= TULLE_F32; type++) {
+                s.type = (tulle_type)type;
+                run(team, s);
+            }
     }
     ok(tulle_team_run(team, refusals, NULL) == TULLE_OK, "refusals: %s", tulle_error_message());
     tulle_team_free(team);

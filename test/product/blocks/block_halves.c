@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include <tulle/algebra.h>
+#include <tulle/device.h>
 
 #include "block_problem.h"
 #include "body.h"
@@ -112,6 +113,8 @@ static tulle_status body_half_c(tulle_comm *comm, void *arg)
     tulle_mat *A = NULL, *a = NULL, *C = NULL, *D = NULL, *c = NULL;
     tulle_product *plan = NULL, *half = NULL;
     tulle_product_options way = {.alg = TULLE_PRODUCT_STATIONARY_C}, lower = s->options;
+    way.device = device && strstr(device, "cpu") ? NULL : device; /* this one has the host's bits */
+    lower.device = device;
     tulle_product_report report[2];
     tulle_status status;
     double error;
@@ -133,6 +136,8 @@ static tulle_status body_half_c(tulle_comm *comm, void *arg)
         tulle_mat_free(D);
         D = NULL;
         EXPECT(report[1].flops <= report[0].flops);
+        EXPECT(!device == !report[1].device.devices);
+        if (device && turn && s->beta == 0) EXPECT(report[1].reused); /* values alone */
     }
 out:
     tulle_product_free(plan);
@@ -203,17 +208,43 @@ out:
     return status;
 }
 
+/* C as a half, made on a device: new values too, of a structure that stays. */
+static void on_device(tulle_team *team)
+{
+    struct setting s = {.m = 61, .kind = TULLE_VBSR, .tiles = 4, .block = 6, .alpha = 2};
+    for (int way = 0; way < 4; way++) {
+        s.options.alg = way ? TULLE_PRODUCT_STATIONARY_C : TULLE_PRODUCT_STATIONARY_A;
+        s.shape = way == 1 ? FULL : RANDOM;
+        s.type = way == 3 ? TULLE_F32 : TULLE_F64;
+        s.beta = way & 2 ? 2 : 0;
+        run_half_c(team, s, way & 1 ? TULLE_SKEW : TULLE_SYMMETRIC, way & 1 ? TULLE_SKEW : TULLE_GENERAL);
+    }
+    s.m = 96; /* blocks enough for squares of several */
+    s.block = 2;
+    s.beta = 0;
+    run_half_c(team, s, TULLE_SKEW, TULLE_SKEW);
+}
+
 int main(int argc, char **argv)
 {
     int npes;
     tulle_team *team;
     if (argc < 3 || (npes = atoi(argv[2])) < 1) {
-        fprintf(stderr, "usage: block_halves SPEC PES\n");
+        fprintf(stderr, "usage: block_halves SPEC PES [device=DEVICE]\n");
         return 2;
     }
+    tulle_device_facts facts;
+    if (argc == 4) device = argv[3] + strlen("device=");
+    if (device && strstr(device, "cuda") && tulle_device_probe(device, &facts) == TULLE_ERR_UNSUPPORTED)
+        return printf("1..0 # SKIP %s\n", tulle_error_message()), 0;
     const tulle_team_options team_options = {.memory = (size_t)npes << 26, .threads = 1, .arena = 4096, .panels = 2};
     if (!ok(tulle_team_new(argv[1], npes, &team_options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
         return tap_done();
+    if (device) {
+        on_device(team);
+        tulle_team_free(team);
+        return tap_done();
+    }
     struct setting s = {.m = 61, .kind = TULLE_VBSR, .tiles = 4, .block = 6, .alpha = 2};
     for (int alg = TULLE_PRODUCT_AUTO; alg < TULLE_PRODUCT_ALG_COUNT; alg++)
         for (int way = 0; way < 4; way++) {

@@ -25,8 +25,9 @@ static tulle_status place_result(void *context, int64_t m, int64_t nnz, tulle__d
     tulle_tile shape = {.kind = C->kind, .type = s->type, .n = s->cols, .block_cols = s->cols};
     tulle_gidx cut = 0;
     if (in_blocks) shape.row_block = &cut;
-    const tulle__tile_places p = in_blocks ? tulle__blocks_places_of(s->d->device, m, s->cols, nnz, C->values, s->type)
-                                           : tulle__csr_places_of(s->d->device, m, nnz, s->type);
+    const tulle__tile_places p = in_blocks
+                                     ? tulle__blocks_places_of(s->d->device, m, s->cols, nnz, nnz, C->values, s->type)
+                                     : tulle__csr_places_of(s->d->device, m, nnz, s->type);
     tulle__device_tiles_give(s->d->tiles, s->buffer);
     s->buffer = NULL;
     tulle_status status = tulle__device_room(s->run, s->d, p.length, "a sparse result", &s->buffer);
@@ -91,11 +92,12 @@ static tulle_tile whole_tile(const tulle__csr *csr, int64_t row, tulle_type type
         .norm = csr->norm};
 }
 
-/* Rows of a factor of the task, or of the old C, on the device. */
+/* Rows of a factor of the task, or of the old C, on the device; of the latter nobody reads norms. */
 static tulle_status hold_csr(struct device_run *run, struct device *d, const tulle__tile_key *key, tulle_type type,
     const tulle__csr *csr, tulle__device_tile *there)
 {
     tulle_tile tile = whole_tile(csr, key->row, type);
+    if (key->operand < 0) tile.norm = NULL;
     return tulle__device_hold(run, d, key, &tile, there);
 }
 
@@ -109,7 +111,14 @@ tulle_status tulle__device_hold_pairs(struct device_run *run, struct device *d, 
     const tulle__spgemm_task *task, tulle__device_product *work, tulle__spgemm_pair *pairs)
 {
     tulle_status status = TULLE_OK;
-    *work = (tulle__device_product){.type = task->type, .m = task->m, .n = task->n, .unsorted = task->unsorted};
+    *work = (tulle__device_product){.type = task->type,
+        .m = task->m,
+        .n = task->n,
+        .unsorted = task->unsorted,
+        .half = task->half,
+        .half_shift = task->half_shift,
+        .first_row = task->first_row,
+        .first_col = task->first_col};
     if (task->npairs > TULLE__DEVICE_SPARSE_PAIRS)
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "a chain of %d products of tiles on a device, which takes %d",
             task->npairs, TULLE__DEVICE_SPARSE_PAIRS);

@@ -352,7 +352,7 @@ static void copy_arrays(tulle__device_tiles *tiles, struct entry *e, tulle__devi
     }
     if (in_blocks) {
         copy_array(tiles, &here->offset, source, &there->offset, (nnz + 1) * sizeof(int64_t));
-        copy_array(tiles, &here->norm, source, &there->norm, nnz * sizeof(double));
+        copy_array(tiles, &here->norm, source, &there->norm, (size_t)p->norms * sizeof(double));
         copy_array(tiles, &here->row_block, source, &there->row_block, lines * sizeof(tulle_gidx));
         copy_array(tiles, &here->col_block, source, &there->col_block, ((size_t)there->n + 1) * sizeof(tulle_gidx));
     }

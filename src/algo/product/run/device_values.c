@@ -113,7 +113,7 @@ static tulle_status send_structure(struct device_run *run, struct device *d, con
         .block_cols = task->n,
         .row_block = C->offset ? &cut : NULL};
     const tulle__tile_places p =
-        C->offset ? tulle__blocks_places_of(d->device, task->m, task->n, of.nnz, of.values, task->type)
+        C->offset ? tulle__blocks_places_of(d->device, task->m, task->n, of.nnz, of.nnz, of.values, task->type)
                   : tulle__csr_places_of(d->device, task->m, of.nnz, task->type);
     const size_t blocks = (size_t)of.nnz + 1;
     const void *pointers = NULL;

@@ -15,14 +15,14 @@ tulle__tile_places tulle__csr_places_of(const tulle__device *device, int64_t row
     return p;
 }
 
-tulle__tile_places tulle__blocks_places_of(
-    const tulle__device *device, int64_t rows, int64_t cols, int64_t blocks, int64_t values, tulle_type type)
+tulle__tile_places tulle__blocks_places_of(const tulle__device *device, int64_t rows, int64_t cols, int64_t blocks,
+    int64_t norms, int64_t values, tulle_type type)
 {
-    tulle__tile_places p = {.nnz = blocks, .values = values};
+    tulle__tile_places p = {.nnz = blocks, .values = values, .norms = norms};
     p.colind = tulle__array_room(((size_t)rows + 1) * (size_t)device->rowptr_bytes);
     p.offset = p.colind + tulle__array_room((size_t)blocks * sizeof(tulle_lidx));
     p.norm = p.offset + tulle__array_room(((size_t)blocks + 1) * sizeof(int64_t));
-    p.row_block = p.norm + tulle__array_room((size_t)blocks * sizeof(double));
+    p.row_block = p.norm + tulle__array_room((size_t)norms * sizeof(double));
     p.col_block = p.row_block + tulle__array_room(((size_t)rows + 1) * sizeof(tulle_gidx));
     p.val = p.col_block + tulle__array_room(((size_t)cols + 1) * sizeof(tulle_gidx));
     p.length = p.val + (size_t)values * tulle_type_size(type);
@@ -66,7 +66,7 @@ tulle__tile_places tulle__tile_places_of(const tulle__device *device, const tull
         int64_t first_value, values;
         int apart;
         find_values(tile, row, rows, &first_value, &values, &apart);
-        p = tulle__blocks_places_of(device, rows, tile->block_cols, nnz, values, tile->type);
+        p = tulle__blocks_places_of(device, rows, tile->block_cols, nnz, tile->norm ? nnz : 0, values, tile->type);
         p.first_value = first_value;
         p.apart = apart;
     } else {
@@ -93,7 +93,7 @@ tulle__device_tile tulle__tile_in(
     there.colind = (tulle__device_place){buffer, p->colind};
     if (!in_blocks) return there;
     there.offset = (tulle__device_place){buffer, p->offset};
-    there.norm = (tulle__device_place){buffer, p->norm};
+    if (p->norms) there.norm = (tulle__device_place){buffer, p->norm};
     there.row_block = (tulle__device_place){buffer, p->row_block};
     there.col_block = (tulle__device_place){buffer, p->col_block};
     return there;
@@ -183,7 +183,7 @@ static tulle_status upload_blocks(const struct copies *c, const tulle_tile *sour
     upload(c, &there->rowptr, pointers, ((size_t)rows + 1) * (size_t)c->device->rowptr_bytes);
     upload(c, &there->colind, source->colind + p->first, blocks * sizeof *source->colind);
     upload(c, &there->offset, offset, (blocks + 1) * sizeof *offset);
-    if (source->norm) upload(c, &there->norm, source->norm + p->first, blocks * sizeof *source->norm);
+    if (p->norms) upload(c, &there->norm, source->norm + p->first, (size_t)p->norms * sizeof *source->norm);
     upload(c, &there->row_block, source->row_block + row, ((size_t)rows + 1) * sizeof *source->row_block);
     upload(c, &there->col_block, source->col_block, ((size_t)source->block_cols + 1) * sizeof *source->col_block);
     upload(c, &there->val, p->apart ? packed : from + (size_t)p->first_value * size, values);

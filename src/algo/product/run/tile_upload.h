@@ -17,6 +17,7 @@ typedef struct tulle__tile_places {
     size_t colind, offset, norm, row_block, col_block, val, length; /* length: of all */
     int64_t first, nnz;                                             /* entries, or blocks; dense: values */
     int64_t first_value, values;                                    /* in blocks: of these */
+    int64_t norms;                                                  /* in blocks: that come with them, or 0 */
     int apart;                                                      /* in blocks: their values are not in one piece */
 } tulle__tile_places;
 
@@ -29,10 +30,10 @@ static inline size_t tulle__array_room(size_t bytes)
 tulle__tile_places tulle__tile_places_of(
     const tulle__device *device, const tulle_tile *tile, int64_t row, int64_t rows);
 
-/* The places of a sparse tile, and of one in blocks, with so many entries or blocks from 0. */
+/* The places of a sparse tile, and of one in blocks, with so many entries or blocks from 0; norms: 0, or of each. */
 tulle__tile_places tulle__csr_places_of(const tulle__device *device, int64_t rows, int64_t nnz, tulle_type type);
-tulle__tile_places tulle__blocks_places_of(
-    const tulle__device *device, int64_t rows, int64_t cols, int64_t blocks, int64_t values, tulle_type type);
+tulle__tile_places tulle__blocks_places_of(const tulle__device *device, int64_t rows, int64_t cols, int64_t blocks,
+    int64_t norms, int64_t values, tulle_type type);
 
 /* Bytes of the values of a sparse tile that is there. */
 static inline size_t tulle__device_value_bytes(const tulle__device_tile *there)

@@ -10,16 +10,11 @@ import subprocess
 import sys
 import tempfile
 
+import tap
+from tap import ok
+
 TABLE = os.path.join(sys.argv[1], "bench", "gpu", "table.py")
 BEGIN, END = "<!-- bench/gpu/all.sh: begin -->", "<!-- bench/gpu/all.sh: end -->"
-count = failed = 0
-
-
-def ok(right, what):
-    global count, failed
-    count += 1
-    failed += not right
-    print(f"{'ok' if right else 'not ok'} {count} - {what}")
 
 
 def run(out, document):
@@ -178,5 +173,4 @@ with tempfile.TemporaryDirectory() as folder:
     ok(status != 0 and "has no" in error, "a document without markers is refused")
 if len(sys.argv) > 2:
     as_programs_print(sys.argv[2])
-print(f"1..{count}")
-sys.exit(failed != 0)
+tap.done()
