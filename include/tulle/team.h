@@ -8,7 +8,7 @@
  *   threads[:direct=on|off]     PEs are threads of this process
  *   mpi[:direct=on|off]         PEs are the processes of an MPI job, started by its launcher: every
  *                               process makes the same calls on the team, in the same order, and gets
- *                               the same status
+ *                               the same status; gpu=on|off: gets reach memory of GPUs (as MPI says)
  *   sim:platform=NAME,...       PEs run one at a time, in the virtual time of another machine
  *
  * Wrappers, before it:

@@ -69,7 +69,6 @@ struct tulle__pe {
     tulle__heap *control, *data;
     tulle__timeline *timeline;      /* NULL: not traced */
     const char *device;             /* of one-call products that name none; NULL: the host */
-    struct tulle__landing *landing; /* of gets of tiles, while a product with devices executes (mat/fetch.h) */
     tulle__counters counters;
     int rank, npes, threads;
     size_t arena_bytes;

@@ -145,7 +145,7 @@ struct tulle__link {
     tulle__link *inner; /* NULL for an engine */
     int rank, npes;
     size_t segment_bytes[TULLE__SEGMENTS];
-    int reaches_devices; /* 1: the local memory of a get may be that of a CUDA device */
+    int reaches_devices; /* 1: the local memory of a get may be that of a CUDA device; wrappers do not pass it on */
     int pinned;          /* 1: a network adapter may have registered the segments' pages, which must not be replaced */
     const tulle__virtual_ops *virtual_time; /* NULL: time is real */
     tulle__link *clock;                     /* its argument: the engine's link below all wrappers */

@@ -25,9 +25,8 @@ size_t tulle__fetch_transferred(const tulle_mat *A, int i, int j)
 
 enum { HEAD = 64 }; /* bytes of a buffer before the block, to keep its arrays aligned */
 
-tulle_status tulle__fetch_room(size_t bytes, bool anywhere, tulle__fetch *fetch)
+tulle_status tulle__fetch_room(size_t bytes, tulle__landing *landing, bool anywhere, tulle__fetch *fetch)
 {
-    tulle__landing *landing = fetch->A->comm->pe->landing;
     void *landed = landing && bytes ? landing->take(landing, bytes, anywhere) : NULL;
     tulle_status status = tulle__alloc(HEAD + (landed ? 0 : bytes), 1, "a fetched tile", &fetch->head);
     if (status != TULLE_OK) {
@@ -79,6 +78,11 @@ tulle__transfer tulle__fetch_start(const tulle_mat *A, int i, int j, int group, 
 
 tulle_status tulle__fetch_init(const tulle_mat *A, int i, int j, tulle__fetch *fetch)
 {
+    return tulle__fetch_land(A, i, j, NULL, fetch);
+}
+
+tulle_status tulle__fetch_land(const tulle_mat *A, int i, int j, tulle__landing *landing, tulle__fetch *fetch)
+{
     if (A->joining) return A->joining->start(A, i, j, fetch);
     const tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, j)];
     tulle__fetch f = {.A = A, .i = i, .j = j, .group = -1, .record = *record};
@@ -87,7 +91,7 @@ tulle_status tulle__fetch_init(const tulle_mat *A, int i, int j, tulle__fetch *f
         void *shape = tulle__peek(A->comm, &record->place);
         int shape_only = shape != NULL;                             /* it has readers, but no memory of its own */
         const bool one_piece = A->kind == TULLE_DENSE && !A->whole; /* of values */
-        tulle_status status = tulle__fetch_room(shape_only ? 0 : record->place.length, one_piece, &f);
+        tulle_status status = tulle__fetch_room(shape_only ? 0 : record->place.length, landing, one_piece, &f);
         if (status != TULLE_OK) return status;
         if (shape_only) f.block = shape;
         f.group = tulle__comm_group(A->comm);

@@ -9,9 +9,8 @@
 #include "mat/mat.h"
 
 /*
- * Where gets land that a product's devices read: comm->pe->landing while one executes, NULL else. `anywhere`: the host
- * does not read what lands, which may be memory of a device then. take returns NULL where there is no room: they land
- * in memory of the PE.
+ * Where tiles land that a product's devices read, and the host only if they are sparse. take: memory for one;
+ * `anywhere`: also a device's. NULL: there is no room, and they land in memory of the PE.
  */
 typedef struct tulle__landing tulle__landing;
 struct tulle__landing {
@@ -55,12 +54,14 @@ static inline bool tulle__fetch_joins(const tulle__fetch *fetch)
 }
 
 tulle_status tulle__fetch_init(const tulle_mat *A, int i, int j, tulle__fetch *fetch);
+/* The same, for devices; NULL is allowed. Joined tiles do not land there. */
+tulle_status tulle__fetch_land(const tulle_mat *A, int i, int j, tulle__landing *landing, tulle__fetch *fetch);
 /* Starts a get of a tile that has entries, into a contiguous buffer of its size; the last transfer of it. */
 tulle__transfer tulle__fetch_start(const tulle_mat *A, int i, int j, int group, void *to);
 /* Returns another fetch of the same tile, which shares the buffer. */
 tulle__fetch tulle__fetch_share(const tulle__fetch *fetch);
-/* Allocates `bytes` at fetch->block, for a fetch that is not shared yet; anywhere: the host need not reach them. */
-tulle_status tulle__fetch_room(size_t bytes, bool anywhere, tulle__fetch *fetch);
+/* Allocates `bytes` at fetch->block, for a fetch that is not shared yet, from the landing if there is one. */
+tulle_status tulle__fetch_room(size_t bytes, tulle__landing *landing, bool anywhere, tulle__fetch *fetch);
 /* Whether it can be awaited without waiting; 0 also where the engine does not know. */
 int tulle__fetch_ready(const tulle__fetch *fetch);
 /* Waits for a pending get, then frees. Also valid after a failure and for a zeroed fetch. */

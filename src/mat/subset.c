@@ -276,7 +276,8 @@ static tulle_status start_shape_only(const tulle_mat *B, const tulle__place *pla
     return TULLE_OK;
 }
 
-tulle_status tulle__subset_fetch(const tulle_mat *B, int i, int j, const tulle__subset *e, tulle__fetch *fetch)
+tulle_status tulle__subset_fetch(
+    const tulle_mat *B, int i, int j, const tulle__subset *e, tulle__landing *landing, tulle__fetch *fetch)
 {
     tulle__fetch f = {.A = B, .i = i, .j = j, .group = -1, .record = B->directory[tulle__tile_index(B, i, j)]};
     f.block = tulle__peek(B->comm, &f.record.place);
@@ -286,7 +287,7 @@ tulle_status tulle__subset_fetch(const tulle_mat *B, int i, int j, const tulle__
         return started;
     }
     f.record.nnz = e->nnz;
-    tulle_status status = tulle__fetch_room(tulle__subset_room(B, i, j, e), false, &f);
+    tulle_status status = tulle__fetch_room(tulle__subset_room(B, i, j, e), landing, false, &f);
     if (status == TULLE_OK) status = tulle__subset_start(B, i, j, e, f.block, &f.group);
     if (status == TULLE_OK)
         *fetch = f;

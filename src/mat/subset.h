@@ -56,7 +56,8 @@ int64_t tulle__subset_entries(const tulle__subset *subset);
 tulle_status tulle__subset_start(
     const tulle_mat *B, int i, int j, const tulle__subset *subset, void *block, int *group);
 
-/* Like tulle__fetch_init. */
-tulle_status tulle__subset_fetch(const tulle_mat *B, int i, int j, const tulle__subset *subset, tulle__fetch *fetch);
+/* Like tulle__fetch_land. */
+tulle_status tulle__subset_fetch(
+    const tulle_mat *B, int i, int j, const tulle__subset *subset, tulle__landing *landing, tulle__fetch *fetch);
 
 #endif

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# faults.sh PROGRAM "FAULT ..." REGEX: the kernels with that fault planted end badly, and say what matches; FAULT none: well.
+# faults.sh PROGRAM "FAULT ..." REGEX: the program, given these words, ends badly, and says what matches; none: well.
 set -u
-output=$("$1" $2 2>&1)
+output=$("$1" $2 2>&1) # words
 status=$?
 printf '%s\n' "$output" | tail -40
 if [ "$2" = none ]; then exit $status; fi

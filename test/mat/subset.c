@@ -90,7 +90,7 @@ static tulle_status try_set(tulle_mat *A, int i, int j, int set, int *subsets)
     TULLE_TRY(tulle_mat_get_tile(A, i, j, &all));
     TULLE_TRY(tulle_fetch_wait(all, &want));
     int64_t before = A->comm->pe->counters.bytes;
-    TULLE_TRY(tulle__subset_fetch(A, i, j, subset, &fetch));
+    TULLE_TRY(tulle__subset_fetch(A, i, j, subset, NULL, &fetch));
     EXPECT((size_t)(A->comm->pe->counters.bytes - before) == bytes_of_set(set, &want));
     EXPECT(tulle__subset_bytes(subset) == bytes_of_set(set, &want));
     TULLE_TRY(tulle__fetch_await(&fetch, &got));

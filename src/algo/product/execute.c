@@ -295,7 +295,6 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
     plan->runner->peek = tulle__jobs_peek;
     plan->runner->peeked = &x;
     tulle__work_copy(&x.inbox.told, copied);
-    comm->pe->landing = plan->runner->landing;
     status = execute(&x);
     /* what is on its way must have landed before its memory is freed, and before others are told */
     plan->runner->ops->end(plan->runner); /* it may still read tiles of jobs */
@@ -304,7 +303,6 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
     (void)tulle__layers_landed(&x);
     tulle__jobs_drop(&x);
     tulle__sources_end(plan->source);
-    comm->pe->landing = NULL;
     status = TULLE__PLANTED(untold_failure) && status != TULLE_OK ? (tulle_comm_agree(comm, TULLE_OK), status)
                                                                   : tulle_comm_agree(comm, status);
     if (status == TULLE_OK && plan->options.symmetric_c && plan->C->symmetry == TULLE_GENERAL) status = mirror(&x);

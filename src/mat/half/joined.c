@@ -160,7 +160,7 @@ static tulle_status start(const tulle_mat *X, int i, int j, tulle__fetch *fetch)
     tulle__fetch f = {.A = X, .i = i, .j = j, .group = -1, .record = X->directory[tulle__tile_index(X, i, j)]};
     if (f.record.place.length) {
         const size_t head = tulle__joined_padded(sizeof(tulle__joined_values));
-        TULLE_TRY(tulle__fetch_room(0, false, &f));
+        TULLE_TRY(tulle__fetch_room(0, NULL, false, &f));
         tulle__fetch_head *joint = f.head;
         TULLE_TRY(
             tulle__alloc(head + tulle__joined_padded(got(X, i, j)) + (i == j ? 0 : tulle__joined_padded(got(X, j, i))),

@@ -30,7 +30,7 @@ static tulle_status fetch_rows(const tulle_mat *A, int i, int j, int64_t first, 
     if (count == tulle__tile_rows(A, i) || !tulle__subset_possible(A, i, j)) return tulle__fetch_init(A, i, j, fetch);
     if (A->kind == TULLE_CSR) TULLE_TRY(tulle__rowptr_read(A, i, j, &rowptr));
     TULLE_TRY(tulle__subset_new(A, i, j, &rows, rowptr, &subset));
-    TULLE_TRY(tulle__subset_fetch(A, i, j, subset, fetch));
+    TULLE_TRY(tulle__subset_fetch(A, i, j, subset, NULL, fetch));
 out:
     tulle__free(rowptr);
     tulle__subset_free(subset);

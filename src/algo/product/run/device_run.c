@@ -89,6 +89,8 @@ static void end(tulle__runner *runner)
         tulle__device_tiles_return(run->device[n].tiles);
     }
     if (!keeps) clear_devices(run);
+    tulle__landing_rest(run->landing);
+    for (int n = 0; n < run->count; n++) tulle__staging_rest(run->device[n].staging);
 }
 
 static tulle_status sync_home(tulle__runner *runner)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/run/landing.h"
 
+#include <string.h>
+
 #include "base/memory.h"
 
 enum { BLOCKS = 64, PART = 8, UNIT = 65536 }; /* most of them; the part of what is left; sizes are multiples of it */
@@ -16,10 +18,10 @@ struct block {
 struct tulle__landing_blocks {
     tulle__landing landing;
     tulle__device *device;
-    bool on_device;
     struct block block[BLOCKS];
     int count;
     size_t held[2]; /* bytes of all, of the host and of the device */
+    size_t there;   /* bytes of the device's memory that are for this alone */
 };
 
 static void drop(tulle__landing_blocks *s, int n)
@@ -27,7 +29,7 @@ static void drop(tulle__landing_blocks *s, int n)
     struct block *b = &s->block[n];
     s->held[b->buffer != NULL] -= b->bytes;
     if (b->buffer)
-        tulle__device_buffer_free(s->device, b->buffer);
+        s->device->ops->buffer_free(s->device, b->buffer);
     else
         s->device->ops->host_free(s->device, b->memory);
     *b = s->block[--s->count];
@@ -46,30 +48,31 @@ static struct block *find_free(tulle__landing_blocks *s, size_t bytes, bool ther
     return best;
 }
 
-/* Those that are free go, of one kind: they are of other sizes than are wanted. */
-static void drop_free(tulle__landing_blocks *s, bool there)
-{
-    for (int n = s->count - 1; n >= 0; n--)
-        if (!s->block[n].taken && (s->block[n].buffer != NULL) == there) drop(s, n);
-}
-
 static size_t most(const tulle__landing_blocks *s, bool there)
 {
-    return there ? s->device->capacity / PART : (tulle__memory_left() + s->held[0]) / PART;
+    return there ? s->there : (tulle__memory_left() + s->held[0]) / PART;
 }
 
-/* A new one of so many bytes; NULL: there is no room, which is no failure. */
+/* Room for one of so many bytes: others that are free go, as they are of other sizes than are wanted. */
+static bool make_room(tulle__landing_blocks *s, size_t bytes, bool there)
+{
+    const size_t all = most(s, there);
+    if (bytes > all) return false;
+    for (int n = s->count - 1; n >= 0 && (s->count == BLOCKS || s->held[there] > all - bytes); n--)
+        if (!s->block[n].taken && (s->block[n].buffer != NULL) == there) drop(s, n);
+    return s->count < BLOCKS && s->held[there] <= all - bytes;
+}
+
+/* A new one; NULL: there is no memory for it, which is no failure. */
 static struct block *add(tulle__landing_blocks *s, size_t bytes, bool there)
 {
+    const tulle__device_ops *ops = s->device->ops;
     struct block b = {.bytes = bytes};
-    if (s->count == BLOCKS || s->held[there] + bytes > most(s, there)) drop_free(s, there);
-    if (s->count == BLOCKS || s->held[there] + bytes > most(s, there)) return NULL;
-    if (there) {
-        if (tulle__device_buffer_new(s->device, bytes, "tiles that arrive", &b.buffer) != TULLE_OK) return NULL;
-        b.memory = s->device->ops->address(s->device, b.buffer);
-    } else if (s->device->ops->host_new(s->device, bytes, "tiles that arrive", &b.memory) != TULLE_OK) {
-        return NULL;
-    }
+    if (!make_room(s, bytes, there)) return NULL;
+    tulle_status status = there ? ops->buffer_new(s->device, bytes, "tiles that arrive", &b.buffer)
+                                : ops->host_new(s->device, bytes, "tiles that arrive", &b.memory);
+    if (status != TULLE_OK) return NULL;
+    if (there) b.memory = ops->address(s->device, b.buffer);
     s->held[there] += bytes;
     s->block[s->count] = b;
     return &s->block[s->count++];
@@ -78,9 +81,10 @@ static struct block *add(tulle__landing_blocks *s, size_t bytes, bool there)
 static void *take(tulle__landing *landing, size_t bytes, bool anywhere)
 {
     tulle__landing_blocks *s = (tulle__landing_blocks *)landing;
-    const size_t room = (bytes + UNIT - 1) / UNIT * UNIT;
     struct block *b = NULL;
-    for (int there = anywhere && s->on_device; !b && there >= 0; there--) {
+    if (bytes < TULLE__PINNED_LEAST) return NULL;
+    const size_t room = (bytes + UNIT - 1) / UNIT * UNIT;
+    for (int there = anywhere && s->there; !b && there >= 0; there--) {
         b = find_free(s, room, there);
         if (!b) b = add(s, room, there);
     }
@@ -96,6 +100,48 @@ static void give(tulle__landing *landing, void *memory)
         if (s->block[n].memory == memory) s->block[n].taken = false;
 }
 
+/* ---- on the device ---- */
+
+enum { PROBE = 512 }; /* words */
+
+/* A get of the first words of another PE's control memory, which all engines have; others may change some of them. */
+static tulle_status get_words(tulle_comm *comm, void *to)
+{
+    tulle__link *link = comm->pe->link;
+    const int group = tulle__comm_group(comm);
+    const tulle__place place = {
+        .rank = (link->rank + 1) % link->npes, .segment = TULLE__CONTROL, .length = PROBE * sizeof(uint64_t)};
+    link->ops->get(link, group, &place, 0, to, (size_t)place.length);
+    return link->ops->wait(link, group, TULLE__ALL);
+}
+
+/*
+ * Whether a get brings the device what it brings the host, before and after. An engine may say that it reaches the
+ * device by what its library says, which may not be so of gets.
+ */
+static bool brings_it_there(tulle_comm *comm, tulle__device *device)
+{
+    const tulle__device_ops *ops = device->ops;
+    tulle__device_buffer *buffer = NULL;
+    tulle__device_queue *queue = NULL;
+    uint64_t before[PROBE], after[PROBE], there[PROBE];
+    bool same = false;
+    memset(there, 0xa5, sizeof there);
+    if (comm->pe->link->segment_bytes[TULLE__CONTROL] < sizeof there) return false;
+    if (ops->queue_new(device, &queue) == TULLE_OK &&
+        ops->buffer_new(device, sizeof there, "a probe of the engine", &buffer) == TULLE_OK) {
+        ops->upload(queue, &(tulle__device_place){buffer, 0}, there, sizeof there);
+        same = ops->queue_wait(queue) == TULLE_OK && get_words(comm, before) == TULLE_OK &&
+               get_words(comm, ops->address(device, buffer)) == TULLE_OK && get_words(comm, after) == TULLE_OK;
+        ops->download(queue, there, &(tulle__device_place){buffer, 0}, sizeof there);
+        same = ops->queue_wait(queue) == TULLE_OK && same;
+        for (int w = 0; w < PROBE; w++) same = same && (there[w] == before[w] || there[w] == after[w]);
+    }
+    if (buffer) ops->buffer_free(device, buffer);
+    ops->queue_free(device, queue);
+    return same;
+}
+
 tulle_status tulle__landing_new(tulle_comm *comm, tulle__device *device, bool on_device, tulle__landing_blocks **out)
 {
     tulle__landing_blocks *s;
@@ -103,7 +149,9 @@ tulle_status tulle__landing_new(tulle_comm *comm, tulle__device *device, bool on
     if (status != TULLE_OK) return status;
     s->landing = (tulle__landing){take, give};
     s->device = device;
-    s->on_device = on_device && comm->pe->link->reaches_devices && device->ops->address;
+    if (on_device && device->ops->address && comm->pe->link->reaches_devices && brings_it_there(comm, device))
+        s->there = device->capacity / PART;
+    device->capacity -= s->there;
     *out = s;
     return TULLE_OK;
 }
@@ -112,7 +160,15 @@ void tulle__landing_free(tulle__landing_blocks *s)
 {
     if (!s) return;
     while (s->count) drop(s, s->count - 1);
+    s->device->capacity += s->there;
     tulle__free(s);
+}
+
+void tulle__landing_rest(tulle__landing_blocks *s)
+{
+    if (!s || s->held[0] <= tulle__account_left(tulle__account_current()) / PART) return;
+    for (int n = s->count - 1; n >= 0; n--)
+        if (!s->block[n].taken && !s->block[n].buffer) drop(s, n);
 }
 
 tulle__landing *tulle__landing_of(tulle__landing_blocks *s)

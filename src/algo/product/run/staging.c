@@ -5,12 +5,12 @@
 
 #include "base/memory.h"
 
-/* PART: a link of 50 GB/s takes 40 us for it, ten times what starting a copy does. SMALL: below, drivers put what they
- * copy into the command itself, or have staged it before the caller has noticed. SHARE: of the memory that is left. */
-enum { PARTS = 4, PART = 2 << 20, SMALL = 64 << 10, BLOCK = 256 << 10, SHARE = 16 };
+/* PART: a link of 50 GB/s takes 40 us for it, ten times what starting a copy does. SHARE: of the memory that is left.
+ */
+enum { PARTS = 4, PART = 2 << 20, BLOCK = 256 << 10, SHARE = 16 };
 
 struct part {
-    char *memory; /* NULL: not yet */
+    char *memory;
     tulle__device_event *passed;
     bool used; /* `passed` stands for its copies */
 };
@@ -20,10 +20,11 @@ struct tulle__staging {
     tulle__pool *pool;
     const tulle__landing_blocks *landing;
     struct part part[PARTS];
+    int count;                  /* of parts that have memory */
+    bool full;                  /* there is no memory for more */
     int at;                     /* the part that is filled */
     size_t fill;                /* bytes of it */
     tulle__device_queue *queue; /* of its copies */
-    bool without;               /* there was no memory for a part */
 };
 
 tulle_status tulle__staging_new(
@@ -35,7 +36,6 @@ tulle_status tulle__staging_new(
     s->device = device;
     s->pool = pool;
     s->landing = landing;
-    s->without = !device->pinned;
     for (int p = 0; p < PARTS && device->pinned; p++) TULLE_TRY(device->ops->event_new(device, &s->part[p].passed));
     *out = s;
     return TULLE_OK;
@@ -44,35 +44,51 @@ out:
     return status;
 }
 
+static void free_parts(tulle__staging *s)
+{
+    while (s->count) s->device->ops->host_free(s->device, s->part[--s->count].memory);
+}
+
 void tulle__staging_free(tulle__staging *s)
 {
     if (!s) return;
-    for (int p = 0; p < PARTS; p++) {
-        s->device->ops->event_free(s->device, s->part[p].passed);
-        s->device->ops->host_free(s->device, s->part[p].memory);
-    }
+    free_parts(s);
+    for (int p = 0; p < PARTS; p++) s->device->ops->event_free(s->device, s->part[p].passed);
     tulle__free(s);
+}
+
+void tulle__staging_rest(tulle__staging *s)
+{
+    s->full = false;
+    if (tulle__account_left(tulle__account_current()) / SHARE < (size_t)s->count * PART) free_parts(s);
 }
 
 /* ---- parts ---- */
 
-/* The next part is filled from its start, once its copies are done. false: there is no memory for it. */
+static bool add_part(tulle__staging *s)
+{
+    struct part *next = &s->part[s->count];
+    if (s->full || s->count == PARTS) return false;
+    s->full = tulle__memory_left() / SHARE < (size_t)PARTS * PART ||
+              s->device->ops->host_new(s->device, PART, "copies to a device", &next->memory) != TULLE_OK;
+    next->used = false;
+    s->count += !s->full;
+    return !s->full;
+}
+
+/* Another part is filled from its start, once its copies are done. false: there is none. */
 static bool advance(tulle__staging *s)
 {
-    struct part *now = &s->part[s->at], *next = &s->part[(s->at + 1) % PARTS];
-    const tulle__device_ops *ops = s->device->ops;
-    if (!next->memory) {
-        if (tulle__memory_left() / SHARE < (size_t)PARTS * PART ||
-            ops->host_new(s->device, PART, "copies to a device", &next->memory) != TULLE_OK)
-            return false;
-    }
-    if (now->memory && s->fill) {
-        ops->record(s->queue, now->passed);
+    struct part *now = &s->part[s->at];
+    if (s->count && s->fill) {
+        s->device->ops->record(s->queue, now->passed);
         now->used = true;
     }
-    s->at = (s->at + 1) % PARTS;
     s->fill = 0;
-    if (next->used) ops->event_wait(next->passed);
+    s->at = add_part(s) ? s->count - 1 : s->count ? (s->at + 1) % s->count : 0;
+    if (!s->count) return false;
+    struct part *next = &s->part[s->at];
+    if (next->used) s->device->ops->event_wait(next->passed);
     next->used = false;
     return true;
 }
@@ -80,10 +96,8 @@ static bool advance(tulle__staging *s)
 /* Room of at most `wanted` bytes, in multiples of `unit`, for copies of that queue; 0: there is none. */
 static size_t find_room(tulle__staging *s, tulle__device_queue *queue, size_t unit, size_t wanted)
 {
-    const size_t least = wanted < PART / PARTS ? wanted : PART / PARTS, left = PART - s->fill;
-    if (!s->without && (!s->part[s->at].memory || s->queue != queue || left < least || left < unit))
-        s->without = !advance(s);
-    if (s->without) return 0;
+    const size_t least = wanted < PART / PARTS ? wanted : PART / PARTS, left = s->count ? PART - s->fill : 0;
+    if ((s->queue != queue || left < least || left < unit) && !advance(s)) return 0;
     s->queue = queue;
     const size_t room = (PART - s->fill) / unit * unit;
     return room < wanted ? room : wanted;
@@ -152,6 +166,18 @@ static tulle__device_copy piece_of(const tulle__device_copy *c, size_t first, si
     return piece;
 }
 
+/* As the device does it; not all of them have copies of lines. */
+static void start(const tulle__staging *s, tulle__device_queue *queue, const tulle__device_copy *c)
+{
+    const tulle__device_ops *ops = s->device->ops;
+    if (c->lines > 1 || (c->from.buffer && c->to.buffer))
+        ops->copy(queue, c);
+    else if (c->from.buffer)
+        ops->download(queue, c->host, &c->from, c->lines * c->width);
+    else
+        ops->upload(queue, &c->to, c->host, c->lines * c->width);
+}
+
 typedef void (*copy_lines)(tulle__staging *s, tulle__device_queue *queue, const tulle__device_copy *copy);
 
 static void up(tulle__staging *s, tulle__device_queue *queue, const tulle__device_copy *c)
@@ -164,34 +190,42 @@ static void up(tulle__staging *s, tulle__device_queue *queue, const tulle__devic
         if (room) move_all(s, (struct lines){part, host, c->width, c->from_pitch, true}, count);
         s->fill += room;
         const tulle__device_copy piece = piece_of(c, line, count, part);
-        s->device->ops->copy(queue, &piece);
+        start(s, queue, &piece);
     }
 }
 
-/* A part that has come goes to its place while the next one comes. */
+/* Lines on their way to a part, and where they belong on the host. */
+struct coming {
+    struct part *part; /* NULL: there are none */
+    struct lines to;
+    size_t lines;
+};
+
+static void land(const tulle__staging *s, struct coming *c)
+{
+    if (!c->part) return;
+    s->device->ops->event_wait(c->part->passed);
+    move_all(s, c->to, c->lines);
+    c->part = NULL;
+}
+
+/* A part that has come goes to its place while the next one comes, unless there is one alone. */
 static void down(tulle__staging *s, tulle__device_queue *queue, const tulle__device_copy *c)
 {
-    const tulle__device_ops *ops = s->device->ops;
-    struct lines come = {.part = NULL};
-    size_t lines = 0; /* of it */
-    tulle__device_event *arrived = NULL;
+    struct coming before = {.part = NULL};
     for (size_t line = 0, count; line < c->lines; line += count) {
-        s->without |= !advance(s);
-        struct part *part = s->without ? NULL : &s->part[s->at];
+        struct part *part = advance(s) ? &s->part[s->at] : NULL;
         count = c->lines - line;
         if (part && count > PART / c->width) count = PART / c->width;
+        if (part == before.part) land(s, &before);
         const tulle__device_copy piece = piece_of(c, line, count, part ? part->memory : NULL);
-        ops->copy(queue, &piece);
-        if (part) ops->record(queue, part->passed);
-        if (arrived) ops->event_wait(arrived);
-        if (arrived) move_all(s, come, lines);
-        arrived = part ? part->passed : NULL;
-        if (part)
-            come = (struct lines){part->memory, (char *)c->host + line * c->to_pitch, c->width, c->to_pitch, false};
-        lines = count;
+        start(s, queue, &piece);
+        if (part) s->device->ops->record(queue, part->passed);
+        land(s, &before);
+        char *host = (char *)c->host + line * c->to_pitch;
+        if (part) before = (struct coming){part, {part->memory, host, c->width, c->to_pitch, false}, count};
     }
-    if (arrived) ops->event_wait(arrived);
-    if (arrived) move_all(s, come, lines);
+    land(s, &before);
 }
 
 /* Through the ring, in lines that are not larger than a part. */
@@ -210,7 +244,7 @@ static void copy(tulle__staging *s, tulle__device_queue *queue, const tulle__dev
 
 static bool is_ringed(const tulle__staging *s, const tulle__device_copy *copy)
 {
-    return !s->without && copy->lines * copy->width >= SMALL;
+    return s->device->pinned && copy->lines * copy->width >= TULLE__PINNED_LEAST;
 }
 
 void tulle__staging_copy_up(tulle__staging *s, tulle__device_queue *queue, const tulle__device_copy *copy_of)
@@ -221,7 +255,7 @@ void tulle__staging_copy_up(tulle__staging *s, tulle__device_queue *queue, const
     if (landed == TULLE__LANDED_ELSEWHERE && is_ringed(s, &c))
         copy(s, queue, &c, up);
     else
-        s->device->ops->copy(queue, &c);
+        start(s, queue, &c);
 }
 
 void tulle__staging_copy_down(tulle__staging *s, tulle__device_queue *queue, const tulle__device_copy *copy_of)
@@ -229,18 +263,25 @@ void tulle__staging_copy_down(tulle__staging *s, tulle__device_queue *queue, con
     if (is_ringed(s, copy_of))
         copy(s, queue, copy_of, down);
     else
-        s->device->ops->copy(queue, copy_of);
+        start(s, queue, copy_of);
 }
 
 void tulle__staging_upload(
     tulle__staging *s, tulle__device_queue *queue, const tulle__device_place *to, const void *from, size_t bytes)
 {
-    tulle__staging_copy_up(
-        s, queue, &(tulle__device_copy){.to = *to, .host = (void *)(uintptr_t)from, .lines = 1, .width = bytes});
+    tulle__staging_copy_up(s, queue,
+        &(tulle__device_copy){.to = *to,
+            .host = (void *)(uintptr_t)from,
+            .lines = 1,
+            .width = bytes,
+            .to_pitch = bytes,
+            .from_pitch = bytes});
 }
 
 void tulle__staging_download(
     tulle__staging *s, tulle__device_queue *queue, void *to, const tulle__device_place *from, size_t bytes)
 {
-    tulle__staging_copy_down(s, queue, &(tulle__device_copy){.from = *from, .host = to, .lines = 1, .width = bytes});
+    tulle__staging_copy_down(s, queue,
+        &(tulle__device_copy){
+            .from = *from, .host = to, .lines = 1, .width = bytes, .to_pitch = bytes, .from_pitch = bytes});
 }

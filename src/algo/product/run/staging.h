@@ -21,13 +21,15 @@ tulle_status tulle__staging_new(
     tulle__device *device, tulle__pool *pool, const tulle__landing_blocks *landing, tulle__staging **out);
 /* Its copies are done; NULL is allowed. */
 void tulle__staging_free(tulle__staging *staging);
+/* Likewise, between executions: the ring goes where the account has little left, and may be made again. */
+void tulle__staging_rest(tulle__staging *staging);
 
 /* Starts a copy to the device; what it reads stays until an event behind it has happened. */
 void tulle__staging_copy_up(tulle__staging *staging, tulle__device_queue *queue, const tulle__device_copy *copy);
 void tulle__staging_upload(
     tulle__staging *staging, tulle__device_queue *queue, const tulle__device_place *to, const void *from, size_t bytes);
-/* Copies from the device: a large one is there when it returns, unless the queue has a failure, which its next wait
- * returns; a small one when the queue has been waited for. */
+/* Copies from the device. They may hold the caller up until they have come; the queue is to be waited for in any case,
+ * which returns a failure. */
 void tulle__staging_copy_down(tulle__staging *staging, tulle__device_queue *queue, const tulle__device_copy *copy);
 void tulle__staging_download(
     tulle__staging *staging, tulle__device_queue *queue, void *to, const tulle__device_place *from, size_t bytes);

@@ -157,7 +157,7 @@ tulle_status tulle__delegation_fetch(const tulle__delegation *delegation, const 
     size_t at = 0;
     if (delegation->nruns > INT_MAX)
         return tulle__fail(TULLE_ERR_OVERFLOW, "%lld runs of values", (long long)delegation->nruns);
-    TULLE_TRY(tulle__fetch_room((size_t)delegation->nnz * size, false, &f));
+    TULLE_TRY(tulle__fetch_room((size_t)delegation->nnz * size, NULL, false, &f));
     TULLE_TRY(tulle__alloc((size_t)delegation->nruns, sizeof *range, "a vector get", &range));
     for (int64_t n = 0; n < delegation->nruns; n++) {
         size_t bytes = (size_t)delegation->run[2 * n + 1] * size;

@@ -200,7 +200,7 @@ static tulle_status make_room(const tulle__joined_wish *w, const tulle_tile *hea
     const size_t size = tulle_type_size(w->X->type);
     const size_t map =
         tulle__joined_padded(sizeof **made) + tulle__joined_padded((size_t)head->blocks * sizeof(int64_t));
-    tulle_status status = tulle__fetch_room(0, false, f);
+    tulle_status status = tulle__fetch_room(0, NULL, false, f);
     if (status != TULLE_OK) return status;
     tulle__fetch_head *joint = f->head;
     status = tulle__alloc(o.val + (size_t)values * size, 1, "a joined tile", &joint->block);
