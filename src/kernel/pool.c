@@ -4,6 +4,11 @@
  * Both sides spin on their word for a while, since kernels come one after another, and then sleep on a condition
  * variable. The words are changed under the mutex where somebody may sleep on them, so no wake-up is lost; the payload
  * is ordered by release and acquire on the words themselves.
+ * Each share of a job is run by the thread that claims it: the share's word goes from the last generation to the job's,
+ * once. A worker claims its own share only. The caller, done with share 0, claims those that no worker has begun, since
+ * one whose core another program holds may come milliseconds later. Who has claimed a share owns its status and message
+ * until `pending` counts it; who has not reads nothing of the job, which may be over. A job ends after its last share,
+ * so a claim that succeeds is of the job at hand.
  * A thread that wakes may be put on the core of the one that woke it, and stay behind it for milliseconds: a product of
  * half a millisecond is then made by one thread alone. So the caller's core is closed to its workers, before they are
  * woken, and a worker that finds itself on the core of one before it moves to another.
@@ -20,14 +25,16 @@
 #include "base/memory.h"
 #include "base/spin.h"
 
-enum { LINE = 64, WORKERS_MOST = 256 };
+enum { LINE = 64, THREADS_MOST = 256 };
 static const int64_t patience_ns = 1000000;       /* with a core for each thread: more than between two kernels */
 static const int64_t crowded_patience_ns = 50000; /* a core that spins is another's; as long as waking takes */
 
+/* A share of every job, and the thread that runs it if it comes in time. */
 struct worker {
     tulle__pool *pool;
     int thread;
-    atomic_int core; /* where it ran when it last looked */
+    atomic_uint claimed; /* generation of the last job whose share was begun */
+    atomic_int core;     /* where it ran when it last looked; -1: unknown, and of thread 0 */
     tulle_status status;
     pthread_t handle;
     char message[TULLE_MESSAGE_MAX];
@@ -47,7 +54,7 @@ struct tulle__pool {
     int sleepers; /* workers asleep; under the lock */
     _Alignas(LINE) atomic_uint generation;
     _Alignas(LINE) atomic_int pending;
-    struct worker worker[]; /* of threads 1 .. nthreads - 1 */
+    struct worker worker[]; /* of threads 0, which is the caller, to nthreads - 1 */
 };
 
 static int is_crowded(const tulle__pool *pool)
@@ -71,40 +78,57 @@ static void close_core(tulle__pool *pool)
     int core = is_crowded(pool) ? -1 : tulle__core();
     if (core == pool->closed) return;
     pool->closed = core;
-    for (int i = 0; i < pool->nthreads - 1; i++) tulle__core_close(pool->worker[i].handle, core);
+    for (int t = 1; t < pool->nthreads; t++) tulle__core_close(pool->worker[t].handle, core);
 }
 
 /* Moves this worker off the cores of the workers before it. */
 static void stand_apart(struct worker *self)
 {
     tulle__pool *pool = self->pool;
-    int taken[WORKERS_MOST], n = pool->nthreads - 1, core = tulle__core(), shared = 0;
-    if (n < 2 || n > WORKERS_MOST || is_crowded(pool)) return;
-    for (int i = 0; i < n; i++) {
-        taken[i] = atomic_load_explicit(&pool->worker[i].core, memory_order_relaxed);
-        if (i < self->thread - 1) shared |= taken[i] == core;
+    int taken[THREADS_MOST], n = pool->nthreads, core = tulle__core(), shared = 0;
+    if (n < 3 || n > THREADS_MOST || is_crowded(pool)) return;
+    for (int t = 0; t < n; t++) {
+        taken[t] = atomic_load_explicit(&pool->worker[t].core, memory_order_relaxed);
+        if (t < self->thread) shared |= taken[t] == core;
     }
     if (shared) {
-        taken[self->thread - 1] = core;
+        taken[self->thread] = core;
         tulle__core_beside(taken, n);
         core = tulle__core();
     }
     atomic_store_explicit(&self->core, core, memory_order_relaxed);
 }
 
-static void wait_for_job(struct worker *self, unsigned seen)
+/* The generation of a job other than the one seen last. */
+static unsigned wait_for_job(tulle__pool *pool, unsigned seen)
 {
-    tulle__pool *pool = self->pool;
     int64_t until = 0;
-    for (int turn = 0; may_spin(pool, turn, &until); turn++) {
-        if (atomic_load_explicit(&pool->generation, memory_order_acquire) != seen) return;
-    }
+    unsigned job;
+    for (int turn = 0; may_spin(pool, turn, &until); turn++)
+        if ((job = atomic_load_explicit(&pool->generation, memory_order_acquire)) != seen) return job;
     pthread_mutex_lock(&pool->lock);
     pool->sleepers++;
-    while (atomic_load_explicit(&pool->generation, memory_order_acquire) == seen)
+    while ((job = atomic_load_explicit(&pool->generation, memory_order_acquire)) == seen)
         pthread_cond_wait(&pool->work, &pool->lock);
     pool->sleepers--;
     pthread_mutex_unlock(&pool->lock);
+    return job;
+}
+
+/* Whether the caller of this may, and must, run the share of the job; another thread may then have it instead. */
+static int claim(struct worker *share, unsigned job)
+{
+    unsigned before = job - 1;
+    if (atomic_load_explicit(&share->claimed, memory_order_relaxed) != before) return 0;
+    return atomic_compare_exchange_strong_explicit(
+        &share->claimed, &before, job, memory_order_acquire, memory_order_relaxed);
+}
+
+static void run_share(struct worker *share)
+{
+    const tulle__pool *pool = share->pool;
+    share->status = pool->body(pool->arg, share->thread, pool->nthreads);
+    if (share->status != TULLE_OK) snprintf(share->message, sizeof share->message, "%s", tulle_error_message());
 }
 
 static void *work(void *arg)
@@ -112,12 +136,12 @@ static void *work(void *arg)
     struct worker *self = arg;
     tulle__pool *pool = self->pool;
     tulle__account_enter(pool->account);
-    for (unsigned seen = 0;; seen++) {
-        wait_for_job(self, seen);
+    for (unsigned job = 0;;) {
+        job = wait_for_job(pool, job);
+        if (!claim(self, job)) continue;
         if (!pool->body) return NULL;
         stand_apart(self);
-        self->status = pool->body(pool->arg, self->thread, pool->nthreads);
-        if (self->status != TULLE_OK) snprintf(self->message, sizeof self->message, "%s", tulle_error_message());
+        run_share(self);
         if (atomic_fetch_sub_explicit(&pool->pending, 1, memory_order_acq_rel) == 1) {
             pthread_mutex_lock(&pool->lock); /* the caller is not between its test and its sleep */
             pthread_cond_signal(&pool->done);
@@ -139,6 +163,20 @@ static void start_job(tulle__pool *pool, tulle__pool_body body, void *arg)
     if (sleepers) pthread_cond_broadcast(&pool->work);
 }
 
+/* The caller runs the shares that no worker has begun. */
+static void run_unbegun(tulle__pool *pool)
+{
+    const unsigned job = atomic_load_explicit(&pool->generation, memory_order_relaxed);
+    int run = 0;
+    if (atomic_load_explicit(&pool->pending, memory_order_relaxed) == 0) return;
+    for (int t = 1; t < pool->nthreads; t++) {
+        if (!claim(&pool->worker[t], job)) continue;
+        run_share(&pool->worker[t]);
+        run++;
+    }
+    if (run) atomic_fetch_sub_explicit(&pool->pending, run, memory_order_acq_rel);
+}
+
 static void wait_for_workers(tulle__pool *pool)
 {
     int64_t until = 0;
@@ -154,24 +192,24 @@ tulle_status tulle__pool_new(int nthreads, tulle__pool **out)
     tulle__pool *pool;
     if (nthreads < 1) return tulle__fail(TULLE_ERR_ARG, "a pool of %d threads", nthreads);
     tulle_status status =
-        tulle__alloc_zero(1, sizeof *pool + (size_t)(nthreads - 1) * sizeof(struct worker), "a pool of threads", &pool);
+        tulle__alloc_zero(1, sizeof *pool + (size_t)nthreads * sizeof(struct worker), "a pool of threads", &pool);
     if (status != TULLE_OK) return status;
     pool->account = tulle__account_current();
     pool->closed = -1;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->done, NULL);
-    for (pool->nthreads = 1; pool->nthreads < nthreads; pool->nthreads++) {
-        struct worker *worker = &pool->worker[pool->nthreads - 1];
-        worker->pool = pool;
-        worker->thread = pool->nthreads;
-        atomic_init(&worker->core, -1);
+    pool->nthreads = nthreads;
+    for (int t = 0; t < nthreads; t++) {
+        pool->worker[t].pool = pool;
+        pool->worker[t].thread = t;
+        atomic_init(&pool->worker[t].core, -1);
     }
-    for (int i = 0; i < nthreads - 1; i++)
-        if (pthread_create(&pool->worker[i].handle, NULL, work, &pool->worker[i])) {
-            pool->nthreads = i + 1; /* those that run are sent home */
+    for (int t = 1; t < nthreads; t++)
+        if (pthread_create(&pool->worker[t].handle, NULL, work, &pool->worker[t])) {
+            pool->nthreads = t; /* those that run are sent home */
             tulle__pool_free(pool);
-            return tulle__fail(TULLE_ERR_MEMORY, "the system gave %d of the %d threads of a pool", i + 1, nthreads);
+            return tulle__fail(TULLE_ERR_MEMORY, "the system gave %d of the %d threads of a pool", t, nthreads);
         }
     tulle__pool_beside(pool, 0);
     *out = pool;
@@ -188,7 +226,7 @@ void tulle__pool_free(tulle__pool *pool)
 {
     if (!pool) return;
     if (pool->nthreads > 1) start_job(pool, NULL, NULL);
-    for (int i = 0; i < pool->nthreads - 1; i++) pthread_join(pool->worker[i].handle, NULL);
+    for (int t = 1; t < pool->nthreads; t++) pthread_join(pool->worker[t].handle, NULL);
     pthread_cond_destroy(&pool->done);
     pthread_cond_destroy(&pool->work);
     pthread_mutex_destroy(&pool->lock);
@@ -218,14 +256,14 @@ static tulle_status run_body(tulle__pool *pool, tulle__pool_body body, void *arg
 {
     if (tulle__pool_size(pool) == 1) return body(arg, 0, 1);
     start_job(pool, body, arg);
-    tulle_status worst = body(arg, 0, pool->nthreads);
+    run_share(&pool->worker[0]);
+    run_unbegun(pool);
     wait_for_workers(pool);
-    for (int i = 0; i < pool->nthreads - 1; i++)
-        if (pool->worker[i].status > worst) {
-            worst = pool->worker[i].status;
-            tulle__error_set(pool->worker[i].message);
-        }
-    return worst;
+    const struct worker *worst = &pool->worker[0];
+    for (int t = 1; t < pool->nthreads; t++)
+        if (pool->worker[t].status > worst->status) worst = &pool->worker[t];
+    if (worst->status != TULLE_OK) tulle__error_set(worst->message);
+    return worst->status;
 }
 
 tulle_status tulle__pool_run(tulle__pool *pool, tulle__pool_body body, void *arg)

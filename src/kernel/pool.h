@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A pool of threads that belongs to one PE: fork and join, nothing else. The calling thread works as thread 0.
- * Threads wait by spinning for a while, then sleep, so that more threads than cores is legal. Each works on a core of
- * its own where there are enough. They charge the memory account of the thread that made the pool.
+ * A pool of threads that belongs to one PE: fork and join, nothing else. The calling thread works as thread 0, and in
+ * the place of threads that have not begun when it is done. Threads wait by spinning for a while, then sleep, so that
+ * more threads than cores is legal. Each works on a core of its own where there are enough. They charge the memory
+ * account of the thread that made the pool.
  */
 #ifndef TULLE_KERNEL_POOL_H
 #define TULLE_KERNEL_POOL_H
@@ -14,7 +15,10 @@
 
 typedef struct tulle__pool tulle__pool;
 
-/* What each thread runs; thread is 0 .. nthreads - 1. */
+/*
+ * Share `thread` of a job, 0 .. nthreads - 1; each runs once. A share may wait for others: while the caller is in one,
+ * the threads of those that are not begun may still take them.
+ */
 typedef tulle_status (*tulle__pool_body)(void *arg, int thread, int nthreads);
 
 tulle_status tulle__pool_new(int nthreads, tulle__pool **pool);
@@ -34,7 +38,7 @@ void tulle__pool_stop_on(tulle__pool *pool, const uint64_t *stop);
  */
 int64_t tulle__pool_take(tulle__pool *pool, atomic_int_fast64_t *next, int64_t n);
 
-/* Runs body on all threads and waits; the worst status, with its message. A NULL pool runs it on the caller alone. */
+/* Runs all shares of a job and waits; the worst status, with its message. A NULL pool has one share, the caller's. */
 tulle_status tulle__pool_run(tulle__pool *pool, tulle__pool_body body, void *arg);
 
 /* Items begin .. end - 1 of many. */

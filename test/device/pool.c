@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernel/pool.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cores.h"
@@ -33,6 +35,12 @@ static tulle_status fail_some(void *arg, int thread, int nthreads)
     return TULLE_OK;
 }
 
+static tulle_status fail_all(void *arg, int thread, int nthreads)
+{
+    (void)arg, (void)nthreads;
+    return tulle__fail(thread ? TULLE_ERR_ARG : TULLE_ERR_MEMORY, "thread %d failed", thread);
+}
+
 static tulle_status report_account(void *arg, int thread, int nthreads)
 {
     tulle__account **account = arg;
@@ -60,30 +68,51 @@ static void test_blocks(tulle__pool *pool, int64_t n, int64_t block)
     ok(once, "%d items in blocks of %d on %d threads", (int)n, (int)block, tulle__pool_size(pool));
 }
 
+/* Waits until another share has come to a point. */
+static void await(atomic_int *word, int value)
+{
+    while (atomic_load_explicit(word, memory_order_acquire) < value) sched_yield();
+}
+
+struct cores {
+    int allowed[64];
+    atomic_int met;
+};
+
+/* Each thread looks: no share ends before all have begun. */
 static tulle_status count_cores(void *arg, int thread, int nthreads)
 {
-    int *allowed = arg;
-    (void)nthreads;
-    allowed[thread] = tulle__cores_allowed();
+    struct cores *cores = arg;
+    cores->allowed[thread] = tulle__cores_allowed();
+    atomic_fetch_add_explicit(&cores->met, 1, memory_order_acq_rel);
+    await(&cores->met, nthreads);
     return TULLE_OK;
+}
+
+static tulle_status look(tulle__pool *pool, struct cores *cores)
+{
+    atomic_store(&cores->met, 0);
+    return tulle__pool_run(pool, count_cores, cores);
 }
 
 /* With a core for each thread the caller's is closed to the workers, with more threads none is. */
 static void test_cores(int n)
 {
     tulle__pool *pool = NULL;
-    int cores = tulle__cores_allowed(), allowed[64], expected = n > 1 && n <= cores ? cores - 1 : cores, same = 1;
+    struct cores seen;
+    int cores = tulle__cores_allowed(), *allowed = seen.allowed, same = 1;
+    int expected = n > 1 && n <= cores ? cores - 1 : cores;
     if (!ok(tulle__pool_new(n, &pool) == TULLE_OK, "a pool of %d on %d cores", n, cores)) return;
     for (int i = 0; i < 100; i++) {
-        same = same && tulle__pool_run(pool, count_cores, allowed) == TULLE_OK && allowed[0] == cores;
+        same = same && look(pool, &seen) == TULLE_OK && allowed[0] == cores;
         for (int t = 1; t < n; t++) same = same && allowed[t] == expected;
     }
     ok(same, "its workers may run on %d", expected);
     tulle__pool_beside(pool, cores); /* now there are more threads than cores */
-    ok(tulle__pool_run(pool, count_cores, allowed) == TULLE_OK, "a job beside others");
+    ok(look(pool, &seen) == TULLE_OK, "a job beside others");
     for (int t = 0; t < n; t++) ok(allowed[t] == cores, "thread %d may run on all", t);
     tulle__pool_beside(pool, 0);
-    ok(tulle__pool_run(pool, count_cores, allowed) == TULLE_OK && allowed[n - 1] == expected, "until they are gone");
+    ok(look(pool, &seen) == TULLE_OK && allowed[n - 1] == expected, "until they are gone");
     tulle__pool_free(pool);
 }
 
@@ -103,6 +132,8 @@ static void test_size(int n)
     char expected[64];
     snprintf(expected, sizeof expected, "thread %d failed", n - 1);
     ok(!strcmp(tulle_error_message(), expected), "its message: %s", tulle_error_message());
+    ok(tulle__pool_run(pool, fail_all, NULL) == TULLE_ERR_MEMORY && !strcmp(tulle_error_message(), "thread 0 failed"),
+        "the caller's is the worst: %s", tulle_error_message());
     tulle__account *account[64];
     ok(tulle__pool_run(pool, report_account, account) == TULLE_OK, "a job after a failure");
     int same = 1;
@@ -154,6 +185,74 @@ static void test_stop(int nthreads)
     ok(tulle__pool_run(NULL, take, &x) == TULLE_OK && x.taken == ITEMS, "no pool: all");
 }
 
+struct shares {
+    pthread_t caller;
+    int by_caller; /* of the shares of other threads */
+    atomic_int run[64];
+    int step; /* 1: a share waits for the one before, -1: for the one after; the caller's for none */
+};
+
+static tulle_status run_in_order(void *arg, int thread, int nthreads)
+{
+    struct shares *shares = arg;
+    int before = thread - shares->step;
+    if (thread && pthread_equal(pthread_self(), shares->caller)) shares->by_caller++;
+    if (thread && shares->step && before > 0 && before < nthreads) await(&shares->run[before], 1);
+    atomic_fetch_add_explicit(&shares->run[thread], 1, memory_order_release);
+    return TULLE_OK;
+}
+
+/* One job, whose argument is gone when it ends; -1: a share was not run once. Returns how many the caller had. */
+static int run_shares(tulle__pool *pool, int step)
+{
+    struct shares *shares = calloc(1, sizeof *shares);
+    if (!shares) return -1;
+    shares->caller = pthread_self();
+    shares->step = step;
+    int once = tulle__pool_run(pool, run_in_order, shares) == TULLE_OK, by_caller = shares->by_caller;
+    for (int t = 0; t < 64; t++) once = once && atomic_load(&shares->run[t]) == (t < tulle__pool_size(pool));
+    free(shares);
+    return once ? by_caller : -1;
+}
+
+/* Workers that come too late find their shares taken, and have them again in later jobs. */
+static void test_late(int n)
+{
+    tulle__pool *pool = NULL;
+    struct cores seen;
+    int by_caller = 0, once = 1, met = 1;
+    if (!ok(tulle__pool_new(n, &pool) == TULLE_OK, "a pool of %d", n)) return;
+    for (int i = 0; i < 100000 && !by_caller; i++) by_caller = run_shares(pool, 0);
+    ok(by_caller > 0, "the caller runs shares that no worker has begun: %d of them", by_caller);
+    for (int i = 0; i < 3000; i++) {
+        once = once && run_shares(pool, i % 3 - 1) >= 0;
+        if (i % 100 == 0) met = met && look(pool, &seen) == TULLE_OK;
+    }
+    ok(once, "each share runs once, also where it waits for another");
+    ok(met, "the shares run side by side where the caller's waits for the others");
+    tulle__pool_free(pool);
+}
+
+static tulle_status run_inner(void *arg, int thread, int nthreads)
+{
+    tulle__pool **inner = arg;
+    (void)nthreads;
+    return run_shares(inner[thread], 0) >= 0 ? TULLE_OK : tulle__fail(TULLE_ERR_CHECK, "a share was not run once");
+}
+
+static void test_nested(int n)
+{
+    tulle__pool *outer = NULL, *inner[8] = {NULL};
+    int made = tulle__pool_new(n, &outer) == TULLE_OK, once = 1;
+    for (int t = 0; t < n; t++) made = made && tulle__pool_new(3, &inner[t]) == TULLE_OK;
+    if (ok(made, "a pool for each thread of a pool of %d", n)) {
+        for (int i = 0; i < 500; i++) once = once && tulle__pool_run(outer, run_inner, inner) == TULLE_OK;
+        ok(once, "jobs within the shares of a job");
+    }
+    for (int t = 0; t < n; t++) tulle__pool_free(inner[t]);
+    tulle__pool_free(outer);
+}
+
 int main(void)
 {
     tulle__account *account = tulle__account_new(0);
@@ -161,6 +260,8 @@ int main(void)
     for (int n = 1; n <= 9; n += n < 3 ? 1 : 2) test_size(n);
     for (int n = 1; n <= 4; n++) test_cores(n);
     for (int n = 1; n <= 4; n++) test_stop(n);
+    for (int n = 2; n <= 8; n++) test_late(n);
+    for (int n = 1; n <= 4; n++) test_nested(n);
     struct sum sum = {.nthreads = 0};
     ok(tulle__pool_run(NULL, add, &sum) == TULLE_OK && sum.part[0] == 1 && sum.nthreads == 1, "no pool: the caller");
     ok(tulle__pool_size(NULL) == 1, "no pool has size 1");
