@@ -67,8 +67,8 @@ struct tulle__pe {
     tulle__link *link;
     tulle__account *account;
     tulle__heap *control, *data;
-    tulle__timeline *timeline;      /* NULL: not traced */
-    const char *device;             /* of one-call products that name none; NULL: the host */
+    tulle__timeline *timeline; /* NULL: not traced */
+    const char *device;        /* of one-call products that name none; NULL: the host */
     tulle__counters counters;
     int rank, npes, threads;
     size_t arena_bytes;
