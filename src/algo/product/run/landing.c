@@ -116,8 +116,8 @@ static tulle_status get_words(tulle_comm *comm, void *to)
 }
 
 /*
- * Whether a get brings the device what it brings the host, before and after. An engine may say that it reaches the
- * device by what its library says, which may not be so of gets.
+ * Whether a get brings the device what one before and one after bring the host, where these agree. An engine may say
+ * that it reaches the device by what its library says, which may not be so of gets.
  */
 static bool brings_it_there(tulle_comm *comm, tulle__device *device)
 {
@@ -135,7 +135,7 @@ static bool brings_it_there(tulle_comm *comm, tulle__device *device)
                get_words(comm, ops->address(device, buffer)) == TULLE_OK && get_words(comm, after) == TULLE_OK;
         ops->download(queue, there, &(tulle__device_place){buffer, 0}, sizeof there);
         same = ops->queue_wait(queue) == TULLE_OK && same;
-        for (int w = 0; w < PROBE; w++) same = same && (there[w] == before[w] || there[w] == after[w]);
+        for (int w = 0; w < PROBE; w++) same = same && (there[w] == before[w] || before[w] != after[w]);
     }
     if (buffer) ops->buffer_free(device, buffer);
     ops->queue_free(device, queue);

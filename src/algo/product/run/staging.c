@@ -5,8 +5,7 @@
 
 #include "base/memory.h"
 
-/* PART: a link of 50 GB/s takes 40 us for it, ten times what starting a copy does. SHARE: of the memory that is left.
- */
+/* PART: a link of 50 GB/s takes 40 us for it, ten times what starting a copy does. SHARE: of what memory is left. */
 enum { PARTS = 4, PART = 2 << 20, BLOCK = 256 << 10, SHARE = 16 };
 
 struct part {
