@@ -12,6 +12,7 @@
 #include <tulle/product.h>
 
 #include "body.h"
+#include "generated_blocks.h"
 #include "tap.h"
 
 enum kind { SPMM, GEMM, SPGEMM, BLOCKS, HOME, KINDS };
@@ -32,8 +33,7 @@ enum { ROWS = 6000, COLS = 130, SIZE = 300 };
 static tulle_status make(
     tulle_comm *comm, tulle_gidx m, tulle_gidx n, int rows, int cols, const char *sparse, bool blocks, tulle_mat **X)
 {
-    tulle_layout *l = NULL, *in = NULL;
-    tulle_mat *S = NULL;
+    tulle_layout *l = NULL;
     tulle_layout_spec spec = {.m = m,
         .n = n,
         .tile_rows = rows,
@@ -43,23 +43,13 @@ static tulle_status make(
         .grid_cols = 1};
     tulle_status status = tulle_layout_new(&spec, tulle_comm_size(comm), &l);
     if (status == TULLE_OK && blocks) {
-        tulle_gidx *cut = NULL;
-        const int count = (int)(m / 4);
-        status = tulle__alloc((size_t)count + 1, sizeof *cut, "cuts", &cut);
-        for (int b = 0; status == TULLE_OK && b <= count; b++) cut[b] = 4 * b;
-        const tulle_block_cuts cuts = {count, cut};
-        if (status == TULLE_OK) status = tulle_layout_in_blocks(l, &cuts, &cuts, &in);
-        if (status == TULLE_OK) status = tulle_mat_load(comm, sparse, in, TULLE_CSR, NULL, NULL, &S);
-        if (status == TULLE_OK) status = tulle_mat_to_vbsr(S, in, X);
-        tulle__free(cut);
+        status = generated_blocks(comm, sparse, l, m, 4, X);
     } else if (status == TULLE_OK && sparse) {
         status = tulle_mat_load(comm, sparse, l, TULLE_CSR, NULL, NULL, X);
     } else if (status == TULLE_OK) {
         status = tulle_mat_new_dense(comm, l, TULLE_F64, TULLE_ROW_MAJOR, X);
         if (status == TULLE_OK) status = tulle_mat_fill_random(*X, (uint64_t)(m + n));
     }
-    tulle_mat_free(S);
-    tulle_layout_free(in);
     tulle_layout_free(l);
     return status;
 }

@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "body.h"
 #include "comm/comm.h"
+#include "generated_blocks.h"
 #include "tap.h"
 
 enum family { SPMM, SPGEMM, GEMM, BLOCKS, BLOCKS_SPMM, FAMILIES };
@@ -43,12 +44,8 @@ struct run {
 
 static tulle_status make(tulle_comm *comm, tulle_gidx n, int rows, int cols, enum family family, tulle_mat **X)
 {
-    tulle_layout *layout = NULL, *blocks = NULL;
-    tulle_mat *S = NULL;
+    tulle_layout *layout = NULL;
     const int sparse = family != GEMM && n == SIZE;
-    tulle_gidx cut[SIZE / BLOCK + 1];
-    const tulle_block_cuts cuts = {SIZE / BLOCK, cut};
-    for (int b = 0; b <= SIZE / BLOCK; b++) cut[b] = b * BLOCK;
     tulle_layout_spec spec = {.m = SIZE,
         .n = n,
         .tile_rows = rows,
@@ -57,13 +54,9 @@ static tulle_status make(tulle_comm *comm, tulle_gidx n, int rows, int cols, enu
         .grid_rows = tulle_comm_size(comm),
         .grid_cols = 1};
     tulle_status status = tulle_layout_new(&spec, tulle_comm_size(comm), &layout);
-    if (status == TULLE_OK && sparse && (family == BLOCKS || family == BLOCKS_SPMM)) {
-        status = tulle_layout_in_blocks(layout, &cuts, &cuts, &blocks);
-        if (status == TULLE_OK) status = tulle_mat_load(comm, "er:n=60,degree=2", blocks, TULLE_CSR, NULL, NULL, &S);
-        if (status == TULLE_OK) status = tulle_mat_to_vbsr(S, blocks, X);
-        tulle_mat_free(S);
-        tulle_layout_free(blocks);
-    } else if (status == TULLE_OK && sparse)
+    if (status == TULLE_OK && sparse && (family == BLOCKS || family == BLOCKS_SPMM))
+        status = generated_blocks(comm, "er:n=60,degree=2", layout, SIZE, BLOCK, X);
+    else if (status == TULLE_OK && sparse)
         status = tulle_mat_load(comm, "er:n=60,degree=6", layout, TULLE_CSR, NULL, NULL, X);
     if (status == TULLE_OK && !sparse) status = tulle_mat_new_dense(comm, layout, TULLE_F64, TULLE_ROW_MAJOR, X);
     if (status == TULLE_OK && !sparse) status = tulle_mat_fill_random(*X, (uint64_t)n);
