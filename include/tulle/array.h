@@ -12,6 +12,15 @@
  *     tulle_array X = TULLE_ARRAY_DENSE(2, 1, x), Y = TULLE_ARRAY_DENSE(2, 1, y);
  *     tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &A, &X, 0, &Y, NULL, NULL);
  *
+ * Results. Arrays that the library allocated (owned) are freed and replaced when they are passed for a
+ * result again, of any shape; they may be an operand's, if that is the same description: A = A A. A
+ * dense array of the caller's is written in place. Sparse arrays of the caller's are refused, as C may
+ * have any number of entries. So is a result that has an element in common with an operand, except X
+ * = B in tulle_solve_triangular; ranges of columns of one array have none. A description changes on
+ * success only; a dense array that is written in place is undefined after TULLE_ERR_MEMORY,
+ * TULLE_ERR_COMM and other failures in the middle of the work. Results belong to the caller, and
+ * outlive the team.
+ *
  * On several PEs each passes its part: rows first ... first + count - 1 (columns in CSC), those of
  * PE 0 first, and any entries in COO. Calls are collective over comm, from tulle_open or in a body.
  * Plans for repeated products are made from matrices (tulle_mat_from_array, tulle_product_new).
@@ -44,15 +53,18 @@ typedef struct tulle_array {
     tulle_gidx m, n;         /* of the whole matrix */
     tulle_gidx first, count; /* this PE's rows (CSC: columns) */
     int64_t nnz;             /* sparse: entries here */
-    int ptr_bytes;           /* of an element of ptr, 4 or 8: signed integers from 0 */
+    int ptr_bytes;           /* of an element of ptr, 4 or 8: signed integers from `base` */
     int ind_bytes;           /* of an element of ind and col, 4 or 8 */
     void *ptr;               /* count + 1; only read where the matrix is an input, as all arrays */
-    void *ind, *col;         /* nnz; global indices from 0 */
+    void *ind, *col;         /* nnz; global indices from `base` */
     void *val;               /* of that type; sparse: nnz, NULL: all are ones */
     tulle_order order;       /* dense */
     int64_t ld;              /* dense: elements from one row (TULLE_COL_MAJOR: column) to the next */
     bool owned;              /* the arrays are the library's: free them by tulle_array_free */
     tulle_mat *held;         /* owned: NULL, or the matrix that has some of them */
+    int base;                /* sparse inputs: 0, or 1 if pointers and indices count from 1; results count from 0 */
+    tulle_symmetry symmetry; /* sparse inputs: other than TULLE_GENERAL one triangle is passed, of all of A */
+    tulle_uplo uplo;         /* which */
 } tulle_array;
 
 /*
@@ -116,7 +128,9 @@ static inline tulle_array tulle_array_dense(
 /*
  * Collective: the matrix, dense or CSR. The arrays may be borrowed as above: they must outlive it,
  * and changed values hold from the next call on. Duplicates are added; columns need not ascend.
- * TULLE_ERR_ARG, with the first cause, for pointers that descend and indices out of range.
+ * TULLE_ERR_ARG, with the first cause, for pointers that descend or do not end at nnz, indices out
+ * of range, entries outside of the triangle that uplo names, and a diagonal of a TULLE_SKEW matrix
+ * that is not 0. Half of a matrix is copied, as all of it.
  */
 TULLE_API tulle_status tulle_mat_from_array(tulle_comm *comm, const tulle_array *array, tulle_mat **A);
 
@@ -135,17 +149,17 @@ TULLE_API tulle_status tulle_mat_from_array(tulle_comm *comm, const tulle_array 
 TULLE_API tulle_status tulle_mat_to_array(const tulle_mat *A, int root, tulle_array *out);
 
 /*
- * Not collective: frees arrays that the library allocated, and empties the description. Before the
- * team is freed or closed. NULL is allowed.
+ * Not collective: frees arrays that the library allocated. The description stays, without arrays: it
+ * can be passed for a result again. Also after the team was closed. NULL is allowed.
  */
 TULLE_API void tulle_array_free(tulle_array *array);
 
 /*
  * Collective: C = alpha op(A) op(B) + beta C by a plan that is dropped afterwards. C is dense if
  * one of A and B is, else sparse. A dense C lies in the caller's array, or is allocated if val is
- * NULL; a sparse one is allocated, in C->storage; its columns ascend. beta other than 0 requires a
- * dense C with values. A dense A with a sparse B is supported on one PE. options: as of
- * tulle_product_new, except op_a and op_b; report: as of tulle_product_execute. Both may be NULL.
+ * NULL or owned; a sparse one is allocated, in C->storage; its columns ascend. beta other than 0
+ * requires a dense C with values, which is updated in place. A dense A with a sparse B is supported on one PE. options:
+ * as of tulle_product_new, except op_a and op_b; report: as of tulle_product_execute. Both may be NULL.
  */
 TULLE_API tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, double alpha,
     const tulle_array *A, const tulle_array *B, double beta, tulle_array *C, const tulle_product_options *options,

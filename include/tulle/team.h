@@ -138,7 +138,10 @@ typedef struct tulle_open_options {
  * opened. Another thread may make calls too, one thread at a time.
  */
 TULLE_API tulle_status tulle_open(const tulle_open_options *options, tulle_comm **comm);
-/* Leaves and frees the team, with its matrices and plans. Collective; NULL is allowed. */
+/*
+ * Leaves and frees the team, with its matrices and plans. Arrays of results (tulle_array) stay with the
+ * caller. Collective; NULL is allowed.
+ */
 TULLE_API void tulle_close(tulle_comm *comm);
 
 /* Inside a body, or between tulle_open and tulle_close. Not collective. */

@@ -145,7 +145,8 @@ TULLE_API tulle_status tulle_trisolve_execute(
 
 /*
  * Collective: updates to new values of T with the same structure. TULLE_ERR_ARG for a zero pivot;
- * TULLE_ERR_STATE if the structure has changed.
+ * TULLE_ERR_STATE if the structure has changed. After a failed update tulle_trisolve_execute is
+ * TULLE_ERR_STATE until one succeeds.
  */
 TULLE_API tulle_status tulle_trisolve_update(tulle_trisolve *solver);
 

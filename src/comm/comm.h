@@ -82,6 +82,7 @@ struct tulle__pe {
     int64_t looked_ns;    /* when this PE last checked which PEs returned */
     int silence;          /* virtual time: no PE has written for long */
     bool alone;           /* in its process */
+    tulle_team *team;     /* NULL, or what lives as long as memory of it is held: tulle__team_hold */
     tulle__owned owned;   /* head of a ring */
     int next_group;
     uint64_t count[TULLE__GROUPS]; /* highest that the link returned */
@@ -101,6 +102,16 @@ void tulle__pe_free(tulle__pe *pe);
 void tulle__pe_reset(tulle__pe *pe);
 /* Bytes of the fixed part of the control segment, for npes PEs. */
 size_t tulle__control_fixed(int npes);
+
+/*
+ * Whether results may remain in the data segment after the team was freed: one PE, a thread of this
+ * process. tulle__team_hold then delays the end of the team to the tulle_team_free that matches it.
+ */
+static inline bool tulle__team_can_hold(const tulle__pe *pe)
+{
+    return pe->team != NULL;
+}
+void tulle__team_hold(tulle__pe *pe);
 
 /* Frees parts of the team that nobody freed. */
 void tulle__parts_free(tulle__pe *pe);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ static const size_t pe_least = (size_t)1 << 20;     /* for a PE's words and a sm
 static const size_t control_room = (size_t)4 << 20; /* for queues and the words of operations */
 
 struct tulle_team {
+    atomic_int references; /* the owner's, and one for each result that remains in its memory */
     char spec_text[TULLE__SPEC_TEXT];
     tulle__spec spec;
     const tulle__engine *engine;
@@ -140,6 +142,8 @@ static tulle_status open_pe(void *arg, int rank, tulle__link *link)
     }
     TULLE_TRY(tulle__pe_new(link, team->timeline[rank], &team->options, account, &team->pe[rank]));
     team->pe[rank]->alone = team->npes == 1 || team->engine->negotiate;
+    if (team->npes == 1 && !team->engine->negotiate && !tulle__is_virtual(&team->pe[rank]->comm))
+        team->pe[rank]->team = team;
     link = NULL;
 out:
     if (status != TULLE_OK && link) link->ops->fini(link);
@@ -163,9 +167,14 @@ static tulle_status close_pe(void *arg, int rank, tulle__link *link)
     return TULLE_OK;
 }
 
+void tulle__team_hold(tulle__pe *pe)
+{
+    atomic_fetch_add_explicit(&pe->team->references, 1, memory_order_relaxed);
+}
+
 void tulle_team_free(tulle_team *team)
 {
-    if (!team) return;
+    if (!team || atomic_fetch_sub_explicit(&team->references, 1, memory_order_acq_rel) > 1) return;
     if (team->engine_team) {
         char message[TULLE_MESSAGE_MAX]; /* freeing must not lose the failure's message */
         snprintf(message, sizeof message, "%s", tulle_error_message());
@@ -242,6 +251,7 @@ static tulle_status open_team(const char *spec, int npes, const tulle_communicat
     if (npes < 0 || npes > PES_MOST)
         return tulle__fail(TULLE_ERR_ARG, "a team of %d PEs; 1 to %d are possible", npes, PES_MOST);
     TULLE_TRY(tulle__alloc_zero(1, sizeof *team, "team", &team));
+    atomic_init(&team->references, 1);
     team->communicator = communicator;
     team->options = *options;
     TULLE_TRY(tulle__spec_parse(spec, &team->spec));

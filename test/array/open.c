@@ -6,6 +6,33 @@
 
 #include "tap.h"
 
+/* Results belong to the caller: a team that was closed has not freed them. */
+static void results_outlive_the_team(void)
+{
+    int ptr[] = {0, 2, 4}, col[] = {0, 1, 0, 1};
+    double val[] = {2, -1, -1, 2}, x[] = {1, 2};
+    tulle_comm *comm = NULL;
+    ok(tulle_open(NULL, &comm) == TULLE_OK, "open: %s", tulle_error_message());
+    tulle_array A = TULLE_ARRAY_CSR(2, 2, ptr, col, val), X = TULLE_ARRAY_DENSE(2, 1, x),
+                results[] = {{.storage = TULLE_STORAGE_CSR}, {.storage = TULLE_STORAGE_COO},
+                    {.storage = TULLE_STORAGE_DENSE}, {.storage = TULLE_STORAGE_DENSE}};
+    ok(tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &A, &A, 0, &results[0], NULL, NULL) == TULLE_OK &&
+            tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &A, &A, 0, &results[1], NULL, NULL) == TULLE_OK &&
+            tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &A, &X, 0, &results[2], NULL, NULL) == TULLE_OK &&
+            tulle_solve(comm, &A, &X, &results[3], NULL, NULL) == TULLE_OK,
+        "results: %s", tulle_error_message());
+    tulle_close(comm);
+    ok(((double *)results[0].val)[0] == 5 && ((int *)results[0].ptr)[2] == 4 && ((double *)results[1].val)[3] == 5 &&
+            ((double *)results[2].val)[1] == 3 && ((double *)results[3].val)[0] > 1.3,
+        "results after the team was closed");
+    tulle_open(NULL, &comm);
+    ok(tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &results[0], &A, 0, &results[0], NULL, NULL) == TULLE_OK &&
+            ((double *)results[0].val)[0] == 14,
+        "one of them is an operand of another team's, and replaced: %s", tulle_error_message());
+    tulle_close(comm);
+    for (int r = 0; r < 4; r++) tulle_array_free(&results[r]);
+}
+
 int main(void)
 {
     int ptr[] = {0, 2, 4}, col[] = {0, 1, 0, 1};
@@ -36,6 +63,7 @@ int main(void)
     tulle_close(comm);
     tulle_close(other);
     tulle_close(NULL);
+    results_outlive_the_team();
     /* products of this team are made on a device, whose kernels are counted; one that there is not says so */
     char device[] = "limit:mem=1M+cpu";
     options = (tulle_open_options){.device = device};

@@ -7,6 +7,7 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "mat/array/array_parts.h"
+#include "mat/array/array_result.h"
 
 static tulle_status check_shapes(const tulle_comm *comm, tulle_op op_a, tulle_op op_b, const tulle_array *A,
     const tulle_array *B, double beta, const tulle_array *C)
@@ -87,26 +88,29 @@ tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, doub
     tulle_product_report *report)
 {
     tulle_product_options own;
-    tulle_array result;
+    tulle__array_result result = {.given = C, .name = "C"};
     const tulle_array *given = C;
     if (TULLE__NULL(comm) || TULLE__OUTSIDE(op_a, TULLE_OP_T) || TULLE__OUTSIDE(op_b, TULLE_OP_T) || TULLE__NULL(A) ||
-        TULLE__NULL(B) || TULLE__NULL(C) || TULLE__OPTIONS(given, &result, held) ||
+        TULLE__NULL(B) || TULLE__NULL(C) || TULLE__OPTIONS(given, &result.array, uplo) ||
         TULLE__OPTIONS(options, &own, home_on_device))
         return tulle__refuse(comm);
     if (!own.device) own.device = comm->pe->device;
     tulle_mat *a = NULL, *b = NULL, *c = NULL;
     tulle_product *product = NULL;
     tulle_product_report made; /* by all PEs together, even if some have no use for it */
-    tulle_status status = tulle_comm_agree(comm, check_shapes(comm, op_a, op_b, A, B, beta, &result));
+    const tulle__array_input inputs[] = {{A, "A", false}, {B, "B", false}};
+    tulle_status status = tulle__array_result_begin(&result, beta != 0, inputs, 2);
+    if (status == TULLE_OK) status = check_shapes(comm, op_a, op_b, A, B, beta, &result.array);
+    status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK && A->storage == TULLE_STORAGE_DENSE && B->storage != TULLE_STORAGE_DENSE) {
-        status = multiply_turned(comm, op_a, op_b, alpha, A, B, beta, &result, &own, report);
-        if (status == TULLE_OK) TULLE__OPTIONS_WRITE(C, &result, held);
+        status = multiply_turned(comm, op_a, op_b, alpha, A, B, beta, &result.array, &own, report);
+        if (status == TULLE_OK) tulle__array_result_end(&result);
         return status;
     }
     if (status == TULLE_OK)
         status = tulle__agree_alike(comm, 6,
-            (const int64_t[]){op_a, op_b, beta != 0, A == B, result.storage,
-                result.storage == TULLE_STORAGE_DENSE ? result.order : 0},
+            (const int64_t[]){op_a, op_b, beta != 0, A == B, result.array.storage,
+                result.array.storage == TULLE_STORAGE_DENSE ? result.array.order : 0},
             "the operations, whether beta is 0, and C's storage and order");
     own.op_a = op_a;
     own.op_b = op_b;
@@ -115,7 +119,7 @@ tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, doub
         b = a;
     else if (status == TULLE_OK)
         status = tulle_mat_from_array(comm, B, &b);
-    if (status == TULLE_OK) status = make_result(a, op_a, b, op_b, beta != 0, &result, &c);
+    if (status == TULLE_OK) status = make_result(a, op_a, b, op_b, beta != 0, &result.array, &c);
     if (status == TULLE_OK) status = tulle_product_new(a, b, c, &own, &product);
     if (status == TULLE_OK) status = tulle_product_execute(product, alpha, beta, &made);
     if (status == TULLE_OK && report) *report = made;
@@ -124,9 +128,9 @@ tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, doub
     tulle_mat_free(a);
     if (status != TULLE_OK || c->borrowed) { /* a borrowed C is complete in its place */
         tulle_mat_free(c);
-    } else {
-        status = tulle__array_take(c, TULLE_AUTO, &result);
-        if (status == TULLE_OK) TULLE__OPTIONS_WRITE(C, &result, held);
+        return status;
     }
+    status = tulle__array_take(c, TULLE_AUTO, &result.array);
+    if (status == TULLE_OK) tulle__array_result_end(&result);
     return status;
 }

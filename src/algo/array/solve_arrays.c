@@ -7,6 +7,7 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "mat/array/array_parts.h"
+#include "mat/array/array_result.h"
 
 static tulle_status check_system(const tulle_array *A, const tulle_array *B, const tulle_array *X)
 {
@@ -30,11 +31,16 @@ struct system {
     tulle_mat *A, *B, *X;
 };
 
-static tulle_status open_system(
-    tulle_comm *comm, const tulle_array *A, const tulle_array *B, const tulle_array *X, int guess, struct system *s)
+/* in_place: X may be exactly B's array. */
+static tulle_status open_system(tulle_comm *comm, const tulle_array *A, const tulle_array *B,
+    tulle__array_result *result, int guess, bool in_place, struct system *s)
 {
     int given = 0;
-    tulle_status status = tulle_comm_agree(comm, check_system(A, B, X));
+    const tulle_array *X = &result->array;
+    const tulle__array_input inputs[] = {{A, "the matrix", false}, {B, "B", in_place}};
+    tulle_status status = tulle__array_result_begin(result, guess, inputs, 2);
+    if (status == TULLE_OK) status = check_system(A, B, X);
+    status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK)
         status = tulle__agree_alike(
             comm, 2, (const int64_t[]){X->order, guess != 0}, "X's order, and whether it has an initial guess,");
@@ -48,8 +54,8 @@ static tulle_status open_system(
     return tulle_mat_new_dense(comm, s->B->layout, A->type, X->order, &s->X);
 }
 
-/* Frees the system; its solution goes to *X in any case if `solved`. Returns the worse status. */
-static tulle_status close_system(struct system *s, tulle_status status, int solved, tulle_array *result, tulle_array *X)
+/* Frees the system; its solution goes to the result in any case if `solved`. Returns the worse status. */
+static tulle_status close_system(struct system *s, tulle_status status, int solved, tulle__array_result *result)
 {
     tulle_mat_free(s->A);
     tulle_mat_free(s->B);
@@ -57,8 +63,8 @@ static tulle_status close_system(struct system *s, tulle_status status, int solv
         tulle_mat_free(s->X);
         return status;
     }
-    tulle_status taken = tulle__array_take(s->X, TULLE_AUTO, result);
-    if (taken == TULLE_OK) TULLE__OPTIONS_WRITE(X, result, held);
+    tulle_status taken = tulle__array_take(s->X, TULLE_AUTO, &result->array);
+    if (taken == TULLE_OK) tulle__array_result_end(result);
     return status > taken ? status : taken;
 }
 
@@ -66,15 +72,15 @@ tulle_status tulle_solve(tulle_comm *comm, const tulle_array *A, const tulle_arr
     const tulle_solve_options *options, tulle_krylov_report *report)
 {
     tulle_solve_options own;
-    tulle_array result;
+    tulle__array_result result = {.given = X, .name = "X"};
     const tulle_array *given = X;
     if (TULLE__NULL(comm) || TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(X) ||
-        TULLE__OPTIONS(given, &result, held) || TULLE__OPTIONS(options, &own, precond_options) ||
+        TULLE__OPTIONS(given, &result.array, uplo) || TULLE__OPTIONS(options, &own, precond_options) ||
         TULLE__OUTSIDE(options->precond, TULLE_PRECOND_KIND_COUNT - 1))
         return tulle__refuse(comm);
     struct system s = {.A = NULL};
     tulle_operator of_A = {.comm = NULL}, M = {.comm = NULL};
-    tulle_status status = open_system(comm, A, B, &result, options->krylov && options->krylov->guess, &s);
+    tulle_status status = open_system(comm, A, B, &result, options->krylov && options->krylov->guess, false, &s);
     if (status == TULLE_OK) status = tulle_operator_of_mat(s.A, NULL, &of_A);
     if (status == TULLE_OK && options->precond != TULLE_PRECOND_NONE)
         status = tulle_precond_new(s.A, options->precond, options->precond_options, &M);
@@ -82,28 +88,28 @@ tulle_status tulle_solve(tulle_comm *comm, const tulle_array *A, const tulle_arr
     if (ready) status = tulle_krylov_solve(&of_A, M.comm ? &M : NULL, s.B, s.X, options->krylov, report);
     tulle_operator_free(&M);
     tulle_operator_free(&of_A);
-    return close_system(&s, status, ready && (status == TULLE_OK || status == TULLE_ERR_CONVERGENCE), &result, X);
+    return close_system(&s, status, ready && (status == TULLE_OK || status == TULLE_ERR_CONVERGENCE), &result);
 }
 
 tulle_status tulle_solve_triangular(
     tulle_comm *comm, const tulle_array *T, const tulle_array *B, tulle_array *X, const tulle_trisolve_options *options)
 {
     tulle_trisolve_options own;
-    tulle_array result;
+    tulle__array_result result = {.given = X, .name = "X"};
     const tulle_array *given = X;
     if (TULLE__NULL(comm) || TULLE__NULL(T) || TULLE__NULL(B) || TULLE__NULL(X) ||
-        TULLE__OPTIONS(given, &result, held) || TULLE__OPTIONS(options, &own, device) ||
+        TULLE__OPTIONS(given, &result.array, uplo) || TULLE__OPTIONS(options, &own, device) ||
         TULLE__OUTSIDE(options->uplo, TULLE_UPPER) || TULLE__OUTSIDE(options->diag, TULLE_DIAG_UNIT))
         return tulle__refuse(comm);
     struct system s = {.A = NULL};
     tulle_mat *triangle = NULL;
     tulle_trisolve *solver = NULL;
     if (!own.solves) own.solves = 1; /* the analysis is dropped afterwards */
-    tulle_status status = open_system(comm, T, B, &result, 0, &s);
+    tulle_status status = open_system(comm, T, B, &result, 0, true, &s);
     if (status == TULLE_OK) status = tulle_mat_triangle(s.A, own.uplo, own.diag, &triangle);
     if (status == TULLE_OK) status = tulle_trisolve_new(triangle, &own, &solver);
     if (status == TULLE_OK) status = tulle_trisolve_execute(solver, s.B, s.X, NULL);
     tulle_trisolve_free(solver);
     tulle_mat_free(triangle);
-    return close_system(&s, status, status == TULLE_OK, &result, X);
+    return close_system(&s, status, status == TULLE_OK, &result);
 }

@@ -84,7 +84,7 @@ static tulle_status check_overlap(const struct gemm *g, const void *C)
     for (int o = 0; o < 2; o++) {
         const struct operand *x = o ? &g->b : &g->a;
         tulle__window w = tulle__window_of(x->part, x->val, size, g->comm->rank);
-        if (tulle__windows_overlap(&c, &w, size))
+        if (tulle__windows_overlap(&c, &w))
             return tulle__fail(
                 TULLE_ERR_ARG, "C and %c have elements in common on PE %d", o ? 'B' : 'A', g->comm->rank);
     }

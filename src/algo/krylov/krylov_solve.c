@@ -13,6 +13,7 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "mat/window.h"
 
 /* ---- creation and destruction ---- */
 
@@ -128,7 +129,8 @@ static tulle_status check(const tulle_operator *A, const tulle_operator *M, cons
             o->tolerance, o->absolute, o->max_iterations, o->restart);
     if (o->width < 0 || o->width > TULLE__TALL_MOST)
         return tulle__fail(TULLE_ERR_ARG, "a block has at most %d columns, not %d", TULLE__TALL_MOST, o->width);
-    return tulle__wants_values(A->comm, "a Krylov method");
+    tulle_status status = tulle__mat_check_apart(X, "X", B, "B");
+    return status == TULLE_OK ? tulle__wants_values(A->comm, "a Krylov method") : status;
 }
 
 /* ---- a column ---- */

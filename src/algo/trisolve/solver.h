@@ -33,6 +33,7 @@ struct tulle_trisolve {
     tulle_trisolve_options options;
     tulle__triangle triangle;
     int each, mine, workers; /* workers of a participating PE, of this PE, of all PEs */
+    bool stale;              /* the last update failed */
     int unvalidated;         /* 1: rows are validated during the first solve */
     tulle__method_schedule candidate[TULLE__CANDIDATES], *now;
     int ncandidates;       /* more than one: methods are being compared, */

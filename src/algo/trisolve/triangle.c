@@ -257,8 +257,9 @@ tulle_status tulle__triangle_validate(tulle__triangle *t)
 
 void tulle__triangle_skip_validation(tulle__triangle *t)
 {
-    int stored = 0;
-    if (t->n && t->tile[0].m) inspect_row(t, &t->tile[0], 0, 0, &stored);
+    int stored = 0, i = 0;
+    while (i < t->ntiles && !t->tile[i].m) i++; /* PEs may have no rows */
+    if (i < t->ntiles) inspect_row(t, &t->tile[i], 0, t->cut[i], &stored);
     t->head = stored && t->upper;
     t->tail = stored && !t->upper;
 }

@@ -7,6 +7,7 @@
 #include "algo/trisolve/method_schedule.h"
 #include "algo/trisolve/right_hand_sides.h"
 #include "base/error.h"
+#include "mat/window.h"
 
 /* Frees private memory only: the rest is freed with the team. */
 static void drop(tulle_trisolve *solver)
@@ -177,6 +178,13 @@ tulle_status tulle_trisolve_layout(const tulle_trisolve *solver, tulle_gidx cols
     return tulle__triangle_rhs_layout(&solver->triangle, cols, layout);
 }
 
+/* X and B borrow the same elements, each in its place. */
+static bool is_in_place(const tulle_mat *X, const tulle_mat *B)
+{
+    return X->borrowed && B->borrowed && X->borrowed->val == B->borrowed->val && X->borrowed->ld == B->borrowed->ld &&
+           X->order == B->order && tulle__layout_equal(X->layout, B->layout);
+}
+
 static tulle_status check_sides(const tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X)
 {
     const tulle__triangle *t = &solver->triangle;
@@ -189,7 +197,11 @@ static tulle_status check_sides(const tulle_trisolve *solver, const tulle_mat *B
             (long long)B->layout->m, (long long)B->layout->n, (long long)X->layout->m, (long long)X->layout->n);
     if (t->T->structure != t->structure)
         return tulle__fail(TULLE_ERR_STATE, "the structure of the triangle has changed since its analysis");
-    return TULLE_OK;
+    if (solver->stale)
+        return tulle__fail(TULLE_ERR_STATE, "the last update of the solver failed: it has no values to solve with");
+    tulle_status status = tulle__mat_check_apart(X, "X", t->T, "the triangle");
+    if (status == TULLE_OK && !is_in_place(X, B)) status = tulle__mat_check_apart(X, "X", B, "B");
+    return status;
 }
 
 /* Seconds of all workers. */
@@ -317,7 +329,9 @@ tulle_status tulle_trisolve_update(tulle_trisolve *solver)
     for (int a = 0; a < solver->ncandidates && status == TULLE_OK; a++)
         status = tulle__method_schedule_renew(solver, &solver->candidate[a]);
 out:
-    return tulle_comm_agree(solver->comm, status);
+    status = tulle_comm_agree(solver->comm, status);
+    solver->stale = status != TULLE_OK;
+    return status;
 }
 
 tulle_trisolve_method tulle_trisolve_method_of(const tulle_trisolve *solver)

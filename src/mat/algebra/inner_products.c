@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "mat/context.h"
 #include "mat/mat.h"
+#include "mat/window.h"
 
 static tulle_status check(const tulle_mat *X, const tulle_mat *Y, const tulle_mat *S)
 {
@@ -26,7 +27,9 @@ static tulle_status check(const tulle_mat *X, const tulle_mat *Y, const tulle_ma
             "X Y^T of %" PRId64 " x %" PRId64 " and %" PRId64 " x %" PRId64 " has not the shape of S, %" PRId64
             " x %" PRId64,
             x->m, x->n, y->m, y->n, s->m, s->n);
-    return tulle__wants_values(S->comm, "inner products");
+    tulle_status status = tulle__mat_check_apart(S, "S", X, "X");
+    if (status == TULLE_OK) status = tulle__mat_check_apart(S, "S", Y, "Y");
+    return status == TULLE_OK ? tulle__wants_values(S->comm, "inner products") : status;
 }
 
 /* Whole rows, one tile for each of `like`'s tile rows (NULL: one a PE), with the owners of its first tile column. */

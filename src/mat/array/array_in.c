@@ -16,12 +16,53 @@ static tulle_status check_index_bytes(const char *what, int bytes)
     return tulle__fail(TULLE_ERR_ARG, "%s have %d bytes: only 4 and 8 are supported", what, bytes);
 }
 
+static int64_t index_at(const void *array, int bytes, int64_t at)
+{
+    return bytes == 8 ? ((const int64_t *)array)[at] : ((const int32_t *)array)[at];
+}
+
+/* The ends of the pointers; between them they ascend, which is checked where they are read. */
+static tulle_status check_pointers(const tulle_array *a)
+{
+    if (!a->ptr) return tulle__fail(TULLE_ERR_ARG, "a sparse array has no pointers");
+    const int64_t begin = index_at(a->ptr, a->ptr_bytes, 0), end = index_at(a->ptr, a->ptr_bytes, a->count);
+    if (begin == 1 && a->base == 0)
+        return tulle__fail(
+            TULLE_ERR_ARG, "pointers begin at 1: set base = 1 if pointers and indices count from 1, as in Fortran");
+    if (begin != a->base)
+        return tulle__fail(TULLE_ERR_ARG, "pointers begin at %" PRId64 ", not at the base of %d", begin, a->base);
+    if (end < begin) return tulle__fail(TULLE_ERR_ARG, "pointers descend, from %" PRId64 " to %" PRId64, begin, end);
+    /* the macros take nnz from the last pointer, before base is set */
+    if (end - begin != a->nnz && !(a->base && end == a->nnz))
+        return tulle__fail(TULLE_ERR_ARG, "nnz is %" PRId64 ", but by its pointers the matrix has %" PRId64 " entries",
+            a->nnz, end - begin);
+    return TULLE_OK;
+}
+
+/* Numbers that only a half of a matrix has, and the base of sparse ones. */
+static tulle_status check_form(const tulle_array *a)
+{
+    if (TULLE__OUTSIDE(a->base, 1) || TULLE__OUTSIDE(a->symmetry, TULLE_SKEW) || TULLE__OUTSIDE(a->uplo, TULLE_UPPER))
+        return TULLE_ERR_ARG;
+    if (a->symmetry == TULLE_GENERAL) return TULLE_OK;
+    if (a->storage == TULLE_STORAGE_DENSE)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "half of a dense matrix: pass all of it, with symmetry 0");
+    return a->m == a->n ? TULLE_OK
+                        : tulle__fail(TULLE_ERR_ARG, "half of a matrix of %" PRId64 " x %" PRId64 ": it is not square",
+                              a->m, a->n);
+}
+
 tulle_status tulle__array_check(const tulle_array *a)
 {
+    static const int64_t bytes_most = INT64_MAX / 4;
     if (TULLE__OUTSIDE(a->storage, TULLE_STORAGE_COO) || TULLE__OUTSIDE(a->type, TULLE_TYPE_COUNT - 1) ||
         TULLE__OUTSIDE(a->order, TULLE_COL_MAJOR) || TULLE__NEGATIVE(a->m) || TULLE__NEGATIVE(a->n) ||
         TULLE__NEGATIVE(a->nnz) || TULLE__NEGATIVE(a->first) || TULLE__NEGATIVE(a->count))
         return TULLE_ERR_ARG;
+    tulle_status status = check_form(a);
+    if (status != TULLE_OK) return status;
+    if (a->nnz > bytes_most / (int64_t)sizeof(double))
+        return tulle__fail(TULLE_ERR_OVERFLOW, "a sparse array of %" PRId64 " entries", a->nnz);
     const int by_columns = a->storage == TULLE_STORAGE_CSC;
     const tulle_gidx lines = by_columns ? a->n : a->m;
     if (a->storage != TULLE_STORAGE_COO && a->count > lines - a->first)
@@ -30,26 +71,28 @@ tulle_status tulle__array_check(const tulle_array *a)
     if (a->storage == TULLE_STORAGE_DENSE) {
         const tulle_gidx line = a->order == TULLE_ROW_MAJOR ? a->n : a->count;
         const int empty = a->n == 0 || a->count == 0;
+        if (!empty && a->ld > bytes_most / (int64_t)sizeof(double) / (a->order == TULLE_ROW_MAJOR ? a->count : a->n))
+            return tulle__fail(TULLE_ERR_OVERFLOW,
+                "a leading dimension of %" PRId64 " for a matrix of %" PRId64 " x %" PRId64, a->ld, a->m, a->n);
         if (a->ld < line && !empty)
             return tulle__fail(TULLE_ERR_ARG, "a leading dimension of %" PRId64 " for %s of %" PRId64, a->ld,
                 a->order == TULLE_ROW_MAJOR ? "rows" : "columns", line);
         return empty || a->val ? TULLE_OK : tulle__fail(TULLE_ERR_ARG, "a dense array has no values: val is NULL");
     }
-    tulle_status status = check_index_bytes("indices", a->ind_bytes);
-    if (status == TULLE_OK && a->storage != TULLE_STORAGE_COO) {
-        status = check_index_bytes("pointers", a->ptr_bytes);
-        if (status == TULLE_OK && !a->ptr) status = tulle__fail(TULLE_ERR_ARG, "a sparse array has no pointers");
-    }
+    status = check_index_bytes("indices", a->ind_bytes);
+    if (status == TULLE_OK && a->storage != TULLE_STORAGE_COO) status = check_index_bytes("pointers", a->ptr_bytes);
     if (status == TULLE_OK && a->nnz && (!a->ind || (a->storage == TULLE_STORAGE_COO && !a->col)))
         status = tulle__fail(TULLE_ERR_ARG, "a sparse array of %" PRId64 " entries has no indices", a->nnz);
+    if (status == TULLE_OK && a->storage != TULLE_STORAGE_COO) status = check_pointers(a);
     return status;
 }
 
 tulle_status tulle__array_alike(tulle_comm *comm, const tulle_array *a)
 {
     const int dense = a->storage == TULLE_STORAGE_DENSE;
-    return tulle__agree_alike(comm, 5, (const int64_t[]){a->storage, a->type, a->m, a->n, dense ? a->order : 0},
-        "storage, type, shape and order of a matrix");
+    return tulle__agree_alike(comm, 6,
+        (const int64_t[]){a->storage, a->type, a->m, a->n, dense ? a->order : 0, a->symmetry},
+        "storage, type, shape, order and symmetry of a matrix");
 }
 
 tulle_status tulle__array_given(tulle_comm *comm, const tulle_array *a, int *given)
@@ -62,56 +105,147 @@ tulle_status tulle__array_given(tulle_comm *comm, const tulle_array *a, int *giv
     return status;
 }
 
-/* *widened: NULL, or a copy of 32-bit indices in 64 bits, which the caller frees. Returns the 64-bit array. */
-static tulle_status widen(const void *from, int bytes, int64_t count, int64_t **widened, const int64_t **to)
+/* *made: NULL, or a copy in 64 bits, from 0, which the caller frees. Returns such an array. */
+static tulle_status widen(
+    const tulle_array *a, const void *from, int bytes, int64_t count, int64_t **made, const int64_t **to)
 {
-    *widened = NULL;
+    *made = NULL;
     *to = from;
-    if (bytes == 8) return TULLE_OK;
-    tulle_status status = tulle__alloc((size_t)count, sizeof **widened, "indices of 64 bits", widened);
-    for (int64_t i = 0; status == TULLE_OK && i < count; i++) (*widened)[i] = ((const int32_t *)from)[i];
-    *to = *widened;
+    if (bytes == 8 && !a->base) return TULLE_OK;
+    tulle_status status = tulle__alloc((size_t)count, sizeof **made, "indices of 64 bits", made);
+    for (int64_t i = 0; status == TULLE_OK && i < count; i++) (*made)[i] = index_at(from, bytes, i) - a->base;
+    *to = *made;
     return status;
 }
 
 static tulle_status from_compressed(tulle_comm *comm, const tulle_array *a, tulle_mat **A)
 {
-    int64_t *widened = NULL;
-    const int64_t *ptr = NULL;
-    tulle_status status = tulle_comm_agree(comm, widen(a->ptr, a->ptr_bytes, a->count + 1, &widened, &ptr));
+    int64_t *ptr_made = NULL, *ind_made = NULL;
+    const int64_t *ptr = NULL, *from_zero = a->ind;
+    tulle_status status = widen(a, a->ptr, a->ptr_bytes, a->count + 1, &ptr_made, &ptr);
+    if (status == TULLE_OK && a->base) status = widen(a, a->ind, a->ind_bytes, ptr[a->count], &ind_made, &from_zero);
+    status = tulle_comm_agree(comm, status);
     const tulle_csr_rows rows = {.first = a->first,
         .count = a->count,
         .rowptr = ptr,
-        .colind = a->ind,
-        .colind_bytes = a->ind_bytes,
+        .colind = from_zero,
+        .colind_bytes = a->base ? 8 : a->ind_bytes, /* those of 64 bits are narrowed in a copy */
         .val = a->val,
         .borrow = true};
     if (status == TULLE_OK)
         status = a->storage == TULLE_STORAGE_CSR ? tulle_mat_from_csr(comm, a->m, a->n, a->type, &rows, A)
                                                  : tulle_mat_from_csc(comm, a->m, a->n, a->type, &rows, A);
     if (status == TULLE_OK && (*A)->borrowed)
-        (*A)->arrays.widened = widened;
+        (*A)->arrays.widened = ptr_made;
     else
-        tulle__free(widened);
+        tulle__free(ptr_made);
+    tulle__free(ind_made);
+    return status;
+}
+
+/* A matrix from any entries, in even numbers of rows. Takes the status of what came before on this PE. */
+static tulle_status from_entries(tulle_comm *comm, const tulle_array *a, tulle_status status, int64_t count,
+    const int64_t *row, const int64_t *col, const void *val, tulle_mat **A)
+{
+    tulle_layout *layout = NULL;
+    tulle_layout_spec spec = {.m = a->m, .n = a->n, .grid_rows = comm->size, .grid_cols = 1};
+    if (status == TULLE_OK) status = tulle_layout_new(&spec, comm->size, &layout);
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK)
+        status = tulle_mat_from_entries(comm, layout, a->type, count, row, col, val, TULLE_DUPLICATES_SUM, A);
+    tulle_layout_free(layout);
     return status;
 }
 
 static tulle_status from_coo(tulle_comm *comm, const tulle_array *a, tulle_mat **A)
 {
-    int64_t *widened[2] = {NULL, NULL};
+    int64_t *made[2] = {NULL, NULL};
     const int64_t *row = NULL, *col = NULL;
-    tulle_layout *layout = NULL;
-    tulle_layout_spec spec = {.m = a->m, .n = a->n, .grid_rows = comm->size, .grid_cols = 1};
-    tulle_status status = widen(a->ind, a->ind_bytes, a->nnz, &widened[0], &row);
-    if (status == TULLE_OK) status = widen(a->col, a->ind_bytes, a->nnz, &widened[1], &col);
-    if (status == TULLE_OK) status = tulle_layout_new(&spec, comm->size, &layout);
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK)
-        status = tulle_mat_from_entries(comm, layout, a->type, a->nnz, row, col, a->val, TULLE_DUPLICATES_SUM, A);
-    tulle_layout_free(layout);
-    tulle__free(widened[0]);
-    tulle__free(widened[1]);
+    tulle_status status = widen(a, a->ind, a->ind_bytes, a->nnz, &made[0], &row);
+    if (status == TULLE_OK) status = widen(a, a->col, a->ind_bytes, a->nnz, &made[1], &col);
+    status = from_entries(comm, a, status, a->nnz, row, col, a->val, A);
+    tulle__free(made[0]);
+    tulle__free(made[1]);
     return status;
+}
+
+/* Entries of a whole matrix, made of its half. */
+struct expanded {
+    int64_t count;
+    int64_t *row, *col;
+    void *val;
+};
+
+static double half_value(const tulle_array *a, int64_t e)
+{
+    if (!a->val) return 1;
+    return a->type == TULLE_F32 ? (double)((const float *)a->val)[e] : ((const double *)a->val)[e];
+}
+
+static void add_entry(struct expanded *x, tulle_type type, int64_t row, int64_t col, double value)
+{
+    x->row[x->count] = row;
+    x->col[x->count] = col;
+    if (type == TULLE_F32)
+        ((float *)x->val)[x->count++] = (float)value;
+    else
+        ((double *)x->val)[x->count++] = value;
+}
+
+/* An entry of the stored triangle, and its image. */
+static tulle_status expand_entry(const tulle_array *a, int64_t e, int64_t row, int64_t col, struct expanded *x)
+{
+    const double value = half_value(a, e);
+    if (a->uplo == TULLE_LOWER ? col > row : col < row)
+        return tulle__fail(TULLE_ERR_ARG,
+            "entry (%" PRId64 ", %" PRId64 ") lies %s the diagonal, but uplo says that the %s triangle is passed", row,
+            col, col > row ? "above" : "below", a->uplo == TULLE_LOWER ? "lower" : "upper");
+    if (a->symmetry == TULLE_SKEW && row == col && value != 0)
+        return tulle__fail(TULLE_ERR_ARG,
+            "entry (%" PRId64 ", %" PRId64 ") is %g: the diagonal of an antisymmetric matrix is 0", row, col, value);
+    add_entry(x, a->type, row, col, value);
+    if (row != col) add_entry(x, a->type, col, row, a->symmetry == TULLE_SKEW ? -value : value);
+    return TULLE_OK;
+}
+
+static tulle_status expand(const tulle_array *a, struct expanded *x)
+{
+    tulle_status status;
+    const int64_t nnz = a->ptr ? index_at(a->ptr, a->ptr_bytes, a->count) - a->base : a->nnz;
+    TULLE_TRY(tulle__alloc((size_t)nnz, 2 * sizeof *x->row, "rows of a whole matrix", &x->row));
+    TULLE_TRY(tulle__alloc((size_t)nnz, 2 * sizeof *x->col, "columns of a whole matrix", &x->col));
+    TULLE_TRY(tulle__alloc((size_t)nnz, 2 * tulle_type_size(a->type), "values of a whole matrix", &x->val));
+    if (a->storage == TULLE_STORAGE_COO) {
+        for (int64_t e = 0; e < nnz; e++)
+            TULLE_TRY(expand_entry(
+                a, e, index_at(a->ind, a->ind_bytes, e) - a->base, index_at(a->col, a->ind_bytes, e) - a->base, x));
+        goto out;
+    }
+    for (int64_t l = 0, e = 0; l < a->count; l++) {
+        const int64_t end = index_at(a->ptr, a->ptr_bytes, l + 1) - a->base, line = a->first + l;
+        if (end < e || end > nnz) {
+            status = tulle__fail(TULLE_ERR_ARG, "the row pointers descend at row %" PRId64, line);
+            goto out;
+        }
+        for (; e < end; e++) {
+            const int64_t other = index_at(a->ind, a->ind_bytes, e) - a->base;
+            const int by_row = a->storage == TULLE_STORAGE_CSR;
+            TULLE_TRY(expand_entry(a, e, by_row ? line : other, by_row ? other : line, x));
+        }
+    }
+out:
+    return status;
+}
+
+static tulle_status from_half(tulle_comm *comm, const tulle_array *a, tulle_mat **A)
+{
+    struct expanded x = {.count = 0};
+    const tulle_status status = expand(a, &x);
+    const tulle_status made = from_entries(comm, a, status, x.count, x.row, x.col, x.val, A);
+    tulle__free(x.row);
+    tulle__free(x.col);
+    tulle__free(x.val);
+    return made;
 }
 
 void tulle__array_copy_dense(const tulle_tile *from, const tulle_tile *to)
@@ -169,11 +303,12 @@ static tulle_status from_dense(tulle_comm *comm, const tulle_array *a, tulle_mat
 tulle_status tulle_mat_from_array(tulle_comm *comm, const tulle_array *array, tulle_mat **A)
 {
     tulle_array own;
-    if (TULLE__NULL(comm) || TULLE__NULL(array) || TULLE__OPTIONS(array, &own, held) || TULLE__NULL(A))
+    if (TULLE__NULL(comm) || TULLE__NULL(array) || TULLE__OPTIONS(array, &own, uplo) || TULLE__NULL(A))
         return tulle__refuse(comm);
     tulle_status status = tulle_comm_agree(comm, tulle__array_check(array));
     if (status == TULLE_OK) status = tulle__array_alike(comm, array);
     if (status != TULLE_OK) return status;
     if (array->storage == TULLE_STORAGE_DENSE) return from_dense(comm, array, A);
+    if (array->symmetry != TULLE_GENERAL) return from_half(comm, array, A);
     return array->storage == TULLE_STORAGE_COO ? from_coo(comm, array, A) : from_compressed(comm, array, A);
 }

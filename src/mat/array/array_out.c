@@ -6,7 +6,9 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "mat/array/array_parts.h"
+#include "mat/array/array_result.h"
 #include "mat/row_ranges.h"
+#include "mat/window.h"
 
 static tulle_status check_wish(const tulle_mat *A, int root, const tulle_array *out)
 {
@@ -14,8 +16,6 @@ static tulle_status check_wish(const tulle_mat *A, int root, const tulle_array *
         return TULLE_ERR_ARG;
     if (root != TULLE_AUTO && (root < 0 || root >= A->comm->size))
         return tulle__fail(TULLE_ERR_ARG, "there is no PE %d to receive a matrix", root);
-    if (out->ptr || out->ind || out->col || (out->val && out->storage != TULLE_STORAGE_DENSE))
-        return tulle__fail(TULLE_ERR_ARG, "arrays of a sparse result are allocated: pass none");
     if ((out->ptr_bytes && out->ptr_bytes != 4 && out->ptr_bytes != 8) ||
         (out->ind_bytes && out->ind_bytes != 4 && out->ind_bytes != 8))
         return tulle__fail(TULLE_ERR_ARG, "pointers of %d and indices of %d bytes: 0, 4 and 8 are supported",
@@ -221,39 +221,62 @@ static tulle_status bring(const tulle_mat *A, int root, const tulle_array *out, 
     return status;
 }
 
-tulle_status tulle_mat_to_array(const tulle_mat *A, int root, tulle_array *out)
+/* As tulle_mat_to_array, into a result that has begun. */
+static tulle_status fill(const tulle_mat *A, int root, tulle_array *own)
 {
-    tulle_array own;
-    const tulle_array *given = out;
-    if (TULLE__NULL(A)) return TULLE_ERR_ARG;
-    if (TULLE__NULL(out) || TULLE__OPTIONS(given, &own, held)) return tulle__refuse(A->comm);
     const tulle_mat *at = NULL;
     tulle_mat *made = NULL;
-    tulle_status status = tulle_comm_agree(A->comm, check_wish(A, root, &own));
-    if (status == TULLE_OK)
-        status = tulle__agree_alike(A->comm, 3,
-            (const int64_t[]){root, own.storage, own.storage == TULLE_STORAGE_DENSE ? own.order : 0},
-            "the root, storage and order of a result");
+    tulle_status status = tulle__agree_alike(A->comm, 3,
+        (const int64_t[]){root, own->storage, own->storage == TULLE_STORAGE_DENSE ? own->order : 0},
+        "the root, storage and order of a result");
     if (status != TULLE_OK) return status;
-    own.type = A->type;
-    own.m = A->layout->m;
-    own.n = A->layout->n;
-    own.owned = !own.val;
-    own.held = NULL;
-    status = bring(A, root, &own, &at, &made);
-    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, receive(at, root, &own));
+    const tulle_array asked = *own;
+    own->type = A->type;
+    own->m = A->layout->m;
+    own->n = A->layout->n;
+    if (!own->val) own->owned = true;
+    own->held = NULL;
+    own->base = 0;
+    own->symmetry = TULLE_GENERAL;
+    status = bring(A, root, own, &at, &made);
+    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, receive(at, root, own));
     tulle_mat_free(made);
-    if (status == TULLE_OK)
-        TULLE__OPTIONS_WRITE(out, &own, held);
-    else
-        tulle_array_free(&own);
+    if (status != TULLE_OK) {
+        if (!asked.val) tulle_array_free(own);
+        *own = asked;
+    }
+    return status;
+}
+
+/* The caller's arrays that A borrows, as an input of the call that writes A out. */
+static tulle_status check_source(const tulle_mat *A, const tulle_array *out)
+{
+    tulle__window x[TULLE__WINDOWS], y[TULLE__WINDOWS];
+    if (!tulle__window_lists_overlap(x, tulle__mat_windows(A, x), y, tulle__array_windows(out, y))) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_ARG, "the result and the matrix, which borrows its arrays, have memory in common");
+}
+
+tulle_status tulle_mat_to_array(const tulle_mat *A, int root, tulle_array *out)
+{
+    tulle__array_result result = {.given = out, .name = "the result"};
+    const tulle_array *given = out;
+    if (TULLE__NULL(A)) return TULLE_ERR_ARG;
+    if (TULLE__NULL(out) || TULLE__OPTIONS(given, &result.array, uplo)) return tulle__refuse(A->comm);
+    tulle_status status = check_source(A, &result.array);
+    if (status == TULLE_OK) status = tulle__array_result_begin(&result, 0, NULL, 0);
+    if (status == TULLE_OK) status = check_wish(A, root, &result.array);
+    status = tulle_comm_agree(A->comm, status);
+    if (status == TULLE_OK) status = fill(A, root, &result.array);
+    if (status == TULLE_OK) tulle__array_result_end(&result);
     return status;
 }
 
 /* Whether the only tile's arrays are what is asked for. */
 static int can_hold(const tulle_mat *A, const tulle_array *out)
 {
-    if (A->comm->size > 1 || A->borrowed || A->layout->mt != 1 || A->layout->nt != 1 || out->val || !A->nnz) return 0;
+    if (!tulle__team_can_hold(A->comm->pe) || A->borrowed || A->layout->mt != 1 || A->layout->nt != 1 || out->val ||
+        !A->nnz)
+        return 0;
     if (A->kind == TULLE_DENSE) return out->storage == TULLE_STORAGE_DENSE && A->order == out->order;
     return A->kind == TULLE_CSR && out->storage == TULLE_STORAGE_CSR && out->ind_bytes != 8;
 }
@@ -281,7 +304,8 @@ static tulle_status hold(tulle_mat *A, tulle_array *out)
         if (status != TULLE_OK) return status;
         for (tulle_gidx r = 0; r <= tile.m; r++) set_index(own.ptr, own.ptr_bytes, r, tile.rowptr[r]);
     }
-    TULLE__OPTIONS_WRITE(out, &own, held);
+    tulle__team_hold(A->comm->pe);
+    *out = own;
     return TULLE_OK;
 }
 
@@ -293,7 +317,7 @@ tulle_status tulle__array_take(tulle_mat *A, int root, tulle_array *out)
         status = hold(A, out);
         if (status == TULLE_OK) return TULLE_OK;
     } else if (status == TULLE_OK) {
-        status = tulle_mat_to_array(A, root, out);
+        status = fill(A, root, out);
     }
     tulle_mat_free(A);
     return status;
@@ -309,8 +333,11 @@ void tulle_array_free(tulle_array *array)
             tulle__free(array->col);
             tulle__free(array->val);
         }
+        tulle_team *team = array->held ? array->held->comm->pe->team : NULL;
         tulle_mat_free(array->held);
+        tulle_team_free(team);
     }
-    const tulle_array empty = {.size = array->size};
-    TULLE__OPTIONS_WRITE(array, &empty, held);
+    array->ptr = array->ind = array->col = array->val = NULL;
+    array->owned = false;
+    array->held = NULL;
 }

@@ -9,23 +9,8 @@ tulle__window tulle__window_of(const tulle_cyclic_part *part, const void *val, s
     int64_t r = tulle__axis_below(&rows, p, part->row), c = tulle__axis_below(&cols, q, part->col);
     tulle__window w = {.rows = tulle__axis_below(&rows, p, part->row + part->m) - r,
         .cols = tulle__axis_below(&cols, q, part->col + part->n) - c,
+        .size = size,
         .step = (size_t)part->ld * size};
     if (w.rows && w.cols) w.first = (const char *)val + (size_t)r * size + (size_t)c * w.step;
     return w;
-}
-
-/* Columns ascend in both. */
-int tulle__windows_overlap(const tulle__window *x, const tulle__window *y, size_t size)
-{
-    if (!x->first || !y->first) return 0;
-    for (int64_t i = 0, j = 0; i < x->cols && j < y->cols;) {
-        uintptr_t a = (uintptr_t)x->first + (size_t)i * x->step, b = (uintptr_t)y->first + (size_t)j * y->step;
-        uintptr_t a_end = a + (size_t)x->rows * size, b_end = b + (size_t)y->rows * size;
-        if (a < b_end && b < a_end) return 1;
-        if (a_end <= b_end)
-            i++;
-        else
-            j++;
-    }
-    return 0;
 }

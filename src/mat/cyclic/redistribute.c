@@ -372,7 +372,7 @@ static tulle_status check(const char *function, const struct redistribution *x)
     if (status == TULLE_OK) {
         tulle__window a = tulle__window_of(from, x->source, x->size, rank),
                       b = tulle__window_of(to, x->target, x->size, rank);
-        if (tulle__windows_overlap(&a, &b, x->size))
+        if (tulle__windows_overlap(&a, &b))
             status = tulle__fail(TULLE_ERR_ARG, "source and target have elements in common on PE %d", rank);
     }
     if (status == TULLE_OK) status = tulle__cyclic_same(x->comm, 2, parts);

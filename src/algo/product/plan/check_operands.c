@@ -9,6 +9,7 @@
 #include "algo/option_values.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "mat/window.h"
 
 static const tulle_gidx *cuts(const tulle_mat *A, tulle_op op, int rows, int *parts)
 {
@@ -180,6 +181,8 @@ tulle_status tulle__check_operands(
         return tulle__fail(TULLE_ERR_ARG, "the types differ: %s, %s, %s", tulle_type_name(A->type),
             tulle_type_name(B->type), tulle_type_name(C->type));
     if (A == C || B == C) return tulle__fail(TULLE_ERR_ARG, "C must not be a factor");
+    TULLE_TRY(tulle__mat_check_apart(C, "C", A, "A"));
+    TULLE_TRY(tulle__mat_check_apart(C, "C", B, "B"));
     if (a_col[ak] != b_row[bk])
         return tulle__fail(TULLE_ERR_ARG,
             "op(A) is %" PRId64 " x %" PRId64 " and op(B) %" PRId64 " x %" PRId64 ": the inner sizes differ", a_row[am],
