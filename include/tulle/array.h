@@ -67,11 +67,17 @@ typedef struct tulle_array {
     tulle_uplo uplo;         /* which */
 } tulle_array;
 
+/* Compilers would warn of arrays that the functions below only point to, before a call fills them. */
+#ifdef __GNUC__
+#define TULLE_ARRAY_INLINE static inline __attribute__((always_inline))
+#else
+#define TULLE_ARRAY_INLINE static inline
+#endif
 /*
  * Not collective. The description of a whole matrix, from its arrays; pass `first`, `count` and
  * pointers of a part in the struct. The macros below take types from the arrays.
  */
-static inline tulle_array tulle_array_empty(tulle_storage storage, tulle_gidx m, tulle_gidx n, size_t val_bytes)
+TULLE_ARRAY_INLINE tulle_array tulle_array_empty(tulle_storage storage, tulle_gidx m, tulle_gidx n, size_t val_bytes)
 {
     tulle_array a;
     memset(&a, 0, sizeof a);
@@ -81,7 +87,7 @@ static inline tulle_array tulle_array_empty(tulle_storage storage, tulle_gidx m,
     a.n = n;
     return a;
 }
-static inline tulle_array tulle_array_sparse(tulle_storage storage, tulle_gidx m, tulle_gidx n, const void *ptr,
+TULLE_ARRAY_INLINE tulle_array tulle_array_sparse(tulle_storage storage, tulle_gidx m, tulle_gidx n, const void *ptr,
     size_t ptr_bytes, const void *ind, size_t ind_bytes, const void *val, size_t val_bytes)
 {
     tulle_array a = tulle_array_empty(storage, m, n, val_bytes);
@@ -94,8 +100,8 @@ static inline tulle_array tulle_array_sparse(tulle_storage storage, tulle_gidx m
     if (ptr && a.count >= 0) a.nnz = ptr_bytes == 4 ? ((const int32_t *)ptr)[a.count] : ((const int64_t *)ptr)[a.count];
     return a;
 }
-static inline tulle_array tulle_array_entries(tulle_gidx m, tulle_gidx n, int64_t nnz, const void *row, const void *col,
-    size_t ind_bytes, const void *val, size_t val_bytes)
+TULLE_ARRAY_INLINE tulle_array tulle_array_entries(tulle_gidx m, tulle_gidx n, int64_t nnz, const void *row,
+    const void *col, size_t ind_bytes, const void *val, size_t val_bytes)
 {
     tulle_array a = tulle_array_empty(TULLE_STORAGE_COO, m, n, val_bytes);
     a.nnz = nnz;
@@ -105,7 +111,7 @@ static inline tulle_array tulle_array_entries(tulle_gidx m, tulle_gidx n, int64_
     a.val = (void *)(uintptr_t)val;
     return a;
 }
-static inline tulle_array tulle_array_dense(
+TULLE_ARRAY_INLINE tulle_array tulle_array_dense(
     tulle_gidx m, tulle_gidx n, tulle_order order, int64_t ld, const void *val, size_t val_bytes)
 {
     tulle_array a = tulle_array_empty(TULLE_STORAGE_DENSE, m, n, val_bytes);

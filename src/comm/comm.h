@@ -82,7 +82,7 @@ struct tulle__pe {
     int64_t looked_ns;    /* when this PE last checked which PEs returned */
     int silence;          /* virtual time: no PE has written for long */
     bool alone;           /* in its process */
-    tulle_team *team;     /* NULL, or what lives as long as memory of it is held: tulle__team_hold */
+    tulle_team *team;     /* of threads of this process; NULL: others are in other processes */
     tulle__owned owned;   /* head of a ring */
     int next_group;
     uint64_t count[TULLE__GROUPS]; /* highest that the link returned */
@@ -109,7 +109,7 @@ size_t tulle__control_fixed(int npes);
  */
 static inline bool tulle__team_can_hold(const tulle__pe *pe)
 {
-    return pe->team != NULL;
+    return pe->npes == 1 && pe->team && !pe->link->virtual_time;
 }
 void tulle__team_hold(tulle__pe *pe);
 

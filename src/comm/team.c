@@ -70,7 +70,6 @@ bool tulle_engine_usable(const char *name)
     return tulle__registry_find(name, NULL, &engine, &wrapper) == TULLE_OK;
 }
 
-/* Opens a PE of this process. */
 static const tulle_comm *any_comm(const tulle_team *team)
 {
     int rank = 0;
@@ -142,8 +141,7 @@ static tulle_status open_pe(void *arg, int rank, tulle__link *link)
     }
     TULLE_TRY(tulle__pe_new(link, team->timeline[rank], &team->options, account, &team->pe[rank]));
     team->pe[rank]->alone = team->npes == 1 || team->engine->negotiate;
-    if (team->npes == 1 && !team->engine->negotiate && !tulle__is_virtual(&team->pe[rank]->comm))
-        team->pe[rank]->team = team;
+    if (!team->engine->negotiate) team->pe[rank]->team = team;
     link = NULL;
 out:
     if (status != TULLE_OK && link) link->ops->fini(link);
@@ -441,9 +439,8 @@ static tulle_status enter_pe(void *arg, int rank, tulle__link *link)
 /* The engine whose PEs are threads of this process: one of them can be the caller. */
 static int is_threads(const char *spec)
 {
-    static const char word[] = "threads";
     const char *engine = strrchr(spec, '+');
-    return !strncmp(engine ? engine + 1 : spec, word, sizeof word - 1);
+    return !strncmp(engine ? engine + 1 : spec, "threads", strlen("threads"));
 }
 
 tulle_status tulle_open(const tulle_open_options *options, tulle_comm **comm)

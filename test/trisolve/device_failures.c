@@ -46,12 +46,17 @@ static tulle_status body(tulle_comm *comm, void *arg)
     if (leads && run->n >= 0) tulle__account_fail_after(comm->pe->account, run->n);
     outcome = tulle_trisolve_new(T, &options, &solver);
     for (int k = 0; k < SOLVES && outcome == TULLE_OK; k++) outcome = tulle_trisolve_execute(solver, B, X, NULL);
-    if (outcome == TULLE_OK) outcome = tulle_trisolve_update(solver);
+    const int updates = outcome == TULLE_OK;
+    if (updates) outcome = tulle_trisolve_update(solver);
     if (leads) tulle__account_fail_after(comm->pe->account, -1);
     if (leads) run->done = outcome == TULLE_OK;
     TULLE_TRY(same_everywhere(comm, outcome));
     EXPECT(outcome == TULLE_OK || outcome == TULLE_ERR_MEMORY);
     if (!solver) TULLE_TRY(tulle_trisolve_new(T, &options, &solver));
+    if (updates && outcome != TULLE_OK) { /* without values until an update succeeds */
+        EXPECT(tulle_trisolve_execute(solver, B, X, NULL) == TULLE_ERR_STATE);
+        TULLE_TRY(tulle_trisolve_update(solver));
+    }
     TULLE_TRY(tulle_trisolve_execute(solver, B, X, NULL));
     TULLE_TRY(tulle_trisolve_check(T, &options, B, X, &error));
     EXPECT(error <= 1);

@@ -13,7 +13,7 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/options.h"
-#include "mat/window.h"
+#include "mat/overlap.h"
 
 /* ---- creation and destruction ---- */
 

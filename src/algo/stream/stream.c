@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/options.h"
-#include "mat/window.h"
+#include "mat/overlap.h"
 
 /* Local. */
 static void drop(tulle__owned *object)

@@ -7,7 +7,7 @@
 #include "algo/trisolve/method_schedule.h"
 #include "algo/trisolve/right_hand_sides.h"
 #include "base/error.h"
-#include "mat/window.h"
+#include "mat/overlap.h"
 
 /* Frees private memory only: the rest is freed with the team. */
 static void drop(tulle_trisolve *solver)

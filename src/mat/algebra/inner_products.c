@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "mat/context.h"
 #include "mat/mat.h"
-#include "mat/window.h"
+#include "mat/overlap.h"
 
 static tulle_status check(const tulle_mat *X, const tulle_mat *Y, const tulle_mat *S)
 {

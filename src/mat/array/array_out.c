@@ -8,7 +8,7 @@
 #include "mat/array/array_parts.h"
 #include "mat/array/array_result.h"
 #include "mat/row_ranges.h"
-#include "mat/window.h"
+#include "mat/overlap.h"
 
 static tulle_status check_wish(const tulle_mat *A, int root, const tulle_array *out)
 {

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "mat/array/array_parts.h"
-#include "mat/window.h"
+#include "mat/overlap.h"
 
 static tulle_gidx at_least_none(int64_t count)
 {

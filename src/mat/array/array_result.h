@@ -15,7 +15,7 @@
 
 #include <tulle/array.h>
 
-#include "mat/window.h"
+#include "mat/overlap.h"
 
 typedef struct tulle__array_result {
     tulle_array *given;   /* the caller's description */

@@ -9,7 +9,7 @@
 #include "algo/option_values.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "mat/window.h"
+#include "mat/overlap.h"
 
 static const tulle_gidx *cuts(const tulle_mat *A, tulle_op op, int rows, int *parts)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mat/window.h"
+#include "mat/overlap.h"
 
 #include "base/error.h"
 #include "mat/mat.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of the caller's that a matrix lies in, and whether two matrices share an element of it. */
-#ifndef TULLE_MAT_WINDOW_H
-#define TULLE_MAT_WINDOW_H
+#ifndef TULLE_MAT_OVERLAP_H
+#define TULLE_MAT_OVERLAP_H
 
 #include <stddef.h>
 #include <stdint.h>
