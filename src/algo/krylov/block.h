@@ -66,6 +66,10 @@ typedef struct tulle__block {
     int64_t iteration, deflated, deflated_at;
     int64_t start, product_ns, precond_ns;
     int stopped;   /* of the block as a whole */
+    int broken;    /* the recurrence cannot go on: residuals are computed, and a new one begins */
+    int restarts;  /* so far */
+    int singly;    /* restarts did not help: columns are solved one by one */
+    int alone;     /* the column that is solved by itself; -1: none */
     char why[160]; /* of the first column that stopped without having converged */
 } tulle__block;
 
@@ -104,6 +108,17 @@ void tulle__block_report(const tulle__block *b, int j);
 void tulle__block_stop_column(tulle__block *b, int j, tulle_stop stop, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void tulle__block_stop(tulle__block *b, tulle_stop stop, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/*
+ * What would end CG ends a block only if one column is left in it: several may depend on one another,
+ * or one of them may be to blame. Otherwise the recurrence is broken off.
+ */
+void tulle__block_break(tulle__block *b, tulle_stop stop, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static inline int tulle__block_ended(const tulle__block *b)
+{
+    return b->stopped || b->broken;
+}
 
 /* Allocates vectors of that width; the function to free them skips NULL. Collective, agreed. */
 tulle_status tulle__block_vectors_new(tulle__block *b, int width, tulle__block_vectors *vectors);
@@ -128,6 +143,9 @@ tulle_status tulle__block_move(tulle__block *b, int width, tulle__kept_direction
  * the other directions. Collective, agreed.
  */
 tulle_status tulle__block_narrow(tulle__block *b);
+
+/* Forgets all directions, also those set aside; T and x stay. */
+void tulle__block_forget(tulle__block *b);
 
 /*
  * Solves independent columns of B by tulle__block_cg, as many at a time as options and memory

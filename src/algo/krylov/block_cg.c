@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Block CG that cannot break down: BCGrQ (Dubrulle, "Retooling the method of block conjugate
+ * Block CG that seldom breaks down, and continues if it does: BCGrQ (Dubrulle, "Retooling the method of block conjugate
  * gradients", ETNA 12, 2001), preconditioned, with deflation.
  *
  * O'Leary's method (Linear Algebra Appl. 29, 1980) divides by R^T M^-1 R, which becomes singular as
@@ -17,8 +17,8 @@
  *
  * E = P^T Q = I throughout, so P has full rank, and W lies within the spectrum of M^-1 A: its
  * condition is at most that of the preconditioned matrix, however dependent residuals are. W has a
- * Cholesky factor unless A is not positive definite or singular to working precision: there is no
- * other way to fail. P' is conjugate to P, as Z'^T V = Z'^T (Q - T) W = -S W. ||r_j|| follows from
+ * Cholesky factor unless A is not positive definite or singular to working precision, or rounding
+ * was taken for a direction. P' is conjugate to P, as Z'^T V = Z'^T (Q - T) W = -S W. ||r_j|| follows from
  * c_j and Q^T Q, which comes with the second reduction.
  *
  * Rank. Where T has directions no larger than rounding, S gets less rows than columns, and the
@@ -42,6 +42,12 @@
  * reduction of more sums and two passes over memory: how far E is from I then says when it is to be
  * done again; and after each factorisation that took several passes.
  *
+ * Where the recurrence fails all the same - W is not positive definite by no more than rounding, or
+ * something is not finite - the residuals that x has are computed, and a new recurrence begins with
+ * them. If this gains nothing, or happens too often, each column that is left is solved by itself, and
+ * what stops it is its own. A pivot of W that is clearly negative ends the solve at once: P has full
+ * rank, so A is not positive definite.
+ *
  * When all columns are within their limits by the recurrence the true residuals are computed. Of
  * those that are not there T is made, and the next step is made with E and V^T Z computed, too:
  * directions go on, as in cg.c.
@@ -54,7 +60,7 @@
 #include "algo/krylov/rhs_by_column.h"
 #include "base/error.h"
 
-enum { PATIENCE = 50, STRIKES = 3 };
+enum { PATIENCE = 50, STRIKES = 3, RESTARTS = 3 };
 
 /* ---- between iterations ---- */
 
@@ -120,7 +126,9 @@ static void judge(tulle__block *b, int j)
     if (c->stop != TULLE_STOP_COUNT) return;
     if (c->strikes.before > 0 && c->true_residual > c->strikes.before / 2) c->strikes.count++;
     c->strikes.before = c->true_residual;
-    if (c->strikes.count >= STRIKES)
+    if (c->strikes.count >= STRIKES && b->restarts && b->alone < 0)
+        b->singly = 1; /* restarts gain nothing */
+    else if (c->strikes.count >= STRIKES)
         tulle__block_stop_column(b, j, TULLE_STOP_STAGNATED,
             "the true residual stays at %.3g: the precision of the type is used up", residual);
     else if (b->iteration == b->options->max_iterations)
@@ -132,7 +140,7 @@ static int list_going(const tulle__block *b, int *list)
 {
     int count = 0;
     for (int j = 0; j < b->columns; j++)
-        if (b->column[j].stop == TULLE_STOP_COUNT) list[count++] = j;
+        if (b->column[j].stop == TULLE_STOP_COUNT && (b->alone < 0 || b->alone == j)) list[count++] = j;
     return count;
 }
 
@@ -168,7 +176,7 @@ static tulle_status pass(tulle__block *b, int again)
     tulle_status status = TULLE_OK;
     int anew = b->m > 0, steps = 0;
     if (!anew) TULLE_TRY(tulle__block_begin(b));
-    while (!b->stopped && tulle__block_active(b) && b->iteration < b->options->max_iterations) {
+    while (!tulle__block_ended(b) && b->m && tulle__block_active(b) && b->iteration < b->options->max_iterations) {
         /* after rounding has been detected, the recurrence may also stagnate */
         if (again && steps++ >= PATIENCE) break;
         TULLE_TRY(tulle__block_iterate(b, anew));
@@ -187,26 +195,63 @@ static tulle_status residuals_of_stopped(tulle__block *b, int count, const int *
     return left ? true_residuals(b, left, some, 0) : TULLE_OK;
 }
 
-tulle_status tulle__block_cg(tulle__block *b, int zero)
+/* Iterates the columns that are going until they stop, or are to be solved one by one. */
+static tulle_status solve_going(tulle__block *b, int zero)
 {
     tulle_status status = TULLE_OK;
     int list[TULLE__TALL_MOST], count = list_going(b, list);
-    for (int j = 0; j < b->columns; j++)
-        if (b->column[j].stop == TULLE_STOP_CONVERGED) tulle__block_report(b, j); /* b = 0 */
     for (int again = 0; count; again = 1) {
         TULLE_TRY(true_residuals(b, count, list, zero));
         zero = 0;
         for (int i = 0; i < count; i++) {
             tulle__block_column *c = &b->column[list[i]];
             if (!again) c->residual = c->true_residual;
-            if (!again) tulle__block_report(b, list[i]);
+            if (!again && b->alone < 0) tulle__block_report(b, list[i]);
             judge(b, list[i]);
         }
+        if (b->singly && b->alone < 0) break;
         select_columns(b, count, list);
         if (b->t) TULLE_TRY(pass(b, again));
         if (b->stopped) TULLE_TRY(residuals_of_stopped(b, count, list));
+        if (b->broken) {
+            b->broken = 0;
+            tulle__block_forget(b);
+            b->singly |= ++b->restarts > RESTARTS;
+        }
         count = list_going(b, list);
     }
 out:
+    return status;
+}
+
+/* The columns that a block could not solve, each as CG would: what stops one is its own. */
+static tulle_status solve_singly(tulle__block *b)
+{
+    tulle_status status = TULLE_OK;
+    const int64_t before = b->iteration;
+    int64_t most = before;
+    for (int j = 0; j < b->columns; j++) b->column[j].active = 0;
+    for (b->alone = 0; b->alone < b->columns; b->alone++) {
+        if (b->column[b->alone].stop != TULLE_STOP_COUNT) continue;
+        b->column[b->alone].strikes = (tulle__krylov_strikes){.count = 0};
+        b->stopped = 0;
+        b->iteration = before;
+        tulle__block_forget(b);
+        TULLE_TRY(solve_going(b, 0));
+        most = b->iteration > most ? b->iteration : most;
+    }
+    b->iteration = most;
+out:
+    b->alone = -1;
+    return status;
+}
+
+tulle_status tulle__block_cg(tulle__block *b, int zero)
+{
+    b->alone = -1;
+    for (int j = 0; j < b->columns; j++)
+        if (b->column[j].stop == TULLE_STOP_CONVERGED) tulle__block_report(b, j); /* b = 0 */
+    tulle_status status = solve_going(b, zero);
+    if (status == TULLE_OK && b->singly) status = solve_singly(b);
     return status;
 }

@@ -84,14 +84,42 @@ void tulle__block_stop_column(tulle__block *b, int j, tulle_stop stop, const cha
     va_end(args);
 }
 
-void tulle__block_stop(tulle__block *b, tulle_stop stop, const char *format, ...)
+static int is_running(const tulle__block *b, int j)
+{
+    return b->column[j].stop == TULLE_STOP_COUNT && (b->alone < 0 || b->alone == j);
+}
+
+static void stop_all(tulle__block *b, tulle_stop stop, const char *format, va_list args)
 {
     b->stopped = 1;
     for (int j = 0; j < b->columns; j++) {
-        va_list args;
-        if (b->column[j].stop != TULLE_STOP_COUNT) continue;
-        va_start(args, format);
-        end_column(b, j, stop, format, args);
-        va_end(args);
+        va_list copy;
+        if (!is_running(b, j)) continue;
+        va_copy(copy, args);
+        end_column(b, j, stop, format, copy);
+        va_end(copy);
     }
+}
+
+void tulle__block_stop(tulle__block *b, tulle_stop stop, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    stop_all(b, stop, format, args);
+    va_end(args);
+}
+
+void tulle__block_break(tulle__block *b, tulle_stop stop, const char *format, ...)
+{
+    va_list args;
+    int running = 0;
+    for (int j = 0; j < b->columns; j++) running += is_running(b, j);
+    if (running > 1) {
+        b->broken = 1;
+        b->singly |= stop == TULLE_STOP_NOT_FINITE || stop == TULLE_STOP_PRECOND_INDEFINITE;
+        return;
+    }
+    va_start(args, format);
+    stop_all(b, stop, format, args);
+    va_end(args);
 }

@@ -37,18 +37,20 @@ static tulle_status curvature(tulle__block *b, int computed)
         b->top = fmax(b->top, s->W[i][i]);
         for (int j = 0; j < b->m; j++)
             if (!isfinite(s->W[i][j])) {
-                tulle__block_stop(b, TULLE_STOP_NOT_FINITE, "P^T A P is not finite");
+                tulle__block_break(b, TULLE_STOP_NOT_FINITE, "P^T A P is not finite");
                 return TULLE_OK;
             }
     }
     noise = tulle__block_epsilon(b) * b->top;
     tulle__small_copy(b->m, b->m, s->W, s->F);
     if (tulle__small_cholesky(b->m, s->F, noise, &pivot) < 0) return TULLE_OK;
-    if (pivot < -noise * b->m || b->top <= 0)
-        tulle__block_stop(
-            b, TULLE_STOP_INDEFINITE, "P^T A P has a pivot of %.3g: the matrix is not positive definite", pivot);
+    const char *indefinite = "P^T A P has a pivot of %.3g: the matrix is not positive definite";
+    if (pivot < -sqrt(tulle__block_epsilon(b)) * b->top || b->top <= 0) /* more than rounding makes */
+        tulle__block_stop(b, TULLE_STOP_INDEFINITE, indefinite, pivot);
+    else if (pivot < -noise * b->m)
+        tulle__block_break(b, TULLE_STOP_INDEFINITE, indefinite, pivot);
     else
-        tulle__block_stop(b, TULLE_STOP_RANK_LOSS,
+        tulle__block_break(b, TULLE_STOP_RANK_LOSS,
             "P^T A P has a pivot of %.3g beside %.3g: the matrix is singular to working precision", pivot, b->top);
     return TULLE_OK;
 }
@@ -136,12 +138,12 @@ static void count_deflated(tulle__block *b, int dropped)
 
 static void lock(tulle__block *b)
 {
-    for (int j = 0; j < b->columns && !b->stopped; j++) {
+    for (int j = 0; j < b->columns && !tulle__block_ended(b); j++) {
         tulle__block_column *c = &b->column[j];
         if (!c->active) continue;
         tulle__block_report(b, j);
         c->iterations = b->iteration;
-        if (!isfinite(c->residual)) tulle__block_stop(b, TULLE_STOP_NOT_FINITE, "the residual is not finite");
+        if (!isfinite(c->residual)) tulle__block_break(b, TULLE_STOP_NOT_FINITE, "the residual is not finite");
     }
     for (int j = 0; j < b->columns; j++)
         if (b->column[j].residual + b->column[j].lost <= b->column[j].limit) b->column[j].active = 0;
@@ -156,7 +158,7 @@ tulle_status tulle__block_iterate(tulle__block *b, int anew)
     b->iteration++;
     for (int j = 0; j < b->columns; j++) b->column[j].products += b->column[j].stop == TULLE_STOP_COUNT;
     TULLE_TRY(curvature(b, computed));
-    if (b->stopped) goto out;
+    if (tulle__block_ended(b)) goto out;
     q = anew ? b->t : b->m;
     if (computed) tulle__small_product(b->m, b->t, q, s->A, s->N, s->E);
     if (computed && !anew) schedule(b);
@@ -165,14 +167,14 @@ tulle_status tulle__block_iterate(tulle__block *b, int anew)
     step(b, computed, q);
     TULLE_TRY(tulle__block_precondition(b));
     TULLE_TRY(tulle__block_orthonormalise(b, anew ? 0 : 1, computed, &r));
-    if (b->stopped) goto out;
+    if (tulle__block_ended(b)) goto out;
     if (b->ill) b->due = 0;
     follow(b, q, r);
     continue_directions(b, computed, q, r);
     lock(b);
     count_deflated(b, q - r);
     /* a plan for another width pays only for a much smaller width */
-    if (!b->stopped && b->m && b->m <= b->vectors.ld - (b->vectors.ld + 3) / 4)
+    if (!tulle__block_ended(b) && b->m && b->m <= b->vectors.ld - (b->vectors.ld + 3) / 4)
         TULLE_TRY(tulle__block_move(b, b->m, NULL));
 out:
     return status;
@@ -220,9 +222,9 @@ tulle_status tulle__block_begin(tulle__block *b)
     int t = b->t, r;
     TULLE_TRY(tulle__block_precondition(b));
     TULLE_TRY(tulle__block_orthonormalise(b, 0, 0, &r));
-    if (b->stopped) goto out;
+    if (tulle__block_ended(b)) goto out;
     if (r == 0) {
-        tulle__block_stop(
+        tulle__block_break(
             b, TULLE_STOP_PRECOND_INDEFINITE, "r^T M^-1 r is 0: the preconditioner is not positive definite");
         goto out;
     }

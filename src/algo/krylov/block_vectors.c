@@ -139,6 +139,21 @@ tulle_status tulle__block_move(tulle__block *b, int width, tulle__kept_direction
     return b->home && b->M ? stay_home(b, tulle__home_settle(b->home, b->M, p->bound_M)) : TULLE_OK;
 }
 
+void tulle__block_forget(tulle__block *b)
+{
+    for (int l = 0; l < b->nkept; l++) {
+        const tulle__vector *const of[] = {&b->kept[l].D, &b->kept[l].AD};
+        for (int v = 0; v < 2; v++) {
+            if (b->home) tulle__home_drop(b->home, of[v]->val);
+            tulle_mat_free(of[v]->mat);
+        }
+    }
+    b->nkept = 0;
+    b->m = 0;
+    b->top = 0;
+    b->interval = b->due = 0;
+}
+
 tulle_status tulle__block_narrow(tulle__block *b)
 {
     tulle_status status = TULLE_OK;

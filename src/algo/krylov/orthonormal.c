@@ -6,6 +6,9 @@
  * needs one reduction and no change of T: Q = T N is not formed; N is applied with the next update
  * of T.
  *
+ * Pivots are chosen by their length in T, not in the scaled columns: an error of T is as large in a
+ * short column as in a long one, and a direction must come from where it is known best.
+ *
  * Otherwise the columns with trustworthy pivots are orthonormalised, the others are orthogonalised
  * against them, and the procedure repeats ("iterated Cholesky QR with pivots"). Each sweep resolves
  * directions down to 1e-5 of the previous ones; the Gram matrix, which squares small quantities,
@@ -14,6 +17,7 @@
  * 2015). Directions at the rounding level of T itself are dropped: this is the block's loss of
  * rank. Where directions cancelled, Y is recomputed from T.
  */
+#include <float.h>
 #include <math.h>
 
 #include "algo/krylov/block.h"
@@ -51,6 +55,7 @@ static tulle_status compute_products(tulle__block *b, int conjugate)
 struct lengths {
     double mine[TULLE__TALL_MOST], plain[TULLE__TALL_MOST], share[TULLE__TALL_MOST];
     int live[TULLE__TALL_MOST], count;
+    double weight[TULLE__TALL_MOST]; /* squares of the lengths of T's columns: rounding is the same in all of these */
     double scale, plain_scale;
 };
 
@@ -67,7 +72,7 @@ static int look(tulle__block *b, int pass, struct lengths *is)
         is->plain[j] = b->M ? sqrt(s->H[j][j]) : is->mine[j];
         is->share[j] = sqrt(row);
         if (!isfinite(square) || !isfinite(is->plain[j])) {
-            tulle__block_stop(b, TULLE_STOP_NOT_FINITE, "the residual is not finite");
+            tulle__block_break(b, TULLE_STOP_NOT_FINITE, "the residual is not finite");
             return 0;
         }
         if (!pass) is->scale = fmax(is->scale, is->mine[j]);
@@ -76,8 +81,9 @@ static int look(tulle__block *b, int pass, struct lengths *is)
     for (int j = 0; j < b->t; j++) {
         is->live[j] = is->mine[j] * is->share[j] > OVER * eps * is->scale && is->mine[j] > 0;
         is->count += is->live[j];
+        is->weight[j] = is->live[j] ? fmax(is->mine[j] * is->share[j] * is->mine[j] * is->share[j], DBL_MIN) : 0;
         if (s->G[j][j] > 0 || !(is->plain[j] * is->share[j] > sqrt(eps) * is->plain_scale)) continue;
-        tulle__block_stop(b, TULLE_STOP_PRECOND_INDEFINITE,
+        tulle__block_break(b, TULLE_STOP_PRECOND_INDEFINITE,
             "r^T M^-1 r is %.3g: the preconditioner is not positive definite", s->G[j][j]);
         return 0;
     }
@@ -160,7 +166,7 @@ tulle_status tulle__block_orthonormalise(tulle__block *b, double scale, int conj
     for (int pass = 0;; pass++) {
         TULLE_TRY(compute_products(b, conjugate));
         if (!look(b, pass, &is)) goto out;
-        *rank = tulle__small_pivoted(b->t, s->A, is.live, least, s->R, order, &worst);
+        *rank = tulle__small_pivoted(b->t, s->A, is.weight, least, s->R, order, &worst);
         b->ill = pass > 0;
         if ((*rank == is.count && worst > good) || pass == PASSES) break;
         TULLE_TRY(transform(b, &is, *rank, order));

@@ -65,21 +65,24 @@ void tulle__small_identity(int n, tulle__small_matrix A)
 }
 
 int tulle__small_pivoted(
-    int n, tulle__small_matrix G, const int *live, double least, tulle__small_matrix R, int *order, double *worst)
+    int n, tulle__small_matrix G, const double *weight, double least, tulle__small_matrix R, int *order, double *worst)
 {
     double left[TULLE__TALL_MOST];
     int rank = 0;
     *worst = 1;
-    for (int j = 0; j < n; j++) left[j] = live[j] ? 1 : -1;
+    for (int j = 0; j < n; j++) left[j] = weight[j] > 0 ? 1 : -1;
     for (; rank < n; rank++) {
-        int p = 0;
-        for (int j = 1; j < n; j++)
-            if (left[j] > left[p]) p = j;
-        if (!(left[p] > least)) break;
+        int p = -1;
+        double longest = 0;
+        for (int j = 0; j < n; j++)
+            if (left[j] > least) longest = fmax(longest, left[j] * weight[j]);
+        for (int j = 0; j < n; j++)
+            if (left[j] > least && left[j] * weight[j] >= longest / 4 && (p < 0 || left[j] > left[p])) p = j;
+        if (p < 0) break;
         if (left[p] < *worst) *worst = left[p];
         double root = sqrt(left[p]);
         for (int j = 0; j < n; j++) {
-            double sum = live[j] ? G[p][j] : 0;
+            double sum = weight[j] > 0 ? G[p][j] : 0;
             for (int k = 0; k < rank; k++) sum -= R[k][p] * R[k][j];
             R[rank][j] = sum / root;
         }

@@ -27,12 +27,13 @@ void tulle__small_copy(int m, int n, tulle__small_matrix A, tulle__small_matrix 
 void tulle__small_identity(int n, tulle__small_matrix A);
 
 /*
- * Pivoted Cholesky of G (n x n, ones on its diagonal where live[j]; other columns are skipped) =
- * R^T R, while pivots, the largest first, are above `least`. R has a row for each pivot; order[]
- * gives its column. Returns their number; *worst is the smallest pivot (1: none).
+ * Pivoted Cholesky of G (n x n, ones on its diagonal where weight[j] > 0; other columns are skipped)
+ * = R^T R, while there are pivots above `least`: the largest of those whose pivot * weight is within 4
+ * of the largest such product. R has a row for each pivot; order[] gives its column. Returns their
+ * number; *worst is the smallest pivot (1: none).
  */
 int tulle__small_pivoted(
-    int n, tulle__small_matrix G, const int *live, double least, tulle__small_matrix R, int *order, double *worst);
+    int n, tulle__small_matrix G, const double *weight, double least, tulle__small_matrix R, int *order, double *worst);
 
 /*
  * Orthogonal U (m x m) whose first n columns (n <= m) span those of A (m x n), which is destroyed.
