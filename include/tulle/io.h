@@ -121,7 +121,8 @@ typedef struct tulle_writer tulle_writer;
 TULLE_API tulle_status tulle_writer_open(
     tulle_comm *comm, const char *path, tulle_gidx m, tulle_gidx n, tulle_type type, tulle_writer **writer);
 /*
- * A: CSR, m x n, of the writer's type, the caller's. After a failure the writer can only be closed.
+ * A: sparse, in any format, m x n, of the writer's type, the caller's; elements of blocks that are 0 are
+ * no entries, and of a half all entries are written. After a failure the writer can only be closed.
  */
 TULLE_API tulle_status tulle_writer_append(tulle_writer *writer, const tulle_mat *A);
 /*

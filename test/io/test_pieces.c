@@ -38,6 +38,7 @@ static const shape small = {40, 23, 9, TULLE_F64}, single = {40, 23, 9, TULLE_F3
 
 struct run {
     const shape *shape;
+    tulle_kind kind; /* of the pieces */
     char path[TEMPORARY_MOST + 32];
 };
 
@@ -108,6 +109,32 @@ out:
     return tulle_comm_agree(tulle_mat_comm(A), status);
 }
 
+/* Blocks of one and two rows, and of three columns, the last one narrower. */
+static tulle_status in_blocks(tulle_mat **A, const shape *s, tulle_kind kind)
+{
+    enum { WIDE = 3, MOST = 64 };
+    tulle_status status;
+    tulle_gidx row[MOST], col[MOST];
+    tulle_block_cuts rows = {0, row}, cols = {0, col};
+    tulle_layout *layout = NULL;
+    tulle_mat *blocks = NULL;
+    if (kind == TULLE_BSR) {
+        TULLE_TRY(tulle_mat_to_bsr(*A, 2, 1, &blocks));
+    } else {
+        for (tulle_gidx r = 0; r < s->m; r += 1 + rows.count % 2) row[rows.count++] = r;
+        for (tulle_gidx c = 0; c < s->n; c += WIDE) col[cols.count++] = c;
+        row[rows.count] = s->m;
+        col[cols.count] = s->n;
+        TULLE_TRY(tulle_layout_in_blocks(tulle_mat_layout(*A), &rows, &cols, &layout));
+        TULLE_TRY(tulle_mat_to_vbsr(*A, layout, &blocks));
+    }
+    tulle_mat_free(*A);
+    *A = blocks;
+out:
+    tulle_layout_free(layout);
+    return status;
+}
+
 static tulle_status write_pieces(tulle_comm *comm, void *arg)
 {
     const struct run *run = arg;
@@ -117,6 +144,7 @@ static tulle_status write_pieces(tulle_comm *comm, void *arg)
     for (int p = 0; p < PIECES && status == TULLE_OK; p++) {
         tulle_mat *A;
         TULLE_TRY(make(comm, run->shape, p, &A));
+        if (run->kind != TULLE_CSR) TULLE_TRY(in_blocks(&A, run->shape, run->kind));
         TULLE_TRY(tulle_writer_append(writer, A));
         tulle_mat_free(A);
     }
@@ -271,19 +299,27 @@ static void full_disk(tulle_team *team, struct run *run)
 static void run_format(tulle_team *team, const char *file)
 {
     static const shape *const shapes[] = {&small, &single, &large, &wide};
-    struct run run;
+    struct run run = {.kind = TULLE_CSR};
     name(&run, file);
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         run.shape = shapes[s];
         ok(tulle_team_run(team, write_and_read, &run) == TULLE_OK, "%s, %lld x %lld, written in pieces: %s", file,
             (long long)run.shape->m, (long long)run.shape->n, tulle_error_message());
         if (!strstr(file, ".h5")) continue;
-        struct run whole = {.shape = run.shape};
+        struct run whole = {.shape = run.shape, .kind = TULLE_CSR};
         name(&whole, "whole.bsp.h5");
         tulle_status status = tulle_team_run(team, save_whole, &whole);
         ok(status == TULLE_OK && same_order(run.path, whole.path), "and as if written whole");
         unlink(whole.path);
     }
+    for (int k = 0; k < TULLE_KIND_COUNT; k++) {
+        run = (struct run){.kind = (tulle_kind)k, .shape = k % 2 ? &single : &small};
+        name(&run, file);
+        if (k == TULLE_DENSE) continue;
+        ok(tulle_team_run(team, write_and_read, &run) == TULLE_OK, "%s, pieces in %s: %s", file,
+            tulle_kind_name((tulle_kind)k), tulle_error_message());
+    }
+    run.kind = TULLE_CSR;
     ok(tulle_team_run(team, write_nothing, &run) == TULLE_OK, "%s without a piece: %s", file, tulle_error_message());
     unlink(run.path);
     run.shape = &small;
@@ -302,7 +338,7 @@ static void run_optional(tulle_team *team, const char *fact, const char *file, c
 
 static void refuse_device(tulle_team *team, const char *file, const char *why)
 {
-    struct run run;
+    struct run run = {.kind = TULLE_CSR};
     name(&run, file);
     if (access("/dev/null", W_OK) == 0 && symlink("/dev/null", run.path) == 0)
         refused(team, file, why);

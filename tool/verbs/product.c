@@ -28,10 +28,12 @@ struct setting {
     char warnings[TULLE_WARNINGS_MAX];
 };
 
-static tulle_status new_result(const struct setting *s, tulle_comm *comm, const struct operands *x, tulle_mat **C)
+/* symmetric: C has the symmetry of op(A) op(B). */
+static tulle_status new_result(
+    const struct setting *s, tulle_comm *comm, const struct operands *x, bool symmetric, tulle_mat **C)
 {
     const tulle_symmetry of_a = tulle_mat_symmetry(x->A), of_b = tulle_mat_symmetry(x->B);
-    if (of_a != TULLE_GENERAL && block_flag(s->asked.options, "symmetric-c"))
+    if (of_a != TULLE_GENERAL && symmetric)
         return tulle_mat_new_half(comm, x->C, s->asked.reading.type, of_a == of_b ? TULLE_SYMMETRIC : TULLE_SKEW, C);
     if (s->asked.sparse && tulle_mat_kind(x->A) == TULLE_VBSR)
         return tulle_mat_new_vbsr(comm, x->C, s->asked.reading.type, C);
@@ -50,6 +52,36 @@ static tulle_status execute(tulle_product *plan, tulle_product_report *report)
         tulle_product_report_add(&sum, &one);
     }
     *report = sum;
+    return status;
+}
+
+/* The triangles of a symmetric C need each other, so ranges of its columns are made as those of any other. */
+static void drop_symmetry(struct setting *s, tulle_comm *comm, tulle_product_options *o)
+{
+    o->symmetric_c = false;
+    if (tulle_comm_rank(comm) == 0)
+        snprintf(s->notes + strlen(s->notes), sizeof s->notes - strlen(s->notes),
+            "%s--symmetric-c is off: C does not fit in memory at once, and both of its triangles are made in ranges of "
+            "columns",
+            *s->notes ? "\n" : "");
+}
+
+/* Plans and executes the whole product once. */
+static tulle_status run_once(struct setting *s, tulle_comm *comm, const struct operands *x, tulle_product_options *o,
+    tulle_mat **C, tulle_product **plan, tulle_product_report *report)
+{
+    tulle_status status;
+    for (int again = 0; again < 2; again++) {
+        status = new_result(s, comm, x, o->symmetric_c, C);
+        if (status == TULLE_OK) status = tulle_product_new(x->A, x->B, *C, o, plan);
+        if (status == TULLE_OK) status = execute(*plan, report);
+        if (status != TULLE_ERR_LIMIT || !o->symmetric_c || !*plan) break;
+        drop_symmetry(s, comm, o);
+        tulle_product_free(*plan);
+        tulle_mat_free(*C);
+        *plan = NULL;
+        *C = NULL;
+    }
     return status;
 }
 
@@ -169,10 +201,8 @@ static tulle_status time_alg(
         C = NULL;
         status = tulle_comm_barrier(comm);
         double start = tulle_comm_seconds(comm);
-        if (status == TULLE_OK) status = new_result(s, comm, x, &C);
-        if (status == TULLE_OK) status = tulle_product_new(x->A, x->B, C, &o, &plan);
-        if (status == TULLE_ERR_UNSUPPORTED) return skip(s, s->asked.alg[a], r, C);
-        if (status == TULLE_OK) status = execute(plan, &report);
+        if (status == TULLE_OK) status = run_once(s, comm, x, &o, &C, &plan, &report);
+        if (status == TULLE_ERR_UNSUPPORTED && !plan) return skip(s, s->asked.alg[a], r, C);
         double t = tulle_comm_seconds(comm) - start;
         if (status == TULLE_OK) status = largest(comm, &t);
         if (status != TULLE_OK) return status;

@@ -203,7 +203,7 @@ tulle_status tulle_writer_open(
 static tulle_status append(tulle_writer *writer, const tulle_mat *A)
 {
     const tulle__mtx_shape *shape = &writer->shape;
-    if (A->kind != TULLE_CSR || A->type != shape->type || A->layout->m != shape->rows || A->layout->n != shape->cols)
+    if (A->kind == TULLE_DENSE || A->type != shape->type || A->layout->m != shape->rows || A->layout->n != shape->cols)
         return tulle__fail(TULLE_ERR_ARG,
             "a piece does not lie within the sparse %" PRId64 " x %" PRId64 " matrix of %s", shape->rows, shape->cols,
             tulle_type_name(shape->type));
@@ -213,9 +213,18 @@ static tulle_status append(tulle_writer *writer, const tulle_mat *A)
 tulle_status tulle_writer_append(tulle_writer *writer, const tulle_mat *A)
 {
     if (TULLE__NULL(writer) || TULLE__NULL(A)) return tulle__refuse(writer ? writer->comm : NULL);
-    tulle_status status = tulle__mat_order(A);
+    tulle_mat *full = NULL, *entries = NULL;
+    tulle_status status = TULLE_OK;
+    if (A->symmetry != TULLE_GENERAL) status = tulle_mat_to_full(A, &full);
+    if (full) A = full;
+    /* the entries of blocks are their elements but for zeros, as in a whole file */
+    if (status == TULLE_OK && A->format->in_blocks) status = tulle_mat_to_csr(A, true, &entries);
+    if (entries) A = entries;
+    if (status == TULLE_OK) status = tulle__mat_order(A);
     if (status == TULLE_OK) status = tulle_comm_agree(writer->comm, append(writer, A));
     writer->broken |= status != TULLE_OK;
+    tulle_mat_free(entries);
+    tulle_mat_free(full);
     return status;
 }
 
