@@ -208,6 +208,89 @@ static void write_and_read_dense(tulle_order written, tulle_order read)
     tulle__binsparse_close(file);
 }
 
+/* ---- files whose numbers lie elsewhere, or are packed by a filter that is not there ---- */
+
+enum where { HERE, SOFT, LINK, SOFT_TO_LINK, GROUP_LINK, STORAGE, VIRTUAL, FILTER, WHERES };
+static const struct {
+    const char *name, *says; /* NULL: the file is read */
+} wheres[] = {{"in the file", NULL}, {"by a soft link in the file", NULL}, {"by an external link", "external link"},
+    {"by a soft link to an external link", "external link"}, {"in a group behind an external link", "external link"},
+    {"in external storage", "other files"}, {"in a virtual data set", "virtual data set"},
+    {"packed by an unknown filter", "filter 'odd'"}};
+
+/* A filter that the library does not find again. */
+static size_t odd_filter(
+    unsigned flags, size_t n, const unsigned *values, size_t bytes, size_t *allocated, void **buffer)
+{
+    (void)flags, (void)n, (void)values, (void)allocated, (void)buffer;
+    return bytes;
+}
+
+enum { ODD = 300 };
+
+static void make_values(hid_t file, const char *other, enum where where)
+{
+    const double values[] = {1.5, 2, -3};
+    const hsize_t n = 3;
+    hid_t space = H5Screate_simple(1, &n, NULL), plist = H5Pcreate(H5P_DATASET_CREATE);
+    const char *name = where == SOFT || where == SOFT_TO_LINK ? "elsewhere" : "values";
+    if (where == SOFT || where == SOFT_TO_LINK) H5Lcreate_soft("elsewhere", file, "values", H5P_DEFAULT, H5P_DEFAULT);
+    if (where == LINK || where == SOFT_TO_LINK) {
+        H5Lcreate_external(other, "values", file, name, H5P_DEFAULT, H5P_DEFAULT);
+    } else {
+        if (where == STORAGE) H5Pset_external(plist, other, 0, sizeof values);
+        if (where == VIRTUAL) H5Pset_virtual(plist, space, other, "values", space);
+        if (where == FILTER) H5Pset_chunk(plist, 1, &n), H5Pset_filter(plist, ODD, H5Z_FLAG_MANDATORY, 0, NULL);
+        hid_t set = H5Dcreate2(file, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, plist, H5P_DEFAULT);
+        if (where != VIRTUAL) H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+        H5Dclose(set);
+    }
+    H5Pclose(plist);
+    H5Sclose(space);
+}
+
+static void make_file(const char *at, const char *other, enum where where)
+{
+    static const char json[] =
+        "{\"binsparse\":{\"version\":\"0.1\",\"format\":\"CSR\",\"shape\":[3,4],\"number_of_stored_values\":3,"
+        "\"data_types\":{\"pointers_to_1\":\"uint64\",\"indices_1\":\"uint64\",\"values\":\"float64\"}}}";
+    char pointers[] = "pointers_to_1:u8=0,2,2,3", indices[] = "indices_1:u8=1,3,0";
+    hid_t file = H5Fcreate(at, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    if (where == GROUP_LINK) H5Lcreate_external(other, "/", file, "inside", H5P_DEFAULT, H5P_DEFAULT);
+    make_set(file, pointers);
+    make_set(file, indices);
+    make_values(file, other, where);
+    hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
+    H5Tset_size(type, sizeof json);
+    hid_t attribute = H5Acreate2(file, "binsparse", type, space, H5P_DEFAULT, H5P_DEFAULT);
+    H5Awrite(attribute, type, json);
+    H5Aclose(attribute);
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Fclose(file);
+}
+
+/* Numbers of other files are neither read as a file's own bytes nor by HDF5. */
+static void elsewhere(void)
+{
+    const H5Z_class2_t odd = {H5Z_CLASS_T_VERS, ODD, 1, 1, "odd", NULL, NULL, odd_filter};
+    char other[sizeof path];
+    for (int w = 0; w < WHERES; w++) {
+        tulle__binsparse *file = NULL;
+        snprintf(other, sizeof other, "%s/%s", folder, w == STORAGE ? "raw" : "other.h5");
+        if (w != STORAGE) make_file(other, other, HERE);
+        if (w == FILTER) H5Zregister(&odd);
+        make_file(path, other, (enum where)w);
+        if (w == FILTER) H5Zunregister(ODD);
+        tulle_status status = tulle__binsparse_open(path, w == GROUP_LINK ? "inside" : NULL, &file);
+        if (status == TULLE_OK) tulle__binsparse_close(file);
+        ok(wheres[w].says ? status == TULLE_ERR_UNSUPPORTED && strstr(tulle_error_message(), wheres[w].says)
+                          : status == TULLE_OK,
+            "values %s: %s", wheres[w].name, status == TULLE_OK ? "read" : tulle_error_message());
+        unlink(other);
+    }
+}
+
 int main(int argc, char **argv)
 {
     FILE *table = argc > 1 ? fopen(argv[1], "r") : NULL;
@@ -219,6 +302,7 @@ int main(int argc, char **argv)
     snprintf(path, sizeof path, "%s/a.h5", folder);
     while (case_next(table, macros, &c)) run(&c);
     fclose(table);
+    elsewhere();
     for (int k = 0; k < 4; k++) write_and_read(k & 1, k & 2 ? TULLE_F32 : TULLE_F64);
     for (int k = 0; k < 4; k++) write_and_read_dense((tulle_order)(k & 1), (tulle_order)(k >> 1));
     tulle__binsparse *file;

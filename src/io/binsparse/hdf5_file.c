@@ -15,6 +15,7 @@ const char *tulle__binsparse_name(int which)
 #include <hdf5.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -38,18 +39,105 @@ static void common_types(char kind, size_t size, hid_t *little, hid_t *big)
     *big = big_types[k][s];
 }
 
+/* ---- numbers of this file alone ---- */
+
+/* The target of an external link that HDF5 was about to follow. */
+struct elsewhere {
+    char file[256], object[256];
+    int met;
+};
+
+static herr_t refuse_link(const char *parent_file, const char *parent_group, const char *child_file,
+    const char *child_object, unsigned *flags, hid_t access, void *arg)
+{
+    (void)parent_file, (void)parent_group, (void)flags, (void)access;
+    struct elsewhere *to = arg;
+    to->met = 1;
+    snprintf(to->file, sizeof to->file, "%s", child_file ? child_file : "");
+    snprintf(to->object, sizeof to->object, "%s", child_object ? child_object : "");
+    return -1;
+}
+
+/* How objects are looked up: no link to another file is followed, whatever leads to it. */
+static hid_t links_of_this_file(hid_t class, struct elsewhere *to)
+{
+    hid_t plist = H5Pcreate(class);
+    to->met = 0;
+    if (plist >= 0 && H5Pset_elink_cb(plist, refuse_link, to) < 0) {
+        H5Pclose(plist);
+        return -1;
+    }
+    return plist;
+}
+
+static tulle_status fail_elsewhere(const char *path, const char *name, const struct elsewhere *to)
+{
+    return tulle__fail(TULLE_ERR_UNSUPPORTED,
+        "%s: '%s' is an external link, to '%s' of the file '%s': numbers of other files are not read", path, name,
+        to->object, to->file);
+}
+
+/* The filters of a data set are there to undo, and its numbers lie in this file. */
+static tulle_status check_storage(const char *path, const char *name, hid_t plist)
+{
+    if (H5Pget_layout(plist) == H5D_VIRTUAL)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "%s: '%s' is a virtual data set, whose numbers lie in other files: these are not read", path, name);
+    if (H5Pget_external_count(plist) > 0) {
+        char file[256] = "";
+        (void)H5Pget_external(plist, 0, sizeof file - 1, file, NULL, NULL);
+        return tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "%s: the numbers of '%s' are stored in the file '%s': those of other files are not read", path, name, file);
+    }
+    for (int f = 0; f < H5Pget_nfilters(plist); f++) {
+        unsigned flags, config;
+        size_t values = 0;
+        char filter[64] = "";
+        const H5Z_filter_t id =
+            H5Pget_filter2(plist, (unsigned)f, &flags, &values, NULL, sizeof filter, filter, &config);
+        if (id >= 0 && H5Zfilter_avail(id) <= 0)
+            return tulle__fail(TULLE_ERR_UNSUPPORTED,
+                "%s: '%s' is packed by the filter '%s' (number %d), which this HDF5 does not have: write "
+                "the file without it, or with gzip",
+                path, name, *filter ? filter : "?", (int)id);
+    }
+    return TULLE_OK;
+}
+
+/* Opens a data set; *set stays negative if there is none of this name. */
+static tulle_status open_set(const char *path, hid_t group, const char *name, hid_t *set)
+{
+    struct elsewhere to;
+    *set = -1;
+    if (H5Lexists(group, name, H5P_DEFAULT) <= 0) return TULLE_OK;
+    hid_t access = links_of_this_file(H5P_DATASET_ACCESS, &to);
+    if (access < 0) return tulle__fail(TULLE_ERR_MEMORY, "%s: HDF5 has no memory", path);
+    *set = H5Dopen2(group, name, access);
+    H5Pclose(access);
+    if (*set < 0 && to.met) return fail_elsewhere(path, name, &to);
+    if (*set < 0) return tulle__fail(TULLE_ERR_FORMAT, "%s: '%s' is no data set", path, name);
+    hid_t plist = H5Dget_create_plist(*set);
+    tulle_status status = plist < 0 ? tulle__fail(TULLE_ERR_FORMAT, "%s: how '%s' is stored cannot be read", path, name)
+                                    : check_storage(path, name, plist);
+    if (plist >= 0) H5Pclose(plist);
+    if (status == TULLE_OK) return TULLE_OK;
+    H5Dclose(*set);
+    *set = -1;
+    return status;
+}
+
+/* ---- reading ---- */
+
 /* Type and location of a data set; not `present` if there is none of this name. */
 static tulle_status examine_set(const char *path, hid_t group, int which, tulle__binsparse_array *array)
 {
     const char *name = names[which];
-    htri_t exists = H5Lexists(group, name, H5P_DEFAULT);
+    hid_t set;
     memset(array, 0, sizeof *array);
     array->offset = -1;
-    if (exists <= 0) return TULLE_OK;
-    hid_t set = H5Dopen2(group, name, H5P_DEFAULT);
-    if (set < 0) return tulle__fail(TULLE_ERR_FORMAT, "%s: '%s' is no data set", path, name);
+    tulle_status status = open_set(path, group, name, &set);
+    if (status != TULLE_OK || set < 0) return status;
     hid_t type = H5Dget_type(set), space = H5Dget_space(set);
-    tulle_status status = TULLE_OK;
     hsize_t count = 0;
     H5T_class_t class = H5Tget_class(type);
     size_t size = H5Tget_size(type);
@@ -76,8 +164,8 @@ static tulle_status examine_set(const char *path, hid_t group, int which, tulle_
         array->swapped = size > 1 && is_little != (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
         hid_t plist = H5Dget_create_plist(set);
         haddr_t offset = H5Dget_offset(set);
-        if ((is_little || is_big) && plist >= 0 && H5Pget_layout(plist) == H5D_CONTIGUOUS &&
-            H5Pget_external_count(plist) == 0 && offset != HADDR_UNDEF && offset <= INT64_MAX / 2)
+        if ((is_little || is_big) && plist >= 0 && H5Pget_layout(plist) == H5D_CONTIGUOUS && offset != HADDR_UNDEF &&
+            offset <= INT64_MAX / 2)
             array->offset = (int64_t)offset;
         if (plist >= 0) H5Pclose(plist);
     }
@@ -142,10 +230,14 @@ static tulle_status open_group(const char *path, const char *name, hid_t *file, 
     *group = -1;
     *file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (*file < 0) return tulle__fail(TULLE_ERR_FORMAT, "%s: is no HDF5 file, or a damaged one", path);
-    *group = H5Gopen2(*file, name ? name : "/", H5P_DEFAULT);
+    struct elsewhere to;
+    hid_t access = links_of_this_file(H5P_GROUP_ACCESS, &to);
+    *group = access < 0 ? -1 : H5Gopen2(*file, name ? name : "/", access);
+    if (access >= 0) H5Pclose(access);
     if (*group >= 0) return TULLE_OK;
     H5Fclose(*file);
     *file = -1;
+    if (to.met) return fail_elsewhere(path, name ? name : "/", &to);
     return tulle__fail(TULLE_ERR_FORMAT, "%s: has no group '%s'", path, name ? name : "/");
 }
 
@@ -173,12 +265,15 @@ static tulle_status read_slab(
     tulle_status status = open_group(path, name, &file, &group);
     if (status != TULLE_OK) return status;
     hsize_t start = (hsize_t)first, n = (hsize_t)count;
-    hid_t set = H5Dopen2(group, names[which], H5P_DEFAULT), space = set < 0 ? -1 : H5Dget_space(set);
-    hid_t memory = H5Screate_simple(1, &n, NULL);
+    hid_t set;
+    status = open_set(path, group, names[which], &set);
+    hid_t space = set < 0 ? -1 : H5Dget_space(set), memory = H5Screate_simple(1, &n, NULL);
+    if (status != TULLE_OK) goto out;
     if (set < 0 || space < 0 || memory < 0 || H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, NULL, &n, NULL) < 0 ||
         H5Dread(set, real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64, memory, space, H5P_DEFAULT, to) < 0)
         status = tulle__fail(TULLE_ERR_IO, "%s: numbers %" PRId64 " to %" PRId64 " of the data set '%s' cannot be read",
             path, first, first + count - 1, names[which]);
+out:
     if (memory >= 0) H5Sclose(memory);
     if (space >= 0) H5Sclose(space);
     if (set >= 0) H5Dclose(set);
