@@ -135,7 +135,8 @@ typedef struct tulle_open_options {
  * only. Called outside of any body.
  *
  * A program may open several; a thread's allocations count against the limit of the last that it
- * opened. Another thread may make calls too, one thread at a time.
+ * opened. Another thread may make calls too, one thread at a time: a call while another thread is
+ * inside one is TULLE_ERR_STATE.
  */
 TULLE_API tulle_status tulle_open(const tulle_open_options *options, tulle_comm **comm);
 /*

@@ -48,6 +48,7 @@ tulle_status tulle__refuse_alone(tulle_comm *comm)
 tulle_status tulle_comm_barrier(tulle_comm *comm)
 {
     if (TULLE__NULL(comm)) return TULLE_ERR_ARG;
+    TULLE__ENTER(comm);
     tulle__slot *own = tulle__slot_own(comm);
     uint64_t epoch = ++comm->barriers;
     comm->collectives++;
@@ -144,6 +145,7 @@ static void reset_slot(tulle_comm *comm, int parity)
 tulle_status tulle_comm_agree(tulle_comm *comm, tulle_status mine)
 {
     if (TULLE__NULL(comm)) return TULLE_ERR_ARG;
+    TULLE__ENTER(comm);
     if (TULLE__OUTSIDE(mine, TULLE_STATUS_COUNT - 1)) mine = TULLE_ERR_ARG;
     if (mine == TULLE_OK) mine = tulle__comm_interrupted(comm);
     tulle__word_write(&comm->pe->interrupted, 0); /* it has been met */
@@ -274,6 +276,7 @@ tulle_status tulle_comm_allgather(tulle_comm *comm, const void *mine, size_t byt
 {
     if (TULLE__NULL(comm) || (bytes && TULLE__NULL(mine)) || (bytes && TULLE__NULL(all)))
         return tulle__refuse_alone(comm);
+    TULLE__ENTER(comm);
     if (comm->size == 1) {
         memcpy(all, mine, bytes);
         return TULLE_OK;
@@ -315,6 +318,7 @@ out:
 tulle_status tulle_comm_broadcast(tulle_comm *comm, int root, void *data, size_t bytes)
 {
     if (TULLE__NULL(comm) || (bytes && TULLE__NULL(data))) return tulle__refuse_alone(comm);
+    TULLE__ENTER(comm);
     tulle_status status;
     tulle__place copy = {.length = 0};
     int size = comm->size, relative = (comm->rank - root + size) % size, taken = 0;

@@ -78,6 +78,8 @@ struct tulle__pe {
     tulle_comm *lost;     /* parts that a failed run left behind: memory only */
     uint64_t run;         /* number of the run, equal on all PEs */
     uint64_t interrupted; /* 1: the operation in progress shall end; from any thread, or a signal handler */
+    uintptr_t inside;     /* identifies the thread that is inside a call; 0: none */
+    int depth;            /* of its calls within calls */
     uint64_t polls;       /* steps of waiting */
     int64_t looked_ns;    /* when this PE last checked which PEs returned */
     int silence;          /* virtual time: no PE has written for long */
@@ -225,6 +227,20 @@ static inline bool tulle__comm_alone(const tulle_comm *comm)
 {
     return comm->pe->alone;
 }
+
+/*
+ * A call that changes the state of a PE begins with TULLE__ENTER(comm), after the checks of its
+ * arguments: TULLE_ERR_STATE, with a message, while another thread is inside such a call with a comm
+ * of the same PE. Calls within calls are the same thread's.
+ */
+typedef struct tulle__entered {
+    tulle__pe *pe; /* NULL: it is busy */
+} tulle__entered;
+tulle__entered tulle__comm_enter(const tulle_comm *comm);
+void tulle__comm_left(const tulle__entered *entered);
+#define TULLE__ENTER(comm)                                                                                             \
+    __attribute__((cleanup(tulle__comm_left))) const tulle__entered entered_ = tulle__comm_enter(comm);                \
+    if (!entered_.pe) return TULLE_ERR_STATE
 
 /* Whether time is virtual. If not, kernels need no work accounting. */
 static inline int tulle__is_virtual(const tulle_comm *comm)

@@ -173,6 +173,7 @@ tulle_status tulle_comm_reduce_int(tulle_comm *comm, tulle_reduction how, int n,
 {
     if (TULLE__NULL(comm) || TULLE__OUTSIDE(how, TULLE_MAX) || TULLE__NEGATIVE(n) || (n && TULLE__NULL(value)))
         return tulle__refuse_alone(comm);
+    TULLE__ENTER(comm);
     return reduce(comm, how, n, value, combine_int);
 }
 
@@ -180,6 +181,7 @@ tulle_status tulle_comm_reduce_real(tulle_comm *comm, tulle_reduction how, int n
 {
     if (TULLE__NULL(comm) || TULLE__OUTSIDE(how, TULLE_MAX) || TULLE__NEGATIVE(n) || (n && TULLE__NULL(value)))
         return tulle__refuse_alone(comm);
+    TULLE__ENTER(comm);
     return reduce(comm, how, n, value, combine_real);
 }
 

@@ -28,6 +28,7 @@ tulle_status tulle_mat_from_entries(tulle_comm *comm, const tulle_layout *layout
         TULLE__NEGATIVE(count) || (count && TULLE__NULL(row)) || (count && TULLE__NULL(col)) ||
         TULLE__OUTSIDE(duplicates, TULLE_DUPLICATES_LAST) || TULLE__NULL(A))
         return tulle__refuse(comm);
+    TULLE__ENTER(comm);
     struct arrays arrays = {count, row, col, val};
     tulle__entry_source source = {.context = &arrays, .nblocks = count > 0, .block = whole};
     tulle__assembly assembly = {.duplicates = duplicates};
@@ -173,6 +174,7 @@ tulle_status tulle_mat_from_csr(
     if (TULLE__NULL(comm) || TULLE__NULL_AS(csr, "rows") || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) ||
         TULLE__NULL(A))
         return tulle__refuse(comm);
+    TULLE__ENTER(comm);
     tulle_layout *layout = NULL;
     tulle_status status = tulle_comm_agree(comm, layout_of_rows(comm, m, n, csr, &layout));
     if (status == TULLE_OK)
@@ -187,6 +189,7 @@ tulle_status tulle_mat_from_csc(
 {
     if (TULLE__NULL(comm) || TULLE__NULL(columns) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NULL(A))
         return tulle__refuse(comm);
+    TULLE__ENTER(comm);
     tulle_layout *given = NULL, *layout = NULL;
     tulle_layout_spec spec = {.m = m, .n = n, .grid_rows = comm->size, .grid_cols = 1};
     tulle_status status = layout_of_rows(comm, n, m, columns, &given); /* checks the arguments */
@@ -258,6 +261,7 @@ tulle_status tulle_mat_from_bsr(
     if (TULLE__NULL(comm) || TULLE__NULL_AS(bsr, "rows") || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) ||
         TULLE__NULL(A))
         return tulle__refuse(comm);
+    TULLE__ENTER(comm);
     tulle_status status;
     tulle_layout *given = NULL, *layout = NULL;
     tulle_csr_rows csr = {.first = bsr->first,

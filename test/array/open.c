@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A team without a body: open. */
+#include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <tulle/tulle.h>
@@ -33,6 +35,61 @@ static void results_outlive_the_team(void)
     for (int r = 0; r < 4; r++) tulle_array_free(&results[r]);
 }
 
+/* A call from another thread, in the middle of this one's. */
+struct meanwhile {
+    tulle_comm *comm;
+    tulle_status status;
+    char message[512];
+    int steps;
+};
+
+static void *multiply_meanwhile(void *arg)
+{
+    struct meanwhile *m = arg;
+    int ptr[] = {0, 2, 4}, col[] = {0, 1, 0, 1};
+    double val[] = {2, -1, -1, 2}, x[] = {1, 2}, y[2];
+    tulle_array A = TULLE_ARRAY_CSR(2, 2, ptr, col, val), X = TULLE_ARRAY_DENSE(2, 1, x),
+                Y = TULLE_ARRAY_DENSE(2, 1, y);
+    m->status = tulle_multiply(m->comm, TULLE_OP_N, TULLE_OP_N, 1, &A, &X, 0, &Y, NULL, NULL);
+    snprintf(m->message, sizeof m->message, "%s", tulle_error_message());
+    return NULL;
+}
+
+static void watch(void *arg, const tulle_krylov_step *step)
+{
+    pthread_t thread;
+    struct meanwhile *m = arg;
+    (void)step;
+    if (m->steps++ || pthread_create(&thread, NULL, multiply_meanwhile, m) != 0) return;
+    pthread_join(thread, NULL);
+}
+
+/* One thread at a time: another one is refused, not left hanging, and each may have a comm of its own. */
+static void two_threads(void)
+{
+    int ptr[] = {0, 2, 4}, col[] = {0, 1, 0, 1};
+    double val[] = {2, -1, -1, 2}, b[] = {1, 1};
+    tulle_comm *comm[2] = {NULL, NULL};
+    ok(tulle_open(NULL, &comm[0]) == TULLE_OK && tulle_open(NULL, &comm[1]) == TULLE_OK, "two comms");
+    for (int own = 0; own < 2; own++) {
+        struct meanwhile m = {.comm = comm[own], .status = TULLE_STATUS_COUNT};
+        const tulle_krylov_options krylov = {.watch = watch, .arg = &m};
+        const tulle_solve_options options = {.krylov = &krylov};
+        tulle_array A = TULLE_ARRAY_CSR(2, 2, ptr, col, val), B = TULLE_ARRAY_DENSE(2, 1, b),
+                    X = {.storage = TULLE_STORAGE_DENSE};
+        tulle_status status = tulle_solve(comm[0], &A, &B, &X, &options, NULL);
+        ok(status == TULLE_OK && ((double *)X.val)[1] > 0.99, "a solve, with another thread's call: %s",
+            tulle_error_message());
+        ok(m.status == (own ? TULLE_OK : TULLE_ERR_STATE) && (own || strstr(m.message, "another thread")),
+            "that call with %s comm: %s", own ? "another" : "the same", m.message);
+        multiply_meanwhile(&m);
+        ok(m.status == TULLE_OK, "and once more afterwards");
+        tulle_array_free(&X);
+    }
+    tulle_close(comm[1]);
+    tulle_close(comm[0]);
+}
+
 int main(void)
 {
     int ptr[] = {0, 2, 4}, col[] = {0, 1, 0, 1};
@@ -64,6 +121,7 @@ int main(void)
     tulle_close(other);
     tulle_close(NULL);
     results_outlive_the_team();
+    two_threads();
     /* products of this team are made on a device, whose kernels are counted; one that there is not says so */
     char device[] = "limit:mem=1M+cpu";
     options = (tulle_open_options){.device = device};

@@ -94,6 +94,7 @@ tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, doub
         TULLE__NULL(B) || TULLE__NULL(C) || TULLE__OPTIONS(given, &result.array, uplo) ||
         TULLE__OPTIONS(options, &own, home_on_device))
         return tulle__refuse(comm);
+    TULLE__ENTER(comm);
     if (!own.device) own.device = comm->pe->device;
     tulle_mat *a = NULL, *b = NULL, *c = NULL;
     tulle_product *product = NULL;

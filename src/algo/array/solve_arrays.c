@@ -78,6 +78,7 @@ tulle_status tulle_solve(tulle_comm *comm, const tulle_array *A, const tulle_arr
         TULLE__OPTIONS(given, &result.array, uplo) || TULLE__OPTIONS(options, &own, precond_options) ||
         TULLE__OUTSIDE(options->precond, TULLE_PRECOND_KIND_COUNT - 1))
         return tulle__refuse(comm);
+    TULLE__ENTER(comm);
     struct system s = {.A = NULL};
     tulle_operator of_A = {.comm = NULL}, M = {.comm = NULL};
     tulle_status status = open_system(comm, A, B, &result, options->krylov && options->krylov->guess, false, &s);
@@ -101,6 +102,7 @@ tulle_status tulle_solve_triangular(
         TULLE__OPTIONS(given, &result.array, uplo) || TULLE__OPTIONS(options, &own, device) ||
         TULLE__OUTSIDE(options->uplo, TULLE_UPPER) || TULLE__OUTSIDE(options->diag, TULLE_DIAG_UNIT))
         return tulle__refuse(comm);
+    TULLE__ENTER(comm);
     struct system s = {.A = NULL};
     tulle_mat *triangle = NULL;
     tulle_trisolve *solver = NULL;

@@ -287,6 +287,7 @@ tulle_status tulle_krylov_solve(const tulle_operator *A, const tulle_operator *M
         (M && M->apply && (TULLE__NULL(M->bind) || TULLE__NULL(M->unbind))) ||
         TULLE__OPTIONS(options, &own, history_room) || TULLE__OUTSIDE(options->method, TULLE_KRYLOV_METHOD_COUNT - 1))
         return tulle__refuse(A && A->comm ? A->comm : B ? B->comm : X ? X->comm : NULL);
+    TULLE__ENTER(A->comm);
     tulle__krylov_defaults(&own);
     tulle__krylov k = {.comm = A->comm, .A = A, .M = M && M->apply ? M : NULL, .options = own};
     tulle_status status = tulle_comm_agree(A->comm, check(A, k.M, B, X, &k.options));

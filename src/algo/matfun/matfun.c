@@ -129,6 +129,7 @@ tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_options *op
     tulle_matfun_options copy;
     if (TULLE__NULL(A) || TULLE__NULL(plan) || TULLE__OPTIONS(options, &copy, device))
         return tulle__refuse(A ? A->comm : NULL);
+    TULLE__ENTER(A->comm);
     tulle_matfun *made = NULL;
     tulle_comm *comm = A->comm;
     int order = options->order;
@@ -164,6 +165,7 @@ tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_options *op
 tulle_status tulle_matfun_update(tulle_matfun *plan)
 {
     if (TULLE__NULL(plan)) return tulle__refuse(NULL);
+    TULLE__ENTER(plan->A->comm);
     if (plan->made && plan->structure == plan->given->structure) return TULLE_OK;
     unmake(plan);
     tulle_mat_free(plan->copy);
@@ -450,6 +452,7 @@ tulle_status tulle_matfun_execute(
 {
     if (TULLE__NULL(plan)) return tulle__refuse(NULL);
     if (TULLE__NULL(function) || TULLE__NULL(F)) return tulle__refuse(plan->A->comm);
+    TULLE__ENTER(plan->A->comm);
     tulle_matfun_report facts = {.columns = 0};
     tulle_comm *comm = plan->A->comm;
     int64_t start = tulle__now(comm);

@@ -347,6 +347,7 @@ static void set_scalars(tulle_product *plan, double alpha, double beta)
 tulle_status tulle_product_next(tulle_product *plan, double alpha, tulle_columns *columns, tulle_product_report *report)
 {
     if (TULLE__NULL_AS(plan, "product")) return TULLE_ERR_ARG;
+    TULLE__ENTER(plan->comm);
     set_scalars(plan, alpha, 0);
     tulle__phases *p = &plan->phases;
     const bool whole = plan->options.symmetric_c; /* its triangles need each other */
@@ -373,6 +374,7 @@ tulle_status tulle_product_next(tulle_product *plan, double alpha, tulle_columns
 tulle_status tulle_product_execute(tulle_product *plan, double alpha, double beta, tulle_product_report *report)
 {
     if (TULLE__NULL_AS(plan, "product")) return TULLE_ERR_ARG;
+    TULLE__ENTER(plan->comm);
     set_scalars(plan, alpha, beta);
     tulle__phases *p = &plan->phases;
     if (p->expected > 1 || p->known)

@@ -205,6 +205,7 @@ tulle_status tulle_stream_new(const tulle_mat *A, const tulle_stream_options *op
     tulle_stream_options own;
     if (TULLE__NULL(A) || TULLE__OPTIONS(options, &own, format) || TULLE__NULL(stream))
         return tulle__refuse(A ? A->comm : NULL);
+    TULLE__ENTER(A->comm);
     if (own.cols == 0) own.cols = 1;
     return make(A->comm, A, NULL, options, stream);
 }
@@ -299,6 +300,7 @@ tulle_status tulle_stream_multiply(tulle_stream *s, const tulle_mat *X, tulle_ma
 {
     if (TULLE__NULL_AS(s, "stream") || TULLE__NULL(X) || TULLE__NULL(Y))
         return tulle__refuse(s ? s->comm : X ? X->comm : Y ? Y->comm : NULL);
+    TULLE__ENTER(s->comm);
     const tulle__device_counts *counts = &s->device->counting->counts;
     tulle__stream_times times = {0, 0};
     struct totals a = {0};

@@ -151,6 +151,7 @@ tulle_status tulle_trisolve_new(const tulle_mat *T, const tulle_trisolve_options
     if (TULLE__NULL(T) || TULLE__NULL_AS(out, "solver") || TULLE__OPTIONS(options, &copy, device) ||
         TULLE__SOLVE_WRONG(options) || TULLE__SIDE_WRONG(options))
         return tulle__refuse(T ? T->comm : NULL);
+    TULLE__ENTER(T->comm);
     tulle_trisolve *solver = NULL;
     tulle_comm *comm = T->comm;
     int64_t start = tulle__now(comm);
@@ -297,6 +298,7 @@ tulle_status tulle_trisolve_execute(
 {
     if (TULLE__NULL(solver) || TULLE__NULL(B) || TULLE__NULL(X))
         return tulle__refuse(solver ? solver->comm : B ? B->comm : X ? X->comm : NULL);
+    TULLE__ENTER(solver->comm);
     tulle__solve_times *times = NULL;
     solver->faults = tulle__page_faults(solver->comm);
     int64_t start = tulle__now(solver->comm);
@@ -318,6 +320,7 @@ tulle_status tulle_trisolve_execute(
 tulle_status tulle_trisolve_update(tulle_trisolve *solver)
 {
     if (TULLE__NULL(solver)) return TULLE_ERR_ARG;
+    TULLE__ENTER(solver->comm);
     tulle__triangle *t = &solver->triangle;
     tulle_status status = TULLE_OK;
     if (t->T->structure != t->structure)

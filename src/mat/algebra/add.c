@@ -153,6 +153,7 @@ tulle_status tulle_mat_add(double alpha, const tulle_mat *A, double beta, const 
 {
     if (TULLE__NULL(A)) return TULLE__NULL(B) ? TULLE_ERR_ARG : tulle__refuse(B->comm);
     if (TULLE__NULL(B) || TULLE__NULL(C)) return tulle__refuse(A->comm);
+    TULLE__ENTER(A->comm);
     tulle_mat *moved = NULL;
     const bool half = both_half(A, B);
     const tulle__terms terms = {.alpha = alpha, .beta = beta};

@@ -148,6 +148,7 @@ tulle_status tulle_mat_sddmm(double alpha, const tulle_mat *X, const tulle_mat *
 {
     if (TULLE__NULL(X)) return tulle__refuse(S ? S->comm : Y ? Y->comm : NULL);
     if (TULLE__NULL(Y) || TULLE__NULL(S)) return tulle__refuse(X->comm);
+    TULLE__ENTER(X->comm);
     const tulle_mat *x = NULL, *y = NULL;
     tulle_mat *x_copy = NULL, *y_copy = NULL;
     tulle__context *context = NULL;

@@ -305,6 +305,7 @@ tulle_status tulle_mat_from_array(tulle_comm *comm, const tulle_array *array, tu
     tulle_array own;
     if (TULLE__NULL(comm) || TULLE__NULL(array) || TULLE__OPTIONS(array, &own, uplo) || TULLE__NULL(A))
         return tulle__refuse(comm);
+    TULLE__ENTER(comm);
     tulle_status status = tulle_comm_agree(comm, tulle__array_check(array));
     if (status == TULLE_OK) status = tulle__array_alike(comm, array);
     if (status != TULLE_OK) return status;

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "mat/array/array_parts.h"
 #include "mat/array/array_result.h"
-#include "mat/row_ranges.h"
 #include "mat/overlap.h"
+#include "mat/row_ranges.h"
 
 static tulle_status check_wish(const tulle_mat *A, int root, const tulle_array *out)
 {
@@ -262,6 +262,7 @@ tulle_status tulle_mat_to_array(const tulle_mat *A, int root, tulle_array *out)
     const tulle_array *given = out;
     if (TULLE__NULL(A)) return TULLE_ERR_ARG;
     if (TULLE__NULL(out) || TULLE__OPTIONS(given, &result.array, uplo)) return tulle__refuse(A->comm);
+    TULLE__ENTER(A->comm);
     tulle_status status = check_source(A, &result.array);
     if (status == TULLE_OK) status = tulle__array_result_begin(&result, 0, NULL, 0);
     if (status == TULLE_OK) status = check_wish(A, root, &result.array);

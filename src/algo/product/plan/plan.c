@@ -422,6 +422,7 @@ static tulle_status settle_home(tulle_product *plan)
 tulle_status tulle_product_sync(tulle_product *plan)
 {
     if (TULLE__NULL_AS(plan, "product")) return TULLE_ERR_ARG;
+    TULLE__ENTER(plan->comm);
     tulle_status status = plan->runner->home ? plan->runner->ops->sync(plan->runner) : TULLE_OK;
     status = tulle_comm_agree(plan->comm, status);
     if (status == TULLE_OK && plan->runner->home) plan->C->home = NULL;
@@ -499,6 +500,7 @@ tulle_status tulle_product_new(
     if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(C) || TULLE__NULL_AS(out, "product") ||
         TULLE__OPTIONS(options, &chosen, home_on_device) || TULLE__PRODUCT_WRONG(options))
         return tulle__refuse(C ? C->comm : A ? A->comm : B ? B->comm : NULL);
+    TULLE__ENTER(A->comm);
     tulle_product *plan = NULL;
     tulle_comm *comm = C->comm;
     tulle_status status = tulle__order_operand(A);
