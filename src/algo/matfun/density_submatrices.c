@@ -7,6 +7,7 @@
  * mu is known; of submatrices with many levels near the guess all eigenvectors are kept instead. Idle PEs steal
  * submatrices of others; they keep what the levels follow from, which counts where it is, and repeat them if need be.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -180,8 +181,20 @@ static void add_sweep(tulle__sweep *sweep, const tulle__sweep *other)
     tulle__sweep_add_device(sweep, other);
 }
 
-/* Local: mu from own submatrix 0, whose reduction stays. */
-static tulle_status guess_from_first(struct pass *p, double *mu)
+/* Bounds of the levels of submatrix k of this PE. */
+static double magnitude_of(const struct pass *p, int64_t k)
+{
+    const tulle__reduction *r = &p->reductions[k];
+    double most = 0;
+    for (int64_t i = 0; r->d && i < r->n; i++)
+        most = fmax(most, fabs(r->d[i]) + (i ? fabs(r->e[i - 1]) : 0) + (i + 1 < r->n ? fabs(r->e[i]) : 0));
+    for (int64_t i = p->spectrum.first[k]; !r->d && i < p->spectrum.first[k] + p->spectrum.rows[k]; i++)
+        most = fmax(most, fabs(p->spectrum.level[i]));
+    return most;
+}
+
+/* Local: mu from own submatrix 0, whose reduction stays, and the magnitude of its levels. */
+static tulle_status guess_from_first(struct pass *p, double *mu, double *magnitude)
 {
     tulle_status status;
     bool *skip = NULL;
@@ -197,6 +210,7 @@ static tulle_status guess_from_first(struct pass *p, double *mu)
         TULLE_TRY(tulle__level_guess(&p->reductions[0], part, mu));
     else
         *mu = tulle__spectrum_guess(&p->spectrum, 0, part);
+    *magnitude = magnitude_of(p, 0);
     p->spectrum.rows[0] = 0; /* another PE may steal it */
     p->at[0] = unknown;
 out:
@@ -204,14 +218,22 @@ out:
     return status;
 }
 
-/* mu from a submatrix of each PE, the mean of these. Collective, agreed. */
+/*
+ * mu from a submatrix of each PE, the mean of these, beside any number that a level could be: levels of
+ * atoms, of equal molecules or of integers are often exactly the mean of two others, and a step on a level
+ * counts it or not by rounding. Collective, agreed.
+ */
 static tulle_status guess(struct pass *p, tulle__occupation *o)
 {
-    double sums[2] = {0, p->plan->s.count > 0};
-    tulle_status status = tulle_comm_agree(p->d->comm, guess_from_first(p, &sums[0]));
+    static const double beside = 3.14159265e-7, least = 1e-9; /* of the levels' magnitude; if they are all 0 */
+    double sums[2] = {0, p->plan->s.count > 0}, magnitude = 0;
+    tulle_status status = tulle_comm_agree(p->d->comm, guess_from_first(p, &sums[0], &magnitude));
     if (status == TULLE_OK)
         status = tulle_comm_agree(p->d->comm, tulle_comm_reduce_real(p->d->comm, TULLE_SUM, 2, sums));
-    *o = tulle__occupation_at(sums[1] > 0 ? sums[0] / sums[1] : 0, 0);
+    if (status == TULLE_OK)
+        status = tulle_comm_agree(p->d->comm, tulle_comm_reduce_real(p->d->comm, TULLE_MAX, 1, &magnitude));
+    double mean = sums[1] > 0 ? sums[0] / sums[1] : 0;
+    *o = tulle__occupation_at(mean + (magnitude > 0 ? beside * magnitude : least), 0);
     return status;
 }
 
@@ -336,14 +358,11 @@ static tulle_status find_mu(struct pass *p, tulle__sweep *sweep)
 {
     tulle__context *context = NULL;
     tulle_comm *comm = p->d->comm;
-    double scale[2] = {-sweep->least, sweep->most};
     tulle_status status = tulle_comm_agree(comm, tulle__context_get(comm, &context));
-    if (status == TULLE_OK) status = tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_MAX, 2, scale));
     if (status != TULLE_OK) return status;
     for (int64_t k = 0; k < p->spectrum.submatrices; k++)
         if (isnan(p->at[k].below)) tulle__reduction_fini(&p->reductions[k]);
-    p->spectrum.tolerance =
-        (tulle__dense_type(p->plan) == TULLE_F32 ? 1e-6 : 1e-12) * fmax(fabs(scale[0]), fabs(scale[1]));
+    p->spectrum.rounding = tulle__dense_type(p->plan) == TULLE_F32 ? 16 * FLT_EPSILON : 64 * DBL_EPSILON;
     tulle__pool *pool = tulle__is_virtual(comm) ? NULL : context->pool;
     int64_t start = tulle__clock_ns();
     status = tulle__level_search(&p->spectrum, p->reductions, p->at, &p->anchor, p->d->states, pool);

@@ -197,11 +197,14 @@ static tulle_status find_ends(const struct search *s, double ends[2])
         }
     }
     tulle_status status = tulle_comm_reduce_real(x->comm, TULLE_MAX, 2, most);
-    double beyond = 1e-6 * fmax(fabs(most[0]), fabs(most[1])) + 1e-300;
+    double beyond = .01 * fmax(most[0] + most[1], 1e-4 * fmax(fabs(most[0]), fabs(most[1]))) + 1e-300;
     ends[0] = -most[0] - beyond;
     ends[1] = most[1] + beyond;
     return status;
 }
+
+/* Where intervals are divided: no number that a level is exactly, as their middle often is. */
+#define DIVIDE .48196601125
 
 /*
  * A place between `from` and `end` with `wanted` to 4 times as many levels before it; `end` if there are fewer.
@@ -213,7 +216,7 @@ static tulle_status find_place(struct search *s, double from, double end, double
     *place = end;
     tulle_status status = count_between(s, from, end, levels);
     while (status == TULLE_OK && *levels > 4 * wanted && fabs(far - near) > 1e-7 * width) {
-        double middle = near + (far - near) / 2, before;
+        double middle = near + (far - near) * DIVIDE, before;
         status = count_between(s, from, middle, &before);
         if (before < wanted) {
             near = middle;
@@ -381,6 +384,32 @@ static tulle_status surround(struct search *s)
     return status;
 }
 
+/*
+ * How exactly levels near mu are known: by the magnitude of the submatrices that have some, not of all.
+ * Collective, agreed.
+ */
+static tulle_status find_tolerance(const struct search *s)
+{
+    tulle__spectrum *x = s->x;
+    double most = 0;
+    for (int64_t k = 0; k < x->submatrices; k++) {
+        double magnitude = 0;
+        bool near = is_kept(s, k) && x->rows[k];
+        const tulle__reduction *r = &s->reduction[k];
+        for (int64_t i = 0; is_kept(s, k) && i < r->n; i++)
+            magnitude =
+                fmax(magnitude, fabs(r->d[i]) + (i ? fabs(r->e[i - 1]) : 0) + (i + 1 < r->n ? fabs(r->e[i]) : 0));
+        for (int64_t i = x->first[k]; !is_kept(s, k) && i < x->first[k] + x->rows[k]; i++) {
+            magnitude = fmax(magnitude, fabs(x->level[i]));
+            near = near || (x->level[i] > x->low && x->level[i] <= x->high);
+        }
+        if (near) most = fmax(most, magnitude);
+    }
+    tulle_status status = tulle_comm_reduce_real(x->comm, TULLE_MAX, 1, &most);
+    x->tolerance = x->rounding * most;
+    return status;
+}
+
 /* ---- all ---- */
 
 /* The mean weight, and the number of submatrices. Collective. */
@@ -413,6 +442,7 @@ out:
     status = tulle_comm_agree(x->comm, status);
     if (status == TULLE_OK) status = measure(&s);
     if (status == TULLE_OK) status = approach(&s);
+    if (status == TULLE_OK) status = find_tolerance(&s);
     if (status == TULLE_OK && x->kT > 0)
         status = surround(&s);
     else if (status == TULLE_OK)

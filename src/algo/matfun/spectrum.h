@@ -19,7 +19,8 @@ typedef struct tulle__spectrum {
     int64_t *first, *rows;
     double *level, *weight;
     int64_t submatrices;
-    double tolerance; /* levels at mu that are as near to each other are filled alike */
+    double rounding;  /* of a level, relative to the magnitude of its submatrix */
+    double tolerance; /* levels at mu that are as near to each other are filled alike: rounding of those near mu */
     /*
      * If only levels in (low, high] are known of some submatrices, mu is there, and base are the traces of
      * these submatrices below
