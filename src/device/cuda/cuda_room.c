@@ -49,7 +49,8 @@ static tulle_status grow(tulle__device_queue *queue, size_t bytes)
     if (bytes <= queue->room_bytes) return TULLE_OK;
     tulle_status status = tulle__cuda_check(
         cuda, cudaStreamSynchronize(queue->stream), "what the device has done"); /* it uses the old one */
-    if (status == TULLE_OK && queue->room) status = tulle__cuda_check(cuda, cudaFree(queue->room), "room for cuSPARSE");
+    if (status != TULLE_OK) return status; /* which stays, and is freed with the queue */
+    if (queue->room) status = tulle__cuda_check(cuda, cudaFree(queue->room), "room for cuSPARSE");
     tulle__cuda_count_room(cuda, queue->room_bytes, 0);
     queue->room = NULL;
     queue->room_bytes = 0;
