@@ -112,6 +112,8 @@ static int run_verb(const struct verb *v, int argc, char **argv)
 int main(int argc, char **argv)
 {
     signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit becomes a write error, which is reported */
+    /* PEs whose kernels wait for each other on one GPU: CUDA reads it when it starts, and so do programs begun here */
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     if (argc < 2) {
         help_all(verbs, VERBS, stderr);
         return EXIT_USAGE;

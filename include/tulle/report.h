@@ -20,6 +20,17 @@ typedef struct tulle_imbalance {
 } tulle_imbalance;
 
 /*
+ * Products that the device's library (cuSPARSE) did not support, so that Tulle's own kernels made
+ * them: bits.
+ */
+typedef enum tulle_refused {
+    TULLE_REFUSED_CSR = 1,       /* slabs of single entries */
+    TULLE_REFUSED_BSR = 2,       /* slabs of blocks */
+    TULLE_REFUSED_TILE = 4,      /* sparse tiles times dense ones */
+    TULLE_REFUSED_TRANSPOSED = 8 /* the same, with a column-major dense tile */
+} tulle_refused;
+
+/*
  * What the devices of a product have done. Copies of tiles: uploads [0], downloads [1], and copies
  * [2] that came from another device of the same PE.
  */
@@ -30,6 +41,7 @@ typedef struct tulle_device_work {
     int64_t hits;           /* operands that lay on their device already */
     double copy_seconds[3]; /* that links were at work, all devices together */
     double kernel_seconds;  /* that kernels were at work */
+    int refused;            /* bits of tulle_refused, so far */
 } tulle_device_work;
 
 /* The kernels that multiply blocks: Tulle's own, LIBXSMM's, the BLAS. */

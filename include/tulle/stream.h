@@ -122,6 +122,7 @@ typedef struct tulle_stream_report {
     int64_t read;             /* of slabs, from files or other PEs */
     int64_t slabs;            /* of all PEs */
     int64_t flops;            /* 2 an entry and column */
+    int refused;              /* bits of tulle_refused (tulle/report.h), so far */
 } tulle_stream_report;
 
 /*

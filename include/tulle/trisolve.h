@@ -112,6 +112,10 @@ typedef struct tulle_trisolve_report {
     size_t bytes;                 /* held by the analysis, of all PEs */
     tulle_trisolve_method method; /* of this execution: AUTO may use another for the next */
     bool trial;                   /* AUTO is still comparing methods, and this execution was part of that */
+    /*
+     * with a device: seconds that kernels were at work, of the slowest PE; NaN: the host solved
+     */
+    double kernel_seconds;
 } tulle_trisolve_report;
 
 /*

@@ -50,6 +50,7 @@ class Triangle
         d["levels"] = r.levels;
         d["workers"] = r.workers;
         d["analysis_seconds"] = r.analysis_seconds;
+        d["kernel_seconds"] = r.kernel_seconds;
         d["reproducible"] = (bool)r.reproducible;
         d["compute"] = imbalance(r.compute);
         d["wait"] = imbalance(r.wait);

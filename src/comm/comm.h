@@ -196,8 +196,8 @@ void tulle__pause(tulle_comm *comm, int *turns);
 /* The same for a loop that reads a word of another PE repeatedly. */
 void tulle__poll(tulle_comm *comm, int *turns);
 
-/* Collective: this PE's rank among the PEs on its host, and their number. */
-tulle_status tulle__comm_neighbours(tulle_comm *comm, int *rank, int *size);
+/* Collective: this PE's rank among the PEs on its host, their number, and that of their processes. */
+tulle_status tulle__comm_neighbours(tulle_comm *comm, int *rank, int *size, int *processes);
 
 /* Pages that migrated to this PE under the wrapper `migrate`. */
 static inline int64_t tulle__page_faults(const tulle_comm *comm)

@@ -7,6 +7,11 @@
 #include "base/memory.h"
 #include "comm/comm.h"
 
+struct pe {
+    uint64_t host;
+    int64_t process;
+};
+
 /* Equal for all processes of a host, and of no other: a hash of its name and boot time. */
 static uint64_t host_hash(void)
 {
@@ -24,17 +29,21 @@ static uint64_t host_hash(void)
     return hash;
 }
 
-tulle_status tulle__comm_neighbours(tulle_comm *comm, int *rank, int *size)
+tulle_status tulle__comm_neighbours(tulle_comm *comm, int *rank, int *size, int *processes)
 {
-    uint64_t mine = host_hash(), *all = NULL;
+    const struct pe mine = {.host = host_hash(), .process = getpid()};
+    struct pe *all = NULL;
     tulle_status status = tulle__alloc((size_t)comm->size, sizeof *all, "hosts of all PEs", &all);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = tulle_comm_allgather(comm, &mine, sizeof mine, all);
-    *rank = *size = 0;
+    *rank = *size = *processes = 0;
     for (int r = 0; r < comm->size && status == TULLE_OK; r++) {
-        if (all[r] != mine) continue;
+        if (all[r].host != mine.host) continue;
         *rank += r < comm->rank;
         ++*size;
+        int first = 0;
+        while (all[first].host != mine.host || all[first].process != all[r].process) first++;
+        *processes += first == r;
     }
     tulle__free(all);
     return status;

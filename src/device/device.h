@@ -45,6 +45,7 @@
 #include <stdint.h>
 
 #include <tulle/mat.h>
+#include <tulle/report.h>
 #include <tulle/types.h>
 
 #include "base/spec.h"
@@ -412,10 +413,12 @@ typedef struct tulle__device_ops {
     /*
      * Optional, all or none: what solving together takes. Managed memory, which all devices of the process and the host
      * reach (`direct`); it does not count. Kernels of the device may reach memory of another PE's device of this
-     * process: TULLE_ERR_UNSUPPORTED if they cannot. Arming, and the solve.
+     * process: TULLE_ERR_UNSUPPORTED if they cannot. Kernels in so many queues of each PE that shares the device may
+     * wait for each other: TULLE_ERR_UNSUPPORTED, with what to do, if they cannot. Arming, and the solve.
      */
     tulle_status (*managed_new)(tulle__device *device, size_t bytes, const char *what, tulle__device_buffer **buffer);
     tulle_status (*reach)(tulle__device *device, const tulle__device *other);
+    tulle_status (*waits)(tulle__device *device, int queues);
     void (*arm)(tulle__device_queue *queue, const tulle__device_together *task);
     void (*solve_together)(tulle__device_queue *queue, const tulle__device_together *task);
     /* Optional, all or none: vectors on the device. */
@@ -435,6 +438,7 @@ typedef struct tulle__device_counts {
     int64_t copies[TULLE__COPY_KINDS], bytes[TULLE__COPY_KINDS]; /* peer: at the device that receives */
     int64_t copy_ns[TULLE__COPY_KINDS]; /* that a copy engine was at work, or the host with copying */
     int64_t kernels, kernel_ns;         /* that a kernel was at work */
+    int refused;                        /* bits of tulle_refused: kinds that were asked for */
 } tulle__device_counts;
 
 struct tulle__device {
@@ -471,6 +475,7 @@ typedef struct tulle__device_setting {
     int rank;    /* of the PE in the team */
     int number;  /* of the device among those of the PE */
     int near_rank, near_size;         /* of the PE among those of its host (0 of 0: alone): they share its devices */
+    int near_processes;               /* of these PEs; 0: one */
     int copied;                       /* set for what a copier is laid over: that one tells the timeline of copies */
     tulle__timeline *timeline;        /* of kernels and copies; NULL: not traced */
     const tulle__device_clock *clock; /* copied; NULL: time is real */
@@ -501,6 +506,14 @@ static inline int tulle__device_sharers(const tulle__device_setting *setting, in
 {
     int size = setting->near_size > 0 ? setting->near_size : 1, mine = setting->near_rank % count;
     return size / count + (mine < size % count);
+}
+
+/* How many processes have a device that so many PEs share. */
+static inline int tulle__device_processes(const tulle__device_setting *setting, int sharers)
+{
+    int size = setting->near_size > 0 ? setting->near_size : 1;
+    if (setting->near_processes < 2) return 1;
+    return (int)(((int64_t)sharers * setting->near_processes + size - 1) / size);
 }
 
 /* What the registry and modules (base/module.h) hold: a device, or a wrapper. On failure `inner` stays the caller's. */

@@ -13,6 +13,8 @@
 
 struct cublasContext {
     cudaStream_t stream;
+    void *workspace, *own; /* its caller's; what it has taken because there was none */
+    size_t bytes;
 };
 
 namespace
@@ -59,6 +61,24 @@ struct reader {
     }
 };
 
+/*
+ * A product works in the workspace of the caller, which choosing a stream forgets, or else in memory that the handle
+ * takes for itself.
+ */
+enum { WORKSPACE = 32 << 20, WORKSPACE_ALIGNED = 256 };
+
+bool has_workspace(cublasHandle_t handle)
+{
+    if (handle->workspace) {
+        if (on_device(handle->workspace, handle->bytes, device_of(handle->stream))) return true;
+        complain("cuBLAS was given a workspace that is not the device's");
+        return false;
+    }
+    if (handle->own) return true;
+    count("cuBLAS takes a workspace");
+    return cudaMalloc(&handle->own, WORKSPACE) == cudaSuccess;
+}
+
 /* A, B: anything that has values by their places. */
 template <typename T, typename M>
 cublasStatus_t start_by(cublasHandle_t handle, cublasOperation_t of_a, cublasOperation_t of_b, int m, int n, int k,
@@ -71,7 +91,14 @@ cublasStatus_t start_by(cublasHandle_t handle, cublasOperation_t of_a, cublasOpe
     int least_a = of_a == CUBLAS_OP_N ? m : k, least_b = of_b == CUBLAS_OP_N ? k : n;
     if (m < 0 || n < 0 || k < 0 || lda < least_a || lda < 1 || ldb < least_b || ldb < 1 || ldc < m || ldc < 1)
         return CUBLAS_STATUS_INVALID_VALUE;
+    if (!has_workspace(handle)) {
+        cudaGetLastError();
+        return CUBLAS_STATUS_ALLOC_FAILED;
+    }
+    void *workspace = handle->workspace;
+    size_t bytes = handle->bytes;
     enqueue(handle->stream, "a product of cuBLAS", [=]() {
+        if (workspace) memset(workspace, 0x5a, bytes);
         for (int64_t j = 0; j < n; j++)
             for (int64_t i = 0; i < m; i++) {
                 T sum = 0;
@@ -107,6 +134,7 @@ cublasStatus_t cublasCreate(cublasHandle_t *handle)
 
 cublasStatus_t cublasDestroy(cublasHandle_t handle)
 {
+    if (handle && handle->own) (void)cudaFree(handle->own);
     delete handle;
     return CUBLAS_STATUS_SUCCESS;
 }
@@ -114,6 +142,15 @@ cublasStatus_t cublasDestroy(cublasHandle_t handle)
 cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream)
 {
     handle->stream = stream;
+    handle->workspace = nullptr;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace, size_t bytes)
+{
+    if (reinterpret_cast<uintptr_t>(workspace) % WORKSPACE_ALIGNED) return CUBLAS_STATUS_INVALID_VALUE;
+    handle->workspace = workspace;
+    handle->bytes = bytes;
     return CUBLAS_STATUS_SUCCESS;
 }
 

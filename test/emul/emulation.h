@@ -17,13 +17,15 @@ typedef struct emulation {
     int (*blocks)(void);    /* blocks of memory that were not given back */
     int (*context)(void);   /* the device whose context this thread has; -1: none */
     void (*choose)(int device);
+    int64_t (*count)(const char *what);          /* how often this was done (EMUL_CALLS) */
+    void (*refuse)(const char *words, int late); /* what cuSPARSE does not support (EMUL_UNSUPPORTED) */
 } emulation;
 
 /* 1: found. */
 static int emulation_find(emulation *found)
 {
-    static const char *const names[] = {
-        "emul_fail_at", "emul_break_at", "emul_repair", "emul_calls", "emul_blocks", "emul_context", "emul_choose"};
+    static const char *const names[] = {"emul_fail_at", "emul_break_at", "emul_repair", "emul_calls", "emul_blocks",
+        "emul_context", "emul_choose", "emul_count", "emul_refuse"};
     enum { COUNT = sizeof names / sizeof *names };
     void *symbol[COUNT], *library;
     char path[4096];

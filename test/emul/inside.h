@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 namespace emul
@@ -46,12 +47,14 @@ struct house {
     size_t memory = size_t(1) << 30;                /* of each device */
     enum { LATE, EAGER, NOW_AND_THEN } when = LATE; /* work of streams is done */
     uint64_t seed = 0;
-    bool guard = false;                               /* the host cannot touch memory of devices */
-    bool aligned = true;                              /* cuSPARSE wants vectors at multiples of 16 */
-    bool asked = true;                                /* a query does a piece of work */
-    size_t pageable = SIZE_MAX;                       /* bytes of a copy of pageable memory that are complained of */
-    bool pins = true;                                 /* memory of the host can be pinned */
-    capability gpu = {9, 0, 227 << 10, 2048};         /* all devices are the same */
+    bool guard = false;                       /* the host cannot touch memory of devices */
+    bool aligned = true;                      /* cuSPARSE wants vectors at multiples of 16 */
+    bool asked = true;                        /* a query does a piece of work */
+    size_t pageable = SIZE_MAX;               /* bytes of a copy of pageable memory that are complained of */
+    std::string refused;                      /* words between commas: what cuSPARSE does not support (sparse.cpp) */
+    bool refuses_late = false;                /* it says so only when the product is made */
+    bool pins = true;                         /* memory of the host can be pinned */
+    capability gpu = {9, 0, 227 << 10, 2048}; /* all devices are the same */
     int64_t calls = 0, fails_at = -1, breaks_at = -1; /* of the calls that can fail */
     int patience = 5000; /* milliseconds without progress in any kernel until one that waits is stuck */
     int complaints = 0;
@@ -74,6 +77,8 @@ int current();
 void touch_context();
 /* Counts a call that can fail, of the device that the thread has chosen: cudaSuccess, or what fails it. */
 cudaError_t enter(const char *call, cudaError_t how);
+/* Counts something that was done, by its name: a literal. `enter` counts its calls. */
+void count(const char *what);
 /* The error becomes the thread's last one. */
 cudaError_t remember(cudaError_t error);
 /* Something was done that CUDA does not allow: told on stderr, and the process ends with EXIT_COMPLAINED. */

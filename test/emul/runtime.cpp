@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <map>
 #include <set>
+#include <string>
 #include <unistd.h>
 
 namespace emul
@@ -79,6 +80,24 @@ void note(const char *what, const void *kernel)
     fclose(file);
 }
 
+/* What was done, by name, and how often; EMUL_CALLS: a file to which it is added at the end. */
+std::map<std::string, int64_t> &counts()
+{
+    static auto *all = new std::map<std::string, int64_t>;
+    return *all;
+}
+
+struct tell_counts {
+    ~tell_counts()
+    {
+        const char *name = getenv("EMUL_CALLS");
+        FILE *file = name ? fopen(name, "a") : nullptr;
+        if (!file) return;
+        for (const auto &c : counts()) fprintf(file, "%lld %s\n", static_cast<long long>(c.second), c.first.c_str());
+        fclose(file);
+    }
+};
+
 /* A process that did what CUDA does not allow does not end well, whatever its own status is. */
 struct end_badly {
     ~end_badly()
@@ -89,6 +108,7 @@ struct end_badly {
         _exit(EXIT_COMPLAINED);
     }
 } at_end;
+tell_counts before_end; /* the last one is taken down first */
 } // namespace
 
 thread_local const char *doing = "";
@@ -108,6 +128,7 @@ house::house()
     if (const char *s = getenv("EMUL_ALIGNED")) aligned = atoi(s) != 0;
     if (const char *s = getenv("EMUL_ASKED")) asked = atoi(s) != 0;
     if (const char *s = getenv("EMUL_PAGEABLE")) pageable = strtoull(s, nullptr, 10);
+    if (const char *s = getenv("EMUL_UNSUPPORTED")) refused = s;
     if (const char *s = getenv("EMUL_PINS")) pins = atoi(s) != 0;
     if (const char *s = getenv("EMUL_CAPABILITY")) set_capability(&gpu, s);
 }
@@ -148,6 +169,7 @@ cudaError_t enter(const char *call, cudaError_t how)
     touch_context();
     held lock(h.lock);
     if (h.lost[chosen] != cudaSuccess) return remember(h.lost[chosen]);
+    counts()[call]++;
     int64_t n = h.calls++;
     if (n == h.breaks_at) {
         h.lost[chosen] = cudaErrorECCUncorrectable;
@@ -158,6 +180,12 @@ cudaError_t enter(const char *call, cudaError_t how)
     if (n != h.fails_at) return cudaSuccess;
     fprintf(stderr, "emul: call %lld, %s, fails as asked for\n", static_cast<long long>(n), call);
     return remember(how);
+}
+
+void count(const char *what)
+{
+    held lock(here().lock);
+    counts()[what]++;
 }
 
 void complain(const char *what)
@@ -270,6 +298,21 @@ VISIBLE int64_t emul_calls(void)
 {
     held lock(here().lock);
     return here().calls;
+}
+
+/* For tests: how often this was done, by the name that EMUL_CALLS writes. */
+VISIBLE int64_t emul_count(const char *what)
+{
+    held lock(here().lock);
+    return counts()[what];
+}
+
+/* For tests: what cuSPARSE does not support from now on, and whether only the product says so. */
+VISIBLE void emul_refuse(const char *words, int late)
+{
+    held lock(here().lock);
+    here().refused = words;
+    here().refuses_late = late != 0;
 }
 
 /* For tests: lost devices are as new. */

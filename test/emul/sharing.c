@@ -79,17 +79,24 @@ static void test_context(int caller)
 static void test_code(void)
 {
     tulle__device *device = NULL;
+    tulle__device_queue *queue = NULL;
     tulle__device_setting setting = {.threads = 1, .near_size = 1};
     int refused = 0, bad = 0;
     for (int64_t n = 0;; n++) {
         emul.fail_at(n);
-        const tulle_status status = tulle__device_open("cuda", &setting, &device);
-        if (status == TULLE_OK) break;
+        tulle_status status = tulle__device_open("cuda", &setting, &device);
+        if (status == TULLE_OK) {
+            status = device->ops->queue_new(device, &queue);
+            if (status == TULLE_OK) break;
+            tulle__device_close(device); /* keeps the message */
+            device = NULL;
+        }
         if (!strstr(tulle_error_message(), "this build has no kernels for GPU 0")) continue;
         refused++;
         bad += status != TULLE_ERR_UNSUPPORTED || !strstr(tulle_error_message(), "whose compute capability is 9.0");
     }
     emul.fail_at(-1);
+    device->ops->queue_free(device, queue);
     tulle__device_close(device);
     ok(refused > 50 && !bad, "without code for the GPU it is refused, with its capability (%d kernels, %d bad)",
         refused, bad);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Eigenvectors of cuSOLVER by LAPACK in a stream; without LAPACK they are "not supported". Workspaces that are too
- * small, or not the device's, are refused.
+ * Eigenvectors of cuSOLVER in a stream, by LAPACK or, without it, by Jacobi's rotations. Workspaces that are too small,
+ * or not the device's, are refused.
  */
 #include "inside.h"
 
+#include <algorithm>
 #include <cusolverDn.h>
+
+#include "algo/matfun/dense/jacobi.h"
 
 struct cusolverDnContext {
     cudaStream_t stream;
@@ -51,6 +54,30 @@ void eigen(int n, double *A, double *S, double *w, double *work, int lwork, int 
     else
         dsyevd_("V", "L", &n, A, &n, w, work, &lwork, iwork, &liwork, info);
 }
+
+template <typename T> void decompose(int rows, int64_t batch, T *A, T *S, T *w, int *info)
+{
+    const int lwork = 1 + 6 * rows + 2 * rows * rows, liwork = 3 + 5 * rows;
+    std::vector<T> work(static_cast<size_t>(lwork));
+    std::vector<int> iwork(static_cast<size_t>(liwork));
+    for (int64_t k = 0; k < batch; k++)
+        eigen(rows, A + k * rows * rows, S, w + k * rows, work.data(), lwork, iwork.data(), liwork, info + k);
+}
+#else
+template <typename T> void decompose(int rows, int64_t batch, T *A, T *S, T *w, int *info)
+{
+    const size_t n = static_cast<size_t>(rows), square = n * n;
+    std::vector<double> wide(square), pair(S ? square : 0), vectors(square), levels(n);
+    for (int64_t k = 0; k < batch; k++) {
+        T *own = A + k * rows * rows;
+        std::copy(own, own + square, wide.begin());
+        if (S) std::copy(S, S + square, pair.begin());
+        info[k] = static_cast<int>(
+            tulle__jacobi(rows, wide.data(), S ? pair.data() : nullptr, vectors.data(), levels.data()));
+        for (size_t i = 0; i < square; i++) own[i] = static_cast<T>(vectors[i]);
+        for (size_t i = 0; i < n; i++) w[k * rows + static_cast<int64_t>(i)] = static_cast<T>(levels[i]);
+    }
+}
 #endif
 
 size_t there_bytes_of(int64_t n, size_t size, int64_t batch)
@@ -69,19 +96,9 @@ cusolverStatus_t start(
     }
     if (bytes < there_bytes_of(n, sizeof(T), batch) || !on_device(there, bytes, device_of(handle->stream)))
         return CUSOLVER_STATUS_INVALID_VALUE;
-#ifdef TULLE_HAVE_LAPACK
-    enqueue(handle->stream, "eigenvectors of cuSOLVER", [=]() {
-        int rows = static_cast<int>(n), lwork = 1 + 6 * rows + 2 * rows * rows, liwork = 3 + 5 * rows;
-        std::vector<T> work(static_cast<size_t>(lwork));
-        std::vector<int> iwork(static_cast<size_t>(liwork));
-        for (int64_t k = 0; k < batch; k++)
-            eigen(rows, A + k * n * n, S, w + k * n, work.data(), lwork, iwork.data(), liwork, info + k);
-    });
+    enqueue(
+        handle->stream, "eigenvectors of cuSOLVER", [=]() { decompose<T>(static_cast<int>(n), batch, A, S, w, info); });
     return CUSOLVER_STATUS_SUCCESS;
-#else
-    (void)A, (void)S, (void)w, (void)info;
-    return CUSOLVER_STATUS_NOT_SUPPORTED;
-#endif
 }
 
 cusolverStatus_t sizes(int64_t n, cudaDataType type, int64_t batch, size_t *there, size_t *here)

@@ -38,6 +38,23 @@ struct operands {
     int64_t line_x, step_x, cols, ldy;
 };
 
+/* EMUL_UNSUPPORTED: csr-vector, csr, bsr-vector, bsr, transposed. */
+bool refuses(const cusparseSpMatDescr &A, bool vector, bool transposed, bool product)
+{
+    const char *word = transposed     ? "transposed"
+                       : A.block == 1 ? (vector ? "csr-vector" : "csr")
+                                      : (vector ? "bsr-vector" : "bsr");
+    held lock(here().lock);
+    bool found = ("," + here().refused + ",").find("," + std::string(word) + ",") != std::string::npos;
+    return found && product == here().refuses_late;
+}
+
+cusparseStatus_t refuse()
+{
+    count("cuSPARSE refuses");
+    return CUSPARSE_STATUS_NOT_SUPPORTED;
+}
+
 bool aligned(const void *at, size_t to)
 {
     return reinterpret_cast<uintptr_t>(at) % to == 0;
@@ -147,6 +164,8 @@ const char *cusparseGetErrorString(cusparseStatus_t status)
         return "an invalid value";
     case CUSPARSE_STATUS_EXECUTION_FAILED:
         return "the program failed to execute";
+    case CUSPARSE_STATUS_NOT_SUPPORTED:
+        return "operation not supported";
     default:
         return "an error of cuSPARSE";
     }
@@ -214,14 +233,16 @@ cusparseStatus_t cusparseDnMatSetValues(cusparseDnMatDescr_t X, void *val)
 cusparseStatus_t cusparseSpMV_bufferSize(cusparseHandle_t, cusparseOperation_t, const void *, cusparseSpMatDescr_t A,
     cusparseDnVecDescr_t, const void *, cusparseDnVecDescr_t, cudaDataType, cusparseSpMVAlg_t, size_t *bytes)
 {
+    if (refuses(*A, true, false, false)) return refuse();
     *bytes = room_of(*A);
     return CUSPARSE_STATUS_SUCCESS;
 }
 
-cusparseStatus_t cusparseSpMM_bufferSize(cusparseHandle_t, cusparseOperation_t, cusparseOperation_t, const void *,
+cusparseStatus_t cusparseSpMM_bufferSize(cusparseHandle_t, cusparseOperation_t, cusparseOperation_t of_x, const void *,
     cusparseSpMatDescr_t A, cusparseDnMatDescr_t, const void *, cusparseDnMatDescr_t, cudaDataType, cusparseSpMMAlg_t,
     size_t *bytes)
 {
+    if (refuses(*A, false, of_x == CUSPARSE_OPERATION_TRANSPOSE, false)) return refuse();
     *bytes = room_of(*A);
     return CUSPARSE_STATUS_SUCCESS;
 }
@@ -244,6 +265,7 @@ cusparseStatus_t cusparseSpMV(cusparseHandle_t handle, cusparseOperation_t, cons
     cusparseDnVecDescr_t x, const void *beta, cusparseDnVecDescr_t y, cudaDataType, cusparseSpMVAlg_t, void *buffer)
 {
     if (x->alive != ALIVE || y->alive != ALIVE) return CUSPARSE_STATUS_INVALID_VALUE;
+    if (refuses(*A, true, false, true)) return refuse();
     return start(handle, A, {alpha, beta, x->val, y->val, 1, 1, 1, 1}, buffer);
 }
 
@@ -253,6 +275,7 @@ cusparseStatus_t cusparseSpMM(cusparseHandle_t handle, cusparseOperation_t, cusp
 {
     if (X->alive != ALIVE || Y->alive != ALIVE) return CUSPARSE_STATUS_INVALID_VALUE;
     bool turned = of_x == CUSPARSE_OPERATION_TRANSPOSE;
+    if (refuses(*A, false, turned, true)) return refuse();
     return start(handle, A,
         {alpha, beta, X->val, Y->val, turned ? 1 : X->ld, turned ? X->ld : 1, turned ? X->rows : X->cols, Y->ld},
         buffer);

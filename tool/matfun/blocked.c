@@ -178,7 +178,7 @@ void blocked_history_json(const struct blocked_history *h, FILE *file)
 void blocked_check_text(int passed, int whole, double error, FILE *file)
 {
     fprintf(file, "  check          %s: %s: relative difference %.2g\n", passed_word(passed, file),
-        whole ? "times a vector, by the Lanczos method" : "some columns again, by QR iterations", error);
+        whole ? "times a vector, by the Lanczos method" : "some columns again, by another method", error);
 }
 
 void blocked_warn_inserted(const struct options *options, int64_t inserted)

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "report/kernels.h"
 #include "report/plural.h"
 #include "report/terminal.h"
 
@@ -170,9 +171,11 @@ void result_json(const struct result *r, FILE *file)
         ",\"device\":{\"devices\":%d,\"uploads\":%" PRId64 ",\"upload_bytes\":%" PRId64 ",\"downloads\":%" PRId64
         ",\"download_bytes\":%" PRId64 ",\"peer_copies\":%" PRId64 ",\"peer_bytes\":%" PRId64 ",\"kernels\":%" PRId64
         ",\"hits\":%" PRId64
-        ",\"upload_seconds\":%.6g,\"download_seconds\":%.6g,\"peer_seconds\":%.6g,\"kernel_seconds\":%.6g}",
+        ",\"upload_seconds\":%.6g,\"download_seconds\":%.6g,\"peer_seconds\":%.6g,\"kernel_seconds\":%.6g",
         d->devices, d->copies[0], d->bytes[0], d->copies[1], d->bytes[1], d->copies[2], d->bytes[2], d->kernels,
         d->hits, d->copy_seconds[0], d->copy_seconds[1], d->copy_seconds[2], d->kernel_seconds);
+    kernels_json(d->refused, file);
+    fputc('}', file);
     blocks_json(&r->report.blocks, file);
     fprintf(file, ",\"memory_peak\":%zu,\"phases\":{", r->memory_peak);
     json_imbalance("compute", r->report.compute, file);
@@ -340,6 +343,8 @@ void result_devices(const struct result *r, FILE *file)
         r->alg, (double)d->bytes[0] * 1e-6, d->copies[0], d->copy_seconds[0], (double)d->bytes[1] * 1e-6, d->copies[1],
         d->copy_seconds[1], (double)d->bytes[2] * 1e-6, d->copies[2], d->copy_seconds[2], d->kernels, d->kernel_seconds,
         d->hits, plural(d->hits, "tile lay", "tiles lay"));
+    if (d->refused) fprintf(file, "%s: ", r->alg);
+    kernels_text("", d->refused, file);
     const tulle_gemm_blocks *b = &r->report.blocks;
     if (!b->rows) return;
     fprintf(file,

@@ -75,7 +75,12 @@ static void print_json(const struct solves *s, const tulle_team *team, const str
         ",\"seconds\":%.6g,\"seconds_all\":[",
         o->report.levels, o->report.chunk, o->report.supernodes, o->report.flops, o->seconds);
     for (int r = 0; r < s->reps; r++) fprintf(out, "%s%.6g", r ? "," : "", o->all[r]);
-    fprintf(out, "],\"run\":%d", o->run);
+    fprintf(out, "],\"kernel_seconds\":");
+    if (isnan(o->report.kernel_seconds))
+        fprintf(out, "null");
+    else
+        fprintf(out, "%.6g", o->report.kernel_seconds);
+    fprintf(out, ",\"run\":%d", o->run);
     json_trials(o, out);
     fprintf(out,
         ",\"analysis_seconds\":%.6g,\"gflops\":%.6g,\"waits\":%" PRId64 ",\"polls\":%" PRId64 ",\"messages\":%" PRId64
@@ -130,6 +135,8 @@ static void print_line(const struct solves *s, const struct solves_outcome *o)
             tulle_trisolve_method_name(o->method), o->report.workers, cut, o->analysis, o->seconds,
             (double)o->report.flops / o->seconds * 1e-9, after, o->report.compute.mean, o->report.wait.mean,
             o->report.waits, o->report.messages, o->report.polls, o->report.reproducible ? "same" : "any", checked);
+    if (!isnan(o->report.kernel_seconds))
+        fprintf(out, "              %.4g s of %.4g s on the device in kernels\n", o->report.kernel_seconds, o->seconds);
     if (*o->failure) fprintf(out, "              %s\n", o->failure);
     print_trials(o, out);
 }

@@ -7,6 +7,7 @@
 #include "launch.h"
 #include "outputs.h"
 #include "process_io.h"
+#include "report/kernels.h"
 #include "report/plural.h"
 #include "report/result.h"
 #include "report/terminal.h"
@@ -229,6 +230,7 @@ static void print_json(const struct setting *s, const struct run *run, const tul
         for (int p = 0; p < s->products; p++) printf("%s%.6g", p ? "," : "", all ? run->seconds[p] : run->loop[p]);
         putchar(']');
     }
+    kernels_json(r->refused, stdout);
     if (run->checked) printf(",\"check\":{\"passed\":%s,\"error\":%.6g}", run->passed ? "true" : "false", run->error);
     printf("}\n");
 }
@@ -277,6 +279,7 @@ static void print_line(const struct setting *s, const struct run *run)
     printf(" %10.4g", (double)r->bytes * 1e-6);
     if (is_wide(s)) printf(" %10.4g", (double)r->read * 1e-6);
     printf("%s\n", run->slabs ? "" : " <- auto");
+    kernels_text("", r->refused, stdout);
     if (run->checked) printf("check %s (%.3g of the rounding bound)\n", passed_word(run->passed, stdout), run->error);
 }
 

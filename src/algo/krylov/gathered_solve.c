@@ -44,10 +44,10 @@ static tulle_status find_rows(tulle__gathered_solve *g, const tulle_mat *x)
 static tulle_status meet(tulle__gathered_solve *g)
 {
     tulle_comm *comm = g->comm;
-    int near_rank, near_size;
+    int near_rank, near_size, processes;
     const tulle__device_ops *ops = g->device->ops;
     struct peer mine = {.process = getpid(), .code = &tulle__gathered_solve_new, .device = g->device};
-    tulle_status status = tulle_comm_agree(comm, tulle__comm_neighbours(comm, &near_rank, &near_size));
+    tulle_status status = tulle_comm_agree(comm, tulle__comm_neighbours(comm, &near_rank, &near_size, &processes));
     if (status == TULLE_OK) status = tulle_comm_allgather(comm, &mine, sizeof mine, g->peer);
     for (int r = 0; r < comm->size && status == TULLE_OK; r++) {
         const struct peer *p = &g->peer[r];

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "algo/matfun/dense/jacobi.h"
 #include "algo/matfun/function.h"
 #include "base/error.h"
 #include "mat/apply.h"
@@ -82,19 +83,40 @@ static tulle_status advance(struct lanczos *l, bool *over)
     return TULLE_OK;
 }
 
+/* T's eigenvectors to Z, its eigenvalues to d. */
+#ifdef TULLE_HAVE_LAPACK
+static tulle_status decompose(struct lanczos *l, int n)
+{
+    int info = 1;
+    dstev_("V", &n, l->d, l->e, l->Z, &n, l->work, &info);
+    if (!info) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_CONVERGENCE, "LAPACK's QR iterations of a tridiagonal matrix failed");
+}
+#else
+static tulle_status decompose(struct lanczos *l, int n)
+{
+    double *T = NULL;
+    tulle_status status = tulle__alloc_zero((size_t)n * (size_t)n, sizeof *T, "a tridiagonal matrix", &T);
+    if (status != TULLE_OK) return status;
+    for (int i = 0; i < n; i++) {
+        T[i * n + i] = l->d[i];
+        if (i + 1 < n) T[i * n + i + 1] = l->e[i];
+    }
+    const int64_t info = tulle__jacobi(n, T, NULL, l->Z, l->d);
+    tulle__free(T);
+    return info ? tulle__fail(TULLE_ERR_CONVERGENCE, "Jacobi's rotations of a tridiagonal matrix failed") : TULLE_OK;
+}
+#endif
+
 /* weight = f(T) e_1; *change: relative to the weights before. */
 static tulle_status evaluate(struct lanczos *l, double *change)
 {
-    int n = l->steps, info = 1;
+    int n = l->steps;
     double square = 0, rest = 0;
     memcpy(l->d, l->diagonal, (size_t)n * sizeof *l->d);
     memcpy(l->e, l->off, (size_t)n * sizeof *l->e);
-#ifdef TULLE_HAVE_LAPACK
-    dstev_("V", &n, l->d, l->e, l->Z, &n, l->work, &info);
-#else
-    return tulle__fail(TULLE_ERR_UNSUPPORTED, "this check needs LAPACK, without which Tulle was built here");
-#endif
-    if (info) return tulle__fail(TULLE_ERR_CONVERGENCE, "LAPACK's QR iterations of a tridiagonal matrix failed");
+    tulle_status status = decompose(l, n);
+    if (status != TULLE_OK) return status;
     (void)tulle__function_values(l->function, TULLE_F64, n, l->d, l->value);
     memcpy(l->last, l->weight, (size_t)n * sizeof *l->last);
     memset(l->weight, 0, (size_t)n * sizeof *l->weight);

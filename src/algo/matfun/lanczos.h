@@ -15,7 +15,7 @@
 /*
  * y = f(A) x; vectors are whole and the same on all PEs. *change: the part by which the last steps
  * have changed y, relative: below 1e-12 unless as many steps as are taken (300) do not suffice.
- * Collective, agreed. TULLE_ERR_UNSUPPORTED without LAPACK.
+ * Collective, agreed.
  */
 tulle_status tulle__lanczos(
     const tulle_mat *A, const tulle_function *function, const double *x, double *y, double *change);

@@ -84,7 +84,11 @@ static tulle_status check(const tulle_mat *A, const tulle_matfun_options *o)
     if (o->method == TULLE_MATFUN_NEWTON_SCHULZ || o->method == TULLE_MATFUN_COUPLED_NEWTON)
         return tulle__wants_values(A->comm, "a function of a matrix");
 #ifndef TULLE_HAVE_LAPACK
-    return tulle__fail(TULLE_ERR_UNSUPPORTED, "functions of matrices need LAPACK, without which Tulle was built here");
+    if (!o->device)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "functions of matrices by submatrices need LAPACK, without which Tulle was built here, or a device: cuda "
+            "has cuSOLVER; the methods %s and %s need neither",
+            methods[TULLE_MATFUN_NEWTON_SCHULZ], methods[TULLE_MATFUN_COUPLED_NEWTON]);
 #endif
 #ifdef TULLE_HAVE_CBLAS
     if (!tulle__blas_by_threads())

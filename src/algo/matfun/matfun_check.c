@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The check of a function: whole tiles in place of the plan's ranges, LAPACK's QR iterations (dsyev) in
- * place of divide and conquer or of steps, and plain sums. Of a method with the whole matrix F x is
- * compared with f(A) x by the Lanczos method.
+ * The check of a function: whole tiles in place of the plan's ranges, LAPACK's QR iterations (dsyev; without
+ * LAPACK Jacobi's rotations) in place of divide and conquer or of steps, and plain sums. Of a method with the whole
+ * matrix F x is compared with f(A) x by the Lanczos method.
  */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
+#include "algo/matfun/dense/jacobi.h"
 #include "algo/matfun/function.h"
 #include "algo/matfun/lanczos.h"
 #include "algo/matfun/matfun_plan.h"
@@ -108,19 +109,30 @@ static void compare_row(struct check *c, const tulle_tile *tile, int64_t local, 
     }
 }
 
-static int decompose(struct check *c)
+#ifdef TULLE_HAVE_LAPACK
+static int64_t decompose(struct check *c)
 {
     int n = (int)c->sub->n, info = 1;
-#ifdef TULLE_HAVE_LAPACK
     const int first = 1; /* A c = x S c */
     int lwork = 3 * n;
     if (c->S)
         dsygv_(&first, "V", "L", &n, c->A, &n, c->S, &n, c->level, c->work, &lwork, &info);
     else
         dsyev_("V", "L", &n, c->A, &n, c->level, c->work, &lwork, &info);
-#endif
     return info;
 }
+#else
+static int64_t decompose(struct check *c)
+{
+    double *V = NULL;
+    const size_t n = (size_t)c->sub->n;
+    if (tulle__alloc(n * n, sizeof *V, "eigenvectors of a submatrix", &V) != TULLE_OK) return -1;
+    const int64_t info = tulle__jacobi(c->sub->n, c->A, c->S, V, c->level);
+    memcpy(c->A, V, n * n * sizeof *V);
+    tulle__free(V);
+    return info;
+}
+#endif
 
 static tulle_status check_one(struct check *c)
 {
@@ -143,7 +155,7 @@ static tulle_status check_one(struct check *c)
         TULLE_TRY(each_row(c, c->plan->S, take));
     }
     if (decompose(c)) {
-        status = tulle__fail(TULLE_ERR_CONVERGENCE, "LAPACK's QR iterations of a submatrix failed");
+        status = tulle__fail(TULLE_ERR_CONVERGENCE, "eigenvalues of a submatrix were not found");
         goto out;
     }
     (void)tulle__function_values(c->function, tulle__dense_type(c->plan), c->sub->n, c->level, c->value);

@@ -31,6 +31,7 @@ static void add_device(tulle_device_work *sum, const tulle_device_work *one)
     sum->kernels += one->kernels;
     sum->hits += one->hits;
     sum->kernel_seconds += one->kernel_seconds;
+    sum->refused |= one->refused;
 }
 
 void tulle_product_report_add(tulle_product_report *sum, const tulle_product_report *one)
@@ -104,6 +105,7 @@ enum {
     KERNELS,
     KERNEL_SECONDS,
     HITS,
+    REFUSED,
     SKIPPED,
     FILTERED,
     UNFETCHED,
@@ -176,6 +178,7 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
     const tulle__unfetched unfetched = tulle__norm_source_count(plan->norms);
     mine[UNFETCHED] = (double)unfetched.blocks;
     mine[UNFETCHED_BYTES] = (double)unfetched.bytes;
+    mine[REFUSED] = done.refused;
     mine[HITS] = (double)(done.hits - before.hits);
     TULLE_TRY(tulle_comm_allgather(plan->comm, mine, sizeof mine, all));
     tulle_imbalance work = spread_of(all + WORK, size, FACTS);
@@ -218,6 +221,7 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
     report->blocks.network = sum_of(all + BLOCK_NETWORK, size, FACTS);
     for (int q = 0; q < TULLE_BLOCK_KERNELS; q++)
         report->kernel_flops[q] = 2 * sum_of(all + BY_KERNEL + q, size, FACTS);
+    for (int r = 0; r < size; r++) report->device.refused |= (int)all[r * FACTS + REFUSED];
     for (int c = 0; c < 3; c++) {
         report->device.copies[c] = sum_of(all + UPLOADS + c, size, FACTS);
         report->device.bytes[c] = sum_of(all + UP_BYTES + c, size, FACTS);

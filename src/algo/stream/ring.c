@@ -363,6 +363,16 @@ tulle_status tulle__ring_wait(struct tulle_stream *s, tulle__device_queue *queue
     return s->device->ops->queue_wait(queue);
 }
 
+/* A matrix that stays on the device needs no rooms on the host any more. */
+static void finish_loading(struct tulle_stream *s)
+{
+    s->loaded = 1;
+    for (int i = 0; i < TULLE__STREAM_RING; i++) {
+        s->device->ops->host_free(s->device, s->room[i]);
+        s->room[i] = NULL;
+    }
+}
+
 tulle_status tulle__ring_pass(struct tulle_stream *s, tulle_gidx cols, tulle__stream_times *times)
 {
     struct progress p = {.ring = s->plan.ring};
@@ -389,6 +399,6 @@ tulle_status tulle__ring_pass(struct tulle_stream *s, tulle_gidx cols, tulle__st
     times->loop = tulle__clock_seconds() - start;
     times->reading = p.reading;
     if (status == TULLE_OK && !resident && s->producer->ops->check) status = s->producer->ops->check(s->producer);
-    if (status == TULLE_OK) s->loaded = s->plan.resident;
+    if (status == TULLE_OK && s->plan.resident && !s->loaded) finish_loading(s);
     return status;
 }

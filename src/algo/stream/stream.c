@@ -58,7 +58,7 @@ static tulle_status check_options(const tulle_stream_options *o)
     return TULLE_OK;
 }
 
-static tulle_status open_device(struct tulle_stream *s, int near_rank, int near_size)
+static tulle_status open_device(struct tulle_stream *s, int near_rank, int near_size, int processes)
 {
     tulle_stream_plan *plan = &s->plan;
     const char *spec = s->options.device ? s->options.device : "cpu";
@@ -68,6 +68,7 @@ static tulle_status open_device(struct tulle_stream *s, int near_rank, int near_
         .rank = s->comm->rank,
         .near_rank = near_rank,
         .near_size = near_size,
+        .near_processes = processes,
         .timeline = is_virtual ? NULL : s->comm->pe->timeline};
     tulle_status status;
     TULLE_TRY(tulle__alloc(strlen(spec) + 1, 1, "a spec", &s->spec));
@@ -180,9 +181,9 @@ static tulle_status make(
     }
     TULLE_TRY(status);
     if (s->A) s->structure = s->A->structure;
-    int near_rank, near_size;
-    TULLE_TRY(tulle__comm_neighbours(comm, &near_rank, &near_size));
-    TULLE_TRY(tulle_comm_agree(comm, open_device(s, near_rank, near_size)));
+    int near_rank, near_size, processes;
+    TULLE_TRY(tulle__comm_neighbours(comm, &near_rank, &near_size, &processes));
+    TULLE_TRY(tulle_comm_agree(comm, open_device(s, near_rank, near_size, processes)));
     TULLE_TRY(tulle__stream_choose_format(s));
     TULLE_TRY(tulle__stream_partition(s));
     TULLE_TRY(tulle__spill_new(s));
@@ -271,10 +272,12 @@ static tulle_status fill_report(
 {
     double max[] = {a->transfer, a->compute, a->loop, a->vectors, a->reading, seconds};
     double sum[] = {a->transfer, a->compute, a->loop, a->vectors, a->reading, a->overlap, a->transfer > 0};
-    int64_t count[] = {a->bytes, a->read, s->nslabs, 2 * s->nnz * cols};
+    int refused = s->device->counting->counts.refused;
+    int64_t count[] = {
+        a->bytes, a->read, s->nslabs, 2 * s->nnz * cols, refused & TULLE_REFUSED_CSR, refused & TULLE_REFUSED_BSR};
     tulle_status status = tulle_comm_reduce_real(s->comm, TULLE_MAX, 6, max);
     if (status == TULLE_OK) status = tulle_comm_reduce_real(s->comm, TULLE_SUM, 7, sum);
-    if (status == TULLE_OK) status = tulle_comm_reduce_int(s->comm, TULLE_SUM, 4, count);
+    if (status == TULLE_OK) status = tulle_comm_reduce_int(s->comm, TULLE_SUM, 6, count);
     if (status != TULLE_OK) return status;
     double pes = s->comm->size;
     *report = (tulle_stream_report){.seconds = max[5],
@@ -287,7 +290,8 @@ static tulle_status fill_report(
         .bytes = count[0],
         .read = count[1],
         .slabs = count[2],
-        .flops = count[3]};
+        .flops = count[3],
+        .refused = (count[4] ? TULLE_REFUSED_CSR : 0) | (count[5] ? TULLE_REFUSED_BSR : 0)};
     return TULLE_OK;
 }
 

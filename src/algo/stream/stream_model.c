@@ -13,7 +13,7 @@
 #include "base/arg.h"
 #include "base/error.h"
 
-enum { MOST_SLABS = 1024, RESIDENT_SLABS = 8 };
+enum { MOST_SLABS = 1024 };
 
 static double matrix_bytes(const struct tulle_stream *s)
 {
@@ -140,7 +140,7 @@ tulle_status tulle__stream_make_plan(struct tulle_stream *s, const tulle__stream
     plan->resident |= plan->in_place;
     if (plan->resident) {
         plan->ring = s->options.ring ? s->options.ring : 3;
-        TULLE_TRY(tulle__stream_cut(s, RESIDENT_SLABS, plan->in_place));
+        TULLE_TRY(tulle__stream_cut(s, 1, plan->in_place));
         if (!plan->in_place) TULLE_TRY(check_residence(s, room));
     }
     if (!plan->resident) TULLE_TRY(choose_ring(s, r, room));

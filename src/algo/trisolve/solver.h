@@ -51,6 +51,7 @@ struct tulle_trisolve {
 
 typedef struct tulle__solve_times {
     int64_t compute_ns, wait_ns, polls, messages;
+    int64_t kernel_ns; /* of a device */
 } tulle__solve_times;
 
 /* A sweep of methods whose workers share memory: B and X are one tile each, row-major. Local. */

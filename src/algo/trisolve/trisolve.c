@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/trisolve/method.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "algo/option_values.h"
@@ -208,19 +209,21 @@ static tulle_status check_sides(const tulle_trisolve *solver, const tulle_mat *B
 /* Seconds of all workers. */
 static tulle_status reduce_times(tulle_trisolve *solver, const tulle__solve_times *times, tulle_trisolve_report *report)
 {
-    double most[3] = {report->seconds, 0, 0}, sum[2] = {0, 0};
+    double most[4] = {report->seconds, 0, 0, 0}, sum[2] = {0, 0};
     for (int w = 0; w < solver->mine; w++) {
         double compute = (double)times[w].compute_ns * 1e-9, wait = (double)times[w].wait_ns * 1e-9;
         if (compute > most[1]) most[1] = compute;
         if (wait > most[2]) most[2] = wait;
+        most[3] += (double)times[w].kernel_ns * 1e-9; /* of one worker: a PE has one device */
         sum[0] += compute;
         sum[1] += wait;
     }
-    tulle_status status = tulle_comm_reduce_real(solver->comm, TULLE_MAX, 3, most);
+    tulle_status status = tulle_comm_reduce_real(solver->comm, TULLE_MAX, 4, most);
     if (status == TULLE_OK) status = tulle_comm_reduce_real(solver->comm, TULLE_SUM, 2, sum);
     report->seconds = most[0];
     report->compute = (tulle_imbalance){most[1], sum[0] / solver->workers};
     report->wait = (tulle_imbalance){most[2], sum[1] / solver->workers};
+    report->kernel_seconds = solver->options.device ? most[3] : NAN;
     return status;
 }
 

@@ -81,6 +81,22 @@ static tulle_status too_large(const tulle__device_tile *tile)
         (long long)tile->m, (long long)tile->n);
 }
 
+/*
+ * cuBLAS works in the queue's room, which is counted, and not in memory of its own. Choosing a stream forgets the
+ * workspace. With less memory it is slower.
+ */
+static tulle_status set_blas(tulle__device_queue *queue)
+{
+    enum { LEAST = 64 << 10 };
+    tulle__cuda *cuda = queue->cuda;
+    size_t bytes = cuda->blas_bytes;
+    void *room = NULL;
+    tulle_status status = tulle__cuda_room(queue, bytes, &room);
+    while (status == TULLE_ERR_LIMIT && bytes > LEAST) status = tulle__cuda_room(queue, bytes /= 8, &room);
+    if (status == TULLE_OK) status = tulle__cuda_check_blas(cuda, cublasSetStream(cuda->blas, queue->stream));
+    return status == TULLE_OK ? tulle__cuda_check_blas(cuda, cublasSetWorkspace(cuda->blas, room, bytes)) : status;
+}
+
 /* C^T = alpha B^T A^T + beta C^T, all column-major. */
 static tulle_status gemm(tulle__device_queue *queue, const tulle__device_chain *task, int p, double beta)
 {
@@ -92,7 +108,7 @@ static tulle_status gemm(tulle__device_queue *queue, const tulle__device_chain *
     if (A->m > INT_MAX || A->n > INT_MAX || A->ld > INT_MAX) return too_large(A);
     if (B->n > INT_MAX || B->ld > INT_MAX) return too_large(B);
     int m = (int)task->m, n = (int)task->n, k = (int)A->n, lda = (int)A->ld, ldb = (int)B->ld, ldc = (int)task->c_row;
-    tulle_status status = tulle__cuda_check_blas(cuda, cublasSetStream(cuda->blas, queue->stream));
+    tulle_status status = set_blas(queue);
     if (status != TULLE_OK) return status;
     void *at_a = tulle__cuda_at(&A->val), *at_b = tulle__cuda_at(&B->val), *at_c = tulle__cuda_at(&task->C);
     return tulle__cuda_check_blas(cuda,
@@ -112,11 +128,11 @@ static tulle_status start(tulle__device_queue *queue, const tulle__device_chain 
         "a product");
 }
 
-/* Our own kernels, for all summands. */
-static tulle_status multiply_sparse(tulle__device_queue *queue, const tulle__device_chain *task)
+/* Our own kernels, for all summands from this one on. */
+static tulle_status multiply_sparse(tulle__device_queue *queue, const tulle__device_chain *task, int first)
 {
     const int in_blocks = task->A[0].kind == TULLE_VBSR;
-    tulle__cuda_chain P = {.npairs = task->npairs,
+    tulle__cuda_chain P = {.npairs = task->npairs - first,
         .m = task->m,
         .n = task->n,
         .ldc = task->c_row,
@@ -125,11 +141,11 @@ static tulle_status multiply_sparse(tulle__device_queue *queue, const tulle__dev
         .row = task->row,
         .C = tulle__cuda_at(&task->C),
         .alpha = task->alpha,
-        .beta = task->beta};
-    for (int p = 0; p < task->npairs; p++) {
+        .beta = first ? 1 : task->beta};
+    for (int p = first; p < task->npairs; p++) {
         const tulle__device_tile *A = &task->A[p], *B = &task->B[p];
         int by_row = B->order == TULLE_ROW_MAJOR;
-        P.pair[p] = (tulle__cuda_chain_pair){.rowptr = tulle__cuda_at(&A->rowptr),
+        P.pair[p - first] = (tulle__cuda_chain_pair){.rowptr = tulle__cuda_at(&A->rowptr),
             .colind = tulle__cuda_at(&A->colind),
             .val = tulle__cuda_at(&A->val),
             .B = tulle__cuda_at(&B->val),
@@ -143,9 +159,39 @@ static tulle_status multiply_sparse(tulle__device_queue *queue, const tulle__dev
     return tulle__cuda_check(queue->cuda, launch(queue->stream, &P, task->type == TULLE_F64), "a product");
 }
 
-void tulle__cuda_queue_chain(tulle__device_queue *queue, const tulle__device_chain *task)
+static enum tulle__cuda_kind kind_of(const tulle__device_chain *task, int p)
+{
+    return task->B[p].order == TULLE_ROW_MAJOR ? TULLE__CUDA_TILE : TULLE__CUDA_TILE_TRANSPOSED;
+}
+
+/* By the libraries; what cuSPARSE does not support, and all behind it, by our kernels. */
+static tulle_status multiply_each(tulle__device_queue *queue, const tulle__device_chain *task)
 {
     tulle_status status = TULLE_OK;
+    for (int p = 0; p < task->npairs && status == TULLE_OK; p++) {
+        status = start(queue, task, p);
+        if (task->A[p].kind != TULLE_CSR || !tulle__cuda_refuse(queue->cuda, kind_of(task, p), task->type, status))
+            continue;
+        (void)tulle__cuda_refused(queue->cuda, kind_of(task, p), task->type);
+        return multiply_sparse(queue, task, p);
+    }
+    return status;
+}
+
+/* Whether our kernels multiply from the first summand on; measured: so that they, or cuSPARSE's, are timed. */
+static int is_own(tulle__device_queue *queue, const tulle__device_chain *task, struct tulle__cuda_trial **trial)
+{
+    tulle__cuda *cuda = queue->cuda;
+    if (task->A[0].kind != TULLE_CSR) return task->A[0].kind == TULLE_VBSR;
+    if (cuda->kernels == TULLE__CUDA_OWN) return 1;
+    for (int p = 0; p < task->npairs; p++)
+        if (tulle__cuda_refused(cuda, kind_of(task, p), task->type)) return 1;
+    return cuda->kernels == TULLE__CUDA_MEASURED && tulle__cuda_choose(queue, task, trial);
+}
+
+void tulle__cuda_queue_chain(tulle__device_queue *queue, const tulle__device_chain *task)
+{
+    tulle_status status;
     struct tulle__cuda_trial *trial = NULL;
     if (!task->m || !task->n) return;
     if (task->c_col != 1) {
@@ -155,15 +201,9 @@ void tulle__cuda_queue_chain(tulle__device_queue *queue, const tulle__device_cha
         return;
     }
     if (!tulle__cuda_start_kernel(queue, "multiply")) return;
-    int own =
-        task->A[0].kind == TULLE_VBSR || (task->A[0].kind == TULLE_CSR && queue->cuda->kernels == TULLE__CUDA_OWN);
-    if (task->A[0].kind == TULLE_CSR && queue->cuda->kernels == TULLE__CUDA_MEASURED)
-        own = tulle__cuda_choose(queue, task, &trial);
+    int own = is_own(queue, task, &trial);
     if (trial) (void)tulle__cuda_quietly(cudaEventRecord(trial->begin, queue->stream));
-    if (own)
-        status = multiply_sparse(queue, task);
-    else
-        for (int p = 0; p < task->npairs && status == TULLE_OK; p++) status = start(queue, task, p);
+    status = own ? multiply_sparse(queue, task, 0) : multiply_each(queue, task);
     if (trial) (void)tulle__cuda_quietly(cudaEventRecord(trial->end, queue->stream));
     tulle__cuda_finish_kernel(queue, status);
 }

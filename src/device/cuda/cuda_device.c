@@ -260,9 +260,9 @@ static void close_cuda(tulle__device *device)
 {
     tulle__cuda *cuda = (tulle__cuda *)device;
     void *before;
-    if (cuda->sparse) {
+    if (cuda->sparse || cuda->solver) {
         tulle__cuda_enter_anyway(cuda, &before);
-        (void)cusparseDestroy(cuda->sparse);
+        if (cuda->sparse) (void)cusparseDestroy(cuda->sparse);
         if (cuda->blas) (void)cublasDestroy(cuda->blas);
         tulle__cuda_eigen_close(cuda);
         tulle__cuda_choices_free(cuda);
@@ -303,6 +303,7 @@ static const tulle__device_ops ops = {
     .eigen_bytes = tulle__cuda_eigen_bytes,
     .managed_new = managed_new,
     .reach = tulle__cuda_reach,
+    .waits = tulle__cuda_waits,
     .arm = tulle__cuda_queue_arm,
     .solve_together = tulle__cuda_queue_solve_together,
     .dots = tulle__cuda_queue_dots,
@@ -353,42 +354,30 @@ static tulle_status find_devices(int *count)
         error == cudaSuccess ? "there is none" : cudaGetErrorString(error));
 }
 
-/* Everything is loaded now, before a kernel may wait for another PE's: loading waits for kernels to end. */
-static tulle_status load_kernels(tulle__cuda *cuda, const struct cudaDeviceProp *facts)
+/* What is known of the GPU, with its context chosen; the kernels of one file tell whether there is code for it. */
+static tulle_status set_up(tulle__cuda *cuda, double memory, int processes)
 {
-    cudaError_t error = tulle__cuda_load(facts->sharedMemPerBlockOptin);
-    if (error == cudaErrorNoKernelImageForDevice) {
-        (void)cudaGetLastError();
-        return tulle__cuda_host->fail(TULLE_ERR_UNSUPPORTED,
-            "this build has no kernels for %s, whose compute capability is %d.%d", facts->name, facts->major,
-            facts->minor);
-    }
-    return tulle__cuda_check(cuda, error, "loading kernels");
-}
-
-/* What is known of the GPU, with its context chosen. */
-static tulle_status set_up(tulle__cuda *cuda, double memory, int sharers)
-{
-    const size_t kept = TULLE__CUDA_KEPT;
     struct cudaDeviceProp facts;
     size_t left = 0, whole = 0;
     tulle_status status =
         tulle__cuda_check(cuda, cudaGetDeviceProperties(&facts, cuda->ordinal), "the device's properties");
-    if (status == TULLE_OK) status = load_kernels(cuda, &facts);
-    cuda->shared = facts.sharedMemPerBlockOptin;
-    cuda->processors = facts.multiProcessorCount;
-    cuda->sharers = sharers;
-    if (status == TULLE_OK) status = tulle__cuda_check_sparse(cuda, cusparseCreate(&cuda->sparse));
-    if (status == TULLE_OK) status = tulle__cuda_check_blas(cuda, cublasCreate(&cuda->blas));
+    if (status == TULLE_OK) status = tulle__cuda_check_code(cuda, tulle__cuda_load_scan());
     if (status == TULLE_OK) status = tulle__cuda_check(cuda, cudaMemGetInfo(&left, &whole), "the device's memory");
     if (status == TULLE_OK && memory > (double)left)
         status = tulle__cuda_host->fail(
             TULLE_ERR_LIMIT, "%.0f bytes were asked for of %s, which has %zu left", memory, facts.name, left);
     if (status != TULLE_OK) return status;
-    left = left > kept ? (left - kept) / (size_t)sharers : 0;
-    cuda->device.capacity = memory > 0 ? (size_t)memory : left;
-    snprintf(cuda->device.text, sizeof cuda->device.text, "%.80s, %.1f GiB", facts.name, (double)whole / (1 << 30));
-    return tulle__cuda_warm_up(&cuda->device);
+    cuda->shared = facts.sharedMemPerBlockOptin;
+    cuda->processors = facts.multiProcessorCount;
+    cuda->blas_bytes = tulle__cuda_blas_bytes(whole, facts.major);
+    tulle__cuda_divide(cuda, left, whole, processes);
+    if (memory > 0) cuda->device.capacity = (size_t)memory;
+    int end =
+        snprintf(cuda->device.text, sizeof cuda->device.text, "%.60s, %.1f GiB", facts.name, (double)whole / (1 << 30));
+    if (cuda->sharers > cuda->connections)
+        snprintf(cuda->device.text + end, sizeof cuda->device.text - (size_t)end, "; %d PEs on %d hardware queues (%s)",
+            cuda->sharers, cuda->connections, TULLE__CUDA_CONNECTIONS);
+    return TULLE_OK;
 }
 
 /* Rows of a level from which a launch of its own, some microseconds, costs less than the tickets of its rows, one
@@ -414,6 +403,8 @@ static tulle_status open_cuda(tulle__spec_part *part, const tulle__device_settin
     pthread_mutex_init(&cuda->lock, NULL);
     cuda->ordinal = ordinal;
     cuda->kernels = kernels;
+    cuda->sharers = sharers;
+    cuda->connections = tulle__cuda_connections();
     cuda->kernels_line = setting->timeline;
     cuda->copies_line = setting->copied ? NULL : setting->timeline;
     cuda->device = (tulle__device){.ops = &ops,
@@ -429,7 +420,7 @@ static tulle_status open_cuda(tulle__spec_part *part, const tulle__device_settin
     status = find_driver(&cuda->driver);
     if (status == TULLE_OK) status = tulle__cuda_enter(cuda, &before);
     if (status == TULLE_OK) {
-        status = set_up(cuda, memory, sharers);
+        status = set_up(cuda, memory, tulle__device_processes(setting, sharers));
         tulle__cuda_leave(cuda, before);
     }
     if (status != TULLE_OK) {

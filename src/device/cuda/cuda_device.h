@@ -2,7 +2,8 @@
 /* The inside of the module `cuda`: cuda_device.c (the GPU and its memory), cuda_queue.c (streams, events, copies),
  * cuda_sparse.c (slabs by cuSPARSE), cuda_chain.c (tiles by cuSPARSE and cuBLAS), cuda_product.c (sparse tiles),
  * cuda_eigen.c (eigenvectors by cuSOLVER), cuda_triangle.c and cuda_together.c (triangular solves of one PE and of
- * several), cuda_space.c (vectors); cuda_*.cu (kernels, which cuda_kernels.h declares). */
+ * several), cuda_space.c (vectors); cuda_start.c (the first use), cuda_room.c (memory beside buffers),
+ * cuda_refused.c (what cuSPARSE does not support); cuda_*.cu (kernels, which cuda_kernels.h declares). */
 #ifndef TULLE_DEVICE_CUDA_CUDA_DEVICE_H
 #define TULLE_DEVICE_CUDA_CUDA_DEVICE_H
 
@@ -25,6 +26,9 @@ typedef struct tulle__cuda_driver {
     int (*choose)(void *context);
 } tulle__cuda_driver;
 
+/* The variable that says how many hardware queues there are. */
+#define TULLE__CUDA_CONNECTIONS "CUDA_DEVICE_MAX_CONNECTIONS"
+
 /* Which kernels multiply where cuSPARSE has some: its own, ours, or the faster of both (the option kernels=). */
 enum { TULLE__CUDA_LIBRARY, TULLE__CUDA_OWN, TULLE__CUDA_MEASURED };
 
@@ -46,11 +50,16 @@ typedef struct tulle__cuda {
     int kernels;
     int processors, sharers; /* multiprocessors; PEs of the host that have the same GPU */
     size_t shared;           /* bytes of shared memory that a block may have */
+    int connections;         /* hardware queues: kernels of more streams wait for each other */
+    size_t blas_bytes;       /* of cuBLAS's workspace */
     size_t rooms;            /* bytes that queues have for libraries and kernels */
+    size_t rooms_kept;       /* of these, beside the capacity */
+    int started;             /* libraries, and all that is loaded (cuda_start.c) */
+    unsigned refused;        /* bits: what cuSPARSE has not supported (cuda_refused.c) */
     tulle__cuda_driver driver;
-    cusparseHandle_t sparse;
+    cusparseHandle_t sparse; /* NULL until the first use, as the next */
     cublasHandle_t blas;
-    cusolverDnHandle_t solver; /* NULL until eigenvectors are wanted, as these two */
+    cusolverDnHandle_t solver; /* NULL until eigenvectors are wanted, as the next */
     cusolverDnParams_t solver_params;
     struct tulle__cuda_choice choice[TULLE__CUDA_CHOICES];
     int nchoices;
@@ -193,6 +202,7 @@ void tulle__cuda_eigen_close(tulle__cuda *cuda);
 /* ---- cuda_together.c ---- */
 
 tulle_status tulle__cuda_reach(tulle__device *device, const tulle__device *other);
+tulle_status tulle__cuda_waits(tulle__device *device, int queues);
 void tulle__cuda_queue_arm(tulle__device_queue *queue, const tulle__device_together *task);
 void tulle__cuda_queue_solve_together(tulle__device_queue *queue, const tulle__device_together *task);
 
@@ -203,15 +213,48 @@ void tulle__cuda_queue_combine(tulle__device_queue *queue, const tulle__device_c
 void tulle__cuda_queue_tsmttsm(tulle__device_queue *queue, const tulle__device_tsmttsm *task);
 void tulle__cuda_queue_tsmm(tulle__device_queue *queue, const tulle__device_tsmm *task);
 
+/* ---- cuda_room.c ---- */
+
+/* Bytes of a card of `whole` bytes that each process leaves free for what is loaded and taken later. */
+size_t tulle__cuda_kept(size_t whole);
+/* Bytes of the workspace of cuBLAS. */
+size_t tulle__cuda_blas_bytes(size_t whole, int major);
+/* Sets what this PE has: its part of the `left` bytes that are free, beside what is kept for so many processes. */
+void tulle__cuda_divide(tulle__cuda *cuda, size_t left, size_t whole, int processes);
+
+/* cuSPARSE refuses NULL in some releases even if it wants nothing. */
+enum { TULLE__CUDA_ROOM_LEAST = 256 };
 /* Room of the queue for a library, of at least so many bytes: *room. It stays until more is asked for. */
 tulle_status tulle__cuda_room(tulle__device_queue *queue, size_t bytes, void **room);
 
-/* Rooms that had `old` bytes have `now`: what all of them take beyond TULLE__CUDA_KEPT counts against the device's
- * memory. 0: that is not there, and nothing changes. */
-enum { TULLE__CUDA_KEPT = 64 << 20 }; /* bytes beside the device's memory, also for what the driver takes later */
+/* Rooms that had `old` bytes have `now`: what all of them take beyond rooms_kept counts against the device's memory.
+ * 0: that is not there, and nothing changes. */
 int tulle__cuda_count_room(tulle__cuda *cuda, size_t old, size_t now);
 
-/* Makes one product of each kind that cuSPARSE does, so that none of its kernels is loaded while others wait. */
-tulle_status tulle__cuda_warm_up(tulle__device *device);
+/* ---- cuda_start.c ---- */
+
+/* Loads and starts all that products and solves need, once; with the GPU's context. */
+tulle_status tulle__cuda_start(tulle__cuda *cuda);
+/* What became of loading kernels: TULLE_ERR_UNSUPPORTED if there is no code for the GPU. */
+tulle_status tulle__cuda_check_code(tulle__cuda *cuda, cudaError_t error);
+/* Hardware queues of a GPU, as the environment has them when CUDA starts. */
+int tulle__cuda_connections(void);
+
+/* ---- cuda_refused.c ---- */
+
+/* Products of cuSPARSE that it may not support, each for f32 and f64. */
+enum tulle__cuda_kind {
+    TULLE__CUDA_CSR_VECTOR,
+    TULLE__CUDA_CSR_VECTORS,
+    TULLE__CUDA_BSR_VECTOR,
+    TULLE__CUDA_BSR_VECTORS,
+    TULLE__CUDA_TILE,
+    TULLE__CUDA_TILE_TRANSPOSED /* B is column-major */
+};
+
+/* 1: cuSPARSE has refused such a product, which is our kernels' then; the report says so. */
+int tulle__cuda_refused(tulle__cuda *cuda, enum tulle__cuda_kind kind, tulle_type type);
+/* 1: `status` is cuSPARSE's "not supported". It refuses such products from now on. */
+int tulle__cuda_refuse(tulle__cuda *cuda, enum tulle__cuda_kind kind, tulle_type type, tulle_status status);
 
 #endif

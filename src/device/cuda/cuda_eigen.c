@@ -3,10 +3,10 @@
  * Eigenvectors by cuSOLVER: syevd a matrix, all small ones of a task at once by syevBatched, pairs by sygvd.
  *
  * The first task starts the library, and loads its kernels: memory and time that products and solves do not need. All
- * else is loaded at open (load_kernels, tulle__cuda_warm_up), as loading waits until the device has nothing to do, and
+ * else is loaded at the first queue (cuda_start.c), as loading waits until the device has nothing to do, and
  * a kernel that waits for another PE's may never let it. Here that cannot be: kernels of several PEs wait for each
  * other in solve_together alone, before which all PEs have agreed, so none is among eigenvectors, and after which they
- * do so again. The handle's memory comes out of what is left beside the device's capacity (TULLE__CUDA_KEPT); where
+ * do so again. The handle's memory comes out of what is left beside the device's capacity (cuda_room.c); where
  * that is too little, the task fails for want of memory.
  */
 #include <limits.h>

@@ -50,7 +50,8 @@ tulle_status tulle__cuda_queue_new(tulle__device *device, tulle__device_queue **
     void *before;
     tulle_status status = tulle__cuda_enter(cuda, &before);
     if (status != TULLE_OK) return status;
-    status = tulle__cuda_host->alloc_zero(1, sizeof *queue, "a queue", &queue);
+    status = tulle__cuda_start(cuda);
+    if (status == TULLE_OK) status = tulle__cuda_host->alloc_zero(1, sizeof *queue, "a queue", &queue);
     if (status == TULLE_OK) {
         queue->cuda = cuda;
         status = make_stream(queue);

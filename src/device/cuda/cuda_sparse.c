@@ -8,8 +8,8 @@
  * too, nobody promises. Y that is not aligned to 16 bytes goes to a kernel of our own: releases of cuSPARSE differ in
  * whether they take it, and those that do not lose the context.
  *
- * Our own kernels (cuda_slab.cu) have what cuSPARSE lacks, and all slabs with kernels=own. With kernels=measured, both
- * multiply a slab that stays, when it is prepared, and the faster one has it from then on.
+ * Our own kernels (cuda_slab.cu) have what cuSPARSE lacks or refuses, and all slabs with kernels=own. With
+ * kernels=measured, both multiply a slab that stays, when it is prepared, and the faster one has it from then on.
  */
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/cuda_kernels.h"
@@ -112,50 +112,6 @@ static tulle_status ask_room(const struct product *p, size_t *bytes)
                                                  beta_of(p), p->Y, p->type, p->alg, bytes));
 }
 
-/* cuSPARSE refuses NULL in some releases even if it wants nothing. */
-enum { ROOM_LEAST = 256 };
-
-int tulle__cuda_count_room(tulle__cuda *cuda, size_t old, size_t now)
-{
-    const size_t kept = TULLE__CUDA_KEPT;
-    size_t all = cuda->rooms - old + now, before = cuda->rooms > kept ? cuda->rooms - kept : 0,
-           after = all > kept ? all - kept : 0;
-    if (after > before && after - before > cuda->device.capacity - cuda->device.used) return 0;
-    cuda->device.used = cuda->device.used - before + after;
-    cuda->rooms = all;
-    return 1;
-}
-
-static tulle_status grow(tulle__device_queue *queue, size_t bytes)
-{
-    tulle__cuda *cuda = queue->cuda;
-    if (bytes <= queue->room_bytes) return TULLE_OK;
-    tulle_status status = tulle__cuda_check(
-        cuda, cudaStreamSynchronize(queue->stream), "what the device has done"); /* it uses the old one */
-    if (status == TULLE_OK && queue->room) status = tulle__cuda_check(cuda, cudaFree(queue->room), "room for cuSPARSE");
-    tulle__cuda_count_room(cuda, queue->room_bytes, 0);
-    queue->room = NULL;
-    queue->room_bytes = 0;
-    if (status != TULLE_OK) return status;
-    if (!tulle__cuda_count_room(cuda, 0, bytes))
-        return tulle__cuda_host->fail(TULLE_ERR_LIMIT,
-            "room for a kernel: %zu bytes were asked for, but of the %zu bytes of the device '%s' %zu are used", bytes,
-            cuda->device.capacity, cuda->device.name, cuda->device.used);
-    status = tulle__cuda_check(cuda, cudaMalloc(&queue->room, bytes), "room for a kernel");
-    if (status == TULLE_OK)
-        queue->room_bytes = bytes;
-    else
-        tulle__cuda_count_room(cuda, bytes, 0);
-    return status;
-}
-
-tulle_status tulle__cuda_room(tulle__device_queue *queue, size_t bytes, void **room)
-{
-    tulle_status status = grow(queue, bytes < ROOM_LEAST ? ROOM_LEAST : bytes);
-    *room = queue->room;
-    return status;
-}
-
 static int has_room(const tulle__slab_task *task, size_t bytes)
 {
     const tulle__device_place *given = &task->workspace;
@@ -168,7 +124,7 @@ static tulle_status find_room(
     size_t bytes = 0;
     tulle_status status = ask_room(p, &bytes);
     if (status != TULLE_OK) return status;
-    if (bytes < ROOM_LEAST) bytes = ROOM_LEAST;
+    if (bytes < TULLE__CUDA_ROOM_LEAST) bytes = TULLE__CUDA_ROOM_LEAST;
     if (has_room(task, bytes)) {
         *room = tulle__cuda_at(&task->workspace);
         return TULLE_OK;
@@ -269,10 +225,29 @@ static int is_plain(const tulle__slab_task *task)
            task->cols > 0;
 }
 
-static int is_cusparse(const tulle__cuda *cuda, const tulle__slab_task *task)
+static enum tulle__cuda_kind kind_of(const tulle__slab_task *task)
+{
+    if (task->cols == 1 && task->X.ld == 1 && task->Y.ld == 1)
+        return task->A.block == 1 ? TULLE__CUDA_CSR_VECTOR : TULLE__CUDA_BSR_VECTOR;
+    return task->A.block == 1 ? TULLE__CUDA_CSR_VECTORS : TULLE__CUDA_BSR_VECTORS;
+}
+
+static int is_cusparse(tulle__cuda *cuda, const tulle__slab_task *task)
 {
     if (cuda->kernels == TULLE__CUDA_OWN || (task->prepared && !task->prepared->A)) return 0;
-    return is_plain(task) && (uintptr_t)first_line(task) % 16 == 0;
+    if (!is_plain(task) || (uintptr_t)first_line(task) % 16 != 0) return 0;
+    return !tulle__cuda_refused(cuda, kind_of(task), task->vectors);
+}
+
+static tulle_status by_either(tulle__device_queue *queue, const tulle__slab_task *task)
+{
+    tulle__cuda *cuda = queue->cuda;
+    if (is_cusparse(cuda, task)) {
+        tulle_status status = by_cusparse(queue, task);
+        if (!tulle__cuda_refuse(cuda, kind_of(task), task->vectors, status)) return status;
+        (void)tulle__cuda_refused(cuda, kind_of(task), task->vectors);
+    }
+    return by_kernel(queue, task);
 }
 
 void tulle__cuda_queue_multiply(tulle__device_queue *queue, const tulle__slab_task *task)
@@ -286,10 +261,7 @@ void tulle__cuda_queue_multiply(tulle__device_queue *queue, const tulle__slab_ta
         return;
     }
     if (!tulle__cuda_start_kernel(queue, "multiply")) return;
-    tulle_status status = A->blocks == 0                   ? clear(queue, task)
-                          : is_cusparse(queue->cuda, task) ? by_cusparse(queue, task)
-                                                           : by_kernel(queue, task);
-    tulle__cuda_finish_kernel(queue, status);
+    tulle__cuda_finish_kernel(queue, A->blocks ? by_either(queue, task) : clear(queue, task));
 }
 
 void tulle__cuda_queue_scale(
@@ -327,11 +299,17 @@ tulle_status tulle__cuda_workspace(tulle__device *device, const tulle__slab_task
         *bytes = tulle__cuda_mirror_room(&slab);
     }
     if (!is_plain(&t) || cuda->kernels == TULLE__CUDA_OWN) return TULLE_OK;
+    if (tulle__cuda_refused(cuda, kind_of(&t), t.vectors)) return TULLE_OK;
     tulle_status status = tulle__cuda_enter(cuda, &before);
     if (status != TULLE_OK) return status;
-    status = describe(cuda, &t, &p);
+    status = tulle__cuda_start(cuda);
+    if (status == TULLE_OK) status = describe(cuda, &t, &p);
     if (status == TULLE_OK) status = ask_room(&p, bytes);
-    if (*bytes < ROOM_LEAST) *bytes = ROOM_LEAST;
+    if (tulle__cuda_refuse(cuda, kind_of(&t), t.vectors, status)) {
+        *bytes = 0;
+        status = TULLE_OK;
+    } else if (*bytes < TULLE__CUDA_ROOM_LEAST)
+        *bytes = TULLE__CUDA_ROOM_LEAST;
     drop(&p);
     tulle__cuda_leave(cuda, before);
     return status;
@@ -409,6 +387,10 @@ tulle_status tulle__cuda_prepare(tulle__device_queue *queue, const tulle__slab_t
     if (status != TULLE_OK) return status;
     status = tulle__cuda_host->alloc_zero(1, sizeof *made, "a slab's description", &made);
     if (status == TULLE_OK && plain) status = prepare_plain(queue, task, made, &some);
+    if (plain && tulle__cuda_refuse(cuda, kind_of(task), task->vectors, status)) {
+        status = TULLE_OK; /* products are our kernels' */
+        some = 0;
+    }
     if (status == TULLE_OK && !plain) {
         status = prepare_mirror(queue, task, made);
         some = made->mirrored;
@@ -427,65 +409,4 @@ void tulle__cuda_forget(tulle__device *device, tulle__device_prepared *prepared)
     if (!prepared) return;
     if (prepared->A) (void)cusparseDestroySpMat(prepared->A);
     tulle__cuda_host->free(prepared);
-}
-
-/* Of a matrix of one block, with one column and two, in both types. */
-tulle_status tulle__cuda_warm_up(tulle__device *device)
-{
-    enum { ROWPTR = 0, COLIND = 256, VAL = 512, X = 768, Y = 1024, BYTES = 1280 };
-    static const int32_t rowptr[] = {0, 1};
-    static const char zeros[BYTES] = {0};
-    tulle__device_buffer *buffer = NULL;
-    tulle__device_queue *queue = NULL;
-    const tulle__device_ops *ops = device->ops;
-    tulle_status status = ops->buffer_new(device, BYTES, "a first product", &buffer);
-    if (status == TULLE_OK) status = ops->queue_new(device, &queue);
-    if (status == TULLE_OK) ops->upload(queue, &(tulle__device_place){buffer, 0}, zeros, BYTES);
-    if (status == TULLE_OK) ops->upload(queue, &(tulle__device_place){buffer, ROWPTR}, rowptr, sizeof rowptr);
-    for (int kind = 0; kind < 8 && status == TULLE_OK; kind++) {
-        tulle_type type = kind & 1 ? TULLE_F64 : TULLE_F32;
-        int64_t cols = kind & 2 ? 2 : 1;
-        tulle__slab_task task = {.A = {.type = type,
-                                     .block = kind & 4 ? 2 : 1,
-                                     .index_bytes = 4,
-                                     .m = 1,
-                                     .n = 1,
-                                     .blocks = 1,
-                                     .rowptr = {buffer, ROWPTR},
-                                     .colind = {buffer, COLIND},
-                                     .val = {buffer, VAL}},
-            .vectors = type,
-            .X = {{buffer, X}, cols},
-            .Y = {{buffer, Y}, cols},
-            .cols = cols};
-        ops->multiply(queue, &task);
-    }
-    for (int kind = 0; kind < 8 && status == TULLE_OK; kind++) { /* tiles: sparse or dense, B by rows or columns */
-        tulle_type type = kind & 1 ? TULLE_F64 : TULLE_F32;
-        tulle__device_chain chain = {
-            .type = type, .m = 1, .n = 1, .npairs = 1, .C = {buffer, Y}, .c_row = 1, .c_col = 1, .alpha = 1};
-        chain.A[0] = (tulle__device_tile){.kind = kind & 2 ? TULLE_DENSE : TULLE_CSR,
-            .type = type,
-            .order = TULLE_ROW_MAJOR,
-            .m = 1,
-            .n = 1,
-            .ld = 1,
-            .nnz = 1,
-            .rowptr = {buffer, ROWPTR},
-            .colind = {buffer, COLIND},
-            .val = {buffer, VAL}};
-        chain.B[0] = (tulle__device_tile){.kind = TULLE_DENSE,
-            .type = type,
-            .order = kind & 4 ? TULLE_COL_MAJOR : TULLE_ROW_MAJOR,
-            .m = 1,
-            .n = 1,
-            .ld = 1,
-            .val = {buffer, X}};
-        ops->chain(queue, &chain);
-    }
-    if (status == TULLE_OK) status = ops->queue_wait(queue);
-    ops->queue_free(device, queue);
-    if (buffer) ops->buffer_free(device, buffer);
-    device->counts = (tulle__device_counts){.kernels = 0};
-    return status;
 }

@@ -21,6 +21,19 @@ tulle_status tulle__cuda_reach(tulle__device *device, const tulle__device *other
     return status;
 }
 
+/* Kernels of streams on one hardware queue run one after the other: one that waits for the other would wait for good.
+ */
+tulle_status tulle__cuda_waits(tulle__device *device, int queues)
+{
+    const tulle__cuda *cuda = (const tulle__cuda *)device;
+    int wanted = queues * cuda->sharers;
+    if (wanted <= cuda->connections) return TULLE_OK;
+    return tulle__cuda_host->fail(TULLE_ERR_UNSUPPORTED,
+        "kernels of %d PEs on GPU %d would wait for each other, but it has %d hardware queues: set %s=%d before "
+        "CUDA is used (at most 32), or take fewer PEs",
+        wanted, cuda->ordinal, cuda->connections, TULLE__CUDA_CONNECTIONS, wanted);
+}
+
 /* What has bytes begins as that byte. */
 static cudaError_t fill(tulle__device_queue *queue, const tulle__device_place *place, int byte, size_t bytes)
 {

@@ -95,7 +95,11 @@ tulle_status tulle__eigen_init(tulle__eigen *x, tulle_type type, bool pair, int6
     size_t size = tulle_type_size(type);
     *x = (tulle__eigen){.type = type, .most = n, .columns = b, .lwork = work_size(n, b), .liwork = 3 + 5 * n};
 #ifndef TULLE_HAVE_LAPACK
-    return tulle__fail(TULLE_ERR_UNSUPPORTED, "functions of matrices need LAPACK, without which Tulle was built here");
+    return tulle__fail(TULLE_ERR_UNSUPPORTED,
+        "a submatrix of %" PRId64
+        " rows on the host would need LAPACK, without which Tulle was built here: all must fit "
+        "on the device",
+        n);
 #endif
     if (n > TULLE__EIGEN_MOST)
         return tulle__fail(TULLE_ERR_UNSUPPORTED,

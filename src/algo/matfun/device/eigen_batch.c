@@ -14,16 +14,17 @@ tulle_status tulle__eigen_device_new(tulle_comm *comm, const char *spec, tulle__
 {
     tulle_status status;
     tulle__eigen_device *d = NULL;
-    int near_rank = 0, near_size = 1;
+    int near_rank = 0, near_size = 1, processes = 1;
     if (tulle__is_virtual(comm))
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "submatrices on a device, which takes real time, in virtual time");
-    TULLE_TRY(tulle__comm_neighbours(comm, &near_rank, &near_size));
+    TULLE_TRY(tulle__comm_neighbours(comm, &near_rank, &near_size, &processes));
     TULLE_TRY(tulle__alloc_zero(1, sizeof *d, "a device", &d));
     const tulle__device_setting setting = {.threads = comm->pe->threads,
         .overlap = 1,
         .rank = comm->rank,
         .near_rank = near_rank,
         .near_size = near_size,
+        .near_processes = processes,
         .timeline = comm->pe->timeline};
     TULLE_TRY(tulle__device_open(spec, &setting, &d->device));
     if (!tulle__device_has_eigen(d->device))

@@ -132,6 +132,7 @@ static tulle_device_work work(const tulle__runner *runner)
         sum.kernels += counts->kernels;
         sum.kernel_seconds += (double)counts->kernel_ns * 1e-9;
         sum.hits += tulle__device_tiles_hits(run->device[n].tiles);
+        sum.refused |= counts->refused;
     }
     return sum;
 }
@@ -202,9 +203,12 @@ static bool goes_by_times(const tulle__device *device)
     return false;
 }
 
-/* number: of the device among those of all PEs of the host, which take the host's in turn; of: them. */
-static tulle_status open_device(
-    tulle_comm *comm, struct device_run *run, const char *spec, bool sparse, int number, int of, struct device *d)
+/*
+ * number: of the device among those of all PEs of the host, which take the host's in turn; of: them; processes: of
+ * these PEs.
+ */
+static tulle_status open_device(tulle_comm *comm, struct device_run *run, const char *spec, bool sparse, int number,
+    int of, int processes, struct device *d)
 {
     tulle_status status;
     const tulle__device_clock clock = {
@@ -215,6 +219,7 @@ static tulle_status open_device(
         .number = run->opened,
         .near_rank = number,
         .near_size = of,
+        .near_processes = processes,
         .timeline = comm->pe->timeline,
         .clock = tulle__is_virtual(comm) ? &clock : NULL};
     TULLE_TRY(tulle__device_open(spec, &setting, &d->device));
@@ -242,8 +247,8 @@ tulle_status tulle__device_run_new(tulle_comm *comm, const tulle__context *conte
 {
     struct device_run *run = NULL;
     tulle_status status;
-    int near_rank = 0, near_size = 1;
-    TULLE_TRY(tulle__comm_neighbours(comm, &near_rank, &near_size));
+    int near_rank = 0, near_size = 1, processes = 1;
+    TULLE_TRY(tulle__comm_neighbours(comm, &near_rank, &near_size, &processes));
     TULLE_TRY(tulle__alloc_zero(1, sizeof *run, "a plan", &run));
     run->runner = (tulle__runner){
         .ops = &ops, .format = format, .ahead = sparse ? 0 : count, .devices = count, .capacity = SIZE_MAX};
@@ -255,7 +260,7 @@ tulle_status tulle__device_run_new(tulle_comm *comm, const tulle__context *conte
     TULLE_TRY(tulle__alloc_zero((size_t)count, sizeof *run->tiles, "devices", &run->tiles));
     for (; run->opened < count; run->opened++) {
         struct device *d = &run->device[run->opened];
-        status = open_device(comm, run, spec, sparse, near_rank * count + run->opened, near_size * count, d);
+        status = open_device(comm, run, spec, sparse, near_rank * count + run->opened, near_size * count, processes, d);
         if (status != TULLE_OK && d->device) run->opened++; /* what it has is freed */
         if (status != TULLE_OK) goto out;
         run->tiles[run->opened] = d->tiles;

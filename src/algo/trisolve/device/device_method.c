@@ -162,7 +162,7 @@ static tulle_status sweep(tulle_trisolve *solver, const tulle_mat *B, tulle_mat 
     tulle_status status;
     if (!d) return TULLE_OK;
     const tulle__device_ops *ops = d->device->ops;
-    int64_t start = tulle__now(solver->comm);
+    int64_t start = tulle__now(solver->comm), kernels = d->device->counting->counts.kernel_ns;
     tulle_gidx cols = X->layout->n;
     tulle_tile b = tulle__tile_in_place(B, 0, 0);
     tulle_own_tile x = tulle__own_tile_in_place(X, 0, 0);
@@ -188,6 +188,7 @@ static tulle_status sweep(tulle_trisolve *solver, const tulle_mat *B, tulle_mat 
                             .from_pitch = line});
     status = ops->queue_wait(d->queue);
     times[0].compute_ns += tulle__now(solver->comm) - start;
+    times[0].kernel_ns += d->device->counting->counts.kernel_ns - kernels;
 out:
     return status;
 }

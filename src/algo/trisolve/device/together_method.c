@@ -101,18 +101,22 @@ static void drop_sized(struct together *t)
 
 /* ---- analysis ---- */
 
-static tulle_status open_device(const tulle_trisolve *solver, struct together *t, int near_rank, int near_size)
+static tulle_status open_device(
+    const tulle_trisolve *solver, struct together *t, int near_rank, int near_size, int processes)
 {
     tulle_status status;
     tulle__device_setting setting = {.threads = 1,
         .rank = solver->comm->rank,
         .near_rank = near_rank,
         .near_size = near_size,
+        .near_processes = processes,
         .timeline = solver->comm->pe->timeline};
     TULLE_TRY(tulle__device_open(solver->options.device, &setting, &t->device));
     if (!tulle__device_has_together(t->device))
         status = tulle__fail(TULLE_ERR_UNSUPPORTED, "the device '%s' solves with PE 0's triangles only, by method %s",
             t->device->name, tulle_trisolve_method_name(TULLE_TRISOLVE_SERIAL));
+    else
+        status = t->device->ops->waits(t->device, 1); /* its queue */
     if (status == TULLE_OK) status = t->device->ops->queue_new(t->device, &t->queue);
     if (status == TULLE_OK) status = t->device->ops->event_new(t->device, &t->event);
     if (status != TULLE_OK) goto out;
@@ -222,7 +226,7 @@ static tulle_status prepare(tulle_trisolve *solver, tulle__method_schedule *a)
 {
     tulle_comm *comm = solver->comm;
     struct together *t = NULL;
-    int near_rank = 0, near_size = 1;
+    int near_rank = 0, near_size = 1, processes = 1;
     tulle_status status = tulle__alloc_zero(1, sizeof *t, "a triangle on devices", &t);
     a->state = t;
     if (status == TULLE_OK) status = tulle__alloc_zero((size_t)comm->size, sizeof *t->peer, "PEs", &t->peer);
@@ -240,8 +244,8 @@ static tulle_status prepare(tulle_trisolve *solver, tulle__method_schedule *a)
         .rank = comm->rank,
         .size = comm->size,
         .n = solver->triangle.n};
-    TULLE_TRY(tulle__comm_neighbours(comm, &near_rank, &near_size));
-    TULLE_TRY(tulle_comm_agree(comm, open_device(solver, t, near_rank, near_size)));
+    TULLE_TRY(tulle__comm_neighbours(comm, &near_rank, &near_size, &processes));
+    TULLE_TRY(tulle_comm_agree(comm, open_device(solver, t, near_rank, near_size, processes)));
     TULLE_TRY(meet(solver, t));
     if (t->task.kind == TULLE__TOGETHER_PUSH) {
         solver->options.fanout = comm->size; /* owners store everywhere: no relays */
@@ -362,7 +366,7 @@ static tulle_status sweep(tulle_trisolve *solver, const tulle_mat *B, tulle_mat 
     const tulle__device_ops *ops = t->device->ops;
     size_t bytes = (size_t)(t->task.nown * t->task.cols) * tulle_type_size(t->task.type);
     tulle_status status = TULLE_OK, ended;
-    int64_t start = tulle__now(t->comm);
+    int64_t start = tulle__now(t->comm), kernels = t->device->counting->counts.kernel_ns;
     int turns = 0;
     tulle__rhs_lines(solver, B, t->lines, 0);
     if (bytes) ops->upload(t->queue, &t->task.B, t->lines, bytes);
@@ -379,6 +383,7 @@ static tulle_status sweep(tulle_trisolve *solver, const tulle_mat *B, tulle_mat 
     if (status == TULLE_OK) status = ended;
     if (status == TULLE_OK) tulle__rhs_lines(solver, X, t->lines, 1);
     times->compute_ns += tulle__now(t->comm) - start;
+    times->kernel_ns += t->device->counting->counts.kernel_ns - kernels;
     times->messages += t->words * t->task.cols;
     return status;
 }

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The first use of an open GPU: kernels are loaded, libraries started, and each kind of product is made once. Who only
+ * asks what there is (tulle info, a probe) makes no queue and pays for none of that. Everything is loaded at the first
+ * queue, before a kernel may wait for another PE's: loading waits for kernels to end.
+ */
+#include <stdlib.h>
+
+#include "device/cuda/cuda_device.h"
+#include "device/cuda/cuda_kernels.h"
+
+tulle_status tulle__cuda_check_code(tulle__cuda *cuda, cudaError_t error)
+{
+    struct cudaDeviceProp facts;
+    if (error != cudaErrorNoKernelImageForDevice) return tulle__cuda_check(cuda, error, "loading kernels");
+    (void)cudaGetLastError();
+    tulle_status status =
+        tulle__cuda_check(cuda, cudaGetDeviceProperties(&facts, cuda->ordinal), "the device's properties");
+    if (status != TULLE_OK) return status;
+    return tulle__cuda_host->fail(TULLE_ERR_UNSUPPORTED,
+        "this build has no kernels for %s, whose compute capability is %d.%d", facts.name, facts.major, facts.minor);
+}
+
+/* Of a matrix of one block, with one column and two, in both types. */
+static tulle_status warm_up(tulle__device *device)
+{
+    enum { ROWPTR = 0, COLIND = 256, VAL = 512, X = 768, Y = 1024, BYTES = 1280 };
+    static const int32_t rowptr[] = {0, 1};
+    static const char zeros[BYTES] = {0};
+    tulle__device_buffer *buffer = NULL;
+    tulle__device_queue *queue = NULL;
+    const tulle__device_ops *ops = device->ops;
+    tulle_status status = ops->buffer_new(device, BYTES, "a first product", &buffer);
+    if (status == TULLE_OK) status = ops->queue_new(device, &queue);
+    if (status == TULLE_OK) ops->upload(queue, &(tulle__device_place){buffer, 0}, zeros, BYTES);
+    if (status == TULLE_OK) ops->upload(queue, &(tulle__device_place){buffer, ROWPTR}, rowptr, sizeof rowptr);
+    for (int kind = 0; kind < 8 && status == TULLE_OK; kind++) {
+        tulle_type type = kind & 1 ? TULLE_F64 : TULLE_F32;
+        int64_t cols = kind & 2 ? 2 : 1;
+        tulle__slab_task task = {.A = {.type = type,
+                                     .block = kind & 4 ? 2 : 1,
+                                     .index_bytes = 4,
+                                     .m = 1,
+                                     .n = 1,
+                                     .blocks = 1,
+                                     .rowptr = {buffer, ROWPTR},
+                                     .colind = {buffer, COLIND},
+                                     .val = {buffer, VAL}},
+            .vectors = type,
+            .X = {{buffer, X}, cols},
+            .Y = {{buffer, Y}, cols},
+            .cols = cols};
+        ops->multiply(queue, &task);
+    }
+    for (int kind = 0; kind < 8 && status == TULLE_OK; kind++) { /* tiles: sparse or dense, B by rows or columns */
+        tulle_type type = kind & 1 ? TULLE_F64 : TULLE_F32;
+        tulle__device_chain chain = {
+            .type = type, .m = 1, .n = 1, .npairs = 1, .C = {buffer, Y}, .c_row = 1, .c_col = 1, .alpha = 1};
+        chain.A[0] = (tulle__device_tile){.kind = kind & 2 ? TULLE_DENSE : TULLE_CSR,
+            .type = type,
+            .order = TULLE_ROW_MAJOR,
+            .m = 1,
+            .n = 1,
+            .ld = 1,
+            .nnz = 1,
+            .rowptr = {buffer, ROWPTR},
+            .colind = {buffer, COLIND},
+            .val = {buffer, VAL}};
+        chain.B[0] = (tulle__device_tile){.kind = TULLE_DENSE,
+            .type = type,
+            .order = kind & 4 ? TULLE_COL_MAJOR : TULLE_ROW_MAJOR,
+            .m = 1,
+            .n = 1,
+            .ld = 1,
+            .val = {buffer, X}};
+        ops->chain(queue, &chain);
+    }
+    if (status == TULLE_OK) status = ops->queue_wait(queue);
+    ops->queue_free(device, queue);
+    if (buffer) ops->buffer_free(device, buffer);
+    device->counts = (tulle__device_counts){.kernels = 0};
+    return status;
+}
+
+tulle_status tulle__cuda_start(tulle__cuda *cuda)
+{
+    if (cuda->started) return TULLE_OK;
+    tulle_status status = tulle__cuda_check_code(cuda, tulle__cuda_load(cuda->shared));
+    if (status == TULLE_OK && !cuda->sparse) status = tulle__cuda_check_sparse(cuda, cusparseCreate(&cuda->sparse));
+    if (status == TULLE_OK && !cuda->blas) status = tulle__cuda_check_blas(cuda, cublasCreate(&cuda->blas));
+    if (status != TULLE_OK) return status;
+    cuda->started = 1; /* the products below have a queue, too */
+    status = warm_up(&cuda->device);
+    cuda->started = status == TULLE_OK;
+    cuda->refused = 0; /* by the products that somebody asks for */
+    return status;
+}
+
+int tulle__cuda_connections(void)
+{
+    enum { USUAL = 8, MOST = 32 };
+    const char *text = getenv(TULLE__CUDA_CONNECTIONS);
+    char *end;
+    long n = text ? strtol(text, &end, 10) : 0;
+    if (n < 1 || *end) return USUAL;
+    return n > MOST ? MOST : (int)n;
+}
