@@ -273,9 +273,50 @@ __device__ unsigned find(const int32_t *table, int size, int32_t col)
     return s;
 }
 
+/* Entries of a row of A that a warp goes through: from, from + step, .. before `to`. */
+struct entries {
+    int64_t from, to;
+    int step, lane;
+};
+
+/* Columns first .. last - 1 of C's n. */
+struct columns {
+    int64_t first, last, n;
+};
+
+/*
+ * The parts in these columns of the rows of B that entries of row r of A name, in the order of the entries, by all
+ * lanes of a warp. The searches of 32 entries run side by side, a lane each: a search is a chain of loads, and so are
+ * the index, the row and the part. load(e) is called by the lane of an entry, with its position in A;
+ * use(b, end, source) by all lanes for each part that is not empty: b, b + 32, .. are the lane's positions in B, and
+ * `source` is the lane of the entry.
+ */
+template <typename L, typename F>
+__device__ void each_part(
+    const tulle__cuda_pair &q, int32_t r, const entries &A, const columns &C, const L &load, const F &use)
+{
+    for (int64_t base = A.from; base < A.to; base += 32 * A.step) {
+        const int64_t e = base + A.lane * A.step;
+        int32_t begin = 0, end = 0;
+        if (e < A.to) {
+            int32_t k = q.a_rowptr ? q.a_colind[e] : r;
+            load(static_cast<int32_t>(e));
+            begin = q.b_rowptr[k];
+            end = q.b_rowptr[k + 1];
+            if (C.first > 0) begin = lower_bound(q.b_colind, begin, end, C.first);
+            if (C.last < C.n) end = lower_bound(q.b_colind, begin, end, C.last);
+        }
+        for (unsigned left = __ballot_sync(WARP, begin < end); left; left &= left - 1) {
+            const int source = __ffs(static_cast<int>(left)) - 1;
+            const int32_t b = __shfl_sync(WARP, begin, source) + A.lane;
+            use(b, __shfl_sync(WARP, end, source), source);
+        }
+    }
+}
+
 /* ---- structure ---- */
 
-/* All columns of row r, first .. last - 1 of them, by `take`; warps go through different rows of B. */
+/* All columns of row r, first .. last - 1 of them, by `take`, in any order; warps go through different rows of B. */
 template <typename F>
 __device__ void each_column(
     const tulle__cuda_product &P, const crew &c, int32_t r, int64_t first, int64_t last, const F &take)
@@ -284,11 +325,11 @@ __device__ void each_column(
         const tulle__cuda_pair &q = P.pair[p];
         int32_t from, to;
         summands(q, r, &from, &to);
-        for (int32_t e = from + c.warp; e < to; e += c.warps) {
-            int32_t k = q.a_rowptr ? q.a_colind[e] : r, b = q.b_rowptr[k], end = q.b_rowptr[k + 1];
-            if (first > 0) b = lower_bound(q.b_colind, b, end, first);
-            for (b += c.lane; b < end && q.b_colind[b] < last; b += 32) take(q.b_colind[b]);
-        }
+        const columns range = {first, last, P.n};
+        auto no_value = [](int32_t) {};
+        each_part(q, r, {from + c.warp, to, c.warps, c.lane}, range, no_value, [&](int32_t b, int32_t end, int) {
+            for (; b < end; b += 32) take(q.b_colind[b]);
+        });
     }
 }
 
@@ -361,7 +402,7 @@ __global__ void structure_by_windows(
 
 /* ---- values ---- */
 
-/* All contributions to columns first .. last - 1 of row r, in their order; one warp, with all lanes. */
+/* All contributions to columns first .. last of row r, in their order; one warp, with all lanes. */
 template <typename T, typename F>
 __device__ void each_product(
     const tulle__cuda_product &P, int lane, int32_t r, int32_t first, int32_t last, const F &take)
@@ -372,14 +413,14 @@ __device__ void each_product(
         const T scale = static_cast<T>(q.scale);
         int32_t from, to;
         summands(q, r, &from, &to);
-        for (int32_t e = from; e < to; e++) {
-            int32_t k = q.a_rowptr ? q.a_colind[e] : r, b = q.b_rowptr[k], end = q.b_rowptr[k + 1];
-            const T a = q.a_rowptr ? multiply_rounded(scale, aval[e]) : scale;
-            b = lower_bound(q.b_colind, b, end, first);
-            end = lower_bound(q.b_colind, b, end, static_cast<int64_t>(last) + 1);
-            for (b += lane; b < end; b += 32) take(q.b_colind[b], multiply_rounded(a, bval[b]));
-            __syncwarp();
-        }
+        const columns range = {first, static_cast<int64_t>(last) + 1, P.n};
+        T a = 0; /* of this lane's entry */
+        auto load = [&](int32_t e) { a = q.a_rowptr ? multiply_rounded(scale, aval[e]) : scale; };
+        each_part(q, r, {from, to, 1, lane}, range, load, [&](int32_t b, int32_t end, int source) {
+            const T x = __shfl_sync(WARP, a, source);
+            for (; b < end; b += 32) take(q.b_colind[b], multiply_rounded(x, bval[b]));
+            __syncwarp(); /* the next entry may add to the same columns, by other lanes */
+        });
     }
 }
 
@@ -466,10 +507,10 @@ unsigned threads_of(int bin)
     return bin <= TEAMS ? SMALL : LARGE;
 }
 
-unsigned blocks_of(int bin, int32_t rows)
+int64_t blocks_of(int bin, int32_t rows)
 {
     int each = bin < TEAMS ? SMALL / lanes_of(bin) : 1;
-    return static_cast<unsigned>(rows / each + (rows % each != 0));
+    return rows / each + (rows % each != 0);
 }
 
 /* A column, and what is kept beside it: half as many in a list, or a value. */
@@ -480,9 +521,9 @@ size_t shared_of(int bin, size_t value)
     return value ? entries * (sizeof(int32_t) + value) : entries * sizeof(int32_t) * 3 / 2;
 }
 
-unsigned blocks_for(int64_t rows)
+int64_t blocks_for(int64_t rows)
 {
-    return static_cast<unsigned>((rows + SMALL - 1) / SMALL);
+    return (rows + SMALL - 1) / SMALL;
 }
 
 typedef void structure_kernel(tulle__cuda_product, tulle__cuda_rows, int, int32_t *, const int32_t *, int32_t *);
