@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "device/cuda/cuda_wrap.h"
@@ -35,12 +36,13 @@ enum fault {
     ALL_SHARED,    /* more shared memory than a block can have */
     TOO_MANY,      /* more blocks wait for each other than run at the same time */
     ONE_MISSING,   /* they wait for one that has left */
+    MANAGED,       /* the host writes managed memory while a kernel runs */
     UNLOADED,      /* one of a program's kernels is loaded in advance, but not the others */
     FAULTS
 };
 static const char *const names[FAULTS] = {"none", "mask", "left", "barrier", "no-barrier", "overrun", "beyond",
     "unbegun", "no-acquire", "relaxed", "no-async-wait", "host-access", "no-peer", "no-wait", "no-shared",
-    "both-shared", "all-shared", "too-many", "one-missing", "unloaded"};
+    "both-shared", "all-shared", "too-many", "one-missing", "managed", "unloaded"};
 
 namespace
 {
@@ -167,6 +169,13 @@ __global__ void twice(int fault, int m, const double *x, double *y)
     async_wait<0>();
 }
 
+/* Until the host says so, which is told when it may. */
+__global__ void run_until(const int *stop, int *begun)
+{
+    store_release_system(begun, 1);
+    while (!load_relaxed_system(stop)) continue;
+}
+
 __global__ void add_one(int m, const double *x, double *y)
 {
     int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -247,6 +256,29 @@ int wrong_of(const matrix &A, const std::vector<double> &x, const std::vector<do
         wrong += !(doubled[at] == 2 * x[at]);
     }
     return wrong;
+}
+
+/* A kernel that runs until the host writes a word. */
+void stop_from_host(int fault)
+{
+    void *words = nullptr, *word = nullptr;
+    check(cudaHostAlloc(&words, 2 * sizeof(int), cudaHostAllocMapped), "pinned memory");
+    int *begun = static_cast<int *>(words), *stop = begun + 1;
+    if (fault == MANAGED) {
+        check(cudaMallocManaged(&word, sizeof(int), cudaMemAttachGlobal), "managed memory");
+        stop = static_cast<int *>(word);
+    }
+    *begun = *stop = 0;
+    cudaStream_t stream;
+    check(cudaStreamCreate(&stream), "a stream");
+    check(launch(run_until, 1, 1, 0, stream, static_cast<const int *>(stop), begun), "a launch");
+    std::thread waits([stream]() { check(cudaStreamSynchronize(stream), "a kernel that the host stops"); });
+    while (!__atomic_load_n(begun, __ATOMIC_ACQUIRE)) std::this_thread::yield();
+    __atomic_store_n(stop, 1, __ATOMIC_RELAXED);
+    waits.join();
+    check(cudaStreamDestroy(stream), "a stream");
+    check(cudaFreeHost(words), "pinned memory");
+    if (word) check(cudaFree(word), "managed memory");
 }
 
 /* A grid with more blocks than CUDA has is refused, by the launch and, if that does not look, by CUDA; and no count is
@@ -371,6 +403,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < n; i++) wrong += !(std::fabs(values[i] - x[i]) < 1e-9);
     wrong += use_peer(fault, x);
     wrong += wrongly_started() + wrongly_divided();
+    stop_from_host(fault);
     std::vector<int> passed = down(order, ring);
     for (int b = 0; b < ring; b++) wrong += passed[static_cast<size_t>(b)] != ring - 1 - b;
     check(cudaFreeHost(pinned), "pinned memory");
