@@ -11,7 +11,7 @@ mkdir -p "$1"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 python3 -m venv "$work/venv" >/dev/null 2>&1 && python=$work/venv/bin/python || python=python3
-"$python" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --dest "$work" nvidia-cuda-nvdisasm || {
+"$python" -m pip download --quiet --disable-pip-version-check --retries 1 --timeout 15 --no-deps --only-binary :all: --dest "$work" nvidia-cuda-nvdisasm || {
     echo "$0: the package nvidia-cuda-nvdisasm could not be fetched" >&2
     exit 1
 }
