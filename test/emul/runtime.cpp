@@ -201,10 +201,9 @@ cudaError_t emul_launch(
     }
     note("launched", kernel);
     if (unloaded) complain("a kernel is started that was not loaded with the others");
-    if (error == cudaSuccess &&
-        (threads == 0 || threads > 1024 || shape.threads.z > 64 || !shape.blocks.x || !shape.blocks.y ||
-            !shape.blocks.z || shape.blocks.x > 0x7fffffffu || shape.blocks.y > here().across ||
-            shape.blocks.z > here().across))
+    if (error == cudaSuccess && (threads == 0 || threads > 1024 || shape.threads.z > 64 || !shape.blocks.x ||
+                                    !shape.blocks.y || !shape.blocks.z || shape.blocks.x > 0x7fffffffu ||
+                                    shape.blocks.y > here().across || shape.blocks.z > here().across))
         error = remember(cudaErrorInvalidConfiguration);
     if (error == cudaSuccess && !has_code()) error = remember(cudaErrorNoKernelImageForDevice);
     uint64_t blocks = uint64_t(shape.blocks.x) * shape.blocks.y * shape.blocks.z;
