@@ -412,11 +412,14 @@ typedef struct tulle__device_ops {
     tulle_status (*eigen_bytes)(tulle__device *device, const tulle__device_eigen *task, size_t *bytes);
     /*
      * Optional, all or none: what solving together takes. Managed memory, which all devices of the process and the host
-     * reach (`direct`); it does not count. Kernels of the device may reach memory of another PE's device of this
-     * process: TULLE_ERR_UNSUPPORTED if they cannot. Kernels in so many queues of each PE that shares the device may
-     * wait for each other: TULLE_ERR_UNSUPPORTED, with what to do, if they cannot. Arming, and the solve.
+     * reach (`direct`), the host only while no kernel runs. A word of the host's pinned memory, which kernels of all
+     * devices read, and which the host writes (`direct`) while they run. Neither counts. Kernels of the device may
+     * reach memory of another PE's device of this process: TULLE_ERR_UNSUPPORTED if they cannot. Kernels in so many
+     * queues of each PE that shares the device may wait for each other: TULLE_ERR_UNSUPPORTED, with what to do, if they
+     * cannot. Arming, and the solve.
      */
     tulle_status (*managed_new)(tulle__device *device, size_t bytes, const char *what, tulle__device_buffer **buffer);
+    tulle_status (*word_new)(tulle__device *device, const char *what, tulle__device_buffer **buffer);
     tulle_status (*reach)(tulle__device *device, const tulle__device *other);
     tulle_status (*waits)(tulle__device *device, int queues);
     void (*arm)(tulle__device_queue *queue, const tulle__device_together *task);

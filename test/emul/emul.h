@@ -281,6 +281,9 @@ struct emul_shape {
     size_t shared_most = 0; /* bytes of shared memory that a block may have; the launch finds it */
 };
 
+/* Blocks that a grid has in its second and third direction (EMUL_ACROSS). */
+extern "C" int64_t emul_across(void);
+
 /* Queues a kernel: `run` is called by each CUDA thread with the arguments, which `drop` frees when all are done. */
 cudaError_t emul_launch(
     const void *kernel, const emul_shape &shape, void (*run)(void *), void *arguments, void (*drop)(void *));

@@ -53,6 +53,7 @@ struct house {
     size_t pageable = SIZE_MAX;               /* bytes of a copy of pageable memory that are complained of */
     std::string refused;                      /* words between commas: what cuSPARSE does not support (sparse.cpp) */
     bool refuses_late = false;                /* it says so only when the product is made */
+    int64_t across = UINT16_MAX;              /* blocks of a grid in y, and in z */
     bool pins = true;                         /* memory of the host can be pinned */
     capability gpu = {9, 0, 227 << 10, 2048}; /* all devices are the same */
     int64_t calls = 0, fails_at = -1, breaks_at = -1; /* of the calls that can fail */

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "device/cuda/cuda_wrap.h"
@@ -25,6 +26,7 @@ enum fault {
     BEYOND,        /* a write behind an allocation */
     UNBEGUN,       /* a block waits for one that has not begun */
     NO_ACQUIRE,    /* a flag is read without an order towards what it stands for */
+    RELAXED,       /* the same by a relaxed load, which suffices for a value that is its own flag only */
     NO_ASYNC_WAIT, /* a copy to shared memory is used before it was waited for */
     HOST_ACCESS,   /* the host reads memory of a device */
     NO_PEER,       /* a kernel reads another device's memory without permission */
@@ -34,12 +36,13 @@ enum fault {
     ALL_SHARED,    /* more shared memory than a block can have */
     TOO_MANY,      /* more blocks wait for each other than run at the same time */
     ONE_MISSING,   /* they wait for one that has left */
+    MANAGED,       /* the host writes managed memory while a kernel runs */
     UNLOADED,      /* one of a program's kernels is loaded in advance, but not the others */
     FAULTS
 };
 static const char *const names[FAULTS] = {"none", "mask", "left", "barrier", "no-barrier", "overrun", "beyond",
-    "unbegun", "no-acquire", "no-async-wait", "host-access", "no-peer", "no-wait", "no-shared", "both-shared",
-    "all-shared", "too-many", "one-missing", "unloaded"};
+    "unbegun", "no-acquire", "relaxed", "no-async-wait", "host-access", "no-peer", "no-wait", "no-shared",
+    "both-shared", "all-shared", "too-many", "one-missing", "managed", "unloaded"};
 
 namespace
 {
@@ -118,6 +121,8 @@ __global__ void solve(int fault, int m, const int *ptr, const int *col, const do
     for (int e = ptr[row] + lane; e < ptr[row + 1] - 1; e += LANES) {
         if (fault == NO_ACQUIRE)
             while (atomicAdd(&there[col[e]], 0) == 0) __nanosleep(20);
+        else if (fault == RELAXED)
+            while (!load_relaxed(&there[col[e]])) __nanosleep(20);
         else
             while (!load_acquire(&there[col[e]])) __nanosleep(20);
         sum += val[e] * x[col[e]];
@@ -127,6 +132,21 @@ __global__ void solve(int fault, int m, const int *ptr, const int *col, const do
         x[row] = (b[row] - sum) / val[ptr[row + 1] - 1];
         store_release(&there[row], 1);
     }
+}
+
+/* The same by a thread a row, of values that are their own flags: begun as NaN, and nothing else is read by their
+ * leave. */
+__global__ void solve_by_values(int m, const int *ptr, const int *col, const double *val, const double *b, double *x)
+{
+    int row = static_cast<int>(threadIdx.x); /* one block has all rows: none waits for a block that has not begun */
+    if (row >= m) return;
+    double sum = 0;
+    for (int e = ptr[row]; e < ptr[row + 1] - 1; e++) {
+        double value = load_relaxed(&x[col[e]]);
+        while (value != value) value = load_relaxed_system(&x[col[e]]);
+        sum += val[e] * value;
+    }
+    store_relaxed(&x[row], (b[row] - sum) / val[ptr[row + 1] - 1]);
 }
 
 /* y = 2 x in stages of a block's threads, the next one under way while one is worked on. */
@@ -147,6 +167,13 @@ __global__ void twice(int fault, int m, const double *x, double *y)
         if (first + thread < m) y[first + thread] = 2 * stage[now * STAGE + thread];
     }
     async_wait<0>();
+}
+
+/* Until the host says so, which is told when it may. */
+__global__ void run_until(const int *stop, int *begun)
+{
+    store_release_system(begun, 1);
+    while (!load_relaxed_system(stop)) continue;
 }
 
 __global__ void add_one(int m, const double *x, double *y)
@@ -231,6 +258,69 @@ int wrong_of(const matrix &A, const std::vector<double> &x, const std::vector<do
     return wrong;
 }
 
+/* A kernel that runs until the host writes a word. */
+void stop_from_host(int fault)
+{
+    void *words = nullptr, *word = nullptr;
+    check(cudaHostAlloc(&words, 2 * sizeof(int), cudaHostAllocMapped), "pinned memory");
+    int *begun = static_cast<int *>(words), *stop = begun + 1;
+    if (fault == MANAGED) {
+        check(cudaMallocManaged(&word, sizeof(int), cudaMemAttachGlobal), "managed memory");
+        stop = static_cast<int *>(word);
+    }
+    *begun = *stop = 0;
+    cudaStream_t stream;
+    check(cudaStreamCreate(&stream), "a stream");
+    check(launch(run_until, 1, 1, 0, stream, static_cast<const int *>(stop), begun), "a launch");
+    std::thread waits([stream]() { check(cudaStreamSynchronize(stream), "a kernel that the host stops"); });
+    while (!__atomic_load_n(begun, __ATOMIC_ACQUIRE)) std::this_thread::yield();
+    __atomic_store_n(stop, 1, __ATOMIC_RELAXED);
+    waits.join();
+    check(cudaStreamDestroy(stream), "a stream");
+    check(cudaFreeHost(words), "pinned memory");
+    if (word) check(cudaFree(word), "managed memory");
+}
+
+/* A grid with more blocks than CUDA has is refused, by the launch and, if that does not look, by CUDA; and no count is
+ * cut to one that fits. */
+int wrongly_started()
+{
+    const int64_t many = INT64_C(1) << 32, across = 65536;
+    const grid grids[] = {
+        grid(many + 1), grid(1, across), grid(1, 1, across), grid(many / 2), grid(0), grid(-1), grid(1, many + 1)};
+    double *none = nullptr;
+    int wrong = 0;
+    for (const grid &g : grids)
+        wrong += launch(add_one, g, 32, 0, nullptr, 0, none, none) != cudaErrorInvalidConfiguration;
+    wrong += launch_resident(add_one, grids[0], 32, 0, nullptr, 0, none, none) != cudaErrorInvalidConfiguration;
+    int m = 0;
+    void *arguments[] = {&m, &none, &none, nullptr};
+    for (dim3 g : {dim3(1, 65536, 1), dim3(1, 1, 65536), dim3(0x80000000u, 1, 1)})
+        wrong += cudaLaunchKernel(add_one, g, dim3(32), arguments, 0, nullptr) != cudaErrorInvalidConfiguration;
+    (void)cudaGetLastError();
+    return wrong;
+}
+
+/* Blocks across are started in pieces, each of which a grid has, and all of them once. */
+int wrongly_divided()
+{
+    const int64_t most = grid_most_across();
+    int wrong = 0;
+    for (int64_t count : {INT64_C(0), INT64_C(1), most, most + 1, 3 * most + 2}) {
+        int64_t next = 0;
+        cudaError_t error = by_pieces(count, [&](int64_t first, int64_t some) {
+            wrong += first != next || some < 1 || some > most;
+            next = first + some;
+            return cudaSuccess;
+        });
+        wrong += next != count || error != cudaSuccess;
+    }
+    int starts = 0;
+    wrong += by_pieces(2 * most, [&](int64_t, int64_t) { return starts++, cudaErrorUnknown; }) != cudaErrorUnknown ||
+             starts != 1;
+    return wrong;
+}
+
 /* The second device adds one to what lies on the first. */
 int use_peer(int fault, const std::vector<double> &x)
 {
@@ -243,7 +333,7 @@ int use_peer(int fault, const std::vector<double> &x)
     second = up(std::vector<double>(x.size(), 0));
     if (fault != NO_PEER) check(cudaDeviceEnablePeerAccess(0, 0), "access to a peer");
     int m = static_cast<int>(x.size());
-    check(launch(add_one, static_cast<unsigned>(m + 127) / 128, 128, 0, nullptr, m, first, second), "a launch");
+    check(launch(add_one, (m + 127) / 128, 128, 0, nullptr, m, first, second), "a launch");
     check(cudaDeviceSynchronize(), "a kernel on a peer's memory");
     std::vector<double> y = down(second, x.size());
     int wrong = 0;
@@ -277,7 +367,8 @@ int main(int argc, char **argv)
     int *next = up(std::vector<int>(1, 0));
     double *val = up(A.val), *dx = up(x), *y = up(std::vector<double>(n, 0)), *solved = up(std::vector<double>(n, 0)),
            *doubled = up(std::vector<double>(n, 0));
-    unsigned warps = static_cast<unsigned>(m * LANES + 127) / 128;
+    double *by_values = up(std::vector<double>(n, NAN));
+    const int warps = (m * LANES + 127) / 128;
     /* from 48 KB on they are asked for */
     size_t table = static_cast<size_t>(TABLE) * sizeof(int) * (fault == BOTH_SHARED ? 12 : 13);
     int asked = fault == ALL_SHARED ? 256 << 10 : static_cast<int>(table);
@@ -290,12 +381,13 @@ int main(int argc, char **argv)
     const void *const some[] = {reinterpret_cast<const void *>(spmv)};
     if (fault == UNLOADED) check(load(some), "loading a kernel");
     check(launch(spmv, warps, 128, 0, stream, fault, m, ptr, col, val, dx, y), "a launch");
-    check(launch(count, static_cast<unsigned>(m), 64, table, stream, fault, ptr, col, counts), "a launch");
+    check(launch(count, m, 64, table, stream, fault, ptr, col, counts), "a launch");
     check(launch(solve, warps, 128, 0, stream, fault, m, ptr, col, val, y, solved, there, next), "a launch");
+    check(launch(solve_by_values, 1, static_cast<unsigned>(m), 0, stream, m, ptr, col, val, y, by_values), "a launch");
     check(launch(twice, 1, STAGE, 0, stream, fault, m, dx, doubled), "a launch");
     const int ring = 40;
     int *token = up(std::vector<int>(ring, 0)), *order = up(std::vector<int>(ring, -1));
-    unsigned blocks = fault == TOO_MANY ? 100000 : ring;
+    const int blocks = fault == TOO_MANY ? 100000 : ring;
     check(launch_resident(pass_on, blocks, 64, 0, stream, fault, token, order), "a launch of blocks that wait");
     if (fault == HOST_ACCESS) std::printf("the host reads %g\n", y[0]);
     void *pinned = nullptr;
@@ -307,14 +399,18 @@ int main(int argc, char **argv)
     std::vector<double> copied(early, early + n);
     check(cudaStreamSynchronize(stream), "kernels");
     int wrong = wrong_of(A, x, down(y, n), down(counts, n), down(solved, n), copied);
+    std::vector<double> values = down(by_values, n);
+    for (size_t i = 0; i < n; i++) wrong += !(std::fabs(values[i] - x[i]) < 1e-9);
     wrong += use_peer(fault, x);
+    wrong += wrongly_started() + wrongly_divided();
+    stop_from_host(fault);
     std::vector<int> passed = down(order, ring);
     for (int b = 0; b < ring; b++) wrong += passed[static_cast<size_t>(b)] != ring - 1 - b;
     check(cudaFreeHost(pinned), "pinned memory");
     for (void *at : {static_cast<void *>(ptr), static_cast<void *>(col), static_cast<void *>(counts),
              static_cast<void *>(there), static_cast<void *>(next), static_cast<void *>(val), static_cast<void *>(dx),
              static_cast<void *>(y), static_cast<void *>(solved), static_cast<void *>(doubled),
-             static_cast<void *>(token), static_cast<void *>(order)})
+             static_cast<void *>(token), static_cast<void *>(order), static_cast<void *>(by_values)})
         check(cudaFree(at), "memory");
     check(cudaStreamDestroy(stream), "a stream");
     std::printf("%d rows, %zu entries: %d wrong\n", m, A.col.size(), wrong);

@@ -3,9 +3,15 @@
  * Memory of devices and pinned memory of the host. What is new is NaN. An allocation ends at a page that nobody may
  * touch; with EMUL_GUARD memory of a device cannot be touched at all but while that device works, or one that was given
  * access to it as a peer. Under the address sanitizer allocations are its own, and the guard is its poison.
+ *
+ * Managed memory can only be read while a device works, until a kernel writes it: the host that writes it meanwhile is
+ * found. On a GPU that is allowed, but moves pages there and back under running kernels, and a hanging card has been
+ * the end of it: a word for running kernels lies in pinned memory.
  */
-#include "inside.h"
+#include "block.h"
 
+#include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -25,6 +31,66 @@ std::map<uintptr_t, region> &regions()
     static auto *all = new std::map<uintptr_t, region>;
     return *all;
 }
+
+#if defined EMUL_ASAN || defined EMUL_TSAN /* whose own handlers tell where a fault is */
+void watch_managed(void *, size_t) {}
+void forget_managed(void *) {}
+void guard_managed(bool) {}
+#else
+/* What the handler of faults sees, which takes no lock. */
+struct managed_range {
+    std::atomic<char *> at;
+    std::atomic<size_t> bytes;
+} managed_ranges[64];
+struct sigaction before_handler;
+
+managed_range *managed_with(const char *address)
+{
+    for (managed_range &m : managed_ranges)
+        if (m.at && address >= m.at && address < m.at + m.bytes) return &m;
+    return nullptr;
+}
+
+/* A kernel, or work of a stream, may write; the host has written under running kernels. */
+void handle_fault(int, siginfo_t *info, void *)
+{
+    managed_range *m = managed_with(static_cast<char *>(info->si_addr));
+    if (!m) {
+        sigaction(SIGSEGV, &before_handler, nullptr); /* and the fault comes again */
+        return;
+    }
+    mprotect(m->at, m->bytes, PROT_READ | PROT_WRITE);
+    if (!running && !*doing) complain("the host writes managed memory while kernels run");
+}
+
+void watch_managed(void *at, size_t bytes)
+{
+    static bool handles;
+    for (managed_range &m : managed_ranges) {
+        if (m.at) continue;
+        m.bytes = bytes;
+        m.at = static_cast<char *>(at);
+        break;
+    }
+    if (handles) return;
+    handles = true;
+    struct sigaction action = {};
+    action.sa_sigaction = handle_fault;
+    action.sa_flags = SA_SIGINFO | SA_NODEFER;
+    sigaction(SIGSEGV, &action, &before_handler);
+}
+
+void forget_managed(void *at)
+{
+    if (managed_range *m = managed_with(static_cast<char *>(at))) m->at = nullptr;
+}
+
+void guard_managed(bool on)
+{
+    for (managed_range &m : managed_ranges)
+        if (m.at) mprotect(m.at, m.bytes, on ? PROT_READ : PROT_READ | PROT_WRITE);
+}
+#endif
 
 bool reachable(int device)
 {
@@ -67,6 +133,7 @@ cudaError_t take(void **out, size_t bytes, int device, bool managed = false)
 #endif
     memset(at, 0xff, bytes);
     regions()[reinterpret_cast<uintptr_t>(at)] = r;
+    if (managed) watch_managed(r.base, r.mapped);
     if (device >= 0) h.used[device] += bytes;
     if (device >= 0 && h.guard && !managed && !reachable(device)) protect(reinterpret_cast<uintptr_t>(at), r, false);
     *out = at;
@@ -91,6 +158,7 @@ cudaError_t drop(void *at, bool of_device)
     __asan_unpoison_memory_region(at, r.bytes);
     free(r.base);
 #else
+    if (r.managed) forget_managed(r.base);
     munmap(r.base, r.mapped + PAGE);
 #endif
     regions().erase(it);
@@ -124,6 +192,9 @@ void open_memory(int device, int by)
 {
     house &h = here();
     bool before[DEVICES];
+    int all = 0;
+    for (int d = 0; d < h.devices; d++) all += h.working[d];
+    if (all == 0 || all + by == 0) guard_managed(by > 0);
     if (!h.guard) {
         h.working[device] += by;
         return;

@@ -130,6 +130,7 @@ house::house()
     if (const char *s = getenv("EMUL_PAGEABLE")) pageable = strtoull(s, nullptr, 10);
     if (const char *s = getenv("EMUL_UNSUPPORTED")) refused = s;
     if (const char *s = getenv("EMUL_PINS")) pins = atoi(s) != 0;
+    if (const char *s = getenv("EMUL_ACROSS")) across = atoi(s);
     if (const char *s = getenv("EMUL_CAPABILITY")) set_capability(&gpu, s);
 }
 
@@ -204,6 +205,11 @@ void lose(int device, cudaError_t error, const char *)
 
 using namespace emul;
 
+int64_t emul_across(void)
+{
+    return here().across;
+}
+
 cudaError_t emul_launch(
     const void *kernel, const emul_shape &shape, void (*run)(void *), void *arguments, void (*drop)(void *))
 {
@@ -223,9 +229,9 @@ cudaError_t emul_launch(
     }
     note("launched", kernel);
     if (unloaded) complain("a kernel is started that was not loaded with the others");
-    if (error == cudaSuccess &&
-        (threads == 0 || threads > 1024 || shape.threads.z > 64 || !shape.blocks.x || !shape.blocks.y ||
-            !shape.blocks.z || shape.blocks.x > 0x7fffffffu || shape.blocks.y > 65535 || shape.blocks.z > 65535))
+    if (error == cudaSuccess && (threads == 0 || threads > 1024 || shape.threads.z > 64 || !shape.blocks.x ||
+                                    !shape.blocks.y || !shape.blocks.z || shape.blocks.x > 0x7fffffffu ||
+                                    shape.blocks.y > here().across || shape.blocks.z > here().across))
         error = remember(cudaErrorInvalidConfiguration);
     if (error == cudaSuccess && !has_code()) error = remember(cudaErrorNoKernelImageForDevice);
     uint64_t blocks = uint64_t(shape.blocks.x) * shape.blocks.y * shape.blocks.z;

@@ -25,25 +25,31 @@ template <typename T> __device__ T never_unknown(T x)
     return is_known(x) ? x : static_cast<T>(NAN);
 }
 
-/* together: another GPU may store it, and the solve may be stopped; then it is NaN. */
+/*
+ * An unknown, once it is known. The value is its own flag: a reader uses nothing else that the writer has stored, so
+ * relaxed loads suffice, and L1 keeps the rest of the triangle. together: another GPU may store it, and the solve may
+ * be stopped; then it is NaN.
+ */
 template <typename T, bool together> __device__ T await_value(const T *x, const int32_t *stop)
 {
-    T value = together ? load_acquire_system(x) : load_acquire(x);
+    T value = together ? load_relaxed_system(x) : load_relaxed(x);
     for (int look = 1; !is_known(value); look++) {
-        if (together && look % LOOKS == 0 && load_acquire_system(stop)) return static_cast<T>(NAN);
-        value = together ? load_acquire_system(x) : load_acquire(x);
+        if (together && look % LOOKS == 0 && load_relaxed_system(stop)) return static_cast<T>(NAN);
+        value = together ? load_relaxed_system(x) : load_relaxed(x);
     }
     return value;
 }
 
-/* Until a counter is `wanted`; false: the solve is stopped. */
+/*
+ * Until a counter is `wanted`, which it then stays; false: the solve is stopped. The counter stands for sums, which the
+ * caller reads next: the look that ends the wait is followed by an acquire of the same count. The looks before it need
+ * no order.
+ */
 template <bool system> __device__ bool await_count(const int32_t *count, int32_t wanted, const int32_t *stop)
 {
-    int32_t now = system ? load_acquire_system(count) : load_acquire(count);
-    for (int look = 1; now != wanted; look++) {
-        if (look % LOOKS == 0 && load_acquire_system(stop)) return false;
-        now = system ? load_acquire_system(count) : load_acquire(count);
-    }
+    for (int look = 1; (system ? load_relaxed_system(count) : load_relaxed(count)) != wanted; look++)
+        if (look % LOOKS == 0 && load_relaxed_system(stop)) return false;
+    (void)(system ? load_acquire_system(count) : load_acquire(count));
     return true;
 }
 

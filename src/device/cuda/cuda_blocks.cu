@@ -291,8 +291,9 @@ __device__ void add_block(
     }
 }
 
-/* Block blockIdx.x of C, or one for each of its warps; blockIdx.y: which panel of it. */
-template <typename S, typename T> __global__ void values_of_blocks(tulle__cuda_blocks P, tulle__cuda_block_result C)
+/* Block blockIdx.x of C, or one for each of its warps; panel first + blockIdx.y of it. */
+template <typename S, typename T>
+__global__ void values_of_blocks(tulle__cuda_blocks P, tulle__cuda_block_result C, int64_t first_panel)
 {
     TULLE__SHARED(T, a_stages, S::TEAMS * 2 * S::A);
     TULLE__SHARED(T, b_stages, S::TEAMS * 2 * S::B);
@@ -311,9 +312,9 @@ template <typename S, typename T> __global__ void values_of_blocks(tulle__cuda_b
             after = middle;
     }
     int64_t height = P.row_cut[r + 1] - P.row_cut[r], width = P.col_cut[col + 1] - P.col_cut[col];
-    int64_t panels = (width + S::SIZE - 1) / S::SIZE, row = blockIdx.y / panels * S::SIZE;
+    int64_t panels = (width + S::SIZE - 1) / S::SIZE, panel = first_panel + blockIdx.y, row = panel / panels * S::SIZE;
     if (row >= height) return;
-    int64_t left = blockIdx.y % panels * S::SIZE;
+    int64_t left = panel % panels * S::SIZE;
     piece<T> c = {static_cast<T *>(C.val) + C.offset[at], width, static_cast<int>(row), static_cast<int>(left),
         static_cast<int>(height - row < S::SIZE ? height - row : S::SIZE),
         static_cast<int>(width - left < S::SIZE ? width - left : S::SIZE)};
@@ -398,11 +399,13 @@ template <typename S>
 cudaError_t start_values(
     cudaStream_t stream, const tulle__cuda_blocks &P, const tulle__cuda_block_result &C, int f64, int64_t m, int64_t n)
 {
-    dim3 blocks(static_cast<unsigned>((C.blocks + S::TEAMS - 1) / S::TEAMS),
-        static_cast<unsigned>(((m + S::SIZE - 1) / S::SIZE) * ((n + S::SIZE - 1) / S::SIZE)));
+    const int64_t blocks = (C.blocks + S::TEAMS - 1) / S::TEAMS;
     const unsigned threads = S::TEAMS * S::TEAM;
-    return f64 ? tulle_cuda::launch(values_of_blocks<S, double>, blocks, threads, 0, stream, P, C)
-               : tulle_cuda::launch(values_of_blocks<S, float>, blocks, threads, 0, stream, P, C);
+    auto kernel = f64 ? values_of_blocks<S, double> : values_of_blocks<S, float>;
+    return tulle_cuda::by_pieces(
+        ((m + S::SIZE - 1) / S::SIZE) * ((n + S::SIZE - 1) / S::SIZE), [&](int64_t first, int64_t panels) {
+            return tulle_cuda::launch(kernel, {blocks, panels}, threads, 0, stream, P, C, first);
+        });
 }
 
 } // namespace
@@ -415,7 +418,7 @@ cudaError_t tulle__cuda_load_blocks(void)
 cudaError_t tulle__cuda_blocks_structure(
     cudaStream_t stream, const tulle__cuda_blocks *P, const tulle__cuda_block_result *C)
 {
-    return tulle_cuda::launch(structure_of_blocks, static_cast<unsigned>(P->m), THREADS, 0, stream, *P, *C);
+    return tulle_cuda::launch(structure_of_blocks, P->m, THREADS, 0, stream, *P, *C);
 }
 
 cudaError_t tulle__cuda_blocks_values(cudaStream_t stream, const tulle__cuda_blocks *P,
@@ -423,7 +426,7 @@ cudaError_t tulle__cuda_blocks_values(cudaStream_t stream, const tulle__cuda_blo
 {
     cudaError_t error;
     int64_t most = rows > cols ? rows : cols;
-    const unsigned norms = static_cast<unsigned>((C->blocks + THREADS / 32 - 1) / (THREADS / 32));
+    const int64_t norms = (C->blocks + THREADS / 32 - 1) / (THREADS / 32);
     if (fixed && most == fixed5::SIZE)
         error = start_values<fixed5>(stream, *P, *C, f64, rows, cols);
     else if (fixed && most == fixed6::SIZE)

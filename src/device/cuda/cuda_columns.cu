@@ -109,6 +109,5 @@ cudaError_t tulle__cuda_solve_columns(
     int64_t most = tulle_cuda::shared_blocks(kernel, THREADS, processors, sharers);
     cudaError_t error = cudaMemsetAsync(ticket, 0, sizeof *ticket, stream);
     if (error != cudaSuccess) return error;
-    return tulle_cuda::launch(
-        kernel, static_cast<unsigned>(blocks < most ? blocks : most), THREADS, 0, stream, *P, ticket);
+    return tulle_cuda::launch(kernel, blocks < most ? blocks : most, THREADS, 0, stream, *P, ticket);
 }

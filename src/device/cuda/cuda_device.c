@@ -118,6 +118,7 @@ static tulle_status find_driver(tulle__cuda_driver *driver)
 struct block {
     tulle__device_buffer buffer;
     void *memory;
+    int where;
 };
 
 void *tulle__cuda_at(const tulle__device_place *place)
@@ -126,8 +127,16 @@ void *tulle__cuda_at(const tulle__device_place *place)
     return block ? (char *)block->memory + place->at : NULL;
 }
 
+enum { ON_DEVICE, MANAGED, ON_HOST }; /* memory of a block */
+
+static cudaError_t take(void **memory, size_t bytes, int where)
+{
+    if (where == ON_HOST) return cudaHostAlloc(memory, bytes, cudaHostAllocPortable | cudaHostAllocMapped);
+    return where == MANAGED ? cudaMallocManaged(memory, bytes, cudaMemAttachGlobal) : cudaMalloc(memory, bytes);
+}
+
 static tulle_status make_block(
-    tulle__device *device, size_t bytes, int managed, const char *what, tulle__device_buffer **buffer)
+    tulle__device *device, size_t bytes, int where, const char *what, tulle__device_buffer **buffer)
 {
     tulle__cuda *cuda = (tulle__cuda *)device;
     struct block *block = NULL;
@@ -136,9 +145,7 @@ static tulle_status make_block(
     tulle_status status = tulle__cuda_host->alloc_zero(1, sizeof *block, what, &block);
     if (status == TULLE_OK) status = tulle__cuda_enter(cuda, &before);
     if (status == TULLE_OK) {
-        cudaError_t error =
-            managed ? cudaMallocManaged(&block->memory, least, cudaMemAttachGlobal) : cudaMalloc(&block->memory, least);
-        status = tulle__cuda_check(cuda, error, what);
+        status = tulle__cuda_check(cuda, take(&block->memory, least, where), what);
         tulle__cuda_leave(cuda, before);
     }
     if (status != TULLE_OK) {
@@ -146,18 +153,18 @@ static tulle_status make_block(
         return status;
     }
     block->buffer.bytes = bytes;
-    block->buffer.borrowed = managed;
-    block->buffer.direct = managed ? block->memory : NULL;
+    block->where = where;
+    block->buffer.borrowed = where != ON_DEVICE;
+    block->buffer.direct = where == ON_DEVICE ? NULL : block->memory;
     *buffer = &block->buffer;
     return TULLE_OK;
 }
 
 static tulle_status buffer_new(tulle__device *device, size_t bytes, const char *what, tulle__device_buffer **buffer)
 {
-    return make_block(device, bytes, 0, what, buffer);
+    return make_block(device, bytes, ON_DEVICE, what, buffer);
 }
 
-/* The host reaches it while a kernel runs. */
 static tulle_status managed_new(tulle__device *device, size_t bytes, const char *what, tulle__device_buffer **buffer)
 {
     tulle__cuda *cuda = (tulle__cuda *)device;
@@ -166,7 +173,13 @@ static tulle_status managed_new(tulle__device *device, size_t bytes, const char 
     if (!tulle__cuda_quietly(error) || !can)
         return tulle__cuda_host->fail(
             TULLE_ERR_UNSUPPORTED, "GPU %d and the host do not share managed memory at the same time", cuda->ordinal);
-    return make_block(device, bytes, 1, what, buffer);
+    return make_block(device, bytes, MANAGED, what, buffer);
+}
+
+/* Managed memory would be moved from the GPU to the host and back by each word that the host writes under kernels. */
+static tulle_status word_new(tulle__device *device, const char *what, tulle__device_buffer **buffer)
+{
+    return make_block(device, sizeof(int32_t), ON_HOST, what, buffer);
 }
 
 static void buffer_free(tulle__device *device, tulle__device_buffer *buffer)
@@ -175,7 +188,9 @@ static void buffer_free(tulle__device *device, tulle__device_buffer *buffer)
     struct block *block = (struct block *)buffer;
     void *before;
     tulle__cuda_enter_anyway(cuda, &before);
-    (void)tulle__cuda_quietly(cudaFree(block->memory)); /* of a lost GPU, too: for what the host keeps of it */
+    (void)tulle__cuda_quietly(block->where == ON_HOST
+                                  ? cudaFreeHost(block->memory)
+                                  : cudaFree(block->memory)); /* of a lost GPU, too: for what the host keeps of it */
     tulle__cuda_leave(cuda, before);
     tulle__cuda_host->free(block);
 }
@@ -302,6 +317,7 @@ static const tulle__device_ops ops = {
     .eigen = tulle__cuda_queue_eigen,
     .eigen_bytes = tulle__cuda_eigen_bytes,
     .managed_new = managed_new,
+    .word_new = word_new,
     .reach = tulle__cuda_reach,
     .waits = tulle__cuda_waits,
     .arm = tulle__cuda_queue_arm,

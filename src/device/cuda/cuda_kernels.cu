@@ -21,11 +21,10 @@ const void *const kernels[] = {
     reinterpret_cast<const void *>(scale<float>),
 };
 
-/* Blocks of threads for so many elements; 0: more than a grid has. */
-unsigned blocks_for(int64_t count)
+/* Blocks of threads for so many elements. */
+int64_t blocks_for(int64_t count)
 {
-    int64_t blocks = (count + THREADS - 1) / THREADS;
-    return blocks > INT32_MAX ? 0 : static_cast<unsigned>(blocks);
+    return (count + THREADS - 1) / THREADS;
 }
 
 } // namespace
@@ -48,8 +47,7 @@ cudaError_t tulle__cuda_load(size_t shared)
 cudaError_t tulle__cuda_scale(
     cudaStream_t stream, int f64, int64_t lines, int64_t width, int64_t ld, double beta, void *Y)
 {
-    unsigned blocks = blocks_for(lines * width);
-    if (!blocks) return cudaErrorInvalidConfiguration;
+    const int64_t blocks = blocks_for(lines * width);
     if (f64)
         return tulle_cuda::launch(
             scale<double>, blocks, THREADS, 0, stream, lines, width, ld, beta, static_cast<double *>(Y));

@@ -167,6 +167,7 @@ typedef struct tulle__cuda_chain_pair {
     const int32_t *rowptr, *colind;
     const void *val, *B;
     int64_t b_row, b_col;     /* strides of B */
+    uint32_t packed_row;      /* the start's: bytes from row to row */
     const int64_t *offset;    /* in blocks: where their values begin */
     const int64_t *col_block; /* in blocks: cuts of columns */
 } tulle__cuda_chain_pair;
@@ -175,7 +176,7 @@ typedef struct tulle__cuda_chain_pair {
  * read it. */
 typedef struct tulle__cuda_chain {
     tulle__cuda_chain_pair pair[TULLE__CUDA_CHAIN];
-    int npairs;
+    int npairs, packed; /* packed: all B can be read by whole vectors of columns; set by the start */
     int64_t m, n, ldc;
     const int64_t *row_block; /* in blocks: cuts of rows, block_rows + 1; C begins at the row-th of these rows */
     int64_t block_rows, row;

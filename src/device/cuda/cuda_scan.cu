@@ -95,13 +95,11 @@ size_t tulle__cuda_scan_room(int64_t n)
 cudaError_t tulle__cuda_scan(cudaStream_t stream, int64_t n, int32_t *data, int64_t *total, void *room)
 {
     int64_t *sums = static_cast<int64_t *>(room), chunks = chunks_of(n);
-    if (chunks > INT32_MAX) return cudaErrorInvalidConfiguration;
-    unsigned blocks = static_cast<unsigned>(chunks);
     cudaError_t error = cudaSuccess;
-    if (blocks) error = tulle_cuda::launch(scan_chunk, blocks, THREADS, 0, stream, n, data, blocks == 1 ? total : sums);
-    if (blocks == 1) return error;
+    if (chunks) error = tulle_cuda::launch(scan_chunk, chunks, THREADS, 0, stream, n, data, chunks == 1 ? total : sums);
+    if (chunks == 1) return error;
     if (error == cudaSuccess) error = tulle_cuda::launch(scan_sums, 1, THREADS, 0, stream, chunks, sums, total);
-    if (error == cudaSuccess && blocks > 1)
-        error = tulle_cuda::launch(scan_add, blocks, THREADS, 0, stream, n, data, static_cast<const int64_t *>(sums));
+    if (error == cudaSuccess && chunks > 1)
+        error = tulle_cuda::launch(scan_add, chunks, THREADS, 0, stream, n, data, static_cast<const int64_t *>(sums));
     return error;
 }

@@ -84,15 +84,16 @@ __device__ void store(const tulle__cuda_slab &A, const row &r, int64_t c, const 
     }
 }
 
-/* rows: of Y, or with blocks of any size lines; lanes of a group: C = across, E = deep. */
+/* rows: of Y, or with blocks of any size lines; lanes of a group: C = across, E = deep. Blocks across have ranges of
+ * columns, from first_range on. */
 template <typename T, typename V, int B, bool SYMMETRIC>
-__global__ void multiply(tulle__cuda_slab A, int64_t rows, int across, int deep)
+__global__ void multiply(tulle__cuda_slab A, int64_t rows, int across, int deep, int64_t first_range)
 {
     const int LINES = B ? B : 1;
     TULLE__SHARED(double, room, LINES *THREADS);
     int t = static_cast<int>(threadIdx.x), lanes = across * deep, groups = THREADS / lanes, group = t / lanes;
     int part = t % lanes / across;
-    int64_t c = t % across + static_cast<int64_t>(blockIdx.y) * across;
+    int64_t c = t % across + (first_range + blockIdx.y) * across;
     int64_t first = static_cast<int64_t>(blockIdx.x) * groups, mine = first + group;
     bool counts = c < A.cols;
     double sum[LINES] = {0};
@@ -175,10 +176,10 @@ template <typename T, typename V, int B> cudaError_t start(cudaStream_t stream, 
     while (across * deep < 8) deep *= 2;
     int64_t each = THREADS / (across * deep), blocks = (rows + each - 1) / each,
             ranges = (A.cols + across - 1) / across;
-    if (blocks > INT32_MAX || ranges > UINT16_MAX) return cudaErrorInvalidConfiguration;
-    dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(ranges));
-    return tulle_cuda::launch(A.symmetric ? multiply<T, V, B, true> : multiply<T, V, B, false>, grid, THREADS, 0,
-        stream, A, rows, across, deep);
+    auto kernel = A.symmetric ? multiply<T, V, B, true> : multiply<T, V, B, false>;
+    return tulle_cuda::by_pieces(ranges, [&](int64_t first, int64_t some) {
+        return tulle_cuda::launch(kernel, {blocks, some}, THREADS, 0, stream, A, rows, across, deep, first);
+    });
 }
 
 template <typename T, typename V> cudaError_t start_block(cudaStream_t stream, const tulle__cuda_slab &A, int64_t rows)
@@ -222,9 +223,9 @@ mirror_places places_of(const tulle__cuda_slab &A)
     return p;
 }
 
-unsigned blocks_for(int64_t count)
+int64_t blocks_for(int64_t count)
 {
-    return static_cast<unsigned>((count + THREADS - 1) / THREADS);
+    return (count + THREADS - 1) / THREADS;
 }
 
 } // namespace

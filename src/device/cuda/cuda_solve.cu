@@ -60,14 +60,24 @@ __device__ int32_t by_fours(int32_t n)
     return n > SHORT ? (n - TAIL) / 4 * 4 : 0;
 }
 
-template <typename T, int kind> __device__ T by_pivot(const tulle__cuda_triangle &A, const row &r, T x)
+/* The factor of a row's sum. It is made before the row waits for others: a load and a division off the critical path.
+ */
+template <typename T, int kind> __device__ T inverse_of(const tulle__cuda_triangle &A, const row &r)
 {
-    if (A.unit) return x;
-    if (kind == WAIT_FOR_ALL) return multiply_rounded(x, static_cast<const T *>(A.push.inverse)[r.at]);
-    return multiply_rounded(x, static_cast<T>(1) / static_cast<const T *>(A.val)[r.pivot]);
+    if (A.unit) return static_cast<T>(1);
+    if (kind == WAIT_FOR_ALL) return static_cast<const T *>(A.push.inverse)[r.at];
+    return static_cast<T>(1) / static_cast<const T *>(A.val)[r.pivot];
 }
 
-/* A result is never the pattern, which is not what arithmetic makes of NaN but may be what B has. */
+template <typename T> __device__ T by_pivot(const tulle__cuda_triangle &A, T x, T inverse)
+{
+    return A.unit ? x : multiply_rounded(x, inverse);
+}
+
+/*
+ * A result is never the pattern, which is not what arithmetic makes of NaN but may be what B has. Nobody reads anything
+ * else on the strength of it, so the store needs no order.
+ */
 template <typename T, int kind> __device__ void publish(const tulle__cuda_triangle &A, const row &r, int64_t c, T value)
 {
     value = never_unknown(value);
@@ -75,10 +85,10 @@ template <typename T, int kind> __device__ void publish(const tulle__cuda_triang
     if constexpr (kind == APART)
         *x = value;
     else
-        tulle_cuda::store_release(x, value);
+        tulle_cuda::store_relaxed(x, value);
     if constexpr (kind == WAIT_FOR_ALL)
         for (int32_t i = A.push.first[r.at]; i < A.push.first[r.at + 1]; i++)
-            tulle_cuda::store_release_system(
+            tulle_cuda::store_relaxed_system(
                 static_cast<T *>(A.push.ghosts[A.push.target[2 * i]]) + A.push.target[2 * i + 1] * A.cols + c, value);
 }
 
@@ -86,8 +96,8 @@ template <typename T, int kind> __device__ T term(const tulle__cuda_triangle &A,
 {
     int32_t e = r.first + k * r.step;
     const T *x = static_cast<const T *>(A.X) + A.colind[e] * A.cols + c;
-    return multiply_rounded(
-        static_cast<const T *>(A.val)[e], kind == APART ? *x : await_value<T, kind == WAIT_FOR_ALL>(x, A.push.stop));
+    const T a = static_cast<const T *>(A.val)[e]; /* under way while x is awaited */
+    return multiply_rounded(a, kind == APART ? *x : await_value<T, kind == WAIT_FOR_ALL>(x, A.push.stop));
 }
 
 /* A row of one column by one thread. */
@@ -96,12 +106,13 @@ __device__ void solve_row(const tulle__cuda_triangle &A, int64_t position, int64
 {
     row r = row_at(A, position);
     int32_t begin = fours ? by_fours(r.n) : 0;
+    const T inverse = inverse_of<T, kind>(A, r);
     T x = static_cast<const T *>(A.B)[r.at * A.ldb + c], side[4] = {0, 0, 0, 0};
     for (int32_t k = 0; k < begin; k += 4)
         for (int q = 0; q < 4; q++) side[q] = add_rounded(side[q], term<T, kind>(A, r, k + q, c));
     if (begin) x = add_rounded(x, -add_rounded(add_rounded(side[0], side[1]), add_rounded(side[2], side[3])));
     for (int32_t k = begin; k < r.n; k++) x = add_rounded(x, -term<T, kind>(A, r, k, c));
-    publish<T, kind>(A, r, c, by_pivot<T, kind>(A, r, x));
+    publish<T, kind>(A, r, c, by_pivot<T>(A, x, inverse));
 }
 
 /* A row of one column by a warp. All lanes have the sum. */
@@ -110,6 +121,7 @@ template <typename T, int kind> __device__ void solve_wide(const tulle__cuda_tri
     const unsigned all = 0xffffffffu;
     row r = row_at(A, position);
     int32_t begin = by_fours(r.n);
+    const T inverse = inverse_of<T, kind>(A, r);
     T x = static_cast<const T *>(A.B)[r.at * A.ldb], side = 0;
     for (int32_t base = 0; base < begin; base += 32) {
         T mine = base + lane < begin ? term<T, kind>(A, r, base + lane, 0) : static_cast<T>(0);
@@ -123,7 +135,7 @@ template <typename T, int kind> __device__ void solve_wide(const tulle__cuda_tri
     }
     T mine = begin + lane < r.n ? term<T, kind>(A, r, begin + lane, 0) : static_cast<T>(0); /* at most SHORT are left */
     for (int k = 0; begin + k < r.n; k++) x = add_rounded(x, -__shfl_sync(all, mine, k));
-    if (lane == 0) publish<T, kind>(A, r, 0, by_pivot<T, kind>(A, r, x));
+    if (lane == 0) publish<T, kind>(A, r, 0, by_pivot<T>(A, x, inverse));
 }
 
 /* The next piece of work of this warp in the stretch, of which others come before. */
@@ -181,8 +193,7 @@ cudaError_t start(cudaStream_t stream, tulle__cuda_triangle *A, int processors, 
         int64_t most = tulle_cuda::shared_blocks(kernel, THREADS, processors, sharers);
         if (blocks > most) blocks = most;
     }
-    if (blocks > INT32_MAX) return cudaErrorInvalidConfiguration;
-    cudaError_t error = tulle_cuda::launch(kernel, static_cast<unsigned>(blocks), THREADS, 0, stream, *A, ticket);
+    cudaError_t error = tulle_cuda::launch(kernel, blocks, THREADS, 0, stream, *A, ticket);
     if (kind == WAIT) A->tickets += blocks * WARPS;
     return error;
 }

@@ -2,10 +2,14 @@
 /*
  * Chains of sparse times dense into a row-major dense tile, in one pass over C. A team of 2 to 32 lanes has a row and
  * lies over its columns, up to four of each lane at a time; it loads as many entries of A as it has lanes at once and
- * hands them round. A sum is in the order (pair, position in A's row), products and sums rounded each: the bits of the
- * reference. Rows of more than 512 entries are cut into pieces of so many within each pair, which all teams of the
- * block take in turn; each adds up its own, and then their sums are added in the order of the teams. A row of blocks is
- * summed the same way, block after block, by one team whatever its length.
+ * hands them round. A lane's columns are next to each other, 16 bytes of them from four lanes' worth of columns on,
+ * where B is packed: row-major, aligned, and a multiple of that wide. All teams of a warp take as many steps as the
+ * one with most entries, so that every shuffle has all lanes.
+ *
+ * A sum is in the order (pair, position in A's row), products and sums rounded each: the bits of the reference. Rows of
+ * more than 512 entries are cut into pieces of so many within each pair, which all teams of the block take in turn;
+ * each adds up its own, and then their sums are added in the order of the teams. A row of blocks is summed the same
+ * way, block after block, by one team whatever its length.
  */
 #include "device/cuda/cuda_kernels.h"
 #include "device/cuda/cuda_rounded.h"
@@ -18,48 +22,121 @@ using tulle_cuda::fused_never;
 
 const int THREADS = 256, LONG = 512;
 
-/* A team's place: columns first + me + j * LANES. */
-template <int lanes, int each> struct team {
-    static const int LANES = lanes, EACH = each;
-    int me;
-    unsigned mask; /* of its lanes in the warp */
+const unsigned WARP = 0xffffffffu;
+
+/* The shape of teams for up to so many columns: 16 bytes a lane, and a warp at most. */
+template <typename T, int WIDTH> struct team {
+    static const int WIDE = 16 / sizeof(T), PAIR = WIDTH / 2, LEAST = PAIR < WIDE ? PAIR : WIDE;
+    static const int LANES = WIDTH / LEAST < 32 ? WIDTH / LEAST : 32, EACH = WIDTH / LANES;
+    static const int ROWS = THREADS / LANES; /* of a block of threads */
 };
 
-/* Adds entries from .. to - 1 of a pair to the sums of columns from `first` on. */
-template <typename S, typename T>
-__device__ void add_entries(const tulle__cuda_chain &P, const tulle__cuda_chain_pair &q, const S &t, int32_t from,
-    int32_t to, int64_t first, T (&sum)[S::EACH])
+/* Values next to each other, which are loaded at once. */
+template <typename T, int V> struct alignas(sizeof(T) * V) vector {
+    T x[V];
+};
+
+/* A lane's columns: EACH of them, V next to each other, and then those of the other lanes. */
+template <typename S, typename T, bool PACKED> struct span {
+    static const int V = !PACKED ? 1 : S::EACH < S::WIDE ? S::EACH : S::WIDE, VECTORS = S::EACH / V;
+    int64_t first, n; /* the lane's first column, and how many there are in all */
+
+    __device__ span(int64_t from, int64_t columns, int lane) : first(from + lane * V), n(columns) {}
+
+    /* The lane's j-th sum is of this column; there may be none. */
+    __device__ int64_t column(int j) const
+    {
+        return first + j / V * S::LANES * V + j % V;
+    }
+};
+
+/*
+ * B as a lane reads it. Columns that are not there are the last ones again: their sums are never stored, and neither
+ * loads nor sums have to be predicated. Rows of a packed B are less than 4 GB apart: an address
+ * takes no multiplication of 64 bits.
+ */
+template <typename S, typename T, bool PACKED> struct lane_of_B {
+    typedef span<S, T, PACKED> C;
+    const T *at[C::VECTORS]; /* row 0 */
+    int64_t row;
+    uint32_t packed_row; /* bytes */
+
+    __device__ lane_of_B(const tulle__cuda_chain_pair &q, const C &c) : row(q.b_row), packed_row(q.packed_row)
+    {
+        TULLE__UNROLL()
+        for (int v = 0; v < C::VECTORS; v++) {
+            int64_t column = c.column(v * C::V), last = c.n - C::V;
+            if (column > last) column = last;
+            at[v] = static_cast<const T *>(q.B) + column * (PACKED ? 1 : q.b_col);
+        }
+    }
+
+    struct values {
+        vector<T, C::V> of[C::VECTORS];
+    };
+
+    __device__ values load(int32_t k) const
+    {
+        values b;
+        TULLE__UNROLL()
+        for (int v = 0; v < C::VECTORS; v++) {
+            const T *from = PACKED ? tulle_cuda::step(at[v], static_cast<uint32_t>(k), packed_row) : at[v] + k * row;
+            b.of[v] = *reinterpret_cast<const vector<T, C::V> *>(from);
+        }
+        return b;
+    }
+
+    __device__ static void add(T a, const values &b, T (&sum)[S::EACH])
+    {
+        TULLE__UNROLL()
+        for (int j = 0; j < S::EACH; j++) sum[j] = fused_never(sum[j], a, b.of[j / C::V].x[j % C::V]);
+    }
+};
+
+/*
+ * Adds entries from .. to - 1 of a pair to the sums of the span. Called by all lanes of the warp, whose teams go on
+ * until the last has no entries. Rows of B are read AHEAD at a time, also for a team without an entry, which reads row
+ * 0: so the reads of some entries are under way at once, and none is behind a branch.
+ */
+template <typename S, typename T, bool PACKED>
+__device__ void add_entries(
+    const tulle__cuda_chain_pair &q, const span<S, T, PACKED> &c, int lane, int32_t from, int32_t to, T (&sum)[S::EACH])
 {
-    const T *val = static_cast<const T *>(q.val), *B = static_cast<const T *>(q.B);
-    for (; from < to; from += S::LANES) {
-        int count = to - from < S::LANES ? to - from : S::LANES;
+    const int AHEAD = S::LANES < 4 ? S::LANES : 4;
+    const T *val = static_cast<const T *>(q.val);
+    const lane_of_B<S, T, PACKED> B(q, c);
+    while (__any_sync(WARP, from < to)) {
+        const int count = to - from < S::LANES ? to - from : S::LANES;
         int32_t col = 0;
         T a = 0;
-        if (t.me < count) {
-            col = q.colind[from + t.me];
-            a = val[from + t.me];
+        if (lane < count) {
+            col = q.colind[from + lane];
+            a = val[from + lane];
         }
-        for (int e = 0; e < count; e++) {
-            int64_t k = __shfl_sync(t.mask, col, e, S::LANES);
-            T x = __shfl_sync(t.mask, a, e, S::LANES);
+        for (int e = 0; e < S::LANES && __any_sync(WARP, e < count); e += AHEAD) {
+            typename lane_of_B<S, T, PACKED>::values b[AHEAD];
             TULLE__UNROLL()
-            for (int j = 0; j < S::EACH; j++) {
-                int64_t c = first + t.me + j * S::LANES;
-                if (c < P.n) sum[j] = fused_never(sum[j], x, B[k * q.b_row + c * q.b_col]);
+            for (int i = 0; i < AHEAD; i++) b[i] = B.load(__shfl_sync(WARP, col, e + i, S::LANES));
+            TULLE__UNROLL()
+            for (int i = 0; i < AHEAD; i++) {
+                const T x = __shfl_sync(WARP, a, e + i, S::LANES);
+                if (e + i < count) B.add(x, b[i], sum);
             }
         }
+        from = count < S::LANES ? to : from + S::LANES;
     }
 }
 
-template <typename S, typename T>
-__device__ void store(const tulle__cuda_chain &P, const S &t, int64_t row, int64_t first, const T (&sum)[S::EACH])
+template <typename S, typename T, bool PACKED>
+__device__ void store(const tulle__cuda_chain &P, const span<S, T, PACKED> &c, int64_t row, const T (&sum)[S::EACH])
 {
-    T alpha = static_cast<T>(P.alpha), beta = static_cast<T>(P.beta), *C = static_cast<T *>(P.C) + row * P.ldc;
+    const T alpha = static_cast<T>(P.alpha), beta = static_cast<T>(P.beta);
+    T *C = static_cast<T *>(P.C) + row * P.ldc;
+    TULLE__UNROLL()
     for (int j = 0; j < S::EACH; j++) {
-        int64_t c = first + t.me + j * S::LANES;
-        if (c >= P.n) continue;
-        T scaled = fused_never(-static_cast<T>(0), alpha, sum[j]);
-        C[c] = P.beta == 0 ? scaled : fused_never(scaled, beta, C[c]);
+        if (c.column(j) >= c.n) continue;
+        T scaled = fused_never(-static_cast<T>(0), alpha, sum[j]), *to = C + c.column(j);
+        *to = P.beta == 0 ? scaled : fused_never(scaled, beta, *to);
     }
 }
 
@@ -71,86 +148,102 @@ __device__ int64_t entries_of(const tulle__cuda_chain &P, int64_t row)
 }
 
 /* One long row by all teams of the block. */
-template <typename S, typename T>
-__device__ void long_row(const tulle__cuda_chain &P, const S &t, int64_t row, T *partial)
+template <typename S, typename T, bool PACKED>
+__device__ void long_row(const tulle__cuda_chain &P, int lane, int team, int64_t row, T *partial)
 {
-    const int teams = THREADS / S::LANES, mine = static_cast<int>(threadIdx.x) / S::LANES;
     for (int64_t first = 0; first < P.n; first += S::LANES * S::EACH) {
+        const span<S, T, PACKED> c(first, P.n, lane);
         T sum[S::EACH];
-        int piece = 0;
+        int64_t before = 0; /* pieces */
         for (int j = 0; j < S::EACH; j++) sum[j] = 0;
         for (int p = 0; p < P.npairs; p++) {
             const tulle__cuda_chain_pair &q = P.pair[p];
-            int32_t end = q.rowptr[row + 1];
-            for (int32_t from = q.rowptr[row]; from < end; from += LONG, piece++)
-                if (piece % teams == mine)
-                    add_entries(P, q, t, from, end - from < LONG ? end : from + LONG, first, sum);
+            const int64_t begin = q.rowptr[row], end = q.rowptr[row + 1], pieces = (end - begin + LONG - 1) / LONG;
+            const int64_t own = (team + S::ROWS - before % S::ROWS) % S::ROWS;
+            for (int64_t turn = 0; turn < pieces; turn += S::ROWS) { /* all teams as often, also without a piece */
+                const int64_t from = begin + (turn + own) * LONG, to = from + LONG;
+                add_entries<S, T, PACKED>(q, c, lane, static_cast<int32_t>(from < end ? from : end),
+                    static_cast<int32_t>(to < end ? to : end), sum);
+            }
+            before += pieces;
         }
-        for (int j = 0; j < S::EACH; j++) partial[mine * S::LANES * S::EACH + j * S::LANES + t.me] = sum[j];
+        for (int j = 0; j < S::EACH; j++) partial[(team * S::EACH + j) * S::LANES + lane] = sum[j];
         __syncthreads();
-        if (mine == 0) {
-            for (int other = 1; other < teams; other++)
-                for (int j = 0; j < S::EACH; j++) sum[j] += partial[(other * S::EACH + j) * S::LANES + t.me];
-            store(P, t, row, first, sum);
+        if (team == 0) {
+            for (int other = 1; other < S::ROWS; other++)
+                for (int j = 0; j < S::EACH; j++) sum[j] += partial[(other * S::EACH + j) * S::LANES + lane];
+            store(P, c, row, sum);
         }
         __syncthreads();
     }
 }
 
-template <typename S, typename T> __global__ void multiply(tulle__cuda_chain P)
+/* The rows of a block of threads, a team each; those that are long by all. */
+template <typename S, typename T, bool PACKED>
+__device__ void multiply_rows(const tulle__cuda_chain &P, bool *is_long, T *partial)
 {
-    const int rows = THREADS / S::LANES, mine = static_cast<int>(threadIdx.x) / S::LANES;
-    TULLE__SHARED(int, is_long, THREADS / S::LANES);
-    TULLE__SHARED(T, partial, THREADS * S::EACH);
-    S t;
-    t.me = static_cast<int>(threadIdx.x) % S::LANES;
-    int lane = static_cast<int>(threadIdx.x) % 32;
-    t.mask = (S::LANES == 32 ? 0xffffffffu : (1u << (S::LANES % 32)) - 1) << (lane / S::LANES * S::LANES);
-    int64_t row = static_cast<int64_t>(blockIdx.x) * rows + mine;
-    bool there = row < P.m, later = there && entries_of(P, row) > LONG;
-    if (t.me == 0) is_long[mine] = later;
-    for (int64_t first = 0; there && !later && first < P.n; first += S::LANES * S::EACH) {
+    const int lane = static_cast<int>(threadIdx.x) % S::LANES, team = static_cast<int>(threadIdx.x) / S::LANES;
+    const int64_t top = static_cast<int64_t>(blockIdx.x) * S::ROWS, row = top + team;
+    const bool later = row < P.m && entries_of(P, row) > LONG, now = row < P.m && !later;
+    if (lane == 0) is_long[team] = later;
+    for (int64_t first = 0; first < P.n; first += S::LANES * S::EACH) {
+        const span<S, T, PACKED> c(first, P.n, lane);
         T sum[S::EACH];
         for (int j = 0; j < S::EACH; j++) sum[j] = 0;
-        for (int p = 0; p < P.npairs; p++)
-            add_entries(P, P.pair[p], t, P.pair[p].rowptr[row], P.pair[p].rowptr[row + 1], first, sum);
-        store(P, t, row, first, sum);
+        for (int p = 0; p < P.npairs; p++) {
+            const int32_t *rowptr = P.pair[p].rowptr + row;
+            add_entries<S, T, PACKED>(P.pair[p], c, lane, now ? rowptr[0] : 0, now ? rowptr[1] : 0, sum);
+        }
+        if (now) store(P, c, row, sum);
     }
     __syncthreads();
-    for (int r = 0; r < rows; r++)
-        if (is_long[r]) long_row(P, t, static_cast<int64_t>(blockIdx.x) * rows + r, partial);
+    for (int r = 0; r < S::ROWS; r++)
+        if (is_long[r]) long_row<S, T, PACKED>(P, lane, team, top + r, partial);
+}
+
+template <typename S, typename T> __global__ void multiply(tulle__cuda_chain P)
+{
+    TULLE__SHARED(bool, is_long, S::ROWS);
+    TULLE__SHARED(T, partial, THREADS * S::EACH);
+    if (P.packed)
+        multiply_rows<S, T, true>(P, is_long, partial);
+    else
+        multiply_rows<S, T, false>(P, is_long, partial);
 }
 
 /* ---- blocks ---- */
 
 /* Adds a row's entries of a pair, y rows below the top of block row r. */
-template <typename S, typename T>
-__device__ void add_blocks(const tulle__cuda_chain &P, const tulle__cuda_chain_pair &q, const S &t, int64_t r,
-    int64_t y, int64_t first, T (&sum)[S::EACH])
+template <typename S, typename T, bool PACKED>
+__device__ void add_blocks(
+    const tulle__cuda_chain_pair &q, const span<S, T, PACKED> &c, int64_t r, int64_t y, T (&sum)[S::EACH])
 {
-    const T *B = static_cast<const T *>(q.B);
+    const lane_of_B<S, T, PACKED> B(q, c);
     for (int32_t e = q.rowptr[r]; e < q.rowptr[r + 1]; e++) {
-        const int64_t c = q.colind[e], k = q.col_block[c] - q.col_block[0], width = q.col_block[c + 1] - q.col_block[c];
+        const int64_t at = q.colind[e], k = q.col_block[at] - q.col_block[0],
+                      width = q.col_block[at + 1] - q.col_block[at];
         const T *val = static_cast<const T *>(q.val) + q.offset[e] + y * width;
-        for (int64_t x = 0; x < width; x++) {
-            const T a = val[x];
-            TULLE__UNROLL()
-            for (int j = 0; j < S::EACH; j++) {
-                int64_t at = first + t.me + j * S::LANES;
-                if (at < P.n) sum[j] = fused_never(sum[j], a, B[(k + x) * q.b_row + at * q.b_col]);
-            }
-        }
+        for (int64_t x = 0; x < width; x++) B.add(val[x], B.load(static_cast<int32_t>(k + x)), sum);
     }
 }
 
-/* A team has a row, also of those of one block row. */
+template <typename S, typename T, bool PACKED>
+__device__ void multiply_block_row(const tulle__cuda_chain &P, int lane, int64_t row, int64_t r, int64_t y)
+{
+    for (int64_t first = 0; first < P.n; first += S::LANES * S::EACH) {
+        const span<S, T, PACKED> c(first, P.n, lane);
+        T sum[S::EACH];
+        for (int j = 0; j < S::EACH; j++) sum[j] = 0;
+        for (int p = 0; p < P.npairs; p++) add_blocks(P.pair[p], c, r, y, sum);
+        store(P, c, row, sum);
+    }
+}
+
+/* A team has a row, also of those of one block row. Its lanes exchange nothing. */
 template <typename S, typename T> __global__ void multiply_blocks(tulle__cuda_chain P)
 {
-    const int rows = THREADS / S::LANES;
-    S t;
-    t.me = static_cast<int>(threadIdx.x) % S::LANES;
-    t.mask = 0; /* its lanes exchange nothing */
-    const int64_t row = static_cast<int64_t>(blockIdx.x) * rows + static_cast<int>(threadIdx.x) / S::LANES;
+    const int lane = static_cast<int>(threadIdx.x) % S::LANES;
+    const int64_t row = static_cast<int64_t>(blockIdx.x) * S::ROWS + static_cast<int>(threadIdx.x) / S::LANES;
     if (row >= P.m) return;
     int64_t r = 0, beyond = P.block_rows;
     while (beyond - r > 1) {
@@ -161,41 +254,53 @@ template <typename S, typename T> __global__ void multiply_blocks(tulle__cuda_ch
             beyond = middle;
     }
     const int64_t y = P.row + row - (P.row_block[r] - P.row_block[0]);
-    for (int64_t first = 0; first < P.n; first += S::LANES * S::EACH) {
-        T sum[S::EACH];
-        for (int j = 0; j < S::EACH; j++) sum[j] = 0;
-        for (int p = 0; p < P.npairs; p++) add_blocks(P, P.pair[p], t, r, y, first, sum);
-        store(P, t, row, first, sum);
-    }
+    if (P.packed)
+        multiply_block_row<S, T, true>(P, lane, row, r, y);
+    else
+        multiply_block_row<S, T, false>(P, lane, row, r, y);
 }
 
 /* ---- launches ---- */
 
-#define TULLE__EACH_TEAM(X) X(2, 1) X(4, 1) X(8, 1) X(16, 1) X(32, 1) X(32, 2) X(32, 4)
-#define TULLE__KERNELS(LANES, EACH)                                                                                    \
-    reinterpret_cast<const void *>(multiply<team<LANES, EACH>, double>),                                               \
-        reinterpret_cast<const void *>(multiply<team<LANES, EACH>, float>),                                            \
-        reinterpret_cast<const void *>(multiply_blocks<team<LANES, EACH>, double>),                                    \
-        reinterpret_cast<const void *>(multiply_blocks<team<LANES, EACH>, float>),
-const void *const kernels[] = {TULLE__EACH_TEAM(TULLE__KERNELS)};
+#define TULLE__EACH_WIDTH(X) X(2) X(4) X(8) X(16) X(32) X(64) X(128)
+#define TULLE__KERNELS(WIDTH)                                                                                          \
+    reinterpret_cast<const void *>(multiply<team<double, WIDTH>, double>),                                             \
+        reinterpret_cast<const void *>(multiply<team<float, WIDTH>, float>),                                           \
+        reinterpret_cast<const void *>(multiply_blocks<team<double, WIDTH>, double>),                                  \
+        reinterpret_cast<const void *>(multiply_blocks<team<float, WIDTH>, float>),
+const void *const kernels[] = {TULLE__EACH_WIDTH(TULLE__KERNELS)};
 #undef TULLE__KERNELS
 
-template <typename S, typename T> cudaError_t start(cudaStream_t stream, const tulle__cuda_chain &P, bool in_blocks)
+/* Whether all B can be read by vectors as wide as a lane of the team, none of which goes beyond the last column. */
+template <typename S, typename T> bool pack(tulle__cuda_chain &P)
 {
-    const int64_t rows = THREADS / S::LANES, blocks = (P.m + rows - 1) / rows;
-    if (blocks > INT32_MAX) return cudaErrorInvalidConfiguration;
-    return in_blocks ? tulle_cuda::launch(multiply_blocks<S, T>, static_cast<unsigned>(blocks), THREADS, 0, stream, P)
-                     : tulle_cuda::launch(multiply<S, T>, static_cast<unsigned>(blocks), THREADS, 0, stream, P);
+    const int64_t values = span<S, T, true>::V, bytes = values * static_cast<int64_t>(sizeof(T));
+    bool yes = P.n % values == 0;
+    for (int p = 0; p < P.npairs; p++) {
+        tulle__cuda_chain_pair &q = P.pair[p];
+        yes = yes && q.b_col == 1 && q.b_row >= 0 && q.b_row % values == 0 &&
+              q.b_row <= UINT32_MAX / static_cast<int64_t>(sizeof(T)) && reinterpret_cast<intptr_t>(q.B) % bytes == 0;
+        if (yes) q.packed_row = static_cast<uint32_t>(q.b_row * static_cast<int64_t>(sizeof(T)));
+    }
+    return yes;
 }
 
-/* By the narrowest team that has a lane for each column, or the widest. */
+template <typename T, int WIDTH> cudaError_t start(cudaStream_t stream, tulle__cuda_chain P, bool in_blocks)
+{
+    typedef team<T, WIDTH> S;
+    P.packed = pack<S, T>(P);
+    return tulle_cuda::launch(
+        in_blocks ? multiply_blocks<S, T> : multiply<S, T>, (P.m + S::ROWS - 1) / S::ROWS, THREADS, 0, stream, P);
+}
+
+/* By the narrowest team that has a place for each column, or the widest. */
 template <typename T> cudaError_t start_team(cudaStream_t stream, const tulle__cuda_chain &P, bool in_blocks)
 {
-#define TULLE__START(LANES, EACH)                                                                                      \
-    if (P.n <= (LANES) * (EACH)) return start<team<LANES, EACH>, T>(stream, P, in_blocks);
-    TULLE__EACH_TEAM(TULLE__START)
+#define TULLE__START(WIDTH)                                                                                            \
+    if (P.n <= (WIDTH)) return start<T, WIDTH>(stream, P, in_blocks);
+    TULLE__EACH_WIDTH(TULLE__START)
 #undef TULLE__START
-    return start<team<32, 4>, T>(stream, P, in_blocks);
+    return start<T, 128>(stream, P, in_blocks);
 }
 
 } // namespace

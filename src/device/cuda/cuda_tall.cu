@@ -109,9 +109,7 @@ cudaError_t tulle__cuda_load_tall(void)
 cudaError_t tulle__cuda_tsmttsm_start(cudaStream_t stream, const tulle__cuda_tsmttsm *G, int f64, int64_t pieces)
 {
     int side = G->m <= SMALL && G->n <= SMALL ? SMALL : LARGE;
-    if (pieces > INT32_MAX) return cudaErrorInvalidConfiguration;
-    dim3 squares(static_cast<unsigned>(pieces), static_cast<unsigned>((G->m + side - 1) / side),
-        static_cast<unsigned>((G->n + side - 1) / side));
+    const tulle_cuda::grid squares(pieces, (G->m + side - 1) / side, (G->n + side - 1) / side);
     return tulle_cuda::launch(side == SMALL ? (f64 ? tsmttsm<double, SMALL> : tsmttsm<float, SMALL>)
                                             : (f64 ? tsmttsm<double, LARGE> : tsmttsm<float, LARGE>),
         squares, static_cast<unsigned>(side * side), 0, stream, *G);
@@ -121,7 +119,5 @@ cudaError_t tulle__cuda_tsmm_start(cudaStream_t stream, const tulle__cuda_tsmm *
 {
     int lines = THREADS / S->n;
     int64_t blocks = (S->rows + lines * EACH - 1) / (lines * EACH);
-    if (blocks > INT32_MAX) return cudaErrorInvalidConfiguration;
-    return tulle_cuda::launch(
-        f64 ? tsmm<double> : tsmm<float>, static_cast<unsigned>(blocks), THREADS, 0, stream, *S, lines);
+    return tulle_cuda::launch(f64 ? tsmm<double> : tsmm<float>, blocks, THREADS, 0, stream, *S, lines);
 }

@@ -71,15 +71,11 @@ cudaError_t tulle__cuda_load_vectors(void)
 cudaError_t tulle__cuda_dots_start(cudaStream_t stream, const tulle__cuda_dots *D, int f64, int64_t pieces)
 {
     int64_t blocks = (pieces * D->nx * D->ny * SIDES + THREADS - 1) / THREADS;
-    if (blocks > INT32_MAX) return cudaErrorInvalidConfiguration;
-    return tulle_cuda::launch(
-        f64 ? dots<double> : dots<float>, static_cast<unsigned>(blocks), THREADS, 0, stream, *D, pieces);
+    return tulle_cuda::launch(f64 ? dots<double> : dots<float>, blocks, THREADS, 0, stream, *D, pieces);
 }
 
 cudaError_t tulle__cuda_combine_start(cudaStream_t stream, const tulle__cuda_combine *C, int f64)
 {
     int64_t blocks = (C->rows + THREADS - 1) / THREADS;
-    if (blocks > INT32_MAX) return cudaErrorInvalidConfiguration;
-    return tulle_cuda::launch(
-        f64 ? combine<double> : combine<float>, static_cast<unsigned>(blocks), THREADS, 0, stream, *C);
+    return tulle_cuda::launch(f64 ? combine<double> : combine<float>, blocks, THREADS, 0, stream, *C);
 }

@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What kernels use beyond plain CUDA C++, each with a half for the GPU, where it is inline PTX or a keyword, and a half
- * for the emulation on the host (test/emul/), which compiles kernels by a C++ compiler. Kernels contain no PTX, no
- * launch, no shared memory and no polling but by these; a loop that polls contains load_acquire.
+ * Everything that kernels use beyond plain CUDA C++, each with a half for the GPU, where it is inline PTX or a keyword,
+ * and a half for the emulation on the host (test/emul/), which compiles kernels by a C++ compiler. Kernels contain no
+ * PTX, no launch, no shared memory and no polling but by these; a loop that polls contains load_acquire or
+ * load_relaxed.
  *
- * launch(kernel, blocks, threads, shared, stream, arguments...)   starts a kernel; what the start itself returned
+ * launch(kernel, grid, threads, shared, stream, arguments...)   starts a kernel; returns the status of the start, which
+ *   is cudaErrorInvalidConfiguration where the grid is empty or has more blocks than CUDA allows
  * launch_resident(...)   the same for a kernel whose blocks wait for each other: all of them run at the same time, or
- * the start fails with cudaErrorCooperativeLaunchTooLarge TULLE__SHARED(T, name, count)          an array in shared
- * memory; TULLE__SHARED_DYNAMIC(T, name): the launch's TULLE__UNROLL(times) before a loop                     times:
- * none for all of them load_acquire(at), store_release(at, x)                 words of 4 or 8 bytes, towards all
- * threads of this GPU load_acquire_system(at), store_release_system(at, x)   the same towards other GPUs and the host
+ *   the start fails with cudaErrorCooperativeLaunchTooLarge
+ * TULLE__SHARED(T, name, count)          an array in shared memory
+ * TULLE__SHARED_DYNAMIC(T, name)         the shared memory of the launch
+ * TULLE__UNROLL(times) before a loop     times: none for all of them
+ * step(address, times, bytes)            address + times * bytes, in global memory: the compiler takes such a sum apart
+ *   and adds its parts one by one at each use
+ * load_acquire(at), store_release(at, x)                 words of 4 or 8 bytes, towards all threads of this GPU
+ * load_acquire_system(at), store_release_system(at, x)   the same towards other GPUs and the host
+ * load_relaxed(at), store_relaxed(at, x), ..._system     the same without an order towards other memory: for a word
+ *   that is all that its reader wants. An acquire throws away L1 (CCTL.IVALL), a release waits for all that the thread
+ *   has stored before (MEMBAR); these do neither.
  * add_release(at, x), add_release_system(at, x)   adds to an int32_t, behind all that the thread has done before
  * add_system(at, x)   adds to a float or a double that other GPUs add to
  * shared_blocks(kernel, threads, processors, sharers)   blocks that run at the same time on a GPU of so many
@@ -29,6 +38,51 @@
 
 namespace tulle_cuda
 {
+
+#ifdef TULLE__EMULATED
+static inline int64_t grid_most_across(void) /* EMUL_ACROSS makes it small */
+{
+    return emul_across();
+}
+#else
+static inline int64_t grid_most_across(void)
+{
+    return UINT16_MAX;
+}
+#endif
+
+/*
+ * Blocks of a launch. Counts come here as they were computed, of 64 bits with a sign: what is cut to 32 bits before it
+ * is compared may fit by accident. A kernel whose y or z grows with its input is started in pieces (by_pieces).
+ */
+struct grid {
+    int64_t x, y, z;
+
+    template <typename X> grid(X blocks, int64_t down = 1, int64_t deep = 1) : x(blocks), y(down), z(deep)
+    {
+        static_assert(std::is_signed<X>::value, "counts of blocks keep their sign and their bits");
+    }
+
+    bool fits() const
+    {
+        return x > 0 && y > 0 && z > 0 && x <= INT32_MAX && y <= grid_most_across() && z <= grid_most_across();
+    }
+
+    dim3 blocks() const
+    {
+        return dim3(static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z));
+    }
+};
+
+/* Starts `count` blocks across, as many at a time as a grid has: start(first, some). */
+template <typename F> cudaError_t by_pieces(int64_t count, const F &start)
+{
+    cudaError_t error = cudaSuccess;
+    const int64_t most = grid_most_across();
+    for (int64_t first = 0; first < count && error == cudaSuccess; first += most)
+        error = start(first, count - first < most ? count - first : most);
+    return error;
+}
 
 /*
  * Sorts n numbers by all `threads` threads of a block, of which this is number `me`. Bitonic, with each merge's first
@@ -52,30 +106,37 @@ template <typename N> __device__ void sort_together(N *data, int64_t n, int me, 
 #ifdef TULLE__EMULATED
 
 template <typename... P>
-cudaError_t start(bool resident, void (*kernel)(P...), dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream,
-    const std::tuple<P...> &arguments)
+cudaError_t start(bool resident, void (*kernel)(P...), const grid &blocks, dim3 threads, size_t shared,
+    cudaStream_t stream, const std::tuple<P...> &arguments)
 {
     struct call {
         void (*kernel)(P...);
         std::tuple<P...> arguments;
     };
+    if (!blocks.fits()) return cudaErrorInvalidConfiguration;
     return emul_launch(
-        reinterpret_cast<const void *>(kernel), {blocks, threads, shared, stream, resident},
+        reinterpret_cast<const void *>(kernel), {blocks.blocks(), threads, shared, stream, resident},
         [](void *c) { std::apply(static_cast<call *>(c)->kernel, static_cast<call *>(c)->arguments); },
         new call{kernel, arguments}, [](void *c) { delete static_cast<call *>(c); });
 }
 
 template <typename... P, typename... A>
-cudaError_t launch(void (*kernel)(P...), dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream, A... arguments)
+cudaError_t launch(
+    void (*kernel)(P...), const grid &blocks, dim3 threads, size_t shared, cudaStream_t stream, A... arguments)
 {
     return start(false, kernel, blocks, threads, shared, stream, std::tuple<P...>(arguments...));
 }
 
 template <typename... P, typename... A>
 cudaError_t launch_resident(
-    void (*kernel)(P...), dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream, A... arguments)
+    void (*kernel)(P...), const grid &blocks, dim3 threads, size_t shared, cudaStream_t stream, A... arguments)
 {
     return start(true, kernel, blocks, threads, shared, stream, std::tuple<P...>(arguments...));
+}
+
+template <typename T> const T *step(const T *address, uint32_t times, uint32_t bytes)
+{
+    return reinterpret_cast<const T *>(reinterpret_cast<const char *>(address) + uint64_t(times) * bytes);
 }
 
 #define TULLE__UNROLL(times)
@@ -101,6 +162,32 @@ template <typename T, typename V> void store_release(T *at, V x)
 template <typename T> T load_acquire_system(const T *at)
 {
     return load_acquire(at);
+}
+
+/* A relaxed atomic orders nothing: the thread sanitizer finds other data that are read on its strength. */
+template <typename T> T load_relaxed(const T *at)
+{
+    emul_yield();
+    T value;
+    __atomic_load(at, &value, __ATOMIC_RELAXED);
+    return value;
+}
+
+template <typename T> T load_relaxed_system(const T *at)
+{
+    return load_relaxed(at);
+}
+
+template <typename T, typename V> void store_relaxed(T *at, V x)
+{
+    T value = static_cast<T>(x);
+    emul_progress();
+    __atomic_store(at, &value, __ATOMIC_RELAXED);
+}
+
+template <typename T, typename V> void store_relaxed_system(T *at, V x)
+{
+    store_relaxed(at, x);
 }
 
 template <typename T, typename V> void store_release_system(T *at, V x)
@@ -144,17 +231,19 @@ template <int left> void async_wait()
 namespace detail
 {
 template <typename... P, std::size_t... I>
-cudaError_t launch(bool resident, const void *kernel, dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream,
-    std::tuple<P...> &arguments, std::index_sequence<I...>)
+cudaError_t launch(bool resident, const void *kernel, const grid &blocks, dim3 threads, size_t shared,
+    cudaStream_t stream, std::tuple<P...> &arguments, std::index_sequence<I...>)
 {
     void *list[] = {static_cast<void *>(&std::get<I>(arguments))..., nullptr};
-    return resident ? cudaLaunchCooperativeKernel(kernel, blocks, threads, list, shared, stream)
-                    : cudaLaunchKernel(kernel, blocks, threads, list, shared, stream);
+    if (!blocks.fits()) return cudaErrorInvalidConfiguration;
+    return resident ? cudaLaunchCooperativeKernel(kernel, blocks.blocks(), threads, list, shared, stream)
+                    : cudaLaunchKernel(kernel, blocks.blocks(), threads, list, shared, stream);
 }
 } // namespace detail
 
 template <typename... P, typename... A>
-cudaError_t launch(void (*kernel)(P...), dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream, A... arguments)
+cudaError_t launch(
+    void (*kernel)(P...), const grid &blocks, dim3 threads, size_t shared, cudaStream_t stream, A... arguments)
 {
     std::tuple<P...> list(arguments...);
     return detail::launch(false, reinterpret_cast<const void *>(kernel), blocks, threads, shared, stream, list,
@@ -163,11 +252,18 @@ cudaError_t launch(void (*kernel)(P...), dim3 blocks, dim3 threads, size_t share
 
 template <typename... P, typename... A>
 cudaError_t launch_resident(
-    void (*kernel)(P...), dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream, A... arguments)
+    void (*kernel)(P...), const grid &blocks, dim3 threads, size_t shared, cudaStream_t stream, A... arguments)
 {
     std::tuple<P...> list(arguments...);
     return detail::launch(true, reinterpret_cast<const void *>(kernel), blocks, threads, shared, stream, list,
         std::index_sequence_for<P...>());
+}
+
+template <typename T> __device__ __forceinline__ const T *step(const T *address, uint32_t times, uint32_t bytes)
+{
+    size_t place;
+    asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(place) : "r"(times), "r"(bytes), "l"(__cvta_generic_to_global(address)));
+    return static_cast<const T *>(__cvta_global_to_generic(place));
 }
 
 #define TULLE__PRAGMA(text) _Pragma(#text)
@@ -177,38 +273,44 @@ cudaError_t launch_resident(
     extern __shared__ __align__(16) unsigned char tulle__dynamic[];                                                    \
     T *name = reinterpret_cast<T *>(tulle__dynamic)
 
-#define TULLE__ACQUIRE(NAME, SCOPE)                                                                                    \
+#define TULLE__LOAD(NAME, ORDER)                                                                                       \
     template <typename T> __device__ __forceinline__ T NAME(const T *at)                                               \
     {                                                                                                                  \
         static_assert(sizeof(T) == 4 || sizeof(T) == 8, "words of 4 or 8 bytes");                                      \
         typename std::conditional<sizeof(T) == 8, unsigned long long, unsigned>::type bits;                            \
+        const size_t place = __cvta_generic_to_global(at);                                                             \
         T value;                                                                                                       \
         if constexpr (sizeof(T) == 8)                                                                                  \
-            asm volatile("ld.acquire." SCOPE ".u64 %0, [%1];" : "=l"(bits) : "l"(at) : "memory");                      \
+            asm volatile("ld." ORDER ".global.u64 %0, [%1];" : "=l"(bits) : "l"(place) : "memory");                    \
         else                                                                                                           \
-            asm volatile("ld.acquire." SCOPE ".u32 %0, [%1];" : "=r"(bits) : "l"(at) : "memory");                      \
+            asm volatile("ld." ORDER ".global.u32 %0, [%1];" : "=r"(bits) : "l"(place) : "memory");                    \
         memcpy(&value, &bits, sizeof value);                                                                           \
         return value;                                                                                                  \
     }
-TULLE__ACQUIRE(load_acquire, "gpu")
-TULLE__ACQUIRE(load_acquire_system, "sys")
-#undef TULLE__ACQUIRE
+TULLE__LOAD(load_acquire, "acquire.gpu")
+TULLE__LOAD(load_acquire_system, "acquire.sys")
+TULLE__LOAD(load_relaxed, "relaxed.gpu")
+TULLE__LOAD(load_relaxed_system, "relaxed.sys")
+#undef TULLE__LOAD
 
-#define TULLE__RELEASE(NAME, SCOPE)                                                                                    \
+#define TULLE__STORE(NAME, ORDER)                                                                                      \
     template <typename T, typename V> __device__ __forceinline__ void NAME(T *at, V x)                                 \
     {                                                                                                                  \
         static_assert(sizeof(T) == 4 || sizeof(T) == 8, "words of 4 or 8 bytes");                                      \
         typename std::conditional<sizeof(T) == 8, unsigned long long, unsigned>::type bits;                            \
+        const size_t place = __cvta_generic_to_global(at);                                                             \
         T value = static_cast<T>(x);                                                                                   \
         memcpy(&bits, &value, sizeof value);                                                                           \
         if constexpr (sizeof(T) == 8)                                                                                  \
-            asm volatile("st.release." SCOPE ".u64 [%0], %1;" : : "l"(at), "l"(bits) : "memory");                      \
+            asm volatile("st." ORDER ".global.u64 [%0], %1;" : : "l"(place), "l"(bits) : "memory");                    \
         else                                                                                                           \
-            asm volatile("st.release." SCOPE ".u32 [%0], %1;" : : "l"(at), "r"(bits) : "memory");                      \
+            asm volatile("st." ORDER ".global.u32 [%0], %1;" : : "l"(place), "r"(bits) : "memory");                    \
     }
-TULLE__RELEASE(store_release, "gpu")
-TULLE__RELEASE(store_release_system, "sys")
-#undef TULLE__RELEASE
+TULLE__STORE(store_release, "release.gpu")
+TULLE__STORE(store_release_system, "release.sys")
+TULLE__STORE(store_relaxed, "relaxed.gpu")
+TULLE__STORE(store_relaxed_system, "relaxed.sys")
+#undef TULLE__STORE
 
 __device__ __forceinline__ void add_release(int32_t *at, int32_t x)
 {
@@ -255,14 +357,14 @@ template <int left> __device__ __forceinline__ void async_wait()
 
 #endif
 
-template <typename... P> unsigned shared_blocks(void (*kernel)(P...), int threads, int processors, int sharers)
+template <typename... P> int64_t shared_blocks(void (*kernel)(P...), int threads, int processors, int sharers)
 {
     int each = 0;
     cudaError_t error =
         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, reinterpret_cast<const void *>(kernel), threads, 0);
     if (error != cudaSuccess) (void)cudaGetLastError();
     int blocks = error == cudaSuccess ? each * processors / sharers : processors / sharers;
-    return blocks > 1 ? static_cast<unsigned>(blocks) : 1u;
+    return blocks > 1 ? blocks : 1;
 }
 
 /* Loads kernels onto the current device, as their first launch would. */

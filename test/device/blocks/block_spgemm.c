@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernels of products of two matrices of blocks: every instruction set, with pools of one to three threads, against the
- * reference, and the reference against sums of small integers, which are exact. Blocks of 1 to 70, filters, patterns,
+ * reference, and the reference against sums of small integers, which are exact. Blocks of 1 to 200, filters, patterns,
  * identities with a scale of 0 over what is not a number, rows within a larger result, and values alone.
  * Each of the kernels that may multiply blocks is forced to multiply all.
  * block_spgemm DEVICE: on a device, also with blocks of all the sizes that its kernels are unrolled for.
@@ -111,7 +111,7 @@ static const struct shape block_shapes[] = {{1, 1, 1, 1, 1, 0, 0, 0}, {8, 9, 7, 
     {7, 6, 9, 23, 2, 0, 0, 2}, {5, 4, 3, 70, 2, 0, 0, 1}, {30, 30, 30, 5, 10, 0, 0, 0}, {30, 20, 40, 4, 2, 900, 0, 0},
     {20, 20, 20, 6, 3, 4000, 1, 2}, {12, 12, 12, 13, 2, 0, 1, 1}, {9, 9, 9, 33, 1, 0, 0, 0},
     {10, 10, 10, 3, 1000000, 0, 0, 1}, {1, 40, 1, 9, 1, 300, 0, 0}, {40, 1, 40, 2, 1, 1e9, 0, 0},
-    {0, 3, 3, 4, 1, 0, 0, 0}, {3, 0, 3, 4, 1, 0, 0, 1}};
+    {0, 3, 3, 4, 1, 0, 0, 0}, {3, 0, 3, 4, 1, 0, 0, 1}, {2, 2, 2, 200, 1, 0, 0, 1}};
 
 /* The product by elements, where there is neither filter nor pattern. */
 static int exact(tulle_type type, const struct shape *s, const tulle__spgemm_task *task, const tulle__csr_result *C)

@@ -50,6 +50,8 @@ enum {
     cudaEventDefault = 0,
     cudaEventDisableTiming = 2,
     cudaHostAllocDefault = 0,
+    cudaHostAllocPortable = 1,
+    cudaHostAllocMapped = 2,
     cudaHostRegisterDefault = 0,
     cudaHostRegisterPortable = 1
 };

@@ -120,7 +120,7 @@ static tulle_status open_device(
     if (status == TULLE_OK) status = t->device->ops->queue_new(t->device, &t->queue);
     if (status == TULLE_OK) status = t->device->ops->event_new(t->device, &t->event);
     if (status != TULLE_OK) goto out;
-    TULLE_TRY(t->device->ops->managed_new(t->device, sizeof(int32_t), "a word", &t->task.stop.buffer));
+    TULLE_TRY(t->device->ops->word_new(t->device, "a word", &t->task.stop.buffer));
     t->held[t->nheld++] = t->task.stop.buffer;
     TULLE_TRY(hold(t, sizeof(uint64_t), "tickets", &t->task.ticket));
 out:
