@@ -131,7 +131,7 @@ bool measure(tulle_comm *comm, operands &known, const job &of)
             of, [&] { our_systems(comm, of, *x); }, nullptr);
     if (of.part == "functions")
         return both(
-            of, [&] { our_functions(comm, of, *x); }, nullptr);
+            of, [&] { our_functions(of, *x); }, nullptr);
     if (of.part == "sign")
         return both(
             of, [&] { signs(of, x->host); }, nullptr);

@@ -83,7 +83,7 @@ void our_gemm(tulle_comm *comm, const job &of);
 void our_solves(tulle_comm *comm, const job &of, const operand &x);
 void our_slabs(tulle_comm *comm, const job &of, const operand &x); /* slabs, stream */
 void our_systems(tulle_comm *comm, const job &of, const operand &x);
-void our_functions(tulle_comm *comm, const job &of, const operand &x);
+void our_functions(const job &of, const operand &x);
 
 /* NVIDIA's libraries. */
 void rates(const job &of);

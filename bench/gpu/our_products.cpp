@@ -6,7 +6,7 @@
 namespace
 {
 
-/* Seconds of the first call, with its plan, and of a later one; of kernels in `counted` of the two. */
+/* Seconds of the first call, with its plan, of a later one, and of the kernels in one of them. */
 struct times {
     double first = 0, later = 0, kernels = 0;
     int64_t flops = 0;
@@ -105,9 +105,9 @@ void spgemm(const job &of, const operand &x, tulle_mat *A)
     print(of, "spgemm", 0, t, off, 0);
 }
 
-void blocks(tulle_comm *comm, const job &of, const operand &x)
+void blocks(const job &of, const operand &x)
 {
-    const handle<tulle_mat, tulle_mat_free> V(in_even_blocks(comm, x, of.number()));
+    const handle<tulle_mat, tulle_mat_free> V(in_even_blocks(x, of.number()));
     spgemm(of, x, V.get());
 }
 
@@ -150,7 +150,7 @@ void our_products(tulle_comm *comm, const job &of, const operand &x)
     if (of.part == "spmm")
         spmm(comm, of, x);
     else if (of.part == "blocks")
-        blocks(comm, of, x);
+        blocks(of, x);
     else
         spgemm(of, x, x.A);
 }

@@ -152,11 +152,11 @@ void our_systems(tulle_comm *comm, const job &of, const operand &x)
 }
 
 /* The sign by submatrices, decomposed on the GPU and by threads; both have the same blocks. */
-void our_functions(tulle_comm *comm, const job &of, const operand &x)
+void our_functions(const job &of, const operand &x)
 {
     tulle_operand_shape shape = {};
     ask(tulle_operand_inspect(of.spec.c_str(), nullptr, &shape), "the matrix");
-    const mat V(in_even_blocks(comm, x, shape.block));
+    const mat V(in_even_blocks(x, shape.block));
     tulle_function sign = {};
     ask(tulle_function_parse("sign", &sign), "the function");
     values first;

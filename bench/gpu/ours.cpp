@@ -74,7 +74,7 @@ tulle_mat *columns(tulle_comm *comm, int64_t rows, int64_t cols, tulle_type type
     return A;
 }
 
-tulle_mat *in_even_blocks(tulle_comm *comm, const operand &x, int size)
+tulle_mat *in_even_blocks(const operand &x, int size)
 {
     std::vector<tulle_gidx> cut;
     for (tulle_gidx row = 0; row <= x.host.m; row += size) cut.push_back(row);
@@ -82,7 +82,6 @@ tulle_mat *in_even_blocks(tulle_comm *comm, const operand &x, int size)
     tulle_layout_spec spec = {};
     tulle_layout *layout = nullptr;
     tulle_mat *V = nullptr;
-    (void)comm;
     spec.m = x.host.m, spec.n = x.host.n;
     spec.row_blocks = spec.col_blocks = {static_cast<tulle_gidx>(cut.size()) - 1, cut.data()};
     ask(tulle_layout_new(&spec, 1, &layout), "a layout of blocks");

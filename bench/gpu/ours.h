@@ -40,7 +40,7 @@ tulle_tile tile_of(const tulle_mat *A, int i = 0, int j = 0);
 /* Dense, row-major, one tile: zeros; and columns of small integers (column_value). */
 tulle_mat *empty(tulle_comm *comm, int64_t rows, int64_t cols, tulle_type type);
 tulle_mat *columns(tulle_comm *comm, int64_t rows, int64_t cols, tulle_type type);
-tulle_mat *in_even_blocks(tulle_comm *comm, const operand &x, int size);
+tulle_mat *in_even_blocks(const operand &x, int size);
 /* Column c of a dense matrix of one tile. */
 values column_of(const tulle_mat *A, int c);
 /* The largest difference of the first and the last column of Y = A `columns` from the host's sums. */

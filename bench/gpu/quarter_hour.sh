@@ -160,9 +160,9 @@ set_up() {
     export LD_LIBRARY_PATH TULLE_MATRICES TULLE_MODULE_PATH CUDA_DEVICE_MAX_CONNECTIONS
     device=$(device_of)
     if [ -z "$device" ]; then
-        say "the pack's programs find no GPU: $("$there/tulle" info 2>&1 | grep cuda | head -1)"
-        # a GPU that this machine has not, no build finds
-        if [ "$mode" = run ] && command -v cmake >/dev/null && [ -e /dev/nvidiactl ]; then
+        say "the pack's programs find no GPU: $("$there/tulle" info 2>&1 | grep 'cuda\|tulle:' | head -1)"
+        # no build finds a GPU that is not there; programs that do not start cannot tell
+        if [ "$mode" = run ] && { ! "$there/tulle" info >/dev/null 2>&1 || [ -e /dev/nvidiactl ]; }; then
             timeout $((end - $(now) < 220 ? end - $(now) : 220)) sh "$0" rebuild "$there" >"$OUT/build" 2>&1
             say "built: status $?"
             device=$(device_of)
@@ -286,7 +286,7 @@ go() { # SECONDS
     export OUT mode there scratch card commit results begin
     grep -E "${PATTERN:-.}" "${TESTS:-$there/tests.list}" >"$scratch/tests"
     tests $(($1 * 26 / 100))
-    [ -n "${PATTERN:-}" ] || [ "$mode" = try ] || sanitize $(($1 / 8 < 40 ? $1 / 8 : 40)) 8 some
+    [ -n "${PATTERN:-}" ] || sanitize $(($1 / 8 < 40 ? $1 / 8 : 40)) 8 some
     [ "$(left)" -lt 5 ] || measurements
     [ "$(left)" -lt 20 ] || tests $(($(left) - 10))
     short_table "$results"
@@ -294,9 +294,10 @@ go() { # SECONDS
 }
 
 check() { # BUILD: all, without a limit of the whole
-    begin=$(now) there=$1 OUT=$1/gpu card=none commit=here
+    there=$(cd "$1" && pwd) || exit 1
+    begin=$(now) OUT=$there/gpu card=none commit=here
     rm -rf "$OUT" && mkdir -p "$OUT"
-    results=$OUT/results.jsonl scratch=$(mktemp -d) TULLE_MODULE_PATH=$1/modules
+    results=$OUT/results.jsonl scratch=$(mktemp -d) TULLE_MODULE_PATH=$there/modules
     trap 'rm -rf "$scratch"' EXIT
     export OUT mode there scratch card commit results begin TULLE_MODULE_PATH
     list_tests "$1" >"$scratch/tests"

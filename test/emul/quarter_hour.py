@@ -22,6 +22,13 @@ MEASURE = os.path.join(BUILD, "emul", "emul_measure")
 HOUR = 3600  # of ctest's limit, which finds what does not end
 PLANTED = ["planted/right|9|-|true", "planted/hangs|2|-|sleep 600", "planted/wrong|9|-|false",
            "planted/alone|9|alone|true", "product/staging|30|-|test_product_staging cuda"]
+SANITIZER = """#!/bin/sh
+case "$*" in
+*racecheck*block_spgemm*) echo '========= Error: planted' && exit 9 ;;
+*initcheck*) exec sleep 600 ;;
+*together*) exit 9 ;;
+esac
+"""
 os.environ["TULLE_MODULE_PATH"] = os.path.join(BUILD, "emul")
 
 
@@ -37,14 +44,19 @@ def name(x):
     return "/".join((x["part"], x["operand"], x["variant"], x["type"]))
 
 
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
 def attempt(folder, seconds, pattern=""):
     """A run in a folder of its own: its lines, its files, what it printed."""
     out = os.path.join(folder, "out" + str(len(pattern)))
-    tests = os.path.join(folder, "tests")
-    with open(tests, "w", encoding="utf-8") as file:
-        file.write("\n".join(PLANTED) + "\n")
+    tests = write(os.path.join(folder, "tests"), "\n".join(PLANTED) + "\n")
+    os.chmod(write(os.path.join(folder, "compute-sanitizer"), SANITIZER), 0o755)
     done = subprocess.run(["sh", SCRIPT, "try", BUILD, str(seconds), pattern], cwd=SOURCE, capture_output=True, text=True,
-                          env=os.environ | {"OUT": out, "TESTS": tests}, check=False, timeout=HOUR)
+                          env=os.environ | {"OUT": out, "TESTS": tests, "PATH": folder + ":" + os.environ["PATH"]}, check=False, timeout=HOUR)
     print("# " + (done.stdout + done.stderr).replace("\n", "\n# "))
     files = os.listdir(out)
     results = [f for f in files if f.endswith(".jsonl")]
@@ -86,10 +98,15 @@ def whole(folder):
     results = {x["name"]: x["result"] for x in lines if x["kind"] == "test"}
     ok(results == {"planted/right": "ok", "planted/hangs": "cut off", "planted/wrong": "failed", "planted/alone": "ok",
                    "product/staging": "ok"}, f"tests have run, one that hangs has been cut off: {results}")
+    tools = {(x["tool"], x["suite"].partition(" ")[0]): x["result"] for x in lines if x["kind"] == "sanitizer"}
+    ok(len(tools) == 8 and tools["racecheck", "test_device_block_spgemm"] == "found" and
+       tools["initcheck", "test_device_block_spgemm"] == "cut off" and list(tools.values()).count("clean") == 6,
+       f"tools have run, one that hangs has been cut off: {tools}")
     ok(len(files) <= 7, f"{len(files)} files, at most seven")
     printed = {line.split(" ")[0] for line in said.splitlines()}
     ok({w for w in wanted if w.partition("/")[0] not in ("rates", "sign")} <= printed, "the table has every row")
-    ok("cut off: planted/hangs" in said and "failed: planted/wrong" in said, "and what went wrong")
+    ok("cut off: planted/hangs" in said and "failed: planted/wrong" in said and
+       "sanitizer: racecheck test_device_block_spgemm" in said, "and what went wrong")
     done = subprocess.run([sys.executable, os.path.join(SOURCE, "test", "emul", "gpu_table.py"), SOURCE, path],
                           capture_output=True, text=True, check=False)
     print("# " + done.stdout.replace("\n", "\n# "))
@@ -103,11 +120,8 @@ def restricted(folder):
 
 
 def write_list(folder, *rows):
-    path = os.path.join(folder, "list")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write("input copies 1 1\ninput small er:n=500,degree=20 -\ninput large fem:nodes=48 -\n" +
-                   "".join(row + "\n" for row in rows))
-    return path
+    return write(os.path.join(folder, "list"), "input copies 1 1\ninput small er:n=500,degree=20 -\n"
+                 "input large fem:nodes=48 -\ninput gone @nothing -\n" + "".join(row + "\n" for row in rows))
 
 
 def measure(folder, rows, *words, **settings):
@@ -143,14 +157,16 @@ def limits(folder):
 
 def refused(folder):
     """The GPU has no memory for SpGEMM, whose result is larger than what else there is."""
-    status, lines = measure(folder, ["1 spgemm small - f64 30", "1 nothing small - f64 9", "1 spmm small 2 f64 30"],
+    status, lines = measure(folder, ["1 spgemm small - f64 30", "1 nothing small - f64 9", "1 spmm gone 2 f64 9",
+                                     "1 spmm small 2 f64 30"],
                             EMUL_MEMORY="1000000")
     errors = [x["error"] for x in lines if "error" in x]
     ok(errors == ["out of memory"], f"a rival without memory: {errors}")
     ok(status == 1 and ("nothing/small/-/f64", "there is no such part") in why(lines), "a part that there is not")
+    ok(any(n == "spmm/gone/2/f64" and "nothing.mtx.gz" in w for n, w in why(lines)), "a file that is not here")
     ok([x["seconds"] > 0 for x in lines if x["part"] == "spmm" and "rival" in x] == [True], "what is behind it is measured")
     done = subprocess.run([MEASURE, write_list(folder, "1 spmm unknown 2 f64 30")], capture_output=True, text=True, check=False)
-    ok(done.returncode == 2 and "line 4" in done.stderr, "a line that is wrong is named")
+    ok(done.returncode == 2 and "line 5" in done.stderr, "a line that is wrong is named")
 
 
 with tempfile.TemporaryDirectory() as place:
