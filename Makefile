@@ -19,7 +19,7 @@ help:
 	@echo 'make check-all  the same with everything (two hours)'
 	@echo '                NO_INSTALL=1: these, and all below, install nothing, and say what is missing'
 	@echo 'make check-gpu  the tests of devices on a GPU, where there is one, each with a limit (bench/gpu/tests.order); then'
-	@echo '                compute-sanitizer, five minutes. With minutes only: bench/gpu/quarter_hour.sh'
+	@echo '                compute-sanitizer, 15 minutes. Where a GPU is at hand for minutes: bench/gpu/quarter_hour.sh'
 	@echo 'make check-python   build the Python package and test it, in an environment of its own'
 	@echo 'make check-sanitizers   the tests that matter most under the address, undefined and thread sanitizers;'
 	@echo '                BRIEF=1: those of test/brief.list, and not the undefined one'

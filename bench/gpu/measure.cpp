@@ -16,6 +16,7 @@
 #include <list>
 #include <poll.h>
 #include <regex.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -83,58 +84,59 @@ class operands
     }
 };
 
-/* Each side is measured whatever becomes of the other. */
-bool both(const job &of, const std::function<void()> &ours, const std::function<void()> &theirs)
+typedef void side(tulle_comm *comm, const job &of, const operand &x);
+
+struct part {
+    const char *name;
+    bool has_operand;
+    side *ours, *theirs;
+};
+
+void theirs(tulle_comm *, const job &of, const operand &x)
 {
-    bool right = true;
-    for (const auto *side : {&ours, &theirs}) {
-        try {
-            if (*side) (*side)();
-        } catch (const refusal &r) {
-            left_out(of, (side == &ours ? "" : "the rival: ") + r.why);
-            right = false;
-        } catch (const std::bad_alloc &) {
-            left_out(of, "the host's memory is not enough");
-            right = false;
-        }
-    }
-    return right;
+    rival_of(of, x.host);
 }
 
+const part PARTS[] = {
+    {"rates", false, [](tulle_comm *, const job &of, const operand &) { rates(of); }, nullptr},
+    {"spmm", true, our_products, theirs},
+    {"spgemm", true, our_products, theirs},
+    {"blocks", true, our_products, theirs},
+    {"solves", true, our_solves, theirs},
+    {"slabs", true, our_slabs, theirs},
+    {"stream", true, our_slabs, nullptr},
+    {"systems", true, our_systems, nullptr},
+    {"functions", true, our_functions, nullptr},
+    {"sign", true, [](tulle_comm *, const job &of, const operand &x) { signs(of, x.host); }, nullptr},
+    {"gemm", false, our_gemm, [](tulle_comm *, const job &of, const operand &) { rival_gemm(of); }},
+};
+
+/* Whether there was no refusal. */
+bool attempt(const job &of, const char *who, const std::function<void()> &call)
+{
+    try {
+        call();
+        return true;
+    } catch (const refusal &r) {
+        left_out(of, who + r.why);
+    } catch (const std::bad_alloc &) {
+        left_out(of, std::string(who) + "the host's memory is not enough");
+    }
+    return false;
+}
+
+/* Each side is measured whatever becomes of the other. */
 bool measure(tulle_comm *comm, operands &known, const job &of)
 {
-    if (of.part == "rates")
-        return both(
-            of, [&] { rates(of); }, nullptr);
-    if (of.part == "gemm")
-        return both(
-            of, [&] { our_gemm(comm, of); }, [&] { rival_gemm(of); });
-    const operand *x = nullptr;
-    if (!both(
-            of, [&] { x = &known.of(comm, of); }, nullptr))
-        return false;
-    const std::function<void()> theirs = [&] { rival_of(of, x->host); };
-    if (of.part == "spmm" || of.part == "spgemm" || of.part == "blocks")
-        return both(
-            of, [&] { our_products(comm, of, *x); }, theirs);
-    if (of.part == "solves")
-        return both(
-            of, [&] { our_solves(comm, of, *x); }, theirs);
-    if (of.part == "slabs")
-        return both(
-            of, [&] { our_slabs(comm, of, *x); }, theirs);
-    if (of.part == "stream")
-        return both(
-            of, [&] { our_slabs(comm, of, *x); }, nullptr);
-    if (of.part == "systems")
-        return both(
-            of, [&] { our_systems(comm, of, *x); }, nullptr);
-    if (of.part == "functions")
-        return both(
-            of, [&] { our_functions(of, *x); }, nullptr);
-    if (of.part == "sign")
-        return both(
-            of, [&] { signs(of, x->host); }, nullptr);
+    static const operand none;
+    const operand *x = &none;
+    for (const part &p : PARTS) {
+        if (of.part != p.name) continue;
+        if (p.has_operand && !attempt(of, "", [&] { x = &known.of(comm, of); })) return false;
+        bool right = attempt(of, "", [&] { p.ours(comm, of, *x); });
+        if (p.theirs) right &= attempt(of, "the rival: ", [&] { p.theirs(comm, of, *x); });
+        return right;
+    }
     left_out(of, "there is no such part");
     return false;
 }
@@ -165,7 +167,7 @@ bool measure(tulle_comm *comm, operands &known, const job &of)
     }
     known.clear();
     tulle_close(comm);
-    std::_Exit(right ? 0 : 1);
+    std::exit(right ? 0 : 1);
 }
 
 /* ---- the process that watches ---- */
@@ -189,6 +191,7 @@ size_t watch(const std::vector<job> &jobs, size_t next, double end, bool *right)
     const pid_t child = fork();
     if (child == 0) {
         (void)close(ends[0]);
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* not longer than who watches */
         work(jobs, next, end, ends[1]);
     }
     (void)close(ends[1]);
@@ -209,9 +212,12 @@ size_t watch(const std::vector<job> &jobs, size_t next, double end, bool *right)
         started = now(), limit = std::min<double>(jobs[at].limit, std::max(1.0, end - started));
     }
     const int status = end_of(child);
-    if (WIFEXITED(status) && WEXITSTATUS(status) <= 1) return *right &= WEXITSTATUS(status) == 0, jobs.size();
-    if (!WIFEXITED(status)) left_out(jobs[at], std::string("ended by ") + strsignal(WTERMSIG(status)));
-    return *right = false, at + 1;
+    if (!WIFEXITED(status))
+        left_out(jobs[at], std::string("ended by ") + strsignal(WTERMSIG(status)));
+    else if (WEXITSTATUS(status) > 1 && WEXITSTATUS(status) != BROKEN) /* which has said why */
+        left_out(jobs[at], "the process ended with status " + std::to_string(WEXITSTATUS(status)));
+    *right &= WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return at + 1;
 }
 
 request read_request(int argc, char **argv)
@@ -286,6 +292,8 @@ int main(int argc, char **argv)
     }
     if (without_gpu()) return NO_GPU;
     bool right = true;
-    for (size_t next = 0; next < jobs.size() && now() < end;) next = watch(jobs, next, end, &right);
+    size_t next = 0;
+    while (next < jobs.size() && now() < end) next = watch(jobs, next, end, &right);
+    if (next < jobs.size()) std::fprintf(stderr, "gpu_measure: %zu not begun: the time is over\n", jobs.size() - next);
     return right ? 0 : 1;
 }

@@ -79,11 +79,11 @@ template <typename T> T column_value(size_t row, size_t column)
 
 /* Tulle's side: PE 0 of a team of one. */
 void our_products(tulle_comm *comm, const job &of, const operand &x); /* spmm, spgemm, blocks */
-void our_gemm(tulle_comm *comm, const job &of);
+void our_gemm(tulle_comm *comm, const job &of, const operand &none);
 void our_solves(tulle_comm *comm, const job &of, const operand &x);
 void our_slabs(tulle_comm *comm, const job &of, const operand &x); /* slabs, stream */
 void our_systems(tulle_comm *comm, const job &of, const operand &x);
-void our_functions(const job &of, const operand &x);
+void our_functions(tulle_comm *comm, const job &of, const operand &x);
 
 /* NVIDIA's libraries. */
 void rates(const job &of);

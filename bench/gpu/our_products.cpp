@@ -155,7 +155,7 @@ void our_products(tulle_comm *comm, const job &of, const operand &x)
         spgemm(of, x, x.A);
 }
 
-void our_gemm(tulle_comm *comm, const job &of)
+void our_gemm(tulle_comm *comm, const job &of, const operand &)
 {
     const int n = std::atoi(of.spec.c_str()), tiles = of.number();
     const bool wide = of.type == "f64";

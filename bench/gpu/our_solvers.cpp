@@ -152,7 +152,7 @@ void our_systems(tulle_comm *comm, const job &of, const operand &x)
 }
 
 /* The sign by submatrices, decomposed on the GPU and by threads; both have the same blocks. */
-void our_functions(const job &of, const operand &x)
+void our_functions(tulle_comm *, const job &of, const operand &x)
 {
     tulle_operand_shape shape = {};
     ask(tulle_operand_inspect(of.spec.c_str(), nullptr, &shape), "the matrix");

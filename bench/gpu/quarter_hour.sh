@@ -240,7 +240,9 @@ one_tool() {
     IFS='|' read -r tool limit command <<END
 $1
 END
-    said=$scratch/$tool.$(echo "$command" | tr '/:=+ ' '_____') code=0
+    rest=$((until - $(now))) said=$scratch/$tool.$(echo "$command" | tr '/:=+ ' '_____') code=0
+    [ "$rest" -gt 0 ] || return 0
+    [ "$limit" -lt "$rest" ] || limit=$rest
     case $command in /*) ;; *) command=$there/$command ;; esac
     # shellcheck disable=SC2086
     timeout -k 5 "$limit" "$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 5 $command >"$said" 2>&1 </dev/null || code=$?
@@ -251,18 +253,18 @@ END
     [ "$code" = 0 ] || { echo "==== $tool $command: $word"; grep -E '=========|^not ok' "$said" | head -30; } >>"$OUT/sanitizer.out"
 }
 
-# SECONDS AT-A-TIME TOOLS: tools on suites that together launch every kernel; `some`: those that suites.txt names
+# SECONDS LIMIT AT-A-TIME TOOLS: tools on suites that together launch every kernel; `some`: those that suites.txt names
 sanitize() {
     sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null) || { say "no compute-sanitizer"; return; }
     export sanitizer
     while read -r tools command; do # `none`: kernels that wait for each other, which a tool may start one after the other
-        [ "$3" = some ] || [ "$tools" = none ] || tools=memcheck,racecheck,synccheck,initcheck
+        [ "$4" = some ] || [ "$tools" = none ] || tools=memcheck,racecheck,synccheck,initcheck
         for tool in $(echo "$tools" | tr ',' ' '); do
-            case $tool in none | -) ;; *) echo "$tool|$1|$command" ;; esac
+            case $tool in none | -) ;; *) echo "$tool|$2|$command" ;; esac
         done
     done <"$there/suites.list" >"$scratch/tools"
-    each "$scratch/tools" "$1" "$2" one-tool
-    say "sanitizers: $(counts sanitizer)"
+    each "$scratch/tools" "$1" "$3" one-tool
+    say "sanitizers: $(counts sanitizer), of $(wc -l <"$scratch/tools")"
 }
 
 measurements() {
@@ -286,14 +288,14 @@ go() { # SECONDS
     export OUT mode there scratch card commit results begin
     grep -E "${PATTERN:-.}" "${TESTS:-$there/tests.list}" >"$scratch/tests"
     tests $(($1 * 26 / 100))
-    [ -n "${PATTERN:-}" ] || sanitize $(($1 / 8 < 40 ? $1 / 8 : 40)) 8 some
+    [ -n "${PATTERN:-}" ] || sanitize $(($1 / 8 < 40 ? $1 / 8 : 40)) 40 8 some
     [ "$(left)" -lt 5 ] || measurements
     [ "$(left)" -lt 20 ] || tests $(($(left) - 10))
     short_table "$results"
     say "done: $(find "$OUT" -type f | wc -l) files in $OUT"
 }
 
-check() { # BUILD: all, without a limit of the whole
+check() { # BUILD: all tests; all tools on all suites, a quarter of an hour
     there=$(cd "$1" && pwd) || exit 1
     begin=$(now) OUT=$there/gpu card=none commit=here
     rm -rf "$OUT" && mkdir -p "$OUT"
@@ -306,9 +308,9 @@ check() { # BUILD: all, without a limit of the whole
     if [ -n "$(device_of)" ]; then
         sed "/^#/d; s| | $there/test/|" test/device/scripts/suites.txt >"$scratch/suites"
         there=$scratch && mv "$scratch/suites" "$scratch/suites.list"
-        sanitize 300 4 all
+        sanitize 900 180 4 all
     fi
-    ! grep -qE '"result":"(failed|cut off|found)"' "$results"
+    ! grep -qE '"kind":"test".*"result":"(failed|cut off)"|"kind":"sanitizer".*"result":"(failed|found)"' "$results"
 }
 
 # FILE...: ours beside the rival's, for the console: awk is everywhere
@@ -356,7 +358,10 @@ END {
 }' "$@"
 }
 
-mode=${mode:-${1:-}} PATTERN=${PATTERN:-}
+case ${1:-} in
+one-*) ;; # of a process whose settings are exported
+*) mode=${1:-} PATTERN='' ;;
+esac
 case ${1:-} in
 pack) pack ;;
 rebuild) rebuild "$2" ;;

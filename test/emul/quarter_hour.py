@@ -80,7 +80,7 @@ def ours_of(part):
 
 
 def whole(folder):
-    path, lines, files, said = attempt(folder, 40)
+    path, lines, files, said = attempt(folder, 60)
     rows = measured(lines)
     wanted = plan()
     missing = [w for w in wanted
@@ -114,7 +114,7 @@ def whole(folder):
 
 
 def restricted(folder):
-    _, lines, _, _ = attempt(folder, 20, "spgemm/(er1M|grid)|planted/r")
+    _, lines, _, _ = attempt(folder, 30, "spgemm/(er1M|grid)|planted/r")
     ok({name(x) for x in measured(lines)} == {"spgemm/er1M/-/f64", "spgemm/grid384/-/f64", "spgemm/er1M/-/f32"} and
        [x["name"] for x in lines if x["kind"] == "test"] == ["planted/right"], "a pattern restricts tests and measurements")
 
@@ -141,7 +141,7 @@ def limits(folder):
     status, lines = measure(folder, [QUICK, LONG, LAST])
     ok(status == 1 and [(n, w.startswith("cut off after ")) for n, w in why(lines)] == [("spmm/large/400/f64", True)] and
        "spmm/small/2/f64" in map(name, measured(lines)), "what takes too long is cut off, and the rest goes on")
-    status, lines = measure(folder, [QUICK, LONG.replace("f64 2", "f64 900"), LAST], "--seconds", "4")
+    status, lines = measure(folder, [QUICK, LONG.replace("f64 2", "f64 900"), LAST], "--seconds", "6")
     ok(status == 1 and len(why(lines)) == 1 and {name(x) for x in measured(lines)} == {"rates/copies/-/-"},
        "the time of all is kept too")
     path = write_list(folder, LONG.replace("f64 2", "f64 900"), LAST)
