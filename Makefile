@@ -18,7 +18,8 @@ help:
 	@echo 'make check      install what is missing, build, run the tests (10 minutes on two cores)'
 	@echo 'make check-all  the same with everything (two hours)'
 	@echo '                NO_INSTALL=1: these, and all below, install nothing, and say what is missing'
-	@echo 'make check-gpu  the tests of devices on a GPU, where there is one; and its four sanitizers'
+	@echo 'make check-gpu  the tests of devices on a GPU, where there is one, each with a limit (bench/gpu/tests.order); then'
+	@echo '                compute-sanitizer, 15 minutes. Where a GPU is at hand for minutes: bench/gpu/quarter_hour.sh'
 	@echo 'make check-python   build the Python package and test it, in an environment of its own'
 	@echo 'make check-sanitizers   the tests that matter most under the address, undefined and thread sanitizers;'
 	@echo '                BRIEF=1: those of test/brief.list, and not the undefined one'
@@ -39,7 +40,7 @@ setup:
 build:
 	@cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(if $(WERROR),-DTULLE_WERROR=$(WERROR)) $(CMAKE_FLAGS) > $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
 	@rm -f $(BUILD).log
-	@cmake --build $(BUILD) -j $(JOBS)
+	@cmake --build $(BUILD) -j $(JOBS) $(if $(TARGET),--target $(TARGET))
 
 check: setup
 	@$(MAKE) build
@@ -56,9 +57,8 @@ check-all:
 
 # what there is not says so, with its reason; nothing is installed: gcc, nvcc and cmake are enough
 check-gpu:
-	@$(MAKE) build
-	@cd $(BUILD) && { ctest --output-on-failure -V -L gpu; echo $$? > gpu.status; } \
-		| grep -v '^test \|^Test \|^UpdateC\|^ *Start\|^Checking\|^$$'; exit $$(cat gpu.status)
+	@$(MAKE) build TARGET=gpu_wanted
+	@./bench/gpu/quarter_hour.sh check $(BUILD)
 
 # sanitizers make compilers warn of what is not there: warnings are errors in the plain build
 SANITIZED = -DCMAKE_BUILD_TYPE=Debug -DTULLE_WERROR=OFF $(if $(BRIEF),-DTULLE_X86=OFF)

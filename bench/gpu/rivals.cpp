@@ -1,89 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What NVIDIA's libraries take on this GPU, beside Tulle (all.sh):
- *
- *   gpu_rivals rates MIB                  copies on the GPU and over the link
- *   gpu_rivals gemm TYPE SIZE             cuBLAS, three square matrices on the GPU
- *   gpu_rivals A.petsc NAME TYPE OP...    cuSPARSE, everything on the GPU
- *
- * TYPE is f32 or f64. OP is spmm:COLS (A X, row-major; of one column also as SpMV), bsr:SIZE:COLS (the same, A in
- * blocks), spgemm (A A, or A A^T if A is not square) or trisolve:COLS (A's lower triangle). Lines of JSON: the time of
- * the fastest algorithm, after its preprocess; an analysis has a time of its own; `error`: no algorithm has a result.
- * Buffers stay for the next call, so no time has their allocation. Results are checked against the host's, within the
- * bound of rounding. 77: no GPU.
+ * cuSPARSE with everything on the GPU: the median time of the fastest algorithm, after its preprocess; an analysis has
+ * a time of its own. Buffers stay for the next call, so no time has their allocation. Results are compared with the
+ * host's sums, within the bound of rounding.
  */
-#include <cstring>
-#include <string>
-
-#include "rival_matrix.h"
+#include "rivals.h"
 
 namespace
 {
-
-/* ---- rates ---- */
-
-void rates(size_t bytes)
-{
-    there<char> a(bytes), b(bytes);
-    void *pinned;
-    check(cudaHostAlloc(&pinned, bytes, cudaHostAllocDefault), "pinned memory");
-    std::memset(pinned, 1, bytes);
-    check(cudaMemcpy(a.at, pinned, bytes, cudaMemcpyHostToDevice), "an upload");
-    std::vector<char> pageable(bytes, 2);
-    struct {
-        const char *what;
-        void *to;
-        const void *from;
-        cudaMemcpyKind kind;
-        double moved;
-    } const ways[] = {{"upload, pinned", a.at, pinned, cudaMemcpyHostToDevice, 1},
-        {"download, pinned", pinned, a.at, cudaMemcpyDeviceToHost, 1},
-        {"upload, pageable", a.at, pageable.data(), cudaMemcpyHostToDevice, 1},
-        {"copy on the GPU, read and written", b.at, a.at, cudaMemcpyDeviceToDevice, 2}};
-    for (const auto &way : ways) {
-        double seconds =
-            seconds_of([&] { check(cudaMemcpyAsync(way.to, way.from, bytes, way.kind, nullptr), way.what); });
-        std::printf("{\"rate\":\"%s\",\"bytes_per_second\":%.6g}\n", way.what,
-            way.moved * static_cast<double>(bytes) / seconds);
-    }
-    (void)cudaFreeHost(pinned);
-}
-
-/* ---- cuBLAS ---- */
-
-/* Integers so small that any order of sums has the same result: the first and the last column are compared with it. */
-template <typename T> void gemm(size_t n)
-{
-    const T one = 1, zero = 0;
-    const int size = static_cast<int>(n);
-    std::vector<T> a(n * n), b(n * n);
-    for (size_t e = 0; e < n * n; e++) {
-        a[e] = static_cast<T>(e % n * 7 % 5) - 2 + static_cast<T>(e / n % 3);
-        b[e] = static_cast<T>(e % n % 3) - 1 + static_cast<T>(e / n % 2);
-    }
-    there<T> A(a), B(b), C(n * n);
-    cublasHandle_t handle;
-    check(cublasCreate(&handle), "cuBLAS");
-    at_end destroy{[&] { (void)cublasDestroy(handle); }};
-    double seconds = seconds_of([&] {
-        check(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, size, size, size, &one, A.at, type_of<T>, size, B.at,
-                  type_of<T>, size, &zero, C.at, type_of<T>, size, wide<T> ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
-                  CUBLAS_GEMM_DEFAULT),
-            "GEMM");
-    });
-    const std::vector<T> c = C.back(n * n);
-    for (size_t column : {size_t(0), n - 1}) {
-        std::vector<T> want(n, 0);
-        for (size_t k = 0; k < n; k++)
-            for (size_t r = 0; r < n; r++) want[r] += a[k * n + r] * b[column * n + k];
-        if (!std::equal(want.begin(), want.end(), &c[column * n])) give_up("GEMM", "the result is wrong");
-    }
-    std::printf("{\"rival\":\"cuBLAS\",\"op\":\"gemm\",\"operand\":\"of random matrices\",\"type\":\"%s\",\"n\":%zu,"
-                "\"seconds\":%.6g}\n",
-        name_of<T>, n, seconds);
-}
-
-/* ---- cuSPARSE ---- */
 
 /* A matrix on the GPU, with its description: in rows, or in blocks. */
 template <typename T> struct sparse {
@@ -144,33 +68,45 @@ struct way {
 };
 
 template <typename T> struct rival {
-    cusparseHandle_t handle;
+    cusparseHandle_t handle = nullptr;
+    const job &of;
     const matrix &A;
-    const char *operand;
     const T one = 1, zero = 0;
     there<char> room, more;
-    rival(cusparseHandle_t by, const matrix &of, const char *name) : handle(by), A(of), operand(name) {}
-
-    /* The fastest of the ways, checked, as a line. */
-    void fastest(const char *op, int cols, const std::vector<way> &ways, const std::function<void()> &verify)
+    rival(const job &which, const matrix &with) : of(which), A(with)
     {
-        double best = 1e30, analysis = 0;
-        const char *name = nullptr, *why = "";
+        check(cusparseCreate(&handle), "cuSPARSE");
+    }
+    rival(const rival &) = delete;
+    rival &operator=(const rival &) = delete;
+    ~rival()
+    {
+        (void)cusparseDestroy(handle);
+    }
+
+    /* The fastest of the ways, checked, as a line; `verify` returns the largest difference. */
+    void fastest(const char *op, int cols, const std::vector<way> &ways, const std::function<double()> &verify)
+    {
+        double best = 1e30, analysis = 0, off = 0;
+        const char *name = nullptr;
+        std::string why;
         for (const way &w : ways) {
             try {
                 double before = w.prepare(), seconds = seconds_of(w.run);
-                verify();
-                if (seconds < best) best = seconds, analysis = before, name = w.name;
+                double difference = verify();
+                if (seconds < best) best = seconds, analysis = before, name = w.name, off = difference;
             } catch (const refusal &r) {
                 why = r.why;
+                (void)cudaGetLastError(); /* one that stays is found after the job */
             }
         }
-        std::printf("{\"rival\":\"cuSPARSE\",\"op\":\"%s\",\"operand\":\"%s\",\"type\":\"%s\",\"cols\":%d,", op,
-            operand, name_of<T>, cols);
+        line to(of, "cuSPARSE");
+        to.add("op", op).add("cols", static_cast<int64_t>(cols));
         if (name)
-            std::printf("\"detail\":\"%s\",\"analysis_seconds\":%.6g,\"seconds\":%.6g}\n", name, analysis, best);
+            to.add("detail", name).add("analysis_seconds", analysis).add("seconds", best).add("max_difference", off);
         else
-            std::printf("\"error\":\"%s\"}\n", why);
+            to.add("error", why);
+        to.print();
     }
 
     /* block: 0, rows */
@@ -178,7 +114,7 @@ template <typename T> struct rival {
     {
         const size_t k = static_cast<size_t>(cols);
         std::vector<T> x(static_cast<size_t>(A.n) * k);
-        for (size_t e = 0; e < x.size(); e++) x[e] = static_cast<T>(1 + (e / k + 3 * (e % k)) % 5);
+        for (size_t e = 0; e < x.size(); e++) x[e] = column_value<T>(e / k, e % k);
         const matrix blocks = block ? in_blocks(A, block) : matrix();
         sparse<T> a(block ? blocks : A, block);
         dense<T> X(x, A.n, cols), Y(std::vector<T>(static_cast<size_t>(A.m) * k), A.m, cols);
@@ -234,7 +170,10 @@ template <typename T> struct rival {
         }
         fastest(op, cols, ways, [&] {
             const std::vector<values> from = X.ends(A.n, cols), got = Y.ends(A.m, cols);
-            for (size_t c : {0, 1}) compare<T>("SpMM", multiply(A, {from[c], from[c]}), longest(A), got[c]);
+            double off = 0;
+            for (size_t c : {0, 1})
+                off = std::max(off, compare(multiply(A, {from[c], from[c]}), longest(A), got[c], wide<T>));
+            return off;
         });
     }
 
@@ -307,7 +246,8 @@ template <typename T> struct rival {
                 C.rowptr = rowptr.back(static_cast<size_t>(m) + 1);
                 C.colind = colind.back(static_cast<size_t>(nnz));
                 C.val.assign(made.begin(), made.end());
-                compare<T>("SpGEMM", multiply(A, multiply(B, ones(B.n))), longest(A), multiply(C, ones(n)).is);
+                const sums want = multiply(A, multiply(B, ones(B.n)));
+                return compare(want, longest(A) + longest(C), multiply(C, ones(n)).is, wide<T>);
             });
     }
 
@@ -371,64 +311,31 @@ template <typename T> struct rival {
                     "SpSM");
             }};
         fastest("trisolve", cols, {cols == 1 ? by_vector : by_matrix}, [&] {
-            for (const values &got : X.ends(L.m, cols)) {
-                sums x{got, values()}, want;
-                for (double v : got) x.size.push_back(std::fabs(v));
-                want = multiply(L, x); /* its terms are what rounding is measured by */
-                for (size_t r = 0; r < b.is.size(); r++) want.size[r] += std::fabs(b.is[r]);
-                compare<T>("SpSV", want, longest(L), b.is);
-            }
+            double off = 0;
+            for (const values &got : X.ends(L.m, cols)) off = std::max(off, residual(L, got, b.is, wide<T>));
+            return off;
         });
     }
 };
 
-template <typename T> void all(int count, char **words)
+template <typename T> void all(const job &of, const matrix &A)
 {
-    const matrix A = read<T>(words[0]);
-    cusparseHandle_t handle;
-    check(cusparseCreate(&handle), "cuSPARSE");
-    at_end destroy{[&] { (void)cusparseDestroy(handle); }};
-    for (int w = 3; w < count; w++) {
-        int cols = 1, block = 0;
-        rival<T> r(handle, A, words[1]);
-        try {
-            if (std::sscanf(words[w], "spmm:%d", &cols) == 1)
-                r.spmm("spmm", cols, 0);
-            else if (std::sscanf(words[w], "bsr:%d:%d", &block, &cols) == 2)
-                r.spmm("bsr", cols, block);
-            else if (std::sscanf(words[w], "trisolve:%d", &cols) == 1)
-                r.trisolve(cols);
-            else if (!std::strcmp(words[w], "spgemm"))
-                r.spgemm();
-            else
-                give_up(words[w], "is no operation");
-        } catch (const refusal &why) { /* before any algorithm */
-            std::printf("{\"rival\":\"cuSPARSE\",\"op\":\"%.*s\",\"operand\":\"%s\",\"type\":\"%s\",\"cols\":%d,"
-                        "\"error\":\"%s\"}\n",
-                static_cast<int>(std::strcspn(words[w], ":")), words[w], words[1], name_of<T>, cols, why.why);
-        }
-        std::fflush(stdout); /* what there is stays if this is cut off */
+    rival<T> r(of, A);
+    if (of.part == "spmm") {
+        r.spmm("spmm", of.number(), 0);
+    } else if (of.part == "slabs") {
+        r.spmm("spmm", of.number(), 0);
+        r.spmm("bsr", of.number(), SLAB_BLOCK);
+    } else if (of.part == "solves") {
+        r.trisolve(of.number());
+    } else {
+        r.spgemm();
     }
 }
 
 } // namespace
 
-int main(int argc, char **argv)
+void rival_of(const job &of, const matrix &A)
 {
-    int gpus = 0;
-    const std::string verb = argc > 1 ? argv[1] : "", type = argc > 3 ? argv[verb == "gemm" ? 2 : 3] : "";
-    if (verb != "rates" ? argc < (verb == "gemm" ? 4 : 5) || (type != "f32" && type != "f64") : argc != 3)
-        return std::fprintf(stderr, "usage: gpu_rivals rates MIB | gemm TYPE SIZE | A.petsc NAME TYPE OP...\n"), 2;
-    cudaError_t found = cudaGetDeviceCount(&gpus);
-    if (found == cudaErrorNoDevice || found == cudaErrorInsufficientDriver || (found == cudaSuccess && !gpus))
-        return std::fprintf(stderr, "gpu_rivals: no GPU: %s\n", cudaGetErrorString(found)), 77;
-    if (found != cudaSuccess) give_up("GPUs", cudaGetErrorString(found));
-    if (verb == "rates")
-        rates(static_cast<size_t>(std::atoi(argv[2])) << 20);
-    else if (verb == "gemm")
-        type == "f64" ? gemm<double>(static_cast<size_t>(std::atoi(argv[3])))
-                      : gemm<float>(static_cast<size_t>(std::atoi(argv[3])));
-    else
-        type == "f64" ? all<double>(argc - 1, argv + 1) : all<float>(argc - 1, argv + 1);
-    return 0;
+    of.type == "f64" ? all<double>(of, A) : all<float>(of, A);
 }

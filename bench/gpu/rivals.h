@@ -1,54 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors, memory of the GPU and times, as gpu_rivals wants them. */
+/* Errors of CUDA and its libraries, memory of the GPU and times by its clock. */
 #ifndef GPU_RIVALS_H
 #define GPU_RIVALS_H
 
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 #include <cusparse.h>
 #include <functional>
-#include <vector>
 
-namespace
+#include "measure.h"
+
+inline void check(cudaError_t error, const char *what)
 {
-
-typedef std::vector<double> values;
-
-[[noreturn]] void give_up(const char *what, const char *why)
-{
-    std::fprintf(stderr, "gpu_rivals: %s: %s\n", what, why);
-    std::exit(1);
+    if (error == cudaSuccess) return;
+    if (error == cudaErrorMemoryAllocation) throw refusal{"out of memory"};
+    throw refusal{std::string(what) + ": " + cudaGetErrorString(error)};
 }
 
-/* Why an algorithm has no result; others may have one. */
-struct refusal {
-    const char *why;
-};
-
-void check(cudaError_t error, const char *what)
+inline void check(cusparseStatus_t error, const char *what)
 {
-    if (error == cudaErrorMemoryAllocation) {
-        (void)cudaGetLastError();
-        throw refusal{"out of memory"};
-    }
-    if (error != cudaSuccess) give_up(what, cudaGetErrorString(error));
-}
-
-void check(cusparseStatus_t error, const char *what)
-{
+    if (error == CUSPARSE_STATUS_SUCCESS) return;
     if (error == CUSPARSE_STATUS_ALLOC_FAILED || error == CUSPARSE_STATUS_INSUFFICIENT_RESOURCES)
         throw refusal{"out of memory"};
-    if (error == CUSPARSE_STATUS_SUCCESS) return;
-    std::fprintf(stderr, "gpu_rivals: %s: %s\n", what, cusparseGetErrorString(error));
-    throw refusal{cusparseGetErrorString(error)};
+    throw refusal{std::string(what) + ": " + cusparseGetErrorString(error)};
 }
 
-void check(cublasStatus_t error, const char *what)
+inline void check(cublasStatus_t error, const char *what)
 {
-    if (error != CUBLAS_STATUS_SUCCESS) give_up(what, cublasGetStatusString(error));
+    if (error == CUBLAS_STATUS_SUCCESS) return;
+    if (error == CUBLAS_STATUS_ALLOC_FAILED) throw refusal{"out of memory"};
+    throw refusal{std::string(what) + ": " + cublasGetStatusString(error)};
 }
 
 /* Done at the end of a scope, also after a refusal. */
@@ -100,11 +81,11 @@ template <typename T> struct there {
     }
 };
 
-/* Seconds of a call: the best of five, after one that is not counted. */
-double seconds_of(const std::function<void()> &call)
+/* Seconds of a call: the median of five, after one that is not counted. */
+inline double seconds_of(const std::function<void()> &call)
 {
     cudaEvent_t begin, end;
-    double best = 1e30;
+    std::vector<double> found;
     check(cudaEventCreate(&begin), "an event");
     check(cudaEventCreate(&end), "an event");
     at_end destroy{[&] { (void)cudaEventDestroy(begin), (void)cudaEventDestroy(end); }};
@@ -115,15 +96,12 @@ double seconds_of(const std::function<void()> &call)
         check(cudaEventRecord(end, nullptr), "an event");
         check(cudaEventSynchronize(end), "what was timed");
         check(cudaEventElapsedTime(&ms, begin, end), "a time");
-        if (turn) best = std::min(best, ms * 1e-3);
+        if (turn) found.push_back(ms * 1e-3);
     }
-    return best;
+    return median(found);
 }
 
 template <typename T> constexpr bool wide = sizeof(T) == 8;
 template <typename T> constexpr cudaDataType type_of = wide<T> ? CUDA_R_64F : CUDA_R_32F;
-template <typename T> constexpr const char *name_of = wide<T> ? "f64" : "f32";
-
-} // namespace
 
 #endif

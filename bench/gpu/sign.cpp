@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpu_sign K.mtx ATOMS MU: the sign of a Hamiltonian in an orthogonal basis by Pade's iteration of order 3,
- * X' = X (15 I - 10 X^2 + 3 X^4) / 8, with products by cuBLAS in f64, f32, TF32 and f16 with sums in f32: how accurate,
- * and how fast, a submatrix is in each (Lass, Schade, Kuehne, Plessl, "A submatrix-based method for approximate matrix
- * function evaluation in the quantum chemistry code CP2K", SC 2020, section VI, and its exploration of precisions). A
- * line of JSON for each: iterations, the residual |X^2 - I| / sqrt(n), Tflop/s of the products alone, and the error of
- * E - mu N in meV an atom beside f64. What is not a product is done on the host, in the precision of the sums. 77: no
- * GPU.
+ * The sign of a Hamiltonian in an orthogonal basis by Pade's iteration of order 3, X' = X (15 I - 10 X^2 + 3 X^4) / 8,
+ * with products by cuBLAS in f64, f32, TF32 and f16 with sums in f32: how accurate, and how fast, a submatrix is in
+ * each (Lass, Schade, Kuehne, Plessl, "A submatrix-based method for approximate matrix function evaluation in the
+ * quantum chemistry code CP2K", SC 2020, section VI, and its exploration of precisions). A line for each: iterations,
+ * the residual |X^2 - I| / sqrt(n), Tflop/s of the products alone, and the error of E - mu N in meV an atom beside f64.
+ * What is not a product is done on the host, in the precision of the sums.
  */
 #include <cmath>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <cublas_v2.h>
-#include <cuda_runtime_api.h>
-#include <vector>
+
+#include "rivals.h"
 
 namespace
 {
@@ -26,24 +21,6 @@ const int MOST = 60;                        /* iterations */
 enum mode { F64, F32, TF32, F16, MODES };
 const char *const names[MODES] = {"f64", "f32", "tf32", "f16"};
 const double epsilon[MODES] = {0x1p-52, 0x1p-23, 0x1p-10, 0x1p-10};
-
-typedef std::vector<double> values;
-
-[[noreturn]] void give_up(const char *what, const char *why)
-{
-    std::fprintf(stderr, "gpu_sign: %s: %s\n", what, why);
-    std::exit(1);
-}
-
-void check(cudaError_t error, const char *what)
-{
-    if (error != cudaSuccess) give_up(what, cudaGetErrorString(error));
-}
-
-void check(cublasStatus_t error, const char *what)
-{
-    if (error != CUBLAS_STATUS_SUCCESS) give_up(what, cublasGetStatusString(error));
-}
 
 /* The nearest f16, ties to even, as its bits. */
 uint16_t half_of(double x)
@@ -142,29 +119,14 @@ struct products {
     }
 };
 
-values read_matrix(const char *path, int *n)
+/* Column-major, less mu on the diagonal. */
+values dense_of(const matrix &K, double mu)
 {
-    std::FILE *file = std::fopen(path, "r");
-    char line[1024] = "";
-    int rows = 0, columns = 0;
-    long long entries = 0;
-    if (!file || !std::fgets(line, sizeof line, file)) give_up(path, "it cannot be read");
-    bool symmetric = std::strstr(line, "symmetric") != nullptr;
-    while (std::fgets(line, sizeof line, file) && line[0] == '%') continue;
-    if (std::sscanf(line, "%d %d %lld", &rows, &columns, &entries) != 3 || rows != columns || rows < 1)
-        give_up(path, "it is no square matrix in coordinates");
-    values A(static_cast<size_t>(rows) * static_cast<size_t>(rows), 0);
-    for (long long e = 0; e < entries; e++) {
-        int i, j;
-        double x;
-        if (std::fscanf(file, "%d %d %lf", &i, &j, &x) != 3 || i < 1 || j < 1 || i > rows || j > rows)
-            give_up(path, "an entry is missing or wrong");
-        size_t at = static_cast<size_t>(j - 1) * static_cast<size_t>(rows) + static_cast<size_t>(i - 1);
-        A[at] = x;
-        if (symmetric) A[static_cast<size_t>(i - 1) * static_cast<size_t>(rows) + static_cast<size_t>(j - 1)] = x;
-    }
-    (void)std::fclose(file);
-    *n = rows;
+    const size_t n = static_cast<size_t>(K.m);
+    values A(n * n, 0);
+    for (size_t r = 0; r < n; r++)
+        for (size_t e = K.begin(r); e < K.begin(r + 1); e++) A[static_cast<size_t>(K.colind[e]) * n + r] = K.val[e];
+    for (size_t r = 0; r < n; r++) A[r * (n + 1)] -= mu;
     return A;
 }
 
@@ -234,27 +196,28 @@ result run(enum mode mode, const values &A, int n)
 
 } // namespace
 
-int main(int argc, char **argv)
+/* Water: three atoms have six functions. */
+void signs(const job &of, const matrix &K)
 {
-    int devices = 0, n = 0;
-    if (argc != 4) return std::fprintf(stderr, "usage: gpu_sign K.mtx ATOMS MU\n"), 2;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-        std::fprintf(stderr, "gpu_sign: no GPU\n");
-        return 77;
-    }
-    values A = read_matrix(argv[1], &n);
-    double atoms = std::atof(argv[2]), mu = std::atof(argv[3]), exact = 0;
-    if (!(atoms > 0)) return std::fprintf(stderr, "gpu_sign: the number of atoms must be above 0\n"), 2;
-    for (int i = 0; i < n; i++) A[static_cast<size_t>(i) * (static_cast<size_t>(n) + 1)] -= mu;
+    const int n = static_cast<int>(K.m);
+    const double atoms = n / 2.0, mu = std::atof(of.variant.c_str());
+    const values A = dense_of(K, mu);
+    double exact = 0;
     for (int m = 0; m < MODES; m++) {
-        result r = run(static_cast<enum mode>(m), A, n);
-        double flops = 2.0 * n * n * n * static_cast<double>(r.products > 1 ? r.products - 1 : 0);
+        const result r = run(static_cast<enum mode>(m), A, n);
+        const double flops = 2.0 * n * n * n * static_cast<double>(r.products > 1 ? r.products - 1 : 0);
         if (m == F64) exact = r.energy;
-        std::printf("{\"sign\":\"%s\",\"n\":%d,\"iterations\":%d,\"residual\":%.3g,\"products\":%lld,\"seconds\":%.6g,"
-                    "\"flops_per_second\":%.6g,\"energy\":%.12g,\"error_mev\":%.6g}\n",
-            names[m], n, r.iterations, r.residual, static_cast<long long>(r.products), r.seconds,
-            r.seconds > 0 ? flops / r.seconds : 0.0, r.energy, (r.energy - exact) * HARTREE / atoms);
-        if (!(r.residual < 0.1)) return std::fprintf(stderr, "gpu_sign: %s does not converge\n", names[m]), 1;
+        if (!(r.residual < 0.1)) throw refusal{std::string(names[m]) + " does not converge"};
+        line(of)
+            .add("sign", names[m])
+            .add("n", static_cast<int64_t>(n))
+            .add("iterations", static_cast<int64_t>(r.iterations))
+            .add("residual", r.residual)
+            .add("products", r.products)
+            .add("seconds", r.seconds)
+            .add("flops_per_second", r.seconds > 0 ? flops / r.seconds : 0.0)
+            .add("energy", r.energy)
+            .add("error_mev", (r.energy - exact) * HARTREE / atoms)
+            .print();
     }
-    return 0;
 }

@@ -1,25 +1,33 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""table.py OUT DOCUMENT: what all.sh measured, as tables between the markers of a document.
+"""table.py DOCUMENT [FILE|FOLDER...]: what runs on GPUs measured, as tables between the markers of a document.
 
-OUT has the parts of all.sh, a JSON object a line; parts that are not there, or have no figures, say "not measured".
+A FILE (gpu-*.jsonl of a FOLDER; default: bench/results) has the lines of a run of quarter_hour.sh as they came, and of later runs
+behind them: where two lines are of one measurement, the later one counts. Of several files of a card the one with the
+newest date counts. A line is a JSON object with `kind`, `card` and `commit`:
+
+    facts        device, date, cores, driver
+    test         name, result (ok, skipped, failed, cut off), seconds, limit, why
+    sanitizer    tool, suite, result (clean, found, failed, cut off), errors
+    measurement  part, operand, spec, variant, type as measurements.list has them, op, cols, seconds, kernel_seconds,
+                 max_difference, bound_seconds (compulsory bytes at the measured rate of a copy), ...; `rival`: of
+                 NVIDIA's library; `left_out` with `why`: there is no figure
+
 A ratio is the rival's time over ours. Everything between the two markers is replaced; a document without both of them
-is refused.
+is refused, and so is a line that is no JSON.
 """
+import glob
 import json
 import math
 import os
 import sys
 
-BEGIN = "<!-- bench/gpu/all.sh: begin -->"
-END = "<!-- bench/gpu/all.sh: end -->"
+BEGIN = "<!-- bench/gpu/table.py: begin -->"
+END = "<!-- bench/gpu/table.py: end -->"
+NOTHING = "Nothing has been measured on a GPU yet; the commands above do."
 
 
-def lines_of(out, part):
-    """The objects of a part; none if it was not measured."""
-    path = os.path.join(out, part)
-    if not os.path.exists(path):
-        return []
+def lines_of_file(path):
     found = []
     with open(path, encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
@@ -30,6 +38,40 @@ def lines_of(out, part):
             except json.JSONDecodeError as error:
                 raise SystemExit(f"table.py: {path}, line {number}: {error}") from error
     return found
+
+
+def identity(x):
+    """What a line is of: a later one takes its place."""
+    keys = ("kind", "part", "operand", "variant", "type", "op", "method", "format", "device", "rival", "rate", "sign",
+            "left_out", "name", "tool", "suite")
+    return tuple(str(x.get(key)) for key in keys)
+
+
+class Run:
+    """The lines of a file, each measurement once."""
+
+    def __init__(self, path):
+        lines = lines_of_file(path)
+        self.lines = list({identity(x): x for x in lines}.values())
+        self.facts = next((x for x in reversed(lines) if x.get("kind") == "facts"), {})
+        self.card = self.facts.get("card") or os.path.basename(path)
+
+    def of(self, part):
+        return [x for x in self.lines if x.get("kind") == "measurement" and x["part"] == part]
+
+    def ours(self, part):
+        return [x for x in self.of(part) if not {"rival", "rate", "left_out"} & x.keys()]
+
+    def rivals(self, part):
+        """Lines of NVIDIA's libraries by operand, variant, type and operation."""
+        return {key(x): x for x in self.of(part) if "rival" in x and "left_out" not in x}
+
+    def rate(self, what):
+        return next((x["bytes_per_second"] for x in self.of("rates") if x.get("rate") == what), None)
+
+
+def key(x):
+    return x["operand"], x["variant"], x["type"], x["op"]
 
 
 def figure(x):
@@ -66,24 +108,8 @@ def table(head, rows):
     return made + [""]
 
 
-def short(operand):
-    """A file's name as lists of inputs have it."""
-    return os.path.basename(operand).removesuffix(".mtx.gz")
-
-
 def columns(count):
     return f"{count} column{'s' * (count != 1)}"
-
-
-def rivals(out, part):
-    """The lines of NVIDIA's libraries by operation, operand, type and columns."""
-    lines = [x for x in lines_of(out, part) if "rival" in x]
-    return {(x["op"], x["operand"], x["type"], x.get("cols", x.get("n"))): x for x in lines}
-
-
-def measured(out, part):
-    """Tulle's lines."""
-    return [x for x in lines_of(out, part) if not {"rival", "rate", "left_out"} & x.keys()]
 
 
 def milliseconds(rival):
@@ -152,27 +178,23 @@ def mean_and_worst(pairs):
     return mean(pairs), min(pairs)[1]
 
 
-def rate_of(out, what):
-    return next((x["bytes_per_second"] for x in lines_of(out, "rates") if x.get("rate") == what), None)
-
-
-def rates(out, _):
-    rows = [[x["rate"], x["bytes_per_second"] / 1e9] for x in lines_of(out, "rates") if "rate" in x]
+def rates(run, _):
+    rows = [[x["rate"], x["bytes_per_second"] / 1e9] for x in run.of("rates") if "rate" in x]
     return ["### Copies", ""] + table(["what", "GB/s"], rows)
 
 
-def slabs(out, ratios):
+def slabs(run, ratios):
     """A kernel's time by format and columns: cuSPARSE's alone and in Tulle, ours, and its rate of bytes."""
-    found, alone = {}, rivals(out, "slabs")
-    for x in measured(out, "slabs"):
-        kernels = x["spec"].partition("kernels=")[2]
+    found, alone = {}, run.rivals("slabs")
+    for x in run.ours("slabs"):
+        kernels = x["device"].partition("kernels=")[2]
         found.setdefault((x["operand"], x["format"], x["cols"]), {})[kernels] = x
-    rows, copy, full = [], rate_of(out, "copy on the GPU, read and written"), {}
+    rows, copy, full = [], run.rate("copy on the GPU, read and written"), {}
     for (operand, layout, cols), by in found.items():
-        library, own = (by[k]["compute"]["mean"] if k in by else None for k in ("library", "own"))
+        library, own = (by[k]["kernel_seconds"] if k in by else None for k in ("library", "own"))
         any_of, name = next(iter(by.values())), f"{operand}, {layout}, {columns(cols)}"
-        rival = alone.get(("bsr" if layout.startswith("bsr") else "spmm", operand, any_of["type"], cols), {})
-        rate = over(any_of["matrix"] + any_of["vector_bytes"], own)
+        rival = alone.get(key(any_of), {})
+        rate = over(any_of["bytes"], own)
         half, blocks = ", half" in layout, layout.startswith("bsr")
         if blocks and cols == 1 and own:
             if half:
@@ -188,129 +210,154 @@ def slabs(out, ratios):
     return ["### Matrices that stay on the GPU", ""] + table(head, rows)
 
 
-def stream(out, ratios):
-    rows, pinned = [], rate_of(out, "upload, pinned")
-    for x in measured(out, "stream"):
-        name, link = f"{x['format']}, {columns(x['cols'])}", x["transfer"]["mean"]
-        rate = x["bytes"] / link if link else None
-        limit = over(x["seconds"], max(link, x["compute"]["mean"]))
+def stream(run, ratios):
+    rows, pinned = [], run.rate("upload, pinned")
+    for x in run.ours("stream"):
+        name, link = f"{x['format']}, {columns(x['cols'])}", x["link_seconds"]
+        rate = x["link_bytes"] / link if link else None
+        limit = over(x["seconds"], max(link, x["kernel_seconds"]))
         if not x["resident"]:
             ratios.add("target: upload", name, rate / pinned if rate and pinned else None)
             ratios.add("target: stream", name, limit)
-        rows.append([x["format"], str(x["cols"]), x["seconds"] * 1e3, link * 1e3, x["compute"]["mean"] * 1e3,
+        rows.append([x["format"], str(x["cols"]), x["seconds"] * 1e3, link * 1e3, x["kernel_seconds"] * 1e3,
                      f"{limit:.2f}x" if limit else "-", rate and rate / 1e9])
     head = ["format", "columns", "product, ms", "link, ms", "kernels, ms", "over the larger", "link, GB/s"]
     return ["### Matrices that pass through", ""] + table(head, rows)
 
 
-def products(out, ratios):
+def products(run, ratios):
     """Whole products, and their kernels beside the rival's."""
     rows = []
     for part, word in (("spmm", "SpMM"), ("spgemm", "SpGEMM"), ("gemm", "GEMM"), ("blocks", "SpGEMM of blocks")):
-        theirs = rivals(out, part)
-        for x in measured(out, part):
-            kernels, cols = x["device"]["kernel_seconds"], x["n"] if x["op"] != "spgemm" else 0
-            name = ", ".join([short(x["operand"])] + [columns(cols)] * (cols > 0))
-            rival = theirs.get((x["op"], short(x["operand"]), x["type"], cols), {})
+        theirs = run.rivals(part)
+        for x in run.ours(part):
+            kernels, cols = x["kernel_seconds"], x["cols"]
+            name = ", ".join([x["operand"]] + [columns(cols)] * (cols > 0))
+            rival = theirs.get(key(x), {})
             beside = ratios.add(f"{word}, {x['type']}", name, over(rival.get("seconds"), kernels))
-            rows.append([word, short(x["operand"]), x["type"], str(cols or "-"), x["seconds"] * 1e3,
+            bound = over(x.get("bound_seconds"), kernels)
+            rows.append([word, x["operand"], x["type"], str(cols or "-"), x["seconds"] * 1e3,
                          x["seconds_reused_plan"] * 1e3, kernels * 1e3, over(x["flops"] / 1e9, kernels),
-                         milliseconds(rival), beside])
-    theirs = rivals(out, "spgemm")
-    failed = [x["left_out"].split() for x in lines_of(out, "spgemm") if x.get("why", "").startswith("status 3")]
-    failed = [f"{short(w[2])}, {w[4]}" for w in failed
-              if w[1] == "spgemm" and "seconds" in theirs.get(("spgemm", short(w[2]), w[4], 0), {})]
+                         bound and bound * 100, milliseconds(rival), beside])
+    theirs, missing = run.rivals("spgemm"), []
+    for x in run.of("spgemm"):
+        memory = any(word in x.get("why", "") for word in ("ERR_LIMIT", "ERR_MEMORY", "out of memory"))
+        rival = theirs.get((x["operand"], x["variant"], x["type"], "spgemm"), {})
+        if "left_out" in x and memory and "seconds" in rival:
+            missing.append(f"{x['operand']}, {x['type']}")
     if theirs:
-        ratios.add("target: out of memory", "; ".join(failed) or "-", len(failed))
-    head = ["product", "operand", "type", "columns", "ms", "plan kept, ms", "kernels, ms", "Gflop/s", "rival, ms",
-            "ours"]
+        ratios.add("target: out of memory", "; ".join(missing) or "-", len(missing))
+    head = ["product", "operand", "type", "columns", "first, ms", "plan kept, ms", "kernels, ms", "Gflop/s",
+            "% of the copy's rate", "rival, ms", "ours"]
     return ["### Products of tiles", ""] + table(head, rows)
 
 
-def functions(out, _):
-    """Functions by submatrices, on the GPU and by threads alone: the best of the calls that keep the plan."""
+def functions(run, _):
+    """Functions by submatrices, on the GPU and by threads alone."""
     found = {}
-    for x in measured(out, "functions"):
-        where = "device" if x.get("device") else "threads"
-        found.setdefault((x["function"], x["operand"], x["filter"]), {})[where] = x
+    for x in run.ours("functions"):
+        where = "threads" if x["device"] == "threads" else "device"
+        found.setdefault((x["op"], x["operand"], x["variant"]), {})[where] = x
     rows = []
     for (function, operand, cut), by in found.items():
-        device, threads = (min(by[k]["runs"]) if k in by else None for k in ("device", "threads"))
+        device, threads = (by[k]["seconds"] if k in by else None for k in ("device", "threads"))
         any_of = next(iter(by.values()))
-        done = by["device"]["device"]["decompositions"] if "device" in by else 0
-        rows.append([function, operand, f"{cut:g}", str(any_of["largest"]), f"{done} of {any_of['submatrices']}",
+        done = by["device"]["on_device"] if "device" in by else 0
+        rows.append([function, operand, cut, str(any_of["largest"]), f"{done} of {any_of['submatrices']}",
                      threads and threads * 1e3, device and device * 1e3, ratio(threads, device)])
     head = ["function", "matrix", "filter", "rows, most", "on the GPU", "threads, ms", "GPU, ms", "GPU"]
     return ["### Functions by submatrices", ""] + table(head, rows)
 
 
-def solves(out, ratios):
+def solves(run, ratios):
     """Ours with right-hand sides and results over the link, cuSPARSE's on the GPU alone."""
-    triangles, systems, theirs, runs = [], [], rivals(out, "solves"), list(measured(out, "solves"))
-    both = [(("trisolve", short(x["operand"]), x["type"], x["cols"]), (x["analysis_seconds"], x["seconds"]))
-            for x in runs if x["op"] == "trisolve"]
-    for x in runs:
-        operand, cols = short(x["operand"]), x["cols"]
-        if x["op"] == "solve":
-            column = x["columns"][0]
-            systems.append([f"{x['method']}, {x['precond']}", operand, str(cols), x["setup_seconds"] * 1e3,
-                            column["seconds"] * 1e3, str(column["iterations"])])
-            continue
-        key = ("trisolve", operand, x["type"], cols)
-        rival, name = theirs.get(key, {}), f"{operand}, {columns(cols)}"
+    triangles, theirs, lines = [], run.rivals("solves"), run.ours("solves")
+    for x in lines:
+        rival, name = theirs.get(key(x), {}), f"{x['operand']}, {columns(x['cols'])}"
         analysis, seconds = rival.get("analysis_seconds"), rival.get("seconds")
         ours = x["analysis_seconds"], x["seconds"]
         # the faster of our methods is compared
-        best = sum(ours) == min(sum(o) for k, o in both if k == key)
+        best = sum(ours) == min(y["analysis_seconds"] + y["seconds"] for y in lines if key(y) == key(x))
+        kernels = x.get("kernel_seconds")
         triangles.append([
-            operand, str(cols), x["method"], ours[0] * 1e3, ours[1] * 1e3, analysis and analysis * 1e3,
-            milliseconds(rival),
+            x["operand"], x["type"], str(x["cols"]), x["method"], ours[0] * 1e3, ours[1] * 1e3,
+            kernels and kernels * 1e3, analysis and analysis * 1e3, milliseconds(rival),
             best and ratios.add("triangular solve with its analysis", name,
                                 over((analysis or 0) + seconds if seconds else None, sum(ours))) or None,
             best and ratios.add("triangular solve", name, over(seconds, ours[1])) or None])
-    head = ["triangle", "columns", "method", "analysis, ms", "solve, ms", "cuSPARSE's analysis, ms", "its solve, ms",
-            "ours, both", "ours, solve"]
-    made = ["### Triangular solves", ""] + table(head, triangles)
-    head = ["method", "matrix", "columns", "setup, ms", "solve, ms", "iterations"]
-    return made + ["### Linear systems", ""] + table(head, systems)
+    head = ["triangle", "type", "columns", "method", "analysis, ms", "solve, ms", "kernels, ms",
+            "cuSPARSE's analysis, ms", "its solve, ms", "ours, both", "ours, solve"]
+    return ["### Triangular solves", ""] + table(head, triangles)
 
 
-def signs(out, _):
+def systems(run, _):
+    rows = [[x["variant"], x["operand"], str(x["cols"]), x["seconds"] * 1e3, str(x["iterations"])]
+            for x in run.ours("systems")]
+    return ["### Linear systems", ""] + table(["method", "matrix", "columns", "solve, ms", "iterations"], rows)
+
+
+def signs(run, _):
     rows = [[x["sign"], str(x["n"]), str(x["iterations"]), x["residual"], x["flops_per_second"] / 1e12, x["error_mev"]]
-            for x in measured(out, "sign")]
+            for x in run.ours("sign")]
     head = ["products in", "rows", "iterations", "residual", "Tflop/s", "E - mu N off, meV an atom"]
     return ["### Signs by Pade's iteration of order 3", ""] + table(head, rows)
 
 
-PARTS = ("rates", "slabs", "stream", "spmm", "spgemm", "gemm", "blocks", "functions", "solves", "sign")
+def left_out(run):
+    rows = [[x["part"], f"`{x['left_out']}`", x["why"].replace("|", "/")] for x in run.lines if "left_out" in x]
+    return ["### Left out", ""] + (table(["part", "measurement", "why"], rows) if rows else ["nothing", ""])
 
 
-def left_out(out):
-    rows = [[part, f"`{x['left_out']}`", x["why"]] for part in PARTS for x in lines_of(out, part) if "left_out" in x]
-    return ["### Left out", ""] + (table(["part", "run", "why"], rows) if rows else ["nothing", ""])
+def tests(run):
+    """How many of each result, and the names of those that are not right."""
+    made = ["### Tests", ""]
+    for kind, right in (("test", ("ok", "skipped")), ("sanitizer", ("clean",))):
+        lines = [x for x in run.lines if x.get("kind") == kind]
+        counts = {}
+        for x in lines:
+            counts[x["result"]] = counts.get(x["result"], 0) + 1
+        made.append(f"- {kind}s: " + (", ".join(f"{n} {word}" for word, n in counts.items()) or "none"))
+        made += [f"    - {x['result']}: `{x.get('name') or x['tool'] + ' ' + x['suite']}` {x.get('why', '')}".rstrip()
+                 for x in lines if x["result"] not in right]
+    return made + [""]
+
+
+def section(run):
+    sections, ratios = [], Ratios()
+    for part in (rates, slabs, stream, products, functions, solves, systems, signs):
+        sections += part(run, ratios)
+    about = [run.facts.get("device", ""), run.facts.get("date", ""), f"commit {run.facts.get('commit', '?')}"]
+    made = [", ".join(word for word in about if word), ""] + tests(run)
+    return made + ratios.targets() + ratios.summary() + sections + left_out(run)
+
+
+def newest(files):
+    """The newest run of each card."""
+    cards = {}
+    for path in sorted(files):
+        run = Run(path)
+        if run.card not in cards or run.facts.get("date", "") >= cards[run.card].facts.get("date", ""):
+            cards[run.card] = run
+    return [cards[card] for card in sorted(cards)]
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 2:
         raise SystemExit(__doc__)
-    out, document = sys.argv[1:]
+    document, places = sys.argv[1], sys.argv[2:]
+    places = places or [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "results")]
     with open(document, encoding="utf-8") as file:
         text = file.read()
     before, begun, rest = text.partition(BEGIN)
     _, ended, after = rest.partition(END)
     if not begun or not ended:
         raise SystemExit(f"table.py: {document} has no '{BEGIN}' with '{END}' behind it")
-    device = "No GPU has been measured yet."
-    path = os.path.join(out, "device")
-    if os.path.exists(path):
-        with open(path, encoding="utf-8") as file:
-            device = file.readline().partition("yes")[2].strip().strip("()") or device
-    sections, ratios = [], Ratios()
-    for section in (rates, slabs, stream, products, functions, solves, signs):
-        sections += section(out, ratios)
-    made = ["", device, ""] + ratios.targets() + ratios.summary() + sections
-    if any(lines_of(out, part) for part in PARTS):
-        made += left_out(out)
+    made = [""]
+    files = [glob.glob(os.path.join(place, "gpu-*.jsonl")) if os.path.isdir(place) else [place] for place in places]
+    for run in newest(sum(files, [])):
+        made += section(run)
+    if not sum(files, []):
+        made += [NOTHING]
     with open(document, "w", encoding="utf-8") as file:
         file.write(before + BEGIN + "\n".join(made) + "\n" + END + after)
 

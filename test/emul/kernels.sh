@@ -7,7 +7,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 module=$1 build=$2 suites=$3
 export EMUL_KERNELS="$work/kernels"
-while read -r program arguments; do
+while read -r tools program arguments; do
+    [ "$tools" != '#' ] || continue
     # shellcheck disable=SC2086
     "$build/test/$program" $arguments >"$work/out" 2>&1 </dev/null
     report $? "$program $arguments: $(grep '^not ok' "$work/out" | head -1)"

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# sign.sh TULLE GPU_SIGN FOLDER: Pade's iteration in each precision. f64 has the energy of tulle density; errors of the
+# sign.sh TULLE GPU_MEASURE FOLDER: Pade's iteration in each precision. f64 has the energy of tulle density; errors of the
 # others are there, small, and those of f16 and TF32, whose inputs have 11 bits, larger than f32's.
 set -eu
-tulle=$1 sign=$2 folder=$3
-"$tulle" gen water:n=2 -o "$folder/water.mtx" -q
-"$sign" "$folder/water.mtx" 24 0.1 >"$folder/sign.json"
+tulle=$1 measure=$2 folder=$3
+printf 'input water water:n=2 -\n1 sign water 0.1 f64 60\n' >"$folder/sign.list"
+"$measure" "$folder/sign.list" >"$folder/sign.json"
 cat "$folder/sign.json"
 want=$("$tulle" density water:n=2 --blocks 6 --mu 0.1 --json -q | sed 's/.*"grand_potential":\([^,]*\).*/\1/')
 awk -v want="$want" '

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrices on the host: read, transposed, in blocks; and what products of them must be, within rounding. */
-#ifndef GPU_RIVAL_MATRIX_H
-#define GPU_RIVAL_MATRIX_H
+/* Matrices on the host: transposed, in blocks; and the sums that products of them must be, within rounding. */
+#ifndef GPU_HOST_MATRIX_H
+#define GPU_HOST_MATRIX_H
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
+#include <string>
+#include <vector>
 
-#include "rivals.h"
+typedef std::vector<double> values;
 
-namespace
-{
+/* Why a measurement has no figure; others may have one. */
+struct refusal {
+    std::string why;
+};
 
 struct matrix {
     int64_t m = 0, n = 0;
@@ -28,44 +30,7 @@ struct matrix {
     }
 };
 
-/* Big-endian words of a file. */
-template <typename U> std::vector<U> words(std::FILE *file, size_t n, const char *name)
-{
-    std::vector<U> to(n);
-    std::vector<unsigned char> raw(n * sizeof(U));
-    if (std::fread(raw.data(), 1, raw.size(), file) != raw.size()) give_up(name, "ends early");
-    for (size_t i = 0; i < n; i++) {
-        U x = 0;
-        for (size_t b = 0; b < sizeof(U); b++) x = x << 8 | raw[i * sizeof(U) + b];
-        to[i] = x;
-    }
-    return to;
-}
-
-/* PETSc's binary format, as `tulle convert` writes it. */
-template <typename T> matrix read(const char *name)
-{
-    enum { CLASS = 1211216 };
-    std::FILE *file = std::fopen(name, "rb");
-    if (!file) give_up(name, "cannot be read");
-    at_end close{[&] { (void)std::fclose(file); }};
-    const std::vector<uint32_t> head = words<uint32_t>(file, 4, name);
-    if (head[0] != CLASS) give_up(name, "is no matrix of PETSc with indices of 32 bits");
-    matrix A;
-    A.m = head[1], A.n = head[2];
-    A.rowptr.push_back(0);
-    for (uint32_t length : words<uint32_t>(file, head[1], name))
-        A.rowptr.push_back(A.rowptr.back() + static_cast<int>(length));
-    for (uint32_t column : words<uint32_t>(file, head[3], name)) A.colind.push_back(static_cast<int>(column));
-    for (uint64_t bits : words<uint64_t>(file, head[3], name)) {
-        double x;
-        std::memcpy(&x, &bits, sizeof x);
-        A.val.push_back(static_cast<double>(static_cast<T>(x)));
-    }
-    return A;
-}
-
-matrix transposed(const matrix &A)
+inline matrix transposed(const matrix &A)
 {
     matrix B;
     B.m = A.n, B.n = A.m;
@@ -84,7 +49,7 @@ matrix transposed(const matrix &A)
     return B;
 }
 
-matrix lower(const matrix &A)
+inline matrix lower(const matrix &A)
 {
     matrix L;
     L.m = L.n = A.m;
@@ -101,10 +66,10 @@ matrix lower(const matrix &A)
 }
 
 /* Rows, columns and values of blocks, these row-major. */
-matrix in_blocks(const matrix &A, int size)
+inline matrix in_blocks(const matrix &A, int size)
 {
     matrix B;
-    if (size < 1 || A.m % size || A.n % size) give_up("blocks", "their size does not divide the matrix");
+    if (size < 1 || A.m % size || A.n % size) throw refusal{"the size of blocks does not divide the matrix"};
     const size_t b = static_cast<size_t>(size);
     std::vector<int> place(static_cast<size_t>(A.n) / b);
     B.m = A.m / size, B.n = A.n / size;
@@ -132,7 +97,7 @@ struct sums {
     values is, size;
 };
 
-sums multiply(const matrix &A, const sums &x)
+inline sums multiply(const matrix &A, const sums &x)
 {
     sums y{values(static_cast<size_t>(A.m)), values(static_cast<size_t>(A.m))};
     for (size_t r = 0; r < static_cast<size_t>(A.m); r++)
@@ -143,27 +108,61 @@ sums multiply(const matrix &A, const sums &x)
     return y;
 }
 
-sums ones(int64_t n)
+inline sums ones(int64_t n)
 {
     return {values(static_cast<size_t>(n), 1), values(static_cast<size_t>(n), 1)};
 }
 
-int longest(const matrix &A)
+inline int longest(const matrix &A)
 {
     int most = 0;
     for (size_t r = 0; r < static_cast<size_t>(A.m); r++) most = std::max(most, A.rowptr[r + 1] - A.rowptr[r]);
     return most;
 }
 
-/* Sums of so many terms of type T. */
-template <typename T> void compare(const char *what, const sums &want, int terms, const values &got)
+/*
+ * The largest difference from sums of so many terms, relative to their magnitudes. A refusal: it exceeds the bound of
+ * rounding in f64 or f32.
+ */
+inline double compare(const sums &want, int terms, const values &got, bool wide)
 {
-    const double unit = wide<T> ? 0x1p-52 : 0x1p-23;
-    for (size_t r = 0; r < got.size(); r++)
-        if (!(std::fabs(got[r] - want.is[r]) <= unit * (terms + 2) * want.size[r]))
-            give_up(what, "the result is wrong");
+    const double bound = (wide ? 0x1p-52 : 0x1p-23) * (terms + 2);
+    double most = 0;
+    for (size_t r = 0; r < got.size(); r++) {
+        double off = std::fabs(got[r] - want.is[r]);
+        if (!(off <= bound * want.size[r])) throw refusal{"the result is wrong in row " + std::to_string(r)};
+        if (off > 0) most = std::max(most, off / want.size[r]);
+    }
+    return most;
 }
 
-} // namespace
+/* The largest difference of L x from b: rounding is bounded by the terms of x and by b. */
+inline double residual(const matrix &L, const values &x, const values &b, bool wide)
+{
+    sums with{x, x};
+    for (double &v : with.size) v = std::fabs(v);
+    sums want = multiply(L, with);
+    for (size_t r = 0; r < b.size(); r++) want.size[r] += std::fabs(b[r]);
+    return compare(want, longest(L), b, wide);
+}
+
+/* Dense factors of integers so small that any order of sums has the same result. */
+inline int dense_a(size_t row, size_t column)
+{
+    return static_cast<int>(row * 7 % 5) - 2 + static_cast<int>(column % 3);
+}
+
+inline int dense_b(size_t row, size_t column)
+{
+    return static_cast<int>(row % 3) - 1 + static_cast<int>(column % 2);
+}
+
+/* Element (row, column) of their product, of n inner indices. */
+inline double dense_product(size_t n, size_t row, size_t column)
+{
+    int64_t sum = 0;
+    for (size_t k = 0; k < n; k++) sum += dense_a(row, k) * dense_b(k, column);
+    return static_cast<double>(sum);
+}
 
 #endif
