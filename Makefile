@@ -11,12 +11,17 @@ ifneq ($(shell command -v ninja),)
 export CMAKE_GENERATOR ?= Ninja
 endif
 
-.PHONY: help setup build demo readme check check-all check-gpu check-python check-sanitizers fuzz install site dist deb check-packages clean format
+.PHONY: help setup build demo readme check check-all check-gpu check-python check-sanitizers check-address check-threads fuzz install site dist deb check-packages clean format
 
 help:
 	@echo 'make demo       install what is missing, build, multiply a real matrix with every algorithm, draw a picture'
 	@echo 'make check      install what is missing, build, run the tests (10 minutes on two cores)'
-	@echo 'make check-all  the same with everything (two hours)'
+	@echo 'make check-all  the same with everything (two hours); PART=NAME: a part of it, of at most 20 minutes:'
+	@./test/parts.sh list
+	@echo '                python     the Python package, wheels, scipy'"'"'s own tests'
+	@echo '                packages   Debian packages, recipes, tutorials from clean roots'
+	@echo '                sanitizers the address and undefined sanitizers; threads: the thread sanitizer'
+	@echo '                fuzz       every reader and the calls over arrays, SECONDS each'
 	@echo '                NO_INSTALL=1: these, and all below, install nothing, and say what is missing'
 	@echo 'make check-gpu  the tests of devices on a GPU, where there is one, each with a limit (bench/gpu/tests.order); then'
 	@echo '                compute-sanitizer, 15 minutes. Where a GPU is at hand for minutes: bench/gpu/quarter_hour.sh'
@@ -46,14 +51,20 @@ check: setup
 	@$(MAKE) build
 	cd $(BUILD) && ctest --output-on-failure -j $(JOBS) -LE long
 
+# PART: one of test/parts.list, or python, packages, sanitizers, threads, fuzz; all of them otherwise
+PART ?= all
 check-all:
 	@./setup.sh --all $(if $(NO_INSTALL),--no-install)
-	@$(MAKE) build
-	cd $(BUILD) && ctest --output-on-failure -j $(JOBS)
-	./python/check.sh $(BUILD) all
-	@$(MAKE) --no-print-directory check-packages
-	@$(MAKE) --no-print-directory check-sanitizers
-	@$(MAKE) --no-print-directory fuzz
+	@case $(PART) in \
+	python) $(MAKE) build && ./python/check.sh $(BUILD) all ;; \
+	packages) $(MAKE) build && $(MAKE) check-packages ;; \
+	sanitizers) $(MAKE) check-address ;; \
+	threads) $(MAKE) check-threads ;; \
+	fuzz) $(MAKE) fuzz ;; \
+	all) $(MAKE) build && JOBS=$(JOBS) ./test/parts.sh run $(BUILD) all && ./python/check.sh $(BUILD) all && \
+		$(MAKE) check-packages && $(MAKE) check-sanitizers && $(MAKE) fuzz ;; \
+	*) $(MAKE) build && JOBS=$(JOBS) ./test/parts.sh run $(BUILD) $(PART) ;; \
+	esac
 
 # what there is not says so, with its reason; nothing is installed: gcc, nvcc and cmake are enough
 check-gpu:
@@ -70,10 +81,14 @@ check-python: setup
 
 # gcc 12's thread sanitizer misses races between deferred transfers; clang's does not, and what it warns of is an error.
 # Which thread writes what does not depend on the instruction set: the kernels of one are enough there
-check-sanitizers: setup
+check-sanitizers: check-address check-threads
+
+check-address: setup
 	cmake -S . -B $(BUILD)-asan $(SANITIZED) -DTULLE_SANITIZE=$(if $(BRIEF),address,'address,undefined') > /dev/null
 	cmake --build $(BUILD)-asan -j $(JOBS) --target sanitized$(if $(BRIEF),_brief)
 	cd $(BUILD)-asan && $(SANITIZED_RUNS) -L sanitize
+
+check-threads: setup
 	@if command -v clang > /dev/null; then \
 		cmake -S . -B $(BUILD)-tsan $(SANITIZED) -DTULLE_WERROR=ON -DCMAKE_C_COMPILER=clang -DTULLE_SANITIZE=thread -DTULLE_X86=OFF > /dev/null && \
 		cmake --build $(BUILD)-tsan -j $(JOBS) --target sanitized$(if $(BRIEF),_brief) && \
