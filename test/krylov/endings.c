@@ -301,6 +301,30 @@ out:
     return status;
 }
 
+/* Subnormal right-hand sides; and far smaller ones than the initial guess, to an absolute tolerance. */
+static tulle_status tiny_sides(struct fixture *f)
+{
+    tulle_status status;
+    static const int exponents[] = {-1060, -520, -700, -1000};
+    static const int zero = 0;
+    TULLE_TRY(prepare(f, POISSON, -1));
+    for (int m = 0; m < TULLE_KRYLOV_METHOD_COUNT; m++) {
+        f->options = (tulle_krylov_options){.method = (tulle_krylov_method)m};
+        TULLE_TRY(fill(f->B, scaled_of, &exponents[0]));
+        TULLE_TRY(expect_stop(f, NULL, TULLE_STOP_CONVERGED, ""));
+        f->options.guess = true;
+        f->options.absolute = 1e-10;
+        for (size_t e = 1; e < sizeof exponents / sizeof *exponents; e++) {
+            TULLE_TRY(fill(f->B, scaled_of, &exponents[e]));
+            TULLE_TRY(fill(f->X, scaled_of, &zero));
+            TULLE_TRY(expect_stop(f, NULL, TULLE_STOP_CONVERGED, ""));
+            EXPECT(f->report[0].iterations > 3 && f->report[0].true_residual <= 1e-10);
+        }
+    }
+out:
+    return status;
+}
+
 /* Operators that are not matrices, and unsuitable operands. */
 static tulle_status own_operator(struct fixture *f)
 {
@@ -444,9 +468,9 @@ static const struct subject {
     {"a preconditioner that is not", indefinite_preconditioner}, {"GMRES that gains nothing", stagnation},
     {"a tolerance beyond the precision", attainable}, {"iterations run out", out_of_iterations},
     {"b = 0, and solutions as guesses", nothing_to_do}, {"NaN in b and in A", not_finite},
-    {"b of 2^-900 and 2^900", far_scales}, {"an operator that is no matrix", own_operator},
-    {"what is refused", refusals}, {"singular blocks", singular_blocks},
-    {"preconditioners that are worth it", fewer_iterations}};
+    {"b of 2^-900 and 2^900", far_scales}, {"subnormal b, and b far below the guess", tiny_sides},
+    {"an operator that is no matrix", own_operator}, {"what is refused", refusals},
+    {"singular blocks", singular_blocks}, {"preconditioners that are worth it", fewer_iterations}};
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 
 static tulle_status run(tulle_comm *comm, void *arg)

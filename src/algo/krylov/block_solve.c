@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A block method around its iterations: batches of columns, scaling, vectors, reports. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,52 +18,48 @@ static double seconds(int64_t ns)
 
 /* ---- a batch of columns ---- */
 
-static double largest(const tulle__block *b, int j)
+/* The largest magnitude of column j of row-major vectors. */
+static double largest(const tulle__block *b, const void *val, int ld, int j)
 {
     double most = 0;
-    const tulle__block_vectors *p = &b->vectors;
     for (int64_t r = 0; r < b->multi.space.rows; r++) {
-        int64_t at = r * p->ld + j;
-        double size = fabs(b->multi.space.type == TULLE_F32 ? (double)((const float *)p->rest.val)[at]
-                                                            : ((const double *)p->rest.val)[at]);
+        int64_t at = r * ld + j;
+        double size =
+            fabs(b->multi.space.type == TULLE_F32 ? (double)((const float *)val)[at] : ((const double *)val)[at]);
         if (size > most) most = size; /* NaN shows in the norm */
     }
     return most;
 }
 
-static double power_of(double x)
-{
-    enum { MOST = 1000 };
-    int exponent = 0;
-    if (isfinite(x) && x > 0) frexp(x, &exponent);
-    return ldexp(1, exponent > MOST ? MOST : exponent < -MOST ? -MOST : exponent);
-}
-
 /*
- * Divides b_j and x_j by a power of two, so that the norm is between 1/2 and 1 and its square is
- * representable.
+ * Divides b_j and x_j by a power of two, so that the norm of b, or the largest number of x if that is
+ * larger, is about 1, and its square is representable.
  */
 static tulle_status begin_columns(tulle__block *b, const tulle_mat *X)
 {
     tulle_status status;
     tulle__block_vectors *p = &b->vectors;
     const tulle_krylov_options *o = b->options;
-    double most[TULLE__TALL_MOST], factor[TULLE__TALL_MOST];
+    double most[2 * TULLE__TALL_MOST], factor[TULLE__TALL_MOST];
     tulle_gidx from[TULLE__TALL_MOST];
     int n = b->columns;
     for (int j = 0; j < n; j++) from[j] = b->first + j, factor[j] = 1;
+    memset(b->x, 0, (size_t)(b->multi.space.rows * n) * tulle_type_size(b->multi.space.type));
     tulle__columns_read_some(b->B, n, from, factor, p->rest.val, p->ld);
-    for (int j = 0; j < n; j++) most[j] = largest(b, j);
-    TULLE_TRY(tulle_comm_agree(b->comm, tulle_comm_reduce_real(b->comm, TULLE_MAX, n, most)));
-    for (int j = 0; j < n; j++) factor[j] = 1 / power_of(most[j]);
+    if (o->guess) tulle__columns_read_some(X, n, from, factor, b->x, n);
+    for (int j = 0; j < n; j++) most[j] = largest(b, p->rest.val, p->ld, j), most[n + j] = largest(b, b->x, n, j);
+    TULLE_TRY(tulle_comm_agree(b->comm, tulle_comm_reduce_real(b->comm, TULLE_MAX, 2 * n, most)));
+    for (int j = 0; j < n; j++) factor[j] = 1 / tulle__power_of_two(most[j]);
     tulle__columns_read_some(b->B, n, from, factor, p->rest.val, p->ld);
     tulle__multi_tsmttsm gram = {p->rest.val, p->ld, p->rest.val, p->ld, n, n, 1, b->small->G};
     TULLE_TRY(tulle__multi_tsmttsm_all(&b->multi, 1, &gram));
     for (int j = 0; j < n; j++) {
         tulle__block_column *c = &b->column[j];
-        double norm = sqrt(b->small->G[j][j]), again = power_of(norm);
-        *c = (tulle__block_column){
-            .scale = power_of(most[j]) * again, .norm = norm / again, .stop = TULLE_STOP_COUNT, .active = 1};
+        const double norm = sqrt(b->small->G[j][j]), of_b = tulle__power_of_two(most[j]),
+                     scale = tulle__power_of_two(fmax(of_b * tulle__power_of_two(norm) / 2, most[n + j]));
+        *c =
+            (tulle__block_column){.scale = scale, .norm = norm * (of_b / scale), .stop = TULLE_STOP_COUNT, .active = 1};
+        if (norm > 0) c->norm = fmax(c->norm, DBL_MIN);
         c->limit = fmax(o->tolerance * c->norm, o->absolute / c->scale);
         factor[j] = 1 / c->scale;
         if (!isfinite(norm)) {
@@ -76,7 +73,6 @@ static tulle_status begin_columns(tulle__block *b, const tulle_mat *X)
         }
         c->active = c->stop == TULLE_STOP_COUNT;
     }
-    memset(b->x, 0, (size_t)(b->multi.space.rows * n) * tulle_type_size(b->multi.space.type));
     if (o->guess) tulle__columns_read_some(X, n, from, factor, b->x, n);
 out:
     return status;

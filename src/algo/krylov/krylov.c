@@ -16,6 +16,14 @@ void tulle__krylov_defaults(tulle_krylov_options *o)
     if (o->restart == 0) o->restart = 30;
 }
 
+double tulle__power_of_two(double x)
+{
+    enum { MOST = 1000 };
+    int exponent = 0;
+    if (isfinite(x) && x != 0) frexp(x, &exponent);
+    return ldexp(1, exponent > MOST ? MOST : exponent < -MOST ? -MOST : exponent);
+}
+
 /* ---- calls of the methods ---- */
 
 tulle_status tulle__krylov_product(tulle__krylov *k)

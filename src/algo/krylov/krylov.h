@@ -95,4 +95,7 @@ static inline double tulle__krylov_epsilon(const tulle__krylov *k)
     return k->space.type == TULLE_F32 ? 0x1p-23 : 0x1p-52;
 }
 
+/* The power of two above |x|, as far as that and its inverse are numbers; 1 for 0, infinity and NaN. */
+double tulle__power_of_two(double x);
+
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A solve: its arguments, its vectors, and the chosen method, column by column. */
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -145,30 +146,40 @@ static double largest(const tulle__krylov *k, const void *x)
     return most;
 }
 
+/* 1, or the power of two of x where its square would overflow or underflow. */
+static double scale_of(double x)
+{
+    enum { TAME = 300 };
+    const double power = tulle__power_of_two(x);
+    return power > ldexp(1, TAME) || power < ldexp(1, -TAME) ? power : 1;
+}
+
 /*
- * Copies b, divided by a power of two where its square would overflow or underflow, and computes
- * its norm; scales x likewise.
+ * Copies b and x, divided by the scale of the larger of both, as the residual is; and computes the norm of
+ * b, which may be far smaller than x.
  */
 static tulle_status begin_column(tulle__krylov *k, const tulle_mat *B, const tulle_mat *X)
 {
-    enum { TAME = 300 };
     tulle_status status;
-    double most, square;
+    double most[2] = {0, 0}, square;
     const void *b = k->b;
-    int exponent = 0;
     tulle__columns_read(B, k->column, 1, k->b);
-    most = largest(k, k->b);
-    TULLE_TRY(tulle_comm_agree(k->comm, tulle_comm_reduce_real(k->comm, TULLE_MAX, 1, &most)));
-    if (isfinite(most) && most > 0) frexp(most, &exponent);
-    k->scale = abs(exponent) > TAME ? ldexp(1, exponent) : 1;
-    if (k->scale != 1) tulle__columns_read(B, k->column, 1 / k->scale, k->b);
+    most[0] = largest(k, k->b);
     if (k->options.guess)
-        tulle__columns_read(X, k->column, 1 / k->scale, k->x);
+        tulle__columns_read(X, k->column, 1, k->x);
     else
         memset(k->x, 0, (size_t)k->space.rows * tulle_type_size(k->space.type));
+    if (k->options.guess) most[1] = largest(k, k->x);
+    TULLE_TRY(tulle_comm_agree(k->comm, tulle_comm_reduce_real(k->comm, TULLE_MAX, 2, most)));
+    const double of_b = scale_of(most[0]);
+    if (of_b != 1) tulle__columns_read(B, k->column, 1 / of_b, k->b);
     TULLE_TRY(tulle__space_dots(&k->space, 1, &b, &b, &square));
-    k->norm = sqrt(square);
+    k->scale = scale_of(fmax(most[0], most[1]));
+    k->norm = sqrt(square) * (of_b / k->scale);
+    if (square > 0) k->norm = fmax(k->norm, DBL_MIN); /* 0 is for b = 0 */
     k->limit = fmax(k->options.tolerance * k->norm, k->options.absolute / k->scale);
+    if (k->scale != of_b) tulle__columns_read(B, k->column, 1 / k->scale, k->b);
+    if (k->options.guess && k->scale != 1) tulle__columns_read(X, k->column, 1 / k->scale, k->x);
 out:
     return status;
 }

@@ -254,7 +254,7 @@ static tulle_status check_vectors(const tulle_stream *s, const tulle_mat *X, con
         return tulle__fail(
             TULLE_ERR_ARG, "Y must be row-major, with the rows and owners of tulle_stream_layout and one tile column");
     tulle_status status = tulle__mat_check_apart(Y, "Y", X, "X");
-    if (status == TULLE_OK && s->A) status = tulle__mat_check_apart(Y, "Y", s->A, "A");
+    if (status == TULLE_OK && s->A && !s->packed) status = tulle__mat_check_apart(Y, "Y", s->A, "A");
     if (status != TULLE_OK) return status;
     if (!s->packed && s->A && s->A->structure != s->structure)
         return tulle__fail(TULLE_ERR_STATE, "the structure of the matrix has changed since its stream was made");
