@@ -79,7 +79,7 @@ void spmm(tulle_comm *comm, const job &of, const operand &x)
     print(of, "spmm", cols, t, off, bytes_of(x.host, of, cols));
 }
 
-/* A A, or A A^T if A is not square; C's rows are compared by their sums. */
+/* A A, or A A^T if A is not square; C's rows are compared by weighted sums. */
 void spgemm(const job &of, const operand &x, tulle_mat *A)
 {
     const bool square = x.host.m == x.host.n;
@@ -99,9 +99,9 @@ void spgemm(const job &of, const operand &x, tulle_mat *A)
     if (blocks) ask(tulle_mat_to_csr(C, false, &rows), "C in rows");
     const guard free_rows{[&] { tulle_mat_free(rows); }};
     const matrix B = square ? matrix() : transposed(x.host), made = matrix_of(tile_of(blocks ? rows : C));
-    const sums inner = multiply(square ? x.host : B, ones(x.host.m));
+    const sums inner = multiply(square ? x.host : B, weights(x.host.m));
     const int terms = longest(x.host) + longest(made);
-    const double off = compare(multiply(x.host, inner), terms, multiply(made, ones(made.n)).is, of.type == "f64");
+    const double off = compare(multiply(x.host, inner), terms, multiply(made, weights(made.n)).is, of.type == "f64");
     print(of, "spgemm", 0, t, off, 0);
 }
 

@@ -110,6 +110,18 @@ double difference_of_columns(const job &of, const matrix &A, const tulle_mat *Y,
         for (size_t r = 0; r < from.size(); r++) from[r] = column_value<double>(r, static_cast<size_t>(c));
         most = std::max(most, compare(multiply(A, {from, from}), longest(A), column_of(Y, c), of.type == "f64"));
     }
+    sums from = ones(A.n); /* and of all columns together */
+    values all(static_cast<size_t>(A.m));
+    for (size_t r = 0; r < from.is.size(); r++) {
+        from.is[r] = 0;
+        for (int c = 0; c < cols; c++) from.is[r] += column_value<double>(r, static_cast<size_t>(c));
+        from.size[r] = from.is[r];
+    }
+    for (int c = 0; c < cols; c++) {
+        const values column = column_of(Y, c);
+        for (size_t r = 0; r < all.size(); r++) all[r] += column[r];
+    }
+    (void)compare(multiply(A, from), longest(A) + cols, all, of.type == "f64");
     return most;
 }
 

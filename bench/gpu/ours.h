@@ -43,7 +43,7 @@ tulle_mat *columns(tulle_comm *comm, int64_t rows, int64_t cols, tulle_type type
 tulle_mat *in_even_blocks(const operand &x, int size);
 /* Column c of a dense matrix of one tile. */
 values column_of(const tulle_mat *A, int c);
-/* The largest difference of the first and the last column of Y = A `columns` from the host's sums. */
+/* The largest difference of the first and the last column of Y = A `columns` from the host's sums; all are compared. */
 double difference_of_columns(const job &of, const matrix &A, const tulle_mat *Y, int cols);
 /* Compulsory traffic of A X in rows: A, X and Y once. */
 double bytes_of(const matrix &A, const job &of, int cols);

@@ -138,14 +138,14 @@ print(":".join(f for p in nvidia.__path__ for f in glob.glob(p + "/*/lib")))' 2>
 
 facts() {
     {
-        date -u; uname -r; nproc; free -g | sed -n 2p
+        date -u; uname -r; nproc; head -2 /proc/meminfo
         nvidia-smi --query-gpu=name,driver_version,memory.total,memory.free,clocks.sm,clocks.max.sm,clocks.mem,ecc.mode.current,pcie.link.gen.current,pcie.link.width.current --format=csv
         ls -d /usr/local/cuda*; command -v nvcc ncu compute-sanitizer cuobjdump cmake ninja gcc g++ python3
         nvcc --version | tail -2; head -2 /etc/os-release; gcc --version | head -1; cmake --version | head -1
         ldd "$there/modules/tulle_cuda.so" "$there/gpu_measure" "$there/tulle" | grep -E 'not found|libcu|:$'
         "$there/tulle" info
     } >"$OUT/facts" 2>&1
-    emit facts device "$device" date "$(date -u +%Y-%m-%dT%H:%M)" cores "$(nproc)" memory "$(free -g | awk 'NR == 2 { print $2 }')" driver \
+    emit facts device "$device" date "$(date -u +%Y-%m-%dT%H:%M)" cores "$(nproc)" memory "$(awk '/^MemTotal/ { printf "%d", $2 / 1048576 }' /proc/meminfo)" driver \
         "$(nvidia-smi --query-gpu=driver_version,clocks.max.sm,clocks.mem,pcie.link.gen.current --format=csv,noheader 2>/dev/null)"
 }
 

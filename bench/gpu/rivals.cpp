@@ -246,8 +246,8 @@ template <typename T> struct rival {
                 C.rowptr = rowptr.back(static_cast<size_t>(m) + 1);
                 C.colind = colind.back(static_cast<size_t>(nnz));
                 C.val.assign(made.begin(), made.end());
-                const sums want = multiply(A, multiply(B, ones(B.n)));
-                return compare(want, longest(A) + longest(C), multiply(C, ones(n)).is, wide<T>);
+                const sums want = multiply(A, multiply(B, weights(B.n)));
+                return compare(want, longest(A) + longest(C), multiply(C, weights(n)).is, wide<T>);
             });
     }
 

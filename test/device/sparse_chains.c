@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Chains of sparse times dense tiles into a dense one: sparse_chains SPEC [bits]. 1 to 512 columns, rows and columns of
- * B next to each other, rows of A from none to thousands of entries, alpha and beta. The reference's values; with
- * `bits` its bits, but in rows of more than 512 entries, and all of its own bits again.
+ * B next to each other, views of a larger B, rows of A from none to thousands of entries, alpha and beta. The
+ * reference's values; with `bits` its bits, but in rows of more than 512 entries, and all of its own bits again.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -59,10 +59,16 @@ static int64_t entries_of(int p, int64_t r)
     return r % 4 == 3 ? 0 : (int64_t)(tulle__random_at(3, (uint64_t)p, (uint64_t)r) % 90);
 }
 
+/* A view of a larger B: values before it, and beyond the end of each of its rows or columns. */
+struct view {
+    int64_t before, beyond;
+};
+
 /* How far C is from the reference's: 0 is the bits; in short rows and in all. */
-static int runs(
-    tulle__device *d, tulle_type type, int64_t n, int npairs, int by_row, double alpha, double beta, int bits)
+static int runs(tulle__device *d, tulle_type type, int64_t n, int npairs, int by_row, struct view view, double alpha,
+    double beta, int bits)
 {
+    const int64_t ld = (by_row ? n : INNER) + view.beyond, values = view.before + ld * (by_row ? INNER : n);
     struct there t = {.d = d};
     size_t size = tulle_type_size(type), cells = (size_t)(ROWS * n);
     tulle__device_chain work = {
@@ -83,17 +89,17 @@ static int runs(
         int64_t nnz = rowptr[p][ROWS];
         colind[p] = calloc((size_t)nnz + 1, sizeof(int32_t));
         val[p] = calloc((size_t)nnz + 1, 8);
-        B[p] = calloc((size_t)(INNER * n) + 1, 8);
+        B[p] = calloc((size_t)values, size);
         for (int64_t r = 0; r < ROWS; r++)
             for (int64_t e = 0, count = entries_of(p, r); e < count; e++) {
                 colind[p][rowptr[p][r] + e] = (int32_t)(INNER * e / count);
                 set(type, val[p], rowptr[p][r] + e, number((uint64_t)p + 1, (uint64_t)(r * 3000 + e)));
             }
-        for (int64_t i = 0; i < INNER * n; i++) set(type, B[p], i, number((uint64_t)p + 20, (uint64_t)i));
-        int64_t b_row = by_row ? n : 1, b_col = by_row ? 1 : INNER;
+        for (int64_t i = 0; i < values; i++) set(type, B[p], i, number((uint64_t)p + 20, (uint64_t)i));
+        int64_t b_row = by_row ? ld : 1, b_col = by_row ? 1 : ld;
         pair[p] =
             (tulle__spmm_pair){.A = {.m = ROWS, .n = INNER, .rowptr = rowptr[p], .colind = colind[p], .val = val[p]},
-                .B = B[p],
+                .B = (const char *)B[p] + (size_t)view.before * size,
                 .b_row = b_row,
                 .b_col = b_col};
         work.A[p] = (tulle__device_tile){.kind = TULLE_CSR, .type = type, .m = ROWS, .n = INNER, .nnz = nnz};
@@ -106,8 +112,9 @@ static int runs(
             .order = by_row ? TULLE_ROW_MAJOR : TULLE_COL_MAJOR,
             .m = INNER,
             .n = n,
-            .ld = by_row ? n : INNER};
-        work.B[p].val = put(&t, B[p], (size_t)(INNER * n) * size);
+            .ld = ld};
+        work.B[p].val = put(&t, B[p], (size_t)values * size);
+        work.B[p].val.at += (size_t)view.before * size;
     }
     for (size_t i = 0; i < cells; i++) set(type, C, (int64_t)i, beta == 0 ? (double)NAN : number(50, i));
     const tulle__device_place second = put(&t, C, cells * size);
@@ -168,9 +175,18 @@ int main(int argc, char **argv)
         int right = 1, wide = columns[c] > 100;
         for (int type = 0; type < 2; type++)
             for (int npairs = wide ? 2 : 1; npairs <= (wide ? 2 : PAIRS); npairs += 2)
-                right &= runs(d, (tulle_type)type, columns[c], npairs, (type + npairs) % 2, npairs == 1 ? 1 : -0.3,
-                    type ? 0 : 1.5, bits);
+                right &= runs(d, (tulle_type)type, columns[c], npairs, (type + npairs) % 2, (struct view){0, 0},
+                    npairs == 1 ? 1 : -0.3, type ? 0 : 1.5, bits);
         ok(right, "%d columns: the reference's %s", (int)columns[c], bits ? "bits" : "values");
+    }
+    /* loads of 16 bytes: B begins where none may, its rows are no multiple of them, or both are in order */
+    static const struct view views[] = {{1, 0}, {2, 3}, {4, 1}, {4, 4}, {0, 6}};
+    for (size_t v = 0; v < sizeof views / sizeof *views; v++) {
+        int right = 1;
+        for (int type = 0; type < 2; type++)
+            for (int64_t n = 4; n <= 68; n += 64) right &= runs(d, (tulle_type)type, n, 2, 1, views[v], 1, 0.5, bits);
+        ok(right, "a view, %d values behind the beginning of B, in rows of %d more: the reference's %s",
+            (int)views[v].before, (int)views[v].beyond, bits ? "bits" : "values");
     }
     ok(d->used == 0, "all buffers are gone");
     tulle__device_close(d);
