@@ -79,10 +79,15 @@ typedef struct tulle_density_report {
     int64_t repeated;            /* submatrices whose columns were computed twice, as mu became known */
     double seconds[3];           /* S^(-1/2) and K; f(K); D */
     tulle_matfun_report overlap, function; /* of S^(-1/2), if there is S; of f(K) */
+    bool nonorthogonal;                    /* the pairs H, S were used, as asked for, or as S^(-1/2) = Z was off */
+    double overlap_error;                  /* |Z S Z v - v| / |v| for a vector v of signs; 0: there was no Z */
 } tulle_density_report;
 
 /*
- * Collective. H and S are VBSR with the same block cuts, or halves; S NULL: the identity. *D is a new matrix
+ * Collective. If S^(-1/2) of submatrices is off by more than 10 filters and 1e-6 (f32: 1e-3), the methods
+ * SUBMATRIX and AUTO go on with the pairs (`nonorthogonal`), and the others, beyond 0.1 %, are TULLE_ERR_CONVERGENCE.
+ * So is a number of electrons, found or stored, that is not the one asked for, by more than 0.1 % or its smaller error.
+ * H and S are VBSR with the same block cuts, or halves; S NULL: the identity. *D is a new matrix
  * in tiles of rows, all of it, the caller's. options and report may be NULL; the report is the same on all
  * PEs. TULLE_ERR_CHECK, with the block column, if options.check finds a difference.
  * TULLE_ERR_CONVERGENCE, with the residual, if a method with iterations does not converge.

@@ -470,7 +470,7 @@ static tulle_status test_refusals(tulle_comm *comm, void *arg)
         enum change change;
         const char *text, *part;
     } cases[] = {{ONE_SIDED, "exp", "(4, 3) does not"}, {UNEQUAL, "exp", "block (5, 4)"},
-        {NOT_FINITE, "exp", "(7, 7) of the matrix is not finite"}, {NONE, "inverse", ""},
+        {NOT_FINITE, "exp", "the matrix is not finite: entry (18, 18) is nan"}, {NONE, "inverse", ""},
         {NONE, "sqrt", "sqrt is not defined"}, {NONE, "invsqrt", "invsqrt is not defined"}};
     struct problem p;
     tulle_mat *A = NULL, *F = NULL, *S = NULL;

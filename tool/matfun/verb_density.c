@@ -76,6 +76,9 @@ static void print_json(const struct density_run *s, FILE *file)
     json_number("below", r->below, file);
     json_number("above", r->above, file);
     json_number("filled", r->filled, file);
+    json_number("gap", r->above - r->below, file);
+    json_number("overlap_error", r->overlap_error, file);
+    fprintf(file, "\"nonorthogonal\":%s,", r->nonorthogonal ? "true" : "false");
     if (s->density.method == TULLE_DENSITY_AUTO)
         fprintf(file, "\"estimates\":[%.6g,%.6g],", r->estimate[0], r->estimate[1]);
     if (s->density.check) fprintf(file, "\"check\":true,\"error\":%.6g,", r->error);
@@ -115,12 +118,14 @@ static void print_text(const struct density_run *s, FILE *file)
         r->seconds[0], r->seconds[1], r->seconds[2], r->repeated);
     if (r->overlap.columns) {
         fprintf(file, "S^(-1/2)\n");
+        fprintf(file, "  off by         %.3g in a vector%s\n", r->overlap_error,
+            r->nonorthogonal ? "; submatrices of H and S together, without it" : "");
         blocked_text(&r->overlap, file);
     }
     if (s->density.check) blocked_check_text(1, whole, r->error, file);
     blocked_history_text(&s->history, 1, file);
     if (whole) return;
-    fprintf(file, s->density.nonorthogonal ? "H and S\n" : "f(K)\n");
+    fprintf(file, r->nonorthogonal ? "H and S\n" : "f(K)\n");
     blocked_text(&r->function, file);
 }
 
@@ -131,6 +136,11 @@ static void warn(const struct density_run *s)
     double gap = r->above - r->below, width = r->function.most - r->function.least;
     show_warnings(s->options, s->warnings);
     blocked_warn_inserted(s->options, r->function.inserted + r->overlap.inserted);
+    if (fabs(r->stored - r->electrons) > fmax(1e-6, 10 * s->density.filter) * fmax(1, r->electrons)) {
+        snprintf(text, sizeof text, "the stored D holds %.9g electrons of %.9g: its pattern or the filter cuts it\n",
+            r->stored, r->electrons);
+        show_warnings(s->options, text);
+    }
     if (s->density.kT <= 0 && isfinite(gap) && gap < .02 * width) {
         snprintf(text, sizeof text,
             "the gap at mu is %.3g, %.2g of the spectrum: blocks decay slowly, and submatrices count electrons "

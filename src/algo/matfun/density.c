@@ -9,6 +9,7 @@
 #include <tulle/algebra.h>
 
 #include "algo/matfun/density_state.h"
+#include "algo/matfun/finite.h"
 #include "algo/matfun/whole/iterations.h"
 #include "algo/matfun/whole/purify.h"
 #include "algo/matfun/whole/row_tiles.h"
@@ -16,8 +17,10 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "base/random.h"
 #include "base/spec.h"
 #include "mat/algebra/block_sum.h"
+#include "mat/apply.h"
 
 static const char *const methods[TULLE_DENSITY_METHOD_COUNT] = {
 #define NAME(name, word, text) word,
@@ -86,29 +89,6 @@ static tulle_status row_layout(const struct tulle__density *d, tulle_layout **la
     return tulle_layout_new(&spec, d->comm->size, layout);
 }
 
-/* The inverse square root of S, in square tiles as products have them, and K. Collective, agreed. */
-static tulle_status orthogonalise(struct tulle__density *d)
-{
-    tulle_mat *root = NULL;
-    tulle_matfun *plan = NULL;
-    tulle_layout *square = NULL;
-    const tulle_matfun_options options = {.combine = d->options.combine,
-        .filter = d->options.filter,
-        .symmetric = true,
-        .mixed = d->options.mixed,
-        .device = d->options.device};
-    const tulle_function invsqrt = {.kind = TULLE_FUNCTION_INVSQRT};
-    tulle_status status = tulle_matfun_new(d->S, &options, &plan);
-    if (status == TULLE_OK) status = tulle_matfun_execute(plan, &invsqrt, &root, &d->report.overlap);
-    tulle_matfun_free(plan);
-    if (status == TULLE_OK) status = tulle_comm_agree(d->comm, tulle__square_layout(d->S, &square));
-    if (status == TULLE_OK) status = tulle_mat_redistribute(root, square, &d->X);
-    tulle_mat_free(root);
-    tulle_layout_free(square);
-    if (status == TULLE_OK) status = congruence(d, d->H, &d->K);
-    return status;
-}
-
 /* Of H and S the blocks of both that the filter leaves of either, in d->K and d->X. Collective, agreed. */
 static tulle_status pair(struct tulle__density *d)
 {
@@ -129,6 +109,80 @@ static tulle_status pair(struct tulle__density *d)
         tulle_mat_free(moved[i]);
         tulle_mat_free(cut[i]);
     }
+    return status;
+}
+
+/* *error = |Z S Z v - v| / |v| of a vector of signs, Z = d->X. Collective, agreed. */
+static tulle_status measure_root(const struct tulle__density *d, double *error)
+{
+    const tulle_mat *const factor[] = {d->X, d->S, d->X};
+    const int64_t n = d->H->layout->m;
+    double *room = NULL, longest = 0, sum = 0;
+    tulle_status status = tulle__alloc_zero(4 * (size_t)n + 1, sizeof *room, "vectors", &room);
+    status = tulle_comm_agree(d->comm, status);
+    double *x = room, *y = room + n, *zeros = room + 2 * n, *sums = room + 3 * n;
+    for (int64_t i = 0; status == TULLE_OK && i < n; i++) x[i] = tulle__random_at(19, 0, (uint64_t)i) & 1 ? 1 : -1;
+    for (int k = 0; k < 3 && status == TULLE_OK; k++) {
+        for (int64_t i = 0; i < n; i++) y[i] = 0;
+        status = tulle__mat_apply(factor[k], TULLE_OP_N, x, zeros, y, sums, &longest, NULL);
+        double *swap = x;
+        x = y;
+        y = swap;
+    }
+    for (int64_t i = 0; status == TULLE_OK && i < n; i++) {
+        const double off = x[i] - (tulle__random_at(19, 0, (uint64_t)i) & 1 ? 1 : -1);
+        sum += off * off;
+    }
+    *error = n ? sqrt(sum / (double)n) : 0;
+    tulle__free(room);
+    return tulle_comm_agree(d->comm, status);
+}
+
+/*
+ * S^(-1/2) of submatrices is measured: where it is not that of S, the pairs H, S are used, which do without, or a
+ * method that cannot says so. Collective, agreed.
+ */
+static tulle_status choose_root(struct tulle__density *d)
+{
+    const double most = fmax(10 * d->options.filter, d->S->type == TULLE_F32 ? 1e-3 : 1e-6);
+    const bool can = d->options.method == TULLE_DENSITY_SUBMATRIX || d->options.method == TULLE_DENSITY_AUTO;
+    tulle_status status = measure_root(d, &d->report.overlap_error);
+    if (status != TULLE_OK || d->report.overlap_error <= most) return status;
+    if (!can && d->report.overlap_error <= fmax(most, 1e-3)) return TULLE_OK; /* stored electrons tell */
+    if (!can)
+        return tulle_comm_agree(d->comm,
+            tulle__fail(TULLE_ERR_CONVERGENCE,
+                "S^(-1/2) = Z by submatrices is off: |Z S Z v - v| is %.3g |v|, more than %.3g; the method submatrix "
+                "does without it (nonorthogonal)",
+                d->report.overlap_error, fmax(most, 1e-3)));
+    tulle_mat_free(d->X);
+    d->X = NULL;
+    d->options.nonorthogonal = true;
+    status = tulle__check_symmetric(d->S, d->row);
+    return status == TULLE_OK ? pair(d) : status;
+}
+
+/* The inverse square root of S, in square tiles as products have them, and K. Collective, agreed. */
+static tulle_status orthogonalise(struct tulle__density *d)
+{
+    tulle_mat *root = NULL;
+    tulle_matfun *plan = NULL;
+    tulle_layout *square = NULL;
+    const tulle_matfun_options options = {.combine = d->options.combine,
+        .filter = d->options.filter,
+        .symmetric = true,
+        .mixed = d->options.mixed,
+        .device = d->options.device};
+    const tulle_function invsqrt = {.kind = TULLE_FUNCTION_INVSQRT};
+    tulle_status status = tulle_matfun_new(d->S, &options, &plan);
+    if (status == TULLE_OK) status = tulle_matfun_execute(plan, &invsqrt, &root, &d->report.overlap);
+    tulle_matfun_free(plan);
+    if (status == TULLE_OK) status = tulle_comm_agree(d->comm, tulle__square_layout(d->S, &square));
+    if (status == TULLE_OK) status = tulle_mat_redistribute(root, square, &d->X);
+    tulle_mat_free(root);
+    tulle_layout_free(square);
+    if (status == TULLE_OK) status = choose_root(d);
+    if (status == TULLE_OK && !d->options.nonorthogonal) status = congruence(d, d->H, &d->K);
     return status;
 }
 
@@ -237,9 +291,41 @@ static tulle_status check(const tulle_mat *H, const tulle_mat *S, const tulle_de
         return tulle__fail(
             TULLE_ERR_ARG, "nonorthogonal is for S, and the method %s", methods[TULLE_DENSITY_SUBMATRIX]);
     double degeneracy = o->degeneracy > 0 ? o->degeneracy : 2;
+    if (counts && fabs(states - round(states)) > 1e-9 * fmax(states, 1))
+        return tulle__fail(TULLE_ERR_ARG,
+            "%s fills whole states: %.9g electrons of %g a state do not; the method %s or kT > 0 fills a level in part",
+            methods[o->method], states * degeneracy, degeneracy, methods[TULLE_DENSITY_SUBMATRIX]);
     if (states > (double)h->m)
         return tulle__fail(TULLE_ERR_ARG, "%.9g electrons are more than the %" PRId64 " states of %g electrons hold",
             states * degeneracy, h->m, degeneracy);
+    return TULLE_OK;
+}
+
+/* degeneracy tr(D S) to the report. Collective, agreed. */
+static tulle_status stored_electrons(struct tulle__density *d, const tulle_mat *D)
+{
+    if (d->S) return trace_of(d, D, d->S, &d->report.stored);
+    const tulle_status status = tulle__trace(D, &d->report.stored);
+    d->report.stored *= d->options.degeneracy;
+    return status;
+}
+
+/* Electrons found and stored against those asked for, and against each other: no wrong number is a result. */
+static tulle_status verify(const struct tulle__density *d)
+{
+    const tulle_density_report *r = &d->report;
+    const bool single = d->H->type == TULLE_F32 || d->options.mixed;
+    const double asked = d->states >= 0 ? d->states * d->options.degeneracy : r->electrons, most = fmax(asked, 1);
+    const double error = most * fmin(1e-3, (single ? 1e-4 : 1e-7) + 10 * d->options.filter);
+    if (!(fabs(r->electrons - asked) <= error))
+        return tulle__fail(TULLE_ERR_CONVERGENCE,
+            "%s found %.12g electrons of %.12g: there may be no gap there, or a level that is filled in part",
+            methods[r->method], r->electrons, asked);
+    if (!(fabs(r->stored - asked) <= 1e-3 * most))
+        return tulle__fail(TULLE_ERR_CONVERGENCE, "D holds %.12g electrons of %.12g: %s%s%s", r->stored, asked,
+            d->options.filter > 0 ? "the filter removes too much of it" : "its pattern is too small for it",
+            d->S && !r->nonorthogonal ? "; nonorthogonal does without S^(-1/2)" : "",
+            d->options.combine ? "" : "; larger submatrices (combine, blocks) hold more");
     return TULLE_OK;
 }
 
@@ -252,6 +338,8 @@ static tulle_status compute(struct tulle__density *d, tulle_mat **D)
     bool direct = d->options.nonorthogonal;
     if (status == TULLE_OK && direct) status = tulle__check_symmetric(d->S, d->row);
     if (status == TULLE_OK && d->S) status = direct ? pair(d) : orthogonalise(d);
+    direct = d->options.nonorthogonal; /* it may have been chosen */
+    d->report.nonorthogonal = direct;
     time[1] = tulle__now(d->comm);
     if (status == TULLE_OK) status = function_of(d, &P);
     time[2] = tulle__now(d->comm);
@@ -264,8 +352,8 @@ static tulle_status compute(struct tulle__density *d, tulle_mat **D)
         if (made) tulle_mat_free(wide);
     }
     if (status == TULLE_OK) status = trace_of(d, P, d->H, &d->report.stored_energy);
-    d->report.stored = d->report.electrons;
-    if (status == TULLE_OK && d->S) status = trace_of(d, P, d->S, &d->report.stored);
+    if (status == TULLE_OK) status = stored_electrons(d, P);
+    if (status == TULLE_OK) status = tulle_comm_agree(d->comm, verify(d));
     time[3] = tulle__now(d->comm);
     for (int t = 0; t < 3; t++) d->report.seconds[t] = (double)(time[t + 1] - time[t]) * 1e-9;
     if (status == TULLE_OK)
@@ -307,6 +395,8 @@ static tulle_status density(const tulle_mat *H, const tulle_mat *S, double mu, d
     tulle_mat *full[2] = {NULL};
     if (status == TULLE_OK) status = all_of(&d.H, &full[0]);
     if (status == TULLE_OK && S) status = all_of(&d.S, &full[1]);
+    if (status == TULLE_OK) status = tulle__wants_finite(d.H, "H");
+    if (status == TULLE_OK && S) status = tulle__wants_finite(d.S, "S");
     if (status == TULLE_OK) status = compute(&d, D);
     tulle_mat_free(full[0]);
     tulle_mat_free(full[1]);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "algo/matfun/finite.h"
 #include "algo/matfun/function.h"
 #include "algo/matfun/matfun_plan.h"
 #include "algo/matfun/method_estimate.h"
@@ -464,6 +465,7 @@ tulle_status tulle_matfun_execute(
     if (status == TULLE_OK) status = tulle__whole_supports(plan->options.method, function);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = tulle__matfun_renew(plan);
+    if (status == TULLE_OK) status = tulle__wants_finite(plan->A, "the matrix");
     tulle_matfun_method method = tulle__matfun_method_for(plan, function);
     if (status == TULLE_OK && method != TULLE_MATFUN_SUBMATRIX)
         status = iterate(plan, function, F, &facts, start);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/matfun/whole/iterations.h"
 
+#include <float.h>
 #include <math.h>
 
 #include <tulle/algebra.h>
@@ -29,7 +30,7 @@ tulle_status tulle__iterations_measure(tulle__iterations *it, const tulle_mat *d
         it->before[1] = it->before[0];
         it->before[0] = it->residual;
     }
-    it->residual = whole > 0 ? norm / whole : norm;
+    it->residual = norm / fmax(whole, 1); /* of a matrix that vanishes the norm itself */
     it->bound = fmin(norm, row);
     return status;
 }
@@ -55,9 +56,23 @@ void tulle__iterations_record(tulle__iterations *it, const tulle_mat *X, double 
     it->count++;
 }
 
-bool tulle__iterations_stalled(const tulle__iterations *it, int steps, double part)
+/* Whether a residual and a bound of the spectral norm are those that the filter, or else `floor`, explains. */
+static bool explained(const tulle__iterations *it, double floor)
 {
-    return it->residual < .05 && it->residual >= part * it->before[steps - 1];
+    return it->residual <= fmax(10 * it->filter, floor) && it->bound <= fmax(100 * it->filter, floor);
+}
+
+bool tulle__iterations_ended(
+    const tulle__iterations *it, const tulle_mat *X, double next, const tulle__iterations_stall *stall)
+{
+    double rounding = 100 * (X->type == TULLE_F32 ? FLT_EPSILON : DBL_EPSILON) * sqrt((double)X->layout->m + 1);
+    if (next < it->tolerance) return true;
+    return explained(it, rounding) && it->residual >= stall->part * it->before[stall->steps - 1];
+}
+
+bool tulle__iterations_diverge(const tulle__iterations *it)
+{
+    return !(it->residual < 1e3);
 }
 
 tulle_status tulle__iterations_fail(const tulle__iterations *it, tulle_comm *comm, const char *hint)
@@ -245,10 +260,12 @@ tulle_status tulle__newton_schulz(tulle__iterations *it, int order, double mu, t
 {
     bool done = false;
     tulle_status status = TULLE_OK;
+    const tulle__iterations_stall fast = {1, .5};
     while (status == TULLE_OK && !done && it->count < TULLE__ITERATIONS_MOST) {
+        if (it->count && tulle__iterations_diverge(it)) break;
         status = sign_step(it, order, mu, X);
         /* the step takes y to less than y^order; not so where filters or rounding limit it */
-        done = pow(it->bound, order) < it->tolerance || tulle__iterations_stalled(it, 1, .5);
+        done = tulle__iterations_ended(it, *X, pow(it->bound, order), &fast);
     }
     return status == TULLE_OK && !done ? tulle__iterations_fail(it, (*X)->comm, "; is mu an eigenvalue?") : status;
 }
@@ -299,6 +316,7 @@ static tulle_status root_step(tulle__iterations *it, int p, double c, tulle_mat 
     tulle_mat *defect = NULL, *T = NULL, *power = NULL, *next = NULL;
     const tulle_mat *const m = *M;
     const double one = 1, down = -1.0 / p;
+    const tulle__iterations_stall fast = {1, .5};
     tulle__iterations_step(it, m->comm);
     TULLE_TRY(tulle__combination(1, &one, &m, -1, &defect));
     TULLE_TRY(tulle__iterations_measure(it, defect, NULL));
@@ -316,8 +334,8 @@ static tulle_status root_step(tulle__iterations *it, int p, double c, tulle_mat 
     *X = next;
     next = NULL;
     /* quadratic: the defect of X T is at most (p + 1) / 2 of its square */
-    *last = (p + 1) / 2.0 * it->bound * it->bound < it->tolerance || tulle__iterations_stalled(it, 1, .5);
-    if (*last || !(it->residual < 1e3)) goto out;
+    *last = tulle__iterations_ended(it, m, (p + 1) / 2.0 * it->bound * it->bound, &fast);
+    if (*last || tulle__iterations_diverge(it)) goto out;
     TULLE_TRY(power_of(it, T, p, &power));
     TULLE_TRY(tulle__iterations_multiply(it, power, *M, &next));
     tulle_mat_free(*M);
@@ -326,6 +344,32 @@ out:
     tulle_mat_free(power);
     tulle_mat_free(T);
     tulle_mat_free(defect);
+    return status;
+}
+
+/*
+ * X^p A is I: M, which the steps multiply beside X, drifts away from it where A is ill-conditioned or filters
+ * remove what small eigenvalues need. The residual becomes that of X.
+ */
+static tulle_status verify_root(tulle__iterations *it, const tulle_mat *A, int p, const tulle_mat *X)
+{
+    double norm = 0, row = 0, precise = A->type == TULLE_F32 ? 1e-3 : 1e-8;
+    tulle_mat *power = NULL, *product = NULL;
+    tulle_status status;
+    TULLE_TRY(power_of(it, X, p, &power));
+    TULLE_TRY(tulle__iterations_multiply(it, power, A, &product));
+    TULLE_TRY(tulle__add_to(&product, 1, 0, product, -1));
+    TULLE_TRY(tulle_mat_norm(product, TULLE_NORM_FROBENIUS, &norm));
+    TULLE_TRY(tulle_mat_norm(product, TULLE_NORM_INFINITY, &row));
+    it->residual = norm / sqrt((double)A->layout->m + (A->layout->m == 0));
+    it->bound = fmin(norm, row);
+    /* relative to X: what the filter leaves of X counts as often as A's rows have blocks, as in a check */
+    if (!(it->residual <= fmin(.1, fmax(100 * it->filter, precise)) &&
+            it->bound <= fmin(.5, fmax(1000 * it->filter, precise))))
+        status = tulle__iterations_fail(it, A->comm, " of the result; the matrix is too ill-conditioned for it");
+out:
+    tulle_mat_free(product);
+    tulle_mat_free(power);
     return status;
 }
 
@@ -341,9 +385,10 @@ tulle_status tulle__coupled_newton(tulle__iterations *it, const tulle_mat *A, in
     status = tulle__combination(1, &factor, &A, 0, &M);
     while (status == TULLE_OK && !last && it->count < TULLE__ITERATIONS_MOST) {
         status = root_step(it, p, c, &root, &M, &last);
-        if (!last && !(it->residual < 1e3)) break;
+        if (!last && tulle__iterations_diverge(it)) break;
     }
     if (status == TULLE_OK && !last) status = tulle__iterations_fail(it, A->comm, "; is the matrix positive definite?");
+    if (status == TULLE_OK) status = verify_root(it, A, p, root);
     tulle_mat_free(M);
     if (status == TULLE_OK)
         *X = root;

@@ -33,7 +33,7 @@ typedef struct tulle__iterations {
 void tulle__iterations_step(tulle__iterations *it, tulle_comm *comm);
 
 /*
- * The residual |defect|_F / |of|_F and the bound, for the approximation that the step starts with.
+ * The residual |defect|_F / max(|of|_F, 1) and the bound, for the approximation that the step starts with.
  * of NULL: the identity. Collective, agreed.
  */
 tulle_status tulle__iterations_measure(tulle__iterations *it, const tulle_mat *defect, const tulle_mat *of);
@@ -44,11 +44,21 @@ void tulle__iterations_record(tulle__iterations *it, const tulle_mat *X, double 
 /* Blocks of X over those of a full matrix. Local. */
 double tulle__occupation_of(const tulle_mat *X);
 
+/* A residual stalls if it has not fallen to `part` of that `steps` before (1 or 2). */
+typedef struct tulle__iterations_stall {
+    int steps;
+    double part;
+} tulle__iterations_stall;
+
 /*
- * Whether filters or rounding limit the residual: it has not fallen to `part` of that `steps`
- * before (1 or 2).
+ * The one ending of all iterations: `next`, a bound of the defect after the last step, is below the tolerance; or
+ * the residual has stalled where the filter, or without one rounding, limits it. A residual that stalls higher
+ * does not end them: eigenvalues far from the result change it little for many steps.
  */
-bool tulle__iterations_stalled(const tulle__iterations *it, int steps, double part);
+bool tulle__iterations_ended(
+    const tulle__iterations *it, const tulle_mat *X, double next, const tulle__iterations_stall *stall);
+/* Whether the residual has grown beyond all that converges, or is not a number. */
+bool tulle__iterations_diverge(const tulle__iterations *it);
 
 /* TULLE_ERR_CONVERGENCE, with the last residual, on all PEs. */
 tulle_status tulle__iterations_fail(const tulle__iterations *it, tulle_comm *comm, const char *hint);

@@ -128,12 +128,14 @@ out:
 static tulle_status purify(struct purification *p)
 {
     bool done = false, quadratic = false, two = counts(p);
+    const tulle__iterations_stall stall = {two ? 2 : 1, two ? 1 : .5};
     tulle_status status = TULLE_OK;
     while (status == TULLE_OK && !done && p->it->count < TULLE__ITERATIONS_MOST) {
+        if (p->it->count && tulle__iterations_diverge(p->it)) break;
         status = make_step(p, &quadratic);
         /* P^2 - P becomes less than 12 times its square; a step of TC2 may double half of it */
-        done = quadratic ? 12 * p->it->bound * p->it->bound < p->it->tolerance : p->it->residual < p->it->tolerance;
-        done = done || tulle__iterations_stalled(p->it, two ? 2 : 1, two ? 1 : .5);
+        double next = quadratic ? 12 * p->it->bound * p->it->bound : p->it->bound;
+        done = tulle__iterations_ended(p->it, p->P, next, &stall);
     }
     if (status == TULLE_OK && !done)
         status = tulle__iterations_fail(p->it, p->P->comm, two ? "; is there a gap?" : "; is mu an eigenvalue?");
@@ -149,7 +151,8 @@ static tulle_status begin(struct purification *p, const tulle_mat *K)
     tulle_status status = tulle_mat_norm(K, TULLE_NORM_INFINITY, &row);
     if (status != TULLE_OK) return status;
     p->center = counts(p) ? 0 : p->method->mu;
-    double beyond = row + fabs(p->center) > 0 ? row + fabs(p->center) : 1;
+    /* wider than the levels: one at a bound would be a fixed point of every polynomial */
+    double beyond = row + fabs(p->center) > 0 ? 1.01 * (row + fabs(p->center)) : 1;
     p->width = 2 * beyond;
     factor = sign ? 1 / beyond : -1 / p->width;
     return tulle__combination(1, &factor, &K, sign ? -p->center / beyond : .5 + p->center / p->width, &p->P);
