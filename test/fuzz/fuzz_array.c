@@ -220,7 +220,7 @@ static int sparse_picture(const tulle_array *a, struct picture *p)
         for (int64_t e = begin; e < end; e++) {
             const int64_t other = index_at(a->ind, a->ind_bytes, e) - a->base;
             const int by_row = a->storage == TULLE_STORAGE_CSR;
-            if (!add(a, by_row ? l : other, by_row ? other : l, value_at(a, e), p)) return 0;
+            if (!add(a, by_row ? l : other, by_row ? other : a->first + l, value_at(a, e), p)) return 0;
         }
     }
     return 1;
@@ -237,6 +237,7 @@ static int picture_of(const tulle_array *a, struct picture *p)
         (unsigned)a->uplo > TULLE_UPPER || a->first < 0 || a->count < 0)
         return 0;
     if (a->symmetry != TULLE_GENERAL && (a->m != a->n || a->storage == TULLE_STORAGE_DENSE)) return 0;
+    if (a->storage == TULLE_STORAGE_CSC && a->count <= lines - a->first) return sparse_picture(a, p);
     if (a->storage != TULLE_STORAGE_COO && (a->count != lines || (a->first && a->count))) return 0;
     if (a->storage != TULLE_STORAGE_DENSE) return sparse_picture(a, p);
     for (int64_t i = 0; i < a->m; i++)
@@ -392,7 +393,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     draw_input(&b, &B, op_b == TULLE_OP_T ? n : k, op_b == TULLE_OP_T ? k : n, ARRAYS);
-    if (next(&b) < 240) B.type = A.type;
     multiply(&b, &A, &B, m, k, n, op_a, op_b);
     return 0;
 }
