@@ -400,6 +400,35 @@ out:
     return status;
 }
 
+/* On one PE: parts of matrices, arrays one behind the other, and pointers that entries do not have. */
+static tulle_status loose_descriptions(tulle_comm *comm, void *arg)
+{
+    (void)arg;
+    tulle_status status = TULLE_OK;
+    if (tulle_comm_size(comm) > 1) return TULLE_OK;
+    int ptr[] = {1, 2, 3}, ind[] = {1, 2}, row[] = {0, 1, 1}, col[] = {0, 0, 1}, left[] = {0, 0, 0};
+    double val[] = {1, 2, 0, 0}, x[] = {3, 4}, y[4] = {0}, w[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, z[10] = {0};
+    tulle_array S = TULLE_ARRAY_CSR(2, 2, ptr, ind, val), X = TULLE_ARRAY_DENSE(2, 1, x);
+    tulle_array behind = TULLE_ARRAY_DENSE(2, 1, val + 2), Y = TULLE_ARRAY_DENSE(2, 1, y);
+    S.base = 1;
+    TULLE_TRY(tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &S, &X, 0, &behind, NULL, NULL));
+    EXPECT(val[2] == 3 && val[3] == 8);
+    tulle_array H = TULLE_ARRAY_COO(2, 2, 3, row, col, val);
+    H.symmetry = TULLE_SYMMETRIC;
+    H.ptr = left, H.ptr_bytes = 4, H.count = 2;
+    TULLE_TRY(tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &H, &X, 0, &Y, NULL, NULL));
+    EXPECT(y[0] == 11 && y[1] == 18);
+    tulle_array A = TULLE_ARRAY_DENSE(5, 2, w), C = TULLE_ARRAY_DENSE(5, 2, z);
+    for (int part = 0; part < 2; part++) { /* of an operand, of the result */
+        A.count = part ? 5 : 2;
+        C.count = part ? 2 : 5;
+        EXPECT(tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, 1, &A, &S, 0, &C, NULL, NULL) == TULLE_ERR_ARG);
+        for (int i = 0; i < 10; i++) EXPECT(z[i] == 0);
+    }
+out:
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
@@ -412,7 +441,7 @@ int main(int argc, char **argv)
         const char *name;
         tulle_body body;
     } tests[] = {{"one description for all results", again}, {"results on operands", on_operands},
-        {"halves and bases", forms}, {"contradictions", contradictions}};
+        {"halves and bases", forms}, {"contradictions", contradictions}, {"loose descriptions", loose_descriptions}};
     struct blocks before[64] = {{0}}, after[64] = {{0}};
     tulle_team_run(team, again, NULL); /* contexts, pools */
     tulle_team_run(team, count_blocks, before);

@@ -58,6 +58,16 @@ static tulle_status make_result(const tulle_mat *A, tulle_op op_a, const tulle_m
     return status;
 }
 
+/* Whether a dense array is all of a matrix, on one PE. */
+static tulle_status check_whole(const char *name, const tulle_array *array)
+{
+    const tulle_status status = tulle__array_check(array);
+    if (status != TULLE_OK || (array->count == array->m && (!array->first || !array->count))) return status;
+    return tulle__fail(TULLE_ERR_ARG,
+        "%s passes %" PRId64 " rows from row %" PRId64 " on, but has %" PRId64 ", and there is one PE", name,
+        array->count, array->first, array->m);
+}
+
 /* The transpose of a dense matrix that one PE has: the same values in the other order. */
 static tulle_array turned(const tulle_array *array)
 {
@@ -75,9 +85,13 @@ static tulle_status multiply_turned(tulle_comm *comm, tulle_op op_a, tulle_op op
     const tulle_array *B, double beta, tulle_array *C, const tulle_product_options *options,
     tulle_product_report *report)
 {
+    tulle_status status = check_whole("A", A);
+    if (status == TULLE_OK && TULLE__OUTSIDE(C->order, TULLE_COL_MAJOR)) status = TULLE_ERR_ARG;
+    if (status == TULLE_OK && C->val) status = check_whole("C", C);
+    if (status != TULLE_OK) return status;
     const tulle_array a = op_a == TULLE_OP_N ? turned(A) : *A;
     tulle_array c = turned(C);
-    tulle_status status = tulle_multiply(
+    status = tulle_multiply(
         comm, op_b == TULLE_OP_N ? TULLE_OP_T : TULLE_OP_N, TULLE_OP_N, alpha, B, &a, beta, &c, options, report);
     if (status == TULLE_OK) *C = turned(&c);
     return status;

@@ -21,6 +21,21 @@ static int64_t index_at(const void *array, int bytes, int64_t at)
     return bytes == 8 ? ((const int64_t *)array)[at] : ((const int32_t *)array)[at];
 }
 
+/* An index that counts from `base`, from 0; the least number, which is no index, stays. */
+static int64_t from_zero(int64_t index, int base)
+{
+    return index == INT64_MIN ? index : index - base;
+}
+
+int64_t tulle__array_entries_here(const tulle_array *a)
+{
+    const int64_t nnz = a->nnz > 0 ? a->nnz : 0;
+    if (a->storage == TULLE_STORAGE_COO || a->base != 1 || !a->ptr || a->count < 0) return nnz;
+    if (a->ptr_bytes != 4 && a->ptr_bytes != 8) return nnz;
+    const int64_t end = index_at(a->ptr, a->ptr_bytes, a->count);
+    return end == nnz && nnz ? nnz - 1 : nnz; /* the macros take nnz from the last pointer, before base is set */
+}
+
 /* The ends of the pointers; between them they ascend, which is checked where they are read. */
 static tulle_status check_pointers(const tulle_array *a)
 {
@@ -32,8 +47,7 @@ static tulle_status check_pointers(const tulle_array *a)
     if (begin != a->base)
         return tulle__fail(TULLE_ERR_ARG, "pointers begin at %" PRId64 ", not at the base of %d", begin, a->base);
     if (end < begin) return tulle__fail(TULLE_ERR_ARG, "pointers descend, from %" PRId64 " to %" PRId64, begin, end);
-    /* the macros take nnz from the last pointer, before base is set */
-    if (end - begin != a->nnz && !(a->base && end == a->nnz))
+    if (end - begin != tulle__array_entries_here(a))
         return tulle__fail(TULLE_ERR_ARG, "nnz is %" PRId64 ", but by its pointers the matrix has %" PRId64 " entries",
             a->nnz, end - begin);
     return TULLE_OK;
@@ -67,7 +81,8 @@ tulle_status tulle__array_check(const tulle_array *a)
     const tulle_gidx lines = by_columns ? a->n : a->m;
     if (a->storage != TULLE_STORAGE_COO && a->count > lines - a->first)
         return tulle__fail(TULLE_ERR_ARG, "%s %" PRId64 " to %" PRId64 " of a matrix of %" PRId64 " x %" PRId64,
-            by_columns ? "columns" : "rows", a->first, a->first + a->count, a->m, a->n);
+            by_columns ? "columns" : "rows", a->first,
+            a->first > INT64_MAX - a->count ? INT64_MAX : a->first + a->count, a->m, a->n);
     if (a->storage == TULLE_STORAGE_DENSE) {
         const tulle_gidx line = a->order == TULLE_ROW_MAJOR ? a->n : a->count;
         const int empty = a->n == 0 || a->count == 0;
@@ -113,7 +128,7 @@ static tulle_status widen(
     *to = from;
     if (bytes == 8 && !a->base) return TULLE_OK;
     tulle_status status = tulle__alloc((size_t)count, sizeof **made, "indices of 64 bits", made);
-    for (int64_t i = 0; status == TULLE_OK && i < count; i++) (*made)[i] = index_at(from, bytes, i) - a->base;
+    for (int64_t i = 0; status == TULLE_OK && i < count; i++) (*made)[i] = from_zero(index_at(from, bytes, i), a->base);
     *to = *made;
     return status;
 }
@@ -121,14 +136,14 @@ static tulle_status widen(
 static tulle_status from_compressed(tulle_comm *comm, const tulle_array *a, tulle_mat **A)
 {
     int64_t *ptr_made = NULL, *ind_made = NULL;
-    const int64_t *ptr = NULL, *from_zero = a->ind;
+    const int64_t *ptr = NULL, *ind = a->ind;
     tulle_status status = widen(a, a->ptr, a->ptr_bytes, a->count + 1, &ptr_made, &ptr);
-    if (status == TULLE_OK && a->base) status = widen(a, a->ind, a->ind_bytes, ptr[a->count], &ind_made, &from_zero);
+    if (status == TULLE_OK && a->base) status = widen(a, a->ind, a->ind_bytes, ptr[a->count], &ind_made, &ind);
     status = tulle_comm_agree(comm, status);
     const tulle_csr_rows rows = {.first = a->first,
         .count = a->count,
         .rowptr = ptr,
-        .colind = from_zero,
+        .colind = ind,
         .colind_bytes = a->base ? 8 : a->ind_bytes, /* those of 64 bits are narrowed in a copy */
         .val = a->val,
         .borrow = true};
@@ -211,24 +226,24 @@ static tulle_status expand_entry(const tulle_array *a, int64_t e, int64_t row, i
 static tulle_status expand(const tulle_array *a, struct expanded *x)
 {
     tulle_status status;
-    const int64_t nnz = a->ptr ? index_at(a->ptr, a->ptr_bytes, a->count) - a->base : a->nnz;
+    const int64_t nnz = tulle__array_entries_here(a);
     TULLE_TRY(tulle__alloc((size_t)nnz, 2 * sizeof *x->row, "rows of a whole matrix", &x->row));
     TULLE_TRY(tulle__alloc((size_t)nnz, 2 * sizeof *x->col, "columns of a whole matrix", &x->col));
     TULLE_TRY(tulle__alloc((size_t)nnz, 2 * tulle_type_size(a->type), "values of a whole matrix", &x->val));
     if (a->storage == TULLE_STORAGE_COO) {
         for (int64_t e = 0; e < nnz; e++)
-            TULLE_TRY(expand_entry(
-                a, e, index_at(a->ind, a->ind_bytes, e) - a->base, index_at(a->col, a->ind_bytes, e) - a->base, x));
+            TULLE_TRY(expand_entry(a, e, from_zero(index_at(a->ind, a->ind_bytes, e), a->base),
+                from_zero(index_at(a->col, a->ind_bytes, e), a->base), x));
         goto out;
     }
     for (int64_t l = 0, e = 0; l < a->count; l++) {
-        const int64_t end = index_at(a->ptr, a->ptr_bytes, l + 1) - a->base, line = a->first + l;
+        const int64_t end = from_zero(index_at(a->ptr, a->ptr_bytes, l + 1), a->base), line = a->first + l;
         if (end < e || end > nnz) {
             status = tulle__fail(TULLE_ERR_ARG, "the row pointers descend at row %" PRId64, line);
             goto out;
         }
         for (; e < end; e++) {
-            const int64_t other = index_at(a->ind, a->ind_bytes, e) - a->base;
+            const int64_t other = from_zero(index_at(a->ind, a->ind_bytes, e), a->base);
             const int by_row = a->storage == TULLE_STORAGE_CSR;
             TULLE_TRY(expand_entry(a, e, by_row ? line : other, by_row ? other : line, x));
         }

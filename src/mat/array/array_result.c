@@ -13,16 +13,19 @@ static tulle_gidx at_least_none(int64_t count)
 int tulle__array_windows(const tulle_array *a, tulle__window window[TULLE__WINDOWS])
 {
     const size_t size = tulle_type_size(a->type);
-    const int64_t count = at_least_none(a->count), nnz = at_least_none(a->nnz);
+    const int64_t count = at_least_none(a->count), nnz = tulle__array_entries_here(a);
+    if (tulle__array_check(a) != TULLE_OK) return 0; /* the call is refused where it reads it; sizes may overflow */
     if (a->storage == TULLE_STORAGE_DENSE) {
         window[0] = tulle__window_dense(a->val, a->order, count, at_least_none(a->n), at_least_none(a->ld), size);
         return 1;
     }
     window[0] = tulle__window_flat(a->val, a->val ? nnz : 0, size);
     window[1] = tulle__window_flat(a->ind, a->ind ? nnz : 0, (size_t)a->ind_bytes);
-    window[2] = tulle__window_flat(a->col, a->col ? nnz : 0, (size_t)a->ind_bytes);
-    window[3] = tulle__window_flat(a->ptr, a->ptr ? count + 1 : 0, (size_t)a->ptr_bytes);
-    return 4;
+    if (a->storage == TULLE_STORAGE_COO) /* which has no pointers, as the others have no second index */
+        window[2] = tulle__window_flat(a->col, a->col ? nnz : 0, (size_t)a->ind_bytes);
+    else
+        window[2] = tulle__window_flat(a->ptr, a->ptr ? count + 1 : 0, (size_t)a->ptr_bytes);
+    return 3;
 }
 
 static int is_in_place(const tulle_array *x, const tulle_array *b)

@@ -39,7 +39,7 @@ tulle_status tulle__array_result_begin(
 /* Local, on success: the caller's description becomes result->array. */
 void tulle__array_result_end(tulle__array_result *result);
 
-/* Local: the memory that a description names, whether or not it is complete; returns the number of windows. */
+/* Local: the memory that a description names, none if it is not valid; returns the number of windows. */
 int tulle__array_windows(const tulle_array *a, tulle__window window[TULLE__WINDOWS]);
 
 #endif
