@@ -28,7 +28,7 @@ help:
 	@echo 'make check-python   build the Python package and test it, in an environment of its own'
 	@echo 'make check-sanitizers   the tests that matter most under the address, undefined and thread sanitizers;'
 	@echo '                BRIEF=1: those of test/brief.list, and not the undefined one'
-	@echo 'make fuzz       fuzz every reader, and calls over arrays, for SECONDS ($(SECONDS)) each'
+	@echo 'make fuzz       fuzz every reader for SECONDS ($(SECONDS)) each'
 	@echo 'make build      build only, into $$BUILD ($(BUILD))'
 	@echo 'make install    install into $$PREFIX ($(PREFIX)); DESTDIR is honoured'
 	@echo 'make site       the documentation, in build/site, and man pages of section 3, in build/man3'
@@ -98,7 +98,7 @@ check-threads: setup
 fuzz: setup
 	@if command -v clang > /dev/null; then \
 		cmake -S . -B $(BUILD)-fuzz -DCMAKE_C_COMPILER=clang -DTULLE_FUZZ=ON -DTULLE_TESTS=OFF > /dev/null && \
-		cmake --build $(BUILD)-fuzz -j $(JOBS) --target fuzz_mtx fuzz_gz fuzz_npy fuzz_npz fuzz_petsc fuzz_binsparse fuzz_spec fuzz_number fuzz_array && \
+		cmake --build $(BUILD)-fuzz -j $(JOBS) --target fuzz_mtx fuzz_gz fuzz_npy fuzz_npz fuzz_petsc fuzz_binsparse fuzz_spec fuzz_number && \
 		./test/fuzz/run.sh $(SECONDS) $(BUILD)-fuzz/test/fuzz; \
 	else echo 'clang is not installed: fuzzing is left out'; fi
 

@@ -9,7 +9,7 @@ programs=${2:-$here/../../build-fuzz/test/fuzz}
 work=${TULLE_FUZZ_WORK:-$programs}
 export here seconds programs work
 # shellcheck disable=SC2016
-printf '%s\n' number mtx gz npy npz petsc binsparse spec array | xargs -P "$(nproc)" -I TARGET sh -c '
+printf '%s\n' number mtx gz npy npz petsc binsparse spec | xargs -P "$(nproc)" -I TARGET sh -c '
     mkdir -p "$work/new_TARGET"
     status=0
     "$programs/fuzz_TARGET" -max_total_time="$seconds" -max_len=2048 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \

@@ -238,6 +238,7 @@ static tulle_status fill(const tulle_mat *A, int root, tulle_array *own)
     own->held = NULL;
     own->base = 0;
     own->symmetry = TULLE_GENERAL;
+    own->uplo = TULLE_LOWER;
     status = bring(A, root, own, &at, &made);
     if (status == TULLE_OK) status = tulle_comm_agree(A->comm, receive(at, root, own));
     tulle_mat_free(made);
