@@ -481,7 +481,7 @@ static tulle_status test_stealing(tulle_comm *comm, void *arg)
     (void)arg;
     TULLE_TRY(build_levels(comm, &H));
     const size_t ncases = sizeof cases / sizeof *cases;
-    for (size_t round = 0; round < ncases || (real && !stolen && round < 10 * ncases); round++) {
+    for (size_t round = 0; round < ncases || (real && !stolen && round < 100 * ncases); round++) {
         size_t k = round % ncases;
         tulle_density_options options = {.kT = cases[k].kT, .combine = TULLE_NONE, .check = 20};
         tulle_own_tile tile;

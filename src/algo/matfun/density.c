@@ -9,7 +9,6 @@
 #include <tulle/algebra.h>
 
 #include "algo/matfun/density_state.h"
-#include "algo/matfun/finite.h"
 #include "algo/matfun/whole/iterations.h"
 #include "algo/matfun/whole/purify.h"
 #include "algo/matfun/whole/row_tiles.h"
@@ -20,6 +19,7 @@
 #include "base/random.h"
 #include "base/spec.h"
 #include "mat/algebra/block_sum.h"
+#include "mat/algebra/finite.h"
 #include "mat/apply.h"
 
 static const char *const methods[TULLE_DENSITY_METHOD_COUNT] = {
@@ -144,7 +144,8 @@ static tulle_status measure_root(const struct tulle__density *d, double *error)
  */
 static tulle_status choose_root(struct tulle__density *d)
 {
-    const double most = fmax(10 * d->options.filter, d->S->type == TULLE_F32 ? 1e-3 : 1e-6);
+    /* filters alone take it to 1 to 50 times the filter, in water and in crystals */
+    const double most = fmax(100 * d->options.filter, d->S->type == TULLE_F32 ? 1e-3 : 1e-6);
     const bool can = d->options.method == TULLE_DENSITY_SUBMATRIX || d->options.method == TULLE_DENSITY_AUTO;
     tulle_status status = measure_root(d, &d->report.overlap_error);
     if (status != TULLE_OK || d->report.overlap_error <= most) return status;

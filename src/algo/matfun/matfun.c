@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "algo/matfun/finite.h"
 #include "algo/matfun/function.h"
 #include "algo/matfun/matfun_plan.h"
 #include "algo/matfun/method_estimate.h"
@@ -14,6 +13,7 @@
 #include "base/options.h"
 #include "base/spec.h"
 #include "device/cpu/dense_calls.h"
+#include "mat/algebra/finite.h"
 #include "mat/context.h"
 #include "mat/half/joined.h"
 #include "tile/tile_blocks.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/matfun/finite.h"
+#include "mat/algebra/finite.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers that are none, named where a function's matrix enters. */
-#ifndef TULLE_ALGO_MATFUN_FINITE_H
-#define TULLE_ALGO_MATFUN_FINITE_H
+/* Matrices in blocks without infinities and NaN, where functions need them. */
+#ifndef TULLE_MAT_ALGEBRA_FINITE_H
+#define TULLE_MAT_ALGEBRA_FINITE_H
 
 #include "mat/mat.h"
 
