@@ -392,6 +392,10 @@ static tulle_status density(const tulle_mat *H, const tulle_mat *S, double mu, d
         status = tulle__fail(TULLE_ERR_ARG, "check is a number of samples, not %d", options->check);
     if (status == TULLE_OK) status = tulle__wants_values(H->comm, "a density matrix");
     status = tulle_comm_agree(H->comm, status);
+    if (status == TULLE_OK)
+        status = tulle__agree_alike(H->comm, 5,
+            (const int64_t[]){S != NULL, options->method, options->nonorthogonal, options->check, d.states < 0},
+            "S, the method, and whether mu is given");
     d.options.degeneracy = degeneracy;
     tulle_mat *full[2] = {NULL};
     if (status == TULLE_OK) status = all_of(&d.H, &full[0]);
