@@ -214,7 +214,7 @@ static tulle_status matrix_function(struct fixture *f, const char *text)
         status = tulle_mat_load(f->comm, "band:n=12,lower=2,values=spd", NULL, TULLE_CSR, NULL, NULL, &A);
     if (status == TULLE_OK) status = tulle_mat_to_vbsr(A, square, &V);
     tulle_matfun_options options = {.symmetric = true};
-    if (*text == 'r') options = (tulle_matfun_options){.filter = .04, .method = TULLE_MATFUN_COUPLED_NEWTON};
+    if (*text == 'r') options = (tulle_matfun_options){.filter = .001, .method = TULLE_MATFUN_COUPLED_NEWTON};
     if (status == TULLE_OK) status = tulle_matfun_new(V, &options, &plan);
     if (status == TULLE_OK) status = tulle_matfun_update(plan);
     if (status == TULLE_OK) status = tulle_matfun_execute(plan, &function, &F, NULL);
