@@ -21,7 +21,7 @@ help:
 	@echo '                python     the Python package, wheels, scipy'"'"'s own tests'
 	@echo '                packages   Debian packages, recipes, tutorials from clean roots'
 	@echo '                sanitizers the address and undefined sanitizers; threads: the thread sanitizer'
-	@echo '                fuzz       every reader and the calls over arrays, SECONDS each'
+	@echo '                fuzz       every reader, SECONDS each'
 	@echo '                NO_INSTALL=1: these, and all below, install nothing, and say what is missing'
 	@echo 'make check-gpu  the tests of devices on a GPU, where there is one, each with a limit (bench/gpu/tests.order); then'
 	@echo '                compute-sanitizer, 15 minutes. Where a GPU is at hand for minutes: bench/gpu/quarter_hour.sh'
