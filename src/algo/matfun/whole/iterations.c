@@ -349,7 +349,7 @@ out:
 
 /*
  * X^p A is I: M, which the steps multiply beside X, drifts away from it where A is ill-conditioned or filters
- * remove what small eigenvalues need. The residual becomes that of X.
+ * remove what small eigenvalues need. After a failure the residual is that of X.
  */
 static tulle_status verify_root(tulle__iterations *it, const tulle_mat *A, int p, const tulle_mat *X)
 {
@@ -361,12 +361,12 @@ static tulle_status verify_root(tulle__iterations *it, const tulle_mat *A, int p
     TULLE_TRY(tulle__add_to(&product, 1, 0, product, -1));
     TULLE_TRY(tulle_mat_norm(product, TULLE_NORM_FROBENIUS, &norm));
     TULLE_TRY(tulle_mat_norm(product, TULLE_NORM_INFINITY, &row));
-    it->residual = norm / sqrt((double)A->layout->m + (A->layout->m == 0));
-    it->bound = fmin(norm, row);
+    const double residual = norm / sqrt((double)A->layout->m + (A->layout->m == 0)), bound = fmin(norm, row);
     /* relative to X: what the filter leaves of X counts as often as A's rows have blocks, as in a check */
-    if (!(it->residual <= fmin(.1, fmax(100 * it->filter, precise)) &&
-            it->bound <= fmin(.5, fmax(1000 * it->filter, precise))))
-        status = tulle__iterations_fail(it, A->comm, " of the result; the matrix is too ill-conditioned for it");
+    if (residual <= fmin(.1, fmax(100 * it->filter, precise)) && bound <= fmin(.5, fmax(1000 * it->filter, precise)))
+        goto out;
+    it->residual = residual;
+    status = tulle__iterations_fail(it, A->comm, " of the result; the matrix is too ill-conditioned for it");
 out:
     tulle_mat_free(product);
     tulle_mat_free(power);
