@@ -98,7 +98,7 @@ check-threads: setup
 fuzz: setup
 	@if command -v clang > /dev/null; then \
 		cmake -S . -B $(BUILD)-fuzz -DCMAKE_C_COMPILER=clang -DTULLE_FUZZ=ON -DTULLE_TESTS=OFF > /dev/null && \
-		cmake --build $(BUILD)-fuzz -j $(JOBS) --target fuzz_mtx fuzz_gz fuzz_npy fuzz_npz fuzz_petsc fuzz_binsparse fuzz_spec fuzz_number && \
+		cmake --build $(BUILD)-fuzz -j $(JOBS) --target fuzz_programs && \
 		./test/fuzz/run.sh $(SECONDS) $(BUILD)-fuzz/test/fuzz; \
 	else echo 'clang is not installed: fuzzing is left out'; fi
 

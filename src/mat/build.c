@@ -119,10 +119,10 @@ static int can_borrow(tulle_comm *comm, tulle_gidx m, tulle_gidx n, const tulle_
 
 /* One tile a PE, with cuts where the rows of consecutive PEs meet. */
 static tulle_status layout_of_rows(
-    tulle_comm *comm, tulle_gidx m, tulle_gidx n, const tulle_csr_rows *csr, tulle_layout **layout)
+    tulle_comm *comm, const char *lines, tulle_gidx m, tulle_gidx n, const tulle_csr_rows *csr, tulle_layout **layout)
 {
     tulle_status status = check_rows(comm, m, n, csr);
-    return status == TULLE_OK ? tulle__layout_of_ranges(comm, m, n, csr->first, csr->count, layout) : status;
+    return status == TULLE_OK ? tulle__layout_of_ranges(comm, lines, m, n, csr->first, csr->count, layout) : status;
 }
 
 static tulle_status borrow(
@@ -176,7 +176,7 @@ tulle_status tulle_mat_from_csr(
         return tulle__refuse(comm);
     TULLE__ENTER(comm);
     tulle_layout *layout = NULL;
-    tulle_status status = tulle_comm_agree(comm, layout_of_rows(comm, m, n, csr, &layout));
+    tulle_status status = tulle_comm_agree(comm, layout_of_rows(comm, "rows", m, n, csr, &layout));
     if (status == TULLE_OK)
         status = can_borrow(comm, m, n, csr) ? borrow(comm, layout, type, csr, A)
                                              : assemble_rows(comm, layout, type, csr, 0, A);
@@ -192,7 +192,7 @@ tulle_status tulle_mat_from_csc(
     TULLE__ENTER(comm);
     tulle_layout *given = NULL, *layout = NULL;
     tulle_layout_spec spec = {.m = m, .n = n, .grid_rows = comm->size, .grid_cols = 1};
-    tulle_status status = layout_of_rows(comm, n, m, columns, &given); /* checks the arguments */
+    tulle_status status = layout_of_rows(comm, "columns", n, m, columns, &given); /* checks the arguments */
     if (status == TULLE_OK) status = tulle_layout_new(&spec, comm->size, &layout);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = assemble_rows(comm, layout, type, columns, 1, A);
@@ -248,7 +248,7 @@ static tulle_status layouts_of_blocks(tulle_comm *comm, tulle_gidx m, tulle_gidx
             bsr->rows, bsr->cols, m, n, ROW_PIECE);
     if (bsr->order != TULLE_ROW_MAJOR && bsr->order != TULLE_COL_MAJOR)
         return tulle__fail(TULLE_ERR_ARG, "unknown order %d of the values of a block", (int)bsr->order);
-    tulle_status status = layout_of_rows(comm, m / bsr->rows, n / bsr->cols, csr, given);
+    tulle_status status = layout_of_rows(comm, "block rows", m / bsr->rows, n / bsr->cols, csr, given);
     if (status != TULLE_OK) return status;
     for (int r = 0; r <= comm->size; r++) (*given)->row_cut[r] *= bsr->rows; /* scaled for the copy made below */
     tulle_layout_spec spec = {.m = m, .n = n, .grid_rows = comm->size, .grid_cols = 1, .row_cut = (*given)->row_cut};

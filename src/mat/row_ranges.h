@@ -10,9 +10,9 @@
 /*
  * Collective, without a final agreement: the layout of an m x n matrix of which each PE has rows
  * first ... first + count - 1. TULLE_ERR_ARG, with the PE, if together they are not all rows in the
- * order of PEs.
+ * order of PEs; it calls them `lines`, rows or, of a transpose, columns.
  */
-tulle_status tulle__layout_of_ranges(
-    tulle_comm *comm, tulle_gidx m, tulle_gidx n, tulle_gidx first, tulle_gidx count, tulle_layout **layout);
+tulle_status tulle__layout_of_ranges(tulle_comm *comm, const char *lines, tulle_gidx m, tulle_gidx n, tulle_gidx first,
+    tulle_gidx count, tulle_layout **layout);
 
 #endif

@@ -400,6 +400,32 @@ out:
     return status;
 }
 
+/* Lines that no PE passes are missed: in rows and columns, of whole matrices and of halves. */
+static tulle_status lines_missed(tulle_comm *comm, void *arg)
+{
+    (void)arg;
+    tulle_status status = TULLE_OK;
+    static const tulle_symmetry symmetry[] = {TULLE_GENERAL, TULLE_SYMMETRIC, TULLE_SKEW};
+    int ptr[10] = {0}, none[1] = {0};
+    double nothing[1] = {0};
+    tulle_mat *A = NULL;
+    const int rank = tulle_comm_rank(comm), npes = tulle_comm_size(comm), lines = 9 * npes;
+    for (int c = 0; c < 6; c++) {
+        tulle_array a = TULLE_ARRAY_CSR(lines, lines, ptr, none, nothing);
+        if (c >= 3) a.storage = TULLE_STORAGE_CSC;
+        a.symmetry = symmetry[c % 3];
+        a.first = 9 * rank;
+        a.count = rank == npes - 1 ? 8 : 9;
+        a.nnz = 0;
+        EXPECT(tulle_mat_from_array(comm, &a, &A) == TULLE_ERR_ARG && strstr(tulle_error_message(), "in total"));
+        a.count = 9;
+        TULLE_TRY(tulle_mat_from_array(comm, &a, &A));
+        tulle_mat_free(A);
+    }
+out:
+    return status;
+}
+
 /* On one PE: parts of matrices, arrays one behind the other, and pointers that entries do not have. */
 static tulle_status loose_descriptions(tulle_comm *comm, void *arg)
 {
@@ -441,7 +467,8 @@ int main(int argc, char **argv)
         const char *name;
         tulle_body body;
     } tests[] = {{"one description for all results", again}, {"results on operands", on_operands},
-        {"halves and bases", forms}, {"contradictions", contradictions}, {"loose descriptions", loose_descriptions}};
+        {"halves and bases", forms}, {"contradictions", contradictions}, {"lines missed", lines_missed},
+        {"loose descriptions", loose_descriptions}};
     struct blocks before[64] = {{0}}, after[64] = {{0}};
     tulle_team_run(team, again, NULL); /* contexts, pools */
     tulle_team_run(team, count_blocks, before);

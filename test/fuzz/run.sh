@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Runs every fuzz target for SECONDS, one on each core, from its saved corpus; what it finds new stays in a folder of its own.
+# Runs every fuzz target for SECONDS, one on each core, from its saved corpus; what it finds new stays in a folder of
+# its own.
 # usage: run.sh SECONDS [FOLDER of the fuzz_* programs, default build-fuzz/test/fuzz]
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -9,7 +10,7 @@ programs=${2:-$here/../../build-fuzz/test/fuzz}
 work=${TULLE_FUZZ_WORK:-$programs}
 export here seconds programs work
 # shellcheck disable=SC2016
-printf '%s\n' number mtx gz npy npz petsc binsparse spec | xargs -P "$(nproc)" -I TARGET sh -c '
+find "$programs" -name 'fuzz_*' -type f -perm -u+x | sed 's/.*fuzz_//' | sort | xargs -P "$(nproc)" -I TARGET sh -c '
     mkdir -p "$work/new_TARGET"
     status=0
     "$programs/fuzz_TARGET" -max_total_time="$seconds" -max_len=2048 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \

@@ -255,7 +255,15 @@ out:
 static tulle_status from_half(tulle_comm *comm, const tulle_array *a, tulle_mat **A)
 {
     struct expanded x = {.count = 0};
-    const tulle_status status = expand(a, &x);
+    tulle_layout *parts = NULL;
+    tulle_status status = TULLE_OK;
+    if (a->storage != TULLE_STORAGE_COO) /* all lines must come from some PE, as those of a whole matrix */
+        status =
+            tulle_comm_agree(comm, tulle__layout_of_ranges(comm, a->storage == TULLE_STORAGE_CSC ? "columns" : "rows",
+                                       a->m, a->n, a->first, a->count, &parts));
+    tulle_layout_free(parts);
+    if (status != TULLE_OK) return status;
+    status = expand(a, &x);
     const tulle_status made = from_entries(comm, a, status, x.count, x.row, x.col, x.val, A);
     tulle__free(x.row);
     tulle__free(x.col);
@@ -300,7 +308,7 @@ static tulle_status from_dense(tulle_comm *comm, const tulle_array *a, tulle_mat
     tulle_mat *made = NULL;
     const tulle_tile given = tulle__array_tile(a);
     tulle_status status =
-        tulle_comm_agree(comm, tulle__layout_of_ranges(comm, a->m, a->n, a->first, a->count, &layout));
+        tulle_comm_agree(comm, tulle__layout_of_ranges(comm, "rows", a->m, a->n, a->first, a->count, &layout));
     if (status == TULLE_OK && comm->size == 1) {
         status = tulle__mat_borrow(comm, layout, &given, A);
     } else if (status == TULLE_OK) {

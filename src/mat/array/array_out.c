@@ -45,7 +45,7 @@ static tulle_status receiving_layout(const tulle_mat *A, int root, const tulle_a
     tulle_status status = tulle_comm_reduce_int(A->comm, TULLE_SUM, 1, &rows);
     if (status != TULLE_OK) return status;
     if (rows == spec.m || (out->storage == TULLE_STORAGE_DENSE && out->val))
-        return tulle__layout_of_ranges(A->comm, spec.m, spec.n, out->first, out->count, layout);
+        return tulle__layout_of_ranges(A->comm, "rows", spec.m, spec.n, out->first, out->count, layout);
     return tulle_layout_new(&spec, npes, layout);
 }
 
