@@ -44,13 +44,13 @@ __device__ void meet_columns(const tulle__cuda_blocks &P, int64_t r, int64_t fir
     for (int p = 0; p < P.npairs; p++) {
         const tulle__cuda_block_pair &q = P.pair[p];
         int32_t from = q.a_rowptr ? q.a_rowptr[r] : 0, to = q.a_rowptr ? q.a_rowptr[r + 1] : 1;
-        for (int32_t e = from + warp; e < to; e += THREADS / 32) {
+        for (int64_t e = static_cast<int64_t>(from) + warp; e < to; e += THREADS / 32) {
             int64_t k = q.a_rowptr ? q.a_colind[e] : r, inner = q.a_rowptr ? q.inner[k + 1] - q.inner[k] : 0;
-            int32_t end = q.b_rowptr[k + 1], f = lower_bound(q.b_colind, q.b_rowptr[k], end, first);
-            for (f += lane; f < end && q.b_colind[f] < last; f += 32) {
+            const int32_t end = q.b_rowptr[k + 1], start = lower_bound(q.b_colind, q.b_rowptr[k], end, first);
+            for (int64_t f = static_cast<int64_t>(start) + lane; f < end && q.b_colind[f] < last; f += 32) {
                 int64_t col = q.b_colind[f], at = col - first;
                 if (P.half && !tulle__half_stores(P.half_shift, P.first_row + r, P.first_col + col)) continue;
-                if (q.a_rowptr && !survives(P, q, r, e, f)) {
+                if (q.a_rowptr && !survives(P, q, r, static_cast<int32_t>(e), static_cast<int32_t>(f))) {
                     n->skipped++;
                     continue;
                 }
@@ -92,7 +92,8 @@ __global__ void structure_of_blocks(tulle__cuda_blocks P, tulle__cuda_block_resu
     for (int64_t first = 0; first < P.n; first += static_cast<int64_t>(words) * 32) {
         for (int i = me; i < words; i += THREADS) bits[i] = allowed[i] = 0;
         __syncthreads();
-        for (int32_t e = P.pattern ? P.pattern_ptr[r] + me : 0; P.pattern && e < P.pattern_ptr[r + 1]; e += THREADS) {
+        for (int64_t e = P.pattern ? static_cast<int64_t>(P.pattern_ptr[r]) + me : 0;
+             P.pattern && e < P.pattern_ptr[r + 1]; e += THREADS) {
             int64_t at = P.pattern[e] - first;
             if (at >= 0 && at < static_cast<int64_t>(words) * 32) atomicOr(&allowed[at / 32], 1u << (at % 32));
         }
@@ -344,7 +345,8 @@ __global__ void values_of_blocks(tulle__cuda_blocks P, tulle__cuda_block_result 
             if (has) {
                 int32_t k = q.a_colind[e], last = q.b_rowptr[k + 1];
                 f = lower_bound(q.b_colind, q.b_rowptr[k], last, col);
-                has = f < last && q.b_colind[f] == col && survives(P, q, r, e, f);
+                has = f < last && q.b_colind[f] == col &&
+                      survives(P, q, r, static_cast<int32_t>(e), static_cast<int32_t>(f));
             }
             products<T> w = {&q, list, 0};
             int to = place_in_list<S>(has, me, of_warp, &w.count);

@@ -49,14 +49,15 @@ template <typename T, bool one> __device__ T sum_of_others(const tulle__cuda_col
 template <typename T, bool one> __device__ bool solve_line(const tulle__cuda_columns &P, int64_t line, int lane)
 {
     int64_t row = P.row[line];
-    int32_t from = P.colptr[line], to = P.colptr[line + 1];
+    const uint32_t from = static_cast<uint32_t>(P.colptr[line]) + static_cast<uint32_t>(lane),
+                   to = static_cast<uint32_t>(P.colptr[line + 1]); /* no sign: steps go beyond the end */
     if (!await_row<one>(P, line, row, lane)) return false;
     for (int64_t c = 0; c < P.cols; c++) {
         T x = static_cast<const T *>(P.B)[line * P.cols + c] - static_cast<const T *>(P.sum)[line * P.cols + c];
         x -= sum_of_others<T, one>(P, row * P.cols + c, lane);
         if (P.inverse) x *= static_cast<const T *>(P.inverse)[line];
         if (lane == 0) static_cast<T *>(P.X)[line * P.cols + c] = x;
-        for (int32_t e = from + lane; e < to; e += 32) {
+        for (uint32_t e = from; e < to; e += 32) {
             int64_t other = P.rowind[e], mine = P.line[other];
             T part = static_cast<const T *>(P.val)[e] * x;
             if (mine >= 0)
@@ -67,7 +68,7 @@ template <typename T, bool one> __device__ bool solve_line(const tulle__cuda_col
                 atomicAdd(static_cast<T *>(P.sums[P.rank]) + other * P.cols + c, part);
         }
     }
-    for (int32_t e = from + lane; e < to; e += 32) { /* each lane behind its own additions */
+    for (uint32_t e = from; e < to; e += 32) { /* each lane behind its own additions */
         int64_t other = P.rowind[e], mine = P.line[other];
         if (mine >= 0)
             tulle_cuda::add_release(P.left + mine, -1);

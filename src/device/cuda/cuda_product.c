@@ -44,6 +44,9 @@ static tulle_status describe(struct product *p, const tulle__device_product *tas
             .b_colind = tulle__cuda_at(&B->colind),
             .b_val = tulle__cuda_at(&B->val),
             .scale = task->scale[i]};
+        if (B->nnz > INT32_MAX - 64) /* lanes of a warp begin up to 31 entries, and end up to 32, beyond a part */
+            return tulle__cuda_host->fail(TULLE_ERR_OVERFLOW,
+                "a product with a sparse tile of %lld entries, whose positions have 32 bits", (long long)B->nnz);
     }
     if (task->m >= INT32_MAX || task->n > INT32_MAX)
         return tulle__cuda_host->fail(TULLE_ERR_OVERFLOW, "a sparse tile of %lld x %lld, whose indices have 32 bits",
