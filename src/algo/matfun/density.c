@@ -343,6 +343,7 @@ static tulle_status compute(struct tulle__density *d, tulle_mat **D)
     d->report.nonorthogonal = direct;
     time[1] = tulle__now(d->comm);
     if (status == TULLE_OK) status = function_of(d, &P);
+    d->report.gap = d->report.above - d->report.below;
     time[2] = tulle__now(d->comm);
     if (status == TULLE_OK && d->S && !direct) {
         status = congruence(d, P, &wide);
