@@ -13,6 +13,8 @@ enum {
     WINDOWS = 64 /* and moves, at most: each halves what is left, or more */
 };
 
+#define LEAST 1e-290
+
 /* ---- the search ---- */
 
 static bool is_beyond(const tulle__levels *s, double number)
@@ -142,7 +144,7 @@ static tulle_status find_tolerance(const tulle__levels *s)
         if (near) most = fmax(most, magnitude);
     }
     tulle_status status = tulle_comm_reduce_real(x->comm, TULLE_MAX, 1, &most);
-    x->tolerance = x->rounding * most;
+    x->tolerance = x->rounding * most + LEAST; /* levels of 0 are known to a few of the least numbers */
     return status;
 }
 
