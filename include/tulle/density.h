@@ -89,9 +89,10 @@ typedef struct tulle_density_report {
 } tulle_density_report;
 
 /*
- * Collective. If S^(-1/2) of submatrices is off by more than 10 filters and 1e-6 (f32: 1e-3), the methods
- * SUBMATRIX and AUTO go on with the pairs (`nonorthogonal`), and the others, beyond 0.1 %, are TULLE_ERR_CONVERGENCE.
- * So is a number of electrons, found or stored, that is not the one asked for, by more than 0.1 % or its smaller error.
+ * Collective. If S^(-1/2) of submatrices is off by more than 100 filters and 1e-6 (f32: 1e-3), the methods
+ * SUBMATRIX and AUTO go on with the pairs (`nonorthogonal`), and the others with S^(-1/2) by iterations; if that, too,
+ * is off, by 0.1 %, they are TULLE_ERR_CONVERGENCE. So is a number of electrons, found or stored, that is not the one
+ * asked for, by more than 0.1 % or its smaller error. AUTO computes submatrices where an iteration does not converge.
  * H and S are VBSR with the same block cuts, or halves; S NULL: the identity. *D is a new matrix
  * in tiles of rows, all of it, the caller's. options and report may be NULL; the report is the same on all
  * PEs. TULLE_ERR_CHECK, with the block column, if options.check finds a difference.

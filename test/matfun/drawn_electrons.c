@@ -80,6 +80,8 @@ static bool applies(const struct drawn *d, const struct system *s, const struct 
 {
     if (w->nonorthogonal && d->overlap == NO_OVERLAP) return false;
     if (!w->mu) return true;
+    /* levels are known to 1e-16 of the condition and the scale: N(mu) of a lower temperature is not known */
+    if (d->kT > 0 && d->overlap == ILL_CONDITIONED && d->kT < 1e-4 * s->scale) return false;
     if (d->kT > 0) return isfinite(s->mu) && fabs(s->mu) < 100 * s->scale;
     return isfinite(s->mu) && is_whole(d) && has_gap(s, 1e-6) && (closed(d->kind) || iterates(w));
 }
