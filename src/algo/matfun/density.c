@@ -9,7 +9,7 @@
 #include <tulle/algebra.h>
 
 #include "algo/matfun/density_state.h"
-#include "algo/matfun/frontier.h"
+#include "algo/matfun/levels/frontier.h"
 #include "algo/matfun/whole/iterations.h"
 #include "algo/matfun/whole/purify.h"
 #include "algo/matfun/whole/row_tiles.h"
@@ -186,9 +186,12 @@ static tulle_status orthogonalise(struct tulle__density *d)
     const bool can = d->options.method == TULLE_DENSITY_SUBMATRIX || d->options.method == TULLE_DENSITY_AUTO;
     tulle_status status = find_root(d, TULLE_MATFUN_SUBMATRIX);
     const bool off = status == TULLE_OK && !(d->report.overlap_error <= most);
+    const double exact = d->S->type == TULLE_F32 ? 1e-5 : 1e-10;
     if (off && can) return use_pair(d);
-    if (off) status = find_root(d, TULLE_MATFUN_COUPLED_NEWTON);
-    if (off && status == TULLE_OK && !(d->report.overlap_error <= fmax(most, 1e-3)))
+    /* iterations are exact without a filter, if S^(-1/2) is */
+    const bool loose = status == TULLE_OK && !can && !(d->options.filter > 0) && !(d->report.overlap_error <= exact);
+    if (off || loose) status = find_root(d, TULLE_MATFUN_COUPLED_NEWTON);
+    if (status == TULLE_OK && !(d->report.overlap_error <= fmax(most, 1e-3)))
         status = tulle_comm_agree(d->comm,
             tulle__fail(TULLE_ERR_CONVERGENCE,
                 "S^(-1/2) = Z is off: |Z S Z v - v| is %.3g |v|, more than %.3g; the method submatrix does without it "

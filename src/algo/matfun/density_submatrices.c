@@ -12,7 +12,8 @@
 #include <string.h>
 
 #include "algo/matfun/density_state.h"
-#include "algo/matfun/frontier.h"
+#include "algo/matfun/levels/frontier.h"
+#include "algo/matfun/levels/level_search.h"
 #include "algo/matfun/whole/row_tiles.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -64,8 +65,9 @@ static void stepped(void *context, int64_t k, const tulle__eigen *x)
 /* Levels, and what is kept, of more submatrices. */
 static tulle_status reserve_levels(void *context, const tulle__submatrices *more)
 {
-    tulle_status status = TULLE_OK;
+    tulle_status status;
     struct pass *p = context;
+    int64_t *rows = NULL;
     int64_t before = p->spectrum.submatrices, after = before + more->count;
     if (p->keeps) {
         TULLE_TRY(tulle__realloc((size_t)after, sizeof *p->kept, "decompositions", &p->kept));
@@ -79,8 +81,11 @@ static tulle_status reserve_levels(void *context, const tulle__submatrices *more
             p->reductions[k] = (tulle__reduction){.d = NULL};
         }
     }
-    TULLE_TRY(tulle__spectrum_add(&p->spectrum, more));
+    TULLE_TRY(tulle__alloc((size_t)more->count, sizeof *rows, "rows of submatrices", &rows));
+    for (int64_t k = 0; k < more->count; k++) rows[k] = more->sub[k].n;
+    TULLE_TRY(tulle__spectrum_add(&p->spectrum, more->count, rows));
 out:
+    tulle__free(rows);
     return status;
 }
 

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/matfun/spectrum.h"
+#include "algo/matfun/levels/spectrum.h"
 
 #include <math.h>
 
 #include "algo/matfun/dense/step.h"
 #include "base/error.h"
+#include "base/memory.h"
 
-tulle_status tulle__spectrum_add(tulle__spectrum *x, const tulle__submatrices *more)
+tulle_status tulle__spectrum_add(tulle__spectrum *x, int64_t more, const int64_t *rows)
 {
     tulle_status status;
-    int64_t count = x->submatrices + more->count;
+    int64_t count = x->submatrices + more;
     TULLE_TRY(tulle__realloc((size_t)count + 1, sizeof *x->first, "levels of submatrices", &x->first));
     TULLE_TRY(tulle__realloc((size_t)count + 1, sizeof *x->rows, "levels of submatrices", &x->rows));
     if (!x->submatrices) x->first[0] = 0;
-    for (int64_t k = 0; k < more->count; k++) {
-        x->first[x->submatrices + k + 1] = x->first[x->submatrices + k] + more->sub[k].n;
+    for (int64_t k = 0; k < more; k++) {
+        x->first[x->submatrices + k + 1] = x->first[x->submatrices + k] + rows[k];
         x->rows[x->submatrices + k] = 0;
     }
     x->submatrices = count;

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operations on the levels of all submatrices near an anchor, where traces are known: level_search.h. */
-#ifndef TULLE_ALGO_MATFUN_LEVEL_OPERATIONS_H
-#define TULLE_ALGO_MATFUN_LEVEL_OPERATIONS_H
+#ifndef TULLE_ALGO_MATFUN_LEVELS_LEVEL_OPERATIONS_H
+#define TULLE_ALGO_MATFUN_LEVELS_LEVEL_OPERATIONS_H
 
-#include "algo/matfun/level_search.h"
+#include "algo/matfun/dense/reduction.h"
+#include "algo/matfun/levels/spectrum.h"
+#include "kernel/pool.h"
+
+/* Of a submatrix at an anchor: traces, and the levels next to it. */
+typedef struct tulle__anchor {
+    double sums[2], below, above;
+} tulle__anchor;
 
 typedef struct tulle__levels {
     tulle__spectrum *x;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/matfun/level_operations.h"
+#include "algo/matfun/levels/level_operations.h"
 
 #include <math.h>
 
 #include "base/error.h"
+#include "base/memory.h"
+#include "comm/comm.h"
 
 typedef tulle_status (*operation)(tulle__levels *s, int64_t k, double *room);
 

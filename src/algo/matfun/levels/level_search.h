@@ -10,17 +10,10 @@
  *
  * With kT > 0 the levels are extended to TULLE__BEYOND kT around mu, until mu from these levels stays within.
  */
-#ifndef TULLE_ALGO_MATFUN_LEVEL_SEARCH_H
-#define TULLE_ALGO_MATFUN_LEVEL_SEARCH_H
+#ifndef TULLE_ALGO_MATFUN_LEVELS_LEVEL_SEARCH_H
+#define TULLE_ALGO_MATFUN_LEVELS_LEVEL_SEARCH_H
 
-#include "algo/matfun/dense/reduction.h"
-#include "algo/matfun/spectrum.h"
-#include "kernel/pool.h"
-
-/* Of a submatrix at an anchor: traces, and the levels next to it. */
-typedef struct tulle__anchor {
-    double sums[2], below, above;
-} tulle__anchor;
+#include "algo/matfun/levels/level_operations.h"
 
 /*
  * Adds to the spectrum, for submatrices whose reduction is kept, levels around the mu of `states`, the

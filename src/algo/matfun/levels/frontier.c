@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/matfun/frontier.h"
+#include "algo/matfun/levels/frontier.h"
 
 #include <math.h>
 

@@ -4,10 +4,10 @@
  * eigenvalue x, the sum of q_j^2 over these columns j. The trace of a function's columns is the sum
  * of weight f(x), so that mu follows from the number of electrons without eigenvectors.
  */
-#ifndef TULLE_ALGO_MATFUN_SPECTRUM_H
-#define TULLE_ALGO_MATFUN_SPECTRUM_H
+#ifndef TULLE_ALGO_MATFUN_LEVELS_SPECTRUM_H
+#define TULLE_ALGO_MATFUN_LEVELS_SPECTRUM_H
 
-#include "algo/matfun/submatrices.h"
+#include <tulle/team.h>
 
 typedef struct tulle__spectrum {
     tulle_comm *comm;
@@ -37,8 +37,8 @@ typedef struct tulle__occupation {
     double mu, kT, low, high, part;
 } tulle__occupation;
 
-/* Local: room for more submatrices, which have no levels yet. After a failure too, fini frees. */
-tulle_status tulle__spectrum_add(tulle__spectrum *x, const tulle__submatrices *more);
+/* Local: `count` more submatrices of so many rows, which have no levels yet. After a failure too, fini frees. */
+tulle_status tulle__spectrum_add(tulle__spectrum *x, int64_t count, const int64_t *rows);
 void tulle__spectrum_fini(tulle__spectrum *x);
 
 double tulle__occupy(const tulle__occupation *o, double level);

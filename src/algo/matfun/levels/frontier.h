@@ -7,10 +7,10 @@
  * are levels number ceil(N) and floor(N) + 1: the same one, if it is filled in part. Else it is half a state down and
  * up from mu.
  */
-#ifndef TULLE_ALGO_MATFUN_FRONTIER_H
-#define TULLE_ALGO_MATFUN_FRONTIER_H
+#ifndef TULLE_ALGO_MATFUN_LEVELS_FRONTIER_H
+#define TULLE_ALGO_MATFUN_LEVELS_FRONTIER_H
 
-#include "algo/matfun/level_operations.h"
+#include "algo/matfun/levels/level_operations.h"
 
 /* Whether a number of states is whole, up to rounding. */
 bool tulle__is_whole(double states);

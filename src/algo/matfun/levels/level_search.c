@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/matfun/level_search.h"
+#include "algo/matfun/levels/level_search.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "algo/matfun/frontier.h"
-#include "algo/matfun/level_operations.h"
+#include "algo/matfun/levels/frontier.h"
+#include "algo/matfun/levels/level_operations.h"
 #include "base/error.h"
+#include "base/memory.h"
 
 enum {
     FEW = 8,     /* levels a submatrix that are found one by one: three of them take as long as a step */
