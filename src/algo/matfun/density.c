@@ -181,7 +181,10 @@ static tulle_status use_pair(struct tulle__density *d)
  */
 static tulle_status orthogonalise(struct tulle__density *d)
 {
-    /* filters alone take it to 1 to 50 times the filter, in water and in crystals */
+    /*
+     * filters alone take it, in units of the filter, to 1 (1e-2) to 26 (1e-7) in 64 molecules of water, 1 (1e-3) to 18
+     * (1e-6) in 256, and 50 in crystals: at a limit of 10 these would compute S^(-1/2) in vain
+     */
     const double most = fmax(100 * d->options.filter, d->S->type == TULLE_F32 ? 1e-3 : 1e-6);
     const bool can = d->options.method == TULLE_DENSITY_SUBMATRIX || d->options.method == TULLE_DENSITY_AUTO;
     tulle_status status = find_root(d, TULLE_MATFUN_SUBMATRIX);
