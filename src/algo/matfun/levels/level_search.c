@@ -14,7 +14,7 @@ enum {
     WINDOWS = 64 /* and moves, at most: each halves what is left, or more */
 };
 
-#define LEAST 1e-290
+#define LEAST 1e-305
 
 /* ---- the search ---- */
 
