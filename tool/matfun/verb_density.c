@@ -232,7 +232,8 @@ const struct verb verb_density = {
     .description =
         "D = S^(-1/2) f(K) S^(-1/2) with K = S^(-1/2) H S^(-1/2) and f the occupation of a level, for a given mu or\n"
         "number of electrons. H and S are symmetric and have the same blocks; without S it is the identity.\n"
-        "Electrons and energy are traces of f(K), and beside them of the stored D; both for all spins. Errors come\n"
+        "Electrons and energy are traces of f(K), and beside them of the stored D; both for all spins. HOMO, LUMO and\n"
+        "gap are of the whole system; mu of a whole number of states lies in the middle of the gap. Errors come\n"
         "from --filter, which cuts S, K and D; the energy less mu N has no error of first order in N.",
     .examples = "tulle density H.mtx S.mtx --blocks 6 --electrons 1728 --filter 1e-5 --json\n"
                 "tulle density H.mtx S.mtx --blocks sizes.txt --mu 0.1 --filter 1e-4 -o D.bsp.h5",
