@@ -104,9 +104,11 @@ static const char *compare(const struct drawn *d, const struct system *s, const 
     const tulle_density_report *r, const double *dense)
 {
     const bool exact = closed(d->kind) || (iterates(w) && r->method != TULLE_DENSITY_SUBMATRIX);
+    /* n rows: levels of a pair, and of their reference, are known to 2 n 2e-16 of the condition 1e6 */
+    const double level = d->overlap == ILL_CONDITIONED ? 1e-8 : 1e-9;
     /* levels are known to 1e-14 of the scale, and N to that over kT */
     const double temperature = d->kT > 0 ? 1e-13 * s->scale * s->scale / d->kT : 0;
-    const double loose = exact ? 1e-5 : 1e-3 * fmax(1, d->electrons), near = 1e-9 * s->scale + 1e-7 + temperature;
+    const double loose = exact ? 1e-5 : 1e-3 * fmax(1, d->electrons), near = level * s->scale + 1e-7 + temperature;
     const bool mine = exact || !w->mu;
     double stored = 0;
     for (int i = 0; i < d->n * d->n; i++) stored += 2 * dense[i] * s->S[i / d->n][i % d->n];
