@@ -64,12 +64,17 @@ typedef struct tulle_density_options {
 
 typedef struct tulle_density_report {
     double mu;
-    double electrons;            /* of f(K)'s columns: with a number of electrons that number, up to rounding */
-    double stored;               /* degeneracy tr(D S), of the blocks of D that are stored */
-    double energy;               /* degeneracy tr(K f(K)) of these columns: the sum over occupied states */
-    double stored_energy;        /* degeneracy tr(D H) */
-    double below, above;         /* eigenvalues of submatrices next to mu; NAN with whole matrices */
-    double filled;               /* occupation of a level at mu that is filled in part; 0: there is none */
+    double electrons;     /* of f(K)'s columns: with a number of electrons that number, up to rounding */
+    double stored;        /* degeneracy tr(D S), of the blocks of D that are stored */
+    double energy;        /* degeneracy tr(K f(K)) of these columns: the sum over occupied states */
+    double stored_energy; /* degeneracy tr(D H) */
+    /*
+     * HOMO and LUMO of the whole system: going away from mu, a level counts once the weights of levels reach half a
+     * state. -INFINITY, INFINITY: there is none; both are the level that is filled in part. NAN with whole matrices
+     */
+    double below, above;
+    double gap;                  /* above - below */
+    double filled;               /* occupation of a level that is filled in part; 0: there is none */
     tulle_density_method method; /* the one used */
     double estimate[2];          /* AUTO: seconds by the model, of submatrices and of iterations; else 0 */
     int iterations;              /* of methods with whole matrices */
@@ -84,9 +89,10 @@ typedef struct tulle_density_report {
 } tulle_density_report;
 
 /*
- * Collective. If S^(-1/2) of submatrices is off by more than 10 filters and 1e-6 (f32: 1e-3), the methods
- * SUBMATRIX and AUTO go on with the pairs (`nonorthogonal`), and the others, beyond 0.1 %, are TULLE_ERR_CONVERGENCE.
- * So is a number of electrons, found or stored, that is not the one asked for, by more than 0.1 % or its smaller error.
+ * Collective. If S^(-1/2) of submatrices is off by more than 100 filters and 1e-6 (f32: 1e-3), the methods
+ * SUBMATRIX and AUTO go on with the pairs (`nonorthogonal`), and the others with S^(-1/2) by iterations; if that, too,
+ * is off, by 0.1 %, they are TULLE_ERR_CONVERGENCE. So is a number of electrons, found or stored, that is not the one
+ * asked for, by more than 0.1 % or its smaller error. AUTO computes submatrices where an iteration does not converge.
  * H and S are VBSR with the same block cuts, or halves; S NULL: the identity. *D is a new matrix
  * in tiles of rows, all of it, the caller's. options and report may be NULL; the report is the same on all
  * PEs. TULLE_ERR_CHECK, with the block column, if options.check finds a difference.
@@ -101,9 +107,9 @@ TULLE_API tulle_status tulle_density_of_mu(const tulle_mat *H, const tulle_mat *
 /*
  * The same with the mu that gives this number of electrons. N(mu) follows from the eigenvalues of
  * all submatrices and the squares of their eigenvectors' wanted components, so that mu is found
- * without another pass. For kT = 0 mu lies in the middle of the gap if N(mu) is the number there;
- * else the level that N jumps over it at is filled in part. TULLE_ERR_ARG for a number outside 0
- * ... degeneracy times the rows.
+ * without another pass. For kT = 0 and a whole number of states mu lies in the middle of the gap. Where N is
+ * not the number in the gap, as submatrices have slightly different levels, the level that N jumps over it
+ * at is filled in part. TULLE_ERR_ARG for a number outside 0 ... degeneracy times the rows.
  */
 TULLE_API tulle_status tulle_density_of_electrons(const tulle_mat *H, const tulle_mat *S, double electrons,
     const tulle_density_options *options, tulle_mat **D, tulle_density_report *report);

@@ -178,7 +178,11 @@ nb::tuple density(const MatRef &H, MatRef *S, const Cuts &cuts, bool counted, do
     d["grand_potential"] = r.energy - r.mu * r.electrons;
     d["below"] = r.below;
     d["above"] = r.above;
+    d["gap"] = r.gap;
     d["filled"] = r.filled;
+    d["nonorthogonal"] = r.nonorthogonal;
+    d["overlap_error"] = r.overlap_error;
+    d["repeated"] = r.repeated;
     d["iterations"] = r.iterations;
     if (r.iterations) {
         d["residual"] = r.residual;

@@ -111,8 +111,11 @@ def test_density():
         assert abs(r["electrons"] - 2 * count) < .05 and abs(r["energy"] - 2 * levels[:count].sum()) < .1
         assert np.abs(D.toarray() - D0)[D.toarray() != 0].max() < .05
         assert r["below"] <= r["mu"] <= r["above"] and "overlap" in r
+        assert r["gap"] == r["above"] - r["below"] and abs(r["gap"] - (levels[count] - levels[count - 1])) < .05
+        assert (r["overlap_error"] > 1e-6) == r["nonorthogonal"]
     D = tulle.density(H, S, blocks=3, combine=10, electrons=2 * count, nonorthogonal=True)
     assert abs(tulle.report()["electrons"] - 2 * count) < 1e-8 and "overlap" not in tulle.report()
+    assert tulle.report()["nonorthogonal"] and tulle.report()["overlap_error"] == 0
     assert np.abs(D.toarray() - D0)[D.toarray() != 0].max() < .05
     tulle.density(H, blocks=3, combine=10, electrons=2 * count, precision="mixed")
     assert 1e-9 < tulle.report()["function"]["rounding"] < 1e-5

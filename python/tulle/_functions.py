@@ -101,7 +101,9 @@ def density(H, S=None, *, blocks=None, electrons=None, mu=None, filter=0.0, kT=0
     `matfun`; None: as of H there. Either electrons or the chemical potential mu is given. kT:
     temperature of the occupations f; degeneracy: electrons a state. method: "submatrix", "newton-schulz", "mcweeny" (mu), "tc2", "trs4" (electrons), "auto".
     nonorthogonal: submatrices are of H and S together, without S^(-1/2). precision, device: as of `matfun`.
-    `report()` has mu, electrons, energy (and those of the stored D), iterations and times.
+    `report()` has mu, electrons, energy (and those of the stored D), below and above (HOMO and LUMO of the whole
+    system), gap, filled (the occupation of a level that is filled in part), nonorthogonal (the pairs were used) and
+    overlap_error (|Z S Z v - v| / |v| of Z = S^(-1/2)), iterations and times.
     """
     if (electrons is None) == (mu is None):
         raise ValueError("one of electrons and mu is required")

@@ -119,6 +119,27 @@ out:
     return status;
 }
 
+static bool near(double x, double y)
+{
+    return fabs(x - y) < 1e-9 || (isinf(x) && isinf(y) && (x > 0) == (y > 0));
+}
+
+/* HOMO and LUMO are levels of that number; mu lies between them, if the states are whole. */
+static tulle_status compare_frontier(const double *levels, double states, const tulle_density_report *r)
+{
+    tulle_status status = TULLE_OK;
+    double *sorted = malloc(N * sizeof *sorted);
+    memcpy(sorted, levels, N * sizeof *sorted);
+    qsort(sorted, N, sizeof *sorted, by_value);
+    const double HOMO = states > 0 ? sorted[(int)ceil(states) - 1] : -INFINITY;
+    const double LUMO = floor(states) < N ? sorted[(int)floor(states)] : INFINITY;
+    free(sorted);
+    EXPECT(near(r->below, HOMO) && near(r->above, LUMO) && near(r->gap, LUMO - HOMO));
+    if (floor(states) >= states && isfinite(HOMO) && isfinite(LUMO)) EXPECT(near(r->mu, (HOMO + LUMO) / 2));
+out:
+    return status;
+}
+
 /* With `left`, so many bytes of memory are left: reductions are kept in part, or none. */
 static tulle_status run(tulle_comm *comm, enum kind kind, const double *electrons, int count, size_t left)
 {
@@ -137,6 +158,7 @@ static tulle_status run(tulle_comm *comm, enum kind kind, const double *electron
         EXPECT(fabs(report.electrons - electrons[k]) < 1e-8 && fabs(report.energy - 2 * energy) < 1e-7);
         EXPECT(fabs(report.stored - electrons[k]) < 1e-8 && fabs(report.stored_energy - 2 * energy) < 1e-7);
         TULLE_TRY(compare(D, occupation, 1e-9));
+        TULLE_TRY(compare_frontier(levels, electrons[k] / 2, &report));
         tulle_mat_free(D);
         D = NULL;
     }

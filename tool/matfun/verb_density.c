@@ -76,7 +76,7 @@ static void print_json(const struct density_run *s, FILE *file)
     json_number("below", r->below, file);
     json_number("above", r->above, file);
     json_number("filled", r->filled, file);
-    json_number("gap", r->above - r->below, file);
+    json_number("gap", r->gap, file);
     json_number("overlap_error", r->overlap_error, file);
     fprintf(file, "\"nonorthogonal\":%s,", r->nonorthogonal ? "true" : "false");
     if (s->density.method == TULLE_DENSITY_AUTO)
@@ -105,11 +105,12 @@ static void print_text(const struct density_run *s, FILE *file)
     if (s->density.method == TULLE_DENSITY_AUTO)
         fprintf(file, "  method         %s; estimates, s: submatrices %.3g, iterations %.3g\n",
             tulle_density_method_name(r->method), r->estimate[0], r->estimate[1]);
-    if (!whole) fprintf(file, "  mu             %.12g, between %.9g and %.9g\n", r->mu, r->below, r->above);
+    if (!whole)
+        fprintf(file, "  mu             %.12g; HOMO %.9g, LUMO %.9g, gap %.6g\n", r->mu, r->below, r->above, r->gap);
     if (whole)
         fprintf(file, "  %-14s %d iterations, residual %.3g; %.3f Gflop; mu %.12g\n",
             tulle_density_method_name(r->method), r->iterations, r->residual, r->flops * 1e-9, r->mu);
-    if (r->filled > 0) fprintf(file, "                 the level at mu is filled to %.6f\n", r->filled);
+    if (r->filled > 0) fprintf(file, "                 a level of a submatrix is filled to %.6f\n", r->filled);
     fprintf(file, "  electrons      %.12g; stored %.12g\n", r->electrons, r->stored);
     fprintf(file, "  energy         %.12g; stored %.12g", r->energy, r->stored_energy);
     if (isfinite(r->mu)) fprintf(file, "; less mu N %.12g", r->energy - r->mu * r->electrons);
@@ -133,7 +134,7 @@ static void warn(const struct density_run *s)
 {
     char text[320];
     const tulle_density_report *r = &s->report;
-    double gap = r->above - r->below, width = r->function.most - r->function.least;
+    double gap = r->gap, width = r->function.most - r->function.least;
     show_warnings(s->options, s->warnings);
     blocked_warn_inserted(s->options, r->function.inserted + r->overlap.inserted);
     if (fabs(r->stored - r->electrons) > fmax(1e-6, 10 * s->density.filter) * fmax(1, r->electrons)) {
@@ -231,7 +232,8 @@ const struct verb verb_density = {
     .description =
         "D = S^(-1/2) f(K) S^(-1/2) with K = S^(-1/2) H S^(-1/2) and f the occupation of a level, for a given mu or\n"
         "number of electrons. H and S are symmetric and have the same blocks; without S it is the identity.\n"
-        "Electrons and energy are traces of f(K), and beside them of the stored D; both for all spins. Errors come\n"
+        "Electrons and energy are traces of f(K), and beside them of the stored D; both for all spins. HOMO, LUMO and\n"
+        "gap are of the whole system; mu of a whole number of states lies in the middle of the gap. Errors come\n"
         "from --filter, which cuts S, K and D; the energy less mu N has no error of first order in N.",
     .examples = "tulle density H.mtx S.mtx --blocks 6 --electrons 1728 --filter 1e-5 --json\n"
                 "tulle density H.mtx S.mtx --blocks sizes.txt --mu 0.1 --filter 1e-4 -o D.bsp.h5",

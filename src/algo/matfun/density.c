@@ -9,6 +9,7 @@
 #include <tulle/algebra.h>
 
 #include "algo/matfun/density_state.h"
+#include "algo/matfun/levels/frontier.h"
 #include "algo/matfun/whole/iterations.h"
 #include "algo/matfun/whole/purify.h"
 #include "algo/matfun/whole/row_tiles.h"
@@ -138,43 +139,22 @@ static tulle_status measure_root(const struct tulle__density *d, double *error)
     return tulle_comm_agree(d->comm, status);
 }
 
-/*
- * S^(-1/2) of submatrices is measured: where it is not that of S, the pairs H, S are used, which do without, or a
- * method that cannot says so. Collective, agreed.
- */
-static tulle_status choose_root(struct tulle__density *d)
-{
-    /* filters alone take it to 1 to 50 times the filter, in water and in crystals */
-    const double most = fmax(100 * d->options.filter, d->S->type == TULLE_F32 ? 1e-3 : 1e-6);
-    const bool can = d->options.method == TULLE_DENSITY_SUBMATRIX || d->options.method == TULLE_DENSITY_AUTO;
-    tulle_status status = measure_root(d, &d->report.overlap_error);
-    if (status != TULLE_OK || d->report.overlap_error <= most) return status;
-    if (!can && d->report.overlap_error <= fmax(most, 1e-3)) return TULLE_OK; /* stored electrons tell */
-    if (!can)
-        return tulle_comm_agree(d->comm,
-            tulle__fail(TULLE_ERR_CONVERGENCE,
-                "S^(-1/2) = Z by submatrices is off: |Z S Z v - v| is %.3g |v|, more than %.3g; the method submatrix "
-                "does without it (nonorthogonal)",
-                d->report.overlap_error, fmax(most, 1e-3)));
-    tulle_mat_free(d->X);
-    d->X = NULL;
-    d->options.nonorthogonal = true;
-    status = tulle__check_symmetric(d->S, d->row);
-    return status == TULLE_OK ? pair(d) : status;
-}
-
-/* The inverse square root of S, in square tiles as products have them, and K. Collective, agreed. */
-static tulle_status orthogonalise(struct tulle__density *d)
+/* d->X = S^(-1/2) by the method, in square tiles as products have them, and its error. Collective, agreed. */
+static tulle_status find_root(struct tulle__density *d, tulle_matfun_method method)
 {
     tulle_mat *root = NULL;
     tulle_matfun *plan = NULL;
     tulle_layout *square = NULL;
+    const bool submatrices = method == TULLE_MATFUN_SUBMATRIX;
     const tulle_matfun_options options = {.combine = d->options.combine,
         .filter = d->options.filter,
         .symmetric = true,
-        .mixed = d->options.mixed,
-        .device = d->options.device};
+        .method = method,
+        .mixed = submatrices && d->options.mixed,
+        .device = submatrices ? d->options.device : NULL};
     const tulle_function invsqrt = {.kind = TULLE_FUNCTION_INVSQRT};
+    tulle_mat_free(d->X);
+    d->X = NULL;
     tulle_status status = tulle_matfun_new(d->S, &options, &plan);
     if (status == TULLE_OK) status = tulle_matfun_execute(plan, &invsqrt, &root, &d->report.overlap);
     tulle_matfun_free(plan);
@@ -182,9 +162,45 @@ static tulle_status orthogonalise(struct tulle__density *d)
     if (status == TULLE_OK) status = tulle_mat_redistribute(root, square, &d->X);
     tulle_mat_free(root);
     tulle_layout_free(square);
-    if (status == TULLE_OK) status = choose_root(d);
-    if (status == TULLE_OK && !d->options.nonorthogonal) status = congruence(d, d->H, &d->K);
-    return status;
+    return status == TULLE_OK ? measure_root(d, &d->report.overlap_error) : status;
+}
+
+/* Without S^(-1/2). Collective, agreed. */
+static tulle_status use_pair(struct tulle__density *d)
+{
+    tulle_mat_free(d->X);
+    d->X = NULL;
+    d->options.nonorthogonal = true;
+    const tulle_status status = tulle__check_symmetric(d->S, d->row);
+    return status == TULLE_OK ? pair(d) : status;
+}
+
+/*
+ * K, and S^(-1/2) of submatrices, which is measured: where it is not that of S, submatrices use the pairs H, S, which
+ * do without, and other methods an S^(-1/2) by iterations with the whole matrix. Collective, agreed.
+ */
+static tulle_status orthogonalise(struct tulle__density *d)
+{
+    /*
+     * filters alone take it, in units of the filter, to 1 (1e-2) to 26 (1e-7) in 64 molecules of water, 1 (1e-3) to 18
+     * (1e-6) in 256, and 50 in crystals: at a limit of 10 these would compute S^(-1/2) in vain
+     */
+    const double most = fmax(100 * d->options.filter, d->S->type == TULLE_F32 ? 1e-3 : 1e-6);
+    const bool can = d->options.method == TULLE_DENSITY_SUBMATRIX || d->options.method == TULLE_DENSITY_AUTO;
+    tulle_status status = find_root(d, TULLE_MATFUN_SUBMATRIX);
+    const bool off = status == TULLE_OK && !(d->report.overlap_error <= most);
+    const double exact = d->S->type == TULLE_F32 ? 1e-5 : 1e-10;
+    if (off && can) return use_pair(d);
+    /* iterations are exact without a filter, if S^(-1/2) is */
+    const bool loose = status == TULLE_OK && !can && !(d->options.filter > 0) && !(d->report.overlap_error <= exact);
+    if (off || loose) status = find_root(d, TULLE_MATFUN_COUPLED_NEWTON);
+    if (status == TULLE_OK && !(d->report.overlap_error <= fmax(most, 1e-3)))
+        status = tulle_comm_agree(d->comm,
+            tulle__fail(TULLE_ERR_CONVERGENCE,
+                "S^(-1/2) = Z is off: |Z S Z v - v| is %.3g |v|, more than %.3g; the method submatrix does without it "
+                "(nonorthogonal)",
+                d->report.overlap_error, fmax(most, 1e-3)));
+    return status == TULLE_OK ? congruence(d, d->H, &d->K) : status;
 }
 
 /* ---- the function of K ---- */
@@ -235,7 +251,8 @@ static tulle_status function_of(struct tulle__density *d, tulle_mat **P)
     tulle_matfun *plan = NULL;
     tulle_density_method *method = &d->report.method;
     *method = d->options.method;
-    bool either = *method == TULLE_DENSITY_AUTO && d->options.kT <= 0 && !d->options.nonorthogonal;
+    const bool whole = d->states < 0 || tulle__is_whole(d->states);
+    bool either = *method == TULLE_DENSITY_AUTO && d->options.kT <= 0 && !d->options.nonorthogonal && whole;
     bool direct = d->options.nonorthogonal;
     const tulle_matfun_options options = {.combine = d->options.combine,
         .filter = direct ? 0 : d->options.filter,
@@ -252,9 +269,14 @@ static tulle_status function_of(struct tulle__density *d, tulle_mat **P)
     }
     d->report.estimate[0] = plan->estimate.submatrices;
     d->report.estimate[1] = plan->estimate.sign;
-    if (either && plan->estimate.sign < plan->estimate.submatrices)
+    if (either && plan->estimate.sign < plan->estimate.submatrices) {
         *method = d->states < 0 ? TULLE_DENSITY_NEWTON_SCHULZ : TULLE_DENSITY_TRS4;
-    status = *method == TULLE_DENSITY_SUBMATRIX ? tulle__density_by_submatrices(d, plan, P) : iterate(d, P);
+        status = iterate(d, P);
+        if (status != TULLE_ERR_CONVERGENCE) goto out;
+        *method = TULLE_DENSITY_SUBMATRIX; /* there may be no gap */
+    }
+    status = tulle__density_by_submatrices(d, plan, P);
+out:
     tulle_matfun_free(plan);
     return status;
 }
@@ -292,7 +314,7 @@ static tulle_status check(const tulle_mat *H, const tulle_mat *S, const tulle_de
         return tulle__fail(
             TULLE_ERR_ARG, "nonorthogonal is for S, and the method %s", methods[TULLE_DENSITY_SUBMATRIX]);
     double degeneracy = o->degeneracy > 0 ? o->degeneracy : 2;
-    if (counts && fabs(states - round(states)) > 1e-9 * fmax(states, 1))
+    if (counts && !tulle__is_whole(states))
         return tulle__fail(TULLE_ERR_ARG,
             "%s fills whole states: %.9g electrons of %g a state do not; the method %s or kT > 0 fills a level in part",
             methods[o->method], states * degeneracy, degeneracy, methods[TULLE_DENSITY_SUBMATRIX]);
@@ -343,6 +365,7 @@ static tulle_status compute(struct tulle__density *d, tulle_mat **D)
     d->report.nonorthogonal = direct;
     time[1] = tulle__now(d->comm);
     if (status == TULLE_OK) status = function_of(d, &P);
+    d->report.gap = d->report.above - d->report.below;
     time[2] = tulle__now(d->comm);
     if (status == TULLE_OK && d->S && !direct) {
         status = congruence(d, P, &wide);

@@ -12,7 +12,8 @@
 #include <string.h>
 
 #include "algo/matfun/density_state.h"
-#include "algo/matfun/level_search.h"
+#include "algo/matfun/levels/frontier.h"
+#include "algo/matfun/levels/level_search.h"
 #include "algo/matfun/whole/row_tiles.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -24,62 +25,33 @@ struct pass {
     tulle__spectrum spectrum;
     const tulle__occupation *occupation; /* NULL: no columns are wanted */
     bool known;                          /* the spectrum is */
-    tulle__anchor *sums;                 /* [submatrices], if mu is given and kT = 0: there is no spectrum; NULL else */
-    int64_t count;                       /* of sums */
     tulle__occupation last;              /* of f(K) */
     tulle__kept *kept;                   /* [submatrices of the spectrum]; NULL: none are kept */
     int64_t keep_bytes;                  /* that they, or reductions, may still have */
     bool keeps, reduces;
-    /* [submatrices of the spectrum], for a number of electrons, else NULL */
-    tulle__reduction *reductions;
-    tulle__anchor *at;    /* of `first`; `below` is nan if another PE computed the submatrix */
-    double guess, anchor; /* of mu, and where the search for it ended */
-    tulle__sweep guessed; /* what the guess of mu took */
+    tulle__reduction *reductions; /* [submatrices of the spectrum] */
+    tulle__anchor *at;            /* of `first`, or the given mu; `below` is nan if another PE computed the submatrix */
+    double guess, anchor;         /* of mu, and where the search for it ended */
+    tulle__sweep guessed;         /* what the guess of mu took */
     tulle__stolen stolen;
 };
 
-static const tulle__anchor nowhere = {.below = -INFINITY, .above = INFINITY}, unknown = {.below = NAN};
-
-static tulle_status reserve_sums(void *context, const tulle__submatrices *more)
-{
-    struct pass *p = context;
-    int64_t submatrices = p->count + more->count;
-    tulle_status status = tulle__realloc((size_t)submatrices, sizeof *p->sums, "sums of submatrices", &p->sums);
-    if (status != TULLE_OK) return status;
-    for (; p->count < submatrices; p->count++) p->sums[p->count] = nowhere;
-    return TULLE_OK;
-}
-
-static void add_level(tulle__anchor *sums, double mu, double level, double part)
-{
-    sums->sums[0] += part;
-    sums->sums[1] += part * level;
-    if (level < mu)
-        sums->below = fmax(sums->below, level);
-    else
-        sums->above = fmin(sums->above, level);
-}
+static const tulle__anchor unknown = {.below = NAN};
 
 static tulle_status visit(void *context, const tulle__submatrix *sub, int64_t k, tulle__eigen *x, bool *wanted)
 {
     struct pass *p = context;
-    double *level = p->sums ? NULL : p->spectrum.level + p->spectrum.first[k];
-    double *weights = p->sums ? NULL : p->spectrum.weight + p->spectrum.first[k];
-    if (p->sums) p->sums[k] = nowhere;
+    double *level = p->spectrum.level + p->spectrum.first[k], *weights = p->spectrum.weight + p->spectrum.first[k];
     for (int64_t i = 0; i < sub->n; i++) {
         double weight = 0;
         if (p->occupation) x->value[i] = tulle__occupy(p->occupation, x->lambda[i]);
         if (p->known) continue;
         const double *with = x->S ? x->U : x->Y;
         for (int64_t c = 0; c < sub->b; c++) weight += x->Y[c * sub->n + i] * with[c * sub->n + i];
-        if (p->sums) {
-            add_level(&p->sums[k], p->occupation->mu, x->lambda[i], weight * x->value[i]);
-        } else {
-            level[i] = x->lambda[i];
-            weights[i] = weight;
-        }
+        level[i] = x->lambda[i];
+        weights[i] = weight;
     }
-    if (!p->sums && !p->known) p->spectrum.rows[k] = sub->n;
+    if (!p->known) p->spectrum.rows[k] = sub->n;
     *wanted = p->occupation != NULL;
     return TULLE_OK;
 }
@@ -87,54 +59,15 @@ static tulle_status visit(void *context, const tulle__submatrix *sub, int64_t k,
 static void stepped(void *context, int64_t k, const tulle__eigen *x)
 {
     struct pass *p = context;
-    tulle__anchor *sums = p->sums ? &p->sums[k] : &p->at[k];
-    *sums = (tulle__anchor){{x->sums[0], x->sums[1]}, x->gap.below, x->gap.above};
-}
-
-/* The given mu, in one pass. Collective, agreed. */
-static tulle_status occupy_up_to(struct pass *p, tulle_mat *F, tulle__sweep *sweep)
-{
-    tulle_status status;
-    struct tulle__density *d = p->d;
-    double sums[2] = {0, 0}, gap[2] = {-INFINITY, -INFINITY};
-    const tulle__occupation at = tulle__occupation_at(d->mu, d->options.kT);
-    const tulle__visitor visitor = {.visit = visit,
-        .context = p,
-        .stepped = stepped,
-        .mu = d->mu,
-        .kT = d->options.kT,
-        .below = 1,
-        .above = 0,
-        .reserve = reserve_sums};
-    TULLE_TRY(reserve_sums(p, &p->plan->s));
-    p->occupation = &at;
-    p->last = at;
-    TULLE_TRY(tulle__matfun_sweep(p->plan, &visitor, F, sweep));
-    for (int64_t k = 0; k < p->count; k++) {
-        sums[0] += d->options.degeneracy * p->sums[k].sums[0];
-        sums[1] += d->options.degeneracy * p->sums[k].sums[1];
-        gap[0] = fmax(gap[0], p->sums[k].below);
-        gap[1] = fmax(gap[1], -p->sums[k].above);
-    }
-out:
-    status = tulle_comm_agree(d->comm, status);
-    if (status == TULLE_OK) status = tulle_comm_reduce_real(d->comm, TULLE_SUM, 2, sums);
-    if (status == TULLE_OK) status = tulle_comm_reduce_real(d->comm, TULLE_MAX, 2, gap);
-    d->report.mu = d->mu;
-    d->report.electrons = sums[0];
-    d->report.energy = sums[1];
-    d->report.below = gap[0];
-    d->report.above = -gap[1];
-    tulle__free(p->sums);
-    p->sums = NULL;
-    return tulle_comm_agree(d->comm, status);
+    p->at[k] = (tulle__anchor){{x->sums[0], x->sums[1]}, x->gap.below, x->gap.above};
 }
 
 /* Levels, and what is kept, of more submatrices. */
 static tulle_status reserve_levels(void *context, const tulle__submatrices *more)
 {
-    tulle_status status = TULLE_OK;
+    tulle_status status;
     struct pass *p = context;
+    int64_t *rows = NULL;
     int64_t before = p->spectrum.submatrices, after = before + more->count;
     if (p->keeps) {
         TULLE_TRY(tulle__realloc((size_t)after, sizeof *p->kept, "decompositions", &p->kept));
@@ -148,8 +81,11 @@ static tulle_status reserve_levels(void *context, const tulle__submatrices *more
             p->reductions[k] = (tulle__reduction){.d = NULL};
         }
     }
-    TULLE_TRY(tulle__spectrum_add(&p->spectrum, more));
+    TULLE_TRY(tulle__alloc((size_t)more->count, sizeof *rows, "rows of submatrices", &rows));
+    for (int64_t k = 0; k < more->count; k++) rows[k] = more->sub[k].n;
+    TULLE_TRY(tulle__spectrum_add(&p->spectrum, more->count, rows));
 out:
+    tulle__free(rows);
     return status;
 }
 
@@ -169,6 +105,24 @@ static tulle__visitor reducing(struct pass *p, double mu)
         .reductions = &p->reductions,
         .keep_bytes = &p->keep_bytes,
         .restore = true};
+}
+
+/* The pool of level searches: none in virtual time. Agreed. */
+static tulle_status pool_of(tulle_comm *comm, tulle__pool **pool)
+{
+    tulle__context *context = NULL;
+    const tulle_status status = tulle_comm_agree(comm, tulle__context_get(comm, &context));
+    *pool = status != TULLE_OK || tulle__is_virtual(comm) ? NULL : context->pool;
+    return status;
+}
+
+/* The frontier around the given mu. Collective, agreed. */
+static tulle_status find_gap(struct pass *p)
+{
+    tulle__pool *pool;
+    tulle_status status = pool_of(p->d->comm, &pool);
+    if (status == TULLE_OK) status = tulle__level_gap(&p->spectrum, p->reductions, p->at, p->d->mu, pool);
+    return status == TULLE_OK ? tulle__frontier_find(&p->spectrum, &p->d->report.below, &p->d->report.above) : status;
 }
 
 /* What another sweep over some of the submatrices took, and its rounding. */
@@ -247,20 +201,6 @@ static bool is_same(const struct pass *p, int64_t k, const tulle__occupation *a,
     return true;
 }
 
-/* The gap at mu; that next to the level at mu, if it is filled in part. Collective. */
-static tulle_status find_gap(struct tulle__density *d, const tulle__spectrum *x, const tulle__occupation *o)
-{
-    double below, above;
-    tulle_status status = tulle__spectrum_gap(x, o->mu, &d->report.below, &d->report.above);
-    if (status != TULLE_OK || d->report.filled <= 0) return status;
-    status = tulle__spectrum_gap(x, o->high, &below, &above);
-    if (above - o->mu > o->mu - d->report.below) {
-        d->report.below = below;
-        d->report.above = above;
-    }
-    return status;
-}
-
 static void forget(struct pass *p)
 {
     for (int64_t k = 0; p->kept && k < p->spectrum.submatrices; k++) tulle__kept_fini(&p->kept[k]);
@@ -269,6 +209,50 @@ static void forget(struct pass *p)
     tulle__free(p->reductions);
     tulle__free(p->at);
     tulle__stolen_fini(&p->stolen);
+}
+
+/* N and the energy of a given mu: of columns, and of levels where eigenvectors were needed. */
+static void sum_columns(const struct pass *p, double sums[2])
+{
+    const tulle__spectrum *x = &p->spectrum;
+    for (int64_t k = 0; k < x->submatrices; k++) {
+        for (int i = 0; i < 2 && p->reductions[k].d; i++) sums[i] += p->at[k].sums[i];
+        for (int64_t i = x->first[k]; i < x->first[k] + x->rows[k]; i++) {
+            const double part = x->weight[i] * tulle__occupy(&p->last, x->level[i]);
+            sums[0] += part;
+            sums[1] += part * x->level[i];
+        }
+    }
+}
+
+/* The given mu, in one pass. Collective, agreed. */
+static tulle_status occupy_up_to(struct pass *p, tulle_mat *F, tulle__sweep *sweep)
+{
+    struct tulle__density *d = p->d;
+    double sums[2] = {0, 0};
+    tulle__visitor visitor = reducing(p, d->mu);
+    visitor.kT = d->options.kT;
+    visitor.reserve = reserve_levels;
+    visitor.bare = true;
+    p->last = tulle__occupation_at(d->mu, d->options.kT);
+    p->occupation = &p->last;
+    p->reduces = true;
+    p->spectrum = (tulle__spectrum){.comm = d->comm, .kT = d->options.kT};
+    limit_bytes(p);
+    tulle_status status = tulle_comm_agree(d->comm, reserve_levels(p, &p->plan->s));
+    if (status == TULLE_OK) status = tulle_comm_agree(d->comm, tulle__matfun_sweep(p->plan, &visitor, F, sweep));
+    if (status == TULLE_OK) {
+        sum_columns(p, sums);
+        status = tulle_comm_agree(d->comm, tulle_comm_reduce_real(d->comm, TULLE_SUM, 2, sums));
+    }
+    d->report.mu = d->mu;
+    d->report.electrons = d->options.degeneracy * sums[0];
+    d->report.energy = d->options.degeneracy * sums[1];
+    for (int64_t k = 0; status == TULLE_OK && d->options.kT > 0 && k < p->spectrum.submatrices; k++)
+        p->at[k].sums[0] = p->at[k].sums[1] = 0; /* N is that of a temperature: the frontier is as far from any */
+    if (status == TULLE_OK) status = find_gap(p);
+    forget(p);
+    return tulle_comm_agree(d->comm, status);
 }
 
 /* Columns for p->last by the step at the guess of mu; the search found all levels from there to mu and near it. */
@@ -347,7 +331,10 @@ static tulle_status conclude(struct pass *p, int64_t repeated)
     d->report.mu = p->last.mu;
     d->report.repeated = repeated;
     d->report.filled = p->last.kT > 0 ? 0 : p->last.part;
-    if (status == TULLE_OK) status = find_gap(d, &p->spectrum, &p->last);
+    if (status == TULLE_OK) status = tulle__frontier_find(&p->spectrum, &d->report.below, &d->report.above);
+    const bool has_gap = status == TULLE_OK && isfinite(d->report.below) && isfinite(d->report.above);
+    if (has_gap && p->last.kT <= 0 && tulle__is_whole(d->states))
+        d->report.mu = d->report.below + (d->report.above - d->report.below) / 2;
     d->report.electrons = d->options.degeneracy * sums[0];
     d->report.energy = d->options.degeneracy * sums[1];
     return status;
@@ -356,14 +343,12 @@ static tulle_status conclude(struct pass *p, int64_t repeated)
 /* mu from the levels near it, of all submatrices. Collective, agreed. */
 static tulle_status find_mu(struct pass *p, tulle__sweep *sweep)
 {
-    tulle__context *context = NULL;
-    tulle_comm *comm = p->d->comm;
-    tulle_status status = tulle_comm_agree(comm, tulle__context_get(comm, &context));
+    tulle__pool *pool;
+    tulle_status status = pool_of(p->d->comm, &pool);
     if (status != TULLE_OK) return status;
     for (int64_t k = 0; k < p->spectrum.submatrices; k++)
         if (isnan(p->at[k].below)) tulle__reduction_fini(&p->reductions[k]);
     p->spectrum.rounding = tulle__dense_type(p->plan) == TULLE_F32 ? 16 * FLT_EPSILON : 64 * DBL_EPSILON;
-    tulle__pool *pool = tulle__is_virtual(comm) ? NULL : context->pool;
     int64_t start = tulle__clock_ns();
     status = tulle__level_search(&p->spectrum, p->reductions, p->at, &p->anchor, p->d->states, pool);
     sweep->dense += (double)(tulle__clock_ns() - start) * 1e-9 * tulle__pool_size(pool);

@@ -77,6 +77,7 @@ typedef struct tulle__visitor {
      * neither do they without F
      */
     tulle__reduction **reductions;
+    bool bare; /* reductions have no reflectors: columns do not change */
     /* NULL, or instead of a step: x->X of a submatrix whose reduction is kept. *done = false: it is visited */
     tulle_status (*columns)(void *context, int64_t k, tulle__eigen *x, bool *done);
     /*

@@ -68,7 +68,7 @@ static tulle_status keep_reduction(
 {
     const tulle__visitor *v = w->visitor;
     tulle__reduction *r = &(*v->reductions)[w->base + k];
-    bool reflectors = reserve_bytes(v, tulle__reduction_bytes(x, sub->n, sub->b, true));
+    bool reflectors = !v->bare && reserve_bytes(v, tulle__reduction_bytes(x, sub->n, sub->b, true));
     if (!reflectors && !reserve_bytes(v, tulle__reduction_bytes(x, sub->n, sub->b, false))) return TULLE_OK;
     tulle_status status = tulle__reduction_init(r, x, sub->n, sub->b, reflectors);
     if (status != TULLE_OK) tulle__reduction_fini(r);
@@ -88,7 +88,7 @@ static tulle_status take_shortcut(
     if (v->reductions && !tulle__sweep_reduction(w, k)) return TULLE_OK;
     if (v->columns)
         status = v->columns(v->context, w->base + k, x, done);
-    else if (keeps && v->stepped && (v->kT > 0 || !w->F))
+    else if (keeps && v->stepped && !w->F)
         status = tulle__reduction_step(tulle__sweep_reduction(w, k), x, v->mu, done);
     else if (v->stepped && v->kT > 0)
         status = tulle__eigen_fermi(x, sub->n, sub->b, v->mu, v->kT, done);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/matfun/spectrum.h"
+#include "algo/matfun/levels/spectrum.h"
 
 #include <math.h>
 
 #include "algo/matfun/dense/step.h"
 #include "base/error.h"
+#include "base/memory.h"
 
-tulle_status tulle__spectrum_add(tulle__spectrum *x, const tulle__submatrices *more)
+tulle_status tulle__spectrum_add(tulle__spectrum *x, int64_t more, const int64_t *rows)
 {
     tulle_status status;
-    int64_t count = x->submatrices + more->count;
+    int64_t count = x->submatrices + more;
     TULLE_TRY(tulle__realloc((size_t)count + 1, sizeof *x->first, "levels of submatrices", &x->first));
     TULLE_TRY(tulle__realloc((size_t)count + 1, sizeof *x->rows, "levels of submatrices", &x->rows));
     if (!x->submatrices) x->first[0] = 0;
-    for (int64_t k = 0; k < more->count; k++) {
-        x->first[x->submatrices + k + 1] = x->first[x->submatrices + k] + more->sub[k].n;
+    for (int64_t k = 0; k < more; k++) {
+        x->first[x->submatrices + k + 1] = x->first[x->submatrices + k] + rows[k];
         x->rows[x->submatrices + k] = 0;
     }
     x->submatrices = count;
@@ -182,6 +183,10 @@ tulle_status tulle__spectrum_find(const tulle__spectrum *x, double states, tulle
     double low = x->low, high = x->high, sums[2], below, above;
     double slack = 1e-11 * (1 + states); /* rounding, which depends on who computed what */
     if (!x->bracketed) TULLE_TRY(bounds(x, &low, &high));
+    if (x->settled && x->kT <= 0) {
+        status = in_gap(x, x->mu, o);
+        goto out;
+    }
     if (!(low < high)) {
         status = in_gap(x, x->bracketed ? low : 0, o);
         o->kT = x->kT;
@@ -208,6 +213,53 @@ tulle_status tulle__spectrum_find(const tulle__spectrum *x, double states, tulle
         status = fill_in_part(x, states, high, o);
 out:
     return tulle_comm_agree(x->comm, status);
+}
+
+tulle_status tulle__spectrum_count(const tulle__spectrum *x, double mu, double *number)
+{
+    double sums[2];
+    const tulle__occupation at = up_to(mu);
+    const tulle_status status = tulle__spectrum_sums(x, &at, sums);
+    *number = sums[0];
+    return status;
+}
+
+/* The first and the last level in (low, high]. Collective. */
+static tulle_status levels_within(const tulle__spectrum *x, double low, double high, double *first, double *last)
+{
+    double ends[2] = {-INFINITY, -INFINITY};
+    for (int64_t k = 0; k < x->submatrices; k++)
+        for (int64_t i = x->first[k]; i < x->first[k] + x->rows[k]; i++) {
+            if (x->level[i] > low) ends[0] = fmax(ends[0], -x->level[i]);
+            if (x->level[i] <= high) ends[1] = fmax(ends[1], x->level[i]);
+        }
+    const tulle_status status = tulle_comm_reduce_real(x->comm, TULLE_MAX, 2, ends);
+    *first = -ends[0];
+    *last = ends[1];
+    return status;
+}
+
+tulle_status tulle__spectrum_level(const tulle__spectrum *x, double number, double *level)
+{
+    double low = x->low, high = x->high, first, last, sum;
+    tulle_status status;
+    *level = INFINITY;
+    TULLE_TRY(tulle__spectrum_count(x, high, &sum));
+    if (!(sum >= number)) goto out;
+    *level = -INFINITY;
+    TULLE_TRY(tulle__spectrum_count(x, low, &sum));
+    if (sum >= number) goto out;
+    for (;;) {
+        TULLE_TRY(levels_within(x, low, high, &first, &last));
+        *level = last;
+        if (!(first < last)) break;
+        double middle = first + (last - first) / 2;
+        if (middle >= last) middle = first;
+        TULLE_TRY(tulle__spectrum_count(x, middle, &sum));
+        *(sum >= number ? &high : &low) = middle;
+    }
+out:
+    return status;
 }
 
 double tulle__spectrum_guess(const tulle__spectrum *x, int64_t k, double states)

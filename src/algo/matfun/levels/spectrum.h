@@ -4,10 +4,10 @@
  * eigenvalue x, the sum of q_j^2 over these columns j. The trace of a function's columns is the sum
  * of weight f(x), so that mu follows from the number of electrons without eigenvectors.
  */
-#ifndef TULLE_ALGO_MATFUN_SPECTRUM_H
-#define TULLE_ALGO_MATFUN_SPECTRUM_H
+#ifndef TULLE_ALGO_MATFUN_LEVELS_SPECTRUM_H
+#define TULLE_ALGO_MATFUN_LEVELS_SPECTRUM_H
 
-#include "algo/matfun/submatrices.h"
+#include <tulle/team.h>
 
 typedef struct tulle__spectrum {
     tulle_comm *comm;
@@ -27,6 +27,9 @@ typedef struct tulle__spectrum {
      */
     bool bracketed;
     double low, high, base[2];
+    bool settled; /* N is the number asked for at mu already, kT = 0 */
+    double mu;
+    double frontier[2]; /* N at the highest occupied level, and at the lowest unoccupied one, is at least this */
 } tulle__spectrum;
 
 /* Occupation of a level: 1 up to `low`, 0 from `high` on, else `part`; with kT > 0 Fermi's function of mu. */
@@ -34,8 +37,8 @@ typedef struct tulle__occupation {
     double mu, kT, low, high, part;
 } tulle__occupation;
 
-/* Local: room for more submatrices, which have no levels yet. After a failure too, fini frees. */
-tulle_status tulle__spectrum_add(tulle__spectrum *x, const tulle__submatrices *more);
+/* Local: `count` more submatrices of so many rows, which have no levels yet. After a failure too, fini frees. */
+tulle_status tulle__spectrum_add(tulle__spectrum *x, int64_t count, const int64_t *rows);
 void tulle__spectrum_fini(tulle__spectrum *x);
 
 double tulle__occupy(const tulle__occupation *o, double level);
@@ -47,6 +50,15 @@ tulle_status tulle__spectrum_sums(const tulle__spectrum *x, const tulle__occupat
 
 /* The levels next to mu: the highest below and the lowest from it on. Collective. */
 tulle_status tulle__spectrum_gap(const tulle__spectrum *x, double mu, double *below, double *above);
+
+/* N up to mu: the weights of all levels until there. Collective. */
+tulle_status tulle__spectrum_count(const tulle__spectrum *x, double mu, double *number);
+
+/*
+ * The lowest level at which N is at least `number`, within the bounds of the spectrum; infinite if it lies beyond.
+ * Collective.
+ */
+tulle_status tulle__spectrum_level(const tulle__spectrum *x, double number, double *level);
 
 /* The occupation whose trace is `states`. Collective, agreed. */
 tulle_status tulle__spectrum_find(const tulle__spectrum *x, double states, tulle__occupation *o);
