@@ -185,18 +185,32 @@ TULLE_API tulle_status tulle_matfun_execute(
 TULLE_API tulle_status tulle_matfun_update(tulle_matfun *plan);
 
 /*
- * Collective: computes some columns again by another path, for F of the last execution:
- * submatrices, at least `samples` of all if there are so many, are gathered tile by tile and
- * decomposed by QR iterations; F is compared with their functions. *error: the largest difference
- * over the largest magnitude of the function, on all PEs. TULLE_ERR_CHECK, with the block column,
- * if it is above 1e-8 (f32, mixed: 1e-3). If F was made symmetric, diagonal blocks are compared. This
- * checks the computation; the truncation that the pattern brings is not an error here. Of the
- * methods with the whole matrix, F x for one vector x of random signs is compared with f(A) x by
- * the Lanczos method, which includes the filter's errors: TULLE_ERR_CHECK above 100 filter more
- * than that.
+ * Collective: computes F, of the last execution, again by another path. By submatrices: at least `samples` of them, if
+ * there are so many, are gathered tile by tile and decomposed by QR iterations; F is compared with their functions. If
+ * F was made symmetric, diagonal blocks are compared. This checks the computation; the truncation that the pattern
+ * brings is not an error here. By iterations: F x for one vector x of random signs is compared with f(A) x by the
+ * Lanczos method, which includes the filter's errors.
+ *
+ * *error: the largest difference over the largest magnitude, of f or f(A) x, on all PEs. TULLE_ERR_CHECK, with the
+ * block column, above
+ *
+ *     min(0.1, precise + 100 filter + (1000 epsilon + filter) amplification)
+ *
+ * with precise = 1e-8 (f32, mixed: 1e-3), epsilon of the type, and filter = 0 for submatrices, whose matrices have
+ * been filtered before; by the Lanczos method also 10 times what its last steps have changed. The amplification is the
+ * condition of f at A,
+ *
+ *     max |f[x, y]| max |x| / max |f(x)|, at least 1,
+ *
+ * over eigenvalues x and y, f[x, y] = (f(x) - f(y)) / (x - y), f[x, x] = f'(x): Higham, "Functions of Matrices", SIAM
+ * 2008, Corollary 3.16. That is cond(A) for the inverse, cond(A) / 2 for invsqrt, 2 max |x| / gap for the sign.
+ * Eigenvalues are those of the submatrix, or as the Lanczos method finds them.
  */
 TULLE_API tulle_status tulle_matfun_check(
     const tulle_matfun *plan, const tulle_function *function, const tulle_mat *F, int samples, double *error);
+
+/* The tolerance and the largest amplification of the last check, 0 before; the same on all PEs. */
+TULLE_API tulle_status tulle_matfun_checked(const tulle_matfun *plan, double *tolerance, double *amplification);
 
 TULLE_API void tulle_matfun_free(tulle_matfun *plan);
 

@@ -7,9 +7,10 @@
 #include "algo/matfun/dense/jacobi.h"
 #include "algo/matfun/function.h"
 #include "base/error.h"
+#include "base/random.h"
 #include "mat/apply.h"
 
-enum { STEPS_MOST = 300, STEPS_BETWEEN = 10 };
+enum { STEPS_MOST = 300, STEPS_BETWEEN = 10, KEPT_MOST = 1 << 20 };
 
 #ifdef TULLE_HAVE_LAPACK
 void dstev_(const char *jobz, const int *n, double *d, double *e, double *z, const int *ldz, double *work, int *info);
@@ -20,11 +21,13 @@ struct lanczos {
     const tulle_function *function;
     int64_t n;
     int steps, most;
-    double *V;                     /* [most + 1][n] */
+    int ring;                      /* vectors that stay: most + 1, or the last 3 */
+    double *V;                     /* [ring][n] */
     double *diagonal, *off;        /* of T */
     double *zeros, *sums;          /* [n]: what the product with magnitudes needs */
     double *Z, *d, *e, *work;      /* of the decomposition of T */
     double *value, *weight, *last; /* f(T) e_1, and that of fewer steps */
+    double amplification;          /* of f at T's eigenvalues */
 };
 
 static void fini(struct lanczos *l)
@@ -34,13 +37,15 @@ static void fini(struct lanczos *l)
     for (size_t k = 0; k < sizeof room / sizeof *room; k++) tulle__free(room[k]);
 }
 
-static tulle_status init(struct lanczos *l, const tulle_mat *A, const tulle_function *function)
+/* Without a function many vectors are not kept: Ritz values then repeat, but their weights together stay. */
+static tulle_status init(struct lanczos *l, const tulle_mat *A, const tulle_function *function, int steps)
 {
     tulle_status status;
     int64_t n = A->layout->m;
-    *l = (struct lanczos){.A = A, .function = function, .n = n, .most = n < STEPS_MOST ? (int)n : STEPS_MOST};
+    *l = (struct lanczos){.A = A, .function = function, .n = n, .most = n < steps ? (int)n : steps};
     size_t most = (size_t)l->most + 1;
-    TULLE_TRY(tulle__alloc(most * (size_t)n, sizeof *l->V, "Lanczos vectors", &l->V));
+    l->ring = function || (int64_t)most * n <= KEPT_MOST ? (int)most : 3;
+    TULLE_TRY(tulle__alloc((size_t)l->ring * (size_t)n, sizeof *l->V, "Lanczos vectors", &l->V));
     TULLE_TRY(tulle__alloc_zero((size_t)n, sizeof *l->zeros, "a vector", &l->zeros));
     TULLE_TRY(tulle__alloc_zero((size_t)n, sizeof *l->sums, "a vector", &l->sums));
     TULLE_TRY(tulle__alloc(most * most, sizeof *l->Z, "a tridiagonal matrix", &l->Z));
@@ -59,19 +64,27 @@ static double dot(int64_t n, const double *x, const double *y)
     return sum;
 }
 
-/* One step with full orthogonalisation. *over: the vectors span an invariant space. Collective. */
+static double *vector(const struct lanczos *l, int k)
+{
+    return l->V + (int64_t)(k % l->ring) * l->n;
+}
+
+/*
+ * One step, orthogonal to the vectors that stay. *over: the vectors span an invariant space, or are as many as are
+ * taken. Collective.
+ */
 static tulle_status advance(struct lanczos *l, bool *over)
 {
-    int k = l->steps;
-    double longest = 0, *v = l->V + (int64_t)k * l->n, *next = v + l->n, before = 0;
+    int k = l->steps, first = l->ring > l->most ? 0 : k > 0 ? k - 1 : 0;
+    double longest = 0, *v = vector(l, k), *next = vector(l, k + 1), before = 0;
     memset(next, 0, (size_t)l->n * sizeof *next);
     tulle_status status = tulle__mat_apply(l->A, TULLE_OP_N, v, l->zeros, next, l->sums, &longest, NULL);
     if (status != TULLE_OK) return status;
     before = sqrt(dot(l->n, next, next));
     l->diagonal[k] = dot(l->n, v, next);
     for (int twice = 0; twice < 2; twice++)
-        for (int j = k; j >= 0; j--) {
-            const double *u = l->V + (int64_t)j * l->n;
+        for (int j = k; j >= first; j--) {
+            const double *u = vector(l, j);
             double part = dot(l->n, u, next);
             for (int64_t i = 0; i < l->n; i++) next[i] -= part * u[i];
         }
@@ -118,6 +131,7 @@ static tulle_status evaluate(struct lanczos *l, double *change)
     tulle_status status = decompose(l, n);
     if (status != TULLE_OK) return status;
     (void)tulle__function_values(l->function, TULLE_F64, n, l->d, l->value);
+    l->amplification = tulle__function_amplification(l->function, n, l->d, l->value);
     memcpy(l->last, l->weight, (size_t)n * sizeof *l->last);
     memset(l->weight, 0, (size_t)n * sizeof *l->weight);
     for (int c = 0; c < n; c++)
@@ -130,17 +144,26 @@ static tulle_status evaluate(struct lanczos *l, double *change)
     return TULLE_OK;
 }
 
-tulle_status tulle__lanczos(
-    const tulle_mat *A, const tulle_function *function, const double *x, double *y, double *change)
+/* Begins with x, which is not 0. Agreed. */
+static tulle_status begin(
+    struct lanczos *l, const tulle_mat *A, const tulle_function *function, int steps, const double *x, double norm)
+{
+    const tulle_status status = tulle_comm_agree(A->comm, init(l, A, function, steps));
+    for (int64_t i = 0; i < l->n && status == TULLE_OK; i++) l->V[i] = x[i] / norm;
+    return status;
+}
+
+tulle_status tulle__lanczos(const tulle_mat *A, const tulle_function *function, const double *x, double *y,
+    double *change, double *amplification)
 {
     struct lanczos l;
     bool over;
     double norm = sqrt(dot(A->layout->m, x, x));
     *change = 0;
+    *amplification = 1;
     memset(y, 0, (size_t)A->layout->m * sizeof *y);
     if (!(norm > 0)) return TULLE_OK;
-    tulle_status status = tulle_comm_agree(A->comm, init(&l, A, function));
-    for (int64_t i = 0; i < l.n && status == TULLE_OK; i++) l.V[i] = x[i] / norm;
+    tulle_status status = begin(&l, A, function, STEPS_MOST, x, norm);
     over = status != TULLE_OK;
     while (!over) {
         status = advance(&l, &over);
@@ -151,6 +174,91 @@ tulle_status tulle__lanczos(
     }
     for (int k = 0; status == TULLE_OK && k < l.steps; k++)
         for (int64_t i = 0; i < l.n; i++) y[i] += norm * l.weight[k] * l.V[(int64_t)k * l.n + i];
+    if (status == TULLE_OK) *amplification = l.amplification;
     fini(&l);
     return tulle_comm_agree(A->comm, status);
+}
+
+/* ---- the spectrum ---- */
+
+/*
+ * The smallest singular value of T - mu I with the row below it: Rayleigh and Ritz's lowest value of (A - mu I)^2,
+ * never below the distance of mu from the spectrum. By R of its QR decomposition and inverse iterations.
+ */
+static double nearest_to(const struct lanczos *l, double mu, double *room)
+{
+    enum { STEPS = 12 };
+    const int n = l->steps;
+    double *r = room, *s = r + n, *t = s + n, *z = t + n, size = 0;
+    double a = l->diagonal[0] - mu, b = n > 1 ? l->off[0] : 0; /* of the row that is eliminated into */
+    for (int k = 0; k < n; k++) {
+        const double low = l->off[k], next = k + 1 < n ? l->diagonal[k + 1] - mu : 0,
+                     far = k + 2 < n ? l->off[k + 1] : 0;
+        const double length = hypot(a, low), c = length > 0 ? a / length : 1, d = length > 0 ? low / length : 0;
+        r[k] = fmax(length, 1e-300);
+        s[k] = c * b + d * next;
+        t[k] = d * far;
+        a = -d * b + c * next;
+        b = c * far;
+    }
+    for (int k = 0; k < n; k++) z[k] = 1 / sqrt((double)n);
+    for (int step = 0; step < STEPS; step++) {
+        for (int k = 0; k < n; k++) {
+            if (k > 0) z[k] -= s[k - 1] * z[k - 1];
+            if (k > 1) z[k] -= t[k - 2] * z[k - 2];
+            z[k] /= r[k];
+        }
+        for (int k = n - 1; k >= 0; k--) {
+            if (k + 1 < n) z[k] -= s[k] * z[k + 1];
+            if (k + 2 < n) z[k] -= t[k] * z[k + 2];
+            z[k] /= r[k];
+        }
+        size = sqrt(dot(n, z, z));
+        if (!(size > 0) || !isfinite(size)) return 0;
+        for (int k = 0; k < n; k++) z[k] /= size;
+    }
+    return 1 / sqrt(size);
+}
+
+tulle_status tulle__lanczos_ritz(const tulle_mat *A, double mu, int steps, const double *x, tulle__ritz *ritz)
+{
+    struct lanczos l;
+    bool over;
+    double *room = NULL, square = dot(A->layout->m, x, x);
+    *ritz = (tulle__ritz){.square = square};
+    if (!(square > 0)) return TULLE_OK;
+    tulle_status status = begin(&l, A, NULL, steps, x, sqrt(square));
+    over = status != TULLE_OK;
+    while (!over) {
+        status = advance(&l, &over);
+        over |= status != TULLE_OK;
+    }
+    const int n = l.steps;
+    if (status == TULLE_OK) status = tulle__alloc(4 * (size_t)n, sizeof *room, "a tridiagonal matrix", &room);
+    if (status == TULLE_OK) {
+        if (n == l.n) l.off[n - 1] = 0;
+        ritz->nearest = nearest_to(&l, mu, room);
+        memcpy(l.d, l.diagonal, (size_t)n * sizeof *l.d);
+        memcpy(l.e, l.off, (size_t)n * sizeof *l.e);
+        status = decompose(&l, n);
+    }
+    for (int i = 0; i < n && status == TULLE_OK; i++) {
+        if (i == 0 || l.d[i] < ritz->low) ritz->low = l.d[i];
+        if (i == 0 || l.d[i] > ritz->high) ritz->high = l.d[i];
+        *(l.d[i] < mu ? &ritz->below : &ritz->above) += l.Z[i * n] * l.Z[i * n];
+    }
+    tulle__free(room);
+    fini(&l);
+    return tulle_comm_agree(A->comm, status);
+}
+
+tulle_status tulle__lanczos_bounds(const tulle_mat *A, double mu, int steps, tulle__ritz *ritz)
+{
+    const int64_t n = A->layout->m;
+    double *x = NULL;
+    tulle_status status = tulle_comm_agree(A->comm, tulle__alloc((size_t)n + 1, sizeof *x, "a vector", &x));
+    for (int64_t i = 0; i < n && status == TULLE_OK; i++) x[i] = tulle__random_at(19, 0, (uint64_t)i) & 1 ? 1 : -1;
+    if (status == TULLE_OK) status = tulle__lanczos_ritz(A, mu, steps, x, ritz);
+    tulle__free(x);
+    return status;
 }

@@ -52,6 +52,7 @@ static void drop(tulle__owned *object)
     unmake(plan);
     tulle__mat_drop(plan->full);
     tulle__eigen_device_free(plan->device);
+    tulle__free(plan->checked);
     tulle__free(plan);
 }
 
@@ -146,10 +147,12 @@ tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_options *op
     if (status == TULLE_OK && !(options->filter >= 0))
         status = tulle__fail(TULLE_ERR_ARG, "tulle_matfun_new: filter is at least 0, not %g", options->filter);
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *made, "a plan", &made);
+    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *made->checked, "a plan", &made->checked);
     const int64_t same[] = {options->combine, options->symmetric, (int64_t)options->method, order, options->mixed};
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = tulle__agree_alike(comm, 5, same, "options of a function");
     if (status != TULLE_OK) {
+        if (made) tulle__free(made->checked);
         tulle__free(made);
         return status;
     }

@@ -9,6 +9,11 @@
 #include "algo/matfun/device/eigen_batch.h"
 #include "algo/matfun/method_estimate.h"
 
+/* A check of a function. */
+typedef struct tulle__checked {
+    double tolerance, amplification; /* 0: none yet */
+} tulle__checked;
+
 struct tulle_matfun {
     tulle__owned owned;
     const tulle_mat *given; /* the caller's */
@@ -25,6 +30,8 @@ struct tulle_matfun {
     tulle__method_estimate estimate; /* AUTO */
     tulle__eigen_device *device;     /* NULL: threads compute submatrices */
     double plan_seconds;
+    tulle_matfun_method used; /* AUTO: by the last execution */
+    tulle__checked *checked;  /* NULL, or the last check */
 };
 
 /* The type of the dense work. */

@@ -7,6 +7,7 @@
 #include <tulle/algebra.h>
 #include <tulle/product.h>
 
+#include "algo/matfun/whole/verify.h"
 #include "base/error.h"
 #include "mat/algebra/block_sum.h"
 
@@ -272,8 +273,7 @@ tulle_status tulle__newton_schulz(tulle__iterations *it, int order, double mu, t
 
 /* ---- the coupled Newton iteration ---- */
 
-/* *C = T^p. */
-static tulle_status power_of(tulle__iterations *it, const tulle_mat *T, int p, tulle_mat **C)
+tulle_status tulle__power_of(tulle__iterations *it, const tulle_mat *T, int p, tulle_mat **C)
 {
     tulle_status status = TULLE_OK;
     tulle_mat *square = NULL, *result = NULL, *next = NULL;
@@ -336,7 +336,7 @@ static tulle_status root_step(tulle__iterations *it, int p, double c, tulle_mat 
     /* quadratic: the defect of X T is at most (p + 1) / 2 of its square */
     *last = tulle__iterations_ended(it, m, (p + 1) / 2.0 * it->bound * it->bound, &fast);
     if (*last || tulle__iterations_diverge(it)) goto out;
-    TULLE_TRY(power_of(it, T, p, &power));
+    TULLE_TRY(tulle__power_of(it, T, p, &power));
     TULLE_TRY(tulle__iterations_multiply(it, power, *M, &next));
     tulle_mat_free(*M);
     *M = next;
@@ -344,32 +344,6 @@ out:
     tulle_mat_free(power);
     tulle_mat_free(T);
     tulle_mat_free(defect);
-    return status;
-}
-
-/*
- * X^p A is I: M, which the steps multiply beside X, drifts away from it where A is ill-conditioned or filters
- * remove what small eigenvalues need. After a failure the residual is that of X.
- */
-static tulle_status verify_root(tulle__iterations *it, const tulle_mat *A, int p, const tulle_mat *X)
-{
-    double norm = 0, row = 0, precise = A->type == TULLE_F32 ? 1e-3 : 1e-8;
-    tulle_mat *power = NULL, *product = NULL;
-    tulle_status status;
-    TULLE_TRY(power_of(it, X, p, &power));
-    TULLE_TRY(tulle__iterations_multiply(it, power, A, &product));
-    TULLE_TRY(tulle__add_to(&product, 1, 0, product, -1));
-    TULLE_TRY(tulle_mat_norm(product, TULLE_NORM_FROBENIUS, &norm));
-    TULLE_TRY(tulle_mat_norm(product, TULLE_NORM_INFINITY, &row));
-    const double residual = norm / sqrt((double)A->layout->m + (A->layout->m == 0)), bound = fmin(norm, row);
-    /* relative to X: what the filter leaves of X counts as often as A's rows have blocks, as in a check */
-    if (residual <= fmin(.1, fmax(100 * it->filter, precise)) && bound <= fmin(.5, fmax(1000 * it->filter, precise)))
-        goto out;
-    it->residual = residual;
-    status = tulle__iterations_fail(it, A->comm, " of the result; the matrix is too ill-conditioned for it");
-out:
-    tulle_mat_free(product);
-    tulle_mat_free(power);
     return status;
 }
 
@@ -388,7 +362,7 @@ tulle_status tulle__coupled_newton(tulle__iterations *it, const tulle_mat *A, in
         if (!last && tulle__iterations_diverge(it)) break;
     }
     if (status == TULLE_OK && !last) status = tulle__iterations_fail(it, A->comm, "; is the matrix positive definite?");
-    if (status == TULLE_OK) status = verify_root(it, A, p, root);
+    if (status == TULLE_OK) status = tulle__verify_root(it, A, p, root);
     tulle_mat_free(M);
     if (status == TULLE_OK)
         *X = root;

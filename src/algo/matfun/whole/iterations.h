@@ -85,6 +85,9 @@ tulle_status tulle__inner_product(const tulle_mat *A, const tulle_mat *B, double
 /* The trace. Collective, agreed. */
 tulle_status tulle__trace(const tulle_mat *A, double *sum);
 
+/* *C = T^p, p > 0. Collective, agreed. */
+tulle_status tulle__power_of(tulle__iterations *it, const tulle_mat *T, int p, tulle_mat **C);
+
 /*
  * Replaces *X, of eigenvalues in [-1, 1], by its sign, by Newton-Schulz iterations of that order, 2
  * to 7: X times the first terms of (1 - y)^(-1/2), y = I - X^2. Collective, agreed.
@@ -92,7 +95,7 @@ tulle_status tulle__trace(const tulle_mat *A, double *sum);
 tulle_status tulle__newton_schulz(tulle__iterations *it, int order, double mu, tulle_mat **X);
 
 /*
- * *X = A^(-1/p), p > 0, of a positive definite A, by the coupled Newton iteration. Collective,
+ * *X = A^(-1/p), p > 0, of a positive definite A, by the coupled Newton iteration, verified (verify.h). Collective,
  * agreed.
  */
 tulle_status tulle__coupled_newton(tulle__iterations *it, const tulle_mat *A, int p, tulle_mat **X);
