@@ -154,6 +154,9 @@ typedef struct tulle_matfun_report {
     int64_t on_device;        /* decompositions of the last execution by devices; a density may repeat some */
     int64_t off_device;       /* by threads, as the device's memory does not hold them */
     tulle_device_work device; /* what they did for it, one a PE: copies are of submatrices and columns */
+    /* AUTO: steps and seconds of an iteration that was given up before the method that was used; else 0 */
+    int abandoned;
+    double abandoned_seconds;
 } tulle_matfun_report;
 
 typedef struct tulle_matfun tulle_matfun;

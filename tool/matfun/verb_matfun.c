@@ -19,7 +19,7 @@ struct function_run {
     tulle_gidx n;
     double run[RUNS_MOST]; /* seconds of each execution */
     int checked, passed;
-    double error;
+    double error, tolerance, amplification;
     char wrong[256];
     tulle_matfun_report report;
     struct blocked_history history;
@@ -37,7 +37,7 @@ static tulle_status check(struct function_run *s, tulle_comm *comm, const tulle_
     s->passed = status == TULLE_OK;
     s->error = error;
     if (!s->passed) snprintf(s->wrong, sizeof s->wrong, "%s", tulle_error_message());
-    return TULLE_OK;
+    return tulle_matfun_checked(plan, &s->tolerance, &s->amplification);
 }
 
 static tulle_status body(tulle_comm *comm, void *arg)
@@ -95,12 +95,15 @@ static void print_json(const struct function_run *s, FILE *file)
         tulle_matfun_method_name(s->report.method));
     blocked_json(&s->report, file);
     if (s->plan.method == TULLE_MATFUN_AUTO)
-        fprintf(file, ",\"estimates\":[%.6g,%.6g]", s->report.estimate[0], s->report.estimate[1]);
+        fprintf(file, ",\"estimates\":[%.6g,%.6g],\"abandoned\":%d,\"abandoned_seconds\":%.6g", s->report.estimate[0],
+            s->report.estimate[1], s->report.abandoned, s->report.abandoned_seconds);
     fprintf(file, ",\"iterations\":%d,\"residual\":%.6g,\"flops\":%.17g", s->report.iterations, s->report.residual,
         s->report.flops);
     blocked_history_json(&s->history, file);
     if (has_gap(s)) fprintf(file, ",\"below\":%.17g,\"above\":%.17g", s->report.below, s->report.above);
-    if (s->checked) fprintf(file, ",\"check\":%s,\"error\":%.6g", s->passed ? "true" : "false", s->error);
+    if (s->checked)
+        fprintf(file, ",\"check\":%s,\"error\":%.6g,\"tolerance\":%.6g,\"amplification\":%.6g",
+            s->passed ? "true" : "false", s->error, s->tolerance, s->amplification);
     fprintf(file, ",\"runs\":[");
     for (int r = 0; r < s->reps; r++) fprintf(file, "%s%.6g", r ? "," : "", s->run[r]);
     fprintf(file, "]}\n");
@@ -115,13 +118,21 @@ static void print_text(const struct function_run *s, FILE *file)
     blocked_text(&s->report, file);
     blocked_history_text(&s->history, 0, file);
     if (has_gap(s)) fprintf(file, "  next to mu     %.9g, %.9g\n", s->report.below, s->report.above);
-    if (s->checked) blocked_check_text(s->passed, s->report.method != TULLE_MATFUN_SUBMATRIX, s->error, file);
+    if (!s->checked) return;
+    blocked_check_text(s->passed, s->report.method != TULLE_MATFUN_SUBMATRIX, s->error, file);
+    fprintf(
+        file, "  amplification  %.3g by the function; differences up to %.2g pass\n", s->amplification, s->tolerance);
 }
 
 static void warn(const struct function_run *s)
 {
     show_warnings(s->options, s->warnings);
     blocked_warn_inserted(s->options, s->report.inserted);
+    if (!s->report.abandoned_seconds) return;
+    char text[128];
+    snprintf(text, sizeof text, "auto gave an iteration up after %d %s (%.3g s), and changed over to submatrices\n",
+        s->report.abandoned, plural(s->report.abandoned, "step", "steps"), s->report.abandoned_seconds);
+    show_warnings(s->options, text);
 }
 
 static tulle_status run(const struct options *options)

@@ -271,7 +271,7 @@ tulle_status tulle_matfun_check(
     if (status == TULLE_OK && (F->kind != TULLE_VBSR || F->layout->m != plan->A->layout->m))
         status = tulle__fail(TULLE_ERR_ARG, "tulle_matfun_check: F is not a result of this plan");
     status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK && tulle__matfun_method_for(plan, function) != TULLE_MATFUN_SUBMATRIX)
+    if (status == TULLE_OK && tulle__matfun_method_for(plan) != TULLE_MATFUN_SUBMATRIX)
         return check_filtered(rows, function, F, plan, error);
     if (status == TULLE_OK && !tulle__layout_equal(F->layout, rows->layout)) {
         status = tulle_mat_redistribute(F, rows->layout, &moved);

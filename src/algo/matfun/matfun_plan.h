@@ -116,8 +116,8 @@ void tulle__sweep_add_device(tulle__sweep *sweep, const tulle__sweep *other);
 tulle_status tulle__matfun_sweep(
     const tulle_matfun *plan, const tulle__visitor *visitor, tulle_mat *F, tulle__sweep *sweep);
 
-/* The method that computes a function of this plan. */
-tulle_matfun_method tulle__matfun_method_for(const tulle_matfun *plan, const tulle_function *function);
+/* The method of the last execution. */
+tulle_matfun_method tulle__matfun_method_for(const tulle_matfun *plan);
 
 /*
  * tulle_matfun_check for methods with the whole matrix: *error = the largest difference of F x and

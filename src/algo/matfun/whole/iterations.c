@@ -15,9 +15,11 @@
 
 void tulle__iterations_step(tulle__iterations *it, tulle_comm *comm)
 {
-    if (it->count == 0) it->before[0] = it->before[1] = INFINITY;
     it->flops_before = it->flops;
     it->start = tulle__now(comm);
+    if (it->count) return;
+    it->before[0] = it->before[1] = INFINITY;
+    it->begun = it->last = it->start;
 }
 
 tulle_status tulle__iterations_measure(tulle__iterations *it, const tulle_mat *defect, const tulle_mat *of)
@@ -74,6 +76,28 @@ bool tulle__iterations_ended(
 bool tulle__iterations_diverge(const tulle__iterations *it)
 {
     return !(it->residual < 1e3);
+}
+
+tulle_status tulle__iterations_afford(tulle__iterations *it, tulle_comm *comm)
+{
+    const tulle__forecast *f = it->forecast;
+    if (!f) return TULLE_OK;
+    const int64_t now = tulle__now(comm);
+    double spent[2] = {(double)(now - it->begun) * 1e-9, (double)(now - it->last) * 1e-9};
+    it->last = now;
+    tulle_status status = tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_MAX, 2, spent));
+    if (status != TULLE_OK) return status;
+    double next = spent[1], rest = spent[1] * (1 + it->count / 4.); /* beyond the forecast */
+    if (it->count < f->steps) {
+        const double rate = spent[1] / f->step[it->count - 1];
+        next = rate * f->step[it->count];
+        rest = 0;
+        for (int k = it->count; k < f->steps; k++) rest += rate * f->step[k];
+    }
+    if (rest <= f->other || (spent[0] <= .05 * f->other && next <= .1 * f->other)) return TULLE_OK;
+    return tulle_comm_agree(comm,
+        tulle__fail(TULLE_ERR_CONVERGENCE, "given up after %d steps: the others take %.3g s, the other method %.3g s",
+            it->count, rest, f->other));
 }
 
 tulle_status tulle__iterations_fail(const tulle__iterations *it, tulle_comm *comm, const char *hint)
@@ -267,6 +291,7 @@ tulle_status tulle__newton_schulz(tulle__iterations *it, int order, double mu, t
         status = sign_step(it, order, mu, X);
         /* the step takes y to less than y^order; not so where filters or rounding limit it */
         done = tulle__iterations_ended(it, *X, pow(it->bound, order), &fast);
+        if (status == TULLE_OK && !done) status = tulle__iterations_afford(it, (*X)->comm);
     }
     return status == TULLE_OK && !done ? tulle__iterations_fail(it, (*X)->comm, "; is mu an eigenvalue?") : status;
 }
@@ -359,6 +384,7 @@ tulle_status tulle__coupled_newton(tulle__iterations *it, const tulle_mat *A, in
     status = tulle__combination(1, &factor, &A, 0, &M);
     while (status == TULLE_OK && !last && it->count < TULLE__ITERATIONS_MOST) {
         status = root_step(it, p, c, &root, &M, &last);
+        if (status == TULLE_OK && !last) status = tulle__iterations_afford(it, A->comm);
         if (!last && tulle__iterations_diverge(it)) break;
     }
     if (status == TULLE_OK && !last) status = tulle__iterations_fail(it, A->comm, "; is the matrix positive definite?");

@@ -12,12 +12,20 @@
 
 enum { TULLE__ITERATIONS_MOST = 200, TULLE__ORDER_MOST = 7 };
 
+/* An iteration as it is foreseen (method_estimate.h), of `auto`. */
+typedef struct tulle__forecast {
+    double seconds, other; /* of all steps, and of the other method */
+    int steps;
+    double step[TULLE__ITERATIONS_MOST]; /* seconds of each */
+} tulle__forecast;
+
 typedef struct tulle__iterations {
     double filter;
     double tolerance;     /* of the result, relative */
     double offset, scale; /* the history has offset + scale trace */
     tulle_matfun_iteration *history;
     int64_t room;
+    const tulle__forecast *forecast; /* NULL, or the iteration is given up where the other method is faster */
     /* so far: */
     int count;
     double residual; /* of the approximation before the last step */
@@ -27,6 +35,7 @@ typedef struct tulle__iterations {
     double before[2]; /* residuals of earlier steps */
     double flops_before;
     int64_t start;
+    int64_t begun, last; /* of the first step, and of the present one */
 } tulle__iterations;
 
 /* A step begins. */
@@ -59,6 +68,13 @@ bool tulle__iterations_ended(
     const tulle__iterations *it, const tulle_mat *X, double next, const tulle__iterations_stall *stall);
 /* Whether the residual has grown beyond all that converges, or is not a number. */
 bool tulle__iterations_diverge(const tulle__iterations *it);
+
+/*
+ * After a step that is not the last: TULLE_ERR_CONVERGENCE if the remaining steps, by the forecast's proportions and
+ * the measured time of the last one, take longer than the other method, and more than a twentieth of the latter's time
+ * is spent, or a tenth would be in the next step. So a wrong forecast costs that much. Collective, agreed.
+ */
+tulle_status tulle__iterations_afford(tulle__iterations *it, tulle_comm *comm);
 
 /* TULLE_ERR_CONVERGENCE, with the last residual, on all PEs. */
 tulle_status tulle__iterations_fail(const tulle__iterations *it, tulle_comm *comm, const char *hint);
