@@ -7,6 +7,7 @@
 
 #include "matfun/blocked.h"
 #include "outputs.h"
+#include "report/plural.h"
 
 enum { RUNS_MOST = 1000 };
 

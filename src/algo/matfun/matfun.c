@@ -464,7 +464,7 @@ static tulle_status execute_auto(
     tulle_status status =
         tulle__matfun_forecast(&plan->estimate, tulle__matfun_rows(plan), function, o->filter, o->order, &forecast);
     plan->used = TULLE_MATFUN_SUBMATRIX;
-    if (status == TULLE_OK && whole != TULLE_MATFUN_SUBMATRIX && tulle__matfun_worth_a_try(&plan->estimate, &forecast))
+    if (status == TULLE_OK && whole != TULLE_MATFUN_SUBMATRIX && tulle__matfun_worth_a_try(&forecast))
         plan->used = whole;
     if (status == TULLE_OK && plan->used == whole && whole != TULLE_MATFUN_SUBMATRIX) {
         status = iterate(plan, function, &forecast, F, &tried, start);
@@ -476,7 +476,7 @@ static tulle_status execute_auto(
         status = dense_functions(plan, function, F, report, start);
     report->abandoned = tried.abandoned;
     report->abandoned_seconds = tried.abandoned_seconds;
-    report->estimate[0] = plan->estimate.submatrices;
+    report->estimate[0] = forecast.other;
     report->estimate[1] = forecast.seconds;
     return status;
 }

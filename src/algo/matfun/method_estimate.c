@@ -18,22 +18,55 @@
 #define COLUMN 2e-10 /* the columns through the reflectors, twice */
 #define SOLVES 1.5e-7
 #define SUBMATRIX 1e-5
-#define PAIR 2e-8 /* of a block product, and a flop of it */
+#define PAIR 3e-8 /* of a block product, and a flop of it */
 #define FLOP 3.7e-11
-#define ENTRY 6e-8   /* of a block of a step's sums, norms and copies */
-#define STEP 1e-3    /* of a step beside that */
-#define TRIANGLE .55 /* of a symmetric product is multiplied */
-#define WORTH 1.3    /* of the time of submatrices */
+#define ENTRY 6e-8     /* of a block of a step's sums, norms and copies */
+#define PRODUCT 3e-3   /* of a product beside that */
+#define BISECTION 3e-5 /* of a submatrix of a step function */
+#define TRIANGLE .55   /* of a symmetric product is multiplied */
+#define WORTH .8       /* of the time of submatrices: what is uncertain goes to these, whose time is foreseen better */
 #define USUAL_GAP .05
+#define DECAY 3. /* logarithm of norms over a distance of one link */
 
-enum { SAMPLE = 12, VISITS_MOST = 200000, LANCZOS_STEPS = 24, FEWEST_STEPS = 4 };
+enum { SAMPLE = 12, VISITS_MOST = 200000, LANCZOS_STEPS = 24, FEWEST_STEPS = 3 };
 
 /* ---- the pattern ---- */
 
 struct sample {
     int32_t *seen, *queue; /* [block columns]: the number of the row that has seen it; columns in order of distance */
-    double reach[TULLE__REACH_MOST], rows;
+    double *norm;          /* [block columns] */
+    double reach[TULLE__REACH_MOST], rows, depth, mapped;
 };
+
+static double norm_of(const tulle__submatrices *s, const tulle__block_row *row, int64_t e)
+{
+    double sum = 0;
+    for (int64_t k = row->offset[e]; k < row->offset[e + 1]; k++) {
+        const double x =
+            s->pattern.A->type == TULLE_F32 ? (double)((const float *)row->val)[k] : ((const double *)row->val)[k];
+        sum += x * x;
+    }
+    return sqrt(sum);
+}
+
+static int ascending(const void *x, const void *y)
+{
+    const double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+/* The logarithm of a small block of row i off the diagonal over the filter, if its values are mapped. */
+static void add_depth(const tulle__submatrices *s, tulle_gidx i, double filter, struct sample *x)
+{
+    const tulle__block_row *row = tulle__block_row_of(&s->pattern, i);
+    int64_t off = 0;
+    if (!row->val || !(filter > 0)) return;
+    for (int64_t e = 0; e < row->count; e++)
+        if (row->col[e] != i) x->norm[off++] = norm_of(s, row, e);
+    qsort(x->norm, (size_t)off, sizeof *x->norm, ascending);
+    if (off) x->depth += fmax(0, log(fmax(x->norm[off / 10], 1e-300) / filter));
+    x->mapped++;
+}
 
 /* Breadth-first search from block row i through the rows that are known here. */
 static void add_row(const tulle__submatrices *s, int32_t number, tulle_gidx i, struct sample *x)
@@ -68,20 +101,29 @@ static void add_row(const tulle__submatrices *s, int32_t number, tulle_gidx i, s
     x->rows++;
 }
 
-static tulle_status measure_reach(const tulle__submatrices *s, tulle__method_estimate *estimate)
+static tulle_status measure_reach(const tulle__submatrices *s, double filter, tulle__method_estimate *estimate)
 {
     tulle_status status;
     struct sample x = {.seen = NULL};
     const int64_t columns = s->pattern.A->layout->row_blocks.count, step = s->count / SAMPLE + 1;
     TULLE_TRY(tulle__alloc_zero((size_t)columns + 1, sizeof *x.seen, "a search of the pattern", &x.seen));
     TULLE_TRY(tulle__alloc((size_t)columns + 1, sizeof *x.queue, "a search of the pattern", &x.queue));
-    for (int64_t k = 0; k < s->count; k += step) add_row(s, (int32_t)(k / step) + 1, s->sub[k].column, &x);
+    TULLE_TRY(tulle__alloc((size_t)columns + 1, sizeof *x.norm, "norms of a block row", &x.norm));
+    for (int64_t k = 0; k < s->count; k += step) {
+        add_row(s, (int32_t)(k / step) + 1, s->sub[k].column, &x);
+        add_depth(s, s->sub[k].column, filter, &x);
+    }
 out:
     tulle__free(x.seen);
     tulle__free(x.queue);
-    double sums[TULLE__REACH_MOST + 1] = {x.rows};
+    tulle__free(x.norm);
+    double sums[TULLE__REACH_MOST + 3] = {x.rows};
     memcpy(sums + 1, x.reach, sizeof x.reach);
-    if (status == TULLE_OK) status = tulle_comm_reduce_real(s->pattern.A->comm, TULLE_SUM, TULLE__REACH_MOST + 1, sums);
+    sums[TULLE__REACH_MOST + 1] = x.mapped;
+    sums[TULLE__REACH_MOST + 2] = x.depth;
+    if (status == TULLE_OK) status = tulle_comm_reduce_real(s->pattern.A->comm, TULLE_SUM, TULLE__REACH_MOST + 3, sums);
+    const double mapped = sums[TULLE__REACH_MOST + 1];
+    estimate->distance = filter > 0 && mapped > 0 ? 1 + sums[TULLE__REACH_MOST + 2] / mapped / DECAY : INFINITY;
     estimate->links = 1;
     for (int d = 0; d < TULLE__REACH_MOST; d++) {
         estimate->reach[d] = sums[0] > 0 ? sums[d + 1] / sums[0] : 0;
@@ -105,8 +147,8 @@ static double blocks_of(const tulle__method_estimate *e, double degree)
 static double step_seconds(const tulle__method_estimate *e, double products, double blocks)
 {
     const double pairs = TRIANGLE * e->columns * blocks * blocks;
-    return STEP +
-           products * (pairs * (PAIR + FLOP * 2 * e->block) + 2 * e->columns * blocks * (ENTRY + FLOP * e->block));
+    const double stored = 2 * e->columns * blocks;
+    return products * (PRODUCT + pairs * (PAIR + FLOP * 2 * e->block) + stored * (ENTRY + FLOP * e->block));
 }
 
 /* The iteration as it is for one eigenvalue. */
@@ -166,34 +208,37 @@ static void foresee(const tulle__method_estimate *e, struct scalar s, double sta
     double tolerance, tulle__forecast *forecast)
 {
     double degree = 1, resolved = 1;
-    *forecast = (tulle__forecast){.other = e->submatrices};
+    forecast->seconds = 0;
+    forecast->steps = 0;
     s.x = start;
     for (bool last = false; !last && forecast->steps < TULLE__ITERATIONS_MOST; forecast->steps++) {
         degree *= s.degree;
         resolved = fmax(gap, resolved / (s.sign ? 1.5 : 2));
         forecast->step[forecast->steps] =
-            step_seconds(e, s.products, blocks_of(e, fmin(degree, decay(&s, resolved, filter))));
+            step_seconds(e, s.products, blocks_of(e, fmin(fmin(degree, e->distance), decay(&s, resolved, filter))));
         forecast->seconds += forecast->step[forecast->steps];
         last = advance(&s, tolerance);
     }
+    if (forecast->steps) forecast->seconds += forecast->step[forecast->steps - 1]; /* the result is verified */
 }
 
 tulle_status tulle__matfun_estimate(const tulle__submatrices *s, double filter, tulle__method_estimate *estimate)
 {
     const tulle_layout *l = s->pattern.A->layout;
-    double seconds = 0, cubes = 0;
+    double sums[2] = {0, (double)s->count}, cubes = 0;
     for (int64_t k = 0; k < s->count; k++) {
         const double n = (double)s->sub[k].n, b = (double)s->sub[k].b;
-        seconds += CUBE * n * n * n + (SQUARE + COLUMN * b) * n * n + SOLVES * n * b + SUBMATRIX;
+        sums[0] += CUBE * n * n * n + (SQUARE + COLUMN * b) * n * n + SOLVES * n * b + SUBMATRIX;
     }
     for (int64_t i = 0; i < l->row_blocks.count; i++)
         cubes += pow((double)(l->row_blocks.cut[i + 1] - l->row_blocks.cut[i]), 3);
-    tulle_status status = tulle_comm_reduce_real(s->pattern.A->comm, TULLE_SUM, 1, &seconds);
-    *estimate = (tulle__method_estimate){.submatrices = seconds,
+    tulle_status status = tulle_comm_reduce_real(s->pattern.A->comm, TULLE_SUM, 2, sums);
+    *estimate = (tulle__method_estimate){.submatrices = sums[0],
+        .count = sums[1],
         .columns = (double)l->row_blocks.count,
         .block = l->row_blocks.count ? cubes / (double)l->row_blocks.count : 0};
-    if (status == TULLE_OK) status = measure_reach(s, estimate);
-    tulle__forecast forecast;
+    if (status == TULLE_OK) status = measure_reach(s, filter, estimate);
+    tulle__forecast forecast = {.other = 0};
     const tulle_function sign = {.kind = TULLE_FUNCTION_SIGN};
     foresee(estimate, scalar_of(&sign, 2), USUAL_GAP / 2, USUAL_GAP, filter, fmax(filter, 1e-12), &forecast);
     estimate->sign = forecast.seconds;
@@ -207,9 +252,11 @@ tulle_status tulle__matfun_forecast(const tulle__method_estimate *e, const tulle
     double norm = 0;
     const double tolerance = fmax(filter, A->type == TULLE_F32 ? 1e-5 : 1e-12);
     const struct scalar s = scalar_of(function, order);
-    const double mu = s.sign ? function->mu : 0, least = FEWEST_STEPS * step_seconds(e, s.products, blocks_of(e, 1));
-    *forecast = (tulle__forecast){.seconds = least, .steps = FEWEST_STEPS};
-    if (least > e->submatrices || e->columns <= 0) return TULLE_OK;
+    const double mu = s.sign ? function->mu : 0,
+                 least = (FEWEST_STEPS + 1) * step_seconds(e, s.products, blocks_of(e, 1));
+    *forecast = (tulle__forecast){
+        .seconds = least, .other = tulle__matfun_submatrix_seconds(e, function), .steps = FEWEST_STEPS};
+    if (least > forecast->other || e->columns <= 0) return TULLE_OK;
     tulle_status status = tulle_mat_norm(A, TULLE_NORM_INFINITY, &norm);
     if (status == TULLE_OK) status = tulle__lanczos_bounds(A, mu, LANCZOS_STEPS, &ritz);
     if (status != TULLE_OK) return status;
@@ -219,7 +266,13 @@ tulle_status tulle__matfun_forecast(const tulle__method_estimate *e, const tulle
     return TULLE_OK;
 }
 
-bool tulle__matfun_worth_a_try(const tulle__method_estimate *estimate, const tulle__forecast *forecast)
+double tulle__matfun_submatrix_seconds(const tulle__method_estimate *e, const tulle_function *f)
 {
-    return forecast->seconds < WORTH * estimate->submatrices;
+    const bool step = f->kind == TULLE_FUNCTION_SIGN || (f->kind == TULLE_FUNCTION_FERMI && f->kT <= 0);
+    return e->submatrices + (step ? BISECTION * e->count : 0);
+}
+
+bool tulle__matfun_worth_a_try(const tulle__forecast *forecast)
+{
+    return forecast->seconds < WORTH * forecast->other;
 }

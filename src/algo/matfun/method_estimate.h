@@ -11,7 +11,9 @@
  * f's blocks have decayed to it, if that is less. With the distance g of mu from the spectrum over the latter's half
  * width, a sign's blocks decay as e^(-g d) (a step's approximation as that of the width it resolves), and those of
  * powers with the condition k as e^(-2 d / k^(1/2)): Benzi and Razouk, ETNA 28 (2007); Demko, Moss and Smith, Math.
- * Comp. 43 (1984). A block product has a fixed cost beside its operations.
+ * Comp. 43 (1984). Nor is the fill more than the filter leaves where a result's blocks fall by a factor e^3 a link from
+ * the smallest of A's: an overlap matrix that the filter has cut stays as it is. A block product has a fixed cost
+ * beside its operations.
  *
  * Constants are of one core; only ratios matter. They were fitted to set a of bench/matfun_auto.py.
  */
@@ -27,9 +29,12 @@ enum { TULLE__REACH_MOST = 48 };
 
 /* Facts of the pattern, of all PEs. */
 typedef struct tulle__method_estimate {
-    double submatrices;              /* seconds */
-    double columns;                  /* block columns */
-    double block;                    /* values of a block, on average, to the power 3/2: operations of a product / 2 */
+    double submatrices; /* seconds */
+    double sign;        /* of the iteration for a sign, if the gap at mu is a twentieth of the spectrum */
+    double distance;    /* links beyond which blocks fall below the filter as A's do, INFINITY: no filter */
+    double count;       /* submatrices */
+    double columns;     /* block columns */
+    double block;       /* values of a block, on average, to the power 3/2: operations of a product / 2 */
     double reach[TULLE__REACH_MOST]; /* blocks of a row within 1, 2, ... links, on average */
     int links;                       /* links beyond which nothing is added, or is known */
 } tulle__method_estimate;
@@ -45,7 +50,10 @@ tulle_status tulle__matfun_estimate(const tulle__submatrices *s, double filter, 
 tulle_status tulle__matfun_forecast(const tulle__method_estimate *estimate, const tulle_mat *A,
     const tulle_function *function, double filter, int order, tulle__forecast *forecast);
 
+/* Seconds of the submatrices of a function: steps have a bisection each. */
+double tulle__matfun_submatrix_seconds(const tulle__method_estimate *estimate, const tulle_function *function);
+
 /* AUTO: whether an iteration is worth a try, which ends where its steps take longer than submatrices. */
-bool tulle__matfun_worth_a_try(const tulle__method_estimate *estimate, const tulle__forecast *forecast);
+bool tulle__matfun_worth_a_try(const tulle__forecast *forecast);
 
 #endif
