@@ -15,6 +15,15 @@
  * filtered: Newton-Schulz iterations for the sign, and the coupled Newton iteration for inverse
  * p-th roots of Guo and Higham, "A Schur-Newton method for the matrix pth root and its inverse",
  * SIAM J. Matrix Anal. Appl. 28 (2006). Their results have the blocks that the filter leaves.
+ *
+ * An iteration ends when the next defect, by a bound, is below the filter (at least 1e-12, f32: 1e-5), or when its
+ * residual has stalled at no more than 10 times the filter, or rounding; after 200 steps it fails. Its result is then
+ * verified against A: X^p A of inverse roots, A X^(p - 1) of roots, of signs the parts of a vector above and below mu.
+ * It fails where that is off by more than the tolerance of tulle_matfun_check.
+ *
+ * AUTO forecasts the iteration's seconds, from bounds of the spectrum by some Lanczos steps and the growth of the
+ * pattern, and tries it where they are at most 0.8 of those of submatrices. It changes over to submatrices where the
+ * remaining steps, as measured, take longer than these, or the iteration fails.
  */
 #ifndef TULLE_MATFUN_H
 #define TULLE_MATFUN_H
@@ -66,7 +75,7 @@ TULLE_API tulle_status tulle_function_parse(const char *text, tulle_function *fu
     X(SUBMATRIX, "submatrix", "dense functions of submatrices")                                                        \
     X(NEWTON_SCHULZ, "newton-schulz", "iterations with the whole matrix: sign, and fermi with kT = 0")                 \
     X(COUPLED_NEWTON, "coupled-newton", "the same: inverse, sqrt, invsqrt and root of a positive definite matrix")     \
-    X(AUTO, "auto", "that of these which the pattern suits, by a model of the cost; submatrices for other functions")
+    X(AUTO, "auto", "that of these which spectrum and pattern suit, by a forecast; submatrices for other functions")
 
 typedef enum tulle_matfun_method {
 #define TULLE_MATFUN_METHOD_ENUM(name, word, text) TULLE_MATFUN_##name,
@@ -146,7 +155,7 @@ typedef struct tulle_matfun_report {
     double rounding;            /* largest defect of a norm that the dense work should keep, 0 if it were exact */
     double asymmetry;           /* |F - F^T| / |F| before F was made symmetric, which tells the error; else NAN */
     tulle_matfun_method method; /* the one used */
-    double estimate[2];         /* AUTO: seconds by the model, of submatrices and of iterations; else 0 */
+    double estimate[2];         /* AUTO: seconds by the forecast, of submatrices and of iterations; else 0 */
     /* of the last execution with whole matrices: */
     int iterations;
     double residual;          /* of the approximation before the last step */
@@ -178,7 +187,8 @@ TULLE_API tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_o
  * submatrix, or if an eigenvalue is outside the function's domain; the message names the block or
  * the block column. TULLE_ERR_STATE if A's pattern has changed since the plan was made:
  * tulle_matfun_update. TULLE_ERR_CONVERGENCE, with the last residual, if an iteration does not
- * converge, as for an mu that is an eigenvalue, or a matrix that is not positive definite;
+ * converge or its result is not right, as for an mu that is an eigenvalue, a matrix that is not positive definite, or
+ * a filter beyond what its condition allows;
  * TULLE_ERR_UNSUPPORTED for a function that the method does not compute.
  */
 TULLE_API tulle_status tulle_matfun_execute(

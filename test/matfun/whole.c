@@ -300,6 +300,14 @@ static tulle_status test_limits(tulle_comm *comm, void *arg)
         tulle_mat_free(A);
         A = NULL;
     }
+    for (int method = TULLE_MATFUN_NEWTON_SCHULZ; method <= TULLE_MATFUN_COUPLED_NEWTON; method++) {
+        const char *text = method == TULLE_MATFUN_NEWTON_SCHULZ ? "sign" : "inverse";
+        TULLE_TRY(build(comm, &p, TULLE_F64, 0, UNEQUAL, &A));
+        status = function_of(A, text, &(tulle_matfun_options){.method = (tulle_matfun_method)method}, &F, &report);
+        TULLE_TRY(refused(status, TULLE_ERR_ARG, "is not symmetric"));
+        tulle_mat_free(A);
+        A = NULL;
+    }
     problem_init(&p, SPARSE, 0, 0);
     TULLE_TRY(build(comm, &p, TULLE_F64, 0, NONE, &A));
     for (int k = 0; k < FUNCTIONS; k++) {

@@ -402,7 +402,9 @@ static tulle_status iterate(tulle_matfun *plan, const tulle_function *function, 
         .history = o->history,
         .room = o->history_room,
         .forecast = forecast};
-    tulle_status status = tulle__whole_function(&it, o->order, function, tulle__matfun_rows(plan), &square);
+    const tulle_mat *rows = tulle__matfun_rows(plan);
+    tulle_status status = tulle__check_symmetric(rows, rows->layout);
+    if (status == TULLE_OK) status = tulle__whole_function(&it, o->order, function, rows, &square);
     if (status == TULLE_OK && o->symmetric) status = tulle__symmetrise(&square, &asymmetry);
     if (status == TULLE_OK) blocks = tulle__occupation_of(square) * columns * columns;
     if (status == TULLE_OK) status = tulle_mat_redistribute(square, plan->A->layout, &made);

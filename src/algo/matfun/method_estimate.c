@@ -18,17 +18,19 @@
 #define COLUMN 2e-10 /* the columns through the reflectors, twice */
 #define SOLVES 1.5e-7
 #define SUBMATRIX 1e-5
-#define PAIR 3e-8 /* of a block product, and a flop of it */
+#define PAIR 2.5e-8 /* of a block product, and a flop of it */
 #define FLOP 3.7e-11
-#define ENTRY 6e-8     /* of a block of a step's sums, norms and copies */
-#define PRODUCT 3e-3   /* of a product beside that */
+#define ENTRY 3e-8     /* of a block of a step's sums, norms and copies */
+#define PRODUCT 1.5e-3 /* of a product beside that */
 #define BISECTION 3e-5 /* of a submatrix of a step function */
 #define TRIANGLE .55   /* of a symmetric product is multiplied */
 #define WORTH .8       /* of the time of submatrices: what is uncertain goes to these, whose time is foreseen better */
 #define USUAL_GAP .05
-#define DECAY 3. /* logarithm of norms over a distance of one link */
+#define EASY_GAP .3
+#define FILTER_MOST .1 /* of iterates with eigenvalues up to 1 it leaves no right result */
+#define DECAY 3.       /* logarithm of norms over a distance of one link */
 
-enum { SAMPLE = 12, VISITS_MOST = 200000, LANCZOS_STEPS = 24, FEWEST_STEPS = 3 };
+enum { SAMPLE = 12, VISITS_MOST = 200000, LANCZOS_STEPS = 12 };
 
 /* ---- the pattern ---- */
 
@@ -252,11 +254,11 @@ tulle_status tulle__matfun_forecast(const tulle__method_estimate *e, const tulle
     double norm = 0;
     const double tolerance = fmax(filter, A->type == TULLE_F32 ? 1e-5 : 1e-12);
     const struct scalar s = scalar_of(function, order);
-    const double mu = s.sign ? function->mu : 0,
-                 least = (FEWEST_STEPS + 1) * step_seconds(e, s.products, blocks_of(e, 1));
-    *forecast = (tulle__forecast){
-        .seconds = least, .other = tulle__matfun_submatrix_seconds(e, function), .steps = FEWEST_STEPS};
-    if (least > forecast->other || e->columns <= 0) return TULLE_OK;
+    const double mu = s.sign ? function->mu : 0;
+    *forecast = (tulle__forecast){.other = tulle__matfun_submatrix_seconds(e, function)};
+    foresee(e, s, EASY_GAP, EASY_GAP, filter, tolerance, forecast);
+    if (filter >= FILTER_MOST) forecast->seconds = fmax(forecast->seconds, 2 * forecast->other);
+    if (!tulle__matfun_worth_a_try(forecast) || e->columns <= 0) return TULLE_OK;
     tulle_status status = tulle_mat_norm(A, TULLE_NORM_INFINITY, &norm);
     if (status == TULLE_OK) status = tulle__lanczos_bounds(A, mu, LANCZOS_STEPS, &ritz);
     if (status != TULLE_OK) return status;
