@@ -300,6 +300,7 @@ static tulle_status test_limits(tulle_comm *comm, void *arg)
         tulle_mat_free(A);
         A = NULL;
     }
+    problem_init(&p, SPARSE, SMALL, 9);
     for (int method = TULLE_MATFUN_NEWTON_SCHULZ; method <= TULLE_MATFUN_COUPLED_NEWTON; method++) {
         const char *text = method == TULLE_MATFUN_NEWTON_SCHULZ ? "sign" : "inverse";
         TULLE_TRY(build(comm, &p, TULLE_F64, 0, UNEQUAL, &A));

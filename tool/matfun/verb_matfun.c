@@ -205,7 +205,12 @@ const struct verb verb_matfun = {
         "some together, the blocks in the rows and columns of its pattern form a dense matrix, whose function has\n"
         "the block column of F. The smaller EPS of --filter, the larger the submatrices, and the smaller the error;\n"
         "the time grows with the cubes of their rows.\n\n"
-        "The other methods are iterations with the whole matrix; --filter removes blocks from each product.\n\n"
+        "The other methods are iterations with the whole matrix; --filter removes blocks from each product. A result "
+        "is\n"
+        "verified against A, and refused where the filter has moved it too far. auto forecasts both, and changes over "
+        "to\n"
+        "submatrices, with a warning, where the steps of an iteration take longer than these, or it fails.\n\n"
+        "--check prints what the function amplifies at A, by which its tolerance grows, to a tenth at most.\n\n"
         "The time of an execution is without reading and without the plan, which is reported beside it.",
     .examples = "tulle matfun sign:mu=0.1 K.mtx --blocks 6 --filter 1e-5 -o sign.mtx\n"
                 "tulle matfun invsqrt S.mtx.gz --blocks sizes.txt --filter 1e-6 --json",

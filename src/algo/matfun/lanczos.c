@@ -69,6 +69,50 @@ static double *vector(const struct lanczos *l, int k)
     return l->V + (int64_t)(k % l->ring) * l->n;
 }
 
+/* y += X x, of one row of blocks. */
+static void apply_row(const tulle_tile *t, int64_t r, int64_t height, const tulle_gidx *cut, const double *x, double *y)
+{
+    for (int64_t e = t->rowptr[r]; e < t->rowptr[r + 1]; e++) {
+        const int64_t first = cut[t->colind[e]], width = cut[t->colind[e] + 1] - first;
+        for (int64_t i = 0; i < height; i++) {
+            const int64_t at = t->offset[e] + i * width;
+            double sum = 0;
+            if (t->type == TULLE_F32)
+                for (int64_t k = 0; k < width; k++) sum += (double)((const float *)t->val)[at + k] * x[first + k];
+            else
+                for (int64_t k = 0; k < width; k++) sum += ((const double *)t->val)[at + k] * x[first + k];
+            y[i] += sum;
+        }
+    }
+}
+
+/* y = A x of a matrix in blocks, all of which is stored: tulle__mat_apply goes by entries. Collective. */
+static tulle_status apply(const struct lanczos *l, const double *x, double *y)
+{
+    enum { PIECE = 1 << 18 }; /* values that are reduced at a time */
+    const tulle_mat *A = l->A;
+    const tulle_layout *layout = A->layout;
+    const tulle_gidx *cut = layout->row_blocks.cut;
+    double longest = 0;
+    tulle_status status = TULLE_OK;
+    memset(y, 0, (size_t)l->n * sizeof *y);
+    if (A->kind != TULLE_VBSR || A->symmetry != TULLE_GENERAL)
+        return tulle__mat_apply(A, TULLE_OP_N, x, l->zeros, y, l->sums, &longest, NULL);
+    for (int i = 0; i < layout->mt; i++)
+        for (int j = 0; j < layout->nt; j++) {
+            if (!tulle__tile_is_mine(A, i, j) || !A->directory[tulle__tile_index(A, i, j)].place.length) continue;
+            tulle_tile t = tulle__tile_in_place(A, i, j);
+            t.type = A->type;
+            for (int64_t r = 0; r < tulle__tile_block_rows(A, i); r++) {
+                const int64_t b = layout->row_blocks.first[i] + r;
+                apply_row(&t, r, cut[b + 1] - cut[b], cut + layout->col_blocks.first[j], x, y + cut[b]);
+            }
+        }
+    for (int64_t at = 0; at < l->n && status == TULLE_OK; at += PIECE)
+        status = tulle_comm_reduce_real(A->comm, TULLE_SUM, (int)(l->n - at < PIECE ? l->n - at : PIECE), y + at);
+    return status;
+}
+
 /*
  * One step, orthogonal to the vectors that stay. *over: the vectors span an invariant space, or are as many as are
  * taken. Collective.
@@ -76,9 +120,8 @@ static double *vector(const struct lanczos *l, int k)
 static tulle_status advance(struct lanczos *l, bool *over)
 {
     int k = l->steps, first = l->ring > l->most ? 0 : k > 0 ? k - 1 : 0;
-    double longest = 0, *v = vector(l, k), *next = vector(l, k + 1), before = 0;
-    memset(next, 0, (size_t)l->n * sizeof *next);
-    tulle_status status = tulle__mat_apply(l->A, TULLE_OP_N, v, l->zeros, next, l->sums, &longest, NULL);
+    double *v = vector(l, k), *next = vector(l, k + 1), before = 0;
+    tulle_status status = apply(l, v, next);
     if (status != TULLE_OK) return status;
     before = sqrt(dot(l->n, next, next));
     l->diagonal[k] = dot(l->n, v, next);
