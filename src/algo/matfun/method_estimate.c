@@ -18,9 +18,10 @@
 #define COLUMN 2e-10 /* the columns through the reflectors, twice */
 #define SOLVES 1.5e-7
 #define SUBMATRIX 1e-5
-#define PAIR 2.5e-8 /* of a block product, and a flop of it */
+#define PAIR 1.6e-8 /* of a block product, and a flop of it */
 #define FLOP 3.7e-11
-#define ENTRY 3e-8     /* of a block of a step's sums, norms and copies */
+#define ENTRY 1e-7 /* of a block of the matrices of a product, in sums, norms and copies, and a value of it */
+#define VALUE 2e-9
 #define PRODUCT 1.5e-3 /* of a product beside that */
 #define BISECTION 3e-5 /* of a submatrix of a step function */
 #define TRIANGLE .55   /* of a symmetric product is multiplied */
@@ -150,7 +151,8 @@ static double step_seconds(const tulle__method_estimate *e, double products, dou
 {
     const double pairs = TRIANGLE * e->columns * blocks * blocks;
     const double stored = 2 * e->columns * blocks;
-    return products * (PRODUCT + pairs * (PAIR + FLOP * 2 * e->block) + stored * (ENTRY + FLOP * e->block));
+    return products *
+           (PRODUCT + pairs * (PAIR + FLOP * 2 * e->block) + stored * (ENTRY + VALUE * pow(e->block, 2. / 3)));
 }
 
 /* The iteration as it is for one eigenvalue. */
@@ -173,6 +175,7 @@ static struct scalar scalar_of(const tulle_function *f, int order)
         return s;
     }
     s.p = f->kind == TULLE_FUNCTION_ROOT ? abs(f->p) : power[f->kind];
+    if (!s.p) s.p = 1; /* no iteration: a number for the report */
     s.products = 2;
     for (int bits = s.p; bits > 1; bits >>= 1) s.products += 1 + (bits & 1);
     s.degree = s.p + 1;
