@@ -15,7 +15,7 @@
  * the smallest of A's: an overlap matrix that the filter has cut stays as it is. A block product has a fixed cost
  * beside its operations.
  *
- * Constants are of one core; only ratios matter. They were fitted to set a of bench/matfun_auto.py.
+ * Constants are of one core; only ratios matter. They were fitted to cases of bench/matfun_auto.py.
  */
 #ifndef TULLE_ALGO_MATFUN_METHOD_ESTIMATE_H
 #define TULLE_ALGO_MATFUN_METHOD_ESTIMATE_H
