@@ -5,7 +5,8 @@
     bench/matfun_auto.py --tulle build/tulle [--reps 3] [--limit 60] [--set a|b|c|all] [--only WORD] [--from N] [--to N]
 
 Chains, grids, banded and random matrices that this file makes, generated ones, boxes of water, and matrices of
-TULLE_MATRICES, 60 in three sets of 20; the forecast's constants were fitted to some of them. For each case submatrices, the iteration and auto run in turn, one thread, plan included; the time is the median. A method that fails
+TULLE_MATRICES, 60 in three sets of 20; the forecast's constants were fitted to some of them. For each case
+submatrices, the iteration and auto run in turn, one thread, plan included; the time is the median. A method that fails
 or takes longer than the limit counts as the limit; where both do, the case is left out. --from and --to, of the cases
 from 0, make pieces of a long run.
 """

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "algo/matfun/function.h"
+#include "algo/matfun/dense/function.h"
 #include "algo/matfun/matfun_plan.h"
 #include "algo/matfun/method_estimate.h"
 #include "algo/matfun/whole/row_tiles.h"

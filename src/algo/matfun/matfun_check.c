@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "algo/matfun/dense/jacobi.h"
-#include "algo/matfun/function.h"
-#include "algo/matfun/lanczos.h"
+#include "algo/matfun/dense/function.h"
+#include "algo/matfun/dense/lanczos.h"
 #include "algo/matfun/matfun_plan.h"
 #include "algo/matfun/whole/row_tiles.h"
 #include "base/arg.h"

@@ -7,7 +7,7 @@
 
 #include <tulle/algebra.h>
 
-#include "algo/matfun/lanczos.h"
+#include "algo/matfun/dense/lanczos.h"
 #include "algo/matfun/whole/iterations.h"
 #include "algo/matfun/whole/whole_function.h"
 #include "base/error.h"
@@ -28,8 +28,9 @@
 #define WORTH .8       /* of the time of submatrices: what is uncertain goes to these, whose time is foreseen better */
 #define USUAL_GAP .05
 #define EASY_GAP .3
-#define FILTER_MOST .1 /* of iterates with eigenvalues up to 1 it leaves no right result */
-#define DECAY 3.       /* logarithm of norms over a distance of one link */
+#define FILTER_MOST .01 /* beyond, the verification of iterates with eigenvalues up to 1 seldom passes */
+#define LEFT .65        /* of the blocks of powers, whose iterate M becomes I: what a filter leaves on average */
+#define DECAY 3.        /* logarithm of norms over a distance of one link */
 
 enum { SAMPLE = 12, VISITS_MOST = 200000, LANCZOS_STEPS = 12 };
 
@@ -219,8 +220,9 @@ static void foresee(const tulle__method_estimate *e, struct scalar s, double sta
     for (bool last = false; !last && forecast->steps < TULLE__ITERATIONS_MOST; forecast->steps++) {
         degree *= s.degree;
         resolved = fmax(gap, resolved / (s.sign ? 1.5 : 2));
+        const double links = fmin(fmin(degree, e->distance), decay(&s, resolved, filter));
         forecast->step[forecast->steps] =
-            step_seconds(e, s.products, blocks_of(e, fmin(fmin(degree, e->distance), decay(&s, resolved, filter))));
+            step_seconds(e, s.products, (s.sign || !(filter > 0) ? 1 : LEFT) * blocks_of(e, links));
         forecast->seconds += forecast->step[forecast->steps];
         last = advance(&s, tolerance);
     }

@@ -7,7 +7,6 @@
 #include <tulle/algebra.h>
 #include <tulle/product.h>
 
-#include "algo/matfun/whole/verify.h"
 #include "base/error.h"
 #include "mat/algebra/block_sum.h"
 
@@ -388,7 +387,6 @@ tulle_status tulle__coupled_newton(tulle__iterations *it, const tulle_mat *A, in
         if (!last && tulle__iterations_diverge(it)) break;
     }
     if (status == TULLE_OK && !last) status = tulle__iterations_fail(it, A->comm, "; is the matrix positive definite?");
-    if (status == TULLE_OK) status = tulle__verify_root(it, A, p, root);
     tulle_mat_free(M);
     if (status == TULLE_OK)
         *X = root;

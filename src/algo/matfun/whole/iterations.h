@@ -111,7 +111,7 @@ tulle_status tulle__power_of(tulle__iterations *it, const tulle_mat *T, int p, t
 tulle_status tulle__newton_schulz(tulle__iterations *it, int order, double mu, tulle_mat **X);
 
 /*
- * *X = A^(-1/p), p > 0, of a positive definite A, by the coupled Newton iteration, verified (verify.h). Collective,
+ * *X = A^(-1/p), p > 0, of a positive definite A, by the coupled Newton iteration, not verified. Collective,
  * agreed.
  */
 tulle_status tulle__coupled_newton(tulle__iterations *it, const tulle_mat *A, int p, tulle_mat **X);

@@ -14,7 +14,7 @@
 #include <tulle/algebra.h>
 
 #include "algo/matfun/whole/row_tiles.h"
-#include "algo/matfun/whole/verify.h"
+#include "algo/matfun/whole/verified.h"
 #include "base/error.h"
 
 /* A step as a polynomial of the level. */

@@ -7,7 +7,7 @@
 #include <tulle/algebra.h>
 
 #include "algo/matfun/whole/row_tiles.h"
-#include "algo/matfun/whole/verify.h"
+#include "algo/matfun/whole/verified.h"
 #include "base/error.h"
 
 enum { ROOT_MOST = 64 };
@@ -77,6 +77,11 @@ static tulle_status root_of(tulle__iterations *it, int p, const tulle_mat *A, tu
     const double one = 1;
     if (p == 1) return tulle__combination(1, &one, &A, 0, F);
     tulle_status status = tulle__coupled_newton(it, A, abs(p), &X);
+    if (status == TULLE_OK) status = tulle__verify_root(it, A, abs(p), X);
+    if (status != TULLE_OK) {
+        tulle_mat_free(X);
+        return status;
+    }
     if (p > 0) {
         for (int k = 1; k < p && status == TULLE_OK; k++) {
             status = tulle__iterations_multiply(it, made ? made : A, X, &next);

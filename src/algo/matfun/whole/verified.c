@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/matfun/whole/verify.h"
+#include "algo/matfun/whole/verified.h"
 
 #include <math.h>
 #include <string.h>
 
 #include <tulle/algebra.h>
 
-#include "algo/matfun/function.h"
-#include "algo/matfun/lanczos.h"
+#include "algo/matfun/dense/function.h"
+#include "algo/matfun/dense/lanczos.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "mat/apply.h"

@@ -5,8 +5,8 @@
  * some Krylov subspace approximations to the matrix exponential operator", SIAM J. Numer. Anal. 29
  * (1992): f(A) x = |x| V f(T) e_1 with A V = V T + ...
  */
-#ifndef TULLE_ALGO_MATFUN_LANCZOS_H
-#define TULLE_ALGO_MATFUN_LANCZOS_H
+#ifndef TULLE_ALGO_MATFUN_DENSE_LANCZOS_H
+#define TULLE_ALGO_MATFUN_DENSE_LANCZOS_H
 
 #include <tulle/matfun.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of an eigenvalue. */
-#ifndef TULLE_ALGO_MATFUN_FUNCTION_H
-#define TULLE_ALGO_MATFUN_FUNCTION_H
+#ifndef TULLE_ALGO_MATFUN_DENSE_FUNCTION_H
+#define TULLE_ALGO_MATFUN_DENSE_FUNCTION_H
 
 #include <tulle/matfun.h>
 

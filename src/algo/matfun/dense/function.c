@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/matfun/function.h"
+#include "algo/matfun/dense/function.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/matfun/lanczos.h"
+#include "algo/matfun/dense/lanczos.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "algo/matfun/dense/function.h"
 #include "algo/matfun/dense/jacobi.h"
-#include "algo/matfun/function.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "mat/apply.h"

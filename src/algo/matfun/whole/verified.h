@@ -5,8 +5,8 @@
  * residual of the iteration shows. The tolerance is tulle__function_tolerance of what f amplifies at A.
  * TULLE_ERR_CONVERGENCE, with the error, on all PEs; collective, agreed.
  */
-#ifndef TULLE_ALGO_MATFUN_WHOLE_VERIFY_H
-#define TULLE_ALGO_MATFUN_WHOLE_VERIFY_H
+#ifndef TULLE_ALGO_MATFUN_WHOLE_VERIFIED_H
+#define TULLE_ALGO_MATFUN_WHOLE_VERIFIED_H
 
 #include "algo/matfun/whole/iterations.h"
 
