@@ -78,9 +78,11 @@ static tulle_status apply(const tulle_mat *A, const double *x, double *y, double
 static tulle_status vectors(const tulle_mat *A, double *v[5])
 {
     const size_t n = (size_t)A->layout->m;
+    v[0] = NULL;
     tulle_status status = tulle_comm_agree(A->comm, tulle__alloc_zero(5 * n + 1, sizeof **v, "vectors", &v[0]));
     for (size_t k = 1; k < 5 && status == TULLE_OK; k++) v[k] = v[k - 1] + n;
     for (size_t i = 0; i < n && status == TULLE_OK; i++) v[0][i] = tulle__random_at(23, 0, (uint64_t)i) & 1 ? 1 : -1;
+    if (status != TULLE_OK) tulle__free(v[0]);
     return status;
 }
 
