@@ -15,6 +15,15 @@
  * filtered: Newton-Schulz iterations for the sign, and the coupled Newton iteration for inverse
  * p-th roots of Guo and Higham, "A Schur-Newton method for the matrix pth root and its inverse",
  * SIAM J. Matrix Anal. Appl. 28 (2006). Their results have the blocks that the filter leaves.
+ *
+ * An iteration ends when the next defect, by a bound, is below the filter (at least 1e-12, f32: 1e-5), or when its
+ * residual has stalled at no more than 10 times the filter, or rounding; after 200 steps it fails. Its result is then
+ * verified against A: X^p A of inverse roots, A X^(p - 1) of roots, of signs the parts of a vector above and below mu.
+ * It fails where that is off by more than the tolerance of tulle_matfun_check.
+ *
+ * AUTO forecasts the iteration's seconds, from bounds of the spectrum by some Lanczos steps and the growth of the
+ * pattern, and tries it where they are at most 0.8 of those of submatrices. It changes over to submatrices where the
+ * remaining steps, as measured, take longer than these, or the iteration fails.
  */
 #ifndef TULLE_MATFUN_H
 #define TULLE_MATFUN_H
@@ -66,7 +75,7 @@ TULLE_API tulle_status tulle_function_parse(const char *text, tulle_function *fu
     X(SUBMATRIX, "submatrix", "dense functions of submatrices")                                                        \
     X(NEWTON_SCHULZ, "newton-schulz", "iterations with the whole matrix: sign, and fermi with kT = 0")                 \
     X(COUPLED_NEWTON, "coupled-newton", "the same: inverse, sqrt, invsqrt and root of a positive definite matrix")     \
-    X(AUTO, "auto", "that of these which the pattern suits, by a model of the cost; submatrices for other functions")
+    X(AUTO, "auto", "that of these which spectrum and pattern suit, by a forecast; submatrices for other functions")
 
 typedef enum tulle_matfun_method {
 #define TULLE_MATFUN_METHOD_ENUM(name, word, text) TULLE_MATFUN_##name,
@@ -146,7 +155,7 @@ typedef struct tulle_matfun_report {
     double rounding;            /* largest defect of a norm that the dense work should keep, 0 if it were exact */
     double asymmetry;           /* |F - F^T| / |F| before F was made symmetric, which tells the error; else NAN */
     tulle_matfun_method method; /* the one used */
-    double estimate[2];         /* AUTO: seconds by the model, of submatrices and of iterations; else 0 */
+    double estimate[2];         /* AUTO: seconds by the forecast, of submatrices and of iterations; else 0 */
     /* of the last execution with whole matrices: */
     int iterations;
     double residual;          /* of the approximation before the last step */
@@ -154,6 +163,9 @@ typedef struct tulle_matfun_report {
     int64_t on_device;        /* decompositions of the last execution by devices; a density may repeat some */
     int64_t off_device;       /* by threads, as the device's memory does not hold them */
     tulle_device_work device; /* what they did for it, one a PE: copies are of submatrices and columns */
+    /* AUTO: steps and seconds of an iteration that was given up before the method that was used; else 0 */
+    int abandoned;
+    double abandoned_seconds;
 } tulle_matfun_report;
 
 typedef struct tulle_matfun tulle_matfun;
@@ -175,7 +187,8 @@ TULLE_API tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_o
  * submatrix, or if an eigenvalue is outside the function's domain; the message names the block or
  * the block column. TULLE_ERR_STATE if A's pattern has changed since the plan was made:
  * tulle_matfun_update. TULLE_ERR_CONVERGENCE, with the last residual, if an iteration does not
- * converge, as for an mu that is an eigenvalue, or a matrix that is not positive definite;
+ * converge or its result is not right, as for an mu that is an eigenvalue, a matrix that is not positive definite, or
+ * a filter beyond what its condition allows;
  * TULLE_ERR_UNSUPPORTED for a function that the method does not compute.
  */
 TULLE_API tulle_status tulle_matfun_execute(
@@ -185,18 +198,32 @@ TULLE_API tulle_status tulle_matfun_execute(
 TULLE_API tulle_status tulle_matfun_update(tulle_matfun *plan);
 
 /*
- * Collective: computes some columns again by another path, for F of the last execution:
- * submatrices, at least `samples` of all if there are so many, are gathered tile by tile and
- * decomposed by QR iterations; F is compared with their functions. *error: the largest difference
- * over the largest magnitude of the function, on all PEs. TULLE_ERR_CHECK, with the block column,
- * if it is above 1e-8 (f32, mixed: 1e-3). If F was made symmetric, diagonal blocks are compared. This
- * checks the computation; the truncation that the pattern brings is not an error here. Of the
- * methods with the whole matrix, F x for one vector x of random signs is compared with f(A) x by
- * the Lanczos method, which includes the filter's errors: TULLE_ERR_CHECK above 100 filter more
- * than that.
+ * Collective: computes F, of the last execution, again by another path. By submatrices: at least `samples` of them, if
+ * there are so many, are gathered tile by tile and decomposed by QR iterations; F is compared with their functions. If
+ * F was made symmetric, diagonal blocks are compared. This checks the computation; the truncation that the pattern
+ * brings is not an error here. By iterations: F x for one vector x of random signs is compared with f(A) x by the
+ * Lanczos method, which includes the filter's errors.
+ *
+ * *error: the largest difference over the largest magnitude, of f or f(A) x, on all PEs. TULLE_ERR_CHECK, with the
+ * block column, above
+ *
+ *     min(0.1, precise + 100 filter + (1000 epsilon + filter) amplification)
+ *
+ * with precise = 1e-8 (f32, mixed: 1e-3), epsilon of the type, and filter = 0 for submatrices, whose matrices have
+ * been filtered before; by the Lanczos method also 10 times what its last steps have changed. The amplification is the
+ * condition of f at A,
+ *
+ *     max |f[x, y]| max |x| / max |f(x)|, at least 1,
+ *
+ * over eigenvalues x and y, f[x, y] = (f(x) - f(y)) / (x - y), f[x, x] = f'(x): Higham, "Functions of Matrices", SIAM
+ * 2008, Corollary 3.16. That is cond(A) for the inverse, cond(A) / 2 for invsqrt, 2 max |x| / gap for the sign.
+ * Eigenvalues are those of the submatrix, or as the Lanczos method finds them.
  */
 TULLE_API tulle_status tulle_matfun_check(
     const tulle_matfun *plan, const tulle_function *function, const tulle_mat *F, int samples, double *error);
+
+/* The tolerance and the largest amplification of the last check, 0 before; the same on all PEs. */
+TULLE_API tulle_status tulle_matfun_checked(const tulle_matfun *plan, double *tolerance, double *amplification);
 
 TULLE_API void tulle_matfun_free(tulle_matfun *plan);
 

@@ -63,7 +63,7 @@ static const struct subject {
     {"tulle_factor_ilu0", incomplete, {"i"}, NULL, 0},
     {"tulle_factor_ic0", incomplete, {"c"}, NULL, 0},
     {"tulle_function_parse tulle_matfun_new tulle_matfun_execute tulle_matfun_update tulle_matfun_check "
-     "tulle_matfun_free",
+     "tulle_matfun_checked tulle_matfun_free",
         matrix_function, {"sign:mu=0.1", "invsqrt", "root:p=-1"}, "LAPACK: yes", 0},
     {"tulle_density_of_mu", density_matrix, {"mu", "newton"}, "LAPACK: yes", 0},
     {"tulle_density_of_electrons", density_matrix, {"electrons", "tc2"}, "LAPACK: yes", 0},

@@ -206,7 +206,7 @@ static tulle_status matrix_function(struct fixture *f, const char *text)
     tulle_mat *A = NULL, *V = NULL, *F = NULL;
     tulle_matfun *plan = NULL;
     tulle_function function = {.p = 0};
-    double error;
+    double error, tolerance, amplification;
     tulle_status status = tulle_layout_in_blocks(f->square, &cuts, &cuts, &square);
     if (status == TULLE_OK) status = tulle_function_parse(text, &function);
     status = tulle_comm_agree(f->comm, status);
@@ -219,6 +219,7 @@ static tulle_status matrix_function(struct fixture *f, const char *text)
     if (status == TULLE_OK) status = tulle_matfun_update(plan);
     if (status == TULLE_OK) status = tulle_matfun_execute(plan, &function, &F, NULL);
     if (status == TULLE_OK) status = tulle_matfun_check(plan, &function, F, 2, &error);
+    if (status == TULLE_OK) status = tulle_matfun_checked(plan, &tolerance, &amplification);
     tulle_matfun_free(plan);
     tulle_mat_free(F);
     tulle_mat_free(V);

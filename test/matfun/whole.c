@@ -3,6 +3,7 @@
 #include <tulle/algebra.h>
 #include <tulle/matfun.h>
 
+#include "algo/matfun/whole/whole_function.h"
 #include "body.h"
 #include "dense_function.h"
 #include "functions.h"
@@ -227,7 +228,8 @@ static tulle_status test_auto(tulle_comm *comm, void *arg)
     problem_init(&p, SPARSE, BLOCKS, 9);
     TULLE_TRY(build(comm, &p, TULLE_F64, 2, NONE, &A));
     TULLE_TRY(function_of(A, "invsqrt", &apart, &F, &report));
-    EXPECT((report.method == TULLE_MATFUN_COUPLED_NEWTON) == (report.estimate[1] < report.estimate[0]));
+    EXPECT(report.method == TULLE_MATFUN_SUBMATRIX || report.estimate[1] < report.estimate[0]);
+    EXPECT((report.abandoned_seconds > 0) == (report.abandoned > 0 && report.method == TULLE_MATFUN_SUBMATRIX));
     EXPECT((report.iterations > 0) == (report.method == TULLE_MATFUN_COUPLED_NEWTON));
     tulle_mat_free(F);
 out:
@@ -299,6 +301,15 @@ static tulle_status test_limits(tulle_comm *comm, void *arg)
         tulle_mat_free(A);
         A = NULL;
     }
+    problem_init(&p, SPARSE, SMALL, 9);
+    for (int method = TULLE_MATFUN_NEWTON_SCHULZ; method <= TULLE_MATFUN_COUPLED_NEWTON; method++) {
+        const char *text = method == TULLE_MATFUN_NEWTON_SCHULZ ? "sign" : "inverse";
+        TULLE_TRY(build(comm, &p, TULLE_F64, 0, UNEQUAL, &A));
+        status = function_of(A, text, &(tulle_matfun_options){.method = (tulle_matfun_method)method}, &F, &report);
+        TULLE_TRY(refused(status, TULLE_ERR_ARG, "is not symmetric"));
+        tulle_mat_free(A);
+        A = NULL;
+    }
     problem_init(&p, SPARSE, 0, 0);
     TULLE_TRY(build(comm, &p, TULLE_F64, 0, NONE, &A));
     for (int k = 0; k < FUNCTIONS; k++) {
@@ -316,10 +327,40 @@ out:
     return status;
 }
 
+/* auto gives an iteration up, after one step, where the other method takes no time, and else does not. */
+static tulle_status test_afford(tulle_comm *comm, void *arg)
+{
+    tulle_status status;
+    tulle_mat *A = NULL, *F = NULL;
+    tulle_function f = {.kind = TULLE_FUNCTION_INVERSE};
+    tulle__forecast forecast = {.other = 1e-12, .steps = 20};
+    struct problem p;
+    (void)arg;
+    for (int k = 0; k < TULLE__ITERATIONS_MOST; k++) forecast.step[k] = 1;
+    problem_init(&p, SPARSE, SMALL, 9);
+    TULLE_TRY(build(comm, &p, TULLE_F64, 0, NONE, &A));
+    for (int k = 0; k < 4; k++) {
+        tulle__iterations it = {.tolerance = 1e-12, .scale = 1, .forecast = &forecast};
+        forecast.other = k < 2 ? 1e-12 : 1e12;
+        f.kind = k % 2 ? TULLE_FUNCTION_SIGN : TULLE_FUNCTION_INVERSE;
+        status = tulle__whole_function(&it, 2, &f, A, &F);
+        if (k < 2)
+            TULLE_TRY(refused(status, TULLE_ERR_CONVERGENCE, "given up after 1 steps"));
+        else
+            EXPECT(status == TULLE_OK && it.count > 1);
+        tulle_mat_free(F);
+        F = NULL;
+    }
+out:
+    tulle_mat_free(A);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     double worst = 0;
     static const struct named_test tests[] = {{"functions of whole matrices", test_functions}, {"orders", test_orders},
-        {"filters", test_filter}, {"auto", test_auto}, {"the check", test_check}, {"limits", test_limits}};
+        {"filters", test_filter}, {"auto", test_auto}, {"an iteration given up", test_afford},
+        {"the check", test_check}, {"limits", test_limits}};
     return run_tests(argc, argv, (int)(sizeof tests / sizeof *tests), tests, &worst, &worst);
 }

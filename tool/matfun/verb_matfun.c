@@ -7,6 +7,7 @@
 
 #include "matfun/blocked.h"
 #include "outputs.h"
+#include "report/plural.h"
 
 enum { RUNS_MOST = 1000 };
 
@@ -19,7 +20,7 @@ struct function_run {
     tulle_gidx n;
     double run[RUNS_MOST]; /* seconds of each execution */
     int checked, passed;
-    double error;
+    double error, tolerance, amplification;
     char wrong[256];
     tulle_matfun_report report;
     struct blocked_history history;
@@ -37,7 +38,7 @@ static tulle_status check(struct function_run *s, tulle_comm *comm, const tulle_
     s->passed = status == TULLE_OK;
     s->error = error;
     if (!s->passed) snprintf(s->wrong, sizeof s->wrong, "%s", tulle_error_message());
-    return TULLE_OK;
+    return tulle_matfun_checked(plan, &s->tolerance, &s->amplification);
 }
 
 static tulle_status body(tulle_comm *comm, void *arg)
@@ -95,12 +96,15 @@ static void print_json(const struct function_run *s, FILE *file)
         tulle_matfun_method_name(s->report.method));
     blocked_json(&s->report, file);
     if (s->plan.method == TULLE_MATFUN_AUTO)
-        fprintf(file, ",\"estimates\":[%.6g,%.6g]", s->report.estimate[0], s->report.estimate[1]);
+        fprintf(file, ",\"estimates\":[%.6g,%.6g],\"abandoned\":%d,\"abandoned_seconds\":%.6g", s->report.estimate[0],
+            s->report.estimate[1], s->report.abandoned, s->report.abandoned_seconds);
     fprintf(file, ",\"iterations\":%d,\"residual\":%.6g,\"flops\":%.17g", s->report.iterations, s->report.residual,
         s->report.flops);
     blocked_history_json(&s->history, file);
     if (has_gap(s)) fprintf(file, ",\"below\":%.17g,\"above\":%.17g", s->report.below, s->report.above);
-    if (s->checked) fprintf(file, ",\"check\":%s,\"error\":%.6g", s->passed ? "true" : "false", s->error);
+    if (s->checked)
+        fprintf(file, ",\"check\":%s,\"error\":%.6g,\"tolerance\":%.6g,\"amplification\":%.6g",
+            s->passed ? "true" : "false", s->error, s->tolerance, s->amplification);
     fprintf(file, ",\"runs\":[");
     for (int r = 0; r < s->reps; r++) fprintf(file, "%s%.6g", r ? "," : "", s->run[r]);
     fprintf(file, "]}\n");
@@ -115,13 +119,21 @@ static void print_text(const struct function_run *s, FILE *file)
     blocked_text(&s->report, file);
     blocked_history_text(&s->history, 0, file);
     if (has_gap(s)) fprintf(file, "  next to mu     %.9g, %.9g\n", s->report.below, s->report.above);
-    if (s->checked) blocked_check_text(s->passed, s->report.method != TULLE_MATFUN_SUBMATRIX, s->error, file);
+    if (!s->checked) return;
+    blocked_check_text(s->passed, s->report.method != TULLE_MATFUN_SUBMATRIX, s->error, file);
+    fprintf(
+        file, "  amplification  %.3g by the function; differences up to %.2g pass\n", s->amplification, s->tolerance);
 }
 
 static void warn(const struct function_run *s)
 {
     show_warnings(s->options, s->warnings);
     blocked_warn_inserted(s->options, s->report.inserted);
+    if (!s->report.abandoned_seconds) return;
+    char text[128];
+    snprintf(text, sizeof text, "auto gave an iteration up after %d %s (%.3g s), and changed over to submatrices\n",
+        s->report.abandoned, plural(s->report.abandoned, "step", "steps"), s->report.abandoned_seconds);
+    show_warnings(s->options, text);
 }
 
 static tulle_status run(const struct options *options)
@@ -193,7 +205,12 @@ const struct verb verb_matfun = {
         "some together, the blocks in the rows and columns of its pattern form a dense matrix, whose function has\n"
         "the block column of F. The smaller EPS of --filter, the larger the submatrices, and the smaller the error;\n"
         "the time grows with the cubes of their rows.\n\n"
-        "The other methods are iterations with the whole matrix; --filter removes blocks from each product.\n\n"
+        "The other methods are iterations with the whole matrix; --filter removes blocks from each product. A result "
+        "is\n"
+        "verified against A, and refused where the filter has moved it too far. auto forecasts both, and changes over "
+        "to\n"
+        "submatrices, with a warning, where the steps of an iteration take longer than these, or it fails.\n\n"
+        "--check prints what the function amplifies at A, by which its tolerance grows, to a tenth at most.\n\n"
         "The time of an execution is without reading and without the plan, which is reported beside it.",
     .examples = "tulle matfun sign:mu=0.1 K.mtx --blocks 6 --filter 1e-5 -o sign.mtx\n"
                 "tulle matfun invsqrt S.mtx.gz --blocks sizes.txt --filter 1e-6 --json",

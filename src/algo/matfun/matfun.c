@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "algo/matfun/function.h"
+#include "algo/matfun/dense/function.h"
 #include "algo/matfun/matfun_plan.h"
 #include "algo/matfun/method_estimate.h"
 #include "algo/matfun/whole/row_tiles.h"
@@ -52,6 +52,7 @@ static void drop(tulle__owned *object)
     unmake(plan);
     tulle__mat_drop(plan->full);
     tulle__eigen_device_free(plan->device);
+    tulle__free(plan->checked);
     tulle__free(plan);
 }
 
@@ -146,10 +147,12 @@ tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_options *op
     if (status == TULLE_OK && !(options->filter >= 0))
         status = tulle__fail(TULLE_ERR_ARG, "tulle_matfun_new: filter is at least 0, not %g", options->filter);
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *made, "a plan", &made);
+    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *made->checked, "a plan", &made->checked);
     const int64_t same[] = {options->combine, options->symmetric, (int64_t)options->method, order, options->mixed};
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = tulle__agree_alike(comm, 5, same, "options of a function");
     if (status != TULLE_OK) {
+        if (made) tulle__free(made->checked);
         tulle__free(made);
         return status;
     }
@@ -189,17 +192,9 @@ tulle_status tulle__matfun_renew(tulle_matfun *plan)
     return status == TULLE_OK && plan->copy ? tulle__row_tiles_refill(plan->A, plan->copy) : status;
 }
 
-static double iterations_of(const tulle_matfun *plan, const tulle_function *function)
+tulle_matfun_method tulle__matfun_method_for(const tulle_matfun *plan)
 {
-    bool power = tulle__whole_method(function) == TULLE_MATFUN_COUPLED_NEWTON;
-    return power ? plan->estimate.power : plan->estimate.sign;
-}
-
-tulle_matfun_method tulle__matfun_method_for(const tulle_matfun *plan, const tulle_function *function)
-{
-    tulle_matfun_method whole = tulle__whole_method(function);
-    if (plan->options.method != TULLE_MATFUN_AUTO) return plan->options.method;
-    return iterations_of(plan, function) < plan->estimate.submatrices ? whole : TULLE_MATFUN_SUBMATRIX;
+    return plan->options.method == TULLE_MATFUN_AUTO ? plan->used : plan->options.method;
 }
 
 /* ---- results ---- */
@@ -395,8 +390,8 @@ out:
 }
 
 /* *F in A's layout by iterations with the whole matrix. Collective, agreed. */
-static tulle_status iterate(
-    tulle_matfun *plan, const tulle_function *function, tulle_mat **F, tulle_matfun_report *report, int64_t start)
+static tulle_status iterate(tulle_matfun *plan, const tulle_function *function, const tulle__forecast *forecast,
+    tulle_mat **F, tulle_matfun_report *report, int64_t start)
 {
     tulle_mat *square = NULL, *made = NULL;
     const tulle_matfun_options *o = &plan->options;
@@ -405,8 +400,11 @@ static tulle_status iterate(
         .tolerance = fmax(o->filter, plan->A->type == TULLE_F32 ? 1e-5 : 1e-12),
         .scale = 1,
         .history = o->history,
-        .room = o->history_room};
-    tulle_status status = tulle__whole_function(&it, o->order, function, tulle__matfun_rows(plan), &square);
+        .room = o->history_room,
+        .forecast = forecast};
+    const tulle_mat *rows = tulle__matfun_rows(plan);
+    tulle_status status = tulle__check_symmetric(rows, rows->layout);
+    if (status == TULLE_OK) status = tulle__whole_function(&it, o->order, function, rows, &square);
     if (status == TULLE_OK && o->symmetric) status = tulle__symmetrise(&square, &asymmetry);
     if (status == TULLE_OK) blocks = tulle__occupation_of(square) * columns * columns;
     if (status == TULLE_OK) status = tulle_mat_redistribute(square, plan->A->layout, &made);
@@ -416,6 +414,8 @@ static tulle_status iterate(
         status = tulle_comm_agree(plan->A->comm, tulle_comm_reduce_real(plan->A->comm, TULLE_MAX, 1, &seconds));
     if (status != TULLE_OK) {
         tulle_mat_free(made);
+        report->abandoned = it.count;
+        report->abandoned_seconds = (double)(tulle__now(plan->A->comm) - start) * 1e-9;
         return status;
     }
     *F = made;
@@ -452,6 +452,37 @@ static tulle_status dense_functions(
     return status;
 }
 
+/*
+ * AUTO: submatrices, or an iteration that is worth a try, and in its place submatrices if it is given up or has no
+ * result. Collective, agreed.
+ */
+static tulle_status execute_auto(
+    tulle_matfun *plan, const tulle_function *function, tulle_mat **F, tulle_matfun_report *report, int64_t start)
+{
+    const tulle_matfun_method whole = tulle__whole_method(function);
+    const tulle_matfun_options *o = &plan->options;
+    tulle__forecast forecast;
+    tulle_matfun_report tried = {.columns = 0};
+    tulle_status status =
+        tulle__matfun_forecast(&plan->estimate, tulle__matfun_rows(plan), function, o->filter, o->order, &forecast);
+    plan->used = TULLE_MATFUN_SUBMATRIX;
+    if (status == TULLE_OK && whole != TULLE_MATFUN_SUBMATRIX && tulle__matfun_worth_a_try(&forecast))
+        plan->used = whole;
+    if (status == TULLE_OK && plan->used == whole && whole != TULLE_MATFUN_SUBMATRIX) {
+        status = iterate(plan, function, &forecast, F, &tried, start);
+        *report = tried;
+        if (status == TULLE_ERR_CONVERGENCE) plan->used = TULLE_MATFUN_SUBMATRIX;
+        if (status == TULLE_ERR_CONVERGENCE) status = TULLE_OK;
+    }
+    if (status == TULLE_OK && plan->used == TULLE_MATFUN_SUBMATRIX)
+        status = dense_functions(plan, function, F, report, start);
+    report->abandoned = tried.abandoned;
+    report->abandoned_seconds = tried.abandoned_seconds;
+    report->estimate[0] = forecast.other;
+    report->estimate[1] = forecast.seconds;
+    return status;
+}
+
 tulle_status tulle_matfun_execute(
     tulle_matfun *plan, const tulle_function *function, tulle_mat **F, tulle_matfun_report *report)
 {
@@ -466,16 +497,13 @@ tulle_status tulle_matfun_execute(
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = tulle__matfun_renew(plan);
     if (status == TULLE_OK) status = tulle__wants_finite(plan->A, "the matrix");
-    tulle_matfun_method method = tulle__matfun_method_for(plan, function);
-    if (status == TULLE_OK && method != TULLE_MATFUN_SUBMATRIX)
-        status = iterate(plan, function, F, &facts, start);
-    else if (status == TULLE_OK)
+    if (status == TULLE_OK && plan->options.method == TULLE_MATFUN_AUTO)
+        status = execute_auto(plan, function, F, &facts, start);
+    else if (status == TULLE_OK && plan->options.method == TULLE_MATFUN_SUBMATRIX)
         status = dense_functions(plan, function, F, &facts, start);
-    facts.method = method;
-    if (plan->options.method == TULLE_MATFUN_AUTO) {
-        facts.estimate[0] = plan->estimate.submatrices;
-        facts.estimate[1] = iterations_of(plan, function);
-    }
+    else if (status == TULLE_OK)
+        status = iterate(plan, function, NULL, F, &facts, start);
+    facts.method = tulle__matfun_method_for(plan);
     if (status == TULLE_OK && report) *report = facts;
     return status;
 }

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "algo/matfun/dense/jacobi.h"
-#include "algo/matfun/function.h"
-#include "algo/matfun/lanczos.h"
+#include "algo/matfun/dense/function.h"
+#include "algo/matfun/dense/lanczos.h"
 #include "algo/matfun/matfun_plan.h"
 #include "algo/matfun/whole/row_tiles.h"
 #include "base/arg.h"
@@ -34,8 +34,10 @@ struct check {
     int64_t *start; /* [rows + 1]: first element of each block row of the submatrix */
     double *A, *S, *level, *value, *work;
     double *to;            /* A or S: that is gathered */
-    double worst, largest; /* difference, and magnitude of the function */
-    int32_t column;        /* where the former is */
+    double worst, largest; /* difference, of this submatrix, and magnitude of the function, of all */
+    int32_t at, column;    /* where the former is, and the difference that is most beyond what the function amplifies */
+    double amplification;  /* largest of all submatrices */
+    double most, excess;   /* largest difference, and that over the tolerance of its submatrix */
 };
 
 static double value(const tulle_tile *tile, int64_t at)
@@ -104,7 +106,7 @@ static void compare_row(struct check *c, const tulle_tile *tile, int64_t local, 
                     sum += c->A[l * n + c->start[i] + r] * c->value[l] * c->A[l * n + c->start[k] + q];
                 if (fabs(got - sum) <= c->worst) continue;
                 c->worst = fabs(got - sum); /* NaN too */
-                c->column = rows_of(c)[i];
+                c->at = rows_of(c)[i];
             }
     }
 }
@@ -134,6 +136,19 @@ static int64_t decompose(struct check *c)
 }
 #endif
 
+/* The difference of a submatrix against the tolerance of its function. */
+static void judge(struct check *c)
+{
+    const double amplification =
+        c->sub->n ? tulle__function_amplification(c->function, c->sub->n, c->level, c->value) : 1;
+    const double excess = c->worst / tulle__function_tolerance(tulle__dense_type(c->plan), 0, amplification);
+    c->amplification = fmax(c->amplification, amplification);
+    if (!(c->worst <= c->most)) c->most = c->worst; /* NaN too */
+    if (excess <= c->excess) return;
+    c->excess = excess;
+    c->column = c->at;
+}
+
 static tulle_status check_one(struct check *c)
 {
     tulle_status status;
@@ -160,7 +175,9 @@ static tulle_status check_one(struct check *c)
     }
     (void)tulle__function_values(c->function, tulle__dense_type(c->plan), c->sub->n, c->level, c->value);
     for (size_t l = 0; l < n; l++) c->largest = fmax(c->largest, fabs(c->value[l]));
+    c->worst = 0;
     TULLE_TRY(each_row(c, c->F, compare_row));
+    judge(c);
 out:
     tulle__free(c->start);
     tulle__free(c->A);
@@ -174,20 +191,23 @@ out:
 
 /* ---- whole matrices ---- */
 
-tulle_status tulle__matfun_check_whole(
-    const tulle_mat *A, const tulle_function *function, const tulle_mat *F, double tolerance, double *error)
+/*
+ * Difference of F x and f(A) x for one vector x of random signs, relative to the latter; *change: of f(A) x by the
+ * last Lanczos steps. Collective, agreed.
+ */
+static tulle_status compare_whole(const tulle_mat *A, const tulle_function *function, const tulle_mat *F, double *error,
+    double *change, double *amplification)
 {
-    static const double most = .1; /* whatever the filter: a result that is off by more is none */
     tulle_status status;
     int64_t n = A->layout->m;
-    double *room = NULL, change = 0, longest = 0, worst = 0, largest = 0;
+    double *room = NULL, longest = 0, worst = 0, largest = 0;
     double *x = NULL, *expected = NULL, *got = NULL, *zeros = NULL, *sums = NULL;
     TULLE_TRY(tulle__alloc_zero(5 * (size_t)n, sizeof *room, "vectors", &room));
     x = room, expected = x + n, got = expected + n, zeros = got + n, sums = zeros + n;
     for (int64_t i = 0; i < n; i++) x[i] = tulle__random_at(17, 0, (uint64_t)i) & 1 ? 1 : -1;
 out:
     status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK) status = tulle__lanczos(A, function, x, expected, &change);
+    if (status == TULLE_OK) status = tulle__lanczos(A, function, x, expected, change, amplification);
     if (status == TULLE_OK) status = tulle__mat_apply(F, TULLE_OP_N, x, zeros, got, sums, &longest, NULL);
     for (int64_t i = 0; i < n && status == TULLE_OK; i++) {
         if (!(fabs(got[i] - expected[i]) <= worst)) worst = fabs(got[i] - expected[i]);
@@ -195,10 +215,44 @@ out:
     }
     tulle__free(room);
     if (status == TULLE_OK) *error = largest > 0 ? worst / largest : worst;
-    const double limit = fmin(tolerance + 10 * change, most);
-    if (status == TULLE_OK && !(*error <= limit))
-        status = tulle__fail(TULLE_ERR_CHECK,
-            "the function times a vector differs by %.3g from the Lanczos method's, more than %.3g", *error, limit);
+    return tulle_comm_agree(A->comm, status);
+}
+
+static tulle_status within(double error, double limit)
+{
+    if (error <= limit) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_CHECK,
+        "the function times a vector differs by %.3g from the Lanczos method's, more than %.3g", error, limit);
+}
+
+tulle_status tulle__matfun_check_whole(
+    const tulle_mat *A, const tulle_function *function, const tulle_mat *F, double tolerance, double *error)
+{
+    double change = 0, amplification = 1;
+    tulle_status status = compare_whole(A, function, F, error, &change, &amplification);
+    const double most = tulle__function_tolerance(A->type, 0, INFINITY);
+    if (status == TULLE_OK) status = within(*error, fmin(tolerance + 10 * change, most));
+    return tulle_comm_agree(A->comm, status);
+}
+
+static void record(const tulle_matfun *plan, double tolerance, double amplification)
+{
+    if (!plan->checked) return;
+    plan->checked->tolerance = tolerance;
+    plan->checked->amplification = amplification;
+}
+
+/* The same within the tolerance of a filter and of what f amplifies. */
+static tulle_status check_filtered(
+    const tulle_mat *A, const tulle_function *function, const tulle_mat *F, const tulle_matfun *plan, double *error)
+{
+    double change = 0, amplification = 1;
+    tulle_status status = compare_whole(A, function, F, error, &change, &amplification);
+    const double most = tulle__function_tolerance(A->type, 0, INFINITY);
+    const double tolerance =
+        fmin(most, tulle__function_tolerance(A->type, plan->options.filter, amplification) + 10 * change);
+    record(plan, tolerance, amplification);
+    if (status == TULLE_OK) status = within(*error, tolerance);
     return tulle_comm_agree(A->comm, status);
 }
 
@@ -211,15 +265,14 @@ tulle_status tulle_matfun_check(
         return tulle__refuse(comm);
     tulle_mat *moved = NULL;
     const tulle_mat *rows = tulle__matfun_rows(plan);
-    struct check c = {.plan = plan, .function = function, .F = F, .column = -1};
+    struct check c = {.plan = plan, .function = function, .F = F, .column = -1, .amplification = 1};
     tulle_status status = tulle__function_check(function);
     if (status == TULLE_OK) status = tulle__wants_full(F);
     if (status == TULLE_OK && (F->kind != TULLE_VBSR || F->layout->m != plan->A->layout->m))
         status = tulle__fail(TULLE_ERR_ARG, "tulle_matfun_check: F is not a result of this plan");
     status = tulle_comm_agree(comm, status);
-    double precise = tulle__dense_type(plan) == TULLE_F32 ? 1e-3 : 1e-8;
-    if (status == TULLE_OK && tulle__matfun_method_for(plan, function) != TULLE_MATFUN_SUBMATRIX)
-        return tulle__matfun_check_whole(rows, function, F, precise + 100 * plan->options.filter, error);
+    if (status == TULLE_OK && tulle__matfun_method_for(plan) != TULLE_MATFUN_SUBMATRIX)
+        return check_filtered(rows, function, F, plan, error);
     if (status == TULLE_OK && !tulle__layout_equal(F->layout, rows->layout)) {
         status = tulle_mat_redistribute(F, rows->layout, &moved);
         c.F = moved;
@@ -230,17 +283,26 @@ tulle_status tulle_matfun_check(
         c.sub = &plan->s.sub[k * count / mine];
         status = check_one(&c);
     }
-    double found[2] = {c.worst, c.largest};
+    double found[3] = {c.most, c.largest, c.amplification};
     status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_MAX, 2, found);
+    if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_MAX, 3, found);
     status = tulle_comm_agree(comm, status);
     tulle_mat_free(moved);
     if (status != TULLE_OK) return status;
     *error = found[1] > 0 ? found[0] / found[1] : found[0];
-    bool bad = !(c.worst <= precise * found[1]);
+    record(plan, tulle__function_tolerance(tulle__dense_type(plan), 0, found[2]), found[2]);
+    bool bad = !(c.excess <= found[1]);
     return tulle_comm_agree(comm,
         bad ? tulle__fail(TULLE_ERR_CHECK,
                   "block column %" PRId32 " (from 1) of the function differs by %.3g from another computation of it",
-                  c.column + 1, c.worst)
+                  c.column + 1, c.most)
             : TULLE_OK);
+}
+
+tulle_status tulle_matfun_checked(const tulle_matfun *plan, double *tolerance, double *amplification)
+{
+    if (TULLE__NULL(plan) || TULLE__NULL(tolerance) || TULLE__NULL(amplification)) return TULLE_ERR_ARG;
+    *tolerance = plan->checked ? plan->checked->tolerance : 0;
+    *amplification = plan->checked ? plan->checked->amplification : 0;
+    return TULLE_OK;
 }

@@ -9,6 +9,11 @@
 #include "algo/matfun/device/eigen_batch.h"
 #include "algo/matfun/method_estimate.h"
 
+/* A check of a function. */
+typedef struct tulle__checked {
+    double tolerance, amplification; /* 0: none yet */
+} tulle__checked;
+
 struct tulle_matfun {
     tulle__owned owned;
     const tulle_mat *given; /* the caller's */
@@ -25,6 +30,8 @@ struct tulle_matfun {
     tulle__method_estimate estimate; /* AUTO */
     tulle__eigen_device *device;     /* NULL: threads compute submatrices */
     double plan_seconds;
+    tulle_matfun_method used; /* AUTO: by the last execution */
+    tulle__checked *checked;  /* NULL, or the last check */
 };
 
 /* The type of the dense work. */
@@ -110,8 +117,8 @@ void tulle__sweep_add_device(tulle__sweep *sweep, const tulle__sweep *other);
 tulle_status tulle__matfun_sweep(
     const tulle_matfun *plan, const tulle__visitor *visitor, tulle_mat *F, tulle__sweep *sweep);
 
-/* The method that computes a function of this plan. */
-tulle_matfun_method tulle__matfun_method_for(const tulle_matfun *plan, const tulle_function *function);
+/* The method of the last execution. */
+tulle_matfun_method tulle__matfun_method_for(const tulle_matfun *plan);
 
 /*
  * tulle_matfun_check for methods with the whole matrix: *error = the largest difference of F x and

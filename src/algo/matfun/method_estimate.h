@@ -1,31 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Submatrices or iterations with the whole matrix: estimates from the pattern, and norms of blocks in a
- * sample. A submatrix of n rows takes a n^3 + b n^2 + c, as tridiagonalisations of few rows are far below
- * the rate of those of many. A block product has a fixed cost beside its operations.
+ * Submatrices or iterations with the whole matrix: seconds of both, from A's pattern and spectrum.
  *
- * Signs and occupations take longer than A A by a factor that falls as that product's number of block
- * products, p for a block column, grows: their results are denser than A where A is sparse, and full
- * where it is nearly so; and by the root of h's growth, as below. Powers, by coupled Newton steps, take a few products
- * of matrices as dense as the result. Where the filter has cut A, as an overlap matrix, that is nearly as dense as A.
- * Where it has cut nothing, as of a stencil, the result has h times A's reach, h = 1 + log(norm / eps) / 3 of a small
- * block of A, and as many more blocks as A^2, which has 2 times the reach, tells.
+ * A submatrix of n rows takes a n^3 + b n^2 + c, as tridiagonalisations of few rows are far below the rate of those of
+ * many.
  *
- * Constants were fitted to processor times of water boxes of several block sizes, overlap matrices,
- * stencils, chains and banded matrices with filters of 1e-2 to 1e-5, and judged by others
- * (bench/matfun_auto.py, doc/matfun.md); the gap and the condition, on which the number of iterations
- * depends, are not known.
+ * An iteration's number of steps is that of the scalar iteration from the eigenvalue that needs most, by bounds of
+ * some Lanczos steps. A step's products have the fill of a polynomial of A: as many blocks a row as lie within d links
+ * in a sample of rows, where d is the degree that the steps have reached, or, with a filter, the distance at which
+ * f's blocks have decayed to it, if that is less. With the distance g of mu from the spectrum over the latter's half
+ * width, a sign's blocks decay as e^(-g d) (a step's approximation as that of the width it resolves), and those of
+ * powers with the condition k as e^(-2 d / k^(1/2)): Benzi and Razouk, ETNA 28 (2007); Demko, Moss and Smith, Math.
+ * Comp. 43 (1984). Nor is the fill more than the filter leaves where a result's blocks fall by a factor e^3 a link from
+ * the smallest of A's: an overlap matrix that the filter has cut stays as it is. A block product has a fixed cost
+ * beside its operations.
+ *
+ * Constants are of one core; only ratios matter. They were fitted to cases of bench/matfun_auto.py.
  */
-#ifndef TULLE_ALGO_MATFUN_CHOOSE_METHOD_H
-#define TULLE_ALGO_MATFUN_CHOOSE_METHOD_H
+#ifndef TULLE_ALGO_MATFUN_METHOD_ESTIMATE_H
+#define TULLE_ALGO_MATFUN_METHOD_ESTIMATE_H
+
+#include <tulle/matfun.h>
 
 #include "algo/matfun/submatrices.h"
+#include "algo/matfun/whole/iterations.h"
 
-/* Seconds of all PEs' cores. Collective, without agreement. */
+enum { TULLE__REACH_MOST = 48 };
+
+/* Facts of the pattern, of all PEs. */
 typedef struct tulle__method_estimate {
-    double submatrices, sign, power;
+    double submatrices; /* seconds */
+    double sign;        /* of the iteration for a sign, if the gap at mu is a twentieth of the spectrum */
+    double distance;    /* links beyond which blocks fall below the filter as A's do, INFINITY: no filter */
+    double count;       /* submatrices */
+    double columns;     /* block columns */
+    double block;       /* values of a block, on average, to the power 3/2: operations of a product / 2 */
+    double reach[TULLE__REACH_MOST]; /* blocks of a row within 1, 2, ... links, on average */
+    int links;                       /* links beyond which nothing is added, or is known */
 } tulle__method_estimate;
 
-tulle_status tulle__matfun_estimate(const tulle__submatrices *s, double filter, tulle__method_estimate *seconds);
+/* Collective, without agreement. */
+tulle_status tulle__matfun_estimate(const tulle__submatrices *s, double filter, tulle__method_estimate *estimate);
+
+/*
+ * Of the iteration that computes `function` of A, in tiles of rows, with that filter and order of Newton-Schulz steps.
+ * Where even a spectrum that needs few steps would not make it worth a try, that is the forecast, and A is not applied.
+ * Collective, agreed.
+ */
+tulle_status tulle__matfun_forecast(const tulle__method_estimate *estimate, const tulle_mat *A,
+    const tulle_function *function, double filter, int order, tulle__forecast *forecast);
+
+/* Seconds of the submatrices of a function: steps have a bisection each. */
+double tulle__matfun_submatrix_seconds(const tulle__method_estimate *estimate, const tulle_function *function);
+
+/* AUTO: whether an iteration is worth a try, which ends where its steps take longer than submatrices. */
+bool tulle__matfun_worth_a_try(const tulle__forecast *forecast);
 
 #endif

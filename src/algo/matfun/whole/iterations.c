@@ -14,9 +14,11 @@
 
 void tulle__iterations_step(tulle__iterations *it, tulle_comm *comm)
 {
-    if (it->count == 0) it->before[0] = it->before[1] = INFINITY;
     it->flops_before = it->flops;
     it->start = tulle__now(comm);
+    if (it->count) return;
+    it->before[0] = it->before[1] = INFINITY;
+    it->begun = it->last = it->start;
 }
 
 tulle_status tulle__iterations_measure(tulle__iterations *it, const tulle_mat *defect, const tulle_mat *of)
@@ -73,6 +75,28 @@ bool tulle__iterations_ended(
 bool tulle__iterations_diverge(const tulle__iterations *it)
 {
     return !(it->residual < 1e3);
+}
+
+tulle_status tulle__iterations_afford(tulle__iterations *it, tulle_comm *comm)
+{
+    const tulle__forecast *f = it->forecast;
+    if (!f) return TULLE_OK;
+    const int64_t now = tulle__now(comm);
+    double spent[2] = {(double)(now - it->begun) * 1e-9, (double)(now - it->last) * 1e-9};
+    it->last = now;
+    tulle_status status = tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_MAX, 2, spent));
+    if (status != TULLE_OK) return status;
+    double next = spent[1], rest = spent[1] * (1 + it->count / 4.); /* beyond the forecast */
+    if (it->count < f->steps) {
+        const double rate = spent[1] / f->step[it->count - 1];
+        next = rate * f->step[it->count];
+        rest = 0;
+        for (int k = it->count; k < f->steps; k++) rest += rate * f->step[k];
+    }
+    if (rest <= f->other || (spent[0] <= .05 * f->other && next <= .1 * f->other)) return TULLE_OK;
+    return tulle_comm_agree(comm,
+        tulle__fail(TULLE_ERR_CONVERGENCE, "given up after %d steps: the others take %.3g s, the other method %.3g s",
+            it->count, rest, f->other));
 }
 
 tulle_status tulle__iterations_fail(const tulle__iterations *it, tulle_comm *comm, const char *hint)
@@ -266,14 +290,14 @@ tulle_status tulle__newton_schulz(tulle__iterations *it, int order, double mu, t
         status = sign_step(it, order, mu, X);
         /* the step takes y to less than y^order; not so where filters or rounding limit it */
         done = tulle__iterations_ended(it, *X, pow(it->bound, order), &fast);
+        if (status == TULLE_OK && !done) status = tulle__iterations_afford(it, (*X)->comm);
     }
     return status == TULLE_OK && !done ? tulle__iterations_fail(it, (*X)->comm, "; is mu an eigenvalue?") : status;
 }
 
 /* ---- the coupled Newton iteration ---- */
 
-/* *C = T^p. */
-static tulle_status power_of(tulle__iterations *it, const tulle_mat *T, int p, tulle_mat **C)
+tulle_status tulle__power_of(tulle__iterations *it, const tulle_mat *T, int p, tulle_mat **C)
 {
     tulle_status status = TULLE_OK;
     tulle_mat *square = NULL, *result = NULL, *next = NULL;
@@ -336,7 +360,7 @@ static tulle_status root_step(tulle__iterations *it, int p, double c, tulle_mat 
     /* quadratic: the defect of X T is at most (p + 1) / 2 of its square */
     *last = tulle__iterations_ended(it, m, (p + 1) / 2.0 * it->bound * it->bound, &fast);
     if (*last || tulle__iterations_diverge(it)) goto out;
-    TULLE_TRY(power_of(it, T, p, &power));
+    TULLE_TRY(tulle__power_of(it, T, p, &power));
     TULLE_TRY(tulle__iterations_multiply(it, power, *M, &next));
     tulle_mat_free(*M);
     *M = next;
@@ -344,32 +368,6 @@ out:
     tulle_mat_free(power);
     tulle_mat_free(T);
     tulle_mat_free(defect);
-    return status;
-}
-
-/*
- * X^p A is I: M, which the steps multiply beside X, drifts away from it where A is ill-conditioned or filters
- * remove what small eigenvalues need. After a failure the residual is that of X.
- */
-static tulle_status verify_root(tulle__iterations *it, const tulle_mat *A, int p, const tulle_mat *X)
-{
-    double norm = 0, row = 0, precise = A->type == TULLE_F32 ? 1e-3 : 1e-8;
-    tulle_mat *power = NULL, *product = NULL;
-    tulle_status status;
-    TULLE_TRY(power_of(it, X, p, &power));
-    TULLE_TRY(tulle__iterations_multiply(it, power, A, &product));
-    TULLE_TRY(tulle__add_to(&product, 1, 0, product, -1));
-    TULLE_TRY(tulle_mat_norm(product, TULLE_NORM_FROBENIUS, &norm));
-    TULLE_TRY(tulle_mat_norm(product, TULLE_NORM_INFINITY, &row));
-    const double residual = norm / sqrt((double)A->layout->m + (A->layout->m == 0)), bound = fmin(norm, row);
-    /* relative to X: what the filter leaves of X counts as often as A's rows have blocks, as in a check */
-    if (residual <= fmin(.1, fmax(100 * it->filter, precise)) && bound <= fmin(.5, fmax(1000 * it->filter, precise)))
-        goto out;
-    it->residual = residual;
-    status = tulle__iterations_fail(it, A->comm, " of the result; the matrix is too ill-conditioned for it");
-out:
-    tulle_mat_free(product);
-    tulle_mat_free(power);
     return status;
 }
 
@@ -385,10 +383,10 @@ tulle_status tulle__coupled_newton(tulle__iterations *it, const tulle_mat *A, in
     status = tulle__combination(1, &factor, &A, 0, &M);
     while (status == TULLE_OK && !last && it->count < TULLE__ITERATIONS_MOST) {
         status = root_step(it, p, c, &root, &M, &last);
+        if (status == TULLE_OK && !last) status = tulle__iterations_afford(it, A->comm);
         if (!last && tulle__iterations_diverge(it)) break;
     }
     if (status == TULLE_OK && !last) status = tulle__iterations_fail(it, A->comm, "; is the matrix positive definite?");
-    if (status == TULLE_OK) status = verify_root(it, A, p, root);
     tulle_mat_free(M);
     if (status == TULLE_OK)
         *X = root;

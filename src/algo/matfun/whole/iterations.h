@@ -12,12 +12,20 @@
 
 enum { TULLE__ITERATIONS_MOST = 200, TULLE__ORDER_MOST = 7 };
 
+/* An iteration as it is foreseen (method_estimate.h), of `auto`. */
+typedef struct tulle__forecast {
+    double seconds, other; /* of all steps, and of the other method */
+    int steps;
+    double step[TULLE__ITERATIONS_MOST]; /* seconds of each */
+} tulle__forecast;
+
 typedef struct tulle__iterations {
     double filter;
     double tolerance;     /* of the result, relative */
     double offset, scale; /* the history has offset + scale trace */
     tulle_matfun_iteration *history;
     int64_t room;
+    const tulle__forecast *forecast; /* NULL, or the iteration is given up where the other method is faster */
     /* so far: */
     int count;
     double residual; /* of the approximation before the last step */
@@ -27,6 +35,7 @@ typedef struct tulle__iterations {
     double before[2]; /* residuals of earlier steps */
     double flops_before;
     int64_t start;
+    int64_t begun, last; /* of the first step, and of the present one */
 } tulle__iterations;
 
 /* A step begins. */
@@ -60,6 +69,13 @@ bool tulle__iterations_ended(
 /* Whether the residual has grown beyond all that converges, or is not a number. */
 bool tulle__iterations_diverge(const tulle__iterations *it);
 
+/*
+ * After a step that is not the last: TULLE_ERR_CONVERGENCE if the remaining steps, by the forecast's proportions and
+ * the measured time of the last one, take longer than the other method, and more than a twentieth of the latter's time
+ * is spent, or a tenth would be in the next step. So a wrong forecast costs that much. Collective, agreed.
+ */
+tulle_status tulle__iterations_afford(tulle__iterations *it, tulle_comm *comm);
+
 /* TULLE_ERR_CONVERGENCE, with the last residual, on all PEs. */
 tulle_status tulle__iterations_fail(const tulle__iterations *it, tulle_comm *comm, const char *hint);
 
@@ -85,6 +101,9 @@ tulle_status tulle__inner_product(const tulle_mat *A, const tulle_mat *B, double
 /* The trace. Collective, agreed. */
 tulle_status tulle__trace(const tulle_mat *A, double *sum);
 
+/* *C = T^p, p > 0. Collective, agreed. */
+tulle_status tulle__power_of(tulle__iterations *it, const tulle_mat *T, int p, tulle_mat **C);
+
 /*
  * Replaces *X, of eigenvalues in [-1, 1], by its sign, by Newton-Schulz iterations of that order, 2
  * to 7: X times the first terms of (1 - y)^(-1/2), y = I - X^2. Collective, agreed.
@@ -92,7 +111,7 @@ tulle_status tulle__trace(const tulle_mat *A, double *sum);
 tulle_status tulle__newton_schulz(tulle__iterations *it, int order, double mu, tulle_mat **X);
 
 /*
- * *X = A^(-1/p), p > 0, of a positive definite A, by the coupled Newton iteration. Collective,
+ * *X = A^(-1/p), p > 0, of a positive definite A, by the coupled Newton iteration, not verified. Collective,
  * agreed.
  */
 tulle_status tulle__coupled_newton(tulle__iterations *it, const tulle_mat *A, int p, tulle_mat **X);

@@ -14,6 +14,7 @@
 #include <tulle/algebra.h>
 
 #include "algo/matfun/whole/row_tiles.h"
+#include "algo/matfun/whole/verified.h"
 #include "base/error.h"
 
 /* A step as a polynomial of the level. */
@@ -172,6 +173,7 @@ tulle_status tulle__purify(tulle__purification *method, tulle__iterations *it, c
     } else if (status == TULLE_OK) {
         status = purify(&p);
     }
+    if (status == TULLE_OK && !counts(&p)) status = tulle__verify_step(it, moved, method->mu, 1, 0, p.P);
     tulle_mat_free(moved);
     tulle_layout_free(layout);
     if (status == TULLE_OK)

@@ -7,6 +7,7 @@
 #include <tulle/algebra.h>
 
 #include "algo/matfun/whole/row_tiles.h"
+#include "algo/matfun/whole/verified.h"
 #include "base/error.h"
 
 enum { ROOT_MOST = 64 };
@@ -60,6 +61,7 @@ static tulle_status step_of(
     double beyond = row + fabs(f->mu) > 0 ? row + fabs(f->mu) : 1, factor = 1 / beyond;
     status = tulle__combination(1, &factor, &A, -f->mu / beyond, &X);
     if (status == TULLE_OK) status = tulle__newton_schulz(it, order, f->mu, &X);
+    if (status == TULLE_OK) status = tulle__verify_step(it, A, f->mu, -1, 1, X);
     if (status == TULLE_OK && f->kind == TULLE_FUNCTION_FERMI) status = tulle__add_to(&X, -.5, 0, X, .5);
     if (status == TULLE_OK)
         *F = X;
@@ -75,6 +77,11 @@ static tulle_status root_of(tulle__iterations *it, int p, const tulle_mat *A, tu
     const double one = 1;
     if (p == 1) return tulle__combination(1, &one, &A, 0, F);
     tulle_status status = tulle__coupled_newton(it, A, abs(p), &X);
+    if (status == TULLE_OK) status = tulle__verify_root(it, A, abs(p), X);
+    if (status != TULLE_OK) {
+        tulle_mat_free(X);
+        return status;
+    }
     if (p > 0) {
         for (int k = 1; k < p && status == TULLE_OK; k++) {
             status = tulle__iterations_multiply(it, made ? made : A, X, &next);
@@ -82,6 +89,7 @@ static tulle_status root_of(tulle__iterations *it, int p, const tulle_mat *A, tu
             made = next;
             next = NULL;
         }
+        if (status == TULLE_OK) status = tulle__verify_product(it, A, p, X, made);
         tulle_mat_free(X);
         X = made;
     }

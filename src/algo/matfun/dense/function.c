@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/matfun/function.h"
+#include "algo/matfun/dense/function.h"
 
 #include <float.h>
 #include <math.h>
@@ -122,4 +122,46 @@ int64_t tulle__function_values(
     for (int64_t i = 0; i < n; i++)
         if (!one(function, x[i], 4 * epsilon * largest, &value[i]) && bad < 0) bad = i;
     return bad;
+}
+
+/* |f'(x)| of a function with a derivative, else 0. */
+static double slope(const tulle_function *f, double x, double value)
+{
+    switch (f->kind) {
+    case TULLE_FUNCTION_INVERSE:
+        return value * value;
+    case TULLE_FUNCTION_SQRT:
+        return x > 0 ? fabs(value / x) / 2 : 0;
+    case TULLE_FUNCTION_INVSQRT:
+        return fabs(value / x) / 2;
+    case TULLE_FUNCTION_ROOT:
+        return x != 0 ? fabs(value / x / f->p) : 0;
+    case TULLE_FUNCTION_EXP:
+        return value;
+    case TULLE_FUNCTION_FERMI:
+        return f->kT > 0 ? value * (1 - value) / f->kT : 0;
+    default:
+        return 0;
+    }
+}
+
+double tulle__function_amplification(const tulle_function *function, int64_t n, const double *x, const double *value)
+{
+    const double size = fmax(fabs(x[0]), fabs(x[n - 1]));
+    double steepest = 0, largest = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double rise = i ? fabs(value[i] - value[i - 1]) : 0, run = i ? x[i] - x[i - 1] : 1;
+        largest = fmax(largest, fabs(value[i]));
+        steepest = fmax(steepest, slope(function, x[i], value[i]));
+        if (rise > 0 && run > 4 * DBL_EPSILON * size) steepest = fmax(steepest, rise / run);
+    }
+    const double condition = largest > 0 ? steepest / largest * size : 1;
+    return condition > 1 ? condition : 1;
+}
+
+double tulle__function_tolerance(tulle_type type, double filter, double amplification)
+{
+    static const double most = .1;
+    const double precise = type == TULLE_F32 ? 1e-3 : 1e-8, epsilon = type == TULLE_F32 ? FLT_EPSILON : DBL_EPSILON;
+    return fmin(most, precise + 100 * filter + (1000 * epsilon + filter) * amplification);
 }
