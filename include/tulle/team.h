@@ -168,7 +168,8 @@ TULLE_API void tulle_comm_interrupt(tulle_comm *comm, bool on);
  * at most every 50 ms. true ends the operation, as tulle_comm_interrupt does. So a host program looks at its signals.
  * attend makes no calls with the comm. NULL: none. Not collective.
  */
-TULLE_API void tulle_comm_attend(tulle_comm *comm, bool (*attend)(void *arg), void *arg);
+typedef bool (*tulle_attend_call)(void *arg);
+TULLE_API void tulle_comm_attend(tulle_comm *comm, tulle_attend_call attend, void *arg);
 
 /*
  * A thread holds the comm until tulle_comm_release: calls of other threads are TULLE_ERR_STATE, as this one is while

@@ -270,6 +270,7 @@ std::pair<int64_t, int64_t> Team::rows(int64_t count)
 
 void bind_team(nb::module_ &m)
 {
+    find_main_thread();
     pthread_atfork(nullptr, nullptr, count_fork);
     nb::class_<Team>(m, "Team")
         .def(nb::init<const std::string &, int, size_t, const std::optional<Handed> &>(), nb::arg("spec"),

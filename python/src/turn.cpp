@@ -16,6 +16,8 @@ namespace
 constexpr std::chrono::milliseconds look(50);        /* between two looks at signals of a thread that waits */
 constexpr int64_t patience_ns = INT64_C(5000000000); /* with a Python function that keeps others waiting */
 
+pthread_t main_thread;
+
 int64_t now()
 {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
@@ -48,11 +50,15 @@ WithPython::WithPython()
 
 bool on_main_thread()
 {
-    static const pthread_t thread = [] {
-        nb::object main = nb::module_::import_("threading").attr("main_thread")();
-        return static_cast<pthread_t>(nb::cast<unsigned long>(main.attr("ident")));
-    }();
-    return pthread_equal(pthread_self(), thread);
+    return pthread_equal(pthread_self(), main_thread);
+}
+
+void find_main_thread()
+{
+    nb::object main = nb::module_::import_("threading").attr("main_thread")();
+    main_thread = static_cast<pthread_t>(nb::cast<unsigned long>(main.attr("ident")));
+    /* a child has one thread */
+    pthread_atfork(nullptr, nullptr, [] { main_thread = pthread_self(); });
 }
 
 void Turn::take_now(std::unique_lock<std::mutex> &lock)

@@ -45,6 +45,8 @@ class WithPython
 
 /* Whether this is the thread that Python runs handlers of signals in. */
 bool on_main_thread();
+/* When the module is imported, with Python's lock. */
+void find_main_thread();
 
 /*
  * One thread at a time, and that one again. Waits without Python's lock, so that nobody waits for both in turn, and

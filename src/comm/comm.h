@@ -73,15 +73,15 @@ struct tulle__pe {
     int rank, npes, threads;
     size_t arena_bytes;
     int arena_panels;
-    uint32_t slots;            /* bit s: slot s is in use */
-    tulle_comm **of_slot;      /* [TULLE__SLOTS]; NULL: free, or a comm that was freed */
-    tulle_comm *lost;          /* parts that a failed run left behind: memory only */
-    uint64_t run;              /* number of the run, equal on all PEs */
-    uint64_t interrupted;      /* 1: the operation in progress shall end; from any thread, or a signal handler */
-    uintptr_t inside;          /* identifies the thread that is inside a call; 0: none */
-    int depth;                 /* of its calls within calls */
-    void *before;              /* the account of the thread that holds the comm, from before */
-    bool (*attend)(void *arg); /* of the host program, or NULL: true ends the operation in progress */
+    uint32_t slots;           /* bit s: slot s is in use */
+    tulle_comm **of_slot;     /* [TULLE__SLOTS]; NULL: free, or a comm that was freed */
+    tulle_comm *lost;         /* parts that a failed run left behind: memory only */
+    uint64_t run;             /* number of the run, equal on all PEs */
+    uint64_t interrupted;     /* 1: the operation in progress shall end; from any thread, or a signal handler */
+    uintptr_t inside;         /* identifies the thread that is inside a call; 0: none */
+    int depth;                /* of its calls within calls */
+    void *before;             /* the account of the thread that holds the comm, from before */
+    tulle_attend_call attend; /* of the host program, or NULL: true ends the operation in progress */
     void *attend_arg;
     int64_t attended_ns; /* when it last did */
     uint64_t polls;      /* steps of waiting */

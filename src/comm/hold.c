@@ -80,7 +80,7 @@ tulle_status tulle_comm_resume(tulle_comm *comm, const tulle_lent *lent)
     return TULLE_OK;
 }
 
-void tulle_comm_attend(tulle_comm *comm, bool (*attend)(void *arg), void *arg)
+void tulle_comm_attend(tulle_comm *comm, tulle_attend_call attend, void *arg)
 {
     if (!comm) return;
     comm->pe->attend_arg = arg;
