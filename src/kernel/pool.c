@@ -311,6 +311,7 @@ tulle_status tulle__pool_run(tulle__pool *pool, tulle__pool_body body, void *arg
 }
 
 struct blocks {
+    tulle__pool *pool;
     tulle__pool_block body;
     void *arg;
     int64_t n, block;
@@ -325,12 +326,13 @@ static tulle_status take_blocks(void *arg, int thread, int nthreads)
     for (;;) {
         int64_t begin = atomic_fetch_add_explicit(&blocks->next, blocks->block, memory_order_relaxed);
         if (begin >= blocks->n) return TULLE_OK;
+        if (blocks->pool && blocks->pool->attend) blocks->pool->attend(blocks->pool->attend_arg);
         blocks->body(blocks->arg, begin, begin + blocks->block < blocks->n ? begin + blocks->block : blocks->n);
     }
 }
 
 void tulle__pool_blocks(tulle__pool *pool, int64_t n, int64_t block, tulle__pool_block body, void *arg)
 {
-    struct blocks blocks = {.body = body, .arg = arg, .n = n, .block = block};
+    struct blocks blocks = {.pool = pool, .body = body, .arg = arg, .n = n, .block = block};
     (void)tulle__pool_run(pool, take_blocks, &blocks); /* no block can fail */
 }
