@@ -124,10 +124,10 @@ class Meanwhile
   private:
     Team &team;
     const Team *const outer;
+    tulle_lent lent = {}; /* before lends, which fills it */
     const bool lends;
     int turns = 0, depth = 0;
     std::exception_ptr signalled;
-    tulle_lent lent = {};
 };
 
 /* An object of the library, which holds its team; the team frees it when it is no call's. */
