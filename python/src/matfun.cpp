@@ -29,6 +29,7 @@ double call_back(double x, void *context)
     Caller *caller = static_cast<Caller *>(context);
     WithPython held;
     double value = NAN;
+    if (caller->failure) return value; /* the call ends after this submatrix */
     try {
         Meanwhile meanwhile(*caller->team, Meanwhile::library_thread);
         value = nb::cast<double>(caller->function(x));
