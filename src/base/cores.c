@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cores.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -52,4 +53,15 @@ int tulle__blas_threads(void)
 void tulle__blas_set_threads(int threads)
 {
     if (openblas_get_num_threads && openblas_set_num_threads) openblas_set_num_threads(threads);
+}
+
+void tulle__blas_users(int change)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static int before, users;
+    pthread_mutex_lock(&lock);
+    if (change > 0 && users == 0) before = tulle__blas_threads();
+    users += change;
+    if (change < 0 && users == 0 && tulle__blas_threads() < before) tulle__blas_set_threads(before);
+    pthread_mutex_unlock(&lock);
 }

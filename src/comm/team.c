@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -414,27 +413,6 @@ tulle_status tulle_team_run(tulle_team *team, tulle_body body, void *arg)
     return status;
 }
 
-/*
- * Threads of the BLAS, before the process entered the first of the teams that are open: the rest of the program's. They
- * are the process's, so that a team that closes leaves the others theirs.
- */
-static pthread_mutex_t blas_lock = PTHREAD_MUTEX_INITIALIZER;
-static int blas_before, blas_teams;
-
-static void keep_blas(void)
-{
-    pthread_mutex_lock(&blas_lock);
-    if (blas_teams++ == 0) blas_before = tulle__blas_threads();
-    pthread_mutex_unlock(&blas_lock);
-}
-
-static void restore_blas(void)
-{
-    pthread_mutex_lock(&blas_lock);
-    if (--blas_teams == 0 && tulle__blas_threads() < blas_before) tulle__blas_set_threads(blas_before);
-    pthread_mutex_unlock(&blas_lock);
-}
-
 /* A team that the process has entered, an object of its PE. */
 struct entered {
     tulle__owned owned;
@@ -486,7 +464,7 @@ tulle_status tulle_open(const tulle_open_options *options, tulle_comm **comm)
     memcpy(entered->device, own.device ? own.device : "", device);
     entered->team = team;
     TULLE_TRY(team->engine->run(team->engine_team, enter_pe, entered));
-    keep_blas();
+    tulle__blas_users(1);
     tulle__pe_own(entered->pe, &entered->owned, free_entered);
     entered->pe->device = device ? entered->device : NULL;
     *comm = &entered->pe->comm;
@@ -507,7 +485,7 @@ void tulle_close(tulle_comm *comm)
     if (entered.pe->link->ops->run_end) (void)entered.pe->link->ops->run_end(entered.pe->link);
     tulle__comm_return(entered.pe, 0);
     if (tulle__account_current() == entered.pe->account) tulle__account_enter(NULL);
-    restore_blas();
+    tulle__blas_users(-1);
     tulle_team_free(entered.team);
 }
 
