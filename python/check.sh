@@ -5,7 +5,7 @@
 set -eu
 case $# in
 1) tests='not long' ;;
-2) tests='' ;;
+2) tests='' TULLE_THREAD_ROUNDS=200 && export TULLE_THREAD_ROUNDS ;;
 *) echo "usage: $0 BUILD [all]" >&2; exit 2 ;;
 esac
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cores.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -52,4 +53,20 @@ int tulle__blas_threads(void)
 void tulle__blas_set_threads(int threads)
 {
     if (openblas_get_num_threads && openblas_set_num_threads) openblas_set_num_threads(threads);
+}
+
+/* Threads of the BLAS are the process's, and so is who asked for fewer of them. */
+static struct {
+    pthread_mutex_t lock;
+    int before, users;
+} blas_users = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void tulle__blas_users(int change)
+{
+    pthread_mutex_lock(&blas_users.lock);
+    if (change > 0 && blas_users.users == 0) blas_users.before = tulle__blas_threads();
+    blas_users.users += change;
+    if (change < 0 && blas_users.users == 0 && tulle__blas_threads() < blas_users.before)
+        tulle__blas_set_threads(blas_users.before);
+    pthread_mutex_unlock(&blas_users.lock);
 }

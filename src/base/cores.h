@@ -34,5 +34,7 @@ void tulle__core_close(pthread_t thread, int core);
  */
 int tulle__blas_threads(void);
 void tulle__blas_set_threads(int threads);
+/* A team is entered (1) or left (-1): after the last of those open, the BLAS has the threads from before the first. */
+void tulle__blas_users(int change);
 
 #endif

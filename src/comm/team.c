@@ -40,7 +40,6 @@ struct tulle_team {
     tulle_progress_call watch;
     void *watch_arg;
     int dirty; /* the last run failed: words and epochs need a reset */
-    int blas;  /* threads of the BLAS when it was opened by tulle_open; 0: it was not */
     int alone; /* an earlier run wanted one thread of the BLAS, and so may what it left */
 };
 
@@ -464,8 +463,8 @@ tulle_status tulle_open(const tulle_open_options *options, tulle_comm **comm)
     TULLE_TRY(tulle__alloc_zero(1, sizeof *entered + device + 1, "a team", &entered));
     memcpy(entered->device, own.device ? own.device : "", device);
     entered->team = team;
-    team->blas = tulle__blas_threads();
     TULLE_TRY(team->engine->run(team->engine_team, enter_pe, entered));
+    tulle__blas_users(1);
     tulle__pe_own(entered->pe, &entered->owned, free_entered);
     entered->pe->device = device ? entered->device : NULL;
     *comm = &entered->pe->comm;
@@ -486,7 +485,7 @@ void tulle_close(tulle_comm *comm)
     if (entered.pe->link->ops->run_end) (void)entered.pe->link->ops->run_end(entered.pe->link);
     tulle__comm_return(entered.pe, 0);
     if (tulle__account_current() == entered.pe->account) tulle__account_enter(NULL);
-    if (tulle__blas_threads() < entered.team->blas) tulle__blas_set_threads(entered.team->blas);
+    tulle__blas_users(-1);
     tulle_team_free(entered.team);
 }
 

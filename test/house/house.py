@@ -42,8 +42,9 @@ CIRCLES = [
     ["src/algo/product/plan/" + unit for unit in ("choose", "layer", "phase", "plan", "slice")],
 ]
 FILES_MOST, LINES_MOST = 30, 600
-# Writable file-scope variables: the memory account of the process, and the lock of a library that is not thread-safe.
-WRITABLE = {"process_account", "hdf5_lock"}
+# Writable file-scope variables: the memory account of the process, the lock of a library that is not thread-safe, and
+# which teams have lowered the threads of the process's BLAS.
+WRITABLE = {"process_account", "hdf5_lock", "blas_users"}
 
 SOURCES = (".c", ".h", ".cu", ".cpp")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]*)[">]')

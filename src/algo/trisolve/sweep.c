@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/spin.h"
 
-enum { TURNS_BETWEEN_LOOKS = 64 };
+enum { TURNS_BETWEEN_LOOKS = 64, BLOCKS_BETWEEN_LOOKS = 64 };
 
 struct sweep {
     tulle_trisolve *solver;
@@ -174,6 +174,8 @@ static tulle_status work(void *arg, int thread, int nthreads)
     for (int64_t g = 0; g < schedule->nblocks; g++) {
         const tulle__row_block *block = &schedule->block[g];
         for (; w < block->last_wait && status == TULLE_OK; w++) status = await(p, thread, block, w, &busy);
+        if (status == TULLE_OK && thread == 0 && g % BLOCKS_BETWEEN_LOOKS == 0)
+            status = tulle__comm_interrupted(solver->comm);
         if (status == TULLE_OK && solver->unvalidated)
             status = tulle__triangle_check_rows(t, block->at, block->count, &cursor);
         if (status != TULLE_OK) {
