@@ -164,6 +164,36 @@ TULLE_API double tulle_comm_seconds(const tulle_comm *comm);
 TULLE_API void tulle_comm_interrupt(tulle_comm *comm, bool on);
 
 /*
+ * From the next call on, attend(arg) is called in the thread that makes calls with the comm, while one works or waits:
+ * at most every 50 ms. true ends the operation, as tulle_comm_interrupt does. So a host program looks at its signals.
+ * attend makes no calls with the comm. NULL: none. Not collective.
+ */
+typedef bool (*tulle_attend_call)(void *arg);
+TULLE_API void tulle_comm_attend(tulle_comm *comm, tulle_attend_call attend, void *arg);
+
+/*
+ * A thread holds the comm until tulle_comm_release: calls of other threads are TULLE_ERR_STATE, as this one is while
+ * another holds it or is inside a call, and the thread's allocations count against the comm's limit. Holds nest.
+ * tulle_comm_release after tulle_open takes from the thread what tulle_open gave it: its allocations count against the
+ * limit of the process, so that another thread may close the comm. Not collective.
+ */
+TULLE_API tulle_status tulle_comm_hold(tulle_comm *comm);
+TULLE_API void tulle_comm_release(tulle_comm *comm);
+
+typedef struct tulle_lent {
+    int depth;
+    void *before;
+} tulle_lent;
+
+/*
+ * In a function that a call runs in its own thread (the watch of a solve, an operator's apply): other threads may hold
+ * the comm and make calls until tulle_comm_resume, which is TULLE_ERR_STATE while one of them does. The function comes
+ * to an end only after it. Of a comm of one PE: TULLE_ERR_UNSUPPORTED for others.
+ */
+TULLE_API tulle_status tulle_comm_lend(tulle_comm *comm, tulle_lent *lent);
+TULLE_API tulle_status tulle_comm_resume(tulle_comm *comm, const tulle_lent *lent);
+
+/*
  * Collective over the PEs of comm; complete on return everywhere. Calls on one comm must come in
  * the same order on all its PEs. They return TULLE_ERR_PEER, with the cause, if a PE has failed,
  * including by an invalid argument, or if a PE that they wait for has returned from its body. After

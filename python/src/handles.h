@@ -6,22 +6,18 @@
 #include "array.h"
 
 /* A matrix over the caller's arrays, which it keeps, or over its own. */
-class Mat
+class Mat : public Handle
 {
   public:
-    Mat(TeamRef t, tulle_mat *m, std::vector<nb::object> k) : team(std::move(t)), mat(m), keep(std::move(k)) {}
+    Mat(TeamRef t, tulle_mat *m, std::vector<nb::object> k) : Handle(std::move(t)), mat(m), keep(std::move(k)) {}
     ~Mat();
-    Mat(const Mat &) = delete;
-    Mat &operator=(const Mat &) = delete;
 
     /* What a call has written into it, into the arrays that it was made from, where it has a copy. Collective. */
     void write_back(const Array &to) const;
 
-    const TeamRef team;
     tulle_mat *const mat;
 
   private:
-    const int64_t number = team->number();
     std::vector<nb::object> keep;
 };
 
@@ -30,20 +26,14 @@ using MatRef = std::shared_ptr<Mat>;
 MatRef mat_from_array(const TeamRef &team, const Array &array);
 
 /* An operator of Krylov methods: a matrix, a stream or a preconditioner; `of` outlives it. */
-class Operator
+class Operator : public Handle
 {
   public:
-    Operator(TeamRef t, std::shared_ptr<void> o) : team(std::move(t)), of(std::move(o)), op() {}
+    Operator(TeamRef t, std::shared_ptr<void> o) : Handle(std::move(t)), of(std::move(o)), op() {}
     ~Operator();
-    Operator(const Operator &) = delete;
-    Operator &operator=(const Operator &) = delete;
 
-    const TeamRef team;
     const std::shared_ptr<void> of;
     tulle_operator op;
-
-  private:
-    const int64_t number = team->number();
 };
 
 using OperatorRef = std::shared_ptr<Operator>;

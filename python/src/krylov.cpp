@@ -14,7 +14,7 @@ Operator::~Operator()
 {
     tulle_operator gone = op;
     std::shared_ptr<void> last = of;
-    team->dispose(number, [gone, last]() mutable { tulle_operator_free(&gone); });
+    dispose([gone, last]() mutable { tulle_operator_free(&gone); });
 }
 
 namespace
@@ -62,6 +62,7 @@ struct Watch {
     bool iterates;
     tulle_gidx n;
     tulle_type type;
+    Team *team;
     tulle_comm *comm;
     std::exception_ptr failure;
 };
@@ -70,8 +71,9 @@ void watch(void *arg, const tulle_krylov_step *step)
 {
     Watch *w = static_cast<Watch *>(arg);
     if (w->failure || (w->iterates && (!step->x || !step->iteration))) return;
-    nb::gil_scoped_acquire held;
+    WithPython held;
     try {
+        Meanwhile meanwhile(*w->team, Meanwhile::own_thread);
         if (!w->iterates)
             w->callback(step->column, step->iteration, step->residual, step->norm);
         else
@@ -87,7 +89,7 @@ void watch(void *arg, const tulle_krylov_step *step)
 class Applied
 {
   public:
-    Applied(nb::handle given, tulle_gidx n, tulle_type type)
+    Applied(Team &on_team, nb::handle given, tulle_gidx n, tulle_type type) : team(on_team)
     {
         if (nb::isinstance<Operator>(given))
             made = nb::cast<OperatorRef>(given);
@@ -144,9 +146,9 @@ class Applied
         tulle_status status = tulle_mat_tile(bound->x, 0, 0, &from);
         if (status == TULLE_OK) status = tulle_mat_own_tile(bound->y, 0, 0, &to);
         if (status != TULLE_OK) return status;
-        nb::gil_scoped_acquire held;
+        WithPython held;
         try {
-            const nb::object result = bound->self->function(
+            const nb::object result = bound->self->call(
                 (from.type == TULLE_F64 ? copy_of<double> : copy_of<float>)(from.val, from.m, from.n, from.ld, 1, 2));
             const auto y = nb::cast<nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>>(result);
             const size_t row = (size_t)to.n * tulle_type_size(to.type);
@@ -161,6 +163,13 @@ class Applied
         }
     }
 
+    nb::object call(const nb::object &x) const
+    {
+        Meanwhile meanwhile(team, Meanwhile::own_thread);
+        return function(x);
+    }
+
+    Team &team;
     nb::object function;
     tulle_layout *layout = nullptr;
     tulle_operator op = {};
@@ -170,17 +179,17 @@ class Applied
  * The reports of all columns, and the residuals of the first; X receives the solutions whether or
  * not all columns converge.
  */
-nb::list solve(TeamRef team, nb::handle given, nb::handle M, const Array &B, const Array &X, const std::string &method,
-    double rtol, double atol, int64_t maxiter, int restart, bool guess, bool iterates, nb::object callback)
+nb::list solve(const TeamRef &team, nb::handle given, nb::handle M, const Array &B, const Array &X,
+    const std::string &method, double rtol, double atol, int64_t maxiter, int restart, bool guess, bool iterates,
+    nb::object callback)
 {
-    Applied A(given, B.a.m, B.a.type), preconditioner(M, B.a.m, B.a.type);
-    if (A.made) team = A.made->team;
+    Applied A(*team, given, B.a.m, B.a.type), preconditioner(*team, M, B.a.m, B.a.type);
     if (iterates && A.made && A.made->op.resident)
         throw nb::value_error("the iterates lie on a device: callback_type=\"step\" needs none");
     const MatRef b = mat_from_array(team, B), x = mat_from_array(team, X);
     constexpr int64_t usual = 10000, most = 100000;
     std::vector<double> history((size_t)(maxiter ? std::min(maxiter, most) : usual) + 1);
-    Watch watched = {callback, iterates, B.a.m, B.a.type, nullptr, nullptr};
+    Watch watched = {callback, iterates, B.a.m, B.a.type, team.get(), nullptr, nullptr};
     tulle_krylov_options options = {};
     options.size = sizeof options;
     options.tolerance = rtol > 0 ? rtol : (double)TULLE_NONE;
@@ -210,7 +219,6 @@ nb::list solve(TeamRef team, nb::handle given, nb::handle M, const Array &B, con
     } catch (const Failure &) {
         failure = std::current_exception();
     }
-    if (watched.failure) tulle_comm_interrupt(watched.comm, false);
     for (const std::exception_ptr &cause : {watched.failure, A.failure, preconditioner.failure, failure})
         if (cause) std::rethrow_exception(cause);
     nb::list all;

@@ -8,7 +8,7 @@
 Mat::~Mat()
 {
     tulle_mat *gone = mat;
-    team->dispose(number, [gone] { tulle_mat_free(gone); });
+    dispose([gone] { tulle_mat_free(gone); });
 }
 
 MatRef mat_from_array(const TeamRef &team, const Array &array)

@@ -19,6 +19,7 @@ using History = std::vector<tulle_matfun_iteration>;
 /* A Python function of a float, called by the threads of the library; its exception ends the call, and is thrown. */
 struct Caller {
     nb::object function;
+    Team *team;
     std::exception_ptr failure;
     tulle_comm *comm;
 };
@@ -26,16 +27,15 @@ struct Caller {
 double call_back(double x, void *context)
 {
     Caller *caller = static_cast<Caller *>(context);
-    nb::gil_scoped_acquire acquired;
+    WithPython held;
     double value = NAN;
-    on_library_thread = true;
     try {
+        Meanwhile meanwhile(*caller->team, Meanwhile::library_thread);
         value = nb::cast<double>(caller->function(x));
     } catch (...) {
         if (!caller->failure) caller->failure = std::current_exception();
         tulle_comm_interrupt(caller->comm, true);
     }
-    on_library_thread = false;
     return value;
 }
 
@@ -75,7 +75,7 @@ void describe(const tulle_matfun_report &r, nb::dict &d)
 nb::tuple matfun(const MatRef &A, const Cuts &cuts, nb::object function, double filter, const std::string &method,
     int order, int combine, bool symmetric, bool mixed, const std::string &device)
 {
-    Caller caller = {function, nullptr, nullptr};
+    Caller caller = {function, A->team.get(), nullptr, nullptr};
     tulle_function f = {};
     const bool named = nb::isinstance<nb::str>(function);
     const std::string text = named ? nb::cast<std::string>(function) : "";
@@ -117,7 +117,6 @@ nb::tuple matfun(const MatRef &A, const Cuts &cuts, nb::object function, double 
         failure = std::current_exception();
     }
     const MatRef result = out ? std::make_shared<Mat>(A->team, out, std::vector<nb::object>()) : MatRef();
-    if (caller.failure) tulle_comm_interrupt(caller.comm, false);
     for (const std::exception_ptr &cause : {caller.failure, failure})
         if (cause) std::rethrow_exception(cause);
     nb::dict d;

@@ -32,7 +32,8 @@ tulle_op op(bool transposed)
 }
 
 /* Parsed options. Throws for names of no algorithm. */
-tulle_product_options options_of(const std::string &algorithm, const std::string &device)
+tulle_product_options options_of(
+    const std::string &algorithm, const std::string &device, bool ta = false, bool tb = false)
 {
     tulle_product_options o = {};
     o.size = sizeof o;
@@ -41,6 +42,8 @@ tulle_product_options options_of(const std::string &algorithm, const std::string
         if (status != TULLE_OK) throw Failure(status, tulle_error_message());
     }
     o.device = device.empty() ? nullptr : device.c_str();
+    o.op_a = op(ta);
+    o.op_b = op(tb);
     return o;
 }
 
@@ -68,54 +71,31 @@ void sddmm(const TeamRef &team, double alpha, const Array &X, const Array &Y, co
 }
 
 /* A plan for three matrices that it keeps. */
-class Plan
+class Plan : public Handle
 {
   public:
-    Plan(MatRef a, bool ta, MatRef b, bool tb, const Array *result, tulle_order order, const std::string &algorithm,
-        const std::string &device)
-        : A(std::move(a)), B(std::move(b))
+    Plan(const MatRef &a, bool ta, const MatRef &b, bool tb, const Array *result, tulle_order order,
+        const std::string &algorithm, const std::string &device)
+        : Plan(a, b, options_of(algorithm, device, ta, tb), result, order)
     {
-        tulle_product_options options = options_of(algorithm, device);
-        options.op_a = op(ta);
-        options.op_b = op(tb);
-        tulle_mat *c = nullptr;
-        if (result) {
-            C = mat_from_array(A->team, *result);
-        } else {
-            A->team->call([&](tulle_comm *comm) {
-                tulle_layout *layout = nullptr;
-                tulle_status status = tulle_product_layout(A->mat, options.op_a, B->mat, options.op_b, &layout);
-                if (status == TULLE_OK)
-                    status = tulle_mat_kind(B->mat) == TULLE_DENSE
-                                 ? tulle_mat_new_dense_undefined(comm, layout, tulle_mat_type(A->mat), order, &c)
-                                 : tulle_mat_new_csr(comm, layout, tulle_mat_type(A->mat), &c);
-                tulle_layout_free(layout);
-                return status;
-            });
-            C = std::make_shared<Mat>(A->team, c, std::vector<nb::object>());
-        }
-        number = A->team->number();
-        A->team->call([&](tulle_comm *) { return tulle_product_new(A->mat, B->mat, C->mat, &options, &product); });
     }
     ~Plan()
     {
         /* the matrices go after it, as disposals run in order */
         tulle_product *gone = product;
-        A->team->dispose(number, [gone] { tulle_product_free(gone); });
+        dispose([gone] { tulle_product_free(gone); });
     }
-    Plan(const Plan &) = delete;
-    Plan &operator=(const Plan &) = delete;
 
     nb::dict execute(double alpha, double beta)
     {
         tulle_product_report report = {};
-        A->team->call([&](tulle_comm *) { return tulle_product_execute(product, alpha, beta, &report); });
+        team->call([&](tulle_comm *) { return tulle_product_execute(product, alpha, beta, &report); });
         return report_of(report, tulle_product_alg_name(tulle_product_alg_of(product)));
     }
     double check()
     {
         double error = 0;
-        A->team->call([&](tulle_comm *) { return tulle_product_check(product, &error); });
+        team->call([&](tulle_comm *) { return tulle_product_check(product, &error); });
         return error;
     }
     std::string describe() const
@@ -128,8 +108,32 @@ class Plan
     }
 
   private:
-    MatRef A, B, C;
-    int64_t number = 0;
+    Plan(const MatRef &a, const MatRef &b, const tulle_product_options &options, const Array *result, tulle_order order)
+        : Plan(a, b, result ? mat_from_array(a->team, *result) : result_of(a, b, options, order), options)
+    {
+    }
+    Plan(const MatRef &a, const MatRef &b, const MatRef &c, const tulle_product_options &options)
+        : Handle(a->team), A(a), B(b), C(c)
+    {
+        team->call([&](tulle_comm *) { return tulle_product_new(A->mat, B->mat, C->mat, &options, &product); });
+    }
+    static MatRef result_of(const MatRef &A, const MatRef &B, const tulle_product_options &options, tulle_order order)
+    {
+        tulle_mat *c = nullptr;
+        A->team->call([&](tulle_comm *comm) {
+            tulle_layout *layout = nullptr;
+            tulle_status status = tulle_product_layout(A->mat, options.op_a, B->mat, options.op_b, &layout);
+            if (status == TULLE_OK)
+                status = tulle_mat_kind(B->mat) == TULLE_DENSE
+                             ? tulle_mat_new_dense_undefined(comm, layout, tulle_mat_type(A->mat), order, &c)
+                             : tulle_mat_new_csr(comm, layout, tulle_mat_type(A->mat), &c);
+            tulle_layout_free(layout);
+            return status;
+        });
+        return std::make_shared<Mat>(A->team, c, std::vector<nb::object>());
+    }
+
+    const MatRef A, B, C;
     tulle_product *product = nullptr;
 };
 

@@ -8,13 +8,13 @@
 namespace
 {
 
-class Stream : public std::enable_shared_from_this<Stream>
+class Stream : public Handle
 {
   public:
     /* columns: the most of a product. memory: bytes of the device, 0 for all. */
     Stream(const TeamRef &t, const std::string &path, MatRef a, const std::string &device, const std::string &format,
         size_t memory, int64_t cols)
-        : team(t), A(std::move(a))
+        : Handle(t), A(std::move(a))
     {
         tulle_stream_options options = {};
         options.size = sizeof options;
@@ -34,13 +34,11 @@ class Stream : public std::enable_shared_from_this<Stream>
     {
         tulle_stream *gone = stream;
         tulle_rows *file = rows;
-        team->dispose(number, [gone, file] {
+        dispose([gone, file] {
             tulle_stream_free(gone);
             tulle_rows_free(file);
         });
     }
-    Stream(const Stream &) = delete;
-    Stream &operator=(const Stream &) = delete;
 
     tulle_gidx m() const
     {
@@ -110,9 +108,7 @@ class Stream : public std::enable_shared_from_this<Stream>
 
     friend OperatorRef operator_of_stream(const std::shared_ptr<Stream> &of);
 
-    TeamRef team;
-    MatRef A;
-    const int64_t number = team->number();
+    const MatRef A;
     tulle_rows *rows = nullptr;
     tulle_stream *stream = nullptr;
 };

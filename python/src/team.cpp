@@ -2,8 +2,6 @@
 #include "team.h"
 
 #include <algorithm>
-#include <atomic>
-#include <csignal>
 
 #include <pthread.h>
 
@@ -13,69 +11,21 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
-/*
- * Ctrl-C during a call. Python's handler only notes the signal until its interpreter goes on, which
- * waits for the call: a handler before it ends the call. Signals come to the main thread alone.
- */
 namespace
 {
-std::atomic<tulle_comm *> interruptible{nullptr};
-struct sigaction before;
+std::atomic<unsigned> forks_of_process{0};
+/* The team whose call runs Python in this thread where no call may be made: a handler of a signal, or a function that
+ * its threads run. */
+thread_local const Team *busy = nullptr;
 
-void on_interrupt(int number, siginfo_t *info, void *context)
+void count_fork()
 {
-    if (tulle_comm *comm = interruptible.load()) tulle_comm_interrupt(comm, true);
-    if (before.sa_flags & SA_SIGINFO)
-        before.sa_sigaction(number, info, context);
-    else
-        before.sa_handler(number);
-}
-
-class Interruptible
-{
-  public:
-    explicit Interruptible(tulle_comm *comm) : comm(comm), outer(interruptible)
-    {
-        struct sigaction now = {};
-        if (outer) { /* a call of another team, from a Python function that its call runs */
-            interruptible = comm;
-            return;
-        }
-        if (sigaction(SIGINT, nullptr, &before) != 0) return;
-        /* a program that ignores the signal, or dies of it, has its way */
-        if (!(before.sa_flags & SA_SIGINFO) && (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN)) return;
-        interruptible = comm;
-        now.sa_sigaction = on_interrupt;
-        now.sa_flags = SA_SIGINFO | (before.sa_flags & SA_ONSTACK);
-        now.sa_mask = before.sa_mask;
-        installed = sigaction(SIGINT, &now, nullptr) == 0;
-    }
-    ~Interruptible()
-    {
-        if (installed) sigaction(SIGINT, &before, nullptr);
-        interruptible = outer;
-        tulle_comm_interrupt(comm, false);
-    }
-    Interruptible(const Interruptible &) = delete;
-    Interruptible &operator=(const Interruptible &) = delete;
-
-  private:
-    tulle_comm *comm, *outer;
-    bool installed = false;
-};
-
-bool on_main_thread()
-{
-    static const pthread_t thread = [] {
-        nb::object main = nb::module_::import_("threading").attr("main_thread")();
-        return static_cast<pthread_t>(nb::cast<unsigned long>(main.attr("ident")));
-    }();
-    return pthread_equal(pthread_self(), thread);
+    forks_of_process++;
 }
 } // namespace
 
 Team::Team(const std::string &spec, int threads, size_t memory, const std::optional<Handed> &handed)
-    : over_mpi(handed.has_value())
+    : over_mpi(handed.has_value()), forks(forks_of_process)
 {
     tulle_team_options team = {};
     team.size = sizeof team;
@@ -95,49 +45,107 @@ Team::Team(const std::string &spec, int threads, size_t memory, const std::optio
     }
     tulle_status status;
     {
-        nb::gil_scoped_release released;
+        WithoutPython released;
         status = tulle_open(&options, &comm);
+        tulle_comm_release(comm); /* it is not this thread's: another may close it */
     }
     if (status != TULLE_OK) throw Failure(status, tulle_error_message());
     npes = tulle_comm_size(comm);
     me = tulle_comm_rank(comm);
+    tulle_comm_attend(
+        comm, [](void *team) { return static_cast<Team *>(team)->look_at_signals(); }, this);
 }
 
 Team::~Team()
 {
-    if (npes == 1) run_disposals();
+    if (forks != forks_of_process) return; /* its threads are the parent's */
+    Disposals now = taken();
+    if (npes == 1) run_disposals(now);
     tulle_close(comm);
 }
 
 void Team::close()
 {
-    nb::gil_scoped_release released;
-    std::lock_guard<std::recursive_mutex> lock(busy);
-    tulle_close(comm);
-    comm = nullptr;
-    run_disposals();
+    enter();
+    Disposals now = taken();
+    {
+        WithoutPython released;
+        tulle_close(comm);
+        comm = nullptr;
+    }
+    leave();
+}
+
+/* Throws where no call can be made. */
+void Team::usable() const
+{
+    if (forks != forks_of_process)
+        throw Failure(TULLE_ERR_STATE, "this object was made before the process was forked, and its threads are the "
+                                       "parent's: make it in the child");
+    if (busy == this)
+        throw Failure(TULLE_ERR_STATE, "a call is in progress in this thread: the function of a matrix function, and a "
+                                       "handler of signals, may not call the library on the same team");
+    if (!comm) throw Failure(TULLE_ERR_STATE, "the team of this object has been closed: its `with` block has ended");
+}
+
+void Team::enter()
+{
+    usable();
+    switch (turn.take()) {
+    case Turn::signalled:
+        throw nb::python_error();
+    case Turn::stuck:
+        throw Failure(TULLE_ERR_STATE, "another thread's call on this team runs a Python function for long, which may "
+                                       "wait for this call");
+    case Turn::mine:
+        break;
+    }
+    if (!comm) {
+        turn.give();
+        usable();
+    }
+}
+
+void Team::leave()
+{
+    turn.give();
+}
+
+/* Runs in the thread of a call, without Python's lock. */
+bool Team::look_at_signals()
+{
+    if (!on_main_thread()) return false;
+    WithPython held;
+    const Team *outer = busy;
+    busy = this;
+    turn.function_begins();
+    const bool calm = PyErr_CheckSignals() == 0;
+    turn.function_ends();
+    busy = outer;
+    if (calm) return false;
+    nb::python_error raised;
+    if (!signalled) signalled = std::make_exception_ptr(std::move(raised));
+    return true;
+}
+
+Team::Disposals Team::taken()
+{
+    Disposals now;
+    std::lock_guard<std::mutex> lock(waiting);
+    now.swap(disposals);
+    return now;
 }
 
 /* Those that are still to be freed; a closed team has freed them. */
-void Team::run_disposals()
+void Team::run_disposals(Disposals &now)
 {
-    std::vector<Disposal> now;
-    {
-        std::lock_guard<std::mutex> lock(waiting);
-        now.swap(disposals);
-    }
     for (auto &disposal : now)
         if (comm) disposal.body();
 }
 
 /* Frees what is gone in all processes, the youngest first. */
-tulle_status Team::run_common_disposals()
+tulle_status Team::run_common_disposals(Disposals &now)
 {
-    std::vector<Disposal> now;
-    {
-        std::lock_guard<std::mutex> lock(waiting);
-        now.swap(disposals);
-    }
     int64_t most = (int64_t)now.size();
     tulle_status status = tulle_comm_reduce_int(comm, TULLE_MAX, 1, &most);
     const size_t width = (size_t)most;
@@ -160,42 +168,92 @@ tulle_status Team::run_common_disposals()
     return status;
 }
 
+/* In this thread's turn, without Python's lock. */
+tulle_status Team::run(const std::function<tulle_status(tulle_comm *)> &body, Disposals &now)
+{
+    tulle_status status = tulle_comm_hold(comm);
+    if (status != TULLE_OK) return status;
+    if (depth == 0) {
+        if (npes > 1)
+            status = run_common_disposals(now);
+        else
+            run_disposals(now);
+    }
+    depth++;
+    if (status == TULLE_OK) status = body(comm);
+    depth--;
+    if (depth == 0) tulle_comm_interrupt(comm, false);
+    tulle_comm_release(comm);
+    return status;
+}
+
 tulle_status Team::call(const std::function<tulle_status(tulle_comm *)> &body, tulle_status may)
 {
-    tulle_status status = TULLE_OK;
+    tulle_status status;
     std::string message;
-    const bool main = on_main_thread();
-    if (on_library_thread) throw Failure(TULLE_ERR_ARG, "the function of a matrix function may not call the library");
-    if (!comm) throw Failure(TULLE_ERR_ARG, "the team of this object has been closed: its `with` block has ended");
+    Disposals now; /* what they hold is dropped with Python's lock */
+    enter();
+    if (depth == 0) now = taken();
     {
-        nb::gil_scoped_release released;
-        std::lock_guard<std::recursive_mutex> lock(busy);
-        std::optional<Interruptible> guard;
-        if (depth == 0) {
-            if (npes > 1)
-                status = run_common_disposals();
-            else
-                run_disposals();
-            if (main) guard.emplace(comm);
-        }
-        depth++;
-        if (status == TULLE_OK) status = body(comm);
-        depth--;
+        WithoutPython released;
+        status = run(body, now);
         if (status != TULLE_OK) message = tulle_error_message();
     }
-    if (status == TULLE_ERR_INTERRUPTED && PyErr_CheckSignals() != 0) throw nb::python_error();
+    std::exception_ptr raised;
+    if (depth == 0) std::swap(raised, signalled);
+    leave();
+    if (raised) std::rethrow_exception(raised);
     if (status != TULLE_OK && status != may) throw Failure(status, message);
     return status;
 }
 
 void Team::dispose(int64_t number, std::function<void()> body)
 {
+    if (forks != forks_of_process) return;
     {
         std::lock_guard<std::mutex> lock(waiting);
         disposals.push_back({number, std::move(body)});
     }
-    std::unique_lock<std::recursive_mutex> lock(busy, std::try_to_lock);
-    if (lock.owns_lock() && depth == 0 && (npes == 1 || !comm)) run_disposals();
+    if (!turn.try_take()) return;
+    if (depth == 0 && (npes == 1 || !comm)) {
+        Disposals now = taken();
+        if (comm && tulle_comm_hold(comm) == TULLE_OK) {
+            run_disposals(now);
+            tulle_comm_release(comm);
+        }
+    }
+    turn.give();
+}
+
+Meanwhile::Meanwhile(Team &t, Where where)
+    : team(t), outer(busy), lends(where == own_thread && t.npes == 1 && tulle_comm_lend(t.comm, &lent) == TULLE_OK)
+{
+    if (!lends) {
+        busy = &team;
+        team.turn.function_begins();
+        return;
+    }
+    depth = team.depth;
+    team.depth = 0;
+    std::swap(signalled, team.signalled);
+    turns = team.turn.give_all();
+}
+
+Meanwhile::~Meanwhile()
+{
+    if (!lends) {
+        team.turn.function_ends();
+        busy = outer;
+        return;
+    }
+    const bool calm = team.turn.take_back(turns);
+    (void)tulle_comm_resume(team.comm, &lent); /* no other has it in this thread's turn */
+    std::swap(signalled, team.signalled);
+    team.depth = depth;
+    if (calm) return;
+    nb::python_error raised;
+    if (!team.signalled) team.signalled = std::make_exception_ptr(std::move(raised));
+    tulle_comm_interrupt(team.comm, true);
 }
 
 std::pair<int64_t, int64_t> Team::rows(int64_t count)
@@ -212,10 +270,14 @@ std::pair<int64_t, int64_t> Team::rows(int64_t count)
 
 void bind_team(nb::module_ &m)
 {
+    find_main_thread();
+    pthread_atfork(nullptr, nullptr, count_fork);
     nb::class_<Team>(m, "Team")
         .def(nb::init<const std::string &, int, size_t, const std::optional<Handed> &>(), nb::arg("spec"),
             nb::arg("threads"), nb::arg("memory"), nb::arg("handed").none() = nb::none())
         .def("close", &Team::close)
+        .def("enter", &Team::enter)
+        .def("leave", &Team::leave)
         .def("rows", &Team::rows)
         .def_prop_ro("size", &Team::size)
         .def_prop_ro("rank", &Team::rank);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A team that this process has opened, and calls on it: one at a time, without Python's lock. */
+/* A team that this process has opened, and calls on it: one thread at a time, without Python's lock. */
 #ifndef TULLE_PYTHON_TEAM_H
 #define TULLE_PYTHON_TEAM_H
 
+#include <atomic>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -15,6 +17,8 @@
 
 #include <nanobind/nanobind.h>
 #include <tulle/tulle.h>
+
+#include "turn.h"
 
 namespace nb = nanobind;
 
@@ -35,11 +39,12 @@ class Team
     Team(const Team &) = delete;
     Team &operator=(const Team &) = delete;
 
-    /*
-     * Runs a call of the library and throws its failure. `may`: a status that is returned too. A
-     * Python function that a call runs in its own thread may make calls, too.
-     */
+    /* Runs a call of the library, when it is this thread's turn, and throws its failure. `may`: a status that is
+     * returned too. */
     tulle_status call(const std::function<tulle_status(tulle_comm *)> &body, tulle_status may = TULLE_OK);
+    /* It is this thread's turn until `leave`: calls of other threads wait. */
+    void enter();
+    void leave();
     /*
      * The number of an object that all processes make in the same order. Frees are collective, but
      * Python drops objects whenever it likes: the team frees those that are gone in all processes.
@@ -51,7 +56,7 @@ class Team
     /*
      * Runs what frees an object: now, or with the next call if another one is in progress; over
      * several processes with the first call before which it is gone in all of them. number 0: the
-     * free is not collective.
+     * free is not collective. With Python's lock.
      */
     void dispose(int64_t number, std::function<void()> body);
     /* Frees the team with all its objects, which can only be dropped afterwards. Collective. */
@@ -75,27 +80,77 @@ class Team
     }
 
   private:
+    friend class Meanwhile;
+
     struct Disposal {
         int64_t number;
         std::function<void()> body;
     };
-    void run_disposals();
-    tulle_status run_common_disposals();
+    using Disposals = std::vector<Disposal>;
+    void usable() const;
+    Disposals taken();
+    void run_disposals(Disposals &now);
+    tulle_status run_common_disposals(Disposals &now);
+    tulle_status run(const std::function<tulle_status(tulle_comm *)> &body, Disposals &now);
+    bool look_at_signals();
 
     tulle_comm *comm = nullptr; /* closed: nullptr */
     const bool over_mpi;
+    const unsigned forks; /* of the process, when it was made */
     int npes = 1, me = 0;
     int64_t numbered = 0;
-    std::recursive_mutex busy; /* held during a call */
-    int depth = 0;             /* of calls within calls; guarded by busy */
-    std::mutex waiting;        /* guards disposals */
-    std::vector<Disposal> disposals;
+    Turn turn;                    /* whose calls these are; guards the next two */
+    int depth = 0;                /* of calls within calls */
+    std::exception_ptr signalled; /* what a handler of a signal threw during the call in progress */
+    std::mutex waiting;           /* guards disposals */
+    Disposals disposals;
 };
 
-/* Set while a thread of the library runs a Python function, within which the threads are busy. */
-inline thread_local bool on_library_thread = false;
-
 using TeamRef = std::shared_ptr<Team>;
+
+/*
+ * A Python function that a call on the team runs. In the thread of the call other calls may be made meanwhile, of this
+ * thread and of others, where the team is this process alone. Made and unmade with Python's lock.
+ */
+class Meanwhile
+{
+  public:
+    enum Where { own_thread, library_thread };
+    Meanwhile(Team &team, Where where);
+    ~Meanwhile();
+    Meanwhile(const Meanwhile &) = delete;
+    Meanwhile &operator=(const Meanwhile &) = delete;
+
+  private:
+    Team &team;
+    const Team *const outer;
+    const bool lends;
+    int turns = 0, depth = 0;
+    std::exception_ptr signalled;
+    tulle_lent lent = {};
+};
+
+/* An object of the library, which holds its team; the team frees it when it is no call's. */
+class Handle
+{
+  public:
+    Handle(const Handle &) = delete;
+    Handle &operator=(const Handle &) = delete;
+
+    const TeamRef team;
+
+  protected:
+    /* After the objects that it uses, which are to be freed after it. */
+    explicit Handle(TeamRef t) : team(std::move(t)), number(team->number()) {}
+    ~Handle() = default;
+    void dispose(std::function<void()> body)
+    {
+        team->dispose(number, std::move(body));
+    }
+
+  private:
+    const int64_t number;
+};
 
 void bind_team(nb::module_ &m);
 

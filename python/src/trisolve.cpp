@@ -8,34 +8,18 @@
 namespace
 {
 
-class Triangle
+class Triangle : public Handle
 {
   public:
-    Triangle(const MatRef &A, bool lower, bool transposed, bool unit, const std::string &method) : team(A->team)
+    Triangle(const MatRef &A, bool lower, bool transposed, bool unit, const std::string &method)
+        : Triangle(make(A, lower, transposed, unit, method))
     {
-        tulle_trisolve_options options = {};
-        options.size = sizeof options;
-        options.uplo = lower ? TULLE_LOWER : TULLE_UPPER;
-        options.op = transposed ? TULLE_OP_T : TULLE_OP_N;
-        options.diag = unit ? TULLE_DIAG_UNIT : TULLE_DIAG_STORED;
-        tulle_mat *t = nullptr;
-        team->call([&](tulle_comm *) {
-            tulle_status status = tulle_trisolve_method_parse(method.c_str(), &options.method);
-            if (status == TULLE_OK) status = tulle_mat_triangle(A->mat, options.uplo, options.diag, &t);
-            if (status == TULLE_OK) status = tulle_trisolve_new(t, &options, &solver);
-            if (status != TULLE_OK) tulle_mat_free(t);
-            return status;
-        });
-        T = std::make_shared<Mat>(team, t, std::vector<nb::object>());
-        number = team->number();
     }
     ~Triangle()
     {
         tulle_trisolve *gone = solver;
-        team->dispose(number, [gone] { tulle_trisolve_free(gone); });
+        dispose([gone] { tulle_trisolve_free(gone); });
     }
-    Triangle(const Triangle &) = delete;
-    Triangle &operator=(const Triangle &) = delete;
 
     nb::dict solve(const Array &B, const Array &X)
     {
@@ -58,10 +42,29 @@ class Triangle
     }
 
   private:
-    TeamRef team;
-    MatRef T;
-    int64_t number = 0;
-    tulle_trisolve *solver = nullptr;
+    using Made = std::pair<MatRef, tulle_trisolve *>;
+    explicit Triangle(const Made &made) : Handle(made.first->team), T(made.first), solver(made.second) {}
+    static Made make(const MatRef &A, bool lower, bool transposed, bool unit, const std::string &method)
+    {
+        tulle_trisolve_options options = {};
+        options.size = sizeof options;
+        options.uplo = lower ? TULLE_LOWER : TULLE_UPPER;
+        options.op = transposed ? TULLE_OP_T : TULLE_OP_N;
+        options.diag = unit ? TULLE_DIAG_UNIT : TULLE_DIAG_STORED;
+        tulle_mat *t = nullptr;
+        tulle_trisolve *solver = nullptr;
+        A->team->call([&](tulle_comm *) {
+            tulle_status status = tulle_trisolve_method_parse(method.c_str(), &options.method);
+            if (status == TULLE_OK) status = tulle_mat_triangle(A->mat, options.uplo, options.diag, &t);
+            if (status == TULLE_OK) status = tulle_trisolve_new(t, &options, &solver);
+            if (status != TULLE_OK) tulle_mat_free(t);
+            return status;
+        });
+        return {std::make_shared<Mat>(A->team, t, std::vector<nb::object>()), solver};
+    }
+
+    const MatRef T;
+    tulle_trisolve *const solver;
 };
 
 } // namespace

@@ -7,7 +7,7 @@ from ._arrays import describe, like, on_host
 from ._errors import UnsupportedError
 from ._report import keep
 from ._stream import Stream
-from ._team import alone, current
+from ._team import Handle, alone, current, home_of
 
 
 class Step:
@@ -22,16 +22,17 @@ class Step:
         return f"Step(column={self.column}, iteration={self.iteration}, residual={self.residual:.3e})"
 
 
-class Preconditioner:
+class Preconditioner(Handle):
     """A preconditioner of one matrix: pass it as M."""
 
     def __init__(self, A, spec):
+        super().__init__()
         self._spec = spec
         a = describe(A)
         if a.dense:
             raise ValueError(f"A is dense: {spec} is of a sparse matrix")
         self.shape, self.dtype = a.shape, a.dtype
-        self._operator = _core.precond(_core.mat(current(), a.array), spec)
+        self._operator = _core.precond(_core.mat(self._team, a.array), spec)
 
     def __repr__(self):
         return f"<tulle.Preconditioner {self._spec} of {self.shape[0]} x {self.shape[1]}>"
@@ -100,6 +101,11 @@ def _watch(callback, kind, b):
 
 
 def _solve(method, A, b, x0, rtol, atol, maxiter, M, callback, kind, restart=None):
+    with home_of(A=A, M=M):
+        return _solve_there(method, A, b, x0, rtol, atol, maxiter, M, callback, kind, restart)
+
+
+def _solve_there(method, A, b, x0, rtol, atol, maxiter, M, callback, kind, restart):
     kinds = ("x", "pr_norm", "step") + (("legacy",) if method == "gmres" else ())
     if kind not in kinds:
         raise ValueError(f"callback_type is {kind!r}, not one of {', '.join(kinds)}")

@@ -5,7 +5,7 @@ import numpy as np
 from . import _core
 from ._arrays import canonical, common_type, dense_result, describe, kind_of, on_host, sparse_result, structure
 from ._report import keep
-from ._team import alone, current
+from ._team import Handle, alone, at_home, current
 
 _STORAGE = _core.Storage
 
@@ -81,17 +81,17 @@ def gemm(A, B, *, alpha=1.0, algorithm=None, device=None):
     return matmul(A, B, alpha=alpha, algorithm=algorithm, device=device)
 
 
-class Plan:
+class Plan(Handle):
     """A product that is planned once: see matmul_plan."""
 
     def __init__(self, A, B, algorithm, device):
+        super().__init__()
         same = B is A
         self._format = getattr(A, "format", "") if kind_of(A) == "scipy" else ""
         A = _own(A)
         x = _Operands(A, A if same else _own(B))
         self._operands = x
         self._how = algorithm or "", device or ""
-        self._team = current()
         self._make()
         self.shape = x.shape
         self.dtype = x.dtype
@@ -103,6 +103,7 @@ class Plan:
         self._shares = _core.shares(first, x.first.array) and _core.shares(second, x.second.array)
         self._plan = _core.Plan(first, x.swapped, second, False, None, x.swapped, *self._how)
 
+    @at_home
     def __call__(self, A=None, B=None, *, alpha=1.0):
         """The product of A and B, of the plan's structure; None: the values of the call before."""
         x = self._operands
@@ -130,6 +131,7 @@ class Plan:
             raise ValueError(f"{name} does not have the shape and structure that the plan was made for")
         return name
 
+    @at_home
     def __repr__(self):
         return f"<tulle.Plan: {self._plan.describe()}>"
 

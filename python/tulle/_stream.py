@@ -7,23 +7,25 @@ import numpy as np
 from . import _core
 from ._arrays import dense_result, describe, like, on_host
 from ._report import keep
-from ._team import bytes_of, current
+from ._team import Handle, at_home, bytes_of
 
 
-class Stream:
+class Stream(Handle):
     """A sparse matrix that passes through memory, or a device, in slabs: see stream."""
 
     def __init__(self, A, device, memory, format, columns):
+        super().__init__()
         matrix, path = None, ""
         if isinstance(A, (str, os.PathLike)):
             path = os.fspath(A)
         else:
-            matrix = _core.mat(current(), describe(A).array)
-        self._stream = _core.Stream(current(), path, matrix, device or "", format or "", bytes_of(memory), int(columns))
+            matrix = _core.mat(self._team, describe(A).array)
+        self._stream = _core.Stream(self._team, path, matrix, device or "", format or "", bytes_of(memory), int(columns))
         self.shape = self._stream.shape
         self.dtype = np.dtype(np.float32 if self._stream.single else np.float64)
         self._columns = int(columns)
 
+    @at_home
     def __matmul__(self, X):
         x = describe(on_host(X).astype(self.dtype, copy=False))
         if x.shape[0] != self.shape[1]:
@@ -34,6 +36,7 @@ class Stream:
         keep("stream", figures)
         return like(dense_result(result, "numpy", x.vector), X)
 
+    @at_home
     def __repr__(self):
         return f"<tulle.Stream {self.shape[0]} x {self.shape[1]}: {self._stream.describe()}>"
 

@@ -1,13 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
 """The team that calls run on: one of this process with all its cores, unless another is opened."""
 import contextlib
+import contextvars
 import ctypes
+import functools
+import os
+import threading as _threading
 
 from . import _core
 from ._errors import UnsupportedError
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-_current = []  # type: list[_core.Team]
+
+
+class _Place:
+    """Where calls run: a team, and how it is opened again in a child that was forked; None: never."""
+
+    __slots__ = ("_team", "_how", "_forks")
+
+    def __init__(self, team, how=None):
+        self._team, self._how, self._forks = team, how, _process.forks
+
+    @property
+    def team(self):
+        if self._forks != _process.forks and self._how is not None:
+            with _process.lock:
+                if self._forks != _process.forks:
+                    self._team, self._forks = _core.Team(*self._how), _process.forks
+        return self._team
+
+
+class _Process:
+    """What the threads of this process share: the team of calls outside of any block."""
+
+    def __init__(self):
+        self.forks = 0
+        self.forked()
+        os.register_at_fork(after_in_child=self.forked)
+
+    def forked(self):
+        self.forks += 1
+        self.lock = _threading.Lock()
+        self.default = None
+
+    def team(self):
+        if self.default is None:
+            with self.lock:
+                if self.default is None:
+                    self.default = _core.Team("", 0, 0)
+        return self.default
+
+
+_process = _Process()
+# of this thread, or of this task: the innermost block's last; blocks may end in any order
+_places = contextvars.ContextVar("tulle", default=())  # type: contextvars.ContextVar[tuple[_Place, ...]]
 
 
 def bytes_of(size):
@@ -37,25 +83,77 @@ def alone(what):
 
 
 def current():
-    """The team of this process's calls; opened by the first."""
-    if not _current:
-        _current.append(_core.Team("", 0, 0))
-    return _current[-1]
+    """The team of the calls of this thread, or of this task; outside of blocks that of the process."""
+    places = _places.get()
+    return places[-1].team if places else _process.team()
+
+
+def _enter(place):
+    _places.set((*_places.get(), place))
+
+
+def _leave(place):
+    _places.set(tuple(other for other in _places.get() if other is not place))
+
+
+class Handle:
+    """What is made on a team, and used there wherever that is, by one thread at a time."""
+
+    def __init__(self):
+        self._team = current()
+        self._home = (_Place(self._team),)
+
+
+def at_home(method):
+    """A method of a Handle whose calls are on the handle's team, and none of another thread comes between them."""
+
+    @functools.wraps(method)
+    def call(self, *args, **kwargs):
+        team, outer = self._team, _places.get()
+        team.enter()
+        _places.set(self._home)
+        try:
+            return method(self, *args, **kwargs)
+        finally:
+            _places.set(outer)
+            team.leave()
+
+    return call
+
+
+@contextlib.contextmanager
+def home_of(**handles):
+    """Within the block calls are on the team of those that are handles, which must be one, or the current one."""
+    homes = {name: value for name, value in handles.items() if isinstance(value, Handle)}
+    teams = {id(value._team) for value in homes.values()}
+    if len(teams) > 1:
+        raise ValueError(f"{' and '.join(homes)} belong to different teams: make them in the same block")
+    outer = _places.get()
+    if homes:
+        _places.set(next(iter(homes.values()))._home)
+    try:
+        yield
+    finally:
+        _places.set(outer)
 
 
 @contextlib.contextmanager
 def threads(number=0, *, memory=None, spec=None):
     """Within the block calls run on `number` threads (0: all cores) and `memory` bytes at most.
 
-    memory is a number or a text such as "2G"; spec is the spec of a team, such as "check+threads".
+    memory is a number or a text such as "2G"; spec is the spec of a team, such as "check+threads". The block is of
+    this thread, and of asyncio tasks that it makes: threads that are started in it have blocks of their own. What is
+    made in it (plans, solvers, streams) keeps its threads, and may be used after it.
     """
     if number < 0:
         raise ValueError(f"{number} threads")
-    _current.append(_core.Team(spec or "", number, bytes_of(memory)))
+    how = spec or "", number, bytes_of(memory)
+    place = _Place(_core.Team(*how), how)
+    _enter(place)
     try:
         yield
     finally:
-        _current.pop()
+        _leave(place)
 
 
 def _family(version):
@@ -80,9 +178,10 @@ def mpi(comm=None, *, threads=0, memory=None, spec="mpi"):
     library = ctypes.cast(ctypes.CDLL(MPI.__file__).MPI_Comm_size, ctypes.c_void_p).value
     handed = _family(MPI.Get_library_version()), MPI._sizeof(comm), MPI._addressof(comm), library
     team = _core.Team(spec, threads, bytes_of(memory), handed)
-    _current.append(team)
+    place = _Place(team)
+    _enter(place)
     try:
         yield comm
     finally:
-        _current.remove(team)
+        _leave(place)
         team.close()

@@ -5,21 +5,23 @@ import numpy as np
 from . import _core
 from ._arrays import describe, like, on_host
 from ._report import keep
-from ._team import current
+from ._team import Handle, at_home, current
 
 
-class Triangular:
+class Triangular(Handle):
     """A triangle that is analysed once and solved any number of times: see triangular."""
 
     def __init__(self, A, lower, unit_diagonal, transposed, method):
+        super().__init__()
         a = describe(A)
         if a.dense:
             raise ValueError("A is dense: scipy.linalg.solve_triangular solves dense triangles")
         if a.shape[0] != a.shape[1]:
             raise ValueError(f"A is {a.shape[0]} x {a.shape[1]}: it must be square")
         self.shape, self.dtype, self._rows = a.shape, a.dtype, a.rows
-        self._solver = _core.Triangle(_core.mat(current(), a.array), lower, transposed, unit_diagonal, method)
+        self._solver = _core.Triangle(_core.mat(self._team, a.array), lower, transposed, unit_diagonal, method)
 
+    @at_home
     def solve(self, b):
         """x with op(T) x = b; b is a vector, or a matrix with one right-hand side a column. x is of b's kind."""
         given, b = b, on_host(b)

@@ -16,7 +16,7 @@ import torch
 
 from . import _core
 from ._arrays import describe
-from ._team import alone, current
+from ._team import Handle, alone, at_home
 
 _ORDERED = "row by row with ascending columns and no duplicates"
 
@@ -28,7 +28,7 @@ class _Multiplier:
         rows, inner = sparse.shape[::-1] if transposed else sparse.shape
         self.x = np.zeros((inner, width), dtype=sparse.dtype)
         self.y = np.zeros((rows, width), dtype=sparse.dtype)
-        self.plan = _core.Plan(sparse.matrix, transposed, _core.mat(sparse.team, describe(self.x).array), False,
+        self.plan = _core.Plan(sparse.matrix, transposed, _core.mat(sparse._team, describe(self.x).array), False,
                                describe(self.y).array, False, "", "")
 
     def __call__(self, X: torch.Tensor) -> torch.Tensor:
@@ -53,10 +53,11 @@ class _Product(torch.autograd.Function):
         return None, by_values, by_x
 
 
-class Sparse:
+class Sparse(Handle):
     """A sparse matrix whose products torch differentiates by the dense factor and by its values."""
 
     def __init__(self, A: Any, dtype: torch.dtype | None = None) -> None:
+        super().__init__()
         if isinstance(A, torch.Tensor):
             A = A.detach()
             A = A if A.layout == torch.sparse_csr else A.to_sparse_csr()
@@ -72,7 +73,6 @@ class Sparse:
         self.shape = tuple(A.shape)
         self.values = values
         alone("a product that torch differentiates")
-        self.team = current()
         if self.shape[1] > np.iinfo(np.int32).max:
             raise ValueError(f"A has {self.shape[1]} columns: more than numbers of 32 bits")
         # columns of 64 bits, which torch's are, would be narrowed for each product
@@ -83,7 +83,7 @@ class Sparse:
         self._own = values.detach().numpy().copy()
         self.dtype = self._own.dtype
         self._array = self._describe(self._own)
-        self.matrix = _core.mat(self.team, self._array)
+        self.matrix = _core.mat(self._team, self._array)
         self._multipliers: dict[tuple[bool, int], _Multiplier] = {}
 
     def _describe(self, values: np.ndarray) -> _core.Array:
@@ -102,6 +102,7 @@ class Sparse:
             raise ValueError(f"X is of shape {tuple(X.shape)}, and A has {self.shape[1]} columns")
         return _Product.apply(self, values, X.to(self.values.dtype))
 
+    @at_home
     def _multiply(self, values: torch.Tensor, X: torch.Tensor, transposed: bool) -> torch.Tensor:
         np.copyto(self._own, values.detach().numpy())
         key = transposed, X.shape[1]
@@ -109,8 +110,9 @@ class Sparse:
             self._multipliers[key] = _Multiplier(self, transposed, X.shape[1])
         return self._multipliers[key](X)
 
+    @at_home
     def _inner_products(self, gradient: torch.Tensor, X: torch.Tensor) -> torch.Tensor:
         values = np.empty_like(self._own)
         dense = [np.ascontiguousarray(tensor.detach().numpy()) for tensor in (gradient, X)]
-        _core.sddmm(self.team, 1.0, describe(dense[0]).array, describe(dense[1]).array, self._describe(values))
+        _core.sddmm(self._team, 1.0, describe(dense[0]).array, describe(dense[1]).array, self._describe(values))
         return torch.from_numpy(values)

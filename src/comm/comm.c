@@ -123,27 +123,6 @@ void tulle__pe_disown(tulle__owned *object)
     object->previous = object->next = NULL;
 }
 
-tulle__entered tulle__comm_enter(const tulle_comm *comm)
-{
-    static _Thread_local char thread; /* its address */
-    tulle__pe *pe = comm->pe;
-    const uintptr_t self = (uintptr_t)&thread;
-    uintptr_t inside = 0;
-    if (__atomic_load_n(&pe->inside, __ATOMIC_RELAXED) != self &&
-        !__atomic_compare_exchange_n(&pe->inside, &inside, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-        tulle__fail(TULLE_ERR_STATE,
-            "another thread is inside a call with this comm: one thread at a time may use it, or each opens its own");
-        return (tulle__entered){NULL};
-    }
-    pe->depth++;
-    return (tulle__entered){pe};
-}
-
-void tulle__comm_left(const tulle__entered *entered)
-{
-    if (entered->pe && --entered->pe->depth == 0) __atomic_store_n(&entered->pe->inside, 0, __ATOMIC_RELEASE);
-}
-
 int tulle_comm_rank(const tulle_comm *comm)
 {
     if (TULLE__NULL(comm)) return 0;
@@ -386,6 +365,7 @@ void tulle_comm_interrupt(tulle_comm *comm, bool on)
 
 tulle_status tulle__comm_interrupted(tulle_comm *comm)
 {
+    tulle__pe_attend(comm->pe);
     if (!tulle__word_read(&comm->pe->interrupted)) return TULLE_OK;
     return tulle__fail(TULLE_ERR_INTERRUPTED, "interrupted");
 }

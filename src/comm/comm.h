@@ -73,19 +73,23 @@ struct tulle__pe {
     int rank, npes, threads;
     size_t arena_bytes;
     int arena_panels;
-    uint32_t slots;       /* bit s: slot s is in use */
-    tulle_comm **of_slot; /* [TULLE__SLOTS]; NULL: free, or a comm that was freed */
-    tulle_comm *lost;     /* parts that a failed run left behind: memory only */
-    uint64_t run;         /* number of the run, equal on all PEs */
-    uint64_t interrupted; /* 1: the operation in progress shall end; from any thread, or a signal handler */
-    uintptr_t inside;     /* identifies the thread that is inside a call; 0: none */
-    int depth;            /* of its calls within calls */
-    uint64_t polls;       /* steps of waiting */
-    int64_t looked_ns;    /* when this PE last checked which PEs returned */
-    int silence;          /* virtual time: no PE has written for long */
-    bool alone;           /* in its process */
-    tulle_team *team;     /* of threads of this process; NULL: others are in other processes */
-    tulle__owned owned;   /* head of a ring */
+    uint32_t slots;           /* bit s: slot s is in use */
+    tulle_comm **of_slot;     /* [TULLE__SLOTS]; NULL: free, or a comm that was freed */
+    tulle_comm *lost;         /* parts that a failed run left behind: memory only */
+    uint64_t run;             /* number of the run, equal on all PEs */
+    uint64_t interrupted;     /* 1: the operation in progress shall end; from any thread, or a signal handler */
+    uintptr_t inside;         /* identifies the thread that is inside a call; 0: none */
+    int depth;                /* of its calls within calls */
+    void *before;             /* the account of the thread that holds the comm, from before */
+    tulle_attend_call attend; /* of the host program, or NULL: true ends the operation in progress */
+    void *attend_arg;
+    int64_t attended_ns; /* when it last did */
+    uint64_t polls;      /* steps of waiting */
+    int64_t looked_ns;   /* when this PE last checked which PEs returned */
+    int silence;         /* virtual time: no PE has written for long */
+    bool alone;          /* in its process */
+    tulle_team *team;    /* of threads of this process; NULL: others are in other processes */
+    tulle__owned owned;  /* head of a ring */
     int next_group;
     uint64_t count[TULLE__GROUPS]; /* highest that the link returned */
     int setting_up;                /* nesting depth of tulle__set_up_begin */
@@ -238,6 +242,9 @@ typedef struct tulle__entered {
 } tulle__entered;
 tulle__entered tulle__comm_enter(const tulle_comm *comm);
 void tulle__comm_left(const tulle__entered *entered);
+/* In a long loop, lets the host program look at its signals, if this is the thread inside a call and it is time. arg: a
+ * tulle__pe. */
+void tulle__pe_attend(void *arg);
 #define TULLE__ENTER(comm)                                                                                             \
     __attribute__((cleanup(tulle__comm_left))) const tulle__entered entered_ = tulle__comm_enter(comm);                \
     if (!entered_.pe) return TULLE_ERR_STATE

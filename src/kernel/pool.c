@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/cores.h"
@@ -26,7 +27,8 @@
 #include "base/spin.h"
 
 enum { LINE = 64, THREADS_MOST = 256 };
-static const int64_t patience_ns = 1000000;       /* with a core for each thread: more than between two kernels */
+static const int64_t patience_ns = 1000000; /* with a core for each thread: more than between two kernels */
+static const int64_t attend_ns = 50000000;  /* of the caller that waits, between two looks at what else there is */
 static const int64_t crowded_patience_ns = 50000; /* a core that spins is another's; as long as waking takes */
 
 /* A share of every job, and the thread that runs it if it comes in time. */
@@ -42,10 +44,12 @@ struct worker {
 
 struct tulle__pool {
     int nthreads;
-    int closed;           /* the core that workers may not run on, or -1; the caller's */
-    const uint64_t *stop; /* NULL, or not 0: no more items are taken */
-    atomic_int stopped;   /* by the job at hand, before its last item */
-    atomic_int crowded;   /* there are more threads at work than cores; workers wait already when it is set */
+    int closed;                /* the core that workers may not run on, or -1; the caller's */
+    const uint64_t *stop;      /* NULL, or not 0: no more items are taken */
+    void (*attend)(void *arg); /* or NULL */
+    void *attend_arg;
+    atomic_int stopped; /* by the job at hand, before its last item */
+    atomic_int crowded; /* there are more threads at work than cores; workers wait already when it is set */
     tulle__account *account;
     tulle__pool_body body; /* NULL: the workers leave */
     void *arg;
@@ -177,13 +181,33 @@ static void run_unbegun(tulle__pool *pool)
     if (run) atomic_fetch_sub_explicit(&pool->pending, run, memory_order_acq_rel);
 }
 
+/* Waits until a worker says that all are done, or some time has passed; under the lock. */
+static void sleep_a_while(tulle__pool *pool)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += attend_ns;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_cond_timedwait(&pool->done, &pool->lock, &until);
+}
+
 static void wait_for_workers(tulle__pool *pool)
 {
     int64_t until = 0;
     for (int turn = 0; may_spin(pool, turn, &until); turn++)
         if (atomic_load_explicit(&pool->pending, memory_order_acquire) == 0) return;
     pthread_mutex_lock(&pool->lock);
-    while (atomic_load_explicit(&pool->pending, memory_order_acquire) != 0) pthread_cond_wait(&pool->done, &pool->lock);
+    while (atomic_load_explicit(&pool->pending, memory_order_acquire) != 0) {
+        if (!pool->attend) {
+            pthread_cond_wait(&pool->done, &pool->lock);
+            continue;
+        }
+        sleep_a_while(pool);
+        pthread_mutex_unlock(&pool->lock);
+        pool->attend(pool->attend_arg);
+        pthread_mutex_lock(&pool->lock);
+    }
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -243,13 +267,25 @@ void tulle__pool_stop_on(tulle__pool *pool, const uint64_t *stop)
     pool->stop = stop;
 }
 
+void tulle__pool_attend(tulle__pool *pool, void (*attend)(void *arg), void *arg)
+{
+    pool->attend_arg = arg;
+    pool->attend = attend;
+}
+
+bool tulle__pool_continues(tulle__pool *pool)
+{
+    if (!pool) return true;
+    if (pool->attend) pool->attend(pool->attend_arg);
+    if (!pool->stop || !__atomic_load_n(pool->stop, __ATOMIC_RELAXED)) return true;
+    atomic_store_explicit(&pool->stopped, 1, memory_order_relaxed);
+    return false;
+}
+
 int64_t tulle__pool_take(tulle__pool *pool, atomic_int_fast64_t *next, int64_t n)
 {
     const int64_t item = atomic_fetch_add_explicit(next, 1, memory_order_relaxed);
-    if (item >= n) return n;
-    if (!pool || !pool->stop || !__atomic_load_n(pool->stop, __ATOMIC_RELAXED)) return item;
-    atomic_store_explicit(&pool->stopped, 1, memory_order_relaxed);
-    return n;
+    return item < n && tulle__pool_continues(pool) ? item : n;
 }
 
 static tulle_status run_body(tulle__pool *pool, tulle__pool_body body, void *arg)

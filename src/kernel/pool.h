@@ -9,6 +9,7 @@
 #define TULLE_KERNEL_POOL_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <tulle/status.h>
@@ -31,6 +32,12 @@ void tulle__pool_beside(tulle__pool *pool, int64_t others);
 /* Bodies that take their items by tulle__pool_take get no more of them while *stop is not 0; any thread may write it.
  */
 void tulle__pool_stop_on(tulle__pool *pool, const uint64_t *stop);
+
+/* Calls attend(arg) whenever a thread takes an item, and now and then while the caller waits for the others. */
+void tulle__pool_attend(tulle__pool *pool, void (*attend)(void *arg), void *arg);
+
+/* Within a body, between the parts of a long item: false if the job shall end, as tulle__pool_run then says. */
+bool tulle__pool_continues(tulle__pool *pool);
 
 /*
  * Within a body: the next of n items that the threads take in turn, or n. Then none is left, or the job ends before

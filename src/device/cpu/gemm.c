@@ -99,17 +99,25 @@ static void multiply(const tulle__gemm_task *t)
         gemm_f64(t);
 }
 
-/* Pieces of C: rows x cols of them, as near to squares as threads allow. */
+/*
+ * Pieces of C, rows x cols of them, each as a sum of products over slices of its inner size: as near to squares as
+ * threads allow, and so short that a product which shall end does so soon.
+ */
 struct pieces {
     const tulle__gemm_task *task;
-    int rows, cols;
+    tulle__pool *pool;
+    int64_t rows, cols, inner; /* inner: the longest slice */
+    atomic_int_fast64_t next;
 };
 
 enum { PIECE_LEAST = 32 }; /* rows or columns of a piece: smaller ones cost more in calls than they save */
+static const double blas_flops = 4e9, loop_flops = 5e8; /* most of a slice of a piece: tenths of a second */
 
-static struct pieces cut(const tulle__gemm_task *task, int threads)
+static struct pieces cut(const tulle__gemm_task *task, tulle__pool *pool)
 {
-    struct pieces best = {.task = task, .rows = 1, .cols = 1};
+    struct pieces best = {.task = task, .pool = pool, .rows = 1, .cols = 1, .inner = 1};
+    const int threads = tulle__pool_size(pool);
+    const double most = suits(task) ? blas_flops : loop_flops;
     double least = 0;
     for (int rows = 1; rows <= threads; rows++) {
         if (threads % rows) continue;
@@ -121,15 +129,48 @@ static struct pieces cut(const tulle__gemm_task *task, int threads)
         best.rows = rows;
         best.cols = cols;
     }
-    return best;
+    for (int p = 0; p < task->npairs; p++)
+        if (task->pair[p].k > best.inner) best.inner = task->pair[p].k;
+    for (;;) {
+        const double height = (double)task->m / (double)best.rows, width = (double)task->n / (double)best.cols,
+                     depth = (double)best.inner;
+        if (2 * height * width * depth <= most) return best;
+        if (height >= width && height >= depth)
+            best.rows *= 2;
+        else if (width >= depth)
+            best.cols *= 2;
+        else
+            best.inner = (best.inner + 1) / 2;
+    }
 }
 
-static void multiply_pieces(void *arg, int64_t begin, int64_t end)
+/* A piece of one pair's product, by slices. False if the job shall end. */
+static bool multiply_slices(const struct pieces *x, const tulle__gemm_task *piece, const tulle__gemm_pair *whole)
 {
-    const struct pieces *x = arg;
+    const size_t size = tulle_type_size(piece->type);
+    tulle__gemm_task part = *piece;
+    tulle__gemm_pair pair = *whole;
+    part.pair = &pair;
+    for (int64_t k = 0; k == 0 || k < whole->k; k += x->inner) { /* also with k = 0, which is beta C */
+        if (!tulle__pool_continues(x->pool)) return false;
+        pair.k = whole->k - k < x->inner ? whole->k - k : x->inner;
+        pair.A = (const char *)whole->A + (size_t)(k * pair.a_col) * size;
+        pair.B = (const char *)whole->B + (size_t)(k * pair.b_row) * size;
+        multiply(&part);
+        part.beta = 1;
+    }
+    return true;
+}
+
+static tulle_status multiply_pieces(void *arg, int thread, int nthreads)
+{
+    struct pieces *x = arg;
     const tulle__gemm_task *t = x->task;
-    size_t size = tulle_type_size(t->type);
-    for (int64_t piece = begin; piece < end; piece++) {
+    const size_t size = tulle_type_size(t->type);
+    const int64_t count = x->rows * x->cols;
+    (void)thread;
+    (void)nthreads;
+    for (int64_t piece; (piece = tulle__pool_take(x->pool, &x->next, count)) < count;) {
         int64_t i = piece / x->cols, j = piece % x->cols;
         int64_t r0 = t->m * i / x->rows, r1 = t->m * (i + 1) / x->rows, c0 = t->n * j / x->cols,
                 c1 = t->n * (j + 1) / x->cols;
@@ -141,22 +182,21 @@ static void multiply_pieces(void *arg, int64_t begin, int64_t end)
             part.m = r1 - r0;
             part.n = c1 - c0;
             part.npairs = 1;
-            part.pair = &pair;
             part.C = (char *)t->C + (size_t)(r0 * t->c_row + c0 * t->c_col) * size;
             part.beta = p ? 1 : t->beta;
-            multiply(&part);
+            if (!multiply_slices(x, &part, &pair)) return TULLE_OK;
         }
     }
+    return TULLE_OK;
 }
 
 tulle_status tulle__dense_gemm(tulle__pool *pool, const tulle__gemm_task *task)
 {
     if (!task->m || !task->n) return TULLE_OK;
-    struct pieces x = cut(task, tulle__pool_size(pool));
-    int64_t count = (int64_t)x.rows * x.cols;
-    if (count == 1)
-        multiply_pieces(&x, 0, 1);
-    else
-        tulle__pool_blocks(pool, count, 1, multiply_pieces, &x);
-    return TULLE_OK;
+    struct pieces x = cut(task, pool);
+    bool sliced = false;
+    for (int p = 0; p < task->npairs; p++) sliced |= task->pair[p].k > x.inner;
+    if (sliced || x.rows * x.cols > 1) return tulle__pool_run(pool, multiply_pieces, &x);
+    x.pool = NULL; /* one that is short is not worth waking threads for */
+    return multiply_pieces(&x, 0, 1);
 }

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which thread may use a PE's comms, and what the host program does now and then while a call is in progress. */
+#include "base/arg.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "comm/comm.h"
+
+static const int64_t attend_ns = (int64_t)50000000; /* between two looks of the host program */
+
+/* Identifies this thread; not 0. */
+static uintptr_t this_thread(void)
+{
+    static _Thread_local char thread; /* its address */
+    return (uintptr_t)&thread;
+}
+
+tulle__entered tulle__comm_enter(const tulle_comm *comm)
+{
+    tulle__pe *pe = comm->pe;
+    const uintptr_t self = this_thread();
+    uintptr_t inside = 0;
+    if (__atomic_load_n(&pe->inside, __ATOMIC_RELAXED) != self &&
+        !__atomic_compare_exchange_n(&pe->inside, &inside, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        tulle__fail(TULLE_ERR_STATE,
+            "another thread is inside a call with this comm: one thread at a time may use it, or each opens its own");
+        return (tulle__entered){NULL};
+    }
+    pe->depth++;
+    return (tulle__entered){pe};
+}
+
+void tulle__comm_left(const tulle__entered *entered)
+{
+    if (entered->pe && --entered->pe->depth == 0) __atomic_store_n(&entered->pe->inside, 0, __ATOMIC_RELEASE);
+}
+
+tulle_status tulle_comm_hold(tulle_comm *comm)
+{
+    if (TULLE__NULL(comm)) return TULLE_ERR_ARG;
+    const tulle__entered entered = tulle__comm_enter(comm);
+    if (!entered.pe) return TULLE_ERR_STATE;
+    if (entered.pe->depth == 1) entered.pe->before = tulle__account_enter(entered.pe->account);
+    return TULLE_OK;
+}
+
+void tulle_comm_release(tulle_comm *comm)
+{
+    if (!comm) return;
+    tulle__pe *pe = comm->pe;
+    if (__atomic_load_n(&pe->inside, __ATOMIC_RELAXED) != this_thread()) { /* held by none, or by another */
+        if (tulle__account_current() == pe->account) tulle__account_enter(NULL);
+        return;
+    }
+    if (pe->depth == 1) tulle__account_enter(pe->before);
+    tulle__comm_left(&(tulle__entered){pe});
+}
+
+tulle_status tulle_comm_lend(tulle_comm *comm, tulle_lent *lent)
+{
+    if (TULLE__NULL(comm) || TULLE__NULL(lent)) return TULLE_ERR_ARG;
+    tulle__pe *pe = comm->pe;
+    if (pe->npes > 1)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "a comm of several PEs is not lent: their calls are collective");
+    if (__atomic_load_n(&pe->inside, __ATOMIC_RELAXED) != this_thread())
+        return tulle__fail(TULLE_ERR_STATE, "this thread is in no call with the comm that it lends");
+    *lent = (tulle_lent){.depth = pe->depth, .before = pe->before};
+    pe->depth = 0;
+    __atomic_store_n(&pe->inside, 0, __ATOMIC_RELEASE);
+    return TULLE_OK;
+}
+
+tulle_status tulle_comm_resume(tulle_comm *comm, const tulle_lent *lent)
+{
+    if (TULLE__NULL(comm) || TULLE__NULL(lent)) return TULLE_ERR_ARG;
+    if (lent->depth < 1) return tulle__fail(TULLE_ERR_ARG, "nothing was lent");
+    const tulle__entered entered = tulle__comm_enter(comm);
+    if (!entered.pe) return TULLE_ERR_STATE;
+    entered.pe->depth = lent->depth;
+    entered.pe->before = lent->before;
+    return TULLE_OK;
+}
+
+void tulle_comm_attend(tulle_comm *comm, tulle_attend_call attend, void *arg)
+{
+    if (!comm) return;
+    comm->pe->attend_arg = arg;
+    comm->pe->attend = attend;
+}
+
+void tulle__pe_attend(void *arg)
+{
+    tulle__pe *pe = arg;
+    if (!pe->attend || __atomic_load_n(&pe->inside, __ATOMIC_RELAXED) != this_thread()) return;
+    if (tulle__clock_ns() - pe->attended_ns < attend_ns) return;
+    if (pe->attend(pe->attend_arg)) tulle__word_write(&pe->interrupted, 1);
+    pe->attended_ns = tulle__clock_ns();
+}
