@@ -28,8 +28,8 @@ class _Multiplier:
         rows, inner = sparse.shape[::-1] if transposed else sparse.shape
         self.x = np.zeros((inner, width), dtype=sparse.dtype)
         self.y = np.zeros((rows, width), dtype=sparse.dtype)
-        self.plan = _core.Plan(sparse.matrix, transposed, _core.mat(sparse._team, describe(self.x).array), False,
-                               describe(self.y).array, False, "", "")
+        self.plan = _core.Plan(sparse.matrix, transposed, _core.mat(sparse._team, describe("X", self.x).array), False,
+                               describe("Y", self.y).array, False, "", "")
 
     def __call__(self, X: torch.Tensor) -> torch.Tensor:
         np.copyto(self.x, X.detach().numpy())
@@ -114,5 +114,5 @@ class Sparse(Handle):
     def _inner_products(self, gradient: torch.Tensor, X: torch.Tensor) -> torch.Tensor:
         values = np.empty_like(self._own)
         dense = [np.ascontiguousarray(tensor.detach().numpy()) for tensor in (gradient, X)]
-        _core.sddmm(self._team, 1.0, describe(dense[0]).array, describe(dense[1]).array, self._describe(values))
+        _core.sddmm(self._team, 1.0, describe("gradient", dense[0]).array, describe("X", dense[1]).array, self._describe(values))
         return torch.from_numpy(values)
