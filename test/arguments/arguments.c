@@ -66,6 +66,7 @@ static const char *const optional[] = {
     "tulle_predict_best options",
     "tulle_predict_loads options",
     "tulle_counts_new B",
+    "tulle_comm_attend attend arg",
     "tulle_solve options report",
     "tulle_solve_triangular options",
     "tulle_stream_multiply report",
@@ -83,8 +84,10 @@ static const char *const optional[] = {
 };
 enum { OPTIONAL = sizeof optional / sizeof *optional };
 
-/* Good arguments, and yet they do not succeed here: no such engine, no file, a result that nobody has computed. */
-static const char fails_anyway[] = "tulle_team_new_over tulle_machine_load tulle_product_check_matrices";
+/* Good arguments, and yet they do not succeed here: no such engine, no file, a result that nobody has computed, a comm
+ * that is in no call. */
+static const char fails_anyway[] =
+    "tulle_team_new_over tulle_machine_load tulle_product_check_matrices tulle_comm_lend tulle_comm_resume";
 /* Take seconds. */
 static const char slow[] = "tulle_machine_measure";
 

@@ -410,6 +410,12 @@ static tulle_status a_body(tulle_comm *comm, void *arg)
     return TULLE_OK;
 }
 
+static bool an_attend_call(void *arg)
+{
+    (void)arg;
+    return false;
+}
+
 static void a_call(void *arg, const tulle_progress *progress)
 {
     (void)arg, (void)progress;
@@ -490,6 +496,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_tulle_stop(n, name) TULLE_STOP_CONVERGED
 #define GOOD_tulle_body(n, name) a_body
 #define GOOD_tulle_progress_call(n, name) a_call
+#define GOOD_tulle_attend_call(n, name) an_attend_call
 
 #define GOOD_c_char_p(n, name) a_text(f, function, name)
 #define GOOD_c_char_p_c_p(n, name)                                                                                     \

@@ -132,6 +132,7 @@ static const char without[] =
     "tulle_launched_size tulle_launcher_list "
     "tulle_launcher_program "
     "tulle_launcher_usable tulle_team_leads tulle_build_fact tulle_comm_agree tulle_comm_allgather tulle_comm_barrier "
+    "tulle_comm_attend tulle_comm_hold tulle_comm_lend tulle_comm_release tulle_comm_resume "
     "tulle_comm_interrupt tulle_comm_rank tulle_comm_seconds tulle_comm_size tulle_cuts_even tulle_cuts_weighted "
     "tulle_engine_usable "
     "tulle_error_message tulle_fail tulle_cyclic_from_descriptor tulle_cyclic_to_descriptor "

@@ -111,7 +111,7 @@ struct pieces {
 };
 
 enum { PIECE_LEAST = 32 }; /* rows or columns of a piece: smaller ones cost more in calls than they save */
-static const double blas_flops = 4e9, loop_flops = 5e8; /* most of a slice of a piece: tenths of a second */
+static const double blas_flops = 2e9, loop_flops = 5e8; /* most of a slice of a piece: tenths of a second */
 
 static struct pieces cut(const tulle__gemm_task *task, tulle__pool *pool)
 {
