@@ -39,9 +39,9 @@ CALLS = {
     "cg M": (lambda v: tulle.cg(A, B, M=v)[0], sp.csr_matrix(sp.identity(N)), "M"),
     "gmres b": (lambda v: tulle.gmres(A, v)[0], B, "b"),
     "block_cg b": (lambda v: tulle.block_cg(A, v)[0], X, "b"),
-    "ic0": (lambda v: tulle.cg(A, B, M=tulle.ic0(v))[0], A, "A"),
-    "ilu0": (lambda v: tulle.gmres(A, B, M=tulle.ilu0(v))[0], A, "A"),
-    "jacobi": (lambda v: tulle.cg(A, B, M=tulle.jacobi(v))[0], A, "A"),
+    "ic0": (lambda v: tulle.cg(v, B, M=tulle.ic0(v))[0], A, "A"),
+    "ilu0": (lambda v: tulle.gmres(v, B, M=tulle.ilu0(v))[0], A, "A"),
+    "jacobi": (lambda v: tulle.cg(v, B, M=tulle.jacobi(v))[0], A, "A"),
     "triangular A": (lambda v: tulle.triangular(v).solve(B), L, "A"),
     "triangular b": (lambda v: tulle.triangular(L).solve(v), B, "b"),
     "solve_triangular A": (lambda v: tulle.solve_triangular(v, B), L, "A"),
@@ -64,8 +64,8 @@ def dense(M):
 @pytest.mark.parametrize("dtype", SAME)
 def test_real_numbers(name, dtype):
     call, operand, _ = CALLS[name]
-    if hasattr(operand, "tocsr") and np.dtype(dtype) == np.float16:
-        pytest.skip("scipy has no sparse matrices of float16")
+    if hasattr(operand, "tocsr") and (np.dtype(dtype) == np.float16 or not np.dtype(dtype).isnative):
+        pytest.skip(f"scipy has no sparse matrices of {dtype}")
     if np.dtype(dtype).kind == "u" and (operand.data if hasattr(operand, "tocsr") else operand).min() < 0:
         operand = abs(operand)
     want = dense(call(operand))
@@ -123,7 +123,7 @@ def test_causes_of_files(tmp_path):
         tulle.stream(tmp_path / "none.bsp.h5")
     with pytest.raises(FileNotFoundError):
         tulle.write(tmp_path / "none" / "A.mtx", A)
-    with pytest.raises((IsADirectoryError, tulle.FormatError, ValueError)):
+    with pytest.raises(IsADirectoryError):
         tulle.read(tmp_path)
 
 
@@ -132,7 +132,7 @@ def test_options_of_files(tmp_path):
     path.write_text("%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 3\n1 1 4\n2 2 0\n")
     assert tulle.read(path)[0, 0] == 7
     assert tulle.read(path, duplicates="last")[0, 0] == 4
-    with pytest.raises(ValueError, match="duplicate|twice"):
+    with pytest.raises(ValueError, match="occurs again"):
         tulle.read(path, duplicates="error")
     with pytest.raises(ValueError, match="not one of"):
         tulle.read(path, duplicates="first")

@@ -47,6 +47,6 @@ def of_status(name, message):
     kind = _OF_STATUS.get(name, Error)
     if kind is OSError:
         for cause in _CAUSES:
-            if message.endswith(os.strerror(cause)):
+            if message.lower().endswith(os.strerror(cause).lower()):
                 return OSError(cause, message)
     return kind(message)

@@ -6,7 +6,7 @@ from . import _core
 from ._arrays import canonical, dense_result, describe, kind_of, sparse_result, structure
 from ._report import keep
 from ._team import Handle, alone, at_home, current
-from ._values import common_type, on_host, real
+from ._values import common_type, on_host, real, without_gradient
 
 _STORAGE = _core.Storage
 
@@ -89,8 +89,8 @@ class Plan(Handle):
         super().__init__()
         same = B is A
         self._format = getattr(A, "format", "") if kind_of(A) == "scipy" else ""
-        A = _own(A)
-        x = _Operands(A, A if same else _own(B))
+        A = _own("A", A)
+        x = _Operands(A, A if same else _own("B", B))
         self._operands = x
         self._how = algorithm or "", device or ""
         self._make()
@@ -137,7 +137,7 @@ class Plan(Handle):
         return f"<tulle.Plan: {self._plan.describe()}>"
 
 
-def _own(A):
+def _own(name, A):
     """A copy whose values may be overwritten."""
     if hasattr(A, "tocsr"):
         A = canonical(A)
@@ -145,6 +145,7 @@ def _own(A):
         own.indices, own.indptr = A.indices.copy(), A.indptr.copy()  # scipy's copy may have narrowed them
         return own
     if hasattr(A, "detach"):
+        without_gradient(name, A)
         return A.detach().clone()
     return np.array(A, order="K")
 

@@ -17,6 +17,7 @@ import torch
 from . import _core
 from ._arrays import describe
 from ._team import Handle, alone, at_home
+from ._values import type_of, without_gradient
 
 _ORDERED = "row by row with ascending columns and no duplicates"
 
@@ -59,6 +60,7 @@ class Sparse(Handle):
     def __init__(self, A: Any, dtype: torch.dtype | None = None) -> None:
         super().__init__()
         if isinstance(A, torch.Tensor):
+            without_gradient("A", A, "pass its entries as values to matmul, and A.detach() here")
             A = A.detach()
             A = A if A.layout == torch.sparse_csr else A.to_sparse_csr()
             pointers, columns, values = A.crow_indices().numpy(), A.col_indices().numpy(), A.values()
@@ -68,8 +70,8 @@ class Sparse(Handle):
                 A = A.copy()
                 A.sum_duplicates()
             pointers, columns, values = A.indptr, A.indices, torch.from_numpy(np.array(A.data))
-        if dtype is not None:
-            values = values.to(dtype)
+        kind = {np.dtype(np.float32): torch.float32, np.dtype(np.float64): torch.float64}[type_of("A", values)]
+        values = values.to(kind if dtype is None else dtype)
         self.shape = tuple(A.shape)
         self.values = values
         alone("a product that torch differentiates")
@@ -96,6 +98,7 @@ class Sparse(Handle):
     def matmul(self, X: torch.Tensor, values: torch.Tensor | None = None) -> torch.Tensor:
         """A X; values: A's entries row by row, instead of those that it was made with."""
         values = self.values if values is None else values
+        type_of("values", values), type_of("X", X)  # or an error
         if values.shape != self.values.shape:
             raise ValueError(f"{tuple(values.shape)} values for {len(self._own)} entries")
         if X.ndim != 2 or X.shape[0] != self.shape[1]:
