@@ -37,11 +37,31 @@ bool shares(const MatRef &A, const Array &from)
     return tile.val == from.a.val || !tile.nnz;
 }
 
-nb::tuple load(const TeamRef &team, const std::string &operand, bool dense, bool single)
+/* How files are read: lenient, zero_based, finite, drop_zeros, assume, duplicates. */
+struct Reading {
+    bool lenient, zero_based, finite, drop_zeros;
+    std::string assume, duplicates;
+};
+
+tulle_read_options reading_options(const Reading &reading, bool single)
 {
     tulle_read_options options = {};
     options.size = sizeof options;
     options.type = single ? TULLE_F32 : TULLE_F64;
+    options.lenient = reading.lenient;
+    options.zero_based = reading.zero_based;
+    options.finite_only = reading.finite;
+    options.drop_zeros = reading.drop_zeros;
+    options.assume = reading.assume.empty() ? nullptr : reading.assume.c_str();
+    options.duplicates = reading.duplicates == "error"  ? TULLE_DUPLICATES_ERROR
+                         : reading.duplicates == "last" ? TULLE_DUPLICATES_LAST
+                                                        : TULLE_DUPLICATES_SUM;
+    return options;
+}
+
+nb::tuple load(const TeamRef &team, const std::string &operand, bool dense, bool single, const Reading &reading)
+{
+    const tulle_read_options options = reading_options(reading, single);
     char warnings[TULLE_WARNINGS_MAX] = "";
     tulle_mat *mat = nullptr;
     team->call([&](tulle_comm *comm) {
@@ -52,10 +72,11 @@ nb::tuple load(const TeamRef &team, const std::string &operand, bool dense, bool
 }
 
 /* The shape of a file's or a generator's matrix: (m, n, dense). */
-nb::tuple inspect(const std::string &operand)
+nb::tuple inspect(const std::string &operand, const Reading &reading)
 {
     tulle_operand_shape shape = {};
-    const tulle_status status = tulle_operand_inspect(operand.c_str(), nullptr, &shape);
+    const tulle_read_options options = reading_options(reading, false);
+    const tulle_status status = tulle_operand_inspect(operand.c_str(), &options, &shape);
     if (status != TULLE_OK) throw Failure(status, tulle_error_message());
     return nb::make_tuple(shape.m, shape.n, (bool)shape.dense);
 }
@@ -85,6 +106,15 @@ void bind_mat(nb::module_ &m)
         .def_prop_ro("shape", [](const Mat &A) { return nb::make_tuple(tulle_mat_rows(A.mat), tulle_mat_cols(A.mat)); })
         .def_prop_ro("nnz", [](const Mat &A) { return tulle_mat_nnz(A.mat); })
         .def_prop_ro("dense", [](const Mat &A) { return tulle_mat_kind(A.mat) == TULLE_DENSE; });
+    nb::class_<Reading>(m, "Reading")
+        .def(
+            "__init__",
+            [](Reading *place, bool lenient, bool zero_based, bool finite, bool drop_zeros, const std::string &assume,
+                const std::string &duplicates) {
+                new (place) Reading{lenient, zero_based, finite, drop_zeros, assume, duplicates};
+            },
+            nb::arg("lenient"), nb::arg("zero_based"), nb::arg("finite"), nb::arg("drop_zeros"), nb::arg("assume"),
+            nb::arg("duplicates"));
     m.def("mat", &mat_from_array);
     m.def("shares", &shares);
     m.def("arrays", &arrays);

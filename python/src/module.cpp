@@ -5,11 +5,11 @@
 namespace
 {
 
-/* Python's exception for each status; those that it has none for are the package's. */
-nb::object exception_of(tulle_status status)
+/* Python's exception for a failure; where it has none it is the package's. */
+nb::object exception_of(const Failure &failure)
 {
     nb::object errors = nb::module_::import_("tulle._errors");
-    return errors.attr("of_status")(tulle_status_name(status));
+    return errors.attr("of_status")(tulle_status_name(failure.status), failure.what());
 }
 
 } // namespace
@@ -22,7 +22,8 @@ NB_MODULE(_core, m)
             try {
                 std::rethrow_exception(p);
             } catch (const Failure &failure) {
-                PyErr_SetString(exception_of(failure.status).ptr(), failure.what());
+                const nb::object exception = exception_of(failure);
+                PyErr_SetObject(exception.type().ptr(), exception.ptr());
             }
         },
         nullptr);

@@ -115,11 +115,11 @@ def test_what_is_shared(kind, shared):
              "gaps": lambda: room[:, :40], "every second": lambda: np.repeat(A.toarray(), 2, axis=1)[:, ::2]}
     A2 = given[kind]() if kind in given else A.asformat(kind, copy=True)
     team, x, y = current(), RNG.random((40, 3)), np.zeros((40, 3))
-    array = describe(A2).array
+    array = describe("A", A2).array
     mat = _core.mat(team, array)
     assert _core.shares(mat, array) == (kind not in ("csc", "coo"))  # the others are CSR, or in one piece, by then
-    plan = _core.Plan(mat, False, _core.mat(team, describe(x).array), False,
-                      describe(y).array, False, "", "")
+    plan = _core.Plan(mat, False, _core.mat(team, describe("X", x).array), False,
+                      describe("Y", y).array, False, "", "")
     plan.execute(1.0, 0.0)
     close(y, A @ x)
     values = A2.data if sp.issparse(A2) else A2
@@ -131,8 +131,6 @@ def test_what_is_shared(kind, shared):
 
 def test_types_and_shapes_are_refused():
     A = sparse(4, 4)
-    with pytest.raises(TypeError, match="int64"):
-        tulle.matmul(A.astype(np.int64), A)
     with pytest.raises(TypeError, match="complex128"):
         tulle.matmul(A.astype(complex), A)
     with pytest.raises(ValueError, match="do not match"):

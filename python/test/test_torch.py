@@ -34,8 +34,8 @@ def test_matmul():
 
 def test_the_same_kind_out():
     A = sp.csr_matrix(sp.diags([-np.ones(29), 4 * np.ones(30), -np.ones(29)], [-1, 0, 1]))
-    b = torch.rand(30, dtype=torch.float64, requires_grad=True)
-    plain, iterates = b.detach().numpy(), []
+    b = torch.rand(30, dtype=torch.float64)
+    plain, iterates = b.numpy(), []
     for solve in (tulle.cg, tulle.gmres, tulle.block_cg):
         for a in (A, tensor(A), torch.from_numpy(A.toarray())):
             x, info = solve(a, b, x0=b, M=tensor(sp.csr_matrix(sp.identity(30) / 4)), callback=iterates.append,
@@ -47,14 +47,14 @@ def test_the_same_kind_out():
     for B in (b, torch.rand(30, 2, dtype=torch.float64)):
         x = tulle.triangular(tensor(A)).solve(B)
         assert isinstance(x, torch.Tensor) and x.shape == B.shape
-        np.testing.assert_allclose(sp.tril(A) @ x.numpy(), B.detach().numpy(), rtol=1e-12)
+        np.testing.assert_allclose(sp.tril(A) @ x.numpy(), B.numpy(), rtol=1e-12)
         assert isinstance(tulle.solve_triangular(A, B), torch.Tensor)
         y = tulle.stream(A, columns=2) @ B
         assert isinstance(y, torch.Tensor)
-        np.testing.assert_allclose(y.numpy(), A @ B.detach().numpy(), rtol=1e-12)
+        np.testing.assert_allclose(y.numpy(), A @ B.numpy(), rtol=1e-12)
         y = tulle.matmul(B if B.ndim == 1 else B.T, A)
         assert isinstance(y, torch.Tensor)
-        np.testing.assert_allclose(y.numpy(), B.detach().numpy().T @ A, rtol=1e-12)
+        np.testing.assert_allclose(y.numpy(), B.numpy().T @ A, rtol=1e-12)
     X = torch.rand(30, 4, dtype=torch.float64)
     for S in (tensor(A), wide(A)):
         D = tulle.sddmm(S, X, X)
@@ -63,6 +63,37 @@ def test_the_same_kind_out():
     F = tulle.matfun("inverse", tensor(A))
     assert F.layout == torch.sparse_csr
     np.testing.assert_allclose(F.to_dense().numpy(), tulle.matfun("inverse", A).toarray(), rtol=1e-12)
+
+
+def test_no_gradient_is_lost():
+    import tulle.torch
+
+    A = sp.csr_matrix(sp.diags([-np.ones(11), 4 * np.ones(12), -np.ones(11)], [-1, 0, 1]))
+    X, S, L = torch.rand(12, 2, dtype=torch.float64), tensor(A), tensor(sp.csr_matrix(sp.tril(A)))
+    b = X[:, 0]
+    calls = {
+        "matmul A": (lambda v: tulle.matmul(v, X), S), "matmul B": (lambda v: tulle.matmul(S, v), X),
+        "dense A": (lambda v: tulle.matmul(v, A), X.T), "gemm": (lambda v: tulle.gemm(v, X), X.T),
+        "plan A": (lambda v: tulle.matmul_plan(S, X)(v, None), S),
+        "plan B": (lambda v: tulle.matmul_plan(S, X)(None, v), X),
+        "sddmm X": (lambda v: tulle.sddmm(S, v, X), X), "sddmm Y": (lambda v: tulle.sddmm(S, X, v), X),
+        "cg A": (lambda v: tulle.cg(v, b), S), "cg b": (lambda v: tulle.cg(S, v), b),
+        "cg x0": (lambda v: tulle.cg(S, b, v), b), "gmres M": (lambda v: tulle.gmres(S, b, M=v), S),
+        "block_cg b": (lambda v: tulle.block_cg(S, v), X), "ic0": (tulle.ic0, S),
+        "triangular A": (lambda v: tulle.triangular(v), L), "triangular b": (lambda v: tulle.triangular(L).solve(v), b),
+        "solve_triangular": (lambda v: tulle.solve_triangular(L, v), b),
+        "stream A": (lambda v: tulle.stream(v), S), "stream X": (lambda v: tulle.stream(S) @ v, b),
+        "matfun": (lambda v: tulle.matfun("inverse", v, blocks=3), S),
+        "density": (lambda v: tulle.density(v, blocks=3, mu=4.0), S), "Sparse": (tulle.torch.Sparse, S),
+    }
+    for name, (call, operand) in calls.items():
+        call(operand)
+        wanted = operand.clone().requires_grad_()
+        with pytest.raises(TypeError, match="requires a gradient"):
+            call(wanted)
+            print(name)
+        with torch.no_grad():
+            call(wanted)
 
 
 def test_plan_of_wide_indices():

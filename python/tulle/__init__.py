@@ -6,7 +6,7 @@
     x, info = tulle.cg(A, b, M=tulle.ic0(A))
     x = tulle.triangular(L).solve(b)
     y = tulle.stream("A.bsp.h5", memory="2G") @ x
-    F = tulle.matfun("sign", A, filter=1e-5)
+    F = tulle.matfun("sign", A, blocks=6, filter=1e-5)
     D = tulle.density(H, S, electrons=2048, blocks=6)
     print(tulle.report())                       # what the last call did
 """

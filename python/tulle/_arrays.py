@@ -7,12 +7,11 @@ and row pointers of 32 bits are widened. CSC and COO are read as they are and co
 formats become CSR first. Results own their arrays, which scipy, NumPy and torch receive without a
 copy.
 """
-import sys
-
 import numpy as np
 
 from . import _core
 from ._team import current, part
+from ._values import in_type, is_tensor, on_host, tensor_array, without_gradient
 
 _STORAGE = _core.Storage
 
@@ -39,12 +38,6 @@ class Matrix:
         return self.storage == "dense"
 
 
-def _checked(values, dtype):
-    """values in that type; an error for types that the library does not have."""
-    _type_of(values)
-    return values if dtype is None or values.dtype == dtype else values.astype(dtype)
-
-
 def _dense_array(values):
     """A 2-d array whose rows or columns have no gaps: itself if possible."""
     size = values.itemsize
@@ -63,18 +56,18 @@ def _index(array):
     return array if array.dtype in (np.int32, np.int64) else array.astype(np.int64)
 
 
-def describe(matrix, dtype=None, *, vector_as_column=True):
-    """The Matrix for an object of scipy.sparse, NumPy or torch."""
-    if _is_tensor(matrix):
-        return _describe_torch(matrix, dtype)
+def describe(name, matrix, dtype=None):
+    """The Matrix for an object of scipy.sparse, NumPy or torch, in that type (None: its own), which errors call `name`."""
+    if is_tensor(matrix):
+        return _describe_torch(name, matrix, dtype)
     if hasattr(matrix, "format") and hasattr(matrix, "tocsr"):
-        return _describe_scipy(matrix, dtype)
-    values = _checked(on_host(matrix), dtype)
+        return _describe_scipy(name, matrix, dtype)
+    values = in_type(name, on_host(name, matrix), dtype)
     vector = values.ndim == 1
     if vector:
         values = values[:, np.newaxis]
     if values.ndim != 2:
-        raise ValueError(f"an array of {values.ndim} dimensions is no matrix")
+        raise ValueError(f"{name} is an array of {values.ndim} dimensions: no matrix")
     values = _dense_array(values)
     rows, n = values.shape
     m, first = part(rows)
@@ -82,39 +75,23 @@ def describe(matrix, dtype=None, *, vector_as_column=True):
                   vector=vector)
 
 
-def _is_tensor(X):
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(X, torch.Tensor)
-
-
 def kind_of(X):
-    return "torch" if _is_tensor(X) else "scipy" if hasattr(X, "tocsr") else "numpy"
-
-
-def on_host(X):
-    """A dense X as NumPy's array."""
-    if _is_tensor(X):
-        return X.detach().cpu().numpy()
-    if hasattr(X, "__cuda_array_interface__") and hasattr(X, "get"):
-        X = X.get()  # CuPy's way to the host
-    if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
-        X = np.from_dlpack(X)
-    return np.asarray(X)
+    return "torch" if is_tensor(X) else "scipy" if hasattr(X, "tocsr") else "numpy"
 
 
 def like(values, X):
     """NumPy's values as torch's tensor if X is one."""
-    return _as_torch(values) if _is_tensor(X) else values
+    return _as_torch(values) if is_tensor(X) else values
 
 
-def _describe_scipy(matrix, dtype):
+def _describe_scipy(name, matrix, dtype):
     like = type(matrix)
     if matrix.format != "csr" and (matrix.format not in ("csc", "coo") or current().size > 1):
         matrix = matrix.tocsr()
         like = None if current().size > 1 else type(matrix)
     rows, n = matrix.shape
     m, first = part(rows)
-    values = np.ascontiguousarray(_checked(matrix.data, dtype))
+    values = np.ascontiguousarray(in_type(name, matrix.data, dtype))
     if matrix.format == "coo":
         row, col = _index(matrix.row), _index(matrix.col)
         if row.dtype != col.dtype:
@@ -124,12 +101,12 @@ def _describe_scipy(matrix, dtype):
     else:
         ptr, ind = _index(matrix.indptr), _index(matrix.indices)
         count = len(ptr) - 1
-        lines = n if matrix.format == "csc" else rows
+        lines, word = (n, "columns") if matrix.format == "csc" else (rows, "rows")
         if count != lines:
-            raise ValueError(f"{count} row pointers for {lines} rows")
+            raise ValueError(f"{name}.indptr has {count + 1} elements, and {name} {lines} {word}")
         last = int(ptr[-1])
         if not 0 <= last <= min(len(ind), len(values)):
-            raise ValueError("the last row pointer is not the number of entries")
+            raise ValueError(f"{name}.indptr ends at {last}, but there are {min(len(ind), len(values))} entries")
         ind, values = ind[:last], values[:last]
         storage = _STORAGE.csr if matrix.format == "csr" else _STORAGE.csc
         array = _core.Array.compressed(storage, m, n, ptr, ind, values, first, ptr, ind, values)
@@ -137,22 +114,21 @@ def _describe_scipy(matrix, dtype):
     return Matrix(array, "scipy", matrix.format, (m, n), first, rows, values.dtype, 8 if width == 8 else 0, like)
 
 
-def _describe_torch(tensor, dtype):
+def _describe_torch(name, tensor, dtype):
     import torch
 
-    if tensor.device.type != "cpu":
-        tensor = tensor.cpu()
-    tensor = tensor.detach()
     if tensor.layout == torch.strided:
-        inner = describe(on_host(tensor), dtype)
+        inner = describe(name, on_host(name, tensor), dtype)
         inner.kind = "torch"
         return inner
+    without_gradient(name, tensor)
+    tensor = tensor.detach().cpu()
     if tensor.layout != torch.sparse_csr:
         tensor = tensor.to_sparse_csr()
     rows, n = tensor.shape
     m, first = part(rows)
     ptr, ind = _index(tensor.crow_indices().numpy()), _index(tensor.col_indices().numpy())
-    values = np.ascontiguousarray(_checked(tensor.values().numpy(), dtype))
+    values = np.ascontiguousarray(in_type(name, tensor_array(tensor.values()), dtype))
     array = _core.Array.compressed(_STORAGE.csr, m, n, ptr, ind, values, first, ptr, ind, values)
     return Matrix(array, "torch", "csr", (m, n), first, rows, values.dtype, 8 if ind.itemsize == 8 else 0)
 
@@ -177,26 +153,6 @@ def structure(A):
         raise ValueError("a dense matrix has no structure: a sparse one is required")
     A = canonical(A)
     return A.indptr, A.indices
-
-
-_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
-
-
-def _type_of(matrix):
-    dtype = getattr(matrix, "dtype", None)
-    if dtype is None:
-        dtype = np.asarray(matrix).dtype
-    if not isinstance(dtype, np.dtype):  # torch's
-        dtype = {"torch.float32": _F32, "torch.float64": _F64}.get(str(dtype), dtype)
-    if dtype is _F64 or dtype is _F32 or dtype == _F64 or dtype == _F32:
-        return dtype
-    raise TypeError(f"values of {dtype}: convert them to float32 or float64 (A.astype(numpy.float64))")
-
-
-def common_type(A, B):
-    """The type of a product of A and B: that of the wider."""
-    a, b = _type_of(A), _type_of(B)
-    return a if a == b else _F64
 
 
 def dense_result(result, kind, vector=False, transposed=False):

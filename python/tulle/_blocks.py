@@ -3,14 +3,15 @@
 import numpy as np
 
 from . import _core
-from ._arrays import common_type, describe
+from ._arrays import describe
 from ._functions import _cuts, _result
 from ._report import keep
 from ._team import current
+from ._values import common_type
 
 
 def _sparse(name, A, dtype):
-    x = describe(A, dtype)
+    x = describe(name, A, dtype)
     if x.dense:
         raise ValueError(f"{name} is dense: blocks are of sparse matrices")
     return x
@@ -30,7 +31,7 @@ def block_matmul(A, B=None, *, blocks, alpha=1.0, filter=0.0, symmetric_c=False,
     half of it is computed. half: A and B are symmetric, and half of their blocks is stored meanwhile,
     and of a symmetric C. algorithm: as of `matmul`. `report()` tells what was done.
     """
-    dtype = common_type(A, A if B is None else B)
+    dtype = common_type(A=A, B=B)
     a = _sparse("A", A, dtype)
     b = a if B is None else _sparse("B", B, dtype)
     if a.shape[1] != b.shape[0]:
@@ -60,7 +61,7 @@ def block_range_add(C, P, row, col, *, blocks, alpha=1.0, beta=1.0):
     With P = A B, a product into a range. C and P are sparse; the range divides no block. blocks: the size
     or sizes of C's blocks; a tuple of two: of its rows and its columns.
     """
-    dtype = common_type(C, P)
+    dtype = common_type(C=C, P=P)
     c, p = _sparse("C", C, dtype), _sparse("P", P, dtype)
     cuts = [_cuts(size, n) for size, n in zip(_pair(blocks), c.shape)]
     row, col = int(np.asarray(row)), int(np.asarray(col))

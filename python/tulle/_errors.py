@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exceptions of failed calls."""
+import errno
+import os
 
 
 class Error(RuntimeError):
@@ -35,6 +37,16 @@ _OF_STATUS = {
 }
 
 
-def of_status(name):
-    """The class for a status of the library."""
-    return _OF_STATUS.get(name, Error)
+# causes of the system that Python has classes for, as FileNotFoundError
+_CAUSES = (errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.EPIPE, errno.EROFS,
+           errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ELOOP, errno.ENAMETOOLONG, errno.EIO)
+
+
+def of_status(name, message):
+    """The exception for a status of the library."""
+    kind = _OF_STATUS.get(name, Error)
+    if kind is OSError:
+        for cause in _CAUSES:
+            if message.lower().endswith(os.strerror(cause).lower()):
+                return OSError(cause, message)
+    return kind(message)

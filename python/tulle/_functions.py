@@ -3,9 +3,10 @@
 import numpy as np
 
 from . import _core
-from ._arrays import common_type, describe, sparse_result, structure
+from ._arrays import describe, sparse_result
 from ._report import keep
-from ._team import alone, current
+from ._team import current
+from ._values import common_type
 
 _STORAGE = _core.Storage
 
@@ -23,19 +24,14 @@ def _cuts(blocks, n):
     return [int(cut) for cut in cuts]
 
 
-def _blocks_of(A):
-    """The sizes of A's blocks: BSR's, else of runs of rows with the same columns, the diagonal's among them."""
+def _blocks_of(name, A, blocks):
+    """The sizes of A's blocks: those given, else BSR's. Blocks that were guessed would change the result."""
+    if blocks is not None:
+        return blocks
     if getattr(A, "format", "") == "bsr" and A.blocksize[0] == A.blocksize[1]:
         return A.blocksize[0]
-    alone("a function of a matrix without blocks=, of which each process has some rows,")
-    pointers, columns = structure(A)
-    count = np.diff(pointers)
-    row = np.repeat(np.arange(len(count)), count)
-    diagonal = np.bincount(row[columns == row], minlength=len(count)) > 0
-    same = np.append(diagonal[1:] & diagonal[:-1] & (count[1:] == count[:-1]), False)  # as the next row
-    entries = np.flatnonzero(same[row])
-    same[row[entries[columns[entries] != columns[entries + count[row[entries]]]]]] = False
-    return np.diff(np.flatnonzero(np.concatenate([[True], ~same])))
+    raise TypeError(f"blocks is required, the size of all blocks or a list of sizes: {name} has none of its own, "
+                    f"as a matrix in BSR has")
 
 
 def _combined(combine):
@@ -53,7 +49,7 @@ def _mixed(precision):
 
 
 def _square(name, A, dtype):
-    x = describe(A, dtype)
+    x = describe(name, A, dtype)
     if x.dense:
         raise ValueError(f"{name} is dense: a function is of a sparse matrix")
     if x.shape[0] != x.shape[1]:
@@ -73,9 +69,8 @@ def matfun(function, A, *, blocks=None, filter=0.0, method="submatrix", order=2,
 
     function: "sign", "sign:mu=0.1", "inverse", "sqrt", "invsqrt", "root:p=-3", "exp",
     "fermi:mu=0.1,kT=0.01", or a Python function of an eigenvalue, which costs a call for each.
-    blocks: the size of all blocks, or a list of sizes; None: those of a BSR matrix, else each run of
-    rows with the same columns is a block. filter: blocks off the diagonal with a smaller
-    Frobenius norm are left out. F has A's pattern of blocks; the method's error shrinks as it grows.
+    blocks: the size of all blocks, or a list of sizes; of a BSR matrix None means its own. filter: blocks
+    off the diagonal with a smaller Frobenius norm are left out. F has A's pattern of blocks; the method's error shrinks as it grows.
     method: "submatrix"; with the whole matrix "newton-schulz" (of an order from 2 to 7) or
     "coupled-newton"; or "auto". combine: "auto", "none", or a number of block columns that share a
     submatrix. symmetric: F is averaged with its transpose. precision: "mixed", submatrices of f64 values
@@ -84,8 +79,8 @@ def matfun(function, A, *, blocks=None, filter=0.0, method="submatrix", order=2,
     """
     if not isinstance(function, str) and not callable(function):
         raise TypeError("function is a name or a function of a number: matfun(function, A)")
-    x = _square("A", A, common_type(A, A))
-    blocks = _blocks_of(A) if blocks is None else blocks
+    x = _square("A", A, common_type(A=A))
+    blocks = _blocks_of("A", A, blocks)
     result, figures = _core.matfun(_core.mat(current(), x.array), _cuts(blocks, x.shape[0]), function, filter, method,
                                    order, _combined(combine), symmetric, _mixed(precision),
                                    device or "")
@@ -98,7 +93,7 @@ def density(H, S=None, *, blocks=None, electrons=None, mu=None, filter=0.0, kT=0
     """The density matrix D = S^(-1/2) f(K) S^(-1/2), K = S^(-1/2) H S^(-1/2), for one spin.
 
     H and S are sparse and symmetric, with the same blocks; S None: the identity. blocks: as of
-    `matfun`; None: as of H there. Either electrons or the chemical potential mu is given. kT:
+    `matfun`; None: those of H in BSR. Either electrons or the chemical potential mu is given. kT:
     temperature of the occupations f; degeneracy: electrons a state. method: "submatrix", "newton-schulz", "mcweeny" (mu), "tc2", "trs4" (electrons), "auto".
     nonorthogonal: submatrices are of H and S together, without S^(-1/2). precision, device: as of `matfun`.
     `report()` has mu, electrons, energy (and those of the stored D), below and above (HOMO and LUMO of the whole
@@ -107,13 +102,13 @@ def density(H, S=None, *, blocks=None, electrons=None, mu=None, filter=0.0, kT=0
     """
     if (electrons is None) == (mu is None):
         raise ValueError("one of electrons and mu is required")
-    dtype = common_type(H, H if S is None else S)
+    dtype = common_type(H=H, S=S)
     x = _square("H", H, dtype)
     team = current()
     overlap = None if S is None else _square("S", S, dtype)
     if S is not None and overlap.shape != x.shape:
         raise ValueError(f"H is {x.shape[0]} x {x.shape[1]} and S is {overlap.shape[0]} x {overlap.shape[1]}")
-    blocks = _blocks_of(H) if blocks is None else blocks
+    blocks = _blocks_of("H", H, blocks)
     s = None if S is None else _core.mat(team, overlap.array)
     counted = electrons is not None
     result, figures = _core.density(_core.mat(team, x.array), s, _cuts(blocks, x.shape[0]), counted,

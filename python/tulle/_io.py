@@ -9,28 +9,42 @@ from . import _core
 from ._arrays import describe, dense_result, sparse_result
 from ._team import current
 
+_DUPLICATES = ("sum", "error", "last")
 
-def _load(operand, dtype):
-    dense = _core.inspect(operand)[2]
-    matrix, text = _core.load(current(), operand, dense, np.dtype(dtype) == np.float32)
+
+def _load(operand, dtype, reading):
+    if np.dtype(dtype) not in (np.float32, np.float64):
+        raise TypeError(f"dtype is {np.dtype(dtype)}: matrices are of float32 or float64")
+    dense = _core.inspect(operand, reading)[2]
+    matrix, text = _core.load(current(), operand, dense, np.dtype(dtype) == np.float32, reading)
     for line in filter(None, text.splitlines()):
         warnings.warn(line, stacklevel=3)
     result = _core.arrays(matrix, _core.Storage.dense if dense else _core.Storage.csr, False, 0, 0, 0)
     return dense_result(result, "numpy") if dense else sparse_result(result, "scipy")
 
 
-def read(path, dtype=np.float64):
-    """The matrix of a file: .mtx, .mtx.gz, .npy, .npz, .petsc, .bsp.h5. Sparse: scipy's csr_array."""
-    return _load(os.fspath(path), dtype)
+def read(path, dtype=np.float64, *, lenient=False, zero_based=False, finite=False, drop_zeros=False, assume=None,
+         duplicates="sum"):
+    """The matrix of a file: .mtx, .mtx.gz, .npy, .npz, .petsc, .bsp.h5. Sparse: scipy's csr_array.
+
+    finite: nan and inf are refused. drop_zeros: stored zeros are omitted. duplicates: entries of one
+    place are added ("sum"), refused ("error"), or the last one counts ("last"). Of Matrix Market: lenient
+    accepts blanks before the banner and words after it, zero_based indices from 0, and assume is the
+    banner of a file without one, such as "matrix coordinate real general".
+    """
+    if duplicates not in _DUPLICATES:
+        raise ValueError(f"duplicates is {duplicates!r}, not one of {', '.join(_DUPLICATES)}")
+    return _load(os.fspath(path), dtype,
+                 _core.Reading(bool(lenient), bool(zero_based), bool(finite), bool(drop_zeros), assume or "", duplicates))
 
 
 def write(path, A, *, format=None):
     """Writes A in the format of the name's ending; format: as `tulle convert --format`."""
-    _core.save(_core.mat(current(), describe(A).array), os.fspath(path), format)
+    _core.save(_core.mat(current(), describe("A", A).array), os.fspath(path), format)
 
 
 def generate(spec, dtype=np.float64):
     """The matrix of a generator, such as "rmat:scale=17"; `tulle gen --help` lists them."""
     if os.path.exists(spec) or ":" not in spec:
         raise ValueError(f"{spec!r} is no generator: write name:key=value,...")
-    return _load(spec, dtype)
+    return _load(spec, dtype, _core.Reading(False, False, False, False, "", "sum"))

@@ -3,11 +3,12 @@
 import numpy as np
 
 from . import _core
-from ._arrays import describe, like, on_host
+from ._arrays import describe, like
 from ._errors import UnsupportedError
 from ._report import keep
 from ._stream import Stream
 from ._team import Handle, alone, current, home_of
+from ._values import common_type, in_type, on_host, real
 
 
 class Step:
@@ -28,7 +29,7 @@ class Preconditioner(Handle):
     def __init__(self, A, spec):
         super().__init__()
         self._spec = spec
-        a = describe(A)
+        a = describe("A", A)
         if a.dense:
             raise ValueError(f"A is dense: {spec} is of a sparse matrix")
         self.shape, self.dtype = a.shape, a.dtype
@@ -64,8 +65,8 @@ def _function(multiply):
     """What the library calls for an operator with that product: a function of an array of columns."""
 
     def apply(X):
-        Y = np.reshape(on_host(multiply(X)), X.shape)
-        return np.ascontiguousarray(Y.astype(X.dtype, casting="same_kind", copy=False))
+        Y = np.reshape(on_host("a product", multiply(X)), X.shape)
+        return np.ascontiguousarray(in_type("a product", Y, X.dtype))
 
     return apply
 
@@ -83,12 +84,22 @@ def _operand(name, A, dtype=None):
         single = A.dtype is not None and A.dtype == np.float32
         apply = _function(lambda X: A.matvec(X[:, 0]) if X.shape[1] == 1 else A.matmat(X))
         return apply, A.shape, A.shape[0], np.dtype(np.float32 if single else np.float64)
-    a = describe(A, dtype)
+    a = describe(name, A, dtype)
     if not a.dense:
         return _core.operator(_core.mat(current(), a.array)), a.shape, a.rows, a.dtype
     alone(f"a dense {name}")
-    values = on_host(A).astype(a.dtype, copy=False)
+    values = real(name, A, a.dtype)
     return _function(lambda X: values @ X), a.shape, a.rows, a.dtype
+
+
+def _fixed(A):
+    """Whether A is of a type that cannot be changed any more."""
+    return isinstance(A, (Stream, Preconditioner)) or hasattr(A, "matvec")
+
+
+def _type_of_solve(A, b, M):
+    """That of A and b by NumPy's promotion; None: that of A, where it or M is of a given type."""
+    return None if _fixed(A) or _fixed(M) else common_type(A=A, b=b)
 
 
 def _watch(callback, kind, b):
@@ -112,17 +123,17 @@ def _solve_there(method, A, b, x0, rtol, atol, maxiter, M, callback, kind, resta
     if callback is not None and kind == "x" and current().size > 1:
         raise UnsupportedError("an iterate over several processes is in parts, which a callback does not receive: "
                                'callback_type="step" has residuals, on the first process')
-    operator, shape, rows, dtype = _operand("A", A)
+    operator, shape, rows, dtype = _operand("A", A, _type_of_solve(A, b, M))
     if shape[0] != shape[1]:
         raise ValueError(f"A is {shape[0]} x {shape[1]}: it must be square")
-    right = on_host(b)
+    right = real("b", b, dtype)
     if rows is None:  # of a file's stream any will do
         rows = shape[0] if current().size == 1 else len(right)
     if right.ndim not in (1, 2) or right.shape[0] != rows:
         raise ValueError(f"b is of shape {right.shape}, and A has {rows} rows")
     preconditioner = None
     if M is not None:
-        preconditioner, *of_M = _operand("M", M, None if hasattr(M, "matvec") else dtype)
+        preconditioner, *of_M = _operand("M", M, None if _fixed(M) else dtype)
         if tuple(of_M[0]) != tuple(shape):
             raise ValueError(f"M is {of_M[0][0]} x {of_M[0][1]}, and A {shape[0]} x {shape[1]}")
     if maxiter is not None and int(maxiter) < 1:
@@ -130,11 +141,11 @@ def _solve_there(method, A, b, x0, rtol, atol, maxiter, M, callback, kind, resta
     restart = min(int(restart), max(shape[0], 1)) if restart else 0
     unit = restart if restart and (callback is None or kind != "legacy") else 1  # iterations that maxiter counts as one
     vector = right.ndim == 1
-    right = np.ascontiguousarray(right.reshape(rows, 1 if vector else right.shape[1]), dtype=dtype)
+    right = np.ascontiguousarray(right.reshape(rows, 1 if vector else right.shape[1]))
     x = np.zeros_like(right)
     if x0 is not None:
-        x[:] = on_host(x0).reshape(right.shape)
-    reports = _core.krylov(current(), operator, preconditioner, describe(right).array, describe(x).array, method,
+        x[:] = real("x0", x0, dtype).reshape(right.shape)
+    reports = _core.krylov(current(), operator, preconditioner, describe("b", right).array, describe("x0", x).array, method,
                            float(rtol), float(atol), 0 if maxiter is None else int(maxiter) * unit, restart,
                            x0 is not None, kind == "x", None if callback is None else _watch(callback, kind, b))
     failed = [report for report in reports if not report["converged"]]

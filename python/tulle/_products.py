@@ -3,9 +3,10 @@
 import numpy as np
 
 from . import _core
-from ._arrays import canonical, common_type, dense_result, describe, kind_of, on_host, sparse_result, structure
+from ._arrays import canonical, dense_result, describe, kind_of, sparse_result, structure
 from ._report import keep
 from ._team import Handle, alone, at_home, current
+from ._values import common_type, on_host, real, without_gradient
 
 _STORAGE = _core.Storage
 
@@ -17,13 +18,13 @@ class _Operands:
     """
 
     def __init__(self, A, B):
-        dtype = common_type(A, B)
-        a = describe(A, dtype)
-        b = a if B is A else describe(B, dtype)
+        dtype = common_type(A=A, B=B)
+        a = describe("A", A, dtype)
+        b = a if B is A else describe("B", B, dtype)
         if a.vector:  # a row times a matrix
             alone("a vector times a matrix")
             kind = a.kind
-            a = describe(on_host(A)[np.newaxis, :], dtype)
+            a = describe("A", on_host("A", A)[np.newaxis, :], dtype)
             a.kind, a.vector = kind, True
         if a.shape[1] != b.shape[0]:
             raise ValueError(f"A is {a.shape[0]} x {a.shape[1]} and B is {b.shape[0]} x {b.shape[1]}: "
@@ -39,7 +40,7 @@ class _Operands:
         self.kind = b.kind if a.kind == "scipy" else a.kind
         self.first = b if self.swapped else a
         if self.swapped:
-            self.second = describe(_transposed(A), dtype)
+            self.second = describe("A", _transposed(A), dtype)
         else:
             self.second = b
         self.storage = "dense"
@@ -88,8 +89,8 @@ class Plan(Handle):
         super().__init__()
         same = B is A
         self._format = getattr(A, "format", "") if kind_of(A) == "scipy" else ""
-        A = _own(A)
-        x = _Operands(A, A if same else _own(B))
+        A = _own("A", A)
+        x = _Operands(A, A if same else _own("B", B))
         self._operands = x
         self._how = algorithm or "", device or ""
         self._make()
@@ -126,7 +127,7 @@ class Plan(Handle):
 
     def _update(self, name, given, old):
         """Copies new values into the arrays of the plan."""
-        new = describe(canonical(given), self.dtype)
+        new = describe(name, canonical(given), self.dtype)
         if new.shape != old.shape or new.storage != old.storage or not old.array.copy_values(new.array):
             raise ValueError(f"{name} does not have the shape and structure that the plan was made for")
         return name
@@ -136,7 +137,7 @@ class Plan(Handle):
         return f"<tulle.Plan: {self._plan.describe()}>"
 
 
-def _own(A):
+def _own(name, A):
     """A copy whose values may be overwritten."""
     if hasattr(A, "tocsr"):
         A = canonical(A)
@@ -144,12 +145,13 @@ def _own(A):
         own.indices, own.indptr = A.indices.copy(), A.indptr.copy()  # scipy's copy may have narrowed them
         return own
     if hasattr(A, "detach"):
+        without_gradient(name, A)
         return A.detach().clone()
     return np.array(A, order="K")
 
 
 def _transposed(A):
-    return np.atleast_2d(on_host(A)).T
+    return np.atleast_2d(on_host("A", A)).T
 
 
 def matmul_plan(A, B, *, algorithm=None, device=None):
@@ -167,11 +169,11 @@ def sddmm(S, X, Y, *, alpha=1.0):
     X has a row for each row of S, and Y one for each of its columns.
     """
     alone("sddmm")
-    dtype = common_type(X, Y)
+    dtype = common_type(X=X, Y=Y)
     pointers, columns = structure(S)
     values, narrow = np.zeros(len(columns), dtype), columns.astype(np.int32, copy=False)
     array = _core.Array.compressed(_STORAGE.csr, *S.shape, pointers, narrow, values, 0, pointers, narrow, values)
-    x, y = (describe(np.ascontiguousarray(on_host(factor)), dtype) for factor in (X, Y))
+    x, y = (describe(name, np.ascontiguousarray(real(name, factor, dtype))) for name, factor in (("X", X), ("Y", Y)))
     _core.sddmm(current(), alpha, x.array, y.array, array)
     keep("sddmm", {"flops": 2 * len(values) * x.shape[1]})
     result = "csr", tuple(S.shape), values, columns.copy(), pointers.copy()

@@ -5,9 +5,10 @@ import os
 import numpy as np
 
 from . import _core
-from ._arrays import dense_result, describe, like, on_host
+from ._arrays import dense_result, describe, like
 from ._report import keep
 from ._team import Handle, at_home, bytes_of
+from ._values import real
 
 
 class Stream(Handle):
@@ -19,7 +20,7 @@ class Stream(Handle):
         if isinstance(A, (str, os.PathLike)):
             path = os.fspath(A)
         else:
-            matrix = _core.mat(self._team, describe(A).array)
+            matrix = _core.mat(self._team, describe("A", A).array)
         self._stream = _core.Stream(self._team, path, matrix, device or "", format or "", bytes_of(memory), int(columns))
         self.shape = self._stream.shape
         self.dtype = np.dtype(np.float32 if self._stream.single else np.float64)
@@ -27,7 +28,7 @@ class Stream(Handle):
 
     @at_home
     def __matmul__(self, X):
-        x = describe(on_host(X).astype(self.dtype, copy=False))
+        x = describe("X", real("X", X, self.dtype))
         if x.shape[0] != self.shape[1]:
             raise ValueError(f"A has {self.shape[1]} columns, and X {x.shape[0]} rows")
         if x.shape[1] > self._columns:

@@ -3,17 +3,18 @@
 import numpy as np
 
 from . import _core
-from ._arrays import describe, like, on_host
+from ._arrays import describe, like
 from ._report import keep
 from ._team import Handle, at_home, current
+from ._values import common_type, real
 
 
 class Triangular(Handle):
     """A triangle that is analysed once and solved any number of times: see triangular."""
 
-    def __init__(self, A, lower, unit_diagonal, transposed, method):
+    def __init__(self, A, lower, unit_diagonal, transposed, method, dtype=None):
         super().__init__()
-        a = describe(A)
+        a = describe("A", A, dtype)
         if a.dense:
             raise ValueError("A is dense: scipy.linalg.solve_triangular solves dense triangles")
         if a.shape[0] != a.shape[1]:
@@ -23,13 +24,16 @@ class Triangular(Handle):
 
     @at_home
     def solve(self, b):
-        """x with op(T) x = b; b is a vector, or a matrix with one right-hand side a column. x is of b's kind."""
-        given, b = b, on_host(b)
+        """x with op(T) x = b; b is a vector, or a matrix with one right-hand side a column.
+
+        x is of b's kind and A's type.
+        """
+        given, b = b, real("b", b, self.dtype)
         if b.ndim not in (1, 2) or b.shape[0] != self._rows:
             raise ValueError(f"b is of shape {b.shape}, and the triangle has {self._rows} rows")
-        right = np.ascontiguousarray(b.reshape(b.shape[0], b.shape[1] if b.ndim == 2 else 1), dtype=self.dtype)
+        right = np.ascontiguousarray(b.reshape(b.shape[0], b.shape[1] if b.ndim == 2 else 1))
         x = np.empty_like(right)
-        keep("triangular", self._solver.solve(describe(right).array, describe(x).array))
+        keep("triangular", self._solver.solve(describe("b", right).array, describe("x", x).array))
         return like(x.reshape(b.shape), given)
 
 
@@ -43,5 +47,6 @@ def triangular(A, *, lower=True, unit_diagonal=False, transposed=False, method="
 
 
 def solve_triangular(A, b, *, lower=True, unit_diagonal=False):
-    """x of one triangular solve; as triangular(A).solve(b)."""
-    return Triangular(A, lower, unit_diagonal, False, "serial" if np.ndim(b) == 1 and current().size == 1 else "auto").solve(b)
+    """x of one triangular solve; as triangular(A).solve(b), in the common type of A and b."""
+    method = "serial" if np.ndim(b) == 1 and current().size == 1 else "auto"
+    return Triangular(A, lower, unit_diagonal, False, method, common_type(A=A, b=b)).solve(b)

@@ -17,6 +17,7 @@ import torch
 from . import _core
 from ._arrays import describe
 from ._team import Handle, alone, at_home
+from ._values import type_of, without_gradient
 
 _ORDERED = "row by row with ascending columns and no duplicates"
 
@@ -28,8 +29,8 @@ class _Multiplier:
         rows, inner = sparse.shape[::-1] if transposed else sparse.shape
         self.x = np.zeros((inner, width), dtype=sparse.dtype)
         self.y = np.zeros((rows, width), dtype=sparse.dtype)
-        self.plan = _core.Plan(sparse.matrix, transposed, _core.mat(sparse._team, describe(self.x).array), False,
-                               describe(self.y).array, False, "", "")
+        self.plan = _core.Plan(sparse.matrix, transposed, _core.mat(sparse._team, describe("X", self.x).array), False,
+                               describe("Y", self.y).array, False, "", "")
 
     def __call__(self, X: torch.Tensor) -> torch.Tensor:
         np.copyto(self.x, X.detach().numpy())
@@ -59,6 +60,7 @@ class Sparse(Handle):
     def __init__(self, A: Any, dtype: torch.dtype | None = None) -> None:
         super().__init__()
         if isinstance(A, torch.Tensor):
+            without_gradient("A", A, "pass its entries as values to matmul, and A.detach() here")
             A = A.detach()
             A = A if A.layout == torch.sparse_csr else A.to_sparse_csr()
             pointers, columns, values = A.crow_indices().numpy(), A.col_indices().numpy(), A.values()
@@ -68,8 +70,8 @@ class Sparse(Handle):
                 A = A.copy()
                 A.sum_duplicates()
             pointers, columns, values = A.indptr, A.indices, torch.from_numpy(np.array(A.data))
-        if dtype is not None:
-            values = values.to(dtype)
+        kind = {np.dtype(np.float32): torch.float32, np.dtype(np.float64): torch.float64}[type_of("A", values)]
+        values = values.to(kind if dtype is None else dtype)
         self.shape = tuple(A.shape)
         self.values = values
         alone("a product that torch differentiates")
@@ -96,6 +98,7 @@ class Sparse(Handle):
     def matmul(self, X: torch.Tensor, values: torch.Tensor | None = None) -> torch.Tensor:
         """A X; values: A's entries row by row, instead of those that it was made with."""
         values = self.values if values is None else values
+        type_of("values", values), type_of("X", X)  # or an error
         if values.shape != self.values.shape:
             raise ValueError(f"{tuple(values.shape)} values for {len(self._own)} entries")
         if X.ndim != 2 or X.shape[0] != self.shape[1]:
@@ -114,5 +117,5 @@ class Sparse(Handle):
     def _inner_products(self, gradient: torch.Tensor, X: torch.Tensor) -> torch.Tensor:
         values = np.empty_like(self._own)
         dense = [np.ascontiguousarray(tensor.detach().numpy()) for tensor in (gradient, X)]
-        _core.sddmm(self._team, 1.0, describe(dense[0]).array, describe(dense[1]).array, self._describe(values))
+        _core.sddmm(self._team, 1.0, describe("gradient", dense[0]).array, describe("X", dense[1]).array, self._describe(values))
         return torch.from_numpy(values)

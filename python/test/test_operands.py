@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operands of every type at every call: converted as NumPy promotes, or refused by their name."""
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import tulle
+
+N = 12
+A = sp.csr_matrix(sp.diags([-1.0, 4.0, -1.0], [-1, 0, 1], shape=(N, N)))
+L = sp.csr_matrix(sp.tril(A))
+X = np.arange(3.0 * N).reshape(N, 3) % 7 - 2
+B = X[:, 0].copy()
+
+# every call, as a function of one operand, with the operand and the name that errors call it by
+CALLS = {
+    "matmul A": (lambda v: tulle.matmul(v, X), A, "A"),
+    "matmul B": (lambda v: tulle.matmul(A, v), X, "B"),
+    "matmul sparse B": (lambda v: tulle.matmul(A, v), A, "B"),
+    "matmul dense A": (lambda v: tulle.matmul(v, A), X.T, "A"),
+    "gemm A": (lambda v: tulle.gemm(v, X), X.T, "A"),
+    "gemm B": (lambda v: tulle.gemm(X.T, v), X, "B"),
+    "matmul_plan A": (lambda v: tulle.matmul_plan(v, X)(), A, "A"),
+    "matmul_plan B": (lambda v: tulle.matmul_plan(A, v)(), X, "B"),
+    "plan A": (lambda v: tulle.matmul_plan(A, X)(v, None), A, "A"),
+    "plan B": (lambda v: tulle.matmul_plan(A, X)(None, v), X, "B"),
+    "sddmm X": (lambda v: tulle.sddmm(A, v, X), X, "X"),
+    "sddmm Y": (lambda v: tulle.sddmm(A, X, v), X, "Y"),
+    "block_matmul A": (lambda v: tulle.block_matmul(v, blocks=3), A, "A"),
+    "block_matmul B": (lambda v: tulle.block_matmul(A, v, blocks=3), A, "B"),
+    "block_range_add C": (lambda v: tulle.block_range_add(v, A[:3, :3], 0, 0, blocks=3), A, "C"),
+    "block_range_add P": (lambda v: tulle.block_range_add(A, v, 0, 0, blocks=3), A[:3, :3], "P"),
+    "cg A": (lambda v: tulle.cg(v, B)[0], A, "A"),
+    "cg dense A": (lambda v: tulle.cg(v, B)[0], A.toarray(), "A"),
+    "cg b": (lambda v: tulle.cg(A, v)[0], B, "b"),
+    "cg x0": (lambda v: tulle.cg(A, B, v)[0], B, "x0"),
+    "cg M": (lambda v: tulle.cg(A, B, M=v)[0], sp.csr_matrix(sp.identity(N)), "M"),
+    "gmres b": (lambda v: tulle.gmres(A, v)[0], B, "b"),
+    "block_cg b": (lambda v: tulle.block_cg(A, v)[0], X, "b"),
+    "ic0": (lambda v: tulle.cg(v, B, M=tulle.ic0(v))[0], A, "A"),
+    "ilu0": (lambda v: tulle.gmres(v, B, M=tulle.ilu0(v))[0], A, "A"),
+    "jacobi": (lambda v: tulle.cg(v, B, M=tulle.jacobi(v))[0], A, "A"),
+    "triangular A": (lambda v: tulle.triangular(v).solve(B), L, "A"),
+    "triangular b": (lambda v: tulle.triangular(L).solve(v), B, "b"),
+    "solve_triangular A": (lambda v: tulle.solve_triangular(v, B), L, "A"),
+    "solve_triangular b": (lambda v: tulle.solve_triangular(L, v), B, "b"),
+    "stream A": (lambda v: tulle.stream(v) @ B, A, "A"),
+    "stream X": (lambda v: tulle.stream(A) @ v, B, "X"),
+    "matfun": (lambda v: tulle.matfun("inverse", v, blocks=3), A, "A"),
+    "density H": (lambda v: tulle.density(v, blocks=3, mu=4.5), A, "H"),
+    "density S": (lambda v: tulle.density(A, v, blocks=3, mu=4.5), sp.csr_matrix(sp.identity(N)), "S"),
+}
+# float32: its rounding; the others hold these integers exactly
+SAME = [np.float16, np.int8, np.int16, np.int32, np.int64, np.uint8, np.longdouble, ">f8", ">f4", ">i4"]
+
+
+def dense(M):
+    return M.toarray() if hasattr(M, "toarray") else np.asarray(M)
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("dtype", SAME)
+def test_real_numbers(name, dtype):
+    call, operand, _ = CALLS[name]
+    if hasattr(operand, "tocsr") and (np.dtype(dtype) == np.float16 or not np.dtype(dtype).isnative):
+        pytest.skip(f"scipy has no sparse matrices of {dtype}")
+    if np.dtype(dtype).kind == "u" and (operand.data if hasattr(operand, "tocsr") else operand).min() < 0:
+        operand = abs(operand)
+    want = dense(call(operand))
+    given = call(operand.astype(dtype))
+    assert np.allclose(dense(given), want, rtol=2e-4, atol=1e-5)
+    assert given.dtype in (np.float32, np.float64)
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_complex_numbers(name, dtype):
+    call, operand, word = CALLS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # numpy.ComplexWarning: an imaginary part was dropped
+        with pytest.raises(TypeError, match=rf"^{word} is of {np.dtype(dtype).name}"):
+            call(operand.astype(dtype) * (1 + 1j))
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_what_is_no_number(name):
+    call, operand, word = CALLS[name]
+    if hasattr(operand, "tocsr"):
+        pytest.skip("scipy makes no such sparse matrix")
+    with pytest.raises(TypeError, match=rf"^{word} is of"):
+        call(operand.astype("U8"))
+    with pytest.raises(TypeError, match=rf"^{word} is of object"):
+        call(operand.astype(object))
+
+
+def test_promotion():
+    types = [np.float16, np.float32, np.float64, np.int8, np.int16, np.int32, np.int64, np.uint8, bool]
+    for a in types:
+        for b in types:
+            want = np.result_type(a, b)
+            want = np.float32 if want.kind == "f" and want.itemsize <= 4 else np.float64
+            assert tulle.gemm(X.T.astype(a), X.astype(b)).dtype == want, (a, b)
+            if a is not np.float16:
+                assert tulle.matmul(A.astype(a), X.astype(b)).dtype == want, (a, b)
+                assert tulle.solve_triangular(sp.csr_matrix(L, dtype=a), B.astype(b)).dtype == want, (a, b)
+                if np.dtype(a).kind == "f":
+                    assert tulle.cg(A.astype(a), B.astype(b))[0].dtype == want, (a, b)
+
+
+def test_blocks_are_not_guessed():
+    for call in (lambda M: tulle.matfun("inverse", M), lambda M: tulle.density(M, mu=4.5)):
+        with pytest.raises(TypeError, match="blocks is required"):
+            call(A)
+        assert call(A.tobsr((3, 3))).shape == (N, N)
+
+
+def test_causes_of_files(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        tulle.read(tmp_path / "none.mtx")
+    with pytest.raises(FileNotFoundError):
+        tulle.stream(tmp_path / "none.bsp.h5")
+    with pytest.raises(FileNotFoundError):
+        tulle.write(tmp_path / "none" / "A.mtx", A)
+    with pytest.raises(IsADirectoryError):
+        tulle.read(tmp_path)
+
+
+def test_options_of_files(tmp_path):
+    path = tmp_path / "A.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 3\n1 1 4\n2 2 0\n")
+    assert tulle.read(path)[0, 0] == 7
+    assert tulle.read(path, duplicates="last")[0, 0] == 4
+    with pytest.raises(ValueError, match="occurs again"):
+        tulle.read(path, duplicates="error")
+    with pytest.raises(ValueError, match="not one of"):
+        tulle.read(path, duplicates="first")
+    assert tulle.read(path).nnz == 2 and tulle.read(path, drop_zeros=True).nnz == 1
+    path.write_text("2 2 1\n0 1 inf\n")
+    assert np.isinf(tulle.read(path, assume="matrix coordinate real general", zero_based=True)[0, 1])
+    with pytest.raises(ValueError, match="finite|inf"):
+        tulle.read(path, assume="matrix coordinate real general", zero_based=True, finite=True)
+    with pytest.raises(TypeError, match="complex"):
+        tulle.read(path, dtype=complex)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values of operands: their types, and arrays of NumPy that have them."""
+import sys
+
+import numpy as np
+
+_F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
+
+
+def is_tensor(X):
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(X, torch.Tensor)
+
+
+def _given_type(X):
+    """NumPy's type of X's values; that of a list is its array's."""
+    dtype = getattr(X, "dtype", None)
+    if dtype is None:
+        return np.asarray(X).dtype
+    if isinstance(dtype, np.dtype):
+        return dtype
+    name = str(dtype).rpartition(".")[2]  # torch's
+    return _F32 if name == "bfloat16" else np.dtype(name)
+
+
+def _real(name, dtype):
+    """The type in which values of that type are computed with: float32 for shorter ones, float64 for integers."""
+    if dtype is _F64 or dtype is _F32:
+        return dtype
+    if dtype.kind == "c":
+        raise TypeError(f"{name} is of {dtype}: complex numbers are not supported; {name}.real and {name}.imag are")
+    if dtype.kind not in "biuf":
+        raise TypeError(f"{name} is of {dtype}: numbers are required, such as float64")
+    return _F32 if dtype.kind == "f" and dtype.itemsize <= 4 else _F64
+
+
+def type_of(name, X):
+    """The type in which the library computes with X; an error that names X for complex numbers and what is no number."""
+    return _real(name, _given_type(X))
+
+
+def common_type(**operands):
+    """The type of a result, by NumPy's promotion. Operands by their names; None: left out."""
+    given = {name: _given_type(X) for name, X in operands.items() if X is not None}
+    for name, dtype in given.items():
+        _real(name, dtype)
+    return _real("the result", np.result_type(*given.values()))
+
+
+def without_gradient(name, X, instead="tulle.torch.Sparse has products that are differentiated, .detach() leaves it out"):
+    """An error if torch expects a gradient by the tensor X, which calls of arrays do not have."""
+    if X.requires_grad and sys.modules["torch"].is_grad_enabled():
+        raise TypeError(f"{name} requires a gradient, which this call does not have: {instead}")
+
+
+def tensor_array(X):
+    """The values of a tensor on the host, without its gradient."""
+    X = X.detach().cpu().resolve_conj().resolve_neg()
+    return (X.float() if str(X.dtype) == "torch.bfloat16" else X).numpy()
+
+
+def on_host(name, X):
+    """A dense X as NumPy's array, in the type that it has."""
+    if is_tensor(X):
+        without_gradient(name, X)
+        return tensor_array(X)
+    if hasattr(X, "__cuda_array_interface__") and hasattr(X, "get"):
+        X = X.get()  # CuPy's way to the host
+    if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
+        X = np.from_dlpack(X)
+    return np.asarray(X)
+
+
+def in_type(name, values, dtype=None):
+    """NumPy's values in that type, in this machine's byte order; None: as type_of. The array itself if it is so."""
+    own = _real(name, values.dtype)
+    dtype = own if dtype is None else dtype
+    return values if values.dtype == dtype else values.astype(dtype)
+
+
+def real(name, X, dtype=None):
+    """A dense X as NumPy's array of float32 or float64; dtype: in that one."""
+    return in_type(name, on_host(name, X), dtype)
