@@ -133,7 +133,7 @@ with tulle.mpi(comm, spec=sys.argv[2]):
 close(result, matrix(40, 30) @ matrix(30, 50))
 try:
     plan()
-except ValueError as error:
+except tulle.Error as error:
     assert "has been closed" in str(error)
 else:
     raise AssertionError("a plan of a closed team")

@@ -50,7 +50,7 @@ def test_own_function():
     assert np.abs(F.toarray() - expected)[A.toarray() != 0].max() < 1e-11
     with pytest.raises(AttributeError, match="nothing"):
         tulle.matfun(lambda x: x.nothing, A, blocks=4)
-    with pytest.raises(ValueError, match="may not call the library"):
+    with pytest.raises(tulle.Error, match="may not call the library"):
         tulle.matfun(lambda x: tulle.matmul(A, A)[0, 0], A, blocks=4)
     with pytest.raises(TypeError, match="a name or a function"):
         tulle.matfun(3, A, blocks=4)

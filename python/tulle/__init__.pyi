@@ -47,7 +47,9 @@ class Preconditioner:
 class Triangular:
     shape: tuple[int, int]
     dtype: np.dtype[Any]
-    def __init__(self, A: _Matrix, lower: bool, unit_diagonal: bool, transposed: bool, method: str) -> None: ...
+    def __init__(
+        self, A: _Matrix, lower: bool, unit_diagonal: bool, transposed: bool, method: str, dtype: DTypeLike | None = None
+    ) -> None: ...
     def solve(self, b: _Array) -> _Array: ...
 
 class Stream:
