@@ -188,7 +188,7 @@ typedef struct tulle_lent {
 /*
  * In a function that a call runs in its own thread (the watch of a solve, an operator's apply): other threads may hold
  * the comm and make calls until tulle_comm_resume, which is TULLE_ERR_STATE while one of them does. The function comes
- * to an end only after it. Of a comm of one PE: TULLE_ERR_UNSUPPORTED for others.
+ * to an end only after it. Of a comm of one PE: TULLE_ERR_UNSUPPORTED for others. Not collective.
  */
 TULLE_API tulle_status tulle_comm_lend(tulle_comm *comm, tulle_lent *lent);
 TULLE_API tulle_status tulle_comm_resume(tulle_comm *comm, const tulle_lent *lent);

@@ -66,12 +66,12 @@ out:
     return status;
 }
 
-/* y = A x. */
+/* y = A x. Agreed. */
 static tulle_status apply(const tulle_mat *A, const double *x, double *y, double *zeros, double *sums)
 {
     double longest = 0;
     memset(y, 0, (size_t)A->layout->m * sizeof *y);
-    return tulle__mat_apply(A, TULLE_OP_N, x, zeros, y, sums, &longest, NULL);
+    return tulle_comm_agree(A->comm, tulle__mat_apply(A, TULLE_OP_N, x, zeros, y, sums, &longest, NULL));
 }
 
 /* Five vectors, the first of random signs. Agreed. */
