@@ -88,6 +88,8 @@ enum { OPTIONAL = sizeof optional / sizeof *optional };
  * that is in no call. */
 static const char fails_anyway[] =
     "tulle_team_new_over tulle_machine_load tulle_product_check_matrices tulle_comm_lend tulle_comm_resume";
+/* Of a comm of one PE: on two the other fails for that reason. */
+static const char of_one_pe[] = "tulle_comm_lend tulle_comm_resume";
 /* Take seconds. */
 static const char slow[] = "tulle_machine_measure";
 
@@ -229,7 +231,8 @@ static void try_subject(const struct subject *s)
     for (int a = 0; s->kinds[a]; a++) {
         if (s->kinds[a] == '-') continue;
         try_argument(s, a, 1, 0);
-        for (int rank = 0; rank < 2 && s->in_body && s->kind == 's'; rank++) try_argument(s, a, 2, rank);
+        const int on_two = s->in_body && s->kind == 's' && !is(s->name, of_one_pe);
+        for (int rank = 0; rank < 2 && on_two; rank++) try_argument(s, a, 2, rank);
     }
 }
 
