@@ -37,7 +37,7 @@ bool shares(const MatRef &A, const Array &from)
     return tile.val == from.a.val || !tile.nnz;
 }
 
-/* How files are read: lenient, zero_based, finite, drop_zeros, assume, duplicates. */
+/* Options of reading files: lenient, zero_based, finite, drop_zeros, assume, duplicates. */
 struct Reading {
     bool lenient, zero_based, finite, drop_zeros;
     std::string assume, duplicates;

@@ -43,7 +43,7 @@ class WithPython
     PyGILState_STATE state;
 };
 
-/* Whether this is the thread that Python runs handlers of signals in. */
+/* True in the thread that Python runs handlers of signals in. */
 bool on_main_thread();
 /* When the module is imported, with Python's lock. */
 void find_main_thread();

@@ -36,7 +36,7 @@ X = [np.random.default_rng(k).standard_normal((N, 3)) for k in range(THREADS)]
 
 
 def bits(result):
-    """What two results must share."""
+    """The bits that two results must share."""
     if isinstance(result, tuple):
         return tuple(bits(part) for part in result)
     if hasattr(result, "tocsr"):
@@ -198,7 +198,7 @@ def test_the_same_team(name):
 
 
 def in_child(work):
-    """What work returns in a child that is forked, as text; or that it does not end."""
+    """The result of work in a child that is forked, as text; or that it does not end."""
     reading, writing = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # threads of the library: this is the test

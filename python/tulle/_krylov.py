@@ -93,7 +93,7 @@ def _operand(name, A, dtype=None):
 
 
 def _fixed(A):
-    """Whether A is of a type that cannot be changed any more."""
+    """True if A has a type that cannot be changed any more."""
     return isinstance(A, (Stream, Preconditioner)) or hasattr(A, "matvec")
 
 

@@ -14,7 +14,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 class _Place:
-    """Where calls run: a team, and how it is opened again in a child that was forked; None: never."""
+    """A place of calls: a team, and how it is opened again in a child that was forked; None: never."""
 
     __slots__ = ("_team", "_how", "_forks")
 
@@ -31,7 +31,7 @@ class _Place:
 
 
 class _Process:
-    """What the threads of this process share: the team of calls outside of any block."""
+    """Shared by the threads of this process: the team of calls outside of any block."""
 
     def __init__(self):
         self.forks = 0
@@ -97,7 +97,7 @@ def _leave(place):
 
 
 class Handle:
-    """What is made on a team, and used there wherever that is, by one thread at a time."""
+    """An object that is made on a team, and used there wherever that is, by one thread at a time."""
 
     def __init__(self):
         self._team = current()

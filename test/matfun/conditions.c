@@ -9,6 +9,7 @@
 #include <tulle/matfun.h>
 
 #include "base/random.h"
+#include "blocks.h"
 #include "body.h"
 #include "dense_function.h"
 #include "run_tests.h"
@@ -156,36 +157,17 @@ out:
 /* |F - f(A)| / |f(A)|, Frobenius norms, for the decomposition x of A. */
 static tulle_status error_of(const tulle_mat *F, const struct dense *x, double (*f)(double x), double *error)
 {
-    tulle_status status = TULLE_OK;
-    const tulle_layout *l = tulle_mat_layout(F);
-    tulle_fetch *fetch = NULL;
-    double off = 0, all = 0, (*rest)[DENSE_MOST] = malloc(DENSE_MOST * sizeof *rest);
-    for (int i = 0; i < x->n; i++)
+    double off = 0, all = 0, *found = malloc(DENSE_MOST * DENSE_MOST * sizeof *found);
+    const tulle_status status = blocks_to_dense(F, found);
+    for (int i = 0; i < x->n && status == TULLE_OK; i++)
         for (int j = 0; j < x->n; j++) {
-            rest[i][j] = dense_element(x, i, j, f);
-            all += rest[i][j] * rest[i][j];
+            const double right = dense_element(x, i, j, f), rest = right - found[i * x->n + j];
+            all += right * right;
+            off += rest * rest;
         }
-    for (int i = 0; i < tulle_layout_tile_rows(l); i++) {
-        tulle_tile t;
-        TULLE_TRY(tulle_mat_get_tile(F, i, 0, &fetch));
-        TULLE_TRY(tulle_fetch_wait(fetch, &t));
-        for (int64_t r = 0; t.rowptr && r < t.block_rows; r++)
-            for (int64_t e = t.rowptr[r]; e < t.rowptr[r + 1]; e++) {
-                int64_t c0 = t.col_block[t.colind[e]], width = t.col_block[t.colind[e] + 1] - c0;
-                for (int64_t k = 0; k < t.offset[e + 1] - t.offset[e]; k++)
-                    rest[t.row_block[r] + k / width][c0 + k % width] -= ((const double *)t.val)[t.offset[e] + k];
-            }
-        tulle_fetch_free(fetch);
-        fetch = NULL;
-    }
-    for (int i = 0; i < x->n; i++)
-        for (int j = 0; j < x->n; j++) off += rest[i][j] * rest[i][j];
     *error = off <= DBL_MAX ? sqrt(off / all) : INFINITY;
-out:
-    tulle_fetch_free(fetch);
-    free(rest);
-    tulle_status others = tulle_comm_agree(tulle_mat_comm(F), status);
-    return status != TULLE_OK ? status : others;
+    free(found);
+    return status;
 }
 
 /* The error that is stated for f(A) with A's condition: tulle/matfun.h, tulle_matfun_check. */

@@ -12,7 +12,7 @@
 
 #include "algo/matfun/levels/level_operations.h"
 
-/* Whether a number of states is whole, up to rounding. */
+/* True if a number of states is whole, up to rounding. */
 bool tulle__is_whole(double states);
 
 /*

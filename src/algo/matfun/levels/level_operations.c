@@ -178,7 +178,7 @@ tulle_status tulle__levels_ends(const tulle__levels *s, double ends[2])
     return status;
 }
 
-/* Where intervals are divided: no number that a level is exactly, as their middle often is. */
+/* The place where intervals are divided: no number that a level is exactly, as their middle often is. */
 #define DIVIDE .48196601125
 
 tulle_status tulle__levels_place(

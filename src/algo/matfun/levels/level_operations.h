@@ -7,7 +7,7 @@
 #include "algo/matfun/levels/spectrum.h"
 #include "kernel/pool.h"
 
-/* Of a submatrix at an anchor: traces, and the levels next to it. */
+/* A submatrix at an anchor: traces, and the levels next to it. */
 typedef struct tulle__anchor {
     double sums[2], below, above;
 } tulle__anchor;
