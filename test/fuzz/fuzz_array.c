@@ -32,6 +32,12 @@ static int64_t number(struct bytes *b, int below)
     return (int64_t)any;
 }
 
+/* `a` + `b`, which wraps. */
+static int64_t sum(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
 /* ---- memory ---- */
 
 /* `size` bytes that end at a page without access. */
@@ -108,7 +114,7 @@ static void draw_entry(struct bytes *b, const tulle_array *a, int64_t e, int64_t
     const int64_t n = rows ? a->n : a->m;
     if (a->storage == TULLE_STORAGE_COO) {
         draw_index(b, a, a->ind, e, 0, a->m);
-        line = index_at(a->ind, a->ind_bytes, e) - (a->base == 1);
+        line = sum(index_at(a->ind, a->ind_bytes, e), -(a->base == 1));
     }
     void *other = a->storage == TULLE_STORAGE_COO ? a->col : a->ind;
     const int64_t columns = a->storage == TULLE_STORAGE_COO ? a->n : n;
@@ -129,7 +135,7 @@ static void draw_sparse(struct bytes *b, tulle_array *a, int which)
     if (a->storage == TULLE_STORAGE_COO) {
         a->nnz = number(b, ENTRIES);
     } else {
-        for (int64_t l = 0; l < lines; l++) ends[l + 1] = (int64_t)((uint64_t)ends[l] + (uint64_t)number(b, 4));
+        for (int64_t l = 0; l < lines; l++) ends[l + 1] = sum(ends[l], number(b, 4));
         a->nnz = (int64_t)((uint64_t)ends[lines] - (uint64_t)base);
         a->nnz = next(b) < 250 ? a->nnz : number(b, ENTRIES);
         a->ptr = room(which, (size_t)((lines + 1) * a->ptr_bytes));
@@ -177,7 +183,7 @@ static void draw_input(struct bytes *b, tulle_array *a, int64_t m, int64_t n, in
     a->count = a->storage == TULLE_STORAGE_CSC ? n : m;
     if (next(b) > 250) a->count = number(b, MOST);
     if (next(b) > 250) a->first = number(b, 2);
-    a->ld = (a->order == TULLE_COL_MAJOR ? a->count : n) % ARENA + number(b, 3);
+    a->ld = sum((a->order == TULLE_COL_MAJOR ? a->count : n) % ARENA, number(b, 3));
     if (a->storage == TULLE_STORAGE_DENSE)
         draw_dense(b, a, which);
     else
@@ -207,20 +213,20 @@ static int sparse_picture(const tulle_array *a, struct picture *p)
     if ((a->ind_bytes != 4 && a->ind_bytes != 8) || (a->nnz && !a->ind)) return 0;
     if (a->storage == TULLE_STORAGE_COO) {
         for (int64_t e = 0; e < a->nnz; e++)
-            if (!add(a, index_at(a->ind, a->ind_bytes, e) - a->base, index_at(a->col, a->ind_bytes, e) - a->base,
-                    value_at(a, e), p))
+            if (!add(a, sum(index_at(a->ind, a->ind_bytes, e), -a->base),
+                    sum(index_at(a->col, a->ind_bytes, e), -a->base), value_at(a, e), p))
                 return 0;
         return 1;
     }
     if (!a->ptr || index_at(a->ptr, a->ptr_bytes, 0) != a->base) return 0;
-    const int64_t entries = index_at(a->ptr, a->ptr_bytes, a->count) - a->base;
+    const int64_t entries = sum(index_at(a->ptr, a->ptr_bytes, a->count), -a->base);
     if (entries != a->nnz && !(a->base && entries == a->nnz - 1)) return 0;
     for (int64_t l = 0; l < a->count; l++) {
-        const int64_t begin = index_at(a->ptr, a->ptr_bytes, l) - a->base,
-                      end = index_at(a->ptr, a->ptr_bytes, l + 1) - a->base;
+        const int64_t begin = sum(index_at(a->ptr, a->ptr_bytes, l), -a->base),
+                      end = sum(index_at(a->ptr, a->ptr_bytes, l + 1), -a->base);
         if (end < begin || end > entries) return 0;
         for (int64_t e = begin; e < end; e++) {
-            const int64_t other = index_at(a->ind, a->ind_bytes, e) - a->base;
+            const int64_t other = sum(index_at(a->ind, a->ind_bytes, e), -a->base);
             const int by_row = a->storage == TULLE_STORAGE_CSR;
             if (!add(a, by_row ? l : other, by_row ? other : l, value_at(a, e), p)) return 0;
         }
@@ -335,7 +341,7 @@ static void draw_result(
     C->n = n;
     C->count = next(b) > 240 ? number(b, MOST) : m;
     C->first = next(b) > 250 ? number(b, 2) : 0;
-    C->ld = (C->order == TULLE_COL_MAJOR ? C->count : n) % ARENA + number(b, 3);
+    C->ld = sum((C->order == TULLE_COL_MAJOR ? C->count : n) % ARENA, number(b, 3));
     draw_dense(b, C, 2 * ARRAYS - 3);
     const tulle_array *from = where % 2 ? A : B;
     if (where >= 224 && C->val && from->val && from->storage == TULLE_STORAGE_DENSE && from->type == C->type) {
