@@ -20,7 +20,7 @@ abigail-tools doxygen python3-sphinx python3-breathe python3-myst-parser libopen
 libsuitesparse-dev libxsmm-dev libopenblas-pthread-dev liblapack-dev libscalapack-openmpi-dev libscalapack-mpich-dev"
 
 # clean roots, checks of packages, neighbours and torch in Debian's Python
-[ -z "$all" ] || optional="$optional debootstrap lintian libpetsc-real-dev libgraphblas-dev python3-torch python3-scipy python3-pytest zsh"
+[ -z "$all" ] || optional="$optional debootstrap lintian libpetsc-real-dev libgraphblas-dev python3-torch python3-scipy python3-pytest zsh slurmctld slurmd slurm-client"
 
 have() {
     dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'

@@ -53,7 +53,7 @@ tulle_status open_team(const struct options *options, const char *prefix, tulle_
     };
     snprintf(spec, sizeof spec, "%s%s", prefix, chosen_comm(options));
     tulle_status status = tulle_team_new(spec, (int)options_int(options, "pes", 0), &chosen, team);
-    if (status == TULLE_OK && tulle_launched_size() > 1)
+    if (status == TULLE_OK && tulle_launched_size() != 1)
         status = tulle_team_run(*team, report_finding, &(struct finding){before, message});
     return status;
 }

@@ -24,7 +24,10 @@
 const char *chosen_comm(const struct options *options)
 {
     const tulle_launcher *by = tulle_launched_by();
-    return options_word(options, "comm", tulle_launched_size() <= 1 ? "threads" : by->program ? by->module : "mpi");
+    return options_word(options, "comm",
+        tulle_launched_size() == 1 ? "threads"
+        : by && by->program        ? by->module
+                                   : "mpi");
 }
 
 /* Whether a spec's engine, after the last +, has this name. */
@@ -65,7 +68,7 @@ tulle_status become_program(const struct options *options, char **argv)
 
 int wants_launch(const struct options *options)
 {
-    return !tulle_launched_by() && choose_launcher(chosen_comm(options));
+    return !tulle_launched_by() && tulle_launched_size() == 1 && choose_launcher(chosen_comm(options));
 }
 
 static void tell_loss(const struct roster *roster, const struct notice *notice)

@@ -98,7 +98,8 @@ static int run_verb(const struct verb *v, int argc, char **argv)
     if (status != TULLE_OK) return finish(v, status);
     options.inputs = v->inputs;
     int together = options_has(&options, "comm");
-    if (together) status = become_program(&options, argv);
+    if (together && !options_word(&options, "comm", NULL) && !tulle_launched_by()) status = tulle_launched_check(1);
+    if (together && status == TULLE_OK) status = become_program(&options, argv);
     if (status != TULLE_OK) return finish(v, status);
     if (together && wants_launch(&options)) {
         status = allow_standard_input(&options, launch_size(&options));

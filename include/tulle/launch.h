@@ -42,10 +42,20 @@ TULLE_API bool tulle_launcher_usable(const tulle_launcher *launcher);
 TULLE_API const tulle_launcher *tulle_launched_by(void);
 
 /*
- * This process's rank and the number of processes, according to its launcher; 0 and 1 without one.
+ * This process's rank and the number of processes, according to its launcher (0: several, their number is not told);
+ * 0 and 1 without one, and where TULLE_ALONE is set, to anything but 0: each process then works alone.
  */
 TULLE_API int tulle_launched_rank(void);
 TULLE_API int tulle_launched_size(void);
+
+/* The launcher's name, such as "srun", as claims of tulle_launched_check name it; NULL: none. */
+TULLE_API const char *tulle_launched_name(void);
+
+/*
+ * TULLE_ERR_ARG if a launcher has started more processes than `processes`, which have found each other: with the
+ * launcher and what joins them. Teams check it when they open, unless their spec names the engine `threads`.
+ */
+TULLE_API tulle_status tulle_launched_check(int processes);
 
 #ifdef __cplusplus
 }

@@ -50,7 +50,8 @@ typedef tulle_status (*tulle_body)(tulle_comm *comm, void *arg);
 
 /*
  * Opens a team of npes PEs (0: one a core, or as many as the launcher has started). options may be
- * NULL. Called by the host program, outside of any body.
+ * NULL. Called by the host program, outside of any body. TULLE_ERR_ARG where a launcher has started more processes than
+ * have found each other, but for the engine `threads` (tulle_launched_check).
  */
 TULLE_API tulle_status tulle_team_new(const char *spec, int npes, const tulle_team_options *options, tulle_team **team);
 
@@ -121,7 +122,7 @@ TULLE_API tulle_status tulle_team_trace_write(tulle_team *team, const char *path
 
 typedef struct tulle_open_options {
     size_t size;                                   /* of this struct; 0: as in the first release */
-    const char *spec;                              /* of a team; NULL: "threads", with one PE */
+    const char *spec;                              /* of a team; NULL: "threads", with one PE (below) */
     const struct tulle_communicator *communicator; /* as for tulle_team_new_over; NULL: none */
     const tulle_team_options *team;                /* threads, memory; NULL: defaults */
     const char *device; /* that tulle_multiply uses if its options name none; NULL: the host */
@@ -131,8 +132,8 @@ typedef struct tulle_open_options {
  * Opens a team of which this process is one PE, and enters it: *comm can be passed to all calls for
  * bodies, from this thread, until tulle_close. One PE by default, so that no call waits for
  * another; `mpi` and `shmem` have one PE a process, and the calls are collective over the
- * processes. options may be NULL. TULLE_ERR_UNSUPPORTED for simulations, whose PEs have bodies
- * only. Called outside of any body.
+ * processes. A process that a launcher started as one of several names the engine (tulle_launched_check). options may
+ * be NULL. TULLE_ERR_UNSUPPORTED for simulations, whose PEs have bodies only. Called outside of any body.
  *
  * A program may open several; a thread's allocations count against the limit of the last that it
  * opened. Another thread may make calls too, one thread at a time: a call while another thread is

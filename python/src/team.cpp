@@ -5,6 +5,8 @@
 
 #include <pthread.h>
 
+#include <tulle/launch.h>
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -272,6 +274,11 @@ void bind_team(nb::module_ &m)
 {
     find_main_thread();
     pthread_atfork(nullptr, nullptr, count_fork);
+    /* the launcher that has started this process as one of several, and their number, 0 if it does not tell */
+    m.def("launched", []() -> std::optional<std::pair<std::string, int>> {
+        if (tulle_launched_size() == 1) return std::nullopt;
+        return std::pair<std::string, int>(tulle_launched_name(), tulle_launched_size());
+    });
     nb::class_<Team>(m, "Team")
         .def(nb::init<const std::string &, int, size_t, const std::optional<Handed> &>(), nb::arg("spec"),
             nb::arg("threads"), nb::arg("memory"), nb::arg("handed").none() = nb::none())

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/arg.h"
+#include "base/error.h"
 #include "base/module.h"
 #include "comm/launcher.h"
 #include "comm/shmem/shmem.h"
@@ -30,15 +31,54 @@ static const tulle_launcher launchers[] = {
 
 enum { LAUNCHERS = sizeof launchers / sizeof *launchers };
 
-/* What each launcher sets in its processes' environment: their number, or this one's rank. */
-static const struct {
-    const char *variable, *family;
-} marks[] = {
-    {"OMPI_COMM_WORLD_SIZE", "openmpi"},
-    {"MPI_LOCALNRANKS", "mpich"},
-    {"PMI_RANK", "mpich"},
-    {"PMIX_RANK", "openmpi"},
+/*
+ * What launchers set in the environment of their processes, those that run closest to a process first: mpiexec starts
+ * its own helpers by srun, and torchrun is started by either. A launcher that tells no number has started several.
+ */
+static const struct claim {
+    const char *size, *rank; /* NULL: it does not tell */
+    const char *name;
+    const char *family; /* of the MPI whose processes it starts; NULL: of none */
+    const char *together;
+} claims[] = {
+    {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "mpirun of Open MPI", "openmpi", "the engine mpi_openmpi"},
+    {"MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "mpirun_rsh of MVAPICH", "mpich", "the engine mpi_mpich"},
+    {"PALS_NRANKS", "PALS_RANKID", "mpiexec of PALS", "mpich", "the engine mpi_mpich, with Cray MPICH"},
+    {"JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_RANK", "jsrun", "openmpi", "the engine mpi_openmpi, with Spectrum MPI"},
+    {"FLUX_JOB_SIZE", "FLUX_TASK_RANK", "flux run", "mpich",
+        "the engine mpi, with an MPI of Flux (flux run -o mpi=...)"},
+    {"SLURM_STEP_NUM_TASKS", "PMI_RANK", "srun --mpi=pmi2", "mpich", "the engine mpi_mpich"},
+    {"PMI_SIZE", "PMI_RANK", "mpiexec of MPICH", "mpich", "the engine mpi_mpich"},
+    {"MPI_LOCALNRANKS", "MPI_LOCALRANKID", "mpiexec of MPICH", "mpich", "the engine mpi_mpich"},
+    {"SLURM_STEP_NUM_TASKS", "PMIX_RANK", "srun --mpi=pmix", "openmpi", "the engine mpi_openmpi"},
+    {NULL, "PMIX_RANK", "prterun", "openmpi", "the engine mpi_openmpi, with Open MPI 5"},
+    {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun", NULL,
+        "srun --mpi=pmi2 with MPICH, or --mpi=pmix with Open MPI (srun --mpi=list says what there is)"},
+    {"WORLD_SIZE", "RANK", "torchrun", NULL, "mpirun in the place of torchrun"},
 };
+
+enum { CLAIMS = sizeof claims / sizeof *claims };
+
+/* The claim of the launcher of this process; NULL: none. */
+static const struct claim *claim(void)
+{
+    for (int i = 0; i < CLAIMS; i++)
+        if ((!claims[i].size || getenv(claims[i].size)) && getenv(claims[i].rank)) return &claims[i];
+    return NULL;
+}
+
+/* The user's word that each process works alone, whatever started it. */
+static bool meant_alone(void)
+{
+    const char *word = getenv("TULLE_ALONE");
+    return word && *word && strcmp(word, "0") != 0;
+}
+
+static int number_of(const char *variable, int fallback)
+{
+    const char *text = variable ? getenv(variable) : NULL;
+    return text ? atoi(text) : fallback;
+}
 
 static const tulle_launcher *find(const char *family)
 {
@@ -73,30 +113,41 @@ static int under_oshrun(void)
 const tulle_launcher *tulle_launched_by(void)
 {
     if (under_oshrun()) return find("oshmem");
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (getenv(marks[i].variable)) return find(marks[i].family);
-    return NULL;
-}
-
-static int first_number(const char *const *variable, int n, int fallback)
-{
-    for (int i = 0; i < n; i++) {
-        const char *value = getenv(variable[i]);
-        if (value) return atoi(value);
-    }
-    return fallback;
+    const struct claim *by = claim();
+    return by && by->family ? find(by->family) : NULL;
 }
 
 int tulle_launched_rank(void)
 {
-    static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
-    return first_number(variables, 3, 0);
+    const struct claim *by = meant_alone() ? NULL : claim();
+    return by ? number_of(by->rank, 0) : 0;
 }
 
 int tulle_launched_size(void)
 {
-    static const char *const variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"};
-    return tulle_launched_by() ? first_number(variables, 3, 1) : 1;
+    const struct claim *by = meant_alone() ? NULL : claim();
+    return by ? number_of(by->size, 0) : 1;
+}
+
+const char *tulle_launched_name(void)
+{
+    const struct claim *by = claim();
+    return by ? by->name : NULL;
+}
+
+tulle_status tulle_launched_check(int processes)
+{
+    const struct claim *by = meant_alone() ? NULL : claim();
+    const int claimed = by ? number_of(by->size, 0) : 1;
+    if (claimed ? claimed <= processes : processes > 1) return TULLE_OK;
+    char number[32] = "several";
+    if (claimed) snprintf(number, sizeof number, "%d", claimed);
+    return tulle__fail(TULLE_ERR_ARG,
+        "%s has started %s processes (%s), but this one %s%.0d%s, and each would do all of the work: %s joins them; "
+        "the "
+        "engine threads by name, or TULLE_ALONE=1, if each is meant to work alone",
+        by->name, number, by->size ? by->size : by->rank, processes > 1 ? "sees only " : "works alone",
+        processes > 1 ? processes : 0, processes > 1 ? " of them" : "", by->together);
 }
 
 bool tulle_launcher_usable(const tulle_launcher *launcher)

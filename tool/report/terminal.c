@@ -6,10 +6,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <tulle/launch.h>
+
 /* Open MPI gives its processes a terminal of its own, whatever takes its output in the end. */
 static int is_terminal(FILE *file)
 {
-    return isatty(fileno(file)) && !getenv("OMPI_COMM_WORLD_SIZE");
+    return isatty(fileno(file)) && !tulle_launched_by();
 }
 
 int terminal_fits(FILE *file, int columns, int wide)

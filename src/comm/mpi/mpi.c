@@ -102,6 +102,7 @@ static tulle_status negotiate_memory(MPI_Comm comm, int node_pes, tulle__setting
 static tulle_status negotiate_in(MPI_Comm comm, tulle__setting *setting)
 {
     int npes, node_pes = 1;
+    MPI_Comm_size(MPI_COMM_WORLD, &setting->processes);
     MPI_Comm_size(comm, &npes);
     tulle_status status = negotiate_pes(setting, npes);
     if (status == TULLE_OK) status = count_node_pes(comm, &node_pes);

@@ -30,6 +30,7 @@ static uint64_t cores_each(int node_pes)
 static tulle_status negotiate_with_others(tulle__setting *setting)
 {
     int npes = shmem_n_pes(), node_pes = tulle__shmem_node_pes(npes);
+    setting->processes = npes;
     if (setting->npes && setting->npes != npes)
         return tulle__fail(TULLE_ERR_ARG,
             "a team of %d PEs is wanted, but %d process%s of OpenSHMEM started; a PE is a process: oshrun -n %d ...",
@@ -52,7 +53,7 @@ static tulle_status negotiate(tulle__spec_part *part, tulle__setting *setting)
 {
     (void)part;
     const tulle_launcher *by = tulle_launched_by();
-    int npes = tulle_launched_size();
+    int npes = tulle_launched_size() > 1 ? tulle_launched_size() : 1;
     if (setting->communicator)
         return tulle__fail(TULLE_ERR_ARG, "a communicator was handed in, but the engine 'shmem' uses none");
     if (by && strcmp(by->family, "mpich") == 0)
