@@ -150,6 +150,17 @@ tulle_status tulle_launched_check(int processes)
         processes > 1 ? processes : 0, processes > 1 ? " of them" : "", by->together);
 }
 
+bool tulle__is_threads(const char *spec)
+{
+    const char *engine = strrchr(spec, '+');
+    return strncmp(engine ? engine + 1 : spec, "threads", strlen("threads")) == 0;
+}
+
+tulle_status tulle__launcher_check(const char *spec, int processes)
+{
+    return tulle__is_threads(spec) ? TULLE_OK : tulle_launched_check(processes);
+}
+
 bool tulle_launcher_usable(const tulle_launcher *launcher)
 {
     if (TULLE__NULL(launcher)) return 0;

@@ -159,7 +159,7 @@ struct tulle__link {
 typedef struct tulle__setting {
     const void *communicator; /* the caller's (tulle/mpi.h), or NULL */
     int npes;
-    int processes; /* that the engine's library has found, of this job; at least 1 */
+    int processes; /* that the engine's library has found, of this job; 0: there is none */
     int threads;   /* of each PE */
     size_t memory; /* of each PE */
     size_t segment_bytes[TULLE__SEGMENTS];

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "comm/comm.h"
+#include "comm/launcher.h"
 #include "comm/registry.h"
 
 enum { PANELS = 8, PANELS_LEAST = 2, PES_MOST = 1 << 15 };
@@ -215,11 +216,7 @@ static void negotiate_alone(tulle__setting *setting)
 static tulle_status negotiate(tulle_team *team, int npes, tulle__setting *setting)
 {
     tulle_team_options *options = &team->options;
-    *setting = (tulle__setting){.communicator = team->communicator,
-        .npes = npes,
-        .processes = 1,
-        .threads = options->threads,
-        .memory = options->memory};
+    *setting = (tulle__setting){team->communicator, npes, 0, options->threads, options->memory, {0}};
     tulle_status status = TULLE_OK;
     if (team->engine->negotiate)
         status = team->engine->negotiate(&team->spec.part[team->spec.nparts - 1], setting);
@@ -245,19 +242,6 @@ static tulle_status negotiate(tulle_team *team, int npes, tulle__setting *settin
     return TULLE_OK;
 }
 
-/* The engine whose PEs are threads of this process: one of them can be the caller. */
-static int is_threads(const char *spec)
-{
-    const char *engine = strrchr(spec, '+');
-    return !strncmp(engine ? engine + 1 : spec, "threads", strlen("threads"));
-}
-
-/* Whether all processes that a launcher has started are of one job. A program that names `threads` means it. */
-static tulle_status check_processes(const tulle_team *team, int processes)
-{
-    return is_threads(team->spec_text) ? TULLE_OK : tulle_launched_check(processes);
-}
-
 static tulle_status open_team(const char *spec, int npes, const tulle_communicator *communicator,
     const tulle_team_options *options, tulle_team **out)
 {
@@ -274,20 +258,17 @@ static tulle_status open_team(const char *spec, int npes, const tulle_communicat
     snprintf(team->spec_text, sizeof team->spec_text, "%s", spec);
     TULLE_TRY(refuse_options(&team->options));
     TULLE_TRY(resolve(team));
-    if (!is_threads(spec) && !tulle_launched_by())
-        TULLE_TRY(tulle_launched_check(1)); /* it starts no MPI's processes */
+    if (!tulle_launched_by()) TULLE_TRY(tulle__launcher_check(spec, 1)); /* it starts no MPI's processes */
     status = negotiate(team, npes, &setting);
-    if (status != TULLE_OK) {
-        (void)check_processes(team, setting.processes); /* its message, if that is the cause */
-        goto out;
-    }
+    if (status != TULLE_OK && setting.processes) (void)tulle__launcher_check(spec, setting.processes); /* the cause? */
+    if (status != TULLE_OK) goto out;
     TULLE_TRY(tulle__alloc_zero((size_t)team->npes, sizeof *team->pe, "PEs", &team->pe));
     TULLE_TRY(tulle__alloc_zero((size_t)team->npes, sizeof *team->account, "PEs", &team->account));
     TULLE_TRY(tulle__alloc_zero((size_t)team->npes, sizeof *team->timeline, "PEs", &team->timeline));
     TULLE_TRY(tulle__alloc_zero((size_t)team->npes, sizeof *team->words, "PEs", &team->words));
     TULLE_TRY(team->engine->open(&team->spec.part[team->spec.nparts - 1], &setting, &team->engine_team));
     TULLE_TRY(team->engine->run(team->engine_team, open_pe, team));
-    TULLE_TRY(check_processes(team, setting.processes));
+    TULLE_TRY(tulle__launcher_check(spec, setting.processes ? setting.processes : 1));
     team->communicator = NULL;
     *out = team;
     return TULLE_OK;
@@ -473,7 +454,7 @@ tulle_status tulle_open(const tulle_open_options *options, tulle_comm **comm)
     if (own.communicator)
         TULLE_TRY(tulle_team_new_over(spec, own.communicator, own.team, &team));
     else
-        TULLE_TRY(tulle_team_new(spec, is_threads(spec), own.team, &team));
+        TULLE_TRY(tulle_team_new(spec, tulle__is_threads(spec), own.team, &team));
     if (tulle_team_virtual(team) || (team->npes > 1 && !team->engine->negotiate)) {
         status = tulle__fail(
             TULLE_ERR_UNSUPPORTED, "'%s' runs the PEs itself, each with a body: open it by tulle_team_new", spec);
