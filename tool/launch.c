@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <tulle/budget.h>
 #include <tulle/launch.h>
 
 #include "notice.h"
@@ -231,7 +232,7 @@ static int launch_line(char **line, int ends, struct roster *roster)
 
 int launch_size(const struct options *options)
 {
-    return (int)options_int(options, "pes", sysconf(_SC_NPROCESSORS_ONLN));
+    return (int)options_int(options, "pes", tulle_cores_free());
 }
 
 int launch(const struct options *options, char **argv)

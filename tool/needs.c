@@ -2,8 +2,8 @@
 #include "needs.h"
 
 #include <string.h>
-#include <unistd.h>
 
+#include <tulle/budget.h>
 #include <tulle/device.h>
 #include <tulle/launch.h>
 
@@ -20,12 +20,12 @@ static const double SURELY = 0.6; /* the certain part of a bound */
 static int pes_of(const struct options *options)
 {
     int asked = (int)options_int(options, "pes", 0), launched = tulle_launched_size();
-    return asked ? asked : launched > 1 ? launched : (int)sysconf(_SC_NPROCESSORS_ONLN);
+    return asked ? asked : launched > 1 ? launched : tulle_cores_free();
 }
 
 static int threads_of(const struct options *options, int pes)
 {
-    int asked = (int)options_int(options, "threads", 0), cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    int asked = (int)options_int(options, "threads", 0), cores = tulle_cores_free();
     return asked ? asked : cores > pes ? cores / pes : 1;
 }
 

@@ -38,10 +38,17 @@ TULLE_API double tulle_budget_least(const tulle_budget *budget);
 TULLE_API tulle_status tulle_budget_check(const tulle_budget *budget, double memory, const char *who);
 
 /*
- * Bytes of this machine's memory available to this process, within the limits of control groups. A
- * team without a limit takes four fifths of them.
+ * Bytes of this machine's memory available to this process, within the limits of control groups and
+ * its own. A team without a limit takes four fifths of them.
  */
 TULLE_API double tulle_memory_free(void);
+
+/*
+ * Cores of this machine available to this process: of its binding, of the quotas of control groups,
+ * SLURM_CPUS_PER_TASK and OMP_NUM_THREADS, the least; at least 1. A team without a number of PEs has
+ * as many.
+ */
+TULLE_API int tulle_cores_free(void);
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,7 @@
 
 #include "base/arg.h"
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/memory.h"
 
 void tulle_budget_add(tulle_budget *budget, const char *what, double bytes)
@@ -57,4 +58,9 @@ tulle_status tulle_budget_check(const tulle_budget *budget, double memory, const
 double tulle_memory_free(void)
 {
     return (double)tulle__memory_available();
+}
+
+int tulle_cores_free(void)
+{
+    return tulle__cores_available("");
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/limits.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define RETAIN 0
@@ -481,29 +482,9 @@ size_t tulle__memory_physical(void)
     return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGE_SIZE);
 }
 
-static int read_number(const char *path, const char *key, size_t *value)
-{
-    char line[256];
-    FILE *f = fopen(path, "r");
-    if (!f) return 0;
-    int found = 0;
-    while (!found && fgets(line, sizeof line, f)) {
-        size_t skip = strlen(key);
-        if (strncmp(line, key, skip) == 0) found = sscanf(line + skip, "%zu", value) == 1;
-    }
-    fclose(f);
-    return found;
-}
-
 size_t tulle__memory_available(void)
 {
-    size_t kilobytes = 0, most = 0, now = 0, available = tulle__memory_physical() / 2;
-    if (read_number("/proc/meminfo", "MemAvailable:", &kilobytes)) available = kilobytes * 1024;
-    if (read_number("/sys/fs/cgroup/memory.max", "", &most) && read_number("/sys/fs/cgroup/memory.current", "", &now)) {
-        size_t room = most > now ? most - now : 0;
-        if (room < available) available = room;
-    }
-    return available;
+    return tulle__memory_room("").bytes;
 }
 
 int tulle__account_shares(const tulle__account *account)

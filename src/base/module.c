@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/memory.h"
 #include "base/timeline.h"
 
@@ -25,6 +26,16 @@
 #define TULLE_PROGRAM_DIR_OF_PROGRAMS "../libexec/tulle"
 #endif
 
+static size_t mapping_left(void)
+{
+    return tulle__mapping_room("").bytes;
+}
+
+static int cores_of_host(void)
+{
+    return tulle__cores_of_host("");
+}
+
 static const tulle__module_host host = {
     .version = TULLE__MODULE_VERSION,
     .fail = tulle__fail,
@@ -35,6 +46,9 @@ static const tulle__module_host host = {
     .free = tulle__free,
     .account_enter = tulle__account_enter,
     .memory_available = tulle__memory_available,
+    .mapping_left = mapping_left,
+    .cores_of_host = cores_of_host,
+    .cores_each = tulle__cores_each,
     .memory_left = tulle__memory_left,
     .memory_huge = tulle__memory_huge,
     .spec_int = tulle__spec_int,

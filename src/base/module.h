@@ -17,7 +17,7 @@
 #include "base/memory.h"
 #include "base/spec.h"
 
-enum { TULLE__MODULE_VERSION = 17 };
+enum { TULLE__MODULE_VERSION = 18 };
 
 struct tulle__timeline;
 
@@ -32,6 +32,9 @@ typedef struct tulle__module_host {
     tulle__account *(*account_enter)(tulle__account *account);
     size_t (*memory_available)(void);
     size_t (*memory_left)(void);
+    size_t (*mapping_left)(void);
+    int (*cores_of_host)(void);
+    int (*cores_each)(int processes);
     void (*memory_huge)(void *address, size_t bytes);
     tulle_status (*spec_int)(tulle__spec_part *part, const char *key, int64_t low, int64_t high, int64_t *value);
     tulle_status (*spec_real)(tulle__spec_part *part, const char *key, double low, double high, double *value);

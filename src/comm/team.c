@@ -18,10 +18,10 @@
 #include "comm/comm.h"
 #include "comm/launcher.h"
 #include "comm/registry.h"
+#include "comm/setting.h"
 
-enum { PANELS = 8, PANELS_LEAST = 2, PES_MOST = 1 << 15 };
+enum { PANELS = 8, PES_MOST = 1 << 15 };
 static const size_t arena_most = (size_t)64 << 20;
-static const size_t pe_least = (size_t)1 << 20;     /* for a PE's words and a small arena */
 static const size_t control_room = (size_t)4 << 20; /* for queues and the words of operations */
 
 struct tulle_team {
@@ -192,26 +192,6 @@ void tulle_team_free(tulle_team *team)
     tulle__free(team);
 }
 
-static tulle_status refuse_options(const tulle_team_options *options)
-{
-    if (options->threads < 0 || options->threads > 1024)
-        return tulle__fail(TULLE_ERR_ARG, "%d threads a PE", options->threads);
-    if (options->panels && options->panels < PANELS_LEAST)
-        return tulle__fail(
-            TULLE_ERR_ARG, "an arena of %d panels; at least %d are needed", options->panels, PANELS_LEAST);
-    return TULLE_OK;
-}
-
-/* Fills in what the caller left open if all PEs are in this process. */
-static void negotiate_alone(tulle__setting *setting)
-{
-    int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    if (!setting->npes) setting->npes = cores;
-    if (!setting->threads) setting->threads = cores > setting->npes ? cores / setting->npes : 1;
-    /* idle pages count against no limit: leave room for them */
-    if (!setting->memory) setting->memory = tulle__memory_available() / 5 * 4;
-}
-
 /* Completes the options, and the setting to open the engine with. */
 static tulle_status negotiate(tulle_team *team, int npes, tulle__setting *setting)
 {
@@ -221,23 +201,23 @@ static tulle_status negotiate(tulle_team *team, int npes, tulle__setting *settin
     if (team->engine->negotiate)
         status = team->engine->negotiate(&team->spec.part[team->spec.nparts - 1], setting);
     else
-        negotiate_alone(setting);
+        tulle__setting_alone(setting);
     if (status != TULLE_OK) return status;
     if (setting->npes > PES_MOST)
         return tulle__fail(TULLE_ERR_ARG, "a team of %d PEs; 1 to %d are possible", setting->npes, PES_MOST);
     team->npes = setting->npes;
-    if (setting->memory < (size_t)setting->npes * pe_least)
+    if (setting->memory < (size_t)setting->npes * TULLE__PE_LEAST)
         return tulle__fail(TULLE_ERR_LIMIT, "%d PEs need at least %.1f MB of memory, not %.6g MB", setting->npes,
-            (double)setting->npes * (double)pe_least / 1e6, (double)setting->memory / 1e6);
+            (double)setting->npes * (double)TULLE__PE_LEAST / 1e6, (double)setting->memory / 1e6);
     team->memory_per_pe = setting->memory / (size_t)setting->npes;
     options->threads = setting->threads;
     options->memory = setting->memory;
     if (!options->panels) options->panels = PANELS;
     if (!options->arena) options->arena = team->memory_per_pe / 16 < arena_most ? team->memory_per_pe / 16 : arena_most;
-    /* data segments are reserved in full and get pages as they fill: the account limits them */
     setting->segment_bytes[TULLE__CONTROL] = (tulle__control_fixed(team->npes) + control_room + 4095) / 4096 * 4096;
-    size_t most = team->engine->negotiate ? team->memory_per_pe : setting->memory;
-    setting->segment_bytes[TULLE__DATA] = (most + (64u << 20) + 4095) / 4096 * 4096;
+    const size_t most = team->engine->negotiate ? team->memory_per_pe : setting->memory;
+    status = tulle__setting_segment(setting, !team->engine->negotiate, team->memory_per_pe, most);
+    if (status != TULLE_OK) return status;
     if (!team->engine->negotiate && !(team->memory = tulle__account_new(setting->memory))) return TULLE_ERR_MEMORY;
     return TULLE_OK;
 }
@@ -256,7 +236,7 @@ static tulle_status open_team(const char *spec, int npes, const tulle_communicat
     team->options = *options;
     TULLE_TRY(tulle__spec_parse(spec, &team->spec));
     snprintf(team->spec_text, sizeof team->spec_text, "%s", spec);
-    TULLE_TRY(refuse_options(&team->options));
+    TULLE_TRY(tulle__setting_refuse(&team->options));
     TULLE_TRY(resolve(team));
     if (!tulle_launched_by()) TULLE_TRY(tulle__launcher_check(spec, 1)); /* it starts no MPI's processes */
     status = negotiate(team, npes, &setting);

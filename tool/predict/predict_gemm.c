@@ -4,7 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include <tulle/budget.h>
 
 #include "pe_grid.h"
 #include "predict/predict_devices.h"
@@ -192,7 +193,7 @@ tulle_status predict_gemm(const struct options *options)
     struct forecast f = {
         .pes = (int)options_int(options, "pes", 1), .threads = (int)options_int(options, "threads", 1)};
     tulle_read_options reading;
-    int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    int cores = tulle_cores_free();
     int64_t size = options_int(options, "size", -1), node = options_int(options, "node-pes", 0);
     f.m = options_int(options, "m", size);
     f.n = options_int(options, "n", size >= 0 ? size : f.m);

@@ -3,7 +3,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include <tulle/budget.h>
 
 #include "pe_grid.h"
 #include "predict/predict_devices.h"
@@ -209,7 +210,7 @@ static tulle_status run(const struct options *options)
     if (strcmp(options->operand[0], "gemm") == 0) return predict_gemm(options);
     struct forecast *f = calloc(1, sizeof *f);
     const char *name = options_word(options, "machine", "here");
-    int pes = (int)options_int(options, "pes", 1), cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    int pes = (int)options_int(options, "pes", 1), cores = tulle_cores_free();
     if (!f) return tulle_fail(TULLE_ERR_MEMORY, "out of memory");
     f->options = options;
     f->sparse = options_int(options, "cols", 0) == 0;

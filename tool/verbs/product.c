@@ -6,7 +6,8 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include <tulle/budget.h>
 
 #include "calibration.h"
 #include "launch.h"
@@ -369,7 +370,7 @@ static tulle_status know_threads(struct setting *s, int threads)
  */
 static tulle_status find_machine(struct setting *s, int all)
 {
-    int cores = (int)sysconf(_SC_NPROCESSORS_ONLN), threads = all < cores ? all : cores;
+    int cores = tulle_cores_free(), threads = all < cores ? all : cores;
     tulle_status status = know_threads(s, threads < 64 ? threads : 64);
     if (status == TULLE_OK && s->asked.is_here && all > threads) s->asked.machine.threads = all;
     return status;

@@ -4,8 +4,8 @@
  * and old figures.
  */
 #include <stdlib.h>
-#include <unistd.h>
 
+#include <tulle/budget.h>
 #include <tulle/launch.h>
 
 #include "calibration.h"
@@ -146,7 +146,7 @@ static tulle_status run(const struct options *options)
     if (!c) return tulle_fail(TULLE_ERR_MEMORY, "out of memory");
     c->force = options_flag(options, "force");
     c->comm = chosen_comm(options);
-    c->threads = (int)options_int(options, "threads", sysconf(_SC_NPROCESSORS_ONLN));
+    c->threads = (int)options_int(options, "threads", tulle_cores_free());
     /* before there is a team, whose PEs would wait meanwhile */
     tulle_status status = TULLE_OK;
     if (tulle_launched_rank() == 0) {

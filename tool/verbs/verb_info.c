@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tulle info: what was found, and why something was not. */
-#include <unistd.h>
 
+#include <tulle/budget.h>
 #include <tulle/launch.h>
 
 #include "verb.h"
@@ -39,7 +39,7 @@ static tulle_status run(const struct options *options)
     (void)options;
     char path[4096];
     tulle_machine machine;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const int cores = tulle_cores_free();
     printf("tulle %s\n", tulle_version());
     const char *fact;
     for (int i = 0; (fact = tulle_build_fact(i)); i++) printf("%s\n", fact);
@@ -49,7 +49,7 @@ static tulle_status run(const struct options *options)
     else
         printf("sim: no (%s); install libsimgrid-dev and build again\n", tulle_error_message());
     show_devices();
-    printf("cores: %ld\n", cores);
+    printf("cores: %d\n", cores);
     if (tulle_machine_path((int)cores, path, sizeof path) == TULLE_OK) {
         if (tulle_machine_load(NULL, (int)cores, &machine) == TULLE_OK)
             printf("calibration: %s: memory %.1f GB/s, cache %.1f GB/s, f64 %.1f GF/s, f32 %.1f GF/s\n", path,

@@ -63,7 +63,7 @@ static void set_defaults(void)
      */
     setenv("OMPI_MCA_osc", "^rdma", 0);
     /*
-     * MPICH searches addresses free in all processes, page by page: seconds for some GB:
+     * MPICH searches mappable free in all processes, page by page: seconds for some GB:
      * pmodels/mpich#5962, open
      */
     setenv("MPIR_CVAR_SHM_SYMHEAP_RETRY", "0", 0);
@@ -73,7 +73,7 @@ static void set_defaults(void)
      * knows of.
      */
     const char *node_pes = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
-    if (node_pes && atol(node_pes) > sysconf(_SC_NPROCESSORS_ONLN)) setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+    if (node_pes && atol(node_pes) > tulle__mpi_host->cores_of_host()) setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
 }
 
 tulle_status tulle__mpi_start(void)

@@ -55,15 +55,6 @@ static tulle_status count_node_pes(MPI_Comm comm, int *node_pes)
     return TULLE_OK;
 }
 
-/* Cores of a PE: its share of the node's, and at most those that its launcher bound it to. */
-static uint64_t cores_each(int node_pes)
-{
-    cpu_set_t bound;
-    long share = sysconf(_SC_NPROCESSORS_ONLN) / node_pes;
-    if (sched_getaffinity(0, sizeof bound, &bound) == 0 && CPU_COUNT(&bound) < share) share = CPU_COUNT(&bound);
-    return share > 1 ? (uint64_t)share : 1;
-}
-
 static tulle_status negotiate_pes(tulle__setting *setting, int npes)
 {
     if (setting->npes && setting->npes != npes)
@@ -80,7 +71,9 @@ static tulle_status negotiate_pes(tulle__setting *setting, int npes)
  */
 static tulle_status negotiate_memory(MPI_Comm comm, int node_pes, tulle__setting *setting)
 {
-    size_t room = tulle__mpi_room() / (size_t)node_pes;
+    /* each process maps the segments of all */
+    const size_t files = tulle__mpi_room(), mappable = tulle__mpi_host->mapping_left() / 3 * 2;
+    size_t room = (files < mappable ? files : mappable) / (size_t)node_pes;
     size_t most = room > segment_extra ? room - segment_extra : 0;
     size_t share = tulle__mpi_host->memory_available() / 5 * 4 / (size_t)node_pes;
     if (share > most / 5 * 4) share = most / 5 * 4;
@@ -88,9 +81,10 @@ static tulle_status negotiate_memory(MPI_Comm comm, int node_pes, tulle__setting
     tulle_status status = TULLE_OK;
     if (want > most || !want)
         status = tulle__mpi_host->fail(TULLE_ERR_LIMIT,
-            "a PE wants %.0f MB of shared memory, but each of the %d of this node can have %.0f MB of /dev/shm: give "
-            "less memory or enlarge it (docker run --shm-size)",
-            (double)(want + segment_extra) / 1e6, node_pes, (double)room / 1e6);
+            "a PE wants %.0f MB of shared memory, but each of the %d of this node can have %.0f MB %s",
+            (double)(want + segment_extra) / 1e6, node_pes, (double)room / 1e6,
+            files < mappable ? "of /dev/shm: give less memory or enlarge it (docker run --shm-size)"
+                             : "that it may map (ulimit -v, -d): give less memory or raise that limit");
     status = tulle__mpi_agree(comm, status);
     if (status != TULLE_OK) return status;
     uint64_t least = ~(uint64_t)want; /* minimum over processes: the complement's maximum */
@@ -108,7 +102,7 @@ static tulle_status negotiate_in(MPI_Comm comm, tulle__setting *setting)
     if (status == TULLE_OK) status = count_node_pes(comm, &node_pes);
     if (status == TULLE_OK) status = negotiate_memory(comm, node_pes, setting);
     if (status != TULLE_OK || setting->threads) return status;
-    uint64_t cores = ~cores_each(node_pes);
+    uint64_t cores = ~(uint64_t)tulle__mpi_host->cores_each(node_pes);
     status = tulle__mpi_allreduce_max(comm, 1, &cores);
     setting->threads = (int)~cores;
     return status;
@@ -159,7 +153,7 @@ static tulle_status open_in(
     tulle_status status = count_node_pes(team->comm, &node_pes);
     if (status != TULLE_OK) return status;
     uint64_t most[] = {
-        !options->direct || node_pes<team->npes, (uint64_t)node_pes, node_pes> sysconf(_SC_NPROCESSORS_ONLN)};
+        !options->direct || node_pes<team->npes, (uint64_t)node_pes, node_pes> tulle__mpi_host->cores_of_host()};
     status = tulle__mpi_allreduce_max(team->comm, 3, most);
     if (status != TULLE_OK) return status;
     team->shared = !most[0];

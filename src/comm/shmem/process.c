@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "comm/shmem/shmem_team.h"
 
 #ifdef OSHMEM_MAJOR_VERSION
@@ -71,7 +72,7 @@ static void set_defaults(void)
     setenv("UCX_TCP_RX_SEG_SIZE", "128k", 0);
     setenv("UCX_TCP_SNDBUF", "1m", 0);
     setenv("UCX_TCP_RCVBUF", "1m", 0);
-    if (tulle__shmem_node_pes(1) > sysconf(_SC_NPROCESSORS_ONLN)) setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+    if (tulle__shmem_node_pes(1) > tulle__cores_of_host("")) setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
 }
 
 int tulle__shmem_node_pes(int npes)

@@ -13,18 +13,10 @@
 #include <tulle/launch.h>
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/memory.h"
 #include "base/spec.h"
 #include "comm/shmem/shmem_team.h"
-
-/* Cores of a PE: its share of the node's, and at most those that its launcher bound it to. */
-static uint64_t cores_each(int node_pes)
-{
-    cpu_set_t bound;
-    long share = sysconf(_SC_NPROCESSORS_ONLN) / node_pes;
-    if (sched_getaffinity(0, sizeof bound, &bound) == 0 && CPU_COUNT(&bound) < share) share = CPU_COUNT(&bound);
-    return share > 1 ? (uint64_t)share : 1;
-}
 
 /* Agrees on the team's size and memory, once OpenSHMEM runs. */
 static tulle_status negotiate_with_others(tulle__setting *setting)
@@ -36,7 +28,7 @@ static tulle_status negotiate_with_others(tulle__setting *setting)
             "a team of %d PEs is wanted, but %d process%s of OpenSHMEM started; a PE is a process: oshrun -n %d ...",
             setting->npes, npes, npes == 1 ? "" : "es", setting->npes);
     uint64_t least[] = {~(uint64_t)tulle__shmem_heap_left(),
-        ~cores_each(node_pes)}; /* minimum over processes: the complement's maximum */
+        ~(uint64_t)tulle__cores_each(node_pes)}; /* minimum over processes: the complement's maximum */
     tulle__shmem_allreduce_max(2, least);
     size_t room = (size_t)~least[0], want = setting->memory ? setting->memory / (size_t)npes : room;
     if (want > room || !want)

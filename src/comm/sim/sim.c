@@ -34,7 +34,8 @@ static tulle_status negotiate(tulle__spec_part *part, tulle__setting *setting)
     /* values without memory cost nothing: the limit is the simulated machine's */
     if (!setting->memory && platform.sizes && platform.room > 0)
         setting->memory = (size_t)platform.room * (size_t)setting->npes;
-    if (!setting->memory) setting->memory = tulle__sim_host->memory_available() / 5 * 4;
+    const size_t room = tulle__sim_host->memory_available() / 5 * 4, mappable = tulle__sim_host->mapping_left() / 4;
+    if (!setting->memory) setting->memory = room < mappable ? room : mappable;
     return TULLE_OK;
 }
 
