@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/limits.h"
 
-#include <inttypes.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,25 +93,59 @@ static int find_mount(const char *root, struct hierarchy *h)
     return found;
 }
 
-/* Calls look(folder, v2, arg) for this process's group of the controller and those above it, in v2 and v1. */
-static void each_group(
-    const char *root, const char *controller, void (*look)(const char *folder, int v2, void *arg), void *arg)
+enum { MEMORY, CPU, CONTROLLERS };
+static const char *const controllers[] = {"memory", "cpu"};
+
+/* In v1 and v2; an empty mount: there is none. */
+typedef struct hierarchy hierarchies[CONTROLLERS][2];
+
+static void find_all(const char *root, hierarchies all)
 {
-    for (int v2 = 0; v2 <= 1; v2++) {
-        struct hierarchy h = {.controller = v2 ? NULL : controller};
-        char folder[2 * PATH_TEXT];
-        if (!find_group(root, &h) || !find_mount(root, &h)) continue;
-        /* a container may see only its own group, mounted as the root, or name it from outside */
-        const size_t above = strcmp(h.root, "/") == 0 ? 0 : strlen(h.root);
-        const char *inside = strncmp(h.group, h.root, above) == 0 ? h.group + above : "";
-        const size_t base = strlen(h.mount);
-        snprintf(folder, sizeof folder, "%s%s", h.mount, inside);
-        for (;;) {
-            look(folder, v2, arg);
-            char *last = strrchr(folder, '/');
-            if (!last || (size_t)(last - folder) < base) break;
-            *last = '\0';
+    for (int c = 0; c < CONTROLLERS; c++)
+        for (int v2 = 0; v2 <= 1; v2++) {
+            struct hierarchy *h = &all[c][v2];
+            h->controller = v2 ? NULL : controllers[c];
+            if (!find_group(root, h) || !find_mount(root, h)) h->mount[0] = '\0';
         }
+}
+
+/* Those of this machine are found once: a process stays in its groups. */
+static hierarchies here;
+
+static void find_here(void)
+{
+    find_all("", here);
+}
+
+typedef void (*group_look)(const char *folder, int v2, void *arg);
+
+/* Looks at the group and at those above it. */
+static void look_up(const struct hierarchy *h, group_look look, void *arg)
+{
+    char folder[2 * PATH_TEXT];
+    if (!h->mount[0]) return;
+    /* a container may see only its own group, mounted as the root, or name it from outside */
+    const size_t above = strcmp(h->root, "/") == 0 ? 0 : strlen(h->root), base = strlen(h->mount);
+    const char *inside = strncmp(h->group, h->root, above) == 0 ? h->group + above : "";
+    snprintf(folder, sizeof folder, "%s%s", h->mount, inside);
+    for (;;) {
+        look(folder, !h->controller, arg);
+        char *last = strrchr(folder, '/');
+        if (!last || (size_t)(last - folder) < base) break;
+        *last = '\0';
+    }
+}
+
+static void each_group(const char *root, int controller, group_look look, void *arg)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (*root) {
+        hierarchies other = {{{0}}};
+        find_all(root, other);
+        for (int v2 = 0; v2 <= 1; v2++) look_up(&other[controller][v2], look, arg);
+    } else {
+        pthread_once(&once, find_here);
+        for (int v2 = 0; v2 <= 1; v2++) look_up(&here[controller][v2], look, arg);
     }
 }
 
@@ -129,9 +163,12 @@ static size_t left_of(size_t most, size_t used)
 
 static void look_at_memory(const char *folder, int v2, void *arg)
 {
+    const tulle__room *room = arg;
     size_t most, used = 0, droppable = 0;
     if (!read_number(folder, v2 ? "memory.max" : "memory.limit_in_bytes", "", &most)) return;
+    if (most > SIZE_MAX / 4) return; /* none, in words of v1 */
     (void)read_number(folder, v2 ? "memory.current" : "memory.usage_in_bytes", "", &used);
+    if (left_of(most, used) >= room->bytes) return; /* reading its statistics is slow */
     (void)read_number(folder, "memory.stat", v2 ? "inactive_file " : "total_inactive_file ", &droppable);
     bound(arg, left_of(most, left_of(used, droppable)), "the memory limit of a control group");
 }
@@ -167,7 +204,7 @@ tulle__room tulle__memory_room(const char *root)
     size_t kilobytes = 0;
     if (read_number(root, "proc/meminfo", "MemAvailable:", &kilobytes))
         room = (tulle__room){kilobytes * 1024, "the free memory of the host"};
-    each_group(root, "memory", look_at_memory, &room);
+    each_group(root, MEMORY, look_at_memory, &room);
     bound(&room, mapping.bytes, mapping.by);
     return room;
 }
@@ -195,7 +232,7 @@ static void look_at_quota(const char *folder, int v2, void *arg)
 int tulle__cores_of_host(const char *root)
 {
     double cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
-    each_group(root, "cpu", look_at_quota, &cores);
+    each_group(root, CPU, look_at_quota, &cores);
     return cores < 1.5 ? 1 : (int)(cores + 0.5);
 }
 
