@@ -27,7 +27,7 @@ PATH=$work/env/bin:$PATH
 pip install --quiet --disable-pip-version-check --no-build-isolation --force-reinstall --no-deps "$here" \
     -C build-dir="$work/wheel" -C cmake.define.TULLE_INSTALLED=ON -C cmake.define.Tulle_ROOT="$work/prefix"
 cd "$here"
-pytest -q -p no:cacheprovider -rs -m "$tests"
+TULLE_COMMAND=$work/prefix/bin/tulle pytest -q -p no:cacheprovider -rs -m "$tests"
 
 # types: the stubs are of what is there; tulle.torch has its own, and is imported where torch is
 echo 'tulle\.torch' >"$work/allowed"

@@ -86,6 +86,15 @@ typedef struct tulle_density_report {
     tulle_matfun_report overlap, function; /* of S^(-1/2), if there is S; of f(K) */
     bool nonorthogonal;                    /* the pairs H, S were used, as asked for, or as S^(-1/2) = Z was off */
     double overlap_error;                  /* |Z S Z v - v| / |v| for a vector v of signs; 0: there was no Z */
+    /*
+     * options.check: what patterns and filters cut off of D, for a vector v of signs. With G = H - mu S the larger of
+     * |G D S v - S D G v| / |G v| and, at kT = 0, |D S D S v - D S v| / |D S v|, less what a level that is filled in
+     * part adds to it
+     */
+    double truncation;
+    /* of a block row of K (nonorthogonal: H - mu S) with others: the norm of a row without its block, on average; 0:
+     * kT > 0, or whole matrices */
+    double coupling;
 } tulle_density_report;
 
 /*
@@ -95,7 +104,8 @@ typedef struct tulle_density_report {
  * asked for, by more than 0.1 % or its smaller error. AUTO computes submatrices where an iteration does not converge.
  * H and S are VBSR with the same block cuts, or halves; S NULL: the identity. *D is a new matrix
  * in tiles of rows, all of it, the caller's. options and report may be NULL; the report is the same on all
- * PEs. TULLE_ERR_CHECK, with the block column, if options.check finds a difference.
+ * PEs. TULLE_ERR_CHECK, with the block column, if options.check finds a difference; the
+ * truncation is a figure of the report, which the caller judges.
  * TULLE_ERR_CONVERGENCE, with the residual, if a method with iterations does not converge.
  * TULLE_ERR_ARG for the reasons of tulle_matfun_execute, which include an S that is not positive
  * definite, and if H and S do not match. With `nonorthogonal` K and f(K) of the report are the pair H, S
@@ -113,6 +123,13 @@ TULLE_API tulle_status tulle_density_of_mu(const tulle_mat *H, const tulle_mat *
  */
 TULLE_API tulle_status tulle_density_of_electrons(const tulle_mat *H, const tulle_mat *S, double electrons,
     const tulle_density_options *options, tulle_mat **D, tulle_density_report *report);
+
+/*
+ * The warnings of a result, as of tulle_matfun_warnings: diagonal blocks that H or S lack, electrons that D's pattern
+ * or the filter cuts off, and a gap so small that blocks decay slowly. options: those of the call, or NULL.
+ */
+TULLE_API tulle_status tulle_density_warnings(
+    const tulle_density_report *report, const tulle_density_options *options, char *warnings);
 
 #ifdef __cplusplus
 }

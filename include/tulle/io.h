@@ -60,13 +60,10 @@ TULLE_API tulle_status tulle_operand_inspect(
 /* Name and one sentence of generator i = 0, 1, ...; NULL past the last. */
 TULLE_API const char *tulle_operand_generator(int i, const char **sentence);
 
-/* Size of the warnings of a read, one a line: harmless oddities of the input. */
-enum { TULLE_WARNINGS_MAX = 1024 };
-
 /*
  * Collective. Loads the operand as a CSR or a dense (row-major) matrix in the given layout (NULL:
- * one tile of even rows a PE). warnings, if not NULL, receives at most TULLE_WARNINGS_MAX bytes of
- * text on every PE.
+ * one tile of even rows a PE). warnings, if not NULL, receives harmless oddities of the input, as
+ * TULLE_WARNINGS_MAX says, on every PE.
  */
 TULLE_API tulle_status tulle_mat_load(tulle_comm *comm, const char *operand, const tulle_layout *layout,
     tulle_kind kind, const tulle_read_options *options, char *warnings, tulle_mat **A);

@@ -194,6 +194,12 @@ TULLE_API tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_o
 TULLE_API tulle_status tulle_matfun_execute(
     tulle_matfun *plan, const tulle_function *function, tulle_mat **F, tulle_matfun_report *report);
 
+/*
+ * The warnings of an execution: diagonal blocks that A lacks, and an iteration that AUTO gave up. warnings receives at
+ * most TULLE_WARNINGS_MAX bytes. Not collective.
+ */
+TULLE_API tulle_status tulle_matfun_warnings(const tulle_matfun_report *report, char *warnings);
+
 /* Collective: makes the plan anew if A's pattern has changed. */
 TULLE_API tulle_status tulle_matfun_update(tulle_matfun *plan);
 
@@ -221,6 +227,15 @@ TULLE_API tulle_status tulle_matfun_update(tulle_matfun *plan);
  */
 TULLE_API tulle_status tulle_matfun_check(
     const tulle_matfun *plan, const tulle_function *function, const tulle_mat *F, int samples, double *error);
+
+/*
+ * Collective: what the pattern and the filter cut off of F, of the last execution. F x, for one vector x of random
+ * signs, is compared with f(A) x of all of A by the Lanczos method. *error: the largest difference over the largest
+ * magnitude of f(A) x; NAN if the Lanczos method does not converge, as for a sign without a gap. TULLE_ERR_CHECK above
+ * 0.1; *error is set then, too.
+ */
+TULLE_API tulle_status tulle_matfun_truncation(
+    const tulle_matfun *plan, const tulle_function *function, const tulle_mat *F, double *error);
 
 /* The tolerance and the largest amplification of the last check, 0 before; the same on all PEs. */
 TULLE_API tulle_status tulle_matfun_checked(const tulle_matfun *plan, double *tolerance, double *amplification);

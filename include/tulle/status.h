@@ -54,6 +54,15 @@ TULLE_API const char *tulle_status_text(tulle_status status);
  */
 TULLE_API const char *tulle_error_message(void);
 
+/*
+ * The same, with rows, columns and blocks of matrices counted from `first`: 1, as tulle_error_message counts, or 0.
+ * Lines and entries of files are those of the file. The string is valid until the next call of either.
+ */
+TULLE_API const char *tulle_error_message_from(int first);
+
+/* Bytes of a call's warnings: what is odd but harmless, one a line, without names of options. */
+enum { TULLE_WARNINGS_MAX = 1024 };
+
 #ifdef __cplusplus
 }
 #endif

@@ -100,7 +100,7 @@ class Applied
         spec.m = n;
         spec.n = 1;
         const tulle_status status = tulle_layout_new(&spec, 1, &layout);
-        if (status != TULLE_OK) throw Failure(status, tulle_error_message());
+        if (status != TULLE_OK) throw Failure(status, tulle_error_message_from(0));
         op.n = n;
         op.type = type;
         op.layout = layout;
@@ -204,7 +204,7 @@ nb::list solve(const TeamRef &team, nb::handle given, nb::handle M, const Array 
         options.arg = &watched;
     }
     tulle_status status = tulle_krylov_method_parse(method.c_str(), &options.method);
-    if (status != TULLE_OK) throw Failure(status, tulle_error_message());
+    if (status != TULLE_OK) throw Failure(status, tulle_error_message_from(0));
     std::vector<tulle_krylov_report> reports((size_t)B.a.n);
     std::exception_ptr failure;
     try {

@@ -77,7 +77,7 @@ nb::tuple inspect(const std::string &operand, const Reading &reading)
     tulle_operand_shape shape = {};
     const tulle_read_options options = reading_options(reading, false);
     const tulle_status status = tulle_operand_inspect(operand.c_str(), &options, &shape);
-    if (status != TULLE_OK) throw Failure(status, tulle_error_message());
+    if (status != TULLE_OK) throw Failure(status, tulle_error_message_from(0));
     return nb::make_tuple(shape.m, shape.n, (bool)shape.dense);
 }
 

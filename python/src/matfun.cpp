@@ -13,6 +13,7 @@ namespace
 {
 
 constexpr int history_most = 200;
+constexpr int check_samples = 8;
 
 using History = std::vector<tulle_matfun_iteration>;
 
@@ -73,8 +74,28 @@ void describe(const tulle_matfun_report &r, nb::dict &d)
     d["off_device"] = r.off_device;
 }
 
+struct Check {
+    double error, tolerance, amplification, truncation;
+};
+
+/* What the command's --check does. */
+tulle_status check_function(const tulle_matfun *plan, const tulle_function &f, const tulle_mat *F, Check &c)
+{
+    tulle_status status = tulle_matfun_check(plan, &f, F, check_samples, &c.error);
+    if (status == TULLE_OK) status = tulle_matfun_checked(plan, &c.tolerance, &c.amplification);
+    return status == TULLE_OK ? tulle_matfun_truncation(plan, &f, F, &c.truncation) : status;
+}
+
+void describe(const Check &c, nb::dict &d)
+{
+    d["error"] = c.error;
+    d["tolerance"] = c.tolerance;
+    d["amplification"] = c.amplification;
+    d["truncation"] = c.truncation;
+}
+
 nb::tuple matfun(const MatRef &A, const Cuts &cuts, nb::object function, double filter, const std::string &method,
-    int order, int combine, bool symmetric, bool mixed, const std::string &device)
+    int order, int combine, bool symmetric, bool mixed, const std::string &device, bool check)
 {
     Caller caller = {function, A->team.get(), nullptr, nullptr};
     tulle_function f = {};
@@ -85,6 +106,7 @@ nb::tuple matfun(const MatRef &A, const Cuts &cuts, nb::object function, double 
     f.context = &caller;
     tulle_mat *out = nullptr;
     tulle_matfun_report r = {};
+    Check checked = {};
     History history(history_most);
     auto body = [&](tulle_comm *comm) {
         caller.comm = comm;
@@ -105,6 +127,7 @@ nb::tuple matfun(const MatRef &A, const Cuts &cuts, nb::object function, double 
         if (status == TULLE_OK) status = in_blocks(comm, A->mat, cuts, cuts, &V);
         if (status == TULLE_OK) status = tulle_matfun_new(V, &options, &plan);
         if (status == TULLE_OK) status = tulle_matfun_execute(plan, &f, &F, &r);
+        if (status == TULLE_OK && check) status = check_function(plan, f, F, checked);
         if (status == TULLE_OK) status = tulle_mat_to_csr(F, false, &out);
         tulle_matfun_free(plan);
         tulle_mat_free(F);
@@ -121,6 +144,9 @@ nb::tuple matfun(const MatRef &A, const Cuts &cuts, nb::object function, double 
     for (const std::exception_ptr &cause : {caller.failure, failure})
         if (cause) std::rethrow_exception(cause);
     nb::dict d;
+    char warnings[TULLE_WARNINGS_MAX] = "";
+    (void)tulle_matfun_warnings(&r, warnings); /* neither is NULL */
+    d["warnings"] = static_cast<const char *>(warnings);
     d["method"] = tulle_matfun_method_name(r.method);
     describe(r, d);
     d["least"] = r.least;
@@ -131,30 +157,32 @@ nb::tuple matfun(const MatRef &A, const Cuts &cuts, nb::object function, double 
         d["flops"] = r.flops;
         d["history"] = list_of(history, r.iterations);
     }
+    if (check) describe(checked, d);
     return nb::make_tuple(result, d);
 }
 
 nb::tuple density(const MatRef &H, MatRef *S, const Cuts &cuts, bool counted, double value, double filter, double kT,
     double degeneracy, const std::string &method, int order, int combine, bool nonorthogonal, bool mixed,
-    const std::string &device)
+    const std::string &device, bool check)
 {
     tulle_mat *out = nullptr;
     tulle_density_report r = {};
     History history(history_most);
+    tulle_density_options options = {};
+    options.size = sizeof options;
+    options.filter = filter;
+    options.kT = kT;
+    options.degeneracy = degeneracy;
+    options.nonorthogonal = nonorthogonal;
+    options.mixed = mixed;
+    options.device = device.empty() ? nullptr : device.c_str();
+    options.combine = combine;
+    options.order = order;
+    options.history = history.data();
+    options.history_room = history_most;
+    options.check = check ? check_samples : 0;
     H->team->call([&](tulle_comm *comm) {
         tulle_mat *h = nullptr, *s = nullptr, *D = nullptr;
-        tulle_density_options options = {};
-        options.size = sizeof options;
-        options.filter = filter;
-        options.kT = kT;
-        options.degeneracy = degeneracy;
-        options.nonorthogonal = nonorthogonal;
-        options.mixed = mixed;
-        options.device = device.empty() ? nullptr : device.c_str();
-        options.combine = combine;
-        options.order = order;
-        options.history = history.data();
-        options.history_room = history_most;
         tulle_status status = tulle_density_method_parse(method.c_str(), &options.method);
         if (status == TULLE_OK) status = in_blocks(comm, H->mat, cuts, cuts, &h);
         if (status == TULLE_OK && S) status = in_blocks(comm, (*S)->mat, cuts, cuts, &s);
@@ -169,6 +197,9 @@ nb::tuple density(const MatRef &H, MatRef *S, const Cuts &cuts, bool counted, do
     });
     const MatRef result = std::make_shared<Mat>(H->team, out, std::vector<nb::object>());
     nb::dict d;
+    char warnings[TULLE_WARNINGS_MAX] = "";
+    (void)tulle_density_warnings(&r, &options, warnings); /* none is NULL */
+    d["warnings"] = static_cast<const char *>(warnings);
     d["method"] = tulle_density_method_name(r.method);
     d["mu"] = r.mu;
     d["electrons"] = r.electrons;
@@ -195,6 +226,10 @@ nb::tuple density(const MatRef &H, MatRef *S, const Cuts &cuts, bool counted, do
     if (r.overlap.columns) describe(r.overlap, overlap);
     if (r.overlap.columns) d["overlap"] = overlap;
     d["seconds"] = r.seconds[0] + r.seconds[1] + r.seconds[2];
+    if (check) {
+        d["error"] = r.error;
+        d["truncation"] = r.truncation;
+    }
     return nb::make_tuple(result, d);
 }
 
@@ -208,11 +243,11 @@ void bind_matfun(nb::module_ &m)
         "density",
         [](const MatRef &H, nb::object S, const Cuts &cuts, bool counted, double value, double filter, double kT,
             double degeneracy, const std::string &method, int order, int combine, bool nonorthogonal, bool mixed,
-            const std::string &device) {
+            const std::string &device, bool check) {
             MatRef overlap = S.is_none() ? MatRef() : nb::cast<MatRef>(S);
             return density(H, overlap ? &overlap : nullptr, cuts, counted, value, filter, kT, degeneracy, method, order,
-                combine, nonorthogonal, mixed, device);
+                combine, nonorthogonal, mixed, device, check);
         },
         nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-        nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
+        nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
 }

@@ -39,7 +39,7 @@ tulle_product_options options_of(
     o.size = sizeof o;
     if (!algorithm.empty()) {
         const tulle_status status = tulle_product_alg_parse(algorithm.c_str(), &o.alg);
-        if (status != TULLE_OK) throw Failure(status, tulle_error_message());
+        if (status != TULLE_OK) throw Failure(status, tulle_error_message_from(0));
     }
     o.device = device.empty() ? nullptr : device.c_str();
     o.op_a = op(ta);

@@ -51,7 +51,7 @@ Team::Team(const std::string &spec, int threads, size_t memory, const std::optio
         status = tulle_open(&options, &comm);
         tulle_comm_release(comm); /* it is not this thread's: another may close it */
     }
-    if (status != TULLE_OK) throw Failure(status, tulle_error_message());
+    if (status != TULLE_OK) throw Failure(status, tulle_error_message_from(0));
     npes = tulle_comm_size(comm);
     me = tulle_comm_rank(comm);
     tulle_comm_attend(
@@ -199,7 +199,7 @@ tulle_status Team::call(const std::function<tulle_status(tulle_comm *)> &body, t
     {
         WithoutPython released;
         status = run(body, now);
-        if (status != TULLE_OK) message = tulle_error_message();
+        if (status != TULLE_OK) message = tulle_error_message_from(0);
     }
     std::exception_ptr raised;
     if (depth == 0) std::swap(raised, signalled);

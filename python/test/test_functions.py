@@ -110,6 +110,58 @@ def test_density():
     assert abs(tulle.report()["electrons"] - 7.5) < 1e-8
 
 
+def short(A, apart):
+    """A with the blocks of 3 that are so far apart left out."""
+    block = np.arange(A.shape[0]) // 3
+    return sp.csr_matrix(A.toarray() * (np.abs(block[:, None] - block) <= apart))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_check_of_functions(name):
+    A = symmetric([3] * 10, 0 if name[:4] in ("sign", "exp", "ferm") else 6)
+    tulle.matfun(name, A, blocks=3, combine=10, check=True)
+    r = tulle.report()
+    assert r["error"] <= r["tolerance"] <= 0.1 and r["amplification"] >= 1
+    # exact in the pattern, which lacks the blocks further apart than 3
+    whole = dense(A, FUNCTIONS[name])
+    x = np.abs(short(sp.csr_matrix(whole), 3).toarray() - whole).sum(axis=1).max() / np.abs(whole).max()
+    assert r["truncation"] <= 10 * x + 1e-9
+    tulle.matfun(name, A, blocks=3, combine=10)
+    assert "truncation" not in tulle.report()
+
+
+def test_check_finds_truncation():
+    coupled = sp.csr_matrix(sp.diags([np.ones(59), np.zeros(60), np.ones(59)], [-1, 0, 1]))
+    with pytest.raises(tulle.CheckFailed, match=r"the blocks that the pattern and the filter cut matter.* off by 0\.\d"):
+        tulle.matfun("exp", 3 * coupled, blocks=2, combine="none", check=True)
+    filtered = sp.csr_matrix(coupled + 4 * sp.identity(60))
+    tulle.matfun("inverse", filtered, blocks=2, check=True)
+    with pytest.raises(tulle.CheckFailed, match="filter cut"):  # it cuts all couplings of blocks
+        tulle.matfun("inverse", filtered, blocks=2, filter=1.5, check=True)
+    # a chain without a gap at mu: the truncation of a density matrix is large
+    with pytest.raises(tulle.CheckFailed, match="density matrix times a vector is off"):
+        tulle.density(coupled, blocks=2, electrons=62, combine="none", check=True)
+
+
+@pytest.mark.parametrize("how", [{}, {"nonorthogonal": True}, {"kT": 0.05}, {"method": "trs4"}, {"method": "auto"}])
+def test_check_of_density(how):
+    levels = np.tile([-1.0, 1.0], 15)
+    near, pairs = np.full(28, .1), np.tile([.4, .1], 15)[:29]
+    H = sp.csr_matrix(sp.diags([near, pairs, levels, pairs, near], [-2, -1, 0, 1, 2]))
+    S = sp.csr_matrix(sp.diags([np.full(28, .02), np.ones(30), np.full(28, .02)], [-2, 0, 2]))
+    x, C = scipy.linalg.eigh(H.toarray(), S.toarray())
+    exact = C * (x < 0 if not how.get("kT") else 1 / (np.exp(x / how["kT"]) + 1)) @ C.T
+    v = np.where(RNG.random((30, 20)) < .5, -1, 1)
+    for cut in (0, 0.05):
+        D = tulle.density(H, S, blocks=2, electrons=30, filter=cut, check=True, **how)
+        r = tulle.report()
+        assert r["error"] < (1e-6 if cut == 0 else .1)
+        error = np.linalg.norm((D - exact) @ S @ v) / np.linalg.norm(exact @ S @ v)
+        assert error / 10 < r["truncation"] + 1e-12 and r["truncation"] < 10 * error + 1e-12
+    tulle.density(H, S, blocks=2, electrons=30, **how)
+    assert "truncation" not in tulle.report()
+
+
 def test_device():
     how = dict(blocks=[3, 1, 4, 2, 5], combine="none")
     A = symmetric(how["blocks"])

@@ -120,7 +120,7 @@ ROWS["operators that are functions"] = plain(lambda k: tulle.cg(
     LinearOperator(A.shape, matvec=lambda x: tulle.matmul(A, x), matmat=lambda x: tulle.matmul(A, x), dtype=float), X[k],
     callback=lambda x: tulle.matmul(OTHERS[k], x)))
 # classes that calls raise, and what needs MPI (over_mpi.py)
-NO_OBJECTS = {"CheckFailed", "Error", "FormatError", "NotConverged", "UnsupportedError", "mpi"}
+NO_OBJECTS = {"CheckFailed", "Error", "FormatError", "NotConverged", "TulleWarning", "UnsupportedError", "mpi"}
 
 try:
     import torch

@@ -22,11 +22,12 @@ from ._report import Report, report
 from ._stream import Stream, stream
 from ._team import mpi, threads
 from ._triangular import Triangular, solve_triangular, triangular
+from ._warnings import TulleWarning
 
 __version__ = _version()
 __all__ = [
     "CheckFailed", "Error", "FormatError", "NotConverged", "Plan", "Preconditioner", "Report", "Step", "Stream",
-    "Triangular", "UnsupportedError", "block_cg", "block_matmul", "block_range_add", "cg", "density", "gemm",
-    "generate", "gmres", "ic0", "ilu0", "inside_scipy", "jacobi", "matfun", "matmul", "matmul_plan", "mpi", "read",
-    "report", "sddmm", "solve_triangular", "stream", "threads", "triangular", "write",
+    "Triangular", "TulleWarning", "UnsupportedError", "block_cg", "block_matmul", "block_range_add", "cg", "density",
+    "gemm", "generate", "gmres", "ic0", "ilu0", "inside_scipy", "jacobi", "matfun", "matmul", "matmul_plan", "mpi",
+    "read", "report", "sddmm", "solve_triangular", "stream", "threads", "triangular", "write",
 ]

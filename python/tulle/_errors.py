@@ -3,6 +3,8 @@
 import errno
 import os
 
+from ._words import in_words
+
 
 class Error(RuntimeError):
     """A failure for which Python has no exception of its own."""
@@ -43,8 +45,8 @@ _CAUSES = (errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR,
 
 
 def of_status(name, message):
-    """The exception for a status of the library."""
-    kind = _OF_STATUS.get(name, Error)
+    """The exception for a status of the library, with its message in Python's words."""
+    kind, message = _OF_STATUS.get(name, Error), in_words(message)
     if kind is OSError:
         for cause in _CAUSES:
             if message.lower().endswith(os.strerror(cause).lower()):

@@ -4,11 +4,13 @@ import numpy as np
 
 from . import _core
 from ._arrays import describe, sparse_result
+from ._errors import CheckFailed
 from ._report import keep
 from ._team import current
 from ._values import common_type
 
 _STORAGE = _core.Storage
+_TRUNCATION_MOST = 0.1  # as of tulle_matfun_truncation
 
 
 def _cuts(blocks, n):
@@ -64,7 +66,7 @@ def _result(x, mat, A):
 
 
 def matfun(function, A, *, blocks=None, filter=0.0, method="submatrix", order=2, combine="auto", symmetric=False,
-           precision="full", device=None):
+           precision="full", device=None, check=False):
     """F = f(A) of a sparse symmetric A in dense blocks, by the submatrix method: a matrix of A's class.
 
     function: "sign", "sign:mu=0.1", "inverse", "sqrt", "invsqrt", "root:p=-3", "exp",
@@ -74,8 +76,10 @@ def matfun(function, A, *, blocks=None, filter=0.0, method="submatrix", order=2,
     method: "submatrix"; with the whole matrix "newton-schulz" (of an order from 2 to 7) or
     "coupled-newton"; or "auto". combine: "auto", "none", or a number of block columns that share a
     submatrix. symmetric: F is averaged with its transpose. precision: "mixed", submatrices of f64 values
-    are computed in f32. device: one that decomposes the submatrices, such as "cuda". `report()` tells what
-    was done.
+    are computed in f32. device: one that decomposes the submatrices, such as "cuda". check: some
+    columns are computed again by another path, and F times a vector is compared with f(A) times it, by
+    the Lanczos method: CheckFailed if they differ; the report has error, tolerance and truncation, what the
+    pattern and filter cut off. `report()` tells what was done.
     """
     if not isinstance(function, str) and not callable(function):
         raise TypeError("function is a name or a function of a number: matfun(function, A)")
@@ -83,19 +87,20 @@ def matfun(function, A, *, blocks=None, filter=0.0, method="submatrix", order=2,
     blocks = _blocks_of("A", A, blocks)
     result, figures = _core.matfun(_core.mat(current(), x.array), _cuts(blocks, x.shape[0]), function, filter, method,
                                    order, _combined(combine), symmetric, _mixed(precision),
-                                   device or "")
+                                   device or "", bool(check))
     keep("matfun", figures)
     return _result(x, result, A)
 
 
 def density(H, S=None, *, blocks=None, electrons=None, mu=None, filter=0.0, kT=0.0, degeneracy=2.0, method="submatrix",
-            order=2, combine="auto", nonorthogonal=False, precision="full", device=None):
+            order=2, combine="auto", nonorthogonal=False, precision="full", device=None, check=False):
     """The density matrix D = S^(-1/2) f(K) S^(-1/2), K = S^(-1/2) H S^(-1/2), for one spin.
 
     H and S are sparse and symmetric, with the same blocks; S None: the identity. blocks: as of
     `matfun`; None: those of H in BSR. Either electrons or the chemical potential mu is given. kT:
     temperature of the occupations f; degeneracy: electrons a state. method: "submatrix", "newton-schulz", "mcweeny" (mu), "tc2", "trs4" (electrons), "auto".
-    nonorthogonal: submatrices are of H and S together, without S^(-1/2). precision, device: as of `matfun`.
+    nonorthogonal: submatrices are of H and S together, without S^(-1/2). precision, device, check: as of `matfun`;
+    truncation is how far D is from one that commutes with H and S, and is a projector at kT = 0.
     `report()` has mu, electrons, energy (and those of the stored D), below and above (HOMO and LUMO of the whole
     system), gap, filled (the occupation of a level that is filled in part), nonorthogonal (the pairs were used) and
     overlap_error (|Z S Z v - v| / |v| of Z = S^(-1/2)), iterations and times.
@@ -113,6 +118,9 @@ def density(H, S=None, *, blocks=None, electrons=None, mu=None, filter=0.0, kT=0
     counted = electrons is not None
     result, figures = _core.density(_core.mat(team, x.array), s, _cuts(blocks, x.shape[0]), counted,
                                     float(electrons if counted else mu), filter, kT, degeneracy, method, order,
-                                    _combined(combine), nonorthogonal, _mixed(precision), device or "")
+                                    _combined(combine), nonorthogonal, _mixed(precision), device or "", bool(check))
     keep("density", figures)
+    if check and not figures["truncation"] <= _TRUNCATION_MOST:
+        raise CheckFailed(f"the blocks that the pattern and the filter cut matter: the density matrix times a vector is "
+                          f"off by {figures['truncation']:.3g}, more than {_TRUNCATION_MOST}")
     return _result(x, result, H)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Matrices from files and generators, and to files."""
 import os
-import warnings
 
 import numpy as np
 
 from . import _core
 from ._arrays import describe, dense_result, sparse_result
 from ._team import current
+from ._warnings import say
 
 _DUPLICATES = ("sum", "error", "last")
 
@@ -17,8 +17,7 @@ def _load(operand, dtype, reading):
         raise TypeError(f"dtype is {np.dtype(dtype)}: matrices are of float32 or float64")
     dense = _core.inspect(operand, reading)[2]
     matrix, text = _core.load(current(), operand, dense, np.dtype(dtype) == np.float32, reading)
-    for line in filter(None, text.splitlines()):
-        warnings.warn(line, stacklevel=3)
+    say(text.splitlines())
     result = _core.arrays(matrix, _core.Storage.dense if dense else _core.Storage.csr, False, 0, 0, 0)
     return dense_result(result, "numpy") if dense else sparse_result(result, "scipy")
 

@@ -3,6 +3,8 @@
 import html
 import threading
 
+from ._warnings import say
+
 _last = threading.local()
 
 
@@ -13,6 +15,8 @@ class Report(dict):
         for key, value in self.items():
             if isinstance(value, dict):
                 value = ", ".join(f"{name} {_text(part)}" for name, part in value.items())
+            elif key == "warnings":
+                value = "; ".join(value)
             elif isinstance(value, list):
                 value = f"{len(value)} values"
             yield str(key), _text(value)
@@ -65,9 +69,14 @@ def _text(value):
 
 
 def keep(call, figures):
-    """Makes the report of a call, which is this thread's last from now on."""
-    _last.report = Report(call=call, **figures)
-    return _last.report
+    """Makes the report of a call, which is this thread's last from now on, and says its warnings."""
+    text = figures.pop("warnings", "")
+    _last.report = made = Report(call=call, **figures)
+    lines = text.splitlines()
+    if lines:
+        made["warnings"] = lines
+        say(lines)
+    return made
 
 
 def report():

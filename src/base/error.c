@@ -6,11 +6,13 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <tulle/types.h>
 
 /* Thread-local, as a message has to outlive a failing call. */
 static _Thread_local char last_message[TULLE_MESSAGE_MAX];
+static _Thread_local char shown_message[TULLE_MESSAGE_MAX]; /* its last rendering */
 
 static const char *const status_names[] = {
 #define STATUS_NAME(name, text) "TULLE_" #name,
@@ -34,9 +36,43 @@ const char *tulle_status_text(tulle_status status)
     return (unsigned)status < TULLE_STATUS_COUNT ? status_texts[status] : "unknown status";
 }
 
-const char *tulle_error_message(void)
+const char *tulle__error_marked(void)
 {
     return last_message;
+}
+
+/* Replaces the marked number at *from: index + first. */
+static size_t put_index(char *to, size_t room, const char **from, int first)
+{
+    char *end;
+    const int64_t index = strtoll(*from, &end, 10);
+    const int written = end == *from ? 0 : snprintf(to, room, "%" PRId64, index + first);
+    *from = end;
+    return (size_t)written < room ? (size_t)written : room - 1;
+}
+
+const char *tulle_error_message_from(int first)
+{
+    size_t used = 0;
+    for (const char *p = last_message; *p && used + 1 < sizeof shown_message;) {
+        const size_t room = sizeof shown_message - used;
+        const char mark = *p++;
+        if (mark == TULLE__MARK_AT) {
+            used += put_index(shown_message + used, room, &p, first);
+        } else if (mark == TULLE__MARK_COUNTED) {
+            const int written = first ? snprintf(shown_message + used, room, " (from %d)", first) : 0;
+            used += (size_t)written < room ? (size_t)written : room - 1;
+        } else {
+            shown_message[used++] = mark;
+        }
+    }
+    shown_message[used] = '\0';
+    return shown_message;
+}
+
+const char *tulle_error_message(void)
+{
+    return tulle_error_message_from(1);
 }
 
 tulle_status tulle__fail(tulle_status status, const char *format, ...)

@@ -6,11 +6,24 @@
 #ifndef TULLE_BASE_ERROR_H
 #define TULLE_BASE_ERROR_H
 
+#include <inttypes.h>
 #include <stdint.h>
 
 #include <tulle/status.h>
 
 enum { TULLE_MESSAGE_MAX = 512 };
+
+/*
+ * Rows, columns and blocks in messages: TULLE__AT in a format takes an int64_t from 0, and TULLE__COUNTED stands where
+ * the message says from which number it counts. tulle_error_message_from gives the numbers; until then they are marked.
+ */
+#define TULLE__MARK_AT '\x1e'
+#define TULLE__MARK_COUNTED '\x1f'
+#define TULLE__AT "\x1e%" PRId64
+#define TULLE__COUNTED "\x1f"
+
+/* This thread's message with its marks, for another message or another thread. */
+const char *tulle__error_marked(void);
 
 /* Stores this thread's message and returns status: `return tulle__fail(...)`. */
 tulle_status tulle__fail(tulle_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -39,7 +39,7 @@ static int cores_of_host(void)
 static const tulle__module_host host = {
     .version = TULLE__MODULE_VERSION,
     .fail = tulle__fail,
-    .error_message = tulle_error_message,
+    .error_message = tulle__error_marked,
     .error_set = tulle__error_set,
     .alloc = tulle__alloc,
     .alloc_zero = tulle__alloc_zero,
@@ -86,7 +86,7 @@ static tulle_status load_file(const char *path, const tulle__module **module)
     tulle_status status = TULLE_OK;
     if (!found)
         status =
-            tulle__fail(TULLE_ERR_UNSUPPORTED, "the module %s cannot be used here: %s", path, tulle_error_message());
+            tulle__fail(TULLE_ERR_UNSUPPORTED, "the module %s cannot be used here: %s", path, tulle__error_marked());
     else if (found->version != TULLE__MODULE_VERSION)
         status = tulle__fail(TULLE_ERR_UNSUPPORTED, "the module %s is of version %u, this library wants %u", path,
             found->version, (unsigned)TULLE__MODULE_VERSION);
@@ -146,7 +146,7 @@ tulle_status tulle__module_find(const char *name, char *path, size_t size)
     snprintf(file, sizeof file, "tulle_%.200s.so", name);
     tulle_status status = tulle__module_find_file(file, path, size);
     if (status == TULLE_OK) return TULLE_OK;
-    snprintf(cause, sizeof cause, "%s", tulle_error_message());
+    snprintf(cause, sizeof cause, "%s", tulle__error_marked());
     return tulle__fail(status, "there is no '%s': not built in, and %.440s", name, cause);
 }
 

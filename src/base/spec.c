@@ -257,7 +257,7 @@ tulle_status tulle__name_unknown(tulle_status status, const char *name, const ch
 {
     char cause[TULLE_MESSAGE_MAX], list[TULLE_MESSAGE_MAX];
     const char *near = tulle__nearest(name, names, count);
-    snprintf(cause, sizeof cause, "%s", tulle_error_message());
+    snprintf(cause, sizeof cause, "%s", tulle__error_marked());
     return tulle__fail(near ? TULLE_ERR_ARG : status, "%.300s; %s%s%s%s", cause, near ? "did you mean '" : "",
         near ? near : "", near ? "'? There are " : "there are ", tulle__word_list(names, count, list, sizeof list));
 }

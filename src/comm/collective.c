@@ -155,7 +155,7 @@ tulle_status tulle_comm_agree(tulle_comm *comm, tulle_status mine)
     char said[TULLE_MESSAGE_MAX]; /* this PE's own failure */
     *said = '\0';
     if (mine != TULLE_OK && mine != TULLE_ERR_PEER) {
-        snprintf(said, sizeof said, "%s", tulle_error_message());
+        snprintf(said, sizeof said, "%s", tulle__error_marked());
         tulle__comm_fail(comm, mine);
     }
     tulle_status status = meet(comm);

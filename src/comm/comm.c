@@ -460,7 +460,7 @@ static int known(uint64_t word, uint64_t code)
 static void announce(tulle_comm *comm, uint64_t at, char *text, uint64_t code)
 {
     tulle__pe *pe = comm->pe;
-    snprintf(text, TULLE_MESSAGE_MAX, "%s", tulle_error_message());
+    snprintf(text, TULLE_MESSAGE_MAX, "%s", tulle__error_marked());
     for (int r = 0; r < comm->size; r++) {
         tulle__place place = tulle__fixed_place(comm, r);
         uint64_t word = 0, was;

@@ -177,7 +177,7 @@ void tulle_team_free(tulle_team *team)
     if (!team || atomic_fetch_sub_explicit(&team->references, 1, memory_order_acq_rel) > 1) return;
     if (team->engine_team) {
         char message[TULLE_MESSAGE_MAX]; /* freeing must not lose the failure's message */
-        snprintf(message, sizeof message, "%s", tulle_error_message());
+        snprintf(message, sizeof message, "%s", tulle__error_marked());
         if (team->engine->run(team->engine_team, close_pe, team) != TULLE_OK)
             for (int rank = 0; rank < team->npes; rank++)
                 if (team->account[rank]) close_pe(team, rank, NULL);
@@ -322,15 +322,15 @@ static tulle_status run_pe(void *arg, int rank, tulle__link *link)
         if (pe->link->ops->run_end) status = pe->link->ops->run_end(pe->link);
     } else if (pe->link->ops->run_end) {
         char message[TULLE_MESSAGE_MAX]; /* a message of the wrappers would be a consequence */
-        snprintf(message, sizeof message, "%s", tulle_error_message());
+        snprintf(message, sizeof message, "%s", tulle__error_marked());
         pe->link->ops->run_end(pe->link);
         tulle__error_set(message);
     }
     if (status != TULLE_OK) {
-        if (!*tulle_error_message()) tulle__fail(status, "%s", tulle_status_text(status));
-        run->team->words[rank] = hash_text(tulle_error_message());
-        if (strncmp(tulle_error_message(), "PE ", 3) && pe->npes > 1)
-            tulle__fail(status, "PE %d: %s", rank, tulle_error_message());
+        if (!*tulle__error_marked()) tulle__fail(status, "%s", tulle_status_text(status));
+        run->team->words[rank] = hash_text(tulle__error_marked());
+        if (strncmp(tulle__error_marked(), "PE ", 3) && pe->npes > 1)
+            tulle__fail(status, "PE %d: %s", rank, tulle__error_marked());
         tulle__comm_leave(pe, status);
     } else {
         tulle__comm_return(pe, 0);
@@ -376,7 +376,7 @@ static int rank_matters(tulle_status status, const char *message)
 static void trim_message(tulle_team *team, tulle_status status)
 {
     char text[TULLE_MESSAGE_MAX];
-    snprintf(text, sizeof text, "%s", tulle_error_message());
+    snprintf(text, sizeof text, "%s", tulle__error_marked());
     size_t digits = strncmp(text, "PE ", 3) == 0 ? strspn(text + 3, "0123456789") : 0;
     if (!digits || strncmp(text + 3 + digits, ": ", 2) != 0) return;
     if (!rank_matters(status, text) || all_say_the_same(team)) tulle__error_set(text + 3 + digits + 2);

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "base/warning.h"
 #include "io/binsparse/binsparse.h"
 #include "io/dense.h"
 #include "io/file/entries.h"
@@ -158,10 +159,8 @@ static tulle_status assemble_mtx(
     }
     *A = made;
     tulle__mtx_warnings(mtx, sum, load->warnings, TULLE_WARNINGS_MAX);
-    size_t used = strlen(load->warnings);
     if (repeated)
-        snprintf(load->warnings + used, TULLE_WARNINGS_MAX - used, "%s: %" PRId64 " %s and %s %s\n",
-            tulle__mtx_path(mtx), repeated,
+        tulle__warn(load->warnings, TULLE_WARNINGS_MAX, "%s: %" PRId64 " %s and %s %s", tulle__mtx_path(mtx), repeated,
             tulle__plural(repeated, "entry repeats an earlier one", "entries repeat earlier ones"),
             tulle__plural(repeated, "is", "are"),
             load->options->duplicates == TULLE_DUPLICATES_LAST ? "taken instead of it" : "added to it");
@@ -287,8 +286,8 @@ static tulle_status load_petsc(tulle__loading *load, tulle_mat **A)
         tulle__assembly assembly = {.duplicates = options->duplicates, .drop_zeros = options->drop_zeros};
         status = tulle__assemble(comm, load->layout, options->type, &source, &assembly, A);
         if (tulle__petsc_head(file)->more)
-            snprintf(
-                load->warnings, TULLE_WARNINGS_MAX, "%s: the first object was read; others follow it\n", load->operand);
+            tulle__warn(
+                load->warnings, TULLE_WARNINGS_MAX, "%s: the first object was read; others follow it", load->operand);
     }
     tulle__entries_fini(&entries);
     tulle__petsc_close(file);

@@ -179,7 +179,7 @@ static tulle_status find(tulle_rows *rows, int block, struct found *f)
     }
     status = rows->ops->check(rows);
 out:
-    strcpy(cause, tulle_error_message()); /* the first failure's */
+    strcpy(cause, tulle__error_marked()); /* the first failure's */
     tulle__progress_meter_stop(meter, status == TULLE_OK);
     for (int i = 0; i < SLOTS; i++) {
         (void)finish(rows, &chunk[i]);

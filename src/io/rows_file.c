@@ -152,7 +152,7 @@ static void finish_part(tulle__rows_read *read, tulle_status status, int64_t byt
     read->left--;
     if (status == TULLE_OK || read->status != TULLE_OK) return;
     read->status = status;
-    snprintf(read->message, sizeof read->message, "%s", tulle_error_message());
+    snprintf(read->message, sizeof read->message, "%s", tulle__error_marked());
 }
 
 static void *work(void *arg)

@@ -132,7 +132,7 @@ static void run_share(struct worker *share)
 {
     const tulle__pool *pool = share->pool;
     share->status = pool->body(pool->arg, share->thread, pool->nthreads);
-    if (share->status != TULLE_OK) snprintf(share->message, sizeof share->message, "%s", tulle_error_message());
+    if (share->status != TULLE_OK) snprintf(share->message, sizeof share->message, "%s", tulle__error_marked());
 }
 
 static void *work(void *arg)

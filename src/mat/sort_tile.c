@@ -163,8 +163,8 @@ tulle_status tulle__tile_sort(
     assembly->repeated += s.repeated;
     if (assembly->duplicates == TULLE_DUPLICATES_ERROR)
         status =
-            tulle__fail(TULLE_ERR_FORMAT, "entry (%" PRId64 ", %" PRId64 ") occurs more than once (one-based indices)",
-                assembly->row + 1, assembly->col + 1);
+            tulle__fail(TULLE_ERR_FORMAT, "entry (" TULLE__AT ", " TULLE__AT ") occurs more than once" TULLE__COUNTED,
+                (int64_t)assembly->row, (int64_t)assembly->col);
     else
         status = compact(A, i, j, &s);
 out:

@@ -28,6 +28,7 @@ struct subject {
 static const char *const optional[] = {
     "tulle_budget_check who",
     "tulle_density_of_electrons S options report",
+    "tulle_density_warnings options",
     "tulle_density_of_mu S options report",
     "tulle_device_list summary wrapper",
     "tulle_direct_usable library",

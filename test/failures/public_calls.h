@@ -63,7 +63,7 @@ static const struct subject {
     {"tulle_factor_ilu0", incomplete, {"i"}, NULL, 0},
     {"tulle_factor_ic0", incomplete, {"c"}, NULL, 0},
     {"tulle_function_parse tulle_matfun_new tulle_matfun_execute tulle_matfun_update tulle_matfun_check "
-     "tulle_matfun_checked tulle_matfun_free",
+     "tulle_matfun_checked tulle_matfun_truncation tulle_matfun_free",
         matrix_function, {"sign:mu=0.1", "invsqrt", "root:p=-1"}, "LAPACK: yes", 0},
     {"tulle_density_of_mu", density_matrix, {"mu", "newton"}, "LAPACK: yes", 0},
     {"tulle_density_of_electrons", density_matrix, {"electrons", "tc2"}, "LAPACK: yes", 0},
@@ -135,7 +135,9 @@ static const char without[] =
     "tulle_comm_attend tulle_comm_hold tulle_comm_lend tulle_comm_release tulle_comm_resume "
     "tulle_comm_interrupt tulle_comm_rank tulle_comm_seconds tulle_comm_size tulle_cuts_even tulle_cuts_weighted "
     "tulle_engine_usable "
-    "tulle_error_message tulle_fail tulle_cyclic_from_descriptor tulle_cyclic_to_descriptor "
+    "tulle_error_message tulle_error_message_from tulle_fail tulle_matfun_warnings tulle_density_warnings "
+    "tulle_cyclic_from_descriptor "
+    "tulle_cyclic_to_descriptor "
     "tulle_cyclic_local_rows tulle_cyclic_local_cols tulle_gemm_grid_of tulle_gemm_grid_best "
     "tulle_gemm_grid_layouts tulle_gemm_blocks_best tulle_gemm_case_name "
     "tulle_grid_square tulle_layout_col_cut tulle_layout_cols tulle_layout_owner tulle_layout_row_cut "

@@ -220,6 +220,7 @@ static tulle_status matrix_function(struct fixture *f, const char *text)
     if (status == TULLE_OK) status = tulle_matfun_execute(plan, &function, &F, NULL);
     if (status == TULLE_OK) status = tulle_matfun_check(plan, &function, F, 2, &error);
     if (status == TULLE_OK) status = tulle_matfun_checked(plan, &tolerance, &amplification);
+    if (status == TULLE_OK) status = tulle_matfun_truncation(plan, &function, F, &error);
     tulle_matfun_free(plan);
     tulle_mat_free(F);
     tulle_mat_free(V);
@@ -233,7 +234,7 @@ static tulle_status density_matrix(struct fixture *f, const char *text)
 {
     static const tulle_gidx cut[] = {0, 3, 4, 10, M};
     static const tulle_block_cuts cuts = {4, cut};
-    tulle_density_options options = {.filter = 1e-9};
+    tulle_density_options options = {.filter = 1e-9, .check = 1};
     tulle_layout *square = NULL;
     tulle_mat *A = NULL, *S = NULL, *D = NULL;
     tulle_status status = tulle_comm_agree(f->comm, tulle_layout_in_blocks(f->square, &cuts, &cuts, &square));

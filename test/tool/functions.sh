@@ -30,6 +30,7 @@ expect 0 '64 rows' matfun exp $A --blocks 4 -o E.mtx
 expect 0 '1024 entries (64 on the diagonal' stat E.mtx
 printf '# sizes\n3\n61\n' >sizes.txt
 expect 0 '2 block columns' matfun exp $A --blocks sizes.txt --check
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 3\n' >lacking.mtx
 printf '2\n' >short.txt
 expect 2 'sizes add up to 2, not 64' matfun exp $A --blocks short.txt
 expect 2 '--blocks is required' matfun exp $A
@@ -66,6 +67,13 @@ expect 0 'iteration  *residual .*electrons' density $H --blocks 6 --electrons 30
 expect 0 '"estimates":.*"method":' density $H --blocks 6 --mu -0.3 --method auto --json
 expect 0 'check  *passed: some columns' density $H --blocks 6 --mu -0.3 --check
 expect 0 'check  *passed: times a vector' density $H --blocks 6 --electrons 30 --method tc2 --check
+expect 0 'truncation  *[0-9.e-]* of a product with a vector' density $H --blocks 6 --electrons 30 --pes 2 --check
+expect 0 '"check":true,"error":[^,]*,"truncation":[0-9]' density $H --blocks 6 --electrons 30 --check --json
+expect 0 'truncation  *[0-9.e-]* of a product' matfun exp $A --blocks 4 --pes 3 --check
+expect 0 '"amplification":[^,]*,"truncation":[0-9]' matfun exp $A --blocks 4 --check --json
+expect 0 'truncation  *[0-9.e-]* of a product' matfun inverse stencil3d:n=4,shift=0.1 --blocks 4 --filter 3 --check
+expect 0 'warning: 1 diagonal block is missing; zeros' matfun exp lacking.mtx --blocks 1
+expect 0 'warning: 1 diagonal block is missing; zeros' density lacking.mtx --blocks 1 --mu 0.5
 expect 0 '"check":true,"error":' density $H --blocks 6 --electrons 7.5 --check --json
 warm="density stencil3d:n=12,values=laplace,shift=-6 --blocks 12 --electrons 1800 --kT 0.1 --combine none --json"
 expect 0 '"electrons":\(1800,\|1800\.0000000\|1799.9999999\).*"repeated":0' $warm # decompositions are kept

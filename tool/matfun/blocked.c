@@ -181,11 +181,10 @@ void blocked_check_text(int passed, int whole, double error, FILE *file)
         whole ? "times a vector, by the Lanczos method" : "some columns again, by another method", error);
 }
 
-void blocked_warn_inserted(const struct options *options, int64_t inserted)
+void blocked_truncation_text(double truncation, FILE *file)
 {
-    char text[128];
-    if (!inserted) return;
-    snprintf(text, sizeof text, "%" PRId64 " diagonal %s missing; zeros take the place\n", inserted,
-        plural(inserted, "block is", "blocks are"));
-    show_warnings(options, text);
+    if (isfinite(truncation))
+        fprintf(file, "  truncation     %.2g of a product with a vector, by the pattern and the filter\n", truncation);
+    else
+        fprintf(file, "  truncation     not measured: the Lanczos method does not converge\n");
 }

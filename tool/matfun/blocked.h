@@ -52,6 +52,9 @@ enum { CHECK_SAMPLES = 8 };
 /* whole: of a method with the whole matrix. */
 void blocked_check_text(int passed, int whole, double error, FILE *file);
 
+/* What patterns and filters cut off; nan: it could not be measured. */
+void blocked_truncation_text(double truncation, FILE *file);
+
 /* Steps of iterations with whole matrices, as PE 0 has them. */
 enum { HISTORY_MOST = 200 };
 struct blocked_history {
@@ -79,9 +82,6 @@ tulle_status blocked_load(const struct options *options, tulle_comm *comm, const
  */
 tulle_status blocked_check_needs(
     const struct options *options, const tulle_read_options *reading, int first, const char *verb);
-
-/* A warning of diagonal blocks that are missing, if there are any. */
-void blocked_warn_inserted(const struct options *options, int64_t inserted);
 
 /* Prints what both verbs report of a function's submatrices. */
 void blocked_text(const tulle_matfun_report *r, FILE *file);

@@ -81,7 +81,7 @@ static void print_json(const struct density_run *s, FILE *file)
     fprintf(file, "\"nonorthogonal\":%s,", r->nonorthogonal ? "true" : "false");
     if (s->density.method == TULLE_DENSITY_AUTO)
         fprintf(file, "\"estimates\":[%.6g,%.6g],", r->estimate[0], r->estimate[1]);
-    if (s->density.check) fprintf(file, "\"check\":true,\"error\":%.6g,", r->error);
+    if (s->density.check) fprintf(file, "\"check\":true,\"error\":%.6g,\"truncation\":%.6g,", r->error, r->truncation);
     fprintf(file, "\"method\":\"%s\",\"iterations\":%d,\"residual\":%.6g,\"flops\":%.17g,",
         tulle_density_method_name(r->method), r->iterations, r->residual, r->flops);
     fprintf(file, "\"repeated\":%" PRId64 ",\"seconds\":[%.6g,%.6g,%.6g],\"function\":{", r->repeated, r->seconds[0],
@@ -123,7 +123,10 @@ static void print_text(const struct density_run *s, FILE *file)
             r->nonorthogonal ? "; submatrices of H and S together, without it" : "");
         blocked_text(&r->overlap, file);
     }
-    if (s->density.check) blocked_check_text(1, whole, r->error, file);
+    if (s->density.check) {
+        blocked_check_text(1, whole, r->error, file);
+        blocked_truncation_text(r->truncation, file);
+    }
     blocked_history_text(&s->history, 1, file);
     if (whole) return;
     fprintf(file, r->nonorthogonal ? "H and S\n" : "f(K)\n");
@@ -132,23 +135,9 @@ static void print_text(const struct density_run *s, FILE *file)
 
 static void warn(const struct density_run *s)
 {
-    char text[320];
-    const tulle_density_report *r = &s->report;
-    double gap = r->gap, width = r->function.most - r->function.least;
+    char warnings[TULLE_WARNINGS_MAX] = "";
     show_warnings(s->options, s->warnings);
-    blocked_warn_inserted(s->options, r->function.inserted + r->overlap.inserted);
-    if (fabs(r->stored - r->electrons) > fmax(1e-6, 10 * s->density.filter) * fmax(1, r->electrons)) {
-        snprintf(text, sizeof text, "the stored D holds %.9g electrons of %.9g: its pattern or the filter cuts it\n",
-            r->stored, r->electrons);
-        show_warnings(s->options, text);
-    }
-    if (s->density.kT <= 0 && isfinite(gap) && gap < .02 * width) {
-        snprintf(text, sizeof text,
-            "the gap at mu is %.3g, %.2g of the spectrum: blocks decay slowly, and submatrices count electrons "
-            "wrongly; expect errors far above those of a matrix with a gap (doc/matfun.md)\n",
-            gap, gap / width);
-        show_warnings(s->options, text);
-    }
+    if (tulle_density_warnings(&s->report, &s->density, warnings) == TULLE_OK) show_warnings(s->options, warnings);
 }
 
 static tulle_status read_options(struct density_run *s)

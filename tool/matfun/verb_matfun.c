@@ -7,7 +7,6 @@
 
 #include "matfun/blocked.h"
 #include "outputs.h"
-#include "report/plural.h"
 
 enum { RUNS_MOST = 1000 };
 
@@ -20,7 +19,7 @@ struct function_run {
     tulle_gidx n;
     double run[RUNS_MOST]; /* seconds of each execution */
     int checked, passed;
-    double error, tolerance, amplification;
+    double error, tolerance, amplification, truncation;
     char wrong[256];
     tulle_matfun_report report;
     struct blocked_history history;
@@ -30,13 +29,18 @@ struct function_run {
 /* A difference is recorded, and the exit status reports it. */
 static tulle_status check(struct function_run *s, tulle_comm *comm, const tulle_matfun *plan, const tulle_mat *F)
 {
-    double error = 0;
+    double error = 0, truncation = NAN;
     tulle_status status = tulle_matfun_check(plan, &s->function, F, CHECK_SAMPLES, &error);
     if (status != TULLE_OK && status != TULLE_ERR_CHECK) return status;
+    if (status == TULLE_OK) { /* a figure: whether so much may be cut off is the user's to say */
+        const tulle_status measured = tulle_matfun_truncation(plan, &s->function, F, &truncation);
+        if (measured != TULLE_OK && measured != TULLE_ERR_CHECK) return measured;
+    }
     if (tulle_comm_rank(comm) != 0) return TULLE_OK;
     s->checked = 1;
     s->passed = status == TULLE_OK;
     s->error = error;
+    s->truncation = truncation;
     if (!s->passed) snprintf(s->wrong, sizeof s->wrong, "%s", tulle_error_message());
     return tulle_matfun_checked(plan, &s->tolerance, &s->amplification);
 }
@@ -102,9 +106,11 @@ static void print_json(const struct function_run *s, FILE *file)
         s->report.flops);
     blocked_history_json(&s->history, file);
     if (has_gap(s)) fprintf(file, ",\"below\":%.17g,\"above\":%.17g", s->report.below, s->report.above);
-    if (s->checked)
-        fprintf(file, ",\"check\":%s,\"error\":%.6g,\"tolerance\":%.6g,\"amplification\":%.6g",
+    if (s->checked) {
+        fprintf(file, ",\"check\":%s,\"error\":%.6g,\"tolerance\":%.6g,\"amplification\":%.6g,\"truncation\":",
             s->passed ? "true" : "false", s->error, s->tolerance, s->amplification);
+        blocked_number(s->truncation, file);
+    }
     fprintf(file, ",\"runs\":[");
     for (int r = 0; r < s->reps; r++) fprintf(file, "%s%.6g", r ? "," : "", s->run[r]);
     fprintf(file, "]}\n");
@@ -123,17 +129,14 @@ static void print_text(const struct function_run *s, FILE *file)
     blocked_check_text(s->passed, s->report.method != TULLE_MATFUN_SUBMATRIX, s->error, file);
     fprintf(
         file, "  amplification  %.3g by the function; differences up to %.2g pass\n", s->amplification, s->tolerance);
+    blocked_truncation_text(s->truncation, file);
 }
 
 static void warn(const struct function_run *s)
 {
+    char warnings[TULLE_WARNINGS_MAX] = "";
     show_warnings(s->options, s->warnings);
-    blocked_warn_inserted(s->options, s->report.inserted);
-    if (!s->report.abandoned_seconds) return;
-    char text[128];
-    snprintf(text, sizeof text, "auto gave an iteration up after %d %s (%.3g s), and changed over to submatrices\n",
-        s->report.abandoned, plural(s->report.abandoned, "step", "steps"), s->report.abandoned_seconds);
-    show_warnings(s->options, text);
+    if (tulle_matfun_warnings(&s->report, warnings) == TULLE_OK) show_warnings(s->options, warnings);
 }
 
 static tulle_status run(const struct options *options)
@@ -210,7 +213,8 @@ const struct verb verb_matfun = {
         "verified against A, and refused where the filter has moved it too far. auto forecasts both, and changes over "
         "to\n"
         "submatrices, with a warning, where the steps of an iteration take longer than these, or it fails.\n\n"
-        "--check prints what the function amplifies at A, by which its tolerance grows, to a tenth at most.\n\n"
+        "--check prints what the function amplifies at A, by which its tolerance grows, to a tenth at most, and the\n"
+        "truncation, what the pattern and --filter cut off of F times a vector, which is no failure.\n\n"
         "The time of an execution is without reading and without the plan, which is reported beside it.",
     .examples = "tulle matfun sign:mu=0.1 K.mtx --blocks 6 --filter 1e-5 -o sign.mtx\n"
                 "tulle matfun invsqrt S.mtx.gz --blocks sizes.txt --filter 1e-6 --json",

@@ -47,7 +47,7 @@ static tulle_status find_library(const char *name, const tulle__direct_library *
         return tulle__fail(TULLE_ERR_ARG, "the module '%s' is not a direct solver", name);
     if (status == TULLE_OK) *library = module->direct;
     if (status != TULLE_ERR_UNSUPPORTED) return status;
-    snprintf(cause, sizeof cause, "%s", tulle_error_message());
+    snprintf(cause, sizeof cause, "%s", tulle__error_marked());
     return tulle__fail(status,
         "direct factors need a module that is built where SuiteSparse is installed (libsuitesparse-dev): %.350s",
         cause);
@@ -102,8 +102,8 @@ static tulle_status fill(
             int64_t at = next[from->row[e]]++;
             double x = F->type == TULLE_F32 ? (double)(float)from->val[e] : from->val[e];
             if (!isfinite(x)) {
-                status = tulle__fail(
-                    TULLE_ERR_ARG, "%s: the factors are not finite: column %" PRId64, kind_name[k], work->col[c] + 1);
+                status = tulle__fail(TULLE_ERR_ARG, "%s: the factors are not finite: column " TULLE__AT, kind_name[k],
+                    (int64_t)work->col[c]);
                 goto out;
             }
             (tile.colind)[at] = (tulle_lidx)c;

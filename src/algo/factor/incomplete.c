@@ -184,7 +184,7 @@ static tulle_status place_factors(struct factoring *f)
     TULLE_TRY(tulle_comm_reduce_int(f->comm, TULLE_MIN, 2, least));
     if (least[0] != INT64_MAX)
         return tulle__fail(
-            TULLE_ERR_ARG, "%s: row %" PRId64 " has %s", words[f->kind].name, least[0] + 1, words[f->kind].diagonal);
+            TULLE_ERR_ARG, "%s: row " TULLE__AT " has %s", words[f->kind].name, least[0], words[f->kind].diagonal);
     f->e.longest = -least[1];
     TULLE_TRY(tulle__mat_publish(f->L));
     if (f->U) TULLE_TRY(tulle__mat_publish(f->U));
@@ -281,7 +281,7 @@ static tulle_status refuse_pivot(const struct factoring *f, int64_t row, int fau
 {
     int asked = f->kind == TULLE__IC0 ? f->options.shift > 0 : f->options.floor > 0;
     const char *remedy = asked || fault == TULLE__PIVOT_WILD ? NULL : words[f->kind].remedy;
-    return tulle__fail(TULLE_ERR_ARG, "%s: the pivot of row %" PRId64 " is %s%s%s%s", words[f->kind].name, row + 1,
+    return tulle__fail(TULLE_ERR_ARG, "%s: the pivot of row " TULLE__AT " is %s%s%s%s", words[f->kind].name, row,
         words[f->kind].pivot[fault], f->report.tries > 1 ? ", with any shift" : "", remedy ? "; " : "",
         remedy ? remedy : "");
 }

@@ -72,7 +72,7 @@ static void end_column(tulle__block *b, int j, tulle_stop stop, const char *form
     b->column[j].active = 0;
     vsnprintf(why, sizeof why, format, args);
     if (stop != TULLE_STOP_CONVERGED && !*b->why)
-        snprintf(b->why, sizeof b->why, "column %lld, iteration %lld: %.100s", (long long)(b->first + j + 1),
+        snprintf(b->why, sizeof b->why, "column " TULLE__AT ", iteration %lld: %.100s", (int64_t)(b->first + j),
             (long long)b->iteration, why);
 }
 

@@ -66,7 +66,7 @@ static tulle_status begin_columns(tulle__block *b, const tulle_mat *X)
             c->stop = TULLE_STOP_NOT_FINITE;
             c->residual = c->true_residual = norm;
             if (!*b->why)
-                snprintf(b->why, sizeof b->why, "column %lld, iteration 0: b is not finite", (long long)(from[j] + 1));
+                snprintf(b->why, sizeof b->why, "column " TULLE__AT ", iteration 0: b is not finite", (int64_t)from[j]);
         } else if (norm == 0) { /* whatever the initial guess */
             c->stop = TULLE_STOP_CONVERGED;
             factor[j] = 0;

@@ -375,9 +375,9 @@ static tulle_status fill(struct bound *bound, const tulle_mat *A)
     tulle_gidx row = factorise(bound);
     if (row >= 0)
         status = tulle__fail(TULLE_ERR_ARG,
-            b == 1 ? "row %" PRId64 " has a zero or missing diagonal entry"
-                   : "the diagonal block with row %" PRId64 " is singular at this row",
-            row + 1);
+            b == 1 ? "row " TULLE__AT " has a zero or missing diagonal entry"
+                   : "the diagonal block with row " TULLE__AT " is singular at this row",
+            (int64_t)row);
 out:
     return status;
 }

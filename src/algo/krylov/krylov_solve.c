@@ -260,8 +260,8 @@ static tulle_status solve_columns(
         k->report = report ? &report[k->column] : &unasked;
         status = solve_column(k, B, X);
         if (status != TULLE_OK || k->stop == TULLE_STOP_CONVERGED || *failed) continue;
-        snprintf(failed, TULLE_MESSAGE_MAX, "%s, column %" PRId64 ", iteration %" PRId64 ": %s",
-            tulle_krylov_method_name(k->options.method), k->column + 1, k->iteration, k->why);
+        snprintf(failed, TULLE_MESSAGE_MAX, "%s, column " TULLE__AT ", iteration %" PRId64 ": %s",
+            tulle_krylov_method_name(k->options.method), k->column, k->iteration, k->why);
     }
     fini(k);
     return status;

@@ -59,8 +59,8 @@ static tulle_status check(
         double ratio = ratio_of(&v, A->layout->m, longest, X->type, options->tolerance, options->absolute);
         if (ratio > *error) *error = ratio;
         if (ratio > 1)
-            status =
-                tulle__fail(TULLE_ERR_CHECK, "column %" PRId64 ": the residual is %.3g times its bound", c + 1, ratio);
+            status = tulle__fail(
+                TULLE_ERR_CHECK, "column " TULLE__AT ": the residual is %.3g times its bound", (int64_t)c, ratio);
         if (status != TULLE_OK) goto out;
     }
 out:

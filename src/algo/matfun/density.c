@@ -230,9 +230,8 @@ static tulle_status iterate(struct tulle__density *d, tulle_mat **P)
     if (status == TULLE_OK) status = tulle__trace(*P, &states);
     d->report.function.seconds = (double)(tulle__now(d->comm) - start) * 1e-9;
     const tulle_function step = {.kind = TULLE_FUNCTION_FERMI, .mu = method.mu};
-    double precise = K->type == TULLE_F32 ? 1e-3 : 1e-8;
     if (status == TULLE_OK && d->options.check)
-        status = tulle__matfun_check_whole(cut, &step, *P, precise + 100 * d->options.filter, &d->report.error);
+        status = tulle__matfun_check_whole(cut, &step, d->options.filter, *P, &d->report.error, NULL);
     d->report.electrons = degeneracy * states;
     d->report.mu = method.mu;
     d->report.below = d->report.above = NAN;
@@ -366,6 +365,7 @@ static tulle_status compute(struct tulle__density *d, tulle_mat **D)
     time[1] = tulle__now(d->comm);
     if (status == TULLE_OK) status = function_of(d, &P);
     d->report.gap = d->report.above - d->report.below;
+    if (status == TULLE_OK && d->options.kT <= 0 && isfinite(d->report.gap)) status = tulle__density_coupling(d);
     time[2] = tulle__now(d->comm);
     if (status == TULLE_OK && d->S && !direct) {
         status = congruence(d, P, &wide);
@@ -378,6 +378,7 @@ static tulle_status compute(struct tulle__density *d, tulle_mat **D)
     if (status == TULLE_OK) status = trace_of(d, P, d->H, &d->report.stored_energy);
     if (status == TULLE_OK) status = stored_electrons(d, P);
     if (status == TULLE_OK) status = tulle_comm_agree(d->comm, verify(d));
+    if (status == TULLE_OK && d->options.check) status = tulle__density_truncation(d, P);
     time[3] = tulle__now(d->comm);
     for (int t = 0; t < 3; t++) d->report.seconds[t] = (double)(time[t + 1] - time[t]) * 1e-9;
     if (status == TULLE_OK)

@@ -25,4 +25,10 @@ struct tulle__density {
  */
 tulle_status tulle__density_by_submatrices(struct tulle__density *d, const tulle_matfun *plan, tulle_mat **P);
 
+/* The report's coupling. Collective, agreed. */
+tulle_status tulle__density_coupling(struct tulle__density *d);
+
+/* What patterns and filters cut off of D, to the report. Collective, agreed. */
+tulle_status tulle__density_truncation(struct tulle__density *d, const tulle_mat *D);
+
 #endif

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "algo/matfun/dense/jacobi.h"
 #include "algo/matfun/dense/function.h"
+#include "algo/matfun/dense/jacobi.h"
 #include "algo/matfun/dense/lanczos.h"
 #include "algo/matfun/matfun_plan.h"
 #include "algo/matfun/whole/row_tiles.h"
@@ -189,14 +189,24 @@ out:
     return status;
 }
 
+/* Collective, agreed. */
+static tulle_status is_result(const tulle_matfun *plan, const tulle_function *function, const tulle_mat *F)
+{
+    tulle_status status = tulle__function_check(function);
+    if (status == TULLE_OK) status = tulle__wants_full(F);
+    if (status == TULLE_OK && (F->kind != TULLE_VBSR || F->layout->m != plan->A->layout->m))
+        status = tulle__fail(TULLE_ERR_ARG, "the matrix to check is not a result of this plan");
+    return tulle_comm_agree(plan->A->comm, status);
+}
+
 /* ---- whole matrices ---- */
 
 /*
  * Difference of F x and f(A) x for one vector x of random signs, relative to the latter; *change: of f(A) x by the
- * last Lanczos steps. Collective, agreed.
+ * last Lanczos steps, until it is below `enough`. Collective, agreed.
  */
-static tulle_status compare_whole(const tulle_mat *A, const tulle_function *function, const tulle_mat *F, double *error,
-    double *change, double *amplification)
+static tulle_status compare_whole(const tulle_mat *A, const tulle_function *function, double enough, const tulle_mat *F,
+    double *error, double *change, double *amplification)
 {
     tulle_status status;
     int64_t n = A->layout->m;
@@ -207,7 +217,7 @@ static tulle_status compare_whole(const tulle_mat *A, const tulle_function *func
     for (int64_t i = 0; i < n; i++) x[i] = tulle__random_at(17, 0, (uint64_t)i) & 1 ? 1 : -1;
 out:
     status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK) status = tulle__lanczos(A, function, x, expected, change, amplification);
+    if (status == TULLE_OK) status = tulle__lanczos(A, function, enough, x, expected, change, amplification);
     if (status == TULLE_OK) status = tulle__mat_apply(F, TULLE_OP_N, x, zeros, got, sums, &longest, NULL);
     for (int64_t i = 0; i < n && status == TULLE_OK; i++) {
         if (!(fabs(got[i] - expected[i]) <= worst)) worst = fabs(got[i] - expected[i]);
@@ -218,42 +228,42 @@ out:
     return tulle_comm_agree(A->comm, status);
 }
 
-static tulle_status within(double error, double limit)
-{
-    if (error <= limit) return TULLE_OK;
-    return tulle__fail(TULLE_ERR_CHECK,
-        "the function times a vector differs by %.3g from the Lanczos method's, more than %.3g", error, limit);
-}
-
-tulle_status tulle__matfun_check_whole(
-    const tulle_mat *A, const tulle_function *function, const tulle_mat *F, double tolerance, double *error)
+tulle_status tulle__matfun_check_whole(const tulle_mat *A, const tulle_function *function, double filter,
+    const tulle_mat *F, double *error, tulle__checked *checked)
 {
     double change = 0, amplification = 1;
-    tulle_status status = compare_whole(A, function, F, error, &change, &amplification);
+    tulle_status status = compare_whole(A, function, 1e-12, F, error, &change, &amplification);
     const double most = tulle__function_tolerance(A->type, 0, INFINITY);
-    if (status == TULLE_OK) status = within(*error, fmin(tolerance + 10 * change, most));
+    const double tolerance = fmin(most, tulle__function_tolerance(A->type, filter, amplification) + 10 * change);
+    if (checked) *checked = (tulle__checked){tolerance, amplification};
+    if (status == TULLE_OK && !(*error <= tolerance))
+        status = tulle__fail(TULLE_ERR_CHECK,
+            "the function times a vector differs by %.3g from the Lanczos method's, more than %.3g", *error, tolerance);
     return tulle_comm_agree(A->comm, status);
 }
 
-static void record(const tulle_matfun *plan, double tolerance, double amplification)
+tulle_status tulle_matfun_truncation(
+    const tulle_matfun *plan, const tulle_function *function, const tulle_mat *F, double *error)
 {
-    if (!plan->checked) return;
-    plan->checked->tolerance = tolerance;
-    plan->checked->amplification = amplification;
-}
-
-/* The same within the tolerance of a filter and of what f amplifies. */
-static tulle_status check_filtered(
-    const tulle_mat *A, const tulle_function *function, const tulle_mat *F, const tulle_matfun *plan, double *error)
-{
-    double change = 0, amplification = 1;
-    tulle_status status = compare_whole(A, function, F, error, &change, &amplification);
-    const double most = tulle__function_tolerance(A->type, 0, INFINITY);
-    const double tolerance =
-        fmin(most, tulle__function_tolerance(A->type, plan->options.filter, amplification) + 10 * change);
-    record(plan, tolerance, amplification);
-    if (status == TULLE_OK) status = within(*error, tolerance);
-    return tulle_comm_agree(A->comm, status);
+    static const double enough = 1e-6, converged = .01;
+    double change = 0, amplification;
+    if (TULLE__NULL(plan)) return tulle__refuse(NULL);
+    tulle_comm *comm = plan->A->comm;
+    if (TULLE__NULL(function) || TULLE__NULL(F) || TULLE__NULL(error)) return tulle__refuse(comm);
+    tulle_status status = is_result(plan, function, F);
+    if (status == TULLE_OK) status = compare_whole(plan->A, function, enough, F, error, &change, &amplification);
+    if (status != TULLE_OK) return status;
+    if (!(change <= converged)) {
+        *error = NAN;
+        return TULLE_OK;
+    }
+    const double most = tulle__function_tolerance(plan->A->type, 0, INFINITY);
+    if (!(*error <= most))
+        status = tulle__fail(TULLE_ERR_CHECK,
+            "the blocks that the pattern and the filter cut matter: the function times a vector is off by %.3g, more "
+            "than %.3g",
+            *error, most);
+    return tulle_comm_agree(comm, status);
 }
 
 tulle_status tulle_matfun_check(
@@ -266,13 +276,9 @@ tulle_status tulle_matfun_check(
     tulle_mat *moved = NULL;
     const tulle_mat *rows = tulle__matfun_rows(plan);
     struct check c = {.plan = plan, .function = function, .F = F, .column = -1, .amplification = 1};
-    tulle_status status = tulle__function_check(function);
-    if (status == TULLE_OK) status = tulle__wants_full(F);
-    if (status == TULLE_OK && (F->kind != TULLE_VBSR || F->layout->m != plan->A->layout->m))
-        status = tulle__fail(TULLE_ERR_ARG, "tulle_matfun_check: F is not a result of this plan");
-    status = tulle_comm_agree(comm, status);
+    tulle_status status = is_result(plan, function, F);
     if (status == TULLE_OK && tulle__matfun_method_for(plan) != TULLE_MATFUN_SUBMATRIX)
-        return check_filtered(rows, function, F, plan, error);
+        return tulle__matfun_check_whole(rows, function, plan->options.filter, F, error, plan->checked);
     if (status == TULLE_OK && !tulle__layout_equal(F->layout, rows->layout)) {
         status = tulle_mat_redistribute(F, rows->layout, &moved);
         c.F = moved;
@@ -290,13 +296,14 @@ tulle_status tulle_matfun_check(
     tulle_mat_free(moved);
     if (status != TULLE_OK) return status;
     *error = found[1] > 0 ? found[0] / found[1] : found[0];
-    record(plan, tulle__function_tolerance(tulle__dense_type(plan), 0, found[2]), found[2]);
+    if (plan->checked)
+        *plan->checked = (tulle__checked){tulle__function_tolerance(tulle__dense_type(plan), 0, found[2]), found[2]};
     bool bad = !(c.excess <= found[1]);
-    return tulle_comm_agree(comm,
-        bad ? tulle__fail(TULLE_ERR_CHECK,
-                  "block column %" PRId32 " (from 1) of the function differs by %.3g from another computation of it",
-                  c.column + 1, c.most)
-            : TULLE_OK);
+    return tulle_comm_agree(comm, bad ? tulle__fail(TULLE_ERR_CHECK,
+                                            "block column " TULLE__AT TULLE__COUNTED
+                                            " of the function differs by %.3g from another computation of it",
+                                            (int64_t)c.column, c.most)
+                                      : TULLE_OK);
 }
 
 tulle_status tulle_matfun_checked(const tulle_matfun *plan, double *tolerance, double *amplification)

@@ -122,11 +122,11 @@ tulle_matfun_method tulle__matfun_method_for(const tulle_matfun *plan);
 
 /*
  * tulle_matfun_check for methods with the whole matrix: *error = the largest difference of F x and
- * f(A) x, by the Lanczos method, relative to the latter. TULLE_ERR_CHECK above `tolerance`.
- * Collective, agreed.
+ * f(A) x, by the Lanczos method, relative to the latter. TULLE_ERR_CHECK above the tolerance of such a filter. checked
+ * may be NULL. Collective, agreed.
  */
-tulle_status tulle__matfun_check_whole(
-    const tulle_mat *A, const tulle_function *function, const tulle_mat *F, double tolerance, double *error);
+tulle_status tulle__matfun_check_whole(const tulle_mat *A, const tulle_function *function, double filter,
+    const tulle_mat *F, double *error, tulle__checked *checked);
 
 /*
  * Before a sweep: the copy's values are A's. TULLE_ERR_STATE if the pattern has changed.

@@ -162,9 +162,9 @@ static tulle_status require_rows(tulle__submatrices *s)
             for (int64_t e = 0; e < row->count; e++)
                 if (tulle__block_row_find(tulle__block_row_of(&s->pattern, row->col[e]), j) < 0)
                     return tulle__fail(TULLE_ERR_ARG,
-                        "the pattern is not symmetric: block (%" PRId32 ", %" PRId32 ") exists, (%" PRId32 ", %" PRId32
-                        ") does not (block rows and columns from 1)",
-                        j + 1, row->col[e] + 1, row->col[e] + 1, j + 1);
+                        "the pattern is not symmetric: block (" TULLE__AT ", " TULLE__AT ") exists, (" TULLE__AT
+                        ", " TULLE__AT ") does not" TULLE__COUNTED,
+                        (int64_t)j, (int64_t)row->col[e], (int64_t)row->col[e], (int64_t)j);
         }
 out:
     return status;

@@ -74,7 +74,8 @@ tulle_status tulle__sweep_gather(const struct tulle__sweep_state *w, bool of_S, 
                 const char *from = block_of(w, of_S, row, e);
                 if (!is_finite(from, row->offset[e + 1] - row->offset[e], w->size))
                     return tulle__fail(TULLE_ERR_ARG,
-                        "block (%" PRId32 ", %" PRId32 ") of the matrix is not finite (from 1)", R[i] + 1, R[q] + 1);
+                        "block (" TULLE__AT ", " TULLE__AT ") of the matrix is not finite" TULLE__COUNTED,
+                        (int64_t)R[i], (int64_t)R[q]);
                 for (tulle_gidx x = 0; x < h; x++)
                     copy_line(A + ((size_t)(t->start[i] + x) * lines + (size_t)t->start[q]) * size, t->eigen.type,
                         from + (size_t)(x * line) * w->size, w->s->pattern.A->type, line);
@@ -108,9 +109,9 @@ tulle_status tulle__sweep_compare(const struct tulle__sweep_state *w, const tull
                 for (tulle_gidx k = 0; k < width; k++)
                     if (!(fabs(element(w, x, i * width + k) - element(w, y, k * h + i)) <= tolerance))
                         return tulle__fail(TULLE_ERR_ARG,
-                            "the matrix is not symmetric: block (%" PRId32 ", %" PRId32
-                            ") is not the transpose of block (%" PRId32 ", %" PRId32 ") (from 1)",
-                            j + 1, row->col[e] + 1, row->col[e] + 1, j + 1);
+                            "the matrix is not symmetric: block (" TULLE__AT ", " TULLE__AT
+                            ") is not the transpose of block (" TULLE__AT ", " TULLE__AT ")" TULLE__COUNTED,
+                            (int64_t)j, (int64_t)row->col[e], (int64_t)row->col[e], (int64_t)j);
         }
     }
     return TULLE_OK;

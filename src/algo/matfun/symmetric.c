@@ -31,21 +31,21 @@ static double value(const tulle_tile *tile, int64_t at)
     return tile->type == TULLE_F32 ? (double)((const float *)tile->val)[at] : ((const double *)tile->val)[at];
 }
 
-/* Block (row, column) of the first tile, from 1, against the same block of the second one, e. */
+/* Block (row, column) of the first tile against the same block of the second one, e. */
 static tulle_status same_block(
     const tulle_tile *a, int64_t e, const tulle_tile *b, int64_t f, double tolerance, int64_t row)
 {
-    int64_t column = a->colind[e] + 1;
+    const int64_t column = a->colind[e];
     if (f < 0)
         return tulle__fail(TULLE_ERR_ARG,
-            "the pattern is not symmetric: block (%" PRId64 ", %" PRId64 ") exists, (%" PRId64 ", %" PRId64
-            ") does not (block rows and columns from 1)",
+            "the pattern is not symmetric: block (" TULLE__AT ", " TULLE__AT ") exists, (" TULLE__AT ", " TULLE__AT
+            ") does not" TULLE__COUNTED,
             row, column, column, row);
     for (int64_t k = 0; k < a->offset[e + 1] - a->offset[e]; k++)
         if (!(fabs(value(a, a->offset[e] + k) - value(b, b->offset[f] + k)) <= tolerance))
             return tulle__fail(TULLE_ERR_ARG,
-                "the matrix is not symmetric: block (%" PRId64 ", %" PRId64 ") is not the transpose of block (%" PRId64
-                ", %" PRId64 ") (from 1)",
+                "the matrix is not symmetric: block (" TULLE__AT ", " TULLE__AT
+                ") is not the transpose of block (" TULLE__AT ", " TULLE__AT ")" TULLE__COUNTED,
                 row, column, column, row);
     return TULLE_OK;
 }
@@ -57,7 +57,7 @@ static tulle_status same_tile(const tulle_tile *a, const tulle_tile *b, tulle_gi
         for (int64_t e = a->rowptr[r]; e < a->rowptr[r + 1]; e++) {
             while (f < end && b->colind[f] < a->colind[e]) f++;
             bool there = f < end && b->colind[f] == a->colind[e];
-            tulle_status status = same_block(a, e, b, there ? f : -1, tolerance, first + r + 1);
+            tulle_status status = same_block(a, e, b, there ? f : -1, tolerance, first + r);
             if (status != TULLE_OK) return status;
         }
     }

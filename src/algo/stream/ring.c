@@ -385,7 +385,7 @@ tulle_status tulle__ring_pass(struct tulle_stream *s, tulle_gidx cols, tulle__st
     if (status == TULLE_OK && !resident) status = stream_slabs(s, &p, cols);
     /* the message of the first failure is kept */
     char cause[TULLE_MESSAGE_MAX];
-    strcpy(cause, tulle_error_message());
+    strcpy(cause, tulle__error_marked());
     for (tulle__arrived unused; p.sent < p.started; p.sent++) /* after a failure: pending reads must complete */
         s->producer->ops->wait(s->producer, p.sent % s->plan.ring, &s->slab[p.sent], &unused);
     for (int q = 0; q < 2; q++) {
@@ -393,7 +393,7 @@ tulle_status tulle__ring_pass(struct tulle_stream *s, tulle_gidx cols, tulle__st
         if (status != TULLE_OK)
             tulle__error_set(cause);
         else if (ended != TULLE_OK)
-            strcpy(cause, tulle_error_message());
+            strcpy(cause, tulle__error_marked());
         if (status == TULLE_OK) status = ended;
     }
     times->loop = tulle__clock_seconds() - start;

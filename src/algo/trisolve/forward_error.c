@@ -170,8 +170,9 @@ static tulle_status compare(const struct bounding *b, tulle_gidx n, tulle_gidx c
     if (share > forward->share) forward->share = share;
     if (share <= 1) return TULLE_OK;
     return tulle__fail(TULLE_ERR_CHECK,
-        "row %" PRId64 " of column %" PRId64 ": x is %.17g instead of %.17g, %.3g times the bound of the forward error",
-        worst + 1, column + 1, b->y[worst], b->x[worst], share);
+        "row " TULLE__AT " of column " TULLE__AT
+        ": x is %.17g instead of %.17g, %.3g times the bound of the forward error",
+        (int64_t)worst, (int64_t)column, b->y[worst], b->x[worst], share);
 }
 
 static tulle_status measure(const tulle_mat *T, const tulle_trisolve_options *options, const tulle_mat *known,

@@ -65,8 +65,8 @@ static tulle_status compare(const struct vectors *v, tulle_gidx n, tulle_type ty
     *error = largest;
     if (largest <= 1 || worst < 0) return TULLE_OK;
     return tulle__fail(TULLE_ERR_CHECK,
-        "row %" PRId64 " of column %" PRId64 ": b is %.17g, but op(T) x is %.17g, %.3g times the rounding bound",
-        worst + 1, column + 1, v->b[worst], v->y[worst] + v->diagonal[worst] * v->x[worst], largest);
+        "row " TULLE__AT " of column " TULLE__AT ": b is %.17g, but op(T) x is %.17g, %.3g times the rounding bound",
+        (int64_t)worst, (int64_t)column, v->b[worst], v->y[worst] + v->diagonal[worst] * v->x[worst], largest);
 }
 
 static tulle_status check(

@@ -51,10 +51,10 @@ static tulle_status lose_patience(const void *context, double patience)
 {
     const struct waiting *waiting = context;
     const tulle_trisolve *solver = waiting->p->solver;
-    int64_t row = (int64_t)tulle__worker_schedule_row(waiting->schedule, &solver->triangle, waiting->block, 0) + 1;
+    int64_t row = (int64_t)tulle__worker_schedule_row(waiting->schedule, &solver->triangle, waiting->block, 0);
     const tulle__solve_wait *w = &waiting->schedule->wait[waiting->wait];
     return tulle__fail(TULLE_ERR_STATE,
-        "row %" PRId64 " has waited %g s for worker %d, which has solved %" PRIu64 " of the %d rows that it requires",
+        "row " TULLE__AT " has waited %g s for worker %d, which has solved %" PRIu64 " of the %d rows that it requires",
         row, patience, w->worker, tulle__word_read(solver->word[w->worker]) & UINT32_MAX, (int)w->rows);
 }
 

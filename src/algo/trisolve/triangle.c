@@ -169,8 +169,8 @@ static tulle_status refuse(const tulle__triangle *t, tulle_gidx row, enum fault 
         [ZERO_PIVOT] = "has a pivot of 0",
         [OTHER_TRIANGLE] = upper ? "has an entry below the diagonal, but the triangle should be upper"
                                  : "has an entry above the diagonal, but the triangle should be lower"};
-    return tulle__fail(
-        TULLE_ERR_ARG, "%s %" PRId64 " %s", t->options->op == TULLE_OP_T ? "column" : "row", row + 1, what[fault]);
+    return tulle__fail(TULLE_ERR_ARG, "%s " TULLE__AT " %s", t->options->op == TULLE_OP_T ? "column" : "row",
+        (int64_t)row, what[fault]);
 }
 
 /* *stored: whether the row has a pivot. */

@@ -138,7 +138,7 @@ static void *run_one(void *arg)
     if (!run) return NULL;
     stand_apart(job);
     job->status = job->body(job->arg, job->rank, &job->team->link[job->rank].link);
-    if (job->status != TULLE_OK) memcpy(job->message, tulle_error_message(), sizeof job->message);
+    if (job->status != TULLE_OK) memcpy(job->message, tulle__error_marked(), sizeof job->message);
     return NULL;
 }
 

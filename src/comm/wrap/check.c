@@ -40,7 +40,7 @@ static void stick(struct check_link *check, tulle_status status)
 {
     if (check->error != TULLE_OK || status == TULLE_OK) return;
     check->error = status;
-    memcpy(check->message, tulle_error_message(), sizeof check->message);
+    memcpy(check->message, tulle__error_marked(), sizeof check->message);
 }
 
 static tulle_status stuck(struct check_link *check)

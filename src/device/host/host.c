@@ -139,7 +139,7 @@ static void stick(tulle__device_queue *queue, tulle_status status)
 {
     if (status == TULLE_OK) return;
     queue->status = status;
-    snprintf(queue->message, sizeof queue->message, "%s", tulle_error_message());
+    snprintf(queue->message, sizeof queue->message, "%s", tulle__error_marked());
 }
 
 static tulle_status event_new(tulle__device *device, tulle__device_event **event)

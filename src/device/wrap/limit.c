@@ -142,7 +142,7 @@ static tulle_status carry(struct engine *engine, const struct job *job, int64_t 
 static void stick(tulle__device_queue *queue, tulle_status status)
 {
     queue->status = status;
-    snprintf(queue->message, sizeof queue->message, "%s", tulle_error_message());
+    snprintf(queue->message, sizeof queue->message, "%s", tulle__error_marked());
 }
 
 static void do_job(struct engine *engine, const struct job *job)
@@ -162,7 +162,7 @@ static void do_job(struct engine *engine, const struct job *job)
         job->queue->breaks = 1;
         limit->broken++;
         limit->failure = status;
-        snprintf(limit->message, sizeof limit->message, "%s", tulle_error_message());
+        snprintf(limit->message, sizeof limit->message, "%s", tulle__error_marked());
         stick(job->queue, status);
     }
 }

@@ -56,7 +56,7 @@ static void *unpack(void *argument)
         fill(ahead, slot);
         last = slot->status != TULLE_OK || slot->bytes < ahead->block;
         pthread_mutex_lock(&ahead->lock);
-        if (slot->status != TULLE_OK) memcpy(ahead->message, tulle_error_message(), strlen(tulle_error_message()) + 1);
+        if (slot->status != TULLE_OK) memcpy(ahead->message, tulle__error_marked(), strlen(tulle__error_marked()) + 1);
         ahead->filled++;
         pthread_cond_signal(&ahead->changed);
         pthread_mutex_unlock(&ahead->lock);

@@ -264,7 +264,7 @@ out:
 int64_t tulle__text_line_number(const tulle__text *text, int64_t offset)
 {
     char message[TULLE_MESSAGE_MAX]; /* counting may fail too; the first message is the important one */
-    memcpy(message, tulle_error_message(), strlen(tulle_error_message()) + 1);
+    memcpy(message, tulle__error_marked(), strlen(tulle__error_marked()) + 1);
     tulle__lines *l;
     int64_t number = 1, at = 0;
     tulle_status status = tulle__lines_open(text, 0, 0, 1, &l);

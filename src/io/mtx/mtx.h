@@ -53,10 +53,9 @@ typedef struct tulle__mtx_header {
     tulle__mtx_field field;
     tulle__mtx_symmetry symmetry;
     int packed;
-    int bare;          /* entries alone: no header */
-    int64_t size_line; /* line of the sizes */
-    int64_t data;      /* (unpacked) offset of the first byte behind that line */
-    int nwarnings;
+    int bare;           /* entries alone: no header */
+    int64_t size_line;  /* line of the sizes */
+    int64_t data;       /* (unpacked) offset of the first byte behind that line */
     char warnings[512]; /* from the header, one a line */
 } tulle__mtx_header;
 
@@ -121,8 +120,8 @@ void tulle__mtx_stats_add(tulle__mtx_stats *sum, const tulle__mtx_stats *part);
 /* Checks the sums over all parts: too few or too many entries. */
 tulle_status tulle__mtx_check(tulle__mtx *mtx, const tulle__mtx_stats *sum);
 
-/* Writes the warnings, one a line, into text; returns their number. */
-int tulle__mtx_warnings(const tulle__mtx *mtx, const tulle__mtx_stats *sum, char *text, size_t size);
+/* Writes the warnings, one a line, into text. */
+void tulle__mtx_warnings(const tulle__mtx *mtx, const tulle__mtx_stats *sum, char *text, size_t size);
 
 /*
  * The line of the occurrence-th (0: first) stored entry (row, col); 0 if there is none or reading

@@ -4,11 +4,11 @@
  * entry.
  */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/warning.h"
 #include "io/mtx/mtx_file.h"
 
 void tulle__mtx_stats_add(tulle__mtx_stats *sum, const tulle__mtx_stats *part)
@@ -48,47 +48,33 @@ tulle_status tulle__mtx_check(tulle__mtx *mtx, const tulle__mtx_stats *sum)
         sum->stored, sum->stored > head->stored ? " or more" : "");
 }
 
-struct list {
-    char *text;
-    size_t size;
-    int count;
-};
-
-__attribute__((format(printf, 3, 4))) static void warn(struct list *list, int64_t number, const char *format, ...)
-{
-    if (number == 0) return;
-    size_t used = strlen(list->text);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(list->text + used, list->size - used, format, args);
-    va_end(args);
-    used = strlen(list->text);
-    if (used + 1 < list->size) memcpy(list->text + used, "\n", 2);
-    list->count++;
-}
-
-int tulle__mtx_warnings(const tulle__mtx *mtx, const tulle__mtx_stats *sum, char *text, size_t size)
+void tulle__mtx_warnings(const tulle__mtx *mtx, const tulle__mtx_stats *sum, char *text, size_t size)
 {
     const tulle__mtx_header *head = &mtx->header;
-    struct list list = {text, size, head->nwarnings};
-    if (size == 0) return 0;
+    if (size == 0) return;
     snprintf(text, size, "%s", head->warnings);
-    if (head->symmetry != TULLE__MTX_GENERAL && !head->array)
-        warn(&list, sum->upper, "%" PRId64 " %s of a %s matrix %s above the diagonal", sum->upper,
+    if (sum->upper && head->symmetry != TULLE__MTX_GENERAL && !head->array)
+        tulle__warn(text, size, "%" PRId64 " %s of a %s matrix %s above the diagonal", sum->upper,
             tulle__plural(sum->upper, "entry", "entries"), tulle__mtx_symmetry_name(head->symmetry),
             tulle__plural(sum->upper, "is", "are"));
-    warn(&list, sum->pattern_values, "%" PRId64 " %s ignored", sum->pattern_values,
-        tulle__plural(sum->pattern_values, "value in a pattern file is", "values in a pattern file are"));
-    warn(&list, sum->nans, "%" PRId64 " %s nan", sum->nans, tulle__plural(sum->nans, "value is", "values are"));
-    warn(&list, sum->infs, "%" PRId64 " %s infinite", sum->infs, tulle__plural(sum->infs, "value is", "values are"));
-    warn(&list, sum->overflows, "%" PRId64 " %s beyond the largest number and became infinite", sum->overflows,
-        tulle__plural(sum->overflows, "value is", "values are"));
-    warn(&list, sum->underflows, "%" PRId64 " %s too small and became 0", sum->underflows,
-        tulle__plural(sum->underflows, "value is", "values are"));
-    warn(&list, sum->rounded, "%" PRId64 " %s rounded", sum->rounded,
-        tulle__plural(sum->rounded, "integer is too large to be kept exactly and was",
-            "integers are too large to be kept exactly and were"));
-    return list.count;
+    if (sum->pattern_values)
+        tulle__warn(text, size, "%" PRId64 " %s ignored", sum->pattern_values,
+            tulle__plural(sum->pattern_values, "value in a pattern file is", "values in a pattern file are"));
+    if (sum->nans)
+        tulle__warn(text, size, "%" PRId64 " %s nan", sum->nans, tulle__plural(sum->nans, "value is", "values are"));
+    if (sum->infs)
+        tulle__warn(
+            text, size, "%" PRId64 " %s infinite", sum->infs, tulle__plural(sum->infs, "value is", "values are"));
+    if (sum->overflows)
+        tulle__warn(text, size, "%" PRId64 " %s beyond the largest number and became infinite", sum->overflows,
+            tulle__plural(sum->overflows, "value is", "values are"));
+    if (sum->underflows)
+        tulle__warn(text, size, "%" PRId64 " %s too small and became 0", sum->underflows,
+            tulle__plural(sum->underflows, "value is", "values are"));
+    if (sum->rounded)
+        tulle__warn(text, size, "%" PRId64 " %s rounded", sum->rounded,
+            tulle__plural(sum->rounded, "integer is too large to be kept exactly and was",
+                "integers are too large to be kept exactly and were"));
 }
 
 int64_t tulle__mtx_locate(tulle__mtx *mtx, int64_t row, int64_t col, int64_t occurrence)
@@ -97,7 +83,7 @@ int64_t tulle__mtx_locate(tulle__mtx *mtx, int64_t row, int64_t col, int64_t occ
     tulle__mtx_stats stats = {0};
     int64_t found = 0, number = mtx->header.size_line;
     char message[TULLE_MESSAGE_MAX]; /* a failure here must not replace the caller's message */
-    snprintf(message, sizeof message, "%s", tulle_error_message());
+    snprintf(message, sizeof message, "%s", tulle__error_marked());
     tulle_status status;
     TULLE_TRY(tulle__lines_open(&mtx->text, mtx->header.data, 0, 1, &lines));
     while (!found) {

@@ -2,13 +2,13 @@
 /* Banner, comments and size line of a Matrix Market file. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/warning.h"
 #include "io/mtx/mtx_file.h"
 #include "io/number/number.h"
 
@@ -54,18 +54,6 @@ const char *tulle__mtx_path(const tulle__mtx *mtx)
     return mtx->path;
 }
 
-__attribute__((format(printf, 2, 3))) static void warn(tulle__mtx_header *head, const char *format, ...)
-{
-    size_t used = strlen(head->warnings);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(head->warnings + used, sizeof head->warnings - used, format, args);
-    va_end(args);
-    used = strlen(head->warnings);
-    if (used + 1 < sizeof head->warnings) memcpy(head->warnings + used, "\n", 2);
-    head->nwarnings++;
-}
-
 /* Looks the word at p up in a slot's vocabulary: its number, or -1. */
 static int vocabulary(int slot, const char *p, const char *stop)
 {
@@ -106,7 +94,7 @@ static int banner_words(tulle__mtx *mtx, const char *line, const char *p, const 
     if (p < end) {
         if (!mtx->options.lenient)
             return tulle__mtx_blame(fault, TULLE_ERR_FORMAT, line, p, "the banner has more than five words");
-        warn(head, "words behind the banner are ignored");
+        tulle__warn(head->warnings, sizeof head->warnings, "words behind the banner are ignored");
     }
     static const tulle__mtx_field field[] = {
         TULLE__MTX_REAL, TULLE__MTX_REAL, TULLE__MTX_INTEGER, TULLE__MTX_INTEGER, TULLE__MTX_PATTERN};
@@ -127,7 +115,8 @@ static int banner_words(tulle__mtx *mtx, const char *line, const char *p, const 
             fault, TULLE_ERR_FORMAT, line, line, "a pattern cannot be %s", hermitian ? "hermitian" : "skew-symmetric");
     if (hermitian) {
         head->hermitian = 1;
-        warn(head, "hermitian with the field %s is read as symmetric", tulle__mtx_field_name(head->field));
+        tulle__warn(head->warnings, sizeof head->warnings, "hermitian with the field %s is read as symmetric",
+            tulle__mtx_field_name(head->field));
     }
     return 1;
 }
@@ -149,8 +138,11 @@ static int banner(tulle__mtx *mtx, const char *line, const char *end, tulle__mtx
     if (full || short_one) {
         if (first > p && !mtx->options.lenient)
             return tulle__mtx_blame(fault, TULLE_ERR_FORMAT, line, p, "blanks before the banner");
-        if (first > p) warn(&mtx->header, "blanks before the banner are ignored");
-        if (short_one) warn(&mtx->header, "the banner begins with one %% instead of two");
+        if (first > p)
+            tulle__warn(mtx->header.warnings, sizeof mtx->header.warnings, "blanks before the banner are ignored");
+        if (short_one)
+            tulle__warn(
+                mtx->header.warnings, sizeof mtx->header.warnings, "the banner begins with one %% instead of two");
         return banner_words(mtx, line, stop, end, fault);
     }
     if (!mtx->options.assume)
@@ -197,7 +189,8 @@ static int graphblas(tulle__mtx *mtx, const char *line, const char *end, tulle__
         snprintf(mtx->range.name, sizeof mtx->range.name, "%s", types[t].name);
         return 1;
     }
-    warn(&mtx->header, "the line %%%%GraphBLAS is ignored: its type is none that is known");
+    tulle__warn(mtx->header.warnings, sizeof mtx->header.warnings,
+        "the line %%%%GraphBLAS is ignored: its type is none that is known");
     return 1;
 }
 

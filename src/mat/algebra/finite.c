@@ -22,9 +22,9 @@ static tulle_status finite_tile(
             for (int64_t k = 0; k < tile->offset[e + 1] - tile->offset[e]; k++)
                 if (!isfinite(value(tile, tile->offset[e] + k)))
                     return tulle__fail(TULLE_ERR_ARG,
-                        "%s is not finite: entry (%" PRId64 ", %" PRId64 ") is %g (from 1)", name,
-                        (int64_t)l->row_blocks.cut[first_row + r] + k / width + 1,
-                        (int64_t)l->col_blocks.cut[column] + k % width + 1, value(tile, tile->offset[e] + k));
+                        "%s is not finite: entry (" TULLE__AT ", " TULLE__AT ") is %g" TULLE__COUNTED, name,
+                        (int64_t)l->row_blocks.cut[first_row + r] + k / width,
+                        (int64_t)l->col_blocks.cut[column] + k % width, value(tile, tile->offset[e] + k));
         }
     return TULLE_OK;
 }

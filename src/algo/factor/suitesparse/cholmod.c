@@ -9,6 +9,7 @@
 #include <cholmod.h>
 
 #include "algo/factor/suitesparse/suitesparse.h"
+#include "base/error.h"
 
 _Static_assert(sizeof(SuiteSparse_long) == sizeof(int64_t), "SuiteSparse's long integers are 64-bit");
 
@@ -55,8 +56,8 @@ static tulle_status factorise(
         status = failed(host, common);
     else if (common->status == CHOLMOD_NOT_POSDEF)
         status = host->fail(TULLE_ERR_ARG,
-            "Cholesky: the matrix is not positive definite: the pivot of row %" PRId64 " is not positive",
-            (int64_t)((SuiteSparse_long *)L->Perm)[L->minor] + 1);
+            "Cholesky: the matrix is not positive definite: the pivot of row " TULLE__AT " is not positive",
+            (int64_t)((SuiteSparse_long *)L->Perm)[L->minor]);
     else
         status = take(host, L, work);
     cholmod_l_free_factor(&L, common);

@@ -10,6 +10,7 @@
 #include <btf.h>
 
 #include "algo/factor/suitesparse/suitesparse.h"
+#include "base/error.h"
 
 _Static_assert(sizeof(SuiteSparse_long) == sizeof(int64_t), "SuiteSparse's long integers are 64-bit");
 
@@ -28,7 +29,7 @@ static tulle_status singular(const tulle__module_host *host, const tulle__direct
     if (status != TULLE_OK) goto out;
     if (btf_l_maxtrans(n, n, (whole *)work->A.ptr, (whole *)work->A.row, 0, &done, match, scratch) == n) {
         status =
-            host->fail(TULLE_ERR_ARG, "LU: the matrix is singular: the pivot of column %" PRId64 " is 0", column + 1);
+            host->fail(TULLE_ERR_ARG, "LU: the matrix is singular: the pivot of column " TULLE__AT " is 0", column);
         goto out;
     }
     for (whole c = 0; c < n; c++) scratch[c] = 0;
@@ -36,8 +37,8 @@ static tulle_status singular(const tulle__module_host *host, const tulle__direct
         if (match[r] >= 0) scratch[match[r]] = 1;
     for (column = 0; scratch[column];) column++;
     status = host->fail(TULLE_ERR_ARG,
-        "LU: the matrix is structurally singular: column %" PRId64 " can have no pivot beside those of others",
-        column + 1);
+        "LU: the matrix is structurally singular: column " TULLE__AT " can have no pivot beside those of others",
+        column);
 out:
     host->free(match);
     host->free(scratch);

@@ -8,6 +8,7 @@
 #include <umfpack.h>
 
 #include "algo/factor/suitesparse_gpl/suitesparse_gpl.h"
+#include "base/error.h"
 
 _Static_assert(sizeof(SuiteSparse_long) == sizeof(int64_t), "SuiteSparse's long integers are 64-bit");
 
@@ -71,8 +72,8 @@ static tulle_status take(const tulle__module_host *host, void *numeric, tulle__d
         double factor = scale[work->row[k]];
         work->scale[k] = reciprocal ? 1 / factor : factor;
         if (pivot[k] != 0) continue;
-        status = host->fail(TULLE_ERR_ARG, "LU: the matrix is singular: the pivot of column %" PRId64 " is 0",
-            (int64_t)work->col[k] + 1);
+        status = host->fail(
+            TULLE_ERR_ARG, "LU: the matrix is singular: the pivot of column " TULLE__AT " is 0", (int64_t)work->col[k]);
         goto out;
     }
     to_columns(work->n, rows_of_L.ptr, rows_of_L.row, rows_of_L.val, &work->L);

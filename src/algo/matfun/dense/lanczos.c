@@ -196,8 +196,8 @@ static tulle_status begin(
     return status;
 }
 
-tulle_status tulle__lanczos(const tulle_mat *A, const tulle_function *function, const double *x, double *y,
-    double *change, double *amplification)
+tulle_status tulle__lanczos(const tulle_mat *A, const tulle_function *function, double enough, const double *x,
+    double *y, double *change, double *amplification)
 {
     struct lanczos l;
     bool over;
@@ -213,7 +213,7 @@ tulle_status tulle__lanczos(const tulle_mat *A, const tulle_function *function, 
         bool exact = over && !(l.steps == STEPS_MOST && l.n > STEPS_MOST);
         if (status == TULLE_OK && (over || l.steps % STEPS_BETWEEN == 0)) status = evaluate(&l, change);
         if (exact) *change = 0;
-        over = over || status != TULLE_OK || *change < 1e-12 * (l.steps > STEPS_BETWEEN);
+        over = over || status != TULLE_OK || *change < enough * (l.steps > STEPS_BETWEEN);
     }
     for (int k = 0; status == TULLE_OK && k < l.steps; k++)
         for (int64_t i = 0; i < l.n; i++) y[i] += norm * l.weight[k] * l.V[(int64_t)k * l.n + i];

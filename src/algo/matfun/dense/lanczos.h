@@ -14,11 +14,11 @@
 
 /*
  * y = f(A) x; vectors are whole and the same on all PEs. *change: the part by which the last steps
- * have changed y, relative: below 1e-12 unless as many steps as are taken (300) do not suffice.
+ * have changed y, relative: below `enough` unless as many steps as are taken (300) do not suffice.
  * *amplification: of f at the Ritz values (tulle__function_amplification). Collective, agreed.
  */
-tulle_status tulle__lanczos(const tulle_mat *A, const tulle_function *function, const double *x, double *y,
-    double *change, double *amplification);
+tulle_status tulle__lanczos(const tulle_mat *A, const tulle_function *function, double enough, const double *x,
+    double *y, double *change, double *amplification);
 
 /* The spectrum of A as far as some Lanczos steps from a vector find it. */
 typedef struct tulle__ritz {

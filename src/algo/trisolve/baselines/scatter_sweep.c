@@ -97,8 +97,8 @@ static tulle_status lose_patience(const void *context, double patience)
     const tulle__scatter *s = ((const struct sweep *)context)->s;
     int32_t line = s->waiting[0];
     return tulle__fail(TULLE_ERR_STATE,
-        "row %" PRId32 " has waited %g s for other PEs, which have %" PRId32 " of the unknowns that it requires",
-        s->row[line] + 1, patience, s->far[line]);
+        "row " TULLE__AT " has waited %g s for other PEs, which have %" PRId32 " of the unknowns that it requires",
+        (int64_t)s->row[line], patience, s->far[line]);
 }
 
 /*

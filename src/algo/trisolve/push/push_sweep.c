@@ -172,13 +172,14 @@ static tulle_status lose_patience(const void *context, double patience)
     const struct sweep *p = context;
     const tulle__push *push = p->push;
     if (!p->inhand)
-        return tulle__fail(TULLE_ERR_STATE, "a PE has waited %g s for the unknown of row %d, which it relays", patience,
-            push->ghost[push->relay[p->relayed]] + 1);
+        return tulle__fail(TULLE_ERR_STATE,
+            "a PE has waited %g s for the unknown of row " TULLE__AT ", which it relays", patience,
+            (int64_t)push->ghost[push->relay[p->relayed]]);
     const tulle__push_waiting *window = &push->window[0];
     /* of the first waiting row: a ghost, as earlier rows are solved */
     int32_t of = p->schedule->colind[window->reached];
-    return tulle__fail(TULLE_ERR_STATE, "row %d has waited %g s for the unknown of row %d", push->row[window->line] + 1,
-        patience, push->ghost[of - push->nown] + 1);
+    return tulle__fail(TULLE_ERR_STATE, "row " TULLE__AT " has waited %g s for the unknown of row " TULLE__AT,
+        (int64_t)push->row[window->line], patience, (int64_t)push->ghost[of - push->nown]);
 }
 
 /* Nothing was ready: whether to continue waiting. */
