@@ -29,3 +29,56 @@ def test_processes(family, processes, spec, tmp_path):
                            str(tmp_path / "a.mtx"), spec], env=env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("done") == processes
+
+
+LOCAL = """
+import sys, warnings, numpy as np, scipy.sparse as sp, tulle
+A = sp.identity(4, format="csr")
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    if sys.argv[1] == "block":
+        with tulle.threads(1):
+            C = tulle.matmul(A, A)
+    else:
+        C = tulle.matmul(A, A)
+        C = tulle.matmul(A, C)
+assert (C != A).nnz == 0
+print(len(said), *(str(warning.message) for warning in said if warning.category is tulle.TulleWarning), file=sys.stderr)
+"""
+CLAIMS = {
+    "mpirun of Open MPI": {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0"},
+    "mpiexec of MPICH": {"PMI_SIZE": "2", "PMI_RANK": "0"},
+    "srun": {"SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": "0"},
+    "prterun": {"PMIX_RANK": "0"},
+}
+
+
+def local_calls(where, env, *launcher):
+    done = subprocess.run([*launcher, sys.executable, "-c", LOCAL, where], env={**os.environ, **env}, capture_output=True,
+                          text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stderr
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_local_calls_of_a_job(name):
+    claim = CLAIMS[name]
+    said = local_calls("default", claim)
+    assert said.startswith(f"1 {name} has started ") and "tulle.mpi()" in said
+    assert local_calls("block", claim) == "0\n"
+    assert local_calls("default", {**claim, "TULLE_ALONE": "1"}) == "0\n"
+    assert local_calls("default", {**claim, "RANK": "0", "WORLD_SIZE": "2"}) == "0\n"
+    rank = next(key for key in claim if "RANK" in key or "PROCID" in key)
+    assert local_calls("default", {**claim, rank: "1"}) == "0\n"
+
+
+def test_local_calls_under_torchrun():
+    assert local_calls("default", {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0"}) == "0\n"
+
+
+def test_local_calls_under_mpiexec():
+    launcher = shutil.which("mpiexec.openmpi")
+    if not launcher:
+        pytest.skip("there is no mpiexec.openmpi")
+    said = local_calls("default", {}, launcher, *OPTIONS["openmpi"], "-n", "2")
+    assert said.count("mpirun of Open MPI has started 2 processes") == 1

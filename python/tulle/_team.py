@@ -30,6 +30,12 @@ class _Place:
         return self._team
 
 
+def _warnings():
+    from . import _warnings as module  # it asks for teams itself
+
+    return module
+
+
 class _Process:
     """Shared by the threads of this process: the team of calls outside of any block."""
 
@@ -47,7 +53,8 @@ class _Process:
         if self.default is None:
             with self.lock:
                 if self.default is None:
-                    self.default = _core.Team("", 0, 0)
+                    _warnings().say_copies()
+                    self.default = _core.Team("threads", 0, 0)
         return self.default
 
 
@@ -147,7 +154,7 @@ def threads(number=0, *, memory=None, spec=None):
     """
     if number < 0:
         raise ValueError(f"{number} threads")
-    how = spec or "", number, bytes_of(memory)
+    how = spec or "threads", number, bytes_of(memory)
     place = _Place(_core.Team(*how), how)
     _enter(place)
     try:
