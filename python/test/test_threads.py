@@ -337,6 +337,39 @@ def test_freed_by_another_thread():
     assert all(reference() is None for reference in references)
 
 
+def test_freed_while_it_is_used():
+    """The last name of a plan, a preconditioner or a solver goes while a call in progress uses it."""
+    expected = bits(tulle.matmul(A, X[0]))
+    for _ in range(10 * ROUNDS):
+        named, started = [tulle.matmul_plan(A, X[0]), tulle.triangular(A)], threading.Barrier(3)
+
+        def use(call):
+            started.wait()
+            return bits(call())
+
+        with ThreadPoolExecutor(2) as pool:
+            product = pool.submit(use, named[0].__call__)
+            solution = pool.submit(use, lambda solve=named[1].solve: solve(X[0]))
+            reference = weakref.ref(named[0])
+            started.wait()
+            named.clear()
+            gc.collect(0)
+            tulle.matmul(A, A)  # frees what is gone
+            assert product.result(60) == expected and solution.result(60)
+        del product, solution
+        assert reference() is None
+
+    held = [tulle.ic0(A)]
+    usual = bits(tulle.cg(A, X[0], M=held[0]))
+
+    def drop(x):
+        held.clear()
+        gc.collect(0)
+        tulle.matmul(A, A)
+
+    assert bits(tulle.cg(A, X[0], M=held[0], callback=drop)) == usual and not held
+
+
 def test_functions_that_wait_for_threads():
     """A callback that waits for another thread's call on the same team, which works."""
     with ThreadPoolExecutor(1) as pool:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/new_file.h"
+#include "base/attend.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+
+enum { PIECE = 1 << 22 }; /* bytes between two looks at signals */
 
 static tulle_status copy_path(const char *path, size_t extra, char **copy)
 {
@@ -156,7 +159,9 @@ tulle_status tulle__new_file_write(tulle__new_file *f, const void *data, size_t 
 {
     const char *p = data;
     while (bytes) {
-        ssize_t n = write(f->fd, p, bytes);
+        const tulle_status status = tulle__attend();
+        if (status != TULLE_OK) return status;
+        ssize_t n = write(f->fd, p, bytes < PIECE ? bytes : PIECE);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return tulle__new_file_fail(f, "writing");
         p += n;
@@ -169,7 +174,9 @@ tulle_status tulle__new_file_overwrite(tulle__new_file *f, int64_t offset, const
 {
     const char *p = data;
     while (bytes) {
-        ssize_t n = pwrite(f->fd, p, bytes, (off_t)offset);
+        const tulle_status status = tulle__attend();
+        if (status != TULLE_OK) return status;
+        ssize_t n = pwrite(f->fd, p, bytes < PIECE ? bytes : PIECE, (off_t)offset);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return tulle__new_file_fail(f, "writing");
         p += n;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arg.h"
+#include "base/attend.h"
 #include "base/error.h"
 #include "base/spin.h"
 
@@ -92,6 +93,7 @@ out:
 
 void tulle__pe_free(tulle__pe *pe)
 {
+    tulle__attend_forget(pe); /* a thread that closes a comm may hold it */
     if (!pe) return;
     while (pe->owned.next != &pe->owned) {
         tulle__owned *object = pe->owned.next;

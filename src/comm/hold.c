@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which thread may use a PE's comms, and what the host program does now and then while a call is in progress. */
 #include "base/arg.h"
+#include "base/attend.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "comm/comm.h"
@@ -14,6 +15,21 @@ static uintptr_t this_thread(void)
     return (uintptr_t)&thread;
 }
 
+static bool is_inside(const tulle__pe *pe)
+{
+    return __atomic_load_n(&pe->inside, __ATOMIC_RELAXED) == this_thread();
+}
+
+/* What loops without a comm ask in this thread. One that is lent, or that others hold, has no say. */
+static tulle_status attend_in_loop(void *arg)
+{
+    tulle__pe *pe = arg;
+    if (!is_inside(pe)) return TULLE_OK;
+    tulle__pe_attend(pe);
+    if (!tulle__word_read(&pe->interrupted)) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_INTERRUPTED, "interrupted");
+}
+
 tulle__entered tulle__comm_enter(const tulle_comm *comm)
 {
     tulle__pe *pe = comm->pe;
@@ -25,13 +41,15 @@ tulle__entered tulle__comm_enter(const tulle_comm *comm)
             "another thread is inside a call with this comm: one thread at a time may use it, or each opens its own");
         return (tulle__entered){NULL};
     }
-    pe->depth++;
+    if (pe->depth++ == 0) tulle__attend_by(attend_in_loop, pe);
     return (tulle__entered){pe};
 }
 
 void tulle__comm_left(const tulle__entered *entered)
 {
-    if (entered->pe && --entered->pe->depth == 0) __atomic_store_n(&entered->pe->inside, 0, __ATOMIC_RELEASE);
+    if (!entered->pe || --entered->pe->depth) return;
+    tulle__attend_by(NULL, NULL);
+    __atomic_store_n(&entered->pe->inside, 0, __ATOMIC_RELEASE);
 }
 
 tulle_status tulle_comm_hold(tulle_comm *comm)
@@ -47,7 +65,7 @@ void tulle_comm_release(tulle_comm *comm)
 {
     if (!comm) return;
     tulle__pe *pe = comm->pe;
-    if (__atomic_load_n(&pe->inside, __ATOMIC_RELAXED) != this_thread()) { /* held by none, or by another */
+    if (!is_inside(pe)) { /* held by none, or by another */
         if (tulle__account_current() == pe->account) tulle__account_enter(NULL);
         return;
     }
@@ -61,8 +79,7 @@ tulle_status tulle_comm_lend(tulle_comm *comm, tulle_lent *lent)
     tulle__pe *pe = comm->pe;
     if (pe->npes > 1)
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "a comm of several PEs is not lent: their calls are collective");
-    if (__atomic_load_n(&pe->inside, __ATOMIC_RELAXED) != this_thread())
-        return tulle__fail(TULLE_ERR_STATE, "this thread is in no call with the comm that it lends");
+    if (!is_inside(pe)) return tulle__fail(TULLE_ERR_STATE, "this thread is in no call with the comm that it lends");
     *lent = (tulle_lent){.depth = pe->depth, .before = pe->before};
     pe->depth = 0;
     __atomic_store_n(&pe->inside, 0, __ATOMIC_RELEASE);
@@ -90,8 +107,9 @@ void tulle_comm_attend(tulle_comm *comm, tulle_attend_call attend, void *arg)
 void tulle__pe_attend(void *arg)
 {
     tulle__pe *pe = arg;
-    if (!pe->attend || __atomic_load_n(&pe->inside, __ATOMIC_RELAXED) != this_thread()) return;
+    if (!pe->attend || !is_inside(pe)) return;
     if (tulle__clock_ns() - pe->attended_ns < attend_ns) return;
     if (pe->attend(pe->attend_arg)) tulle__word_write(&pe->interrupted, 1);
+    tulle__attend_by(attend_in_loop, pe); /* attend may have made calls with other comms */
     pe->attended_ns = tulle__clock_ns();
 }

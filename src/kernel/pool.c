@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/attend.h"
 #include "base/clock.h"
 #include "base/cores.h"
 #include "base/error.h"
@@ -44,12 +45,10 @@ struct worker {
 
 struct tulle__pool {
     int nthreads;
-    int closed;                /* the core that workers may not run on, or -1; the caller's */
-    const uint64_t *stop;      /* NULL, or not 0: no more items are taken */
-    void (*attend)(void *arg); /* or NULL */
-    void *attend_arg;
-    atomic_int stopped; /* by the job at hand, before its last item */
-    atomic_int crowded; /* there are more threads at work than cores; workers wait already when it is set */
+    int closed;           /* the core that workers may not run on, or -1; the caller's */
+    const uint64_t *stop; /* NULL, or not 0: no more items are taken */
+    atomic_int stopped;   /* by the job at hand, before its last item */
+    atomic_int crowded;   /* there are more threads at work than cores; workers wait already when it is set */
     tulle__account *account;
     tulle__pool_body body; /* NULL: the workers leave */
     void *arg;
@@ -199,13 +198,9 @@ static void wait_for_workers(tulle__pool *pool)
         if (atomic_load_explicit(&pool->pending, memory_order_acquire) == 0) return;
     pthread_mutex_lock(&pool->lock);
     while (atomic_load_explicit(&pool->pending, memory_order_acquire) != 0) {
-        if (!pool->attend) {
-            pthread_cond_wait(&pool->done, &pool->lock);
-            continue;
-        }
         sleep_a_while(pool);
         pthread_mutex_unlock(&pool->lock);
-        pool->attend(pool->attend_arg);
+        (void)tulle__attend(); /* a wish to end is met by the threads */
         pthread_mutex_lock(&pool->lock);
     }
     pthread_mutex_unlock(&pool->lock);
@@ -267,25 +262,30 @@ void tulle__pool_stop_on(tulle__pool *pool, const uint64_t *stop)
     pool->stop = stop;
 }
 
-void tulle__pool_attend(tulle__pool *pool, void (*attend)(void *arg), void *arg)
+/* Whether the job at hand shall end. */
+static bool must_stop(const tulle__pool *pool)
 {
-    pool->attend_arg = arg;
-    pool->attend = attend;
+    if (atomic_load_explicit(&pool->stopped, memory_order_relaxed) || tulle__attend() != TULLE_OK) return true;
+    return pool->stop && __atomic_load_n(pool->stop, __ATOMIC_RELAXED);
 }
 
 bool tulle__pool_continues(tulle__pool *pool)
 {
-    if (!pool) return true;
-    if (pool->attend) pool->attend(pool->attend_arg);
-    if (!pool->stop || !__atomic_load_n(pool->stop, __ATOMIC_RELAXED)) return true;
+    if (!pool || !must_stop(pool)) return true;
     atomic_store_explicit(&pool->stopped, 1, memory_order_relaxed);
     return false;
 }
 
 int64_t tulle__pool_take(tulle__pool *pool, atomic_int_fast64_t *next, int64_t n)
 {
+    if (atomic_load_explicit(next, memory_order_relaxed) >= n) return n;
+    if (pool && must_stop(pool)) {
+        if (atomic_load_explicit(next, memory_order_relaxed) < n)
+            atomic_store_explicit(&pool->stopped, 1, memory_order_relaxed);
+        return n;
+    }
     const int64_t item = atomic_fetch_add_explicit(next, 1, memory_order_relaxed);
-    return item < n && tulle__pool_continues(pool) ? item : n;
+    return item < n ? item : n;
 }
 
 static tulle_status run_body(tulle__pool *pool, tulle__pool_body body, void *arg)
@@ -326,7 +326,7 @@ static tulle_status take_blocks(void *arg, int thread, int nthreads)
     for (;;) {
         int64_t begin = atomic_fetch_add_explicit(&blocks->next, blocks->block, memory_order_relaxed);
         if (begin >= blocks->n) return TULLE_OK;
-        if (blocks->pool && blocks->pool->attend) blocks->pool->attend(blocks->pool->attend_arg);
+        (void)tulle__attend(); /* the operation ends after the blocks */
         blocks->body(blocks->arg, begin, begin + blocks->block < blocks->n ? begin + blocks->block : blocks->n);
     }
 }

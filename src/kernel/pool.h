@@ -33,15 +33,16 @@ void tulle__pool_beside(tulle__pool *pool, int64_t others);
  */
 void tulle__pool_stop_on(tulle__pool *pool, const uint64_t *stop);
 
-/* Calls attend(arg) whenever a thread takes an item, and now and then while the caller waits for the others. */
-void tulle__pool_attend(tulle__pool *pool, void (*attend)(void *arg), void *arg);
-
-/* Within a body, between the parts of a long item: false if the job shall end, as tulle__pool_run then says. */
+/*
+ * Within a body, between the parts of a long item: false if the job shall end, as tulle__pool_run then says. The caller
+ * attends (base/attend.h) here, when it takes an item, and now and then while it waits for the others.
+ */
 bool tulle__pool_continues(tulle__pool *pool);
 
 /*
  * Within a body: the next of n items that the threads take in turn, or n. Then none is left, or the job ends before
- * them, of which tulle__pool_run makes TULLE_ERR_INTERRUPTED. `pool` is the one that runs the body, and may be NULL.
+ * them, of which tulle__pool_run makes TULLE_ERR_INTERRUPTED. All items before one that was taken have been taken, too,
+ * so a thread may wait for theirs. `pool` is the one that runs the body, and may be NULL.
  */
 int64_t tulle__pool_take(tulle__pool *pool, atomic_int_fast64_t *next, int64_t n);
 

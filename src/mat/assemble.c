@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/attend.h"
 #include "base/error.h"
 #include "mat/context.h"
 #include "mat/sort_tile.h"
@@ -62,6 +63,8 @@ static inline int find_part(const tulle_gidx *cut, int parts, double parts_each,
     return p;
 }
 
+enum { RUN = 1 << 16 }; /* entries fetched or placed at a time */
+
 struct entry {
     tulle_gidx row, col;
     double val;
@@ -114,6 +117,10 @@ static inline __attribute__((always_inline)) tulle_status each_entry(
     const tulle__mirror mirror = w->assembly->mirror;
     const int drop_zeros = w->assembly->drop_zeros;
     for (int64_t e = 0; e < block->count; e++) {
+        if (e % RUN == 0) {
+            const tulle_status status = tulle__attend();
+            if (status != TULLE_OK) return status;
+        }
         struct entry x = read_entry(block, w->type, e);
         if (x.row < 0 || x.row >= l->m || x.col < 0 || x.col >= l->n)
             return tulle__fail(TULLE_ERR_ARG, "entry (%" PRId64 ", %" PRId64 ") of a matrix of %" PRId64 " x %" PRId64,
@@ -242,8 +249,6 @@ static void discard_part(struct work *w, int part)
     }
 }
 
-enum { RUN = 1 << 16 }; /* entries fetched at a time */
-
 /* Fetches the record of the blocks that PE r has staged for this PE. */
 static tulle_status open_inbox(struct work *w, int r)
 {
@@ -308,8 +313,9 @@ static tulle_status each_run(struct work *w, int64_t k, int part,
         if (!in->start) continue;
         for (int64_t from = in->start[k], end = in->start[k + 1], n; from < end; from += n) {
             struct run run;
-            n = in->block[ROWS] || end - from < RUN ? end - from : RUN;
-            tulle_status status = read_run(w, r, part, from, n, &run);
+            n = end - from < RUN ? end - from : RUN;
+            tulle_status status = tulle__attend();
+            if (status == TULLE_OK) status = read_run(w, r, part, from, n, &run);
             if (status != TULLE_OK) return status;
             use(&run, tile);
         }

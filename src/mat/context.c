@@ -26,7 +26,6 @@ tulle_status tulle__context_get(tulle_comm *comm, tulle__context **context)
     made->kernels = tulle__is_shape_only(comm) ? &made->none : tulle__kernels_cpu();
     TULLE_TRY(tulle__pool_new(pe->threads, &made->pool));
     tulle__pool_stop_on(made->pool, &pe->interrupted);
-    tulle__pool_attend(made->pool, tulle__pe_attend, pe);
     if (!tulle__is_bound()) tulle__pool_beside(made->pool, (int64_t)(pe->npes - 1) * pe->threads);
     tulle__pe_own(pe, &made->owned, free_context);
     *context = made;

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/attend.h"
 #include "base/error.h"
 
 struct sorting {
@@ -77,11 +78,12 @@ static tulle_status sort_rows(void *arg, int thread, int nthreads)
     struct sorting *s = arg;
     tulle_status status = TULLE_OK;
     struct pair *pair = NULL;
-    int64_t room = 0;
+    int64_t room = 0, passed = 0;
     tulle_gidx from = s->m * thread / nthreads, to = s->m * (thread + 1) / nthreads;
     for (tulle_gidx r = from; r < to; r++) {
         int64_t begin = s->rowptr[r], n = s->rowptr[r + 1] - begin, kept = 0;
         int ascends = 1;
+        TULLE_TRY(tulle__attend_each(256, &passed));
         for (int64_t e = 1; e < n && ascends; e++) ascends = s->colind[begin + e - 1] < s->colind[begin + e];
         s->length[r] = n;
         if (ascends) continue;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/attend.h"
 #include "base/cores.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -185,6 +186,51 @@ static void test_stop(int nthreads)
     ok(tulle__pool_run(NULL, take, &x) == TULLE_OK && x.taken == ITEMS, "no pool: all");
 }
 
+struct prefix {
+    tulle__pool *pool;
+    atomic_int_fast64_t next;
+    atomic_int begun[ITEMS], looks, taken;
+    uint64_t stop;
+};
+
+/* The caller looks first and stops the job, when the worker has taken items meanwhile. */
+static tulle_status stop_behind(void *arg)
+{
+    struct prefix *x = arg;
+    if (atomic_fetch_add(&x->looks, 1)) return TULLE_OK;
+    await(&x->taken, 3);
+    __atomic_store_n(&x->stop, 1, __ATOMIC_RELAXED);
+    return TULLE_OK;
+}
+
+static tulle_status take_prefix(void *arg, int thread, int nthreads)
+{
+    struct prefix *x = arg;
+    (void)thread, (void)nthreads;
+    for (int64_t i; (i = tulle__pool_take(x->pool, &x->next, ITEMS)) < ITEMS;) {
+        atomic_fetch_add(&x->begun[i], 1);
+        const int before = atomic_fetch_add_explicit(&x->taken, 1, memory_order_release);
+        while (before >= 2 && !__atomic_load_n(&x->stop, __ATOMIC_RELAXED)) sched_yield();
+    }
+    return TULLE_OK;
+}
+
+/* A thread may wait for the items before its own: a stop leaves none out. */
+static void test_prefix(void)
+{
+    static struct prefix x;
+    if (!ok(tulle__pool_new(2, &x.pool) == TULLE_OK, "a pool of 2")) return;
+    tulle__pool_stop_on(x.pool, &x.stop);
+    tulle__attend_by(stop_behind, &x);
+    const tulle_status status = tulle__pool_run(x.pool, take_prefix, &x);
+    tulle__attend_by(NULL, NULL);
+    int prefix = 1;
+    for (int64_t i = 0; i < ITEMS; i++) prefix = prefix && atomic_load(&x.begun[i]) == (i < atomic_load(&x.taken));
+    ok(status == TULLE_ERR_INTERRUPTED && prefix, "the items of a job that is stopped are the first %d",
+        atomic_load(&x.taken));
+    tulle__pool_free(x.pool);
+}
+
 struct shares {
     pthread_t caller;
     int by_caller; /* of the shares of other threads */
@@ -260,6 +306,7 @@ int main(void)
     for (int n = 1; n <= 9; n += n < 3 ? 1 : 2) test_size(n);
     for (int n = 1; n <= 4; n++) test_cores(n);
     for (int n = 1; n <= 4; n++) test_stop(n);
+    test_prefix();
     for (int n = 2; n <= 8; n++) test_late(n);
     for (int n = 1; n <= 4; n++) test_nested(n);
     struct sum sum = {.nthreads = 0};

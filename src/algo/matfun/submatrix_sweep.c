@@ -16,10 +16,13 @@
 #include <string.h>
 
 #include "algo/matfun/sweep_state.h"
+#include "base/attend.h"
 #include "base/clock.h"
 #include "base/cores.h"
 #include "base/error.h"
 #include "mat/context.h"
+
+enum { LARGE = 512 }; /* rows of a submatrix that takes a tenth of a second or more */
 
 /* ---- one submatrix ---- */
 
@@ -154,6 +157,25 @@ out:
     return status;
 }
 
+struct computation {
+    struct tulle__sweep_state *w;
+    int64_t k;
+    struct tulle__sweep_thread *t;
+};
+
+static tulle_status compute_beside(void *arg)
+{
+    const struct computation *c = arg;
+    return compute(c->w, c->k, c->t);
+}
+
+/* A large submatrix takes LAPACK seconds: a host program's thread looks at signals meanwhile. */
+static tulle_status compute_attended(struct tulle__sweep_state *w, int64_t k, struct tulle__sweep_thread *t)
+{
+    if (w->s->sub[k].n < LARGE || !w->comm->pe->attend) return compute(w, k, t);
+    return tulle__attend_beside(compute_beside, &(struct computation){w, k, t});
+}
+
 static tulle_status work(void *arg, int thread, int nthreads)
 {
     struct tulle__sweep_state *w = arg;
@@ -163,7 +185,7 @@ static tulle_status work(void *arg, int thread, int nthreads)
         int64_t k = __atomic_fetch_add(&w->next, 1, __ATOMIC_RELAXED);
         if (k >= w->count) return TULLE_OK;
         tulle_status status = tulle__comm_interrupted(w->comm);
-        if (status == TULLE_OK) status = compute(w, w->order[k], &w->thread[thread]);
+        if (status == TULLE_OK) status = compute_attended(w, w->order[k], &w->thread[thread]);
         if (status != TULLE_OK) {
             __atomic_store_n(&w->next, w->count, __ATOMIC_RELAXED); /* others stop early */
             return status;
@@ -181,7 +203,7 @@ static tulle_status work_together(struct tulle__sweep_state *w, int threads)
     tulle__blas_set_threads(threads);
     for (w->next = 0; w->next < w->wide && status == TULLE_OK; w->next++) {
         status = tulle__comm_interrupted(w->comm);
-        if (status == TULLE_OK) status = compute(w, w->order[w->next], &w->thread[0]);
+        if (status == TULLE_OK) status = compute_attended(w, w->order[w->next], &w->thread[0]);
     }
     tulle__blas_set_threads(before);
     w->thread[0].dense += (w->thread[0].dense - dense) * (threads - 1);

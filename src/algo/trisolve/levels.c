@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/attend.h"
 #include "base/error.h"
 
 void tulle__levels_fini(tulle__levels *levels)
@@ -18,6 +19,7 @@ tulle_status tulle__levels_find(const tulle__triangle *t, tulle__levels *levels)
     tulle_status status = tulle__alloc((size_t)t->n, sizeof *levels->level, "levels", &levels->level);
     if (status != TULLE_OK) return status;
     int32_t *level = levels->level, last = -1;
+    int64_t passed = 0;
     for (int64_t step = 0; step < t->n; step++) {
         tulle_gidx row = tulle__triangle_row(t, step);
         tulle__triangle_span span = tulle__triangle_at(t, row, &cursor);
@@ -27,6 +29,7 @@ tulle_status tulle__levels_find(const tulle__triangle *t, tulle__levels *levels)
             if (after > mine) mine = after;
         }
         level[row] = mine;
+        (void)tulle__attend_each(1024, &passed); /* an interruption is met by the operation */
         if (mine > last) last = mine;
     }
     levels->count = (int64_t)last + 1;

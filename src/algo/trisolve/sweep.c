@@ -11,6 +11,7 @@
 #include "base/spin.h"
 
 enum { TURNS_BETWEEN_LOOKS = 64, BLOCKS_BETWEEN_LOOKS = 64 };
+static const double work_between_looks = 1 << 23; /* products of entries by right-hand sides */
 
 struct sweep {
     tulle_trisolve *solver;
@@ -110,6 +111,11 @@ static int64_t entries_of(const tulle__row_block *block, const tulle__solve_task
     return all - (int64_t)(task->head + task->tail) * block->count;
 }
 
+static int64_t entries_at(const tulle__worker_schedule *schedule, int64_t g, const tulle__solve_task *task)
+{
+    return schedule->dense ? schedule->dense->values(schedule->panels, g) : entries_of(&schedule->block[g], task);
+}
+
 /* The longest chain of dependent rows of a block. */
 static int chain_of(const tulle__row_block *block, const tulle__solve_task *task)
 {
@@ -145,6 +151,35 @@ static void solve_block(const struct sweep *p, const tulle__worker_schedule *sch
     p->solver->context->kernels->solve(task);
 }
 
+/* The next rows of a block, from row k on: at least one, and no more work than between two looks. */
+static tulle__row_block part_of(const tulle__row_block *block, int64_t k, const tulle__solve_task *task)
+{
+    tulle__row_block part = *block;
+    part.rowptr += k * task->step;
+    part.at += (tulle_gidx)k * task->step;
+    part.count = 0;
+    double work = 0;
+    while (k + part.count < block->count && work < work_between_looks) {
+        const int64_t *row = part.rowptr + part.count++ * task->step;
+        work += (double)(row[1] - row[0]) * (double)task->cols;
+    }
+    part.done = block->done - block->count + k + part.count;
+    return part;
+}
+
+/* A block of rows that lie one after the other may have any length. */
+static tulle_status solve_parts(const struct sweep *p, int thread, const tulle__worker_schedule *schedule,
+    const tulle__row_block *block, tulle__solve_task *task)
+{
+    for (int64_t k = 0; k < block->count; k += task->count) {
+        const tulle__row_block part = part_of(block, k, task);
+        const tulle_status status = k && thread == 0 ? tulle__comm_interrupted(p->solver->comm) : TULLE_OK;
+        if (status != TULLE_OK) return status;
+        solve_block(p, schedule, &part, task);
+    }
+    return TULLE_OK;
+}
+
 static tulle_status work(void *arg, int thread, int nthreads)
 {
     const struct sweep *p = arg;
@@ -169,26 +204,31 @@ static tulle_status work(void *arg, int thread, int nthreads)
         solver->row && schedule->nblocks ? solver->row[thread] : NULL, tulle__solver_kernel(solver), start};
     int32_t w = 0;
     int cursor = 0;
+    double unlooked = work_between_looks; /* work since this thread last looked at signals */
     tulle_status status = TULLE_OK;
     (void)nthreads;
     for (int64_t g = 0; g < schedule->nblocks; g++) {
         const tulle__row_block *block = &schedule->block[g];
         for (; w < block->last_wait && status == TULLE_OK; w++) status = await(p, thread, block, w, &busy);
-        if (status == TULLE_OK && thread == 0 && g % BLOCKS_BETWEEN_LOOKS == 0)
+        if (status == TULLE_OK && thread == 0 && unlooked >= work_between_looks) {
             status = tulle__comm_interrupted(solver->comm);
+            unlooked = 0;
+        }
         if (status == TULLE_OK && solver->unvalidated)
             status = tulle__triangle_check_rows(t, block->at, block->count, &cursor);
+        if (status == TULLE_OK && is_virtual) tulle__kernel_begin(solver->comm);
+        if (status == TULLE_OK && schedule->dense)
+            schedule->dense->solve(schedule->panels, solver->context->kernels, g, p->lines);
+        else if (status == TULLE_OK && block->count > TULLE__BLOCK_ROWS)
+            status = solve_parts(p, thread, schedule, block, &task);
+        else if (status == TULLE_OK)
+            solve_block(p, schedule, block, &task);
         if (status != TULLE_OK) {
             __atomic_store_n(&solver->stop, 1, __ATOMIC_RELEASE);
             return status;
         }
-        if (is_virtual) tulle__kernel_begin(solver->comm);
-        if (schedule->dense)
-            schedule->dense->solve(schedule->panels, solver->context->kernels, g, p->lines);
-        else
-            solve_block(p, schedule, block, &task);
         if (is_virtual) {
-            int64_t entries = schedule->dense ? schedule->dense->values(schedule->panels, g) : entries_of(block, &task);
+            const int64_t entries = entries_at(schedule, g, &task);
             tulle__work done = work_of(p, block->count, entries);
             done.resident = g > 0;
             done.hops = schedule->dense ? block->count : chain_of(block, &task);
@@ -199,6 +239,9 @@ static tulle_status work(void *arg, int thread, int nthreads)
             if (status != TULLE_OK) return status; /* a serial solve: no worker waits */
         }
         publish(p, schedule, block);
+        if (thread == 0)
+            unlooked +=
+                (double)entries_at(schedule, g, &task) * (double)task.cols + work_between_looks / BLOCKS_BETWEEN_LOOKS;
     }
     int64_t end = tulle__now(solver->comm);
     p->times[thread].compute_ns += end - start - (p->times[thread].wait_ns - waited);

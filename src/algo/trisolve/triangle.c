@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/attend.h"
 #include "base/error.h"
 
 /*
@@ -217,6 +218,7 @@ static int all_store(const tulle__triangle *t, const tulle_tile *tile, tulle_gid
 static tulle_gidx validate_rows(const tulle__triangle *t, enum fault *fault, int64_t pivots[2])
 {
     const tulle_mat *rows = t->own ? t->own : t->T;
+    int64_t passed = 0;
     for (int i = 0; i < t->ntiles; i++) {
         if (!tulle__tile_is_mine(rows, i, 0)) continue;
         if (t->tile[i].nnz && all_store(t, &t->tile[i], 0, t->cut[i + 1] - t->cut[i], t->cut[i])) {
@@ -225,6 +227,7 @@ static tulle_gidx validate_rows(const tulle__triangle *t, enum fault *fault, int
         }
         for (tulle_gidx r = 0; r < t->cut[i + 1] - t->cut[i]; r++) {
             int stored;
+            (void)tulle__attend_each(1024, &passed); /* an interruption is met by the operation */
             *fault = inspect_row(t, &t->tile[i], r, t->cut[i] + r, &stored);
             if (*fault != SOUND) return t->cut[i] + r;
             pivots[!stored] = 1;

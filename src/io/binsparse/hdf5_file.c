@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "io/binsparse/hdf5_file.h"
 
+#include "base/attend.h"
 #include "base/error.h"
 
 static const char *const names[TULLE__BINSPARSE_ARRAYS] = {"pointers_to_1", "indices_0", "indices_1", "values"};
@@ -347,7 +348,8 @@ tulle_status tulle__hdf5_examine(const char *path, const char *group, char **jso
 tulle_status tulle__hdf5_read(
     const char *path, const char *group, int which, int64_t first, int64_t count, int real, void *to)
 {
-    tulle_status status;
+    tulle_status status = tulle__attend(); /* not while the lock is held: a program may read there, too */
+    if (status != TULLE_OK) return status;
     pthread_mutex_lock(&hdf5_lock);
     H5E_BEGIN_TRY
     {

@@ -8,8 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/attend.h"
 #include "base/error.h"
 #include "base/memory.h"
+
+enum { PIECE = 1 << 22 }; /* bytes between two looks at signals */
 
 tulle_status tulle__regular_open(const char *path, tulle__regular *file)
 {
@@ -38,7 +41,9 @@ tulle_status tulle__regular_read(const tulle__regular *file, void *to, size_t by
 {
     char *at = to;
     while (bytes) {
-        ssize_t n = pread(file->fd, at, bytes, (off_t)offset);
+        const tulle_status status = tulle__attend();
+        if (status != TULLE_OK) return status;
+        ssize_t n = pread(file->fd, at, bytes < PIECE ? bytes : PIECE, (off_t)offset);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return tulle__fail(TULLE_ERR_IO, "%s: reading failed: %s", file->path, strerror(errno));
         if (n == 0) return tulle__fail(TULLE_ERR_IO, "%s: ends early, at byte %" PRId64, file->path, offset);

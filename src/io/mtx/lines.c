@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/attend.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/file/ahead.h"
@@ -130,6 +131,8 @@ static tulle_status make_room(tulle__lines *l)
 /* Appends a block of a plain file to the buffer. */
 static tulle_status read_plain(tulle__lines *l)
 {
+    const tulle_status status = tulle__attend();
+    if (status != TULLE_OK) return status;
     for (;;) {
         ssize_t n = pread(l->text.fd, l->buffer + l->used, l->block, (off_t)l->position);
         if (n < 0 && errno == EINTR) continue;
@@ -158,7 +161,8 @@ static tulle_status read_packed(tulle__lines *l)
     const char *data;
     size_t bytes;
     int64_t consumed;
-    tulle_status status = tulle__ahead_next(l->ahead, &data, &bytes, &consumed);
+    tulle_status status = tulle__attend();
+    if (status == TULLE_OK) status = tulle__ahead_next(l->ahead, &data, &bytes, &consumed);
     if (status != TULLE_OK) return status;
     l->ended = bytes == 0;
     if (l->ended) return TULLE_OK;

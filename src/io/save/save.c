@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/arg.h"
+#include "base/attend.h"
 #include "base/cores.h"
 #include "base/error.h"
 #include "io/binsparse/binsparse.h"
@@ -60,11 +61,12 @@ tulle_status tulle__save_rows(const tulle_mat *A, const tulle__row_sink *sink)
     struct band band = {.n = 0};
     const tulle_layout *l = A->layout;
     tulle__progress_meter *meter = tulle__comm_progress_meter(A->comm, 0);
-    int64_t done = 0;
+    int64_t done = 0, passed = 0;
     tulle__progress_meter_start(meter, "writing", "entries", A->nnz);
     for (int i = 0; i < l->mt; i++) {
         TULLE_TRY(band_init(A, i, &band));
         for (tulle_gidx r = 0; r < l->row_cut[i + 1] - l->row_cut[i]; r++) {
+            TULLE_TRY(tulle__attend_each(64, &passed));
             for (int j = 0; j < l->nt; j++) {
                 const tulle_tile *t = &band.tile[j];
                 if (!t->rowptr || t->rowptr[r] == t->rowptr[r + 1]) continue;
@@ -118,6 +120,7 @@ tulle_status tulle__save_mtx_rows(const tulle_mat *A, const tulle__mtx_shape *sh
 static tulle_status gather_dense(const tulle_mat *A, tulle_order order, char **all)
 {
     tulle_status status;
+    int64_t passed = 0;
     const tulle_layout *l = A->layout;
     size_t size = tulle_type_size(A->type);
     struct band band = {.n = 0};
@@ -127,13 +130,15 @@ static tulle_status gather_dense(const tulle_mat *A, tulle_order order, char **a
         TULLE_TRY(band_init(A, i, &band));
         for (int j = 0; j < l->nt; j++) {
             const tulle_tile *t = &band.tile[j];
-            for (tulle_gidx r = 0; t->nnz && r < t->m; r++)
+            for (tulle_gidx r = 0; t->nnz && r < t->m; r++) {
+                TULLE_TRY(tulle__attend_each(64, &passed));
                 for (tulle_gidx c = 0; c < t->n; c++) {
                     tulle_gidx row = l->row_cut[i] + r, col = l->col_cut[j] + c;
                     int64_t from = t->order == TULLE_ROW_MAJOR ? r * t->ld + c : c * t->ld + r;
                     int64_t to = order == TULLE_ROW_MAJOR ? row * l->n + col : col * l->m + row;
                     memcpy(*all + (size_t)to * size, at(t, from), size);
                 }
+            }
         }
         band_fini(&band);
     }

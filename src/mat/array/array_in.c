@@ -6,6 +6,7 @@
 #include <tulle/array.h>
 
 #include "base/arg.h"
+#include "base/attend.h"
 #include "base/error.h"
 #include "mat/array/array_parts.h"
 #include "mat/row_ranges.h"
@@ -127,8 +128,12 @@ static tulle_status widen(
     *made = NULL;
     *to = from;
     if (bytes == 8 && !a->base) return TULLE_OK;
+    int64_t passed = 0;
     tulle_status status = tulle__alloc((size_t)count, sizeof **made, "indices of 64 bits", made);
-    for (int64_t i = 0; status == TULLE_OK && i < count; i++) (*made)[i] = from_zero(index_at(from, bytes, i), a->base);
+    for (int64_t i = 0; status == TULLE_OK && i < count; i++) {
+        (*made)[i] = from_zero(index_at(from, bytes, i), a->base);
+        status = tulle__attend_each(1 << 16, &passed);
+    }
     *to = *made;
     return status;
 }
@@ -226,14 +231,17 @@ static tulle_status expand_entry(const tulle_array *a, int64_t e, int64_t row, i
 static tulle_status expand(const tulle_array *a, struct expanded *x)
 {
     tulle_status status;
+    int64_t passed = 0;
     const int64_t nnz = tulle__array_entries_here(a);
     TULLE_TRY(tulle__alloc((size_t)nnz, 2 * sizeof *x->row, "rows of a whole matrix", &x->row));
     TULLE_TRY(tulle__alloc((size_t)nnz, 2 * sizeof *x->col, "columns of a whole matrix", &x->col));
     TULLE_TRY(tulle__alloc((size_t)nnz, 2 * tulle_type_size(a->type), "values of a whole matrix", &x->val));
     if (a->storage == TULLE_STORAGE_COO) {
-        for (int64_t e = 0; e < nnz; e++)
+        for (int64_t e = 0; e < nnz; e++) {
+            TULLE_TRY(tulle__attend_each(1 << 16, &passed));
             TULLE_TRY(expand_entry(a, e, from_zero(index_at(a->ind, a->ind_bytes, e), a->base),
                 from_zero(index_at(a->col, a->ind_bytes, e), a->base), x));
+        }
         goto out;
     }
     for (int64_t l = 0, e = 0; l < a->count; l++) {
@@ -245,6 +253,7 @@ static tulle_status expand(const tulle_array *a, struct expanded *x)
         for (; e < end; e++) {
             const int64_t other = from_zero(index_at(a->ind, a->ind_bytes, e), a->base);
             const int by_row = a->storage == TULLE_STORAGE_CSR;
+            TULLE_TRY(tulle__attend_each(1 << 16, &passed));
             TULLE_TRY(expand_entry(a, e, by_row ? line : other, by_row ? other : line, x));
         }
     }
@@ -276,9 +285,11 @@ void tulle__array_copy_dense(const tulle_tile *from, const tulle_tile *to)
     const size_t size = tulle_type_size(from->type);
     const int by_row = to->order == TULLE_ROW_MAJOR;
     const tulle_gidx lines = by_row ? to->m : to->n, length = by_row ? to->n : to->m;
+    int64_t passed = 0;
     /* distances within `from` of an element from the next line's, and from the next of its line */
     const int64_t step = from->order == to->order ? from->ld : 1, next = from->order == to->order ? 1 : from->ld;
     for (tulle_gidx l = 0; l < lines; l++) {
+        (void)tulle__attend_each(64, &passed); /* an interruption is met by the operation */
         const char *source = (const char *)from->val + (size_t)(l * step) * size;
         char *target = (char *)(uintptr_t)to->val + (size_t)(l * to->ld) * size;
         if (next == 1)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arg.h"
+#include "base/attend.h"
 #include "base/error.h"
 #include "mat/array/array_parts.h"
 #include "mat/array/array_result.h"
@@ -131,9 +132,10 @@ static tulle_status fill_sparse(const tulle_tile *tile, tulle_array *out)
 {
     out->nnz = count_entries(tile);
     tulle_status status = make_sparse_arrays(out);
-    int64_t e = 0;
+    int64_t e = 0, passed = 0;
     if (status != TULLE_OK) return status;
     for (tulle_gidx r = 0; r < tile->m; r++) {
+        if ((status = tulle__attend_each(64, &passed)) != TULLE_OK) return status;
         if (out->ptr) set_index(out->ptr, out->ptr_bytes, r, e);
         if (tile->kind == TULLE_DENSE) {
             for (tulle_gidx c = 0; c < tile->n; c++) {
@@ -152,6 +154,7 @@ static tulle_status fill_sparse(const tulle_tile *tile, tulle_array *out)
 
 static tulle_status fill_dense(const tulle_tile *tile, tulle_array *out)
 {
+    int64_t passed = 0;
     out->nnz = 0;
     if (!out->val) {
         size_t size = tulle_type_size(out->type), count;
@@ -170,12 +173,15 @@ static tulle_status fill_dense(const tulle_tile *tile, tulle_array *out)
     for (tulle_gidx l = 0; l < (by_row ? to.m : to.n); l++)
         memset((char *)out->val + (size_t)(l * out->ld) * tulle_type_size(out->type), 0,
             (size_t)(by_row ? to.n : to.m) * tulle_type_size(out->type));
-    for (tulle_gidx r = 0; r < tile->m; r++)
+    for (tulle_gidx r = 0; r < tile->m; r++) {
+        const tulle_status status = tulle__attend_each(64, &passed);
+        if (status != TULLE_OK) return status;
         for (int64_t e = row_begin(tile, r); e < row_begin(tile, r + 1); e++) {
             const int64_t at = by_row ? r * out->ld + tile->colind[e] : (int64_t)tile->colind[e] * out->ld + r;
             set_value(out->val, out->type, at,
                 tile->type == TULLE_F32 ? (double)((const float *)tile->val)[e] : ((const double *)tile->val)[e]);
         }
+    }
     return TULLE_OK;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/arg.h"
+#include "base/attend.h"
 #include "base/error.h"
 #include "mat/mat.h"
 
@@ -18,11 +19,12 @@ static void columns_of(tulle_gidx row, tulle_uplo uplo, tulle_diag diag, tulle_g
 static int64_t copy_triangle(const tulle_mat *A, int i, int j, const tulle_tile *from, tulle_uplo uplo, tulle_diag diag,
     const tulle_own_tile *to)
 {
-    int64_t count = 0;
+    int64_t count = 0, passed = 0;
     size_t size = tulle_type_size(A->type);
     if (to) to->rowptr[0] = 0;
     for (tulle_gidx r = 0; r < from->m; r++) {
         tulle_gidx low, high;
+        (void)tulle__attend_each(1024, &passed); /* an interruption is met by the operation */
         columns_of(A->layout->row_cut[i] + r, uplo, diag, &low, &high);
         for (int64_t e = from->rowptr[r]; e < from->rowptr[r + 1]; e++) {
             tulle_gidx column = A->layout->col_cut[j] + from->colind[e];
