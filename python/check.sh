@@ -29,8 +29,8 @@ pip install --quiet --disable-pip-version-check --no-build-isolation --force-rei
 cd "$here"
 TULLE_COMMAND=$work/prefix/bin/tulle pytest -q -p no:cacheprovider -rs -m "$tests"
 
-# types: the stubs are of what is there; tulle.torch has its own, and is imported where torch is
-echo 'tulle\.torch' >"$work/allowed"
+# types: the stubs are of what is there; the modules of torch have their own, and are imported where torch is
+printf '%s\n' 'tulle\.torch' 'tulle\.geometric' 'tulle\._torch_.*' >"$work/allowed"
 cd "$work"
 python -m mypy.stubtest tulle --concise --ignore-missing-stub --allowlist allowed --ignore-unused-allowlist \
     --mypy-config-file "$here/pyproject.toml"
@@ -40,19 +40,37 @@ python -m mypy --config-file "$here/pyproject.toml" -p tulle
 source=$(cd "$here/.." && pwd)
 python "$source/doc/site/blocks.py" "$source" "$build" "${CC:-cc}" "$work/env/bin/python"
 
-# torch is Debian's, of Debian's Python, for which this wheel is if both are of one version
+# the wheel is for Pythons of one version: Debian's with its torch, and environments with torch and PyG of PyPI, the
+# oldest that is supported and the newest, which "all" makes
 tag='import sys; print(sys.implementation.cache_tag)'
+mkdir -p "$work/torch"
+ln -sfn "$(cd / && python -c 'import os, tulle; print(os.path.dirname(tulle.__file__))')" "$work/torch/tulle"
+test_torch() {
+    cd "$work"
+    PYTHONPATH=$work/torch "$1" -m pytest -q -rs -p no:cacheprovider --import-mode=importlib -c /dev/null --rootdir="$work" \
+        -m "$tests" -o 'markers=long: half a minute' -k 'torch or geometric' "$here/test/test_torch.py" \
+        "$here/test/test_torch_operators.py" "$here/test/test_geometric.py" "$here/test/test_threads.py"
+    PYTHONPATH=$work/torch "$1" "$source/doc/site/blocks.py" "$source" "$build" "${CC:-cc}" "$1" python/README.md
+}
 if [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import pytest, scipy, torch' 2>/dev/null &&
     [ "$(/usr/bin/python3 -c "$tag")" = "$(python -c "$tag")" ]; then
-    mkdir -p "$work/torch"
-    ln -sfn "$(cd / && python -c 'import os, tulle; print(os.path.dirname(tulle.__file__))')" "$work/torch/tulle"
-    cd "$work"
-    PYTHONPATH=$work/torch /usr/bin/python3 -m pytest -q -p no:cacheprovider --import-mode=importlib -c /dev/null \
-        --rootdir="$work" -k torch "$here/test/test_torch.py" "$here/test/test_threads.py"
-    PYTHONPATH=$work/torch /usr/bin/python3 "$source/doc/site/blocks.py" "$source" "$build" "${CC:-cc}" /usr/bin/python3 \
-        python/README.md
+    test_torch /usr/bin/python3
 else
-    echo 'there is no torch (python3-torch, python3-scipy, python3-pytest): its tests are left out'
+    echo 'there is no torch of the system (python3-torch, python3-scipy, python3-pytest): its tests are left out'
 fi
+for torch in 'torch==2.4.*' torch; do
+    env=$work/env-$(echo "$torch" | tr -dc 'a-z0-9.')
+    if [ -z "$tests" ] && [ ! -e "$env/complete" ]; then
+        python3 -m venv "$env"
+        if "$env/bin/pip" install --quiet --disable-pip-version-check "$torch" torch-geometric numpy scipy pytest; then
+            : >"$env/complete"
+        fi
+    fi
+    if [ -e "$env/complete" ]; then
+        test_torch "$env/bin/python"
+    else
+        echo "there is no $torch of PyPI with torch-geometric ($0 BUILD all fetches them): its tests are left out"
+    fi
+done
 
 [ -n "$tests" ] || "$here/check_abi3.sh" "$build"

@@ -56,9 +56,11 @@ for call in $calls; do
     grep -q "c.$call\"" "$build"/site/reference/*.html || absent="$absent $call"
 done
 names=$(python3 -c 'import ast
-for node in ast.parse(open("python/tulle/__init__.py").read()).body:
-    if isinstance(node, ast.Assign) and node.targets[0].id == "__all__":
-        print(*ast.literal_eval(node.value))')
+for module, lists in ("__init__", ["__all__"]), ("torch", ["_OPERATORS"]), ("geometric", ["__all__"]):
+    prefix = "" if module == "__init__" else module + "."
+    for node in ast.parse(open("python/tulle/" + module + ".py").read()).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") in lists:
+            print(*(prefix + name for name in ast.literal_eval(node.value)))')
 for name in $names torch.Sparse; do
     grep -q "id=\"tulle.$name\"" "$build/site/reference-python.html" || absent="$absent tulle.$name"
 done

@@ -13,9 +13,10 @@ breathe_projects = {"tulle": os.environ["TULLE_XML"]}
 breathe_default_project = "tulle"
 breathe_domain_by_extension = {"h": "c"}
 primary_domain = "c"
-# the Python package is documented without its extension, and without what is not installed
+# the Python package is documented without its extension, without torch, whose old versions lack operators, and without
+# what is not installed
 sys.path.insert(0, os.environ["TULLE_PYTHON"])
-autodoc_mock_imports = ["tulle._core"] + [name for name in ("numpy", "torch") if not importlib.util.find_spec(name)]
+autodoc_mock_imports = ["tulle._core", "torch", "torch_geometric"] + [name for name in ("numpy",) if not importlib.util.find_spec(name)]
 autodoc_typehints = "none"
 highlight_language = "none"
 html_theme = "alabaster"

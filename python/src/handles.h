@@ -24,6 +24,8 @@ class Mat : public Handle
 using MatRef = std::shared_ptr<Mat>;
 
 MatRef mat_from_array(const TeamRef &team, const Array &array);
+/* Whether values that change in the arrays it was made from are the matrix's. */
+bool shares(const MatRef &A, const Array &from);
 
 /* An operator of Krylov methods: a matrix, a stream or a preconditioner; `of` outlives it. */
 class Operator : public Handle
@@ -50,6 +52,7 @@ void bind_trisolve(nb::module_ &m);
 void bind_stream(nb::module_ &m);
 void bind_blocks(nb::module_ &m);
 void bind_matfun(nb::module_ &m);
+void bind_rows(nb::module_ &m);
 
 /* {"max": ..., "mean": ...} */
 nb::dict imbalance(const tulle_imbalance &both);

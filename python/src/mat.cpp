@@ -25,10 +25,6 @@ void Mat::write_back(const Array &to) const
     team->call([&](tulle_comm *) { return tulle_mat_to_array(mat, TULLE_AUTO, &out); });
 }
 
-namespace
-{
-
-/* Whether values that change in the arrays it was made from are the matrix's. */
 bool shares(const MatRef &A, const Array &from)
 {
     tulle_tile tile = {};
@@ -36,6 +32,9 @@ bool shares(const MatRef &A, const Array &from)
     A->team->call([&](tulle_comm *) { return tulle_mat_tile(A->mat, 0, 0, &tile); });
     return tile.val == from.a.val || !tile.nnz;
 }
+
+namespace
+{
 
 /* Options of reading files: lenient, zero_based, finite, drop_zeros, assume, duplicates. */
 struct Reading {

@@ -36,5 +36,6 @@ NB_MODULE(_core, m)
     bind_stream(m);
     bind_blocks(m);
     bind_matfun(m);
+    bind_rows(m);
     m.def("version", [] { return TULLE_VERSION; });
 }

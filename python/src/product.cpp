@@ -63,11 +63,14 @@ nb::tuple multiply(const TeamRef &team, bool ta, bool tb, double alpha, const Ar
         report_of(report, algorithm.empty() ? "auto" : algorithm.c_str()));
 }
 
-/* The values of S, which are written over, are alpha X Y^T at its entries. */
-void sddmm(const TeamRef &team, double alpha, const Array &X, const Array &Y, const Array &S)
+/* The values of S, which are written over, are alpha X Y^T at its entries. False: the matrix of S is a copy, as columns
+ * do not ascend or entries occur twice, and nothing is written. */
+bool sddmm(const TeamRef &team, double alpha, const Array &X, const Array &Y, const Array &S)
 {
     const MatRef x = mat_from_array(team, X), y = mat_from_array(team, Y), s = mat_from_array(team, S);
+    if (!shares(s, S)) return false;
     team->call([&](tulle_comm *) { return tulle_mat_sddmm(alpha, x->mat, y->mat, s->mat); });
+    return true;
 }
 
 /* A plan for three matrices that it keeps. */

@@ -141,9 +141,34 @@ else:
 
     ROWS["torch.Sparse"] = lambda: differentiated(tulle.torch.Sparse(A))
 
+    def operated(call):
+        """Results and gradients of an operator by values and dense factors of thread k."""
+        def use(k):
+            values = torch.from_numpy(OTHERS[k].data.copy()).requires_grad_()
+            dense = torch.from_numpy(X[k]).requires_grad_()
+            result = call(tulle.torch.Graph(*structure, N), values, dense)
+            result.sum().backward()
+            return tuple(part for part in (result, values.grad, dense.grad) if part is not None)
+
+        return plain(use)
+
+    structure = torch.from_numpy(A.indptr), torch.from_numpy(A.indices)
+    if "spmm" in tulle.torch.__all__:
+        ROWS |= {
+            "torch.Graph": operated(lambda G, v, x: tulle.torch.spmm(G.T, x, G.T.permuted(v))),
+            "torch.spmm": operated(lambda G, v, x: tulle.torch.spmm(G, x, v, reduce="max") + tulle.torch.spmm(G, x, v)),
+            "torch.sddmm": operated(lambda G, v, x: tulle.torch.sddmm(G, x, x) * v),
+            "torch.spgemm": operated(lambda G, v, x: tulle.torch.spgemm(G, G, v, v)[1]),
+            "torch.softmax": operated(lambda G, v, x: tulle.torch.softmax(G, v / 100) * v),
+            "torch.at_rows": operated(lambda G, v, x: tulle.torch.at_rows(G, x) * v[:, None]),
+            "torch.at_columns": operated(lambda G, v, x: tulle.torch.at_columns(G, x) * v[:, None]),
+        }
+
 
 def test_every_name_has_a_row():
     assert set(tulle.__all__) == {name for name in ROWS if name.isidentifier()} | NO_OBJECTS
+    if "torch" in sys.modules:
+        assert set(tulle.torch.__all__) == {name.removeprefix("torch.") for name in ROWS if name.startswith("torch.")}
 
 
 @pytest.fixture(autouse=True)

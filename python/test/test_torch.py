@@ -2,6 +2,7 @@
 """torch's tensors in and out, and gradients against torch's own."""
 import os
 import pathlib
+import pickle
 import subprocess
 import sys
 
@@ -65,8 +66,17 @@ def test_the_same_kind_out():
     np.testing.assert_allclose(F.to_dense().numpy(), tulle.matfun("inverse", A, blocks=1).toarray(), rtol=1e-12)
 
 
-def test_no_gradient_is_lost():
+# names whose calls take no matrix that a gradient could be of: handles are made by the functions in the table
+WITHOUT_OPERANDS = {"CheckFailed", "Error", "FormatError", "NotConverged", "Plan", "Preconditioner", "Report", "Step", "Stream",
+                    "Triangular", "UnsupportedError", "generate", "mpi", "read", "report", "threads"}
+
+
+def test_no_gradient_is_lost(tmp_path):
     import tulle.torch
+
+    def in_scipy(v):
+        with tulle.inside_scipy(1):
+            return A @ v
 
     A = sp.csr_matrix(sp.diags([-np.ones(11), 4 * np.ones(12), -np.ones(11)], [-1, 0, 1]))
     X, S, L = torch.rand(12, 2, dtype=torch.float64), tensor(A), tensor(sp.csr_matrix(sp.tril(A)))
@@ -85,11 +95,22 @@ def test_no_gradient_is_lost():
         "stream A": (lambda v: tulle.stream(v), S), "stream X": (lambda v: tulle.stream(S) @ v, b),
         "matfun": (lambda v: tulle.matfun("inverse", v, blocks=3), S),
         "density": (lambda v: tulle.density(v, blocks=3, mu=4.0), S), "Sparse": (tulle.torch.Sparse, S),
+        "density S": (lambda v: tulle.density(S, v, blocks=3, mu=4.0), tensor(sp.csr_matrix(sp.identity(12)))),
+        "ilu0": (tulle.ilu0, S), "jacobi": (tulle.jacobi, S), "block_matmul": (lambda v: tulle.block_matmul(v, blocks=3), S),
+        "block_matmul B": (lambda v: tulle.block_matmul(S, v, blocks=3), S),
+        "block_range_add": (lambda v: tulle.block_range_add(v, S, 0, 0, blocks=3), S),
+        "block_range_add P": (lambda v: tulle.block_range_add(S, v, 0, 0, blocks=3), S),
+        "matmul_plan": (lambda v: tulle.matmul_plan(S, v), X), "gmres b": (lambda v: tulle.gmres(S, v), b),
+        "write": (lambda v: tulle.write(tmp_path / "gradient.mtx", v), S),
+        "inside_scipy": (in_scipy, X),
     }
+    for name in set(tulle.__all__) - WITHOUT_OPERANDS:
+        assert any(call.split(" ")[0] == name for call in calls), name
     for name, (call, operand) in calls.items():
         call(operand)
         wanted = operand.clone().requires_grad_()
-        with pytest.raises(TypeError, match="requires a gradient"):
+        # scipy's own conversion refuses it, too
+        with pytest.raises(RuntimeError if name == "inside_scipy" else TypeError, match="requires? a? ?grad"):
             call(wanted)
             print(name)
         with torch.no_grad():
@@ -166,3 +187,51 @@ def test_gradcheck():
     X = torch.rand(10, 2, dtype=torch.float64, requires_grad=True)
     values = A.values.clone().requires_grad_(True)
     assert torch.autograd.gradcheck(lambda x, v: A.matmul(x, v), (X, values))
+    assert torch.autograd.gradgradcheck(lambda x, v: A.matmul(x, v), (X, values))
+
+
+def test_many_widths():
+    """Memory of a few widths is kept, those used last; results do not depend on it."""
+    import tulle.torch
+
+    A = tulle.torch.Sparse(graph())
+    dense = torch.from_numpy(graph().toarray())
+    for width in [*range(1, 200), 1, 2, 199]:
+        X = torch.ones(34, width, dtype=torch.float64, requires_grad=True)
+        Y = A @ X
+        Y.sum().backward()
+        np.testing.assert_allclose(Y.detach(), dense @ X.detach(), rtol=1e-12)
+    kept = A._multipliers
+    assert len(kept) == tulle.torch._MULTIPLIERS and list(kept)[-2:] == [(False, 199), (True, 199)]
+    assert sum(one.x.nbytes + one.y.nbytes for one in kept.values()) <= 8 * (30 + 34) * 199 * len(kept)
+
+
+def test_pickle():
+    import tulle.torch
+
+    for made_of in (graph(), tensor(graph()), wide(graph())):
+        A = tulle.torch.Sparse(made_of, torch.float32)
+        X = torch.rand(34, 2)
+        assert torch.equal(pickle.loads(pickle.dumps(A)) @ X, A @ X)
+
+
+def test_operators_say_what_they_require():
+    import tulle.torch
+
+    if hasattr(torch.library, "register_autograd"):
+        assert tulle.torch.spmm
+        return
+    for name in tulle.torch._OPERATORS:
+        with pytest.raises(ImportError, match=f"{name} requires torch 2.4 or later, and this is {torch.__version__}"):
+            getattr(tulle.torch, name)
+    with pytest.raises(ImportError, match="2.4"):
+        from tulle.torch import spmm  # noqa: F401
+    with pytest.raises(AttributeError, match="no_such"):
+        tulle.torch.no_such
+
+
+def test_unordered_columns_of_sddmm():
+    unchecked = getattr(torch, "_sparse_csr_tensor_unsafe", torch.sparse_csr_tensor)  # torch 1.13 checks
+    A = unchecked(torch.tensor([0, 2, 3]), torch.tensor([1, 0, 1]), torch.ones(3, dtype=torch.float64), (2, 2))
+    with pytest.raises(ValueError, match="ascending"):
+        tulle.sddmm(A, torch.eye(2, dtype=torch.float64), torch.eye(2, dtype=torch.float64))

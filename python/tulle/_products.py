@@ -174,7 +174,8 @@ def sddmm(S, X, Y, *, alpha=1.0):
     values, narrow = np.zeros(len(columns), dtype), columns.astype(np.int32, copy=False)
     array = _core.Array.compressed(_STORAGE.csr, *S.shape, pointers, narrow, values, 0, pointers, narrow, values)
     x, y = (describe(name, np.ascontiguousarray(real(name, factor, dtype))) for name, factor in (("X", X), ("Y", Y)))
-    _core.sddmm(current(), alpha, x.array, y.array, array)
+    if not _core.sddmm(current(), alpha, x.array, y.array, array):
+        raise ValueError("entries of S must be row by row with ascending columns and no duplicates")
     keep("sddmm", {"flops": 2 * len(values) * x.shape[1]})
     result = "csr", tuple(S.shape), values, columns.copy(), pointers.copy()
     if kind_of(S) == "torch":

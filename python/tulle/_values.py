@@ -47,7 +47,7 @@ def common_type(**operands):
     return _real("the result", np.result_type(*given.values()))
 
 
-def without_gradient(name, X, instead="tulle.torch.Sparse has products that are differentiated, .detach() leaves it out"):
+def without_gradient(name, X, instead="tulle.torch has products that are differentiated, .detach() leaves it out"):
     """An error if torch expects a gradient by the tensor X, which calls of arrays do not have."""
     if X.requires_grad and sys.modules["torch"].is_grad_enabled():
         raise TypeError(f"{name} requires a gradient, which this call does not have: {instead}")

@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sparse products that torch differentiates.
 
+    C = tulle.torch.spmm(A, X)              # A: torch's sparse CSR, or a Graph with values=...
+    S = tulle.torch.sddmm(A, X, Y)          # X Y^T at A's entries
+    G, c = tulle.torch.spgemm(A, B)         # the structure and the values of a sparse product
+    w = tulle.torch.softmax(graph, scores)  # over the entries of each row
+
+These are operators of torch.library (torch.ops.tulle), for torch 2.4 and later. For any torch:
+
     A = tulle.torch.Sparse(adjacency)       # of scipy.sparse, or torch's sparse CSR
     Y = A @ X                               # gradient by X: A^T times that of Y
     Y = A.matmul(X, values)                 # also by A's values, at A's entries (SDDMM)
 
-The structure is planned once for each width of X; values may change from call to call.
+Its structure is planned once for each width of X; values may change from call to call.
 """
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any
 
 import numpy as np
@@ -19,7 +27,23 @@ from ._arrays import describe
 from ._team import Handle, alone, at_home
 from ._values import type_of, without_gradient
 
+_OPERATORS = ["Graph", "at_columns", "at_rows", "sddmm", "softmax", "spgemm", "spmm"]
 _ORDERED = "row by row with ascending columns and no duplicates"
+_MULTIPLIERS = 8  # that a Sparse keeps, for widths and transposes: the last used ones
+
+if hasattr(torch.library, "register_autograd"):  # torch 2.4
+    from ._torch_graph import Graph, at_columns, at_rows, sddmm, softmax, spgemm, spmm
+
+    __all__ = ["Sparse", *_OPERATORS]
+else:
+    __all__ = ["Sparse"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OPERATORS:
+        raise ImportError(f"tulle.torch.{name} requires torch 2.4 or later, and this is {torch.__version__}: "
+                          "tulle.torch.Sparse works with it")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class _Multiplier:
@@ -39,19 +63,39 @@ class _Multiplier:
 
 
 class _Product(torch.autograd.Function):
+    """A X or A^T X."""
+
     @staticmethod
-    def forward(ctx: Any, sparse: Sparse, values: torch.Tensor, X: torch.Tensor) -> torch.Tensor:
-        ctx.sparse = sparse
+    def forward(ctx: Any, sparse: Sparse, values: torch.Tensor, X: torch.Tensor, transposed: bool) -> torch.Tensor:
+        ctx.sparse, ctx.transposed = sparse, transposed
         ctx.save_for_backward(values, X)
-        return sparse._multiply(values, X, False)
+        return sparse._multiply(values, X, transposed)
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         values, X = ctx.saved_tensors
-        sparse = ctx.sparse
-        by_values = sparse._inner_products(gradient, X) if ctx.needs_input_grad[1] else None
-        by_x = sparse._multiply(values, gradient, True) if ctx.needs_input_grad[2] else None
-        return None, by_values, by_x
+        sparse, transposed = ctx.sparse, ctx.transposed
+        pair = (X, gradient) if transposed else (gradient, X)
+        by_values = _InnerProducts.apply(sparse, *pair).to(values.dtype) if ctx.needs_input_grad[1] else None
+        by_x = _Product.apply(sparse, values, gradient, not transposed) if ctx.needs_input_grad[2] else None
+        return None, by_values, by_x, None
+
+
+class _InnerProducts(torch.autograd.Function):
+    """X Y^T at A's entries."""
+
+    @staticmethod
+    def forward(ctx: Any, sparse: Sparse, X: torch.Tensor, Y: torch.Tensor) -> torch.Tensor:
+        ctx.sparse = sparse
+        ctx.save_for_backward(X, Y)
+        return sparse._inner_products(X, Y)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        X, Y = ctx.saved_tensors
+        by_x = _Product.apply(ctx.sparse, gradient, Y, False) if ctx.needs_input_grad[1] else None
+        by_y = _Product.apply(ctx.sparse, gradient, X, True) if ctx.needs_input_grad[2] else None
+        return None, by_x, by_y
 
 
 class Sparse(Handle):
@@ -86,7 +130,11 @@ class Sparse(Handle):
         self.dtype = self._own.dtype
         self._array = self._describe(self._own)
         self.matrix = _core.mat(self._team, self._array)
-        self._multipliers: dict[tuple[bool, int], _Multiplier] = {}
+        self._multipliers: OrderedDict[tuple[bool, int], _Multiplier] = OrderedDict()
+
+    def __reduce__(self) -> Any:
+        """Pickled as its arrays; what is read is made on the team of the reader."""
+        return _unpickled, (self._pointers, self._columns, self.values.detach(), self.shape)
 
     def _describe(self, values: np.ndarray) -> _core.Array:
         return _core.Array.compressed(_core.Storage.csr, *self.shape, self._pointers, self._columns, values, 0,
@@ -103,7 +151,7 @@ class Sparse(Handle):
             raise ValueError(f"{tuple(values.shape)} values for {len(self._own)} entries")
         if X.ndim != 2 or X.shape[0] != self.shape[1]:
             raise ValueError(f"X is of shape {tuple(X.shape)}, and A has {self.shape[1]} columns")
-        return _Product.apply(self, values, X.to(self.values.dtype))
+        return _Product.apply(self, values, X.to(self.values.dtype), False)
 
     @at_home
     def _multiply(self, values: torch.Tensor, X: torch.Tensor, transposed: bool) -> torch.Tensor:
@@ -111,11 +159,21 @@ class Sparse(Handle):
         key = transposed, X.shape[1]
         if key not in self._multipliers:
             self._multipliers[key] = _Multiplier(self, transposed, X.shape[1])
+            if len(self._multipliers) > _MULTIPLIERS:
+                self._multipliers.popitem(last=False)
+        self._multipliers.move_to_end(key)
         return self._multipliers[key](X)
 
     @at_home
     def _inner_products(self, gradient: torch.Tensor, X: torch.Tensor) -> torch.Tensor:
         values = np.empty_like(self._own)
         dense = [np.ascontiguousarray(tensor.detach().numpy()) for tensor in (gradient, X)]
-        _core.sddmm(self._team, 1.0, describe("gradient", dense[0]).array, describe("X", dense[1]).array, self._describe(values))
+        x, y = (describe("a factor", array).array for array in dense)
+        if not _core.sddmm(self._team, 1.0, x, y, self._describe(values)):
+            raise ValueError(f"entries of a sparse tensor must be {_ORDERED}")
         return torch.from_numpy(values)
+
+
+def _unpickled(pointers: np.ndarray, columns: np.ndarray, values: torch.Tensor, shape: tuple[int, int]) -> Sparse:
+    index = (torch.from_numpy(array).long() for array in (pointers, columns))
+    return Sparse(torch.sparse_csr_tensor(*index, values, shape))
