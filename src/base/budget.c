@@ -7,7 +7,7 @@
 
 #include "base/arg.h"
 #include "base/error.h"
-#include "base/limits.h"
+#include "base/host/limits.h"
 #include "base/memory.h"
 
 void tulle_budget_add(tulle_budget *budget, const char *what, double bytes)

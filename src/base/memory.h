@@ -99,7 +99,7 @@ tulle_status tulle__alloc_zero(size_t count, size_t size, const char *what, void
 tulle_status tulle__realloc(size_t count, size_t size, const char *what, void *block);
 void tulle__free(void *block);
 
-/* This machine's physical memory, and what of it this process may still take (base/limits.h), in bytes. */
+/* This machine's physical memory, and what of it this process may still take (base/host/limits.h), in bytes. */
 size_t tulle__memory_physical(void);
 size_t tulle__memory_available(void);
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/limits.h"
+#include "base/host/limits.h"
 #include "base/memory.h"
 #include "base/timeline.h"
 

@@ -138,7 +138,9 @@ const char *tulle_launched_name(void)
 tulle_status tulle_launched_check(int processes)
 {
     const struct claim *by = meant_alone() ? NULL : claim();
-    const int claimed = by ? number_of(by->size, 0) : 1;
+    if (TULLE__NEGATIVE(processes)) return TULLE_ERR_ARG;
+    if (!by) return TULLE_OK;
+    const int claimed = number_of(by->size, 0);
     if (claimed ? claimed <= processes : processes > 1) return TULLE_OK;
     char number[32] = "several";
     if (claimed) snprintf(number, sizeof number, "%d", claimed);

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/limits.h"
+#include "base/host/limits.h"
 #include "base/memory.h"
 
 enum { PANELS_LEAST = 2 };

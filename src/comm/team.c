@@ -12,8 +12,8 @@
 #include <tulle/launch.h>
 
 #include "base/arg.h"
-#include "base/cores.h"
 #include "base/error.h"
+#include "base/host/cores.h"
 #include "base/options.h"
 #include "comm/comm.h"
 #include "comm/launcher.h"

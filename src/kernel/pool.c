@@ -22,8 +22,8 @@
 
 #include "base/attend.h"
 #include "base/clock.h"
-#include "base/cores.h"
 #include "base/error.h"
+#include "base/host/cores.h"
 #include "base/memory.h"
 #include "base/spin.h"
 

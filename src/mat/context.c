@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mat/context.h"
 
-#include "base/cores.h"
 #include "base/error.h"
+#include "base/host/cores.h"
 
 static void free_context(tulle__owned *object)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/cores.h"
+#include "base/host/cores.h"
 
 #include <pthread.h>
 #include <sched.h>

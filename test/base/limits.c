@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cores.h"
-#include "base/limits.h"
+#include "base/host/cores.h"
+#include "base/host/limits.h"
 #include "tap.h"
 
 static char root[1024];

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/attend.h"
-#include "base/cores.h"
 #include "base/error.h"
+#include "base/host/cores.h"
 #include "base/memory.h"
 #include "tap.h"
 

@@ -44,7 +44,7 @@ CIRCLES = [
 FILES_MOST, LINES_MOST = 30, 600
 # Writable file-scope variables: the memory account of the process, the lock of a library that is not thread-safe, and
 # which teams have lowered the threads of the process's BLAS.
-WRITABLE = {"process_account", "hdf5_lock", "blas_users"}
+WRITABLE = {"process_account", "hdf5_lock", "blas_users", "control_groups"}
 
 SOURCES = (".c", ".h", ".cu", ".cpp")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]*)[">]')

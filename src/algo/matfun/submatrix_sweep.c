@@ -18,8 +18,8 @@
 #include "algo/matfun/sweep_state.h"
 #include "base/attend.h"
 #include "base/clock.h"
-#include "base/cores.h"
 #include "base/error.h"
+#include "base/host/cores.h"
 #include "mat/context.h"
 
 enum { LARGE = 512 }; /* rows of a submatrix that takes a tenth of a second or more */

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 #include "algo/matfun/sweep_state.h"
-#include "base/cores.h"
 #include "base/error.h"
+#include "base/host/cores.h"
 
 /* Half of a tridiagonalisation reads the matrix from memory, a line at a time. */
 #define TOGETHER .5 /* of ideal, for each thread after the first */

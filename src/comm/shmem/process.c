@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/limits.h"
+#include "base/host/limits.h"
 #include "comm/shmem/shmem_team.h"
 
 #ifdef OSHMEM_MAJOR_VERSION

@@ -13,7 +13,7 @@
 #include <tulle/launch.h>
 
 #include "base/error.h"
-#include "base/limits.h"
+#include "base/host/limits.h"
 #include "base/memory.h"
 #include "base/spec.h"
 #include "comm/shmem/shmem_team.h"

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/cores.h"
 #include "base/error.h"
+#include "base/host/cores.h"
 #include "base/memory.h"
 #include "comm/shared_memory.h"
 

@@ -2,7 +2,7 @@
 /* Dense blocks through the BLAS, where there is one and the block is worth the call. */
 #include "device/cpu/dense_calls.h"
 
-#include "base/cores.h"
+#include "base/host/cores.h"
 
 #define T float
 #define NAME(x) x##_f32

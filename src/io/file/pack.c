@@ -5,8 +5,8 @@
 #include <signal.h>
 #include <string.h>
 
-#include "base/cores.h"
 #include "base/error.h"
+#include "base/host/cores.h"
 #include "base/memory.h"
 #include "io/file/deflate.h"
 

@@ -8,8 +8,8 @@
 
 #include "base/arg.h"
 #include "base/attend.h"
-#include "base/cores.h"
 #include "base/error.h"
+#include "base/host/cores.h"
 #include "io/binsparse/binsparse.h"
 #include "io/load.h"
 #include "io/mtx/half.h"

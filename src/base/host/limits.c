@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/limits.h"
+#include "base/host/limits.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/cores.h"
+#include "base/host/cores.h"
 
 enum { PATH_TEXT = 4096 };
 
@@ -110,11 +110,14 @@ static void find_all(const char *root, hierarchies all)
 }
 
 /* Those of this machine are found once: a process stays in its groups. */
-static hierarchies here;
+static struct {
+    pthread_once_t once;
+    hierarchies all;
+} control_groups = {.once = PTHREAD_ONCE_INIT};
 
 static void find_here(void)
 {
-    find_all("", here);
+    find_all("", control_groups.all);
 }
 
 typedef void (*group_look)(const char *folder, int v2, void *arg);
@@ -138,14 +141,13 @@ static void look_up(const struct hierarchy *h, group_look look, void *arg)
 
 static void each_group(const char *root, int controller, group_look look, void *arg)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (*root) {
         hierarchies other = {{{0}}};
         find_all(root, other);
         for (int v2 = 0; v2 <= 1; v2++) look_up(&other[controller][v2], look, arg);
     } else {
-        pthread_once(&once, find_here);
-        for (int v2 = 0; v2 <= 1; v2++) look_up(&here[controller][v2], look, arg);
+        pthread_once(&control_groups.once, find_here);
+        for (int v2 = 0; v2 <= 1; v2++) look_up(&control_groups.all[controller][v2], look, arg);
     }
 }
 
