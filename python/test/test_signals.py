@@ -80,17 +80,12 @@ def check(name, size):
     assert how == "interrupted"
 
 
-@pytest.mark.parametrize("name", ["gemm", "sddmm", "gmres", "read: npz", "write: mtx.gz", "triangular: serial"])
+@pytest.mark.parametrize("name", ["gemm", "sddmm", "read: npz"])
 def test_signals(name):
     check(name, 0.5)
 
 
-# known: handlers wait for the end of a solve by this method
-LATE = {"triangular: levels"}
-
-
 @pytest.mark.long
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.xfail(strict=True)) if name in LATE else name
-                                  for name in signalled.CALLS])
+@pytest.mark.parametrize("name", signalled.CALLS)
 def test_signals_of_long_calls(name):
     check(name, 1)

@@ -58,9 +58,9 @@ tulle_status tulle__setting_segment(tulle__setting *setting, int in_threads, siz
     static const double beginning = 128 << 20;
     const double fits = ((double)share * setting->npes - beginning / 3 * 2) / 9 * 8 / 1e6;
     if (fits < 2 * setting->npes)
-        return tulle__fail(TULLE_ERR_LIMIT, "%d PEs need to map more memory than %s leaves, %.0f MB", setting->npes,
-            left.by, (double)left.bytes / 1e6);
+        return tulle__fail(TULLE_ERR_LIMIT, "%d PE%s must map more memory than %s leaves, %.0f MB", setting->npes,
+            setting->npes == 1 ? "" : "s", left.by, (double)left.bytes / 1e6);
     return tulle__fail(TULLE_ERR_LIMIT,
-        "%d PEs with %.0f MB of memory need to map more than %s leaves, %.0f MB: %.0f MB of memory fit", setting->npes,
-        (double)setting->memory / 1e6, left.by, (double)left.bytes / 1e6, fits);
+        "%d PE%s with %.0f MB of memory must map more than %s leaves, %.0f MB: %.0f MB of memory fit", setting->npes,
+        setting->npes == 1 ? "" : "s", (double)setting->memory / 1e6, left.by, (double)left.bytes / 1e6, fits);
 }

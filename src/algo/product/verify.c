@@ -115,10 +115,11 @@ static tulle_status sample_row(const tulle_mat *A, const tulle_mat *B, const tul
     while (at < count && list[at] < lo) at++;
     for (; at < count && list[at] < hi; at++, e++)
         if (e >= end || c->colind[e] + lc->col_cut[j] != list[at])
-            return tulle__fail(TULLE_ERR_CHECK, "row %" PRId64 " of C lacks the entry of column %" PRId64, r, list[at]);
+            return tulle__fail(
+                TULLE_ERR_CHECK, "row " TULLE__AT " of C lacks the entry of column " TULLE__AT, r, list[at]);
     if (e < end)
         return tulle__fail(TULLE_ERR_CHECK,
-            "row %" PRId64 " of C has an entry in column %" PRId64 " that no product makes", r,
+            "row " TULLE__AT " of C has an entry in column " TULLE__AT " that no product makes", r,
             c->colind[e] + lc->col_cut[j]);
     return TULLE_OK;
 }
@@ -141,7 +142,7 @@ static tulle_status check_structure(
                 for (int64_t e = c.rowptr[r]; e < c.rowptr[r + 1]; e++)
                     if (c.colind[e] < 0 || c.colind[e] >= c.n || (e > c.rowptr[r] && c.colind[e] <= c.colind[e - 1])) {
                         status =
-                            tulle__fail(TULLE_ERR_CHECK, "row %" PRId64 " of C does not ascend", l->row_cut[i] + r);
+                            tulle__fail(TULLE_ERR_CHECK, "row " TULLE__AT " of C does not ascend", l->row_cut[i] + r);
                         goto out;
                     }
             for (int s = 0; s < SAMPLES && c.m; s++) {
@@ -179,7 +180,7 @@ static tulle_status compare(
     }
     if (*error > 1)
         return tulle__fail(TULLE_ERR_CHECK,
-            "row %" PRId64 ": C x is %.17g, A (B x) is %.17g: %.3g times the rounding bound", worst, v->cx[worst],
+            "row " TULLE__AT ": C x is %.17g, A (B x) is %.17g: %.3g times the rounding bound", worst, v->cx[worst],
             alpha * v->abx[worst], *error);
     return TULLE_OK;
 }

@@ -124,7 +124,7 @@ static tulle_status compare_block(
     if (!(ratio <= *error)) *error = isnan(difference) ? INFINITY : ratio;
     if (ratio <= 1) return TULLE_OK;
     return tulle__fail(TULLE_ERR_CHECK,
-        "block row at row %" PRId64 " of C: a block is off by %.3g, where the filter and rounding allow %.3g",
+        "block row at row " TULLE__AT " of C: a block is off by %.3g, where the filter and rounding allow %.3g",
         first + t->row_block[x->row] - t->row_block[0], sqrt(difference), bound);
 }
 
@@ -143,16 +143,16 @@ static tulle_status compare_row(const struct exact *x, const tulle__block_check 
         bool there = e < end && t->colind[e] == c, made = x->has[c] && from >= lo && from < hi;
         if (half) made &= tulle_half_stores(check->C->layout->row_blocks.count, row + x->row, col + c);
         if (there && !made && !keeps)
-            return tulle__fail(TULLE_ERR_CHECK, "block row at row %" PRId64 " of C has a block that no product makes",
+            return tulle__fail(TULLE_ERR_CHECK, "block row at row " TULLE__AT " of C has a block that no product makes",
                 first + t->row_block[x->row] - t->row_block[0]);
         if (!there && made && !keeps && !(plan && plan->options.filter > 0))
-            return tulle__fail(TULLE_ERR_CHECK, "block row at row %" PRId64 " of C lacks a block",
+            return tulle__fail(TULLE_ERR_CHECK, "block row at row " TULLE__AT " of C lacks a block",
                 first + t->row_block[x->row] - t->row_block[0]);
         if (there || (made && !keeps)) TULLE_TRY(compare_block(x, check, c, there ? e : -1, first, error));
         e += there;
     }
     if (e < end)
-        return tulle__fail(TULLE_ERR_CHECK, "block row at row %" PRId64 " of C does not ascend",
+        return tulle__fail(TULLE_ERR_CHECK, "block row at row " TULLE__AT " of C does not ascend",
             first + t->row_block[x->row] - t->row_block[0]);
 out:
     return status;

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "algo/trisolve/method.h"
+#include "base/attend.h"
 #include "base/error.h"
 #include "base/spin.h"
 
@@ -59,6 +60,12 @@ static tulle_status lose_patience(const void *context, double patience)
         row, patience, w->worker, tulle__word_read(solver->word[w->worker]) & UINT32_MAX, (int)w->rows);
 }
 
+/* Looks at signals and interruptions: the caller's thread may run any worker's share. */
+static tulle_status look(const struct sweep *p, int thread)
+{
+    return thread == 0 ? tulle__comm_interrupted(p->solver->comm) : tulle__attend();
+}
+
 static tulle_status await(
     const struct sweep *p, int thread, const tulle__row_block *block, int32_t wait, tulle__busy *busy)
 {
@@ -77,6 +84,7 @@ static tulle_status await(
         p->times[thread].polls++;
         if (is_virtual || turns % TURNS_BETWEEN_LOOKS == 0)
             status = tulle__solver_waits(p->solver, thread == 0, start, lose_patience, &waiting);
+        if (status == TULLE_OK && thread && turns % TURNS_BETWEEN_LOOKS == 0) status = tulle__attend();
     } while (status == TULLE_OK && !has_arrived(p, schedule, wait));
     int64_t end = tulle__now(comm);
     p->times[thread].wait_ns += end - start;
@@ -173,7 +181,7 @@ static tulle_status solve_parts(const struct sweep *p, int thread, const tulle__
 {
     for (int64_t k = 0; k < block->count; k += task->count) {
         const tulle__row_block part = part_of(block, k, task);
-        const tulle_status status = k && thread == 0 ? tulle__comm_interrupted(p->solver->comm) : TULLE_OK;
+        const tulle_status status = k ? look(p, thread) : TULLE_OK;
         if (status != TULLE_OK) return status;
         solve_block(p, schedule, &part, task);
     }
@@ -210,8 +218,8 @@ static tulle_status work(void *arg, int thread, int nthreads)
     for (int64_t g = 0; g < schedule->nblocks; g++) {
         const tulle__row_block *block = &schedule->block[g];
         for (; w < block->last_wait && status == TULLE_OK; w++) status = await(p, thread, block, w, &busy);
-        if (status == TULLE_OK && thread == 0 && unlooked >= work_between_looks) {
-            status = tulle__comm_interrupted(solver->comm);
+        if (status == TULLE_OK && unlooked >= work_between_looks) {
+            status = look(p, thread);
             unlooked = 0;
         }
         if (status == TULLE_OK && solver->unvalidated)
@@ -239,9 +247,8 @@ static tulle_status work(void *arg, int thread, int nthreads)
             if (status != TULLE_OK) return status; /* a serial solve: no worker waits */
         }
         publish(p, schedule, block);
-        if (thread == 0)
-            unlooked +=
-                (double)entries_at(schedule, g, &task) * (double)task.cols + work_between_looks / BLOCKS_BETWEEN_LOOKS;
+        unlooked +=
+            (double)entries_at(schedule, g, &task) * (double)task.cols + work_between_looks / BLOCKS_BETWEEN_LOOKS;
     }
     int64_t end = tulle__now(solver->comm);
     p->times[thread].compute_ns += end - start - (p->times[thread].wait_ns - waited);
