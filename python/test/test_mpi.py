@@ -54,8 +54,8 @@ CLAIMS = {
 
 
 def local_calls(where, env, *launcher):
-    done = subprocess.run([*launcher, sys.executable, "-c", LOCAL, where], env={**os.environ, **env}, capture_output=True,
-                          text=True, timeout=120)
+    done = subprocess.run([*launcher, sys.executable, "-c", LOCAL, where], env={**os.environ, **env}, cwd=os.sep,
+                          capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stderr
 

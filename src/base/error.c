@@ -46,7 +46,7 @@ static size_t put_index(char *to, size_t room, const char **from, int first)
 {
     char *end;
     const int64_t index = strtoll(*from, &end, 10);
-    const int written = end == *from ? 0 : snprintf(to, room, "%" PRId64, index + first);
+    const int written = end == *from ? 0 : snprintf(to, room, "%" PRId64, index < INT64_MAX ? index + first : index);
     *from = end;
     return (size_t)written < room ? (size_t)written : room - 1;
 }

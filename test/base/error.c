@@ -2,6 +2,7 @@
 /* Statuses and messages: one message a thread, long ones cut, arguments that point into the last one; narrowing. */
 #include "base/error.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -36,6 +37,9 @@ static void test_messages(void)
 {
     tulle__error_clear();
     ok(!*tulle_error_message(), "none at first");
+    tulle__fail(TULLE_ERR_ARG, "row " TULLE__AT " of " TULLE__AT TULLE__COUNTED, (int64_t)0, INT64_MAX);
+    ok(!strcmp(tulle_error_message_from(0), "row 0 of 9223372036854775807"), "from 0: %s", tulle_error_message_from(0));
+    ok(!strcmp(tulle_error_message(), "row 1 of 9223372036854775807 (from 1)"), "from 1: %s", tulle_error_message());
     ok(tulle__fail(TULLE_ERR_ARG, "%s is %d", "x", 3) == TULLE_ERR_ARG, "fail returns its status");
     ok(!strcmp(tulle_error_message(), "x is 3"), "and keeps the message");
     tulle__fail(TULLE_ERR_ARG, "file: %s", tulle_error_message());
