@@ -93,12 +93,9 @@ static tulle_status load_file(const char *path, const tulle__module **module)
     else if (!!found->engine + !!found->wrapper + !!found->direct + !!found->device + !!found->blocks != 1)
         status = tulle__fail(TULLE_ERR_UNSUPPORTED,
             "the module %s must be an engine, a wrapper, a direct solver, a device or kernels", path);
-    if (status != TULLE_OK) {
-        dlclose(handle);
-        return status;
-    }
-    *module = found;
-    return TULLE_OK;
+    /* it stays loaded, refused or not: libraries that began with it may have left variables and handlers behind */
+    if (status == TULLE_OK) *module = found;
+    return status;
 }
 
 /* Appends FOLDER/below to the search, FOLDER being that of a file; nothing if the file is not known. */
