@@ -68,7 +68,7 @@ def test_the_same_kind_out():
 
 # names whose calls take no matrix that a gradient could be of: handles are made by the functions in the table
 WITHOUT_OPERANDS = {"CheckFailed", "Error", "FormatError", "NotConverged", "Plan", "Preconditioner", "Report", "Step", "Stream",
-                    "Triangular", "UnsupportedError", "generate", "mpi", "read", "report", "threads"}
+                    "Triangular", "TulleWarning", "UnsupportedError", "generate", "mpi", "read", "report", "threads"}
 
 
 def test_no_gradient_is_lost(tmp_path):

@@ -122,19 +122,17 @@ static void check_process(void)
     put("proc/sys/vm/overcommit_memory", "2\n");
     has(1000ull * 1024, "overcommit", "promises are kept");
     put("proc/sys/vm/overcommit_memory", "0\n");
-    static const struct {
-        int resource;
-        const char *name;
-    } limits[] = {{RLIMIT_DATA, "ulimit -d"}, {RLIMIT_AS, "ulimit -v"}};
+    static const char *const names[] = {"ulimit -d", "ulimit -v"};
     for (int i = 0; i < 2; i++) {
-        if (getrlimit(limits[i].resource, &before) != 0) continue;
+        if ((i ? getrlimit(RLIMIT_AS, &before) : getrlimit(RLIMIT_DATA, &before)) != 0) continue;
         limit = before;
         limit.rlim_cur = (rlim_t)1 << 47; /* sanitizers map a lot */
-        if (limit.rlim_cur > before.rlim_max || setrlimit(limits[i].resource, &limit) != 0) continue;
+        if (limit.rlim_cur > before.rlim_max) continue;
+        if ((i ? setrlimit(RLIMIT_AS, &limit) : setrlimit(RLIMIT_DATA, &limit)) != 0) continue;
         const tulle__room room = tulle__mapping_room(root);
-        ok(room.bytes == ((size_t)1 << 47) - 1000 * 1024 && strstr(room.by, limits[i].name), "%zu bytes by %s",
-            room.bytes, room.by);
-        (void)setrlimit(limits[i].resource, &before);
+        ok(room.bytes == ((size_t)1 << 47) - 1000 * 1024 && strstr(room.by, names[i]), "%zu bytes by %s", room.bytes,
+            room.by);
+        (void)(i ? setrlimit(RLIMIT_AS, &before) : setrlimit(RLIMIT_DATA, &before));
     }
 }
 

@@ -176,22 +176,23 @@ static void look_at_memory(const char *folder, int v2, void *arg)
 }
 
 /* What a limit of this process leaves of what the line `key` of /proc/self/status has in use. */
-static size_t limit_left(const char *root, int resource, const char *key)
+static size_t limit_left(const char *root, const struct rlimit *limit, const char *key)
 {
-    struct rlimit limit;
     size_t kilobytes = 0;
-    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > SIZE_MAX)
-        return SIZE_MAX;
+    if (limit->rlim_cur == RLIM_INFINITY || limit->rlim_cur > SIZE_MAX) return SIZE_MAX;
     (void)read_number(root, "proc/self/status", key, &kilobytes);
-    return left_of((size_t)limit.rlim_cur, kilobytes * 1024);
+    return left_of((size_t)limit->rlim_cur, kilobytes * 1024);
 }
 
 tulle__room tulle__mapping_room(const char *root)
 {
     tulle__room room = {SIZE_MAX, "no limit"};
     size_t most = 0, promised = 0, mode = 0;
-    bound(&room, limit_left(root, RLIMIT_AS, "VmSize:"), "the limit of the address space (ulimit -v)");
-    bound(&room, limit_left(root, RLIMIT_DATA, "VmData:"), "the limit of data (ulimit -d)");
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) == 0)
+        bound(&room, limit_left(root, &limit, "VmSize:"), "the limit of the address space (ulimit -v)");
+    if (getrlimit(RLIMIT_DATA, &limit) == 0)
+        bound(&room, limit_left(root, &limit, "VmData:"), "the limit of data (ulimit -d)");
     if (read_number(root, "proc/sys/vm/overcommit_memory", "", &mode) && mode == 2 &&
         read_number(root, "proc/meminfo", "CommitLimit:", &most) &&
         read_number(root, "proc/meminfo", "Committed_AS:", &promised))
