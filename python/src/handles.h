@@ -24,7 +24,7 @@ class Mat : public Handle
 using MatRef = std::shared_ptr<Mat>;
 
 MatRef mat_from_array(const TeamRef &team, const Array &array);
-/* Whether values that change in the arrays it was made from are the matrix's. */
+/* True: values that change in the arrays it was made from are the matrix's. */
 bool shares(const MatRef &A, const Array &from);
 
 /* An operator of Krylov methods: a matrix, a stream or a preconditioner; `of` outlives it. */

@@ -78,7 +78,7 @@ struct Check {
     double error, tolerance, amplification, truncation;
 };
 
-/* What the command's --check does. */
+/* The command's --check. */
 tulle_status check_function(const tulle_matfun *plan, const tulle_function &f, const tulle_mat *F, Check &c)
 {
     tulle_status status = tulle_matfun_check(plan, &f, F, check_samples, &c.error);

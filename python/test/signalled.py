@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a process of test_signals.py runs: one call of the table for some seconds, under signals. signalled.py NAME SIZE"""
+"""A process of test_signals.py: one call of the table for some seconds, under signals. signalled.py NAME SIZE"""
 import os
 import signal
 import sys

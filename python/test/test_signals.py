@@ -42,7 +42,7 @@ class Child:
         self.process.send_signal(getattr(signal, name))
 
     def line(self, *expected):
-        """What follows the expected first word. Lines of handlers come between others."""
+        """The rest of a line with the expected first word. Lines of handlers come between others."""
         while True:
             words = self.process.stdout.readline().split()
             if not words:

@@ -11,7 +11,7 @@ _HERE = os.path.dirname(__file__) + os.sep
 
 
 class TulleWarning(UserWarning):
-    """What is odd but harmless: of a file that was read, or of a result."""
+    """A file that was read, or a result, is odd but harmless."""
 
 
 def _level():

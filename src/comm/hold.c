@@ -20,7 +20,7 @@ static bool is_inside(const tulle__pe *pe)
     return __atomic_load_n(&pe->inside, __ATOMIC_RELAXED) == this_thread();
 }
 
-/* What loops without a comm ask in this thread. One that is lent, or that others hold, has no say. */
+/* Answers loops without a comm in this thread. One that is lent, or that others hold, has no say. */
 static tulle_status attend_in_loop(void *arg)
 {
     tulle__pe *pe = arg;

@@ -32,8 +32,9 @@ static const tulle_launcher launchers[] = {
 enum { LAUNCHERS = sizeof launchers / sizeof *launchers };
 
 /*
- * What launchers set in the environment of their processes, those that run closest to a process first: mpiexec starts
- * its own helpers by srun, and torchrun is started by either. A launcher that tells no number has started several.
+ * Variables that launchers set in the environment of their processes, those that run closest to a process first:
+ * mpiexec starts its own helpers by srun, and torchrun is started by either. A launcher that tells no number has
+ * started several.
  */
 static const struct claim {
     const char *size, *rank; /* NULL: it does not tell */

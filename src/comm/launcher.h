@@ -13,7 +13,7 @@
  */
 const char *tulle__launcher_module(const char *family);
 
-/* Whether the PEs of the spec's engine are threads of this process: one of them can be the caller. */
+/* True: the PEs of the spec's engine are threads of this process: one of them can be the caller. */
 bool tulle__is_threads(const char *spec);
 
 /* tulle_launched_check, but for threads by name: they are meant. */

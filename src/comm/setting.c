@@ -21,8 +21,8 @@ tulle_status tulle__setting_refuse(const tulle_team_options *options)
 }
 
 /*
- * What segments and memory beside them may map together, where that is limited: each thread has a stack and an arena of
- * the C library, a PE in virtual time a stack, and a BLAS that gets no buffer waits for ever.
+ * Bytes that segments and memory beside them may map together, where that is limited: each thread has a stack and an
+ * arena of the C library, a PE in virtual time a stack, and a BLAS that gets no buffer waits for ever.
  */
 static size_t to_share(const tulle__setting *setting, int in_threads)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a team is opened with, as far as all engines decide it alike. */
+/* Settings that a team is opened with, as far as all engines decide it alike. */
 #ifndef TULLE_COMM_SETTING_H
 #define TULLE_COMM_SETTING_H
 

@@ -262,7 +262,7 @@ void tulle__pool_stop_on(tulle__pool *pool, const uint64_t *stop)
     pool->stop = stop;
 }
 
-/* Whether the job at hand shall end. */
+/* True: the job at hand shall end. */
 static bool must_stop(const tulle__pool *pool)
 {
     if (atomic_load_explicit(&pool->stopped, memory_order_relaxed) || tulle__attend() != TULLE_OK) return true;

@@ -89,7 +89,7 @@ enum { OPTIONAL = sizeof optional / sizeof *optional };
  * that is in no call. */
 static const char fails_anyway[] =
     "tulle_team_new_over tulle_machine_load tulle_product_check_matrices tulle_comm_lend tulle_comm_resume";
-/* Of a comm of one PE: on two the other fails for that reason. */
+/* A comm of one PE: on two the other fails for that reason. */
 static const char of_one_pe[] = "tulle_comm_lend tulle_comm_resume";
 /* Take seconds. */
 static const char slow[] = "tulle_machine_measure";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a process may use, from files of machines that are not this one: limits FOLDER, where they are written. */
+/* Limits of a process, from files of machines that are not this one: limits FOLDER, where they are written. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -52,7 +52,7 @@ enum { CHECK_SAMPLES = 8 };
 /* whole: of a method with the whole matrix. */
 void blocked_check_text(int passed, int whole, double error, FILE *file);
 
-/* What patterns and filters cut off; nan: it could not be measured. */
+/* The part that patterns and filters cut off; nan: it could not be measured. */
 void blocked_truncation_text(double truncation, FILE *file);
 
 /* Steps of iterations with whole matrices, as PE 0 has them. */

@@ -28,7 +28,7 @@ tulle_status tulle__density_by_submatrices(struct tulle__density *d, const tulle
 /* The report's coupling. Collective, agreed. */
 tulle_status tulle__density_coupling(struct tulle__density *d);
 
-/* What patterns and filters cut off of D, to the report. Collective, agreed. */
+/* Measures the part of D that patterns and filters cut off, to the report. Collective, agreed. */
 tulle_status tulle__density_truncation(struct tulle__density *d, const tulle_mat *D);
 
 #endif

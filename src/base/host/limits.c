@@ -46,7 +46,7 @@ struct hierarchy {
     char group[PATH_TEXT];  /* this process's */
 };
 
-/* Whether a list separated by commas has the word. */
+/* True: a list separated by commas has the word. */
 static int lists(const char *list, const char *word)
 {
     const size_t length = strlen(word);
@@ -175,7 +175,7 @@ static void look_at_memory(const char *folder, int v2, void *arg)
     bound(arg, left_of(most, left_of(used, droppable)), "the memory limit of a control group");
 }
 
-/* What a limit of this process leaves of what the line `key` of /proc/self/status has in use. */
+/* Bytes that a limit of this process leaves beside those which the line `key` of /proc/self/status has in use. */
 static size_t limit_left(const char *root, const struct rlimit *limit, const char *key)
 {
     size_t kilobytes = 0;

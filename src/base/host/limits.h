@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What this process may use of its machine: cores and memory, within what its launcher, its control groups (v1 and v2,
- * nested) and its own limits leave. `root` is "" for this machine; tests read the files of another one below a folder.
+ * Limits of what this process may use of its machine: cores and memory, within what its launcher, its control groups
+ * (v1 and v2, nested) and its own limits leave. `root` is "" for this machine; tests read the files of another one
+ * below a folder.
  */
 #ifndef TULLE_BASE_LIMITS_H
 #define TULLE_BASE_LIMITS_H
