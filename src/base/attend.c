@@ -57,20 +57,23 @@ static void *run_beside(void *arg)
     return NULL;
 }
 
+void tulle__attend_wait(pthread_cond_t *happened, pthread_mutex_t *lock)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += look_ns;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_cond_timedwait(happened, lock, &until);
+    pthread_mutex_unlock(lock);
+    (void)tulle__attend(); /* a wish to end is met by those who are waited for */
+    pthread_mutex_lock(lock);
+}
+
 static void attend_until_over(struct beside *b)
 {
     pthread_mutex_lock(&b->lock);
-    while (!b->over) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += look_ns;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        pthread_cond_timedwait(&b->ended, &b->lock, &until);
-        pthread_mutex_unlock(&b->lock);
-        (void)tulle__attend(); /* a wish to end is met by the operation */
-        pthread_mutex_lock(&b->lock);
-    }
+    while (!b->over) tulle__attend_wait(&b->ended, &b->lock);
     pthread_mutex_unlock(&b->lock);
 }
 

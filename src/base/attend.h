@@ -6,6 +6,7 @@
 #ifndef TULLE_BASE_ATTEND_H
 #define TULLE_BASE_ATTEND_H
 
+#include <pthread.h>
 #include <stdint.h>
 
 #include <tulle/status.h>
@@ -27,6 +28,12 @@ tulle_status tulle__attend(void);
  * something to call; else in this one. body has the caller's memory account. It is not ended early.
  */
 tulle_status tulle__attend_beside(tulle_status (*body)(void *arg), void *arg);
+
+/*
+ * One step of waiting, under the lock: until it has happened, or some time has passed; then tulle__attend, without the
+ * lock.
+ */
+void tulle__attend_wait(pthread_cond_t *happened, pthread_mutex_t *lock);
 
 /* The same as tulle__attend once in so many passes of a loop whose passes are short; *passes is 0 at first. */
 static inline tulle_status tulle__attend_each(int64_t passes, int64_t *passed)

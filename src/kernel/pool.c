@@ -28,8 +28,7 @@
 #include "base/spin.h"
 
 enum { LINE = 64, THREADS_MOST = 256 };
-static const int64_t patience_ns = 1000000; /* with a core for each thread: more than between two kernels */
-static const int64_t attend_ns = 50000000;  /* of the caller that waits, between two looks at what else there is */
+static const int64_t patience_ns = 1000000;       /* with a core for each thread: more than between two kernels */
 static const int64_t crowded_patience_ns = 50000; /* a core that spins is another's; as long as waking takes */
 
 /* A share of every job, and the thread that runs it if it comes in time. */
@@ -180,29 +179,14 @@ static void run_unbegun(tulle__pool *pool)
     if (run) atomic_fetch_sub_explicit(&pool->pending, run, memory_order_acq_rel);
 }
 
-/* Waits until a worker says that all are done, or some time has passed; under the lock. */
-static void sleep_a_while(tulle__pool *pool)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += attend_ns;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    pthread_cond_timedwait(&pool->done, &pool->lock, &until);
-}
-
 static void wait_for_workers(tulle__pool *pool)
 {
     int64_t until = 0;
     for (int turn = 0; may_spin(pool, turn, &until); turn++)
         if (atomic_load_explicit(&pool->pending, memory_order_acquire) == 0) return;
     pthread_mutex_lock(&pool->lock);
-    while (atomic_load_explicit(&pool->pending, memory_order_acquire) != 0) {
-        sleep_a_while(pool);
-        pthread_mutex_unlock(&pool->lock);
-        (void)tulle__attend(); /* a wish to end is met by the threads */
-        pthread_mutex_lock(&pool->lock);
-    }
+    while (atomic_load_explicit(&pool->pending, memory_order_acquire) != 0)
+        tulle__attend_wait(&pool->done, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
 }
 
