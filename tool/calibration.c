@@ -12,7 +12,7 @@ tulle_status measurement_keep(struct measurement *m, int force)
     tulle_machine old;
     m->kept = m->now;
     m->earlier = 0;
-    tulle_status status = tulle_machine_path(m->now.threads, m->path, sizeof m->path);
+    tulle_status status = *m->path ? TULLE_OK : tulle_machine_path(m->now.threads, m->path, sizeof m->path);
     if (status != TULLE_OK) return status;
     if (!force && tulle_machine_load(m->path, 0, &old) == TULLE_OK) m->earlier = tulle_machine_merge(&old, &m->kept);
     return tulle_machine_save(m->path, &m->kept);

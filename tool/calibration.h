@@ -13,12 +13,12 @@ struct measurement {
     tulle_machine_noise noise; /* of the same */
     tulle_machine kept;        /* the better of these figures and of those in the file */
     int earlier;               /* number of better figures in the file */
-    char path[4096];           /* of the file */
+    char path[4096];           /* of the file; "": the user's own */
 };
 
 /*
  * Merges `now` with the file's figures into `kept` and saves it. force: `kept` is `now`. A file
- * that is unreadable, or of another host or number of threads, is replaced. If the file cannot be
+ * that is unreadable, or of another kind of machine or number of threads, is replaced. If the file cannot be
  * written, the rest is valid.
  */
 tulle_status measurement_keep(struct measurement *m, int force);

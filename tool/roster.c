@@ -22,7 +22,7 @@ static const char variable[] = "TULLE_ROSTER";
 int roster_open(struct roster *r)
 {
     *r = (struct roster){.pipe = -1, .deaths = -1, .lost = -1};
-    const char *place = getenv("TMPDIR");
+    const char *place = secure_getenv("TMPDIR");
     int n = snprintf(r->folder, sizeof r->folder, "%s/tulle-XXXXXX", place && *place ? place : "/tmp");
     if (n < 0 || (size_t)n >= sizeof r->folder || !mkdtemp(r->folder)) return -1;
     snprintf(r->path, sizeof r->path, "%s/roster", r->folder);
@@ -136,7 +136,7 @@ void roster_kill(struct roster *r)
 static int write_line(const char *format, long second, const char *third)
 {
     char line[256];
-    const char *path = getenv(variable);
+    const char *path = secure_getenv(variable);
     int fd = path ? open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC) : -1;
     if (fd < 0) return -1;
     int n = snprintf(line, sizeof line, format, tulle_launched_rank(), second, third);

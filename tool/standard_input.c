@@ -63,7 +63,7 @@ tulle_status allow_standard_input(const struct options *options, int64_t process
 
 tulle_status take_standard_input(const struct options *options)
 {
-    const char *given = getenv("TMPDIR"), *folder = given && *given ? given : "/tmp";
+    const char *given = secure_getenv("TMPDIR"), *folder = given && *given ? given : "/tmp";
     struct stat info;
     if (!is_wanted(options)) return TULLE_OK;
     if (fstat(STDIN_FILENO, &info) != 0)

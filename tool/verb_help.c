@@ -228,7 +228,7 @@ void man_all(const struct verb *const *verbs, int nverbs, FILE *file)
     fprintf(file,
         ".El\n.Sh ENVIRONMENT\n.Bl -tag -width Ds\n"
         ".It Ev TULLE_ALONE\nIf 1, processes that a launcher started as one of several are meant to work alone.\n"
-        ".It Ev TULLE_MODULE_PATH\nFolders with engines and wrappers.\n"
+        ".It Ev TULLE_MODULE_PATH\nFolders with engines and wrappers, absolute, separated by colons.\n"
         ".It Ev TMPDIR\nThe folder for a copy of standard input while it is read; without it /tmp.\n"
         ".It Ev TULLE_MACHINE\nThe file that\n.Xr tulle-calibrate 1\nwrites and the bounds are taken from.\n"
         ".El\n.Sh EXIT STATUS\n%s.\n",

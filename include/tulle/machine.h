@@ -42,7 +42,11 @@ enum { TULLE_RATE_CROSSINGS = 8 };
 #define TULLE_RATE_CROSSING ((const double[TULLE_RATE_CROSSINGS]){16, 24, 32, 48, 64, 96, 128, 192})
 
 typedef struct tulle_machine {
-    char host[64];
+    /*
+     * The kind of machine: processor, cores that may be used, caches, memory, version; or the name
+     * of a published one
+     */
+    char kind[192];
     char comm[128];               /* spec of the team whose tiers these are, set by the caller; "" */
     int threads;                  /* number of threads that worked in parallel */
     double stream;                /* bytes a second of the triad a = b + s c in memory */
@@ -62,6 +66,7 @@ typedef struct tulle_machine {
     tulle_tier tier[TULLE_DISTANCE_COUNT];
     int node_pes;  /* PEs on a node; 0: as many as threads / threads of a PE */
     bool in_place; /* PEs of a node read each other's memory in place */
+    bool guessed;  /* figures of its kind of processor, from tulle_machine_guess, not measured ones */
 } tulle_machine;
 
 /*
@@ -81,7 +86,7 @@ TULLE_API tulle_status tulle_machine_measure(int threads, tulle_machine *machine
 
 /*
  * Local: merges two measurements of a machine into the better figures, as other programs can only
- * worsen them. If `old` has the same host and number of threads, *machine receives each higher rate
+ * worsen them. If `old` has the same kind and number of threads, *machine receives each higher rate
  * of `old`; its tiers, if *machine has none; and its better latencies and bandwidths, if both have
  * tiers of the same comm, node_pes and in_place. Returns how many figures of `old` were better.
  */
@@ -97,17 +102,29 @@ TULLE_API tulle_status tulle_machine_measure_tiers(tulle_comm *comm, tulle_machi
 
 /*
  * A machine by name: "summit" and "dgx2", those of the paper's section 6 (one V100 a PE); "here":
- * the saved figures of this host and number of threads (TULLE_ERR_IO if there are none); else a
+ * the saved figures of this kind of machine and number of threads (TULLE_ERR_IO if there are none); else a
  * file written by tulle_machine_save.
  */
 TULLE_API tulle_status tulle_machine_find(const char *name, int threads, tulle_machine *machine);
 
 /*
- * The file of this host and number of threads: $TULLE_MACHINE, or below $XDG_CACHE_HOME or
- * ~/.cache.
+ * Local: figures that are typical of this kind of processor, for so many threads, where nothing was
+ * measured: rates of the widest instruction set, kernels as measured on one core of an AMD EPYC of
+ * the fourth generation. Sets `guessed`. Within a factor of 3 of what cores of the last ten years do.
+ */
+TULLE_API tulle_status tulle_machine_guess(int threads, tulle_machine *machine);
+
+/*
+ * The user's file of this kind of machine and number of threads: $TULLE_MACHINE, or below
+ * $XDG_CACHE_HOME or ~/.cache. Nodes of one kind share it.
  */
 TULLE_API tulle_status tulle_machine_path(int threads, char *path, size_t size);
-/* TULLE_ERR_IO if the file does not exist. path NULL: the file above. threads 0: any number. */
+/* The file of all users, below /etc (of the installation); it is read before the user's own. */
+TULLE_API tulle_status tulle_machine_system_path(int threads, char *path, size_t size);
+/*
+ * TULLE_ERR_IO if the file does not exist. path NULL: $TULLE_MACHINE, the file of all users, or the
+ * user's. threads 0: any number.
+ */
 TULLE_API tulle_status tulle_machine_load(const char *path, int threads, tulle_machine *machine);
 TULLE_API tulle_status tulle_machine_save(const char *path, const tulle_machine *machine);
 /*

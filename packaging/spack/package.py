@@ -44,6 +44,7 @@ class Tulle(CMakePackage):
 
         return [
             self.define("TULLE_TESTS", self.run_tests),
+            self.define("TULLE_BUILD_TREE", self.run_tests),
             self.define("TULLE_WITH_BLAS", "ON"),
             self.define("TULLE_WITH_LAPACK", "ON"),
             self.define("TULLE_WITH_CJSON", "ON"),

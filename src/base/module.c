@@ -3,28 +3,12 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/host/limits.h"
 #include "base/memory.h"
 #include "base/timeline.h"
-
-#ifndef TULLE_MODULE_DIR
-#define TULLE_MODULE_DIR "/usr/local/lib/tulle"
-#endif
-#ifndef TULLE_MODULE_DIR_OF_PROGRAMS /* from the folder of installed programs */
-#define TULLE_MODULE_DIR_OF_PROGRAMS "../lib/tulle"
-#endif
-#ifndef TULLE_PROGRAM_DIR /* of programs that the command starts */
-#define TULLE_PROGRAM_DIR "/usr/local/libexec/tulle"
-#endif
-#ifndef TULLE_PROGRAM_DIR_OF_PROGRAMS
-#define TULLE_PROGRAM_DIR_OF_PROGRAMS "../libexec/tulle"
-#endif
 
 static size_t mapping_left(void)
 {
@@ -96,45 +80,6 @@ static tulle_status load_file(const char *path, const tulle__module **module)
     /* it stays loaded, refused or not: libraries that began with it may have left variables and handlers behind */
     if (status == TULLE_OK) *module = found;
     return status;
-}
-
-/* Appends FOLDER/below to the search, FOLDER being that of a file; nothing if the file is not known. */
-static void search_beside(char *search, size_t size, const char *file, const char *below)
-{
-    const char *slash = file ? strrchr(file, '/') : NULL;
-    const size_t used = strlen(search);
-    if (slash) snprintf(search + used, size - used, "%s%.*s/%s", used ? ":" : "", (int)(slash - file), file, below);
-}
-
-/* The folders to search, separated by colons. */
-static void search_path(char *search, size_t size)
-{
-    char program[2048];
-    Dl_info library = {.dli_fname = NULL};
-    const char *wanted = getenv("TULLE_MODULE_PATH");
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[length > 0 ? length : 0] = '\0';
-    snprintf(search, size, "%s", wanted ? wanted : "");
-    if (dladdr(&host, &library)) search_beside(search, size, library.dli_fname, "tulle");
-    snprintf(search + strlen(search), size - strlen(search), "%s%s", *search ? ":" : "", TULLE_MODULE_DIR);
-    search_beside(search, size, program, TULLE_MODULE_DIR_OF_PROGRAMS);
-    snprintf(search + strlen(search), size - strlen(search), ":%s", TULLE_PROGRAM_DIR);
-    search_beside(search, size, program, TULLE_PROGRAM_DIR_OF_PROGRAMS);
-    search_beside(search, size, program, "modules");
-}
-
-tulle_status tulle__module_find_file(const char *file, char *path, size_t size)
-{
-    char search[8192];
-    search_path(search, sizeof search);
-    for (const char *folder = search; *folder;) {
-        size_t length = strcspn(folder, ":");
-        if (length && (size_t)snprintf(path, size, "%.*s/%s", (int)length, folder, file) < size &&
-            access(path, F_OK) == 0)
-            return TULLE_OK;
-        folder += length + (folder[length] == ':');
-    }
-    return tulle__fail(TULLE_ERR_UNSUPPORTED, "there is no %s in %.400s", file, search);
 }
 
 tulle_status tulle__module_find(const char *name, char *path, size_t size)

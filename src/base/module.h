@@ -5,9 +5,11 @@
  * tulle_NAME.so with one symbol, tulle_module_entry. It imports nothing from libtulle: it gets a table of
  * functions and returns its own, so it also loads into a program linked with libtulle.a.
  *
- * Search order: the folders of TULLE_MODULE_PATH (separated by colons), the folder `tulle` beside
- * the library, the installation, the same place seen from the program (so that an installation may
- * be moved), and the folder `modules` beside the program (as in the build tree).
+ * Search order: the folders of TULLE_MODULE_PATH (absolute, separated by colons), those of the build
+ * tree if the library, or the program that it is linked into, lies there, the folder `tulle` beside
+ * the shared library, the installation, and the same place seen from the program (so that an
+ * installation may be moved), if nobody but the program's owner or the superuser writes there.
+ * Programs that run with more rights than their user's (setuid) take the installation alone.
  */
 #ifndef TULLE_BASE_MODULE_H
 #define TULLE_BASE_MODULE_H
@@ -65,7 +67,10 @@ typedef struct tulle__module {
 
 typedef const tulle__module *(*tulle__module_entry)(const tulle__module_host *host);
 
-/* Finds a file; TULLE_ERR_UNSUPPORTED with all folders searched. */
+/*
+ * Finds a file; TULLE_ERR_UNSUPPORTED with all folders searched, TULLE_ERR_ARG for a folder of
+ * TULLE_MODULE_PATH that is not absolute.
+ */
 tulle_status tulle__module_find_file(const char *file, char *path, size_t size);
 
 /* Finds tulle_NAME.so; TULLE_ERR_UNSUPPORTED with all folders searched. */

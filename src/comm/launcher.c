@@ -64,20 +64,20 @@ enum { CLAIMS = sizeof claims / sizeof *claims };
 static const struct claim *claim(void)
 {
     for (int i = 0; i < CLAIMS; i++)
-        if ((!claims[i].size || getenv(claims[i].size)) && getenv(claims[i].rank)) return &claims[i];
+        if ((!claims[i].size || secure_getenv(claims[i].size)) && secure_getenv(claims[i].rank)) return &claims[i];
     return NULL;
 }
 
 /* The user's word that each process works alone, whatever started it. */
 static bool meant_alone(void)
 {
-    const char *word = getenv("TULLE_ALONE");
+    const char *word = secure_getenv("TULLE_ALONE");
     return word && *word && strcmp(word, "0") != 0;
 }
 
 static int number_of(const char *variable, int fallback)
 {
-    const char *text = variable ? getenv(variable) : NULL;
+    const char *text = variable ? secure_getenv(variable) : NULL;
     return text ? atoi(text) : fallback;
 }
 
@@ -101,7 +101,7 @@ const tulle_launcher *tulle_launcher_list(int i)
 static int under_oshrun(void)
 {
     char path[64], name[64] = "";
-    const char *nodes = getenv("OMPI_MCA_orte_num_nodes");
+    const char *nodes = secure_getenv("OMPI_MCA_orte_num_nodes");
     if (!nodes || atoi(nodes) != 1) return 0;
     snprintf(path, sizeof path, "/proc/%ld/comm", (long)getppid());
     FILE *file = fopen(path, "r");

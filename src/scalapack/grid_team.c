@@ -69,7 +69,7 @@ static struct entry *find(int rows, int cols, const int *rank)
 static tulle_status open_team(int rows, int cols, int *rank, struct entry **out)
 {
     MPI_Group world, group;
-    const char *spec = getenv("TULLE_SCALAPACK_TEAM"), *memory = getenv("TULLE_SCALAPACK_MEMORY");
+    const char *spec = secure_getenv("TULLE_SCALAPACK_TEAM"), *memory = secure_getenv("TULLE_SCALAPACK_MEMORY");
     tulle_team_options options = {.size = sizeof options};
     double bytes = 0;
     struct entry *e = calloc(1, sizeof *e);

@@ -232,6 +232,16 @@ def check_planted(house):
     house.check("each planted fault has its test")
 
 
+def check_environment(house):
+    """A setuid program must not follow what its user set."""
+    for name in house.files("src", "tool"):
+        with open(house.path(name)) as file:
+            for number, line in enumerate(file, 1):
+                if re.search(r"(?<![a-z_])getenv\(", line):
+                    house.say("%s:%d: secure_getenv instead of getenv" % (name, number))
+    house.check("the environment is read by secure_getenv")
+
+
 def check_variables(house, library):
     """.data and .bss are writable; tables of pointers lie in .data.rel.ro, thread-local variables in .tbss, .tdata."""
     try:
@@ -260,6 +270,7 @@ def main():
     check_names(house)
     check_licences(house)
     check_planted(house)
+    check_environment(house)
     check_variables(house, sys.argv[2])
     print("1..%d" % house.number)
     sys.exit(house.bad)

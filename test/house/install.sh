@@ -75,6 +75,17 @@ if command -v readelf >/dev/null 2>&1; then
     [ -z "$found" ] || { echo "not ok - paths of this machine: $found"; exit 1; }
     ! grep -rl "$build" "$lib/cmake" "$lib/pkgconfig" || { echo 'not ok - paths of the build tree'; exit 1; }
     ok "no paths of this machine"
+    # what cmake takes out of a library when it is installed still counts in its build id
+    found=$(find "$build" -name '*.so*' -type f -exec readelf -d {} + 2>/dev/null | grep -E 'R(UN)?PATH' | grep -F "$build" || true)
+    [ -z "$found" ] || { echo "not ok - libraries that depend on where they were built: $found"; exit 1; }
+    ok "libraries do not depend on where they were built"
+fi
+if command -v nm >/dev/null 2>&1; then
+    for module in "$lib"/tulle/tulle_*.so; do
+        found=$(nm -D --defined-only "$module" | awk '$NF != "tulle_module_entry" { print $NF }' | head -3)
+        [ -z "$found" ] || { echo "not ok - symbols of $module: $found"; exit 1; }
+    done
+    ok "a module has one symbol"
 fi
 "$prefix/bin/tulle" --version | grep -q '^tulle [0-9]'
 ok "the command runs from where it was moved"

@@ -26,7 +26,7 @@ static int close_to(double a, double b)
 static void keep(void)
 {
     char path[TEMPORARY_MOST + 16];
-    tulle_machine m = {.host = "one",
+    tulle_machine m = {.kind = "one",
                       .comm = "net:latency=1us+threads",
                       .threads = 3,
                       .stream = 1e10,
@@ -48,12 +48,12 @@ static void keep(void)
     static const struct {
         const char *text, *message;
     } wrong[] = {
-        {"host a\nthreads 2\nstream x\n", "machine:3:"},
-        {"host a\nthreads 2\nstream 1 2\n", "machine:3:"},
-        {"host a\nbogus 2\n", "machine:2:"},
-        {"host a\nthreads 0\n", "machine:2:"},
-        {"host a\nthreads 2\nstream 1\ncache 1\nfma_f32 1\n", "the line 'fma_f64' is missing"},
-        {"host a\nthreads 2\nstream 1\ncache 1\nfma_f32 1\nfma_f64 1\nspgemm 1 2\n", "machine:7:"},
+        {"kind a\nthreads 2\nstream x\n", "machine:3:"},
+        {"kind a\nthreads 2\nstream 1 2\n", "machine:3:"},
+        {"kind a\nbogus 2\n", "machine:2:"},
+        {"kind a\nthreads 0\n", "machine:2:"},
+        {"kind a\nthreads 2\nstream 1\ncache 1\nfma_f32 1\n", "the line 'fma_f64' is missing"},
+        {"kind a\nthreads 2\nstream 1\ncache 1\nfma_f32 1\nfma_f64 1\nspgemm 1 2\n", "machine:7:"},
     };
     for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
         FILE *file = fopen(path, "w");
@@ -63,12 +63,12 @@ static void keep(void)
             tulle_error_message());
     }
     FILE *file = fopen(path, "w");
-    if (file) fputs("host a\nthreads 2\nstream 1\ncache 1\nfma_f32 1\nfma_f64 1\n", file), fclose(file);
+    if (file) fputs("kind a\nthreads 2\nstream 1\ncache 1\nfma_f32 1\nfma_f64 1\n", file), fclose(file);
     ok(tulle_machine_load(path, 2, &back) == TULLE_OK && back.tier[0].bandwidth == 0,
         "a file of before the model is read");
     file = fopen(path, "w");
     if (file)
-        fputs("host a\nthreads 2\nstream 1\ncache 1\nfma_f32 1\nfma_f64 1\nsame_node 1e-06 2e9\n", file), fclose(file);
+        fputs("kind a\nthreads 2\nstream 1\ncache 1\nfma_f32 1\nfma_f64 1\nsame_node 1e-06 2e9\n", file), fclose(file);
     ok(tulle_machine_load(path, 2, &back) == TULLE_OK && back.tier[0].bandwidth == 2e9 && back.tier[0].range == 0,
         "and one of before ranges were measured");
     unlink(path);
@@ -82,7 +82,7 @@ static void keep(void)
 /* Two made-up measurements of one machine. */
 static void merge(void)
 {
-    const tulle_machine quiet = {.host = "one",
+    const tulle_machine quiet = {.kind = "one",
         .comm = "threads",
         .threads = 2,
         .stream = 8e10,
@@ -122,8 +122,8 @@ static void merge(void)
     m.threads = 3;
     ok(tulle_machine_merge(&quiet, &m) == 0 && m.stream == 2e10, "figures of other threads are no better ones");
     m = busy;
-    strcpy(m.host, "other");
-    ok(tulle_machine_merge(&quiet, &m) == 0 && m.stream == 2e10, "nor those of another host");
+    strcpy(m.kind, "other");
+    ok(tulle_machine_merge(&quiet, &m) == 0 && m.stream == 2e10, "nor those of another kind");
 }
 
 static void roofs(void)
@@ -314,7 +314,7 @@ static void block_sizes(void)
     char path[4200];
     snprintf(path, sizeof path, "%s/sizes", folder);
     enum { N = TULLE_RATE_CROSSINGS, X = TULLE_BLOCK_LIBXSMM, B = TULLE_BLOCK_BLAS };
-    tulle_machine m = {.host = "a", .threads = 1, .stream = 1, .cache = 1, .fma = {1, 1}}, back;
+    tulle_machine m = {.kind = "a", .threads = 1, .stream = 1, .cache = 1, .fma = {1, 1}}, back;
     double *own = m.block_kernels, *libxsmm = own + X * N, *blas = own + B * N;
     tulle__block_sizes(&m);
     ok(m.block_from[X] == 0 && m.block_from[B] == 0, "without rates the defaults hold");

@@ -146,7 +146,7 @@ static void print_json(const struct forecast *f)
     const tulle_gemm_blocks *b = &f->blocks;
     double seconds = seconds_of(f);
     printf("{\"op\":\"gemm\",\"predicted\":true,\"machine\":");
-    json_text(f->machine.host, stdout);
+    json_text(f->machine.kind, stdout);
     printf(",\"pes\":%d,\"used\":%d,\"threads\":%d,\"type\":\"%s\",\"grid\":[%d,%d,%d],\"m\":%" PRId64 ",\"k\":%" PRId64
            ",\"n\":%" PRId64,
         f->pes, g->pes, f->threads, tulle_type_name(f->type), g->rows, g->cols, g->layers, f->m, f->k, f->n);
@@ -168,7 +168,7 @@ static void print_text(const struct forecast *f)
     const tulle_gemm_grid *g = &f->grid;
     double all = (double)f->m * (double)f->n * (double)f->k;
     printf("gemm %" PRId64 " x %" PRId64 " times %" PRId64 " x %" PRId64 ", %s, on %d %s of %s\n", f->m, f->k, f->k,
-        f->n, tulle_type_name(f->type), f->pes, plural(f->pes, "PE", "PEs"), f->machine.host);
+        f->n, tulle_type_name(f->type), f->pes, plural(f->pes, "PE", "PEs"), f->machine.kind);
     printf("grid     %dx%dx%d, %d idle\n", g->rows, g->cols, g->layers, f->pes - g->pes);
     printf("volume   %" PRId64 " bytes by all PEs, at most %" PRId64 " by one\n", g->volume, g->most);
     printf("bound    %.0f bytes by one", g->bound);

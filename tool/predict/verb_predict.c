@@ -131,7 +131,7 @@ static void print_json(const struct forecast *f, tulle_product_alg alg)
         tulle_product_alg_name(alg));
     json_text(f->options->operand[0], stdout);
     printf(",\"machine\":");
-    json_text(f->machine.host, stdout);
+    json_text(f->machine.kind, stdout);
     printf(",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"grid\":[%d,%d],\"m\":%" PRId64 ",\"k\":%" PRId64
            ",\"n\":%" PRId64 ",\"nnz_a\":%" PRId64 ",\"nnz_c\":%" PRId64 ",\"flops\":%" PRId64,
         pes, f->model.threads, tulle_type_name(f->reading.type), f->grid.rows, f->grid.cols, r->m, r->k, r->n, r->nnz_a,
@@ -163,7 +163,7 @@ static void print_head(const struct forecast *f)
            ", %s, on %d %s of %s, grid %dx%d\n",
         f->sparse ? "spgemm" : "spmm", f->options->operand[0], r->m, r->k, r->nnz_a,
         plural(r->nnz_a, "entry", "entries"), r->k, r->n, tulle_type_name(f->reading.type), f->grid.pes,
-        plural(f->grid.pes, "PE", "PEs"), f->machine.host, f->grid.rows, f->grid.cols);
+        plural(f->grid.pes, "PE", "PEs"), f->machine.kind, f->grid.rows, f->grid.cols);
     printf("%-14s %10s | %9s %9s %9s %9s | %6s %9s %9s\n", "algorithm", "seconds", "compute", "communic.", "accumul.",
         "wait", "imbal.", "moved MB", "messages");
 }

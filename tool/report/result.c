@@ -118,6 +118,7 @@ void result_json(const struct result *r, FILE *file)
     json_text(r->comm, file);
     fprintf(file, ",\"time\":\"%s\",", r->simulated ? "virtual" : "real");
     json_machine(r->simulated, r->comm, file);
+    fprintf(file, ",\"calibrated\":%s", r->guessed ? "false" : "true");
     fprintf(file,
         ",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"kind\":\"%s\",\"m\":%" PRId64 ",\"k\":%" PRId64 ",\"n\":%" PRId64,
         r->pes, r->threads, tulle_type_name(r->type), tulle_kind_name(r->format), r->m, r->k, r->n);
@@ -268,6 +269,9 @@ void result_foot(const struct result *r, FILE *file)
         (double)r->memory_peak * 1e-6,
         is_wide(r, file) ? "predicted: by the model, for an execution. Phases: the slowest PE."
                          : "--wide shows the phases, the model's time and the error of the check.");
+    if (r->guessed)
+        fprintf(
+            file, "Bound and prediction: by figures of this kind of processor; `tulle calibrate` measures this one.\n");
     if (r->simulated) fprintf(file, "Times are virtual: a simulation of %s, no measurement.\n", r->comm);
 }
 

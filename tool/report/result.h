@@ -25,6 +25,7 @@ struct result {
     char alg[32], comm[256], operand[256];
     int pes, threads;
     int simulated; /* times are virtual, and there is no bound */
+    int guessed;   /* bound and prediction are by figures of a kind of processor */
     int wide;      /* all columns of the table, also on a narrow terminal */
     tulle_type type;
     tulle_kind format; /* of A */

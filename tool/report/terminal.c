@@ -24,7 +24,7 @@ int terminal_fits(FILE *file, int columns, int wide)
 
 static int has_colours(FILE *file)
 {
-    const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
+    const char *none = secure_getenv("NO_COLOR"), *term = secure_getenv("TERM");
     return is_terminal(file) && !(none && *none) && term && strcmp(term, "dumb") != 0;
 }
 

@@ -9,11 +9,11 @@
 
 #include <tulle/budget.h>
 
-#include "calibration.h"
 #include "launch.h"
 #include "outputs.h"
 #include "report/plural.h"
 #include "report/result.h"
+#include "verbs/product_machine.h"
 #include "verbs/product_operands.h"
 
 struct setting {
@@ -21,6 +21,7 @@ struct setting {
     int reps, replication;
     double filter;
     int block_rows, block_cols, host_rows, host_cols; /* 0: chosen */
+    double work;                                      /* estimated seconds of one product */
     int simulated;                                    /* times are virtual, and the machine has no known bound */
     tulle_status machine_known;
     char machine_fault[512];
@@ -326,56 +327,6 @@ static tulle_status read_block(const struct setting *s, const char *name, int *r
     return tulle_fail(TULLE_ERR_ARG, "--%s is BxC tiles of C, as in 4x6, or auto, not '%s'", name, text);
 }
 
-static const double MEASURING = 500e6; /* bytes of memory */
-
-/* An assumed machine, where memory does not allow measuring this one. */
-static tulle_status guess_machine(struct setting *s, int threads)
-{
-    tulle_machine *m = &s->asked.machine;
-    *m = (tulle_machine){.threads = threads, .stream = 8e9 * threads, .cache = 40e9 * threads};
-    m->fma[TULLE_F32] = 64e9 * threads;
-    m->fma[TULLE_F64] = 32e9 * threads;
-    if (!options_flag(s->asked.options, "quiet"))
-        fprintf(stderr,
-            "tulle: this machine is unknown, and measuring it takes more than --memory: bounds are guesses; "
-            "`tulle calibrate` measures it\n");
-    return TULLE_OK;
-}
-
-static tulle_status know_threads(struct setting *s, int threads)
-{
-    if (!s->asked.is_here)
-        return tulle_machine_find(options_word(s->asked.options, "machine", "here"), threads, &s->asked.machine);
-    /* a file without kernel rates is from before the model */
-    if (tulle_machine_load(NULL, threads, &s->asked.machine) == TULLE_OK && s->asked.machine.spmm[0] > 0)
-        return TULLE_OK;
-    if (options_size(s->asked.options, "memory", MEASURING) < MEASURING) return guess_machine(s, threads);
-    int quiet = options_flag(s->asked.options, "quiet");
-    if (!quiet)
-        fprintf(
-            stderr, "tulle: measuring this machine with %d %s, once\n", threads, plural(threads, "thread", "threads"));
-    struct measurement m = {.earlier = 0};
-    tulle_status status = tulle_machine_measure(threads, &m.now, &m.noise);
-    if (status != TULLE_OK) return status;
-    /* the figures are used even if they cannot be saved */
-    if (measurement_keep(&m, 0) != TULLE_OK && !quiet) fprintf(stderr, "tulle: %s\n", tulle_error_message());
-    if (!quiet) measurement_show(&m, "tulle: ", stderr);
-    s->asked.machine = m.kept;
-    return TULLE_OK;
-}
-
-/*
- * More threads than cores perform like as many threads as cores: measuring them would measure their
- * waits.
- */
-static tulle_status find_machine(struct setting *s, int all)
-{
-    int cores = tulle_cores_free(), threads = all < cores ? all : cores;
-    tulle_status status = know_threads(s, threads < 64 ? threads : 64);
-    if (status == TULLE_OK && s->asked.is_here && all > threads) s->asked.machine.threads = all;
-    return status;
-}
-
 /*
  * In a simulation: the known machine of the platform's name, else this one with the platform's
  * network.
@@ -385,13 +336,13 @@ static tulle_status find_simulated(struct setting *s, int threads)
     char name[64] = "summit";
     const char *platform = strstr(options_word(s->asked.options, "comm", ""), "platform=");
     s->simulated = 1;
-    if (!s->asked.is_here) return find_machine(s, threads);
+    if (!s->asked.is_here) return product_machine(&s->asked, s->work * s->reps * s->asked.nalgs, threads);
     if (platform) {
         platform += strlen("platform=");
         snprintf(name, sizeof name, "%.*s", (int)strcspn(platform, ",+"), platform);
     }
     tulle_status status = tulle_machine_find(name, threads, &s->asked.machine);
-    if (status != TULLE_OK) return find_machine(s, threads);
+    if (status != TULLE_OK) return product_machine(&s->asked, s->work * s->reps * s->asked.nalgs, threads);
     s->asked.is_here = 0;
     return TULLE_OK;
 }
@@ -421,6 +372,7 @@ static tulle_status show(struct setting *s, tulle_team *team)
         r->pes = tulle_team_size(team);
         r->threads = tulle_team_threads(team);
         r->simulated = s->simulated;
+        r->guessed = !s->simulated && s->asked.is_here && s->asked.machine.guessed;
         r->wide = options_flag(s->asked.options, "wide");
         r->type = s->asked.reading.type;
         r->reps = s->reps;
@@ -455,6 +407,7 @@ static tulle_status inspect(struct setting *s)
     for (int i = 0; i < o->noperands && status == TULLE_OK; i++)
         status = tulle_operand_inspect(o->operand[i], &s->asked.reading, &operand[i]);
     if (status == TULLE_OK) status = product_needs(&s->asked, operand, s->replication);
+    if (status == TULLE_OK) s->work = product_work(&s->asked, operand);
     shape = operand[1];
     if (status != TULLE_OK || s->asked.sparse || o->noperands < 2) return status;
     int64_t asked = s->asked.kind == SPMM ? options_int(o, "cols", 0) : 0;
@@ -519,7 +472,9 @@ tulle_status run_product(const struct options *options, enum product_kind kind)
     }
     if (status == TULLE_OK && tulle_team_leads(team)) {
         int threads = tulle_team_size(team) * tulle_team_threads(team);
-        s->machine_known = tulle_team_virtual(team) ? find_simulated(s, threads) : find_machine(s, threads);
+        s->machine_known = tulle_team_virtual(team)
+                               ? find_simulated(s, threads)
+                               : product_machine(&s->asked, s->work * s->reps * s->asked.nalgs, threads);
     }
     if (s->machine_known != TULLE_OK) snprintf(s->machine_fault, sizeof s->machine_fault, "%s", tulle_error_message());
     if (status == TULLE_OK) status = run_team(options, team, body, s);

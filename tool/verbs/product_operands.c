@@ -24,7 +24,7 @@ static tulle_status read_operands(
         return tulle_mat_load(comm, o->operand[1], NULL, p->sparse ? TULLE_CSR : TULLE_DENSE, &p->reading, NULL, B);
     if (!p->sparse) {
         tulle_layout_spec spec = {.m = tulle_mat_cols(*A),
-            .n = options_int(o, "cols", 128),
+            .n = options_int(o, "cols", DEFAULT_COLS),
             .grid_rows = tulle_comm_size(comm),
             .grid_cols = 1};
         tulle_layout *layout;
@@ -109,8 +109,7 @@ static tulle_status broadcast_machine(const struct product *p, tulle_comm *comm,
     return status;
 }
 
-/* Rows, inner size and columns of dense factors: of files, else by --size, --m, --n, --k. */
-static void dense_sizes(const struct options *o, const tulle_operand_shape *shape, tulle_gidx size[3])
+void product_sizes(const struct options *o, const tulle_operand_shape *shape, tulle_gidx size[3])
 {
     int64_t all = options_int(o, "size", 0);
     size[0] = o->noperands ? shape[0].m : options_int(o, "m", all);
@@ -196,7 +195,7 @@ static tulle_status distribute_dense(const struct product *p, tulle_comm *comm, 
     for (int i = 0; i < p->options->noperands && status == TULLE_OK; i++)
         status = tulle_comm_agree(comm, tulle_operand_inspect(p->options->operand[i], &p->reading, &shape[i]));
     if (status != TULLE_OK) return status;
-    dense_sizes(p->options, shape, size);
+    product_sizes(p->options, shape, size);
     x->k = size[1];
     if (x->grid.choose) choose_dense_grid(&x->grid, size);
     if (x->grid.choose) status = choose_layers(p, comm, x, size);
@@ -328,7 +327,7 @@ static tulle_status gemm_needs(const struct product *p, const tulle_operand_shap
     struct needs n;
     tulle_gidx size[3];
     const struct options *o = p->options;
-    dense_sizes(o, shape, size);
+    product_sizes(o, shape, size);
     if (!o->noperands && (options_int(o, "size", -1) < 0) &&
         (options_int(o, "m", -1) < 0 || options_int(o, "k", -1) < 0))
         return tulle_fail(TULLE_ERR_ARG, "there are no factors: name files, or give --size, or --m, --n and --k");
@@ -356,7 +355,7 @@ tulle_status product_needs(const struct product *p, const tulle_operand_shape *s
     struct needs n;
     int two = o->noperands == 2;
     if (p->kind == GEMM) return gemm_needs(p, shape, layers);
-    double m = (double)shape[0].m, k = (double)shape[0].n, cols = (double)options_int(o, "cols", 128);
+    double m = (double)shape[0].m, k = (double)shape[0].n, cols = (double)options_int(o, "cols", DEFAULT_COLS);
     double tiles = (double)options_int(o, "tiles", 1); /* at least, of a PE in each direction */
     needs_begin(&n, o, p->reading.type);
     double A = needs_bytes(&n, &shape[0], 0), B = 0, C = 0, workers = (double)n.pes * n.threads;

@@ -22,6 +22,11 @@ struct product {
     int is_here;           /* the machine is this one, whose network is measured through the team */
 };
 
+enum { DEFAULT_COLS = 128 }; /* of a random dense operand */
+
+/* Rows, inner size and columns of dense factors: of files, else by --size, --m, --n, --k. */
+void product_sizes(const struct options *o, const tulle_operand_shape *shape, tulle_gidx size[3]);
+
 struct operands {
     tulle_mat *A, *B; /* B is A for a single square sparse A */
     tulle_layout *C;

@@ -49,7 +49,7 @@ static void print_json(const struct measurement *measured)
 {
     const tulle_machine *m = &measured->kept;
     const tulle_machine_noise *noise = &measured->noise;
-    printf("{\"host\":\"%s\",\"threads\":%d,\"stream\":%.6g,\"cache\":%.6g,\"fma_f32\":%.6g,\"fma_f64\":%.6g", m->host,
+    printf("{\"kind\":\"%s\",\"threads\":%d,\"stream\":%.6g,\"cache\":%.6g,\"fma_f32\":%.6g,\"fma_f64\":%.6g", m->kind,
         m->threads, m->stream, m->cache, m->fma[TULLE_F32], m->fma[TULLE_F64]);
     print_numbers("spmm", m->spmm, TULLE_RATE_DEGREES * TULLE_RATE_WIDTHS);
     print_numbers("spgemm", m->spgemm, TULLE_RATE_FACTORS);
@@ -113,7 +113,7 @@ static void print_text(const struct measurement *measured)
 {
     const tulle_machine *m = &measured->kept, *now = &measured->now;
     const tulle_machine_noise *noise = &measured->noise;
-    printf("%d %s on %s\n", m->threads, plural(m->threads, "thread", "threads"), m->host);
+    printf("%d %s on %s\n", m->threads, plural(m->threads, "thread", "threads"), m->kind);
     print_rate("memory (triad)", "GB/s", m->stream, now->stream, noise->stream);
     print_rate("second-level cache", "GB/s", m->cache, now->cache, noise->cache);
     print_rate("multiply-add, f64", "GF/s", m->fma[TULLE_F64], now->fma[TULLE_F64], noise->fma[TULLE_F64]);
@@ -150,7 +150,10 @@ static tulle_status run(const struct options *options)
     /* before there is a team, whose PEs would wait meanwhile */
     tulle_status status = TULLE_OK;
     if (tulle_launched_rank() == 0) {
-        status = tulle_machine_try(NULL, c->threads);
+        status = options_flag(options, "system")
+                     ? tulle_machine_system_path(c->threads, c->measured.path, sizeof c->measured.path)
+                     : tulle_machine_path(c->threads, c->measured.path, sizeof c->measured.path);
+        if (status == TULLE_OK) status = tulle_machine_try(c->measured.path, c->threads);
         if (status == TULLE_OK) status = tulle_machine_measure(c->threads, &c->measured.now, &c->measured.noise);
     }
     status = open_team(options, "", status, &team);
@@ -174,6 +177,7 @@ static const struct option options[] = {{.name = "threads",
                                             .low = 1,
                                             .high = 64,
                                             .text = "number of threads that work in parallel"},
+    {.name = "system", .kind = KIND_FLAG, .text = "save them for all users, below /etc of the installation"},
     {.name = "force",
         .group = GROUP_EXPERIMENTS,
         .kind = KIND_FLAG,
@@ -192,7 +196,8 @@ const struct verb verb_calibrate = {
         "blocks are compared by size; the fastest multiplies. Latency,\n"
         "bandwidth and the cost of each further range of a list of ranges (rows of B travel as such lists) are those "
         "of\n"
-        "the PEs of --comm, all at the same time, on the same node and on others. The figures are saved per host and\n"
+        "the PEs of --comm, all at the same time, on the same node and on others. The figures are saved per kind of\n"
+        "machine (processor, cores that may be used, caches, memory, version) and\n"
         "number of threads. They give the bound of every product, and are the basis of the model. Other programs can\n"
         "only worsen figures, so the better of each new and saved figure is kept, of the network only for the same\n"
         "--comm; --force replaces all of them. The output also has the deviation of the median repetition from the "

@@ -50,15 +50,13 @@ static tulle_status run(const struct options *options)
         printf("sim: no (%s); install libsimgrid-dev and build again\n", tulle_error_message());
     show_devices();
     printf("cores: %d\n", cores);
-    if (tulle_machine_path((int)cores, path, sizeof path) == TULLE_OK) {
-        if (tulle_machine_load(NULL, (int)cores, &machine) == TULLE_OK)
-            printf("calibration: %s: memory %.1f GB/s, cache %.1f GB/s, f64 %.1f GF/s, f32 %.1f GF/s\n", path,
-                machine.stream / 1e9, machine.cache / 1e9, machine.fma[TULLE_F64] / 1e9, machine.fma[TULLE_F32] / 1e9);
-        else
-            printf("calibration: none (%s)\n", tulle_error_message());
-    } else {
+    if (tulle_machine_load(NULL, cores, &machine) == TULLE_OK)
+        printf("calibration: of %s: memory %.1f GB/s, cache %.1f GB/s, f64 %.1f GF/s, f32 %.1f GF/s\n", machine.kind,
+            machine.stream / 1e9, machine.cache / 1e9, machine.fma[TULLE_F64] / 1e9, machine.fma[TULLE_F32] / 1e9);
+    else
         printf("calibration: none (%s)\n", tulle_error_message());
-    }
+    if (tulle_machine_system_path(cores, path, sizeof path) == TULLE_OK) printf("calibration of all users: %s\n", path);
+    if (tulle_machine_path(cores, path, sizeof path) == TULLE_OK) printf("calibration of this user: %s\n", path);
     return TULLE_OK;
 }
 

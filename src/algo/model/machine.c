@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Machine files, known machines, and the bound that follows from them. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,28 +14,44 @@
 #include "algo/model/rates.h"
 #include "base/arg.h"
 #include "base/error.h"
+#include "base/host/kind.h"
+#include "base/host/limits.h"
 #include "base/new_file.h"
 #include "base/spec.h"
 #include "mat/mat.h"
 
+#ifndef TULLE_MACHINE_DIR /* figures for all users */
+#define TULLE_MACHINE_DIR "/usr/local/etc/tulle"
+#endif
+
+/* FOLDER/BELOW/machine-KIND-THREADS */
+static tulle_status name_file(const char *folder, const char *below, int threads, char *path, size_t size)
+{
+    char kind[TULLE__KIND_MAX];
+    tulle__machine_kind("", tulle__cores_available(""), kind);
+    const int n = snprintf(path, size, "%s%s/machine-%08" PRIx32 "-%d", folder, below, tulle__kind_hash(kind), threads);
+    if (n < 0 || (size_t)n >= size) return tulle__fail(TULLE_ERR_IO, "the name of the machine file is too long");
+    return TULLE_OK;
+}
+
 tulle_status tulle_machine_path(int threads, char *path, size_t size)
 {
     if (TULLE__NULL(path) || TULLE__NEGATIVE(threads)) return TULLE_ERR_ARG;
-    char host[64] = "here";
-    const char *given = getenv("TULLE_MACHINE"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int n;
-    (void)gethostname(host, sizeof host - 1);
-    if (given && *given)
-        n = snprintf(path, size, "%s", given);
-    else if (cache && *cache)
-        n = snprintf(path, size, "%s/tulle/machine-%s-%d", cache, host, threads);
-    else if (home && *home)
-        n = snprintf(path, size, "%s/.cache/tulle/machine-%s-%d", home, host, threads);
-    else
-        return tulle__fail(
-            TULLE_ERR_IO, "there is no folder for measurements: set HOME, XDG_CACHE_HOME or TULLE_MACHINE");
-    if (n < 0 || (size_t)n >= size) return tulle__fail(TULLE_ERR_IO, "the name of the machine file is too long");
-    return TULLE_OK;
+    const char *given = secure_getenv("TULLE_MACHINE"), *cache = secure_getenv("XDG_CACHE_HOME"),
+               *home = secure_getenv("HOME");
+    if (given && *given) {
+        if ((size_t)snprintf(path, size, "%s", given) < size) return TULLE_OK;
+        return tulle__fail(TULLE_ERR_IO, "the name of the machine file is too long");
+    }
+    if (cache && *cache) return name_file(cache, "/tulle", threads, path, size);
+    if (home && *home) return name_file(home, "/.cache/tulle", threads, path, size);
+    return tulle__fail(TULLE_ERR_IO, "there is no folder for measurements: set HOME, XDG_CACHE_HOME or TULLE_MACHINE");
+}
+
+tulle_status tulle_machine_system_path(int threads, char *path, size_t size)
+{
+    if (TULLE__NULL(path) || TULLE__NEGATIVE(threads)) return TULLE_ERR_ARG;
+    return name_file(TULLE_MACHINE_DIR, "", threads, path, size);
 }
 
 static tulle_status resolve(const char **path, int threads, char *room, size_t size)
@@ -43,6 +60,18 @@ static tulle_status resolve(const char **path, int threads, char *room, size_t s
     tulle_status status = tulle_machine_path(threads, room, size);
     *path = room;
     return status;
+}
+
+/* The file to read: that of all users before the user's own, but after TULLE_MACHINE. */
+static tulle_status resolve_kept(const char **path, int threads, char *room, size_t size)
+{
+    const char *given = secure_getenv("TULLE_MACHINE");
+    if (*path) return TULLE_OK;
+    if (!(given && *given) && tulle_machine_system_path(threads, room, size) == TULLE_OK && access(room, R_OK) == 0) {
+        *path = room;
+        return TULLE_OK;
+    }
+    return resolve(path, threads, room, size);
 }
 
 /*
@@ -97,10 +126,12 @@ static tulle_status read_lines(FILE *f, const char *path, tulle_machine *m)
     unsigned seen = 0;
     for (int number = 1; fgets(line, sizeof line, f); number++) {
         int at = 0, i = 0;
-        if (sscanf(line, "%31s%n", name, &at) == 1 && strcmp(name, "host") == 0 &&
-            sscanf(line + at, "%63s", m->host) == 1)
+        if (strncmp(line, "kind ", 5) == 0) {
+            snprintf(m->kind, sizeof m->kind, "%.*s", (int)strcspn(line + 5, "\n"), line + 5);
             continue;
-        if (strncmp(line, "comm ", 5) == 0 && sscanf(line + at, "%127s", m->comm) == 1) continue;
+        }
+        if (sscanf(line, "%31s%n", name, &at) != 1) at = 0;
+        if (strncmp(line, "comm ", 5) == 0 && sscanf(line + 5, "%127s", m->comm) == 1) continue;
         while (i < FIELDS && strcmp(fields[i].name, name) != 0) i++;
         if (i == FIELDS || !read_field(&fields[i], line + at, m))
             return tulle__fail(TULLE_ERR_FORMAT, "%s:%d: this is not a line of `tulle calibrate`", path, number);
@@ -118,7 +149,7 @@ tulle_status tulle_machine_load(const char *path, int threads, tulle_machine *ma
     if (TULLE__NULL(machine) || TULLE__NEGATIVE(threads)) return TULLE_ERR_ARG;
     char room[4096];
     tulle_machine m = {.threads = 0};
-    tulle_status status = resolve(&path, threads, room, sizeof room);
+    tulle_status status = resolve_kept(&path, threads, room, sizeof room);
     if (status != TULLE_OK) return status;
     FILE *f = fopen(path, "r");
     if (!f)
@@ -145,7 +176,7 @@ static void make_folders(const char *path)
 
 static void put_fields(const tulle_machine *m, FILE *f)
 {
-    fprintf(f, "host %s\n", m->host);
+    fprintf(f, "kind %s\n", m->kind);
     if (*m->comm) fprintf(f, "comm %s\n", m->comm);
     for (int i = 0; i < FIELDS; i++) {
         const char *from = (const char *)m + fields[i].at;
@@ -221,7 +252,7 @@ int tulle_machine_merge(const tulle_machine *old, tulle_machine *m)
 {
     if (TULLE__NULL(old) || TULLE__NULL_AS(m, "machine")) return 0;
     int better = 0;
-    if (strcmp(old->host, m->host) != 0 || old->threads != m->threads) return 0;
+    if (strcmp(old->kind, m->kind) != 0 || old->threads != m->threads) return 0;
     better += take_better(old->stream, &m->stream, 0) + take_better(old->cache, &m->cache, 0);
     for (int t = 0; t < TULLE_TYPE_COUNT; t++) better += take_better(old->fma[t], &m->fma[t], 0);
     for (int i = 0; i < TULLE_RATE_DEGREES * TULLE_RATE_WIDTHS; i++)
@@ -244,14 +275,14 @@ int tulle_machine_merge(const tulle_machine *old, tulle_machine *m)
  * high for cuSPARSE's SpGEMM, as the paper says in section 6.2.
  */
 static const tulle_machine known[] = {
-    {.host = "summit",
+    {.kind = "summit",
         .threads = 1,
         .stream = 900e9,
         .cache = 2155e9,
         .fma = {[TULLE_F32] = 16e12, [TULLE_F64] = 7.2e12},
         .tier = {[TULLE_SAME_NODE] = {2e-6, 50e9, 0}, [TULLE_OTHER_NODE] = {5e-6, 3.83e9, 0}},
         .node_pes = 6},
-    {.host = "dgx2",
+    {.kind = "dgx2",
         .threads = 1,
         .stream = 900e9,
         .cache = 2155e9,
@@ -267,7 +298,7 @@ tulle_status tulle_machine_find(const char *name, int threads, tulle_machine *ma
     if (TULLE__NULL(name) || TULLE__NULL(machine) || TULLE__NEGATIVE(threads)) return TULLE_ERR_ARG;
     const char *names[KNOWN + 2];
     for (int i = 0; i < KNOWN; i++) {
-        names[i] = known[i].host;
+        names[i] = known[i].kind;
         if (!tulle__word_same(names[i], name)) continue;
         *machine = known[i];
         return TULLE_OK;

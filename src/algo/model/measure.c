@@ -9,6 +9,8 @@
 #include "algo/model/rates.h"
 #include "base/arg.h"
 #include "base/error.h"
+#include "base/host/kind.h"
+#include "base/host/limits.h"
 #include "base/memory.h"
 
 #if defined(__x86_64__)
@@ -156,7 +158,7 @@ tulle_status tulle_machine_measure(int threads, tulle_machine *machine, tulle_ma
     tulle_machine_noise n = {.load = load_now()};
     double seconds;
     if (threads < 1 || threads > 64) return tulle__fail(TULLE_ERR_ARG, "%d threads: calibration uses 1 to 64", threads);
-    if (gethostname(m.host, sizeof m.host - 1)) strcpy(m.host, "here");
+    tulle__machine_kind("", tulle__cores_available(""), m.kind);
     TULLE_TRY(tulle__pool_new(threads, &pool));
     TULLE_TRY(tulle__rates_measure(pool, &m, &n)); /* before the large arrays exist */
     TULLE_TRY(tulle__alloc((size_t)p.n, sizeof *p.a, "stream arrays", &p.a));

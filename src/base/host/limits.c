@@ -242,7 +242,7 @@ int tulle__cores_of_host(const char *root)
 /* At most the number that a variable begins with, if it is one: OMP_NUM_THREADS may be a list. */
 static int at_most(int cores, const char *variable)
 {
-    const char *text = getenv(variable);
+    const char *text = secure_getenv(variable);
     const long number = text ? strtol(text, NULL, 10) : 0;
     return number > 0 && number < cores ? (int)number : cores;
 }
@@ -251,7 +251,7 @@ int tulle__cores_available(const char *root)
 {
     int cores = tulle__cores_of_host(root), bound_to = tulle__cores_allowed();
     if (bound_to < cores) cores = bound_to;
-    if (getenv("SLURM_STEP_ID") || getenv("SLURM_STEPID")) cores = at_most(cores, "SLURM_CPUS_PER_TASK");
+    if (secure_getenv("SLURM_STEP_ID") || secure_getenv("SLURM_STEPID")) cores = at_most(cores, "SLURM_CPUS_PER_TASK");
     return at_most(cores, "OMP_NUM_THREADS");
 }
 

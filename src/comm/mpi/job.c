@@ -72,7 +72,7 @@ static void set_defaults(void)
      * than cores each message takes a time slice. mpirun sets this itself only for slots that it
      * knows of.
      */
-    const char *node_pes = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    const char *node_pes = secure_getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
     if (node_pes && atol(node_pes) > tulle__mpi_host->cores_of_host()) setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
 }
 

@@ -77,7 +77,7 @@ static void set_defaults(void)
 
 int tulle__shmem_node_pes(int npes)
 {
-    const char *node_pes = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    const char *node_pes = secure_getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
     int n = node_pes ? atoi(node_pes) : npes;
     return n > 0 ? n : 1;
 }

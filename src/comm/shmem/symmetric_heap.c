@@ -58,7 +58,7 @@ static size_t announced(void)
 {
     static const char units[] = "KMGT";
     const char *text = NULL;
-    for (int i = 0; i < 2 && !text; i++) text = getenv(names[i]);
+    for (int i = 0; i < 2 && !text; i++) text = secure_getenv(names[i]);
     if (!text) return 0;
     char *end;
     double value = strtod(text, &end);

@@ -99,7 +99,7 @@ tulle_status tulle__cuda_start(tulle__cuda *cuda)
 int tulle__cuda_connections(void)
 {
     enum { USUAL = 8, MOST = 32 };
-    const char *text = getenv(TULLE__CUDA_CONNECTIONS);
+    const char *text = secure_getenv(TULLE__CUDA_CONNECTIONS);
     char *end;
     long n = text ? strtol(text, &end, 10) : 0;
     if (n < 1 || *end) return USUAL;

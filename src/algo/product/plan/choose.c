@@ -13,7 +13,7 @@ enum { UNITS_MOST = 1 << 20 };
 enum { ROOM_PARTS = 8 };
 
 /* The machine of AUTO if none is given: a core of an ordinary server, and an ordinary network. */
-static const tulle_machine ordinary = {.host = "ordinary",
+static const tulle_machine ordinary = {.kind = "ordinary",
     .threads = 1,
     .stream = 10e9,
     .cache = 50e9,
