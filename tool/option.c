@@ -149,6 +149,12 @@ const char *options_word(const struct options *o, const char *name, const char *
     return i >= 0 && o->value[i].given ? o->value[i].word : fallback;
 }
 
+const char **options_place(struct options *o, const char *name)
+{
+    int i = find(o, name);
+    return i >= 0 && o->value[i].given ? &o->value[i].word : NULL;
+}
+
 tulle_status options_each(const char *list, tulle_status (*read)(const char *word, void *arg), void *arg)
 {
     tulle_status status = TULLE_OK;

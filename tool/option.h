@@ -61,6 +61,9 @@ int64_t options_int(const struct options *options, const char *name, int64_t fal
 double options_size(const struct options *options, const char *name, double fallback);
 const char *options_word(const struct options *options, const char *name, const char *fallback);
 
+/* The place of a given option's word, to replace it; NULL: it was not given. */
+const char **options_place(struct options *options, const char *name);
+
 /* Whether two words are the same, ignoring case. */
 int same_word(const char *given, const char *word);
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "readers.h"
+
 enum { TEXT_COLUMN = 27, LAST_COLUMN = 79 };
 
 static const char *const exit_texts = "0 done; 1 a check failed, or an iteration did not converge; 2 bad usage or "
@@ -126,8 +128,8 @@ void help_all(const struct verb *const *verbs, int nverbs, FILE *file)
         fputc('\n', file);
     }
     fputc('\n', file);
-    print_paragraphs("`tulle VERB --help` explains a verb. An operand is a file (.mtx, .mtx.gz, .npy, .npz, .petsc,\n"
-                     ".bsp.h5), - for Matrix Market on standard input, or a generator's spec, as in\n"
+    print_paragraphs("`tulle VERB --help` explains a verb. An operand is a file (.mtx, also packed or in a tar\n"
+                     "archive, .npy, .npz, .petsc, .bsp.h5), - for standard input, or a generator's spec, as in\n"
                      "rmat:scale=17,edgefactor=8,seed=1:\n\n",
         file);
     const char *name, *sentence;
@@ -164,6 +166,7 @@ void help_verb(const struct verb *v, FILE *file)
     print_paragraphs(v->description, file);
     fputc('\n', file);
     options_help(v->options, file);
+    readers_print(v->name, 0, file);
     fprintf(file, "\nExamples:\n");
     for (const char *line = v->examples; *line;) {
         size_t n = strcspn(line, "\n");
@@ -209,6 +212,7 @@ void man_verb(const struct verb *v, FILE *file)
     man_text(v->description, file);
     fprintf(file, ".Sh OPTIONS\n");
     options_man(v->options, file);
+    readers_print(v->name, 1, file);
     fprintf(file, ".Sh EXIT STATUS\n%s.\n.Sh EXAMPLES\n.Bd -literal\n", exit_texts);
     man_text(v->examples, file);
     fprintf(file, "\n.Ed\n.Sh SEE ALSO\n.Xr tulle 1\n");
@@ -218,8 +222,9 @@ void man_all(const struct verb *const *verbs, int nverbs, FILE *file)
 {
     man_head("TULLE", "tulle", "sparse and dense linear algebra over one-sided communication", file);
     fprintf(file, ".Sh SYNOPSIS\n.Nm\n.Ar verb\n.Ar operands\n.Op Ar options\n.Sh DESCRIPTION\n"
-                  "An operand is a file (.mtx, .mtx.gz, .npy, .npz, .petsc, .bsp.h5), - for Matrix Market on standard\n"
-                  "input, or the spec of a generator. The verbs:\n"
+                  "An operand is a file (.mtx, also packed or in a tar archive, .npy, .npz, .petsc, .bsp.h5), - for\n"
+                  "standard input, a pipe, or the spec of a generator. Contents decide what reads a file, endings\n"
+                  "where these do not. ARCHIVE/MEMBER is a member of a tar archive. The verbs:\n"
                   ".Bl -tag -width Ds\n");
     for (int v = 0; v < nverbs; v++) fprintf(file, ".It Xr tulle-%s 1\n%s.\n", verbs[v]->name, verbs[v]->summary);
     fprintf(file, ".El\n.Pp\nThe generators:\n.Bl -tag -width Ds\n");

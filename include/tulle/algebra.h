@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is done with matrices beside products and solves: sums, scaling, parts, norms. Matrices are
+ * What is done with matrices beside products and solves: sums, scaling, parts, norms, orders. Matrices are
  * dense, CSR or in blocks, of any layout. Values are combined in double precision and rounded once.
  * NaN propagates, also into norms. The elements of a block are entries, also those that are 0.
  *
@@ -102,6 +102,37 @@ TULLE_API tulle_status tulle_mat_sddmm(double alpha, const tulle_mat *X, const t
  * TULLE_ERR_STATE if it borrows the caller's arrays.
  */
 TULLE_API tulle_status tulle_mat_drop(tulle_mat *A, double threshold);
+
+/* X(name, word, text): orders of the rows and columns of a matrix. */
+#define TULLE_ORDERING_LIST(X)                                                                                         \
+    X(RANDOM, "random", "any order, to spread entries evenly")                                                         \
+    X(RCM, "rcm", "reverse Cuthill-McKee, of A + A^T: a narrow band")                                                  \
+    X(AMD, "amd", "approximate minimum degree, of A + A^T: little fill-in")
+
+typedef enum tulle_ordering {
+#define TULLE_ORDERING_ENUM(name, word, text) TULLE_ORDERING_##name,
+    TULLE_ORDERING_LIST(TULLE_ORDERING_ENUM)
+#undef TULLE_ORDERING_ENUM
+        TULLE_ORDERING_COUNT
+} tulle_ordering;
+
+TULLE_API const char *tulle_ordering_name(tulle_ordering ordering);
+TULLE_API tulle_status tulle_ordering_parse(const char *name, tulle_ordering *ordering);
+
+/*
+ * Collective: order[k] is the row of A that is to be the k-th, on every PE; m indices. RANDOM takes any A and depends
+ * on the seed and m only. RCM and AMD take a square CSR matrix, which PE 0 orders in its memory: TULLE_ERR_ARG,
+ * TULLE_ERR_UNSUPPORTED.
+ */
+TULLE_API tulle_status tulle_mat_ordering(
+    const tulle_mat *A, tulle_ordering ordering, uint64_t seed, tulle_gidx *order);
+
+/*
+ * Collective: b_ij = a_kl with k = rows[i] and l = cols[j], in A's layout and of its kind, CSR or dense. NULL: the
+ * order stays. Orders are the same on all PEs; TULLE_ERR_ARG if one is no permutation. *B is the caller's to free.
+ */
+TULLE_API tulle_status tulle_mat_permute(
+    const tulle_mat *A, const tulle_gidx *rows, const tulle_gidx *cols, tulle_mat **B);
 
 #ifdef __cplusplus
 }

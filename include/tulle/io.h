@@ -4,9 +4,10 @@
  * generator's spec:
  *
  *   NAME.mtx, NAME.mtx.gz   Matrix Market: coordinate or array; real, integer or pattern; every
- *                           symmetry
- *   -                       Matrix Market on standard input, which must be a regular file (the
- *                           command makes it one)
+ *                           symmetry; also packed with bzip2, xz or zstd, where the build has these
+ *   NAME.tar, NAME.tar.gz   an archive, packed or not: its matrix, NAME/NAME.mtx or the only .mtx file;
+ *                           NAME.tar.gz/MEMBER is another member
+ *   -                       standard input, which must be a regular file (the command makes it one)
  *   NAME.npy                NumPy, dense
  *   NAME.npz                SciPy, sparse: CSR, CSC, COO or BSR, as scipy.sparse.save_npz writes them
  *   NAME.petsc              PETSc's binary format: AIJ, dense or a vector (one column); of several objects
@@ -14,8 +15,12 @@
  *   NAME.bsp.h5, NAME.h5    Binsparse over HDF5: sparse, also in blocks, or dense (DMATR, DMATC; DVEC
  *                           is one column)
  *   NAME.csr                CP2K's text (KS_CSR_WRITE): `row col value` a line, no header; square, of the
- *                           largest index; read_options.assume: another symmetry than general
+ *                           largest index; read_options.assume: another symmetry than general, or pattern,
+ *                           for lists of edges; lines that begin with # or % are comments
  *   rmat:scale=17,...       a generator: see tulle_operand_generator
+ *
+ * Contents are looked at first: files that are recognised are read whatever their names, or refused with
+ * what to do (TULLE_ERR_UNSUPPORTED); names decide about others.
  *
  * Reading is collective: each PE parses its part. A malformed file is refused with its name, line,
  * column and the cause. Endings are case-insensitive.

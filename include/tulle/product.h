@@ -161,6 +161,11 @@ typedef struct tulle_product_options {
      * TULLE_ERR_LIMIT if a PE's part of a dense C does not fit beside two tiles
      */
     bool home_on_device;
+    /*
+     * AUTO chooses among these only: bit number A of the sum for algorithm A, as in 1u << TULLE_PRODUCT_SUMMA;
+     * 0: among all. TULLE_ERR_UNSUPPORTED if none of them suits the layouts
+     */
+    unsigned candidates;
 } tulle_product_options;
 
 typedef struct tulle_product tulle_product;

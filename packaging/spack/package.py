@@ -14,6 +14,9 @@ class Tulle(CMakePackage):
 
     variant("zlib", default=True, description="compressed files by zlib")
     variant("isal", default=True, description="compressed files by ISA-L, several times faster")
+    variant("bzip2", default=True, description="reading of .bz2 files")
+    variant("lzma", default=True, description="reading of .xz files")
+    variant("zstd", default=True, description="reading of .zst files")
     variant("hdf5", default=True, description="Binsparse files")
     variant("mpi", default=True, description="the engine mpi")
     variant("simgrid", default=False, description="the engine sim")
@@ -29,6 +32,9 @@ class Tulle(CMakePackage):
     depends_on("lapack")
     depends_on("zlib-api", when="+zlib")
     depends_on("isa-l", when="+isal")
+    depends_on("bzip2", when="+bzip2")
+    depends_on("xz", when="+lzma")
+    depends_on("zstd", when="+zstd")
     depends_on("hdf5 ~mpi", when="+hdf5")
     depends_on("cjson")
     depends_on("mpi", when="+mpi")
@@ -52,6 +58,9 @@ class Tulle(CMakePackage):
             self.define("TULLE_WITH_OPENACC", "OFF"),
             switch("ZLIB", "zlib"),
             switch("ISAL", "isal"),
+            switch("BZIP2", "bzip2"),
+            switch("LZMA", "lzma"),
+            switch("ZSTD", "zstd"),
             switch("HDF5", "hdf5"),
             switch("MPI", "mpi"),
             switch("SIMGRID", "simgrid"),

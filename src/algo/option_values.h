@@ -14,7 +14,8 @@
     (TULLE__OUTSIDE(options->alg, TULLE_PRODUCT_ALG_COUNT - 1) || TULLE__OUTSIDE(options->op_a, TULLE_OP_T) ||         \
         TULLE__OUTSIDE(options->op_b, TULLE_OP_T) || TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1) ||  \
         TULLE__NEGATIVE(options->phases) || TULLE__NEGATIVE(options->block_rows) ||                                    \
-        TULLE__NEGATIVE(options->block_cols) || TULLE__NEGATIVE(options->chunk))
+        TULLE__NEGATIVE(options->block_cols) || TULLE__NEGATIVE(options->chunk) ||                                     \
+        TULLE__OUTSIDE(options->candidates >> 1, (1u << (TULLE_PRODUCT_ALG_COUNT - 1)) - 1))
 
 /* tulle_trisolve_options, or NULL: what they say of op(T) */
 #define TULLE__SIDE_WRONG(options)                                                                                     \

@@ -22,6 +22,21 @@ static const char *const facts[] = {
 #else
     "ISA-L: no (.gz files are packed and unpacked by zlib); install libisal-dev and build again",
 #endif
+#ifdef TULLE_HAVE_BZIP2
+    "libbz2: yes",
+#else
+    "libbz2: no (.bz2 files are refused); install libbz2-dev and build again",
+#endif
+#ifdef TULLE_HAVE_LZMA
+    "liblzma: yes",
+#else
+    "liblzma: no (.xz files are refused); install liblzma-dev and build again",
+#endif
+#ifdef TULLE_HAVE_ZSTD
+    "libzstd: yes",
+#else
+    "libzstd: no (.zst files are refused); install libzstd-dev and build again",
+#endif
 #ifdef TULLE_HAVE_HDF5
     "HDF5: yes",
 #else

@@ -15,12 +15,11 @@ struct tulle__dense {
     tulle__petsc *petsc;
 };
 
-tulle_status tulle__dense_open(const char *path, tulle__dense **dense)
+tulle_status tulle__dense_open(const char *path, tulle__format format, tulle__dense **dense)
 {
     tulle__dense *made;
     tulle_status status = tulle__alloc_zero(1, sizeof *made, "a dense file", &made);
     if (status != TULLE_OK) return status;
-    tulle__format format = tulle__operand_format(path);
     if (format == TULLE__FORMAT_NPY)
         status = tulle__npy_open(path, &made->npy);
     else if (format == TULLE__FORMAT_PETSC)

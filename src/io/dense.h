@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A dense file, NumPy, PETSc or Binsparse by the ending of its name. Any sub-block can be read. Not
- * collective.
- */
+/* A dense file, NumPy, PETSc or Binsparse. Any sub-block can be read. Not collective. */
 #ifndef TULLE_IO_DENSE_H
 #define TULLE_IO_DENSE_H
 
@@ -11,10 +8,11 @@
 #include <tulle/types.h>
 
 #include "base/progress_meter.h"
+#include "io/operand.h"
 
 typedef struct tulle__dense tulle__dense;
 
-tulle_status tulle__dense_open(const char *path, tulle__dense **dense);
+tulle_status tulle__dense_open(const char *path, tulle__format format, tulle__dense **dense);
 void tulle__dense_close(tulle__dense *dense);
 
 /*

@@ -7,6 +7,7 @@
 #include "base/arg.h"
 #include "base/options.h"
 #include "io/binsparse/binsparse.h"
+#include "io/content.h"
 #include "io/generate/generate.h"
 #include "io/load.h"
 #include "io/mtx/mtx.h"
@@ -33,10 +34,10 @@ static tulle_status inspect_mtx(const char *path, const tulle_read_options *opti
         .dense = h->array,
         .symmetric = h->symmetry != TULLE__MTX_GENERAL,
         .skew = h->symmetry == TULLE__MTX_SKEW};
-    snprintf(shape->format, sizeof shape->format, "%s, %s, %s, %s%s",
+    snprintf(shape->format, sizeof shape->format, "%s, %s, %s, %s%s%s%s",
         h->bare ? "text without a header" : "matrix market", h->array ? "array" : "coordinate",
         tulle__mtx_field_name(h->field), h->hermitian ? "hermitian" : tulle__mtx_symmetry_name(h->symmetry),
-        h->packed ? ", gzip" : "");
+        *h->packing ? ", " : "", h->packing, h->archive ? ", tar" : "");
     tulle__mtx_close(mtx);
     return TULLE_OK;
 }
@@ -130,7 +131,10 @@ tulle_status tulle_operand_inspect(const char *operand, const tulle_read_options
         TULLE__OUTSIDE(options->type, TULLE_TYPE_COUNT - 1) ||
         TULLE__OUTSIDE(options->duplicates, TULLE_DUPLICATES_LAST))
         return TULLE_ERR_ARG;
-    switch (tulle__operand_format(operand)) {
+    tulle__format format;
+    const tulle_status status = tulle__input_format(operand, options->assume, &format);
+    if (status != TULLE_OK) return status;
+    switch (format) {
     case TULLE__FORMAT_NPY:
         return inspect_npy(operand, shape);
     case TULLE__FORMAT_NPZ:

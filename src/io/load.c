@@ -16,6 +16,7 @@
 #include "base/options.h"
 #include "base/warning.h"
 #include "io/binsparse/binsparse.h"
+#include "io/content.h"
 #include "io/dense.h"
 #include "io/file/entries.h"
 #include "io/npy/npz.h"
@@ -54,142 +55,12 @@ static void entries_release(void *context, int64_t b)
     tulle__account_trim(tulle__account_current());
 }
 
-static tulle__entry_source source_of(tulle__entries *entries)
+tulle__entry_source tulle__load_source(tulle__entries *entries)
 {
     return (tulle__entry_source){.context = entries,
         .nblocks = (entries->count + TULLE__ENTRIES_CHUNK - 1) / TULLE__ENTRIES_CHUNK,
         .block = entries_block,
         .release = entries_release};
-}
-
-/* ---- Matrix Market ---- */
-
-/*
- * The last part of a packed file takes longest, as every part is unpacked from the start: its
- * reader has the meter.
- */
-static tulle__progress_meter *meter_of(const tulle__loading *load, const tulle__mtx *mtx)
-{
-    return tulle__comm_progress_meter(load->comm, tulle__mtx_head(mtx)->packed ? load->comm->size - 1 : 0);
-}
-
-static tulle_status parse_array(tulle__mtx *mtx, tulle__loading *load, tulle__entries *entries, tulle__mtx_stats *stats)
-{
-    tulle_status status;
-    const tulle__mtx_header *h = tulle__mtx_head(mtx);
-    int rank = load->comm->rank, size = load->comm->size;
-    int64_t mine = 0, first = 0, *all = NULL;
-    void *values = NULL;
-    tulle_type type = load->options->type;
-    memset(stats, 0, sizeof *stats);
-    tulle__entries_init(entries, h->wide, 0, type);
-    tulle__mtx_watch(mtx, meter_of(load, mtx));
-    status = tulle_comm_agree(load->comm, tulle__mtx_array_count(mtx, rank, size, &mine));
-    if (status != TULLE_OK) return status;
-    TULLE_TRY(tulle__alloc((size_t)size, sizeof *all, "counts", &all));
-    TULLE_TRY(tulle_comm_allgather(load->comm, &mine, sizeof mine, all));
-    for (int r = 0; r < rank; r++) first += all[r];
-    TULLE_TRY(tulle__alloc((size_t)mine, tulle_type_size(type), "numbers of an array", &values));
-    tulle__mtx_watch(mtx, meter_of(load, mtx));
-    TULLE_TRY(tulle__mtx_array_parse(mtx, rank, size, first, mine, type, values, stats));
-    for (int64_t k = 0; k < mine && first + k < h->stored; k++) {
-        int64_t row, col;
-        double x = type == TULLE_F32 ? (double)((float *)values)[k] : ((double *)values)[k];
-        tulle__mtx_array_place(h, first + k, &row, &col);
-        TULLE_TRY(tulle__entries_add(entries, row, col, x));
-    }
-out:
-    tulle__free(all);
-    tulle__free(values);
-    return status;
-}
-
-static tulle_status parse_coordinates(
-    tulle__mtx *mtx, tulle__loading *load, tulle__entries *entries, tulle__mtx_stats *stats)
-{
-    tulle__mtx_watch(mtx, meter_of(load, mtx));
-    return tulle__mtx_parse(mtx, load->comm->rank, load->comm->size, load->options->type, entries, stats);
-}
-
-static tulle_status sum_stats(tulle_comm *comm, tulle__mtx_stats *stats)
-{
-    int64_t words[sizeof *stats / sizeof(int64_t)];
-    _Static_assert(sizeof words == sizeof(tulle__mtx_stats), "statistics are 64-bit counts");
-    memcpy(words, stats, sizeof words);
-    tulle_status status = tulle_comm_reduce_int(comm, TULLE_SUM, (int)(sizeof words / sizeof *words), words);
-    memcpy(stats, words, sizeof words);
-    return status;
-}
-
-/* Names the lines of two duplicate entries. */
-static tulle_status refuse_repeated(tulle__mtx *mtx, const tulle__assembly *assembly)
-{
-    int64_t line = tulle__mtx_locate(mtx, assembly->row, assembly->col, 1);
-    int64_t other = line ? 0 : tulle__mtx_locate(mtx, assembly->col, assembly->row, 0);
-    if (line)
-        return tulle__fail(TULLE_ERR_FORMAT, "%s:%" PRId64 ": entry (%" PRId64 ", %" PRId64 ") occurs again",
-            tulle__mtx_path(mtx), line, assembly->row + 1, assembly->col + 1);
-    return tulle__fail(TULLE_ERR_FORMAT,
-        "%s:%" PRId64 ": a symmetric file gives both (%" PRId64 ", %" PRId64 ") and (%" PRId64 ", %" PRId64 ")",
-        tulle__mtx_path(mtx), other, assembly->row + 1, assembly->col + 1, assembly->col + 1, assembly->row + 1);
-}
-
-static tulle_status assemble_mtx(
-    tulle__loading *load, tulle__mtx *mtx, tulle__entries *entries, const tulle__mtx_stats *sum, tulle_mat **A)
-{
-    const tulle__mtx_header *h = tulle__mtx_head(mtx);
-    tulle__entry_source source = source_of(entries);
-    int both_halves = h->symmetry != TULLE__MTX_GENERAL && sum->upper > 0 && sum->lower > 0;
-    tulle__assembly assembly = {
-        .mirror = h->symmetry == TULLE__MTX_SYMMETRIC ? TULLE__MIRROR_SYMMETRIC
-                  : h->symmetry == TULLE__MTX_SKEW    ? TULLE__MIRROR_SKEW
-                                                      : TULLE__MIRROR_NONE,
-        .duplicates = both_halves ? TULLE_DUPLICATES_ERROR : load->options->duplicates,
-        .drop_zeros = load->options->drop_zeros,
-    };
-    tulle_mat *made;
-    tulle_status status = tulle__assemble(load->comm, load->layout, load->options->type, &source, &assembly, &made);
-    if (status == TULLE_ERR_FORMAT && assembly.repeated) status = refuse_repeated(mtx, &assembly);
-    if (status != TULLE_OK) return status;
-    int64_t repeated = assembly.repeated;
-    status = tulle_comm_agree(load->comm, tulle_comm_reduce_int(load->comm, TULLE_SUM, 1, &repeated));
-    if (status != TULLE_OK) {
-        tulle__mat_drop(made);
-        return status;
-    }
-    *A = made;
-    tulle__mtx_warnings(mtx, sum, load->warnings, TULLE_WARNINGS_MAX);
-    if (repeated)
-        tulle__warn(load->warnings, TULLE_WARNINGS_MAX, "%s: %" PRId64 " %s and %s %s", tulle__mtx_path(mtx), repeated,
-            tulle__plural(repeated, "entry repeats an earlier one", "entries repeat earlier ones"),
-            tulle__plural(repeated, "is", "are"),
-            load->options->duplicates == TULLE_DUPLICATES_LAST ? "taken instead of it" : "added to it");
-    return status;
-}
-
-static tulle_status load_mtx(tulle__loading *load, tulle_mat **A)
-{
-    tulle_comm *comm = load->comm;
-    tulle__mtx_options options = tulle__mtx_options_for(load->options);
-    tulle__mtx *mtx = NULL;
-    tulle__mtx_stats stats = {0};
-    tulle__entries entries;
-    tulle__entries_init(&entries, 0, 0, load->options->type);
-    tulle_status status = tulle_comm_agree(comm, tulle__mtx_open(load->operand, &options, &mtx));
-    if (status != TULLE_OK) goto out;
-    if (tulle__mtx_head(mtx)->array)
-        status = parse_array(mtx, load, &entries, &stats);
-    else
-        status = parse_coordinates(mtx, load, &entries, &stats);
-    tulle__progress_meter_stop(meter_of(load, mtx), status == TULLE_OK);
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = tulle_comm_agree(comm, sum_stats(comm, &stats));
-    if (status == TULLE_OK) status = tulle_comm_agree(comm, tulle__mtx_check(mtx, &stats));
-    if (status == TULLE_OK) status = assemble_mtx(load, mtx, &entries, &stats, A);
-out:
-    tulle__entries_fini(&entries);
-    tulle__mtx_close(mtx);
-    return status;
 }
 
 /* ---- Binsparse ---- */
@@ -210,7 +81,7 @@ static tulle_status load_binsparse(tulle__loading *load, tulle_mat **A)
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) {
         tulle__binsparse_structure s = tulle__binsparse_head(file)->structure;
-        tulle__entry_source source = source_of(&entries);
+        tulle__entry_source source = tulle__load_source(&entries);
         tulle__assembly assembly = {.duplicates = load->options->duplicates,
             .drop_zeros = load->options->drop_zeros,
             .mirror = s == TULLE__BINSPARSE_GENERAL                                          ? TULLE__MIRROR_NONE
@@ -255,7 +126,7 @@ static tulle_status load_npz(tulle__loading *load, tulle_mat **A)
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = check_sums(npz, comm, &sums);
     if (status == TULLE_OK) {
-        tulle__entry_source source = source_of(&entries);
+        tulle__entry_source source = tulle__load_source(&entries);
         tulle__assembly assembly = {.duplicates = options->duplicates, .drop_zeros = options->drop_zeros};
         status = tulle__assemble(comm, load->layout, options->type, &source, &assembly, A);
     }
@@ -282,7 +153,7 @@ static tulle_status load_petsc(tulle__loading *load, tulle_mat **A)
     }
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) {
-        tulle__entry_source source = source_of(&entries);
+        tulle__entry_source source = tulle__load_source(&entries);
         tulle__assembly assembly = {.duplicates = options->duplicates, .drop_zeros = options->drop_zeros};
         status = tulle__assemble(comm, load->layout, options->type, &source, &assembly, A);
         if (tulle__petsc_head(file)->more)
@@ -327,15 +198,14 @@ static tulle_status read_tiles(tulle__dense *dense, tulle_mat *A)
  */
 static int dense_file(const tulle__loading *load)
 {
-    tulle__format format = tulle__operand_format(load->operand);
-    return load->shape->dense && format != TULLE__FORMAT_MTX && format != TULLE__FORMAT_GENERATOR;
+    return load->shape->dense && load->format != TULLE__FORMAT_MTX && load->format != TULLE__FORMAT_GENERATOR;
 }
 
 static tulle_status fill_from_file(const tulle__loading *load, tulle_mat *A)
 {
     tulle__dense *dense;
     tulle__progress_meter *meter = tulle__comm_progress_meter(load->comm, 0);
-    tulle_status status = tulle__dense_open(load->operand, &dense);
+    tulle_status status = tulle__dense_open(load->operand, load->format, &dense);
     if (status != TULLE_OK) return status;
     tulle__dense_watch(dense, meter, own_values(A));
     status = read_tiles(dense, A);
@@ -380,7 +250,7 @@ static tulle_status load_dense(tulle__loading *load, tulle_mat **A)
     if (status != TULLE_OK) return status;
     if (dense_file(load)) {
         status = fill_from_file(load, made);
-    } else if (tulle__operand_format(load->operand) == TULLE__FORMAT_GENERATOR && load->shape->dense) {
+    } else if (load->format == TULLE__FORMAT_GENERATOR && load->shape->dense) {
         status = tulle__fill_generated(load, made);
     } else {
         status = load_sparse(load, &sparse);
@@ -422,11 +292,11 @@ static tulle_status load_nonzeros(tulle__loading *load, tulle_mat **A)
     tulle__dense *dense = NULL;
     tulle__entries entries;
     tulle__entries_init(&entries, 0, 0, load->options->type);
-    tulle_status status = tulle__dense_open(load->operand, &dense);
+    tulle_status status = tulle__dense_open(load->operand, load->format, &dense);
     if (status == TULLE_OK) status = read_nonzeros(load, dense, &entries);
     status = tulle_comm_agree(load->comm, status);
     if (status == TULLE_OK) {
-        tulle__entry_source source = source_of(&entries);
+        tulle__entry_source source = tulle__load_source(&entries);
         tulle__assembly assembly = {.duplicates = TULLE_DUPLICATES_SUM};
         status = tulle__assemble(load->comm, load->layout, load->options->type, &source, &assembly, A);
     }
@@ -438,7 +308,7 @@ static tulle_status load_nonzeros(tulle__loading *load, tulle_mat **A)
 static tulle_status load_sparse(tulle__loading *load, tulle_mat **A)
 {
     if (dense_file(load)) return load_nonzeros(load, A);
-    switch (tulle__operand_format(load->operand)) {
+    switch (load->format) {
     case TULLE__FORMAT_BINSPARSE:
         return load_binsparse(load, A);
     case TULLE__FORMAT_NPZ:
@@ -451,7 +321,7 @@ static tulle_status load_sparse(tulle__loading *load, tulle_mat **A)
     case TULLE__FORMAT_NPY: /* always dense */
         break;
     }
-    return load_mtx(load, A);
+    return tulle__load_mtx(load, A);
 }
 
 tulle_status tulle_mat_load(tulle_comm *comm, const char *operand, const tulle_layout *layout, tulle_kind kind,
@@ -465,9 +335,15 @@ tulle_status tulle_mat_load(tulle_comm *comm, const char *operand, const tulle_l
     char unread[TULLE_WARNINGS_MAX];
     tulle_layout *rows = NULL;
     tulle_operand_shape shape;
-    tulle__loading load = {comm, operand, layout, &chosen, warnings ? warnings : unread, &shape};
+    tulle__loading load = {.comm = comm,
+        .operand = operand,
+        .layout = layout,
+        .options = &chosen,
+        .warnings = warnings ? warnings : unread,
+        .shape = &shape};
     load.warnings[0] = '\0';
-    tulle_status status = tulle_operand_inspect(operand, &chosen, &shape);
+    tulle_status status = tulle__input_format(operand, chosen.assume, &load.format);
+    if (status == TULLE_OK) status = tulle_operand_inspect(operand, &chosen, &shape);
     if (status == TULLE_OK && !layout) {
         tulle_layout_spec spec = {.m = shape.m, .n = shape.n, .grid_rows = comm->size, .grid_cols = 1};
         status = tulle_layout_new(&spec, comm->size, &rows);

@@ -46,6 +46,7 @@ static const char *const optional[] = {
     "tulle_machine_try path",
     "tulle_mat_from_entries val",
     "tulle_mat_load layout options warnings",
+    "tulle_mat_permute rows cols",
     "tulle_mat_replace colind val",
     "tulle_mat_replace_blocks colind val",
     "tulle_mat_save_as format",

@@ -434,10 +434,11 @@ static const char *a_text(struct fixture *f, const char *function, const char *n
     } texts[] = {{"tulle_product_alg_parse", "name", "summa"}, {"tulle_transfers_parse", "name", "rows"},
         {"tulle_trisolve_method_parse", "name", "levels"}, {"tulle_krylov_method_parse", "name", "cg"},
         {"tulle_precond_kind_parse", "name", "ic0"}, {"tulle_precond_parse_spec", "spec", "ic0:shift=auto"},
-        {"tulle_elimination_parse", "name", "amd"}, {"tulle_parse_type", "text", "f32"},
-        {"tulle_engine_usable", "name", "threads"}, {"tulle_machine_find", "name", "summit"},
-        {"tulle_team_new", "spec", "threads"}, {"tulle_team_new_over", "spec", "mpi"},
-        {"tulle_device_probe", "spec", "cpu"}, {"tulle_operator_of_elements", "operand", "cantilever:nodes=2,dof=3"},
+        {"tulle_elimination_parse", "name", "amd"}, {"tulle_ordering_parse", "name", "rcm"},
+        {"tulle_parse_type", "text", "f32"}, {"tulle_engine_usable", "name", "threads"},
+        {"tulle_machine_find", "name", "summit"}, {"tulle_team_new", "spec", "threads"},
+        {"tulle_team_new_over", "spec", "mpi"}, {"tulle_device_probe", "spec", "cpu"},
+        {"tulle_operator_of_elements", "operand", "cantilever:nodes=2,dof=3"},
         {"tulle_operand_save", "operand", "cantilever:nodes=2,dof=3"}, {"tulle_mat_save_as", "format", "csr"},
         {"tulle_function_parse", "text", "sign"}, {"tulle_density_method_parse", "name", "tc2"},
         {"tulle_matfun_method_parse", "name", "newton-schulz"}, {"tulle_fail", "format", "a failure"}};
@@ -459,6 +460,13 @@ static int an_int(const char *function, const char *name)
     return 0;
 }
 
+/* Zeros, or an order of M rows or columns. */
+static const tulle_gidx *indices(const char *function, const void *zeros)
+{
+    static const tulle_gidx order[M] = {3, 0, 1, 2, 4, 5, 6, 7, 11, 10, 9, 8};
+    return strcmp(function, "tulle_mat_permute") == 0 ? order : zeros;
+}
+
 static tulle_gidx a_size(const char *name)
 {
     return is(name, "row col") ? 0 : strcmp(name, "cols") == 0 ? N : M;
@@ -472,6 +480,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_bool(n, name) 1
 #define GOOD_uint64_t(n, name) 1
 #define GOOD_tulle_gidx(n, name) a_size(name)
+#define GOOD_c_tulle_gidx_p(n, name) indices(function, ZEROS(n))
 #define GOOD_double(n, name) (strcmp(function, "tulle_multiply") == 0 && strcmp(name, "beta") == 0 ? 0.0 : 1.0)
 #define GOOD_size_t(n, name) (strcmp(name, "bytes") == 0 ? 8 : ROOM)
 #define GOOD_tulle_type(n, name) TULLE_F64
@@ -481,6 +490,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_tulle_diag(n, name) TULLE_DIAG_STORED
 #define GOOD_tulle_kind(n, name) TULLE_CSR
 #define GOOD_tulle_norm(n, name) TULLE_NORM_ONE
+#define GOOD_tulle_ordering(n, name) TULLE_ORDERING_RANDOM
 #define GOOD_tulle_symmetry(n, name) TULLE_SYMMETRIC
 #define GOOD_tulle_duplicates(n, name) TULLE_DUPLICATES_SUM
 #define GOOD_tulle_reduction(n, name) TULLE_SUM

@@ -34,7 +34,8 @@ static const struct subject {
     {"tulle_mat_add tulle_mat_redistribute tulle_mat_replace_blocks", sum_of_blocks, {""}, NULL, 0},
     {"tulle_mat_order", order, {""}, NULL, 0},
     {"tulle_mat_add tulle_mat_scale tulle_mat_drop tulle_mat_range tulle_mat_diagonal tulle_mat_norm "
-     "tulle_mat_sddmm tulle_mat_trace tulle_mat_gershgorin tulle_mat_asymmetry tulle_mat_symmetrise",
+     "tulle_mat_sddmm tulle_mat_trace tulle_mat_gershgorin tulle_mat_asymmetry tulle_mat_symmetrise "
+     "tulle_mat_ordering tulle_mat_permute",
         algebra, {""}, NULL, 0},
     {"tulle_mat_from_array tulle_mat_to_array tulle_array_free", into_arrays, {"0", "1", "2", "3"}, NULL, 0},
     {"tulle_multiply", with_arrays, {"s", "d"}, NULL, 0},
@@ -127,7 +128,7 @@ static const char without[] =
     "tulle_product_alg_name tulle_product_alg_parse tulle_trisolve_method_name tulle_trisolve_method_parse "
     "tulle_trisolve_method_of tulle_function_name tulle_density_method_name "
     "tulle_density_method_parse tulle_matfun_method_name tulle_matfun_method_parse "
-    "tulle_direct_usable tulle_elimination_parse "
+    "tulle_direct_usable tulle_elimination_parse tulle_ordering_parse tulle_ordering_name "
     "tulle_transfers_name tulle_transfers_parse tulle_launched_by tulle_launched_rank "
     "tulle_launched_size tulle_launched_name tulle_launched_check tulle_launcher_list "
     "tulle_launcher_program "

@@ -397,7 +397,8 @@ static tulle_status stream(struct fixture *f, const char *text)
 static tulle_status algebra(struct fixture *f, const char *text)
 {
     (void)text;
-    tulle_mat *sum = NULL, *part = NULL, *even = NULL;
+    tulle_mat *sum = NULL, *part = NULL, *even = NULL, *moved = NULL;
+    tulle_gidx order[M];
     double value, most, diagonal[M];
     tulle_status status = tulle_mat_add(2, f->A, 1, f->A, &sum);
     if (status == TULLE_OK) status = tulle_mat_scale(sum, 2, NULL, NULL);
@@ -410,6 +411,13 @@ static tulle_status algebra(struct fixture *f, const char *text)
     if (status == TULLE_OK) status = tulle_mat_gershgorin(sum, &value, &most);
     if (status == TULLE_OK) status = tulle_mat_asymmetry(sum, TULLE_SKEW, &value);
     if (status == TULLE_OK) status = tulle_mat_symmetrise(sum, TULLE_SYMMETRIC, &even);
+    if (status == TULLE_OK) status = tulle_mat_ordering(sum, TULLE_ORDERING_AMD, 0, order);
+    if (status == TULLE_OK) status = tulle_mat_ordering(sum, TULLE_ORDERING_RCM, 0, order);
+    if (status == TULLE_OK) status = tulle_mat_permute(sum, order, order, &moved);
+    tulle_mat_free(moved);
+    moved = NULL;
+    if (status == TULLE_OK) status = tulle_mat_permute(f->D, order, NULL, &moved);
+    tulle_mat_free(moved);
     tulle_mat_free(even);
     tulle_mat_free(part);
     tulle_mat_free(sum);

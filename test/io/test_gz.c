@@ -182,9 +182,11 @@ static int reads_as(const char *engine, const char *data, size_t bytes)
     size_t got = 0;
     int64_t consumed;
     int fd = open(path, O_RDONLY);
-    int fine = fd >= 0 && tulle__inflate_open(fd, path, engine, &inflate) == TULLE_OK &&
-               tulle__inflate_read(inflate, back, bytes + 1, &got, &consumed) == TULLE_OK && got == bytes &&
-               memcmp(back, data, bytes) == 0;
+    int fine =
+        fd >= 0 &&
+        tulle__inflate_open(&(tulle__packed_file){.fd = fd, .path = path, .engine = engine}, &inflate) == TULLE_OK &&
+        tulle__inflate_read(inflate, back, bytes + 1, &got, &consumed) == TULLE_OK && got == bytes &&
+        memcmp(back, data, bytes) == 0;
     tulle__inflate_close(inflate);
     if (fd >= 0) close(fd);
     free(back);

@@ -174,7 +174,8 @@ def draw_case(draw):
     if draw.random() < 0.3:
         words += ["--cut", draw.choice(["rows", "nnz", "flops"])]
     if draw.random() < 0.5:
-        words += ["--transfers", draw.choice(["whole", "rows", "cover"])]
+        chosen = draw.choice(["whole", "rows", "cover"])
+        words += ["--transfers", "whole" if alg in ("stationary-b", "summa", "cannon") else chosen]  # all read that
     if draw.random() < 0.3:
         words += ["--lookahead", str(draw.randrange(0, 4))]
     if draw.random() < 0.3:

@@ -329,4 +329,86 @@ expect 2 "b.csr:2:1: 'x' where a row index" stat b.csr
 expect 2 'has no entries' stat c.csr
 expect 2 'unknown ending\|can be written to' gen er:n=4 -o d.csr
 
+# ---- archives, other packings, contents, pipes ----
+mkdir bc && cp a.mtx bc/bc.mtx && cp rhs.mtx bc/bc_b.mtx
+tar -cf bc.tar bc
+"$tulle" convert bc.tar b.mtx -q
+same a.mtx b.mtx "an archive's matrix"
+cp s.mtx bc/bc.mtx && tar -cf bc.tar bc
+expect 0 'also holds bc_b.mtx' solve bc.tar --rhs ones
+"$tulle" solve bc.tar --rhs bc.tar/bc_b.mtx -o x1.npy >/dev/null 2>&1 && "$tulle" solve s.mtx --rhs rhs.mtx -o x2.npy >/dev/null
+same x1.npy x2.npy "a right-hand side of an archive"
+expect 2 'holds no none.mtx' stat bc.tar/none.mtx
+expect 2 'is no archive' stat a.mtx/none.mtx
+if [ "$has_zlib" = 1 ]; then
+    tar -czf bc.tar.gz bc && "$tulle" convert bc.tar.gz b.mtx -q
+    "$tulle" convert s.mtx b2.mtx -q
+    same b2.mtx b.mtx "a packed archive's matrix"
+fi
+for kind in bzip2:libbz2 xz:liblzma zstd:libzstd; do
+    tool=${kind%:*}
+    if ! command -v "$tool" >/dev/null; then
+        skip "no $tool here: test/io/test_archives.c has its files"
+        continue
+    fi
+    "$tool" -c <a.mtx >a.packed
+    if "$tulle" info | grep -q "^${kind#*:}: yes"; then
+        for pes in 1 3; do
+            "$tulle" convert a.packed - --pes $pes -q >b.mtx
+            same a.mtx b.mtx "packed with $tool, $pes PEs"
+            "$tulle" convert - - --pes $pes -q <a.packed >b.mtx
+            same a.mtx b.mtx "packed with $tool, from standard input, $pes PEs"
+        done
+    else
+        expect 2 "has no ${kind#*:}" stat a.packed
+    fi
+done
+"$tulle" convert a.mtx a.petsc -q && cp a.petsc bare && "$tulle" convert bare - -q >b.mtx
+same a.mtx b.mtx "PETSc's binary without an ending"
+if [ "$has_hdf5" = 1 ]; then
+    "$tulle" convert a.mtx a.bsp.h5 -q && cp a.bsp.h5 h.mtx && "$tulle" convert h.mtx - -q >b.mtx
+    same a.mtx b.mtx "HDF5 named .mtx"
+    expect 2 'HDF5 reads no pipe' stat - <<END
+$(printf '\211HDF\r\n\032\n')
+END
+fi
+printf '# From To\n0 1\n1 2\n' >edges.txt && ln -s edges.txt edges.csr
+expect 2 'call it NAME.csr' stat edges.txt
+expect 0 '3 x 3, 2 entries' stat edges.csr --assume 'matrix coordinate pattern general' --zero-based
+# what can be read once
+for name in /dev/stdin /dev/fd/0 /proc/self/fd/0; do
+    cat a.mtx | "$tulle" convert $name - -q --pes 3 >b.mtx
+    same a.mtx b.mtx "a pipe as $name"
+done
+cat a.mtx | "$tulle" convert /dev/fd/7 - -q 7<&0 </dev/null >b.mtx
+same a.mtx b.mtx "a pipe as /dev/fd/7"
+mkfifo pipe
+cat a.mtx >pipe &
+"$tulle" convert pipe - -q --pes 2 >b.mtx 2>err
+same a.mtx b.mtx "a named pipe"
+grep -q 'the pipe pipe is read as' err
+report $? "whose name in messages is told"
+cat s.mtx >pipe &
+cat rhs.mtx | "$tulle" solve pipe --rhs /dev/stdin -o x1.npy >/dev/null 2>&1
+same x1.npy x2.npy "two pipes"
+wait
+
+# ---- Y of a stream, X in part ----
+"$tulle" stream s.mtx rhs.mtx -o y1.mtx -q >/dev/null && "$tulle" spmm s.mtx rhs.mtx -o y2.mtx -q >/dev/null
+same y1.mtx y2.mtx "a stream of a given X, written"
+"$tulle" stream s.mtx - -o - -q <rhs.mtx 2>/dev/null | cmp -s - y2.mtx
+report $? "from standard input to standard output"
+"$tulle" stream s.mtx rhs.mtx --json -o - 2>err >/dev/null
+grep -q '"op":"stream"' err
+report $? "and the report goes to standard error"
+expect 2 'has 3 rows, but' stream a.mtx rhs.mtx
+expect 2 'is for a random X' stream s.mtx rhs.mtx --cols 2
+expect 2 'sweep excludes -o' stream s.mtx --sweep 1,2 -o y.mtx
+printf '%%%%MatrixMarket matrix coordinate real general\n4 4 5\n1 1 1\n2 2 1\n3 4 1\n4 3 -1\n4 4 1e-9\n' >w.mtx
+printf '%%%%MatrixMarket matrix array real general\n4 2\n1\n2\n0\n0\n1\n1\n1\n1\n' >two.mtx
+refused 1 'indefinite\|max-iter\|stagnated' x.mtx solve w.mtx --rhs two.mtx -m cg --max-iterations 1 -o x.mtx
+expect 1 'indefinite\|max-iter\|stagnated' solve w.mtx --rhs two.mtx -m cg --max-iterations 1 -o x.mtx --partial
+[ "$(sed -n '3,10p' x.mtx | tr '\n' ' ')" = '1 2 0 0 nan nan nan nan ' ]
+report $? "--partial: $(sed -n '3,10p' x.mtx | tr '\n' ' ')"
+expect 2 'partial is for -o' solve s.mtx --partial
 report_end

@@ -7,6 +7,7 @@
 
 #include "matfun/blocked.h"
 #include "outputs.h"
+#include "readers.h"
 
 struct density_run {
     const struct options *options;
@@ -145,7 +146,9 @@ static tulle_status read_options(struct density_run *s)
     const struct options *o = s->options;
     tulle_matfun_options common = {.combine = 0};
     const char *mu = options_word(o, "mu", NULL), *electrons = options_word(o, "electrons", NULL);
-    tulle_status status = blocked_options(o, &common);
+    char narrowed[32];
+    tulle_status status = check_readers(o, "density", "method", "submatrix");
+    if (status == TULLE_OK) status = blocked_options(o, &common);
     if (status == TULLE_OK && !mu == !electrons)
         status = tulle_fail(TULLE_ERR_ARG, "one of --mu and --electrons is required");
     s->density.filter = common.filter;
@@ -163,7 +166,8 @@ static tulle_status read_options(struct density_run *s)
     s->density.nonorthogonal = options_flag(o, "nonorthogonal");
     s->density.check = options_flag(o, "check") ? CHECK_SAMPLES : 0;
     if (status == TULLE_OK)
-        status = tulle_density_method_parse(options_word(o, "method", "submatrix"), &s->density.method);
+        status =
+            tulle_density_method_parse(chosen_word(o, "density", "method", "submatrix", narrowed), &s->density.method);
     return status;
 }
 

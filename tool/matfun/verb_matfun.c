@@ -7,6 +7,7 @@
 
 #include "matfun/blocked.h"
 #include "outputs.h"
+#include "readers.h"
 
 enum { RUNS_MOST = 1000 };
 
@@ -142,6 +143,7 @@ static void warn(const struct function_run *s)
 static tulle_status run(const struct options *options)
 {
     tulle_team *team = NULL;
+    char narrowed[32];
     const char *output = options_word(options, "output", NULL);
     struct function_run *s = calloc(1, sizeof *s);
     if (!s) return tulle_fail(TULLE_ERR_MEMORY, "out of memory");
@@ -149,9 +151,11 @@ static tulle_status run(const struct options *options)
     s->reps = (int)options_int(options, "reps", 1);
     tulle_status status = reading_options(options, &s->reading);
     if (status == TULLE_OK) status = tulle_function_parse(options->operand[0], &s->function);
+    if (status == TULLE_OK) status = check_readers(options, "matfun", "method", "submatrix");
     if (status == TULLE_OK) status = blocked_options(options, &s->plan);
     if (status == TULLE_OK)
-        status = tulle_matfun_method_parse(options_word(options, "method", "submatrix"), &s->plan.method);
+        status =
+            tulle_matfun_method_parse(chosen_word(options, "matfun", "method", "submatrix", narrowed), &s->plan.method);
     s->plan.order = (int)options_int(options, "order", 2);
     if (status == TULLE_OK) status = try_outputs(options, output, TULLE_CSR);
     if (status == TULLE_OK && output && strcmp(output, "-") != 0)

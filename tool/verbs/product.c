@@ -11,14 +11,18 @@
 
 #include "launch.h"
 #include "outputs.h"
+#include "readers.h"
 #include "report/plural.h"
 #include "report/result.h"
 #include "verbs/product_machine.h"
 #include "verbs/product_operands.h"
 
+static const char *const verb_names[] = {[SPMM] = "spmm", [SPGEMM] = "spgemm", [GEMM] = "gemm"};
+
 struct setting {
     struct product asked;
     int reps, replication;
+    unsigned candidates; /* of auto; 0: all */
     double filter;
     int block_rows, block_cols, host_rows, host_cols; /* 0: chosen */
     double work;                                      /* estimated seconds of one product */
@@ -103,9 +107,24 @@ static tulle_status check_phase(tulle_product *plan, struct result *r)
     return TULLE_OK;
 }
 
+/* Writes C, or appends it to a writer, in the caller's order. */
+static tulle_status write_part(
+    const struct setting *s, const struct operands *x, const tulle_mat *C, tulle_writer *writer, const char *output)
+{
+    const struct permutation *p = &x->permutation;
+    const int cols = s->asked.sparse && s->asked.options->noperands == 1; /* A A, A A^T */
+    tulle_mat *back = NULL;
+    tulle_status status = TULLE_OK;
+    if (p->order) status = tulle_mat_permute(C, p->inverse, cols ? p->inverse : NULL, &back);
+    if (status != TULLE_OK) return status;
+    status = writer ? tulle_writer_append(writer, back ? back : C) : tulle_mat_save(back ? back : C, output);
+    tulle_mat_free(back);
+    return status;
+}
+
 /* Verifies and writes C, whole or phase by phase. writer: NULL, or for phases. */
-static tulle_status use_result(const struct setting *s, tulle_product *plan, tulle_mat *C, struct result *r,
-    const char *output, tulle_writer *writer)
+static tulle_status use_result(const struct setting *s, const struct operands *x, tulle_product *plan, tulle_mat *C,
+    struct result *r, const char *output, tulle_writer *writer)
 {
     tulle_status status = TULLE_OK;
     int whole = r->report.phases == 1, check = options_flag(s->asked.options, "check");
@@ -115,15 +134,26 @@ static tulle_status use_result(const struct setting *s, tulle_product *plan, tul
         columns.last = whole;
         if (!whole) status = tulle_product_next(plan, 1, &columns, NULL);
         if (status == TULLE_OK && check) status = check_phase(plan, r);
-        if (status == TULLE_OK && writer) status = tulle_writer_append(writer, C);
+        if (status == TULLE_OK && writer) status = write_part(s, x, C, writer, NULL);
     }
     if (status != TULLE_OK || !output) return status;
-    return writer ? tulle_writer_close(writer) : tulle_mat_save(C, output);
+    return writer ? tulle_writer_close(writer) : write_part(s, x, C, NULL, output);
 }
 
 static tulle_status largest(tulle_comm *comm, double *x)
 {
     return tulle_comm_reduce_real(comm, TULLE_MAX, 1, x);
+}
+
+/* Of several, an algorithm that does not read an option given is skipped, unless the library refuses it, too. */
+static tulle_status skip_unread(const struct setting *s, tulle_product_alg alg, struct result *r)
+{
+    const struct reader *row =
+        unread_by(s->asked.options, verb_names[s->asked.kind], "alg", tulle_product_alg_name(alg));
+    if (alg == TULLE_PRODUCT_AUTO || s->asked.nalgs == 1 || !row || row->refused) return TULLE_OK;
+    snprintf(r->alg, sizeof r->alg, "%s", tulle_product_alg_name(alg));
+    snprintf(r->refusal, sizeof r->refusal, "it does not read --%s", row->option);
+    return TULLE_ERR_UNSUPPORTED;
 }
 
 /* --alg all skips an algorithm that these layouts do not suit, and says why. */
@@ -171,6 +201,7 @@ static tulle_status time_alg(
     double reused[REPS_MAX];
     int warm = s->reps > 1;
     o.alg = s->asked.alg[a];
+    if (skip_unread(s, o.alg, r) != TULLE_OK) return TULLE_OK;
     o.machine = &x->machine;
     o.counts = x->counts;
     o.lookahead = lookahead_option(s->asked.options);
@@ -195,6 +226,7 @@ static tulle_status time_alg(
     o.host_cols = s->host_cols;
     if (s->asked.kind == GEMM) o.chunk = (int)options_int(s->asked.options, "chunk", 0);
     o.home_on_device = strcmp(options_word(s->asked.options, "home", "host"), "device") == 0;
+    if (o.alg == TULLE_PRODUCT_AUTO) o.candidates = s->candidates;
     o.unpinned = strcmp(options_word(s->asked.options, "pin", "on"), "off") == 0;
     for (int rep = -warm; rep < s->reps; rep++) {
         tulle_product_free(plan);
@@ -246,7 +278,7 @@ static tulle_status time_alg(
     r->grid_rows = x->grid.rows;
     r->grid_cols = x->grid.cols;
     status = tulle_product_sync(plan);
-    if (status == TULLE_OK) status = use_result(s, plan, C, r, output, writer);
+    if (status == TULLE_OK) status = use_result(s, x, plan, C, r, output, writer);
     tulle_product_free(plan);
     tulle_mat_free(C);
     return status;
@@ -274,6 +306,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     if (status == TULLE_OK) status = distribute(&s->asked, comm, &x, warnings);
     if (tulle_comm_rank(comm) == 0) snprintf(s->warnings, sizeof s->warnings, "%s", warnings);
     for (int a = 0; a < s->asked.nalgs && status == TULLE_OK; a++) status = run_alg(s, comm, &x, a);
+    permutation_free(&x.permutation);
     if (status == TULLE_OK && x.B != x.A) tulle_mat_free(x.B);
     if (status == TULLE_OK) tulle_mat_free(x.A);
     tulle_layout_free(x.C);
@@ -295,6 +328,23 @@ static tulle_status read_algs(struct setting *s)
     if (!same_word(name, "all")) return options_each(name, read_alg, s);
     for (int a = TULLE_PRODUCT_AUTO + 1; a < TULLE_PRODUCT_ALG_COUNT; a++)
         s->asked.alg[s->asked.nalgs++] = (tulle_product_alg)a;
+    return TULLE_OK;
+}
+
+/* The candidates of auto: algorithms that read all options given. */
+static tulle_status narrow(struct setting *s)
+{
+    const struct options *o = s->asked.options;
+    const char *verb = verb_names[s->asked.kind];
+    tulle_status status = check_readers(o, verb, "alg", "auto");
+    if (status != TULLE_OK) return status;
+    unsigned all = 0;
+    for (int a = TULLE_PRODUCT_AUTO + 1; a < TULLE_PRODUCT_ALG_COUNT; a++) {
+        const int reads = !unread_by(o, verb, "alg", tulle_product_alg_name((tulle_product_alg)a));
+        all |= 1u << a;
+        if (reads) s->candidates |= 1u << a;
+    }
+    if (s->candidates == all) s->candidates = 0;
     return TULLE_OK;
 }
 
@@ -448,9 +498,13 @@ tulle_status run_product(const struct options *options, enum product_kind kind)
     s->asked.is_here = same_word(options_word(options, "machine", "here"), "here");
     tulle_status status = reading_options(options, &s->asked.reading);
     if (status == TULLE_OK) status = read_algs(s);
+    if (status == TULLE_OK) status = narrow(s);
     if (status == TULLE_OK && kind != GEMM)
         status = tulle_transfers_parse(options_word(options, "transfers", "auto"), &s->asked.transfers);
     if (status == TULLE_OK) status = read_replication(s);
+    if (status == TULLE_OK && options_flag(options, "permute") && options_has(options, "blocks") &&
+        options_word(options, "blocks", NULL))
+        status = tulle_fail(TULLE_ERR_ARG, "--permute orders rows and columns, not blocks: without --blocks");
     if (status == TULLE_OK) status = filter_option(options, &s->filter);
     if (status == TULLE_OK && kind == GEMM) status = read_block(s, "block", &s->block_rows, &s->block_cols);
     if (status == TULLE_OK && kind == GEMM) status = read_block(s, "host-block", &s->host_rows, &s->host_cols);

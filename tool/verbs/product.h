@@ -8,6 +8,7 @@
 
 #include "report/result.h"
 #include "verb.h"
+#include "verbs/permutation.h"
 
 tulle_status run_product(const struct options *options, enum product_kind kind);
 
@@ -21,7 +22,7 @@ tulle_status run_product(const struct options *options, enum product_kind kind);
         .argument = "rows|nnz|flops",                                                                                  \
         .fallback = "spgemm flops, spmm nnz",                                                                          \
         .text = "what the cuts of A's tile rows balance"},                                                             \
-        OPTION_TRANSFERS
+        OPTION_PERMUTE, OPTION_TRANSFERS
 
 #define OPTIONS_PRODUCT(grid_fallback)                                                                                 \
     OPTION_PES, OPTION_COMM, OPTION_THREADS,                                                                           \

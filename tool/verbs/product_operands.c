@@ -14,11 +14,12 @@ int lookahead_option(const struct options *options)
     return asked < 0 ? 0 : asked == 0 ? TULLE_NONE : asked;
 }
 
-static tulle_status read_operands(
-    const struct product *p, tulle_comm *comm, tulle_mat **A, tulle_mat **B, char *warnings)
+static tulle_status read_both(
+    const struct product *p, tulle_comm *comm, struct operands *x, tulle_mat **A, tulle_mat **B, char *warnings)
 {
     const struct options *o = p->options;
     tulle_status status = tulle_mat_load(comm, o->operand[0], NULL, TULLE_CSR, &p->reading, warnings, A);
+    if (status == TULLE_OK) status = permute_operand(o, A, &x->permutation);
     if (status != TULLE_OK) return status;
     if (o->noperands == 2)
         return tulle_mat_load(comm, o->operand[1], NULL, p->sparse ? TULLE_CSR : TULLE_DENSE, &p->reading, NULL, B);
@@ -37,6 +38,16 @@ static tulle_status read_operands(
     }
     *B = *A;
     return tulle_mat_rows(*A) == tulle_mat_cols(*A) ? TULLE_OK : tulle_mat_transpose(*A, B);
+}
+
+/* The rows of B in the order of A's columns. */
+static tulle_status read_operands(
+    const struct product *p, tulle_comm *comm, struct operands *x, tulle_mat **A, tulle_mat **B, char *warnings)
+{
+    tulle_status status = read_both(p, comm, x, A, B, warnings);
+    if (status != TULLE_OK || !x->permutation.square || *A == *B || tulle_mat_rows(*B) != tulle_mat_cols(*A))
+        return status;
+    return permute_rows(&x->permutation, B);
 }
 
 /*
@@ -278,7 +289,7 @@ static tulle_status distribute_sparse(const struct product *p, tulle_comm *comm,
     tulle_layout *l[3] = {NULL, NULL, NULL};
     struct block_sizes sizes = {.even = 0};
     tulle_status status = broadcast_machine(p, comm, x);
-    if (status == TULLE_OK) status = read_operands(p, comm, &A, &B, warnings);
+    if (status == TULLE_OK) status = read_operands(p, comm, x, &A, &B, warnings);
     if (status == TULLE_OK && tulle_mat_cols(A) != tulle_mat_rows(B))
         status = tulle_fail(TULLE_ERR_ARG, "A is %lld x %lld and B %lld x %lld: the inner sizes differ",
             (long long)tulle_mat_rows(A), (long long)tulle_mat_cols(A), (long long)tulle_mat_rows(B),
@@ -384,6 +395,7 @@ tulle_status product_needs(const struct product *p, const tulle_operand_shape *s
         needs_stage(&n, A + B + kept * C + 6e6 + 2e6 * n.pes);
         needs_device(&n, (A + B + C) / tiles, C / tiles);
     }
+    if (options_flag(o, "permute")) needs_stage(&n, 40 / (n.value + 4) * (A + B + C));
     if (options_flag(o, "check")) needs_matrix(&n, 16 * n.pes * (cols + k + 2 * m));
     return needs_check(&n, p->sparse ? "spgemm" : "spmm");
 }

@@ -5,6 +5,7 @@
 
 #include "pe_grid.h"
 #include "report/result.h"
+#include "verbs/permutation.h"
 
 /* The options, and the machine of the model. */
 struct product {
@@ -33,6 +34,7 @@ struct operands {
     tulle_counts *counts;
     tulle_gidx k;
     struct grid grid;
+    struct permutation permutation;
     tulle_machine machine; /* PE 0's; for this machine with the network measured through the team */
 };
 

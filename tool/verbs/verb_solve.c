@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tulle solve: A X = B by a Krylov method. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "outputs.h"
+#include "readers.h"
 #include "verbs/iteration_report.h"
+#include "verbs/permutation.h"
 #include "verbs/rhs.h"
 
 /* The matrix, in memory or in a file, and its products. */
@@ -13,6 +16,7 @@ struct system {
     tulle_mat *A;
     tulle_rows *rows;
     tulle_mat *diagonal; /* diagonal blocks of a matrix in a file */
+    struct permutation permutation;
     tulle_stream *stream;
     tulle_operator op, M;
 };
@@ -23,6 +27,7 @@ static tulle_status read_system(struct iteration *s, tulle_comm *comm, struct sy
     tulle_status status = s->streaming.from_file
                               ? streaming_open(comm, operand, s->reading.type, &x->rows)
                               : tulle_mat_load(comm, operand, NULL, TULLE_CSR, &s->reading, warnings, &x->A);
+    if (status == TULLE_OK && x->A) status = permute_operand(s->options, &x->A, &x->permutation);
     if (status != TULLE_OK || tulle_comm_rank(comm) != 0) return status;
     s->n = x->A ? tulle_mat_rows(x->A) : tulle_rows_count(x->rows);
     s->nnz = x->A ? tulle_mat_nnz(x->A) : tulle_rows_nnz(x->rows);
@@ -95,7 +100,7 @@ static tulle_status make_operators(struct iteration *s, tulle_comm *comm, struct
 }
 
 /* B, and X that is zero or a guess, in the operator's layout, so that neither is copied. */
-static tulle_status make_rhs(
+static tulle_status read_vectors(
     struct iteration *s, tulle_comm *comm, const struct system *x, tulle_mat **B, tulle_mat **X)
 {
     const char *guess = options_word(s->options, "guess", NULL);
@@ -110,6 +115,38 @@ static tulle_status make_rhs(
                               : status;
 }
 
+/* The same, in the order of A. */
+static tulle_status make_rhs(
+    struct iteration *s, tulle_comm *comm, const struct system *x, tulle_mat **B, tulle_mat **X)
+{
+    tulle_status status = read_vectors(s, comm, x, B, X);
+    if (status == TULLE_OK) status = permute_rows(&x->permutation, B);
+    return status == TULLE_OK && s->solving.guess ? permute_rows(&x->permutation, X) : status;
+}
+
+/* Columns that did not converge become nan. Collective. */
+static tulle_status erase_failed(tulle_comm *comm, tulle_mat *X, const tulle_krylov_report *report)
+{
+    const tulle_layout *l = tulle_mat_layout(X);
+    tulle_status status = TULLE_OK;
+    for (int i = 0; i < tulle_layout_tile_rows(l) && status == TULLE_OK; i++) {
+        tulle_own_tile t;
+        if (tulle_layout_owner(l, i, 0) != tulle_comm_rank(comm)) continue;
+        status = tulle_mat_own_tile(X, i, 0, &t);
+        for (tulle_gidx c = 0; status == TULLE_OK && c < t.n; c++) {
+            if (report[c].stop == TULLE_STOP_CONVERGED) continue;
+            for (tulle_gidx r = 0; r < t.m; r++) {
+                const int64_t at = t.order == TULLE_ROW_MAJOR ? r * t.ld + c : c * t.ld + r;
+                if (t.type == TULLE_F32)
+                    ((float *)t.val)[at] = NAN;
+                else
+                    ((double *)t.val)[at] = NAN;
+            }
+        }
+    }
+    return tulle_comm_agree(comm, status);
+}
+
 static tulle_status solve(struct iteration *s, tulle_comm *comm, struct system *x, tulle_mat *B, tulle_mat *X)
 {
     int leads = tulle_comm_rank(comm) == 0;
@@ -117,6 +154,10 @@ static tulle_status solve(struct iteration *s, tulle_comm *comm, struct system *
     tulle_status status = report ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory");
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = tulle_krylov_solve(&x->op, &x->M, B, X, &s->solving, report);
+    if (status == TULLE_ERR_CONVERGENCE && options_flag(s->options, "partial")) {
+        const tulle_status erased = erase_failed(comm, X, report);
+        if (erased != TULLE_OK) status = erased;
+    }
     if (leads) {
         line_clear(&s->course.line);
         if (status == TULLE_ERR_CONVERGENCE) snprintf(s->failure, sizeof s->failure, "%s", tulle_error_message());
@@ -171,7 +212,13 @@ static tulle_status body(tulle_comm *comm, void *arg)
     }
     if (status == TULLE_OK) status = solve(s, comm, &x, B, X);
     if (status == TULLE_OK && options_flag(s->options, "check")) status = check(s, comm, &x, B, X);
-    if (status == TULLE_OK && output) status = tulle_mat_save(X, output);
+    const int partial = status == TULLE_ERR_CONVERGENCE && options_flag(s->options, "partial");
+    if ((status == TULLE_OK || partial) && output) {
+        tulle_status saved = permute_back(&x.permutation, 0, &X);
+        if (saved == TULLE_OK) saved = tulle_mat_save(X, output);
+        if (saved != TULLE_OK) status = saved;
+    }
+    permutation_free(&x.permutation);
     if (status != TULLE_OK && status != TULLE_ERR_CONVERGENCE) return status;
     tulle_mat_free(X);
     tulle_mat_free(B);
@@ -199,7 +246,8 @@ static tulle_status read_options(struct iteration *s)
     if (status == TULLE_OK)
         status = tulle_precond_parse_spec(options_word(o, "precond", "none"), &s->precond, &s->preconditioning);
     if (status == TULLE_OK) status = streaming_options(o, &s->streaming);
-    static const char *const streams[] = {"device", "budget", "slabs", "ring", "overlap"};
+    if (status == TULLE_OK) status = check_readers(o, "solve", "method", "gmres");
+    static const char *const streams[] = {"device", "format", "budget", "slabs", "ring", "overlap"};
     for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) s->streamed |= options_flag(o, streams[i]);
     s->streamed |= s->streaming.from_file | s->streaming.options.rebalance;
     if (status == TULLE_OK && s->streaming.from_file &&
@@ -212,6 +260,10 @@ static tulle_status read_options(struct iteration *s)
         status = tulle_parse_real(options_word(o, "absolute", "0"), "--absolute", 0, 1e300, &k->absolute);
     if (status == TULLE_OK && history && !ends_in(history, ".csv") && !ends_in(history, ".json"))
         status = tulle_fail(TULLE_ERR_ARG, "--history needs a name that ends in .csv or .json, not '%s'", history);
+    if (status == TULLE_OK && s->streaming.from_file && options_flag(o, "permute"))
+        status = tulle_fail(TULLE_ERR_ARG, "--permute needs the matrix in memory, not --source file");
+    if (status == TULLE_OK && options_flag(o, "partial") && !options_flag(o, "output"))
+        status = tulle_fail(TULLE_ERR_ARG, "--partial is for -o: it says what is written");
     if (status == TULLE_OK && k->tolerance == 0) k->tolerance = TULLE_NONE;
     k->max_iterations = options_int(o, "max-iterations", k->max_iterations);
     if (k->max_iterations == 0) k->max_iterations = TULLE_NONE;
@@ -250,6 +302,7 @@ static tulle_status check_needs(const struct iteration *s, const tulle_operand_s
     double product = s->streamed ? streaming_needs(&s->streaming, &n, A, rows) + (n.pes + 1) * vector
                                  : 2 * A + n.pes * vector + 4e6 + 2e6 * n.pes;
     needs_stage(&n, method + product);
+    if (options_flag(s->options, "permute")) needs_stage(&n, 40 / (n.value + 4) * (A + 2 * (double)cols * vector));
     return needs_check(&n, "solve");
 }
 
@@ -349,14 +402,17 @@ static const struct option options[] = {OPTION_RHS,
         .kind = KIND_WORD,
         .argument = "FILE",
         .text = "write X, if all columns converged"},
+    {.name = "partial",
+        .kind = KIND_FLAG,
+        .text = "with -o: write X if some columns did not converge, too, with nan in these; the exit status is 1"},
     {.name = "trace",
         .group = GROUP_EXPERIMENTS,
         .kind = KIND_WORD,
         .argument = "FILE",
         .text = "write a timeline that Perfetto opens"},
-    OPTIONS_STREAMING, OPTION_SEED, {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES,
-    OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_WIDE, OPTION_QUIET, OPTION_HELP,
-    {.name = NULL}};
+    OPTIONS_STREAMING, OPTION_PERMUTE, OPTION_SEED,
+    {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES, OPTION_COMM, OPTION_THREADS,
+    OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_WIDE, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
 
 const struct verb verb_solve = {
     .name = "solve",

@@ -12,6 +12,7 @@
 #include "report/result.h"
 #include "report/terminal.h"
 #include "verb.h"
+#include "verbs/permutation.h"
 #include "verbs/streaming.h"
 
 enum { RUNS_MAX = 256 };
@@ -47,6 +48,7 @@ struct setting {
 struct vectors {
     tulle_mat *A, *X, *Y;
     tulle_rows *rows;
+    struct permutation permutation;
     tulle_stream *stream;
     tulle_stream_plan last; /* of this PE, in the previous run */
 };
@@ -57,6 +59,7 @@ static tulle_status open_source(struct setting *s, tulle_comm *comm, struct vect
     tulle_status status = s->streaming.from_file
                               ? streaming_open(comm, operand, s->reading.type, &x->rows)
                               : tulle_mat_load(comm, operand, NULL, TULLE_CSR, &s->reading, warnings, &x->A);
+    if (status == TULLE_OK && x->A) status = permute_operand(s->options, &x->A, &x->permutation);
     if (status != TULLE_OK || tulle_comm_rank(comm) != 0) return status;
     s->m = x->A ? tulle_mat_rows(x->A) : tulle_rows_count(x->rows);
     s->n = x->A ? tulle_mat_cols(x->A) : tulle_rows_cols(x->rows);
@@ -65,7 +68,19 @@ static tulle_status open_source(struct setting *s, tulle_comm *comm, struct vect
     return TULLE_OK;
 }
 
-/* X random, in a partition of its own; Y with the stream's rows. */
+/* X, random or a file's, in a layout of its own. */
+static tulle_status make_x(
+    const struct setting *s, tulle_comm *comm, const tulle_layout *l, tulle_type type, tulle_mat **X)
+{
+    const struct options *o = s->options;
+    tulle_read_options reading = s->reading;
+    reading.type = type;
+    if (o->noperands > 1) return tulle_mat_load(comm, o->operand[1], l, TULLE_DENSE, &reading, NULL, X);
+    tulle_status status = tulle_mat_new_dense(comm, l, type, TULLE_ROW_MAJOR, X);
+    return status == TULLE_OK ? tulle_mat_fill_random(*X, (uint64_t)options_int(o, "seed", 1)) : status;
+}
+
+/* X in a partition of its own; Y with the stream's rows. */
 static tulle_status make_vectors(const struct setting *s, tulle_comm *comm, struct vectors *x)
 {
     const tulle_layout *rows = tulle_stream_layout(x->stream);
@@ -86,9 +101,9 @@ static tulle_status make_vectors(const struct setting *s, tulle_comm *comm, stru
     if (status == TULLE_OK) status = tulle_layout_new(&sx, size, &lx);
     if (status == TULLE_OK) status = tulle_layout_new(&sy, size, &ly);
     status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = tulle_mat_new_dense(comm, lx, type, TULLE_ROW_MAJOR, &x->X);
+    if (status == TULLE_OK) status = make_x(s, comm, lx, type, &x->X);
+    if (status == TULLE_OK && x->permutation.square) status = permute_rows(&x->permutation, &x->X);
     if (status == TULLE_OK) status = tulle_mat_new_dense(comm, ly, type, TULLE_ROW_MAJOR, &x->Y);
-    if (status == TULLE_OK) status = tulle_mat_fill_random(x->X, (uint64_t)options_int(s->options, "seed", 1));
     tulle_layout_free(lx);
     tulle_layout_free(ly);
     free(owner);
@@ -161,6 +176,9 @@ static tulle_status stream_once(struct setting *s, tulle_comm *comm, struct vect
     if (status == TULLE_OK) status = make_vectors(s, comm, x);
     if (status == TULLE_OK) status = multiply(s, comm, x, run);
     if (status == TULLE_OK && options_flag(s->options, "check")) status = check(s, comm, x, run);
+    if (status == TULLE_OK && options_flag(s->options, "output")) status = permute_back(&x->permutation, 0, &x->Y);
+    if (status == TULLE_OK && options_flag(s->options, "output"))
+        status = tulle_mat_save(x->Y, options_word(s->options, "output", NULL));
     if (status != TULLE_OK) return status; /* the team frees the rest */
     tulle_mat_free(x->Y);
     tulle_mat_free(x->X);
@@ -178,6 +196,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_status status = open_source(s, comm, &x, warnings);
     if (tulle_comm_rank(comm) == 0) snprintf(s->warnings, sizeof s->warnings, "%s", warnings);
     for (int r = 0; r < s->nruns && status == TULLE_OK; r++) status = stream_once(s, comm, &x, &s->run[r]);
+    permutation_free(&x.permutation);
     return status;
 }
 
@@ -185,36 +204,39 @@ static tulle_status body(tulle_comm *comm, void *arg)
 
 static void print_json(const struct setting *s, const struct run *run, const tulle_team *team)
 {
+    FILE *out = report_file(s->options);
     const tulle_stream_report *r = &run->report;
-    printf("{\"op\":\"stream\",\"operand\":");
-    json_text(s->options->operand[0], stdout);
-    printf(",\"comm\":");
-    json_text(chosen_comm(s->options), stdout);
-    putchar(',');
-    json_machine(tulle_team_virtual(team), chosen_comm(s->options), stdout);
-    printf(",\"time\":\"%s\",\"type\":\"%s\",\"pes\":%d,\"threads\":%d,\"m\":%" PRId64 ",\"n\":%" PRId64
-           ",\"nnz\":%" PRId64 ",\"cols\":%" PRId64
-           ",\"source\":\"%s\",\"hide\":%s,\"separate\":%s,\"chosen\":%s,\"spec\":",
+    fprintf(out, "{\"op\":\"stream\",\"operand\":");
+    json_text(s->options->operand[0], out);
+    fprintf(out, ",\"comm\":");
+    json_text(chosen_comm(s->options), out);
+    fputc(',', out);
+    json_machine(tulle_team_virtual(team), chosen_comm(s->options), out);
+    fprintf(out,
+        ",\"time\":\"%s\",\"type\":\"%s\",\"pes\":%d,\"threads\":%d,\"m\":%" PRId64 ",\"n\":%" PRId64
+        ",\"nnz\":%" PRId64 ",\"cols\":%" PRId64
+        ",\"source\":\"%s\",\"hide\":%s,\"separate\":%s,\"chosen\":%s,\"spec\":",
         tulle_team_virtual(team) ? "virtual" : "real", tulle_type_name(s->reading.type), tulle_team_size(team),
         tulle_team_threads(team), s->m, s->n, s->nnz, s->streaming.options.cols,
         options_word(s->options, "source", "memory"), run->overlap ? "true" : "false",
         s->streaming.options.column_by_column ? "true" : "false", run->slabs ? "false" : "true");
-    json_text(s->streaming.options.device, stdout);
+    json_text(s->streaming.options.device, out);
     if (*run->skipped) {
-        printf(",\"slabs\":%d,\"left_out\":", run->slabs);
-        json_text(run->skipped, stdout);
-        printf("}\n");
+        fprintf(out, ",\"slabs\":%d,\"left_out\":", run->slabs);
+        json_text(run->skipped, out);
+        fprintf(out, "}\n");
         return;
     }
-    streaming_json(&run->plan, stdout);
+    streaming_json(&run->plan, out);
     if (*s->manner) {
-        printf(",\"manner\":");
-        json_text(s->manner, stdout);
+        fprintf(out, ",\"manner\":");
+        json_text(s->manner, out);
     }
     if (run->io_known)
-        printf(",\"io\":{\"asked\":%" PRId64 ",\"storage\":%" PRId64 "}", run->io.asked, run->io.storage);
-    printf(",\"products\":%d,\"seconds\":%.6g,\"bytes\":%" PRId64 ",\"read\":%" PRId64 ",\"all_slabs\":%" PRId64
-           ",\"flops\":%" PRId64 ",\"overlap\":%.4g,",
+        fprintf(out, ",\"io\":{\"asked\":%" PRId64 ",\"storage\":%" PRId64 "}", run->io.asked, run->io.storage);
+    fprintf(out,
+        ",\"products\":%d,\"seconds\":%.6g,\"bytes\":%" PRId64 ",\"read\":%" PRId64 ",\"all_slabs\":%" PRId64
+        ",\"flops\":%" PRId64 ",\"overlap\":%.4g,",
         s->products, run->median, r->bytes, r->read, r->slabs, r->flops, r->overlap);
     const struct {
         const char *name;
@@ -222,65 +244,70 @@ static void print_json(const struct setting *s, const struct run *run, const tul
     } phase[] = {{"transfer", r->transfer}, {"compute", r->compute}, {"loop", r->loop}, {"vectors", r->vectors},
         {"reading", r->reading}};
     for (size_t i = 0; i < sizeof phase / sizeof *phase; i++) {
-        if (i) putchar(',');
-        json_imbalance(phase[i].name, phase[i].imbalance, stdout);
+        if (i) fputc(',', out);
+        json_imbalance(phase[i].name, phase[i].imbalance, out);
     }
     for (int all = 0; all < 2; all++) {
-        printf(",\"%s\":[", all ? "seconds_all" : "loop_all");
-        for (int p = 0; p < s->products; p++) printf("%s%.6g", p ? "," : "", all ? run->seconds[p] : run->loop[p]);
-        putchar(']');
+        fprintf(out, ",\"%s\":[", all ? "seconds_all" : "loop_all");
+        for (int p = 0; p < s->products; p++)
+            fprintf(out, "%s%.6g", p ? "," : "", all ? run->seconds[p] : run->loop[p]);
+        fputc(']', out);
     }
-    kernels_json(r->refused, stdout);
-    if (run->checked) printf(",\"check\":{\"passed\":%s,\"error\":%.6g}", run->passed ? "true" : "false", run->error);
-    printf("}\n");
+    kernels_json(r->refused, out);
+    if (run->checked)
+        fprintf(out, ",\"check\":{\"passed\":%s,\"error\":%.6g}", run->passed ? "true" : "false", run->error);
+    fprintf(out, "}\n");
 }
 
 static int is_wide(const struct setting *s)
 {
     enum { COLUMNS = 126 };
-    return terminal_fits(stdout, COLUMNS, options_flag(s->options, "wide"));
+    return terminal_fits(report_file(s->options), COLUMNS, options_flag(s->options, "wide"));
 }
 
 static void print_head(const struct setting *s, const tulle_team *team)
 {
+    FILE *out = report_file(s->options);
     const tulle_stream_plan *plan = &s->run[0].plan;
     char text[512];
     const int pes = tulle_team_size(team), threads = tulle_team_threads(team);
-    printf("stream %s: %" PRId64 " x %" PRId64 " (%" PRId64 " %s) times %" PRId64 " %s, %d %s of %d %s, %s\n",
+    fprintf(out, "stream %s: %" PRId64 " x %" PRId64 " (%" PRId64 " %s) times %" PRId64 " %s, %d %s of %d %s, %s\n",
         s->options->operand[0], s->m, s->n, s->nnz, plural(s->nnz, "entry", "entries"), s->streaming.options.cols,
         plural(s->streaming.options.cols, "column", "columns"), pes, plural(pes, "PE", "PEs"), threads,
         plural(threads, "thread", "threads"), chosen_comm(s->options));
-    if (s->nruns == 1) printf("PE 0: %s\n", tulle_stream_describe(plan, text, sizeof text));
-    if (*s->manner) printf("file: read %s", s->manner);
+    if (s->nruns == 1) fprintf(out, "PE 0: %s\n", tulle_stream_describe(plan, text, sizeof text));
+    if (*s->manner) fprintf(out, "file: read %s", s->manner);
     if (*s->manner && s->run[0].io_known)
-        printf("; a product makes this process read %.4g MB, of which %.4g MB from storage",
+        fprintf(out, "; a product makes this process read %.4g MB, of which %.4g MB from storage",
             (double)s->run[0].io.asked * 1e-6, (double)s->run[0].io.storage * 1e-6);
-    if (*s->manner) printf("\n");
+    if (*s->manner) fprintf(out, "\n");
     if (s->nruns == 1 && plan->bandwidth > 0 && !plan->in_place)
-        printf("link %.3g GB/s, %.3g us a copy; predicted %.4g s for a product (transfer %.4g, compute %.4g)\n",
+        fprintf(out, "link %.3g GB/s, %.3g us a copy; predicted %.4g s for a product (transfer %.4g, compute %.4g)\n",
             plan->bandwidth / 1e9, plan->latency * 1e6, plan->seconds, plan->transfer, plan->compute);
-    printf("slabs overlap |  seconds     GF/s |  transfer   compute%s  copied MB%s\n",
+    fprintf(out, "slabs overlap |  seconds     GF/s |  transfer   compute%s  copied MB%s\n",
         is_wide(s) ? "      loop   vectors   reading |  hidden" : " |", is_wide(s) ? "    read MB" : "");
 }
 
 static void print_line(const struct setting *s, const struct run *run)
 {
+    FILE *out = report_file(s->options);
     const tulle_stream_report *r = &run->report;
-    printf("%5d %7s | ", *run->skipped ? run->slabs : run->plan.slabs, run->overlap ? "on" : "off");
+    fprintf(out, "%5d %7s | ", *run->skipped ? run->slabs : run->plan.slabs, run->overlap ? "on" : "off");
     if (*run->skipped) {
-        printf("skipped: %s\n", run->skipped);
+        fprintf(out, "skipped: %s\n", run->skipped);
         return;
     }
-    printf("%8.4g %8.2f | %9.4g %9.4g", run->median, run->median > 0 ? (double)r->flops / run->median / 1e9 : 0,
+    fprintf(out, "%8.4g %8.2f | %9.4g %9.4g", run->median, run->median > 0 ? (double)r->flops / run->median / 1e9 : 0,
         r->transfer.max, r->compute.max);
-    if (is_wide(s)) printf(" %9.4g %9.4g %9.4g", r->loop.max, r->vectors.max, r->reading.max);
-    printf(" |");
-    if (is_wide(s)) printf(" %6.0f%%", 100 * r->overlap);
-    printf(" %10.4g", (double)r->bytes * 1e-6);
-    if (is_wide(s)) printf(" %10.4g", (double)r->read * 1e-6);
-    printf("%s\n", run->slabs ? "" : " <- auto");
-    kernels_text("", r->refused, stdout);
-    if (run->checked) printf("check %s (%.3g of the rounding bound)\n", passed_word(run->passed, stdout), run->error);
+    if (is_wide(s)) fprintf(out, " %9.4g %9.4g %9.4g", r->loop.max, r->vectors.max, r->reading.max);
+    fprintf(out, " |");
+    if (is_wide(s)) fprintf(out, " %6.0f%%", 100 * r->overlap);
+    fprintf(out, " %10.4g", (double)r->bytes * 1e-6);
+    if (is_wide(s)) fprintf(out, " %10.4g", (double)r->read * 1e-6);
+    fprintf(out, "%s\n", run->slabs ? "" : " <- auto");
+    kernels_text("", r->refused, out);
+    if (run->checked)
+        fprintf(out, "check %s (%.3g of the rounding bound)\n", passed_word(run->passed, out), run->error);
 }
 
 /* ---- options ---- */
@@ -304,11 +331,14 @@ static tulle_status read_options(struct setting *s)
     const char *sweep = options_word(o, "sweep", NULL);
     tulle_status status = reading_options(o, &s->reading);
     if (status == TULLE_OK) status = streaming_options(o, &s->streaming);
-    s->streaming.options.cols = options_int(o, "cols", 1);
     s->streaming.options.column_by_column = options_flag(o, "column-by-column");
     s->products = (int)options_int(o, "products", 5);
     if (status == TULLE_OK && sweep && (options_flag(o, "slabs") || options_flag(o, "overlap")))
         return tulle_fail(TULLE_ERR_ARG, "--sweep excludes --slabs and --overlap");
+    if (status == TULLE_OK && s->streaming.from_file && options_flag(o, "permute"))
+        return tulle_fail(TULLE_ERR_ARG, "--permute needs the matrix in memory, not --source file");
+    if (status == TULLE_OK && sweep && options_flag(o, "output"))
+        return tulle_fail(TULLE_ERR_ARG, "--sweep excludes -o: its products are measured");
     if (status == TULLE_OK && sweep) return options_each(sweep, add_runs, s);
     s->run[s->nruns++] = (struct run){.slabs = s->streaming.options.slabs, .overlap = !s->streaming.options.no_overlap};
     return status;
@@ -326,10 +356,31 @@ static tulle_status check_needs(const struct setting *s, const tulle_operand_sha
     needs_matrix(&n, 2 * Y + (1 + n.pes) * X);
     if (whole) needs_matrix(&n, A);
     if (whole) needs_reading(&n, A);
+    if (s->options->noperands > 1) needs_reading(&n, X);
+    if (options_flag(s->options, "permute")) needs_stage(&n, 40 / (n.value + 4) * (A + X + Y));
     needs_stage(&n, streaming_needs(x, &n, A, (double)shape->m));
     if (options_flag(s->options, "check"))
         needs_matrix(&n, 16 * n.pes * (cols + (double)shape->n + 2 * (double)shape->m));
     return needs_check(&n, "stream");
+}
+
+/* The columns of X: its file's, which must have a row for each column of A. */
+static tulle_status read_columns(struct setting *s, const tulle_operand_shape *A)
+{
+    const struct options *o = s->options;
+    tulle_operand_shape X;
+    s->streaming.options.cols = options_int(o, "cols", 1);
+    if (o->noperands < 2) return TULLE_OK;
+    if (options_flag(o, "cols") || (options_flag(o, "seed") && !options_flag(o, "permute")))
+        return tulle_fail(TULLE_ERR_ARG, "--%s is for a random X, not with %s",
+            options_flag(o, "cols") ? "cols" : "seed", o->operand[1]);
+    tulle_status status = tulle_operand_inspect(o->operand[1], &s->reading, &X);
+    if (status == TULLE_OK && X.m != A->n)
+        status = tulle_fail(TULLE_ERR_ARG, "%s has %" PRId64 " %s, but %s %" PRId64 " %s", o->operand[1], X.m,
+            plural(X.m, "row", "rows"), o->operand[0], A->n, plural(A->n, "column", "columns"));
+    if (status == TULLE_OK && X.n < 1) status = tulle_fail(TULLE_ERR_ARG, "%s has no columns", o->operand[1]);
+    s->streaming.options.cols = X.n;
+    return status;
 }
 
 static tulle_status run(const struct options *options)
@@ -341,8 +392,9 @@ static tulle_status run(const struct options *options)
     tulle_status status = read_options(s);
     const char *trace = options_word(options, "trace", NULL);
     tulle_operand_shape shape;
-    if (status == TULLE_OK) status = try_outputs(options, NULL, TULLE_CSR);
+    if (status == TULLE_OK) status = try_outputs(options, options_word(options, "output", NULL), TULLE_DENSE);
     if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[0], &s->reading, &shape);
+    if (status == TULLE_OK) status = read_columns(s, &shape);
     if (status == TULLE_OK) status = check_needs(s, &shape);
     status = open_team(options, trace ? "trace+" : "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, s);
@@ -365,8 +417,8 @@ static const struct option options[] = {{.name = "cols",
                                             .fallback = "1",
                                             .low = 1,
                                             .high = 1 << 20,
-                                            .text = "columns of X"},
-    OPTIONS_STREAMING,
+                                            .text = "columns of a random X"},
+    OPTIONS_STREAMING, OPTION_PERMUTE,
     {.name = "column-by-column",
         .group = GROUP_TUNING,
         .kind = KIND_FLAG,
@@ -399,7 +451,8 @@ static const struct option options[] = {{.name = "cols",
         .fallback = "1",
         .low = 0,
         .high = INT32_MAX,
-        .text = "of X"},
+        .text = "of a random X"},
+    {.name = "output", .letter = 'o', .kind = KIND_WORD, .argument = "FILE", .text = "write Y"},
     {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"},
     {.name = "trace",
         .group = GROUP_EXPERIMENTS,
@@ -411,15 +464,16 @@ static const struct option options[] = {{.name = "cols",
 
 const struct verb verb_stream = {
     .name = "stream",
-    .operands = "A",
+    .operands = "A [X]",
     .summary = "Multiply by a matrix that goes through a device's memory in slabs",
     .description =
         "Y = A X for a matrix that may be larger than the memory of the device that multiplies. Slabs of whole rows "
         "go\n"
         "through a ring of buffers there, and are copied while others are multiplied. X and Y stay on the device. "
-        "The\n"
-        "plan is printed first: whether the matrix is resident, the number of slabs, the memory, and the predicted "
-        "time.\n"
+        "X\n"
+        "is a dense operand, or random. The plan is printed first: whether the matrix is resident, the number of "
+        "slabs, the\n"
+        "memory, and the predicted time.\n"
         "`transfer` is how long the link was busy, `compute` kernels, `loop` both together; `hidden` is the fraction "
         "of "
         "the\n"
@@ -429,10 +483,11 @@ const struct verb verb_stream = {
                 "tulle stream A.mtx --device limit:link=2G+cpu --slabs 12 --overlap off --column-by-column --cols 50\n"
                 "tulle stream A.mtx --device limit:link=2G+cpu --cols 8 --sweep 2,4,8,16,32 --json | tulle plot slabs "
                 "- -o s.svg\n"
-                "tulle stream A.bsp.h5 --source file --budget 500M --cols 8 --json",
+                "tulle stream A.bsp.h5 --source file --budget 500M --cols 8 --json\n"
+                "tulle stream A.bsp.h5 X.npy --source file --memory 2G -o Y.npy",
     .options = options,
     .least = 1,
-    .most = 1,
-    .inputs = 1,
+    .most = 2,
+    .inputs = 2,
     .run = run,
 };

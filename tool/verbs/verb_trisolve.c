@@ -8,6 +8,7 @@
 #include "launch.h"
 #include "needs.h"
 #include "outputs.h"
+#include "readers.h"
 #include "report/result.h"
 #include "verb.h"
 #include "verbs/rhs.h"
@@ -235,13 +236,20 @@ static tulle_status read_method(const char *word, void *arg)
     return tulle_trisolve_method_parse(word, &s->method[s->nmethods++]);
 }
 
+/* auto and all are narrowed to methods that read all options given. */
 static tulle_status read_methods(struct solves *s)
 {
-    const char *name = options_word(s->options, "method", "auto");
+    char narrowed[32];
+    const char *name = chosen_word(s->options, "trisolve", "method", "auto", narrowed);
+    tulle_status status = check_readers(s->options, "trisolve", "from", "triangle");
+    if (status == TULLE_OK) status = check_readers(s->options, "trisolve", "method", "auto");
+    if (status != TULLE_OK) return status;
     s->all = same_word(name, "all");
     if (!s->all) return options_each(name, read_method, s);
-    for (int m = TULLE_TRISOLVE_AUTO + 1; m < TULLE_TRISOLVE_METHOD_COUNT; m++)
-        s->method[s->nmethods++] = (tulle_trisolve_method)m;
+    for (int m = TULLE_TRISOLVE_AUTO + 1; m < TULLE_TRISOLVE_METHOD_COUNT; m++) {
+        const char *word = tulle_trisolve_method_name((tulle_trisolve_method)m);
+        if (!unread_by(s->options, "trisolve", "method", word)) s->method[s->nmethods++] = (tulle_trisolve_method)m;
+    }
     return TULLE_OK;
 }
 

@@ -53,7 +53,7 @@ tulle_status tulle__binsparse_open(const char *path, const char *group, tulle__b
     made->fd = -1;
     TULLE_TRY(copy_text(path, &made->path));
     if (group) TULLE_TRY(copy_text(group, &made->group));
-    made->fd = open(path, O_RDONLY | O_CLOEXEC);
+    made->fd = open(strcmp(path, "-") == 0 ? "/dev/stdin" : path, O_RDONLY | O_CLOEXEC);
     if (made->fd < 0) TULLE_TRY(tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno)));
     TULLE_TRY(tulle__hdf5_examine(path, group, &json, made->header.array));
     TULLE_TRY(tulle__binsparse_describe(path, json, &made->header));

@@ -181,7 +181,10 @@ static tulle_status read_json(const char *path, hid_t group, char **json)
     tulle_status status = TULLE_OK;
     char *text = NULL, *variable = NULL;
     if (H5Aexists(group, "binsparse") <= 0)
-        return tulle__fail(TULLE_ERR_FORMAT, "%s: has no attribute 'binsparse', so it is no Binsparse file", path);
+        return tulle__fail(TULLE_ERR_FORMAT,
+            "%s: has no attribute 'binsparse', so it is an HDF5 file, but no Binsparse file: write "
+            "the matrix in another format, or with its description",
+            path);
     hid_t attribute = H5Aopen(group, "binsparse", H5P_DEFAULT);
     hid_t type = attribute < 0 ? -1 : H5Aget_type(attribute), memory = -1,
           space = attribute < 0 ? -1 : H5Aget_space(attribute);
@@ -229,7 +232,10 @@ out:
 static tulle_status open_group(const char *path, const char *name, hid_t *file, hid_t *group)
 {
     *group = -1;
-    *file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    *file = H5Fopen(strcmp(path, "-") == 0 ? "/dev/stdin" : path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    if (*file < 0 && (strcmp(path, "-") == 0 || strncmp(path, "/dev/", 5) == 0)) /* HDF5 follows the link to a name */
+        return tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "%s: HDF5 reads no pipe, only files that have a name: write it to a file first", path);
     if (*file < 0) return tulle__fail(TULLE_ERR_FORMAT, "%s: is no HDF5 file, or a damaged one", path);
     struct elsewhere to;
     hid_t access = links_of_this_file(H5P_GROUP_ACCESS, &to);

@@ -75,8 +75,7 @@ static int start_thread(tulle__ahead *ahead)
     return !failed;
 }
 
-tulle_status tulle__ahead_open(
-    int fd, const char *path, const char *engine, size_t block, int threads, tulle__ahead **ahead)
+tulle_status tulle__ahead_open(const tulle__packed_file *file, size_t block, int threads, tulle__ahead **ahead)
 {
     tulle__ahead *made;
     tulle_status status = tulle__alloc_zero(1, sizeof *made, "a ring of decompressed blocks", &made);
@@ -87,7 +86,7 @@ tulle_status tulle__ahead_open(
     made->account = tulle__account_current();
     for (int i = 0; i < (threads ? SLOTS : 1); i++)
         TULLE_TRY(tulle__alloc(block, 1, "a ring of decompressed blocks", &made->slot[i].data));
-    TULLE_TRY(tulle__inflate_open(fd, path, engine, &made->inflate));
+    TULLE_TRY(tulle__inflate_open(file, &made->inflate));
     if (threads) made->threaded = start_thread(made);
     *ahead = made;
     return TULLE_OK;

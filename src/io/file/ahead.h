@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decompresses a gzip file ahead of its reader: a helper thread fills a ring of blocks. Without a
+ * Decompresses a file ahead of its reader: a helper thread fills a ring of blocks. Without a
  * thread (or if `threads` is 0) the reader decompresses.
  */
 #ifndef TULLE_IO_AHEAD_H
@@ -11,13 +11,12 @@
 
 #include <tulle/status.h>
 
+#include "io/file/inflate.h"
+
 typedef struct tulle__ahead tulle__ahead;
 
-/*
- * fd stays the caller's and must outlive this object. Every block but the last holds `block` bytes.
- */
-tulle_status tulle__ahead_open(
-    int fd, const char *path, const char *engine, size_t block, int threads, tulle__ahead **ahead);
+/* Every block but the last holds `block` bytes. */
+tulle_status tulle__ahead_open(const tulle__packed_file *file, size_t block, int threads, tulle__ahead **ahead);
 
 /*
  * Returns the next block, valid until the next call; *bytes = 0 at the end. *consumed: compressed

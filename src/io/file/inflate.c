@@ -7,32 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifdef TULLE_HAVE_ZLIB
-#include <zlib.h>
-#endif
-#ifdef TULLE_HAVE_ISAL
-#include <isa-l/igzip_lib.h>
-#endif
-
 #include "base/error.h"
 #include "base/memory.h"
+#include "io/file/unpacker.h"
 
-enum { INPUT = 1 << 17, PATH = 512 };
-
-/* The outcome of a step of an engine. */
-enum step { STEP_GOES_ON, STEP_MEMBER_ENDS, STEP_DAMAGED, STEP_NO_MEMORY };
-
-struct engine {
-    const char *name;
-    tulle_status (*open)(int raw, void **state);
-    /* Decompresses from [*in, *in + *nin) to [*out, *out + *nout) and advances all four. */
-    enum step (*step)(void *state, const unsigned char **in, size_t *nin, unsigned char **out, size_t *nout);
-    void (*next_member)(void *state);
-    void (*close)(void *state);
-};
+enum { INPUT = 1 << 17, PATH = 512, LONGEST_MAGIC = 6 };
 
 struct tulle__inflate {
-    const struct engine *engine;
+    const tulle__packing *packing;
+    const tulle__unpacker *engine;
     void *state;
     unsigned char *input;
     const unsigned char *in;
@@ -40,112 +23,9 @@ struct tulle__inflate {
     int64_t offset, limit; /* the file offset after the input; the file offset after the data */
     int fd;
     int input_ended, between; /* between: a member has ended, no other has begun */
-    int raw, ended;           /* ended: the raw data have */
+    int raw, ended;           /* ended: raw or stored data have */
+    int64_t skip, left;       /* of a window: bytes before it, and in it, to come; left below 0: none, all is read */
     char path[PATH];
-};
-
-#ifdef TULLE_HAVE_ZLIB
-static void *zlib_alloc(void *opaque, unsigned count, unsigned size)
-{
-    void *block;
-    (void)opaque;
-    return tulle__alloc(count, size, "zlib's state", &block) == TULLE_OK ? block : NULL;
-}
-
-static void zlib_free(void *opaque, void *block)
-{
-    (void)opaque;
-    tulle__free(block);
-}
-
-static void zlib_close(void *state)
-{
-    if (state) inflateEnd(state);
-    tulle__free(state);
-}
-
-static tulle_status zlib_open(int raw, void **state)
-{
-    z_stream *stream;
-    tulle_status status = tulle__alloc_zero(1, sizeof *stream, "zlib's state", &stream);
-    if (status != TULLE_OK) return status;
-    stream->zalloc = zlib_alloc;
-    stream->zfree = zlib_free;
-    if (inflateInit2(stream, raw ? -15 : 15 + 16) != Z_OK) { /* 16: gzip wrapping */
-        tulle__free(stream);
-        return tulle__fail(TULLE_ERR_MEMORY, "out of memory for zlib's state");
-    }
-    *state = stream;
-    return TULLE_OK;
-}
-
-static enum step zlib_step(void *state, const unsigned char **in, size_t *nin, unsigned char **out, size_t *nout)
-{
-    z_stream *stream = state;
-    stream->next_in = (unsigned char *)(uintptr_t)*in; /* zlib's pointer is not const, but it does not write */
-    stream->avail_in = (unsigned)*nin;
-    stream->next_out = *out;
-    stream->avail_out = (unsigned)*nout;
-    int code = inflate(stream, Z_NO_FLUSH);
-    *in = stream->next_in;
-    *nin = stream->avail_in;
-    *out = stream->next_out;
-    *nout = stream->avail_out;
-    if (code == Z_STREAM_END) return STEP_MEMBER_ENDS;
-    if (code == Z_MEM_ERROR) return STEP_NO_MEMORY;
-    return code == Z_OK || code == Z_BUF_ERROR ? STEP_GOES_ON : STEP_DAMAGED;
-}
-
-static void zlib_next(void *state)
-{
-    inflateReset(state);
-}
-#endif
-
-#ifdef TULLE_HAVE_ISAL
-static tulle_status isal_open(int raw, void **state)
-{
-    struct inflate_state *stream;
-    tulle_status status = tulle__alloc(1, sizeof *stream, "ISA-L's state", &stream);
-    if (status != TULLE_OK) return status;
-    isal_inflate_init(stream);
-    stream->crc_flag = raw ? ISAL_DEFLATE : ISAL_GZIP;
-    *state = stream;
-    return TULLE_OK;
-}
-
-static enum step isal_step(void *state, const unsigned char **in, size_t *nin, unsigned char **out, size_t *nout)
-{
-    struct inflate_state *stream = state;
-    stream->next_in = (uint8_t *)(uintptr_t)*in;
-    stream->avail_in = (uint32_t)*nin;
-    stream->next_out = *out;
-    stream->avail_out = (uint32_t)*nout;
-    int code = isal_inflate(stream);
-    *in = stream->next_in;
-    *nin = stream->avail_in;
-    *out = stream->next_out;
-    *nout = stream->avail_out;
-    if (code != ISAL_DECOMP_OK && code != ISAL_END_INPUT && code != ISAL_OUT_OVERFLOW) return STEP_DAMAGED;
-    return stream->block_state == ISAL_BLOCK_FINISH ? STEP_MEMBER_ENDS : STEP_GOES_ON;
-}
-
-static void isal_next(void *state)
-{
-    struct inflate_state *stream = state;
-    isal_inflate_reset(stream);
-    stream->crc_flag = ISAL_GZIP;
-}
-#endif
-
-static const struct engine engines[] = {
-#ifdef TULLE_HAVE_ISAL
-    {"isa-l", isal_open, isal_step, isal_next, tulle__free},
-#endif
-#ifdef TULLE_HAVE_ZLIB
-    {"zlib", zlib_open, zlib_step, zlib_next, zlib_close},
-#endif
-    {NULL, NULL, NULL, NULL, NULL},
 };
 
 static const char *const engine_names[] = {
@@ -163,21 +43,31 @@ const char *const *tulle__inflate_engines(void)
     return engine_names;
 }
 
-static tulle_status open_stream(int fd, const char *path, const char *engine, int raw, tulle__inflate **inflate)
+static const tulle__unpacker *find_engine(const tulle__packing *packing, const char *name)
 {
-    const struct engine *e = engines;
-    while (engine && e->name && strcmp(e->name, engine) != 0) e++;
-    if (!e->name)
+    const tulle__unpacker *e = packing->unpackers;
+    while (name && e->name && strcmp(e->name, name) != 0) e++;
+    return e->name ? e : NULL;
+}
+
+static tulle_status open_stream(
+    int fd, const char *path, const tulle__packing *packing, const char *engine, int raw, tulle__inflate **inflate)
+{
+    const tulle__unpacker *e = find_engine(packing, engine);
+    if (!e)
         return tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "%s: is compressed with gzip, and this build has no %s: unpack it first", path, engine ? engine : "zlib");
+            "%s: is compressed with %s, and this build has no %s: unpack it first", path, packing->name,
+            engine ? engine : packing->package);
     tulle__inflate *made = NULL;
     tulle_status status;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *made, "an unpacker", &made));
+    made->packing = packing;
     made->engine = e;
     made->fd = fd;
     made->between = !raw;
     made->raw = raw;
     made->limit = INT64_MAX;
+    made->left = -1;
     snprintf(made->path, sizeof made->path, "%s", path);
     TULLE_TRY(tulle__alloc(INPUT, 1, "an unpacker's input", &made->input));
     TULLE_TRY(e->open(raw, &made->state));
@@ -188,15 +78,21 @@ out:
     return status;
 }
 
-tulle_status tulle__inflate_open(int fd, const char *path, const char *engine, tulle__inflate **inflate)
+tulle_status tulle__inflate_open(const tulle__packed_file *file, tulle__inflate **inflate)
 {
-    return open_stream(fd, path, engine, 0, inflate);
+    const tulle__packing *packing = file->packing ? file->packing : tulle__packing_at(0);
+    tulle_status status =
+        open_stream(file->fd, file->path, packing, packing == tulle__packing_at(0) ? file->engine : NULL, 0, inflate);
+    if (status != TULLE_OK || !file->member) return status;
+    (*inflate)->skip = file->from;
+    (*inflate)->left = file->bytes;
+    return TULLE_OK;
 }
 
 tulle_status tulle__inflate_open_raw(
     int fd, const char *path, const char *engine, int64_t offset, int64_t bytes, tulle__inflate **inflate)
 {
-    tulle_status status = open_stream(fd, path, engine, 1, inflate);
+    tulle_status status = open_stream(fd, path, tulle__packing_at(0), engine, 1, inflate);
     if (status != TULLE_OK) return status;
     (*inflate)->offset = offset;
     (*inflate)->limit = offset + bytes;
@@ -230,30 +126,40 @@ static tulle_status refill(tulle__inflate *f)
     return TULLE_OK;
 }
 
+/* Zeros between members, in whole groups. */
+static tulle_status skip_padding(tulle__inflate *f)
+{
+    static const unsigned char zeros[8] = {0};
+    const size_t group = (size_t)f->packing->padding;
+    tulle_status status = TULLE_OK;
+    while (group && status == TULLE_OK && f->nin >= group && memcmp(f->in, zeros, group) == 0) {
+        f->in += group;
+        f->nin -= group;
+        if (f->nin < LONGEST_MAGIC) status = refill(f);
+    }
+    return status;
+}
+
 /* Examines the bytes after a member: *ended = 1 at the end. */
 static tulle_status begin_member(tulle__inflate *f, int *ended)
 {
-    tulle_status status;
-    if (f->nin < 4) {
-        status = refill(f);
-        if (status != TULLE_OK) return status;
-    }
+    tulle_status status = f->nin < LONGEST_MAGIC ? refill(f) : TULLE_OK;
+    int64_t at = f->offset - (int64_t)f->nin;
+    if (status == TULLE_OK && at) status = skip_padding(f);
+    if (status != TULLE_OK) return status;
     *ended = f->nin == 0;
     if (*ended) return TULLE_OK;
-    int64_t at = f->offset - (int64_t)f->nin;
-    if (f->in[0] != 0x1f || (f->nin > 1 && f->in[1] != 0x8b))
-        return tulle__fail(TULLE_ERR_FORMAT,
-            "%s: bytes that are not gzip data follow the compressed data, from byte %" PRId64 " on", f->path, at);
-    /* the engines differ in what they accept */
-    if ((f->nin > 2 && f->in[2] != 8) || (f->nin > 3 && (f->in[3] & 0xe0)))
+    const char *why = f->packing->member(f->in, f->nin);
+    if (why)
         return tulle__fail(
-            TULLE_ERR_FORMAT, "%s: the compressed data are of an unknown kind, at byte %" PRId64, f->path, at + 2);
-    if (at) f->engine->next_member(f->state);
+            TULLE_ERR_FORMAT, "%s: %s, from byte %" PRId64 " on", f->path, why, f->offset - (int64_t)f->nin);
+    if (at) status = f->engine->next_member(f->state);
     f->between = 0;
-    return TULLE_OK;
+    return status;
 }
 
-tulle_status tulle__inflate_read(tulle__inflate *f, void *to, size_t want, size_t *got, int64_t *consumed)
+/* Reads the unpacked stream, without the window. */
+static tulle_status read_stream(tulle__inflate *f, void *to, size_t want, size_t *got, int64_t *consumed)
 {
     unsigned char *out = to;
     size_t room = want;
@@ -266,8 +172,12 @@ tulle_status tulle__inflate_read(tulle__inflate *f, void *to, size_t want, size_
             if (ended || !room) break;
         }
         if (f->nin == 0) TULLE_TRY(refill(f));
+        if (f->nin == 0 && f->packing == &tulle__stored) {
+            f->ended = 1;
+            break;
+        }
         size_t before_in = f->nin, before_room = room;
-        enum step step = f->engine->step(f->state, &f->in, &f->nin, &out, &room);
+        enum tulle__step step = f->engine->step(f->state, &f->in, &f->nin, &out, &room);
         int64_t at = f->offset - (int64_t)f->nin;
         if (step == STEP_NO_MEMORY) return tulle__fail(TULLE_ERR_MEMORY, "%s: out of memory for unpacking", f->path);
         if (step == STEP_DAMAGED)
@@ -288,6 +198,48 @@ tulle_status tulle__inflate_read(tulle__inflate *f, void *to, size_t want, size_
     }
     *got = want - room;
     *consumed = f->offset - (int64_t)f->nin;
+out:
+    return status;
+}
+
+/* Reads and drops n bytes, by pieces of at most `room` at `to`. */
+static tulle_status drop(tulle__inflate *f, int64_t n, void *to, size_t room, int64_t *consumed)
+{
+    size_t got = 1;
+    tulle_status status = TULLE_OK;
+    while (n && got && status == TULLE_OK) {
+        const size_t piece = (int64_t)room < n ? room : (size_t)n;
+        status = read_stream(f, to, piece, &got, consumed);
+        n -= (int64_t)got;
+    }
+    return status;
+}
+
+/* A window has been left: the rest is read, too, as only its end shows that nothing is damaged. */
+static tulle_status read_rest(tulle__inflate *f, int64_t *consumed)
+{
+    char *scratch;
+    tulle_status status = tulle__alloc(INPUT, 1, "an unpacker's rest", &scratch);
+    if (status != TULLE_OK) return status;
+    status = drop(f, INT64_MAX, scratch, INPUT, consumed);
+    tulle__free(scratch);
+    return status;
+}
+
+tulle_status tulle__inflate_read(tulle__inflate *f, void *to, size_t want, size_t *got, int64_t *consumed)
+{
+    tulle_status status;
+    *got = 0;
+    if (f->left < 0) return read_stream(f, to, want, got, consumed);
+    if (f->skip) TULLE_TRY(drop(f, f->skip, to, want, consumed));
+    f->skip = 0;
+    const size_t most = f->left < (int64_t)want ? (size_t)f->left : want;
+    TULLE_TRY(read_stream(f, to, most, got, consumed));
+    f->left -= (int64_t)*got;
+    if (*got < most)
+        status = tulle__fail(TULLE_ERR_FORMAT, "%s: the archive ends within this member: truncated?", f->path);
+    else if (most < want)
+        status = read_rest(f, consumed);
 out:
     return status;
 }

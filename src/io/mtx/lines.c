@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -40,27 +41,104 @@ const char *tulle__text_name(const char *path)
     return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
+tulle__packed_file tulle__text_packed(const tulle__text *text)
+{
+    return (tulle__packed_file){.fd = text->fd,
+        .path = text->path,
+        .packing = text->packing,
+        .engine = text->engine,
+        .member = text->archive,
+        .from = text->member.from,
+        .bytes = text->member.bytes};
+}
+
+tulle_status tulle__text_head(const tulle__text *text, void *to, size_t want, size_t *got)
+{
+    *got = 0;
+    if (!text->packed) {
+        const ssize_t n = pread(text->fd, to, want, 0);
+        if (n < 0) return tulle__fail(TULLE_ERR_IO, "%s: reading failed: %s", text->path, strerror(errno));
+        *got = (size_t)n;
+        return TULLE_OK;
+    }
+    tulle__inflate *inflate;
+    int64_t consumed;
+    tulle__packed_file file = tulle__text_packed(text);
+    if (file.member && file.bytes < (int64_t)want) want = (size_t)file.bytes; /* the rest of the archive is not read */
+    tulle_status status = tulle__inflate_open(&file, &inflate);
+    if (status != TULLE_OK) return status;
+    if (want) status = tulle__inflate_read(inflate, to, want, got, &consumed);
+    tulle__inflate_close(inflate);
+    return status;
+}
+
+/* Chooses the member if it is an archive. */
+static tulle_status look_inside(tulle__text *text, const char *member)
+{
+    unsigned char head[TULLE__TAR_BLOCK];
+    size_t got = 0;
+    text->packed = text->packing != NULL;
+    tulle_status status = tulle__text_head(text, head, sizeof head, &got);
+    /* what is wrong with packed data is said by whoever reads all of them, with the place */
+    if (status != TULLE_OK && (status == TULLE_ERR_FORMAT && !member)) return TULLE_OK;
+    if (status != TULLE_OK) return status;
+    if (!tulle__tar_begins(head, got))
+        return member ? tulle__fail(TULLE_ERR_IO, "%s: is no archive, and so has no member %s", text->path, member)
+                      : TULLE_OK;
+    text->packed = 1;
+    if (!text->packing) text->packing = &tulle__stored;
+    const tulle__packed_file file = tulle__text_packed(text);
+    status = tulle__tar_find(&file, member, &text->member);
+    text->archive = status == TULLE_OK;
+    return status;
+}
+
+/* Opens ARCHIVE of ARCHIVE/MEMBER: *member is the rest; below 0 with errno if there is no such file. */
+static int open_archive(const char *path, char *archive, size_t size, const char **member)
+{
+    struct stat info;
+    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        if ((size_t)snprintf(archive, size, "%.*s", (int)(slash - path), path) >= size) break;
+        if (stat(archive, &info) != 0 || !S_ISREG(info.st_mode)) continue;
+        *member = slash + 1;
+        return open(archive, O_RDONLY | O_CLOEXEC);
+    }
+    errno = ENOTDIR;
+    return -1;
+}
+
 tulle_status tulle__text_open(const char *path, tulle__text *text)
 {
     int standard = strcmp(path, "-") == 0;
+    char archive[4096];
+    const char *member = NULL, *given = tulle__text_name(path);
     memset(text, 0, sizeof *text);
-    text->path = path = tulle__text_name(path);
+    text->path = given;
     text->threads = 1;
     text->fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
-    if (text->fd < 0) return tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
+    if (text->fd < 0 && errno == ENOTDIR) {
+        text->fd = open_archive(path, archive, sizeof archive, &member);
+        if (member) text->path = archive; /* until its member is found */
+    }
+    if (text->fd < 0) return tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", given, strerror(errno));
     tulle_status status = TULLE_OK;
     struct stat info;
-    unsigned char magic[2] = {0, 0};
+    unsigned char magic[6] = {0};
+    ssize_t n = 0;
     if (fstat(text->fd, &info) != 0)
-        status = tulle__fail(TULLE_ERR_IO, "%s: cannot be examined: %s", path, strerror(errno));
+        status = tulle__fail(TULLE_ERR_IO, "%s: cannot be examined: %s", given, strerror(errno));
     else if (S_ISDIR(info.st_mode))
-        status = tulle__fail(TULLE_ERR_IO, "%s: is a directory", path);
+        status = tulle__fail(TULLE_ERR_IO, "%s: is a directory", given);
     else if (!S_ISREG(info.st_mode))
-        status = tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: is not a regular file; it has to be read in parts", path);
-    else if (pread(text->fd, magic, 2, 0) < 0)
-        status = tulle__fail(TULLE_ERR_IO, "%s: reading failed: %s", path, strerror(errno));
+        status = tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: is not a regular file; it has to be read in parts", given);
+    else if ((n = pread(text->fd, magic, sizeof magic, 0)) < 0)
+        status = tulle__fail(TULLE_ERR_IO, "%s: reading failed: %s", given, strerror(errno));
     text->bytes = (int64_t)info.st_size;
-    text->packed = magic[0] == 0x1f && magic[1] == 0x8b;
+    if (status == TULLE_OK) {
+        text->packing = tulle__packing_of(magic, (size_t)n);
+        status = look_inside(text, member);
+    }
+    text->path = given;
     if (status != TULLE_OK) tulle__text_close(text);
     return status;
 }
@@ -91,7 +169,8 @@ tulle_status tulle__lines_open(const tulle__text *text, int64_t from, int part, 
     TULLE_TRY(tulle__alloc(made->room + TULLE__LINES_PAD, 1, "a buffer of lines", &made->buffer));
     if (text->packed) {
         made->limit = INT64_MAX;
-        TULLE_TRY(tulle__ahead_open(text->fd, text->path, text->engine, made->block, text->threads, &made->ahead));
+        const tulle__packed_file file = tulle__text_packed(text);
+        TULLE_TRY(tulle__ahead_open(&file, made->block, text->threads, &made->ahead));
     } else {
         int64_t body = text->bytes > from ? text->bytes - from : 0;
         int64_t begin = from + share(body, part, nparts);

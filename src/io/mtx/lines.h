@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A text file, plain or gzipped, as runs of whole lines, divided into parts for several readers.
+ * A text file, plain, packed or a member of a tar archive, as runs of whole lines, divided into parts for
+ * several readers.
  *
  * Part k of n holds the lines whose first byte lies in its range. Ranges are consecutive, so the
  * parts in order are the file in order. In a plain file the ranges have equal bytes, and a part
@@ -18,27 +19,40 @@
 #include <tulle/status.h>
 
 #include "base/progress_meter.h"
+#include "io/file/tar.h"
 
 enum { TULLE__LINE_MAX = 1 << 20, TULLE__LINES_PAD = 64 };
 
 /* An open file. */
 typedef struct tulle__text {
     int fd;
-    int packed;
-    int64_t bytes;                /* of the file as it lies there */
-    const char *path;             /* the caller's; must outlive the text */
-    const char *engine;           /* of tulle__inflate_open */
-    size_t block;                 /* bytes a read, 0: a good default */
-    int threads;                  /* 1: unpack in a helper thread */
-    tulle__progress_meter *meter; /* advanced by the bytes of the file read; NULL: none */
+    int packed;                    /* it is read through an unpacker */
+    const tulle__packing *packing; /* of a packed one */
+    int archive;                   /* 1: a member of a tar archive */
+    tulle__tar_member member;      /* which one */
+    int64_t bytes;                 /* of the file as it lies there */
+    const char *path;              /* the caller's; must outlive the text */
+    const char *engine;            /* of tulle__inflate_open; for gzip */
+    size_t block;                  /* bytes a read, 0: a good default */
+    int threads;                   /* 1: unpack in a helper thread */
+    tulle__progress_meter *meter;  /* advanced by the bytes of the file read; NULL: none */
 } tulle__text;
 
-/* "-" is standard input, which must be a regular file like all others. */
+/*
+ * "-" is standard input, which must be a regular file like all others. An archive's matrix is opened, or
+ * its member NAME if the path is ARCHIVE/NAME.
+ */
 tulle_status tulle__text_open(const char *path, tulle__text *text);
 
 /* The name used in messages. */
 const char *tulle__text_name(const char *path);
 void tulle__text_close(tulle__text *text);
+
+/* The file as an unpacker reads it. */
+tulle__packed_file tulle__text_packed(const tulle__text *text);
+
+/* The first bytes, unpacked; *got < want: that is all. */
+tulle_status tulle__text_head(const tulle__text *text, void *to, size_t want, size_t *got);
 
 /* A sweep over one part. */
 typedef struct tulle__lines tulle__lines;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrix Market files, plain or gzipped, read by N readers in N parts. Nothing here is collective:
+ * Matrix Market files, plain, packed or in archives, read by N readers in N parts. Nothing here is collective:
  * every PE opens the file and parses its part; the assembly adds up the statistics and asks for the
  * verdict.
  *
@@ -24,6 +24,7 @@
 
 #include "base/progress_meter.h"
 #include "io/file/entries.h"
+#include "io/file/tar.h"
 
 typedef enum tulle__mtx_field { TULLE__MTX_REAL, TULLE__MTX_INTEGER, TULLE__MTX_PATTERN } tulle__mtx_field;
 typedef enum tulle__mtx_symmetry { TULLE__MTX_GENERAL, TULLE__MTX_SYMMETRIC, TULLE__MTX_SKEW } tulle__mtx_symmetry;
@@ -53,10 +54,12 @@ typedef struct tulle__mtx_header {
     tulle__mtx_field field;
     tulle__mtx_symmetry symmetry;
     int packed;
-    int bare;           /* entries alone: no header */
-    int64_t size_line;  /* line of the sizes */
-    int64_t data;       /* (unpacked) offset of the first byte behind that line */
-    char warnings[512]; /* from the header, one a line */
+    const char *packing; /* "gzip", "": none */
+    int archive;         /* a member of a tar archive */
+    int bare;            /* entries alone: no header */
+    int64_t size_line;   /* line of the sizes */
+    int64_t data;        /* (unpacked) offset of the first byte behind that line */
+    char warnings[512];  /* from the header, one a line */
 } tulle__mtx_header;
 
 /* All are sums over parts. */
@@ -79,6 +82,12 @@ typedef struct tulle__mtx tulle__mtx;
 /* options NULL: the defaults (all zero). */
 tulle_status tulle__mtx_open(const char *path, const tulle__mtx_options *options, tulle__mtx **mtx);
 void tulle__mtx_close(tulle__mtx *mtx);
+
+/* Whether a name is that of a file of entries alone: .csr. */
+int tulle__mtx_is_bare(const char *path);
+
+/* Names of the .mtx files beside the matrix of an archive, separated by ", "; "": none. */
+tulle_status tulle__mtx_others(const tulle__mtx *mtx, char list[TULLE__TAR_LIST]);
 const tulle__mtx_header *tulle__mtx_head(const tulle__mtx *mtx);
 
 /*
@@ -88,6 +97,8 @@ const tulle__mtx_header *tulle__mtx_head(const tulle__mtx *mtx);
 void tulle__mtx_watch(tulle__mtx *mtx, tulle__progress_meter *meter);
 const tulle__mtx_options *tulle__mtx_options_of(const tulle__mtx *mtx);
 const char *tulle__mtx_path(const tulle__mtx *mtx);
+/* Of an archive's member, its name without folders; else "". */
+const char *tulle__mtx_base(const tulle__mtx *mtx);
 const char *tulle__mtx_field_name(tulle__mtx_field field);
 const char *tulle__mtx_symmetry_name(tulle__mtx_symmetry symmetry);
 

@@ -256,13 +256,17 @@ static int plausible(const tulle__mtx *mtx, const char *line, tulle__mtx_fault *
     int least = head->array ? 2 : (head->vector ? 2 : 4) + (head->field == TULLE__MTX_PATTERN ? 0 : 2);
     __int128 need = (__int128)head->stored * least - 1; /* the last newline may be missing */
     __int128 have = mtx->text.bytes - head->data;
-    if (head->packed) have = (__int128)mtx->text.bytes * 1040; /* deflate packs 1032 to 1 at best */
-    if (need <= have) return 1;
+    if (mtx->text.archive)
+        have = mtx->text.member.bytes - head->data;
+    else if (head->packed)
+        have = (__int128)mtx->text.bytes * mtx->text.packing->ratio;
+    if (need <= have || (head->packed && !mtx->text.archive && !mtx->text.packing->ratio)) return 1;
     return tulle__mtx_blame(fault, TULLE_ERR_FORMAT, line, line,
         "%" PRId64 " %s cannot be in a file of %" PRId64 " bytes%s", head->stored,
         head->array ? tulle__plural(head->stored, "number", "numbers")
                     : tulle__plural(head->stored, "entry", "entries"),
-        mtx->text.bytes, head->packed ? " (packed)" : "");
+        mtx->text.archive ? mtx->text.member.bytes : mtx->text.bytes,
+        head->packed && !mtx->text.archive ? " (packed)" : "");
 }
 
 /* Reads the header line by line. */
@@ -320,7 +324,7 @@ out:
 
 /* ---- files of entries alone ---- */
 
-static int is_bare(const char *path)
+int tulle__mtx_is_bare(const char *path)
 {
     static const char ending[] = ".csr";
     const size_t n = strlen(path), e = sizeof ending - 1;
@@ -341,7 +345,8 @@ static int64_t larger_index(const tulle__mtx *mtx, const char *p, const char *en
 
 /*
  * CP2K's text: a line `row col value` an entry, without a header, both triangles and zeros in blocks included. The
- * matrix is square, of the largest index. One sweep, of every PE.
+ * matrix is square, of the largest index. Lists of edges, with comments behind #, are read alike. One sweep, of every
+ * PE.
  */
 static tulle_status read_bare(tulle__mtx *mtx)
 {
@@ -363,7 +368,7 @@ static tulle_status read_bare(tulle__mtx *mtx)
         for (const char *line = begin, *end; line < run_end; line = end + 1) {
             end = memchr(line, '\n', (size_t)(run_end - line));
             const char *p = tulle__mtx_skip_blanks(line, end);
-            if (p == end || *p == '%' || *p == '\r') continue;
+            if (p == end || *p == '%' || *p == '#' || *p == '\r') continue;
             const int64_t index = larger_index(mtx, p, end);
             if (index > head->rows) head->rows = index;
             head->stored++;
@@ -378,6 +383,23 @@ out:
     return status;
 }
 
+const char *tulle__mtx_base(const tulle__mtx *mtx)
+{
+    const char *slash = strrchr(mtx->text.member.name, '/');
+    return slash ? slash + 1 : mtx->text.member.name;
+}
+
+/* The name for messages: of an archive's matrix, the archive's and its own. */
+static tulle_status name_of(tulle__mtx *mtx, const char *path)
+{
+    const char *base = tulle__mtx_base(mtx);
+    const size_t n = strlen(path), m = strlen(base);
+    const int named = !*base || (n > m && path[n - m - 1] == '/' && strcmp(path + n - m, base) == 0);
+    tulle_status status = tulle__alloc(n + m + 2, 1, "a path", &mtx->path);
+    if (status == TULLE_OK) snprintf(mtx->path, n + m + 2, "%s%s%s", path, named ? "" : "/", named ? "" : base);
+    return status;
+}
+
 tulle_status tulle__mtx_open(const char *path, const tulle__mtx_options *options, tulle__mtx **mtx)
 {
     tulle__mtx *made = NULL;
@@ -386,20 +408,29 @@ tulle_status tulle__mtx_open(const char *path, const tulle__mtx_options *options
     made->text.fd = -1;
     if (options) made->options = *options;
     const char *name = tulle__text_name(path);
-    TULLE_TRY(tulle__alloc(strlen(name) + 1, 1, "a path", &made->path));
-    memcpy(made->path, name, strlen(name) + 1);
     TULLE_TRY(tulle__text_open(path, &made->text));
+    TULLE_TRY(name_of(made, name));
     made->text.path = made->path;
     made->text.engine = made->options.engine;
     made->text.block = (size_t)made->options.block;
     made->text.threads = !made->options.no_thread;
     made->header.packed = made->text.packed;
-    TULLE_TRY(is_bare(name) ? read_bare(made) : read_header(made));
+    made->header.packing = made->text.packed ? made->text.packing->name : "";
+    made->header.archive = made->text.archive;
+    TULLE_TRY(tulle__mtx_is_bare(name) ? read_bare(made) : read_header(made));
     *mtx = made;
     return TULLE_OK;
 out:
     tulle__mtx_close(made);
     return status;
+}
+
+tulle_status tulle__mtx_others(const tulle__mtx *mtx, char list[TULLE__TAR_LIST])
+{
+    tulle__packed_file file = tulle__text_packed(&mtx->text);
+    list[0] = '\0';
+    file.member = 0;
+    return mtx->text.archive ? tulle__tar_others(&file, list) : TULLE_OK;
 }
 
 void tulle__mtx_watch(tulle__mtx *mtx, tulle__progress_meter *meter)

@@ -206,7 +206,7 @@ int tulle__mtx_line(const tulle__mtx *mtx, tulle_type type, const char *line, co
     const char *value_at, *stop;
     if (!tulle__mtx_trim(line, &end, fault)) return 0;
     const char *p = tulle__mtx_skip_blanks(line, end);
-    if (p == end || *p == '%') {
+    if (p == end || *p == '%' || (*p == '#' && head->bare)) {
         item->kind = p == end ? TULLE__MTX_BLANK : TULLE__MTX_COMMENT;
         stats->blanks += p == end;
         stats->comments += p < end;

@@ -4,6 +4,7 @@
 #include <tulle/model.h>
 
 #include "algo/model/operation_counts.h"
+#include "algo/product/plan/check_operands.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -75,6 +76,37 @@ static const tulle_counts *counts_given(const tulle_product *plan)
 }
 
 /* named: of counts that are made here, which take it over. */
+static bool is_candidate(const tulle_product *plan, int alg)
+{
+    return !plan->options.candidates || (plan->options.candidates >> alg & 1);
+}
+
+/* The fastest of the candidates. */
+static tulle_status predict_candidates(const tulle_product *plan, const tulle_counts *counts,
+    const tulle_machine *machine, const tulle_model_options *options, tulle_prediction *best)
+{
+    tulle_prediction p, found = {.suits = 0};
+    tulle_status status = TULLE_OK;
+    if (!plan->options.candidates) return tulle_predict_best(counts, machine, options, best);
+    for (int alg = TULLE_PRODUCT_AUTO + 1; alg < TULLE_PRODUCT_ALG_COUNT && status == TULLE_OK; alg++) {
+        if (!is_candidate(plan, alg) || (options->asynchronous && tulle__is_bulk((tulle_product_alg)alg))) continue;
+        status = tulle_predict(counts, machine, options, (tulle_product_alg)alg, &p);
+        if (status == TULLE_OK && p.suits && (!found.suits || p.seconds < found.seconds)) found = p;
+    }
+    if (status == TULLE_OK && !found.suits)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "none of the candidates of auto suits these layouts");
+    *best = found;
+    return status;
+}
+
+/* Without a prediction: stationary C, or the first candidate. */
+static tulle_product_alg unpredicted(const tulle_product *plan)
+{
+    int alg = TULLE_PRODUCT_STATIONARY_C;
+    while (alg < TULLE_PRODUCT_ALG_COUNT - 1 && !is_candidate(plan, alg)) alg++;
+    return (tulle_product_alg)alg;
+}
+
 static tulle_status predict(const tulle_product *plan, double *named, struct choice *choice)
 {
     tulle_status status = TULLE_OK;
@@ -94,7 +126,7 @@ static tulle_status predict(const tulle_product *plan, double *named, struct cho
         .room = plan->comm->size > 1 ? (double)tulle__memory_left() / ROOM_PARTS : 0,
         .panel = plan->comm->pe->arena_bytes / (size_t)plan->comm->pe->arena_panels / 64 * 64};
     if ((double)o->M * o->K * o->N > UNITS_MOST) {
-        if (choice->alg == TULLE_PRODUCT_AUTO) choice->alg = TULLE_PRODUCT_STATIONARY_C;
+        if (choice->alg == TULLE_PRODUCT_AUTO) choice->alg = unpredicted(plan);
         goto out;
     }
     if (counts && (counts->operands.M != o->M || counts->operands.K != o->K || counts->operands.N != o->N ||
@@ -109,7 +141,7 @@ static tulle_status predict(const tulle_product *plan, double *named, struct cho
         counts = own;
     }
     if (choice->alg == TULLE_PRODUCT_AUTO)
-        TULLE_TRY(tulle_predict_best(counts, &machine, &options, &p));
+        TULLE_TRY(predict_candidates(plan, counts, &machine, &options, &p));
     else
         TULLE_TRY(tulle_predict(counts, &machine, &options, choice->alg, &p));
     choice->alg = p.alg;

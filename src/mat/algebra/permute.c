@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Orderings of a matrix, and matrices in another order of rows and columns. */
+#include <inttypes.h>
+#include <string.h>
+
+#include <tulle/algebra.h>
+
+#include "base/arg.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "base/spec.h"
+#include "mat/algebra/elements.h"
+#include "mat/algebra/minimum_degree.h"
+#include "mat/assemble.h"
+
+#define WORD(name, word, text) word,
+static const char *const names[] = {TULLE_ORDERING_LIST(WORD)};
+#undef WORD
+
+const char *tulle_ordering_name(tulle_ordering ordering)
+{
+    return (unsigned)ordering < TULLE_ORDERING_COUNT ? names[ordering] : "unknown";
+}
+
+tulle_status tulle_ordering_parse(const char *name, tulle_ordering *ordering)
+{
+    int found = 0;
+    if (TULLE__NULL(name) || TULLE__NULL(ordering)) return TULLE_ERR_ARG;
+    const tulle_status status = tulle__name_parse("ordering", name, names, TULLE_ORDERING_COUNT, &found);
+    if (status == TULLE_OK) *ordering = (tulle_ordering)found;
+    return status;
+}
+
+/* ---- orderings ---- */
+
+/* Fisher and Yates; the same on all PEs. */
+static void shuffle(uint64_t seed, int64_t n, tulle_gidx *order)
+{
+    for (int64_t i = 0; i < n; i++) order[i] = i;
+    for (int64_t i = n - 1; i > 0; i--) {
+        const int64_t j = (int64_t)tulle__random_below(tulle__random_at(seed, 0, (uint64_t)i), (uint64_t)i + 1);
+        const tulle_gidx x = order[i];
+        order[i] = order[j];
+        order[j] = x;
+    }
+}
+
+/* Adds (v, w) and (w, v) to the counts, or, where `next` is there, to the lists that end before start[v]. */
+static void add_edge(tulle__graph *g, int64_t v, int64_t w)
+{
+    if (v == w) return;
+    if (g->next) {
+        g->next[--g->start[v]] = w;
+        g->next[--g->start[w]] = v;
+    } else {
+        g->start[v]++;
+        g->start[w]++;
+    }
+}
+
+static void each_edge(tulle__graph *g, const tulle_tile *t)
+{
+    for (tulle_gidx r = 0; t->nnz && r < t->m; r++)
+        for (int64_t e = t->rowptr[r]; e < t->rowptr[r + 1]; e++) add_edge(g, r, t->colind[e]);
+}
+
+/* Drops edges that occur twice. `seen`: n numbers below 0. */
+static void make_unique(tulle__graph *g, int64_t *seen)
+{
+    int64_t kept = 0;
+    for (int64_t v = 0; v < g->n; v++) {
+        const int64_t from = g->start[v], until = g->start[v + 1];
+        g->start[v] = kept;
+        for (int64_t e = from; e < until; e++) {
+            if (seen[g->next[e]] == v) continue;
+            seen[g->next[e]] = v;
+            g->next[kept++] = g->next[e];
+        }
+    }
+    g->start[g->n] = kept;
+}
+
+/* The graph of A + A^T, of all of A in one tile. */
+static tulle_status graph_of(const tulle_tile *t, tulle__graph *g, int64_t *seen)
+{
+    tulle_status status;
+    *g = (tulle__graph){.n = t->m};
+    TULLE_TRY(tulle__alloc_zero((size_t)t->m + 1, sizeof *g->start, "a graph", &g->start));
+    each_edge(g, t);
+    for (int64_t v = 0, sum = 0; v < g->n; v++) g->start[v] = sum += g->start[v];
+    g->start[g->n] = g->n ? g->start[g->n - 1] : 0;
+    TULLE_TRY(tulle__alloc((size_t)g->start[g->n] + 1, sizeof *g->next, "a graph", &g->next));
+    each_edge(g, t); /* leaves each start at its list's begin */
+    for (int64_t v = 0; v < g->n; v++) seen[v] = -1;
+    make_unique(g, seen);
+out:
+    return status;
+}
+
+static tulle_status order_tile(const tulle_tile *t, tulle_ordering ordering, tulle_gidx *order)
+{
+    tulle__graph g = {.n = 0};
+    tulle_status status = graph_of(t, &g, order);
+    if (status == TULLE_OK)
+        status =
+            ordering == TULLE_ORDERING_AMD ? tulle__minimum_degree(&g, order) : tulle__reverse_cuthill_mckee(&g, order);
+    tulle__free(g.start);
+    tulle__free(g.next);
+    return status;
+}
+
+/* All of A on PE 0, which orders it. */
+static tulle_status order_on_one(const tulle_mat *A, tulle_ordering ordering, tulle_gidx *order)
+{
+    static const int first = 0;
+    tulle_comm *comm = A->comm;
+    const tulle_gidx n = A->layout->m;
+    const tulle_layout_spec spec = {.m = n, .n = n, .tile_rows = 1, .tile_cols = 1, .owner = &first};
+    tulle_layout *layout = NULL;
+    tulle_mat *whole = NULL;
+    tulle_status status = tulle_comm_agree(comm, tulle_layout_new(&spec, comm->size, &layout));
+    if (status == TULLE_OK) status = tulle_mat_redistribute(A, layout, &whole);
+    tulle_layout_free(layout);
+    if (status != TULLE_OK) return status;
+    if (comm->rank == 0) {
+        const tulle_tile tile = tulle__tile_in_place(whole, 0, 0);
+        status = order_tile(&tile, ordering, order);
+    }
+    status = tulle_comm_agree(comm, status);
+    tulle_mat_free(whole);
+    return status == TULLE_OK ? tulle_comm_broadcast(comm, 0, order, (size_t)n * sizeof *order) : status;
+}
+
+tulle_status tulle_mat_ordering(const tulle_mat *A, tulle_ordering ordering, uint64_t seed, tulle_gidx *order)
+{
+    if (TULLE__NULL(A) || TULLE__NULL(order) || TULLE__OUTSIDE(ordering, TULLE_ORDERING_COUNT - 1))
+        return tulle__refuse(A ? A->comm : NULL);
+    TULLE__ENTER(A->comm);
+    tulle_status status = TULLE_OK;
+    if (ordering != TULLE_ORDERING_RANDOM && A->layout->m != A->layout->n)
+        status = tulle__fail(TULLE_ERR_ARG, "%s orders a square matrix, not one of %" PRId64 " x %" PRId64,
+            names[ordering], A->layout->m, A->layout->n);
+    else if (ordering != TULLE_ORDERING_RANDOM && A->kind != TULLE_CSR)
+        status = tulle__fail(
+            TULLE_ERR_UNSUPPORTED, "%s orders a csr matrix, not a %s one", names[ordering], tulle_kind_name(A->kind));
+    status = tulle_comm_agree(A->comm, status);
+    if (status != TULLE_OK) return status;
+    if (ordering != TULLE_ORDERING_RANDOM) return order_on_one(A, ordering, order);
+    shuffle(seed, A->layout->m, order);
+    return TULLE_OK;
+}
+
+/* ---- another order ---- */
+
+/* Entries of own tiles with their new indices, an array of each for a tile. */
+struct moved {
+    tulle__entry_block *block;
+    int64_t blocks;
+};
+
+static void give_block(void *context, int64_t b, tulle__entry_block *block)
+{
+    const struct moved *m = context;
+    *block = m->block[b];
+}
+
+static void free_block(void *context, int64_t b)
+{
+    struct moved *m = context;
+    tulle__free((void *)(uintptr_t)m->block[b].row);
+    tulle__free((void *)(uintptr_t)m->block[b].col);
+    tulle__free((void *)(uintptr_t)m->block[b].val);
+    m->block[b] = (tulle__entry_block){.wide = 1};
+}
+
+/* place[old] = new; order[new] = old. TULLE_ERR_ARG if an index is missing. */
+static tulle_status invert(const char *what, const tulle_gidx *order, tulle_gidx n, tulle_gidx **place)
+{
+    *place = NULL;
+    if (!order) return TULLE_OK;
+    tulle_status status = tulle__alloc((size_t)n + 1, sizeof **place, "a permutation", place);
+    for (tulle_gidx i = 0; i < n && status == TULLE_OK; i++) (*place)[i] = -1;
+    for (tulle_gidx i = 0; i < n && status == TULLE_OK; i++) {
+        if (order[i] < 0 || order[i] >= n || (*place)[order[i]] >= 0)
+            return tulle__fail(TULLE_ERR_ARG, "the order of %s is no permutation of %" PRId64 " indices", what, n);
+        (*place)[order[i]] = i;
+    }
+    return status;
+}
+
+static tulle_status move_tile(
+    const tulle_mat *A, int i, int j, const tulle_gidx *rows, const tulle_gidx *cols, tulle__entry_block *block)
+{
+    const tulle_tile t = tulle__tile_in_place(A, i, j);
+    const size_t value = tulle_type_size(A->type), n = (size_t)t.nnz;
+    const tulle_gidx first_row = A->layout->row_cut[i], first_col = A->layout->col_cut[j];
+    int64_t *row = NULL, *col = NULL, at = 0;
+    char *val = NULL;
+    tulle_status status;
+    *block = (tulle__entry_block){.wide = 1};
+    TULLE_TRY(tulle__alloc(n + 1, sizeof *row, "rows in another order", &row));
+    block->row = row;
+    TULLE_TRY(tulle__alloc(n + 1, sizeof *col, "columns in another order", &col));
+    block->col = col;
+    TULLE_TRY(tulle__alloc(n + 1, value, "values in another order", &val));
+    block->val = val;
+    for (tulle_gidx r = 0; r < t.m; r++)
+        for (tulle__entry_cursor c = tulle__entries_of_row(r); tulle__entry_next(A, &t, &c); at++) {
+            row[at] = rows ? rows[first_row + r] : first_row + r;
+            col[at] = cols ? cols[first_col + c.column] : first_col + c.column;
+            memcpy(val + (size_t)at * value, (const char *)t.val + (size_t)c.value * value, value);
+        }
+    block->count = at;
+out:
+    return status;
+}
+
+static tulle_status move_tiles(const tulle_mat *A, const tulle_gidx *rows, const tulle_gidx *cols, struct moved *m)
+{
+    int64_t tiles = (int64_t)A->layout->mt * A->layout->nt;
+    tulle_status status = tulle__alloc_zero((size_t)tiles + 1, sizeof *m->block, "tiles in another order", &m->block);
+    for (int i = 0; i < A->layout->mt; i++)
+        for (int j = 0; j < A->layout->nt && status == TULLE_OK; j++)
+            if (tulle__tile_is_mine(A, i, j)) status = move_tile(A, i, j, rows, cols, &m->block[m->blocks++]);
+    return status;
+}
+
+static void scatter(const tulle_tile *from, const tulle_own_tile *to)
+{
+    const size_t value = tulle_type_size(to->type);
+    for (tulle_gidx r = 0; from->nnz && r < from->m; r++)
+        for (int64_t e = from->rowptr[r]; e < from->rowptr[r + 1]; e++) {
+            const int64_t at =
+                to->order == TULLE_ROW_MAJOR ? r * to->ld + from->colind[e] : from->colind[e] * to->ld + r;
+            memcpy((char *)to->val + (size_t)at * value, (const char *)from->val + (size_t)e * value, value);
+        }
+}
+
+/* A dense matrix of the entries of S. Collective. */
+static tulle_status into_dense(const tulle_mat *S, tulle_order order, tulle_mat **D)
+{
+    tulle_status status = tulle_mat_new_dense(S->comm, S->layout, S->type, order, D);
+    if (status != TULLE_OK) return status;
+    for (int i = 0; i < S->layout->mt; i++)
+        for (int j = 0; j < S->layout->nt && status == TULLE_OK; j++) {
+            tulle_own_tile to;
+            if (!tulle__tile_is_mine(S, i, j)) continue;
+            const tulle_tile from = tulle__tile_in_place(S, i, j);
+            status = tulle_mat_own_tile(*D, i, j, &to);
+            if (status == TULLE_OK) scatter(&from, &to);
+        }
+    status = tulle_comm_agree(S->comm, status);
+    if (status == TULLE_OK) return status;
+    tulle_mat_free(*D);
+    *D = NULL;
+    return status;
+}
+
+static tulle_status permute(const tulle_mat *A, const tulle_gidx *rows, const tulle_gidx *cols, tulle_mat **B)
+{
+    struct moved moved = {.blocks = 0};
+    tulle_mat *made = NULL, *dense = NULL;
+    tulle__assembly assembly = {.duplicates = TULLE_DUPLICATES_ERROR};
+    tulle_status status = tulle_comm_agree(A->comm, move_tiles(A, rows, cols, &moved));
+    if (status == TULLE_OK) {
+        const tulle__entry_source source = {
+            .context = &moved, .nblocks = moved.blocks, .block = give_block, .release = free_block};
+        status = tulle__assemble(A->comm, A->layout, A->type, &source, &assembly, &made);
+    }
+    for (int64_t b = 0; b < moved.blocks; b++) free_block(&moved, b);
+    tulle__free(moved.block);
+    if (status == TULLE_OK && A->kind == TULLE_DENSE) {
+        status = into_dense(made, A->order, &dense);
+        tulle_mat_free(made);
+        made = dense;
+    }
+    if (status == TULLE_OK) *B = made;
+    return status;
+}
+
+tulle_status tulle_mat_permute(const tulle_mat *A, const tulle_gidx *rows, const tulle_gidx *cols, tulle_mat **B)
+{
+    if (TULLE__NULL(A) || TULLE__NULL(B)) return tulle__refuse(A ? A->comm : NULL);
+    TULLE__ENTER(A->comm);
+    tulle_gidx *row_place = NULL, *col_place = NULL;
+    tulle_status status = TULLE_OK;
+    if (A->kind != TULLE_CSR && A->kind != TULLE_DENSE)
+        status = tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "rows and columns of a csr or dense matrix change places, not of a %s one", tulle_kind_name(A->kind));
+    if (status == TULLE_OK) status = tulle__wants_values(A->comm, "a matrix in another order");
+    if (status == TULLE_OK) status = invert("rows", rows, A->layout->m, &row_place);
+    if (status == TULLE_OK) status = invert("columns", cols, A->layout->n, &col_place);
+    status = tulle_comm_agree(A->comm, status);
+    if (status == TULLE_OK) status = permute(A, row_place, col_place, B);
+    tulle__free(row_place);
+    tulle__free(col_place);
+    return status;
+}
