@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by verbs that open a team or read a matrix. */
+#include <stdio.h>
 #include <string.h>
 
 #include <tulle/launch.h>
@@ -23,6 +24,16 @@ tulle_status reading_options(const struct options *options, tulle_read_options *
                                                             : TULLE_DUPLICATES_SUM;
     tulle_status status = tulle_parse_type(options_word(options, "type", "f64"), &reading->type);
     return status == TULLE_OK ? allow_standard_input(options, tulle_launched_size()) : status;
+}
+
+tulle_status load_operand(tulle_comm *comm, const char *operand, const tulle_layout *layout, tulle_kind kind,
+    const tulle_read_options *reading, char *warnings, tulle_mat **A)
+{
+    char more[TULLE_WARNINGS_MAX];
+    const size_t used = strlen(warnings);
+    tulle_status status = tulle_mat_load(comm, operand, layout, kind, reading, more, A);
+    if (status == TULLE_OK) snprintf(warnings + used, TULLE_WARNINGS_MAX - used, "%s", more);
+    return status;
 }
 
 /* A status found by one process before there was a team; all processes must act alike. */

@@ -50,22 +50,30 @@ static const struct verb *find_verb(const char *name)
     return NULL;
 }
 
+/* The exit status of what only prints, `name` NULL: the command. */
+static int printed(const char *name, int code)
+{
+    if (!fflush(stdout) && !ferror(stdout)) return code;
+    fprintf(stderr, "tulle%s%s: writing to standard output failed\n", name ? " " : "", name ? name : "");
+    return code == EXIT_DONE ? EXIT_USAGE : code;
+}
+
 /* Prints the man page of a verb, or of the command, for the build. */
 static int print_man(int argc, char **argv)
 {
     if (argc == 0) {
         man_all(verbs, VERBS, stdout);
-        return EXIT_DONE;
+        return printed(NULL, EXIT_DONE);
     }
     const struct verb *v = find_verb(argv[0]);
     if (!v) return EXIT_USAGE;
     man_verb(v, stdout);
-    return EXIT_DONE;
+    return printed(NULL, EXIT_DONE);
 }
 
 static int print_completion(const char *shell)
 {
-    if (completion(shell, verbs, VERBS, stdout) == TULLE_OK) return EXIT_DONE;
+    if (completion(shell, verbs, VERBS, stdout) == TULLE_OK) return printed(NULL, EXIT_DONE);
     fprintf(stderr, "tulle: %s\n", tulle_error_message());
     return EXIT_USAGE;
 }
@@ -75,12 +83,7 @@ static int finish(const struct verb *v, tulle_status status)
 {
     if (status != TULLE_OK && tulle_launched_rank() == 0)
         fprintf(stderr, "tulle %s: %s\n", v->name, tulle_error_message());
-    int code = exit_status(status);
-    if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "tulle %s: writing to standard output failed\n", v->name);
-        if (status == TULLE_OK) code = EXIT_USAGE;
-    }
-    return roster_leave(code);
+    return roster_leave(printed(v->name, exit_status(status)));
 }
 
 static int run_verb(const struct verb *v, int argc, char **argv)
@@ -90,7 +93,7 @@ static int run_verb(const struct verb *v, int argc, char **argv)
     tulle_status status = options_parse(v->options, argc - 2, argv + 2, &options);
     if (status == TULLE_OK && options_flag(&options, "help")) {
         help_verb(v, stdout);
-        return EXIT_DONE;
+        return printed(v->name, EXIT_DONE);
     }
     if (status == TULLE_OK && (options.noperands < v->least || options.noperands > v->most))
         status = tulle_fail(TULLE_ERR_ARG, "%d %s; usage: tulle %s %s [OPTIONS]", options.noperands,
@@ -122,16 +125,16 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
         if (argc == 2) {
             help_all(verbs, VERBS, stdout);
-            return EXIT_DONE;
+            return printed(NULL, EXIT_DONE);
         }
         const struct verb *v = find_verb(argv[2]);
         if (!v) return EXIT_USAGE;
         help_verb(v, stdout);
-        return EXIT_DONE;
+        return printed(NULL, EXIT_DONE);
     }
     if (strcmp(argv[1], "--version") == 0) {
         printf("tulle %s\n", tulle_version());
-        return EXIT_DONE;
+        return printed(NULL, EXIT_DONE);
     }
     if (strcmp(argv[1], "--man") == 0) return print_man(argc - 2, argv + 2);
     if (strcmp(argv[1], "--completion") == 0) return print_completion(argc == 3 ? argv[2] : "");

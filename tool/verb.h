@@ -96,6 +96,10 @@ extern const struct verb verb_info, verb_calibrate, verb_gen, verb_convert, verb
 
 tulle_status reading_options(const struct options *options, tulle_read_options *reading);
 
+/* tulle_mat_load of one more operand: its warnings follow those that are there, of TULLE_WARNINGS_MAX bytes. */
+tulle_status load_operand(tulle_comm *comm, const char *operand, const tulle_layout *layout, tulle_kind kind,
+    const tulle_read_options *reading, char *warnings, tulle_mat **A);
+
 /*
  * Opens the team that --comm, --pes, --memory and --threads describe, unless `status` is a failure.
  * All processes return the same status.

@@ -89,6 +89,12 @@ typedef enum tulle_norm {
 TULLE_API tulle_status tulle_mat_norm(const tulle_mat *A, tulle_norm norm, double *value);
 
 /*
+ * Collective: the number of rows of A that hold nan or inf, on every PE. A check of a product or of a
+ * solve compares such rows by kind.
+ */
+TULLE_API tulle_status tulle_mat_infinite_rows(const tulle_mat *A, int64_t *rows);
+
+/*
  * Collective: s_ij = alpha x_i . y_j for the entries (i, j) of a CSR matrix S, whose old values are
  * not read: alpha X Y^T at S's pattern (SDDMM), the gradient of S Y by S's values. X is m x k and Y
  * n x k, dense, of S's type and in any layout; rows in row-major tiles are read where they are.

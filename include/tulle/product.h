@@ -184,7 +184,9 @@ TULLE_API tulle_status tulle_product_new(const tulle_mat *A, const tulle_mat *B,
     const tulle_product_options *options, tulle_product **product);
 
 /*
- * Collective: C = alpha op(A) op(B) + beta C, completely; with beta = 0 the old C is not read.
+ * Collective: C = alpha op(A) op(B) + beta C, completely; with beta = 0 the old C is not read, and
+ * with alpha = 0, as in BLAS, A and B are not: nan and inf in them do not matter, and C = beta C keeps
+ * its entries, whatever kinds A, B and C are.
  * alpha and beta are the same on all PEs. report may be NULL, on all PEs. TULLE_ERR_LIMIT, with an
  * empty C, if the result does not fit in memory at once: use tulle_product_next then.
  */

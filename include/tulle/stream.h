@@ -48,6 +48,11 @@ TULLE_API tulle_type tulle_rows_type(const tulle_rows *rows);
  * TULLE_ERR_ARG for f32 over f64 values.
  */
 TULLE_API tulle_status tulle_rows_set_type(tulle_rows *rows, tulle_type type);
+/*
+ * Refuses from now on what a stream or a diagonal reads that is not finite, with its row: the
+ * finite_only of tulle_read_options. The same on all PEs.
+ */
+TULLE_API tulle_status tulle_rows_set_finite(tulle_rows *rows, bool finite);
 /* The access mode: "by O_DIRECT", "through the page cache, as O_DIRECT is refused here (...)". */
 TULLE_API const char *tulle_rows_manner(const tulle_rows *rows);
 
@@ -160,6 +165,15 @@ TULLE_API const char *tulle_stream_describe(const tulle_stream_plan *plan, char 
  */
 TULLE_API tulle_status tulle_stream_multiply(
     tulle_stream *stream, const tulle_mat *X, tulle_mat *Y, tulle_stream_report *report);
+
+/*
+ * Collective: the check of tulle_product_check_matrices for Y = A X, and that of tulle_krylov_check
+ * for a solve, by plain loops over the matrix where it is: a file is read again, a few megabytes at a
+ * time. Values are those that the stream holds, of f32 where its format rounds them.
+ */
+TULLE_API tulle_status tulle_stream_check(tulle_stream *stream, const tulle_mat *X, const tulle_mat *Y, double *error);
+TULLE_API tulle_status tulle_stream_check_solve(
+    tulle_stream *stream, const tulle_mat *B, const tulle_mat *X, const tulle_krylov_options *options, double *error);
 
 /*
  * Collective: a square stream as an operator (tulle/krylov.h), for at most options.cols columns:

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arg.h"
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/host/limits.h"
 #include "base/memory.h"
@@ -35,7 +36,7 @@ double tulle_budget_least(const tulle_budget *budget)
 /* In the units of --memory; below a megabyte in bytes. */
 static const char *figure(double bytes, char text[32])
 {
-    snprintf(text, 32, "%.0f%s", bytes < 1e6 ? bytes : bytes / 1e6,
+    tulle__decimal_format(text, 32, "%.0f%s", bytes < 1e6 ? bytes : bytes / 1e6,
         bytes < 1e6 ? tulle__plural((int64_t)bytes, " byte", " bytes") : "M");
     return text;
 }
@@ -49,7 +50,7 @@ tulle_status tulle_budget_check(const tulle_budget *budget, double memory, const
     if (least <= memory) return TULLE_OK;
     for (int n = 0; n < budget->needs && used < sizeof parts; n++)
         if (budget->need[n].bytes >= 5e4)
-            used += (size_t)snprintf(parts + used, sizeof parts - used, "%s%s %.1f MB", used ? ", " : ": ",
+            used += (size_t)tulle__decimal_format(parts + used, sizeof parts - used, "%s%s %.1f MB", used ? ", " : ": ",
                 budget->need[n].what, budget->need[n].bytes / 1e6);
     return tulle__fail(TULLE_ERR_LIMIT, "%s needs at least %.0fM of memory, not %s%s", who ? who : "this",
         ceil(least / 1e6), figure(memory, has), parts);

@@ -2,6 +2,7 @@
 #include "base/error.h"
 
 #include "base/arg.h"
+#include "base/decimal.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -80,7 +81,7 @@ tulle_status tulle__fail(tulle_status status, const char *format, ...)
     char text[TULLE_MESSAGE_MAX]; /* as an argument may point into last_message */
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    tulle__decimal_vformat(text, sizeof text, format, args);
     va_end(args);
     tulle__error_set(text);
     return status;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/error.h"
 
 static tulle_status parse_part(char *text, tulle__spec_part *part)
@@ -92,7 +93,7 @@ tulle_status tulle__parse_int(const char *text, const char *what, int64_t low, i
 tulle_status tulle__parse_real(const char *text, const char *what, double low, double high, double *value)
 {
     char *end;
-    double x = strtod(text, &end);
+    double x = tulle__decimal_read(text, &end);
     if (end == text || *end || !isfinite(x)) return tulle__fail(TULLE_ERR_ARG, "%s: '%s' is not a number", what, text);
     if (x < low || x > high) return tulle__fail(TULLE_ERR_ARG, "%s: %g is outside %g to %g", what, x, low, high);
     *value = x;
@@ -108,7 +109,7 @@ static tulle_status parse_unit(
     const char *text, const char *what, const char *kind, const struct unit *units, size_t nunits, double *value)
 {
     char *end;
-    double x = strtod(text, &end);
+    double x = tulle__decimal_read(text, &end);
     if (end == text || !isfinite(x) || x < 0)
         return tulle__fail(TULLE_ERR_ARG, "%s: '%s' is not a %s", what, text, kind);
     for (size_t i = 0; i < nunits; i++)

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -108,8 +109,8 @@ static void write_row(const tulle__timeline *timeline, FILE *file, int pe, int r
     *first = 0;
     for (size_t i = 0; timeline && i < timeline->count; i++) {
         const struct span *s = &timeline->span[i];
-        fprintf(file, ",\n{\"ph\":\"X\",\"name\":\"%s\",\"pid\":0,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f", s->name, row,
-            (double)(s->start - origin) * 1e-3, (double)(s->end - s->start) * 1e-3);
+        tulle__decimal_print(file, ",\n{\"ph\":\"X\",\"name\":\"%s\",\"pid\":0,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f",
+            s->name, row, (double)(s->start - origin) * 1e-3, (double)(s->end - s->start) * 1e-3);
         if (s->bytes >= 0) fprintf(file, ",\"args\":{\"bytes\":%" PRId64 ",\"peer\":%d}", s->bytes, s->peer);
         fputc('}', file);
     }

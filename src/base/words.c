@@ -6,6 +6,7 @@
 #include <tulle/words.h>
 
 #include "base/arg.h"
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/spec.h"
 
@@ -56,7 +57,7 @@ tulle_status tulle_fail(tulle_status status, const char *format, ...)
     va_list args;
     if (TULLE__NULL(format) || TULLE__OUTSIDE(status, TULLE_STATUS_COUNT - 1)) return TULLE_ERR_ARG;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    tulle__decimal_vformat(text, sizeof text, format, args);
     va_end(args);
     return tulle__fail(status, "%s", text);
 }

@@ -52,10 +52,10 @@ void tulle__dense_watch(tulle__dense *dense, tulle__progress_meter *meter, int64
         tulle__binsparse_watch(dense->binsparse, meter, values);
 }
 
-tulle_status tulle__dense_read(tulle__dense *dense, int64_t row, int64_t rows, int64_t col, int64_t cols,
-    tulle_type type, tulle_order order, int64_t ld, void *to)
+tulle_status tulle__dense_read(tulle__dense *dense, tulle__gate *gate, int64_t row, int64_t rows, int64_t col,
+    int64_t cols, tulle_order order, int64_t ld, void *to)
 {
-    if (dense->npy) return tulle__npy_read(dense->npy, row, rows, col, cols, type, order, ld, to);
-    if (dense->petsc) return tulle__petsc_read(dense->petsc, row, rows, col, cols, type, order, ld, to);
-    return tulle__binsparse_read_block(dense->binsparse, row, rows, col, cols, type, order, ld, to);
+    if (dense->npy) return tulle__npy_read(dense->npy, gate, row, rows, col, cols, order, ld, to);
+    if (dense->petsc) return tulle__petsc_read(dense->petsc, gate, row, rows, col, cols, order, ld, to);
+    return tulle__binsparse_read_block(dense->binsparse, gate, row, rows, col, cols, order, ld, to);
 }

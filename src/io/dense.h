@@ -8,6 +8,7 @@
 #include <tulle/types.h>
 
 #include "base/progress_meter.h"
+#include "io/file/gate.h"
 #include "io/operand.h"
 
 typedef struct tulle__dense tulle__dense;
@@ -25,7 +26,7 @@ void tulle__dense_watch(tulle__dense *dense, tulle__progress_meter *meter, int64
  * Reads rows row .. row + rows - 1 of columns col .. col + cols - 1 into `to`, with leading
  * dimension ld.
  */
-tulle_status tulle__dense_read(tulle__dense *dense, int64_t row, int64_t rows, int64_t col, int64_t cols,
-    tulle_type type, tulle_order order, int64_t ld, void *to);
+tulle_status tulle__dense_read(tulle__dense *dense, tulle__gate *gate, int64_t row, int64_t rows, int64_t col,
+    int64_t cols, tulle_order order, int64_t ld, void *to);
 
 #endif

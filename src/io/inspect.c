@@ -146,6 +146,7 @@ tulle_status tulle_operand_inspect(const char *operand, const tulle_read_options
     case TULLE__FORMAT_GENERATOR:
         return inspect_generator(operand, shape);
     case TULLE__FORMAT_MTX:
+    case TULLE__FORMAT_COUNT:
         break;
     }
     return inspect_mtx(operand, options, shape);

@@ -5,6 +5,7 @@
 
 #include <tulle/io.h>
 
+#include "io/file/gate.h"
 #include "io/mtx/mtx.h"
 #include "io/operand.h"
 #include "mat/assemble.h"
@@ -23,17 +24,23 @@ typedef struct tulle__loading {
     const tulle_operand_shape *shape;
 } tulle__loading;
 
-/* Entries as a source for the assembly, which releases them as it goes. */
-tulle__entry_source tulle__load_source(tulle__entries *entries);
-
-/* Loads a Matrix Market file. Collective, and agreed on. */
-tulle_status tulle__load_mtx(tulle__loading *load, tulle_mat **A);
-
 /*
  * Loads a generator's matrix. Collective. A sparse matrix is agreed on; the values of the own tiles
  * of a dense one are not.
  */
 tulle_status tulle__load_generated(const tulle__loading *load, tulle_mat **A);
 tulle_status tulle__fill_generated(const tulle__loading *load, tulle_mat *A);
+
+/* The gate for the values of a file. */
+tulle__gate tulle__gate_for(const tulle__loading *load, const char *name);
+
+/*
+ * Whether the file is dense and allows reading sub-blocks. A Matrix Market array does not: it is
+ * loaded as entries.
+ */
+int tulle__load_by_blocks(const tulle__loading *load);
+
+/* Collective. A file's or generator's matrix as CSR; zeros of a dense file are left out. */
+tulle_status tulle__load_sparse(tulle__loading *load, tulle_mat **A);
 
 #endif

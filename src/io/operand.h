@@ -5,13 +5,20 @@
 
 #include <tulle/mat.h>
 
+/* All formats; test/io/test_gate.c tries each option with each of them, and does not build without a row. */
+#define TULLE__FORMATS(FORMAT)                                                                                         \
+    FORMAT(MTX)                                                                                                        \
+    FORMAT(NPY)                                                                                                        \
+    FORMAT(NPZ)                                                                                                        \
+    FORMAT(BINSPARSE)                                                                                                  \
+    FORMAT(PETSC)                                                                                                      \
+    FORMAT(GENERATOR)
+
 typedef enum tulle__format {
-    TULLE__FORMAT_MTX,
-    TULLE__FORMAT_NPY,
-    TULLE__FORMAT_NPZ,
-    TULLE__FORMAT_BINSPARSE,
-    TULLE__FORMAT_PETSC,
-    TULLE__FORMAT_GENERATOR
+#define TULLE__FORMAT_OF(name) TULLE__FORMAT_##name,
+    TULLE__FORMATS(TULLE__FORMAT_OF)
+#undef TULLE__FORMAT_OF
+        TULLE__FORMAT_COUNT
 } tulle__format;
 
 /*

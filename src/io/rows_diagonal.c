@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The diagonal blocks of a matrix in external storage. Each PE reads the rows of an even share, a
- * few megabytes at a time, and reads the next chunk while it searches the last. In a half matrix
- * these rows start at the share's first diagonal block. Rows and entries may be blocks
- * (mat/rows.h).
+ * The diagonal blocks of a matrix in external storage. Each PE sweeps over the rows of an even
+ * share; in a half matrix these start at the share's first diagonal block. Rows and entries may be
+ * blocks (mat/rows.h).
  */
 #include <string.h>
 
@@ -13,20 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "mat/mat.h"
-#include "mat/rows.h"
-
-enum { CHUNK = 1 << 20, CHUNK_LEAST = 1 << 14, ROWS = 1 << 16, SLOTS = 2, ALIGN = 4096 };
-
-/* Rows of one read: up to a number of values, or a single row. */
-struct chunk {
-    tulle__rows_read read;
-    tulle_gidx row, rows;
-    int64_t *pointers; /* [ROWS + 1] */
-    int64_t most;      /* most values */
-    char *memory;      /* backs the read's room */
-    size_t bytes;
-    int started;
-};
+#include "mat/sweep/rows_sweep.h"
 
 /* The blocks found, in the order of the file, for rows first .. first + rows - 1 of the result. */
 struct found {
@@ -37,41 +23,6 @@ struct found {
     int64_t nnz, room;
     tulle_gidx first, rows;
 };
-
-static tulle_status make_room(const tulle_rows *rows, struct chunk *c, int64_t count)
-{
-    size_t bytes = rows->ops->room(rows, count) + ALIGN;
-    if (bytes > c->bytes) {
-        tulle__free(c->memory);
-        c->memory = NULL;
-        c->bytes = 0;
-        tulle_status status = tulle__alloc(bytes, 1, "rows read for the diagonal", &c->memory);
-        if (status != TULLE_OK) return status;
-        c->bytes = bytes;
-    }
-    c->read.room = c->memory + (ALIGN - (uintptr_t)c->memory % ALIGN) % ALIGN;
-    return TULLE_OK;
-}
-
-/* Starts reading rows of the file from `row` on, before `end`. */
-static tulle_status start(tulle_rows *rows, struct chunk *c, tulle_gidx row, tulle_gidx end)
-{
-    tulle_gidx most = end - row < ROWS ? end - row : ROWS;
-    tulle_status status = rows->ops->pointers(rows, row, most + 1, c->pointers);
-    if (status != TULLE_OK) return status;
-    c->row = row;
-    c->rows = 1;
-    int64_t entries = c->most / (rows->block * rows->block) + 1;
-    while (c->rows < most && c->pointers[c->rows + 1] - c->pointers[0] <= entries) c->rows++;
-    int64_t count = c->pointers[c->rows] - c->pointers[0];
-    status = make_room(rows, c, count);
-    if (status != TULLE_OK) return status;
-    c->read = (tulle__rows_read){
-        .first = c->pointers[0], .count = count, .limit = rows->n / rows->block, .room = c->read.room};
-    rows->ops->start(rows, &c->read);
-    c->started = 1;
-    return TULLE_OK;
-}
 
 static tulle_status grow(struct found *f)
 {
@@ -118,76 +69,41 @@ static tulle_status keep_block(
     return TULLE_OK;
 }
 
-static tulle_status look_through(const tulle_rows *rows, const struct chunk *c, int block, struct found *f)
+/* What a sweep does with its pieces. */
+struct search {
+    int block;
+    struct found *found;
+};
+
+static tulle_status look_through(void *context, const tulle_rows *rows, const tulle__rows_piece *piece)
 {
-    const int32_t *column = (const int32_t *)(const void *)(c->read.room + c->read.colind_at);
-    const char *val = c->read.room + c->read.val_at;
-    int b = rows->block;
-    size_t size = (size_t)(b * b) * tulle_type_size(f->values);
-    for (tulle_gidx r = 0; r < c->rows; r++) {
-        tulle_gidx line = c->row + r;
+    const struct search *search = context;
+    const int block = search->block, b = rows->block;
+    size_t size = (size_t)(b * b) * tulle_type_size(rows->values);
+    for (tulle_gidx r = 0; r < piece->rows; r++) {
+        tulle_gidx line = piece->row + r;
         tulle_gidx begin = line * b / block * block, end = ((line + 1) * b - 1) / block * block + block;
-        for (int64_t e = c->pointers[r] - c->pointers[0]; e < c->pointers[r + 1] - c->pointers[0]; e++) {
-            tulle_gidx at = (tulle_gidx)column[e] * b;
-            if (rows->half && at < line * b)
-                return tulle__fail(TULLE_ERR_FORMAT,
-                    "%s: row %lld has an entry below the diagonal, but the file says that it holds the upper half of a "
-                    "symmetric matrix",
-                    rows->name, (long long)(line * b));
+        for (int64_t e = piece->pointers[r]; e < piece->pointers[r + 1]; e++) {
+            tulle_gidx at = (tulle_gidx)piece->colind[e] * b;
             if (at + b <= begin || at >= end) continue;
-            int mirrored = rows->half && column[e] > line;
-            tulle_status status = keep_block(f, b, line * b, at, val + (size_t)e * size, block, mirrored);
+            int mirrored = rows->half && piece->colind[e] > line;
+            tulle_status status =
+                keep_block(search->found, b, line * b, at, piece->val + (size_t)e * size, block, mirrored);
             if (status != TULLE_OK) return status;
         }
     }
     return TULLE_OK;
 }
 
-static tulle_status finish(tulle_rows *rows, struct chunk *c)
-{
-    if (!c->started) return TULLE_OK;
-    c->started = 0;
-    return rows->ops->wait(rows, &c->read);
-}
-
 /* Finds the blocks of this PE's rows. Local. */
 static tulle_status find(tulle_rows *rows, int block, struct found *f)
 {
-    struct chunk chunk[SLOTS] = {{.row = 0}};
-    char cause[TULLE_MESSAGE_MAX];
-    tulle__progress_meter *meter = tulle__comm_progress_meter(rows->comm, 0);
+    struct search search = {block, f};
     tulle_gidx first = rows->half ? f->first / block * block : f->first, b = rows->block;
-    tulle_gidx begin = first / b, row = begin, end = f->rows ? (f->first + f->rows + b - 1) / b : begin;
-    int slot = 0;
-    tulle_status status;
-    tulle__progress_meter_start(meter, "reading the diagonal", b > 1 ? "block rows" : "rows", end - begin);
-    TULLE_TRY(rows->ops->check(rows));
-    TULLE_TRY(grow(f));
-    int64_t most = (int64_t)(tulle__memory_left() / 8 / SLOTS / (sizeof(int32_t) + sizeof(double)));
-    for (int i = 0; i < SLOTS; i++) chunk[i].most = most < CHUNK_LEAST ? CHUNK_LEAST : most < CHUNK ? most : CHUNK;
-    for (int i = 0; i < SLOTS; i++)
-        TULLE_TRY(tulle__alloc(
-            ROWS + 1, sizeof *chunk[i].pointers, "row pointers read for the diagonal", &chunk[i].pointers));
-    if (row < end) TULLE_TRY(start(rows, &chunk[0], row, end));
-    for (; row < end; slot = !slot) {
-        struct chunk *here = &chunk[slot];
-        row = here->row + here->rows;
-        if (row < end) TULLE_TRY(start(rows, &chunk[!slot], row, end));
-        TULLE_TRY(finish(rows, here));
-        TULLE_TRY(look_through(rows, here, block, f));
-        tulle__progress_meter_set(meter, row - begin, end - begin);
-    }
-    status = rows->ops->check(rows);
-out:
-    strcpy(cause, tulle__error_marked()); /* the first failure's */
-    tulle__progress_meter_stop(meter, status == TULLE_OK);
-    for (int i = 0; i < SLOTS; i++) {
-        (void)finish(rows, &chunk[i]);
-        tulle__free(chunk[i].pointers);
-        tulle__free(chunk[i].memory);
-    }
-    if (status != TULLE_OK) tulle__error_set(cause);
-    return status;
+    tulle_gidx begin = first / b, end = f->rows ? (f->first + f->rows + b - 1) / b : begin;
+    tulle_status status = grow(f);
+    return status == TULLE_OK ? tulle__rows_sweep(rows, begin, end, "reading the diagonal", look_through, &search)
+                              : status;
 }
 
 /* A tile of the result. */

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -122,6 +123,43 @@ static tulle_status take_columns(const struct rows_file *f, const tulle__rows_re
         largest + shift, read->first_col, read->first_col + read->limit - 1);
 }
 
+/* The row of a value, by a binary search over the row pointers. */
+static tulle_status row_of(const struct rows_file *f, int64_t value, int64_t *row)
+{
+    const int b = f->rows.block;
+    int64_t low = 0, high = f->rows.m / b, entry = value / (b * b), pointer;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        tulle_status status = tulle__binsparse_read_pointers(f->file, middle, 1, &pointer);
+        if (status != TULLE_OK) return status;
+        if (pointer <= entry)
+            low = middle;
+        else
+            high = middle;
+    }
+    *row = low * b + value % (b * b) / b;
+    return TULLE_OK;
+}
+
+/* Refuses values that are not finite; the first is number `first` of the file. */
+static tulle_status take_values(const struct rows_file *f, const char *data, int64_t first, int64_t count)
+{
+    const int wide = f->array[VALUES].number == 8;
+    int64_t row;
+    for (int64_t i = 0; i < count; i++) {
+        double x = wide ? ((const double *)(const void *)data)[i] : (double)((const float *)(const void *)data)[i];
+        if (isfinite(x)) continue;
+        tulle_status status = row_of(f, first + i, &row);
+        if (status != TULLE_OK) return status;
+        return tulle__fail(TULLE_ERR_FORMAT,
+            "%s: an entry of row " TULLE__AT " is %s, which is not finite" TULLE__COUNTED, f->path, row,
+            isnan(x) ? "nan"
+            : x > 0  ? "inf"
+                     : "-inf");
+    }
+    return TULLE_OK;
+}
+
 static tulle_status read_part(struct rows_file *f, const tulle__rows_read *read, int64_t part, int64_t *bytes)
 {
     struct extent e = extent_of(f, read, COLIND);
@@ -138,9 +176,11 @@ static tulle_status read_part(struct rows_file *f, const tulle__rows_read *read,
     char *to = read->room + e.room + (size_t)(offset - e.offset);
     tulle_status status = read_bytes(f, a->direct, to, offset, end, need);
     *bytes = end - offset;
-    if (status != TULLE_OK || which != COLIND) return status;
+    if (status != TULLE_OK) return status;
     int64_t from = offset > first ? offset : first;
-    return take_columns(f, read, to + (from - offset), (need - from) / a->size);
+    if (which == COLIND) return take_columns(f, read, to + (from - offset), (need - from) / a->size);
+    if (!f->rows.finite) return TULLE_OK;
+    return take_values(f, to + (from - offset), (from - a->offset) / a->number, (need - from) / a->number);
 }
 
 /* ---- readers ---- */
@@ -434,6 +474,13 @@ tulle_status tulle_rows_set_type(tulle_rows *rows, tulle_type type)
         return tulle__fail(TULLE_ERR_ARG, "%s: has f64 values, which do not suit vectors of f32", rows->name);
     if (type != TULLE_F32 && type != TULLE_F64) return tulle__fail(TULLE_ERR_ARG, "%d is no type", (int)type);
     rows->type = type;
+    return TULLE_OK;
+}
+
+tulle_status tulle_rows_set_finite(tulle_rows *rows, bool finite)
+{
+    if (TULLE__NULL(rows)) return TULLE_ERR_ARG;
+    rows->finite = finite;
     return TULLE_OK;
 }
 

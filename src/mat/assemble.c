@@ -123,8 +123,9 @@ static inline __attribute__((always_inline)) tulle_status each_entry(
         }
         struct entry x = read_entry(block, w->type, e);
         if (x.row < 0 || x.row >= l->m || x.col < 0 || x.col >= l->n)
-            return tulle__fail(TULLE_ERR_ARG, "entry (%" PRId64 ", %" PRId64 ") of a matrix of %" PRId64 " x %" PRId64,
-                x.row, x.col, l->m, l->n);
+            return tulle__fail(TULLE_ERR_ARG,
+                "entry (" TULLE__AT ", " TULLE__AT ") of a matrix of %" PRId64 " x %" PRId64 TULLE__COUNTED, x.row,
+                x.col, l->m, l->n);
         if (drop_zeros && x.val == 0) continue;
         visit(w, &x);
         if (mirror == TULLE__MIRROR_NONE || x.row == x.col) continue;

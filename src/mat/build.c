@@ -96,7 +96,8 @@ static tulle_status check_rows(tulle_comm *comm, tulle_gidx m, tulle_gidx n, con
     if (!csr->rowptr) return tulle__fail(TULLE_ERR_ARG, "PE %d passes no row pointers: rowptr is NULL", comm->rank);
     for (tulle_gidx r = 0; r < csr->count; r++)
         if (csr->rowptr[r + 1] < csr->rowptr[r])
-            return tulle__fail(TULLE_ERR_ARG, "the row pointers descend at row %" PRId64, csr->first + r);
+            return tulle__fail(
+                TULLE_ERR_ARG, "the row pointers descend at row " TULLE__AT TULLE__COUNTED, csr->first + r);
     if (csr->rowptr[0] < 0)
         return tulle__fail(TULLE_ERR_ARG, "PE %d: the first row pointer is %" PRId64, comm->rank, csr->rowptr[0]);
     if (!csr->colind && csr->rowptr[csr->count] > csr->rowptr[0])

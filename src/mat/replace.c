@@ -35,8 +35,9 @@ static tulle_status check_stored(const tulle_mat *A, int i, int j, const int64_t
         for (int64_t e = rowptr[r]; e < rowptr[r + 1]; e++)
             if (!tulle_half_stores(A->layout->row_blocks.count, row + r, col + colind[e]))
                 return tulle__fail(TULLE_ERR_ARG,
-                    "block (%" PRId64 ", %" PRId64 ") of a half, which stores (%" PRId64 ", %" PRId64 ")", row + r,
-                    col + colind[e], col + colind[e], row + r);
+                    "block (" TULLE__AT ", " TULLE__AT ") of a half, which stores (" TULLE__AT ", " TULLE__AT
+                    ")" TULLE__COUNTED,
+                    row + r, col + colind[e], col + colind[e], row + r);
     return TULLE_OK;
 }
 

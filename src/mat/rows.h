@@ -56,6 +56,7 @@ struct tulle_rows {
     int64_t nnz;       /* entries of the whole matrix, both halves */
     tulle_type values; /* type in storage */
     tulle_type type;   /* type of vectors and of results, at least as wide */
+    bool finite;       /* values that are not are refused */
     char manner[128];
 };
 

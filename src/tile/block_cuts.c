@@ -14,8 +14,9 @@ tulle_status tulle__block_cuts_check(const char *what, tulle_block_cuts blocks, 
     for (tulle_gidx b = 0; b < blocks.count; b++)
         if (blocks.cut[b] >= blocks.cut[b + 1])
             return tulle__fail(TULLE_ERR_ARG,
-                "%s block %" PRId64 " runs from %" PRId64 " to %" PRId64 ": a block is at least 1 wide", what, b,
-                blocks.cut[b], blocks.cut[b + 1]);
+                "%s block " TULLE__AT " runs from %" PRId64 " to %" PRId64
+                ": a block is at least 1 wide" TULLE__COUNTED,
+                what, b, blocks.cut[b], blocks.cut[b + 1]);
     return TULLE_OK;
 }
 
@@ -54,8 +55,9 @@ tulle_status tulle__block_cuts_init(
     for (int t = 0; t <= tiles; t++) {
         tulle_gidx b = cuts->first[t] = block_of(blocks, tile_cut[t]);
         if (blocks.cut[b] != tile_cut[t])
-            return tulle__fail(TULLE_ERR_ARG, "%s cut %d of the tiles (%" PRId64 ") lies within block %" PRId64, what,
-                t, tile_cut[t], b);
+            return tulle__fail(TULLE_ERR_ARG,
+                "%s cut %d of the tiles (%" PRId64 ") lies within block " TULLE__AT TULLE__COUNTED, what, t,
+                tile_cut[t], b);
     }
 out:
     return status;

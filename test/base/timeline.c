@@ -43,14 +43,12 @@ static const char *json_items(const char *p, char close)
 
 static const char *json_value(const char *p)
 {
-    char *end;
     p = json_blank(p);
     if (*p == '{') return json_items(p + 1, '}');
     if (*p == '[') return json_items(p + 1, ']');
     if (*p == '"') return json_string(p);
     if (!strchr("-0123456789", *p) || !*p) return NULL;
-    (void)strtod(p, &end);
-    return end;
+    return p + strspn(p, "-+.0123456789eE"); /* strtod knows the program's locale */
 }
 
 /* What a timeline writes, between brackets. */

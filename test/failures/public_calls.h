@@ -34,8 +34,8 @@ static const struct subject {
     {"tulle_mat_add tulle_mat_redistribute tulle_mat_replace_blocks", sum_of_blocks, {""}, NULL, 0},
     {"tulle_mat_order", order, {""}, NULL, 0},
     {"tulle_mat_add tulle_mat_scale tulle_mat_drop tulle_mat_range tulle_mat_diagonal tulle_mat_norm "
-     "tulle_mat_sddmm tulle_mat_trace tulle_mat_gershgorin tulle_mat_asymmetry tulle_mat_symmetrise "
-     "tulle_mat_ordering tulle_mat_permute",
+     "tulle_mat_sddmm tulle_mat_trace tulle_mat_infinite_rows tulle_mat_gershgorin tulle_mat_asymmetry "
+     "tulle_mat_symmetrise tulle_mat_ordering tulle_mat_permute",
         algebra, {""}, NULL, 0},
     {"tulle_mat_from_array tulle_mat_to_array tulle_array_free", into_arrays, {"0", "1", "2", "3"}, NULL, 0},
     {"tulle_multiply", with_arrays, {"s", "d"}, NULL, 0},
@@ -82,8 +82,9 @@ static const struct subject {
     {"tulle_precond_new tulle_krylov_solve", solve_iteratively,
         {"c ic0", "g ilu0", "g jacobi", "b jacobi", "c block-jacobi"}, NULL, 0},
     {"tulle_device_probe", probe, {"limit+cpu"}, NULL, 1},
-    {"tulle_stream_new tulle_stream_multiply tulle_stream_free tulle_operator_of_stream", stream, {"limit+cpu"}, NULL,
-        0},
+    {"tulle_stream_new tulle_stream_multiply tulle_stream_check tulle_stream_check_solve tulle_stream_free "
+     "tulle_operator_of_stream",
+        stream, {"limit+cpu"}, NULL, 0},
     {"tulle_stream_new tulle_stream_multiply", stream, {"limit+cpu bsr:b=2,half"}, NULL, 0},
     {"tulle_rows_open tulle_rows_free tulle_rows_diagonal tulle_stream_of_rows", stream, {"s.bsp.h5"}, NULL, 0},
     {"tulle_output_try tulle_output_try_matrix tulle_file_write tulle_machine_try tulle_machine_save", put_files, {""},
@@ -162,6 +163,7 @@ static const char without[] =
     "tulle_type_name "
     "tulle_type_size "
     "tulle_device_list tulle_rows_count tulle_rows_cols tulle_rows_nnz tulle_rows_type tulle_rows_set_type "
+    "tulle_rows_set_finite "
     "tulle_rows_manner "
     "tulle_stream_planned tulle_stream_layout tulle_stream_describe "
     "tulle_version ";

@@ -359,6 +359,7 @@ static tulle_status stream(struct fixture *f, const char *text)
     tulle_operator op = {.comm = NULL};
     tulle_stream_report report;
     tulle_krylov_report told;
+    double error = 0;
     tulle_krylov_options options = {.method = TULLE_KRYLOV_GMRES, .tolerance = 0.9, .restart = 2, .max_iterations = 9};
     tulle_stream_options how = {0};
     int is_file = strchr(text, '.') != NULL;
@@ -383,8 +384,10 @@ static tulle_status stream(struct fixture *f, const char *text)
         status = tulle_mat_new_dense(f->comm, tulle_stream_layout(stream), TULLE_F64, TULLE_ROW_MAJOR, &Y);
     if (status == TULLE_OK) status = tulle_mat_fill_random(X, 1);
     if (status == TULLE_OK) status = tulle_stream_multiply(stream, X, Y, &report);
+    if (status == TULLE_OK) status = tulle_stream_check(stream, X, Y, &error);
     if (status == TULLE_OK && !is_file) status = tulle_operator_of_stream(stream, &op);
     if (status == TULLE_OK && !is_file) status = tulle_krylov_solve(&op, NULL, X, Y, &options, &told);
+    if (status == TULLE_OK && !is_file) status = tulle_stream_check_solve(stream, X, Y, &options, &error);
     tulle_operator_free(&op);
     tulle_stream_free(stream);
     tulle_rows_free(rows);
@@ -400,6 +403,7 @@ static tulle_status algebra(struct fixture *f, const char *text)
     tulle_mat *sum = NULL, *part = NULL, *even = NULL, *moved = NULL;
     tulle_gidx order[M];
     double value, most, diagonal[M];
+    int64_t odd;
     tulle_status status = tulle_mat_add(2, f->A, 1, f->A, &sum);
     if (status == TULLE_OK) status = tulle_mat_scale(sum, 2, NULL, NULL);
     if (status == TULLE_OK) status = tulle_mat_drop(sum, 10);
@@ -408,6 +412,7 @@ static tulle_status algebra(struct fixture *f, const char *text)
     if (status == TULLE_OK) status = tulle_mat_norm(part, TULLE_NORM_ONE, &value);
     if (status == TULLE_OK) status = tulle_mat_sddmm(1, f->D, f->D, sum);
     if (status == TULLE_OK) status = tulle_mat_trace(sum, &value);
+    if (status == TULLE_OK) status = tulle_mat_infinite_rows(sum, &odd);
     if (status == TULLE_OK) status = tulle_mat_gershgorin(sum, &value, &most);
     if (status == TULLE_OK) status = tulle_mat_asymmetry(sum, TULLE_SKEW, &value);
     if (status == TULLE_OK) status = tulle_mat_symmetrise(sum, TULLE_SYMMETRIC, &even);

@@ -31,7 +31,7 @@ ROOMS = {
     "trisolve": "",
     "factor": "",
     "krylov": "factor trisolve",
-    "stream": "krylov",
+    "stream": "krylov product",
     "matfun": "steal",
 }
 # Registries name what lies in the folders below theirs. Nothing includes them.
@@ -259,6 +259,62 @@ def check_variables(house, library):
     house.check("no writable file-scope variables")
 
 
+# What reads or writes numbers with the decimal point of the program's locale.
+IN_A_LOCALE = re.compile(r"\b(?:strto(?:d|f|ld)|atof|v(?:s|sn|f|d|as)?printf)\s*\(")
+PRINTS = {"printf", "fprintf", "sprintf", "snprintf", "asprintf", "dprintf", "scanf", "fscanf", "sscanf"}
+FRACTION = re.compile(r"%[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?(?:l|L)?[aefgAEFG]")
+LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|("(?:[^"\\\n]|\\.)*")', re.S)
+
+
+def callee(text, at):
+    """The name before the parenthesis that encloses a place."""
+    depth = 0
+    for i in range(at - 1, -1, -1):
+        if text[i] == ")":
+            depth += 1
+        elif text[i] == "(" and depth:
+            depth -= 1
+        elif text[i] == "(":
+            return (re.findall(r"\w+$", text[:i].rstrip()) or [""])[0]
+        elif text[i] in ";{}" and not depth:
+            return ""
+    return ""
+
+
+def check_locale(house):
+    for name in house.files("src"):
+        # programs of their own; and what sees the public interface alone, and prints no fractions
+        if name == "src/base/decimal.c" or "/faults/" in name or name.startswith("src/scalapack/"):
+            continue
+        with open(house.path(name)) as file:
+            # comments become blanks, so that lines stay what they are
+            text = COMMENT.sub(lambda m: m.group(1) or re.sub(r"[^\n]", " ", m.group(0)), file.read())
+        code = LITERAL.sub(lambda m: '"' + "_" * (len(m.group(0)) - 2) + '"', text)
+        for match in IN_A_LOCALE.finditer(code):
+            house.say("%s:%d: %s knows the locale: base/decimal.h" % (name, code.count("\n", 0, match.start()) + 1, match.group(0)))
+        for match in LITERAL.finditer(text):
+            if FRACTION.search(match.group(0).replace("%%", "")) and callee(code, match.start()) in PRINTS:
+                house.say("%s:%d: a fraction in the locale's way: base/decimal.h" % (name, text.count("\n", 0, match.start()) + 1))
+    house.check("numbers are read and written with a decimal point in any locale")
+
+
+# A row, column, block or entry in a message by a plain number: from 0 or from 1, one cannot know.
+PLACES = re.compile(r'\b(?:row|column|block|entry) \(?(?:%(?:lld|d|zu)|%" ?PRI\w+)')
+FROM_FILES = {"src/io/mtx/mtx_line.c", "src/scalapack/pgemr2d.c", "src/mat/cyclic/cyclic.c"}  # as the file counts; descriptors
+
+
+def check_places(house):
+    for name in house.files("src"):
+        if name in FROM_FILES:
+            continue
+        with open(house.path(name)) as file:
+            for number, line in enumerate(file, 1):
+                if PLACES.search(line):
+                    house.say("%s:%d: a place without TULLE__AT (base/error.h)" % (name, number))
+    house.check("rows, columns and blocks in messages are marked, and count from one number for all")
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
@@ -271,6 +327,8 @@ def main():
     check_licences(house)
     check_planted(house)
     check_environment(house)
+    check_locale(house)
+    check_places(house)
     check_variables(house, sys.argv[2])
     print("1..%d" % house.number)
     sys.exit(house.bad)

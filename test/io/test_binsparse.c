@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "cases.h"
+#include "gate.h"
 #include "io/binsparse/binsparse.h"
 #include "io/number/number.h"
 #include "tap.h"
@@ -95,13 +96,13 @@ static tulle_status read_parts(int nparts, char *text)
         for (int k = 0; k < nparts && status == TULLE_OK; k++) {
             int64_t from = head->cols * k / nparts, to = head->cols * (k + 1) / nparts;
             status = tulle__binsparse_read_block(
-                file, 0, head->rows, from, to - from, TULLE_F64, TULLE_ROW_MAJOR, head->cols, values + from);
+                file, open_gate(TULLE_F64), 0, head->rows, from, to - from, TULLE_ROW_MAJOR, head->cols, values + from);
         }
         for (int64_t i = 0; i < head->stored && status == TULLE_OK; i++) text += sprintf(text, " %g", values[i]);
     }
     for (int k = 0; k < nparts && head->format < TULLE__BINSPARSE_DMATR && status == TULLE_OK; k++) {
         tulle__entries entries;
-        status = tulle__binsparse_parse(file, k, nparts, TULLE_F64, &entries);
+        status = tulle__binsparse_parse(file, k, nparts, open_gate(TULLE_F64), &entries);
         for (int64_t e = 0; e < entries.count && status == TULLE_OK; e++)
             text += sprintf(text, " %" PRId64 ",%" PRId64 ",%g", tulle__entries_row(&entries, e),
                 tulle__entries_col(&entries, e), tulle__entries_val(&entries, e));
@@ -161,7 +162,7 @@ static void write_and_read(int wide, tulle_type type)
         int fine = tulle__binsparse_open(path, "/", &file) == TULLE_OK;
         for (int k = 0; k < nparts && fine; k++) {
             tulle__entries entries;
-            fine = tulle__binsparse_parse(file, k, nparts, type, &entries) == TULLE_OK;
+            fine = tulle__binsparse_parse(file, k, nparts, open_gate(type), &entries) == TULLE_OK;
             for (int64_t i = 0; i < entries.count && fine; i++, e++) {
                 while (pointer[row + 1] <= e) row++;
                 fine = tulle__entries_row(&entries, i) == row && tulle__entries_col(&entries, i) == index[e] &&
@@ -193,7 +194,7 @@ static void write_and_read_dense(tulle_order written, tulle_order read)
     for (size_t b = 0; b < sizeof blocks / sizeof *blocks && status == TULLE_OK; b++) {
         int64_t r0 = blocks[b][0], m = blocks[b][1], c0 = blocks[b][2], n = blocks[b][3];
         int64_t ld = read == TULLE_ROW_MAJOR ? n : m, wrong = 0;
-        status = tulle__binsparse_read_block(file, r0, m, c0, n, TULLE_F64, read, ld, block);
+        status = tulle__binsparse_read_block(file, open_gate(TULLE_F64), r0, m, c0, n, read, ld, block);
         for (int64_t r = 0; r < m; r++)
             for (int64_t c = 0; c < n; c++) {
                 int64_t at = written == TULLE_ROW_MAJOR ? (r0 + r) * COLS + c0 + c : (c0 + c) * ROWS + r0 + r;
@@ -203,8 +204,8 @@ static void write_and_read_dense(tulle_order written, tulle_order read)
             read ? "columns" : "rows", (int)b);
     }
     ok(status == TULLE_OK, "dense: %s", status == TULLE_OK ? "written and read" : tulle_error_message());
-    ok(file && tulle__binsparse_read_block(file, 1, ROWS, 0, 1, TULLE_F64, read, 1, block) == TULLE_ERR_ARG, "%s",
-        tulle_error_message());
+    ok(file && tulle__binsparse_read_block(file, open_gate(TULLE_F64), 1, ROWS, 0, 1, read, 1, block) == TULLE_ERR_ARG,
+        "%s", tulle_error_message());
     tulle__binsparse_close(file);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "cases.h"
+#include "gate.h"
 #include "io/binsparse/binsparse.h"
 #include "io/file/inflate.h"
 #include "io/file/output.h"
@@ -176,7 +177,7 @@ static tulle_status everything(const char *plain, const char *packed, int level)
     else
         tulle__npy_writer_abort(npy_writer);
     if (status == TULLE_OK) status = tulle__npy_open(dense, &npy);
-    if (status == TULLE_OK) status = tulle__npy_read(npy, 0, 2, 0, 2, TULLE_F64, TULLE_COL_MAJOR, 2, values);
+    if (status == TULLE_OK) status = tulle__npy_read(npy, open_gate(TULLE_F64), 0, 2, 0, 2, TULLE_COL_MAJOR, 2, values);
     tulle__npy_close(npy);
 #ifdef TULLE_HAVE_HDF5
     tulle__binsparse_writer *writer = NULL;
@@ -196,7 +197,7 @@ static tulle_status everything(const char *plain, const char *packed, int level)
         tulle__binsparse_writer_abort(writer);
     if (status == TULLE_OK) status = tulle__binsparse_open(sparse, NULL, &file);
     if (status == TULLE_OK) {
-        status = tulle__binsparse_parse(file, 0, 1, TULLE_F64, &entries);
+        status = tulle__binsparse_parse(file, 0, 1, open_gate(TULLE_F64), &entries);
         tulle__entries_fini(&entries);
     }
     tulle__binsparse_close(file);
@@ -211,7 +212,7 @@ static tulle_status everything(const char *plain, const char *packed, int level)
         tulle__binsparse_writer_abort(writer);
     if (status == TULLE_OK) status = tulle__binsparse_open(sparse, NULL, &file);
     if (status == TULLE_OK)
-        status = tulle__binsparse_read_block(file, 0, 2, 0, 2, TULLE_F64, TULLE_COL_MAJOR, 2, values);
+        status = tulle__binsparse_read_block(file, open_gate(TULLE_F64), 0, 2, 0, 2, TULLE_COL_MAJOR, 2, values);
     tulle__binsparse_close(file);
 #endif
     return status;

@@ -96,6 +96,7 @@ static tulle_status read_parts(tulle__mtx *mtx, int nparts, tulle_type type, str
     if (status == TULLE_OK) status = tulle__mtx_check(mtx, &sum);
     if (status == TULLE_OK) {
         tulle__mtx_warnings(mtx, &sum, o->warnings, sizeof o->warnings);
+        tulle__gate_warnings("file", &sum.values, o->warnings, sizeof o->warnings);
         if (sum.upper + sum.lower + sum.diagonal != sum.stored) say(o, " (triangles do not add up)");
     }
     return status;

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "cases.h"
+#include "gate.h"
 #include "io/npy/npy.h"
 #include "io/number/number.h"
 #include "tap.h"
@@ -59,7 +60,8 @@ static void run(const test_case *c)
         const tulle__npy_header *head = tulle__npy_head(npy);
         double values[64];
         int n = snprintf(text, sizeof text, "OK %" PRId64 "x%" PRId64 ":", head->rows, head->cols);
-        status = tulle__npy_read(npy, 0, head->rows, 0, head->cols, TULLE_F64, TULLE_ROW_MAJOR, head->cols, values);
+        status = tulle__npy_read(
+            npy, open_gate(TULLE_F64), 0, head->rows, 0, head->cols, TULLE_ROW_MAJOR, head->cols, values);
         for (int64_t i = 0; i < head->rows * head->cols; i++) {
             text[n++] = ' ';
             n = (int)(tulle__number_write_f64(text + n, values[i]) - text);
@@ -107,7 +109,7 @@ static void blocks(tulle_type stored, tulle_order stored_order)
         int64_t ld = (order == TULLE_ROW_MAJOR ? cols : rows) + (int64_t)(r >> 50 & 3);
         static double to[(ROWS + 4) * (COLS + 4)];
         for (size_t i = 0; i < sizeof to / sizeof *to; i++) to[i] = -1;
-        fine = tulle__npy_read(npy, row, rows, col, cols, type, order, ld, to) == TULLE_OK;
+        fine = tulle__npy_read(npy, open_gate(type), row, rows, col, cols, order, ld, to) == TULLE_OK;
         for (int64_t i = 0; i < rows; i++)
             for (int64_t j = 0; j < cols; j++) {
                 int64_t at = order == TULLE_ROW_MAJOR ? i * ld + j : j * ld + i;
@@ -117,7 +119,7 @@ static void blocks(tulle_type stored, tulle_order stored_order)
     }
     ok(fine, "400 sub-blocks of an %s file %s", tulle_type_name(stored),
         stored_order == TULLE_ROW_MAJOR ? "by rows" : "by columns");
-    ok(tulle__npy_read(npy, 0, ROWS + 1, 0, 1, TULLE_F64, TULLE_ROW_MAJOR, 1, file) == TULLE_ERR_ARG, "%s",
+    ok(tulle__npy_read(npy, open_gate(TULLE_F64), 0, ROWS + 1, 0, 1, TULLE_ROW_MAJOR, 1, file) == TULLE_ERR_ARG, "%s",
         tulle_error_message());
     tulle__npy_close(npy);
 }

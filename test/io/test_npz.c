@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "cases.h"
+#include "gate.h"
 #include "io/npy/npz.h"
 #include "tap.h"
 #include "temporary.h"
@@ -30,7 +31,7 @@ static tulle_status read_file(const char *file, int nparts, tulle_type type, dou
     memset(sum, 0, sizeof(double) * ROWS * COLS);
     for (int p = 0; p < nparts && status == TULLE_OK; p++) {
         tulle__entries e;
-        status = tulle__npz_parse(npz, p, nparts, type, 0, &e, &sums[p]);
+        status = tulle__npz_parse(npz, p, nparts, open_gate(type), &e, &sums[p]);
         for (int64_t i = 0; i < e.count && status == TULLE_OK; i++) {
             int64_t row = tulle__entries_row(&e, i), col = tulle__entries_col(&e, i);
             if (row < ROWS && col < COLS) sum[row][col] += tulle__entries_val(&e, i);
@@ -351,7 +352,7 @@ static int write_long(int64_t rows, int64_t cols)
     if (status == TULLE_OK) status = tulle__npz_open(path, &npz);
     for (int p = 0; p < 3 && status == TULLE_OK; p++) {
         tulle__entries e;
-        status = tulle__npz_parse(npz, p, 3, TULLE_F64, 0, &e, &sums[p]);
+        status = tulle__npz_parse(npz, p, 3, open_gate(TULLE_F64), &e, &sums[p]);
         for (int64_t i = 0; i < e.count && status == TULLE_OK; i++, next++)
             if (tulle__entries_row(&e, i) != next / EACH || tulle__entries_col(&e, i) != cols - EACH + next % EACH ||
                 tulle__entries_val(&e, i) != (double)next)
@@ -385,7 +386,7 @@ static void writing(void)
     if (status == TULLE_OK) status = tulle__npz_put(writer, 0, 0, nan);
     if (status == TULLE_OK) status = tulle__npz_writer_close(writer, 0);
     if (status == TULLE_OK) status = tulle__npz_open(path, &npz);
-    if (status == TULLE_OK) status = tulle__npz_parse(npz, 0, 1, TULLE_F64, 1, &e, &sums);
+    if (status == TULLE_OK) status = tulle__npz_parse(npz, 0, 1, strict_gate(TULLE_F64), &e, &sums);
     ok(status == TULLE_ERR_FORMAT, "%s", tulle_error_message());
     tulle__entries_fini(&e);
     tulle__npz_close(npz);

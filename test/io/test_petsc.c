@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "cases.h"
+#include "gate.h"
 #include "io/petsc/petsc.h"
 #include "tap.h"
 #include "temporary.h"
@@ -69,7 +70,7 @@ static int read_entries(int nparts, tulle_type type, tulle_status *status)
     *status = tulle__petsc_open(path, &petsc);
     for (int p = 0; p < nparts && *status == TULLE_OK; p++) {
         tulle__entries e;
-        *status = tulle__petsc_parse(petsc, p, nparts, type, 0, &e);
+        *status = tulle__petsc_parse(petsc, p, nparts, open_gate(type), &e);
         for (int64_t i = 0; i < e.count && *status == TULLE_OK && at < ENTRIES; i++, at++, left--) {
             while (!left) left = length[++row];
             double value = tulle__entries_val(&e, i), want = type == TULLE_F32 ? (double)(float)val[at] : val[at];
@@ -126,15 +127,16 @@ static void dense(int index, int value, int rows, int cols)
                 for (int n = 0; n <= cols - c; n++)
                     for (int order = 0; order < 2; order++) {
                         int64_t ld = (order == TULLE_ROW_MAJOR ? n : m) + 1;
-                        same &= tulle__petsc_read(petsc, r, m, c, n, TULLE_F64, (tulle_order)order, ld, to) == TULLE_OK;
+                        same &= tulle__petsc_read(
+                                    petsc, open_gate(TULLE_F64), r, m, c, n, (tulle_order)order, ld, to) == TULLE_OK;
                         for (int i = 0; i < m; i++)
                             for (int j = 0; j < n; j++)
                                 same &= to[order == TULLE_ROW_MAJOR ? i * ld + j : j * ld + i] ==
                                         (r + i) * cols + c + j + .5;
                     }
     ok(same, "its blocks, integers of %d bytes, values of %d", index, value);
-    ok(tulle__petsc_read(petsc, 1, rows, 0, 1, TULLE_F64, TULLE_ROW_MAJOR, 1, to) == TULLE_ERR_ARG, "outside: %s",
-        tulle_error_message());
+    ok(tulle__petsc_read(petsc, open_gate(TULLE_F64), 1, rows, 0, 1, TULLE_ROW_MAJOR, 1, to) == TULLE_ERR_ARG,
+        "outside: %s", tulle_error_message());
     tulle__petsc_close(petsc);
 }
 
@@ -173,7 +175,8 @@ static void malformed(void)
     double nan_value = nan("");
     used -= 8, put_value(nan_value, 8);
     write_file();
-    ok(tulle__petsc_open(path, &petsc) == TULLE_OK && tulle__petsc_parse(petsc, 0, 1, TULLE_F64, 1, &e) != TULLE_OK &&
+    ok(tulle__petsc_open(path, &petsc) == TULLE_OK &&
+            tulle__petsc_parse(petsc, 0, 1, strict_gate(TULLE_F64), &e) != TULLE_OK &&
             strstr(tulle_error_message(), "entry (4, 5) is "),
         "not a number: %s", tulle_error_message());
     tulle__entries_fini(&e);
@@ -202,7 +205,7 @@ static void damaged(void)
         if (tulle__petsc_open(path, &petsc) == TULLE_OK && !tulle__petsc_head(petsc)->dense) {
             const tulle__petsc_header *h = tulle__petsc_head(petsc);
             tulle__entries e;
-            if (tulle__petsc_parse(petsc, 0, 1, TULLE_F64, 0, &e) == TULLE_OK) {
+            if (tulle__petsc_parse(petsc, 0, 1, open_gate(TULLE_F64), &e) == TULLE_OK) {
                 kept &= e.count == h->stored;
                 for (int64_t i = 0; i < e.count; i++)
                     kept &= tulle__entries_row(&e, i) < h->rows && tulle__entries_col(&e, i) < h->cols;

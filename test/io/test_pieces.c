@@ -16,6 +16,7 @@
 
 #include "body.h"
 #include "built_with.h"
+#include "gate.h"
 #include "io/binsparse/binsparse.h"
 #include "tap.h"
 #include "temporary.h"
@@ -249,7 +250,7 @@ static int same_order(const char *one, const char *other)
         same &= tulle__binsparse_open(path[f], NULL, &file[f]) == TULLE_OK &&
                 tulle__binsparse_head(file[f])->format == TULLE__BINSPARSE_CSR;
         if (same)
-            same = tulle__binsparse_parse(file[f], 0, 1, TULLE_F64, &e[f]) == TULLE_OK;
+            same = tulle__binsparse_parse(file[f], 0, 1, open_gate(TULLE_F64), &e[f]) == TULLE_OK;
         else
             tulle__entries_init(&e[f], 0, 0, TULLE_F64);
     }

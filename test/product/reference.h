@@ -98,7 +98,7 @@ __attribute__((unused)) static tulle_status fill_dense(tulle_mat *B, const struc
 }
 
 /* Values times a factor, in an own matrix and in the reference: the same structure with other values. */
-static tulle_status scale_values(tulle_mat *A, struct reference *r, double factor)
+__attribute__((unused)) static tulle_status scale_values(tulle_mat *A, struct reference *r, double factor)
 {
     const tulle_layout *l = tulle_mat_layout(A);
     for (int64_t e = 0; e < r->m * r->n; e++) r->val[e] *= factor;
@@ -118,7 +118,7 @@ static tulle_status scale_values(tulle_mat *A, struct reference *r, double facto
 }
 
 /* Every PE reads all of C and compares. */
-static tulle_status compare(tulle_mat *C, const struct reference *want)
+__attribute__((unused)) static tulle_status compare(tulle_mat *C, const struct reference *want)
 {
     tulle_status status = TULLE_OK;
     const tulle_layout *l = tulle_mat_layout(C);

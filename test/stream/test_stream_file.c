@@ -110,6 +110,23 @@ out:
     return status;
 }
 
+/* One element of Y is wrong: the first. */
+static tulle_status change(tulle_mat *Y)
+{
+    const tulle_layout *l = tulle_mat_layout(Y);
+    tulle_own_tile tile;
+    int i = 0;
+    while (tulle_layout_row_cut(l)[i + 1] == 0) i++;
+    if (tulle_layout_owner(l, i, 0) != tulle_comm_rank(tulle_mat_comm(Y))) return TULLE_OK;
+    tulle_status status = tulle_mat_own_tile(Y, i, 0, &tile);
+    if (status != TULLE_OK) return status;
+    if (tile.type == TULLE_F32)
+        ((float *)tile.val)[0] += 1;
+    else
+        ((double *)tile.val)[0] += 1;
+    return TULLE_OK;
+}
+
 static tulle_status multiply(tulle_comm *comm, const struct cases *c, tulle_rows *rows, int64_t nnz)
 {
     tulle_stream_options options = {0};
@@ -119,6 +136,7 @@ static tulle_status multiply(tulle_comm *comm, const struct cases *c, tulle_rows
     tulle_stream *stream = NULL;
     tulle_stream_report report;
     tulle_status status;
+    double error;
     options.device = c->device;
     options.cols = 3;
     options.slabs = c->slabs;
@@ -135,7 +153,12 @@ static tulle_status multiply(tulle_comm *comm, const struct cases *c, tulle_rows
         TULLE_TRY(tulle_stream_multiply(stream, X, Y, &report));
         EXPECT(wrong_of(c->shape, Y, c->n, turn) == 0);
         EXPECT(report.flops == 2 * nnz * 3);
+        TULLE_TRY(tulle_stream_check(stream, X, Y, &error));
+        EXPECT(error <= 1);
     }
+    if (c->m) TULLE_TRY(change(Y));
+    TULLE_TRY(tulle_comm_barrier(comm));
+    if (c->m) EXPECT(tulle_stream_check(stream, X, Y, &error) == TULLE_ERR_CHECK);
 out:
     tulle_stream_free(stream);
     tulle_mat_free(X);

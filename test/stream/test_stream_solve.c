@@ -137,6 +137,34 @@ out:
     return status;
 }
 
+/* The check over the file, and over a matrix that a stream rounds. */
+static tulle_status check_streamed(const struct cases *c, const tulle_mat *A, const tulle_mat *B, tulle_mat *X,
+    const tulle_krylov_options *options, double whole)
+{
+    tulle_rows *rows = NULL;
+    tulle_stream *stream = NULL;
+    tulle_stream_options rounded = {.format = "csr:values=f32"};
+    double error = 0;
+    tulle_status status;
+    if (c->way >= IN_FILE) {
+        TULLE_TRY(tulle_rows_open(tulle_mat_comm(A), c->path, &rows));
+        TULLE_TRY(tulle_stream_of_rows(rows, NULL, &stream));
+        TULLE_TRY(tulle_stream_check_solve(stream, B, X, options, &error));
+        EXPECT(fabs(error - whole) <= 1e-6 * whole);
+        tulle_stream_free(stream);
+        stream = NULL;
+    }
+    TULLE_TRY(tulle_stream_new(A, &rounded, &stream));
+    TULLE_TRY(tulle_stream_check_solve(stream, B, X, options, &error)); /* these values are exact in f32 */
+    EXPECT(error <= 1);
+    TULLE_TRY(tulle_mat_scale(X, 1 + 1e-6, NULL, NULL));
+    EXPECT(tulle_stream_check_solve(stream, B, X, options, &error) == TULLE_ERR_CHECK && error > 1);
+out:
+    tulle_stream_free(stream);
+    tulle_rows_free(rows);
+    return status;
+}
+
 static tulle_status run_case(tulle_comm *comm, void *arg)
 {
     struct cases *c = arg;
@@ -170,6 +198,7 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     EXPECT(off < 1e-8);
     TULLE_TRY(tulle_krylov_check(A, B, X, &options, &error));
     EXPECT(error <= 1);
+    TULLE_TRY(check_streamed(c, A, B, X, &options, error));
     int64_t steps = 0;
     for (int j = 0; j < COLS; j++) {
         const tulle_krylov_report *r = &streamed[j];

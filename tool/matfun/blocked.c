@@ -49,7 +49,7 @@ tulle_status blocked_load(const struct options *options, tulle_comm *comm, const
         .row_blocks = sizes.cut[0],
         .col_blocks = sizes.cut[0]};
     if (status == TULLE_OK) status = tulle_comm_agree(comm, tulle_layout_new(&spec, tulle_comm_size(comm), &layout));
-    if (status == TULLE_OK) status = tulle_mat_load(comm, operand, layout, TULLE_CSR, reading, warnings, &A);
+    if (status == TULLE_OK) status = load_operand(comm, operand, layout, TULLE_CSR, reading, warnings, &A);
     if (status == TULLE_OK) status = tulle_mat_to_vbsr(A, layout, V);
     if (status == TULLE_OK) tulle_mat_free(A);
     tulle_layout_free(layout);

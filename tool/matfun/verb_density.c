@@ -8,6 +8,7 @@
 #include "matfun/blocked.h"
 #include "outputs.h"
 #include "readers.h"
+#include "report/result.h"
 
 struct density_run {
     const struct options *options;
@@ -32,7 +33,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_density_report report;
     tulle_status status = blocked_load(s->options, comm, operand[0], &s->reading, warnings, &H);
     if (status == TULLE_OK && s->options->noperands > 1)
-        status = blocked_load(s->options, comm, operand[1], &s->reading, NULL, &S);
+        status = blocked_load(s->options, comm, operand[1], &s->reading, warnings, &S);
     tulle_density_options density = s->density;
     if (tulle_comm_rank(comm) == 0) {
         density.history = s->history.step;
@@ -66,8 +67,10 @@ static void json_number(const char *name, double x, FILE *file)
 static void print_json(const struct density_run *s, FILE *file)
 {
     const tulle_density_report *r = &s->report;
-    fprintf(file, "{\"operand\":\"%s\",\"n\":%" PRId64 ",\"filter\":%.6g,\"kT\":%.6g,\"stored_values\":%" PRId64 ",",
-        s->options->operand[0], s->n, s->density.filter, s->density.kT, s->nnz);
+    fprintf(file, "{\"operand\":");
+    json_text(s->options->operand[0], file);
+    fprintf(file, ",\"n\":%" PRId64 ",\"filter\":%.6g,\"kT\":%.6g,\"stored_values\":%" PRId64 ",", s->n,
+        s->density.filter, s->density.kT, s->nnz);
     json_number("mu", r->mu, file);
     json_number("electrons", r->electrons, file);
     json_number("stored_electrons", r->stored, file);
@@ -95,6 +98,8 @@ static void print_json(const struct density_run *s, FILE *file)
         fprintf(file, "}");
     }
     blocked_history_json(&s->history, file);
+    fputc(',', file);
+    json_warnings(s->warnings, file);
     fprintf(file, "}\n");
 }
 
@@ -134,11 +139,14 @@ static void print_text(const struct density_run *s, FILE *file)
     blocked_text(&r->function, file);
 }
 
-static void warn(const struct density_run *s)
+/* All warnings, on stderr, or in the JSON where that goes there too. */
+static void collect_warnings(struct density_run *s)
 {
+    const size_t used = strlen(s->warnings);
     char warnings[TULLE_WARNINGS_MAX] = "";
-    show_warnings(s->options, s->warnings);
-    if (tulle_density_warnings(&s->report, &s->density, warnings) == TULLE_OK) show_warnings(s->options, warnings);
+    if (tulle_density_warnings(&s->report, &s->density, warnings) == TULLE_OK)
+        snprintf(s->warnings + used, sizeof s->warnings - used, "%s", warnings);
+    if (!options_flag(s->options, "json") || report_file(s->options) != stderr) show_warnings(s->options, s->warnings);
 }
 
 static tulle_status read_options(struct density_run *s)
@@ -184,7 +192,7 @@ static tulle_status run(const struct options *options)
     status = open_team(options, "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, s);
     if (status == TULLE_OK && tulle_team_leads(team)) {
-        warn(s);
+        collect_warnings(s);
         if (options_flag(options, "json"))
             print_json(s, report_file(options));
         else

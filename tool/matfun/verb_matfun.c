@@ -8,6 +8,7 @@
 #include "matfun/blocked.h"
 #include "outputs.h"
 #include "readers.h"
+#include "report/result.h"
 
 enum { RUNS_MOST = 1000 };
 
@@ -96,9 +97,10 @@ static int has_gap(const struct function_run *s)
 
 static void print_json(const struct function_run *s, FILE *file)
 {
-    fprintf(file, "{\"operand\":\"%s\",\"function\":\"%s\",\"n\":%" PRId64 ",\"filter\":%.6g,\"method\":\"%s\",",
-        s->options->operand[1], tulle_function_name(s->function.kind), s->n, s->plan.filter,
-        tulle_matfun_method_name(s->report.method));
+    fprintf(file, "{\"operand\":");
+    json_text(s->options->operand[1], file);
+    fprintf(file, ",\"function\":\"%s\",\"n\":%" PRId64 ",\"filter\":%.6g,\"method\":\"%s\",",
+        tulle_function_name(s->function.kind), s->n, s->plan.filter, tulle_matfun_method_name(s->report.method));
     blocked_json(&s->report, file);
     if (s->plan.method == TULLE_MATFUN_AUTO)
         fprintf(file, ",\"estimates\":[%.6g,%.6g],\"abandoned\":%d,\"abandoned_seconds\":%.6g", s->report.estimate[0],
@@ -114,7 +116,9 @@ static void print_json(const struct function_run *s, FILE *file)
     }
     fprintf(file, ",\"runs\":[");
     for (int r = 0; r < s->reps; r++) fprintf(file, "%s%.6g", r ? "," : "", s->run[r]);
-    fprintf(file, "]}\n");
+    fprintf(file, "],");
+    json_warnings(s->warnings, file);
+    fprintf(file, "}\n");
 }
 
 static void print_text(const struct function_run *s, FILE *file)
@@ -133,11 +137,14 @@ static void print_text(const struct function_run *s, FILE *file)
     blocked_truncation_text(s->truncation, file);
 }
 
-static void warn(const struct function_run *s)
+/* All warnings, on stderr, or in the JSON where that goes there too. */
+static void collect_warnings(struct function_run *s)
 {
+    const size_t used = strlen(s->warnings);
     char warnings[TULLE_WARNINGS_MAX] = "";
-    show_warnings(s->options, s->warnings);
-    if (tulle_matfun_warnings(&s->report, warnings) == TULLE_OK) show_warnings(s->options, warnings);
+    if (tulle_matfun_warnings(&s->report, warnings) == TULLE_OK)
+        snprintf(s->warnings + used, sizeof s->warnings - used, "%s", warnings);
+    if (!options_flag(s->options, "json") || report_file(s->options) != stderr) show_warnings(s->options, s->warnings);
 }
 
 static tulle_status run(const struct options *options)
@@ -166,7 +173,7 @@ static tulle_status run(const struct options *options)
     if (status == TULLE_OK && tulle_team_leads(team)) {
         qsort(s->run, (size_t)s->reps, sizeof *s->run, ascending);
         s->report.seconds = s->run[(s->reps - 1) / 2];
-        warn(s);
+        collect_warnings(s);
         if (options_flag(options, "json"))
             print_json(s, report_file(options));
         else

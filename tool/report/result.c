@@ -32,6 +32,20 @@ double median(const double *values, int n)
     return values[median_run(values, n)];
 }
 
+void json_warnings(const char *warnings, FILE *file)
+{
+    char line[TULLE_WARNINGS_MAX];
+    fprintf(file, "\"warnings\":[");
+    for (const char *p = warnings; *p;) {
+        size_t n = strcspn(p, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)n, p);
+        if (p > warnings) fputc(',', file);
+        json_text(line, file);
+        p += n + (p[n] == '\n');
+    }
+    fputc(']', file);
+}
+
 void json_text(const char *text, FILE *file)
 {
     fputc('"', file);
@@ -190,7 +204,7 @@ void result_json(const struct result *r, FILE *file)
     if (r->checked) {
         fprintf(file, "{\"passed\":%s,\"error\":", r->passed ? "true" : "false");
         json_number(r->error, file);
-        fputc('}', file);
+        fprintf(file, ",\"rows_not_finite\":%" PRId64 "}", r->infinite);
     } else {
         fprintf(file, "null");
     }
@@ -225,7 +239,7 @@ void result_line(const struct result *r, FILE *file)
         fprintf(file, "%-14s skipped: %s\n", r->alg, r->refusal);
         return;
     }
-    char predicted[32] = "-", bound[32] = "-";
+    char predicted[32] = "-", bound[32] = "-", rows[48];
     const int wide = is_wide(r, file);
     const double rate = (double)r->report.flops / r->seconds * 1e-9, moved = (double)r->report.bytes_moved * 1e-6;
     if (r->report.predicted_seconds > 0) snprintf(predicted, sizeof predicted, "%.4g", r->report.predicted_seconds);
@@ -240,9 +254,10 @@ void result_line(const struct result *r, FILE *file)
     if (!r->checked)
         fprintf(file, "-\n");
     else if (r->passed && wide)
-        fprintf(file, "%s (%.2g of the rounding bound)\n", passed_word(1, file), r->error);
+        fprintf(file, "%s (%.2g of the rounding bound%s)\n", passed_word(1, file), r->error,
+            infinite_rows(r->infinite, rows, sizeof rows));
     else if (r->passed)
-        fprintf(file, "%s\n", passed_word(1, file));
+        fprintf(file, "%s%s\n", passed_word(1, file), infinite_rows(r->infinite, rows, sizeof rows));
     else
         fprintf(file, "%s: %s\n", passed_word(0, file), r->failure);
 }

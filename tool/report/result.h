@@ -42,6 +42,7 @@ struct result {
     int grid_rows, grid_cols;
     size_t memory_peak;
     int checked, passed;
+    int64_t infinite; /* checked: rows of C that are not finite */
     double error;
     char failure[256];
     char plan[256];
@@ -61,6 +62,9 @@ struct roof roof_of(const tulle_machine *machine, enum product_kind kind, int th
 
 /* Prints text as JSON; the members of a roof. */
 void json_text(const char *text, FILE *file);
+
+/* "warnings":[...], a text for each line. */
+void json_warnings(const char *warnings, FILE *file);
 void json_imbalance(const char *name, tulle_imbalance s, FILE *file);
 /* Prints the origin of times: this host, or the simulation `comm`. A member. */
 void json_machine(int simulated, const char *comm, FILE *file);

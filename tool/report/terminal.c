@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/terminal.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <tulle/launch.h>
+
+#include "report/plural.h"
 
 /* Open MPI gives its processes a terminal of its own, whatever takes its output in the end. */
 static int is_terminal(FILE *file)
@@ -26,6 +29,13 @@ static int has_colours(FILE *file)
 {
     const char *none = secure_getenv("NO_COLOR"), *term = secure_getenv("TERM");
     return is_terminal(file) && !(none && *none) && term && strcmp(term, "dumb") != 0;
+}
+
+const char *infinite_rows(int64_t rows, char *text, size_t size)
+{
+    *text = '\0';
+    if (rows) snprintf(text, size, ", %" PRId64 " %s not finite", rows, plural(rows, "row", "rows"));
+    return text;
 }
 
 const char *passed_word(int passed, FILE *file)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tulle/algebra.h>
 #include <tulle/budget.h>
 
 #include "launch.h"
@@ -95,10 +96,13 @@ static tulle_status run_once(struct setting *s, tulle_comm *comm, const struct o
  * Verifies the result of a phase. A failure is recorded: the run continues, and the exit status
  * reports it.
  */
-static tulle_status check_phase(tulle_product *plan, struct result *r)
+static tulle_status check_phase(tulle_product *plan, const tulle_mat *C, struct result *r)
 {
     double error = 0;
+    int64_t infinite = 0;
     tulle_status status = tulle_product_check(plan, &error);
+    if (status == TULLE_OK) status = tulle_mat_infinite_rows(C, &infinite);
+    if (infinite > r->infinite) r->infinite = infinite;
     if (error > r->error) r->error = error;
     r->checked = 1;
     if (status != TULLE_ERR_CHECK) return status;
@@ -133,7 +137,7 @@ static tulle_status use_result(const struct setting *s, const struct operands *x
     while (!columns.last && status == TULLE_OK) {
         columns.last = whole;
         if (!whole) status = tulle_product_next(plan, 1, &columns, NULL);
-        if (status == TULLE_OK && check) status = check_phase(plan, r);
+        if (status == TULLE_OK && check) status = check_phase(plan, C, r);
         if (status == TULLE_OK && writer) status = write_part(s, x, C, writer, NULL);
     }
     if (status != TULLE_OK || !output) return status;

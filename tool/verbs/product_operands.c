@@ -18,11 +18,11 @@ static tulle_status read_both(
     const struct product *p, tulle_comm *comm, struct operands *x, tulle_mat **A, tulle_mat **B, char *warnings)
 {
     const struct options *o = p->options;
-    tulle_status status = tulle_mat_load(comm, o->operand[0], NULL, TULLE_CSR, &p->reading, warnings, A);
+    tulle_status status = load_operand(comm, o->operand[0], NULL, TULLE_CSR, &p->reading, warnings, A);
     if (status == TULLE_OK) status = permute_operand(o, A, &x->permutation);
     if (status != TULLE_OK) return status;
     if (o->noperands == 2)
-        return tulle_mat_load(comm, o->operand[1], NULL, p->sparse ? TULLE_CSR : TULLE_DENSE, &p->reading, NULL, B);
+        return load_operand(comm, o->operand[1], NULL, p->sparse ? TULLE_CSR : TULLE_DENSE, &p->reading, warnings, B);
     if (!p->sparse) {
         tulle_layout_spec spec = {.m = tulle_mat_cols(*A),
             .n = options_int(o, "cols", DEFAULT_COLS),
@@ -191,7 +191,7 @@ static tulle_status dense_factor(
 {
     const struct options *o = p->options;
     if (operand < o->noperands)
-        return tulle_mat_load(comm, o->operand[operand], layout, TULLE_DENSE, &p->reading, warnings, X);
+        return load_operand(comm, o->operand[operand], layout, TULLE_DENSE, &p->reading, warnings, X);
     tulle_status status = tulle_mat_new_dense_undefined(comm, layout, p->reading.type, TULLE_ROW_MAJOR, X);
     return status == TULLE_OK ? tulle_mat_fill_random(*X, (uint64_t)options_int(o, "seed", 1) + (uint64_t)operand)
                               : status;
@@ -213,7 +213,7 @@ static tulle_status distribute_dense(const struct product *p, tulle_comm *comm, 
     if (status != TULLE_OK) return status;
     status = tulle_comm_agree(comm, grid_layouts(&x->grid, size[0], size[1], size[2], l));
     if (status == TULLE_OK) status = dense_factor(p, comm, 0, l[0], warnings, &x->A);
-    if (status == TULLE_OK) status = dense_factor(p, comm, 1, l[1], NULL, &x->B);
+    if (status == TULLE_OK) status = dense_factor(p, comm, 1, l[1], warnings, &x->B);
     if (status == TULLE_OK) {
         x->C = l[2];
         l[2] = NULL;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/plural.h"
+#include "verb.h"
 
 enum { RHS_TEXT = 256 };
 
@@ -87,7 +88,7 @@ static tulle_status layout_of_rhs(
 }
 
 tulle_status read_rhs(const struct options *options, const tulle_read_options *reading, tulle_comm *comm,
-    tulle_gidx rows, const char *whose, const tulle_layout *like, tulle_mat **B)
+    tulle_gidx rows, const char *whose, const tulle_layout *like, char *warnings, tulle_mat **B)
 {
     char load[RHS_TEXT];
     const char *rhs;
@@ -98,7 +99,7 @@ tulle_status read_rhs(const struct options *options, const tulle_read_options *r
     status = tulle_comm_agree(comm, status);
     if (status != TULLE_OK) return status;
     if (strcmp(rhs, "ones") != 0 && strncmp(rhs, "random", 6) != 0) {
-        status = tulle_mat_load(comm, rhs, layout, TULLE_DENSE, reading, NULL, B);
+        status = load_operand(comm, rhs, layout, TULLE_DENSE, reading, warnings, B);
     } else {
         status = tulle_mat_new_dense_undefined(comm, layout, reading->type, TULLE_ROW_MAJOR, B);
         if (status == TULLE_OK)

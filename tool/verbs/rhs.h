@@ -25,9 +25,9 @@ tulle_status rhs_columns(const struct options *options, const tulle_read_options
 
 /*
  * Collective: B with `rows` rows, those of `whose`, in the layout of `like`, or, if that is NULL,
- * in one tile on PE 0.
+ * in one tile on PE 0. warnings: as load_operand takes them.
  */
 tulle_status read_rhs(const struct options *options, const tulle_read_options *reading, tulle_comm *comm,
-    tulle_gidx rows, const char *whose, const tulle_layout *like, tulle_mat **B);
+    tulle_gidx rows, const char *whose, const tulle_layout *like, char *warnings, tulle_mat **B);
 
 #endif

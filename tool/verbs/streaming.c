@@ -38,10 +38,16 @@ void streaming_json(const tulle_stream_plan *p, FILE *file)
         p->transfer, p->compute, p->seconds);
 }
 
-tulle_status streaming_open(tulle_comm *comm, const char *operand, tulle_type type, tulle_rows **rows)
+tulle_status streaming_open(tulle_comm *comm, const char *operand, const tulle_read_options *reading, tulle_rows **rows)
 {
     tulle_status status = tulle_rows_open(comm, operand, rows);
-    return status == TULLE_OK ? tulle_rows_set_type(*rows, type) : status; /* the same on all PEs */
+    if (status == TULLE_OK) status = tulle_rows_set_type(*rows, reading->type); /* the same on all PEs */
+    return status == TULLE_OK ? tulle_rows_set_finite(*rows, reading->finite_only) : status;
+}
+
+double streaming_check_needs(int from_file, double cols, double n, double m)
+{
+    return 16 * (cols + n + 2 * m) + (from_file ? 3e6 : 0); /* pieces of the file, and their row pointers */
 }
 
 double streaming_needs(const struct streaming *s, const struct needs *n, double matrix, double rows)

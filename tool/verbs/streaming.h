@@ -62,8 +62,12 @@ tulle_status streaming_options(const struct options *options, struct streaming *
 /* Prints members of a JSON object, each after a comma. */
 void streaming_json(const tulle_stream_plan *plan, FILE *file);
 
-/* Collective: opens a file for streaming, with vectors of this type. */
-tulle_status streaming_open(tulle_comm *comm, const char *operand, tulle_type type, tulle_rows **rows);
+/* Collective: opens a file for streaming, with vectors of this type, and values checked as asked. */
+tulle_status streaming_open(
+    tulle_comm *comm, const char *operand, const tulle_read_options *reading, tulle_rows **rows);
+
+/* Bytes that a check of a product with so many columns, or of a solve, takes on a PE while the stream is there. */
+double streaming_check_needs(int from_file, double cols, double n, double m);
 
 /*
  * The least bytes of a stream of a matrix with so many bytes and rows, without X and Y: row

@@ -25,7 +25,7 @@ static tulle_status read_system(struct iteration *s, tulle_comm *comm, struct sy
 {
     const char *operand = s->options->operand[0];
     tulle_status status = s->streaming.from_file
-                              ? streaming_open(comm, operand, s->reading.type, &x->rows)
+                              ? streaming_open(comm, operand, &s->reading, &x->rows)
                               : tulle_mat_load(comm, operand, NULL, TULLE_CSR, &s->reading, warnings, &x->A);
     if (status == TULLE_OK && x->A) status = permute_operand(s->options, &x->A, &x->permutation);
     if (status != TULLE_OK || tulle_comm_rank(comm) != 0) return status;
@@ -59,6 +59,8 @@ static tulle_status make_stream(const struct iteration *s, tulle_comm *comm, str
         size_t rows = (size_t)(n / pes + 1), value = tulle_type_size(s->reading.type);
         o.reserve = tulle_krylov_memory(&s->solving, n / pes + 1, s->reading.type, (int)o.cols, pes) +
                     rows * value * (2 * (size_t)cols + bound_vectors(s)); /* B and X, and M, made later */
+        if (options_flag(s->options, "check"))
+            o.reserve += (size_t)streaming_check_needs(s->streaming.from_file, 1, (double)n, (double)n);
         status = x->A ? tulle_stream_new(x->A, &o, &x->stream) : tulle_stream_of_rows(x->rows, &o, &x->stream);
         if (status != TULLE_ERR_LIMIT || s->solving.width || o.cols == 1) return status;
     }
@@ -101,25 +103,25 @@ static tulle_status make_operators(struct iteration *s, tulle_comm *comm, struct
 
 /* B, and X that is zero or a guess, in the operator's layout, so that neither is copied. */
 static tulle_status read_vectors(
-    struct iteration *s, tulle_comm *comm, const struct system *x, tulle_mat **B, tulle_mat **X)
+    struct iteration *s, tulle_comm *comm, const struct system *x, char *warnings, tulle_mat **B, tulle_mat **X)
 {
     const char *guess = options_word(s->options, "guess", NULL);
-    tulle_status status = read_rhs(s->options, &s->reading, comm, x->op.n, "the matrix", x->op.layout, B);
+    tulle_status status = read_rhs(s->options, &s->reading, comm, x->op.n, "the matrix", x->op.layout, warnings, B);
     if (status != TULLE_OK) return status;
     if (!guess) return tulle_mat_new_dense(comm, tulle_mat_layout(*B), tulle_mat_type(*B), TULLE_ROW_MAJOR, X);
     tulle_operand_shape shape;
     status = tulle_comm_agree(comm, tulle_operand_inspect(guess, &s->reading, &shape));
     if (status == TULLE_OK && (shape.m != tulle_mat_rows(*B) || shape.n != tulle_mat_cols(*B)))
         return tulle_fail(TULLE_ERR_ARG, "%s does not have the shape of the right-hand sides", guess);
-    return status == TULLE_OK ? tulle_mat_load(comm, guess, tulle_mat_layout(*B), TULLE_DENSE, &s->reading, NULL, X)
+    return status == TULLE_OK ? load_operand(comm, guess, tulle_mat_layout(*B), TULLE_DENSE, &s->reading, warnings, X)
                               : status;
 }
 
 /* The same, in the order of A. */
 static tulle_status make_rhs(
-    struct iteration *s, tulle_comm *comm, const struct system *x, tulle_mat **B, tulle_mat **X)
+    struct iteration *s, tulle_comm *comm, const struct system *x, char *warnings, tulle_mat **B, tulle_mat **X)
 {
-    tulle_status status = read_vectors(s, comm, x, B, X);
+    tulle_status status = read_vectors(s, comm, x, warnings, B, X);
     if (status == TULLE_OK) status = permute_rows(&x->permutation, B);
     return status == TULLE_OK && s->solving.guess ? permute_rows(&x->permutation, X) : status;
 }
@@ -168,9 +170,7 @@ static tulle_status solve(struct iteration *s, tulle_comm *comm, struct system *
     if (status != TULLE_OK && status != TULLE_ERR_CONVERGENCE) return status; /* the team frees the rest */
     tulle_operator_free(&x->M);
     tulle_operator_free(&x->op);
-    tulle_stream_free(x->stream);
     tulle_mat_free(x->diagonal);
-    x->stream = NULL;
     return status;
 }
 
@@ -178,11 +178,8 @@ static tulle_status solve(struct iteration *s, tulle_comm *comm, struct system *
 static tulle_status check(struct iteration *s, tulle_comm *comm, const struct system *x, tulle_mat *B, tulle_mat *X)
 {
     double error = 0;
-    tulle_mat *A = x->A;
-    tulle_status status = TULLE_OK;
-    if (!A) status = tulle_mat_load(comm, s->options->operand[0], NULL, TULLE_CSR, &s->reading, NULL, &A);
-    if (status == TULLE_OK) status = tulle_krylov_check(A, B, X, &s->solving, &error);
-    if (!x->A) tulle_mat_free(A);
+    tulle_status status = x->stream ? tulle_stream_check_solve(x->stream, B, X, &s->solving, &error)
+                                    : tulle_krylov_check(x->A, B, X, &s->solving, &error);
     if (status != TULLE_OK && status != TULLE_ERR_CHECK) return status;
     if (tulle_comm_rank(comm) != 0) return TULLE_OK;
     s->checked = 1;
@@ -205,13 +202,14 @@ static tulle_status body(tulle_comm *comm, void *arg)
     if (status == TULLE_OK)
         status = tulle_comm_agree(comm, rhs_columns(s->options, &s->reading, n, "the matrix", &cols));
     if (status == TULLE_OK) status = make_operators(s, comm, &x, cols);
-    if (status == TULLE_OK) status = make_rhs(s, comm, &x, &B, &X);
+    if (status == TULLE_OK) status = make_rhs(s, comm, &x, warnings, &B, &X);
     if (status == TULLE_OK && tulle_comm_rank(comm) == 0) {
         snprintf(s->warnings, sizeof s->warnings, "%s", warnings);
         s->cols = cols;
     }
     if (status == TULLE_OK) status = solve(s, comm, &x, B, X);
     if (status == TULLE_OK && options_flag(s->options, "check")) status = check(s, comm, &x, B, X);
+    tulle_stream_free(x.stream);
     const int partial = status == TULLE_ERR_CONVERGENCE && options_flag(s->options, "partial");
     if ((status == TULLE_OK || partial) && output) {
         tulle_status saved = permute_back(&x.permutation, 0, &X);
@@ -288,7 +286,7 @@ static tulle_status check_needs(const struct iteration *s, const tulle_operand_s
     tulle_gidx cols;
     tulle_status status = rhs_columns(s->options, &s->reading, shape->m, "the matrix", &cols);
     if (status != TULLE_OK) return status;
-    int from_file = s->streaming.from_file, whole = !from_file || options_flag(s->options, "check");
+    int from_file = s->streaming.from_file, whole = !from_file;
     needs_begin(&n, s->options, s->reading.type);
     double A = needs_bytes(&n, shape, 0), rows = (double)shape->m, vector = needs_dense(&n, rows, 1), M = 0;
     if (s->precond == TULLE_PRECOND_JACOBI) M = 4 * vector;
@@ -303,6 +301,8 @@ static tulle_status check_needs(const struct iteration *s, const tulle_operand_s
                                  : 2 * A + n.pes * vector + 4e6 + 2e6 * n.pes;
     needs_stage(&n, method + product);
     if (options_flag(s->options, "permute")) needs_stage(&n, 40 / (n.value + 4) * (A + 2 * (double)cols * vector));
+    if (options_flag(s->options, "check") && s->streamed)
+        needs_matrix(&n, n.pes * streaming_check_needs(from_file, 1, rows, rows));
     return needs_check(&n, "solve");
 }
 

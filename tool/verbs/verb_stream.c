@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tulle/algebra.h>
+
 #include "launch.h"
 #include "outputs.h"
 #include "process_io.h"
@@ -26,6 +28,7 @@ struct run {
     int io_known;
     struct process_io io; /* of one product */
     int checked, passed;
+    int64_t infinite; /* rows of Y that are not finite */
     double error;
     char skipped[256]; /* why it did not fit, if other settings are tried too */
 };
@@ -57,7 +60,7 @@ static tulle_status open_source(struct setting *s, tulle_comm *comm, struct vect
 {
     const char *operand = s->options->operand[0];
     tulle_status status = s->streaming.from_file
-                              ? streaming_open(comm, operand, s->reading.type, &x->rows)
+                              ? streaming_open(comm, operand, &s->reading, &x->rows)
                               : tulle_mat_load(comm, operand, NULL, TULLE_CSR, &s->reading, warnings, &x->A);
     if (status == TULLE_OK && x->A) status = permute_operand(s->options, &x->A, &x->permutation);
     if (status != TULLE_OK || tulle_comm_rank(comm) != 0) return status;
@@ -137,20 +140,19 @@ static tulle_status multiply(const struct setting *s, tulle_comm *comm, struct v
     return TULLE_OK;
 }
 
-/* Verifies Y; for a file by reading the matrix in another way, which takes its memory. */
+/* Verifies Y; a file is read once more. */
 static tulle_status check(struct setting *s, tulle_comm *comm, struct vectors *x, struct run *run)
 {
     double error = 0;
-    tulle_mat *A = x->A;
-    tulle_status status = TULLE_OK;
-    if (!A) status = tulle_mat_load(comm, s->options->operand[0], NULL, TULLE_CSR, &s->reading, NULL, &A);
-    if (status == TULLE_OK) status = tulle_product_check_matrices(1, A, TULLE_OP_N, x->X, TULLE_OP_N, x->Y, &error);
-    if (!x->A) tulle_mat_free(A);
+    int64_t infinite = 0;
+    tulle_status status = tulle_stream_check(x->stream, x->X, x->Y, &error);
+    if (status == TULLE_OK) status = tulle_mat_infinite_rows(x->Y, &infinite);
     if (status != TULLE_OK && status != TULLE_ERR_CHECK) return status;
     if (tulle_comm_rank(comm) != 0) return TULLE_OK;
     run->checked = 1;
     run->passed = status == TULLE_OK;
     run->error = error;
+    run->infinite = infinite;
     if (!run->passed) snprintf(s->wrong, sizeof s->wrong, "%s", tulle_error_message());
     return TULLE_OK;
 }
@@ -166,6 +168,9 @@ static tulle_status stream_once(struct setting *s, tulle_comm *comm, struct vect
         x->A ? tulle_mat_rows(x->A) + tulle_mat_cols(x->A) : tulle_rows_count(x->rows) + tulle_rows_cols(x->rows);
     o.reserve =
         (size_t)(rows / tulle_comm_size(comm) + 2) * (size_t)o.cols * tulle_type_size(s->reading.type); /* X, Y */
+    if (options_flag(s->options, "check"))
+        o.reserve +=
+            (size_t)streaming_check_needs(s->streaming.from_file, (double)o.cols, (double)rows, (double)rows / 2);
     tulle_status status = x->A ? tulle_stream_new(x->A, &o, &x->stream) : tulle_stream_of_rows(x->rows, &o, &x->stream);
     if (status == TULLE_ERR_LIMIT && s->nruns > 1) {
         if (tulle_comm_rank(comm) == 0) snprintf(run->skipped, sizeof run->skipped, "%s", tulle_error_message());
@@ -255,7 +260,8 @@ static void print_json(const struct setting *s, const struct run *run, const tul
     }
     kernels_json(r->refused, out);
     if (run->checked)
-        fprintf(out, ",\"check\":{\"passed\":%s,\"error\":%.6g}", run->passed ? "true" : "false", run->error);
+        fprintf(out, ",\"check\":{\"passed\":%s,\"error\":%.6g,\"rows_not_finite\":%" PRId64 "}",
+            run->passed ? "true" : "false", run->error, run->infinite);
     fprintf(out, "}\n");
 }
 
@@ -292,6 +298,7 @@ static void print_line(const struct setting *s, const struct run *run)
 {
     FILE *out = report_file(s->options);
     const tulle_stream_report *r = &run->report;
+    char rows[48];
     fprintf(out, "%5d %7s | ", *run->skipped ? run->slabs : run->plan.slabs, run->overlap ? "on" : "off");
     if (*run->skipped) {
         fprintf(out, "skipped: %s\n", run->skipped);
@@ -307,7 +314,8 @@ static void print_line(const struct setting *s, const struct run *run)
     fprintf(out, "%s\n", run->slabs ? "" : " <- auto");
     kernels_text("", r->refused, out);
     if (run->checked)
-        fprintf(out, "check %s (%.3g of the rounding bound)\n", passed_word(run->passed, out), run->error);
+        fprintf(out, "check %s (%.3g of the rounding bound%s)\n", passed_word(run->passed, out), run->error,
+            infinite_rows(run->infinite, rows, sizeof rows));
 }
 
 /* ---- options ---- */
@@ -352,7 +360,7 @@ static tulle_status check_needs(const struct setting *s, const tulle_operand_sha
     needs_begin(&n, s->options, s->reading.type);
     double A = needs_bytes(&n, shape, 0), cols = (double)x->options.cols;
     double X = needs_dense(&n, (double)shape->n, cols), Y = needs_dense(&n, (double)shape->m, cols);
-    int whole = !x->from_file || options_flag(s->options, "check");
+    int whole = !x->from_file;
     needs_matrix(&n, 2 * Y + (1 + n.pes) * X);
     if (whole) needs_matrix(&n, A);
     if (whole) needs_reading(&n, A);
@@ -360,7 +368,7 @@ static tulle_status check_needs(const struct setting *s, const tulle_operand_sha
     if (options_flag(s->options, "permute")) needs_stage(&n, 40 / (n.value + 4) * (A + X + Y));
     needs_stage(&n, streaming_needs(x, &n, A, (double)shape->m));
     if (options_flag(s->options, "check"))
-        needs_matrix(&n, 16 * n.pes * (cols + (double)shape->n + 2 * (double)shape->m));
+        needs_matrix(&n, n.pes * streaming_check_needs(x->from_file, cols, (double)shape->n, (double)shape->m));
     return needs_check(&n, "stream");
 }
 

@@ -96,7 +96,8 @@ static tulle_status read_triangle(struct solves *s, tulle_comm *comm, char *warn
 }
 
 /* B in one tile; for --rhs known, known:K also X, the random solutions of B. */
-static tulle_status read_own_rhs(struct solves *s, tulle_comm *comm, tulle_mat *T, tulle_mat **B, tulle_mat **X)
+static tulle_status read_own_rhs(
+    struct solves *s, tulle_comm *comm, tulle_mat *T, char *warnings, tulle_mat **B, tulle_mat **X)
 {
     const char *rhs = options_word(s->options, "rhs", "random");
     static const int first = 0;
@@ -104,7 +105,7 @@ static tulle_status read_own_rhs(struct solves *s, tulle_comm *comm, tulle_mat *
     tulle_layout *layout = NULL;
     tulle_status status = TULLE_OK;
     if (strcmp(rhs, "known") != 0 && strncmp(rhs, "known:", 6) != 0)
-        return read_rhs(s->options, &s->reading, comm, tulle_mat_rows(T), "the triangle", NULL, B);
+        return read_rhs(s->options, &s->reading, comm, tulle_mat_rows(T), "the triangle", NULL, warnings, B);
     if (rhs[5]) status = tulle_parse_int(rhs + 6, "--rhs known:K", 1, 1 << 20, &cols);
     if (status != TULLE_OK) return status;
     tulle_layout_spec spec = {.m = tulle_mat_rows(T), .n = cols, .tile_rows = 1, .tile_cols = 1, .owner = &first};
@@ -210,7 +211,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_status status = reports ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory for %d reports", s->reps);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = read_triangle(s, comm, warnings, &T);
-    if (status == TULLE_OK) status = read_own_rhs(s, comm, T, &B, &known);
+    if (status == TULLE_OK) status = read_own_rhs(s, comm, T, warnings, &B, &known);
     for (int m = 0; m < s->nmethods && status == TULLE_OK; m++)
         status = run_method(s, comm, T, B, known, m, m == s->nmethods - 1 ? output : NULL, reports);
     free(reports);

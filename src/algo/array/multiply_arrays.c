@@ -64,7 +64,7 @@ static tulle_status check_whole(const char *name, const tulle_array *array)
     const tulle_status status = tulle__array_check(array);
     if (status != TULLE_OK || (array->count == array->m && (!array->first || !array->count))) return status;
     return tulle__fail(TULLE_ERR_ARG,
-        "%s passes %" PRId64 " rows from row %" PRId64 " on, but has %" PRId64 ", and there is one PE", name,
+        "%s passes %" PRId64 " rows with first = %" PRId64 ", but has %" PRId64 ", and there is one PE", name,
         array->count, array->first, array->m);
 }
 

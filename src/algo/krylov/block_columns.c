@@ -5,6 +5,7 @@
 
 #include "algo/krylov/block.h"
 #include "algo/krylov/home/home.h"
+#include "base/decimal.h"
 
 /* ---- operators ---- */
 
@@ -70,7 +71,7 @@ static void end_column(tulle__block *b, int j, tulle_stop stop, const char *form
     char why[sizeof b->why];
     b->column[j].stop = stop;
     b->column[j].active = 0;
-    vsnprintf(why, sizeof why, format, args);
+    tulle__decimal_vformat(why, sizeof why, format, args);
     if (stop != TULLE_STOP_CONVERGED && !*b->why)
         snprintf(b->why, sizeof b->why, "column " TULLE__AT ", iteration %lld: %.100s", (int64_t)(b->first + j),
             (long long)b->iteration, why);

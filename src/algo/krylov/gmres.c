@@ -283,9 +283,17 @@ out:
     return status;
 }
 
-/* After a cycle that began with a residual of `before`. */
-static void judge(tulle__krylov *k, double before, tulle__krylov_strikes *strikes)
+/* The last column of the cycle depends on the others, and the residual is not 0: A has a null space. */
+static bool is_singular(const struct gmres *s)
 {
+    const int last = s->steps - 1;
+    return last >= 0 && column(s, s->H, last)[last + 1] == 0 && column(s, s->R, last)[last] == 0;
+}
+
+/* After a cycle that began with a residual of `before`. */
+static void judge(const struct gmres *s, double before, tulle__krylov_strikes *strikes)
+{
+    tulle__krylov *k = s->k;
     int expected = k->residual <= k->limit;
     if (k->stop != TULLE_STOP_COUNT) return;
     if ((expected || k->true_residual <= k->limit || !isfinite(k->true_residual)) && tulle__krylov_verdict(k, strikes))
@@ -293,6 +301,10 @@ static void judge(tulle__krylov *k, double before, tulle__krylov_strikes *strike
     if (k->iteration == k->options.max_iterations)
         tulle__krylov_stop(k, TULLE_STOP_ITERATIONS, "the residual is %.3g, not yet %.3g", k->true_residual * k->scale,
             k->limit * k->scale);
+    else if (!expected && is_singular(s))
+        tulle__krylov_stop(k, TULLE_STOP_STAGNATED,
+            "the matrix is singular, and b is not in its range as far as vectors reach: the residual is %.3g",
+            k->true_residual * k->scale);
     else if (!expected && k->true_residual > before * (1 - sqrt(tulle__krylov_epsilon(k))))
         tulle__krylov_stop(k, TULLE_STOP_STAGNATED,
             "a cycle of %d left the residual at %.3g: a longer restart or another preconditioner may help",
@@ -305,11 +317,12 @@ tulle_status tulle__gmres(tulle__krylov *k, int zero)
     struct gmres s;
     tulle__krylov_strikes strikes = {0, 0};
     arrange(&s, k);
+    s.steps = 0;
     k->stop = TULLE_STOP_COUNT;
     TULLE_TRY(tulle__krylov_residual(k, zero, tulle__krylov_kept(k, 0)));
     if (!tulle__krylov_step(k, k->true_residual) || (k->residual <= k->limit && tulle__krylov_verdict(k, &strikes)))
         goto out;
-    if (!k->options.max_iterations) judge(k, INFINITY, &strikes);
+    if (!k->options.max_iterations) judge(&s, INFINITY, &strikes);
     while (k->stop == TULLE_STOP_COUNT) {
         double before = k->true_residual;
         bool reported = false;
@@ -317,7 +330,7 @@ tulle_status tulle__gmres(tulle__krylov *k, int zero)
         TULLE_TRY(update(&s));
         if (!reported) tulle__krylov_report(k, true);
         TULLE_TRY(tulle__krylov_residual(k, 0, tulle__krylov_kept(k, 0)));
-        judge(k, before, &strikes);
+        judge(&s, before, &strikes);
     }
 out:
     return status;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "algo/krylov/home/home.h"
+#include "base/decimal.h"
 #include "base/error.h"
 
 void tulle__krylov_defaults(tulle_krylov_options *o)
@@ -77,7 +78,7 @@ void tulle__krylov_stop(tulle__krylov *k, tulle_stop stop, const char *format, .
     va_list args;
     k->stop = stop;
     va_start(args, format);
-    vsnprintf(k->why, sizeof k->why, format, args);
+    tulle__decimal_vformat(k->why, sizeof k->why, format, args);
     va_end(args);
 }
 

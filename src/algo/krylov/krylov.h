@@ -8,6 +8,7 @@
 
 #include "algo/krylov/operator.h"
 #include "mat/mat.h"
+#include "mat/sweep/apply.h"
 
 /* A matrix with one column, and its own rows. */
 typedef struct tulle__vector {
@@ -94,6 +95,10 @@ static inline double tulle__krylov_epsilon(const tulle__krylov *k)
 {
     return k->space.type == TULLE_F32 ? 0x1p-23 : 0x1p-52;
 }
+
+/* Collective: as tulle_krylov_check does it, of a matrix in memory or in a file; options are not NULL. */
+tulle_status tulle__krylov_check_factor(const tulle__operand *A, const tulle_mat *B, const tulle_mat *X,
+    const tulle_krylov_options *options, double *error);
 
 /* The power of two above |x|, as far as that and its inverse are numbers; 1 for 0, infinity and NaN. */
 double tulle__power_of_two(double x);

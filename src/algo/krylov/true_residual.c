@@ -3,13 +3,10 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include <tulle/krylov.h>
-
 #include "algo/krylov/krylov.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/options.h"
-#include "mat/apply.h"
 
 struct vectors {
     double *b, *x, *size; /* x and |x| */
@@ -33,17 +30,16 @@ static double ratio_of(
     return isnan(ratio) ? INFINITY : ratio;
 }
 
-static tulle_status check(
-    const tulle_mat *A, const tulle_mat *B, const tulle_mat *X, const tulle_krylov_options *options, double *error)
+static tulle_status check(const tulle__operand *A, tulle_gidx rows, tulle_gidx cols, const tulle_mat *B,
+    const tulle_mat *X, const tulle_krylov_options *options, double *error)
 {
     tulle_status status;
     struct vectors v = {.b = NULL};
-    size_t n = (size_t)A->layout->m;
+    size_t n = (size_t)rows;
     double longest = 0, **const vector[] = {&v.b, &v.x, &v.size, &v.y, &v.z};
-    if (A->layout->m != A->layout->n || B->layout->m != A->layout->m || X->layout->m != A->layout->m ||
-        B->layout->n != X->layout->n)
+    if (rows != cols || B->layout->m != rows || X->layout->m != rows || B->layout->n != X->layout->n)
         return tulle__fail(TULLE_ERR_ARG, "B and X do not have the rows of the matrix");
-    TULLE_TRY(tulle__wants_values(A->comm, "checking a solve"));
+    TULLE_TRY(tulle__wants_values(B->comm, "checking a solve"));
     for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
         TULLE_TRY(tulle__alloc_zero(n, sizeof(double), "check", vector[i]));
     for (tulle_gidx c = 0; c < X->layout->n; c++) {
@@ -53,10 +49,10 @@ static tulle_status check(
             v.size[r] = fabs(v.x[r]);
             v.y[r] = v.z[r] = 0;
         }
-        TULLE_TRY(tulle__mat_apply(A, TULLE_OP_N, v.x, v.size, v.y, v.z, &longest, NULL));
+        TULLE_TRY(tulle__operand_apply(A, TULLE_OP_N, false, v.x, v.size, v.y, v.z, &longest));
         /* each PE knows the longest of its own rows */
-        TULLE_TRY(tulle_comm_reduce_real(A->comm, TULLE_MAX, 1, &longest));
-        double ratio = ratio_of(&v, A->layout->m, longest, X->type, options->tolerance, options->absolute);
+        TULLE_TRY(tulle_comm_reduce_real(B->comm, TULLE_MAX, 1, &longest));
+        double ratio = ratio_of(&v, rows, longest, X->type, options->tolerance, options->absolute);
         if (ratio > *error) *error = ratio;
         if (ratio > 1)
             status = tulle__fail(
@@ -75,9 +71,17 @@ tulle_status tulle_krylov_check(
     if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__OPTIONS(options, &chosen, history_room) ||
         TULLE__NULL(error))
         return tulle__refuse(A ? A->comm : B ? B->comm : X ? X->comm : NULL);
-    tulle__krylov_defaults(&chosen);
+    return tulle__krylov_check_factor(&(tulle__operand){.mat = A}, B, X, &chosen, error);
+}
+
+tulle_status tulle__krylov_check_factor(
+    const tulle__operand *A, const tulle_mat *B, const tulle_mat *X, const tulle_krylov_options *options, double *error)
+{
+    tulle_krylov_options chosen = *options;
     double found = 0;
-    tulle_status status = tulle_comm_agree(A->comm, check(A, B, X, &chosen, &found));
+    const tulle_gidx m = A->mat ? A->mat->layout->m : A->rows->m, n = A->mat ? A->mat->layout->n : A->rows->n;
+    tulle__krylov_defaults(&chosen);
+    tulle_status status = tulle_comm_agree(B->comm, check(A, m, n, B, X, &chosen, &found));
     *error = found;
     return status;
 }

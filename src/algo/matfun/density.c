@@ -21,7 +21,7 @@
 #include "base/spec.h"
 #include "mat/algebra/block_sum.h"
 #include "mat/algebra/finite.h"
-#include "mat/apply.h"
+#include "mat/sweep/apply.h"
 
 static const char *const methods[TULLE_DENSITY_METHOD_COUNT] = {
 #define NAME(name, word, text) word,

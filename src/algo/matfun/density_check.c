@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "mat/algebra/block_sum.h"
-#include "mat/apply.h"
+#include "mat/sweep/apply.h"
 
 struct vectors {
     int64_t n;

@@ -16,8 +16,8 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/random.h"
-#include "mat/apply.h"
 #include "mat/fetch.h"
+#include "mat/sweep/apply.h"
 
 #ifdef TULLE_HAVE_LAPACK
 void dsygv_(const int *itype, const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *b,

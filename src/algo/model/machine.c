@@ -13,6 +13,7 @@
 
 #include "algo/model/rates.h"
 #include "base/arg.h"
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/host/kind.h"
 #include "base/host/limits.h"
@@ -108,7 +109,7 @@ static int read_field(const struct field *field, const char *text, tulle_machine
 {
     for (int n = 0; n < field->count; n++) {
         char *end;
-        double x = strtod(text, &end);
+        double x = tulle__decimal_read(text, &end);
         if (end == text || !(x >= 0) || x > 1e18 || (field->required && x <= 0)) return 0;
         if (field->integer && x > 1e6) return 0;
         if (field->integer)
@@ -182,7 +183,7 @@ static void put_fields(const tulle_machine *m, FILE *f)
         const char *from = (const char *)m + fields[i].at;
         fprintf(f, "%s", fields[i].name);
         for (int n = 0; n < fields[i].count; n++)
-            fprintf(f, " %.6g",
+            tulle__decimal_print(f, " %.6g",
                 fields[i].integer ? *(const int *)(const void *)from : ((const double *)(const void *)from)[n]);
         fputc('\n', f);
     }

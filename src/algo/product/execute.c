@@ -8,6 +8,7 @@
 
 #include "algo/product/feed.h"
 #include "algo/product/jobs.h"
+#include "algo/product/only_beta.h"
 #include "algo/product/plan/block_filter.h"
 #include "algo/product/plan/phase.h"
 #include "algo/product/product_progress.h"
@@ -349,6 +350,8 @@ tulle_status tulle_product_next(tulle_product *plan, double alpha, tulle_columns
     if (TULLE__NULL_AS(plan, "product")) return TULLE_ERR_ARG;
     TULLE__ENTER(plan->comm);
     set_scalars(plan, alpha, 0);
+    if (alpha == 0 && columns) *columns = (tulle_columns){.last = true, .to = 1, .of = 1};
+    if (alpha == 0) return tulle__product_only_beta(plan, 0, report);
     tulle__phases *p = &plan->phases;
     const bool whole = plan->options.symmetric_c; /* its triangles need each other */
     if (whole && p->expected > 1)
@@ -376,6 +379,7 @@ tulle_status tulle_product_execute(tulle_product *plan, double alpha, double bet
     if (TULLE__NULL_AS(plan, "product")) return TULLE_ERR_ARG;
     TULLE__ENTER(plan->comm);
     set_scalars(plan, alpha, beta);
+    if (alpha == 0) return tulle__product_only_beta(plan, beta, report);
     tulle__phases *p = &plan->phases;
     if (p->expected > 1 || p->known)
         return tulle__fail(TULLE_ERR_LIMIT,

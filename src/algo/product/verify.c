@@ -15,11 +15,13 @@
 
 #include "algo/option_values.h"
 #include "algo/product/plan/phase.h"
+#include "algo/product/verify.h"
 #include "algo/product/verify_blocks.h"
+#include "algo/product/verify_kinds.h"
 #include "base/error.h"
 #include "base/random.h"
-#include "mat/apply.h"
 #include "mat/mat_home.h"
+#include "mat/sweep/apply.h"
 
 enum { SAMPLES = 32 };
 
@@ -158,7 +160,14 @@ out:
 
 struct vectors {
     double *x, *ones, *bx, *babs, *abx, *aabs, *cx, *cabs;
+    tulle__kinds kinds; /* where something is not finite */
 };
+
+/* Whether a row of sums can be compared: a row that is not finite has only its kind. */
+static bool comparable(const tulle_mat *C, const struct vectors *v, double alpha, tulle_gidx r)
+{
+    return !v->kinds.row || tulle__kinds_comparable(&v->kinds, C->type, r, fabs(alpha) * v->aabs[r]);
+}
 
 static tulle_status compare(
     const tulle_mat *C, const struct vectors *v, double alpha, double longest, double slack, double *error)
@@ -171,7 +180,7 @@ static tulle_status compare(
     for (tulle_gidx r = 0; r < C->layout->m; r++) {
         double difference = fabs(v->cx[r] - alpha * v->abx[r]),
                bound = gamma * (fabs(alpha) * v->aabs[r] + v->cabs[r] * 0x1p-50) + slack;
-        if (difference == 0) continue;
+        if (difference == 0 || !comparable(C, v, alpha, r)) continue;
         double ratio = bound > 0 ? difference / bound : INFINITY;
         if (!(ratio <= *error)) {
             *error = isnan(ratio) ? INFINITY : ratio;
@@ -188,9 +197,10 @@ static tulle_status compare(
 /* C = alpha op(A) op(B) */
 struct factors {
     double alpha;
-    const tulle_mat *A, *B, *C;
+    const tulle_mat *A, *B, *C; /* A NULL: `first` alone */
     tulle_op op_a, op_b;
-    tulle_mat *a, *b; /* all of op(A), op(B) where they are halves, to read blocks of; NULL: they are not */
+    tulle__operand first; /* A, as it is to be read */
+    tulle_mat *a, *b;     /* all of op(A), op(B) where they are halves, to read blocks of; NULL: they are not */
 };
 
 /* A range has the block columns whose first columns are in it. */
@@ -204,6 +214,51 @@ static void move_to_blocks(const tulle_mat *C, int j, tulle_gidx *lo, tulle_gidx
     *hi = b->cut[to] - first;
 }
 
+/* A (B x) and C x. finite: without entries that are not. */
+static tulle_status apply_all(const struct factors *o, const struct vectors *v, bool finite, double longest[3])
+{
+    const tulle__operand B = {.mat = o->B}, C = {.mat = o->C};
+    tulle_status status;
+    TULLE_TRY(tulle__operand_apply(&B, o->op_b, finite, v->x, v->ones, v->bx, v->babs, &longest[0]));
+    TULLE_TRY(tulle__operand_apply(&o->first, o->op_a, finite, v->bx, v->babs, v->abx, v->aabs, &longest[1]));
+    TULLE_TRY(tulle__operand_apply(&C, TULLE_OP_N, finite, v->x, v->ones, v->cx, v->cabs, &longest[2]));
+out:
+    return status;
+}
+
+/* The rows of op(B). */
+static size_t inner_of(const struct factors *o)
+{
+    return (size_t)(o->op_b == TULLE_OP_N ? o->B->layout->m : o->B->layout->n);
+}
+
+static bool all_finite(const struct vectors *v, size_t m, size_t k)
+{
+    bool finite = true;
+    for (size_t r = 0; r < k; r++) finite &= isfinite(v->bx[r]) && isfinite(v->babs[r]);
+    for (size_t r = 0; r < m; r++) finite &= isfinite(v->abx[r]) && isfinite(v->aabs[r]) && isfinite(v->cx[r]);
+    return finite;
+}
+
+/* Something is not finite: compares rows by kind, and makes the sums again without it. Collective. */
+static tulle_status look_at_kinds(const struct factors *o, struct vectors *v, bool keeps, double longest[3])
+{
+    const size_t m = (size_t)o->C->layout->m, n = (size_t)o->C->layout->n;
+    const size_t k = inner_of(o);
+    double *const sums[] = {v->bx, v->babs, v->abx, v->aabs, v->cx, v->cabs};
+    tulle_status status = tulle__kinds_init(&v->kinds, &o->first, o->op_a, o->B, o->op_b, o->C, v->ones);
+    if (status != TULLE_OK) return status;
+    for (size_t c = 0; c < n; c++)
+        if (v->kinds.col[c]) v->x[c] = 0; /* sums over the others tell something */
+    for (int s = 0; s < 6; s++) memset(sums[s], 0, (s < 2 ? k : m) * sizeof(double));
+    TULLE_TRY(apply_all(o, v, true, longest));
+    for (size_t r = 0; r < m; r++)
+        TULLE_TRY(
+            tulle__kinds_compare(&v->kinds, o->C->type, keeps, o->alpha, (tulle_gidx)r, fabs(o->alpha) * v->aabs[r]));
+out:
+    return status;
+}
+
 /* plan: NULL, or the one whose columns C holds: only those are looked at. */
 static tulle_status check(const struct factors *o, const tulle_product *plan, double *error)
 {
@@ -211,8 +266,9 @@ static tulle_status check(const struct factors *o, const tulle_product *plan, do
     tulle_status status;
     struct vectors v = {0};
     size_t m = (size_t)C->layout->m, n = (size_t)C->layout->n;
-    size_t k = (size_t)(o->op_a == TULLE_OP_N ? A->layout->n : A->layout->m);
+    size_t k = inner_of(o);
     double longest[3] = {0, 0, 0};
+    const bool keeps = plan && plan->options.keep_pattern; /* C lacks what A (B x) has */
     TULLE_TRY(tulle__wants_values(C->comm, "checking a product"));
     TULLE_TRY(tulle__alloc(n, 8, "check", &v.x));
     TULLE_TRY(tulle__alloc(n, 8, "check", &v.ones));
@@ -232,17 +288,16 @@ static tulle_status check(const struct factors *o, const tulle_product *plan, do
             v.ones[first + c] = looked_at;
         }
     }
-    TULLE_TRY(tulle__mat_apply(B, o->op_b, v.x, v.ones, v.bx, v.babs, &longest[0], NULL));
-    TULLE_TRY(tulle__mat_apply(A, o->op_a, v.bx, v.babs, v.abx, v.aabs, &longest[1], NULL));
-    TULLE_TRY(tulle__mat_apply(C, TULLE_OP_N, v.x, v.ones, v.cx, v.cabs, &longest[2], NULL));
+    TULLE_TRY(apply_all(o, &v, false, longest));
+    if (!all_finite(&v, m, k)) TULLE_TRY(look_at_kinds(o, &v, keeps, longest));
     TULLE_TRY(tulle_comm_reduce_real(C->comm, TULLE_MAX, 3, longest));
     /* transposed operands: the length of their columns is bounded by their rows */
-    double terms = longest[0] + longest[1] + (o->op_a == TULLE_OP_T ? (double)A->layout->m : 0) + longest[2];
+    double terms = longest[0] + longest[1] + (o->op_a == TULLE_OP_T ? (double)k : 0) + longest[2];
     const tulle__block_check blocks = {
         .alpha = o->alpha, .A = o->a ? o->a : A, .B = o->b ? o->b : B, .C = C, .plan = plan};
     const bool as_is = (o->a || o->op_a == TULLE_OP_N) && (o->b || o->op_b == TULLE_OP_N);
-    bool keeps = plan && plan->options.keep_pattern; /* C lacks what A (B x) has */
     if (!keeps) TULLE_TRY(compare(C, &v, o->alpha, terms, tulle__filter_slack(&blocks), error));
+    if (!A || o->alpha == 0) goto out; /* C has the entries that it had */
     if (C->kind == TULLE_VBSR && as_is) TULLE_TRY(tulle__check_block_rows(&blocks, error));
     if (C->kind == TULLE_CSR && o->op_a == TULLE_OP_N && o->op_b == TULLE_OP_N)
         TULLE_TRY(check_structure(A, B, C, plan));
@@ -255,6 +310,7 @@ out:
     tulle__free(v.aabs);
     tulle__free(v.cx);
     tulle__free(v.cabs);
+    tulle__kinds_fini(&v.kinds);
     return status;
 }
 
@@ -265,10 +321,12 @@ static tulle_status prepare(struct factors *x)
     tulle_status status = TULLE_OK;
     const tulle_mat *const all[] = {x->A, x->B, x->C};
     for (int n = 0; n < 3 && status == TULLE_OK; n++) {
+        if (!all[n]) continue;
         if (tulle__mat_home_of(all[n])) status = tulle_comm_agree(all[n]->comm, tulle__mat_home_bring(all[n]));
         if (status == TULLE_OK) status = tulle__order_operand(all[n]);
     }
-    if (status == TULLE_OK && x->A->symmetry != TULLE_GENERAL) status = tulle__joined_renew(x->A, x->op_a, &x->a, &of);
+    if (status == TULLE_OK && x->A && x->A->symmetry != TULLE_GENERAL)
+        status = tulle__joined_renew(x->A, x->op_a, &x->a, &of);
     if (status == TULLE_OK && x->B->symmetry != TULLE_GENERAL) status = tulle__joined_renew(x->B, x->op_b, &x->b, &of);
     return status;
 }
@@ -279,13 +337,26 @@ static void end(const struct factors *x)
     tulle__mat_drop(x->b);
 }
 
+tulle_status tulle__check_stream(const tulle__operand *A, const tulle_mat *X, const tulle_mat *Y, double *error)
+{
+    struct factors x = {.alpha = 1, .A = NULL, .B = X, .C = Y, .first = *A};
+    tulle_status status = TULLE_OK;
+    double found = 0;
+    if (A->mat && tulle__mat_home_of(A->mat)) status = tulle_comm_agree(A->mat->comm, tulle__mat_home_bring(A->mat));
+    if (status == TULLE_OK) status = prepare(&x);
+    if (status == TULLE_OK) status = tulle_comm_agree(Y->comm, check(&x, NULL, &found));
+    end(&x);
+    *error = found;
+    return status;
+}
+
 tulle_status tulle_product_check_matrices(double alpha, const tulle_mat *A, tulle_op op_a, const tulle_mat *B,
     tulle_op op_b, const tulle_mat *C, double *error)
 {
     if (TULLE__NULL(A) || TULLE__OUTSIDE(op_a, TULLE_OP_T) || TULLE__NULL(B) || TULLE__OUTSIDE(op_b, TULLE_OP_T) ||
         TULLE__NULL(C) || TULLE__NULL(error))
         return tulle__refuse(C ? C->comm : A ? A->comm : B ? B->comm : NULL);
-    struct factors x = {.alpha = alpha, .A = A, .B = B, .C = C, .op_a = op_a, .op_b = op_b};
+    struct factors x = {.alpha = alpha, .A = A, .B = B, .C = C, .op_a = op_a, .op_b = op_b, .first = {.mat = A}};
     double found = 0;
     tulle_status status = prepare(&x);
     if (status == TULLE_OK) status = tulle_comm_agree(C->comm, check(&x, NULL, &found));
@@ -302,7 +373,8 @@ tulle_status tulle_product_check(tulle_product *plan, double *error)
         .B = plan->B,
         .C = plan->C,
         .op_a = plan->options.op_a,
-        .op_b = plan->options.op_b};
+        .op_b = plan->options.op_b,
+        .first = {.mat = plan->A}};
     tulle_status status = TULLE_OK;
     double found = 0;
     if (plan->beta != 0)

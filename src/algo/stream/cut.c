@@ -130,29 +130,31 @@ static void add_slabs(struct tulle_stream *s, int64_t from, int64_t until, int64
 }
 
 /* Counts or stores all slabs. */
-static void cut(struct tulle_stream *s, int slabs, int in_tiles)
+static void cut(struct tulle_stream *s, int slabs, tulle__stream_cuts cuts)
 {
     double total = (double)bytes_before(s, s->lines), share = 0;
     int64_t from = 0, apart = lines_apart(s);
     s->nslabs = 0;
-    for (int k = 0; k < slabs && !in_tiles; k++) {
+    for (int k = 0; k < slabs && cuts == TULLE__CUT_EVENLY; k++) {
         share += tulle__slab_share(k, slabs);
         int64_t until = k == slabs - 1 ? s->lines : line_at(s, share * total) / apart * apart;
         if (until < from) until = from;
         add_slabs(s, from, until, apart);
         from = until;
     }
-    if (in_tiles) add_slabs(s, 0, s->lines, apart);
+    if (cuts == TULLE__CUT_IN_TILES) add_slabs(s, 0, s->lines, apart);
+    for (; cuts == TULLE__CUT_BY_ROWS && from < s->lines; from += apart)
+        add_slabs(s, from, from + apart < s->lines ? from + apart : s->lines, apart);
 }
 
-tulle_status tulle__stream_cut(struct tulle_stream *s, int slabs, int in_tiles)
+tulle_status tulle__stream_cut(struct tulle_stream *s, int slabs, tulle__stream_cuts cuts)
 {
     tulle__free(s->slab);
     s->slab = NULL;
-    cut(s, slabs, in_tiles);
+    cut(s, slabs, cuts);
     tulle_status status = tulle__alloc((size_t)s->nslabs, sizeof *s->slab, "slabs", &s->slab);
     if (status == TULLE_OK)
-        cut(s, slabs, in_tiles);
+        cut(s, slabs, cuts);
     else
         s->nslabs = 0;
     return status;

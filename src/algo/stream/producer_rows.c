@@ -50,8 +50,9 @@ static tulle_status check_half(const struct tulle_stream *s, const tulle__stream
         for (int64_t e = tulle__slab_pointer(s, slab, r); e < end; last = column[e++]) ascend &= column[e] > last;
         if (!ascend || last > line + s->format.span)
             return tulle__fail(TULLE_ERR_FORMAT,
-                "%s: row %" PRId64 ": columns do not ascend from the diagonal to at most %" PRId64
-                " after it, but the file says that it holds the upper half of a symmetric matrix of that span",
+                "%s: row " TULLE__AT ": columns do not ascend from the diagonal to at most %" PRId64
+                " after it, but the file says that it holds the upper half of a symmetric matrix of that "
+                "span" TULLE__COUNTED,
                 s->rows->name, s->first_row + line * s->format.block, s->format.span * s->format.block);
     }
     return TULLE_OK;

@@ -26,7 +26,7 @@ static tulle_status cut_trial(struct tulle_stream *s)
     tulle_status status = TULLE_OK;
     int slabs = 8;
     for (int tries = 0; tries < 40; tries++, slabs += slabs / 2) {
-        status = tulle__stream_cut(s, slabs, 0);
+        status = tulle__stream_cut(s, slabs, TULLE__CUT_EVENLY);
         if (status != TULLE_OK || s->nslabs < 2) return status;
         s->slab[0] = s->slab[1]; /* from the middle, as the first slab is small */
         s->nslabs = 2;

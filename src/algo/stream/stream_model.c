@@ -11,6 +11,7 @@
 
 #include "algo/stream/stream.h"
 #include "base/arg.h"
+#include "base/decimal.h"
 #include "base/error.h"
 
 enum { MOST_SLABS = 1024 };
@@ -59,22 +60,30 @@ static int best_slabs(const struct tulle_stream *s, const tulle__stream_rates *r
     return best;
 }
 
-/* Cuts so that a ring fits into `room`; uses more slabs if needed, unless their number is given. */
-static tulle_status cut_to_fit(struct tulle_stream *s, int slabs, int ring, size_t room, int *fits)
+/* Whether a ring of the slabs that were cut fits into `room`. */
+static tulle_status ring_fits(const struct tulle_stream *s, int ring, size_t room, int *fits)
 {
     size_t host, sum, workspace = 0;
+    int buffers = s->nslabs < ring ? s->nslabs : ring;
+    tulle_status status = tulle__slab_workspaces(s, &sum, &workspace);
+    *fits = status == TULLE_OK && tulle__slab_largest(s, &host) * (size_t)buffers + workspace <= room;
+    return status;
+}
+
+/* Cuts so that a ring fits into `room`; uses more slabs if needed, to one a row, unless their number is given. */
+static tulle_status cut_to_fit(struct tulle_stream *s, int slabs, int ring, size_t room, int *fits)
+{
     tulle_status status = TULLE_OK;
     *fits = 0;
-    for (int tries = 0; status == TULLE_OK && !*fits && tries < 40; tries++) {
-        status = tulle__stream_cut(s, slabs, 0);
-        int buffers = s->nslabs < ring ? s->nslabs : ring;
-        if (status == TULLE_OK) status = tulle__slab_workspaces(s, &sum, &workspace);
-        *fits = status == TULLE_OK && tulle__slab_largest(s, &host) * (size_t)buffers + workspace <= room;
+    for (int tries = 0; status == TULLE_OK && !*fits && tries < 80; tries++) {
+        status = tulle__stream_cut(s, slabs, TULLE__CUT_EVENLY);
+        if (status == TULLE_OK) status = ring_fits(s, ring, room, fits);
         if (s->options.slabs || slabs >= s->lines) break;
-        slabs += 1 + slabs / 4;
-        if (slabs > s->lines) slabs = (int)s->lines;
+        slabs = s->lines - slabs <= slabs / 4 + 1 ? (int)s->lines : slabs + slabs / 4 + 1;
     }
-    return status;
+    if (status != TULLE_OK || *fits || s->options.slabs) return status;
+    status = tulle__stream_cut(s, 0, TULLE__CUT_BY_ROWS);
+    return status == TULLE_OK ? ring_fits(s, ring, room, fits) : status;
 }
 
 /*
@@ -140,7 +149,7 @@ tulle_status tulle__stream_make_plan(struct tulle_stream *s, const tulle__stream
     plan->resident |= plan->in_place;
     if (plan->resident) {
         plan->ring = s->options.ring ? s->options.ring : 3;
-        TULLE_TRY(tulle__stream_cut(s, 1, plan->in_place));
+        TULLE_TRY(tulle__stream_cut(s, 1, plan->in_place ? TULLE__CUT_IN_TILES : TULLE__CUT_EVENLY));
         if (!plan->in_place) TULLE_TRY(check_residence(s, room));
     }
     if (!plan->resident) TULLE_TRY(choose_ring(s, r, room));
@@ -160,13 +169,15 @@ out:
     return status;
 }
 
-static const char *sized(size_t bytes, char *text)
+enum { SIZED = 32 };
+
+static const char *sized(size_t bytes, char text[SIZED])
 {
     static const char *const units[] = {"B", "KB", "MB", "GB", "TB"};
     double x = (double)bytes;
     int u = 0;
     for (; x >= 9999 && u < 4; u++) x /= 1000;
-    sprintf(text, "%.4g %s", x, units[u]);
+    tulle__decimal_format(text, SIZED, "%.4g %s", x, units[u]);
     return text;
 }
 

@@ -18,7 +18,7 @@
 #include "algo/option_values.h"
 #include "algo/trisolve/residual.h"
 #include "base/error.h"
-#include "mat/apply.h"
+#include "mat/sweep/apply.h"
 
 /* allowance for rounding in the bound itself */
 #define MARGIN 1.1

@@ -13,7 +13,7 @@
 #include "algo/option_values.h"
 #include "algo/trisolve/residual.h"
 #include "base/error.h"
-#include "mat/apply.h"
+#include "mat/sweep/apply.h"
 
 struct vectors {
     double *b, *x, *size; /* x and |x| */

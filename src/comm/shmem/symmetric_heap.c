@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "comm/shmem/shmem_team.h"
@@ -61,7 +62,7 @@ static size_t announced(void)
     for (int i = 0; i < 2 && !text; i++) text = secure_getenv(names[i]);
     if (!text) return 0;
     char *end;
-    double value = strtod(text, &end);
+    double value = tulle__decimal_read(text, &end);
     for (int i = 0; units[i] && *end; i++)
         if ((*end & ~0x20) == units[i]) value *= (double)((uint64_t)1 << 10 * (i + 1));
     return value > 0 && value < 0x1p62 ? (size_t)value : 0;

@@ -388,8 +388,9 @@ static tulle_status set_up(tulle__cuda *cuda, double memory, int processes)
     cuda->blas_bytes = tulle__cuda_blas_bytes(whole, facts.major);
     tulle__cuda_divide(cuda, left, whole, processes);
     if (memory > 0) cuda->device.capacity = (size_t)memory;
+    const unsigned tenths = (unsigned)((double)whole * 10 / (1 << 30) + .5); /* whatever point the locale has */
     int end =
-        snprintf(cuda->device.text, sizeof cuda->device.text, "%.60s, %.1f GiB", facts.name, (double)whole / (1 << 30));
+        snprintf(cuda->device.text, sizeof cuda->device.text, "%.60s, %u.%u GiB", facts.name, tenths / 10, tenths % 10);
     if (cuda->sharers > cuda->connections)
         snprintf(cuda->device.text + end, sizeof cuda->device.text - (size_t)end, "; %d PEs on %d hardware queues (%s)",
             cuda->sharers, cuda->connections, TULLE__CUDA_CONNECTIONS);

@@ -418,7 +418,8 @@ static tulle_status use_gpu(openacc *acc, int count, const tulle__device_setting
     acc->device.capacity = memory > 0 ? (size_t)memory : left;
     acc->device.pinned = 1;
     acc->device.real_time = 1;
-    snprintf(acc->device.text, sizeof acc->device.text, "OpenACC on %.80s, %.1f GiB", name, (double)whole / (1 << 30));
+    const unsigned tenths = (unsigned)((double)whole * 10 / (1 << 30) + .5); /* whatever point the locale has */
+    snprintf(acc->device.text, sizeof acc->device.text, "OpenACC on %.80s, %u.%u GiB", name, tenths / 10, tenths % 10);
     find_pinning(acc);
     return TULLE_OK;
 }

@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 
 #include "base/clock.h"
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "device/wrap/device_wrap.h"
@@ -565,8 +566,8 @@ static tulle_status open_limit(
         .pinned = inner->pinned,
         .on_host = inner->on_host,
         .real_time = 1};
-    snprintf(limit->device.text, sizeof limit->device.text, "%.60s, behind a link of %.4g GB/s and %.3g us",
-        inner->text, link / 1e9, latency * 1e6);
+    tulle__decimal_format(limit->device.text, sizeof limit->device.text,
+        "%.60s, behind a link of %.4g GB/s and %.3g us", inner->text, link / 1e9, latency * 1e6);
     limit->latency_ns = latency * 1e9;
     limit->device.counting = &limit->device;
     limit->account = tulle__account_current();

@@ -13,6 +13,7 @@
  */
 #include <stdio.h>
 
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "device/wrap/device_wrap.h"
@@ -373,8 +374,8 @@ static tulle_status make(
         .rowptr_bytes = inner ? inner->rowptr_bytes : 4,
         .on_host = inner ? inner->on_host : 0,
         .virtual_time = 1};
-    snprintf(m->device.text, sizeof m->device.text, "model of %.4g GB, %.4g Tflop/s, link %.4g GB/s", capacity / 1e9,
-        flops / 1e12, link / 1e9);
+    tulle__decimal_format(m->device.text, sizeof m->device.text, "model of %.4g GB, %.4g Tflop/s, link %.4g GB/s",
+        capacity / 1e9, flops / 1e12, link / 1e9);
     m->device.counting = &m->device;
     m->clock = *setting->clock;
     m->latency_ns = latency * 1e9;

@@ -29,6 +29,7 @@
 #include "base/progress_meter.h"
 #include "io/binsparse/hdf5_file.h"
 #include "io/file/entries.h"
+#include "io/file/gate.h"
 
 typedef enum tulle__binsparse_format {
     TULLE__BINSPARSE_CSR,
@@ -79,16 +80,16 @@ tulle_status tulle__binsparse_read_pointers(tulle__binsparse *file, int64_t firs
 tulle_status tulle__binsparse_read_indices(
     tulle__binsparse *file, tulle__binsparse_which which, int64_t first, int64_t count, int64_t limit, int64_t *to);
 
-/* Values first .. first + count - 1, of a dense matrix in the file's order. */
+/* Values first .. first + count - 1, of a dense matrix in the file's order; their positions pass no gate. */
 tulle_status tulle__binsparse_read_values(
-    tulle__binsparse *file, int64_t first, int64_t count, tulle_type type, void *to);
+    tulle__binsparse *file, tulle__gate *gate, int64_t first, int64_t count, double *to);
 
 /*
  * Reads rows row .. row + rows - 1 of columns col .. col + cols - 1 of a dense matrix into `to`,
  * with leading dimension ld. The rectangle must lie within the matrix.
  */
-tulle_status tulle__binsparse_read_block(tulle__binsparse *file, int64_t row, int64_t rows, int64_t col, int64_t cols,
-    tulle_type type, tulle_order order, int64_t ld, void *to);
+tulle_status tulle__binsparse_read_block(tulle__binsparse *file, tulle__gate *gate, int64_t row, int64_t rows,
+    int64_t col, int64_t cols, tulle_order order, int64_t ld, void *to);
 
 /*
  * Reads the part-th of nparts equal shares of the stored entries, without mirroring, which is the
@@ -96,7 +97,7 @@ tulle_status tulle__binsparse_read_block(tulle__binsparse *file, int64_t row, in
  * triangle. Initialises *entries, which the caller finishes even after a failure.
  */
 tulle_status tulle__binsparse_parse(
-    tulle__binsparse *file, int part, int nparts, tulle_type type, tulle__entries *entries);
+    tulle__binsparse *file, int part, int nparts, tulle__gate *gate, tulle__entries *entries);
 
 /*
  * Writer of a CSR, BSR or dense file. The sizes are fixed at the start, so parts may be written in

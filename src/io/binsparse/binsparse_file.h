@@ -22,12 +22,9 @@ tulle_status tulle__binsparse_describe(const char *path, const char *json, tulle
 
 enum { TULLE__BINSPARSE_PIECE = 1 << 15 }; /* numbers read at a time */
 
-/*
- * Numbers first .. first + count - 1, at most a piece, into 8-byte integers or doubles; raw has
- * room for them.
- */
+/* Integers first .. first + count - 1, at most a piece; raw has room for them. */
 tulle_status tulle__binsparse_piece(
-    const tulle__binsparse *file, int which, int64_t first, int64_t count, int real, char *raw, void *to);
+    const tulle__binsparse *file, int which, int64_t first, int64_t count, char *raw, int64_t *to);
 
 /* The JSON text of a CSR, BSR or dense file; freed by tulle__free. */
 tulle_status tulle__binsparse_text(const tulle__binsparse_header *header, char **json);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/binsparse/binsparse_file.h"
@@ -51,7 +52,7 @@ static void append(char *text, const char *format, ...)
     size_t used = strlen(text);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text + used, TEXT - used, format, arguments);
+    tulle__decimal_vformat(text + used, TEXT - used, format, arguments);
     va_end(arguments);
 }
 

@@ -24,7 +24,7 @@ static tulle_status start_walk(struct walk *w, int64_t e)
     char raw[8];
     while (high - low > 1) {
         int64_t middle = low + (high - low) / 2, p;
-        TULLE_TRY(tulle__binsparse_piece(w->file, TULLE__BINSPARSE_POINTERS, middle, 1, 0, raw, &p));
+        TULLE_TRY(tulle__binsparse_piece(w->file, TULLE__BINSPARSE_POINTERS, middle, 1, raw, &p));
         if (p <= e)
             low = middle;
         else
@@ -60,8 +60,8 @@ out:
 }
 
 /* Adds the values of a block (of an entry, except for BSR) with this first row and column. */
-static tulle_status add_block(
-    const tulle__binsparse *file, int64_t row, int64_t col, const double *value, tulle__entries *entries)
+static tulle_status add_block(const tulle__binsparse *file, tulle__gate *gate, int64_t row, int64_t col,
+    const double *value, tulle__entries *entries)
 {
     const tulle__binsparse_header *head = &file->header;
     int b = head->block, half = head->structure != TULLE__BINSPARSE_GENERAL && row == col;
@@ -69,11 +69,11 @@ static tulle_status add_block(
         for (int c = 0; c < r; c++)
             if (value[r * b + c] != value[c * b + r] && !isnan(value[r * b + c]))
                 return tulle__fail(TULLE_ERR_FORMAT,
-                    "%s: the block at (%" PRId64 ", %" PRId64 ") on the diagonal is not symmetric", file->path, row,
-                    col);
+                    "%s: the block at (" TULLE__AT ", " TULLE__AT ") on the diagonal is not symmetric" TULLE__COUNTED,
+                    file->path, row, col);
     for (int r = 0; r < b; r++)
         for (int c = half ? r : 0; c < b; c++) {
-            tulle_status status = tulle__entries_add(entries, row + r, col + c, value[r * b + c]);
+            tulle_status status = tulle__gate_add(gate, entries, row + r, col + c, value[r * b + c]);
             if (status != TULLE_OK) return status;
         }
     return TULLE_OK;
@@ -97,7 +97,7 @@ static int wrong_half(const tulle__binsparse_header *head, int64_t row, int64_t 
 }
 
 tulle_status tulle__binsparse_parse(
-    tulle__binsparse *file, int part, int nparts, tulle_type type, tulle__entries *entries)
+    tulle__binsparse *file, int part, int nparts, tulle__gate *gate, tulle__entries *entries)
 {
     const tulle__binsparse_header *head = &file->header;
     int64_t first = (int64_t)((__int128)head->count * part / nparts);
@@ -111,7 +111,7 @@ tulle_status tulle__binsparse_parse(
     double *value = NULL;
     struct walk walk = {.file = file};
     tulle_status status = TULLE_OK;
-    tulle__entries_init(entries, head->rows > INT32_MAX || head->cols > INT32_MAX, 0, type);
+    tulle__entries_init(entries, head->rows > INT32_MAX || head->cols > INT32_MAX, 0, gate->type);
     if (head->format >= TULLE__BINSPARSE_DMATR)
         return tulle__fail(TULLE_ERR_ARG, "%s: is a dense matrix, which has no entries", file->path);
     TULLE_TRY(tulle__alloc(PIECE, sizeof *inner, "a piece of a Binsparse file", &inner));
@@ -128,16 +128,17 @@ tulle_status tulle__binsparse_parse(
         TULLE_TRY(tulle__binsparse_read_indices(file, TULLE__BINSPARSE_INDICES1, e, n, inner_limit, inner));
         if (!compressed)
             TULLE_TRY(tulle__binsparse_read_indices(file, TULLE__BINSPARSE_INDICES0, e, n, outer_limit, outer));
-        TULLE_TRY(tulle__binsparse_read_values(file, e * area, n * area, TULLE_F64, value));
+        TULLE_TRY(tulle__binsparse_read_values(file, gate, e * area, n * area, value));
         for (int64_t i = 0; i < n; i++) {
             int64_t line = outer[i];
             if (compressed) TULLE_TRY(line_of(&walk, e + i, &line));
             int64_t row = by_rows ? line : inner[i], col = by_rows ? inner[i] : line;
             if (wrong_half(head, row, col, value[i * area]))
                 TULLE_TRY(tulle__fail(TULLE_ERR_FORMAT,
-                    "%s: %s %" PRId64 " is at (%" PRId64 ", %" PRId64 "), where the structure of the matrix has none",
-                    file->path, b > 1 ? "block" : "entry", e + i, row, col));
-            TULLE_TRY(add_block(file, row * b, col * b, value + i * area, entries));
+                    "%s: %s (" TULLE__AT ", " TULLE__AT
+                    ") is where the structure of the matrix has none" TULLE__COUNTED,
+                    file->path, b > 1 ? "block" : "entry", row, col));
+            TULLE_TRY(add_block(file, gate, row * b, col * b, value + i * area, entries));
         }
     }
 out:

@@ -99,65 +99,28 @@ static tulle_status read_bytes(const tulle__binsparse *file, void *to, size_t by
     return TULLE_OK;
 }
 
-/* The i-th raw number, as bits. */
-static uint64_t bits_at(const tulle__binsparse_array *array, const char *raw, int64_t i)
+static tulle__stored stored_of(const tulle__binsparse_array *array)
 {
-    uint64_t x;
-    uint32_t four;
-    uint16_t two;
-    raw += i * array->size;
-    switch (array->size) {
-    case 1:
-        return (unsigned char)*raw;
-    case 2:
-        memcpy(&two, raw, 2);
-        return array->swapped ? __builtin_bswap16(two) : two;
-    case 4:
-        memcpy(&four, raw, 4);
-        return array->swapped ? __builtin_bswap32(four) : four;
-    default:
-        memcpy(&x, raw, 8);
-        return array->swapped ? __builtin_bswap64(x) : x;
-    }
+    return (tulle__stored){array->kind, array->size, array->swapped};
 }
 
-/* An unsigned number beyond 2^63 becomes negative, which every check refuses. */
-static int64_t integer_of(const tulle__binsparse_array *array, uint64_t x)
+/* Numbers first .. first + count - 1, at most a piece, as they lie in the file. */
+static tulle_status read_raw(const tulle__binsparse *file, int which, int64_t first, int64_t count, char *raw)
 {
-    int unused = 64 - 8 * array->size;
-    return array->kind == 'u' ? (int64_t)x : (int64_t)(x << unused) >> unused;
-}
-
-static double real_of(const tulle__binsparse_array *array, uint64_t x)
-{
-    double d;
-    float f;
-    uint32_t four = (uint32_t)x;
-    if (array->kind == 'f') {
-        if (array->size == 8) {
-            memcpy(&d, &x, 8);
-            return d;
-        }
-        memcpy(&f, &four, 4);
-        return (double)f;
-    }
-    return array->kind == 'u' ? (double)x : (double)integer_of(array, x);
+    const tulle__binsparse_array *array = &file->header.array[which];
+    return read_bytes(file, raw, (size_t)(count * array->size), array->offset + first * array->size);
 }
 
 tulle_status tulle__binsparse_piece(
-    const tulle__binsparse *file, int which, int64_t first, int64_t count, int real, char *raw, void *to)
+    const tulle__binsparse *file, int which, int64_t first, int64_t count, char *raw, int64_t *to)
 {
     const tulle__binsparse_array *array = &file->header.array[which];
     if (count == 0) return TULLE_OK;
-    if (array->offset < 0) return tulle__hdf5_read(file->path, file->group, which, first, count, real, to);
-    tulle_status status = read_bytes(file, raw, (size_t)(count * array->size), array->offset + first * array->size);
-    if (status != TULLE_OK) return status;
-    for (int64_t i = 0; i < count; i++)
-        if (real)
-            ((double *)to)[i] = real_of(array, bits_at(array, raw, i));
-        else
-            ((int64_t *)to)[i] = integer_of(array, bits_at(array, raw, i));
-    return TULLE_OK;
+    if (array->offset < 0) return tulle__hdf5_read(file->path, file->group, which, first, count, 'i', to);
+    tulle_status status = read_raw(file, which, first, count, raw);
+    for (int64_t i = 0; i < count && status == TULLE_OK; i++)
+        to[i] = tulle__stored_integer(stored_of(array), raw + i * array->size);
+    return status;
 }
 
 static tulle_status check_range(const tulle__binsparse *file, int which, int64_t first, int64_t count)
@@ -204,7 +167,7 @@ tulle_status tulle__binsparse_read_pointers(tulle__binsparse *file, int64_t firs
     TULLE_TRY(tulle__alloc(PIECE, 8, "a piece of a Binsparse file", &raw));
     for (int64_t i = 0, n; i < count; i += n) {
         n = count - i < PIECE ? count - i : PIECE;
-        TULLE_TRY(tulle__binsparse_piece(file, TULLE__BINSPARSE_POINTERS, first + i, n, 0, raw, to + i));
+        TULLE_TRY(tulle__binsparse_piece(file, TULLE__BINSPARSE_POINTERS, first + i, n, raw, to + i));
     }
     TULLE_TRY(check_pointers(file, first, count, to));
 out:
@@ -222,7 +185,7 @@ tulle_status tulle__binsparse_read_indices(
     TULLE_TRY(tulle__alloc(PIECE, 8, "a piece of a Binsparse file", &raw));
     for (int64_t i = 0, n; i < count; i += n) {
         n = count - i < PIECE ? count - i : PIECE;
-        TULLE_TRY(tulle__binsparse_piece(file, set, first + i, n, 0, raw, to + i));
+        TULLE_TRY(tulle__binsparse_piece(file, set, first + i, n, raw, to + i));
         TULLE_TRY(check_indices(file, set, first + i, n, limit, to + i));
     }
 out:
@@ -231,48 +194,44 @@ out:
 }
 
 /* Values first .. first + count - 1, count <= PIECE; raw as in tulle__binsparse_piece. */
-static tulle_status read_reals(tulle__binsparse *file, int64_t first, int64_t count, char *raw, double *real)
+static tulle_status read_reals(
+    tulle__binsparse *file, tulle__gate *gate, int64_t first, int64_t count, char *raw, double *real)
 {
-    int iso = file->header.iso;
-    tulle_status status =
-        tulle__binsparse_piece(file, TULLE__BINSPARSE_VALUES, iso ? 0 : first, iso ? 1 : count, 1, raw, real);
+    const tulle__binsparse_array *array = &file->header.array[TULLE__BINSPARSE_VALUES];
+    const int iso = file->header.iso, which = TULLE__BINSPARSE_VALUES;
+    const int64_t from = iso ? 0 : first, n = iso ? 1 : count;
+    tulle__stored as = array->offset < 0 ? (tulle__stored){array->kind, 8, 0} : stored_of(array);
+    if (count == 0) return TULLE_OK;
+    tulle_status status = array->offset < 0
+                              ? tulle__hdf5_read(file->path, file->group, which, from, n, array->kind, raw)
+                              : read_raw(file, which, from, n, raw);
+    if (status != TULLE_OK) return status;
+    tulle__gate_numbers(gate, as, raw, n, real);
     for (int64_t i = 1; iso && i < count; i++) real[i] = real[0];
     file->done += count;
     tulle__progress_meter_set(file->meter, file->done, file->wanted);
     return status;
 }
 
-static void store(tulle_type type, void *to, int64_t at, double x)
-{
-    if (type == TULLE_F32)
-        ((float *)to)[at] = (float)x;
-    else
-        ((double *)to)[at] = x;
-}
-
 tulle_status tulle__binsparse_read_values(
-    tulle__binsparse *file, int64_t first, int64_t count, tulle_type type, void *to)
+    tulle__binsparse *file, tulle__gate *gate, int64_t first, int64_t count, double *to)
 {
     char *raw = NULL;
-    double *real = NULL;
     tulle_status status;
     if (first < 0 || count < 0 || count > file->header.stored - first)
         return tulle__fail(TULLE_ERR_ARG, "%s: values %" PRId64 " + %" PRId64 " are outside", file->path, first, count);
     TULLE_TRY(tulle__alloc(PIECE, 8, "a piece of a Binsparse file", &raw));
-    TULLE_TRY(tulle__alloc(PIECE, sizeof *real, "a piece of a Binsparse file", &real));
     for (int64_t i = 0, n; i < count; i += n) {
         n = count - i < PIECE ? count - i : PIECE;
-        TULLE_TRY(read_reals(file, first + i, n, raw, real));
-        for (int64_t k = 0; k < n; k++) store(type, to, i + k, real[k]);
+        TULLE_TRY(read_reals(file, gate, first + i, n, raw, to + i));
     }
 out:
-    tulle__free(real);
     tulle__free(raw);
     return status;
 }
 
-tulle_status tulle__binsparse_read_block(tulle__binsparse *file, int64_t row, int64_t rows, int64_t col, int64_t cols,
-    tulle_type type, tulle_order order, int64_t ld, void *to)
+tulle_status tulle__binsparse_read_block(tulle__binsparse *file, tulle__gate *gate, int64_t row, int64_t rows,
+    int64_t col, int64_t cols, tulle_order order, int64_t ld, void *to)
 {
     const tulle__binsparse_header *head = &file->header;
     if (head->format < TULLE__BINSPARSE_DMATR || row < 0 || rows < 0 || col < 0 || cols < 0 ||
@@ -295,10 +254,14 @@ tulle_status tulle__binsparse_read_block(tulle__binsparse *file, int64_t row, in
         int64_t line = o, place = 0;
         for (int64_t v = 0, n; v < lines * inners; v += n) {
             n = lines * inners - v < PIECE ? lines * inners - v : PIECE;
-            TULLE_TRY(read_reals(file, (outer0 + o) * inner + inner0 + v, n, raw, real));
-            for (int64_t k = 0; k < n; k++) {
-                store(type, to, line * outer_step + place * inner_step, real[k]);
-                if (++place == inners) place = 0, line++;
+            TULLE_TRY(read_reals(file, gate, (outer0 + o) * inner + inner0 + v, n, raw, real));
+            for (int64_t k = 0, some; k < n; k += some) { /* up to the end of a line */
+                some = inners - place < n - k ? inners - place : n - k;
+                int64_t r = row + (by_rows ? line : place), c = col + (by_rows ? place : line);
+                TULLE_TRY(tulle__gate_store(
+                    gate, r, c, !by_rows, real + k, some, to, line * outer_step + place * inner_step, inner_step));
+                place += some;
+                if (place == inners) place = 0, line++;
             }
         }
     }

@@ -266,18 +266,18 @@ out:
 }
 
 static tulle_status read_slab(
-    const char *path, const char *name, int which, int64_t first, int64_t count, int real, void *to)
+    const char *path, const char *name, int which, int64_t first, int64_t count, char kind, void *to)
 {
     hid_t file, group;
     tulle_status status = open_group(path, name, &file, &group);
     if (status != TULLE_OK) return status;
     hsize_t start = (hsize_t)first, n = (hsize_t)count;
-    hid_t set;
+    hid_t set, type = kind == 'f' ? H5T_NATIVE_DOUBLE : kind == 'u' ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64;
     status = open_set(path, group, names[which], &set);
     hid_t space = set < 0 ? -1 : H5Dget_space(set), memory = H5Screate_simple(1, &n, NULL);
     if (status != TULLE_OK) goto out;
     if (set < 0 || space < 0 || memory < 0 || H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, NULL, &n, NULL) < 0 ||
-        H5Dread(set, real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64, memory, space, H5P_DEFAULT, to) < 0)
+        H5Dread(set, type, memory, space, H5P_DEFAULT, to) < 0)
         status = tulle__fail(TULLE_ERR_IO, "%s: numbers %" PRId64 " to %" PRId64 " of the data set '%s' cannot be read",
             path, first, first + count - 1, names[which]);
 out:
@@ -352,14 +352,14 @@ tulle_status tulle__hdf5_examine(const char *path, const char *group, char **jso
 }
 
 tulle_status tulle__hdf5_read(
-    const char *path, const char *group, int which, int64_t first, int64_t count, int real, void *to)
+    const char *path, const char *group, int which, int64_t first, int64_t count, char kind, void *to)
 {
     tulle_status status = tulle__attend(); /* not while the lock is held: a program may read there, too */
     if (status != TULLE_OK) return status;
     pthread_mutex_lock(&hdf5_lock);
     H5E_BEGIN_TRY
     {
-        status = read_slab(path, group, which, first, count, real, to);
+        status = read_slab(path, group, which, first, count, kind, to);
     }
     H5E_END_TRY
     pthread_mutex_unlock(&hdf5_lock);
@@ -400,9 +400,9 @@ tulle_status tulle__hdf5_examine(const char *path, const char *group, char **jso
 }
 
 tulle_status tulle__hdf5_read(
-    const char *path, const char *group, int which, int64_t first, int64_t count, int real, void *to)
+    const char *path, const char *group, int which, int64_t first, int64_t count, char kind, void *to)
 {
-    (void)group, (void)which, (void)first, (void)count, (void)real, (void)to;
+    (void)group, (void)which, (void)first, (void)count, (void)kind, (void)to;
     return tulle__hdf5_present(path);
 }
 

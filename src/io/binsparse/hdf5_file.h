@@ -34,9 +34,9 @@ typedef struct tulle__binsparse_array {
  */
 tulle_status tulle__hdf5_examine(const char *path, const char *group, char **json, tulle__binsparse_array *array);
 
-/* Numbers first .. first + count - 1 of a data set as int64_t or, `real`, as double. */
+/* Numbers first .. first + count - 1 of a data set as 'i' int64_t, 'u' uint64_t or 'f' double. */
 tulle_status tulle__hdf5_read(
-    const char *path, const char *group, int which, int64_t first, int64_t count, int real, void *to);
+    const char *path, const char *group, int which, int64_t first, int64_t count, char kind, void *to);
 
 /*
  * Creates the file with its attribute and contiguous data sets for those `present`, and sets their

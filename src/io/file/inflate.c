@@ -172,7 +172,7 @@ static tulle_status read_stream(tulle__inflate *f, void *to, size_t want, size_t
             if (ended || !room) break;
         }
         if (f->nin == 0) TULLE_TRY(refill(f));
-        if (f->nin == 0 && f->packing == &tulle__stored) {
+        if (f->nin == 0 && f->packing == &tulle__not_packed) {
             f->ended = 1;
             break;
         }

@@ -80,7 +80,7 @@ static void stored_close(void *state)
 static const tulle__unpacker unpackers_stored[] = {
     {"stored", stored_open, stored_step, stored_next, stored_close}, {NULL, NULL, NULL, NULL, NULL}};
 
-const tulle__packing tulle__stored = {"", "", unpackers_stored, no_member, 1, 0};
+const tulle__packing tulle__not_packed = {"", "", unpackers_stored, no_member, 1, 0};
 
 /* gzip packs 1032 to 1 at best. */
 static const tulle__packing packings[] = {

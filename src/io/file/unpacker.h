@@ -34,7 +34,7 @@ typedef struct tulle__packing {
 } tulle__packing;
 
 /* Data that are not packed, as an archive in a plain file: it ends where the file does. */
-extern const tulle__packing tulle__stored;
+extern const tulle__packing tulle__not_packed;
 
 /* The table; NULL past its last row. */
 const tulle__packing *tulle__packing_at(int i);

@@ -86,7 +86,7 @@ static tulle_status look_inside(tulle__text *text, const char *member)
         return member ? tulle__fail(TULLE_ERR_IO, "%s: is no archive, and so has no member %s", text->path, member)
                       : TULLE_OK;
     text->packed = 1;
-    if (!text->packing) text->packing = &tulle__stored;
+    if (!text->packing) text->packing = &tulle__not_packed;
     const tulle__packed_file file = tulle__text_packed(text);
     status = tulle__tar_find(&file, member, &text->member);
     text->archive = status == TULLE_OK;

@@ -24,6 +24,7 @@
 
 #include "base/progress_meter.h"
 #include "io/file/entries.h"
+#include "io/file/gate.h"
 #include "io/file/tar.h"
 
 typedef enum tulle__mtx_field { TULLE__MTX_REAL, TULLE__MTX_INTEGER, TULLE__MTX_PATTERN } tulle__mtx_field;
@@ -68,10 +69,7 @@ typedef struct tulle__mtx_stats {
     int64_t upper, lower, diagonal;
     int64_t zeros;
     int64_t dropped; /* zeros left out */
-    int64_t nans, infs;
-    int64_t overflows;        /* decimals that became inf */
-    int64_t underflows;       /* decimals that became 0 */
-    int64_t rounded;          /* integers that the type cannot hold exactly */
+    tulle__value_counts values;
     int64_t pattern_values;   /* values ignored in a pattern file */
     int64_t blanks, comments; /* lines */
     int64_t bytes;            /* of text looked at */

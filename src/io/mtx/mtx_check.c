@@ -19,11 +19,11 @@ void tulle__mtx_stats_add(tulle__mtx_stats *sum, const tulle__mtx_stats *part)
     sum->diagonal += part->diagonal;
     sum->zeros += part->zeros;
     sum->dropped += part->dropped;
-    sum->nans += part->nans;
-    sum->infs += part->infs;
-    sum->overflows += part->overflows;
-    sum->underflows += part->underflows;
-    sum->rounded += part->rounded;
+    sum->values.nans += part->values.nans;
+    sum->values.infs += part->values.infs;
+    sum->values.overflows += part->values.overflows;
+    sum->values.underflows += part->values.underflows;
+    sum->values.rounded += part->values.rounded;
     sum->pattern_values += part->pattern_values;
     sum->blanks += part->blanks;
     sum->comments += part->comments;
@@ -60,21 +60,6 @@ void tulle__mtx_warnings(const tulle__mtx *mtx, const tulle__mtx_stats *sum, cha
     if (sum->pattern_values)
         tulle__warn(text, size, "%" PRId64 " %s ignored", sum->pattern_values,
             tulle__plural(sum->pattern_values, "value in a pattern file is", "values in a pattern file are"));
-    if (sum->nans)
-        tulle__warn(text, size, "%" PRId64 " %s nan", sum->nans, tulle__plural(sum->nans, "value is", "values are"));
-    if (sum->infs)
-        tulle__warn(
-            text, size, "%" PRId64 " %s infinite", sum->infs, tulle__plural(sum->infs, "value is", "values are"));
-    if (sum->overflows)
-        tulle__warn(text, size, "%" PRId64 " %s beyond the largest number and became infinite", sum->overflows,
-            tulle__plural(sum->overflows, "value is", "values are"));
-    if (sum->underflows)
-        tulle__warn(text, size, "%" PRId64 " %s too small and became 0", sum->underflows,
-            tulle__plural(sum->underflows, "value is", "values are"));
-    if (sum->rounded)
-        tulle__warn(text, size, "%" PRId64 " %s rounded", sum->rounded,
-            tulle__plural(sum->rounded, "integer is too large to be kept exactly and was",
-                "integers are too large to be kept exactly and were"));
 }
 
 int64_t tulle__mtx_locate(tulle__mtx *mtx, int64_t row, int64_t col, int64_t occurrence)

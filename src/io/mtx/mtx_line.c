@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/error.h"
 #include "io/mtx/mtx_file.h"
 #include "io/number/number.h"
@@ -16,7 +17,7 @@ int tulle__mtx_blame(
     fault->status = status;
     fault->column = p - line;
     va_start(args, format);
-    vsnprintf(fault->cause, sizeof fault->cause, format, args);
+    tulle__decimal_vformat(fault->cause, sizeof fault->cause, format, args);
     va_end(args);
     return 0;
 }
@@ -147,7 +148,7 @@ static int integer_value(tulle_type type, const char *line, const char *p, const
         return tulle__mtx_blame(fault, TULLE_ERR_OVERFLOW, line, p, "the integer %s does not fit 64 bits", word);
     *value = type == TULLE_F32 ? (double)(float)x : (double)x;
     /* 2^63 itself cannot be cast back */
-    stats->rounded += *value >= 0x1p63 || (int64_t)*value != x;
+    stats->values.rounded += *value >= 0x1p63 || (int64_t)*value != x;
     return 1;
 }
 
@@ -175,10 +176,10 @@ static int real_value(const tulle__mtx *mtx, tulle_type type, const char *line, 
             return tulle__mtx_blame(fault, TULLE_ERR_OVERFLOW, line, p, "the value '%s' is out of the range of %s",
                 word, tulle_type_name(type));
     }
-    stats->nans += kind == TULLE__NUMBER_NAN;
-    stats->infs += kind == TULLE__NUMBER_INF;
-    stats->overflows += kind == TULLE__NUMBER_OVERFLOW;
-    stats->underflows += kind == TULLE__NUMBER_UNDERFLOW;
+    stats->values.nans += kind == TULLE__NUMBER_NAN;
+    stats->values.infs += kind == TULLE__NUMBER_INF;
+    stats->values.overflows += kind == TULLE__NUMBER_OVERFLOW;
+    stats->values.underflows += kind == TULLE__NUMBER_UNDERFLOW;
     return 1;
 }
 

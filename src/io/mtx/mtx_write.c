@@ -51,11 +51,13 @@ static tulle_status check_value(const tulle__mtx_shape *shape, const void *val, 
 static tulle_status check_place(const tulle__mtx_shape *shape, int64_t row, int64_t col)
 {
     if ((uint64_t)row >= (uint64_t)shape->rows || (uint64_t)col >= (uint64_t)shape->cols)
-        return tulle__fail(TULLE_ERR_ARG, "entry (%" PRId64 ", %" PRId64 ") lies outside %" PRId64 " x %" PRId64, row,
-            col, shape->rows, shape->cols);
+        return tulle__fail(TULLE_ERR_ARG,
+            "entry (" TULLE__AT ", " TULLE__AT ") lies outside %" PRId64 " x %" PRId64 TULLE__COUNTED, row, col,
+            shape->rows, shape->cols);
     if (shape->symmetry == TULLE__MTX_GENERAL || row > col || (row == col && shape->symmetry == TULLE__MTX_SYMMETRIC))
         return TULLE_OK;
-    return tulle__fail(TULLE_ERR_ARG, "entry (%" PRId64 ", %" PRId64 ") of a %s file is not %s the diagonal", row, col,
+    return tulle__fail(TULLE_ERR_ARG,
+        "entry (" TULLE__AT ", " TULLE__AT ") of a %s file is not %s the diagonal" TULLE__COUNTED, row, col,
         tulle__mtx_symmetry_name(shape->symmetry), shape->symmetry == TULLE__MTX_SKEW ? "below" : "on or below");
 }
 

@@ -80,16 +80,7 @@ void tulle__npy_watch(tulle__npy *npy, tulle__progress_meter *meter, int64_t val
     tulle__progress_meter_start(meter, "reading", "B", npy->file.bytes);
 }
 
-static void store(const double *from, int64_t n, tulle_type type, void *to, int64_t at, int64_t stride)
-{
-    for (int64_t i = 0; i < n; i++)
-        if (type == TULLE_F32)
-            ((float *)to)[at + i * stride] = (float)from[i];
-        else
-            ((double *)to)[at + i * stride] = from[i];
-}
-
-tulle_status tulle__npy_read(tulle__npy *npy, int64_t row, int64_t rows, int64_t col, int64_t cols, tulle_type type,
+tulle_status tulle__npy_read(tulle__npy *npy, tulle__gate *gate, int64_t row, int64_t rows, int64_t col, int64_t cols,
     tulle_order order, int64_t ld, void *to)
 {
     const tulle__npy_header *head = &npy->header;
@@ -105,8 +96,8 @@ tulle_status tulle__npy_read(tulle__npy *npy, int64_t row, int64_t rows, int64_t
     int64_t outer0 = by_rows ? row : col, outers = by_rows ? rows : cols;
     int64_t inner0 = by_rows ? col : row, inners = by_rows ? cols : rows;
     int64_t outer_step = order == head->array.order ? ld : 1, inner_step = order == head->array.order ? 1 : ld;
-    int as_is = head->array.kind == 'f' && !head->array.swapped && (size_t)head->array.width == tulle_type_size(type) &&
-                inner_step == 1;
+    int as_is = head->array.kind == 'f' && !head->array.swapped &&
+                (size_t)head->array.width == tulle_type_size(gate->type) && inner_step == 1;
     double piece[PIECE];
     char *buffer = NULL;
     tulle_status status = TULLE_OK;
@@ -121,6 +112,7 @@ tulle_status tulle__npy_read(tulle__npy *npy, int64_t row, int64_t rows, int64_t
         if (as_is) {
             char *at = (char *)to + o * outer_step * head->array.width;
             TULLE_TRY(tulle__regular_read(&npy->file, at, (size_t)(inners * head->array.width), offset));
+            TULLE_TRY(tulle__gate_block(gate, by_rows ? row + o : row, by_rows ? col : col + o, !by_rows, at, inners));
             continue;
         }
         int64_t values = now * inners;
@@ -132,8 +124,10 @@ tulle_status tulle__npy_read(tulle__npy *npy, int64_t row, int64_t rows, int64_t
                 int64_t line = (done + v) / inners, place = (done + v) % inners;
                 int64_t n = inners - place < some - v ? inners - place : some - v;
                 if (n > PIECE) n = PIECE;
-                tulle__npy_reals(&head->array, buffer + v * head->array.width, n, piece);
-                store(piece, n, type, to, (o + line) * outer_step + place * inner_step, inner_step);
+                tulle__gate_numbers(gate, tulle__npy_stored(&head->array), buffer + v * head->array.width, n, piece);
+                int64_t r = row + (by_rows ? o + line : place), c = col + (by_rows ? place : o + line);
+                TULLE_TRY(tulle__gate_store(
+                    gate, r, c, !by_rows, piece, n, to, (o + line) * outer_step + place * inner_step, inner_step));
                 v += n;
             }
         }

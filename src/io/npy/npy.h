@@ -2,7 +2,7 @@
 /*
  * NumPy .npy files, versions 1 to 3, as dense matrices. Any sub-block can be read, so each PE reads
  * its part. Stored types are floats of 4 and 8 bytes, integers of 1 to 8 bytes and booleans, in
- * either byte order, converted to f32 or f64 (integers beyond 2^53 are rounded). Others are refused
+ * either byte order, converted to f32 or f64. Others are refused
  * by name. A one-dimensional array is one column, a scalar is 1 x 1. Nothing is collective.
  */
 #ifndef TULLE_IO_NPY_H
@@ -38,7 +38,7 @@ void tulle__npy_watch(tulle__npy *npy, tulle__progress_meter *meter, int64_t val
  * Reads rows row .. row + rows - 1 of columns col .. col + cols - 1 into `to`, with leading
  * dimension ld.
  */
-tulle_status tulle__npy_read(tulle__npy *npy, int64_t row, int64_t rows, int64_t col, int64_t cols, tulle_type type,
+tulle_status tulle__npy_read(tulle__npy *npy, tulle__gate *gate, int64_t row, int64_t rows, int64_t col, int64_t cols,
     tulle_order order, int64_t ld, void *to);
 
 /* Writes values in the order of the file; output.h describes close and abort. */

@@ -161,58 +161,14 @@ out:
     return status;
 }
 
-/* The bytes of a value of at most 8. */
-static uint64_t word_at(const tulle__npy_array *array, const char *from)
+tulle__stored tulle__npy_stored(const tulle__npy_array *array)
 {
-    uint64_t x;
-    uint16_t two;
-    uint32_t four;
-    switch (array->width) {
-    case 1:
-        return (unsigned char)*from;
-    case 2:
-        memcpy(&two, from, 2);
-        return array->swapped ? __builtin_bswap16(two) : two;
-    case 4:
-        memcpy(&four, from, 4);
-        return array->swapped ? __builtin_bswap32(four) : four;
-    default:
-        memcpy(&x, from, 8);
-        return array->swapped ? __builtin_bswap64(x) : x;
-    }
-}
-
-static int64_t with_sign(uint64_t x, int width)
-{
-    int unused = 64 - 8 * width;
-    return (int64_t)(x << unused) >> unused;
-}
-
-void tulle__npy_reals(const tulle__npy_array *array, const char *from, int64_t n, double *to)
-{
-    for (int64_t i = 0; i < n; i++, from += array->width) {
-        uint64_t x = word_at(array, from);
-        if (array->kind == 'f' && array->width == 4) {
-            float f;
-            uint32_t four = (uint32_t)x;
-            memcpy(&f, &four, 4);
-            to[i] = (double)f;
-        } else if (array->kind == 'f') {
-            memcpy(&to[i], &x, 8);
-        } else if (array->kind == 'i') {
-            to[i] = (double)with_sign(x, array->width);
-        } else {
-            to[i] = array->kind == 'b' ? (double)(x != 0) : (double)x;
-        }
-    }
+    return (tulle__stored){array->kind, array->width, array->swapped};
 }
 
 void tulle__npy_integers(const tulle__npy_array *array, const char *from, int64_t n, int64_t *to)
 {
-    for (int64_t i = 0; i < n; i++, from += array->width) {
-        uint64_t x = word_at(array, from);
-        to[i] = array->kind == 'i' ? with_sign(x, array->width) : x > INT64_MAX ? -1 : (int64_t)x;
-    }
+    for (int64_t i = 0; i < n; i++, from += array->width) to[i] = tulle__stored_integer(tulle__npy_stored(array), from);
 }
 
 tulle_status tulle__npy_start(

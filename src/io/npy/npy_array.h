@@ -8,6 +8,8 @@
 
 #include <tulle/types.h>
 
+#include "io/file/gate.h"
+
 enum { TULLE__NPY_DIMENSIONS = 3, TULLE__NPY_HEADER_MOST = 1 << 16, TULLE__NPY_START = 12 };
 
 typedef struct tulle__npy_array {
@@ -33,11 +35,10 @@ tulle_status tulle__npy_describe(
 /* Bytes of all values; TULLE_ERR_OVERFLOW. */
 tulle_status tulle__npy_bytes(const char *what, const tulle__npy_array *array, int64_t *bytes);
 
-/*
- * Converts n values of the file's type: numbers to doubles, integers and booleans to integers, -1
- * for those that do not fit.
- */
-void tulle__npy_reals(const tulle__npy_array *array, const char *from, int64_t n, double *to);
+/* The type of numbers, for the gate. */
+tulle__stored tulle__npy_stored(const tulle__npy_array *array);
+
+/* Converts n integers or booleans; -1 for those that do not fit. */
 void tulle__npy_integers(const tulle__npy_array *array, const char *from, int64_t n, int64_t *to);
 
 #endif

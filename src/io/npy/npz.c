@@ -2,7 +2,6 @@
 #include "io/npy/npz.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -342,10 +341,10 @@ static tulle_status next_integers(struct cursor *c, int64_t n, int64_t *to)
     return status;
 }
 
-static tulle_status next_reals(struct cursor *c, int64_t n, double *to)
+static tulle_status next_reals(struct cursor *c, tulle__gate *gate, int64_t n, double *to)
 {
     tulle_status status = tulle__zip_read(c->stream, c->raw, (size_t)(n * c->array->npy.width));
-    if (status == TULLE_OK) tulle__npy_reals(&c->array->npy, c->raw, n, to);
+    if (status == TULLE_OK) tulle__gate_numbers(gate, tulle__npy_stored(&c->array->npy), c->raw, n, to);
     return status;
 }
 
@@ -439,21 +438,13 @@ static tulle_status end_walk(struct walk *w)
 /* State of a part's reader. */
 struct parser {
     tulle__npz *npz;
-    int finite;
+    tulle__gate *gate;
     tulle__entries *entries;
     struct cursor cursor[TULLE__NPZ_SHARED];
     struct walk walk;
     int64_t *inner, *outer; /* [PIECE], of blocks */
     double *value;          /* [PIECE] */
 };
-
-static tulle_status add_value(struct parser *p, int64_t row, int64_t col, double value)
-{
-    if (p->finite && !isfinite(value))
-        return tulle__fail(TULLE_ERR_FORMAT, "%s: the entry at (%" PRId64 ", %" PRId64 ") is %g, counted from 0",
-            p->npz->path, row, col, value);
-    return tulle__entries_add(p->entries, row, col, value);
-}
 
 /* Adds the values of n blocks, from block `first` on, whose indices have been read. */
 static tulle_status take_blocks(struct parser *p, int64_t first, int64_t n)
@@ -472,9 +463,9 @@ static tulle_status take_blocks(struct parser *p, int64_t first, int64_t n)
                     have = left < PIECE ? left : PIECE;
                     left -= have;
                     v = 0;
-                    TULLE_TRY(next_reals(&p->cursor[DATA], have, p->value));
+                    TULLE_TRY(next_reals(&p->cursor[DATA], p->gate, have, p->value));
                 }
-                if (line >= 0) TULLE_TRY(add_value(p, row + r, col + c, p->value[v]));
+                if (line >= 0) TULLE_TRY(tulle__gate_add(p->gate, p->entries, row + r, col + c, p->value[v]));
                 v++;
             }
     }
@@ -545,14 +536,14 @@ static void close_parser(struct parser *p)
 }
 
 tulle_status tulle__npz_parse(
-    tulle__npz *npz, int part, int nparts, tulle_type type, int finite, tulle__entries *entries, tulle__npz_sums *sums)
+    tulle__npz *npz, int part, int nparts, tulle__gate *gate, tulle__entries *entries, tulle__npz_sums *sums)
 {
     const tulle__npz_header *h = &npz->header;
     int64_t blocks = h->stored / (h->block_rows * h->block_cols);
     int64_t first = (int64_t)((__int128)blocks * part / nparts),
             end = (int64_t)((__int128)blocks * (part + 1) / nparts);
-    struct parser p = {.npz = npz, .finite = finite, .entries = entries};
-    tulle__entries_init(entries, h->rows > INT32_MAX || h->cols > INT32_MAX, 0, type);
+    struct parser p = {.npz = npz, .gate = gate, .entries = entries};
+    tulle__entries_init(entries, h->rows > INT32_MAX || h->cols > INT32_MAX, 0, gate->type);
     memset(sums, 0, sizeof *sums);
     tulle_status status = open_parser(&p, first, part);
     if (status == TULLE_OK) status = parse_blocks(&p, first, end);

@@ -13,6 +13,7 @@
 
 #include "base/progress_meter.h"
 #include "io/file/entries.h"
+#include "io/file/gate.h"
 #include "io/file/zip.h"
 
 typedef enum tulle__npz_format { TULLE__NPZ_CSR, TULLE__NPZ_CSC, TULLE__NPZ_BSR, TULLE__NPZ_COO } tulle__npz_format;
@@ -43,10 +44,10 @@ typedef struct tulle__npz_sums {
 
 /*
  * Reads the entries of part `part` of `nparts`, in the order of the file. Initialises *entries,
- * which the caller finishes even after a failure. finite: refuses nan and inf.
+ * which the caller finishes even after a failure.
  */
 tulle_status tulle__npz_parse(
-    tulle__npz *npz, int part, int nparts, tulle_type type, int finite, tulle__entries *entries, tulle__npz_sums *sums);
+    tulle__npz *npz, int part, int nparts, tulle__gate *gate, tulle__entries *entries, tulle__npz_sums *sums);
 
 /* Combines the checksums of all parts, in order, and compares them with the file's. */
 tulle_status tulle__npz_check(const tulle__npz *npz, int nparts, const tulle__npz_sums *sums);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "io/number/number_scale.h"
 
 int tulle__number_scale(uint64_t mantissa, int exponent, double *value)
@@ -108,8 +109,7 @@ static tulle__number split(const char *p, const char *end, struct decimal *d, co
 
 /*
  * Converts by the C library's strtod on a bounded copy: 800 digits and, if non-zeros follow, one
- * more digit. This is enough, since the midpoint of two doubles has at most 767 digits. Without a
- * point no locale matters.
+ * more digit. This is enough, since the midpoint of two doubles has at most 767 digits.
  */
 static void by_digits(const struct decimal *d, int single, double *value64, float *value32)
 {
@@ -140,9 +140,9 @@ static void by_digits(const struct decimal *d, int single, double *value64, floa
     char *end = tulle__number_write_i64(text + n, exponent);
     *end = '\0';
     if (single)
-        *value32 = strtof(text, NULL);
+        *value32 = tulle__decimal_read_f32(text, NULL);
     else
-        *value64 = strtod(text, NULL);
+        *value64 = tulle__decimal_read(text, NULL);
 }
 
 static int clip(int64_t exponent)

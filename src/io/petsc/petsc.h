@@ -19,6 +19,7 @@
 
 #include "base/progress_meter.h"
 #include "io/file/entries.h"
+#include "io/file/gate.h"
 
 typedef struct tulle__petsc_header {
     int64_t rows, cols;
@@ -42,14 +43,13 @@ void tulle__petsc_watch(tulle__petsc *petsc, tulle__progress_meter *meter, int64
 
 /*
  * Reads part `part` of `nparts` of the entries of a sparse matrix, in the order of the file. Initialises *entries,
- * which the caller finishes even after a failure. finite: refuses nan and inf.
+ * which the caller finishes even after a failure.
  */
-tulle_status tulle__petsc_parse(
-    tulle__petsc *petsc, int part, int nparts, tulle_type type, int finite, tulle__entries *entries);
+tulle_status tulle__petsc_parse(tulle__petsc *petsc, int part, int nparts, tulle__gate *gate, tulle__entries *entries);
 
 /* Of a dense one: rows row .. row + rows - 1 of columns col .. col + cols - 1 into `to`, with leading dimension ld. */
-tulle_status tulle__petsc_read(tulle__petsc *petsc, int64_t row, int64_t rows, int64_t col, int64_t cols,
-    tulle_type type, tulle_order order, int64_t ld, void *to);
+tulle_status tulle__petsc_read(tulle__petsc *petsc, tulle__gate *gate, int64_t row, int64_t rows, int64_t col,
+    int64_t cols, tulle_order order, int64_t ld, void *to);
 
 /* Writes exactly `count` entries, by rows and by columns within a row. output.h describes close and abort. */
 typedef struct tulle__petsc_writer tulle__petsc_writer;

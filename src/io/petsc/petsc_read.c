@@ -2,7 +2,6 @@
 #include "io/petsc/petsc.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -49,22 +48,12 @@ static tulle_status read_integers(const tulle__petsc *p, int64_t offset, int64_t
 }
 
 /* n <= PIECE values from an offset on. */
-static tulle_status read_values(const tulle__petsc *p, int64_t offset, int64_t n, double *to)
+static tulle_status read_values(const tulle__petsc *p, tulle__gate *gate, int64_t offset, int64_t n, double *to)
 {
-    unsigned char raw[PIECE * 8];
-    int width = p->header.value;
-    tulle_status status = tulle__regular_read(&p->file, raw, (size_t)(n * width), offset);
-    for (int64_t i = 0; i < n && status == TULLE_OK; i++) {
-        uint64_t bits = big(raw + i * width, width);
-        if (width == 8) {
-            memcpy(&to[i], &bits, sizeof bits);
-        } else {
-            uint32_t low = (uint32_t)bits;
-            float narrow;
-            memcpy(&narrow, &low, sizeof low);
-            to[i] = (double)narrow;
-        }
-    }
+    char raw[PIECE * 8];
+    tulle__stored as = {'f', p->header.value, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__};
+    tulle_status status = tulle__regular_read(&p->file, raw, (size_t)(n * as.width), offset);
+    if (status == TULLE_OK) tulle__gate_numbers(gate, as, raw, n, to);
     return status;
 }
 
@@ -116,8 +105,9 @@ static tulle_status check_lengths(const tulle__petsc *p)
         for (int64_t r = 0; r < n; r++) {
             if (length[r] < 0 || length[r] > h->stored - sum)
                 TULLE_TRY(tulle__fail(TULLE_ERR_FORMAT,
-                    "%s: row %" PRId64 " has %" PRId64 " entries, with %" PRId64 " before it and %" PRId64 " in all",
-                    p->file.path, row + r + 1, length[r], sum, h->stored));
+                    "%s: row " TULLE__AT " has %" PRId64 " entries, with %" PRId64 " before it and %" PRId64
+                    " in all" TULLE__COUNTED,
+                    p->file.path, row + r, length[r], sum, h->stored));
             sum += length[r];
         }
     }
@@ -236,19 +226,16 @@ static tulle_status find_row(const tulle__petsc *p, int64_t first, struct rows *
 }
 
 static tulle_status add_entry(
-    const tulle__petsc *p, int64_t row, int64_t col, double value, int finite, tulle__entries *entries)
+    const tulle__petsc *p, tulle__gate *gate, int64_t row, int64_t col, double value, tulle__entries *entries)
 {
     if (col < 0 || col >= p->header.cols)
-        return tulle__fail(TULLE_ERR_FORMAT, "%s: row %" PRId64 " has an entry in column %" PRId64 " of %" PRId64,
-            p->file.path, row + 1, col + 1, p->header.cols);
-    if (finite && !isfinite(value))
-        return tulle__fail(
-            TULLE_ERR_FORMAT, "%s: entry (%" PRId64 ", %" PRId64 ") is %g", p->file.path, row + 1, col + 1, value);
-    return tulle__entries_add(entries, row, col, value);
+        return tulle__fail(TULLE_ERR_FORMAT,
+            "%s: row " TULLE__AT " has an entry in column " TULLE__AT " of %" PRId64 TULLE__COUNTED, p->file.path, row,
+            col, p->header.cols);
+    return tulle__gate_add(gate, entries, row, col, value);
 }
 
-tulle_status tulle__petsc_parse(
-    tulle__petsc *petsc, int part, int nparts, tulle_type type, int finite, tulle__entries *entries)
+tulle_status tulle__petsc_parse(tulle__petsc *petsc, int part, int nparts, tulle__gate *gate, tulle__entries *entries)
 {
     const tulle__petsc_header *h = &petsc->header;
     int64_t each = h->stored / nparts, rest = h->stored % nparts;
@@ -257,7 +244,7 @@ tulle_status tulle__petsc_parse(
     struct rows *rows = NULL;
     int64_t *col = NULL;
     double *val = NULL;
-    tulle__entries_init(entries, h->rows > INT32_MAX || h->cols > INT32_MAX, 0, type);
+    tulle__entries_init(entries, h->rows > INT32_MAX || h->cols > INT32_MAX, 0, gate->type);
     if (first == end) return TULLE_OK;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *rows, "lengths of rows", &rows));
     TULLE_TRY(tulle__alloc(PIECE, sizeof *col, "columns", &col));
@@ -267,10 +254,10 @@ tulle_status tulle__petsc_parse(
     for (int64_t at = first; at < end;) {
         int64_t n = end - at < PIECE ? end - at : PIECE;
         TULLE_TRY(read_integers(petsc, petsc->columns + at * h->index, n, col));
-        TULLE_TRY(read_values(petsc, petsc->data + at * h->value, n, val));
+        TULLE_TRY(read_values(petsc, gate, petsc->data + at * h->value, n, val));
         for (int64_t e = 0; e < n; e++, rows->left--) {
             while (!rows->left) TULLE_TRY(next_row(petsc, rows));
-            TULLE_TRY(add_entry(petsc, rows->row, col[e], val[e], finite, entries));
+            TULLE_TRY(add_entry(petsc, gate, rows->row, col[e], val[e], entries));
         }
         at += n;
         advance(petsc, n);
@@ -282,8 +269,8 @@ out:
     return status;
 }
 
-tulle_status tulle__petsc_read(tulle__petsc *petsc, int64_t row, int64_t rows, int64_t col, int64_t cols,
-    tulle_type type, tulle_order order, int64_t ld, void *to)
+tulle_status tulle__petsc_read(tulle__petsc *petsc, tulle__gate *gate, int64_t row, int64_t rows, int64_t col,
+    int64_t cols, tulle_order order, int64_t ld, void *to)
 {
     const tulle__petsc_header *h = &petsc->header;
     double val[PIECE];
@@ -298,16 +285,14 @@ tulle_status tulle__petsc_read(tulle__petsc *petsc, int64_t row, int64_t rows, i
         for (int64_t done = 0; done < values;) {
             int64_t n = values - done < PIECE ? values - done : PIECE;
             int64_t offset = petsc->data + ((row + line) * h->cols + col + done) * h->value;
-            tulle_status status = read_values(petsc, offset, n, val);
-            if (status != TULLE_OK) return status;
-            for (int64_t v = 0; v < n; v++) {
+            tulle_status status = read_values(petsc, gate, offset, n, val);
+            for (int64_t v = 0, some; v < n && status == TULLE_OK; v += some) { /* up to the end of a line */
                 int64_t r = line + (done + v) / cols, c = (done + v) % cols;
-                int64_t at = order == TULLE_ROW_MAJOR ? r * ld + c : c * ld + r;
-                if (type == TULLE_F32)
-                    ((float *)to)[at] = (float)val[v];
-                else
-                    ((double *)to)[at] = val[v];
+                some = cols - c < n - v ? cols - c : n - v;
+                status = tulle__gate_store(gate, row + r, col + c, false, val + v, some, to,
+                    order == TULLE_ROW_MAJOR ? r * ld + c : c * ld + r, order == TULLE_ROW_MAJOR ? 1 : ld);
             }
+            if (status != TULLE_OK) return status;
             done += n;
             advance(petsc, n);
         }

@@ -348,6 +348,7 @@ static tulle_status save_entries(const tulle_mat *A, const char *path, tulle__mt
             status = save_mtx(A, symmetry, stored, path);
             break;
         case TULLE__FORMAT_GENERATOR: /* no file */
+        case TULLE__FORMAT_COUNT:
             break;
         }
     }

@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "mat/algebra/elements.h"
+#include "mat/mat_home.h"
+#include "mat/sweep/apply.h"
 
 void tulle__each_own_entry(
     const tulle_mat *A, void (*visit)(void *context, tulle_gidx row, tulle_gidx col, double value), void *context)
@@ -61,6 +63,33 @@ tulle_status tulle_mat_diagonal(const tulle_mat *A, double *diagonal)
 static void add_diagonal(void *context, tulle_gidx row, tulle_gidx col, double value)
 {
     if (row == col) *(double *)context += value;
+}
+
+static void find_infinite(void *context, tulle_gidx row, tulle_gidx col, double value)
+{
+    (void)row, (void)col;
+    if (!isfinite(value)) *(int64_t *)context = 1;
+}
+
+tulle_status tulle_mat_infinite_rows(const tulle_mat *A, int64_t *rows)
+{
+    if (TULLE__NULL(A) || TULLE__NULL(rows)) return tulle__refuse(A ? A->comm : NULL);
+    unsigned char *kinds = NULL;
+    int64_t found = 0;
+    tulle_status status = tulle__wants_values(A->comm, "rows that are not finite");
+    if (status == TULLE_OK && tulle__mat_home_of(A)) status = tulle__mat_home_bring(A);
+    TULLE_TRY(status);
+    tulle__each_own_entry(A, find_infinite, &found);
+    TULLE_TRY(tulle_comm_reduce_int(A->comm, TULLE_MAX, 1, &found));
+    if (!found) goto out;
+    found = 0;
+    TULLE_TRY(tulle__alloc_zero((size_t)A->layout->m, 1, "kinds of rows", &kinds));
+    TULLE_TRY(tulle__row_kinds(A, TULLE_OP_N, NULL, kinds));
+    for (tulle_gidx r = 0; r < A->layout->m; r++) found += (kinds[r] & (TULLE__HAS_NAN | TULLE__HAS_INF)) != 0;
+out:
+    tulle__free(kinds);
+    *rows = found;
+    return tulle_comm_agree(A->comm, status);
 }
 
 tulle_status tulle_mat_trace(const tulle_mat *A, double *trace)

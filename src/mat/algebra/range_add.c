@@ -42,14 +42,14 @@ static tulle_status check(const tulle_mat *P, const tulle_mat *C, tulle_gidx row
     if (P == C) return tulle__fail(TULLE_ERR_ARG, "P must not be C");
     if (P->layout->m > C->layout->m - row || P->layout->n > C->layout->n - col)
         return tulle__fail(TULLE_ERR_ARG,
-            "%" PRId64 " x %" PRId64 " at row %" PRId64 ", column %" PRId64 " of a matrix of %" PRId64 " x %" PRId64,
+            "%" PRId64 " x %" PRId64 " with row = %" PRId64 ", col = %" PRId64 " of a matrix of %" PRId64 " x %" PRId64,
             P->layout->m, P->layout->n, row, col, C->layout->m, C->layout->n);
     g->rows = P->layout->row_blocks.count;
     g->cols = P->layout->col_blocks.count;
     if (!find_blocks(&C->layout->row_blocks, &P->layout->row_blocks, row, &g->row) ||
         !find_blocks(&C->layout->col_blocks, &P->layout->col_blocks, col, &g->col))
         return tulle__fail(
-            TULLE_ERR_ARG, "the blocks of P are not those of C from row %" PRId64 ", column %" PRId64 " on", row, col);
+            TULLE_ERR_ARG, "the blocks of P are not those of C with row = %" PRId64 ", col = %" PRId64, row, col);
     return TULLE_OK;
 }
 

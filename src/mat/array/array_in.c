@@ -218,11 +218,13 @@ static tulle_status expand_entry(const tulle_array *a, int64_t e, int64_t row, i
     const double value = half_value(a, e);
     if (a->uplo == TULLE_LOWER ? col > row : col < row)
         return tulle__fail(TULLE_ERR_ARG,
-            "entry (%" PRId64 ", %" PRId64 ") lies %s the diagonal, but uplo says that the %s triangle is passed", row,
-            col, col > row ? "above" : "below", a->uplo == TULLE_LOWER ? "lower" : "upper");
+            "entry (" TULLE__AT ", " TULLE__AT
+            ") lies %s the diagonal, but uplo says that the %s triangle is passed" TULLE__COUNTED,
+            row, col, col > row ? "above" : "below", a->uplo == TULLE_LOWER ? "lower" : "upper");
     if (a->symmetry == TULLE_SKEW && row == col && value != 0)
         return tulle__fail(TULLE_ERR_ARG,
-            "entry (%" PRId64 ", %" PRId64 ") is %g: the diagonal of an antisymmetric matrix is 0", row, col, value);
+            "entry (" TULLE__AT ", " TULLE__AT ") is %g: the diagonal of an antisymmetric matrix is 0" TULLE__COUNTED,
+            row, col, value);
     add_entry(x, a->type, row, col, value);
     if (row != col) add_entry(x, a->type, col, row, a->symmetry == TULLE_SKEW ? -value : value);
     return TULLE_OK;
@@ -247,7 +249,7 @@ static tulle_status expand(const tulle_array *a, struct expanded *x)
     for (int64_t l = 0, e = 0; l < a->count; l++) {
         const int64_t end = from_zero(index_at(a->ptr, a->ptr_bytes, l + 1), a->base), line = a->first + l;
         if (end < e || end > nnz) {
-            status = tulle__fail(TULLE_ERR_ARG, "the row pointers descend at row %" PRId64, line);
+            status = tulle__fail(TULLE_ERR_ARG, "the row pointers descend at row " TULLE__AT TULLE__COUNTED, line);
             goto out;
         }
         for (; e < end; e++) {

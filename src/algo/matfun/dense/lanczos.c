@@ -8,7 +8,7 @@
 #include "algo/matfun/dense/jacobi.h"
 #include "base/error.h"
 #include "base/random.h"
-#include "mat/apply.h"
+#include "mat/sweep/apply.h"
 
 enum { STEPS_MOST = 300, STEPS_BETWEEN = 10, KEPT_MOST = 1 << 20 };
 

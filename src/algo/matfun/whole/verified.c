@@ -10,7 +10,7 @@
 #include "algo/matfun/dense/lanczos.h"
 #include "base/error.h"
 #include "base/random.h"
-#include "mat/apply.h"
+#include "mat/sweep/apply.h"
 
 enum { STEPS = 40 };
 
