@@ -11,7 +11,7 @@ ifneq ($(shell command -v ninja),)
 export CMAKE_GENERATOR ?= Ninja
 endif
 
-.PHONY: help setup build demo readme check check-all check-gpu check-python check-sanitizers check-address check-threads fuzz install site dist deb check-packages clean format
+.PHONY: help setup build demo readme check check-all check-gpu check-python check-mpi5 check-sanitizers check-address check-threads fuzz install site dist deb check-packages clean format
 
 help:
 	@echo 'make demo       install what is missing, build, multiply a real matrix with every algorithm, draw a picture'
@@ -20,12 +20,14 @@ help:
 	@./test/parts.sh list
 	@echo '                python     the Python package, wheels, scipy'"'"'s own tests'
 	@echo '                packages   Debian packages, recipes, tutorials from clean roots'
+	@echo '                mpi5       all suites of the engine mpi under Open MPI 5 and MPICH 5, from Python'"'"'s packages'
 	@echo '                sanitizers the address and undefined sanitizers; threads: the thread sanitizer'
 	@echo '                fuzz       every reader, SECONDS each'
 	@echo '                NO_INSTALL=1: these, and all below, install nothing, and say what is missing'
 	@echo 'make check-gpu  the tests of devices on a GPU, where there is one, each with a limit (bench/gpu/tests.order); then'
 	@echo '                compute-sanitizer, 15 minutes. Where a GPU is at hand for minutes: bench/gpu/quarter_hour.sh'
 	@echo 'make check-python   build the Python package and test it, in an environment of its own'
+	@echo 'make check-mpi5     the conformance suite under Open MPI 5 and MPICH 5, on one host and on two'
 	@echo 'make check-sanitizers   the tests that matter most under the address, undefined and thread sanitizers;'
 	@echo '                BRIEF=1: those of test/brief.list, and not the undefined one'
 	@echo 'make fuzz       fuzz every reader for SECONDS ($(SECONDS)) each'
@@ -51,18 +53,19 @@ check: setup
 	@$(MAKE) build
 	cd $(BUILD) && ctest --output-on-failure -j $(JOBS) -LE long
 
-# PART: one of test/parts.list, or python, packages, sanitizers, threads, fuzz; all of them otherwise
+# PART: one of test/parts.list, or python, mpi5, packages, sanitizers, threads, fuzz; all of them otherwise
 PART ?= all
 check-all:
 	@./setup.sh --all $(if $(NO_INSTALL),--no-install)
 	@case $(PART) in \
 	python) $(MAKE) build && ./python/check.sh $(BUILD) all ;; \
+	mpi5) $(MAKE) build && ./test/mpi5.sh $(BUILD) all ;; \
 	packages) $(MAKE) build && $(MAKE) check-packages ;; \
 	sanitizers) $(MAKE) check-address ;; \
 	threads) $(MAKE) check-threads ;; \
 	fuzz) $(MAKE) fuzz ;; \
 	all) $(MAKE) build && JOBS=$(JOBS) ./test/parts.sh run $(BUILD) all && ./python/check.sh $(BUILD) all && \
-		$(MAKE) check-packages && $(MAKE) check-sanitizers && $(MAKE) fuzz ;; \
+		./test/mpi5.sh $(BUILD) all && $(MAKE) check-packages && $(MAKE) check-sanitizers && $(MAKE) fuzz ;; \
 	*) $(MAKE) build && JOBS=$(JOBS) ./test/parts.sh run $(BUILD) $(PART) ;; \
 	esac
 
@@ -78,6 +81,10 @@ SANITIZED_RUNS = ctest --output-on-failure -j $(JOBS) $(if $(BRIEF),-L '^brief$$
 check-python: setup
 	@$(MAKE) build
 	./python/check.sh $(BUILD)
+
+check-mpi5: setup
+	@$(MAKE) build
+	@./test/mpi5.sh $(BUILD)
 
 # gcc 12's thread sanitizer misses races between deferred transfers; clang's does not, and what it warns of is an error.
 # Which thread writes what does not depend on the instruction set: the kernels of one are enough there

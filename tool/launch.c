@@ -91,18 +91,19 @@ static volatile pid_t child;
 
 /*
  * Relays once: launchers leave processes behind after a second signal. A terminal signals them
- * itself.
+ * itself. A launcher that quits leaves everything behind: it does not get that one, but ends.
  */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
     (void)context;
-    if (!caught && child > 0 && info->si_code <= 0) kill(child, number);
+    if (!caught && child > 0 && (info->si_code <= 0 || number == SIGQUIT))
+        kill(child, number == SIGQUIT ? SIGTERM : number);
     caught = number;
 }
 
 static void catch_signals(void)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
     struct sigaction before, action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
@@ -142,6 +143,7 @@ static tulle_status command_line(const tulle_launcher *launcher, char **argv, co
 static void become(char **line, const int out[2], const int err[2])
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
+    signal(SIGQUIT, SIG_IGN); /* a terminal's */
     dup2(out[1], STDOUT_FILENO);
     dup2(err[1], STDERR_FILENO);
     for (int i = 0; i < 2; i++) close(out[i]), close(err[i]);
@@ -166,10 +168,10 @@ static int relay_piece(int fd, struct notice_filter *filter)
  */
 static void follow(int out, int err, int ends, struct roster *roster, struct notice *notice)
 {
-    enum { OUT, ERR, PIPE, DEATHS, ENDS };
+    enum { OUT, ERR, LINES, DEATHS, ENDS };
     struct notice_filter filter[2] = {{.to = stdout, .notice = notice}, {.to = stderr, .notice = notice}};
     struct pollfd end[ENDS] = {
-        {out, POLLIN, 0}, {err, POLLIN, 0}, {roster->pipe, POLLIN, 0}, {roster->deaths, POLLIN, 0}};
+        {out, POLLIN, 0}, {err, POLLIN, 0}, {roster->socket, POLLIN, 0}, {roster->deaths, POLLIN, 0}};
     while (end[OUT].fd >= 0 || end[ERR].fd >= 0) {
         if (poll(end, ENDS, -1) < 0) {
             if (errno != EINTR) break;
@@ -196,7 +198,8 @@ static int run_job(char **line, int ends, struct roster *roster, struct notice *
     pid_t started = fork();
     if (started == 0) become(line, out, err);
     child = started;
-    if (caught && started > 0) kill(started, caught); /* the signal came before there was a job */
+    if (caught && started > 0)
+        kill(started, caught == SIGQUIT ? SIGTERM : caught); /* the signal came before there was a job */
     close(out[1]), close(err[1]);
     if (started > 0) follow(out[0], err[0], ends, roster, notice);
     close(out[0]), close(err[0]);
@@ -246,7 +249,7 @@ int launch(const struct options *options, char **argv)
         return EXIT_USAGE;
     }
     if (roster_open(&roster)) {
-        fprintf(stderr, "tulle: cannot create the job's files in /tmp: %s\n", strerror(errno));
+        fprintf(stderr, "tulle: cannot hear of the job's processes: %s\n", strerror(errno));
         return EXIT_RESOURCES;
     }
     int status = launch_line(line, strcmp(launcher->family, "mpich") == 0, &roster);

@@ -5,7 +5,8 @@
  * MPICH frames it in equal signs on standard output, where it would spoil a report:
  *     =   EXIT CODE: 9
  *     YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)
- * The last line and those after it also come alone.
+ * The last line and those after it also come alone. Our own processes say, if they notice it first:
+ *     tulle: PE 1 was lost (process 4711 on node); this job ends
  */
 #include "notice.h"
 
@@ -52,6 +53,17 @@ static int is_trailer(const char *line, int first)
     return 0;
 }
 
+/* A process's own line: the first one counts. */
+static int is_own(struct notice *notice, const char *line)
+{
+    const char *rest = after(line, "tulle: PE ");
+    const char *end = strstr(line, "; this job ends\n");
+    int number;
+    if (strncmp(line, "tulle: ", 7) != 0 || !end) return 0;
+    if (notice->rank < 0 && rest && sscanf(rest, "%d was lost", &number) == 1) notice->rank = number;
+    return 1;
+}
+
 static void let_go(struct notice_filter *f)
 {
     fwrite(f->held, 1, f->nheld, f->to);
@@ -93,6 +105,8 @@ static void take_line(struct notice_filter *f, const char *line, size_t n)
             f->framed = f->nheld > 0;
     } else if (f->framed || n == 1) { /* an empty line may belong to the frame that follows */
         hold(f, line, n);
+    } else if (is_own(f->notice, line)) {
+        let_go(f);
     } else if (is_trailer(line, !f->trailer)) {
         f->trailer = 1;
         learn(f->notice, line);

@@ -2,14 +2,17 @@
 #include "roster.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/stat.h>
+#include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,16 +22,32 @@
 
 static const char variable[] = "TULLE_ROSTER";
 
+/*
+ * A datagram socket whose name is no file: it vanishes with this process, however that ends. Its
+ * name begins with a zero byte; the environment has the rest.
+ */
+static socklen_t address_of(const char *name, struct sockaddr_un *address)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    int n = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "%s", name);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
 int roster_open(struct roster *r)
 {
-    *r = (struct roster){.pipe = -1, .deaths = -1, .lost = -1};
-    const char *place = secure_getenv("TMPDIR");
-    int n = snprintf(r->folder, sizeof r->folder, "%s/tulle-XXXXXX", place && *place ? place : "/tmp");
-    if (n < 0 || (size_t)n >= sizeof r->folder || !mkdtemp(r->folder)) return -1;
-    snprintf(r->path, sizeof r->path, "%s/roster", r->folder);
-    /* open at both ends, so that it never ends */
-    if (mkfifo(r->path, 0600) || (r->pipe = open(r->path, O_RDWR | O_NONBLOCK | O_CLOEXEC)) < 0 ||
-        (r->deaths = epoll_create1(EPOLL_CLOEXEC)) < 0 || setenv(variable, r->path, 1)) {
+    struct sockaddr_un address;
+    unsigned char key[16];
+    char name[64] = "tulle-roster-";
+    const int on = 1;
+    *r = (struct roster){.socket = -1, .deaths = -1, .lost = -1};
+    if (getrandom(key, sizeof key, 0) != (ssize_t)sizeof key) return -1;
+    for (size_t i = 0, at = strlen(name); i < sizeof key; i++, at += 2)
+        snprintf(name + at, sizeof name - at, "%02x", key[i]);
+    const socklen_t length = address_of(name, &address);
+    if ((r->socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) < 0 ||
+        bind(r->socket, (struct sockaddr *)&address, length) ||
+        setsockopt(r->socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) ||
+        (r->deaths = epoll_create1(EPOLL_CLOEXEC)) < 0 || setenv(variable, name, 1)) {
         roster_close(r);
         return -1;
     }
@@ -39,10 +58,8 @@ void roster_close(struct roster *r)
 {
     for (int rank = 0; rank < ROSTER_PES; rank++)
         if (r->pe[rank].watch > 0) close(r->pe[rank].watch);
-    if (r->pipe >= 0) close(r->pipe);
+    if (r->socket >= 0) close(r->socket);
     if (r->deaths >= 0) close(r->deaths);
-    (void)unlink(r->path);
-    (void)rmdir(r->folder);
 }
 
 /*
@@ -93,19 +110,26 @@ static void take_line(struct roster *r, const char *line)
     }
 }
 
+/* Lines of this user's processes. */
 static void read_lines(struct roster *r)
 {
-    ssize_t n;
-    while ((n = read(r->pipe, r->text + r->length, (size_t)(ROSTER_TEXT - 1 - r->length))) > 0) {
-        r->length += (int)n;
-        r->text[r->length] = '\0';
-        char *line = r->text;
-        for (char *end; (end = strchr(line, '\n')); line = end + 1) {
-            *end = '\0';
-            take_line(r, line);
-        }
-        r->length = (int)strlen(line);
-        memmove(r->text, line, (size_t)r->length + 1);
+    union {
+        char bytes[CMSG_SPACE(sizeof(struct ucred))];
+        struct cmsghdr align;
+    } control;
+    char line[ROSTER_TEXT];
+    struct ucred sender;
+    for (;;) {
+        struct iovec part = {line, sizeof line - 1};
+        struct msghdr message = {
+            .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+        ssize_t n = recvmsg(r->socket, &message, MSG_DONTWAIT);
+        if (n < 0) return;
+        const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        if (!header || header->cmsg_type != SCM_CREDENTIALS) continue;
+        memcpy(&sender, CMSG_DATA(header), sizeof sender);
+        line[n] = '\0';
+        if (sender.uid == geteuid()) take_line(r, line);
     }
 }
 
@@ -132,15 +156,19 @@ void roster_kill(struct roster *r)
             (void)syscall(SYS_pidfd_send_signal, r->pe[rank].watch, SIGKILL, NULL, 0);
 }
 
-/* Writes one line, short enough to be atomic. 0 if it has been written. */
+/* Sends one line, and waits while the reader's queue is full. 0 if it has been sent. */
 static int write_line(const char *format, long second, const char *third)
 {
-    char line[256];
-    const char *path = secure_getenv(variable);
-    int fd = path ? open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+    static const struct timeval patience = {.tv_sec = 10};
+    struct sockaddr_un address;
+    char line[ROSTER_TEXT];
+    const char *name = secure_getenv(variable);
+    int fd = name ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
     if (fd < 0) return -1;
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     int n = snprintf(line, sizeof line, format, tulle_launched_rank(), second, third);
-    ssize_t written = write(fd, line, (size_t)n);
+    const socklen_t length = address_of(name, &address);
+    ssize_t written = sendto(fd, line, (size_t)n, MSG_NOSIGNAL, (struct sockaddr *)&address, length);
     close(fd);
     return written == n ? 0 : -1;
 }
@@ -149,10 +177,10 @@ void roster_sign(void)
 {
     char host[64] = "";
     gethostname(host, sizeof host - 1);
-    (void)write_line("start %d %ld %s\n", (long)getpid(), host);
+    (void)write_line("start %d %ld %s", (long)getpid(), host);
 }
 
 int roster_leave(int exit_status)
 {
-    return write_line("done %d %ld%s\n", exit_status, "") == 0 ? EXIT_DONE : exit_status;
+    return write_line("done %d %ld%s", exit_status, "") == 0 ? EXIT_DONE : exit_status;
 }

@@ -8,14 +8,11 @@
 #ifndef TULLE_TOOL_ROSTER_H
 #define TULLE_TOOL_ROSTER_H
 
-enum { ROSTER_PES = 1024, ROSTER_TEXT = 4096 };
+enum { ROSTER_PES = 1024, ROSTER_TEXT = 256 };
 
 struct roster {
-    char folder[200], path[224];
-    int pipe;   /* what processes write to */
+    int socket; /* that processes send lines to */
     int deaths; /* an epoll of their pidfds, which reports in the order of their ends */
-    char text[ROSTER_TEXT];
-    int length;
     int started, done, worst;
     int lost;   /* rank, -1: none */
     int signal; /* that ended it; 0: unknown, as its parent reaped it first */

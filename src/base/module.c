@@ -44,6 +44,10 @@ static const tulle__module_host host = {
     .spec_done = tulle__spec_done,
     .name_parse = tulle__name_parse,
     .timeline_span = tulle__timeline_span,
+    .lifeline_new = tulle__lifeline_new,
+    .lifeline_watch = tulle__lifeline_watch,
+    .lifeline_stop = tulle__lifeline_stop,
+    .lifeline_free = tulle__lifeline_free,
 };
 
 const tulle__module_host *tulle__module_host_table(void)

@@ -16,10 +16,11 @@
 
 #include <stdint.h>
 
+#include "base/lifeline.h"
 #include "base/memory.h"
 #include "base/spec.h"
 
-enum { TULLE__MODULE_VERSION = 18 };
+enum { TULLE__MODULE_VERSION = 19 };
 
 struct tulle__timeline;
 
@@ -48,6 +49,10 @@ typedef struct tulle__module_host {
     tulle_status (*name_parse)(const char *what, const char *name, const char *const *names, int count, int *found);
     void (*timeline_span)(
         struct tulle__timeline *timeline, const char *name, int64_t start, int64_t end, int64_t bytes, int peer);
+    tulle_status (*lifeline_new)(tulle__presence *mine, tulle__lifeline **lifeline);
+    tulle_status (*lifeline_watch)(tulle__lifeline *lifeline, int rank, int npes, const tulle__presence *all);
+    void (*lifeline_stop)(tulle__lifeline *lifeline);
+    void (*lifeline_free)(tulle__lifeline *lifeline);
 } tulle__module_host;
 
 /* The functions that a module gets. */

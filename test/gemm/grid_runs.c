@@ -23,7 +23,7 @@ struct shape {
 };
 
 /* One byte a second between PEs, and nothing else takes time. */
-static const tulle_machine network = {.host = "network",
+static const tulle_machine network = {.kind = "network",
     .threads = 1,
     .stream = 1e30,
     .cache = 1e30,

@@ -34,7 +34,7 @@ struct run {
 };
 
 /* One on which multiplying takes so long that any tile may come for it. */
-static const tulle_machine slow = {.host = "slow",
+static const tulle_machine slow = {.kind = "slow",
     .threads = 1,
     .stream = 1e6,
     .cache = 1e6,
@@ -42,7 +42,7 @@ static const tulle_machine slow = {.host = "slow",
     .tier = {{1e-9, 1e12, 0}, {1e-9, 1e12, 0}}};
 
 /* And one where none may. */
-static const tulle_machine far = {.host = "far",
+static const tulle_machine far = {.kind = "far",
     .threads = 1,
     .stream = 1e12,
     .cache = 1e12,

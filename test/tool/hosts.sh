@@ -13,72 +13,24 @@ skip() {
     echo "1..0 # SKIP $*"
     exit 77
 }
-[ "$(id -u)" = 0 ] || skip "namespaces need root"
-for command in ip unshare mount; do
-    command -v $command >/dev/null 2>&1 || skip "there is no command '$command' (iproute2, util-linux, mount)"
-done
 if [ "$family" = mpich ]; then
     version=$("$launcher" --version 2>/dev/null | sed -n 's/^ *Version: *\([0-9]*\.[0-9]*\).*/\1/p')
     case $version in
     3.* | 4.0 | 4.1) skip "MPICH $version hangs in MPI_Finalize between hosts over TCP (pmodels/mpich#6596)" ;;
     esac
 fi
-net=tulle$$
 work=$(mktemp -d)
+. "$(dirname "$0")/namespaces.sh"
 clean() {
-    for name in hub n0 n1 n2; do
-        for process in $(ip netns pids $net-$name 2>/dev/null); do kill -9 "$process"; done
-        ip netns del $net-$name 2>/dev/null
-    done
+    unmake_hosts
     rm -rf "$work"
 }
 trap clean EXIT
 trap 'exit 1' HUP INT TERM
-ip netns add $net-hub 2>"$work/err" || skip "namespaces are not allowed here: $(cat "$work/err")"
-{
-    ip netns exec $net-hub unshare --uts --ipc --mount true &&
-        ip -n $net-hub link add br0 type bridge && ip -n $net-hub link set br0 up
-} 2>"$work/err" || skip "bridges or namespaces are not allowed here: $(cat "$work/err")"
-echo "127.0.0.1 localhost" >"$work/hosts"
-for i in 0 1 2; do
-    {
-        ip netns add $net-n$i && ip -n $net-hub link add to$i type veth peer name eth0 netns $net-n$i &&
-            ip -n $net-hub link set to$i master br0 up && ip -n $net-n$i addr add 10.77.0.$((i + 1))/24 dev eth0 &&
-            ip -n $net-n$i link set eth0 up && ip -n $net-n$i link set lo up
-    } 2>"$work/err" || skip "virtual links are not allowed here: $(cat "$work/err")"
-    echo "10.77.0.$((i + 1)) n$i" >>"$work/hosts"
-done
-
-# enter HOST COMMAND...: runs it on that host. rsh OPTIONS HOST COMMAND...: the same, as launchers call ssh.
-cat >"$work/enter" <<EOF
-#!/bin/sh
-host=\$1
-shift
-exec ip netns exec $net-\$host unshare --uts --ipc --mount sh -c '
-    hostname "\$1" && mount -t tmpfs -o size=2g none /dev/shm && mount --bind "$work/hosts" /etc/hosts || exit 125
-    shift
-    exec "\$@"' sh "\$host" "\$@"
-EOF
-cat >"$work/rsh" <<EOF
-#!/bin/sh
-while [ "\${1#-}" != "\$1" ]; do shift; done
-host=\$1
-shift
-exec "$work/enter" "\$host" sh -c "\$*"
-EOF
-chmod +x "$work/enter" "$work/rsh"
-
+make_hosts 3 >"$work/out" || skip "$(cat "$work/out")"
 pes=$((3 * near))
-case $family in
-openmpi)
-    set -- "$launcher" --allow-run-as-root --host n0:$near,n1:$near,n2:$near --mca plm_rsh_agent "$work/rsh" \
-        --mca oob_tcp_if_include eth0 --mca btl_tcp_if_include eth0 --bind-to none --mca osc pt2pt,sm \
-        -x UCX_NET_DEVICES=eth0 -x TULLE_MODULE_PATH -n $pes
-    ;;
-mpich)
-    set -- "$launcher" -launcher ssh -envall -launcher-exec "$work/rsh" -hosts n0:$near,n1:$near,n2:$near -iface eth0 -n $pes
-    ;;
-esac
+launch_line "$family" "$launcher" "$near"
+set -- "$work/launch"
 unset TULLE_ROSTER
 export XDG_CACHE_HOME="$work/cache"
 . "$(dirname "$0")/tap.sh"
@@ -90,7 +42,7 @@ run() {
     text=$1 pattern=$2
     shift 2
     before=$(received)
-    timeout -k 5 240 "$work/enter" n0 "$@" >"$work/out" 2>"$work/err"
+    timeout -k 5 240 "$@" >"$work/out" 2>"$work/err"
     got=$?
     [ $got = 0 ] && grep -q -e "$pattern" "$work/out"
     report $? "$text -> $got, n1 received $((($(received) - before) / 1000)) kB: $(head -c 300 "$work/err" | tr '\n' ' ')"
@@ -116,7 +68,7 @@ run "the conformance suite" '^ok' "$@" "$conformance" mpi $pes
 report $? "passes: $(grep '^not ok' "$work/out" | head -3 | tr '\n' ' ')"
 if [ "$near" -gt 1 ]; then
     moved() { # bytes copied, with PEs of a host that share memory or do not
-        timeout -k 5 120 "$work/enter" n0 "$@" -q --threads 1 --memory 2400M --alg stationary-c --json 2>/dev/null |
+        timeout -k 5 120 "$@" -q --threads 1 --memory 2400M --alg stationary-c --json 2>/dev/null |
             sed 's/.*"bytes_moved":\([0-9.e+]*\).*/\1/' | head -1
     }
     with=$(moved "$@" "$tulle" spgemm "$data/bcsstk16.mtx.gz" --comm mpi)
@@ -135,7 +87,7 @@ processes() { # those of the job on all hosts: in their network namespaces
     for i in 0 1 2; do ip netns pids $net-n$i; done
 }
 killed() { # HOST
-    "$work/enter" n0 "$@" "$tulle" spgemm rmat:scale=12,edgefactor=8 --reps 1000 -q --threads 1 --memory 2400M \
+    "$@" "$tulle" spgemm rmat:scale=12,edgefactor=8 --reps 1000 -q --threads 1 --memory 2400M \
         -o "$work/killed.mtx" >"$work/out" 2>"$work/err" &
     job=$!
     victim=""

@@ -85,6 +85,10 @@ lines 1 "no option of ours is needed under a launcher"
 [ $? != 0 ] && [ "$(grep -c 'cannot be opened' "$work/err")" = 1 ]
 report $? "nor for a failure to be told once"
 
+# what jobs put into /tmp
+mkdir "$work/tmp"
+export TMPDIR="$work/tmp"
+
 # A product without end, which would write a file: begin NAME COMMAND... starts it, and returns when its last process has
 # computed for half a second; pe NAME RANK is a process of it.
 begin() {
@@ -121,10 +125,12 @@ ends() {
         tries=$((tries - 1))
     done
     [ $tries -gt 0 ]
-    report $? "$1: no process, file or shared memory is left: $(pgrep -f "$work/$1" | tr '\n' ' ') $(left)"
+    report $? "$1: no process, file or shared memory is left: $(pgrep -f "$work/$1" | tr '\n' ' ') $(left)\
+$(find "$TMPDIR" -mindepth 1 | tr '\n' ' ')"
 }
 is_over() {
-    ! pgrep -f "$work/$1" >/dev/null && [ -z "$(find "$work" -name "$1*")" ] && [ -z "$(left)" ]
+    ! pgrep -f "$work/$1" >/dev/null && [ -z "$(find "$work" -name "$1*")" ] && [ -z "$(left)" ] &&
+        [ -z "$(find "$TMPDIR" -mindepth 1)" ]
 }
 # shared memory that no process has mapped: another job's is not ours to judge
 shared() {
@@ -154,6 +160,9 @@ begin interrupted "$tulle" spgemm --comm "$mpi" --pes 3
 kill -TERM $job
 kill -TERM $job # which must not keep it from cleaning up
 ends interrupted 143
+begin quit env --default-signal=QUIT "$tulle" spgemm --comm "$mpi" --pes 3
+kill -QUIT $job
+ends quit 131
 begin orphaned "$tulle" spgemm --comm "$mpi" --pes 3
 kill -9 $job
 ends orphaned 137

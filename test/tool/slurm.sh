@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # A Slurm of this host's, of two tasks: without PMI each works alone, and is refused; with pmi2 and pmix they are one
-# team, of the MPI that Slurm starts so. slurm.sh TULLE DATA
+# team, of the MPI that Slurm starts so, and a task that is killed ends the others. slurm.sh TULLE DATA
 set -u
 tulle=$1
 data=$2
@@ -86,6 +86,9 @@ for pair in pmi2:mpi_mpich:mpi_openmpi pmix:mpi_openmpi:mpi_mpich; do
     report $? "srun --mpi=$pmi: one team of two processes"
     together "$pmi" --comm "$own"
     report $? "srun --mpi=$pmi: one team of the engine $own"
+    TULLE_TEST_CACHE=$XDG_CACHE_HOME sh "$(dirname "$0")/lost.sh" "$tulle" "$pmi" one srun --mpi="$pmi" --overcommit \
+        -n 3 >"$work/lost" 2>&1
+    report $? "srun --mpi=$pmi: a lost PE ends the others: $(grep -v '^ok' "$work/lost" | tr '\n' ' ')"
     has "$other" || continue
     rm -f "$work/c.mtx"
     ! run "$pmi" --comm "$other" && [ ! -s "$work/out" ] && [ ! -e "$work/c.mtx" ]

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "comm/mpi/mpi_team.h"
@@ -16,11 +17,11 @@
 
 const tulle__module_host *tulle__mpi_host;
 
-/* Exit status of a job that lost a PE, equal to the command's. */
-enum { EXIT_LOST = 4 };
-
 /* MPI's state belongs to the process, which can start it once, not to a team. */
 static int started, teams;
+static int crowded; /* some communicator has more processes on this node than it has cores */
+
+enum { YIELDS = 8 }; /* of a wait, before it naps on a crowded node */
 
 void tulle__mpi_team_opened(int change)
 {
@@ -36,7 +37,7 @@ static void finish(void)
     int done = 0;
     MPI_Finalized(&done);
     if (done) return;
-    if (teams) MPI_Abort(MPI_COMM_WORLD, EXIT_LOST);
+    if (teams) MPI_Abort(MPI_COMM_WORLD, TULLE__EXIT_LOST);
     if (started) MPI_Finalize();
 }
 
@@ -57,11 +58,8 @@ int tulle__mpi_reaches_gpus(void)
  */
 static void set_defaults(void)
 {
-    /*
-     * osc/rdma crashes in MPI_Compare_and_swap between processes of one node: open-mpi/ompi#9146,
-     * open
-     */
-    setenv("OMPI_MCA_osc", "^rdma", 0);
+    /* the one component between nodes that Open MPI 5 always has */
+    if (tulle__mpi_has_fault(TULLE__MPI_RDMA_SWAP_CRASHES)) setenv("OMPI_MCA_osc", "^rdma", 0);
     /*
      * MPICH searches mappable free in all processes, page by page: seconds for some GB:
      * pmodels/mpich#5962, open
@@ -102,12 +100,26 @@ tulle_status tulle__mpi_fail(int error, const char *what)
     return tulle__mpi_host->fail(TULLE_ERR_COMM, "MPI: %s failed: %.300s", what, text);
 }
 
+void tulle__mpi_crowd(int node_pes)
+{
+    crowded |= node_pes > tulle__mpi_host->cores_of_host();
+}
+
+void tulle__mpi_rest(int turns)
+{
+    static const struct timespec nap = {.tv_nsec = 20000};
+    if (crowded && turns > YIELDS)
+        nanosleep(&nap, NULL);
+    else if (turns > 0)
+        sched_yield();
+}
+
 int tulle__mpi_await(int n, MPI_Request *request)
 {
     for (int turns = 0, done = 0;; turns++) {
         int error = MPI_Testall(n, request, &done, MPI_STATUSES_IGNORE);
         if (error != MPI_SUCCESS || done) return error;
-        if (turns > 0) sched_yield();
+        tulle__mpi_rest(turns);
     }
 }
 
@@ -118,6 +130,14 @@ tulle_status tulle__mpi_allreduce_max(MPI_Comm comm, int n, uint64_t *value)
                   : MPI_Ibarrier(comm, &request);
     if (error == MPI_SUCCESS) error = tulle__mpi_await(1, &request);
     return error == MPI_SUCCESS ? TULLE_OK : tulle__mpi_fail(error, "a reduction");
+}
+
+tulle_status tulle__mpi_allgather(MPI_Comm comm, const void *mine, size_t bytes, void *all)
+{
+    MPI_Request request;
+    int error = MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, comm, &request);
+    if (error == MPI_SUCCESS) error = tulle__mpi_await(1, &request);
+    return error == MPI_SUCCESS ? TULLE_OK : tulle__mpi_fail(error, "gathering from all processes");
 }
 
 /* Orders failures: a PE's own before those it was notified of, then by rank; 0 is none. */

@@ -52,6 +52,7 @@ static tulle_status count_node_pes(MPI_Comm comm, int *node_pes)
     if (error != MPI_SUCCESS) return tulle__mpi_fail(error, "finding the processes of this node");
     MPI_Comm_size(node, node_pes);
     MPI_Comm_free(&node);
+    tulle__mpi_crowd(*node_pes);
     return TULLE_OK;
 }
 
@@ -121,9 +122,33 @@ static tulle_status negotiate(tulle__spec_part *part, tulle__setting *setting)
     return status;
 }
 
+/* A lost process ends the others: calls of MPI that wait for it never return. */
+static tulle_status watch_others(tulle__engine_team *team)
+{
+    const tulle__module_host *host = tulle__mpi_host;
+    tulle__presence mine, *all = NULL;
+    tulle_status status = host->lifeline_new(&mine, &team->lifeline);
+    if (status == TULLE_OK) status = host->alloc((size_t)team->npes, sizeof *all, "processes of the job", &all);
+    status = tulle__mpi_agree(team->comm, status);
+    if (status == TULLE_OK) status = tulle__mpi_allgather(team->comm, &mine, sizeof mine, all);
+    if (status == TULLE_OK) status = host->lifeline_watch(team->lifeline, team->rank, team->npes, all);
+    host->free(all);
+    return tulle__mpi_agree(team->comm, status);
+}
+
+/* No process leaves before all have stopped to watch it. */
+static void stop_watching(tulle__engine_team *team)
+{
+    if (!team->lifeline) return;
+    tulle__mpi_host->lifeline_stop(team->lifeline);
+    (void)tulle__mpi_allreduce_max(team->comm, 0, NULL);
+    tulle__mpi_host->lifeline_free(team->lifeline);
+}
+
 static void close_team(tulle__engine_team *team)
 {
     tulle__mpi_windows_close(team);
+    stop_watching(team);
     tulle__mpi_side_free(&team->link.local);
     tulle__mpi_side_free(&team->link.remote);
     if (team->comm != MPI_COMM_NULL) MPI_Comm_free(&team->comm);
@@ -150,7 +175,8 @@ static tulle_status open_in(
     int node_pes;
     MPI_Comm_rank(team->comm, &team->rank);
     MPI_Comm_size(team->comm, &team->npes);
-    tulle_status status = count_node_pes(team->comm, &node_pes);
+    tulle_status status = team->npes > 1 ? watch_others(team) : TULLE_OK;
+    if (status == TULLE_OK) status = count_node_pes(team->comm, &node_pes);
     if (status != TULLE_OK) return status;
     uint64_t most[] = {
         !options->direct || node_pes<team->npes, (uint64_t)node_pes, node_pes> tulle__mpi_host->cores_of_host()};
@@ -160,6 +186,8 @@ static tulle_status open_in(
     team->neighbours = most[1] > 1;
     team->mixed = options->direct && !team->shared && team->neighbours;
     team->crowded = (int)most[2];
+    team->late = tulle__mpi_has_fault(TULLE__MPI_BLOCKS_ARE_LATE);
+    team->no_replace = tulle__mpi_has_fault(TULLE__MPI_REPLACE_HANGS);
     team->link = (tulle__mpi_link){.team = team,
         .shared.link = {.ops = team->shared ? &tulle__shared_ops : &tulle__mpi_rma_ops,
             .rank = team->rank,

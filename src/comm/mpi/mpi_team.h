@@ -12,6 +12,16 @@
 #include "base/module.h"
 #include "comm/shared_memory.h"
 
+/* known_faults.c: what the MPI that runs must not be asked for. */
+enum tulle__mpi_fault {
+    TULLE__MPI_RDMA_SWAP_CRASHES, /* MPI_Compare_and_swap of osc/rdma, between processes of a node */
+    TULLE__MPI_BLOCKS_ARE_LATE,   /* requests of gets of blocks are complete before the bytes are there */
+    TULLE__MPI_REPLACE_HANGS,     /* MPI_Rget_accumulate with MPI_REPLACE */
+};
+int tulle__mpi_has_fault(enum tulle__mpi_fault fault);
+/* The same of a text of MPI_Get_library_version. */
+int tulle__mpi_has_fault_in(const char *text, enum tulle__mpi_fault fault);
+
 /* libtulle's functions, set when it loads the module. */
 extern const tulle__module_host *tulle__mpi_host;
 
@@ -51,6 +61,8 @@ typedef struct tulle__mpi_link {
     tulle__engine_team *team;
     tulle__mpi_group group[TULLE__GROUPS];
     int error;                     /* first MPI error since the last wait */
+    int polls;                     /* calls of progress in a row, */
+    int64_t polled_ns;             /* and the time of the last */
     tulle__mpi_side local, remote; /* of the vector transfer being started */
 } tulle__mpi_link;
 
@@ -64,11 +76,14 @@ typedef struct tulle__mpi_window {
 struct tulle__engine_team {
     MPI_Comm comm;
     int rank, npes;
-    int neighbours; /* a node has several PEs */
-    int shared;     /* loads and stores reach all segments */
-    int mixed;      /* several nodes; loads and stores reach data segments within each */
-    int crowded;    /* a node has more PEs than cores */
-    int progress;   /* RMA progresses at this PE only while it is inside MPI */
+    int neighbours;            /* a node has several PEs */
+    int shared;                /* loads and stores reach all segments */
+    int mixed;                 /* several nodes; loads and stores reach data segments within each */
+    int crowded;               /* a node has more PEs than cores */
+    int late;                  /* requests of gets of blocks are not enough: TULLE__MPI_BLOCKS_ARE_LATE */
+    int no_replace;            /* TULLE__MPI_REPLACE_HANGS */
+    int progress;              /* RMA progresses at this PE only while it is inside MPI */
+    tulle__lifeline *lifeline; /* NULL: there is one process */
     tulle__mpi_window window[TULLE__SEGMENTS];
     tulle__mpi_link link;
 };
@@ -85,8 +100,17 @@ int tulle__mpi_reaches_gpus(void);
 /* Counts open teams: a process that exits with one open ends the job. */
 void tulle__mpi_team_opened(int change);
 tulle_status tulle__mpi_fail(int error, const char *what);
+/* Waits nap from here on if so many processes share this node's cores. */
+void tulle__mpi_crowd(int node_pes);
+/*
+ * One step of a wait, between calls of MPI: yields, or, on a crowded node, naps, as a scheduler may
+ * give a core that was yielded to the same process again.
+ */
+void tulle__mpi_rest(int turns);
 int tulle__mpi_await(int n, MPI_Request *request);
 tulle_status tulle__mpi_allreduce_max(MPI_Comm comm, int n, uint64_t *value);
+/* all[npes]: `bytes` of each process. */
+tulle_status tulle__mpi_allgather(MPI_Comm comm, const void *mine, size_t bytes, void *all);
 /*
  * The first failure by rank, with its message, on all processes. A PE's own failure comes before
  * one it was notified of.

@@ -11,16 +11,6 @@
 
 #include "comm/mpi/mpi_team.h"
 
-/*
- * Under MPICH the request of a get with a derived datatype at its target completes before its bytes
- * arrive (README.md, faults/faults.c). A flush waits for them.
- */
-#ifdef MPICH_VERSION
-enum { REQUEST_IS_EARLY = 1 };
-#else
-enum { REQUEST_IS_EARLY = 0 };
-#endif
-
 static int side_reserve(tulle__mpi_side *side, int n)
 {
     const tulle__module_host *host = tulle__mpi_host;
@@ -108,7 +98,8 @@ static void start(tulle__mpi_link *mpi, int group, const tulle__place *place, in
         tulle__mpi_note(mpi, error);
     else if (!is_put)
         tulle__mpi_requested(mpi, group, count);
-    if (is_put || REQUEST_IS_EARLY) tulle__mpi_target(mpi, group, place, count);
+    /* a flush waits for what a request does not */
+    if (is_put || mpi->team->late) tulle__mpi_target(mpi, group, place, count);
     forget(&local);
     forget(&remote);
     mpi->local.n = mpi->remote.n = 0;

@@ -106,9 +106,8 @@ static tulle_status require_unified(tulle__mpi_window *window)
 }
 
 /*
- * Refuses Open MPI's component osc/rdma, recognised by its windows' names. It crashes in
- * MPI_Compare_and_swap between processes of one node (open-mpi/ompi#9146, open). The engine
- * excludes it when it starts MPI; here the caller started MPI.
+ * Refuses Open MPI's component osc/rdma, recognised by its windows' names, where it would crash.
+ * The engine excludes it when it starts MPI; here the caller has started MPI, or chosen it.
  */
 static tulle_status refuse_crash(const tulle__engine_team *team, const tulle__mpi_window *window)
 {
@@ -116,9 +115,10 @@ static tulle_status refuse_crash(const tulle__engine_team *team, const tulle__mp
     int length;
     MPI_Win_get_name(window->win, name, &length);
     if (team->shared || !team->neighbours || strncmp(name, "rdma ", 5) != 0) return TULLE_OK;
-    return tulle__mpi_host->fail(TULLE_ERR_UNSUPPORTED, "Open MPI's component osc/rdma would crash in "
-                                                        "MPI_Compare_and_swap (open-mpi/ompi#9146): set "
-                                                        "OMPI_MCA_osc=^rdma in the environment of mpirun");
+    if (!tulle__mpi_has_fault(TULLE__MPI_RDMA_SWAP_CRASHES)) return TULLE_OK;
+    return tulle__mpi_host->fail(TULLE_ERR_UNSUPPORTED,
+        "the component osc/rdma of this Open MPI would crash in MPI_Compare_and_swap (open-mpi/ompi#9146, mended in "
+        "4.1.7): set OMPI_MCA_osc=ucx in the environment of mpirun, or pt2pt,sm where there is no network for it");
 }
 
 static tulle_status open_window(tulle__engine_team *team, int segment, size_t bytes)

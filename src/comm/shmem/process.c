@@ -18,8 +18,6 @@
 #include <mpi.h>
 #endif
 
-/* Exit status of a job that lost a PE, equal to the command's. */
-enum { EXIT_LOST = 4 };
 enum { ROUNDS = 32, VALUES = 8 };
 
 /*
@@ -52,7 +50,7 @@ void tulle__shmem_team_opened(int change)
 /* Runs at exit. A process with an open team would leave the others waiting, so it ends the job. */
 static void finish(void)
 {
-    if (job.teams) shmem_global_exit(EXIT_LOST);
+    if (job.teams) shmem_global_exit(TULLE__EXIT_LOST);
     tulle__shmem_allreduce_max(0, NULL); /* yields meanwhile; shmem_finalize spins */
     shmem_free(job.exchange);
     job.exchange = NULL;

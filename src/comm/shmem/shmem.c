@@ -64,9 +64,34 @@ static tulle_status negotiate(tulle__spec_part *part, tulle__setting *setting)
     return status;
 }
 
+/* A lost process ends the others: calls of OpenSHMEM that wait for it never return. */
+static tulle_status watch_others(tulle__engine_team *team)
+{
+    tulle__presence mine, *all = NULL, *copy = NULL;
+    const size_t bytes = ((size_t)team->npes * sizeof *all + 4095) / 4096 * 4096;
+    tulle_status status = tulle__lifeline_new(&mine, &team->lifeline);
+    if (status == TULLE_OK) status = tulle__alloc((size_t)team->npes, sizeof *copy, "processes of the job", &copy);
+    status = tulle__shmem_agree(status);
+    if (status == TULLE_OK && !(all = tulle__shmem_heap_take(bytes)))
+        status =
+            tulle__fail(TULLE_ERR_MEMORY, "the symmetric heap has no %zu kB for a list of processes", bytes / 1000);
+    for (int rank = 0; all && rank < team->npes; rank++) shmem_putmem(&all[team->rank], &mine, sizeof mine, rank);
+    if (all) shmem_quiet();
+    tulle__shmem_allreduce_max(0, NULL);
+    if (all) memcpy(copy, all, (size_t)team->npes * sizeof *all);
+    if (status == TULLE_OK) status = tulle__lifeline_watch(team->lifeline, team->rank, team->npes, copy);
+    status = tulle__shmem_agree(status);
+    if (all) tulle__shmem_heap_give(all, bytes);
+    tulle__free(copy);
+    return status;
+}
+
 static void close_team(tulle__engine_team *team)
 {
     tulle__shmem_allreduce_max(0, NULL); /* no PE accesses the segments any more */
+    tulle__lifeline_stop(team->lifeline);
+    tulle__shmem_allreduce_max(0, NULL); /* no process leaves before all have stopped to watch it */
+    tulle__lifeline_free(team->lifeline);
     tulle__shmem_gather_free(team->link.gather);
     for (int s = 0; s < TULLE__SEGMENTS; s++) {
         tulle__shmem_heap_give(team->link.symmetric[s], team->segment_bytes[s]);
@@ -120,7 +145,7 @@ static int reaches_all(const tulle__engine_team *team)
 static tulle_status open_in(
     tulle__engine_team *team, const struct choices *choices, const size_t segment_bytes[TULLE__SEGMENTS])
 {
-    tulle_status status = TULLE_OK;
+    tulle_status status = team->npes > 1 ? watch_others(team) : TULLE_OK;
     for (int s = 0; s < TULLE__SEGMENTS && status == TULLE_OK; s++)
         status = tulle__shmem_agree(open_segment(team, s, segment_bytes[s], choices->direct));
     if (status != TULLE_OK) return status;

@@ -8,6 +8,7 @@
 
 #include <shmem.h>
 
+#include "base/lifeline.h"
 #include "comm/shared_memory.h"
 
 typedef struct tulle__shmem_gather tulle__shmem_gather;
@@ -22,6 +23,7 @@ typedef struct tulle__shmem_link {
 
 struct tulle__engine_team {
     int rank, npes;
+    tulle__lifeline *lifeline; /* NULL: there is one process */
     size_t segment_bytes[TULLE__SEGMENTS];
     char **base[TULLE__SEGMENTS]; /* base[segment][rank] */
     tulle__shmem_link link;

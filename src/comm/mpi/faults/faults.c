@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reproduces what README.md says of the MPIs, without Tulle: faults stall|cas|allocate|early, in at least 2 processes.
- *   stall     1000 fetch-and-adds at a PE that computes for 1 s
- *   cas       one compare-and-swap between processes of a node
- *   early     a get of blocks, whose request is complete before they are there
- *   allocate  how long a shared window of 4 GB a process takes
- * mpicc.openmpi faults.c -o faults && mpirun.openmpi --mca osc rdma -n 2 ./faults cas
+ * Reproduces what README.md says of the MPIs, without Tulle: faults stall|cas|allocate|early|replace, in at least 2
+ * processes. stall     1000 fetch-and-adds at a PE that computes for 1 s cas       one compare-and-swap between
+ * processes of a node early     a get of blocks, whose request is complete before they are there replace
+ * MPI_Rget_accumulate with MPI_REPLACE, which hangs over some networks: in two processes of two nodes allocate  how
+ * long a shared window of 4 GB a process takes mpicc.openmpi faults.c -o faults && mpirun.openmpi --mca osc rdma -n 2
+ * ./faults cas
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -50,6 +50,16 @@ static void cas(MPI_Win win, int rank)
     printf("process %d has swapped\n", rank);
 }
 
+static void replace(MPI_Win win, int rank)
+{
+    uint64_t one = 1, before;
+    MPI_Request request;
+    MPI_Rget_accumulate(
+        &one, 1, MPI_UINT64_T, &before, 1, MPI_UINT64_T, !rank, 0, 1, MPI_UINT64_T, MPI_REPLACE, win, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    printf("process %d has replaced\n", rank);
+}
+
 static void early(MPI_Win win, int rank)
 {
     enum { BLOCKS = 64, BYTES = 8, STEP = 16 };
@@ -87,6 +97,7 @@ int main(int argc, char **argv)
     if (large && rank == 0) printf("allocated in %.3f s\n", MPI_Wtime() - start);
     if (strcmp(what, "stall") == 0 && rank < 2) stall(win, rank);
     if (strcmp(what, "cas") == 0 && rank < 2) cas(win, rank);
+    if (strcmp(what, "replace") == 0 && rank < 2) replace(win, rank);
     if (strcmp(what, "early") == 0) early(win, rank);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_unlock_all(win);
