@@ -20,7 +20,7 @@ help:
 	@./test/parts.sh list
 	@echo '                python     the Python package, wheels, scipy'"'"'s own tests'
 	@echo '                packages   Debian packages, recipes, tutorials from clean roots'
-	@echo '                mpi5       all suites of the engine mpi under Open MPI 5 and MPICH 5, from Python'"'"'s packages'
+	@echo '                mpi5       the engine mpi under Open MPI 5 and MPICH 5, from Python'"'"'s packages: conformance, lost PEs'
 	@echo '                sanitizers the address and undefined sanitizers; threads: the thread sanitizer'
 	@echo '                fuzz       every reader, SECONDS each'
 	@echo '                NO_INSTALL=1: these, and all below, install nothing, and say what is missing'
