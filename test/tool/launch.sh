@@ -55,7 +55,7 @@ done
 [ -z "$(ls "$work" | grep part)" ]
 report $? "nothing else is left"
 # standard input reaches one process, standard output comes from one
-expect 2 'standard input reaches only one of several processes' "$tulle" spgemm - --comm "$mpi" --pes 2 <"$work/whole.mtx"
+expect 2 'standard input, or a pipe, reaches only one of several processes' "$tulle" spgemm - --comm "$mpi" --pes 2 <"$work/whole.mtx"
 expect 0 '^%%MatrixMarket' "$tulle" gen rmat:scale=8 -q -o - --comm "$mpi" --pes 2
 cmp -s "$work/one.mtx" "$work/out"
 report $? "a matrix on standard output, and nothing else"
