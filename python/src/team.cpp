@@ -274,7 +274,8 @@ void bind_team(nb::module_ &m)
 {
     find_main_thread();
     pthread_atfork(nullptr, nullptr, count_fork);
-    /* the launcher that has started this process as one of several, their number, 0 if it does not tell, and its rank */
+    /* the launcher that has started this process as one of several, their number, 0 if it does not tell, and its rank
+     */
     m.def("launched", []() -> std::optional<std::tuple<std::string, int, int>> {
         if (tulle_launched_size() == 1) return std::nullopt;
         return std::tuple<std::string, int, int>(tulle_launched_name(), tulle_launched_size(), tulle_launched_rank());

@@ -71,6 +71,7 @@ static const char *const optional[] = {
     "tulle_comm_attend attend arg",
     "tulle_solve options report",
     "tulle_solve_triangular options",
+    "tulle_stream_check_solve options",
     "tulle_stream_multiply report",
     "tulle_stream_new options",
     "tulle_stream_of_rows options",
