@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # tulle_module(TARGET): makes a MODULE library one of Tulle's: named as loaded, beside the others in the build tree and
-# installed with them, with one symbol, tulle_module_entry, which src/base/module.h describes.
+# installed with them, with one symbol, tulle_module_entry, which src/base/module/module.h describes.
 include(CheckCSourceCompiles)
 set(TULLE_MODULE_MAP ${CMAKE_CURRENT_LIST_DIR}/module.map)
 set(CMAKE_REQUIRED_LINK_OPTIONS LINKER:--version-script=${TULLE_MODULE_MAP})

@@ -8,7 +8,7 @@
 
 #include "base/arg.h"
 #include "base/error.h"
-#include "base/module.h"
+#include "base/module/module.h"
 #include "comm/launcher.h"
 #include "comm/shmem/shmem.h"
 

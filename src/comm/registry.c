@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/module.h"
+#include "base/module/module.h"
 #include "comm/launcher.h"
 #include "comm/shmem/shmem.h"
 #include "comm/threads/threads.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/module.h"
+#include "base/module/module.h"
 
 tulle__block_chain_kernel tulle__libxsmm_chain(void)
 {

@@ -519,7 +519,8 @@ static inline int tulle__device_processes(const tulle__device_setting *setting, 
     return (int)(((int64_t)sharers * setting->near_processes + size - 1) / size);
 }
 
-/* What the registry and modules (base/module.h) hold: a device, or a wrapper. On failure `inner` stays the caller's. */
+/* What the registry and modules (base/module/module.h) hold: a device, or a wrapper. On failure `inner` stays the
+ * caller's. */
 typedef struct tulle__device_driver {
     const char *name, *summary;
     int copier; /* 1, of a wrapper: its copies take a thread of this host and have a timeline of their own */

@@ -9,7 +9,7 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/module.h"
+#include "base/module/module.h"
 #include "device/device.h"
 #include "device/host/host.h"
 #include "device/wrap/device_wrap.h"

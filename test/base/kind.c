@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kind of a machine, from files of machines that are not this one: kind FOLDER, where they are written. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -80,5 +81,8 @@ int main(int argc, char **argv)
     ok(strcmp(again, text[0]) != 0, "with fewer cores it is another kind");
     tulle__machine_kind("", 1, again);
     ok(*again && !strchr(again, '\n'), "this machine: '%s'", again);
+    char command[2048];
+    snprintf(command, sizeof command, "rm -rf '%s'/kind-*", folder);
+    ok(system(command) == 0, "the files are removed");
     return tap_done();
 }

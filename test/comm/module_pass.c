@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A module for the loader's test: the wrapper `pass`, which has a key of its own and forwards everything. */
-#include "base/module.h"
+#include "base/module/module.h"
 #include "comm/link.h"
 
 #ifndef VERSION

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/module.h"
+#include "base/module/module.h"
 
 typedef struct emulation {
     /* the n-th call that can fail from now on fails, or loses its device; n < 0: none */

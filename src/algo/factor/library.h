@@ -10,7 +10,7 @@
 #include <tulle/direct.h>
 
 #include "base/memory.h"
-#include "base/module.h"
+#include "base/module/module.h"
 
 /* Columns, with rows in any order. */
 typedef struct tulle__columns {

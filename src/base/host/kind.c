@@ -86,9 +86,9 @@ static void add_memory(const char *root, char text[TULLE__KIND_MAX])
         if (value) kib = (double)strtoll(value, NULL, 10);
     }
     if (file) fclose(file);
-    double gib = 1;
-    while (gib * 1048576 < kib) gib *= 2;
-    snprintf(word, sizeof word, "memory=%.0fG", gib);
+    long long gib = 1;
+    while ((double)gib * 1048576 < kib) gib *= 2;
+    snprintf(word, sizeof word, "memory=%lldG", gib);
     append(text, word);
 }
 

@@ -9,7 +9,7 @@
 #include <mpi.h>
 
 #include "base/error.h"
-#include "base/module.h"
+#include "base/module/module.h"
 #include "comm/shared_memory.h"
 
 /* known_faults.c: what the MPI that runs must not be asked for. */

@@ -7,7 +7,7 @@
 #ifndef TULLE_COMM_SIM_TEAM_H
 #define TULLE_COMM_SIM_TEAM_H
 
-#include "base/module.h"
+#include "base/module/module.h"
 #include "comm/link.h"
 
 #ifdef __cplusplus

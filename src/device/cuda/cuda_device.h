@@ -14,7 +14,7 @@
 #include <pthread.h>
 
 #include "base/error.h"
-#include "base/module.h"
+#include "base/module/module.h"
 #include "device/device.h"
 
 /* What libtulle has handed over; written once, when the module is loaded. */

@@ -7,7 +7,7 @@
  */
 #include <libxsmm.h>
 
-#include "base/module.h"
+#include "base/module/module.h"
 #include "device/block_library.h"
 #include "device/kernels/block_chain/block_chain.h"
 

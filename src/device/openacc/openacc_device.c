@@ -20,7 +20,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/module.h"
+#include "base/module/module.h"
 #include "device/openacc/openacc_kernels.h"
 #include "device/page_block.h"
 

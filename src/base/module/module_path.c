@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/module.h"
+#include "base/module/module.h"
 
 #ifndef TULLE_MODULE_DIR
 #define TULLE_MODULE_DIR "/usr/local/lib/tulle"

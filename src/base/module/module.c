@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/module.h"
+#include "base/module/module.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
