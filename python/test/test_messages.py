@@ -12,7 +12,7 @@ from tulle._words import WORDS, in_words
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
 # what Python does not have: functions and constants of C, options of the command
-FOREIGN = re.compile(r"\btulle__?[a-z]\w*\b(?!\.so)|\bTULLE_(?!MACHINE\b|MODULE_PATH\b|ALONE\b)[A-Z]\w*|"
+FOREIGN = re.compile(r"\btulle__?[a-z]\w*\b(?!\.so)|\bTULLE_(?!MACHINE\b|MODULE_PATH\b|ALONE\b|PATIENCE\b)[A-Z]\w*|"
                      r"(?<![\w-])--(?!mpi)[a-z]")
 # no message of Python's: names in tables, options of other programs, what a module exports
 OTHERS = {"tulle_module_entry", "%s is no Tulle module: it has no tulle_module_entry"}
