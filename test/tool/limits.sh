@@ -56,18 +56,6 @@ report $? "taskset: one core"
 [ "$(OMP_NUM_THREADS=1 "$tulle" info | sed -n 's/^cores: //p')" = 1 ]
 report $? "OMP_NUM_THREADS: one core"
 
-# containers have 64 MB of /dev/shm
-small='mount -t tmpfs -o size=64m tmpfs /dev/shm && exec "$@"'
-if unshare -m sh -c "$small" sh true 2>/dev/null; then
-    for engine in mpi_openmpi mpi_mpich; do
-        case $("$tulle" info) in *"$engine: yes"*) ;; *) continue ;; esac
-        unshare -m sh -c "$small" sh "$tulle" spgemm "$matrix" --comm $engine --pes 2 --check >"$work/out" 2>"$work/err"
-        report $? "/dev/shm of 64 MB: $engine: $(head -n 1 "$work/err")"
-    done
-else
-    echo "# no file system can be mounted here: /dev/shm is not made small"
-fi
-
 group=/sys/fs/cgroup/memory/tulle.$$
 if mkdir "$group" 2>/dev/null && echo 500000000 2>/dev/null >"$group/memory.limit_in_bytes"; then
     trap 'rmdir "$group" 2>/dev/null; rm -rf "$work"' EXIT

@@ -70,23 +70,21 @@ static tulle_status negotiate_pes(tulle__setting *setting, int npes)
  * A PE's memory: what was asked for, or its share of the smallest node's. Shared memory must hold
  * all segments.
  */
-static tulle_status negotiate_memory(MPI_Comm comm, int node_pes, int direct, tulle__setting *setting)
+static tulle_status negotiate_memory(MPI_Comm comm, int node_pes, tulle__setting *setting)
 {
-    int shares = 0;
-    tulle_status status = direct ? tulle__mpi_shares_memory(comm, &shares) : TULLE_OK;
-    if (status != TULLE_OK) return status;
-    /* each process maps the segments of all; MPI's own windows lie in /dev/shm */
-    const size_t files = shares ? SIZE_MAX : tulle__mpi_room(), mappable = tulle__mpi_host->mapping_left() / 3 * 2;
+    /* each process maps the segments of all */
+    const size_t files = tulle__mpi_room(), mappable = tulle__mpi_host->mapping_left() / 3 * 2;
     size_t room = (files < mappable ? files : mappable) / (size_t)node_pes;
     size_t most = room > segment_extra ? room - segment_extra : 0;
     size_t share = tulle__mpi_host->memory_available() / 5 * 4 / (size_t)node_pes;
     if (share > most / 5 * 4) share = most / 5 * 4;
     size_t want = setting->memory ? setting->memory / (size_t)setting->npes : share;
+    tulle_status status = TULLE_OK;
     if (want > most || !want)
         status = tulle__mpi_host->fail(TULLE_ERR_LIMIT,
             "a PE wants %.0f MB of shared memory, but each of the %d of this node can have %.0f MB %s",
             (double)(want + segment_extra) / 1e6, node_pes, (double)room / 1e6,
-            files < mappable ? "of /dev/shm: give less memory, enlarge it (docker run --shm-size) or allow direct=on"
+            files < mappable ? "of /dev/shm: give less memory or enlarge it (docker run --shm-size)"
                              : "that it may map (ulimit -v, -d): give less memory or raise that limit");
     status = tulle__mpi_agree(comm, status);
     if (status != TULLE_OK) return status;
@@ -96,14 +94,14 @@ static tulle_status negotiate_memory(MPI_Comm comm, int node_pes, int direct, tu
     return status;
 }
 
-static tulle_status negotiate_in(MPI_Comm comm, int direct, tulle__setting *setting)
+static tulle_status negotiate_in(MPI_Comm comm, tulle__setting *setting)
 {
     int npes, node_pes = 1;
     MPI_Comm_size(MPI_COMM_WORLD, &setting->processes);
     MPI_Comm_size(comm, &npes);
     tulle_status status = negotiate_pes(setting, npes);
     if (status == TULLE_OK) status = count_node_pes(comm, &node_pes);
-    if (status == TULLE_OK) status = negotiate_memory(comm, node_pes, direct, setting);
+    if (status == TULLE_OK) status = negotiate_memory(comm, node_pes, setting);
     if (status != TULLE_OK || setting->threads) return status;
     uint64_t cores = ~(uint64_t)tulle__mpi_host->cores_each(node_pes);
     status = tulle__mpi_allreduce_max(comm, 1, &cores);
@@ -113,12 +111,11 @@ static tulle_status negotiate_in(MPI_Comm comm, int direct, tulle__setting *sett
 
 static tulle_status negotiate(tulle__spec_part *part, tulle__setting *setting)
 {
+    (void)part;
     MPI_Comm comm;
-    int direct = 1;
     tulle_status status = own_communicator(setting->communicator, &comm);
     if (status != TULLE_OK) return status;
-    status = tulle__mpi_agree(comm, tulle__mpi_host->spec_flag(part, "direct", &direct));
-    if (status == TULLE_OK) status = negotiate_in(comm, direct, setting);
+    status = negotiate_in(comm, setting);
     MPI_Comm_free(&comm);
     /* from here on other processes wait for this one, even if it never opens the team */
     if (status == TULLE_OK) tulle__mpi_team_opened(1);
@@ -175,19 +172,19 @@ static tulle_status read_options(tulle__spec_part *part, struct options *options
 static tulle_status open_in(
     tulle__engine_team *team, const struct options *options, const size_t segment_bytes[TULLE__SEGMENTS])
 {
-    int node_pes, shares = 0;
+    int node_pes;
     MPI_Comm_rank(team->comm, &team->rank);
     MPI_Comm_size(team->comm, &team->npes);
     tulle_status status = team->npes > 1 ? watch_others(team) : TULLE_OK;
     if (status == TULLE_OK) status = count_node_pes(team->comm, &node_pes);
-    if (status == TULLE_OK && options->direct) status = tulle__mpi_shares_memory(team->comm, &shares);
     if (status != TULLE_OK) return status;
-    uint64_t most[] = {!shares || node_pes<team->npes, (uint64_t)node_pes, node_pes> tulle__mpi_host->cores_of_host()};
+    uint64_t most[] = {
+        !options->direct || node_pes<team->npes, (uint64_t)node_pes, node_pes> tulle__mpi_host->cores_of_host()};
     status = tulle__mpi_allreduce_max(team->comm, 3, most);
     if (status != TULLE_OK) return status;
     team->shared = !most[0];
     team->neighbours = most[1] > 1;
-    team->mixed = shares && !team->shared && team->neighbours;
+    team->mixed = options->direct && !team->shared && team->neighbours;
     team->crowded = (int)most[2];
     team->late = tulle__mpi_has_fault(TULLE__MPI_BLOCKS_ARE_LATE);
     team->no_replace = tulle__mpi_has_fault(TULLE__MPI_REPLACE_HANGS);
@@ -212,7 +209,7 @@ static tulle_status open_team(tulle__spec_part *part, const tulle__setting *sett
     if (status == TULLE_OK) status = tulle__mpi_host->alloc_zero(1, sizeof *team, "MPI team", &team);
     if (status != TULLE_OK) return status;
     team->comm = MPI_COMM_NULL;
-    for (int s = 0; s < TULLE__SEGMENTS; s++) team->window[s].win = MPI_WIN_NULL;
+    for (int s = 0; s < TULLE__SEGMENTS; s++) team->window[s].win = team->window[s].shared = MPI_WIN_NULL;
     status = own_communicator(setting->communicator, &team->comm);
     if (status == TULLE_OK) status = open_in(team, &options, setting->segment_bytes);
     if (status == TULLE_OK)

@@ -67,10 +67,10 @@ typedef struct tulle__mpi_link {
 } tulle__mpi_link;
 
 typedef struct tulle__mpi_window {
-    MPI_Win win; /* MPI_WIN_NULL: all PEs share the memory */
-    int locked;
-    size_t mapped; /* bytes of memory that the PEs of a node share; 0: MPI's */
-    char **base;   /* base[rank]: that PE's segment if mapped; NULL: by RMA only */
+    MPI_Win win;
+    MPI_Win shared; /* memory under win, shared within each node; MPI_WIN_NULL: win's own */
+    int locked, shared_locked;
+    char **base; /* base[rank]: that PE's segment if mapped; NULL: by RMA only */
 } tulle__mpi_window;
 
 struct tulle__engine_team {
@@ -97,15 +97,6 @@ struct tulle__engine_team {
 tulle_status tulle__mpi_start(void);
 /* 1: this MPI says that its calls take memory of CUDA devices. It has been started. */
 int tulle__mpi_reaches_gpus(void);
-/* node_memory.c. Collective: sets *works if the PEs of each node can map each other's memory. */
-tulle_status tulle__mpi_shares_memory(MPI_Comm comm, int *works);
-/*
- * Collective: maps a segment of this PE and those of its node's others, by rank in comm. To be
- * freed after a failure, too.
- */
-tulle_status tulle__mpi_share_memory(MPI_Comm comm, size_t bytes, char **base);
-void tulle__mpi_unshare_memory(int npes, size_t bytes, char **base);
-
 /* Counts open teams: a process that exits with one open ends the job. */
 void tulle__mpi_team_opened(int change);
 tulle_status tulle__mpi_fail(int error, const char *what);

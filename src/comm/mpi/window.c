@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The two segments of a team. If all PEs are on one node, it is memory that they share, without a
- * window. Else words have windows that MPI allocates: under Open MPI an atomic on a window over
- * memory of our own (MPI_Win_create) waits until its target calls MPI (README.md has the figures).
- * Data has no atomics: with several nodes its window lies over memory shared within each.
+ * The two windows of a team, allocated by MPI: shared if all PEs are on one node, else ordinary.
+ * Words avoid windows over memory of our own (MPI_Win_create): under Open MPI an atomic on one
+ * waits until its target calls MPI (README.md has the figures). Data has no atomics: with several
+ * nodes its window lies over memory shared within each.
  */
 #include <string.h>
 #include <sys/statvfs.h>
@@ -20,15 +20,76 @@ size_t tulle__mpi_room(void)
     return (size_t)room.f_bavail * room.f_frsize;
 }
 
-static int allocate(const tulle__engine_team *team, size_t bytes, void *base, MPI_Win *win)
+static int allocate(tulle__engine_team *team, size_t bytes, void *base, MPI_Win *win)
 {
     MPI_Info info;
     int error = MPI_Info_create(&info);
     if (error != MPI_SUCCESS) return error;
+    /* each segment begins on its own page, local to the processor that touches it first */
+    MPI_Info_set(info, "alloc_shared_noncontig", "true");
     MPI_Info_set(info, "same_disp_unit", "true");
-    error = MPI_Win_allocate((MPI_Aint)bytes, 1, info, team->comm, base, win);
+    error = team->shared ? MPI_Win_allocate_shared((MPI_Aint)bytes, 1, info, team->comm, base, win)
+                         : MPI_Win_allocate((MPI_Aint)bytes, 1, info, team->comm, base, win);
     MPI_Info_free(&info);
     if (error != MPI_SUCCESS) *win = MPI_WIN_NULL;
+    return error;
+}
+
+/* Allocates memory shared by the PEs of this node. */
+static int share(tulle__engine_team *team, size_t bytes, char **base, MPI_Win *shared)
+{
+    MPI_Info info;
+    MPI_Comm node;
+    int error = MPI_Comm_split_type(team->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    if (error != MPI_SUCCESS) return error;
+    MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "alloc_shared_noncontig", "true");
+    error = MPI_Win_allocate_shared((MPI_Aint)bytes, 1, info, node, base, shared);
+    if (error != MPI_SUCCESS) *shared = MPI_WIN_NULL;
+    MPI_Info_free(&info);
+    MPI_Comm_free(&node);
+    return error;
+}
+
+/*
+ * A window of all PEs over memory shared within each node. If a node cannot share (Open MPI without
+ * osc/sm), none does, and the window stays MPI_WIN_NULL.
+ */
+static int allocate_mixed(tulle__engine_team *team, size_t bytes, char **base, tulle__mpi_window *window)
+{
+    uint64_t failed = share(team, bytes, base, &window->shared) != MPI_SUCCESS;
+    if (tulle__mpi_allreduce_max(team->comm, 1, &failed) != TULLE_OK) return MPI_ERR_OTHER;
+    if (failed) {
+        if (window->shared != MPI_WIN_NULL) MPI_Win_free(&window->shared);
+        return MPI_SUCCESS;
+    }
+    MPI_Win_set_errhandler(window->shared, MPI_ERRORS_RETURN);
+    int error = MPI_Win_create(*base, (MPI_Aint)bytes, 1, MPI_INFO_NULL, team->comm, &window->win);
+    if (error != MPI_SUCCESS) window->win = MPI_WIN_NULL;
+    if (error == MPI_SUCCESS) error = MPI_Win_lock_all(MPI_MODE_NOCHECK, window->shared);
+    window->shared_locked = error == MPI_SUCCESS;
+    return error;
+}
+
+/*
+ * Finds the segments of PEs that share memory with this one by `win`, whose ranks are not the
+ * team's.
+ */
+static int find_bases(tulle__engine_team *team, MPI_Win win, char **base)
+{
+    MPI_Group some, all;
+    int n, error = MPI_Win_get_group(win, &some);
+    if (error != MPI_SUCCESS) return error;
+    MPI_Comm_group(team->comm, &all);
+    MPI_Group_size(some, &n);
+    for (int i = 0, rank, unit; i < n && error == MPI_SUCCESS; i++) {
+        MPI_Aint size;
+        error = MPI_Group_translate_ranks(some, 1, &i, all, &rank);
+        if (error == MPI_SUCCESS) error = MPI_Win_shared_query(win, i, &size, &unit, &base[rank]);
+    }
+    MPI_Group_free(&some);
+    MPI_Group_free(&all);
     return error;
 }
 
@@ -60,38 +121,27 @@ static tulle_status refuse_crash(const tulle__engine_team *team, const tulle__mp
         "4.1.7): set OMPI_MCA_osc=ucx in the environment of mpirun, or pt2pt,sm where there is no network for it");
 }
 
-/* A window of all PEs over memory that those of each node share, or over its own. */
-static tulle_status open_over(tulle__engine_team *team, size_t bytes, tulle__mpi_window *window)
-{
-    char **own = &window->base[team->rank];
-    int error;
-    if (window->mapped) {
-        error = MPI_Win_create(*own, (MPI_Aint)bytes, 1, MPI_INFO_NULL, team->comm, &window->win);
-        if (error != MPI_SUCCESS) window->win = MPI_WIN_NULL;
-    } else {
-        error = allocate(team, bytes, own, &window->win);
-    }
-    if (error != MPI_SUCCESS) return tulle__mpi_fail(error, "allocating a window");
-    MPI_Win_set_errhandler(window->win, MPI_ERRORS_RETURN);
-    error = MPI_Win_lock_all(MPI_MODE_NOCHECK, window->win);
-    window->locked = error == MPI_SUCCESS;
-    if (error != MPI_SUCCESS) return tulle__mpi_fail(error, "opening a window");
-    tulle_status unified = require_unified(window);
-    return unified == TULLE_OK ? refuse_crash(team, window) : unified;
-}
-
 static tulle_status open_window(tulle__engine_team *team, int segment, size_t bytes)
 {
+    char *own = NULL;
     tulle__mpi_window *window = &team->window[segment];
     tulle_status status =
         tulle__mpi_host->alloc_zero((size_t)team->npes, sizeof *window->base, "window addresses", &window->base);
     status = tulle__mpi_agree(team->comm, status);
     if (status != TULLE_OK) return status;
-    if (team->shared || (team->mixed && segment == TULLE__DATA)) {
-        window->mapped = bytes;
-        status = tulle__mpi_agree(team->comm, tulle__mpi_share_memory(team->comm, bytes, window->base));
-    }
-    return status == TULLE_OK && !team->shared ? open_over(team, bytes, window) : status;
+    int error = MPI_SUCCESS;
+    if (team->mixed && segment == TULLE__DATA) error = allocate_mixed(team, bytes, &own, window);
+    if (error == MPI_SUCCESS && window->win == MPI_WIN_NULL) error = allocate(team, bytes, &own, &window->win);
+    if (error != MPI_SUCCESS) return tulle__mpi_fail(error, "allocating a window");
+    window->base[team->rank] = own;
+    MPI_Win_set_errhandler(window->win, MPI_ERRORS_RETURN);
+    error = MPI_Win_lock_all(MPI_MODE_NOCHECK, window->win);
+    window->locked = error == MPI_SUCCESS;
+    if (error == MPI_SUCCESS && team->shared) error = find_bases(team, window->win, window->base);
+    if (error == MPI_SUCCESS && window->shared_locked) error = find_bases(team, window->shared, window->base);
+    if (error != MPI_SUCCESS) return tulle__mpi_fail(error, "opening a window");
+    tulle_status unified = require_unified(window);
+    return unified == TULLE_OK ? refuse_crash(team, window) : unified;
 }
 
 tulle_status tulle__mpi_windows_open(tulle__engine_team *team, const size_t bytes[TULLE__SEGMENTS])
@@ -110,7 +160,8 @@ void tulle__mpi_windows_close(tulle__engine_team *team)
         tulle__mpi_window *window = &team->window[s];
         if (window->locked) MPI_Win_unlock_all(window->win);
         if (window->win != MPI_WIN_NULL) MPI_Win_free(&window->win);
-        if (window->mapped) tulle__mpi_unshare_memory(team->npes, window->mapped, window->base);
+        if (window->shared_locked) MPI_Win_unlock_all(window->shared);
+        if (window->shared != MPI_WIN_NULL) MPI_Win_free(&window->shared);
         tulle__mpi_host->free(window->base);
     }
 }
