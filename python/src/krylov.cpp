@@ -4,6 +4,8 @@
 #include <cstring>
 #include <new>
 
+#include <cxxabi.h>
+
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -79,6 +81,8 @@ void watch(void *arg, const tulle_krylov_step *step)
         else
             w->callback((w->type == TULLE_F64 ? copy_of<double> : copy_of<float>)(step->x, w->n, 1, step->stride,
                 step->scale, 1));
+    } catch (abi::__forced_unwind &) {
+        stay();
     } catch (...) {
         w->failure = std::current_exception();
         tulle_comm_interrupt(w->comm, true);
@@ -157,6 +161,8 @@ class Applied
                 memcpy(static_cast<char *>(to.val) + (size_t)(i * to.ld) * tulle_type_size(to.type),
                     static_cast<const char *>(y.data()) + (size_t)i * row, row);
             return TULLE_OK;
+        } catch (abi::__forced_unwind &) {
+            stay();
         } catch (...) {
             bound->self->failure = std::current_exception();
             return TULLE_ERR_ARG;

@@ -2,6 +2,8 @@
 /* Functions of sparse symmetric matrices in blocks, and density matrices. */
 #include <cmath>
 
+#include <cxxabi.h>
+
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -34,6 +36,8 @@ double call_back(double x, void *context)
     try {
         Meanwhile meanwhile(*caller->team, Meanwhile::library_thread);
         value = nb::cast<double>(caller->function(x));
+    } catch (abi::__forced_unwind &) {
+        stay();
     } catch (...) {
         if (!caller->failure) caller->failure = std::current_exception();
         tulle_comm_interrupt(caller->comm, true);

@@ -24,11 +24,12 @@ int64_t now()
         .count();
 }
 
-[[noreturn]] void stay()
+} // namespace
+
+void stay()
 {
     for (;;) pause();
 }
-} // namespace
 
 WithoutPython::~WithoutPython()
 {

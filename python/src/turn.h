@@ -43,6 +43,12 @@ class WithPython
     PyGILState_STATE state;
 };
 
+/*
+ * Waits for the end of the program: for a thread that Python ends because it is itself ending, by
+ * abi::__forced_unwind, which catch (...) must not end.
+ */
+[[noreturn]] void stay();
+
 /* True in the thread that Python runs handlers of signals in. */
 bool on_main_thread();
 /* When the module is imported, with Python's lock. */
