@@ -19,7 +19,7 @@ __attribute__((unused)) static tulle__gate *strict_gate(tulle_type type)
     return &gate;
 }
 
-/* What a strict gate refuses. */
+/* Values that a strict gate refuses. */
 __attribute__((unused)) static int64_t refused_counts(const tulle__gate *gate)
 {
     return gate->counts.nans + gate->counts.infs + gate->counts.overflows;

@@ -85,7 +85,7 @@ void readers_print(const char *verb, int mdoc, FILE *file)
     if (mdoc) fprintf(file, ".El\n");
 }
 
-/* Whether a word is in a list with commas. */
+/* True if a word is in a list with commas. */
 static int listed(const char *words, const char *word, size_t n)
 {
     for (const char *at = words; at; at = strchr(at, ',')) {
@@ -140,7 +140,7 @@ static const char *first_reader(const struct options *o, const char *verb, const
     return NULL;
 }
 
-/* Of `auto` and `all`: some word reads all options given. */
+/* Refuses `auto` and `all` unless some algorithm reads all options given. */
 static tulle_status check_any(const struct options *o, const char *verb, const char *by)
 {
     const struct reader *r, *first = NULL;

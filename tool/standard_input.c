@@ -30,7 +30,7 @@ static int descriptor_of(const char *name)
     return -1;
 }
 
-/* Whether it can be read only once, from its beginning to its end. */
+/* True for an operand that can be read only once, from its beginning to its end. */
 static int is_stream(const char *name)
 {
     struct stat info;

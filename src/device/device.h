@@ -519,7 +519,7 @@ static inline int tulle__device_processes(const tulle__device_setting *setting, 
     return (int)(((int64_t)sharers * setting->near_processes + size - 1) / size);
 }
 
-/* What the registry and modules (base/module/module.h) hold: a device, or a wrapper. On failure `inner` stays the
+/* An entry of the registry and of modules (base/module/module.h): a device, or a wrapper. On failure `inner` stays the
  * caller's. */
 typedef struct tulle__device_driver {
     const char *name, *summary;

@@ -139,7 +139,7 @@ static int is_edges(const unsigned char *head, size_t n)
     return lines == 2 || (lines == 1 && p == end);
 }
 
-/* As many commas, or semicolons, in each of the first two lines, and letters and digits between them. */
+/* As many commas, or semicolons, in each of the first two lines, and text or digits between them. */
 static int is_csv(const unsigned char *head, size_t n)
 {
     const char *p = (const char *)head, *end = p + n, *line, *stop;

@@ -51,7 +51,7 @@ static tulle__entry_source source_of(tulle__entries *entries)
         .release = entries_release};
 }
 
-/* What a format says about its entries. */
+/* Facts of a format about its entries. */
 struct kind {
     tulle__mirror mirror;
     int both_halves;   /* of a symmetric file: no entry may be in both */
@@ -163,7 +163,7 @@ static tulle_status parse_coordinates(
     return tulle__mtx_parse(mtx, load->comm->rank, load->comm->size, load->options->type, entries, stats);
 }
 
-/* What else an archive holds: PE 0 looks. "" for a member that was asked for. */
+/* Lists the other members of an archive: PE 0 looks. "" for a member that was asked for. */
 static tulle_status list_others(const tulle__loading *load, const tulle__mtx *mtx, char list[TULLE__TAR_LIST])
 {
     list[0] = '\0';

@@ -69,7 +69,7 @@ static tulle_status keep_block(
     return TULLE_OK;
 }
 
-/* What a sweep does with its pieces. */
+/* The functions that a sweep calls with its pieces. */
 struct search {
     int block;
     struct found *found;

@@ -11,7 +11,7 @@
 
 enum { SIDE = 12, N = SIDE * SIDE };
 
-/* Whether order is a permutation of n. */
+/* True if order is a permutation of n. */
 static bool is_permutation(const tulle_gidx *order, tulle_gidx n)
 {
     char seen[N] = {0};

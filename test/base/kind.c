@@ -6,24 +6,14 @@
 #include <sys/stat.h>
 
 #include "base/host/kind.h"
+#include "machine_files.h"
 #include "tap.h"
 
 static char root[1024];
 
-/* Writes a file below the root, and its folders. */
 static void put(const char *path, const char *text)
 {
-    char name[2048];
-    snprintf(name, sizeof name, "%s/%s", root, path);
-    for (char *at = name + strlen(root) + 1; (at = strchr(at, '/')); at++) {
-        *at = '\0';
-        (void)mkdir(name, 0777);
-        *at = '/';
-    }
-    FILE *file = fopen(name, "w");
-    if (!ok(file != NULL, "%s is written", path)) return;
-    fputs(text, file);
-    fclose(file);
+    machine_put(root, path, text);
 }
 
 static const struct machine {

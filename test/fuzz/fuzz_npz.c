@@ -32,7 +32,7 @@ static uint64_t read_parts(tulle__npz *npz, int nparts)
     return status == TULLE_OK ? hash | 1 : 0;
 }
 
-/* What a strict reader refuses is what the other counts. */
+/* A strict reader refuses exactly the entries that the other one counts. */
 static void read_strictly(tulle__npz *npz)
 {
     tulle__entries e;

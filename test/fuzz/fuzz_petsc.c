@@ -37,7 +37,7 @@ static void read_dense(tulle__petsc *petsc)
                 to) == TULLE_OK);
 }
 
-/* What a strict reader refuses is what the other counts. */
+/* A strict reader refuses exactly the entries that the other one counts. */
 static void read_strictly(tulle__petsc *petsc)
 {
     tulle__entries e;

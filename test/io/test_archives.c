@@ -83,7 +83,7 @@ static int reads(const char *name)
     return fine;
 }
 
-/* Of a file cut at each length, or with each byte changed: how often something else was read. */
+/* Counts how often something else was read of a file cut at each length, or with each byte changed. */
 static int damaged(const char *bytes, size_t n, int *cut_read)
 {
     char copy[MOST];

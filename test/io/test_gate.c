@@ -23,7 +23,7 @@
 #include <hdf5.h>
 #endif
 
-/* What is odd about the 3 x 3 matrices: diagonal 1, 2, 3 but for the value at (2, 2), from 1; (3, 1) is there twice. */
+/* Oddities of the 3 x 3 matrices: diagonal 1, 2, 3 but for the value at (2, 2), from 1; (3, 1) is there twice. */
 enum oddity {
     ORDINARY,
     NAN_VALUE,

@@ -27,7 +27,7 @@ static const char *text_of(const char *name)
     return text;
 }
 
-/* Whether a digit stands on both sides of such a sign. */
+/* True if a digit stands on both sides of such a sign. */
 static int has_fraction(const char *text, char sign)
 {
     for (const char *p = text; (p = strchr(p, sign)) != NULL; p++)

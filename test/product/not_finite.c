@@ -15,7 +15,7 @@ enum { M = 23, K = 19, N = 21 };
 enum factors { SPARSE, DENSE_B, DENSE, FACTORS };
 static const char *const factor_names[] = {"spgemm", "spmm", "gemm"};
 
-/* Where something is not finite. */
+/* Places that are not finite. */
 enum where { IN_NEITHER, IN_A, IN_B, IN_BOTH, WHERES };
 static const char *const where_names[] = {"finite", "in A", "in B", "in both"};
 

@@ -149,7 +149,7 @@ static tulle_status largest(tulle_comm *comm, double *x)
     return tulle_comm_reduce_real(comm, TULLE_MAX, 1, x);
 }
 
-/* Of several, an algorithm that does not read an option given is skipped, unless the library refuses it, too. */
+/* Skips an algorithm, one of several, that does not read an option given, unless the library refuses it, too. */
 static tulle_status skip_unread(const struct setting *s, tulle_product_alg alg, struct result *r)
 {
     const struct reader *row =

@@ -163,7 +163,7 @@ struct vectors {
     tulle__kinds kinds; /* where something is not finite */
 };
 
-/* Whether a row of sums can be compared: a row that is not finite has only its kind. */
+/* True for a row of sums that can be compared: a row that is not finite has only its kind. */
 static bool comparable(const tulle_mat *C, const struct vectors *v, double alpha, tulle_gidx r)
 {
     return !v->kinds.row || tulle__kinds_comparable(&v->kinds, C->type, r, fabs(alpha) * v->aabs[r]);

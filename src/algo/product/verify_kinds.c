@@ -14,7 +14,7 @@ struct product {
     unsigned char *row;
 };
 
-/* What an entry of A makes of a row of B. */
+/* The part of a row of C that an entry of A makes of a row of B. */
 static void add_entry(void *context, tulle_gidx row, tulle_gidx col, double a)
 {
     const struct product *p = context;

@@ -185,7 +185,7 @@ size_t tulle__slab_bytes(const struct tulle_stream *stream, int64_t rows, int64_
 int tulle__slab_copies(const struct tulle_stream *stream);
 /* The share of slab s of `slabs` in the bytes: the first and the last are smaller. */
 double tulle__slab_share(int s, int slabs);
-/* How row ranges are cut: into about so many slabs of equal bytes, one slab a range, one slab a row. */
+/* Ways to cut row ranges: into about so many slabs of equal bytes, one slab a range, one slab a row. */
 typedef enum tulle__stream_cuts { TULLE__CUT_EVENLY, TULLE__CUT_IN_TILES, TULLE__CUT_BY_ROWS } tulle__stream_cuts;
 /* Cuts all row ranges into a new stream->slab. A row: as few as the device lets a slab begin at. */
 tulle_status tulle__stream_cut(struct tulle_stream *stream, int slabs, tulle__stream_cuts cuts);

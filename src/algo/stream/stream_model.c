@@ -60,7 +60,7 @@ static int best_slabs(const struct tulle_stream *s, const tulle__stream_rates *r
     return best;
 }
 
-/* Whether a ring of the slabs that were cut fits into `room`. */
+/* True if a ring of the slabs that were cut fits into `room`. */
 static tulle_status ring_fits(const struct tulle_stream *s, int ring, size_t room, int *fits)
 {
     size_t host, sum, workspace = 0;

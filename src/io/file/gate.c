@@ -57,7 +57,7 @@ static double real_of(uint64_t x, int width)
     return (double)narrow;
 }
 
-/* Whether a type of so many significant bits holds the magnitude exactly. */
+/* True if a type of so many significant bits holds the magnitude exactly. */
 static bool fits(uint64_t magnitude, int bits)
 {
     return !magnitude || 64 - __builtin_clzll(magnitude) - __builtin_ctzll(magnitude) <= bits;

@@ -16,7 +16,7 @@ typedef struct tulle__tar_member {
     int64_t from, bytes; /* of the unpacked archive */
 } tulle__tar_member;
 
-/* Whether n bytes begin a tar archive: the checksum of a first header. */
+/* True if n bytes begin a tar archive: the checksum of a first header fits. */
 int tulle__tar_begins(const unsigned char *head, size_t n);
 
 /*

@@ -81,7 +81,7 @@ typedef struct tulle__mtx tulle__mtx;
 tulle_status tulle__mtx_open(const char *path, const tulle__mtx_options *options, tulle__mtx **mtx);
 void tulle__mtx_close(tulle__mtx *mtx);
 
-/* Whether a name is that of a file of entries alone: .csr. */
+/* True for the name of a file of entries alone: .csr. */
 int tulle__mtx_is_bare(const char *path);
 
 /* Names of the .mtx files beside the matrix of an archive, separated by ", "; "": none. */
@@ -95,7 +95,7 @@ const tulle__mtx_header *tulle__mtx_head(const tulle__mtx *mtx);
 void tulle__mtx_watch(tulle__mtx *mtx, tulle__progress_meter *meter);
 const tulle__mtx_options *tulle__mtx_options_of(const tulle__mtx *mtx);
 const char *tulle__mtx_path(const tulle__mtx *mtx);
-/* Of an archive's member, its name without folders; else "". */
+/* The name of an archive's member without folders; "" for another file. */
 const char *tulle__mtx_base(const tulle__mtx *mtx);
 const char *tulle__mtx_field_name(tulle__mtx_field field);
 const char *tulle__mtx_symmetry_name(tulle__mtx_symmetry symmetry);

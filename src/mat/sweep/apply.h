@@ -33,7 +33,7 @@ typedef struct tulle__operand {
 tulle_status tulle__operand_apply(const tulle__operand *F, tulle_op op, bool finite, const double *x, const double *w,
     double *y, double *z, double *longest);
 
-/* What the rows of a matrix hold. */
+/* Contents of the rows of a matrix. */
 enum { TULLE__HAS_NAN = 1, TULLE__HAS_INF = 2, TULLE__HAS_ZERO = 4, TULLE__HAS_FINITE = 8 /* and not 0 */ };
 
 /*
