@@ -319,7 +319,7 @@ static void there_and_back(struct bytes *b, const tulle_array *a)
     tulle_array out;
     memset(&out, 0, sizeof out);
     draw_form(b, &out);
-    const tulle_status taken = tulle_mat_to_array(A, (int)number(b, 2) - 1 ? TULLE_AUTO : 0, &out);
+    const tulle_status taken = tulle_mat_to_array(A, number(b, 2) == 1 ? 0 : TULLE_AUTO, &out);
     if (taken == TULLE_OK) {
         REQUIRE(picture_of(&out, &q) && same(&p, &q));
         tulle_array_free(&out);
