@@ -22,6 +22,7 @@
 #include <tulle/product.h>
 #include <tulle/progress.h>
 #include <tulle/report.h>
+#include <tulle/spectrum.h>
 #include <tulle/status.h>
 #include <tulle/stream.h>
 #include <tulle/team.h>

@@ -33,6 +33,7 @@ ROOMS = {
     "krylov": "factor trisolve",
     "stream": "krylov product",
     "matfun": "steal",
+    "spectrum": "krylov matfun",
 }
 # Registries name what lies in the folders below theirs. Nothing includes them.
 REGISTRIES = {"src/comm/registry.c", "src/comm/launcher.c", "src/device/drivers.c", "src/algo/trisolve/methods.c"}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Eigenpairs A x = theta x at an end of the spectrum of a symmetric operator, by a thick-restarted block Lanczos method
+ * (Wu and Simon, SIAM J. Matrix Anal. Appl. 22, 2000; its block form is that of block Krylov-Schur methods).
+ *
+ * A pass applies A once to a block of directions. Each block is orthogonalised twice against the whole basis, and its
+ * directions that depend on others are dropped. When the basis is full, its best Ritz vectors are kept and the
+ * others are dropped. Copies of a multiple eigenvalue beyond the width of the block, or what the first directions
+ * have no part of, are looked for when all pairs have converged: some passes begin with new random directions, and the
+ * method goes on if they find a better pair.
+ *
+ * The sums are those of tulle/krylov.h: results are bitwise the same for the same number of PEs, and for any number
+ * of threads.
+ */
+#ifndef TULLE_SPECTRUM_H
+#define TULLE_SPECTRUM_H
+
+#include <tulle/krylov.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(name, word, text): the end of the spectrum. */
+#define TULLE_SPECTRUM_END_LIST(X)                                                                                     \
+    X(MAGNITUDE, "LM", "the largest in magnitude")                                                                     \
+    X(LARGEST, "LA", "the largest")                                                                                    \
+    X(SMALLEST, "SA", "the smallest: the most negative ones first")                                                    \
+    X(BOTH, "BE", "from both ends, by turns, the largest first")
+
+typedef enum tulle_spectrum_end {
+#define TULLE_SPECTRUM_ENUM(name, word, text) TULLE_SPECTRUM_##name,
+    TULLE_SPECTRUM_END_LIST(TULLE_SPECTRUM_ENUM)
+#undef TULLE_SPECTRUM_ENUM
+        TULLE_SPECTRUM_END_COUNT
+} tulle_spectrum_end;
+
+TULLE_API const char *tulle_spectrum_end_name(tulle_spectrum_end end);
+TULLE_API tulle_status tulle_spectrum_end_parse(const char *name, tulle_spectrum_end *end);
+
+/* A report of one pass. */
+typedef struct tulle_spectrum_step {
+    int64_t pass, restarts;
+    int wanted, converged; /* pairs; converged: of the wanted ones, by the method's own residuals */
+    double worst;          /* the largest residual of a wanted pair over its limit; infinite before there are so many */
+    double seconds;        /* since the start */
+} tulle_spectrum_step;
+
+typedef struct tulle_spectrum_options {
+    size_t size; /* of this struct; 0: as in the first release */
+    tulle_spectrum_end end;
+    int count; /* of pairs; at least 1, at most n; 0: 6, or n */
+    /*
+     * A pair has converged if ||A x - theta x|| <= max(tolerance |theta|, 100 epsilon ||A||), epsilon the rounding of
+     * A's type and ||A|| the largest magnitude of a value found; 0: 1e-8, f32: 1e-4
+     */
+    double tolerance;
+    int block;          /* directions of a pass, up to 64; 0: 4, or as the operator's limit and n allow */
+    int basis;          /* directions kept; at least count + 2 block, or n; 0: chosen by count and block */
+    int64_t max_passes; /* 0: 1000 */
+    uint64_t seed;      /* of the random directions */
+    /* Called by PE 0 of comm after each pass, as in tulle_krylov_options. NULL: none */
+    void (*watch)(void *arg, const tulle_spectrum_step *step);
+    void *arg;
+} tulle_spectrum_options;
+
+typedef struct tulle_spectrum_report {
+    int64_t passes;   /* products of A with a block, with those of `probes` and of the final residuals */
+    int64_t columns;  /* products of A with a vector, in all */
+    int64_t restarts; /* of the basis */
+    int64_t probes;   /* passes that began with new random directions, to look for pairs that were missed */
+    int64_t reductions;
+    int converged;                          /* pairs whose true residuals are within the limit */
+    int block, basis;                       /* as chosen */
+    double norm;                            /* ||A||, as above */
+    double residual;                        /* the largest true ||A x - theta x|| over max(|theta|, epsilon ||A||) */
+    double orthogonality;                   /* the largest element of |X^T X - I| */
+    double seconds;                         /* the slowest PE; the following are parts of it */
+    tulle_imbalance product, dots, vectors; /* A; inner products, with waits for other PEs; other work on vectors */
+} tulle_spectrum_report;
+
+typedef struct tulle_spectrum tulle_spectrum;
+
+/*
+ * Collective: a plan for a symmetric operator A with apply, bind and unbind, which is the caller's and must outlive it.
+ * That A is symmetric is not verified here: residuals are, against A itself. options may be NULL. The bases are
+ * allocated: TULLE_ERR_LIMIT where they do not fit.
+ */
+TULLE_API tulle_status tulle_spectrum_new(
+    const tulle_operator *A, const tulle_spectrum_options *options, tulle_spectrum **plan);
+TULLE_API void tulle_spectrum_free(tulle_spectrum *plan); /* collective; NULL is allowed, on all PEs */
+
+/*
+ * Not collective: bytes of memory that a plan takes on a PE with `rows` of n rows, in a team of `pes`, beside A.
+ * options may be NULL; 0 for invalid arguments.
+ */
+TULLE_API size_t tulle_spectrum_memory(
+    const tulle_spectrum_options *options, tulle_gidx n, tulle_gidx rows, tulle_type type, int pes);
+
+/* Not collective: the number of pairs of a plan. */
+TULLE_API int tulle_spectrum_count(const tulle_spectrum *plan);
+
+/*
+ * Collective: the pairs, in the order of `end`. value and residual, on each PE, receive one number for each: theta and
+ * the true ||A x - theta x||; residual may be NULL. X, n x count, dense, of A's type, in any layout, receives
+ * orthonormal vectors; NULL: none. report may be NULL. TULLE_ERR_CONVERGENCE, with the number that did, if not all
+ * have converged; what was found is complete then, too. TULLE_ERR_ARG if a product is not finite.
+ */
+TULLE_API tulle_status tulle_spectrum_execute(
+    tulle_spectrum *plan, double *value, double *residual, tulle_mat *X, tulle_spectrum_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

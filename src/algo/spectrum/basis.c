@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A block is orthonormalised by the eigenvectors of its Gram matrix, scaled to ones on the diagonal (Stathopoulos and
+ * Wu, "A block orthogonalization procedure with constant synchronization requirements", SIAM J. Sci. Comput. 23, 2002),
+ * after each projection out of the basis: two sweeps as a rule, more where the block is nearly dependent. A Gram matrix
+ * shows no direction below the root of the rounding: these are brought to about unit length, and the next
+ * sweep measures them.
+ */
+#include "algo/spectrum/basis.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/random.h"
+
+/* Jacobi's rotations: the same bits on PEs of different machines, which LAPACK's need not be. */
+#include "algo/spectrum/small_eigen.h"
+
+enum { PANEL = TULLE__TALL_MOST, CHUNK = 256, SWEEPS = 8, OVER = 10 };
+
+static int panels(int columns)
+{
+    return (columns + PANEL - 1) / PANEL;
+}
+
+static double epsilon(const tulle__basis *basis)
+{
+    return basis->multi.space.type == TULLE_F32 ? 0x1p-23 : 0x1p-52;
+}
+
+size_t tulle__basis_bytes(tulle_gidx rows, tulle_type type, int room, int width, int pes)
+{
+    enum { PARTS = 160 }; /* subtrees of sums (multivector.c) */
+    const size_t sums = (size_t)(room > width ? room : width) * (size_t)width * sizeof(double);
+    return (size_t)rows * (size_t)room * tulle_type_size(type) + sums * (PARTS + (size_t)pes) +
+           (size_t)panels(room) * PANEL * PANEL * sizeof(double);
+}
+
+tulle_status tulle__basis_init(
+    tulle_comm *comm, const tulle_layout *layout, tulle_type type, int room, int width, tulle__basis *basis)
+{
+    tulle_status status;
+    *basis = (tulle__basis){.room = room, .width = width};
+    const int most = (room > width ? room : width) * width;
+    const size_t line = PANEL, w = (size_t)width;
+    TULLE_TRY(tulle__multi_init(comm, layout, type, most, &basis->multi));
+    const size_t values = (size_t)basis->multi.space.rows * (size_t)room;
+    TULLE_TRY(tulle__alloc(values, tulle_type_size(type), "the basis", &basis->V));
+    TULLE_TRY(tulle__alloc((size_t)panels(room) * line, sizeof *basis->h, "inner products", &basis->h));
+    TULLE_TRY(tulle__alloc(line, sizeof *basis->gram, "inner products", &basis->gram));
+    TULLE_TRY(tulle__alloc(line, sizeof *basis->turn, "inner products", &basis->turn));
+    TULLE_TRY(tulle__alloc(line, sizeof *basis->share, "inner products", &basis->share));
+    TULLE_TRY(tulle__alloc(2 * w * w + w, sizeof *basis->small, "inner products", &basis->small));
+out:
+    return status;
+}
+
+void tulle__basis_fini(tulle__basis *basis)
+{
+    tulle__free(basis->V);
+    tulle__free(basis->h);
+    tulle__free(basis->gram);
+    tulle__free(basis->turn);
+    tulle__free(basis->share);
+    tulle__free(basis->small);
+    tulle__multi_fini(&basis->multi);
+    *basis = (tulle__basis){.V = NULL};
+}
+
+static void *column(const tulle__basis *basis, int at)
+{
+    return (char *)basis->V + (size_t)at * tulle_type_size(basis->multi.space.type);
+}
+
+/* ---- products with the basis ---- */
+
+/* h = V^T W, with one reduction. Collective, agreed. */
+static tulle_status project_onto(tulle__basis *basis, const tulle__block_of_columns *W)
+{
+    enum { AT_A_TIME = 16 };
+    tulle__multi_tsmttsm gram[AT_A_TIME];
+    tulle_status status = TULLE_OK;
+    for (int at = 0; at < basis->columns && status == TULLE_OK;) {
+        int count = 0;
+        for (; count < AT_A_TIME && at < basis->columns; at += PANEL) {
+            const int m = basis->columns - at < PANEL ? basis->columns - at : PANEL;
+            gram[count++] =
+                (tulle__multi_tsmttsm){column(basis, at), basis->room, W->val, W->ld, m, W->columns, 0, basis->h + at};
+        }
+        status = tulle__multi_tsmttsm_all(&basis->multi, count, gram);
+    }
+    return status;
+}
+
+/* W = W - V h. Local. */
+static void subtract(tulle__basis *basis, const tulle__block_of_columns *W)
+{
+    tulle__multi_term term[TULLE__MULTI_TERMS];
+    for (int at = 0; at < basis->columns;) {
+        int count = 0;
+        for (; count < TULLE__MULTI_TERMS && at < basis->columns; at += PANEL) {
+            const int k = basis->columns - at < PANEL ? basis->columns - at : PANEL;
+            term[count++] = (tulle__multi_term){column(basis, at), basis->room, k, W->columns, -1, basis->h + at};
+        }
+        tulle__multi_tsmm(&basis->multi, count, term, W->columns, 1, W->val, W->ld);
+    }
+}
+
+void tulle__basis_append(tulle__basis *basis, const tulle__block_of_columns *W)
+{
+    const tulle__multi_term term = {W->val, W->ld, W->columns, W->columns, 1, NULL};
+    tulle__multi_tsmm(&basis->multi, 1, &term, W->columns, 0, column(basis, basis->columns), basis->room);
+    basis->columns += W->columns;
+}
+
+void tulle__basis_extract(const tulle__basis *basis, int at, int count, const tulle__block_of_columns *W)
+{
+    const tulle__space *space = &basis->multi.space;
+    const size_t size = tulle_type_size(space->type), line = (size_t)W->ld * size, used = (size_t)count * size;
+    const char *from = column(basis, at);
+    char *to = W->val;
+    for (int64_t r = 0; r < space->rows; r++, to += line, from += (size_t)basis->room * size) {
+        memcpy(to, from, used);
+        memset(to + used, 0, line - used);
+    }
+}
+
+void tulle__basis_random(const tulle__basis *basis, uint64_t seed, uint64_t stream, const tulle__block_of_columns *W)
+{
+    const tulle__space *space = &basis->multi.space;
+    for (int64_t r = 0; r < space->rows; r++)
+        for (int c = 0; c < W->columns; c++) {
+            const uint64_t at = (uint64_t)(space->first + r) * PANEL + (uint64_t)c;
+            const double x = 2 * tulle__random_unit(tulle__random_at(seed, stream, at)) - 1;
+            if (space->type == TULLE_F32)
+                ((float *)W->val)[r * W->ld + c] = (float)x;
+            else
+                ((double *)W->val)[r * W->ld + c] = x;
+        }
+}
+
+/* ---- orthonormal blocks ---- */
+
+/* A sweep's lengths, the directions that stay, and how far these are from orthonormal. */
+struct sweep {
+    double length[TULLE__TALL_MOST];
+    int order[TULLE__TALL_MOST], count; /* columns that stay */
+    double worst;                       /* the least eigenvalue of the scaled Gram matrix over the largest */
+};
+
+/* Columns that stay, as long in the former W as 10 roundings of the scale; false: not finite. */
+static bool measure(const tulle__basis *basis, int columns, int former, int most, double least, struct sweep *sweep)
+{
+    double size[TULLE__TALL_MOST];
+    sweep->count = 0;
+    for (int j = 0; j < columns; j++) {
+        double square = 0;
+        if (!isfinite(basis->gram[j][j])) return false;
+        sweep->length[j] = basis->gram[j][j] > 0 ? sqrt(basis->gram[j][j]) : 0;
+        for (int c = 0; c < former; c++) square += basis->share[j][c] * basis->share[j][c];
+        size[j] = sweep->length[j] * sqrt(square);
+        if (size[j] > least && size[j] > 0) sweep->order[sweep->count++] = j;
+    }
+    while (sweep->count > most) {
+        int shortest = 0;
+        for (int i = 1; i < sweep->count; i++)
+            if (size[sweep->order[i]] < size[sweep->order[shortest]]) shortest = i;
+        memmove(sweep->order + shortest, sweep->order + shortest + 1,
+            (size_t)(sweep->count - shortest - 1) * sizeof *sweep->order);
+        sweep->count--;
+    }
+    return true;
+}
+
+/* turn [columns x count]: D^-1 U L^(-1/2); share = its inverse, L^(1/2) U^T D, times share. */
+static tulle_status turn(tulle__basis *basis, int columns, int former, struct sweep *sweep)
+{
+    const int n = sweep->count;
+    double next[TULLE__TALL_MOST], *C = basis->small, *U = C + n * n, *lambda = U + n * n;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            const int p = sweep->order[i], q = sweep->order[j];
+            C[i * n + j] = i == j ? 1 : basis->gram[p][q] / (sweep->length[p] * sweep->length[q]);
+        }
+    tulle_status status = tulle__small_eigen(n, C, U, lambda);
+    if (status != TULLE_OK) return status;
+    const double largest = n ? lambda[n - 1] : 1;
+    sweep->worst = n ? fmax(lambda[0], 0) / largest : 1;
+    for (int i = 0; i < n; i++) lambda[i] = fmax(lambda[i], 1e-14 * largest);
+    memset(basis->turn, 0, (size_t)columns * sizeof *basis->turn);
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < n; k++)
+            basis->turn[sweep->order[i]][k] = U[k * n + i] / (sweep->length[sweep->order[i]] * sqrt(lambda[k]));
+    for (int c = 0; c < former; c++) {
+        for (int k = 0; k < n; k++) {
+            next[k] = 0;
+            for (int i = 0; i < n; i++)
+                next[k] += U[k * n + i] * sweep->length[sweep->order[i]] * basis->share[sweep->order[i]][c];
+            next[k] *= sqrt(lambda[k]);
+        }
+        for (int k = 0; k < n; k++) basis->share[k][c] = next[k];
+    }
+    return TULLE_OK;
+}
+
+/* H += h share: the coefficients of the former W. Returns the largest |h|. */
+static double collect(const tulle__basis *basis, int columns, int former, double (*H)[TULLE__TALL_MOST])
+{
+    double largest = 0;
+    for (int r = 0; r < basis->columns; r++)
+        for (int i = 0; i < columns; i++) {
+            largest = fmax(largest, fabs(basis->h[r][i]));
+            for (int c = 0; H && c < former; c++) H[r][c] += basis->h[r][i] * basis->share[i][c];
+        }
+    return largest;
+}
+
+/* The longest column of the former W, by the parts of the first sweep. */
+static double longest(const tulle__basis *basis, int columns)
+{
+    double most = 0;
+    for (int c = 0; c < columns; c++) {
+        double square = basis->gram[c][c];
+        for (int r = 0; r < basis->columns; r++) square += basis->h[r][c] * basis->h[r][c];
+        most = fmax(most, square);
+    }
+    return sqrt(most);
+}
+
+tulle_status tulle__basis_orthonormalise(tulle__basis *basis, tulle__block_of_columns *W, double scale, int most,
+    double (*H)[TULLE__TALL_MOST], double (*S)[TULLE__TALL_MOST], bool *finite)
+{
+    tulle_status status = TULLE_OK;
+    const int former = W->columns;
+    struct sweep sweep = {.worst = 0};
+    *finite = true;
+    if (H) memset(H, 0, (size_t)basis->columns * sizeof *H);
+    for (int i = 0; i < former; i++)
+        for (int c = 0; c < former; c++) basis->share[i][c] = i == c;
+    for (int pass = 0; pass < SWEEPS && W->columns; pass++) {
+        TULLE_TRY(project_onto(basis, W));
+        const double along = collect(basis, W->columns, former, H);
+        subtract(basis, W);
+        const tulle__multi_tsmttsm gram = {W->val, W->ld, W->val, W->ld, W->columns, W->columns, 1, basis->gram};
+        TULLE_TRY(tulle__multi_tsmttsm_all(&basis->multi, 1, &gram));
+        if (!pass) scale = fmax(scale, longest(basis, W->columns));
+        *finite = measure(basis, W->columns, former, most, OVER * epsilon(basis) * scale, &sweep);
+        if (!*finite) goto out;
+        TULLE_TRY(turn(basis, W->columns, former, &sweep));
+        const tulle__multi_term term = {W->val, W->ld, W->columns, sweep.count, 1, basis->turn};
+        if (sweep.count) tulle__multi_tsmm(&basis->multi, 1, &term, sweep.count, 0, W->val, W->ld);
+        W->columns = sweep.count;
+        if (pass && sweep.worst > .5 && along < sqrt(epsilon(basis))) break;
+    }
+    for (int i = 0; S && i < W->columns; i++) memcpy(S[i], basis->share[i], (size_t)former * sizeof(double));
+out:
+    return status;
+}
+
+/* ---- rotations ---- */
+
+struct rotation {
+    tulle__basis *basis;
+    const char *coefficients; /* of the vectors' type: panels of columns, each a panel of rows after another */
+    char *rows;               /* [threads * CHUNK * count] */
+    int count;
+};
+
+static const void *panel_of(const struct rotation *r, int from, int to)
+{
+    const size_t panel = (size_t)PANEL * PANEL * tulle_type_size(r->basis->multi.space.type);
+    return r->coefficients + ((size_t)to * (size_t)panels(r->basis->columns) + (size_t)from) * panel;
+}
+
+/* `rows` rows from V to `to`, count columns. */
+static void rotate_rows(const struct rotation *r, const char *V, int64_t rows, char *to)
+{
+    const tulle__basis *basis = r->basis;
+    const tulle_type type = basis->multi.space.type;
+    const size_t size = tulle_type_size(type);
+    for (int out = 0; out < panels(r->count); out++) {
+        const int n = r->count - out * PANEL < PANEL ? r->count - out * PANEL : PANEL;
+        for (int in = 0; in < panels(basis->columns);) {
+            tulle__tsmm_term term[TULLE__MULTI_TERMS];
+            int nterms = 0;
+            const int first = in;
+            for (; nterms < TULLE__MULTI_TERMS && in < panels(basis->columns); in++) {
+                const int k = basis->columns - in * PANEL < PANEL ? basis->columns - in * PANEL : PANEL;
+                term[nterms++] = (tulle__tsmm_term){
+                    .X = V + (size_t)(in * PANEL) * size, .ld = basis->room, .k = k, .B = panel_of(r, in, out)};
+            }
+            basis->multi.kernels->tsmm(&(tulle__tsmm_task){.type = type,
+                .add = first > 0,
+                .nterms = nterms,
+                .rows = rows,
+                .n = n,
+                .term = term,
+                .Y = to + (size_t)(out * PANEL) * size,
+                .ld = r->count});
+        }
+    }
+}
+
+static tulle_status share_rows(void *arg, int thread, int nthreads)
+{
+    const struct rotation *r = arg;
+    const tulle__basis *basis = r->basis;
+    const size_t size = tulle_type_size(basis->multi.space.type), line = (size_t)basis->room * size,
+                 used = (size_t)r->count * size;
+    const int64_t rows = basis->multi.space.rows, chunks = (rows + CHUNK - 1) / CHUNK;
+    char *room = r->rows + (size_t)thread * CHUNK * used;
+    for (int64_t c = chunks * thread / nthreads; c < chunks * (thread + 1) / nthreads; c++) {
+        const int64_t count = rows - c * CHUNK < CHUNK ? rows - c * CHUNK : CHUNK;
+        char *V = (char *)basis->V + (size_t)(c * CHUNK) * line;
+        rotate_rows(r, V, count, room);
+        for (int64_t i = 0; i < count; i++) memcpy(V + (size_t)i * line, room + (size_t)i * used, used);
+    }
+    return TULLE_OK;
+}
+
+/* Y in panels of the vectors' type, zeros beyond its columns. */
+static void pack(const struct rotation *r, const double *Y, char *to)
+{
+    const tulle_type type = r->basis->multi.space.type;
+    const int rows = r->basis->columns;
+    int64_t at = 0;
+    for (int out = 0; out < panels(r->count); out++)
+        for (int i = 0; i < panels(rows) * PANEL; i++)
+            for (int j = out * PANEL; j < (out + 1) * PANEL; j++, at++) {
+                const double y = i < rows && j < r->count ? Y[(int64_t)j * rows + i] : 0;
+                if (type == TULLE_F32)
+                    ((float *)(void *)to)[at] = (float)y;
+                else
+                    ((double *)(void *)to)[at] = y;
+            }
+}
+
+tulle_status tulle__basis_rotate(tulle__basis *basis, const double *Y, int count)
+{
+    tulle_status status;
+    tulle__space *space = &basis->multi.space;
+    struct rotation r = {.basis = basis, .count = count};
+    char *coefficients = NULL;
+    const size_t size = tulle_type_size(space->type), threads = (size_t)tulle__pool_size(space->pool);
+    const int64_t start = tulle__now(space->comm);
+    TULLE_TRY(tulle__alloc(
+        (size_t)panels(basis->columns) * (size_t)panels(count) * PANEL * PANEL, size, "coefficients", &coefficients));
+    TULLE_TRY(tulle__alloc(threads * CHUNK * (size_t)count, size, "rows of the basis", &r.rows));
+    r.coefficients = coefficients;
+    pack(&r, Y, coefficients);
+    tulle__work done = {.memory = (double)space->rows * (basis->columns + count) * (double)size};
+    done.flops[space->type] = 2. * (double)space->rows * basis->columns * count;
+    tulle__kernel_begin(space->comm);
+    status = tulle__pool_run(space->pool, share_rows, &r);
+    tulle__kernel_end(space->comm, &done);
+    basis->columns = count;
+    tulle__part_end(space->comm, "vectors", start, &space->vectors_ns);
+out:
+    tulle__free(coefficients);
+    tulle__free(r.rows);
+    return status;
+}
+
+/* ---- corrections ---- */
+
+/* G = V^T V, column-major, with a reduction for each block of columns. Collective, agreed. */
+static tulle_status gram_of(tulle__basis *basis, double *G)
+{
+    const int n = basis->columns;
+    tulle_status status = TULLE_OK;
+    for (int at = 0; at < n && status == TULLE_OK; at += basis->width) {
+        const int cols = n - at < basis->width ? n - at : basis->width;
+        status = project_onto(basis, &(tulle__block_of_columns){column(basis, at), basis->room, cols});
+        for (int c = 0; c < cols; c++)
+            for (int r = 0; r < n; r++) G[(int64_t)(at + c) * n + r] = basis->h[r][c];
+    }
+    return status;
+}
+
+tulle_status tulle__basis_correct(tulle__basis *basis, double *off)
+{
+    double *G = NULL;
+    const int64_t n = basis->columns;
+    tulle_comm *comm = basis->multi.space.comm;
+    tulle_status status = tulle_comm_agree(comm, tulle__alloc((size_t)(n * n), sizeof *G, "inner products", &G));
+    if (status == TULLE_OK) status = gram_of(basis, G);
+    *off = 0;
+    for (int64_t i = 0; i < n * n && status == TULLE_OK; i++) {
+        const double one = i % (n + 1) == 0;
+        *off = fmax(*off, fabs(G[i] - one));
+        G[i] = 1.5 * one - .5 * G[i];
+    }
+    if (status == TULLE_OK) status = tulle_comm_agree(comm, tulle__basis_rotate(basis, G, (int)n));
+    tulle__free(G);
+    return status;
+}

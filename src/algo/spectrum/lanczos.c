@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Thick-restarted block Lanczos. V has the vectors that stay, then blocks. A step takes the last block W of V:
+ *
+ *   A W = V H + Q R,   V^T Q = 0,
+ *
+ * H becomes the columns and rows of T = V^T A V, and Q the next block. With T = U diag(theta) U^T the Ritz vector V u
+ * has the residual |R u'|, u' the part of u in the last block. A restart replaces V by the best V u, and Q stays the
+ * next block: its H then has what ties it to these.
+ *
+ * Q has fewer columns where directions depend on others, and none where V is invariant under A: random directions,
+ * which T knows nothing of, begin another block. Such a block is also the probe at the end: with Q set aside, the pairs
+ * that have converged are V's, and stay the result unless a better value turns up.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "algo/spectrum/small_eigen.h"
+#include "algo/spectrum/spectrum.h"
+#include "base/error.h"
+
+/* A probe takes at most a fifth of the passes before it, or DIRECTIONS and some; rotations between two corrections. */
+static const double enough = 1e-4; /* chance */
+enum { PART = 5, DIRECTIONS = 24, SOME = 4, ROTATIONS = 8 };
+
+double tulle__spectrum_limit(const tulle_spectrum *s, double theta)
+{
+    return fmax(s->options.tolerance * fabs(theta), 100 * tulle__spectrum_epsilon(s) * s->norm);
+}
+
+/* ---- the projected matrix ---- */
+
+/* Whether a value is wanted before another; for BOTH see arrange. */
+static bool precedes(tulle_spectrum_end end, double a, double b)
+{
+    switch (end) {
+    case TULLE_SPECTRUM_MAGNITUDE:
+        return fabs(a) > fabs(b) || (fabs(a) == fabs(b) && a > b);
+    case TULLE_SPECTRUM_SMALLEST:
+        return a < b;
+    default:
+        return a > b;
+    }
+}
+
+/* order: of n ascending values. */
+static void arrange(const tulle_spectrum *s, int n)
+{
+    int low = 0, high = n - 1;
+    for (int i = 0; i < n; i++) {
+        bool take_high = s->options.end == TULLE_SPECTRUM_BOTH
+                             ? i % 2 == 0
+                             : precedes(s->options.end, s->theta[high], s->theta[low]);
+        s->order[i] = take_high ? high-- : low++;
+    }
+}
+
+/* |R u'| of T's eigenvector that is the i-th in order. */
+static double residual_of(const tulle_spectrum *s, int i, int coupled)
+{
+    double square = 0;
+    const double *u = s->U + (int64_t)s->order[i] * s->solved + s->solved - s->width;
+    for (int r = 0; r < coupled; r++) {
+        double sum = 0;
+        for (int c = 0; c < s->width; c++) sum += s->share[r][c] * u[c];
+        square += sum * sum;
+    }
+    return sqrt(square);
+}
+
+/* How far the wanted pairs are, by the rows of R. */
+static void judge(tulle_spectrum *s, int coupled)
+{
+    s->converged = 0;
+    s->worst = s->solved < s->options.count ? INFINITY : 0;
+    for (int i = 0; i < s->options.count && i < s->solved; i++) {
+        const double residual = residual_of(s, i, coupled);
+        /* half of the limit: the true residual has its rounding, too */
+        const double over = 2 * residual / tulle__spectrum_limit(s, s->theta[s->order[i]]);
+        s->converged += over <= 1;
+        s->worst = fmax(s->worst, s->norm > 0 ? over : 0);
+    }
+}
+
+/* The eigenpairs of T without what is locked. Collective, agreed. */
+static tulle_status project(tulle_spectrum *s, int coupled)
+{
+    const int ld = s->basis.room, n = s->basis.columns - s->locked;
+    for (int j = 0; j < n; j++)
+        memcpy(s->work + (int64_t)j * n, s->T + (int64_t)(s->locked + j) * ld + s->locked, (size_t)n * sizeof *s->T);
+    tulle_status status = tulle__small_eigen_of_all(s->comm, n, s->work, s->U, s->theta);
+    if (status != TULLE_OK) return status;
+    s->solved = n;
+    arrange(s, n);
+    if (n) s->norm = fmax(s->norm, fmax(fabs(s->theta[0]), fabs(s->theta[n - 1])));
+    if (!s->locked) judge(s, coupled);
+    return TULLE_OK;
+}
+
+/* ---- steps ---- */
+
+tulle_status tulle__spectrum_pass(tulle_spectrum *s, void *bound, int columns)
+{
+    const int64_t start = tulle__now(s->comm);
+    const tulle_status status = s->A->apply(bound);
+    s->passes++;
+    s->columns += columns;
+    tulle__part_end(s->comm, "product", start, &s->product_ns);
+    return status;
+}
+
+static void watch(const tulle_spectrum *s)
+{
+    if (!s->options.watch || s->comm->rank) return;
+    const tulle_spectrum_step step = {.pass = s->passes,
+        .restarts = s->restarts,
+        .wanted = s->options.count,
+        .converged = s->converged,
+        .worst = s->worst,
+        .seconds = (double)(tulle__now(s->comm) - s->begun) * 1e-9};
+    s->options.watch(s->options.arg, &step);
+}
+
+/* The block that T does not know yet, `width` columns at the end of V, times A. *next: columns of Q, in `out`. Agreed.
+ */
+static tulle_status expand(tulle_spectrum *s, int width, int *next)
+{
+    bool finite;
+    const int n = s->basis.columns, ld = s->basis.room, at = n - width;
+    tulle__block_of_columns W = {s->in.val, s->options.block, width}, Q = {s->out.val, s->options.block, width};
+    const tulle_gidx left = s->A->n - n;
+    *next = 0;
+    tulle__basis_extract(&s->basis, at, width, &W);
+    tulle_status status = tulle__spectrum_pass(s, s->bound, width);
+    if (status == TULLE_OK)
+        status = tulle__basis_orthonormalise(
+            &s->basis, &Q, s->norm, left < width ? (int)left : width, s->H, s->share, &finite);
+    if (status == TULLE_OK && !finite)
+        status =
+            tulle__fail(TULLE_ERR_ARG, "the matrix times a vector is not finite: it has nan, inf or too large values");
+    if (status != TULLE_OK) return status;
+    for (int c = 0; c < width; c++)
+        for (int r = 0; r < n; r++) {
+            const double h = r < at ? s->H[r][c] : (s->H[r][c] + s->H[at + c][r - at]) / 2;
+            s->T[(int64_t)(at + c) * ld + r] = s->T[(int64_t)r * ld + at + c] = h;
+        }
+    for (int i = n; i < ld; i++)
+        for (int r = 0; r < ld; r++) s->T[(int64_t)i * ld + r] = s->T[(int64_t)r * ld + i] = 0;
+    s->width = width;
+    *next = Q.columns;
+    return TULLE_OK;
+}
+
+/* Q, from `out`, becomes the last block of V. */
+static void append(tulle_spectrum *s, int width)
+{
+    const tulle__block_of_columns Q = {s->out.val, s->options.block, width};
+    tulle__basis_append(&s->basis, &Q);
+}
+
+/* Random directions become the last block of V, *width of them. Collective, agreed. */
+static tulle_status begin_anew(tulle_spectrum *s, int *width)
+{
+    bool finite;
+    const tulle_gidx left = s->A->n - s->basis.columns;
+    tulle__block_of_columns Q = {s->out.val, s->options.block, s->options.block};
+    if (Q.columns > left) Q.columns = (int)left;
+    tulle__basis_random(&s->basis, s->options.seed, s->stream++, &Q);
+    const tulle_status status = tulle__basis_orthonormalise(&s->basis, &Q, 0, Q.columns, NULL, NULL, &finite);
+    if (status == TULLE_OK) append(s, Q.columns);
+    *width = Q.columns;
+    return status;
+}
+
+/* The rows of T that belong to what is locked, times the first `keep` of its eigenvectors; and their values. */
+static void rotate_projected(tulle_spectrum *s, int keep)
+{
+    const int n = s->solved, ld = s->basis.room, locked = s->locked;
+    for (int l = 0; l < locked; l++) {
+        double *row = s->work;
+        for (int k = 0; k < keep; k++) {
+            const double *u = s->U + (int64_t)s->order[k] * n;
+            row[k] = 0;
+            for (int r = 0; r < n; r++) row[k] += s->T[(int64_t)(locked + r) * ld + l] * u[r];
+        }
+        for (int k = 0; k < n; k++)
+            s->T[(int64_t)(locked + k) * ld + l] = s->T[(int64_t)l * ld + locked + k] = k < keep ? row[k] : 0;
+    }
+    for (int k = 0; k < n; k++) {
+        memset(s->T + (int64_t)(locked + k) * ld + locked, 0, (size_t)n * sizeof *s->T);
+        if (k < keep) s->T[(int64_t)(locked + k) * ld + locked + k] = s->theta[s->order[k]];
+    }
+}
+
+/* V = what is locked, and the first `keep` Ritz vectors. Q is in `out`. Collective, agreed. */
+static tulle_status restart(tulle_spectrum *s, int keep)
+{
+    const int n = s->solved, locked = s->locked, all = locked + n;
+    double off;
+    rotate_projected(s, keep);
+    memset(s->work, 0, (size_t)all * (size_t)(locked + keep) * sizeof *s->work);
+    for (int i = 0; i < locked; i++) s->work[(int64_t)i * all + i] = 1;
+    for (int i = 0; i < keep; i++)
+        memcpy(
+            s->work + (int64_t)(locked + i) * all + locked, s->U + (int64_t)s->order[i] * n, (size_t)n * sizeof *s->U);
+    const tulle_status status = tulle_comm_agree(s->comm, tulle__basis_rotate(&s->basis, s->work, locked + keep));
+    return status == TULLE_OK && ++s->restarts % ROTATIONS == 0 ? tulle__basis_correct(&s->basis, &off) : status;
+}
+
+/* Ritz vectors that stay: the wanted ones, and a part of the others, such that there is room for two blocks. */
+static int kept(const tulle_spectrum *s)
+{
+    const int wanted = s->locked ? 0 : s->options.count, most = s->most - s->locked - 2 * s->options.block;
+    int keep = wanted + (s->solved - wanted) / 2;
+    if (keep > most) keep = most;
+    if (keep < wanted) keep = wanted;
+    return keep < s->solved ? keep : s->solved;
+}
+
+/* Whether T is worth a decomposition now: beside a step's work with vectors it is small. */
+static bool worth(const tulle_spectrum *s, int n)
+{
+    const double rows = (double)s->A->n / s->comm->size, step = 8 * rows * n * s->options.block;
+    return n >= s->options.count && 10. * n * n * n < step / 2;
+}
+
+/* Blocks until T says that all pairs have converged, V is full or invariant, or `steps` were taken. *next as above. */
+static tulle_status fill(tulle_spectrum *s, int width, int64_t steps, int *next)
+{
+    tulle_status status = TULLE_OK;
+    *next = width;
+    for (bool over = false; !over && status == TULLE_OK;) {
+        status = expand(s, width, next);
+        if (status != TULLE_OK) break;
+        const int n = s->basis.columns;
+        over = *next == 0 || n + *next > s->most || --steps == 0 || s->passes >= s->options.max_passes;
+        if (over || worth(s, n)) {
+            status = project(s, *next);
+            over |= status == TULLE_OK && s->converged == s->options.count;
+        }
+        watch(s);
+        if (!over && status == TULLE_OK) {
+            append(s, *next);
+            width = *next;
+        }
+    }
+    return status;
+}
+
+/* ---- the whole ---- */
+
+static bool all_converged(const tulle_spectrum *s)
+{
+    return s->solved >= s->options.count && s->converged == s->options.count;
+}
+
+/*
+ * How much a value is better than the last one that is locked, at end 0, or 1 for the other one of BOTH; *last: that
+ * one.
+ */
+static double lead(const tulle_spectrum *s, int which, double value, double *last)
+{
+    const int count = s->options.count;
+    const bool both = s->options.end == TULLE_SPECTRUM_BOTH;
+    *last = s->wanted[!both ? count - 1 : which ? count / 2 * 2 - 1 : (count - 1) / 2 * 2];
+    switch (s->options.end) {
+    case TULLE_SPECTRUM_MAGNITUDE:
+        return fabs(value) - fabs(*last);
+    case TULLE_SPECTRUM_SMALLEST:
+        return *last - value;
+    default:
+        return which ? *last - value : value - *last;
+    }
+}
+
+/*
+ * The chance that a better vector x, orthogonal to what is locked, has escaped the random block that a probe began
+ * with. A Ritz vector of value theta and residual r, worse by d than the last locked value, has |x^T y| <= r / d; so
+ * that each vector v of the block, v = sum of c_j y_j, has |x^T v| <= sum of |c_j| r_j / d_j, which has a chance of at
+ * most sqrt(n) times that for a random v.
+ */
+static double chance(const tulle_spectrum *s, int which, int first, int coupled)
+{
+    const int n = s->solved;
+    double all = 1;
+    for (int i = 0; i < first; i++) {
+        double part = 0;
+        for (int j = 0; j < n; j++) {
+            double last, by = lead(s, which, s->theta[s->order[j]], &last);
+            const double r = residual_of(s, j, coupled), d = tulle__spectrum_limit(s, last) - by;
+            if (r > 0) part += fabs(s->U[(int64_t)s->order[j] * n + i]) * (d > 0 ? r / d : INFINITY);
+        }
+        all *= fmin(1, sqrt((double)s->A->n) * part);
+    }
+    return all;
+}
+
+/* *found: a probe has found a better value. Returns the chance that there is one. */
+static double compare(const tulle_spectrum *s, int first, int coupled, bool *found)
+{
+    const int ends = s->options.end == TULLE_SPECTRUM_BOTH && s->options.count > 1 ? 2 : 1;
+    double most = 0;
+    *found = false;
+    for (int which = 0; which < ends; which++) {
+        double last, by = lead(s, which, s->theta[which ? 0 : s->order[0]], &last);
+        *found |= by > tulle__spectrum_limit(s, last);
+        most = fmax(most, chance(s, which, first, coupled));
+    }
+    return most;
+}
+
+/*
+ * Looks for pairs that were missed: random directions, apart from the wanted ones, which are locked. *found: the
+ * method goes on from a block of *next columns in `out`; else the pairs stay locked. Collective, agreed.
+ */
+static tulle_status probe(tulle_spectrum *s, bool *found, int *next)
+{
+    int width = 0, first = 0; /* columns of the random block, if V has it still */
+    const int least = DIRECTIONS / s->options.block + SOME;
+    const int64_t begun = s->passes, steps = begun / PART > least ? begun / PART : least;
+    *found = false;
+    for (int i = 0; i < s->options.count; i++) s->wanted[i] = s->theta[s->order[i]];
+    tulle_status status = restart(s, s->options.count);
+    s->locked = s->options.count;
+    if (status == TULLE_OK) status = begin_anew(s, &width);
+    first = width;
+    for (bool over = width == 0; !over && status == TULLE_OK;) {
+        status = expand(s, width, next);
+        if (status == TULLE_OK) status = project(s, *next);
+        if (status != TULLE_OK) break;
+        watch(s);
+        over = compare(s, first, *next, found) < enough || *found || *next == 0 || s->passes - begun >= steps ||
+               s->passes >= s->options.max_passes;
+        if (!over && s->basis.columns + *next > s->most) {
+            status = restart(s, kept(s));
+            first = 0;
+        }
+        if (!over && status == TULLE_OK) append(s, *next);
+        width = *next;
+    }
+    s->probes += s->passes - begun;
+    if (status != TULLE_OK || !*found) return status;
+    s->locked = 0;
+    return project(s, *next);
+}
+
+/* The wanted vectors become V's first columns, and their values theta's. Collective, agreed. */
+static tulle_status finish(tulle_spectrum *s)
+{
+    tulle_status status = TULLE_OK;
+    const int found = s->solved < s->options.count ? s->solved : s->options.count;
+    if (s->locked) {
+        s->basis.columns = s->found = s->locked;
+        s->locked = 0;
+        return TULLE_OK;
+    }
+    for (int i = 0; i < found; i++) s->wanted[i] = s->theta[s->order[i]];
+    status = restart(s, found);
+    s->found = found;
+    return status;
+}
+
+tulle_status tulle__spectrum_iterate(tulle_spectrum *s)
+{
+    int width = 0, next = 0;
+    bool done = false;
+    tulle_status status = begin_anew(s, &width);
+    while (!done && status == TULLE_OK) {
+        status = fill(s, width, INT64_MAX, &next);
+        if (status != TULLE_OK) break;
+        bool whole = s->basis.columns == s->A->n;
+        bool found = true;
+        if (!whole && all_converged(s)) status = probe(s, &found, &next);
+        done = whole || !found || s->passes >= s->options.max_passes;
+        if (done || status != TULLE_OK) break;
+        /* either the basis is full, or it is invariant, or a probe has found something: in each case T is decomposed */
+        if (next == 0) {
+            const tulle_gidx left = s->A->n - s->basis.columns;
+            if (s->basis.columns + (left < s->options.block ? (int)left : s->options.block) > s->most)
+                status = restart(s, kept(s));
+            if (status == TULLE_OK) status = begin_anew(s, &width);
+            continue;
+        }
+        if (s->basis.columns + next > s->most) status = restart(s, kept(s));
+        if (status == TULLE_OK) append(s, next);
+        width = next;
+    }
+    return status == TULLE_OK ? finish(s) : status;
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plan for eigenpairs: its arguments and memory, and the true residuals at the end. */
+#include "algo/spectrum/spectrum.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "algo/krylov/rhs_by_column.h"
+#include "base/arg.h"
+#include "base/error.h"
+#include "base/options.h"
+
+enum { BLOCK = 4, COUNT = 6, PASSES = 1000 };
+
+/* ---- plans ---- */
+
+void tulle__spectrum_defaults(tulle_spectrum_options *o, tulle_gidx n, tulle_type type, tulle_gidx cols)
+{
+    if (!o->count) o->count = n < COUNT ? (int)n : COUNT;
+    if (o->tolerance == 0) o->tolerance = type == TULLE_F32 ? 1e-4 : 1e-8;
+    if (!o->max_passes) o->max_passes = PASSES;
+    if (!o->block) {
+        o->block = cols && cols < BLOCK ? (int)cols : BLOCK;
+        if (o->block > n) o->block = n ? (int)n : 1;
+    }
+    if (!o->basis) {
+        const int most = o->count + (o->count > 20 ? o->count : 20) + 4 * o->block;
+        o->basis = most;
+    }
+    if (o->basis > n) o->basis = (int)n;
+}
+
+/* The outcome is the same on all PEs. */
+static tulle_status check(const tulle_operator *A, const tulle_spectrum_options *o)
+{
+    if (A->layout->m != A->n || A->layout->n != 1 || A->layout->nt != 1 ||
+        !tulle__operator_one_tile_each(A->layout, A->comm->size))
+        return tulle__fail(TULLE_ERR_ARG, "the operator's vectors must be n x 1, with at most one tile a PE");
+    if (o->count < 1 || o->count > A->n)
+        return tulle__fail(TULLE_ERR_ARG, "%d eigenpairs of a matrix of %" PRId64 " rows", o->count, A->n);
+    if (!(o->tolerance > 0) || o->max_passes < 1)
+        return tulle__fail(TULLE_ERR_ARG, "the tolerance and max_passes must be above 0, but are %g and %" PRId64,
+            o->tolerance, o->max_passes);
+    const tulle_gidx most = A->cols && A->cols < TULLE__TALL_MOST ? A->cols : TULLE__TALL_MOST;
+    if (o->block < 1 || o->block > most)
+        return tulle__fail(TULLE_ERR_ARG, "a block has 1 to %" PRId64 " directions, not %d", most, o->block);
+    if (o->basis < A->n && o->basis < o->count + 2 * o->block)
+        return tulle__fail(TULLE_ERR_ARG,
+            "a basis of %d directions is too small: %d pairs with blocks of %d need at least %d", o->basis, o->count,
+            o->block, o->count + 2 * o->block);
+    return tulle__wants_values(A->comm, "a method for eigenpairs");
+}
+
+static tulle_status make_vector(const tulle_spectrum *s, int width, tulle__vector *v)
+{
+    const tulle_layout *l = s->A->layout;
+    tulle_layout *layout = NULL;
+    tulle_layout_spec spec = {
+        .m = l->m, .n = width, .tile_rows = l->mt, .tile_cols = 1, .row_cut = l->row_cut, .owner = l->owner};
+    tulle_status status = tulle_comm_agree(s->comm, tulle_layout_new(&spec, s->comm->size, &layout));
+    if (status == TULLE_OK) status = tulle_mat_new_dense(s->comm, layout, s->A->type, TULLE_ROW_MAJOR, &v->mat);
+    for (int i = 0; status == TULLE_OK && i < l->mt; i++)
+        if (tulle__tile_is_mine(v->mat, i, 0) && tulle__tile_rows(v->mat, i))
+            v->val = tulle__own_tile_in_place(v->mat, i, 0).val;
+    tulle_layout_free(layout);
+    return status;
+}
+
+static void drop(tulle__owned *object)
+{
+    tulle_spectrum *s = (tulle_spectrum *)object;
+    tulle__basis_fini(&s->basis);
+    tulle__free(s->T);
+    tulle__free(s->work);
+    tulle__free(s->U);
+    tulle__free(s->theta);
+    tulle__free(s->order);
+    tulle__free(s->H);
+    tulle__free(s->share);
+    tulle__free(s->wanted);
+    tulle__free(s);
+}
+
+void tulle_spectrum_free(tulle_spectrum *s)
+{
+    if (!s) return;
+    tulle__pe_disown(&s->owned);
+    if (s->bound) s->A->unbind(s->bound);
+    tulle_mat_free(s->out.mat);
+    tulle_mat_free(s->in.mat);
+    drop(&s->owned);
+}
+
+size_t tulle_spectrum_memory(
+    const tulle_spectrum_options *options, tulle_gidx n, tulle_gidx rows, tulle_type type, int pes)
+{
+    enum { FIXED = 1 << 20 }; /* what bindings of a product take */
+    tulle_spectrum_options own;
+    if (TULLE__OPTIONS(options, &own, arg) || TULLE__NEGATIVE(n) || TULLE__NEGATIVE(rows) ||
+        TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NEGATIVE(pes))
+        return 0;
+    tulle__spectrum_defaults(&own, n, type, 0);
+    if (own.block < 1 || own.block > TULLE__TALL_MOST || own.count < 1 || own.basis < 1) return 0;
+    const size_t room = (size_t)(own.basis + own.block), line = (size_t)rows * tulle_type_size(type);
+    /* in and out; X and its product at the end, without the basis; T, its copy and its vectors */
+    return tulle__basis_bytes(rows, type, (int)room, own.block, pes) + 2 * (size_t)own.block * line +
+           (size_t)own.count * line + 6 * room * room * sizeof(double) + FIXED;
+}
+
+/* Collective, agreed. */
+static tulle_status init(tulle_spectrum *s)
+{
+    tulle_status status;
+    const tulle_spectrum_options *o = &s->options;
+    const size_t count = (size_t)o->count, room = (size_t)(o->basis + o->block);
+    const size_t lines = (room + TULLE__TALL_MOST - 1) / TULLE__TALL_MOST * TULLE__TALL_MOST;
+    s->most = o->basis;
+    TULLE_TRY(tulle__basis_init(s->comm, s->A->layout, s->A->type, (int)room, o->block, &s->basis));
+    TULLE_TRY(tulle__alloc_zero(room * room, sizeof *s->T, "the projected matrix", &s->T));
+    TULLE_TRY(tulle__alloc(room * room, sizeof *s->work, "the projected matrix", &s->work));
+    TULLE_TRY(tulle__alloc(room * room, sizeof *s->U, "the projected matrix", &s->U));
+    TULLE_TRY(tulle__alloc(room, sizeof *s->theta, "values", &s->theta));
+    TULLE_TRY(tulle__alloc(room, sizeof *s->order, "values", &s->order));
+    TULLE_TRY(tulle__alloc(lines, sizeof *s->H, "inner products", &s->H));
+    TULLE_TRY(tulle__alloc((size_t)TULLE__TALL_MOST, sizeof *s->share, "inner products", &s->share));
+    TULLE_TRY(tulle__alloc(count, sizeof *s->wanted, "values", &s->wanted));
+out:
+    status = tulle_comm_agree(s->comm, status);
+    if (status == TULLE_OK) status = make_vector(s, o->block, &s->in);
+    if (status == TULLE_OK) status = make_vector(s, o->block, &s->out);
+    if (status == TULLE_OK) status = s->A->bind(s->A->context, s->in.mat, s->out.mat, &s->bound);
+    return status;
+}
+
+tulle_status tulle_spectrum_new(const tulle_operator *A, const tulle_spectrum_options *options, tulle_spectrum **plan)
+{
+    tulle_spectrum_options own;
+    if (TULLE__NULL(A) || TULLE__NULL(A->comm) || TULLE__NULL(A->layout) || TULLE__NULL(A->bind) ||
+        TULLE__NULL(A->apply) || TULLE__NULL(A->unbind) || TULLE__NULL(plan) || TULLE__OPTIONS(options, &own, arg) ||
+        TULLE__OUTSIDE(options->end, TULLE_SPECTRUM_END_COUNT - 1) || TULLE__NEGATIVE(options->count) ||
+        TULLE__NEGATIVE(options->block) || TULLE__NEGATIVE(options->basis) || TULLE__NEGATIVE(options->max_passes))
+        return tulle__refuse(A ? A->comm : NULL);
+    TULLE__ENTER(A->comm);
+    tulle_spectrum *s = NULL;
+    tulle__spectrum_defaults(&own, A->n, A->type, A->cols);
+    tulle_status status = check(A, &own);
+    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *s, "a plan for eigenpairs", &s);
+    status = tulle_comm_agree(A->comm, status);
+    if (status != TULLE_OK) {
+        tulle__free(s);
+        return status;
+    }
+    s->comm = A->comm;
+    s->A = A;
+    s->options = own;
+    tulle__pe_own(s->comm->pe, &s->owned, drop);
+    status = init(s);
+    if (status == TULLE_OK)
+        *plan = s;
+    else
+        tulle_spectrum_free(s);
+    return status;
+}
+
+int tulle_spectrum_count(const tulle_spectrum *plan)
+{
+    return plan ? plan->options.count : 0;
+}
+
+/* ---- true residuals ---- */
+
+/* Columns of X that go through the operator at a time, and what they take. */
+struct last {
+    tulle__vector in, out;
+    void *bound;
+    int width;
+};
+
+static tulle_status last_init(tulle_spectrum *s, struct last *last)
+{
+    tulle_status status;
+    const int count = s->options.count;
+    last->width = s->options.block;
+    if (count <= last->width) { /* those of the method */
+        last->in = s->in;
+        last->out = s->out;
+        last->bound = s->bound;
+        return TULLE_OK;
+    }
+    last->width = count < TULLE__TALL_MOST ? count : TULLE__TALL_MOST;
+    if (s->A->cols && s->A->cols < last->width) last->width = (int)s->A->cols;
+    TULLE_TRY(make_vector(s, last->width, &last->in));
+    TULLE_TRY(make_vector(s, last->width, &last->out));
+    TULLE_TRY(s->A->bind(s->A->context, last->in.mat, last->out.mat, &last->bound));
+out:
+    return status;
+}
+
+static void last_fini(tulle_spectrum *s, struct last *last)
+{
+    if (last->in.mat == s->in.mat) return;
+    if (last->bound) s->A->unbind(last->bound);
+    tulle_mat_free(last->out.mat);
+    tulle_mat_free(last->in.mat);
+}
+
+/* ||A x - theta x|| of columns at .. at + n - 1. Collective, agreed. */
+static tulle_status residuals_of(
+    tulle_spectrum *s, struct last *last, int at, int n, const double *value, double *residual)
+{
+    tulle__multi *multi = &s->basis.multi;
+    const tulle__block_of_columns X = {last->in.val, last->width, n};
+    tulle__basis_extract(&s->basis, at, n, &X);
+    tulle_status status = tulle__spectrum_pass(s, last->bound, n);
+    if (status != TULLE_OK) return status;
+    for (int i = 0; i < n; i++) {
+        memset(s->basis.turn[i], 0, sizeof *s->basis.turn);
+        s->basis.turn[i][i] = -value[i];
+    }
+    const tulle__multi_term term = {last->in.val, last->width, n, n, 1, s->basis.turn};
+    tulle__multi_tsmm(multi, 1, &term, n, 1, last->out.val, last->width);
+    for (int i = 0; i < n && status == TULLE_OK; i++) {
+        double square = 0;
+        const tulle_gidx size = (tulle_gidx)tulle_type_size(s->A->type);
+        const char *r = (const char *)last->out.val + (size_t)(i * size);
+        const tulle__multi_tsmttsm gram = {r, last->width, r, last->width, 1, 1, 1, s->basis.gram};
+        status = tulle__multi_tsmttsm_all(multi, 1, &gram);
+        square = s->basis.gram[0][0];
+        residual[i] = square > 0 ? sqrt(square) : square == 0 ? 0 : NAN;
+    }
+    return status;
+}
+
+/* Vectors and residuals of the `found` first columns of the basis; the others are zeros and nan. Agreed. */
+static tulle_status finish(tulle_spectrum *s, int found, const double *value, double *residual, tulle_mat *X)
+{
+    struct last last = {.bound = NULL};
+    tulle_status status;
+    tulle_mat *staged = NULL;
+    TULLE_TRY(last_init(s, &last));
+    if (X) TULLE_TRY(tulle__columns_stage(X, s->A->layout, 0, &staged));
+    tulle_mat *to = staged ? staged : X;
+    for (int at = 0; at < found; at += last.width) {
+        const int n = found - at < last.width ? found - at : last.width;
+        TULLE_TRY(residuals_of(s, &last, at, n, value + at, residual + at));
+    }
+    for (tulle_gidx c = 0; to && c < s->options.count; c++) {
+        const double factor = c < found;
+        const char *from = (const char *)s->basis.V + (c < found ? (size_t)c * tulle_type_size(s->A->type) : 0);
+        tulle__columns_write_some(to, 1, &c, &factor, from, s->basis.room);
+    }
+    if (staged) TULLE_TRY(tulle__columns_return(staged, X));
+out:
+    status = tulle_comm_agree(s->comm, status);
+    last_fini(s, &last);
+    tulle_mat_free(staged);
+    return status;
+}
+
+/* ---- execution ---- */
+
+static tulle_status report_totals(const tulle_spectrum *s, tulle_spectrum_report *report)
+{
+    const int64_t ns[4] = {
+        tulle__now(s->comm) - s->begun, s->product_ns, s->basis.multi.space.dots_ns, s->basis.multi.space.vectors_ns};
+    double most[4], sum[4];
+    for (int i = 0; i < 4; i++) most[i] = sum[i] = (double)ns[i] * 1e-9;
+    tulle_status status = tulle_comm_reduce_real(s->comm, TULLE_MAX, 4, most);
+    if (status == TULLE_OK) status = tulle_comm_reduce_real(s->comm, TULLE_SUM, 4, sum);
+    for (int i = 0; i < 4; i++) sum[i] /= s->comm->size;
+    report->passes = s->passes;
+    report->columns = s->columns;
+    report->restarts = s->restarts;
+    report->probes = s->probes;
+    report->reductions = s->basis.multi.space.reductions;
+    report->block = s->options.block;
+    report->basis = s->most;
+    report->norm = s->norm;
+    report->seconds = most[0];
+    report->product = (tulle_imbalance){most[1], sum[1]};
+    report->dots = (tulle_imbalance){most[2], sum[2]};
+    report->vectors = (tulle_imbalance){most[3], sum[3]};
+    return tulle_comm_agree(s->comm, status);
+}
+
+static tulle_status check_vectors(const tulle_spectrum *s, const tulle_mat *X)
+{
+    if (!X) return TULLE_OK;
+    if (X->comm != s->comm) return tulle__fail(TULLE_ERR_ARG, "X belongs to another team, or to a part of this one");
+    if (X->kind != TULLE_DENSE || X->type != s->A->type || X->layout->m != s->A->n || X->layout->n != s->options.count)
+        return tulle__fail(TULLE_ERR_ARG, "X must be dense, %s, %" PRId64 " x %d", tulle_type_name(s->A->type), s->A->n,
+            s->options.count);
+    return TULLE_OK;
+}
+
+/* Collective, agreed. */
+static tulle_status run(tulle_spectrum *s, double *value, double *residual, tulle_mat *X, tulle_spectrum_report *report)
+{
+    const int count = s->options.count;
+    tulle_status status;
+    s->begun = tulle__now(s->comm);
+    s->passes = s->columns = s->restarts = s->probes = s->product_ns = 0;
+    s->basis.multi.space.reductions = s->basis.multi.space.dots_ns = s->basis.multi.space.vectors_ns = 0;
+    s->norm = s->worst = 0;
+    s->stream = 0;
+    s->basis.columns = s->solved = s->converged = s->locked = 0;
+    memset(s->T, 0, (size_t)s->basis.room * (size_t)s->basis.room * sizeof *s->T);
+    TULLE_TRY(tulle__spectrum_iterate(s));
+    const int found = s->basis.columns = s->found;
+    for (int twice = 0; twice < 2; twice++) TULLE_TRY(tulle__basis_correct(&s->basis, &report->orthogonality));
+    for (int i = 0; i < count; i++) {
+        value[i] = i < found ? s->wanted[i] : NAN;
+        residual[i] = NAN;
+    }
+    TULLE_TRY(finish(s, found, value, residual, X));
+    report->converged = 0;
+    report->residual = 0;
+    for (int i = 0; i < count; i++) {
+        const double relative = residual[i] / fmax(fabs(value[i]), tulle__spectrum_epsilon(s) * s->norm);
+        report->converged += residual[i] <= tulle__spectrum_limit(s, value[i]);
+        if (residual[i] != 0 && !(relative <= report->residual)) report->residual = relative; /* nan, too */
+    }
+    TULLE_TRY(report_totals(s, report));
+out:
+    return status;
+}
+
+tulle_status tulle_spectrum_execute(
+    tulle_spectrum *plan, double *value, double *residual, tulle_mat *X, tulle_spectrum_report *report)
+{
+    tulle_spectrum_report unasked = {.passes = 0};
+    if (TULLE__NULL(plan)) return tulle__refuse(NULL);
+    if (TULLE__NULL(value)) return tulle__refuse(plan->comm);
+    TULLE__ENTER(plan->comm);
+    double *own = NULL;
+    tulle_spectrum_report *r = report ? report : &unasked;
+    *r = (tulle_spectrum_report){.passes = 0};
+    tulle_status status = check_vectors(plan, X);
+    if (status == TULLE_OK && !residual)
+        status = tulle__alloc((size_t)plan->options.count, sizeof *own, "residuals", &own);
+    status = tulle_comm_agree(plan->comm, status);
+    if (status == TULLE_OK) status = run(plan, value, residual ? residual : own, X, r);
+    tulle__free(own);
+    if (status == TULLE_OK && r->converged < plan->options.count)
+        status = tulle__fail(TULLE_ERR_CONVERGENCE, "%d of %d eigenpairs have converged in %" PRId64 " passes%s",
+            r->converged, plan->options.count, r->passes,
+            r->passes >= plan->options.max_passes ? "" : "; the rounding of the matrix allows no smaller residuals");
+    return status;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of a plan for eigenpairs. */
+#ifndef TULLE_SPECTRUM_PLAN_H
+#define TULLE_SPECTRUM_PLAN_H
+
+#include <tulle/spectrum.h>
+
+#include "algo/krylov/krylov.h"
+#include "algo/spectrum/basis.h"
+
+struct tulle_spectrum {
+    tulle__owned owned;
+    tulle_comm *comm;
+    const tulle_operator *A;
+    tulle_spectrum_options options; /* with defaults */
+    tulle__basis basis;
+    int most;              /* directions before a restart; the basis has room for a block more */
+    tulle__vector in, out; /* block columns each: out = A in */
+    void *bound;
+    double *T;                         /* [most + block]^2, column-major: V^T A V */
+    double *work, *U, *theta;          /* the same for T's copy; its eigenvectors and eigenvalues */
+    int *order;                        /* [most + block]: of theta, the wanted ones first */
+    double (*H)[TULLE__TALL_MOST];     /* V^T A W */
+    double (*share)[TULLE__TALL_MOST]; /* A W = V H + Q share */
+    double *wanted;                    /* [count]: values of what is locked, or found */
+    int locked;                        /* first columns of V that stay as they are, without the rest of T */
+    int found;                         /* pairs, in the end */
+    int solved, width;                 /* order of T's last decomposition; columns of its last block */
+    double norm;                       /* the largest |theta| or |h| so far */
+    double worst;                      /* the largest residual over its limit */
+    int converged;
+    uint64_t stream; /* of random directions */
+    int64_t passes, columns, restarts, probes, begun, product_ns;
+};
+
+/* The defaults of options, for n rows and an operator of at most `cols` columns. */
+void tulle__spectrum_defaults(tulle_spectrum_options *options, tulle_gidx n, tulle_type type, tulle_gidx cols);
+
+static inline double tulle__spectrum_epsilon(const tulle_spectrum *s)
+{
+    return s->A->type == TULLE_F32 ? 0x1p-23 : 0x1p-52;
+}
+
+/* The residual at which a value has converged. */
+double tulle__spectrum_limit(const tulle_spectrum *s, double theta);
+
+/* Iterates until the first `found` columns of the basis are the wanted vectors, `wanted` their values. Agreed. */
+tulle_status tulle__spectrum_iterate(tulle_spectrum *s);
+
+/* A pass: out = A in, `columns` of which count. Collective, agreed. */
+tulle_status tulle__spectrum_pass(tulle_spectrum *s, void *bound, int columns);
+
+#endif

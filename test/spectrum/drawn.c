@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Eigenpairs of drawn symmetric matrices against Jacobi's rotations: drawn SPEC PES SEED CASES [FIRST]. Drawn are kinds
+ * that single out a Krylov method's mistakes (multiple eigenvalues beyond the width of a block, decoupled parts, zero
+ * and equal rows, clusters, both signs, huge and tiny values), counts to n, blocks of 1 to 5, small and whole bases.
+ * SEED new: another one in each run.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <tulle/tulle.h>
+
+#include "algo/matfun/dense/jacobi.h"
+#include "base/random.h"
+#include "body.h"
+#include "tap.h"
+
+enum { MOST = 48, KINDS = 12 };
+static const char *const kind_name[KINDS] = {"diagonal", "few values", "identity", "zero", "chain", "equal blocks",
+    "grid", "graph", "dense", "both signs", "low rank", "clusters"};
+
+struct system {
+    int64_t number;
+    int n, kind, count, block, basis;
+    tulle_type type;
+    tulle_spectrum_end end;
+    double A[MOST * MOST], truth[MOST];
+    int order[MOST];
+};
+
+static double unit(uint64_t seed, int64_t i, int64_t j)
+{
+    return tulle__random_unit(tulle__random_at(seed, (uint64_t)i, (uint64_t)j));
+}
+
+static void couple(struct system *s, int i, int j, double x)
+{
+    if (i == j || i < 0 || j < 0 || i >= s->n || j >= s->n) return;
+    s->A[i * s->n + j] -= x;
+    s->A[j * s->n + i] -= x;
+    s->A[i * s->n + i] += x;
+    s->A[j * s->n + j] += x;
+}
+
+static void rotate(struct system *s, uint64_t seed)
+{
+    const int n = s->n;
+    for (int r = 0; r < 3 * n; r++) {
+        const int p = (int)(unit(seed, r, 2) * n), q = (int)(unit(seed, r, 3) * n);
+        const double c = cos(6 * unit(seed, r, 4)), t = sin(6 * unit(seed, r, 4));
+        if (p == q) continue;
+        tulle__jacobi_rotate(n, s->A + p * n, s->A + q * n, 1, c, t);
+        tulle__jacobi_rotate(n, s->A + p, s->A + q, n, c, t);
+    }
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++) s->A[i * n + j] = s->A[j * n + i];
+}
+
+static double diagonal_of(const struct system *s, uint64_t seed, int i)
+{
+    switch (s->kind) {
+    case 0:
+        return 1 + 9 * unit(seed, i, i);
+    case 1:
+        return 1 + i % 3;
+    case 2:
+        return 1;
+    case 8:
+        return pow(10, (s->basis ? -2 : -6) * unit(seed, i, 1)); /* small bases take long for small values */
+    case 9:
+        return (i % 2 ? 1 : -1) * (1 + i / 2 % 4);
+    case 10:
+        return i < 3 ? 1 + i : 0;
+    case 11:
+        return 1 + i / 8 + 1e-9 * i;
+    default:
+        return 0;
+    }
+}
+
+static void draw_matrix(struct system *s, uint64_t seed)
+{
+    const int n = s->n, edge = (int)sqrt((double)n);
+    memset(s->A, 0, sizeof s->A);
+    for (int i = 0; i < n; i++) s->A[i * n + i] = diagonal_of(s, seed, i);
+    for (int i = 0; i < n; i++) {
+        if (s->kind == 4) couple(s, i, i + 1, 1);
+        if (s->kind == 5 && i % 4 != 3) couple(s, i, i + 1, 1 + i % 4);
+        if (s->kind == 6 && i % edge != edge - 1) couple(s, i, i + 1, 1);
+        if (s->kind == 6) couple(s, i, i + edge, 1);
+        if (s->kind == 7) couple(s, i, (int)(unit(seed, i, 77) * n), 1);
+    }
+    if (s->kind >= 8) rotate(s, seed);
+    const double scale = s->number % 5 == 3   ? s->type == TULLE_F32 ? 1e12 : 1e120
+                         : s->number % 5 == 4 ? s->type == TULLE_F32 ? 1e-12 : 1e-120
+                                              : 1;
+    for (int i = 0; i < n * n; i++) s->A[i] = s->type == TULLE_F32 ? (double)(float)(s->A[i] * scale) : s->A[i] * scale;
+}
+
+/* truth[order[i]]: the values in the order that is asked for. */
+static void solve(struct system *s)
+{
+    static _Thread_local double copy[MOST * MOST], V[MOST * MOST];
+    memcpy(copy, s->A, sizeof copy);
+    (void)tulle__jacobi(s->n, copy, NULL, V, s->truth);
+    int low = 0, high = s->n - 1;
+    for (int i = 0; i < s->n; i++) {
+        const double a = s->truth[low], b = s->truth[high];
+        const bool top = s->end == TULLE_SPECTRUM_LARGEST || (s->end == TULLE_SPECTRUM_BOTH && i % 2 == 0) ||
+                         (s->end == TULLE_SPECTRUM_MAGNITUDE && fabs(b) >= fabs(a));
+        s->order[i] = top ? high-- : low++;
+    }
+}
+
+static void draw(struct system *s, uint64_t seed, int64_t number)
+{
+    seed = tulle__random_at(seed, (uint64_t)number, 1);
+    s->number = number;
+    s->n = 1 + (int)(unit(seed, 0, 200) * MOST);
+    s->kind = (int)(number % KINDS);
+    s->type = unit(seed, 1, 200) < .25 ? TULLE_F32 : TULLE_F64;
+    s->end = (tulle_spectrum_end)(unit(seed, 2, 200) * TULLE_SPECTRUM_END_COUNT);
+    s->count = 1 + (int)(unit(seed, 3, 200) * (number % 3 ? s->n < 6 ? s->n : 6 : s->n));
+    s->block = 1 + (int)(unit(seed, 4, 200) * 5);
+    s->basis = number % 2 ? 0 : s->count + 2 * s->block + (int)(unit(seed, 5, 200) * 8);
+    draw_matrix(s, seed);
+    solve(s);
+}
+
+/* This PE's rows of A. */
+static void describe(const struct system *s, int rank, int npes, tulle_array *a, int64_t *ptr, int *col, void *val)
+{
+    const int first = s->n * rank / npes, count = s->n * (rank + 1) / npes - first;
+    ptr[0] = 0;
+    for (int i = 0; i < count; i++) {
+        ptr[i + 1] = ptr[i];
+        for (int j = 0; j < s->n; j++) {
+            const double x = s->A[(first + i) * s->n + j];
+            if (x == 0) continue;
+            col[ptr[i + 1]] = j;
+            if (s->type == TULLE_F32)
+                ((float *)val)[ptr[i + 1]++] = (float)x;
+            else
+                ((double *)val)[ptr[i + 1]++] = x;
+        }
+    }
+    *a = tulle_array_empty(TULLE_STORAGE_CSR, s->n, s->n, sizeof(double));
+    a->type = s->type;
+    a->first = first;
+    a->count = count;
+    a->ptr = ptr, a->ptr_bytes = 8;
+    a->ind = col, a->ind_bytes = 4;
+    a->val = val;
+    a->nnz = ptr[count];
+}
+
+/* All rows of X [n x count] on each PE. */
+static tulle_status collect(tulle_comm *comm, const struct system *s, tulle_mat *X, double *all)
+{
+    tulle_array x = {.storage = TULLE_STORAGE_DENSE};
+    tulle_status status = tulle_mat_to_array(X, TULLE_AUTO, &x);
+    if (status != TULLE_OK) return status;
+    memset(all, 0, (size_t)(s->n * s->count) * sizeof *all);
+    for (tulle_gidx i = 0; i < x.count; i++)
+        for (int c = 0; c < s->count; c++)
+            all[(x.first + i) * s->count + c] =
+                s->type == TULLE_F32 ? (double)((float *)x.val)[i * x.ld + c] : ((double *)x.val)[i * x.ld + c];
+    tulle_array_free(&x);
+    return tulle_comm_reduce_real(comm, TULLE_SUM, s->n * s->count, all);
+}
+
+/* Values, residuals and orthogonality; an empty text if they are right. */
+static void judge(const struct system *s, const double *value, const double *X, char *text, size_t size)
+{
+    const double eps = s->type == TULLE_F32 ? FLT_EPSILON : DBL_EPSILON, tolerance = s->type == TULLE_F32 ? 1e-4 : 1e-8;
+    const double norm = fmax(fabs(s->truth[0]), fabs(s->truth[s->n - 1])), count = s->count;
+    *text = 0;
+    for (int c = 0; c < s->count; c++) {
+        const double right = s->truth[s->order[c]], most = 2 * tolerance * fabs(right) + 110 * eps * norm;
+        double off = 0, worst = 0,
+               apart = s->end == TULLE_SPECTRUM_MAGNITUDE ? fabs(value[c]) - fabs(right) : value[c] - right;
+        if (!(fabs(apart) <= most)) snprintf(text, size, "value %d is %.17g instead of %.17g", c + 1, value[c], right);
+        for (int i = 0; i < s->n; i++) {
+            double r = -value[c] * X[i * s->count + c];
+            for (int j = 0; j < s->n; j++) r += s->A[i * s->n + j] * X[j * s->count + c];
+            off = hypot(off, r);
+        }
+        if (!(off <= most)) snprintf(text, size, "residual %d is %.3g, more than %.3g", c + 1, off, most);
+        for (int d = 0; d <= c; d++) {
+            double dot = 0;
+            for (int i = 0; i < s->n; i++) dot += X[i * s->count + c] * X[i * s->count + d];
+            worst = fmax(worst, fabs(dot - (c == d)));
+        }
+        if (!(worst <= 30 * eps * sqrt(count)))
+            snprintf(text, size, "vector %d is not orthonormal: %.3g", c + 1, worst);
+    }
+}
+
+static tulle_status pairs_of(tulle_comm *comm, const struct system *s, const tulle_array *a, double *value, double *X,
+    tulle_spectrum_report *report)
+{
+    tulle_mat *A = NULL, *vectors = NULL;
+    tulle_operator op = {.comm = NULL};
+    tulle_spectrum *plan = NULL;
+    tulle_layout *layout = NULL;
+    const tulle_layout_spec spec = {.m = s->n, .n = s->count, .tile_rows = tulle_comm_size(comm), .tile_cols = 1};
+    const tulle_spectrum_options options = {.end = s->end,
+        .count = s->count,
+        .block = s->block < s->n ? s->block : s->n,
+        .basis = s->basis,
+        .max_passes = 100000};
+    tulle_status status = tulle_mat_from_array(comm, a, &A);
+    if (status == TULLE_OK) status = tulle_operator_of_mat(A, NULL, &op);
+    if (status == TULLE_OK) status = tulle_layout_new(&spec, tulle_comm_size(comm), &layout);
+    if (status == TULLE_OK) status = tulle_mat_new_dense(comm, layout, s->type, TULLE_COL_MAJOR, &vectors);
+    if (status == TULLE_OK) status = tulle_spectrum_new(&op, &options, &plan);
+    if (status == TULLE_OK) status = tulle_spectrum_execute(plan, value, NULL, vectors, report);
+    if (status == TULLE_OK) status = collect(comm, s, vectors, X);
+    tulle_spectrum_free(plan);
+    tulle_mat_free(vectors);
+    tulle_layout_free(layout);
+    tulle_operator_free(&op);
+    tulle_mat_free(A);
+    return status;
+}
+
+struct run {
+    uint64_t seed;
+    int64_t cases, from;
+};
+
+static tulle_status body(tulle_comm *comm, void *arg)
+{
+    const struct run *run = arg;
+    tulle_status status = TULLE_OK;
+    struct system *s = malloc(sizeof *s);
+    int64_t ptr[MOST + 1];
+    int *col = malloc(MOST * MOST * sizeof *col);
+    double *val = malloc(MOST * MOST * sizeof *val), *X = malloc(MOST * MOST * sizeof *X), value[MOST];
+    for (int64_t number = run->from; number < run->from + run->cases && status == TULLE_OK; number++) {
+        tulle_array a;
+        tulle_spectrum_report report;
+        char text[200];
+        draw(s, run->seed, number);
+        describe(s, tulle_comm_rank(comm), tulle_comm_size(comm), &a, ptr, col, val);
+        status = pairs_of(comm, s, &a, value, X, &report);
+        if (status == TULLE_OK)
+            judge(s, value, X, text, sizeof text);
+        else
+            snprintf(text, sizeof text, "%s", tulle_error_message());
+        if (*text)
+            status = tulle__fail(TULLE_ERR_CHECK,
+                "case %d: %s, %d rows, %s, %d of %s, block %d, basis %d: %s (%d passes, %d restarts)", (int)number,
+                kind_name[s->kind], s->n, tulle_type_name(s->type), s->count, tulle_spectrum_end_name(s->end), s->block,
+                s->basis, text, (int)report.passes, (int)report.restarts);
+    }
+    free(X);
+    free(val);
+    free(col);
+    free(s);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 5) return fprintf(stderr, "usage: %s SPEC PES SEED CASES [FIRST]\n", argv[0]), 2;
+    struct run run = {.seed = strcmp(argv[3], "new") ? strtoull(argv[3], NULL, 10) : (uint64_t)time(NULL),
+        .cases = atoll(argv[4]),
+        .from = argc > 5 ? atoll(argv[5]) : 0};
+    tulle_team *team;
+    const tulle_team_options options = {.threads = 1};
+    if (!ok(tulle_team_new(argv[1], atoi(argv[2]), &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
+        return tap_done();
+    const tulle_status status = tulle_team_run(team, body, &run);
+    ok(status == TULLE_OK, "seed %llu: eigenpairs are those of Jacobi's rotations: %s", (unsigned long long)run.seed,
+        status == TULLE_OK ? "all" : tulle_error_message());
+    tulle_team_free(team);
+    return tap_done();
+}
