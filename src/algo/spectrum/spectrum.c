@@ -250,6 +250,7 @@ static tulle_status finish(tulle_spectrum *s, int found, const double *value, do
         const char *from = (const char *)s->basis.V + (c < found ? (size_t)c * tulle_type_size(s->A->type) : 0);
         tulle__columns_write_some(to, 1, &c, &factor, from, s->basis.room);
     }
+    TULLE_TRY(tulle_comm_agree(s->comm, TULLE_OK)); /* all have written */
     if (staged) TULLE_TRY(tulle__columns_return(staged, X));
 out:
     status = tulle_comm_agree(s->comm, status);
