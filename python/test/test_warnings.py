@@ -60,7 +60,7 @@ def two_groups(gap, n=24, penalty=None):
 
 # matrices for which functions warn: the verb, the matrix, options alike in Python and in the command
 RESULTS = {
-    "one inserted": ("matfun", "exp", lambda: sp.csr_matrix(sp.block_diag([[[0.0]], np.eye(3)])), {"blocks": 1}),
+    "one inserted": ("matfun", "exp", lambda: sp.csr_matrix(np.diag([0.0, 1, 1, 1])), {"blocks": 1}),
     "inserted": ("matfun", "exp", without_diagonal, {"blocks": 2}),
     "inserted H": ("density", None, without_diagonal, {"blocks": 2, "mu": 0.05}),
     "gap": ("density", None, lambda: two_groups(0.001), {"blocks": 2, "electrons": 24}),

@@ -121,6 +121,31 @@ static void watch(const tulle_spectrum *s)
     s->options.watch(s->options.arg, &step);
 }
 
+/*
+ * u^T A v and v^T A u of the first two blocks, before and after A, which are the same but for rounding if A is
+ * symmetric. before: A's coupling of the first block to the second, [width x former] of s->work. The outcome is the
+ * same on all PEs.
+ */
+static tulle_status check_symmetry(const tulle_spectrum *s, int at, int width, int former)
+{
+    const double most = (s->A->type == TULLE_F32 ? 1e-3 : 1e-8);
+    double off = 0, size = 0;
+    for (int r = 0; r < width; r++)
+        for (int c = 0; c < width; c++) {
+            off = fmax(off, fabs(s->H[at + r][c] - s->H[at + c][r]));
+            size = fmax(size, fabs(s->H[at + r][c]));
+        }
+    for (int r = 0; r < width; r++)
+        for (int c = 0; c < former; c++) {
+            off = fmax(off, fabs(s->H[at - former + c][r] - s->work[r * former + c]));
+            size = fmax(size, fmax(fabs(s->H[at - former + c][r]), fabs(s->work[r * former + c])));
+        }
+    if (off <= most * fmax(size, s->norm)) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_ARG,
+        "the matrix is not symmetric: u^T A v and v^T A u differ by %.3g for two of the vectors, which is %.2g of them",
+        off, off / fmax(size, s->norm));
+}
+
 /* The block that T does not know yet, `width` columns at the end of V, times A. *next: columns of Q, in `out`. Agreed.
  */
 static tulle_status expand(tulle_spectrum *s, int width, int *next)
@@ -129,6 +154,9 @@ static tulle_status expand(tulle_spectrum *s, int width, int *next)
     const int n = s->basis.columns, ld = s->basis.room, at = n - width;
     tulle__block_of_columns W = {s->in.val, s->options.block, width}, Q = {s->out.val, s->options.block, width};
     const tulle_gidx left = s->A->n - n;
+    const int former = s->passes == 1 ? s->width : 0;
+    for (int r = 0; r < width; r++)
+        for (int c = 0; c < former; c++) s->work[r * former + c] = s->share[r][c];
     *next = 0;
     tulle__basis_extract(&s->basis, at, width, &W);
     tulle_status status = tulle__spectrum_pass(s, s->bound, width);
@@ -138,6 +166,7 @@ static tulle_status expand(tulle_spectrum *s, int width, int *next)
     if (status == TULLE_OK && !finite)
         status =
             tulle__fail(TULLE_ERR_ARG, "the matrix times a vector is not finite: it has nan, inf or too large values");
+    if (status == TULLE_OK && s->passes <= 2) status = check_symmetry(s, at, width, former);
     if (status != TULLE_OK) return status;
     for (int c = 0; c < width; c++)
         for (int r = 0; r < n; r++) {

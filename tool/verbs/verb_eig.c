@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tulle eig: eigenpairs of a sparse symmetric matrix. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "outputs.h"
+#include "readers.h"
+#include "report/plural.h"
+#include "report/result.h"
+#include "report/terminal.h"
+#include "verb.h"
+#include "verbs/streaming.h"
+
+struct pairs {
+    const struct options *options;
+    tulle_read_options reading;
+    struct streaming streaming;
+    int streamed;
+    tulle_spectrum_options spectrum;
+    struct line line;
+    /* of PE 0 */
+    char warnings[TULLE_WARNINGS_MAX], failure[512];
+    tulle_gidx n;
+    int64_t nnz;
+    int count;
+    double *value, *residual;
+    tulle_spectrum_report report;
+    tulle_stream_plan plan;
+};
+
+/* The matrix, in memory or in a file. */
+struct matrix {
+    tulle_mat *A;
+    tulle_rows *rows;
+    tulle_stream *stream;
+    tulle_operator op;
+};
+
+static void course(void *arg, const tulle_spectrum_step *step)
+{
+    struct pairs *p = arg;
+    char text[160];
+    if (step->seconds < 1) return;
+    snprintf(text, sizeof text, "pass %" PRId64 ", %" PRId64 " %s: %d of %d pairs, residual %.3g of its limit",
+        step->pass, step->restarts, plural(step->restarts, "restart", "restarts"), step->converged, step->wanted,
+        step->worst);
+    line_show(&p->line, text);
+}
+
+static tulle_status read_matrix(struct pairs *p, tulle_comm *comm, struct matrix *x, char *warnings)
+{
+    const char *operand = p->options->operand[0];
+    tulle_status status = p->streaming.from_file
+                              ? streaming_open(comm, operand, &p->reading, &x->rows)
+                              : tulle_mat_load(comm, operand, NULL, TULLE_CSR, &p->reading, warnings, &x->A);
+    if (status != TULLE_OK || tulle_comm_rank(comm) != 0) return status;
+    p->n = x->A ? tulle_mat_rows(x->A) : tulle_rows_count(x->rows);
+    p->nnz = x->A ? tulle_mat_nnz(x->A) : tulle_rows_nnz(x->rows);
+    return status;
+}
+
+/* A stream leaves the plan's memory, and that of its last vectors. */
+static tulle_status make_operator(struct pairs *p, tulle_comm *comm, struct matrix *x)
+{
+    if (!p->streamed) return tulle_operator_of_mat(x->A, NULL, &x->op);
+    enum { MOST = 64 };
+    tulle_stream_options o = p->streaming.options;
+    const tulle_gidx n = x->A ? tulle_mat_rows(x->A) : tulle_rows_count(x->rows);
+    const int pes = tulle_comm_size(comm), count = p->spectrum.count;
+    tulle_status status = TULLE_OK;
+    for (o.cols = count < MOST ? count : MOST;; o.cols = (o.cols + 1) / 2) {
+        if (o.cols < p->spectrum.block) o.cols = p->spectrum.block;
+        const double vectors = 2. * (double)o.cols * (double)(n / pes + 1) * (double)tulle_type_size(p->reading.type);
+        o.reserve = tulle_spectrum_memory(&p->spectrum, n, n / pes + 1, p->reading.type, pes) + (size_t)vectors;
+        status = x->A ? tulle_stream_new(x->A, &o, &x->stream) : tulle_stream_of_rows(x->rows, &o, &x->stream);
+        if (status != TULLE_ERR_LIMIT || o.cols == p->spectrum.block) break;
+    }
+    if (status == TULLE_OK && tulle_comm_rank(comm) == 0) p->plan = *tulle_stream_planned(x->stream);
+    return status == TULLE_OK ? tulle_operator_of_stream(x->stream, &x->op) : status;
+}
+
+/* X, if -o asks for it, in the operator's layout. */
+static tulle_status make_vectors(
+    const struct pairs *p, int count, tulle_comm *comm, const struct matrix *x, tulle_mat **X)
+{
+    if (!options_flag(p->options, "output")) return TULLE_OK;
+    tulle_layout *layout = NULL;
+    const tulle_layout *rows = x->op.layout;
+    const int tiles = tulle_layout_tile_rows(rows);
+    int *owner = calloc((size_t)tiles + 1, sizeof *owner);
+    tulle_status status = owner ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory");
+    for (int i = 0; status == TULLE_OK && i < tiles; i++) owner[i] = tulle_layout_owner(rows, i, 0);
+    const tulle_layout_spec spec = {.m = x->op.n,
+        .n = count,
+        .tile_rows = tiles,
+        .tile_cols = 1,
+        .row_cut = tulle_layout_row_cut(rows),
+        .owner = owner};
+    if (status == TULLE_OK) status = tulle_layout_new(&spec, tulle_comm_size(comm), &layout);
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK) status = tulle_mat_new_dense(comm, layout, x->op.type, TULLE_ROW_MAJOR, X);
+    tulle_layout_free(layout);
+    free(owner);
+    return status;
+}
+
+static tulle_status find(struct pairs *p, tulle_comm *comm, struct matrix *x)
+{
+    const int lead = tulle_comm_rank(comm) == 0;
+    tulle_spectrum *plan = NULL;
+    tulle_mat *X = NULL;
+    double *numbers = NULL;
+    tulle_spectrum_report report = {.passes = 0};
+    tulle_status status = tulle_spectrum_new(&x->op, &p->spectrum, &plan);
+    const size_t count = (size_t)tulle_spectrum_count(plan);
+    if (lead) p->count = (int)count;
+    if (status == TULLE_OK) {
+        numbers = calloc(2 * count, sizeof *numbers);
+        status = tulle_comm_agree(comm, numbers ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory"));
+    }
+    if (status == TULLE_OK) status = make_vectors(p, (int)count, comm, x, &X);
+    if (status == TULLE_OK) status = tulle_spectrum_execute(plan, numbers, numbers + count, X, &report);
+    if (lead) {
+        line_clear(&p->line);
+        if (status == TULLE_ERR_CONVERGENCE) snprintf(p->failure, sizeof p->failure, "%s", tulle_error_message());
+        p->value = numbers;
+        p->residual = numbers ? numbers + count : NULL;
+        p->report = report;
+    } else {
+        free(numbers);
+    }
+    if (status == TULLE_OK && X) status = tulle_mat_save(X, options_word(p->options, "output", NULL));
+    if (status != TULLE_OK && status != TULLE_ERR_CONVERGENCE) return status; /* the team frees the rest */
+    tulle_mat_free(X);
+    tulle_spectrum_free(plan);
+    return TULLE_OK; /* the report says that not all have converged */
+}
+
+static tulle_status body(tulle_comm *comm, void *arg)
+{
+    struct pairs *p = arg;
+    struct matrix x = {.A = NULL};
+    char warnings[TULLE_WARNINGS_MAX] = "";
+    tulle_status status = read_matrix(p, comm, &x, warnings);
+    if (status == TULLE_OK) status = make_operator(p, comm, &x);
+    if (status == TULLE_OK) status = find(p, comm, &x);
+    if (status != TULLE_OK) return status;
+    if (tulle_comm_rank(comm) == 0) memcpy(p->warnings, warnings, sizeof p->warnings);
+    tulle_operator_free(&x.op);
+    tulle_stream_free(x.stream);
+    tulle_mat_free(x.A);
+    tulle_rows_free(x.rows);
+    return TULLE_OK;
+}
+
+/* ---- reports ---- */
+
+static void number(double x, FILE *out)
+{
+    if (isfinite(x))
+        fprintf(out, "%.17g", x);
+    else
+        fprintf(out, "null");
+}
+
+static void print_json(const struct pairs *p, const tulle_team *team, FILE *out)
+{
+    const tulle_spectrum_report *r = &p->report;
+    fprintf(out, "{\"op\":\"eig\",\"operand\":");
+    json_text(p->options->operand[0], out);
+    fprintf(out, ",\"which\":\"%s\",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"n\":%" PRId64 ",\"nnz\":%" PRId64,
+        tulle_spectrum_end_name(p->spectrum.end), tulle_team_size(team), tulle_team_threads(team),
+        tulle_type_name(p->reading.type), p->n, p->nnz);
+    fprintf(out, ",\"count\":%d,\"converged\":%d,\"values\":[", p->count, r->converged);
+    for (int i = 0; i < p->count; i++) {
+        fprintf(out, "%s", i ? "," : "");
+        number(p->value[i], out);
+    }
+    fprintf(out, "],\"residuals\":[");
+    for (int i = 0; i < p->count; i++) {
+        fprintf(out, "%s", i ? "," : "");
+        number(p->residual[i], out);
+    }
+    fprintf(out,
+        "],\"norm\":%.17g,\"orthogonality\":%.6g,\"passes\":%" PRId64 ",\"columns\":%" PRId64 ",\"restarts\":%" PRId64
+        ",\"probes\":%" PRId64 ",\"block\":%d,\"basis\":%d,\"seconds\":%.6g,",
+        r->norm, r->orthogonality, r->passes, r->columns, r->restarts, r->probes, r->block, r->basis, r->seconds);
+    json_imbalance("product", r->product, out);
+    fputc(',', out);
+    json_imbalance("dots", r->dots, out);
+    fputc(',', out);
+    json_imbalance("vectors", r->vectors, out);
+    if (p->streamed) streaming_json(&p->plan, out);
+    fputc(',', out);
+    json_warnings(p->warnings, out);
+    fprintf(out, "}\n");
+}
+
+static void print_text(const struct pairs *p, const tulle_team *team, FILE *out)
+{
+    const tulle_spectrum_report *r = &p->report;
+    const int pes = tulle_team_size(team), threads = tulle_team_threads(team);
+    char text[512];
+    fprintf(out, "eig %s: %" PRId64 " %s, %" PRId64 " %s, %s, %d %s of %d %s\n", p->options->operand[0], p->n,
+        plural(p->n, "row", "rows"), p->nnz, plural(p->nnz, "entry", "entries"), tulle_type_name(p->reading.type), pes,
+        plural(pes, "PE", "PEs"), threads, plural(threads, "thread", "threads"));
+    if (p->streamed) fprintf(out, "PE 0: %s\n", tulle_stream_describe(&p->plan, text, sizeof text));
+    fprintf(out,
+        "%" PRId64 " passes of up to %d directions, %" PRId64 " of them to look for what was missed; a basis of "
+        "%d, %" PRId64 " %s\n",
+        r->passes, r->block, r->probes, r->basis, r->restarts, plural(r->restarts, "restart", "restarts"));
+    fprintf(out, "%.4g s: products %.3g, inner products %.3g, other vectors %.3g; |X^T X - I| at most %.2g\n",
+        r->seconds, r->product.mean, r->dots.mean, r->vectors.mean, r->orthogonality);
+    fprintf(out, "  pair                   value   ||A x - value x||\n");
+    for (int i = 0; i < p->count; i++) fprintf(out, "%6d %23.16g %19.3e\n", i + 1, p->value[i], p->residual[i]);
+}
+
+/* ---- options ---- */
+
+static tulle_status read_options(struct pairs *p)
+{
+    const struct options *o = p->options;
+    tulle_spectrum_options *s = &p->spectrum;
+    tulle_status status = tulle_spectrum_end_parse(options_word(o, "which", "LM"), &s->end);
+    if (status == TULLE_OK) status = streaming_options(o, &p->streaming);
+    static const char *const streams[] = {"device", "format", "budget", "slabs", "ring", "overlap"};
+    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) p->streamed |= options_flag(o, streams[i]);
+    p->streamed |= p->streaming.from_file | p->streaming.options.rebalance;
+    if (status == TULLE_OK && options_flag(o, "tol"))
+        status = tulle_parse_real(options_word(o, "tol", ""), "--tol", 1e-300, 1, &s->tolerance);
+    s->count = (int)options_int(o, "count", 6);
+    s->block = (int)options_int(o, "block", 4);
+    s->basis = (int)options_int(o, "basis", 0);
+    s->max_passes = options_int(o, "max-passes", 1000);
+    s->seed = (uint64_t)options_int(o, "seed", 1);
+    if (line_wanted(o)) {
+        s->watch = course;
+        s->arg = p;
+    }
+    return status;
+}
+
+static tulle_status check_shape(struct pairs *p, const tulle_operand_shape *shape)
+{
+    if (shape->m != shape->n)
+        return tulle_fail(TULLE_ERR_ARG, "%s is %" PRId64 " x %" PRId64 ": eigenpairs are those of a square matrix",
+            p->options->operand[0], shape->m, shape->n);
+    if (p->spectrum.count > shape->m)
+        return tulle_fail(TULLE_ERR_ARG, "--count %d is more than the %" PRId64 " %s of %s", p->spectrum.count,
+            shape->m, plural(shape->m, "row", "rows"), p->options->operand[0]);
+    if (p->spectrum.block > shape->m) p->spectrum.block = (int)shape->m;
+    return TULLE_OK;
+}
+
+static tulle_status check_needs(const struct pairs *p, const tulle_operand_shape *shape)
+{
+    struct needs n;
+    const int from_file = p->streaming.from_file, whole = !from_file;
+    needs_begin(&n, p->options, p->reading.type);
+    const double A = needs_bytes(&n, shape, 0), rows = (double)shape->m, vector = needs_dense(&n, rows, 1);
+    if (whole) needs_matrix(&n, A);
+    if (whole) needs_reading(&n, A);
+    if (options_flag(p->options, "output")) needs_matrix(&n, p->spectrum.count * vector);
+    const double method =
+        n.pes * (double)tulle_spectrum_memory(&p->spectrum, shape->m, shape->m / n.pes + 1, p->reading.type, n.pes);
+    const int columns = p->spectrum.count < 64 ? p->spectrum.count : 64;
+    const double product = p->streamed ? streaming_needs(&p->streaming, &n, A, rows) + (n.pes + 1) * vector
+                                       : 2 * A + n.pes * vector + 4e6 + 2e6 * n.pes;
+    needs_stage(&n, method + product + (2 + n.pes) * columns * vector);
+    return needs_check(&n, "eig");
+}
+
+static tulle_status run(const struct options *options)
+{
+    tulle_team *team = NULL;
+    tulle_operand_shape shape;
+    struct pairs *p = calloc(1, sizeof *p);
+    if (!p) return tulle_fail(TULLE_ERR_MEMORY, "out of memory");
+    p->options = options;
+    tulle_status status = reading_options(options, &p->reading);
+    if (status == TULLE_OK) status = read_options(p);
+    if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[0], &p->reading, &shape);
+    if (status == TULLE_OK) status = check_shape(p, &shape);
+    if (status == TULLE_OK) status = try_outputs(options, options_word(options, "output", NULL), TULLE_DENSE);
+    if (status == TULLE_OK) status = check_needs(p, &shape);
+    p->count = p->spectrum.count;
+    status = open_team(options, "", status, &team);
+    if (status == TULLE_OK) status = run_team(options, team, body, p);
+    if (status == TULLE_OK && tulle_team_leads(team)) {
+        FILE *out = report_file(options);
+        const int json = options_flag(options, "json");
+        if (!json) show_warnings(options, p->warnings);
+        json ? print_json(p, team, out) : print_text(p, team, out);
+        if (*p->failure) status = tulle_fail(TULLE_ERR_CONVERGENCE, "%s", p->failure);
+    }
+    tulle_team_free(team);
+    free(p->value);
+    free(p);
+    return status;
+}
+
+#define LISTED(name, word, text) "; " word ": " text
+
+static const struct option options[] = {{.name = "count",
+                                            .letter = 'k',
+                                            .kind = KIND_INT,
+                                            .argument = "K",
+                                            .fallback = "6",
+                                            .low = 1,
+                                            .high = 1000000,
+                                            .text = "number of pairs"},
+    {.name = "which",
+        .letter = 'w',
+        .kind = KIND_WORD,
+        .argument = "END",
+        .fallback = "LM",
+        .text = "the end of the spectrum" TULLE_SPECTRUM_END_LIST(LISTED)},
+    {.name = "tol",
+        .kind = KIND_WORD,
+        .argument = "X",
+        .fallback = "1e-8; 1e-4 for f32",
+        .text = "a pair has converged when ||A x - value x|| <= X |value|, or 100 roundings of the largest |value|"},
+    {.name = "max-passes",
+        .kind = KIND_INT,
+        .argument = "N",
+        .fallback = "1000",
+        .low = 1,
+        .high = INT32_MAX,
+        .text = "products of the matrix with a block of directions"},
+    {.name = "block",
+        .group = GROUP_TUNING,
+        .kind = KIND_INT,
+        .argument = "B",
+        .fallback = "4",
+        .low = 1,
+        .high = 64,
+        .text = "directions of a pass"},
+    {.name = "basis",
+        .group = GROUP_TUNING,
+        .kind = KIND_INT,
+        .argument = "M",
+        .fallback = "K + max(K, 20) + 4 B",
+        .low = 1,
+        .high = 1000000,
+        .text = "directions that are kept before a restart: at least K + 2 B; more of them take fewer passes"},
+    {.name = "output",
+        .letter = 'o',
+        .kind = KIND_WORD,
+        .argument = "FILE",
+        .text = "write the vectors, a column each"},
+    OPTIONS_STREAMING,
+    {.name = "seed",
+        .group = GROUP_EXPERIMENTS,
+        .kind = KIND_INT,
+        .argument = "S",
+        .fallback = "1",
+        .low = 0,
+        .high = INT32_MAX,
+        .text = "of random directions"},
+    {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES, OPTION_COMM, OPTION_THREADS,
+    OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
+
+const struct verb verb_eig = {
+    .name = "eig",
+    .operands = "A",
+    .summary = "Find eigenpairs of a sparse symmetric matrix",
+    .description =
+        "Values and orthonormal vectors at an end of the spectrum, by a thick-restarted block Lanczos method. A pass\n"
+        "reads the matrix once for a block of directions. When all pairs have converged, some passes with new random\n"
+        "directions look for what was missed, such as further copies of a multiple value. Residuals are those of the\n"
+        "matrix itself, computed at the end. A matrix that is not symmetric is refused. If not all pairs converge, "
+        "the\n"
+        "report says how many did, nothing is written, and the exit status is 1. On a terminal a line shows the "
+        "passes\n"
+        "of runs that take more than a second.\n"
+        "\n"
+        "With --device, --source file or another option of `tulle stream` products stream the matrix through a device\n"
+        "in slabs: a matrix in a file need not fit in memory, but the basis has to.",
+    .examples = "tulle eig matrix.mtx --count 10 --which SA -o vectors.npy\n"
+                "tulle eig stencil3d:n=40 -k 4 -w LA --json\n"
+                "tulle eig K.bsp.h5 --source file --memory 2G -k 20",
+    .options = options,
+    .least = 1,
+    .most = 1,
+    .inputs = 1,
+    .run = run,
+};
