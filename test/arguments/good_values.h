@@ -282,6 +282,16 @@ static const tulle_operator *an_operator(struct fixture *f, const char *name)
     return &f->operator;
 }
 
+static tulle_spectrum *a_spectrum(struct fixture *f)
+{
+    tulle_spectrum *plan = NULL;
+    tulle_mat *A = NULL;
+    MADE(f, tulle_mat_load(f->comm, spd, NULL, TULLE_CSR, NULL, NULL, &A));
+    MADE(f, tulle_operator_of_mat(A, NULL, &f->operator));
+    MADE(f, tulle_spectrum_new(&f->operator, &(tulle_spectrum_options){.count = N}, &plan));
+    return plan;
+}
+
 static tulle_mat *a_mat(struct fixture *f, const char *function, const char *name)
 {
     if (strcmp(name, "T") == 0) return triangle(f);
@@ -433,12 +443,12 @@ static const char *a_text(struct fixture *f, const char *function, const char *n
         const char *function, *name, *text;
     } texts[] = {{"tulle_product_alg_parse", "name", "summa"}, {"tulle_transfers_parse", "name", "rows"},
         {"tulle_trisolve_method_parse", "name", "levels"}, {"tulle_krylov_method_parse", "name", "cg"},
-        {"tulle_precond_kind_parse", "name", "ic0"}, {"tulle_precond_parse_spec", "spec", "ic0:shift=auto"},
-        {"tulle_elimination_parse", "name", "amd"}, {"tulle_ordering_parse", "name", "rcm"},
-        {"tulle_parse_type", "text", "f32"}, {"tulle_engine_usable", "name", "threads"},
-        {"tulle_machine_find", "name", "summit"}, {"tulle_team_new", "spec", "threads"},
-        {"tulle_team_new_over", "spec", "mpi"}, {"tulle_device_probe", "spec", "cpu"},
-        {"tulle_operator_of_elements", "operand", "cantilever:nodes=2,dof=3"},
+        {"tulle_precond_kind_parse", "name", "ic0"}, {"tulle_spectrum_end_parse", "name", "LA"},
+        {"tulle_precond_parse_spec", "spec", "ic0:shift=auto"}, {"tulle_elimination_parse", "name", "amd"},
+        {"tulle_ordering_parse", "name", "rcm"}, {"tulle_parse_type", "text", "f32"},
+        {"tulle_engine_usable", "name", "threads"}, {"tulle_machine_find", "name", "summit"},
+        {"tulle_team_new", "spec", "threads"}, {"tulle_team_new_over", "spec", "mpi"},
+        {"tulle_device_probe", "spec", "cpu"}, {"tulle_operator_of_elements", "operand", "cantilever:nodes=2,dof=3"},
         {"tulle_operand_save", "operand", "cantilever:nodes=2,dof=3"}, {"tulle_mat_save_as", "format", "csr"},
         {"tulle_function_parse", "text", "sign"}, {"tulle_density_method_parse", "name", "tc2"},
         {"tulle_matfun_method_parse", "name", "newton-schulz"}, {"tulle_fail", "format", "a failure"}};
@@ -504,6 +514,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_tulle_krylov_method(n, name) TULLE_KRYLOV_CG
 #define GOOD_tulle_precond_kind(n, name) TULLE_PRECOND_IC0
 #define GOOD_tulle_stop(n, name) TULLE_STOP_CONVERGED
+#define GOOD_tulle_spectrum_end(n, name) TULLE_SPECTRUM_LARGEST
 #define GOOD_tulle_body(n, name) a_body
 #define GOOD_tulle_progress_call(n, name) a_call
 #define GOOD_tulle_attend_call(n, name) an_attend_call
@@ -528,6 +539,8 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_tulle_matfun_p(n, name) a_matfun(f)
 #define GOOD_c_tulle_matfun_p(n, name) a_matfun(f)
 #define GOOD_c_tulle_function_p(n, name) a_function(f)
+#define GOOD_tulle_spectrum_p(n, name) (strcmp(function, "tulle_spectrum_free") == 0 ? NULL : a_spectrum(f))
+#define GOOD_c_tulle_spectrum_p(n, name) a_spectrum(f)
 #define GOOD_tulle_trisolve_p(n, name) a_solver(f)
 #define GOOD_c_tulle_trisolve_p(n, name) a_solver(f)
 #define GOOD_tulle_stream_p(n, name) a_stream(f)
@@ -568,6 +581,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_c_tulle_prediction_p(n, name) ZEROS(n)
 #define GOOD_c_tulle_trisolve_options_p(n, name) NULL
 #define GOOD_c_tulle_krylov_options_p(n, name) NULL
+#define GOOD_c_tulle_spectrum_options_p(n, name) NULL
 #define GOOD_c_tulle_precond_options_p(n, name) NULL
 #define GOOD_c_tulle_factor_options_p(n, name) NULL
 #define GOOD_c_tulle_matfun_options_p(n, name) NULL

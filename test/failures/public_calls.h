@@ -66,6 +66,7 @@ static const struct subject {
     {"tulle_function_parse tulle_matfun_new tulle_matfun_execute tulle_matfun_update tulle_matfun_check "
      "tulle_matfun_checked tulle_matfun_truncation tulle_matfun_free",
         matrix_function, {"sign:mu=0.1", "invsqrt", "root:p=-1"}, "LAPACK: yes", 0},
+    {"tulle_spectrum_new tulle_spectrum_execute tulle_spectrum_free", eigenpairs, {"LM", "SA"}, NULL, 0},
     {"tulle_density_of_mu", density_matrix, {"mu", "newton"}, "LAPACK: yes", 0},
     {"tulle_density_of_electrons", density_matrix, {"electrons", "tc2"}, "LAPACK: yes", 0},
     {"tulle_direct_lu tulle_direct_free", direct, {"l"}, "SuiteSparse: yes", 0},
@@ -123,7 +124,8 @@ enum { HOST_SUBJECTS = sizeof host_subjects / sizeof *host_subjects };
 
 /* Functions that take no memory from an account. */
 static const char without[] =
-    " tulle_krylov_method_name tulle_krylov_method_parse tulle_precond_kind_name tulle_precond_kind_parse "
+    " tulle_spectrum_end_name tulle_spectrum_end_parse tulle_spectrum_memory tulle_spectrum_count "
+    "tulle_krylov_method_name tulle_krylov_method_parse tulle_precond_kind_name tulle_precond_kind_parse "
     "tulle_precond_parse_spec "
     "tulle_stop_name "
     "tulle_product_alg_name tulle_product_alg_parse tulle_trisolve_method_name tulle_trisolve_method_parse "
