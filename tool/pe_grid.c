@@ -51,12 +51,27 @@ static tulle_status own_options(const struct options *options, const char *grid_
     return text ? parse_grid(option, text, grid->pes, &own->rows, &own->cols) : TULLE_OK;
 }
 
+/*
+ * Columns of the grid without --grid: one; the squarest grid for many PEs, as on a grid of rows alone A
+ * has pes^2 tiles, which each PE lists.
+ */
+static int usual_cols(int pes)
+{
+    enum { TALL_MOST = 64 };
+    int cols = 1;
+    for (int c = 2; pes > TALL_MOST && c <= pes / c; c++)
+        if (pes % c == 0) cols = c;
+    return cols;
+}
+
 tulle_status grid_options(
     const struct options *options, int pes, int sparse, int layered, const char *fallback, struct grid *grid)
 {
     const char *text = options_word(options, "grid", fallback);
     tulle_status status = TULLE_OK;
     *grid = (struct grid){.pes = pes, .rows = pes, .cols = 1, .sparse = sparse};
+    if (!text) grid->cols = usual_cols(pes);
+    grid->rows = pes / grid->cols;
     grid->tiles = (int)options_int(options, "tiles", 1);
     grid->cyclic = options_flag(options, "cyclic");
     grid->cut = options_word(options, "cut", sparse ? "flops" : "nnz");
@@ -204,7 +219,7 @@ tulle_status grid_choose(struct grid *grid, tulle_mat *A, tulle_mat *B, tulle_gi
     tulle_status status = TULLE_OK;
     struct grid tried = *grid;
     double least = 0, seconds;
-    /* tall grids first: pes x 1, the default, is the one to beat */
+    /* tall grids first: pes x 1, the default of few PEs, is the one to beat */
     for (int cols = 1; cols <= grid->pes && status == TULLE_OK; cols++) {
         if (grid->pes % cols) continue;
         tried.cols = cols;

@@ -91,9 +91,10 @@ TULLE_API tulle_status tulle_mat_save(const tulle_mat *A, const char *path);
  *   "auto"     the format with the fewest bytes
  *
  * Options are `half`, the upper half of a symmetric matrix (auto: if it is symmetric), and
- * `values=f32`, rounded values. TULLE_ERR_ARG for a file with another ending, blocks that do not
- * divide the matrix, and half of a matrix that is not symmetric bit by bit. A is copied unless its
- * tiles are whole rows of whole blocks.
+ * `values=f32`, rounded values. The last blocks of a matrix that is no multiple of the blocks
+ * are padded with zeros, which are no part of it for any reader here. TULLE_ERR_ARG for a file with
+ * another ending, and half of a matrix that is not symmetric bit by bit. A is copied unless its tiles
+ * are whole rows of whole blocks.
  *
  * Or, for any A, "general", "symmetric" or "skew-symmetric": the symmetry of a Matrix Market file.
  * The latter two store one triangle; TULLE_ERR_ARG if A does not have the symmetry bit by bit.

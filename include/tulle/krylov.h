@@ -124,6 +124,7 @@ typedef struct tulle_krylov_step {
     double scale;
 } tulle_krylov_step;
 
+/* restart or width for a method that does not read it is TULLE_ERR_ARG. */
 typedef struct tulle_krylov_options {
     size_t size; /* of this struct; 0: as in the first release */
     tulle_krylov_method method;

@@ -64,6 +64,10 @@ typedef enum tulle_transfers {
 TULLE_API const char *tulle_transfers_name(tulle_transfers transfers);
 TULLE_API tulle_status tulle_transfers_parse(const char *name, tulle_transfers *transfers);
 
+/*
+ * An option that the named algorithm does not read (transfers of parts, no_offset, blocks and chunks),
+ * or nothing without a device (devices, unpinned), is TULLE_ERR_ARG; AUTO is among those that read all.
+ */
 typedef struct tulle_product_options {
     size_t size; /* of this struct; 0: as in the first release */
     tulle_op op_a, op_b;

@@ -53,6 +53,11 @@ TULLE_API tulle_status tulle_rows_set_type(tulle_rows *rows, tulle_type type);
  * finite_only of tulle_read_options. The same on all PEs.
  */
 TULLE_API tulle_status tulle_rows_set_finite(tulle_rows *rows, bool finite);
+/*
+ * Collective. Warnings about the stored values, nan or inf, that products by streams of `rows` have
+ * read so far, each counted once; "" if there are none. On every PE, TULLE_WARNINGS_MAX bytes.
+ */
+TULLE_API tulle_status tulle_rows_warnings(tulle_rows *rows, char *warnings);
 /* The access mode: "by O_DIRECT", "through the page cache, as O_DIRECT is refused here (...)". */
 TULLE_API const char *tulle_rows_manner(const tulle_rows *rows);
 
@@ -133,11 +138,10 @@ typedef struct tulle_stream_report {
 /*
  * Collective. A is sparse and the caller's, must outlive the stream and keep its structure; the
  * next product sees new values, unless rows are resident or in another format. A matrix with
- * several tile columns is copied. options may be NULL. TULLE_ERR_ARG for an unsuitable format: rows
- * or columns that are not whole blocks, half of an unsymmetric matrix. TULLE_ERR_LIMIT, with the
- * figures, if a slab of one row for each buffer of the ring does not fit beside X and Y;
- * TULLE_ERR_UNSUPPORTED for an unavailable device, or one in real time if the engine's time is
- * virtual.
+ * several tile columns is copied. options may be NULL. TULLE_ERR_ARG for an unsuitable format, as
+ * half of an unsymmetric matrix; blocks need not divide A. TULLE_ERR_LIMIT, with the figures, if a
+ * slab of one row for each buffer of the ring does not fit beside X and Y; TULLE_ERR_UNSUPPORTED for
+ * an unavailable device, or one in real time if the engine's time is virtual.
  */
 TULLE_API tulle_status tulle_stream_new(const tulle_mat *A, const tulle_stream_options *options, tulle_stream **stream);
 /* Collective: the same for a matrix in a file; rows are distributed by entries. */

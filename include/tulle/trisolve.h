@@ -61,6 +61,10 @@ TULLE_API const char *tulle_trisolve_method_name(tulle_trisolve_method method);
 TULLE_API tulle_status tulle_trisolve_method_parse(const char *name, tulle_trisolve_method *method);
 
 /* All zeros are the defaults. The same on all PEs. */
+/*
+ * chunk, tasks or fanout for a method that does not read it is TULLE_ERR_ARG; AUTO becomes a method that
+ * does.
+ */
 typedef struct tulle_trisolve_options {
     size_t size; /* of this struct; 0: as in the first release */
     tulle_trisolve_method method;

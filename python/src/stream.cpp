@@ -59,6 +59,7 @@ class Stream : public Handle
         const MatRef x = mat_from_array(team, X);
         tulle_array out = wish(TULLE_STORAGE_DENSE, TULLE_ROW_MAJOR);
         tulle_stream_report r = {};
+        char warnings[TULLE_WARNINGS_MAX] = ""; /* of the first product, which reads each value once */
         team->call([&](tulle_comm *comm) {
             tulle_layout *layout = nullptr;
             tulle_mat *y = nullptr;
@@ -68,6 +69,7 @@ class Stream : public Handle
             if (status == TULLE_OK) status = tulle_stream_multiply(stream, x->mat, y, &r);
             if (status == TULLE_OK) status = tulle_mat_to_array(y, TULLE_AUTO, &out);
             tulle_mat_free(y);
+            if (status == TULLE_OK && rows && !warned) status = tulle_rows_warnings(rows, warnings);
             return status;
         });
         nb::dict d;
@@ -79,6 +81,8 @@ class Stream : public Handle
         d["overlap"] = r.overlap;
         d["transfer"] = imbalance(r.transfer);
         d["compute"] = imbalance(r.compute);
+        d["warnings"] = static_cast<const char *>(warnings);
+        warned = true;
         return nb::make_tuple(take(team, out), d);
     }
     std::string describe() const
@@ -111,6 +115,7 @@ class Stream : public Handle
     const MatRef A;
     tulle_rows *rows = nullptr;
     tulle_stream *stream = nullptr;
+    bool warned = false;
 };
 
 OperatorRef operator_of_stream(const std::shared_ptr<Stream> &of)

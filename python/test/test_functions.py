@@ -103,9 +103,12 @@ def test_density():
     assert 1e-9 < tulle.report()["function"]["rounding"] < 1e-5
     plain = np.linalg.eigvalsh(H.toarray())
     for method in ("submatrix", "trs4", "tc2"):
-        D = tulle.density(H.tocsc(), blocks=3, combine=10, electrons=2 * count, method=method)
+        combine = 10 if method == "submatrix" else "auto"
+        D = tulle.density(H.tocsc(), blocks=3, combine=combine, electrons=2 * count, method=method)
         assert isinstance(D, sp.csc_matrix) and abs(D.diagonal().sum() - count) < 1e-6
         assert abs(tulle.report()["energy"] - 2 * plain[:count].sum()) < 1e-6 * n
+    with pytest.raises(ValueError, match="combine is read by submatrix"):
+        tulle.density(H, blocks=3, combine=10, electrons=2 * count, method="tc2")
     tulle.density(H, blocks=3, electrons=7.5, kT=.1, combine=10)
     assert abs(tulle.report()["electrons"] - 7.5) < 1e-8
 

@@ -146,6 +146,18 @@ def test_every_warning_of_the_library_arrives(tmp_path):
         assert any(re.search(pattern, line) for line in heard), text
 
 
+def test_a_stream_from_a_file_warns(tmp_path):
+    A = sp.identity(4, format="csr")
+    A.data[2] = np.nan
+    try:
+        tulle.write(tmp_path / "a.bsp.h5", A)
+    except tulle.UnsupportedError as cause:
+        pytest.skip(f"no HDF5: {cause}")
+    stream = tulle.stream(tmp_path / "a.bsp.h5")
+    assert [line.partition(": ")[2] for line in said(lambda: stream @ np.ones(4))] == ["1 value is nan"]
+    assert said(lambda: stream @ np.ones(4)) == []
+
+
 def test_each_is_said_once():
     with warnings.catch_warnings(record=True) as all:
         warnings.simplefilter("default")

@@ -299,14 +299,14 @@ void tulle__memory_huge(void *address, size_t bytes)
     (void)madvise(address, bytes, MADV_HUGEPAGE); /* refused without huge pages: ordinary pages do */
 }
 
-int tulle__memory_plenty(size_t limit)
+int tulle__memory_plenty(size_t limit, size_t pe)
 {
-    return !limit || limit >= (size_t)1 << 30;
+    return (!limit || limit >= (size_t)1 << 30) && (!pe || pe >= (size_t)1 << 27);
 }
 
 static int in_huge_pages(tulle__account *account)
 {
-    return tulle__memory_plenty(tulle__account_limit(ruling(account)));
+    return tulle__memory_plenty(tulle__account_limit(ruling(account)), tulle__account_limit(account));
 }
 
 size_t tulle__memory_footprint(size_t bytes)

@@ -106,8 +106,12 @@ size_t tulle__memory_available(void);
 /* tulle__account_left of this thread's account, at most what is available. */
 size_t tulle__memory_left(void);
 
-/* Whether a limit (0: none) is so large that huge pages' speed outweighs their rounding. */
-int tulle__memory_plenty(size_t limit);
+/*
+ * Whether the limits of all PEs together, and of one, (0: none) are so large that huge pages' speed
+ * outweighs their rounding, and the time that it takes to clear them: with hundreds of PEs a host, a PE
+ * uses little of each.
+ */
+int tulle__memory_plenty(size_t limit, size_t pe);
 
 /* Requests huge pages for [address, address + bytes), if the system gives them on request. */
 void tulle__memory_huge(void *address, size_t bytes);

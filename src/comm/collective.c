@@ -79,11 +79,11 @@ static int needs_no_progress(tulle_comm *comm)
  * After some milliseconds the PE sleeps between checks, so that those threads get its core. That
  * lengthens the wait by at most a hundredth.
  */
-static void wait_for_end(tulle_comm *comm, int *turns, int *sleeps)
+static void wait_for_end(tulle_comm *comm, const uint64_t *word, uint64_t value, int *turns, int *sleeps)
 {
     enum { PATIENCE = 1 << 14 };
     static const struct timespec nap = {.tv_nsec = 50000};
-    tulle__pause(comm, turns);
+    tulle__wait_step(comm, word, value, turns);
     if (*turns < PATIENCE) return;
     if (*turns == PATIENCE) *sleeps = needs_no_progress(comm);
     if (*sleeps) nanosleep(&nap, NULL);
@@ -117,7 +117,7 @@ static tulle_status meet(tulle_comm *comm)
             }
             tulle_status status = tulle__comm_deserted(comm, epoch);
             if (status != TULLE_OK) return status;
-            wait_for_end(comm, &turns, &sleeps);
+            wait_for_end(comm, &own->agree[round], epoch, &turns, &sleeps);
         }
     }
     return TULLE_OK;

@@ -266,6 +266,7 @@ tulle_status tulle__wants_values(const tulle_comm *comm, const char *what)
 /* In virtual time a wait ends as soon as it can; this bounds waits that no PE ends. */
 static const int64_t idle_least_ns = 1000;
 enum { IDLE_DOUBLINGS = 20, POLLS_OF_SILENCE = 1 << 14 };
+enum { POLLS_A_LOOK = 256 }; /* between two readings of the clock, by PEs that look for those that have returned */
 
 void tulle__pause(tulle_comm *comm, int *turns)
 {
@@ -283,6 +284,15 @@ void tulle__pause(tulle_comm *comm, int *turns)
     }
     tulle__progress(comm);
     sched_yield(); /* there may be more PEs than cores */
+}
+
+void tulle__wait_step(tulle_comm *comm, const uint64_t *word, uint64_t value, int *turns)
+{
+    tulle__link *link = comm->pe->link;
+    if (*turns < TULLE__SPIN_TURNS || !link->ops->doze || !link->ops->doze(link, word, value))
+        tulle__pause(comm, turns);
+    else
+        comm->pe->polls |= POLLS_A_LOOK - 1; /* a sleep is as long as many polls */
 }
 
 void tulle__poll(tulle_comm *comm, int *turns)
@@ -388,7 +398,6 @@ tulle_status tulle__comm_failed(tulle_comm *comm)
     return TULLE_ERR_PEER;
 }
 
-enum { POLLS_A_LOOK = 256 };                      /* between two readings of the clock */
 static const int64_t look_ns = (int64_t)20000000; /* least time between two checks; 1 ms more for each PE */
 
 /* A check reads words of all other PEs. It must cost PEs that wait for good reason nothing. */
@@ -443,7 +452,7 @@ tulle_status tulle__wait_word(tulle_comm *comm, const uint64_t *word, uint64_t v
             if ((int64_t)(tulle__word_read(word) - value) >= 0) status = TULLE_OK;
             break;
         }
-        tulle__pause(comm, &turns);
+        tulle__wait_step(comm, word, value, &turns);
     }
     comm->pe->counters.wait_ns += tulle__now(comm) - start;
     return status;

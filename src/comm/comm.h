@@ -286,6 +286,8 @@ int64_t tulle__kernel_end(tulle_comm *comm, const tulle__work *work);
  * Waits until an own word, which counts up, reaches value. TULLE_ERR_PEER if a PE of comm fails
  * first.
  */
+/* One step of a loop that waits for *word, in this PE's control memory, to reach value: spins, then sleeps. */
+void tulle__wait_step(tulle_comm *comm, const uint64_t *word, uint64_t value, int *turns);
 tulle_status tulle__wait_word(tulle_comm *comm, const uint64_t *word, uint64_t value);
 
 /* TULLE_ERR_INTERRUPTED if the caller wants the operation to end. Cheap: long loops call it. */

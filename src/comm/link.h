@@ -135,6 +135,12 @@ typedef struct tulle__link_ops {
     tulle_status (*put_signal)(tulle__link *link, const tulle__place *place, uint64_t at, const void *local,
         size_t bytes, const tulle__place *word, uint64_t word_at, uint64_t value);
     /*
+     * Sleeps until *word, in this PE's control memory, may have reached `value`, another PE has
+     * announced a failure, or some milliseconds have passed; returns 1. 0: PEs have cores of their own,
+     * and the caller polls.
+     */
+    int (*doze)(tulle__link *link, const uint64_t *word, uint64_t value);
+    /*
      * Called at the end of each run: drops state that must not outlive it (check: forgotten waits).
      */
     tulle_status (*run_end)(tulle__link *link);

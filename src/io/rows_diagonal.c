@@ -21,7 +21,7 @@ struct found {
     int32_t *colind;
     char *val;
     int64_t nnz, room;
-    tulle_gidx first, rows;
+    tulle_gidx first, rows, n;
 };
 
 static tulle_status grow(struct found *f)
@@ -61,7 +61,7 @@ static tulle_status keep_block(
     size_t size = tulle_type_size(f->values);
     for (int i = 0; i < b; i++)
         for (int j = 0; j < b; j++, value += size) {
-            if ((row + i) / block != (column + j) / block) continue;
+            if ((row + i) / block != (column + j) / block || row + i >= f->n || column + j >= f->n) continue;
             tulle_status status = keep(f, row + i, column + j, value);
             if (status == TULLE_OK && mirrored) status = keep(f, column + j, row + i, value);
             if (status != TULLE_OK) return status;
@@ -156,7 +156,7 @@ tulle_status tulle_rows_diagonal(tulle_rows *rows, int block, tulle_mat **D)
 {
     if (TULLE__NULL(rows) || TULLE__NULL(D)) return tulle__refuse(rows ? rows->comm : NULL);
     tulle_comm *comm = rows->comm;
-    struct found f = {.values = rows->values, .type = rows->type};
+    struct found f = {.values = rows->values, .type = rows->type, .n = rows->n};
     struct sorted sorted = {.rowptr = NULL};
     tulle_layout *layout = NULL;
     tulle_mat *made = NULL;

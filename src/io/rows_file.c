@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,6 +21,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/binsparse/binsparse.h"
+#include "io/file/gate.h"
+#include "mat/blocks/blocks.h"
 #include "mat/rows.h"
 
 enum { SECTOR = 4096, PART = 4 << 20, READERS = 3, READS = 16 };
@@ -127,7 +130,7 @@ static tulle_status take_columns(const struct rows_file *f, const tulle__rows_re
 static tulle_status row_of(const struct rows_file *f, int64_t value, int64_t *row)
 {
     const int b = f->rows.block;
-    int64_t low = 0, high = f->rows.m / b, entry = value / (b * b), pointer;
+    int64_t low = 0, high = tulle__blocks_over(f->rows.m, b), entry = value / (b * b), pointer;
     while (high - low > 1) {
         int64_t middle = low + (high - low) / 2;
         tulle_status status = tulle__binsparse_read_pointers(f->file, middle, 1, &pointer);
@@ -141,14 +144,19 @@ static tulle_status row_of(const struct rows_file *f, int64_t value, int64_t *ro
     return TULLE_OK;
 }
 
-/* Refuses values that are not finite; the first is number `first` of the file. */
-static tulle_status take_values(const struct rows_file *f, const char *data, int64_t first, int64_t count)
+/* Refuses or counts values that are not finite; the first is number `first` of the file. */
+static tulle_status take_values(struct rows_file *f, const char *data, int64_t first, int64_t count)
 {
     const int wide = f->array[VALUES].number == 8;
     int64_t row;
+    if (!f->rows.finite && !f->rows.counting) return TULLE_OK;
     for (int64_t i = 0; i < count; i++) {
         double x = wide ? ((const double *)(const void *)data)[i] : (double)((const float *)(const void *)data)[i];
         if (isfinite(x)) continue;
+        if (!f->rows.finite) {
+            atomic_fetch_add_explicit(isnan(x) ? &f->rows.nans : &f->rows.infs, 1, memory_order_relaxed);
+            continue;
+        }
         tulle_status status = row_of(f, first + i, &row);
         if (status != TULLE_OK) return status;
         return tulle__fail(TULLE_ERR_FORMAT,
@@ -179,7 +187,6 @@ static tulle_status read_part(struct rows_file *f, const tulle__rows_read *read,
     if (status != TULLE_OK) return status;
     int64_t from = offset > first ? offset : first;
     if (which == COLIND) return take_columns(f, read, to + (from - offset), (need - from) / a->size);
-    if (!f->rows.finite) return TULLE_OK;
     return take_values(f, to + (from - offset), (from - a->offset) / a->number, (need - from) / a->number);
 }
 
@@ -344,7 +351,8 @@ static tulle_status describe(struct rows_file *f)
     if (columns->swapped || values->swapped) return unsuited(f, "it is in another byte order");
     if (h->stored && (columns->offset < 0 || values->offset < 0))
         return unsuited(f, "its arrays do not lie in one piece");
-    if (h->cols / h->block > INT32_MAX) return unsuited(f, "it has too many columns");
+    const int64_t lines = tulle__blocks_over(h->rows, h->block), block_columns = tulle__blocks_over(h->cols, h->block);
+    if (block_columns > INT32_MAX) return unsuited(f, "it has too many columns");
     tulle_rows *rows = &f->rows;
     rows->m = h->rows;
     rows->n = h->cols;
@@ -352,9 +360,10 @@ static tulle_status describe(struct rows_file *f)
     rows->half = h->structure != TULLE__BINSPARSE_GENERAL;
     rows->stored = h->count;
     /* a half without this number: assumes a full diagonal and rows of maximal length */
-    int64_t mirrored = rows->half && h->stored > h->rows * h->block ? h->stored - h->rows * h->block : 0;
+    const int64_t diagonal = lines * h->block * h->block;
+    int64_t mirrored = rows->half && h->stored > diagonal ? h->stored - diagonal : 0;
     rows->nnz = h->nnz >= 0 ? h->nnz : h->stored + mirrored;
-    rows->span = h->span >= 0 ? h->span : h->cols / h->block;
+    rows->span = h->span >= 0 ? h->span : block_columns;
     rows->type = rows->values = values->size == 4 ? TULLE_F32 : TULLE_F64;
     f->array[COLIND] = (struct array){columns->offset, columns->size, columns->size, 0};
     f->array[VALUES] = (struct array){values->offset, values->size, values->size * h->block * h->block, 0};
@@ -424,7 +433,7 @@ tulle_status tulle_rows_open(tulle_comm *comm, const char *path, tulle_rows **ro
         pthread_mutex_init(&f->lock, NULL);
         pthread_cond_init(&f->work, NULL);
         pthread_cond_init(&f->done, NULL);
-        status = open_file(f, path);
+        status = open_file(f, strcmp(path, "-") == 0 ? "/dev/stdin" : path);
     }
     status = tulle_comm_agree(comm, status);
     if (status != TULLE_OK) {
@@ -482,6 +491,16 @@ tulle_status tulle_rows_set_finite(tulle_rows *rows, bool finite)
     if (TULLE__NULL(rows)) return TULLE_ERR_ARG;
     rows->finite = finite;
     return TULLE_OK;
+}
+
+tulle_status tulle_rows_warnings(tulle_rows *rows, char *warnings)
+{
+    if (TULLE__NULL(rows) || TULLE__NULL(warnings)) return tulle__refuse(rows ? rows->comm : NULL);
+    tulle__gate gate = {.counts = {.nans = atomic_load(&rows->nans), .infs = atomic_load(&rows->infs)}};
+    *warnings = '\0';
+    tulle_status status = tulle__gate_sum(rows->comm, &gate);
+    if (status == TULLE_OK) tulle__gate_warnings(rows->name, &gate.counts, warnings, TULLE_WARNINGS_MAX);
+    return status;
 }
 
 const char *tulle_rows_manner(const tulle_rows *rows)

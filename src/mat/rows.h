@@ -30,7 +30,7 @@ typedef struct tulle__rows_read {
 } tulle__rows_read;
 
 typedef struct tulle__rows_ops {
-    /* Row pointers first .. first + count - 1 of the m / block + 1, ascending from 0 to stored. */
+    /* Row pointers first .. first + count - 1 of all block rows and 1, ascending from 0 to stored. */
     tulle_status (*pointers)(tulle_rows *rows, int64_t first, int64_t count, int64_t *to);
     /* Bytes of room for any read of `count` entries, a multiple of 4096. */
     size_t (*room)(const tulle_rows *rows, int64_t count);
@@ -57,6 +57,9 @@ struct tulle_rows {
     tulle_type values; /* type in storage */
     tulle_type type;   /* type of vectors and of results, at least as wide */
     bool finite;       /* values that are not are refused */
+    /* counts of one sweep, the first product's, which reads each value of this PE once */
+    bool counting, counted;
+    _Atomic int64_t nans, infs; /* by the threads that read */
     char manner[128];
 };
 

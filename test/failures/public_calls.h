@@ -87,7 +87,7 @@ static const struct subject {
      "tulle_operator_of_stream",
         stream, {"limit+cpu"}, NULL, 0},
     {"tulle_stream_new tulle_stream_multiply", stream, {"limit+cpu bsr:b=2,half"}, NULL, 0},
-    {"tulle_rows_open tulle_rows_free tulle_rows_diagonal tulle_stream_of_rows", stream, {"s.bsp.h5"}, NULL, 0},
+    {"tulle_rows_open tulle_rows_free tulle_rows_warnings tulle_rows_diagonal tulle_stream_of_rows", stream, {"s.bsp.h5"}, NULL, 0},
     {"tulle_output_try tulle_output_try_matrix tulle_file_write tulle_machine_try tulle_machine_save", put_files, {""},
         NULL, 1},
     {"tulle_machine_measure_tiers", look_around, {""}, NULL, 0},

@@ -351,7 +351,7 @@ static tulle_status solve_iteratively(struct fixture *f, const char *text)
     double error;
     tulle_layout_spec spec = {.m = M, .n = *text == 'b' ? 2 : 1, .tile_rows = 4, .tile_cols = 1, .map = TULLE_CYCLIC};
     options.method = *text == 'b' ? TULLE_KRYLOV_BLOCK_CG : *text == 'c' ? TULLE_KRYLOV_CG : TULLE_KRYLOV_GMRES;
-    options.restart = 2;
+    options.restart = options.method == TULLE_KRYLOV_GMRES ? 2 : 0;
     options.tolerance = 0.3; /* each iteration is the same again */
     options.guess = 1;
     tulle_status status = tulle_layout_new(&spec, tulle_comm_size(f->comm), &layout);
@@ -379,7 +379,7 @@ static tulle_status solve_iteratively(struct fixture *f, const char *text)
  * a file, which is written first. */
 static tulle_status stream(struct fixture *f, const char *text)
 {
-    char path[PATH_MOST];
+    char path[PATH_MOST], warnings[TULLE_WARNINGS_MAX];
     tulle_stream *stream = NULL;
     tulle_rows *rows = NULL;
     tulle_mat *A = NULL, *X = NULL, *Y = NULL;
@@ -411,6 +411,7 @@ static tulle_status stream(struct fixture *f, const char *text)
         status = tulle_mat_new_dense(f->comm, tulle_stream_layout(stream), TULLE_F64, TULLE_ROW_MAJOR, &Y);
     if (status == TULLE_OK) status = tulle_mat_fill_random(X, 1);
     if (status == TULLE_OK) status = tulle_stream_multiply(stream, X, Y, &report);
+    if (status == TULLE_OK && is_file) status = tulle_rows_warnings(rows, warnings);
     if (status == TULLE_OK) status = tulle_stream_check(stream, X, Y, &error);
     if (status == TULLE_OK && !is_file) status = tulle_operator_of_stream(stream, &op);
     if (status == TULLE_OK && !is_file) status = tulle_krylov_solve(&op, NULL, X, Y, &options, &told);

@@ -32,7 +32,7 @@ static tulle_status once(tulle_comm *comm, void *arg)
     tulle_krylov_options options = {0};
     int leads = tulle_comm_rank(comm) == 0;
     options.method = a->method;
-    options.restart = 3;
+    options.restart = a->method == TULLE_KRYLOV_GMRES ? 3 : 0;
     TULLE_TRY(make_layout(comm, EDGE * EDGE, a->method == TULLE_KRYLOV_BLOCK_CG ? 3 : 1, 0, 1, &layout));
     TULLE_TRY(distribute(comm, POISSON, EDGE * EDGE, 0, 1, TULLE_F64, -1, &A));
     TULLE_TRY(tulle_mat_new_dense(comm, layout, TULLE_F64, TULLE_ROW_MAJOR, &B));

@@ -48,7 +48,7 @@ static tulle_status solve(tulle_comm *comm, void *arg)
         .tolerance = TULLE_NONE,
         .absolute = run->absolute,
         .max_iterations = run->iterations,
-        .restart = run->restart,
+        .restart = run->method == TULLE_KRYLOV_GMRES ? run->restart : 0,
         .guess = run->guess};
     const tulle_read_options reading = {.type = run->type};
     tulle_krylov_report report[COLUMNS];

@@ -175,7 +175,7 @@ static tulle_status run(tulle_comm *comm, void *arg)
         options.method = (tulle_krylov_method)m;
         options.max_iterations = STEPS - 1;
         options.tolerance = 1e-14;
-        options.restart = 5;
+        options.restart = options.method == TULLE_KRYLOV_GMRES ? 5 : 0;
         options.history = mine.history[m];
         options.history_room = STEPS;
         tulle_status met = tulle_krylov_solve(&op, NULL, B, X, &options, NULL);

@@ -130,7 +130,7 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     tulle_order order = c->col_major ? TULLE_COL_MAJOR : TULLE_ROW_MAJOR;
     options.method = c->method;
     options.tolerance = c->tolerance;
-    options.restart = c->restart;
+    options.restart = c->method == TULLE_KRYLOV_GMRES ? c->restart : 0;
     options.guess = c->guess;
     options.watch = watch;
     options.arg = &told;

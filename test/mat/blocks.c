@@ -188,7 +188,7 @@ static void test_grid(void)
     free(val);
 }
 
-/* Columns too far apart for 16 bits; rows and columns that are not whole blocks. */
+/* Columns too far apart for 16 bits; rows and columns that are not whole blocks, and a part that begins within one. */
 static void test_limits(struct whole *w)
 {
     static const int64_t rowptr[] = {0, 2, 2};
@@ -202,6 +202,10 @@ static void test_limits(struct whole *w)
         ok(tulle__blocks_count(&rows, 1, 0, &plan) == TULLE_OK && tulle__blocks_index_bytes(&plan) == (i ? 4 : 2),
             "columns %d apart: %d bytes", far[0] + UINT16_MAX - 7 + i, i ? 4 : 2);
         tulle__blocks_fini(&plan);
+        ok(tulle__blocks_count(&rows, 3, 0, &plan) == TULLE_OK && plan.m == 1 && plan.n == (1 << 20) / 3 + 1,
+            "the last blocks reach beyond the matrix");
+        tulle__blocks_fini(&plan);
+        rows.first = 1;
         ok(tulle__blocks_count(&rows, 3, 0, &plan) == TULLE_ERR_ARG && !plan.rowptr, "%s", tulle_error_message());
     }
     tulle__csr tile = {.m = 1, .n = INT64_C(1) << 33};

@@ -68,9 +68,10 @@ static tulle_status execute(tulle_comm *comm, struct run *run, tulle_mat *A, tul
 {
     tulle_status status;
     tulle_mat *C = NULL;
+    const bool fetches = algs[a] != TULLE_PRODUCT_SUMMA && algs[a] != TULLE_PRODUCT_CANNON;
     const tulle_product_options options = {.alg = algs[a],
         .filter = run->filter,
-        .transfers = run->filter > 0 ? TULLE_TRANSFERS_COVER : TULLE_TRANSFERS_WHOLE};
+        .transfers = run->filter > 0 && fetches ? TULLE_TRANSFERS_COVER : TULLE_TRANSFERS_WHOLE};
     TULLE_TRY(tulle_mat_new_vbsr(comm, c, TULLE_F64, &C));
     /* the first one also counts the blocks of rows */
     status = report_product(A, B, C, &options, run->filter > 0 ? 2 : 1, &run->suits[a], &run->was[a]);

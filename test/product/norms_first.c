@@ -100,7 +100,9 @@ static tulle_status multiply(const tulle_mat *A, tulle_transfers transfers, tull
     double alpha, tulle_product_report *report, tulle_mat **C)
 {
     tulle_product *plan = NULL;
-    const tulle_product_options options = {.alg = alg, .filter = eps, .transfers = transfers};
+    const bool fetches = alg != TULLE_PRODUCT_SUMMA && alg != TULLE_PRODUCT_CANNON;
+    const tulle_product_options options = {
+        .alg = alg, .filter = eps, .transfers = fetches ? transfers : TULLE_TRANSFERS_AUTO};
     tulle_status status = tulle_mat_new_vbsr(tulle_mat_comm(A), tulle_mat_layout(A), tulle_mat_type(A), C);
     if (status == TULLE_OK) status = tulle_product_new(A, A, *C, &options, &plan);
     for (int n = 0; n < 2 && status == TULLE_OK; n++) status = tulle_product_execute(plan, alpha, 0, report);

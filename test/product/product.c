@@ -221,7 +221,8 @@ int main(int argc, char **argv)
                 .alpha = 1,
                 .twice = 1};
             base.options.alg = (tulle_product_alg)alg;
-            base.options.transfers = transfers;
+            const int fetches = alg != TULLE_PRODUCT_SUMMA && alg != TULLE_PRODUCT_CANNON;
+            base.options.transfers = fetches && !device ? transfers : TULLE_TRANSFERS_AUTO;
             base.options.machine = argc == 4 ? &machine : NULL;
             base.options.device = device;
             base.options.devices = device ? 1 + alg % 3 : 0;
@@ -254,7 +255,7 @@ int main(int argc, char **argv)
             c = base, c.beta = 1, c.alpha = 0.5, c.type = TULLE_F32, run(team, &c);
             for (int lookahead = 0; lookahead < 6; lookahead += 2)
                 c = base, c.options.lookahead = lookahead ? lookahead : TULLE_NONE, c.tiles_k = 7, run(team, &c);
-            c = base, c.options.no_offset = 1, run(team, &c);
+            c = base, c.options.no_offset = alg != TULLE_PRODUCT_SUMMA && alg != TULLE_PRODUCT_CANNON, run(team, &c);
             c = base, c.options.transfers = TULLE_TRANSFERS_WHOLE, run(team, &c);
             c = base, c.options.deterministic = 1, c.tiles_k = 5, run(team, &c);
             if (!sparse) c = base, c.order = TULLE_COL_MAJOR, run(team, &c);

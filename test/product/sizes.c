@@ -35,7 +35,9 @@ static tulle_status body(tulle_comm *comm, void *arg)
     double error;
     tulle_product_options options = {0};
     options.alg = p->alg;
-    options.transfers = TULLE_TRANSFERS_ROWS;               /* sizes only know no others than this and whole */
+    /* sizes only know no others than these */
+    const int steps = p->alg == TULLE_PRODUCT_SUMMA || p->alg == TULLE_PRODUCT_CANNON;
+    options.transfers = steps ? TULLE_TRANSFERS_WHOLE : TULLE_TRANSFERS_ROWS;
     options.op_a = p->transposed ? TULLE_OP_T : TULLE_OP_N; /* A is square, with the same cuts both ways */
     TULLE_TRY(tulle_operand_inspect(p->operand, NULL, &shape));
     tulle_gidx n = p->sparse ? shape.m : p->columns;

@@ -227,7 +227,13 @@ static void test_shapes(tulle_team *team, const char *device)
         {DENSE_ROW, 6, 60, "bsr:b=6", "bsr 6 x 6"}, {EMPTY, 12, 12, "bsr:b=3,half", "half"},
         {SYMMETRIC, 0, 0, "bsr:b=3,half", NULL}, {SCATTERED, 0, 6, "bsr:b=3", NULL},
         {SYMMETRIC, 1, 1, "csr:half", NULL}, {SCATTERED, 24, 61, "auto", "csr, f64"},
-        {SYMMETRIC, 24, 24, "auto", "half"}};
+        {SYMMETRIC, 24, 24, "auto", "half"},
+        /* no multiples of the blocks */
+        {SYMMETRIC, 59, 59, "bsr:b=3,half", "bsr 3 x 3, half"}, {SYMMETRIC, 61, 61, "bsr:b=7", "bsr 7 x 7"},
+        {SYMMETRIC, 61, 61, "bsr:b=2,half,values=f32", "half, f32"}, {SYMMETRIC, 1, 1, "bsr:b=4,half", "half"},
+        {SYMMETRIC, 59, 59, "bsr:b=64,half", "bsr 64 x 64"}, {SCATTERED, 23, 61, "bsr:b=3", "bsr 3 x 3"},
+        {TRAILING, 61, 23, "bsr:b=5", "bsr 5 x 5"}, {DENSE_ROW, 7, 60, "bsr:b=6", "bsr 6 x 6"},
+        {SCATTERED, 0, 5, "bsr:b=3", NULL}, {EMPTY, 13, 13, "bsr:b=3,half", "half"}};
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         struct cases c = {.shape = shapes[s].shape,
             .m = shapes[s].m,
@@ -284,7 +290,6 @@ static void refuse(tulle_team *team, struct cases c, const char *name, const cha
 static void test_refusals(tulle_team *team)
 {
     struct cases c = {.shape = SYMMETRIC, .m = 60, .n = 60, .type = TULLE_F64}, other = c;
-    refuse(team, c, "r.bsp.h5", "bsr:b=7", "not a multiple of the block size 7");
     refuse(team, c, "r.bsp.h5", "csr:half,index=2", "column indices of 4 bytes");
     refuse(team, c, "r.bsp.h5", "ell", "unknown format 'ell'");
     refuse(team, c, "r.mtx", "bsr:b=3", "needs a Binsparse file");
@@ -381,6 +386,32 @@ static void test_lies(tulle_team *team, const char *device)
         }
 }
 
+static tulle_status load_any(tulle_comm *comm, void *unused)
+{
+    tulle_mat *A = NULL;
+    (void)unused;
+    tulle_status status = tulle_mat_load(comm, path, NULL, TULLE_CSR, NULL, NULL, &A);
+    tulle_mat_free(A);
+    return status;
+}
+
+/* Files whose matrix does not end in their last blocks, or has entries behind its end. */
+static void test_padding(tulle_team *team)
+{
+    static const char *const stated = "\"rows\": 61, \"columns\": 61",
+                             *const lies[][2] = {{"\"rows\": 55, \"columns\": 61", "55 rows are not those of 9 blocks"},
+                                 {"\"rows\": 61, \"columns\": 64", "64 columns are not those of 9 blocks"},
+                                 {"\"rows\": 60, \"columns\": 60", "has entries beyond the matrix"}};
+    for (size_t l = 0; l < sizeof lies / sizeof *lies; l++) {
+        struct cases c = {.shape = SYMMETRIC, .m = 61, .n = 61, .type = TULLE_F64, .format = "bsr:b=7"};
+        tulle_status status = tulle_team_run(team, write_it, &c);
+        if (!ok(status == TULLE_OK && reword(stated, lies[l][0]), "%s: a lie is told", lies[l][0])) continue;
+        status = tulle_team_run(team, load_any, NULL);
+        ok(status == TULLE_ERR_FORMAT && strstr(tulle_error_message(), lies[l][1]), "%s: %s", lies[l][0],
+            status ? tulle_error_message() : "read");
+    }
+}
+
 int main(int argc, char **argv)
 {
     tulle_team *team = NULL;
@@ -393,6 +424,7 @@ int main(int argc, char **argv)
     test_shapes(team, argv[3]);
     test_refusals(team);
     test_lies(team, argv[3]);
+    test_padding(team);
     tulle_team_free(team);
     unlink(path);
     ok(rmdir(folder) == 0, "no file is left");

@@ -190,7 +190,7 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     TULLE_TRY(solve_streamed(comm, c, A, B, X, &options, streamed));
     if (c->harm) goto out;
     options.watch = NULL;
-    options.width = (int)c->cols;
+    options.width = c->method == TULLE_KRYLOV_BLOCK_CG ? (int)c->cols : 0;
     TULLE_TRY(tulle_operator_of_mat(A, NULL, &op));
     TULLE_TRY(make_precond(A, NULL, &D, &M));
     TULLE_TRY(tulle_krylov_solve(&op, &M, B, Y, &options, report));

@@ -17,6 +17,11 @@ files() { find "$work/own" -name 'machine-*' | wc -l; }
 report $? "short work measures nothing: $(cat "$work/said")"
 "$tulle" spmm rmat:scale=8 2>/dev/null | grep -q 'by figures of this kind of processor; `tulle calibrate`'
 report $? 'the report says so'
+# 3 10^7 multiplications of entries, some tens of milliseconds
+awk 'BEGIN { n = 3000; print "%%MatrixMarket matrix coordinate pattern general\n" n, n, 100 * n;
+    for (i = 0; i < n; i++) for (j = 0; j < 100; j++) print i + 1, (i + j) % n + 1 }' >"$work/band.mtx"
+"$tulle" spgemm "$work/band.mtx" --json 2>"$work/said" | grep -q '"calibrated":false' && [ ! -s "$work/said" ] && [ "$(files)" = 0 ]
+report $? "a short sparse product measures nothing: $(cat "$work/said")"
 mkdir "$work/file" && : >"$work/file/tulle" # no folder can be made there
 [ "$(XDG_CACHE_HOME=$work/file asked --machine here)" = '"calibrated":false' ] && grep -q 'this machine is not measured: ' "$work/said"
 report $? "no place to keep figures: $(cat "$work/said")"

@@ -368,7 +368,7 @@ same a.mtx b.mtx "PETSc's binary without an ending"
 if [ "$has_hdf5" = 1 ]; then
     "$tulle" convert a.mtx a.bsp.h5 -q && cp a.bsp.h5 h.mtx && "$tulle" convert h.mtx - -q >b.mtx
     same a.mtx b.mtx "HDF5 named .mtx"
-    expect 2 'HDF5 reads no pipe' stat - <<END
+    expect 2 'is no HDF5 file, or a damaged one' stat - <<END
 $(printf '\211HDF\r\n\032\n')
 END
 fi
@@ -383,6 +383,31 @@ done
 cat a.mtx | "$tulle" convert /dev/fd/7 - -q 7<&0 </dev/null >b.mtx
 same a.mtx b.mtx "a pipe as /dev/fd/7"
 mkfifo pipe
+# formats that are read at offsets, from pipes
+formats='petsc npz npy'
+[ "$has_hdf5" = 1 ] && formats="$formats bsp.h5"
+"$tulle" gen dense:m=4,n=3 -o whole.npy -q
+for f in $formats; do
+    [ $f = npy ] && cp whole.npy once.npy
+    [ $f = npy ] || "$tulle" convert a.mtx once.$f -q
+    "$tulle" convert once.$f a1.mtx -q
+    for pes in 1 3; do
+        for name in - /dev/stdin /dev/fd/0; do
+            cat once.$f | "$tulle" convert $name - -q --pes $pes >b.mtx
+            same a1.mtx b.mtx "$f from a pipe as $name, $pes PEs"
+        done
+        (cat once.$f >pipe &)
+        "$tulle" convert pipe - -q --pes $pes >b.mtx 2>said
+        same a1.mtx b.mtx "$f from a named pipe, $pes PEs"
+        "$tulle" convert - - -q --pes $pes <once.$f >b.mtx
+        same a1.mtx b.mtx "$f as standard input, $pes PEs"
+    done
+done
+if [ "$has_hdf5" = 1 ]; then
+    cat once.bsp.h5 | "$tulle" stream - --source file --check --json >said 2>&1
+    grep -q '"passed":true' said
+    report $? "a pipe is streamed: $(head -c 200 said)"
+fi
 cat a.mtx >pipe &
 "$tulle" convert pipe - -q --pes 2 >b.mtx 2>err
 same a.mtx b.mtx "a named pipe"

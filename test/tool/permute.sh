@@ -45,8 +45,19 @@ for pes in 1 3; do
     expect 0 passed spmm w.mtx W.npy --permute random --pes $pes -c -o y1.mtx
     near yw.mtx y1.mtx "rows alone, X as it is, on $pes"
 done
+for verb in 'spgemm a.mtx' 'spmm a.mtx' 'stream a.mtx' 'solve s.mtx -m cg'; do
+    # shellcheck disable=SC2086
+    expect 0 '^ordering by rcm: [0-9.e-]* s$' $verb --permute rcm
+    # shellcheck disable=SC2086
+    expect 0 '"ordering":{"name":"amd","seconds":[0-9.e-]*}' $verb --permute amd --json
+    # shellcheck disable=SC2086
+    "$tulle" $verb --json 2>/dev/null | grep -q ordering && report 1 "$verb has no order"
+done
 expect 2 'rcm orders a square matrix, not one of 30 x 20' spgemm w.mtx --permute rcm
 expect 2 'amd orders a square matrix' spmm w.mtx --permute amd
+expect 2 'without --blocks' spmm a.mtx --blocks 2 --permute amd
+expect 0 passed stream a.mtx X.npy --permute rcm --format bsr:b=3 -c -o y1.mtx
+near y.mtx y1.mtx 'a stream of padded blocks, by rcm'
 expect 2 'without --blocks' spgemm a.mtx --blocks 2 --permute amd
 expect 2 'in memory, not --source file' solve s.mtx --source file --permute rcm
 expect 2 'in memory, not --source file' stream s.mtx --source file --permute rcm

@@ -188,6 +188,36 @@ for column, c in enumerate(told["columns"], 1):
 EOF
     report $? "the history as JSON, and what --json says, agree"
 fi
+# definite matrices near the ends of the range, as wholes (10^E) or by rows (10^-S to 10^S, squared): a success passes
+# its check, and a failure names its cause
+for scale in '-300 0' '-307 0' '-310 0' '-321 0' '300 0' '307 0' '0 75' '0 150' '-150 75' '150 75'; do
+    awk -v s="$scale" 'function put(i, j, v) {
+            printf "%d %d %.17g\n", i, j, v * 10 ^ (e[1] + e[2] * (2 * (i - 1) / 29 - 1)) * 10 ^ (e[2] * (2 * (j - 1) / 29 - 1)) }
+        BEGIN { split(s, e, " "); print "%%MatrixMarket matrix coordinate real symmetric\n30 30 83";
+            for (i = 1; i <= 30; i++) { put(i, i, 4); if (i > 1) put(i, i - 1, -1); if (i > 6) put(i, i - 6, -1) } }' >"$work/extreme.mtx"
+    wrong=''
+    for precond in none jacobi ic0 ilu0 block-jacobi; do
+        for method in cg gmres; do
+            "$tulle" solve "$work/extreme.mtx" --precond $precond -m $method --rhs ones --max-iterations 200 --check >"$work/out" 2>&1
+            case $? in
+            0) grep -q 'check passed' "$work/out" || wrong="$wrong $method+$precond is not checked;" ;;
+            1) grep -q 'not-finite\|stagnated\|max-iterations\|indefinite' "$work/out" || wrong="$wrong $method+$precond says nothing;" ;;
+            2) grep -q 'pivot\|diagonal' "$work/out" || wrong="$wrong $method+$precond says nothing;" ;;
+            *) wrong="$wrong $method+$precond ends otherwise;" ;;
+            esac
+        done
+    done
+    for from in ic0 ilu0; do
+        "$tulle" trisolve "$work/extreme.mtx" --from $from --rhs ones --check >"$work/out" 2>&1
+        case $? in
+        0) grep -q 'passed' "$work/out" && ! grep -q 'nan\|inf ' "$work/out" || wrong="$wrong trisolve $from is not checked;" ;;
+        1 | 2) grep -q 'pivot\|finite\|overflow\|range' "$work/out" || wrong="$wrong trisolve $from: $(tail -1 "$work/out");" ;;
+        *) wrong="$wrong trisolve $from ends otherwise;" ;;
+        esac
+    done
+    [ -z "$wrong" ]
+    report $? "10^E and S of $scale:${wrong:- right or refused}"
+done
 # through a device
 expect 0 'slabs of at most.*through 3 buffers' solve stencil2d:n=60 --method cg --precond jacobi --device limit:link=2G+cpu --slabs 7 --pes 2 --check
 if "$tulle" info | grep -q 'HDF5: yes'; then

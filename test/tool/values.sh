@@ -28,6 +28,15 @@ for f in $formats; do
     expect 2 'huge.*out of the range of f32' spmm A.mtx huge.$f --type f32 --finite
 done
 
+# streams: A and X, in memory and from a file, each once
+expect 0 'warning: odd.mtx: 1 value is nan' stream odd.mtx
+expect 0 'warning: b.npy: 1 value is nan' stream A.mtx b.npy
+expect 0 '' stream odd.mtx b.npy --json
+[ "$(grep -c 'value is nan' "$work/out")" -eq 2 ] || report 1 "A and X each warn once"
+expect 0 'warning: b.npy: 1 value is nan' stream A.mtx b.npy --sweep 1,2 --products 2
+expect 0 '' stream A.mtx b.npy --quiet
+grep -q nan "$work/out" && report 1 "--quiet warns"
+
 # ---- checks ----
 expect 0 'passed.*1 row not finite' spgemm odd.mtx --check
 expect 0 '"passed":true,.*"rows_not_finite":1' spgemm odd.mtx --check --json
@@ -41,6 +50,13 @@ done
 if "$tulle" info | grep -q 'HDF5: *yes'; then
     "$tulle" convert odd.mtx odd.bsp.h5 -q
     expect 0 'check passed.*1 row not finite' stream odd.bsp.h5 --source file --check
+    for pes in 1 3; do
+        for budget in '' '--slabs 2 --budget 60K'; do
+            # shellcheck disable=SC2086
+            expect 0 'warning: odd.bsp.h5: 1 value is nan' stream odd.bsp.h5 b.npy --source file --pes $pes $budget
+        done
+    done
+    expect 1 'warning: odd.bsp.h5: 1 value is nan' solve odd.bsp.h5 --source file --rhs ones
     expect 2 'odd.bsp.h5: an entry of row 2 is nan, which is not finite' stream odd.bsp.h5 --source file --finite
     expect 2 'an entry of row 2 is nan' solve odd.bsp.h5 --source file --precond jacobi --finite
     # the file takes 37 MB, so that there is no memory for a copy: neither the solve nor its check loads it

@@ -37,12 +37,19 @@ static tulle_status make(tulle_comm *comm, const struct run *run, tulle_mat **T,
 }
 
 /* Set-up, two solves and a check, with a failure anywhere; the team frees the rest. */
+/* Whether the method reads options.tasks. */
+static bool in_tasks(tulle_trisolve_method method)
+{
+    return method == TULLE_TRISOLVE_PUSH || method == TULLE_TRISOLVE_UNIFIED_TASKS || method == TULLE_TRISOLVE_ZEROCOPY;
+}
+
 static tulle_status solve(tulle_comm *comm, void *arg)
 {
     struct run *run = arg;
     tulle_mat *T = NULL, *B = NULL, *X = NULL;
     tulle_trisolve *solver = NULL;
-    tulle_trisolve_options options = {.method = run->method, .uplo = TULLE_LOWER, .patience = 20, .tasks = 3};
+    tulle_trisolve_options options = {
+        .method = run->method, .uplo = TULLE_LOWER, .patience = 20, .tasks = in_tasks(run->method) ? 3 : 0};
     double error = 0;
     tulle_status status = make(comm, run, &T, &B, &X);
     if (status == TULLE_OK) status = tulle_trisolve_new(T, &options, &solver);
@@ -91,7 +98,8 @@ static tulle_status lose_patience(tulle_comm *comm, void *arg)
     struct run *run = arg;
     tulle_mat *T = NULL, *B = NULL, *X = NULL;
     tulle_trisolve *solver = NULL;
-    tulle_trisolve_options options = {.method = run->method, .uplo = TULLE_LOWER, .patience = 1e-9, .tasks = 50};
+    tulle_trisolve_options options = {
+        .method = run->method, .uplo = TULLE_LOWER, .patience = 1e-9, .tasks = in_tasks(run->method) ? 50 : 0};
     tulle_status status, met = TULLE_OK;
     TULLE_TRY(make(comm, run, &T, &B, &X));
     TULLE_TRY(tulle_trisolve_new(T, &options, &solver));

@@ -144,6 +144,8 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     TULLE_TRY(fill_sides(B));
     TULLE_TRY(run_method(T, &options, c, B, X, got, &exact));
     options.method = TULLE_TRISOLVE_SERIAL;
+    options.chunk = 0;
+    options.tasks = options.fanout = 0;
     options.device = NULL;
     if (exact) TULLE_TRY(run_method(T, &options, c, B, X, serial, &exact));
     t.shift = c->update;
@@ -208,7 +210,9 @@ static void run_together_cases(tulle_team *team, tulle_trisolve_method method, c
     for (size_t s = 0; s < sizeof cols / sizeof *cols; s++)
         c = base, c.cols = cols[s], c.tiles_b = 2, c.tiles_x = 3, c.t.upper = 1, run(team, &c);
     c = base, c.cols = 3, c.type = TULLE_F32, run(team, &c);
-    c = base, c.tasks = 3, c.in_place = 1, c.col_major = 1, c.cols = 2, run(team, &c);
+    const bool in_tasks =
+        method == TULLE_TRISOLVE_PUSH || method == TULLE_TRISOLVE_UNIFIED_TASKS || method == TULLE_TRISOLVE_ZEROCOPY;
+    c = base, c.tasks = in_tasks ? 3 : 0, c.in_place = 1, c.col_major = 1, c.cols = 2, run(team, &c);
 }
 
 static void run_method_cases(tulle_team *team, tulle_trisolve_method method, const char *device)

@@ -124,6 +124,17 @@ static void blocks_json(const tulle_gemm_blocks *b, FILE *file)
         b->bytes[2], b->network);
 }
 
+void ordered_text(const struct ordered *ordered, FILE *file)
+{
+    if (ordered->name) fprintf(file, "ordering by %s: %.4g s\n", ordered->name, ordered->seconds);
+}
+
+void ordered_json(const struct ordered *ordered, FILE *file)
+{
+    if (ordered->name)
+        fprintf(file, ",\"ordering\":{\"name\":\"%s\",\"seconds\":%.6g}", ordered->name, ordered->seconds);
+}
+
 void result_json(const struct result *r, FILE *file)
 {
     fprintf(file, "{\"op\":\"%s\",\"alg\":\"%s\",\"operand\":", product_word(r->kind), r->alg);
@@ -144,6 +155,7 @@ void result_json(const struct result *r, FILE *file)
     fprintf(
         file, ",\"predicted_seconds\":%.6g,\"grid\":[%d,%d]", r->report.predicted_seconds, r->grid_rows, r->grid_cols);
     fprintf(file, ",\"messages\":%" PRId64, r->report.messages);
+    ordered_json(&r->ordered, file);
     if (!r->simulated) {
         fputc(',', file);
         json_roof(&r->roof, file);
@@ -224,6 +236,7 @@ void result_head(const struct result *r, FILE *file)
         product_word(r->kind), r->operand, r->m, r->k, r->nnz_a, plural(r->nnz_a, "entry", "entries"), r->k, r->n,
         tulle_type_name(r->type), r->pes, plural(r->pes, "PE", "PEs"), r->threads,
         plural(r->threads, "thread", "threads"), r->comm);
+    ordered_text(&r->ordered, file);
     if (!is_wide(r, file))
         fprintf(file, "%-14s %10s %10s %8s %7s %6s %9s  %s\n", "algorithm", "seconds", "reused", "GF/s", "bound",
             "imbal.", "moved MB", "check");

@@ -20,6 +20,16 @@ struct roof {
     tulle_roofline local;
 };
 
+/* The order of --permute, and the seconds until A had it, which no other time has; NULL without it. */
+struct ordered {
+    const char *name;
+    double seconds;
+};
+
+/* A line; a member, with a comma before it. Nothing without an order. */
+void ordered_text(const struct ordered *ordered, FILE *file);
+void ordered_json(const struct ordered *ordered, FILE *file);
+
 struct result {
     enum product_kind kind;
     char alg[32], comm[256], operand[256];
@@ -45,6 +55,7 @@ struct result {
     int64_t infinite; /* checked: rows of C that are not finite */
     double error;
     char failure[256];
+    struct ordered ordered;
     char plan[256];
     char refusal[256]; /* why the algorithm was skipped; empty: it ran */
 };

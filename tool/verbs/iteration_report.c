@@ -128,10 +128,11 @@ static void print_json(const struct iteration *s, const tulle_team *team)
         ",\"cols\":%" PRId64 ",\"tolerance\":%g,\"restart\":%d,\"setup_seconds\":%.6g,\"precond_setup_seconds\":%.6g",
         tulle_team_virtual(team) ? "virtual" : "real", tulle_team_size(team), tulle_team_threads(team),
         tulle_type_name(s->reading.type), s->n, s->nnz, s->cols, s->solving.tolerance > 0 ? s->solving.tolerance : 0,
-        s->solving.restart, s->setup[0], s->setup[1]);
+        (int)options_int(s->options, "restart", 30), s->setup[0], s->setup[1]);
     if (s->precond == TULLE_PRECOND_IC0)
         fprintf(out, ",\"precond_shift\":%.6g,\"precond_tries\":%d", s->factored.alpha, s->factored.tries);
     if (s->precond == TULLE_PRECOND_ILU0) fprintf(out, ",\"precond_lifted\":%" PRId64, s->factored.lifted);
+    ordered_json(&s->ordered, out);
     if (s->streamed) streaming_json(&s->plan, out);
     fprintf(out, ",\"columns\":[");
     for (tulle_gidx c = 0; c < s->cols; c++) {
@@ -184,6 +185,7 @@ static void print_table(const struct iteration *s, const tulle_team *team)
     fprintf(out, "%s, %s: set up in %.4g s, of which the preconditioner %.4g s; residuals relative to ||b||\n",
         tulle_krylov_method_name(s->solving.method), options_word(s->options, "precond", "none"),
         s->setup[0] + s->setup[1], s->setup[1]);
+    ordered_text(&s->ordered, out);
     if (s->factored.alpha > 0)
         fprintf(out, "ic0 of A + %.4g diag(A), found in %d tries: the pivot of row %" PRId64 " of A is not positive\n",
             s->factored.alpha, s->factored.tries, s->factored.row + 1);

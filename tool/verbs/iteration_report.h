@@ -3,6 +3,7 @@
 #ifndef TULLE_TOOL_ITERATION_REPORT_H
 #define TULLE_TOOL_ITERATION_REPORT_H
 
+#include "report/result.h"
 #include "verb.h"
 #include "verbs/streaming.h"
 
@@ -34,6 +35,7 @@ struct iteration {
     tulle_gidx n, cols;
     int64_t nnz;
     tulle_factor_report factored; /* ic0, ilu0 */
+    struct ordered ordered;
     double setup[2];              /* seconds: the operator, the preconditioner */
     int checked, passed;
     double error;

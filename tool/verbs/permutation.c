@@ -21,6 +21,7 @@ tulle_status permute_operand(const struct options *options, tulle_mat **A, struc
     *p = (struct permutation){.order = NULL};
     if (!word) return TULLE_OK;
     const tulle_gidx m = tulle_mat_rows(*A);
+    const double start = tulle_comm_seconds(tulle_mat_comm(*A));
     p->square = m == tulle_mat_cols(*A);
     p->order = malloc((size_t)m * sizeof *p->order + 1);
     p->inverse = malloc((size_t)m * sizeof *p->inverse + 1);
@@ -30,7 +31,9 @@ tulle_status permute_operand(const struct options *options, tulle_mat **A, struc
     if (status == TULLE_OK)
         status = tulle_mat_ordering(*A, ordering, (uint64_t)options_int(options, "seed", 1), p->order);
     for (tulle_gidx k = 0; k < m && status == TULLE_OK; k++) p->inverse[p->order[k]] = k;
-    return status == TULLE_OK ? replace(A, p->order, p->square ? p->order : NULL) : status;
+    if (status == TULLE_OK) status = replace(A, p->order, p->square ? p->order : NULL);
+    p->ordered = (struct ordered){tulle_ordering_name(ordering), tulle_comm_seconds(tulle_mat_comm(*A)) - start};
+    return status;
 }
 
 tulle_status permute_rows(const struct permutation *p, tulle_mat **X)

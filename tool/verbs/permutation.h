@@ -7,19 +7,23 @@
 #define TULLE_TOOL_PERMUTATION_H
 
 #include "option.h"
+#include "report/result.h"
 
 #define ORDERING_TEXT(name, word, text) "; " word ": " text
 #define OPTION_PERMUTE                                                                                                 \
     {                                                                                                                  \
         .name = "permute", .group = GROUP_TUNING, .kind = KIND_CHOICE, .argument = "random|rcm|amd",                   \
         .text = "order rows and columns of A first (rows alone if it is not square, by random); results are in the "   \
-                "order of the input" TULLE_ORDERING_LIST(ORDERING_TEXT)                                                \
+                "order of the input" TULLE_ORDERING_LIST(                                                              \
+                    ORDERING_TEXT) ". For rcm and amd PE 0 gathers the pattern of A, "                                 \
+                                   "in its memory, and orders it; the report has the time, which is part of no other"  \
     }
 
 /* Empty (NULL arrays) without the option; the same on all PEs. */
 struct permutation {
     tulle_gidx *order, *inverse; /* of A's rows: order[new] = old */
     int square;                  /* columns, too */
+    struct ordered ordered;
 };
 
 /* Collective: the order of A, which becomes A in that order. */

@@ -279,6 +279,7 @@ static tulle_status time_alg(
         r->roof =
             roof_of(&x->machine, s->asked.kind, s->asked.threads, tulle_comm_size(comm), s->asked.reading.type, r);
     }
+    r->ordered = x->permutation.ordered;
     r->grid_rows = x->grid.rows;
     r->grid_cols = x->grid.cols;
     status = tulle_product_sync(plan);

@@ -10,7 +10,8 @@ static const double MEASURING = 500e6, MEASURING_SECONDS = 4; /* bytes of memory
 
 double product_work(const struct product *p, const tulle_operand_shape shape[2])
 {
-    static const double unequal = 10;
+    /* products an entry of C: few are slow, so that the middle rate fits most matrices */
+    enum { EXPECTED = 1, UNEQUAL = 10 };
     const struct options *o = p->options;
     tulle_machine m;
     if (tulle_machine_guess(1, &m) != TULLE_OK) return HUGE_VAL;
@@ -26,7 +27,7 @@ double product_work(const struct product *p, const tulle_operand_shape shape[2])
         const double cols = o->noperands > 1 ? (double)B->n : (double)options_int(o, "cols", DEFAULT_COLS);
         return 2 * entries * cols / m.spmm[0];
     }
-    return B->m ? 2 * unequal * entries * halves * (double)B->stored / (double)B->m / m.spgemm[0] : 0;
+    return B->m ? 2 * UNEQUAL * entries * halves * (double)B->stored / (double)B->m / m.spgemm[EXPECTED] : 0;
 }
 
 /* Why this machine cannot, or need not, be measured now; NULL if it is to be. */

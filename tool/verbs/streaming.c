@@ -45,6 +45,15 @@ tulle_status streaming_open(tulle_comm *comm, const char *operand, const tulle_r
     return status == TULLE_OK ? tulle_rows_set_finite(*rows, reading->finite_only) : status;
 }
 
+tulle_status streaming_warnings(tulle_rows *rows, char *warnings)
+{
+    char more[TULLE_WARNINGS_MAX];
+    const size_t used = strlen(warnings);
+    tulle_status status = tulle_rows_warnings(rows, more);
+    if (status == TULLE_OK) snprintf(warnings + used, TULLE_WARNINGS_MAX - used, "%s", more);
+    return status;
+}
+
 double streaming_check_needs(int from_file, double cols, double n, double m)
 {
     return 16 * (cols + n + 2 * m) + (from_file ? 3e6 : 0); /* pieces of the file, and their row pointers */

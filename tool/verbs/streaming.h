@@ -24,7 +24,8 @@
             .kind = KIND_WORD,                                                                                         \
             .argument = "SPEC",                                                                                        \
             .fallback = "auto; csr with --source rebalance",                                                           \
-            .text = "of slabs: csr; bsr:b=3, blocks of 3 x 3, bsr with the best size; auto, the format with the "      \
+            .text = "of slabs: csr; bsr:b=3, blocks of 3 x 3 (the last ones are padded), bsr with the best size; "     \
+                    "auto, the format with the "                                                                       \
                     "fewest bytes; each with half (of a symmetric matrix), index=2|4, values=f32: bsr:b=3,half"},      \
         {.name = "budget",                                                                                             \
             .group = GROUP_TUNING,                                                                                     \
@@ -65,6 +66,9 @@ void streaming_json(const tulle_stream_plan *plan, FILE *file);
 /* Collective: opens a file for streaming, with vectors of this type, and values checked as asked. */
 tulle_status streaming_open(
     tulle_comm *comm, const char *operand, const tulle_read_options *reading, tulle_rows **rows);
+
+/* Appends the warnings about values that products have read. Collective; on every PE. */
+tulle_status streaming_warnings(tulle_rows *rows, char *warnings);
 
 /* Bytes that a check of a product with so many columns, or of a solve, takes on a PE while the stream is there. */
 double streaming_check_needs(int from_file, double cols, double n, double m);

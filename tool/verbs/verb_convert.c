@@ -98,7 +98,8 @@ static tulle_status run_gen(const struct options *options)
     {                                                                                                                  \
         .name = "format", .kind = KIND_WORD, .argument = "FORMAT",                                                     \
         .text =                                                                                                        \
-            "of a sparse .bsp.h5 file: csr (default); bsr:b=3, blocks of 3 x 3 (without b: the best size); "           \
+            "of a sparse .bsp.h5 file: csr (default); bsr:b=3, blocks of 3 x 3, the last ones padded (without b: the " \
+            "best size); "                                                                                             \
             "auto: the format with the fewest bytes; with half, the upper half of a symmetric matrix, and "            \
             "values=f32: `bsr:b=3,half`. tulle stream and solve read all of them by slabs. Of a .mtx file: general, "  \
             "symmetric or skew-symmetric"                                                                              \

@@ -29,6 +29,7 @@ static tulle_status read_system(struct iteration *s, tulle_comm *comm, struct sy
                               : tulle_mat_load(comm, operand, NULL, TULLE_CSR, &s->reading, warnings, &x->A);
     if (status == TULLE_OK && x->A) status = permute_operand(s->options, &x->A, &x->permutation);
     if (status != TULLE_OK || tulle_comm_rank(comm) != 0) return status;
+    s->ordered = x->permutation.ordered;
     s->n = x->A ? tulle_mat_rows(x->A) : tulle_rows_count(x->rows);
     s->nnz = x->A ? tulle_mat_nnz(x->A) : tulle_rows_nnz(x->rows);
     return status;
@@ -208,6 +209,11 @@ static tulle_status body(tulle_comm *comm, void *arg)
         s->cols = cols;
     }
     if (status == TULLE_OK) status = solve(s, comm, &x, B, X);
+    if (x.rows && (status == TULLE_OK || status == TULLE_ERR_CONVERGENCE)) {
+        tulle_status read = streaming_warnings(x.rows, warnings);
+        if (read != TULLE_OK) status = read;
+        if (tulle_comm_rank(comm) == 0) snprintf(s->warnings, sizeof s->warnings, "%s", warnings);
+    }
     if (status == TULLE_OK && options_flag(s->options, "check")) status = check(s, comm, &x, B, X);
     tulle_stream_free(x.stream);
     const int partial = status == TULLE_ERR_CONVERGENCE && options_flag(s->options, "partial");
@@ -238,7 +244,7 @@ static tulle_status read_options(struct iteration *s)
     const struct options *o = s->options;
     const char *history = options_word(o, "history", NULL);
     tulle_krylov_options *k = &s->solving;
-    *k = (tulle_krylov_options){.max_iterations = 10000, .restart = 30}; /* reports name them */
+    *k = (tulle_krylov_options){.max_iterations = 10000}; /* reports name it */
     tulle_status status = tulle_krylov_method_parse(options_word(o, "method", "gmres"), &k->method);
     s->preconditioning = (tulle_precond_options){.block = 64};
     if (status == TULLE_OK)
@@ -265,7 +271,7 @@ static tulle_status read_options(struct iteration *s)
     if (status == TULLE_OK && k->tolerance == 0) k->tolerance = TULLE_NONE;
     k->max_iterations = options_int(o, "max-iterations", k->max_iterations);
     if (k->max_iterations == 0) k->max_iterations = TULLE_NONE;
-    k->restart = (int)options_int(o, "restart", k->restart);
+    k->restart = (int)options_int(o, "restart", 0);
     k->width = (int)options_int(o, "width", 0);
     k->guess = options_word(o, "guess", NULL) != NULL;
     s->course.history = history;

@@ -12,7 +12,8 @@ static const struct option options[] = {{.name = "unordered",
                                             .kind = KIND_FLAG,
                                             .text = "leave the rows of C unordered, which takes less time; --check and "
                                                     "-o sort them after the clock has stopped"},
-    OPTION_BLOCKS, OPTION_BLOCK_FILTER, OPTION_SYMMETRIC_C, OPTION_HALF, OPTIONS_SPARSE_A, OPTIONS_PRODUCT("PEs x 1")};
+    OPTION_BLOCKS, OPTION_BLOCK_FILTER, OPTION_SYMMETRIC_C, OPTION_HALF, OPTIONS_SPARSE_A,
+    OPTIONS_PRODUCT("PEs x 1; above 64 PEs the squarest")};
 
 const struct verb verb_spgemm = {
     .name = "spgemm",

@@ -15,7 +15,7 @@ static const struct option options[] = {{.name = "cols",
                                             .low = 1,
                                             .high = 1 << 24,
                                             .text = "columns of the random dense operand"},
-    OPTION_BLOCKS, OPTIONS_SPARSE_A, OPTIONS_PRODUCT("PEs x 1")};
+    OPTION_BLOCKS, OPTIONS_SPARSE_A, OPTIONS_PRODUCT("PEs x 1; above 64 PEs the squarest")};
 
 const struct verb verb_spmm = {
     .name = "spmm",

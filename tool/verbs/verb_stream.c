@@ -43,6 +43,7 @@ struct setting {
     tulle_gidx m, n; /* PE 0's, like the following */
     int64_t nnz;
     char manner[128];
+    struct ordered ordered;
     char warnings[TULLE_WARNINGS_MAX], wrong[256];
 };
 
@@ -64,6 +65,7 @@ static tulle_status open_source(struct setting *s, tulle_comm *comm, struct vect
                               : tulle_mat_load(comm, operand, NULL, TULLE_CSR, &s->reading, warnings, &x->A);
     if (status == TULLE_OK && x->A) status = permute_operand(s->options, &x->A, &x->permutation);
     if (status != TULLE_OK || tulle_comm_rank(comm) != 0) return status;
+    s->ordered = x->permutation.ordered;
     s->m = x->A ? tulle_mat_rows(x->A) : tulle_rows_count(x->rows);
     s->n = x->A ? tulle_mat_cols(x->A) : tulle_rows_cols(x->rows);
     s->nnz = x->A ? tulle_mat_nnz(x->A) : tulle_rows_nnz(x->rows);
@@ -73,18 +75,18 @@ static tulle_status open_source(struct setting *s, tulle_comm *comm, struct vect
 
 /* X, random or a file's, in a layout of its own. */
 static tulle_status make_x(
-    const struct setting *s, tulle_comm *comm, const tulle_layout *l, tulle_type type, tulle_mat **X)
+    const struct setting *s, tulle_comm *comm, const tulle_layout *l, tulle_type type, char *warnings, tulle_mat **X)
 {
     const struct options *o = s->options;
     tulle_read_options reading = s->reading;
     reading.type = type;
-    if (o->noperands > 1) return tulle_mat_load(comm, o->operand[1], l, TULLE_DENSE, &reading, NULL, X);
+    if (o->noperands > 1) return load_operand(comm, o->operand[1], l, TULLE_DENSE, &reading, warnings, X);
     tulle_status status = tulle_mat_new_dense(comm, l, type, TULLE_ROW_MAJOR, X);
     return status == TULLE_OK ? tulle_mat_fill_random(*X, (uint64_t)options_int(o, "seed", 1)) : status;
 }
 
 /* X in a partition of its own; Y with the stream's rows. */
-static tulle_status make_vectors(const struct setting *s, tulle_comm *comm, struct vectors *x)
+static tulle_status make_vectors(const struct setting *s, tulle_comm *comm, struct vectors *x, char *warnings)
 {
     const tulle_layout *rows = tulle_stream_layout(x->stream);
     tulle_gidx n = x->A ? tulle_mat_cols(x->A) : tulle_rows_cols(x->rows);
@@ -104,7 +106,7 @@ static tulle_status make_vectors(const struct setting *s, tulle_comm *comm, stru
     if (status == TULLE_OK) status = tulle_layout_new(&sx, size, &lx);
     if (status == TULLE_OK) status = tulle_layout_new(&sy, size, &ly);
     status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = make_x(s, comm, lx, type, &x->X);
+    if (status == TULLE_OK) status = make_x(s, comm, lx, type, warnings, &x->X);
     if (status == TULLE_OK && x->permutation.square) status = permute_rows(&x->permutation, &x->X);
     if (status == TULLE_OK) status = tulle_mat_new_dense(comm, ly, type, TULLE_ROW_MAJOR, &x->Y);
     tulle_layout_free(lx);
@@ -157,7 +159,7 @@ static tulle_status check(struct setting *s, tulle_comm *comm, struct vectors *x
     return TULLE_OK;
 }
 
-static tulle_status stream_once(struct setting *s, tulle_comm *comm, struct vectors *x, struct run *run)
+static tulle_status stream_once(struct setting *s, tulle_comm *comm, struct vectors *x, struct run *run, char *warnings)
 {
     tulle_stream_options o = s->streaming.options;
     o.slabs = run->slabs;
@@ -178,7 +180,7 @@ static tulle_status stream_once(struct setting *s, tulle_comm *comm, struct vect
     }
     if (status == TULLE_OK) x->last = *tulle_stream_planned(x->stream);
     if (status == TULLE_OK && tulle_comm_rank(comm) == 0) run->plan = x->last;
-    if (status == TULLE_OK) status = make_vectors(s, comm, x);
+    if (status == TULLE_OK) status = make_vectors(s, comm, x, warnings);
     if (status == TULLE_OK) status = multiply(s, comm, x, run);
     if (status == TULLE_OK && options_flag(s->options, "check")) status = check(s, comm, x, run);
     if (status == TULLE_OK && options_flag(s->options, "output")) status = permute_back(&x->permutation, 0, &x->Y);
@@ -199,8 +201,12 @@ static tulle_status body(tulle_comm *comm, void *arg)
     struct vectors x = {.A = NULL};
     char warnings[TULLE_WARNINGS_MAX] = "";
     tulle_status status = open_source(s, comm, &x, warnings);
+    for (int r = 0; r < s->nruns && status == TULLE_OK; r++) {
+        char again[TULLE_WARNINGS_MAX] = ""; /* of X, which each run loads */
+        status = stream_once(s, comm, &x, &s->run[r], r ? again : warnings);
+    }
+    if (status == TULLE_OK && x.rows) status = streaming_warnings(x.rows, warnings);
     if (tulle_comm_rank(comm) == 0) snprintf(s->warnings, sizeof s->warnings, "%s", warnings);
-    for (int r = 0; r < s->nruns && status == TULLE_OK; r++) status = stream_once(s, comm, &x, &s->run[r]);
     permutation_free(&x.permutation);
     return status;
 }
@@ -259,6 +265,7 @@ static void print_json(const struct setting *s, const struct run *run, const tul
         fputc(']', out);
     }
     kernels_json(r->refused, out);
+    ordered_json(&s->ordered, out);
     if (run->checked)
         fprintf(out, ",\"check\":{\"passed\":%s,\"error\":%.6g,\"rows_not_finite\":%" PRId64 "}",
             run->passed ? "true" : "false", run->error, run->infinite);
@@ -281,6 +288,7 @@ static void print_head(const struct setting *s, const tulle_team *team)
         s->options->operand[0], s->m, s->n, s->nnz, plural(s->nnz, "entry", "entries"), s->streaming.options.cols,
         plural(s->streaming.options.cols, "column", "columns"), pes, plural(pes, "PE", "PEs"), threads,
         plural(threads, "thread", "threads"), chosen_comm(s->options));
+    ordered_text(&s->ordered, out);
     if (s->nruns == 1) fprintf(out, "PE 0: %s\n", tulle_stream_describe(plan, text, sizeof text));
     if (*s->manner) fprintf(out, "file: read %s", s->manner);
     if (*s->manner && s->run[0].io_known)

@@ -2,6 +2,7 @@
 /* A solve: its arguments, its vectors, and the chosen method, column by column. */
 #include <float.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include "algo/krylov/home/home.h"
 #include "algo/krylov/krylov.h"
 #include "algo/krylov/rhs_by_column.h"
+#include "algo/option_readers.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/options.h"
@@ -288,6 +290,20 @@ out:
     return status;
 }
 
+static const char *name_of(int method)
+{
+    return tulle_krylov_method_name((tulle_krylov_method)method);
+}
+
+/* Refuses options that the method does not read. */
+static tulle_status check_options(const tulle_krylov_options *o)
+{
+    unsigned readers = UINT_MAX;
+    const tulle__option_reader rows[] = {
+        {"restart", o->restart != 0, 1u << TULLE_KRYLOV_GMRES}, {"width", o->width != 0, 1u << TULLE_KRYLOV_BLOCK_CG}};
+    return tulle__option_readers(rows, sizeof rows / sizeof *rows, name_of, (int)o->method, TULLE__NO_AUTO, &readers);
+}
+
 tulle_status tulle_krylov_solve(const tulle_operator *A, const tulle_operator *M, const tulle_mat *B, tulle_mat *X,
     const tulle_krylov_options *options, tulle_krylov_report *report)
 {
@@ -299,9 +315,10 @@ tulle_status tulle_krylov_solve(const tulle_operator *A, const tulle_operator *M
         TULLE__OPTIONS(options, &own, history_room) || TULLE__OUTSIDE(options->method, TULLE_KRYLOV_METHOD_COUNT - 1))
         return tulle__refuse(A && A->comm ? A->comm : B ? B->comm : X ? X->comm : NULL);
     TULLE__ENTER(A->comm);
+    tulle_status status = check_options(options);
     tulle__krylov_defaults(&own);
     tulle__krylov k = {.comm = A->comm, .A = A, .M = M && M->apply ? M : NULL, .options = own};
-    tulle_status status = tulle_comm_agree(A->comm, check(A, k.M, B, X, &k.options));
+    status = tulle_comm_agree(A->comm, status == TULLE_OK ? check(A, k.M, B, X, &k.options) : status);
     if (status == TULLE_OK) status = solve(&k, B, X, report, failed);
     if (status == TULLE_OK && *failed) return tulle__fail(TULLE_ERR_CONVERGENCE, "%s", failed);
     return status;

@@ -307,6 +307,12 @@ static tulle_status check(const tulle_mat *H, const tulle_mat *S, const tulle_de
     if (whole && counts != (states >= 0))
         return tulle__fail(
             TULLE_ERR_ARG, "%s is for a given %s", methods[o->method], states >= 0 ? "mu" : "number of electrons");
+    if (o->order > 2 && o->method != TULLE_DENSITY_NEWTON_SCHULZ && o->method != TULLE_DENSITY_AUTO)
+        return tulle__fail(TULLE_ERR_ARG, "options.order is read by %s only, not by %s",
+            methods[TULLE_DENSITY_NEWTON_SCHULZ], methods[o->method]);
+    if (o->combine && whole && !S) /* with S it is for S^(-1/2) */
+        return tulle__fail(TULLE_ERR_ARG, "options.combine is read by %s, and with S, not by %s",
+            methods[TULLE_DENSITY_SUBMATRIX], methods[o->method]);
     if (o->mixed && whole)
         return tulle__fail(TULLE_ERR_ARG, "mixed precision is for the method %s", methods[TULLE_DENSITY_SUBMATRIX]);
     if (o->nonorthogonal && (whole || !S))

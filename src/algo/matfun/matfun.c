@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "algo/matfun/method_estimate.h"
 #include "algo/matfun/whole/row_tiles.h"
 #include "algo/matfun/whole/whole_function.h"
+#include "algo/option_readers.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/options.h"
@@ -62,6 +64,21 @@ void tulle_matfun_free(tulle_matfun *plan)
     tulle__pe_disown(&plan->owned);
     tulle_mat_free(plan->copy);
     drop(&plan->owned);
+}
+
+static const char *name_of(int method)
+{
+    return tulle_matfun_method_name((tulle_matfun_method)method);
+}
+
+/* Refuses options that the method does not read; AUTO may come to any. */
+static tulle_status check_options(const tulle_matfun_options *o)
+{
+    enum { AUTO = 1u << TULLE_MATFUN_AUTO };
+    unsigned readers = UINT_MAX;
+    const tulle__option_reader rows[] = {{"combine", o->combine != 0, AUTO | 1u << TULLE_MATFUN_SUBMATRIX},
+        {"order", o->order > 2, AUTO | 1u << TULLE_MATFUN_NEWTON_SCHULZ}};
+    return tulle__option_readers(rows, sizeof rows / sizeof *rows, name_of, (int)o->method, TULLE__NO_AUTO, &readers);
 }
 
 static tulle_status check(const tulle_mat *A, const tulle_matfun_options *o)
@@ -141,6 +158,7 @@ tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_options *op
     int order = options->order;
     tulle_status status = check(A, options);
     if (status == TULLE_OK) status = tulle__order_check(&order);
+    if (status == TULLE_OK) status = check_options(options);
     if (status == TULLE_OK && options->combine < 0 && options->combine != TULLE_NONE)
         status = tulle__fail(
             TULLE_ERR_ARG, "tulle_matfun_new: combine is a number, 0 or TULLE_NONE, not %d", options->combine);

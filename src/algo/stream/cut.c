@@ -175,7 +175,7 @@ tulle__slab tulle__slab_of(const struct tulle_stream *s, int k)
         .index_bytes = f->index_bytes,
         .first = slab->line,
         .m = slab->rows,
-        .n = (s->n - tulle__slab_columns_before(s)) / f->block,
+        .n = (s->x_lines - tulle__slab_columns_before(s)) / f->block,
         .blocks = slab->entries,
         .span = f->span};
 }

@@ -20,7 +20,7 @@ static int half_of_entries_pays(const struct tulle_stream *s)
 /* Takes over the format of the file. */
 static void take_format_of_rows(struct tulle_stream *s)
 {
-    int64_t columns = s->n / s->rows->block;
+    int64_t columns = tulle__blocks_over(s->n, s->rows->block);
     s->format = (tulle__stream_format){.block = s->rows->block,
         .symmetric = s->rows->half,
         .span = s->rows->span < columns ? s->rows->span : columns,

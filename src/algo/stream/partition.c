@@ -4,6 +4,7 @@
 
 #include "algo/stream/stream.h"
 #include "base/error.h"
+#include "mat/blocks/blocks.h"
 
 /* The partition of A itself: tile rows and their owners. */
 static tulle_status layout_as_is(struct tulle_stream *s)
@@ -58,7 +59,7 @@ out:
 /* The first row of the file that begins at or after this entry. */
 static tulle_status row_at(struct tulle_stream *s, int64_t entry, tulle_gidx *row)
 {
-    tulle_gidx low = 0, high = s->m / s->rows->block;
+    tulle_gidx low = 0, high = tulle__blocks_over(s->m, s->rows->block);
     while (low < high) {
         tulle_gidx middle = low + (high - low) / 2;
         int64_t begins;
@@ -82,10 +83,10 @@ static tulle_status rebalance_rows(struct tulle_stream *s)
     TULLE_TRY(tulle__alloc_zero((size_t)size + 1, sizeof *cut, "cuts", &cut));
     for (int p = 1; p < size; p++) {
         TULLE_TRY(row_at(s, (int64_t)((__int128)s->rows->stored * p / size), &cut[p]));
-        cut[p] *= s->rows->block;
+        cut[p] = cut[p] * s->rows->block < s->m ? cut[p] * s->rows->block : s->m;
     }
     cut[size] = s->m;
-    s->first_row = cut[s->comm->rank];
+    s->first_row = tulle__blocks_over(cut[s->comm->rank], s->rows->block) * s->rows->block;
     status = layout_of_cuts(s, cut, 1, &s->layout);
 out:
     tulle__free(cut);
@@ -114,9 +115,10 @@ static tulle_status make_ranges(struct tulle_stream *s)
             int tile = theirs ? tulle__layout_find(theirs->row_cut, theirs->mt, row) : -1;
             tulle_gidx from = theirs ? theirs->row_cut[tile] : 0, to = theirs ? theirs->row_cut[tile + 1] : s->m;
             tulle_gidx until = to < end ? to : end;
+            const int64_t rows = tulle__blocks_over(until - row, b);
             s->range[s->nranges++] =
-                (tulle__row_range){.tile = tile, .row = (row - from) / b, .rows = (until - row) / b, .line = s->lines};
-            s->lines += (until - row) / b;
+                (tulle__row_range){.tile = tile, .row = (row - from) / b, .rows = rows, .line = s->lines};
+            s->lines += rows;
             row = until;
         }
     }
@@ -170,7 +172,7 @@ static int lies_in_blocks(const struct tulle_stream *s)
     const tulle_layout *l = s->A->layout;
     int whole = 1, runs = 0;
     for (int i = 0; i < l->mt; i++) {
-        whole = whole && l->row_cut[i] % s->format.block == 0;
+        whole = whole && (l->row_cut[i] % s->format.block == 0 || l->row_cut[i] == l->m);
         runs += i == 0 || tulle__layout_owner(l, i, 0) != tulle__layout_owner(l, i - 1, 0);
     }
     return whole && (!s->format.symmetric || runs <= s->comm->size);

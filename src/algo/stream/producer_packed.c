@@ -45,21 +45,22 @@ static void make_parts(struct tulle_stream *s, tulle__packed *packed, int nthrea
     tulle_gidx b = s->format.block, shift = s->format.symmetric ? s->first_row : 0;
     for (int i = 0; i < A->layout->mt; i++) {
         if (!tulle__tile_is_mine(A, i, 0)) continue;
-        tulle_gidx first = A->layout->row_cut[i], rows = tulle__tile_rows(A, i) / b;
+        tulle_gidx first = A->layout->row_cut[i], rows = tulle__tile_rows(A, i);
         tulle_tile tile = tulle__tile_in_place(A, i, 0);
         tulle__csr csr = tulle__tile_csr(&tile);
+        const int64_t lines = tulle__blocks_over(rows, b);
         for (int t = 0; t < nthreads; t++) {
             struct part *part = &packed->part[packed->nparts++];
-            tulle_gidx from = rows * t / nthreads * b, until = rows * (t + 1) / nthreads * b;
+            tulle_gidx from = lines * t / nthreads * b, until = lines * (t + 1) / nthreads * b;
             tulle__tile_row all = {.type = s->type,
                 .first = first - shift,
-                .m = rows * b,
-                .n = s->n - shift,
+                .m = rows,
+                .n = s->x_lines - shift,
                 .ntiles = 1,
                 .tile = &csr,
                 .col = &part->col};
             part->col = -shift;
-            tulle__blocks_part(&all, from, until, &part->csr, &part->rows);
+            tulle__blocks_part(&all, from, until < rows ? until : rows, &part->csr, &part->rows);
         }
     }
 }
@@ -120,7 +121,7 @@ tulle_status tulle__packed_new(struct tulle_stream *s)
     nthreads = tulle__pool_size(context->pool);
     for (int i = 0; i < s->A->layout->mt; i++) {
         if (!tulle__tile_is_mine(s->A, i, 0)) continue;
-        if (!tiles++) s->first_row = s->A->layout->row_cut[i];
+        if (!tiles++) s->first_row = tulle__blocks_over(s->A->layout->row_cut[i], s->format.block) * s->format.block;
         s->nnz += s->A->directory[tulle__tile_index(s->A, i, 0)].nnz;
     }
     TULLE_TRY(tulle__alloc(1, sizeof *s->range, "pieces", &s->range));

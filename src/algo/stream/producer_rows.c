@@ -25,7 +25,7 @@ static void start(tulle__producer *base, int slot, const tulle__stream_slab *sla
     const struct tulle_stream *s = base->stream;
     tulle__rows_read *read = &((struct rows_producer *)base)->read[slot];
     int64_t b = s->format.block;
-    *read = (tulle__rows_read){.first = slab->entry, .count = slab->entries, .limit = s->n / b, .room = to};
+    *read = (tulle__rows_read){.first = slab->entry, .count = slab->entries, .limit = s->x_lines / b, .room = to};
     if (s->format.symmetric) {
         read->first_col = s->first_row / b;
         read->limit = s->lines + s->spill / b;

@@ -198,7 +198,7 @@ void tulle__ring_upload(struct tulle_stream *s, int k, int in, const tulle__arri
 static void account_work(const struct tulle_stream *s, const tulle__slab *A, tulle_gidx cols)
 {
     tulle__work work = {.memory = (double)tulle__slab_bytes(s, A->m, A->blocks)};
-    double lines = (double)(s->n + A->m * A->block);
+    double lines = (double)(s->x_lines + A->m * A->block);
     work.flops[s->type] = 2 * (double)(A->blocks * A->block * A->block) * (double)cols * (A->symmetric ? 2 : 1);
     work.memory += lines * (double)cols * (double)tulle_type_size(s->type);
     tulle__kernel_end(s->comm, &work);
@@ -210,7 +210,7 @@ static tulle__slab_task task_of(const struct tulle_stream *s, int in, tulle_gidx
     size_t size = tulle_type_size(s->type);
     return (tulle__slab_task){.A = s->held[in],
         .vectors = s->type,
-        .X = {.place = {s->X, (size_t)(v * s->n + tulle__slab_columns_before(s) * width) * size}, .ld = width},
+        .X = {.place = {s->X, (size_t)(v * s->x_lines + tulle__slab_columns_before(s) * width) * size}, .ld = width},
         .Y = {.place = {s->Y, (size_t)(v * tulle__stream_y_lines(s)) * size}, .ld = width},
         .cols = width,
         .workspace = s->workspace[in],
@@ -323,6 +323,17 @@ static void clear_y(struct tulle_stream *s, tulle_gidx cols)
         s->kernels, s->type, tulle__stream_y_lines(s) * (s->options.column_by_column ? cols : 1), width, &Y, 0);
 }
 
+/* Lines of X that pad the last block, which nothing else writes. */
+static void clear_padding(struct tulle_stream *s, tulle_gidx cols)
+{
+    const tulle_gidx turns = s->options.column_by_column ? cols : 1, width = s->options.column_by_column ? 1 : cols;
+    for (tulle_gidx v = 0; v < turns && s->x_lines > s->n; v++) {
+        const size_t at = (size_t)(v * s->x_lines + s->n * width) * tulle_type_size(s->type);
+        tulle__vectors X = {.place = {s->X, at}, .ld = width};
+        s->device->ops->scale(s->kernels, s->type, s->x_lines - s->n, width, &X, 0);
+    }
+}
+
 /* Prepares resident slabs for products of so many columns, once. */
 static tulle_status prepare(struct tulle_stream *s, tulle_gidx cols)
 {
@@ -379,7 +390,9 @@ tulle_status tulle__ring_pass(struct tulle_stream *s, tulle_gidx cols, tulle__st
     int resident = s->loaded || s->mode == TULLE__MODE_IN_PLACE;
     tulle_status status = TULLE_OK, ended;
     double start = tulle__clock_seconds();
+    if (s->rows) s->rows->counting = !resident && !s->rows->counted;
     if (!resident && s->producer->ops->check) status = s->producer->ops->check(s->producer);
+    if (status == TULLE_OK) clear_padding(s, cols);
     if (status == TULLE_OK && s->format.symmetric) clear_y(s, cols);
     if (status == TULLE_OK && resident) status = multiply_resident(s, cols);
     if (status == TULLE_OK && !resident) status = stream_slabs(s, &p, cols);
@@ -395,6 +408,10 @@ tulle_status tulle__ring_pass(struct tulle_stream *s, tulle_gidx cols, tulle__st
         else if (ended != TULLE_OK)
             strcpy(cause, tulle__error_marked());
         if (status == TULLE_OK) status = ended;
+    }
+    if (s->rows && s->rows->counting) {
+        s->rows->counting = false;
+        s->rows->counted = true;
     }
     times->loop = tulle__clock_seconds() - start;
     times->reading = p.reading;

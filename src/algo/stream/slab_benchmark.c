@@ -115,7 +115,7 @@ static tulle_status time_kernel(struct tulle_stream *s, const tulle__arrived *ar
     tulle_status status = TULLE_OK, copied;
     int beside = !s->options.no_overlap && s->nbuffers > 1 && rates->bandwidth > 0;
     tulle__vectors X = {.place = {s->X, 0}, .ld = s->options.cols};
-    ops->scale(s->kernels, s->type, s->n, s->options.cols, &X, 0);
+    ops->scale(s->kernels, s->type, s->x_lines, s->options.cols, &X, 0);
     status = ops->queue_wait(s->kernels);
     for (int t = 0; t < TRIES && status == TULLE_OK; t++) {
         if (beside) tulle__ring_upload(s, 1, 1, arrived);

@@ -13,7 +13,7 @@
 
 void tulle__spill_set(struct tulle_stream *s)
 {
-    int64_t b = s->format.block, beyond = s->n / b - s->first_row / b - s->lines;
+    int64_t b = s->format.block, beyond = (s->x_lines - s->first_row) / b - s->lines;
     s->spill = s->format.symmetric ? (s->format.span < beyond ? s->format.span : beyond) * b : 0;
 }
 

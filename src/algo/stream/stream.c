@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "mat/blocks/blocks.h"
 #include "mat/overlap.h"
 
 /* Local. */
@@ -114,7 +115,7 @@ static tulle_status make_vectors(struct tulle_stream *s)
     tulle_stream_plan *plan = &s->plan;
     size_t size = tulle_type_size(s->type), cols = (size_t)s->options.cols, x, y;
     tulle_status status;
-    x = (size_t)s->n * cols * size;
+    x = (size_t)s->x_lines * cols * size;
     y = (size_t)tulle__stream_y_lines(s) * cols * size;
     plan->vectors = x + y;
     if (plan->vectors > plan->capacity)
@@ -185,14 +186,16 @@ static tulle_status make(
     TULLE_TRY(tulle__comm_neighbours(comm, &near_rank, &near_size, &processes));
     TULLE_TRY(tulle_comm_agree(comm, open_device(s, near_rank, near_size, processes)));
     TULLE_TRY(tulle__stream_choose_format(s));
+    s->x_lines = tulle__blocks_over(s->n, s->format.block) * s->format.block;
     TULLE_TRY(tulle__stream_partition(s));
     TULLE_TRY(tulle__spill_new(s));
     s->left = tulle__memory_left();
     TULLE_TRY(tulle_comm_agree(comm, TULLE_OK)); /* all PEs see the same amount of shared memory */
     TULLE_TRY(tulle_comm_agree(comm, plan_stream(s)));
-    if (s->packed) { /* no PE reads A any more */
+    if (s->packed) { /* no PE reads the copy any more; checks read A */
         tulle_mat_free(s->copy);
         s->copy = NULL;
+        s->A = A;
     }
     *out = s;
     return TULLE_OK;

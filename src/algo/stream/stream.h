@@ -101,11 +101,11 @@ struct tulle_stream {
     tulle__owned owned;
     tulle_comm *comm;
     tulle_stream_options options;
-    const tulle_mat *A; /* or NULL */
-    tulle_mat *copy;    /* copy of A with one tile column, if A had several */
-    tulle_rows *rows;   /* or NULL */
-    tulle_gidx m, n;
-    tulle_type type; /* of vectors */
+    const tulle_mat *A;       /* or NULL */
+    tulle_mat *copy;          /* copy of A with one tile column, if A had several */
+    tulle_rows *rows;         /* or NULL */
+    tulle_gidx m, n, x_lines; /* lines of X on the device: n, rounded up to blocks */
+    tulle_type type;          /* of vectors */
     tulle__stream_format format;
     tulle_layout *layout;
     tulle_stream_plan plan;
@@ -114,7 +114,7 @@ struct tulle_stream {
     int nranges;
     int64_t lines, entries; /* of this PE */
     int64_t nnz;            /* entries of A that these represent, both halves */
-    tulle_gidx first_row;   /* symmetric: first row of this PE, from which columns of slabs count */
+    tulle_gidx first_row;   /* symmetric: first row of this PE, at a block, from which columns of slabs count */
     int64_t spill;          /* symmetric: number of spill rows after the own lines of Y, not in blocks */
     tulle__packed *packed;  /* or NULL */
     tulle_mat *spilled;     /* the published spill rows of all PEs, or NULL */

@@ -44,7 +44,8 @@ static void pack(const struct tulle_stream *s, const tulle_mat *X, int i, int j,
             by_col = tile->order == TULLE_ROW_MAJOR ? 1 : tile->ld;
     for (int64_t r = 0; r < tile->m; r++)
         for (int64_t c = 0; c < tile->n; c++)
-            move(size, s->staged, place_of(s, s->n, cols, first + r, left + c), tile->val, r * by_row + c * by_col);
+            move(size, s->staged, place_of(s, s->x_lines, cols, first + r, left + c), tile->val,
+                r * by_row + c * by_col);
 }
 
 /* One tile: its lines as they are, or packed among the others'. */
@@ -57,7 +58,7 @@ static tulle_status upload_tile(
     tulle_status status = tulle__fetch_await(fetch, &tile);
     if (status != TULLE_OK || tile.m == 0 || tile.n == 0) return status;
     int as_is = !s->options.column_by_column && X->order == TULLE_ROW_MAJOR && tile.n == cols && tile.ld == cols;
-    if (s->options.column_by_column && X->order == TULLE_COL_MAJOR && tile.m == s->n && tile.ld == s->n &&
+    if (s->options.column_by_column && X->order == TULLE_COL_MAJOR && tile.m == s->x_lines && tile.ld == s->x_lines &&
         tile.n == cols)
         as_is = 1;
     if (as_is) {
@@ -65,7 +66,7 @@ static tulle_status upload_tile(
         s->device->ops->upload(s->copies, &to, tile.val, (size_t)(tile.m * tile.n) * size);
         return TULLE_OK;
     }
-    status = stage(s, (size_t)(s->n * cols) * size);
+    status = stage(s, (size_t)(s->x_lines * cols) * size);
     if (status == TULLE_OK) pack(s, X, i, j, &tile);
     *packed = 1;
     return status;
@@ -83,7 +84,7 @@ tulle_status tulle__stream_gather(struct tulle_stream *s, const tulle_mat *X, bo
             TULLE_TRY(upload_tile(s, X, t / nt, t % nt, &fetch[t], &packed));
     if (packed)
         s->device->ops->upload(s->copies, &(tulle__device_place){s->X, 0}, s->staged,
-            (size_t)(s->n * X->layout->n) * tulle_type_size(s->type));
+            (size_t)(s->x_lines * X->layout->n) * tulle_type_size(s->type));
 out:
     ended = tulle__ring_wait(s, s->copies);
     for (int t = 0; t < made; t++) tulle__fetch_fini(&fetch[t]);

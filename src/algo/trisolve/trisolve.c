@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "algo/option_readers.h"
 #include "algo/option_values.h"
 #include "algo/trisolve/method_schedule.h"
 #include "algo/trisolve/right_hand_sides.h"
@@ -73,6 +74,27 @@ static tulle_status open_rows(tulle_trisolve *solver)
         tulle__alloc_zero((size_t)solver->each, sizeof *solver->row, "rows of a timeline", &solver->row);
     for (int t = 0; t < solver->each && status == TULLE_OK; t++)
         status = tulle__timeline_thread(timeline, t, &solver->row[t]);
+    return status;
+}
+
+static const char *name_of(int method)
+{
+    return tulle_trisolve_method_name((tulle_trisolve_method)method);
+}
+
+/* Refuses options that the method does not read; AUTO becomes the first method that reads those given. */
+static tulle_status check_options(tulle_trisolve_options *o)
+{
+    enum { PUSH = 1u << TULLE_TRISOLVE_PUSH };
+    const unsigned with_tasks = PUSH | 1u << TULLE_TRISOLVE_UNIFIED_TASKS | 1u << TULLE_TRISOLVE_ZEROCOPY;
+    const unsigned all = (1u << TULLE_TRISOLVE_METHOD_COUNT) - 1;
+    unsigned readers = all;
+    const tulle__option_reader rows[] = {{"chunk", o->chunk != 0, 1u << TULLE_TRISOLVE_CHUNKED},
+        {"tasks", o->tasks != 0, with_tasks}, {"fanout", o->fanout != 0, PUSH}};
+    tulle_status status =
+        tulle__option_readers(rows, sizeof rows / sizeof *rows, name_of, (int)o->method, TULLE_TRISOLVE_AUTO, &readers);
+    if (status == TULLE_OK && o->method == TULLE_TRISOLVE_AUTO && readers != all)
+        o->method = (tulle_trisolve_method)__builtin_ctz(readers);
     return status;
 }
 
@@ -156,7 +178,8 @@ tulle_status tulle_trisolve_new(const tulle_mat *T, const tulle_trisolve_options
     tulle_trisolve *solver = NULL;
     tulle_comm *comm = T->comm;
     int64_t start = tulle__now(comm);
-    tulle_status status = tulle_comm_agree(comm, check_operand(T, options));
+    tulle_status status = check_options(&copy);
+    status = tulle_comm_agree(comm, status == TULLE_OK ? check_operand(T, options) : status);
     if (status == TULLE_OK) status = tulle__mat_order(T);
     if (status == TULLE_OK) status = tulle__solver_analyse(T, options, &solver);
     if (options->method == TULLE_TRISOLVE_AUTO && !options->device)

@@ -3,7 +3,8 @@
  * The engine `threads`: PEs are threads of this process. Segments are private mappings, reserved in
  * full and backed by pages as they are touched. direct=off withholds pointers to other PEs' memory,
  * so that the layers above work as over engines without a shared address space; node=N withholds
- * those to other nodes of N PEs.
+ * those to other nodes of N PEs. sleep=on: PEs that wait sleep until they are written to, the default
+ * where they outnumber the cores twice.
  */
 #include "comm/threads/threads.h"
 
@@ -25,6 +26,7 @@ struct tulle__engine_team {
     size_t segment_bytes[TULLE__SEGMENTS];
     char **base[TULLE__SEGMENTS]; /* base[segment][rank] */
     tulle__shared_link *link;
+    tulle__bell *bell; /* or NULL */
 };
 
 static void close_team(tulle__engine_team *team)
@@ -36,6 +38,7 @@ static void close_team(tulle__engine_team *team)
         tulle__free(team->base[s]);
     }
     tulle__free(team->link);
+    tulle__free(team->bell);
     tulle__free(team);
 }
 
@@ -56,23 +59,28 @@ static tulle_status reserve(tulle__engine_team *team, int segment, size_t bytes)
     return status;
 }
 
+/* With more PEs a core, yielding it takes longer than sleeping: many others come first. */
+enum { CROWD = 2 };
+
 static tulle_status open_team(tulle__spec_part *part, const tulle__setting *setting, tulle__engine_team **out)
 {
-    static const char *const keys[] = {"direct", "node"};
+    static const char *const keys[] = {"direct", "node", "sleep"};
     tulle_status status;
     tulle__engine_team *team = NULL;
-    int npes = setting->npes, direct = 1;
+    int npes = setting->npes, direct = 1, sleep = npes > CROWD * tulle__cores_allowed();
     int64_t node = 0;
     if (setting->communicator)
         return tulle__fail(TULLE_ERR_ARG, "a communicator was handed in, but the engine 'threads' uses none");
     TULLE_TRY(tulle__alloc_zero(1, sizeof *team, "threads team", &team));
     team->npes = npes;
-    team->huge = tulle__memory_plenty(setting->memory);
+    team->huge = tulle__memory_plenty(setting->memory, setting->memory / (size_t)npes);
     team->apart = (int64_t)npes * setting->threads <= tulle__cores_allowed();
     TULLE_TRY(tulle__spec_flag(part, "direct", &direct));
+    TULLE_TRY(tulle__spec_flag(part, "sleep", &sleep));
     TULLE_TRY(tulle__spec_int(part, "node", 1, npes, &node));
-    TULLE_TRY(tulle__spec_done(part, keys, 2));
+    TULLE_TRY(tulle__spec_done(part, keys, 3));
     TULLE_TRY(tulle__alloc_zero((size_t)npes, sizeof *team->link, "links", &team->link));
+    if (sleep) TULLE_TRY(tulle__alloc_zero((size_t)npes, sizeof *team->bell, "doorbells", &team->bell));
     for (int s = 0; s < TULLE__SEGMENTS; s++) TULLE_TRY(reserve(team, s, setting->segment_bytes[s]));
     for (int rank = 0; rank < npes; rank++)
         team->link[rank] = (tulle__shared_link){.link = {.ops = &tulle__shared_ops,
@@ -80,7 +88,8 @@ static tulle_status open_team(tulle__spec_part *part, const tulle__setting *sett
                                                     .npes = npes,
                                                     .segment_bytes = {team->segment_bytes[0], team->segment_bytes[1]}},
             .base = {team->base[0], team->base[1]},
-            .node = direct ? (int)node : 1};
+            .node = direct ? (int)node : 1,
+            .bell = team->bell};
     *out = team;
     return TULLE_OK;
 out:
@@ -185,7 +194,7 @@ out:
 
 const tulle__engine tulle__engine_threads = {
     .name = "threads",
-    .summary = "PEs are threads of one process (direct=on|off, node=PEs that reach each other)",
+    .summary = "PEs are threads of one process (direct=on|off, node=PEs that reach each other, sleep=on|off)",
     .open = open_team,
     .run = run_team,
     .close = close_team,

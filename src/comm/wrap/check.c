@@ -295,6 +295,7 @@ static const tulle__link_ops check_ops = {
     .load = load,
     .mapped = tulle__mapped_own,
     .progress = tulle__forward_progress,
+    .doze = tulle__forward_doze,
     .fini = fini,
     .run_end = run_end,
 };

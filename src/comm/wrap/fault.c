@@ -75,6 +75,7 @@ static const tulle__link_ops fault_ops = {
     .load = tulle__forward_load,
     .mapped = tulle__mapped_own, /* otherwise few transfers would happen */
     .progress = tulle__forward_progress,
+    .doze = tulle__forward_doze,
     .fini = tulle__forward_fini,
     .run_end = tulle__forward_run_end,
 };

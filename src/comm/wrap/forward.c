@@ -65,6 +65,11 @@ void *tulle__mapped_own(tulle__link *link, int rank, int segment)
     return rank == link->rank ? link->inner->ops->mapped(link->inner, rank, segment) : NULL;
 }
 
+int tulle__forward_doze(tulle__link *link, const uint64_t *word, uint64_t value)
+{
+    return link->inner->ops->doze && link->inner->ops->doze(link->inner, word, value);
+}
+
 void tulle__forward_progress(tulle__link *link)
 {
     link->inner->ops->progress(link->inner);

@@ -354,6 +354,7 @@ static const tulle__link_ops migrate_ops = {
     .load = load,
     .mapped = tulle__mapped_own,
     .progress = tulle__forward_progress,
+    .doze = tulle__forward_doze,
     .fini = fini,
     .run_end = tulle__forward_run_end,
 };

@@ -172,6 +172,7 @@ static const tulle__link_ops net_ops = {
     .load = load,
     .mapped = tulle__mapped_own,
     .progress = tulle__forward_progress,
+    .doze = tulle__forward_doze,
     .fini = tulle__forward_fini,
     .run_end = tulle__forward_run_end,
 };

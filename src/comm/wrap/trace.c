@@ -79,6 +79,7 @@ static const tulle__link_ops trace_ops = {
     .load = tulle__forward_load,
     .mapped = tulle__forward_mapped,
     .progress = tulle__forward_progress,
+    .doze = tulle__forward_doze,
     .fini = tulle__forward_fini,
     .run_end = tulle__forward_run_end,
 };

@@ -35,6 +35,7 @@ void tulle__forward_store(tulle__link *link, const tulle__place *place, uint64_t
 uint64_t tulle__forward_load(tulle__link *link, const tulle__place *place, uint64_t at);
 void *tulle__forward_mapped(tulle__link *link, int rank, int segment);
 void *tulle__mapped_own(tulle__link *link, int rank, int segment); /* own rank only: other PEs are not mapped */
+int tulle__forward_doze(tulle__link *link, const uint64_t *word, uint64_t value);
 void tulle__forward_progress(tulle__link *link);
 tulle_status tulle__forward_run_end(tulle__link *link);
 void tulle__forward_fini(tulle__link *link); /* frees link, then ends the inner one */

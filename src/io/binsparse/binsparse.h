@@ -9,9 +9,10 @@
  * block, with levels dense, sparse, dense of rank 2, element; any reader of custom formats can read
  * it. An object "tulle" beside `binsparse` says that it stands for a matrix: {"blocks": b, "half":
  * true or false, "nnz": n, "span": s}. The half of a symmetric matrix omits blocks below the
- * diagonal, and stores diagonal blocks in full. nnz is the number of entries of the whole matrix,
- * without the zeros that fill blocks. span is the largest distance of a block from the diagonal, in
- * block columns. nnz and span are optional, and a CSR file may have them too.
+ * diagonal, and stores diagonal blocks in full. A matrix that is no multiple of the blocks also has
+ * "rows": m and "columns": n there; what its last blocks have beyond is zero. nnz is the number of entries of the whole
+ * matrix, without the zeros that fill blocks. span is the largest distance of a block from the diagonal, in block
+ * columns. nnz and span are optional, and a CSR file may have them too.
  *
  * open reads everything except the arrays through HDF5, then closes the file there. A contiguous
  * data set is read by offset, by any number of PEs at once; others (chunked, compressed) go through

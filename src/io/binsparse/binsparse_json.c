@@ -64,6 +64,8 @@ static void append_own(char *text, const tulle__binsparse_header *head)
     if (head->format == TULLE__BINSPARSE_BSR)
         append(text, "\"blocks\": %d, \"half\": %s, ", head->block,
             head->structure == TULLE__BINSPARSE_GENERAL ? "false" : "true");
+    if (head->rows % head->block || head->cols % head->block)
+        append(text, "\"rows\": %" PRId64 ", \"columns\": %" PRId64 ", ", head->rows, head->cols);
     append(text, "\"nnz\": %" PRId64, head->nnz);
     if (head->structure != TULLE__BINSPARSE_GENERAL) append(text, ", \"span\": %" PRId64, head->span);
     append(text, "}");
@@ -77,7 +79,8 @@ tulle_status tulle__binsparse_text(const tulle__binsparse_header *head, char **j
     if (status != TULLE_OK) return status;
     append(
         text, "{\n  \"binsparse\": {\n    \"version\": \"0.1.0\",\n    \"format\": %s,\n", format_text(head->format));
-    append(text, "    \"shape\": [%" PRId64 ", %" PRId64, head->rows / b, head->cols / b);
+    append(text, "    \"shape\": [%" PRId64 ", %" PRId64, tulle__blocks_over(head->rows, b),
+        tulle__blocks_over(head->cols, b));
     if (head->format == TULLE__BINSPARSE_BSR) append(text, ", %d, %d", b, b);
     append(text, "],\n    \"number_of_stored_values\": %" PRId64 ",\n", head->stored);
     if (head->structure != TULLE__BINSPARSE_GENERAL && head->format == TULLE__BINSPARSE_CSR)
@@ -188,6 +191,20 @@ static int levels_are_blocks(const cJSON *custom)
     return right;
 }
 
+/* The rows or columns in so many blocks: all, or as many as the object `tulle` says. */
+static tulle_status read_padded(
+    const char *path, const cJSON *own, const char *name, int64_t blocks, int64_t b, int64_t *size)
+{
+    const cJSON *stated = cJSON_GetObjectItemCaseSensitive(own, name);
+    tulle_status status = TULLE_OK;
+    *size = blocks * b;
+    if (stated) status = whole(path, stated, name, size);
+    if (status == TULLE_OK && tulle__blocks_over(*size, b) != blocks)
+        status = tulle__fail(TULLE_ERR_FORMAT, "%s: %" PRId64 " %s are not those of %" PRId64 " blocks of %" PRId64,
+            path, *size, name, blocks, b);
+    return status;
+}
+
 /* Reads a custom format, which must be blocks of a matrix. */
 static tulle_status read_blocks(
     const char *path, const cJSON *object, const cJSON *own, const cJSON *custom, tulle__binsparse_header *head)
@@ -210,8 +227,8 @@ static tulle_status read_blocks(
         TULLE_TRY(tulle__fail(TULLE_ERR_FORMAT, "%s: 'half' is neither true nor false", path));
     head->format = TULLE__BINSPARSE_BSR;
     head->block = (int)b;
-    head->rows = shape[0] * b;
-    head->cols = shape[1] * b;
+    TULLE_TRY(read_padded(path, own, "rows", shape[0], b, &head->rows));
+    TULLE_TRY(read_padded(path, own, "columns", shape[1], b, &head->cols));
     if (cJSON_IsTrue(half)) head->structure = TULLE__BINSPARSE_SYMMETRIC_UPPER;
 out:
     return status;
@@ -322,7 +339,7 @@ static tulle_status count_values(const char *path, const cJSON *object, tulle__b
             return tulle__fail(TULLE_ERR_OVERFLOW, "%s: the values of %" PRId64 " blocks of %d x %d do not fit 64 bits",
                 path, head->count, head->block, head->block);
     }
-    if (head->nnz / 2 > head->stored || head->span > head->cols / head->block)
+    if (head->nnz / 2 > head->stored || head->span > tulle__blocks_over(head->cols, head->block))
         return tulle__fail(TULLE_ERR_FORMAT,
             "%s: 'nnz' is %" PRId64 " and 'span' %" PRId64 ", but there are %" PRId64 " values and %" PRId64 " columns",
             path, head->nnz, head->span, head->stored, head->cols / head->block);
@@ -350,7 +367,7 @@ static tulle_status describe(const char *path, const cJSON *object, const cJSON 
     TULLE_TRY(count_values(path, object, head));
     if (format->needs[TULLE__BINSPARSE_POINTERS])
         TULLE_TRY(check_count(path, TULLE__BINSPARSE_POINTERS, head,
-            (head->format == TULLE__BINSPARSE_CSC ? head->cols : head->rows / head->block) + 1));
+            (head->format == TULLE__BINSPARSE_CSC ? head->cols : tulle__blocks_over(head->rows, head->block)) + 1));
     if (format->needs[TULLE__BINSPARSE_INDICES0])
         TULLE_TRY(check_count(path, TULLE__BINSPARSE_INDICES0, head, head->stored));
     TULLE_TRY(check_count(path, TULLE__BINSPARSE_VALUES, head, head->iso ? 1 : head->stored));

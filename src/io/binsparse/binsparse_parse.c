@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/binsparse/binsparse_file.h"
+#include "mat/blocks/blocks.h"
 
 enum { PIECE = TULLE__BINSPARSE_PIECE };
 
@@ -73,7 +74,13 @@ static tulle_status add_block(const tulle__binsparse *file, tulle__gate *gate, i
                     file->path, row, col);
     for (int r = 0; r < b; r++)
         for (int c = half ? r : 0; c < b; c++) {
-            tulle_status status = tulle__gate_add(gate, entries, row + r, col + c, value[r * b + c]);
+            tulle_status status = TULLE_OK;
+            if (row + r < head->rows && col + c < head->cols)
+                status = tulle__gate_add(gate, entries, row + r, col + c, value[r * b + c]);
+            else if (value[r * b + c] != 0)
+                status = tulle__fail(TULLE_ERR_FORMAT,
+                    "%s: the block at (" TULLE__AT ", " TULLE__AT ") has entries beyond the matrix" TULLE__COUNTED,
+                    file->path, row, col);
             if (status != TULLE_OK) return status;
         }
     return TULLE_OK;
@@ -105,7 +112,7 @@ tulle_status tulle__binsparse_parse(
     int compressed = head->format <= TULLE__BINSPARSE_BSR;
     int by_rows = head->format != TULLE__BINSPARSE_CSC && head->format != TULLE__BINSPARSE_COOC;
     int b = head->block, area = b * b, piece = PIECE / area;
-    int64_t rows = head->rows / b, cols = head->cols / b;
+    int64_t rows = tulle__blocks_over(head->rows, b), cols = tulle__blocks_over(head->cols, b);
     int64_t outer_limit = by_rows ? rows : cols, inner_limit = by_rows ? cols : rows;
     int64_t *outer = NULL, *inner = NULL;
     double *value = NULL;

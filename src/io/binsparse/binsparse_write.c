@@ -14,6 +14,7 @@
 #include "io/binsparse/binsparse_file.h"
 #include "io/binsparse/hdf5_file.h"
 #include "io/file/output.h"
+#include "mat/blocks/blocks.h"
 
 enum { PIECE = 1 << 15 };
 
@@ -93,9 +94,9 @@ tulle_status tulle__binsparse_writer_open(
 {
     int block = sparse->block ? sparse->block : 1;
     int64_t stored = sparse->count * block * block;
-    if (!sparse->wide && sparse->cols / block > INT32_MAX)
-        return tulle__fail(
-            TULLE_ERR_OVERFLOW, "%s: %" PRId64 " columns need indices of 64 bits", path, sparse->cols / block);
+    const int64_t lines = tulle__blocks_over(sparse->rows, block), columns = tulle__blocks_over(sparse->cols, block);
+    if (!sparse->wide && columns > INT32_MAX)
+        return tulle__fail(TULLE_ERR_OVERFLOW, "%s: %" PRId64 " columns need indices of 64 bits", path, columns);
     tulle__binsparse_header head = {.rows = sparse->rows,
         .cols = sparse->cols,
         .stored = stored,
@@ -105,7 +106,7 @@ tulle_status tulle__binsparse_writer_open(
         .span = sparse->span,
         .format = sparse->block ? TULLE__BINSPARSE_BSR : TULLE__BINSPARSE_CSR,
         .structure = sparse->structure,
-        .array = {[TULLE__BINSPARSE_POINTERS] = {1, 'u', 8, 0, sparse->rows / block + 1, -1},
+        .array = {[TULLE__BINSPARSE_POINTERS] = {1, 'u', 8, 0, lines + 1, -1},
             [TULLE__BINSPARSE_INDICES1] = {1, 'u', sparse->wide ? 8 : 4, 0, sparse->count, -1},
             [TULLE__BINSPARSE_VALUES] = {1, 'f', (int)tulle_type_size(sparse->type), 0, stored, -1}}};
     return open_writer(path, &head, writer);

@@ -18,6 +18,7 @@ const char *tulle__binsparse_name(int which)
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/memory.h"
 
@@ -228,14 +229,29 @@ out:
     return status;
 }
 
+/*
+ * HDF5 looks for the real name of what a link of /dev names, which a file without a name lacks: a pipe
+ * that was written to one. Its driver over stdio does without.
+ */
+static hid_t open_file(const char *name)
+{
+    struct stat info;
+    if (stat(name, &info) != 0 || info.st_nlink) return H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT);
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    hid_t file = access < 0 || H5Pset_fapl_stdio(access) < 0 ? -1 : H5Fopen(name, H5F_ACC_RDONLY, access);
+    if (access >= 0) H5Pclose(access);
+    return file;
+}
+
 /* Opens file and group; both negative on failure. */
 static tulle_status open_group(const char *path, const char *name, hid_t *file, hid_t *group)
 {
-    *group = -1;
-    *file = H5Fopen(strcmp(path, "-") == 0 ? "/dev/stdin" : path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    if (*file < 0 && (strcmp(path, "-") == 0 || strncmp(path, "/dev/", 5) == 0)) /* HDF5 follows the link to a name */
-        return tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "%s: HDF5 reads no pipe, only files that have a name: write it to a file first", path);
+    struct stat info;
+    const char *called = strcmp(path, "-") == 0 ? "/dev/stdin" : path;
+    *file = *group = -1;
+    if (stat(called, &info) == 0 && !S_ISREG(info.st_mode))
+        return tulle__fail(TULLE_ERR_IO, "%s: is not a regular file", path);
+    *file = open_file(called);
     if (*file < 0) return tulle__fail(TULLE_ERR_FORMAT, "%s: is no HDF5 file, or a damaged one", path);
     struct elsewhere to;
     hid_t access = links_of_this_file(H5P_GROUP_ACCESS, &to);

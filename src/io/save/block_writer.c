@@ -17,7 +17,7 @@ struct tulle__block_writer {
     tulle__pool *pool;
     tulle__block_shape shape;
     tulle__binsparse_writer *file;
-    int64_t *rowptr;      /* [m / block + 1] of blocks */
+    int64_t *rowptr;      /* of blocks, [block rows + 1] */
     int64_t lines, taken; /* block rows counted so far, and written so far */
     int64_t span;
     struct part *part; /* [threads] */
@@ -46,8 +46,8 @@ tulle_status tulle__block_writer_new(tulle__pool *pool, const tulle__block_shape
     if (status != TULLE_OK) return status;
     w->pool = pool;
     w->shape = *shape;
-    TULLE_TRY(tulle__alloc_zero(
-        (size_t)(shape->m / shape->block) + 1, sizeof *w->rowptr, "row pointers of blocks", &w->rowptr));
+    TULLE_TRY(tulle__alloc_zero((size_t)tulle__blocks_over(shape->m, shape->block) + 1, sizeof *w->rowptr,
+        "row pointers of blocks", &w->rowptr));
     TULLE_TRY(tulle__alloc_zero((size_t)tulle__pool_size(pool), sizeof *w->part, "parts of rows", &w->part));
     *out = w;
     return TULLE_OK;
@@ -73,10 +73,12 @@ void tulle__block_writer_free(tulle__block_writer *w)
 static void split_rows(tulle__block_writer *w, const tulle__tile_row *rows)
 {
     int nthreads = tulle__pool_size(w->pool);
-    int64_t b = w->shape.block, lines = rows->m / b;
-    for (int t = 0; t < nthreads; t++)
+    int64_t b = w->shape.block, lines = tulle__blocks_over(rows->m, b);
+    for (int t = 0; t < nthreads; t++) {
+        const int64_t until = lines * (t + 1) / nthreads * b;
         tulle__blocks_part(
-            rows, lines * t / nthreads * b, lines * (t + 1) / nthreads * b, &w->part[t].csr, &w->part[t].rows);
+            rows, lines * t / nthreads * b, until < rows->m ? until : rows->m, &w->part[t].csr, &w->part[t].rows);
+    }
 }
 
 static tulle_status count_part(void *arg, int thread, int nthreads)
@@ -141,14 +143,14 @@ static tulle_status fill_part(void *arg, int thread, int nthreads)
     tulle__block_writer *w = arg;
     const struct part *part = &w->part[thread];
     const tulle__block_shape *s = &w->shape;
-    int64_t first = part->rows.first / s->block, m = part->rows.m / s->block;
+    int64_t first = part->rows.first / s->block, m = tulle__blocks_over(part->rows.m, s->block);
     int64_t before = w->rowptr[first] - w->rowptr[w->taken];
     size_t area = (size_t)(s->block * s->block) * tulle_type_size(s->values);
     tulle__blocks_plan plan = {.block = s->block,
         .symmetric = s->half,
         .first = first,
         .m = m,
-        .n = s->n / s->block,
+        .n = tulle__blocks_over(s->n, s->block),
         .rowptr = w->rowptr + first};
     tulle__blocks_arrays to = {.type = s->values,
         .index_bytes = sizeof(int32_t),
@@ -162,7 +164,7 @@ static tulle_status fill_part(void *arg, int thread, int nthreads)
 
 tulle_status tulle__block_writer_put(tulle__block_writer *w, const tulle__tile_row *rows)
 {
-    int64_t area = (int64_t)w->shape.block * w->shape.block, lines = rows->m / w->shape.block;
+    int64_t area = (int64_t)w->shape.block * w->shape.block, lines = tulle__blocks_over(rows->m, w->shape.block);
     int64_t before = w->rowptr[w->taken], blocks = w->rowptr[w->taken + lines] - before;
     tulle_status status;
     split_rows(w, rows);

@@ -22,13 +22,14 @@ static tulle_status take_tile(tulle__block_writer *writer, int block,
 {
     const tulle__csr *tile = rows->tile;
     int64_t nnz = tile->m ? tile->rowptr[tile->m] - tile->rowptr[0] : 0;
-    int64_t pieces = nnz / (PIECE / (block * block) + 1) + 1, lines = rows->m / block;
+    int64_t pieces = nnz / (PIECE / (block * block) + 1) + 1, lines = tulle__blocks_over(rows->m, block);
     tulle_status status = TULLE_OK;
     for (int64_t p = 0; p < pieces && status == TULLE_OK; p++) {
         tulle__csr csr;
         tulle__tile_row part;
         int64_t from = (int64_t)((__int128)lines * p / pieces) * block;
         int64_t until = (int64_t)((__int128)lines * (p + 1) / pieces) * block;
+        if (until > rows->m) until = rows->m;
         tulle__blocks_part(rows, from, until, &csr, &part);
         if (from < until) status = take(writer, &part);
     }
@@ -93,11 +94,11 @@ static tulle_status in_rows(const tulle_mat *A, int block, tulle_mat **copy)
     tulle_layout *layout = NULL;
     tulle_status status;
     *copy = NULL;
-    for (int i = 0; i < l->mt; i++) whole = whole && l->row_cut[i] % block == 0;
+    for (int i = 0; i < l->mt; i++) whole = whole && (l->row_cut[i] % block == 0 || l->row_cut[i] == l->m);
     if (whole) return TULLE_OK;
     status = tulle__alloc((size_t)size + 1, sizeof *cut, "cuts", &cut);
-    if (status == TULLE_OK) tulle_cuts_even(l->m / block, size, cut);
-    for (int p = 0; p <= size && status == TULLE_OK; p++) cut[p] *= block;
+    if (status == TULLE_OK) tulle_cuts_even(tulle__blocks_over(l->m, block), size, cut);
+    for (int p = 0; p <= size && status == TULLE_OK; p++) cut[p] = cut[p] * block < l->m ? cut[p] * block : l->m;
     tulle_layout_spec spec = {
         .m = l->m, .n = l->n, .grid_rows = size, .grid_cols = 1, .tile_rows = size, .tile_cols = 1, .row_cut = cut};
     if (status == TULLE_OK) status = tulle_layout_new(&spec, size, &layout);

@@ -122,19 +122,12 @@ int tulle__block_needs_inspection(const tulle__block_wanted *w)
     return !w->block || w->half;
 }
 
-static tulle_status check_whole(tulle_gidx m, tulle_gidx n, tulle__block_choice *choice)
-{
-    if (m % choice->block == 0 && n % choice->block == 0) return TULLE_OK;
-    return tulle__fail(
-        TULLE_ERR_ARG, "%" PRId64 " x %" PRId64 " is not a multiple of the block size %d", m, n, choice->block);
-}
-
 tulle_status tulle__block_decide(tulle_gidx m, tulle_gidx n, const tulle__blocks_facts *facts,
     const tulle__block_wanted *w, int half_of_entries, tulle_type type, tulle__block_choice *choice)
 {
     static const double worth_it = 0.9;
     *choice = (tulle__block_choice){.block = (int)w->block, .half = w->half, .pays = 1};
-    if (!tulle__block_needs_inspection(w)) return check_whole(m, n, choice);
+    if (!tulle__block_needs_inspection(w)) return TULLE_OK;
     tulle__blocks_facts whole = *facts;
     int symmetric = m == n && tulle__blocks_symmetric(facts);
     for (int b = 2; b <= TULLE__BLOCKS_MOST; b++)
@@ -149,7 +142,7 @@ tulle_status tulle__block_decide(tulle_gidx m, tulle_gidx n, const tulle__blocks
         double bytes = (double)tulle__blocks_estimate(&whole, choice->block) * (double)block / (choice->half ? 2 : 1);
         choice->pays = bytes < worth_it * (double)whole.nnz * (double)(tulle_type_size(type) + sizeof(int32_t));
     }
-    return choice->pays ? check_whole(m, n, choice) : TULLE_OK;
+    return TULLE_OK;
 }
 
 tulle_status tulle__block_choose(

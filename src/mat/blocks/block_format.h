@@ -38,8 +38,8 @@ tulle_status tulle__block_inspect(tulle__pool *pool, const tulle__tile_row *rows
 
 /*
  * Decides how the m x n matrix A, of one tile column, is stored. Collective. half_of_entries: 0
- * forbids auto to store half of a matrix of single entries. TULLE_ERR_ARG for half of a matrix that
- * is not symmetric bit by bit, and for blocks that do not divide A.
+ * forbids auto to store half of a matrix of single entries. A size of blocks that is given need not
+ * divide A; one that is chosen does. TULLE_ERR_ARG for half of a matrix that is not symmetric bit by bit.
  */
 tulle_status tulle__block_choose(
     const tulle_mat *A, const tulle__block_wanted *wanted, int half_of_entries, tulle__block_choice *choice);

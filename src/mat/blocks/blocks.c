@@ -86,27 +86,33 @@ static void advance(const tulle__tile_row *rows, tulle_gidx row, struct cursor *
     enter(rows, row, c);
 }
 
-/* Places the b cursors of a block row, whose first row is `row`, at the first column >= from. */
-static void start(const tulle__tile_row *rows, int64_t row, int b, tulle_gidx from, struct cursor *c)
+/* Rows of the block row that begins at `row`: those of the last one may be fewer. */
+static int height_of(const tulle__tile_row *rows, int64_t row, int b)
 {
-    for (int r = 0; r < b; r++) {
+    return rows->m - row < b ? (int)(rows->m - row) : b;
+}
+
+/* Places the cursors of a block row, whose first row is `row`, at the first column >= from. */
+static void start(const tulle__tile_row *rows, int64_t row, int height, tulle_gidx from, struct cursor *c)
+{
+    for (int r = 0; r < height; r++) {
         cursor_init(rows, row + r, &c[r]);
         while (!over(&c[r]) && column(rows, &c[r]) < from) advance(rows, row + r, &c[r]);
     }
 }
 
 /* The next block column, -1 if there is none. */
-static int64_t next_block(const tulle__tile_row *rows, int b, const struct cursor *c)
+static int64_t next_block(const tulle__tile_row *rows, int b, int height, const struct cursor *c)
 {
     tulle_gidx least = INT64_MAX;
-    for (int r = 0; r < b; r++)
+    for (int r = 0; r < height; r++)
         if (!over(&c[r]) && column(rows, &c[r]) < least) least = column(rows, &c[r]);
     return least == INT64_MAX ? -1 : least / b;
 }
 
-static void skip_block(const tulle__tile_row *rows, int64_t row, int64_t block, int b, struct cursor *c)
+static void skip_block(const tulle__tile_row *rows, int64_t row, int64_t block, int b, int height, struct cursor *c)
 {
-    for (int r = 0; r < b; r++)
+    for (int r = 0; r < height; r++)
         while (!over(&c[r]) && column(rows, &c[r]) < (block + 1) * b) advance(rows, row + r, &c[r]);
 }
 
@@ -144,7 +150,7 @@ static int64_t sample(const tulle__tile_row *rows, int b, int64_t nnz, struct cu
         int64_t row = skipped + i * b;
         for (int r = 0; r < b; r++) entries += length(rows, row + r);
         start(rows, row, b, 0, c);
-        for (int64_t j; (j = next_block(rows, b, c)) >= 0; blocks++) skip_block(rows, row, j, b, c);
+        for (int64_t j; (j = next_block(rows, b, b, c)) >= 0; blocks++) skip_block(rows, row, j, b, b, c);
     }
     return entries ? (int64_t)((double)nnz * (double)blocks / (double)entries) : TULLE__BLOCKS_NONE;
 }
@@ -217,24 +223,23 @@ tulle_status tulle__blocks_count(const tulle__tile_row *rows, int block, int sym
     struct cursor *cursor = NULL;
     int32_t width;
     *plan = (tulle__blocks_plan){.block = block, .symmetric = symmetric};
-    if (block < 1 || rows->first % block || rows->m % block || rows->n % block)
-        return tulle__fail(TULLE_ERR_ARG,
-            "rows %" PRId64 " to %" PRId64 " of %" PRId64 " columns are not whole blocks of %d", rows->first,
-            rows->first + rows->m, rows->n, block);
+    if (block < 1 || rows->first % block)
+        return tulle__fail(TULLE_ERR_ARG, "no block of %d rows begins at row " TULLE__AT, block, rows->first);
     plan->first = rows->first / block;
-    plan->m = rows->m / block;
-    plan->n = rows->n / block;
+    plan->m = tulle__blocks_over(rows->m, block);
+    plan->n = tulle__blocks_over(rows->n, block);
     TULLE_TRY(tulle__narrow(plan->n, "the number of block columns", &width));
     TULLE_TRY(tulle__alloc((size_t)block, sizeof *cursor, "cursors of a block row", &cursor));
     TULLE_TRY(tulle__alloc((size_t)plan->m + 1, sizeof *plan->rowptr, "row pointers of blocks", &plan->rowptr));
     plan->rowptr[0] = 0;
     for (int64_t i = 0; i < plan->m; i++) {
         int64_t count = 0, first = -1, last = -1, row = plan->first + i;
-        start(rows, i * block, block, symmetric ? row * block : 0, cursor);
-        for (int64_t j; (j = next_block(rows, block, cursor)) >= 0; count++) {
+        const int height = height_of(rows, i * block, block);
+        start(rows, i * block, height, symmetric ? row * block : 0, cursor);
+        for (int64_t j; (j = next_block(rows, block, height, cursor)) >= 0; count++) {
             if (first < 0) first = j;
             last = j;
-            skip_block(rows, i * block, j, block, cursor);
+            skip_block(rows, i * block, j, block, height, cursor);
         }
         if (symmetric && last - row > plan->span) plan->span = last - row;
         if (last - first > plan->row_extent) plan->row_extent = last - first;
@@ -260,11 +265,11 @@ int tulle__blocks_index_bytes(const tulle__blocks_plan *plan)
 /* ---- filling ---- */
 
 /* Copies the entries of a block and advances the cursors past it. */
-static void take_block(const tulle__tile_row *rows, int64_t row, int64_t block, int b, struct cursor *c,
+static void take_block(const tulle__tile_row *rows, int64_t row, int64_t block, int b, int height, struct cursor *c,
     tulle_type type, void *val, int64_t at)
 {
     memset((char *)val + (size_t)(at * b * b) * tulle_type_size(type), 0, (size_t)(b * b) * tulle_type_size(type));
-    for (int r = 0; r < b; r++)
+    for (int r = 0; r < height; r++)
         while (!over(&c[r]) && column(rows, &c[r]) < (block + 1) * b) {
             int64_t to = (at * b + r) * b + column(rows, &c[r]) - block * b;
             if (type == TULLE_F32)
@@ -285,14 +290,15 @@ tulle_status tulle__blocks_fill(const tulle__tile_row *rows, const tulle__blocks
     for (int64_t i = begin; i <= end; i++) to->rowptr[i - begin] = plan->rowptr[i] - plan->rowptr[begin];
     for (int64_t i = begin, at = 0; i < end; i++) {
         int64_t base = -1;
-        start(rows, i * b, b, plan->symmetric ? (plan->first + i) * b : 0, cursor);
-        for (int64_t j; (j = next_block(rows, b, cursor)) >= 0; at++) {
+        const int height = height_of(rows, i * b, b);
+        start(rows, i * b, height, plan->symmetric ? (plan->first + i) * b : 0, cursor);
+        for (int64_t j; (j = next_block(rows, b, height, cursor)) >= 0; at++) {
             if (base < 0) base = j;
             if (to->index_bytes == 2)
                 ((uint16_t *)to->colind)[at] = (uint16_t)(j - base);
             else
                 ((int32_t *)to->colind)[at] = (int32_t)j;
-            take_block(rows, i * b, j, b, cursor, to->type, to->val, at);
+            take_block(rows, i * b, j, b, height, cursor, to->type, to->val, at);
         }
         if (to->index_bytes == 2) to->base[i - begin] = base < 0 ? 0 : (int32_t)base;
     }

@@ -9,6 +9,15 @@
 
 #include "mat/mat.h"
 
+/*
+ * Blocks of size `block` over n rows or columns. The last one reaches beyond a matrix whose size is
+ * no multiple; it is padded with zeros, and vectors beside it have as many lines more.
+ */
+static inline int64_t tulle__blocks_over(int64_t n, int64_t block)
+{
+    return (n + block - 1) / block;
+}
+
 enum { TULLE__BLOCKS_MOST = 8 }; /* the largest block size that is searched; slabs may have any */
 
 /*
@@ -73,8 +82,8 @@ typedef struct tulle__blocks_plan {
 } tulle__blocks_plan;
 
 /*
- * Counts blocks of size `block`, which divides first, m and n (else TULLE_ERR_ARG). symmetric: only
- * blocks on and above the diagonal. TULLE_ERR_OVERFLOW above INT32_MAX block columns.
+ * Counts blocks of size `block`, which divides first (else TULLE_ERR_ARG); the last row and the last
+ * column may be padded. symmetric: only blocks on and above the diagonal. TULLE_ERR_OVERFLOW above INT32_MAX block columns.
  */
 tulle_status tulle__blocks_count(const tulle__tile_row *rows, int block, int symmetric, tulle__blocks_plan *plan);
 void tulle__blocks_fini(tulle__blocks_plan *plan);

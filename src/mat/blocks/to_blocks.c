@@ -173,7 +173,8 @@ tulle_status tulle_mat_to_vbsr(const tulle_mat *A, const tulle_layout *layout, t
 static tulle_status even_cuts(const char *what, tulle_gidx n, int size, tulle_block_cuts *cuts, tulle_gidx **room)
 {
     if (size < 1 || n % size)
-        return tulle__fail(TULLE_ERR_ARG, "%" PRId64 " %s are not a multiple of blocks of %d", n, what, size);
+        return tulle__fail(
+            TULLE_ERR_ARG, "%" PRId64 " %s are not a multiple of blocks of %d; tulle_mat_to_vbsr", n, what, size);
     tulle_status status = tulle__alloc((size_t)(n / size) + 1, sizeof **room, "block cuts", room);
     if (status != TULLE_OK) return status;
     for (tulle_gidx b = 0; b <= n / size; b++) (*room)[b] = b * size;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "mat/blocks/blocks.h"
 #include "mat/sweep/rows_sweep.h"
 
 enum { PIECE = 1 << 18 }; /* values reduced over PEs at a time */
@@ -70,6 +71,7 @@ static tulle_status visit_piece(void *context, const tulle_rows *rows, const tul
                 const int64_t at = e * b * b + k;
                 const double x = narrow ? (double)((const float *)(const void *)piece->val)[at]
                                         : ((const double *)(const void *)piece->val)[at];
+                if (row >= rows->m || col >= rows->n) continue;
                 v->visit(v->context, row, col, x);
                 if (rows->half && piece->colind[e] > line) v->visit(v->context, col, row, x);
             }
@@ -81,7 +83,7 @@ static tulle_status visit_piece(void *context, const tulle_rows *rows, const tul
 static tulle_status visit_file(tulle_rows *rows, tulle__entry_visit *visit, void *context, double *longest)
 {
     struct file_visit v = {visit, context, longest};
-    const tulle_gidx lines = rows->m / rows->block;
+    const tulle_gidx lines = tulle__blocks_over(rows->m, rows->block);
     const int rank = rows->comm->rank, size = rows->comm->size;
     return tulle__rows_sweep(rows, (tulle_gidx)((__int128)lines * rank / size),
         (tulle_gidx)((__int128)lines * (rank + 1) / size), "checking", visit_piece, &v);

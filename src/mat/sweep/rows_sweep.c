@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "mat/blocks/blocks.h"
 
 enum { CHUNK = 1 << 20, CHUNK_LEAST = 1 << 14, ROWS = 1 << 16, SLOTS = 2, ALIGN = 4096 };
 
@@ -47,8 +48,10 @@ static tulle_status start(tulle_rows *rows, struct chunk *c, tulle_gidx row, tul
     int64_t count = c->pointers[c->rows] - c->pointers[0];
     status = make_room(rows, c, count);
     if (status != TULLE_OK) return status;
-    c->read = (tulle__rows_read){
-        .first = c->pointers[0], .count = count, .limit = rows->n / rows->block, .room = c->read.room};
+    c->read = (tulle__rows_read){.first = c->pointers[0],
+        .count = count,
+        .limit = tulle__blocks_over(rows->n, rows->block),
+        .room = c->read.room};
     rows->ops->start(rows, &c->read);
     c->started = 1;
     return TULLE_OK;

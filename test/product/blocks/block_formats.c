@@ -98,6 +98,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_mat_new_dense(comm, lc, s->type, s->order, &C));
     tulle_product_options options = s->options;
     options.device = device;
+    if (device) options.transfers = TULLE_TRANSFERS_AUTO; /* tiles go there as a whole */
     options.devices = device ? 1 + s->kind % 2 : 0;
     TULLE_TRY(tulle_product_new(A, B, C, &options, &plan));
     for (int turn = 0; turn < 2; turn++) {

@@ -11,6 +11,7 @@
 #include "algo/product/plan/block_kernels.h"
 #include "algo/product/plan/block_plan.h"
 #include "algo/product/plan/check_operands.h"
+#include "algo/product/plan/check_options.h"
 #include "algo/product/plan/choose.h"
 #include "algo/product/plan/phase.h"
 #include "base/error.h"
@@ -506,10 +507,11 @@ tulle_status tulle_product_new(
     tulle_status status = tulle__order_operand(A);
     if (status == TULLE_OK) status = tulle__order_operand(B);
     if (status != TULLE_OK) return status;
+    status = tulle__check_product_options(&chosen);
     /* what goes to a device is a tile */
     if (chosen.device) chosen.transfers = TULLE_TRANSFERS_WHOLE;
     if (chosen.home_on_device && chosen.alg == TULLE_PRODUCT_AUTO) chosen.alg = TULLE_PRODUCT_STATIONARY_C;
-    status = tulle__check_operands(A, B, C, &chosen);
+    if (status == TULLE_OK) status = tulle__check_operands(A, B, C, &chosen);
     if (status == TULLE_OK && (chosen.devices < 0 || chosen.devices > DEVICES_MOST))
         status =
             tulle__fail(TULLE_ERR_ARG, "%d devices of a PE; 0 means 1, %d are possible", chosen.devices, DEVICES_MOST);
