@@ -43,13 +43,17 @@ def rate(line, n):
     return 2e-9 * n ** 3 / line["seconds_reused_plan"]
 
 
+def tile_row(given, tile):
+    n = 16384
+    line = run(given, n, tile, 1, 1, memory="2G")
+    return "| %d | %.0f | %.2f | %.1f |" % (tile, rate(line, n), rate(line, n) / PEAK, loads(line))
+
+
 def tiles(given):
     print("| tile | Gflop/s of one device | of its peak | loads, GB |")
     print("|---|---|---|---|")
-    n = 16384
     for tile in (256, 512, 1024, 2048, 4096):
-        line = run(given, n, tile, 1, 1, memory="2G")
-        print("| %d | %.0f | %.2f | %.1f |" % (tile, rate(line, n), rate(line, n) / PEAK, loads(line)), flush=True)
+        print(tile_row(given, tile), flush=True)
 
 
 def loads(line):

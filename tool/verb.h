@@ -52,7 +52,8 @@ extern const struct verb verb_info, verb_calibrate, verb_gen, verb_convert, verb
 #define OPTION_MACHINE                                                                                                 \
     {                                                                                                                  \
         .name = "machine", .group = GROUP_EXPERIMENTS, .kind = KIND_WORD, .argument = "FILE|summit|dgx2|here",         \
-        .fallback = "here", .text = "the machine of the model; a file is one written by calibrate"                     \
+        .fallback = "here",                                                                                            \
+        .text = "the machine of the model; here: what --comm simulates, or this one; a file: by calibrate"             \
     }
 #define TRANSFERS_TEXT(name, word, text) "; " word ": " text
 #define OPTION_TRANSFERS                                                                                               \

@@ -66,7 +66,17 @@ typedef struct tulle_machine {
     tulle_tier tier[TULLE_DISTANCE_COUNT];
     int node_pes;  /* PEs on a node; 0: as many as threads / threads of a PE */
     bool in_place; /* PEs of a node read each other's memory in place */
-    bool guessed;  /* figures of its kind of processor, from tulle_machine_guess, not measured ones */
+    /*
+     * Of a simulated machine (tulle_machine_of_team): kernels take launch + the longest of arithmetic, traffic of
+     * memory and traffic of the cache, each counted as the simulation counts it
+     */
+    bool simulated;
+    bool shared; /* transfers that are under way together end together, as they share links; else in turn */
+    /* bytes a second that one transfer gets where no other is under way; 0: as the tier says */
+    double single[TULLE_DISTANCE_COUNT];
+    double launch;   /* seconds of each kernel in addition to its work; 0: part of the rates */
+    double overhead; /* seconds of a PE to start a transfer */
+    bool guessed;    /* figures of its kind of processor, from tulle_machine_guess, not measured ones */
 } tulle_machine;
 
 /*
@@ -99,6 +109,15 @@ TULLE_API int tulle_machine_merge(const tulle_machine *old, tulle_machine *machi
  * from one on another node, all in parallel. A tier without a pair of PEs stays unknown.
  */
 TULLE_API tulle_status tulle_machine_measure_tiers(tulle_comm *comm, tulle_machine *machine);
+
+/*
+ * The machine that the team simulates, with all that its spec replaces: *machine gets its tiers, node_pes and in_place
+ * and, unless kernels take their real time, everything else. threads 0 on return: kernels are those of this
+ * machine, whose figures *machine should hold before the call, of the threads of one PE. A platform from
+ * a file of SimGrid's has no tiers that are known: tulle_machine_measure_tiers. TULLE_ERR_STATE if nothing is
+ * simulated.
+ */
+TULLE_API tulle_status tulle_machine_of_team(const tulle_team *team, tulle_machine *machine);
 
 /*
  * A machine by name: "summit" and "dgx2", those of the paper's section 6 (one V100 a PE); "here":

@@ -58,6 +58,23 @@ typedef struct tulle__work {
 } tulle__work;
 
 /*
+ * The machine that an engine simulates, from the figures that its simulation uses: by distance (PEs of a
+ * node, of different nodes), and of a PE's kernels. Figures of transfers are 0 where the engine does not know its
+ * links.
+ */
+typedef struct tulle__simulated {
+    double latency[2], range[2]; /* seconds of a transfer, and of a further range of a list */
+    double bandwidth[2];         /* bytes a second of a PE's transfers while all PEs transfer */
+    double single[2];            /* the most that one transfer gets */
+    double overhead;             /* seconds of a PE to start a transfer */
+    int node_pes;                /* 0: all */
+    int in_place;                /* PEs of a node read each other's memory by loads */
+    int shared;                  /* transfers that are under way together share links, and end together */
+    double flops[TULLE_TYPE_COUNT], memory, cache, launch; /* of kernels; 0: they take their real time here, ... */
+    double speed;                                          /* ... over this */
+} tulle__simulated;
+
+/*
  * Operations of an engine with virtual time. Between two of these calls the host program takes
  * none.
  */
@@ -70,6 +87,8 @@ typedef struct tulle__virtual_ops {
     void (*idle)(tulle__link *link, int64_t most_ns);
     /* A local kernel begins (work NULL), or ends and takes the time of its work. */
     void (*kernel)(tulle__link *link, const tulle__work *work);
+    /* What is simulated, with every figure that the team's spec replaces. */
+    void (*machine)(tulle__link *link, tulle__simulated *machine);
     /* Lets ns pass on this PE. */
     void (*pass)(tulle__link *link, int64_t ns);
     /* Reports a plain store into that PE's memory: the PE may be waiting for it. */

@@ -72,7 +72,7 @@ bool tulle_engine_usable(const char *name)
     return tulle__registry_find(name, NULL, &engine, &wrapper) == TULLE_OK;
 }
 
-static const tulle_comm *any_comm(const tulle_team *team)
+const tulle_comm *tulle__team_comm(const tulle_team *team)
 {
     int rank = 0;
     while (!team->pe[rank]) rank++;
@@ -82,13 +82,13 @@ static const tulle_comm *any_comm(const tulle_team *team)
 bool tulle_team_virtual(const tulle_team *team)
 {
     if (TULLE__NULL(team)) return 0;
-    return tulle__is_virtual(any_comm(team));
+    return tulle__is_virtual(tulle__team_comm(team));
 }
 
 bool tulle_team_sizes_only(const tulle_team *team)
 {
     if (TULLE__NULL(team)) return 0;
-    return tulle__is_shape_only(any_comm(team));
+    return tulle__is_shape_only(tulle__team_comm(team));
 }
 
 const char *tulle_team_spec(const tulle_team *team)

@@ -436,6 +436,58 @@ static void run_calibrations(void)
     }
 }
 
+/* ---- what the model is told ---- */
+
+static tulle_machine machine_of(const char *spec, int npes)
+{
+    tulle_machine m = {.threads = 0};
+    tulle_team *team = NULL;
+    tulle_team_options options = {.memory = 16 << 20, .threads = 1};
+    tulle_status status = tulle_team_new(spec, npes, &options, &team);
+    if (status == TULLE_OK) status = tulle_machine_of_team(team, &m);
+    ok(status == TULLE_OK, "%s says what machine it is: %s", spec, status == TULLE_OK ? "" : tulle_error_message());
+    tulle_team_free(team);
+    return m;
+}
+
+static void figure(const char *what, double is, double wanted)
+{
+    ok(fabs(is - wanted) <= 1e-9 * wanted, "%s: %g, as the spec says (%g)", what, is, wanted);
+}
+
+/* Each figure of the spec reaches the model, on top of those of the platform. */
+static void run_machines(void)
+{
+    const tulle_machine m =
+        machine_of("sim:platform=dgx2,node=2,near_bw=40G,pair_bw=30G,near_latency=1us,far_bw=10G,far_latency=10us,"
+                   "range=300ns,overhead=5us,flops=1T,flops32=2T,memory=100G,cache=200G,launch=7us,sharing=queue",
+            6);
+    const tulle_tier *near = &m.tier[TULLE_SAME_NODE], *far = &m.tier[TULLE_OTHER_NODE];
+    const struct {
+        const char *what;
+        double is, wanted;
+    } figures[] = {{"latency within a node", near->latency, 1e-6}, {"between nodes", far->latency, 1e-5},
+        {"bandwidth within a node", near->bandwidth, 40e9}, {"between nodes, shared by 2 PEs", far->bandwidth, 5e9},
+        {"one transfer", m.single[TULLE_SAME_NODE], 30e9}, {"between nodes", m.single[TULLE_OTHER_NODE], 10e9},
+        {"a range", near->range, 3e-7}, {"starting a transfer", m.overhead, 5e-6}, {"PEs of a node", m.node_pes, 2},
+        {"arithmetic", m.fma[TULLE_F64], 1e12}, {"in f32", m.fma[TULLE_F32], 2e12}, {"memory", m.stream, 100e9},
+        {"cache", m.cache, 200e9}, {"launch", m.launch, 7e-6}};
+    for (size_t f = 0; f < sizeof figures / sizeof *figures; f++)
+        figure(figures[f].what, figures[f].is, figures[f].wanted);
+    ok(m.simulated && !m.shared && !m.in_place && m.threads == 1, "kernels are simulated, links serve in turn");
+    const tulle_machine tree = machine_of("sim:platform=fattree,far_bw=12G,leaf=2,taper=4", 6);
+    figure("beyond a leaf switch with a quarter of its bandwidth", tree.tier[TULLE_OTHER_NODE].bandwidth,
+        12e9 / 4 / (4. / 5));
+    ok(tree.shared, "links are shared");
+    const tulle_machine here = machine_of("sim:platform=here", 2);
+    ok(!here.threads && here.in_place && here.node_pes == 2, "on this machine kernels take their real time, in place");
+    tulle_team *team = NULL;
+    tulle_machine none;
+    ok(tulle_team_new("threads", 2, NULL, &team) == TULLE_OK && tulle_machine_of_team(team, &none) == TULLE_ERR_STATE,
+        "threads simulate nothing");
+    tulle_team_free(team);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 2) return fprintf(stderr, "usage: %s [FILE.xml]\n", argv[0]), 2;
@@ -454,6 +506,7 @@ int main(int argc, char **argv)
     compare_with_threads();
     run_refusals();
     run_calibrations();
+    run_machines();
     for (int taper = 1; taper <= 2; taper++)
         for (int queued = 0; queued < 2; queued++) leaves(taper, queued);
     return tap_done();

@@ -180,12 +180,19 @@ out:
     return status;
 }
 
+/* Operations until all PEs are done, at least. */
+static double makespan(const tulle_matfun_report *r, int pes)
+{
+    const double n = (double)r->largest;
+    return fmax(r->work / pes, n * n * n);
+}
+
 /* Full and block-diagonal matrices; quadratic polynomials of any, with any columns combined. */
 static tulle_status test_exact(tulle_comm *comm, void *arg)
 {
     tulle_status status = TULLE_OK;
     static const int combine[] = {TULLE_NONE, 0, 2, 7, 1000};
-    double *worst = arg, error;
+    double *worst = arg, error, apart = 0;
     tulle_mat *A = NULL, *F = NULL;
     tulle_matfun_report report;
     for (int pattern = SPARSE; pattern <= DIAGONAL; pattern++)
@@ -198,6 +205,9 @@ static tulle_status test_exact(tulle_comm *comm, void *arg)
                 TULLE_TRY(build(comm, &p, TULLE_F64, c % 2 * 2, NONE, &A));
                 TULLE_TRY(function_of(A, text, &options, &F, &report));
                 TULLE_TRY(compare(&p, F, text ? exp : f_quadratic, 1, 1e-10, &error));
+                if (combine[c] == TULLE_NONE) apart = makespan(&report, tulle_comm_size(comm));
+                /* columns are combined as far as all PEs are done earlier */
+                if (combine[c] == 0) EXPECT(makespan(&report, tulle_comm_size(comm)) <= apart * (1 + 1e-12));
                 if (pattern == SPARSE && combine[c] == 0) EXPECT(report.submatrices < BLOCKS);
                 if (pattern == FULL && combine[c] != TULLE_NONE && combine[c] != 2 && combine[c] != 7)
                     EXPECT(report.submatrices == 1);

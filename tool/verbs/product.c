@@ -383,23 +383,22 @@ static tulle_status read_block(const struct setting *s, const char *name, int *r
 }
 
 /*
- * In a simulation: the known machine of the platform's name, else this one with the platform's
- * network.
+ * In a simulation, unless --machine says otherwise: the machine that is simulated; where kernels take their real
+ * time, those of this one.
  */
-static tulle_status find_simulated(struct setting *s, int threads)
+static tulle_status find_simulated(struct setting *s, tulle_team *team)
 {
-    char name[64] = "summit";
-    const char *platform = strstr(options_word(s->asked.options, "comm", ""), "platform=");
+    tulle_machine *m = &s->asked.machine;
+    const double work = s->work * s->reps * s->asked.nalgs;
     s->simulated = 1;
-    if (!s->asked.is_here) return product_machine(&s->asked, s->work * s->reps * s->asked.nalgs, threads);
-    if (platform) {
-        platform += strlen("platform=");
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(platform, ",+"), platform);
+    if (!s->asked.is_here) return product_machine(&s->asked, work, tulle_team_threads(team));
+    tulle_status status = tulle_machine_of_team(team, m);
+    if (status == TULLE_OK && !m->threads) {
+        status = product_machine(&s->asked, work, tulle_team_threads(team));
+        if (status == TULLE_OK) status = tulle_machine_of_team(team, m);
     }
-    tulle_status status = tulle_machine_find(name, threads, &s->asked.machine);
-    if (status != TULLE_OK) return product_machine(&s->asked, s->work * s->reps * s->asked.nalgs, threads);
-    s->asked.is_here = 0;
-    return TULLE_OK;
+    s->asked.is_here = !(m->tier[TULLE_OTHER_NODE].bandwidth > 0);
+    return status;
 }
 
 /* Prints the text below the table. */
@@ -532,7 +531,7 @@ tulle_status run_product(const struct options *options, enum product_kind kind)
     if (status == TULLE_OK && tulle_team_leads(team)) {
         int threads = tulle_team_size(team) * tulle_team_threads(team);
         s->machine_known = tulle_team_virtual(team)
-                               ? find_simulated(s, threads)
+                               ? find_simulated(s, team)
                                : product_machine(&s->asked, s->work * s->reps * s->asked.nalgs, threads);
     }
     if (s->machine_known != TULLE_OK) snprintf(s->machine_fault, sizeof s->machine_fault, "%s", tulle_error_message());

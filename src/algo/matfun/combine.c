@@ -2,7 +2,8 @@
 /*
  * Greedy: starting with one column a group, merge the two groups whose union saves most, until no
  * union saves anything (CP2K's artifact has k-means and METIS, which save as much). The cost of a
- * group of n rows is n^3: its b columns cost only O(n^2 b).
+ * group of n rows is n^3: its b columns cost only O(n^2 b). A limit keeps groups from becoming larger than the
+ * share of a PE, which would wait for them.
  */
 #include "algo/matfun/combine.h"
 
@@ -21,6 +22,7 @@ struct window {
     int *partner;     /* [count] */
     int32_t *touched; /* numbered block rows */
     int bits;
+    double most; /* operations of a union that is larger than its parts */
 };
 
 static void fini(struct window *w)
@@ -29,12 +31,12 @@ static void fini(struct window *w)
     for (size_t i = 0; i < sizeof room / sizeof *room; i++) tulle__free(room[i]);
 }
 
-static tulle_status init(struct window *w, const tulle__block_rows *pattern, tulle_gidx first, int count)
+static tulle_status init(struct window *w, const tulle__block_rows *pattern, tulle_gidx first, int count, double most)
 {
     tulle_status status;
     const tulle_gidx *cut = tulle__block_rows_cut(pattern);
     int64_t all = pattern->A->layout->row_blocks.count;
-    *w = (struct window){.count = count};
+    *w = (struct window){.count = count, .most = most};
     TULLE_TRY(tulle__alloc((size_t)all, sizeof *w->number, "numbers of block rows", &w->number));
     memset(w->number, 0xff, (size_t)all * sizeof *w->number);
     for (int c = 0; c < count; c++) {
@@ -80,7 +82,8 @@ static double saving_of(const struct window *w, int a, int b)
 {
     double apart = cube(w->n[a]) + cube(w->n[b]);
     double limit = w->n[a] + w->n[b]; /* (na + nb)^3 > na^3 + nb^3 */
-    return apart - cube(joined(w, a, b, limit));
+    double n = joined(w, a, b, limit);
+    return n > w->n[a] && n > w->n[b] && cube(n) > w->most ? -1 : apart - cube(n);
 }
 
 /* The best partner of group a among the later ones. */
@@ -119,10 +122,10 @@ static void merge(struct window *w, int a, int b)
     }
 }
 
-static tulle_status greedy(const tulle__block_rows *pattern, tulle_gidx first, int count, int *group)
+static tulle_status greedy(const tulle__block_rows *pattern, tulle_gidx first, int count, double most, int *group)
 {
     struct window w;
-    tulle_status status = init(&w, pattern, first, count);
+    tulle_status status = init(&w, pattern, first, count, most);
     for (int a = 0; status == TULLE_OK && a < count; a++) look(&w, a);
     while (status == TULLE_OK) {
         int best = -1;
@@ -138,9 +141,10 @@ static tulle_status greedy(const tulle__block_rows *pattern, tulle_gidx first, i
     return status;
 }
 
-tulle_status tulle__combine(const tulle__block_rows *pattern, tulle_gidx first, int count, int combine, int *group)
+tulle_status tulle__combine(
+    const tulle__block_rows *pattern, tulle_gidx first, int count, int combine, double most, int *group)
 {
     int step = combine > 0 ? combine : 1;
     for (int c = 0; c < count; c++) group[c] = c / step * step;
-    return combine == 0 ? greedy(pattern, first, count, group) : TULLE_OK;
+    return combine == 0 ? greedy(pattern, first, count, most, group) : TULLE_OK;
 }

@@ -8,8 +8,10 @@
 /*
  * Columns first .. first + count - 1, whose rows are known. group[c] = the smallest column, counted
  * from first, of the submatrix that column first + c belongs to. combine: as in
- * tulle_matfun_options. Local.
+ * tulle_matfun_options. With combine = 0 no two columns come together in a submatrix of more than `most`
+ * operations (tulle__submatrix_work) that one of them alone would not have. Local.
  */
-tulle_status tulle__combine(const tulle__block_rows *pattern, tulle_gidx first, int count, int combine, int *group);
+tulle_status tulle__combine(
+    const tulle__block_rows *pattern, tulle_gidx first, int count, int combine, double most, int *group);
 
 #endif

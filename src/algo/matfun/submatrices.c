@@ -2,6 +2,7 @@
 #include "algo/matfun/submatrices.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,7 +102,7 @@ static tulle_status form(tulle__submatrices *s, tulle_gidx window, int combine, 
     tulle_gidx first = window_begin(window);
     int count = window_columns(s->pattern.A->layout->row_blocks.count, window);
     TULLE_TRY(require_window(s, first, count));
-    TULLE_TRY(tulle__combine(&s->pattern, first, count, combine, group));
+    TULLE_TRY(tulle__combine(&s->pattern, first, count, combine, s->most, group));
     for (int g = 0; g < count; g++)
         if (group[g] == g) TULLE_TRY(append(s, first, count, group, g, mark));
 out:
@@ -130,21 +131,72 @@ static void choose(tulle__submatrices *s, int64_t first, double before, double b
     s->count = kept;
 }
 
-/* Work of all windows; the PE measures windows begin ... end - 1. Collective. */
+/* The largest submatrix of this PE. */
+static double largest_of(const tulle__submatrices *s)
+{
+    double most = 0;
+    for (int64_t k = 0; k < s->count; k++) {
+        const double work = tulle__submatrix_work((double)s->sub[k].n);
+        if (work > most) most = work;
+    }
+    return most;
+}
+
+/* Work of all windows, then of the largest submatrix; the PE measures windows begin ... end - 1. Collective. */
 static tulle_status measure(tulle__submatrices *s, tulle_gidx windows, int combine, double *work, int64_t *mark)
 {
+    double largest = 0;
     tulle_status status = TULLE_OK;
     tulle_comm *comm = s->pattern.A->comm;
     tulle_gidx begin = windows * comm->rank / comm->size, end = windows * (comm->rank + 1) / comm->size;
+    memset(work, 0, (size_t)windows * sizeof *work);
     for (tulle_gidx w = begin; w < end && status == TULLE_OK; w++) {
         s->count = s->nindex = 0;
         status = form(s, w, combine, mark);
         work[w] = status == TULLE_OK ? work_since(s, 0) : 0;
+        largest = fmax(largest, largest_of(s));
     }
     s->count = s->nindex = 0;
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK && comm->size > 1) status = tulle_comm_reduce_real(comm, TULLE_SUM, (int)windows, work);
+    if (status == TULLE_OK && comm->size > 1) status = tulle_comm_reduce_real(comm, TULLE_MAX, 1, &largest);
+    work[windows] = largest;
     return status;
+}
+
+static double sum_of(const double *work, tulle_gidx windows)
+{
+    double sum = 0;
+    for (tulle_gidx w = 0; w < windows; w++) sum += work[w];
+    return sum;
+}
+
+/* Operations until all PEs are done, at least: an equal share each, and no submatrix on two of them. */
+static double makespan(const tulle__submatrices *s, const double *work, tulle_gidx windows)
+{
+    return fmax(sum_of(work, windows) / s->pattern.A->comm->size, work[windows]);
+}
+
+/*
+ * Limits what is combined to the share of a PE, where the largest submatrix would keep all others waiting and that
+ * ends earlier. Less combined, the shares are larger, and so may the limit be. Collective; all PEs decide alike.
+ */
+static tulle_status limit(tulle__submatrices *s, tulle_gidx windows, int combine, double *work, int64_t *mark)
+{
+    enum { TRIES = 3 };
+    double best = makespan(s, work, windows), share = sum_of(work, windows) / s->pattern.A->comm->size, most = s->most;
+    for (int t = 0; t < TRIES && share < best; t++) {
+        s->most = share;
+        tulle_status status = measure(s, windows, combine, work, mark);
+        if (status != TULLE_OK) return status;
+        share = sum_of(work, windows) / s->pattern.A->comm->size;
+        if (makespan(s, work, windows) >= best) continue;
+        best = makespan(s, work, windows);
+        most = s->most;
+    }
+    if (most == s->most) return TULLE_OK;
+    s->most = most;
+    return measure(s, windows, combine, work, mark);
 }
 
 /*
@@ -225,13 +277,14 @@ tulle_status tulle__submatrices_init(tulle__submatrices *s, const tulle_mat *A, 
     tulle_gidx columns = A->layout->row_blocks.count, windows = (columns + TULLE__WINDOW - 1) / TULLE__WINDOW;
     double *work = NULL, before = 0;
     int64_t *mark = NULL;
-    *s = (tulle__submatrices){.count = 0};
+    *s = (tulle__submatrices){.count = 0, .most = INFINITY};
     TULLE_TRY(tulle__block_rows_init(&s->pattern, A));
-    TULLE_TRY(tulle__alloc_zero((size_t)windows, sizeof *work, "work of windows", &work));
+    TULLE_TRY(tulle__alloc_zero((size_t)windows + 1, sizeof *work, "work of windows", &work));
     TULLE_TRY(tulle__alloc_zero((size_t)columns, sizeof *mark, "marks of block rows", &mark));
 out:
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = measure(s, windows, combine, work, mark);
+    if (status == TULLE_OK && combine == 0) status = limit(s, windows, combine, work, mark);
     for (tulle_gidx w = 0; status == TULLE_OK && w < windows; w++) s->work += work[w];
     double begin = s->work * comm->rank / comm->size, end = s->work * (comm->rank + 1) / comm->size;
     if (comm->rank + 1 == comm->size) end = 2 * s->work + 1;

@@ -5,9 +5,10 @@
  *
  * The matrix has one tile column. Block columns are considered in windows of TULLE__WINDOW
  * neighbours, within which they may be combined; so the submatrices, and the result up to rounding,
- * do not depend on the number of PEs. Each PE measures an equal number of windows; from the work of
- * all windows it knows the part of the work that is its own: contiguous, as in the paper, with
- * equal sums of cubes. It then forms the submatrices of the windows in that part.
+ * do not depend on the number of PEs, unless the largest one would take longer than a PE's equal share of all: then
+ * columns are combined less, as far as all are done earlier. Each PE measures an equal number of windows; from the work
+ * of all windows it knows the part of the work that is its own: contiguous, as in the paper, with equal sums of cubes.
+ * It then forms the submatrices of the windows in that part.
  */
 #ifndef TULLE_ALGO_MATFUN_SUBMATRICES_H
 #define TULLE_ALGO_MATFUN_SUBMATRICES_H
@@ -34,6 +35,7 @@ typedef struct tulle__submatrices {
     int64_t stamp;          /* of the last submatrix that was formed */
     double work, own_work;  /* sums of the cubes of n, of all PEs and of this one */
     double rows_sum;        /* of n, this PE */
+    double most;            /* operations of a submatrix that columns are combined to */
     tulle__weighted claims; /* of more than one PE: submatrices by their work, described by sub and index */
 } tulle__submatrices;
 

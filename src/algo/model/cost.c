@@ -23,18 +23,59 @@ double tulle__cost_block_rate(const tulle__costs *c, double work, double entries
     return measured > 0 && measured < rate ? measured : rate;
 }
 
+/* What a simulation takes for it without launch and result (product/execution/account_work.h). */
+static double simulated_seconds(const tulle__costs *c, int i, int k, int j, double *idle)
+{
+    const tulle__operands *o = &c->counts->operands;
+    const tulle_machine *machine = c->machine;
+    const double size = (double)tulle_type_size(c->counts->type), entry = size + sizeof(tulle_lidx);
+    const double work = c->counts->work[tulle__unit_index(c->counts, i, k, j)];
+    const double m = (double)tulle__tile_rows(o->A, i), n = (double)tulle__tile_cols(o->C, j),
+                 inner = (double)tulle__tile_rows(o->B, k),
+                 nnz = (double)o->A->directory[tulle__tile_index(o->A, i, k)].nnz;
+    double memory, cache = 0;
+    if (c->counts->sparse && o->B->format->in_blocks)
+        memory = size * work * (1 / c->counts->height + 1 / c->counts->width) + sizeof(int64_t) * (m + 1);
+    else if (c->counts->sparse)
+        memory = entry * (work + nnz) + sizeof(int64_t) * (m + 1);
+    else if (o->A->kind == TULLE_DENSE)
+        memory = size * inner * (m + n);
+    else {
+        memory = entry * nnz + sizeof(int64_t) * (m + 1) + size * n * fmin(nnz, inner);
+        cache = size * n * nnz;
+    }
+    const double busy = fmax(2 * work / machine->fma[c->counts->type], cache / machine->cache);
+    *idle = fmax(busy - memory / machine->stream, 0);
+    return fmax(busy, memory / machine->stream);
+}
+
+/*
+ * Whether rows of B come from the cache: all of the tile stays there, as that of the benchmark does, or rows of A
+ * that follow each other name the same ones, as in a band.
+ */
+static bool rows_are_near(const tulle__costs *c, int k, int j)
+{
+    enum { STAYS = 4 << 20, BAND = 4 };
+    const tulle_mat *B = c->counts->operands.B;
+    return (double)B->directory[tulle__tile_index(B, k, j)].place.length <= STAYS ||
+           c->counts->effective_cols < (double)B->layout->n / BAND;
+}
+
 static double kernel_seconds(const tulle__costs *c, int i, int k, int j)
 {
     const tulle__operands *o = &c->counts->operands;
     double work = c->counts->work[tulle__unit_index(c->counts, i, k, j)], rate, measured;
     double m = (double)tulle__tile_rows(o->A, i), n = (double)tulle__tile_cols(o->C, j);
     if (work <= 0) return 0;
+    if (c->machine->simulated) return simulated_seconds(c, i, k, j, &c->idle[tulle__unit_index(c->counts, i, k, j)]);
     if (c->counts->sparse && o->B->format->in_blocks)
         return 2 * work / tulle__cost_block_rate(c, work, tulle__counts_expected(c->counts, i, j, work));
     if (c->counts->sparse) {
         double cf = work / tulle__counts_expected(c->counts, i, j, work);
         rate = tulle_roofline_spgemm(c->machine, c->threads, c->counts->type, cf).rate;
         measured = tulle__rate_spgemm(c->machine, cf);
+        if (measured > 0 && rows_are_near(c, k, j))
+            rate = fmin(c->share * c->machine->fma[c->counts->type], rate * c->machine->cache / c->machine->stream);
     } else if (o->A->kind == TULLE_DENSE) {
         rate =
             tulle_roofline_gemm(c->machine, c->threads, c->counts->type, m, (double)tulle__tile_rows(o->B, k), n).rate;
@@ -77,6 +118,8 @@ tulle_status tulle__costs_init(
     for (int d = 0; d < TULLE_DISTANCE_COUNT; d++) c.tier[d] = tulle__tier_of(machine, (tulle_distance)d, c.threads);
     const tulle__operands *t = &counts->operands;
     tulle_status status = tulle__alloc((size_t)t->M * (size_t)t->K * (size_t)t->N, sizeof *c.unit, "model", &c.unit);
+    if (status == TULLE_OK)
+        status = tulle__alloc_zero((size_t)t->M * (size_t)t->K * (size_t)t->N, sizeof *c.idle, "model", &c.idle);
     if (status == TULLE_OK) status = tulle__alloc((size_t)counts->pes, sizeof *c.part, "model", &c.part);
     if (status != TULLE_OK) {
         tulle__costs_fini(&c);
@@ -93,6 +136,7 @@ tulle_status tulle__costs_init(
 void tulle__costs_fini(tulle__costs *costs)
 {
     tulle__free(costs->unit);
+    tulle__free(costs->idle);
     tulle__free(costs->part);
 }
 
@@ -115,13 +159,36 @@ double tulle__cost_transfer(const tulle__costs *c, int from, int to, double byte
 double tulle__cost_meeting(const tulle__costs *c)
 {
     int pes = c->counts->pes;
-    return pes > 1 ? ceil(log2(pes)) * tier_of(c, 0, pes - 1)->latency : 0;
+    return pes > 1 ? ceil(log2(pes)) * tulle__cost_round_trip(c, 0, pes - 1) : 0;
+}
+
+double tulle__cost_round_trip(const tulle__costs *c, int from, int to)
+{
+    const double latency = tier_of(c, from, to)->latency;
+    return c->machine->simulated ? 2 * latency + c->machine->overhead : latency; /* a measured get was there and back */
+}
+
+double tulle__cost_single(const tulle__costs *c, int from, int to)
+{
+    const double single =
+        c->machine->single[from / c->node_pes == to / c->node_pes ? TULLE_SAME_NODE : TULLE_OTHER_NODE];
+    return single > 0 ? single : tier_of(c, from, to)->bandwidth;
+}
+
+double tulle__cost_node_mean(const tulle__costs *c, int pe, const double *x)
+{
+    const int first = pe / c->node_pes * c->node_pes, pes = c->counts->pes;
+    double sum = 0;
+    int n = 0;
+    for (; n < c->node_pes && first + n < pes; n++) sum += x[first + n];
+    return sum / n;
 }
 
 static double fetch(const tulle__costs *c, int owner, int to, double bytes, tulle__pe_load *load)
 {
     if (bytes <= 0 || tulle__cost_in_place(c, owner, to)) return 0;
     double seconds = tulle__cost_transfer(c, owner, to, bytes), moving = bytes / tier_of(c, owner, to)->bandwidth;
+    load[to].push += c->machine->overhead;
     load[to].bytes += bytes;
     load[to].messages++;
     load[to].fetch += moving;
@@ -303,14 +370,55 @@ void tulle__cost_partial(
      * waits for
      */
     load[from].push += pushes * 4 * tulle__cost_transfer(c, from, owner, record);
+    if (c->machine->simulated) {
+        if (c->counts->sparse)
+            load[from].push += pushes * c->machine->launch + 2 * bytes / c->machine->stream; /* copied into panels */
+        else
+            load[from].push += (pushes - 1) * c->machine->launch; /* each panel's rows by a kernel of their own */
+        if (c->counts->sparse && !tulle__cost_in_place(c, from, owner)) passes = 0; /* got where it is kept */
+        if (passes) load[owner].accumulate += pushes * c->machine->launch;
+    }
     if (!tulle__cost_in_place(c, from, owner)) {
         load[owner].bytes += bytes;
         load[owner].messages += pushes;
         load[owner].accumulate +=
-            bytes / tier_of(c, from, owner)->bandwidth + pushes * tier_of(c, from, owner)->latency;
+            bytes / tulle__cost_single(c, from, owner) + pushes * tier_of(c, from, owner)->latency;
+        if (from / c->node_pes != owner / c->node_pes)
+            load[owner].far_partial += bytes / tier_of(c, from, owner)->bandwidth,
+                load[from].far_served += bytes / tier_of(c, from, owner)->bandwidth;
         load[from].served += bytes / tier_of(c, from, owner)->bandwidth;
     }
     load[owner].accumulate += passes * bytes / (c->share * c->machine->stream);
+}
+
+double tulle__cost_job(const tulle__costs *c, int i, tulle__cost_result result, bool again, double idle)
+{
+    const double size = (double)tulle_type_size(c->counts->type);
+    double bytes = (again ? 2 : 1) * result.entries * size;
+    if (!c->machine->simulated) return 0;
+    if (c->counts->sparse)
+        bytes = c->counts->operands.C->format->in_blocks
+                    ? 0
+                    : result.entries * (size + sizeof(tulle_lidx)) +
+                          sizeof(int64_t) * ((double)tulle__tile_rows(c->counts->operands.C, i) + 1);
+    return c->machine->launch + fmax(bytes / c->machine->stream - idle, 0);
+}
+
+bool tulle__cost_scales_first(const tulle__costs *c, const tulle__policy *policy)
+{
+    return !c->counts->sparse && !policy->by_chain && policy->alg != TULLE_PRODUCT_STATIONARY_C;
+}
+
+double tulle__cost_scaling(const tulle__costs *c, const tulle__policy *policy, int pe)
+{
+    const tulle_mat *C = c->counts->operands.C;
+    double entries = 0;
+    if (!c->machine->simulated || !tulle__cost_scales_first(c, policy)) return 0;
+    for (int i = 0; i < C->layout->mt; i++)
+        for (int j = 0; j < C->layout->nt; j++)
+            if (tulle__layout_owner(C->layout, i, j) == pe)
+                entries += (double)tulle__tile_rows(C, i) * (double)tulle__tile_cols(C, j);
+    return c->machine->launch + entries * (double)tulle_type_size(c->counts->type) / c->machine->stream;
 }
 
 double tulle__cost_merge(const tulle__costs *c, double entries)
@@ -318,6 +426,8 @@ double tulle__cost_merge(const tulle__costs *c, double entries)
     /* blocks are read, and a block of C read and written */
     if (c->counts->operands.C->format->in_blocks)
         return 3 * entries * (double)tulle_type_size(c->counts->type) / (c->share * c->machine->stream);
+    if (c->machine->simulated) /* read; what is written is hardly more than the largest of them */
+        return entries * (double)(tulle_type_size(c->counts->type) + sizeof(tulle_lidx)) / c->machine->stream;
     double rate = tulle_roofline_spgemm(c->machine, c->threads, c->counts->type, 1).rate;
     double measured = c->share * tulle__rate_spgemm(c->machine, 1);
     return 2 * entries / (measured > 0 && measured < rate ? measured : rate);

@@ -20,6 +20,8 @@ typedef struct tulle__costs {
     double panel; /* bytes */
     double room;  /* bytes for fetched tiles; 0: unlimited */
     double *unit; /* [M * K * N]: seconds of each tile product's kernel */
+    double
+        *idle; /* [M * K * N]: of them the memory's, while arithmetic or the cache takes longer; simulated machines */
     double *part; /* [pes]: scratch */
 } tulle__costs;
 
@@ -32,6 +34,7 @@ typedef struct tulle__pe_load {
     double fetches;         /* jobs with fetches */
     double served;          /* transfers of other PEs from this PE's memory */
     double far, far_served; /* the parts of fetch and served between nodes, as if every PE of the node had as much */
+    double far_partial;     /* seconds of partial results from other nodes, as if every PE of the node had as much */
     double bytes, messages, partials;
     double communicate, total; /* communication that is not hidden; time until this PE is done */
 } tulle__pe_load;
@@ -48,6 +51,12 @@ int tulle__cost_in_place(const tulle__costs *costs, int from, int to);
 double tulle__cost_transfer(const tulle__costs *costs, int from, int to, double bytes);
 /* Seconds of a barrier of all PEs. */
 double tulle__cost_meeting(const tulle__costs *costs);
+/* Bytes a second of a transfer that no other goes beside. */
+double tulle__cost_single(const tulle__costs *costs, int from, int to);
+/* The mean of x over the PEs of a node: what its port takes at least, if x is of PEs that all transfer at once. */
+double tulle__cost_node_mean(const tulle__costs *costs, int pe, const double *x);
+/* Seconds until an atomic operation on PE `to` has returned to PE `from`. */
+double tulle__cost_round_trip(const tulle__costs *costs, int from, int to);
 /* Seconds of the kernel of tile product (i, k, j). */
 static inline double tulle__cost_unit(const tulle__costs *costs, int i, int k, int j)
 {
@@ -101,6 +110,16 @@ tulle__cost_result tulle__cost_result_of(
  */
 void tulle__cost_partial(
     const tulle__costs *costs, int from, int i, int j, tulle__cost_result result, int passes, tulle__pe_load *load);
+/*
+ * What a job takes beside its tile products, where the machine says so (tulle_machine.simulated; measured rates have
+ * it): the kernel's launch and its result's way to memory. again: a dense result is read, too. idle: seconds in which
+ * the job leaves memory idle.
+ */
+double tulle__cost_job(const tulle__costs *costs, int i, tulle__cost_result result, bool again, double idle);
+/* Whether tiles of a dense C are multiplied by beta before the first job: PEs add to them in any order. */
+bool tulle__cost_scales_first(const tulle__costs *costs, const tulle__policy *policy);
+/* Seconds of that on a PE, where kernels are simulated. */
+double tulle__cost_scaling(const tulle__costs *costs, const tulle__policy *policy, int pe);
 /* Merging sparse contributions with so many entries in total into one tile. */
 double tulle__cost_merge(const tulle__costs *costs, double entries);
 

@@ -34,11 +34,14 @@ static void add_publishing(const tulle__costs *c, tulle__pe_load *load)
     }
     size_t bytes = (size_t)most * tulle__record_bytes(c->counts->operands.C),
            piece = tulle__slot_scratch(pes) / (size_t)pes;
+    double published = tulle__cost_meeting(c);
+    if (c->machine->simulated) /* a put and its word a round, of each piece; and the kernel that has merged */
+        published = 1.5 * published * (double)((bytes + piece - 1) / piece) + c->machine->launch;
     for (int pe = 0; pe < pes; pe++) {
         load[pe].bytes += (double)bytes * (pes - 1);
         load[pe].messages += rounds * (double)((bytes + piece - 1) / piece);
-        load[pe].communicate += tulle__cost_meeting(c);
-        load[pe].total += tulle__cost_meeting(c);
+        load[pe].communicate += published;
+        load[pe].total += published;
     }
 }
 
@@ -127,7 +130,8 @@ static tulle_status predict_group(
         if (load[pe].total > p.seconds) p.seconds = load[pe].total;
         if (load[pe].served > p.seconds) p.seconds = load[pe].served;
     }
-    p.seconds += tulle__cost_meeting(c);
+    /* what ends an execution: an agreement, in a simulation also the barrier before it, or else publishing */
+    p.seconds += tulle__cost_meeting(c) * (c->machine->simulated && !c->counts->sparse ? 2 : 1);
     tulle_imbalance work = {.max = 0};
     for (int pe = 0; pe < pes; pe++) {
         double busy = load[pe].compute + load[pe].communicate + load[pe].accumulate;
@@ -157,12 +161,11 @@ static double largest_tile(const tulle_mat *X)
 }
 
 /* Chooses the fastest batch size among those whose tiles fit a PE's memory. */
-static tulle_status predict(const tulle__costs *c, tulle_product_alg alg, tulle_prediction *prediction)
+static tulle_status predict_policy(
+    const tulle__costs *c, tulle_product_alg alg, const tulle__policy *policy, tulle_prediction *prediction)
 {
     const tulle__operands *o = &c->counts->operands;
-    const tulle__policy *policy = policy_of(c, alg);
     tulle__costs costs = *c;
-    if (!policy) return tulle__fail(TULLE_ERR_ARG, "algorithm %d cannot be predicted", (int)alg);
     costs.batch = tulle__policy_batch(policy, o->K, c->direct, c->deterministic);
     costs.lookahead = lookahead_of(c, policy);
     tulle_status status = predict_group(&costs, alg, policy, prediction);
@@ -175,6 +178,36 @@ static tulle_status predict(const tulle__costs *c, tulle_product_alg alg, tulle_
         status = predict_group(&costs, alg, policy, &p);
         if (status == TULLE_OK && p.seconds < prediction->seconds) *prediction = p;
     }
+    return status;
+}
+
+/* Where stealing is not clearly faster, PEs keep to their own chains; *policy is what they do. */
+static tulle_status predict(
+    const tulle__costs *c, tulle_product_alg alg, tulle_prediction *prediction, const tulle__policy **policy)
+{
+    tulle_prediction still;
+    *policy = policy_of(c, alg);
+    if (!*policy) return tulle__fail(TULLE_ERR_ARG, "algorithm %d cannot be predicted", (int)alg);
+    tulle_status status = predict_policy(c, alg, *policy, prediction);
+    if (status != TULLE_OK || (*policy)->reach == TULLE__REACH_NONE) return status;
+    const tulle__policy *fallback = tulle__policy_of((*policy)->fallback);
+    status = predict_policy(c, alg, fallback, &still);
+    if (status != TULLE_OK || prediction->seconds < clearly(alg) * still.seconds) return status;
+    *prediction = still;
+    *policy = fallback;
+    return TULLE_OK;
+}
+
+tulle_status tulle__predict_in_effect(const tulle_counts *counts, const tulle_machine *machine,
+    const tulle_model_options *options, tulle_product_alg alg, tulle_prediction *prediction, bool *steals)
+{
+    const tulle__policy *policy = NULL;
+    tulle__costs c;
+    tulle_status status = tulle__costs_init(counts, machine, options, &c);
+    if (status != TULLE_OK) return status;
+    status = predict(&c, alg, prediction, &policy);
+    tulle__costs_fini(&c);
+    *steals = status == TULLE_OK && policy->reach != TULLE__REACH_NONE;
     return status;
 }
 
@@ -193,12 +226,8 @@ tulle_status tulle_predict(const tulle_counts *counts, const tulle_machine *mach
     if (TULLE__NULL(counts) || TULLE__NULL(machine) || no_alg(__func__, alg) || TULLE__NULL(prediction) ||
         TULLE__OPTIONS(options, &own, symmetric_c) || TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1))
         return TULLE_ERR_ARG;
-    tulle__costs c;
-    tulle_status status = tulle__costs_init(counts, machine, options, &c);
-    if (status != TULLE_OK) return status;
-    status = predict(&c, alg, prediction);
-    tulle__costs_fini(&c);
-    return status;
+    bool steals;
+    return tulle__predict_in_effect(counts, machine, options, alg, prediction, &steals);
 }
 
 tulle_status tulle_predict_best(const tulle_counts *counts, const tulle_machine *machine,
@@ -210,12 +239,13 @@ tulle_status tulle_predict_best(const tulle_counts *counts, const tulle_machine 
         return TULLE_ERR_ARG;
     tulle__costs c;
     tulle_prediction p, found = {.suits = 0};
+    const tulle__policy *policy;
     tulle_status status = tulle__costs_init(counts, machine, options, &c);
     if (status != TULLE_OK) return status;
     for (int alg = TULLE_PRODUCT_AUTO + 1; alg < TULLE_PRODUCT_ALG_COUNT && status == TULLE_OK; alg++) {
         if (options->asynchronous && tulle__policy_of((tulle_product_alg)alg)->arrival != TULLE__ARRIVAL_SINGLY)
             continue;
-        status = predict(&c, (tulle_product_alg)alg, &p);
+        status = predict(&c, (tulle_product_alg)alg, &p, &policy);
         if (status == TULLE_OK && p.suits &&
             (!found.suits || p.seconds < clearly((tulle_product_alg)alg) * found.seconds))
             found = p;
@@ -238,9 +268,9 @@ tulle_status tulle_predict_loads(const tulle_counts *counts, const tulle_machine
     tulle_prediction p;
     tulle_status status = tulle__costs_init(counts, machine, options, &c);
     if (status != TULLE_OK) return status;
-    status = predict(&c, alg, &p);
+    const tulle__policy *policy;
+    status = predict(&c, alg, &p, &policy);
     if (status == TULLE_OK) {
-        const tulle__policy *policy = policy_of(&c, alg);
         c.batch = p.batch;
         c.lookahead = lookahead_of(&c, policy);
         status = walk(&c, policy, &load);

@@ -78,11 +78,12 @@ static double unit_seconds(const struct game *g, const struct item *x, int pe, t
 {
     const tulle__costs *c = g->costs;
     const tulle__operands *o = &c->counts->operands;
-    double compute = 0, work = 0, fetch = 0;
+    double compute = 0, work = 0, fetch = 0, idle = 0;
     int nk = products_of(g, x), fetched = is_next_band(g, x, pe);
     for (int n = 0; n < nk; n++) {
         int k = g->k[n];
         compute += tulle__cost_unit(c, x->i, k, x->j) / x->bands;
+        idle += c->idle[tulle__unit_index(c->counts, x->i, k, x->j)] / x->bands;
         work += c->counts->work[tulle__unit_index(c->counts, x->i, k, x->j)] / x->bands;
         if (fetched) continue;
         if (g->norms && g->policy->worker(o, x->i, k, x->j) != pe)
@@ -91,15 +92,16 @@ static double unit_seconds(const struct game *g, const struct item *x, int pe, t
                      ? tulle__cost_fetch_needed(c, x->i, k, x->j, pe, load)
                      : tulle__cost_fetch(c, o->A, x->i, k, pe, load) + tulle__cost_fetch_b(c, x->i, k, x->j, pe, load);
     }
+    tulle__cost_result result = tulle__cost_result_of(c, g->policy, x->i, x->j, nk, g->k);
+    result.entries /= x->bands;
+    result.blocks /= x->bands;
+    const bool own = tulle__layout_owner(o->C->layout, x->i, x->j) == pe;
+    compute += tulle__cost_job(c, x->i, result, own && x->k != CHAIN, idle);
     g->last[pe] = x - g->item;
     load[pe].work += work;
     load[pe].compute += compute;
     double seen = c->lookahead == 0 ? fetch : fetch > compute ? fetch - compute : 0, push = load[pe].push;
-    tulle__cost_result result = tulle__cost_result_of(c, g->policy, x->i, x->j, nk, g->k);
-    result.entries /= x->bands;
-    result.blocks /= x->bands;
-    if (tulle__layout_owner(o->C->layout, x->i, x->j) != pe)
-        tulle__cost_partial(c, pe, x->i, x->j, result, passes(g, x, pe), load);
+    if (!own) tulle__cost_partial(c, pe, x->i, x->j, result, passes(g, x, pe), load);
     load[tulle__layout_owner(o->C->layout, x->i, x->j)].accumulate += accumulate_seconds(g, x, result.entries);
     load[pe].communicate += seen + load[pe].push - push;
     return compute + seen + load[pe].push - push;
@@ -256,6 +258,7 @@ tulle_status tulle__walk_stealing(const tulle__costs *costs, const tulle__policy
         tulle__cost_fetch_norms(costs, policy, pe, seen, load);
         load[pe].total = load[pe].fetch + load[pe].latency;
     }
+    for (int pe = 0; pe < pes; pe++) load[pe].total += tulle__cost_scaling(costs, policy, pe);
     tulle__operands_set_grain(&g.operands, pes);
     TULLE_TRY(tulle__alloc((size_t)pes + 1, sizeof *g.first, "model", &g.first));
     TULLE_TRY(tulle__alloc((size_t)pes, sizeof *g.next, "model", &g.next));

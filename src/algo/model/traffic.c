@@ -4,6 +4,7 @@
  * are the policies' own (jobs.c, multiply.c), the panels those of panel.c. Counted are what a first
  * execution moves; the model's test compares each figure with that of a report.
  */
+#include <math.h>
 #include <string.h>
 
 #include "algo/chain/segments.h"
@@ -38,8 +39,9 @@ static void walk_job(const tulle__costs *c, const tulle__policy *policy, int pe,
     const int *k, tulle__pe_load *load)
 {
     const tulle__operands *o = &c->counts->operands;
-    double seconds = 0, compute = 0;
+    double seconds = 0, compute = 0, idle = 0;
     for (int t = 0; t < nk; t++) {
+        idle += c->idle[tulle__unit_index(c->counts, i, k[t], j)];
         if (tulle__cost_norms_first(c, policy)) {
             seconds += tulle__cost_fetch_needed(c, i, k[t], j, pe, load);
         } else {
@@ -49,30 +51,41 @@ static void walk_job(const tulle__costs *c, const tulle__policy *policy, int pe,
         load[pe].work += c->counts->work[tulle__unit_index(c->counts, i, k[t], j)];
         compute += tulle__cost_unit(c, i, k[t], j);
     }
+    const tulle__cost_result result = tulle__cost_result_of(c, policy, i, j, nk, k);
+    int own = tulle__layout_owner(o->C->layout, i, j) == pe;
+    const bool again = c->machine->simulated && tulle__cost_scales_first(c, policy);
+    if (nk) compute += tulle__cost_job(c, i, result, own && again, idle);
     load[pe].compute += compute;
     load[pe].latency += tulle__cost_latency(c, pe, seconds);
     if (seconds > 0)
         load[pe].fetches++;
     else
         load[pe].local += compute;
-    const tulle__cost_result result = tulle__cost_result_of(c, policy, i, j, nk, k);
-    int own = tulle__layout_owner(o->C->layout, i, j) == pe;
     /* copied, or both read and one written */
     if (!own) tulle__cost_partial(c, pe, i, j, result, c->counts->sparse ? 2 : 3, load);
     if (!own || nk < units) add_merge(c, i, j, result.entries, load);
     /* its part of the rereading, as jobs do not know of each other */
-    if (own && nk && nk < units) load[pe].compute += reread(c, i, j) * (1 - (double)nk / units);
+    if (own && nk && nk < units && !again) load[pe].compute += reread(c, i, j) * (1 - (double)nk / units);
 }
 
 /*
  * What of fetching is not hidden: all without lookahead, else the first job's, and what takes
- * longer than kernels.
+ * longer than kernels. Where transfers share links, the first one comes with all that are fetched ahead.
  */
 static double not_hidden(const tulle__costs *c, const tulle__pe_load *l)
 {
     if (c->lookahead == 0 || l->fetches == 0) return l->fetch;
-    double first = l->fetch / l->fetches - l->local, rest = l->fetch - l->compute;
+    const double together = c->machine->shared ? fmin(1 + c->lookahead, l->fetches) : 1;
+    double first = l->fetch * together / l->fetches - l->local, rest = l->fetch - l->compute;
     return first > rest && first > 0 ? first : rest > 0 ? rest : 0;
+}
+
+/* An owner takes partial results one by one, but no faster than its node's port brings those of all its PEs. */
+static void share_partials(const tulle__costs *c, tulle__pe_load *load)
+{
+    for (int pe = 0; pe < c->counts->pes; pe++) c->part[pe] = load[pe].far_partial;
+    for (int pe = 0; pe < c->counts->pes; pe++)
+        load[pe].accumulate = fmax(load[pe].accumulate, tulle__cost_node_mean(c, pe, c->part));
 }
 
 tulle_status tulle__walk_static(const tulle__costs *c, const tulle__policy *policy, int *k, tulle__pe_load *load)
@@ -85,6 +98,7 @@ tulle_status tulle__walk_static(const tulle__costs *c, const tulle__policy *poli
     const bool norms = tulle__cost_norms_first(c, policy);
     if (norms) TULLE_TRY(tulle__alloc(tiles, 1, "model", &seen));
     for (int pe = 0; pe < c->counts->pes; pe++) {
+        load[pe].accumulate += tulle__cost_scaling(c, policy, pe);
         if (norms) {
             memset(seen, 0, tiles);
             tulle__cost_fetch_norms(c, policy, pe, seen, load);
@@ -99,6 +113,7 @@ tulle_status tulle__walk_static(const tulle__costs *c, const tulle__policy *poli
         }
     }
     tulle__cost_share_nodes(c, load);
+    share_partials(c, load);
     for (int pe = 0; pe < c->counts->pes; pe++) {
         tulle__pe_load *l = &load[pe];
         l->fetch += l->latency / (1 + c->lookahead);
@@ -119,6 +134,7 @@ struct bulk {
     char *need;                     /* [pes * (M + N)]: C tiles in that tile row or column, as in panel.c */
     int *units;                     /* [M * N] */
     double *move, *multiply, *past; /* [pes]: seconds of this step; of kernels, of the step before */
+    double *far;                    /* [pes]: of this step, between nodes, as if every PE of the node had as much */
 };
 
 static int in_step(const struct bulk *b, int pe, int t, int k)
@@ -161,12 +177,20 @@ static void move_tile(struct bulk *b, const tulle_mat *X, int i, int j, int slot
         if (!b->need[(int64_t)pe * (o->M + o->N) + slot] || !in_step(b, pe, t, k)) continue;
         double depth = shift ? 1 : __builtin_popcount((unsigned)++position);
         if (segments > 1) depth = (double)(position - 1 + segments) / segments;
-        double seconds = tulle__cost_transfer(c, owner, pe, bytes);
+        double seconds = tulle__cost_transfer(c, owner, pe, bytes), hop = seconds;
+        if (c->machine->simulated) { /* a word tells of each segment; others go beside it */
+            const double words = (shift ? 1 : 2) * tulle__cost_transfer(c, owner, pe, 0);
+            hop = bytes / tulle__cost_single(c, owner, pe) + words;
+            if (segments > 1) /* two at a time, but each with its latency */
+                hop += segments * tulle__cost_round_trip(c, owner, pe) / 4;
+            seconds -= tulle__cost_transfer(c, owner, pe, 0);
+            if (owner / c->node_pes != pe / c->node_pes) b->far[pe] += seconds, seconds = 0;
+        }
         load[pe].bytes += bytes;
         load[pe].messages += segments;
         load[pe].fetch += seconds;
         b->move[pe] += seconds;
-        if (depth * seconds > b->move[pe]) b->move[pe] = depth * seconds;
+        if (depth * hop > b->move[pe]) b->move[pe] = depth * hop;
     }
 }
 
@@ -180,11 +204,13 @@ static void multiply_step(struct bulk *b, int t, tulle__pe_load *load)
             int pe = tulle__layout_owner(o->C->layout, i, j), units = b->units[(int64_t)i * o->N + j];
             for (int k = broadcast ? t : 0; k < (broadcast ? t + 1 : o->K); k++) {
                 if (!in_step(b, pe, t, k) || !tulle__operands_meet(o, i, k, j)) continue;
-                double seconds = tulle__cost_unit(c, i, k, j);
+                const tulle__cost_result result = tulle__cost_result_of(c, b->policy, i, j, 1, &k);
+                double seconds = tulle__cost_unit(c, i, k, j) +
+                                 tulle__cost_job(c, i, result, true, c->idle[tulle__unit_index(c->counts, i, k, j)]);
                 b->multiply[pe] += seconds;
                 load[pe].compute += seconds;
                 load[pe].work += c->counts->work[tulle__unit_index(c->counts, i, k, j)];
-                if (units > 1) add_merge(c, i, j, tulle__cost_result_of(c, b->policy, i, j, 1, &k).entries, load);
+                if (units > 1) add_merge(c, i, j, result.entries, load);
             }
         }
 }
@@ -209,16 +235,20 @@ static double walk_steps(struct bulk *b, tulle__pe_load *load)
     double seconds = 0;
     for (int t = 0; t <= steps; t++) {
         memset(b->move, 0, (size_t)pes * sizeof *b->move);
-        int all = b->policy->arrival == TULLE__ARRIVAL_SHIFT;
+        memset(b->far, 0, (size_t)pes * sizeof *b->far);
+        const int all = b->policy->arrival == TULLE__ARRIVAL_SHIFT;
         for (int k = all ? 0 : t; k < (all ? o->K : t + 1) && t < steps; k++) {
             for (int i = 0; i < o->M; i++) move_tile(b, o->A, i, k, i, t, load);
             for (int j = 0; j < o->N; j++) move_tile(b, o->B, k, j, o->M + j, t, load);
         }
+        for (int pe = 0; pe < pes; pe++) b->move[pe] = fmax(b->move[pe], tulle__cost_node_mean(c, pe, b->far));
         double move = largest(b->move, pes), past = largest(b->past, pes);
+        /* a kernel is long begun when the word comes that tells where a tile is; only a shift needs none */
+        const bool in_turn = c->lookahead == 0 || (c->machine->simulated && !all);
         seconds += t < steps ? tulle__cost_meeting(c) : 0;
-        seconds += c->lookahead == 0 ? move + past : move > past ? move : past;
+        seconds += in_turn ? move + past : move > past ? move : past;
         for (int pe = 0; pe < pes; pe++) {
-            double hidden = c->lookahead == 0 ? 0 : b->past[pe] < b->move[pe] ? b->past[pe] : b->move[pe];
+            double hidden = in_turn ? 0 : b->past[pe] < b->move[pe] ? b->past[pe] : b->move[pe];
             load[pe].communicate += b->move[pe] - hidden;
         }
         memset(b->multiply, 0, (size_t)pes * sizeof *b->multiply);
@@ -239,17 +269,20 @@ tulle_status tulle__walk_bulk(const tulle__costs *c, const tulle__policy *policy
     while ((size_t)b.q * (size_t)b.q < pes) b.q++;
     TULLE_TRY(tulle__alloc_zero(pes, (size_t)o->M + (size_t)o->N, "model", &b.need));
     TULLE_TRY(tulle__alloc_zero(pes, sizeof *b.move, "model", &b.move));
+    TULLE_TRY(tulle__alloc_zero(pes, sizeof *b.far, "model", &b.far));
     TULLE_TRY(tulle__alloc_zero(pes, sizeof *b.multiply, "model", &b.multiply));
     TULLE_TRY(tulle__alloc_zero(pes, sizeof *b.past, "model", &b.past));
     TULLE_TRY(tulle__alloc((size_t)o->M * (size_t)o->N, sizeof *b.units, "model", &b.units));
     for (int64_t t = 0; t < (int64_t)o->M * o->N; t++) b.units[t] = units_of(o, (int)(t / o->N), (int)(t % o->N));
     find_needs(&b);
     double seconds = walk_steps(&b, load);
-    for (size_t pe = 0; pe < pes; pe++) load[pe].total = seconds + load[pe].accumulate;
+    for (size_t pe = 0; pe < pes; pe++)
+        load[pe].total = seconds + load[pe].accumulate + tulle__cost_scaling(c, policy, (int)pe);
 out:
     tulle__free(b.need);
     tulle__free(b.units);
     tulle__free(b.move);
+    tulle__free(b.far);
     tulle__free(b.multiply);
     tulle__free(b.past);
     return status;

@@ -18,12 +18,6 @@
 
 static const double own_atomic = 5e-8, copy_rate = 1e10; /* if the platform has no memory rate */
 
-/*
- * Ranges of a list that take as long as a message, unless the platform says; the model has the
- * same.
- */
-static const double ranges_in_latency = 16;
-
 static tulle__sim_link *sim_link(tulle__link *link)
 {
     return (tulle__sim_link *)link;
@@ -226,7 +220,7 @@ static void charge_ranges(tulle__sim_link *s, const tulle__place *place, int n)
 {
     const tulle__sim_platform *p = &s->team->platform;
     if (n < 2 || place->rank == s->link.rank) return;
-    s->owed += (n - 1) * (p->range >= 0 ? p->range : latency_to(s, place->rank) / ranges_in_latency);
+    s->owed += (n - 1) * (p->range >= 0 ? p->range : latency_to(s, place->rank) / TULLE__SIM_RANGES);
 }
 
 static uint64_t getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
@@ -444,6 +438,12 @@ static void kernel(tulle__link *link, const tulle__work *work)
     pass(s);
 }
 
+static void machine(tulle__link *link, tulle__simulated *machine)
+{
+    const tulle__engine_team *team = sim_link(link)->team;
+    tulle__sim_machine(&team->platform, team->npes, machine);
+}
+
 static void set_up(tulle__link *link, int on)
 {
     sim_link(link)->setting_up = on;
@@ -466,11 +466,17 @@ static void written(tulle__link *link, int rank)
     touch(&sim_link(link)->team->link[rank]);
 }
 
-const tulle__virtual_ops tulle__sim_virtual_ops = {
-    .now_ns = now_ns, .idle = idle, .kernel = kernel, .pass = pass_time, .written = written, .set_up = set_up};
+const tulle__virtual_ops tulle__sim_virtual_ops = {.now_ns = now_ns,
+    .idle = idle,
+    .kernel = kernel,
+    .machine = machine,
+    .pass = pass_time,
+    .written = written,
+    .set_up = set_up};
 const tulle__virtual_ops tulle__sim_sizes_ops = {.now_ns = now_ns,
     .idle = idle,
     .kernel = kernel,
+    .machine = machine,
     .pass = pass_time,
     .written = written,
     .set_up = set_up,

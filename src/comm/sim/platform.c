@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Named platforms, and the spec's changes to them. README.md has the sources of the figures. */
+#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -104,6 +105,46 @@ static int ends_in(const char *text, const char *end)
 {
     size_t n = strlen(text), m = strlen(end);
     return n > m && strcmp(text + n - m, end) == 0;
+}
+
+/*
+ * Bytes a second of a PE's port between nodes while all PEs transfer with PEs anywhere: a node's port, shared by
+ * its PEs, or what its leaf switch's uplink leaves of it.
+ */
+static double far_share(const tulle__sim_platform *p, int npes)
+{
+    const int node = p->node > 0 && p->node < npes ? p->node : npes, below = p->leaf ? p->leaf * node : npes;
+    double share = p->far_bw / node;
+    if (below < npes) {
+        const double away = (double)(npes - below) / (npes - 1);
+        share = fmin(share, p->far_bw / p->taper / away / node);
+    }
+    return fmin(share, p->near_bw);
+}
+
+void tulle__sim_machine(const tulle__sim_platform *p, int npes, tulle__simulated *machine)
+{
+    *machine =
+        (tulle__simulated){.node_pes = p->node, .in_place = p->direct, .overhead = p->overhead, .shared = !p->queued};
+    if (p->measured) {
+        machine->speed = p->speed;
+    } else {
+        memcpy(machine->flops, p->rates.flops, sizeof machine->flops);
+        machine->memory = p->rates.memory;
+        machine->cache = p->rates.cache;
+        machine->launch = p->rates.launch;
+    }
+    if (p->from_file) return; /* only SimGrid knows links */
+    const double latency[] = {p->near_latency, p->far_latency};
+    for (int d = 0; d < 2; d++) {
+        machine->latency[d] = latency[d];
+        machine->range[d] = p->range >= 0 ? p->range : latency[d] / TULLE__SIM_RANGES;
+    }
+    machine->bandwidth[TULLE__NEAR] = p->near_bw;
+    machine->bandwidth[TULLE__FAR] = far_share(p, npes);
+    /* SimGrid knows no most of one transfer (README.md) */
+    machine->single[TULLE__NEAR] = p->queued ? fmin(p->pair_bw, p->near_bw) : p->near_bw;
+    machine->single[TULLE__FAR] = fmin(p->far_bw, p->near_bw);
 }
 
 /* One of two words, of which *second says whether it is the second. */

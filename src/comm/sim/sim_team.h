@@ -55,6 +55,13 @@ typedef struct tulle__sim_platform {
 /* Reads the spec's keys; *file is set if the platform is an XML file, from which links and rates are taken. */
 tulle_status tulle__sim_platform_read(tulle__spec_part *part, tulle__sim_platform *platform, const char **file);
 
+/* Ranges of a list that take as long as a message, unless the platform says. */
+enum { TULLE__SIM_RANGES = 16 };
+
+/* What the model is told of a platform with so many PEs. */
+enum { TULLE__NEAR, TULLE__FAR };
+void tulle__sim_machine(const tulle__sim_platform *platform, int npes, tulle__simulated *machine);
+
 /* Whether two PEs share a node. */
 int tulle__sim_same_node(const tulle__sim_platform *platform, int a, int b);
 

@@ -4,6 +4,7 @@
 #include <tulle/model.h>
 
 #include "algo/model/operation_counts.h"
+#include "algo/model/simulated.h"
 #include "algo/product/plan/check_operands.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -13,7 +14,7 @@ enum { UNITS_MOST = 1 << 20 };
 /* fetched tiles may use 1 / ROOM_PARTS of the memory left */
 enum { ROOM_PARTS = 8 };
 
-/* The machine of AUTO if none is given: a core of an ordinary server, and an ordinary network. */
+/* The machine of AUTO if none is given and none is simulated: a core of an ordinary server, and an ordinary network. */
 static const tulle_machine ordinary = {.kind = "ordinary",
     .threads = 1,
     .stream = 10e9,
@@ -24,7 +25,8 @@ static const tulle_machine ordinary = {.kind = "ordinary",
 /* What PE 0 tells the others. */
 struct choice {
     tulle_product_alg alg;
-    int group; /* 0: not predicted */
+    int group;  /* 0: not predicted */
+    bool still; /* stealing would not be clearly faster */
     double seconds, compute;
     tulle__transfer_costs prices;
 };
@@ -54,7 +56,11 @@ static int pes_at_hand(tulle_comm *comm)
 /* The machine as this team sees it: wrappers may hide memory that could be read in place. */
 static tulle_machine machine_of(const tulle_product *plan)
 {
-    tulle_machine m = plan->options.machine ? *plan->options.machine : ordinary;
+    tulle_machine m = ordinary;
+    if (plan->options.machine)
+        m = *plan->options.machine;
+    else
+        (void)tulle__machine_of_comm(plan->comm, &m);
     int size = plan->comm->size;
     m.in_place = plan->mapped || reads_in_place(plan->operands.A) || reads_in_place(plan->operands.B);
     if (plan->mapped || !m.node_pes) m.node_pes = plan->mapped || !m.in_place ? size : pes_at_hand(plan->comm);
@@ -115,6 +121,7 @@ static tulle_status predict(const tulle_product *plan, double *named, struct cho
     const tulle__operands *o = &plan->operands;
     tulle_machine machine = machine_of(plan);
     tulle_prediction p = {.alg = choice->alg};
+    bool steals = true; /* auto takes what steals only where that is faster */
     tulle_model_options options = {.threads = plan->comm->pe->threads,
         .lookahead = plan->options.lookahead,
         .deterministic = plan->options.deterministic,
@@ -143,7 +150,8 @@ static tulle_status predict(const tulle_product *plan, double *named, struct cho
     if (choice->alg == TULLE_PRODUCT_AUTO)
         TULLE_TRY(predict_candidates(plan, counts, &machine, &options, &p));
     else
-        TULLE_TRY(tulle_predict(counts, &machine, &options, choice->alg, &p));
+        TULLE_TRY(tulle__predict_in_effect(counts, &machine, &options, choice->alg, &p, &steals));
+    choice->still = !steals;
     choice->alg = p.alg;
     choice->group = p.batch;
     choice->seconds = p.seconds;
@@ -189,6 +197,7 @@ tulle_status tulle__choose(tulle_product *plan, int predicted, tulle_product_alg
     if (status != TULLE_OK) return status;
     *alg = choice.alg;
     plan->group = choice.group;
+    plan->still = choice.still;
     plan->prices = choice.prices;
     return tulle_comm_agree(plan->comm, predict_all(plan, &choice));
 }
