@@ -20,6 +20,7 @@ help:
 	@./test/parts.sh list
 	@echo '                python     the Python package, wheels, scipy'"'"'s own tests'
 	@echo '                packages   Debian packages, recipes, tutorials from clean roots'
+	@echo '                trixie     Debian 13, in a clean root: gcc 14, Open MPI 5.0, MPICH 4.2; builds and tests'
 	@echo '                mpi5       the engine mpi under Open MPI 5 and MPICH 5, from Python'"'"'s packages: conformance, lost PEs'
 	@echo '                sanitizers the address and undefined sanitizers; threads: the thread sanitizer'
 	@echo '                fuzz       every reader, SECONDS each'
@@ -53,7 +54,7 @@ check: setup
 	@$(MAKE) build
 	cd $(BUILD) && ctest --output-on-failure -j $(JOBS) -LE long
 
-# PART: one of test/parts.list, or python, mpi5, packages, sanitizers, threads, fuzz; all of them otherwise
+# PART: one of test/parts.list, or python, mpi5, trixie, packages, sanitizers, threads, fuzz; all of them otherwise
 PART ?= all
 check-all:
 	@./setup.sh --all $(if $(NO_INSTALL),--no-install)
@@ -61,11 +62,13 @@ check-all:
 	python) $(MAKE) build && ./python/check.sh $(BUILD) all ;; \
 	mpi5) $(MAKE) build && ./test/mpi5.sh $(BUILD) all ;; \
 	packages) $(MAKE) build && $(MAKE) check-packages ;; \
+	trixie) mkdir -p $(BUILD) && ./packaging/suite.sh $(BUILD) trixie ;; \
 	sanitizers) $(MAKE) check-address ;; \
 	threads) $(MAKE) check-threads ;; \
 	fuzz) $(MAKE) fuzz ;; \
 	all) $(MAKE) build && JOBS=$(JOBS) ./test/parts.sh run $(BUILD) all && ./python/check.sh $(BUILD) all && \
-		./test/mpi5.sh $(BUILD) all && $(MAKE) check-packages && $(MAKE) check-sanitizers && $(MAKE) fuzz ;; \
+		./test/mpi5.sh $(BUILD) all && $(MAKE) check-packages && ./packaging/suite.sh $(BUILD) trixie && \
+		$(MAKE) check-sanitizers && $(MAKE) fuzz ;; \
 	*) $(MAKE) build && JOBS=$(JOBS) ./test/parts.sh run $(BUILD) $(PART) ;; \
 	esac
 

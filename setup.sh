@@ -15,7 +15,7 @@ done
 
 required="cmake"
 # package: what is left out without it
-optional="ninja-build python3 python3-venv python3-dev zlib1g-dev libisal-dev libbz2-dev liblzma-dev libzstd-dev libhdf5-dev libcjson-dev pkgconf gnuplot-nox mandoc clang libclang-rt-14-dev llvm
+optional="ninja-build python3 python3-venv python3-dev zlib1g-dev libisal-dev libbz2-dev liblzma-dev libzstd-dev libhdf5-dev libcjson-dev pkgconf gnuplot-nox mandoc clang libclang-rt-dev llvm
 abigail-tools doxygen python3-sphinx python3-breathe python3-myst-parser libopenmpi-dev openmpi-bin libmpich-dev mpich libaec-dev iproute2 g++ libsimgrid-dev
 libsuitesparse-dev libxsmm-dev libopenblas-pthread-dev liblapack-dev libscalapack-openmpi-dev libscalapack-mpich-dev"
 

@@ -112,6 +112,12 @@ static void catch_signals(void)
 
 enum { ARGUMENTS_MAX = 512 };
 
+/* Open MPI has no library of MPI 5's binary interface yet: what starts such processes is of MPICH, too. */
+static int starts_by_hydra(const tulle_launcher *launcher)
+{
+    return strcmp(launcher->family, "mpich") == 0 || strcmp(launcher->family, "abi") == 0;
+}
+
 /*
  * The command line: processes share the node's cores with thread pools, so they are not bound to
  * one core each.
@@ -119,7 +125,7 @@ enum { ARGUMENTS_MAX = 512 };
 static tulle_status command_line(const tulle_launcher *launcher, char **argv, const char *pes, char **line)
 {
     static char self[4096];
-    int n = 0, openmpi = strcmp(launcher->family, "mpich") != 0;
+    int n = 0, openmpi = !starts_by_hydra(launcher);
     tulle_status status = tulle_launcher_program(launcher, self, sizeof self);
     if (status != TULLE_OK) return status;
     ssize_t length = *self ? 1 : readlink("/proc/self/exe", self, sizeof self - 1);
@@ -252,7 +258,7 @@ int launch(const struct options *options, char **argv)
         fprintf(stderr, "tulle: cannot hear of the job's processes: %s\n", strerror(errno));
         return EXIT_RESOURCES;
     }
-    int status = launch_line(line, strcmp(launcher->family, "mpich") == 0, &roster);
+    int status = launch_line(line, starts_by_hydra(launcher), &roster);
     roster_close(&roster);
     return status;
 }

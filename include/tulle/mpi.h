@@ -15,8 +15,10 @@
 extern "C" {
 #endif
 
-/* Libraries of one family have the same binary interface. */
-#if defined OMPI_MAJOR_VERSION
+/* Libraries of one family have the same binary interface; "abi" is MPI 5's own, of any library. */
+#if defined MPI_ABI_VERSION
+#define TULLE_MPI_FAMILY "abi"
+#elif defined OMPI_MAJOR_VERSION
 #define TULLE_MPI_FAMILY "openmpi"
 #elif defined MPICH_VERSION || defined MPICH
 #define TULLE_MPI_FAMILY "mpich"

@@ -19,6 +19,9 @@
 #ifndef TULLE_LAUNCH_mpich
 #define TULLE_LAUNCH_mpich "mpiexec.mpich"
 #endif
+#ifndef TULLE_LAUNCH_abi
+#define TULLE_LAUNCH_abi "mpiexec"
+#endif
 #ifndef TULLE_LAUNCH_oshmem
 #define TULLE_LAUNCH_oshmem "oshrun"
 #endif
@@ -26,6 +29,7 @@
 static const tulle_launcher launchers[] = {
     {"openmpi", "mpi_openmpi", TULLE_LAUNCH_openmpi, NULL},
     {"mpich", "mpi_mpich", TULLE_LAUNCH_mpich, NULL},
+    {"abi", "mpi_abi", TULLE_LAUNCH_abi, NULL}, /* of any MPI 5 */
     {"oshmem", "shmem", TULLE_LAUNCH_oshmem, TULLE__PROGRAM_SHMEM},
 };
 
@@ -183,6 +187,8 @@ tulle_status tulle_launcher_program(const tulle_launcher *launcher, char *path, 
 const char *tulle__launcher_module(const char *family)
 {
     const tulle_launcher *by = family ? find(family) : tulle_launched_by();
+    if (by && !family && !by->program && !tulle_launcher_usable(by) && tulle_launcher_usable(find("abi")))
+        by = find("abi");
     if (by) return by->program ? launchers[0].module : by->module; /* oshrun belongs to Open MPI, too */
     for (int i = 0; i < LAUNCHERS; i++)
         if (!launchers[i].program && tulle_launcher_usable(&launchers[i])) return launchers[i].module;

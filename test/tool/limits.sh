@@ -8,17 +8,31 @@ data=$2
 . "$(dirname "$0")/workspace.sh"
 matrix=$data/bcsstk16.mtx.gz
 "$tulle" calibrate >/dev/null 2>&1 # once, without limits
-case $("$tulle" info) in *"mpi_openmpi: yes"*) mpi=mpi_openmpi ;; *"mpi_mpich: yes"*) mpi=mpi_mpich ;; *) mpi= ;; esac
+engines="threads $("$tulle" info | sed -n 's/^\(mpi_[a-z]*\|shmem\|sim\): yes.*/\1/p' | xargs)"
 
-verbs="spgemm $matrix --check
+verbs="calibrate
+spgemm $matrix --check
 spgemm $matrix --pes 4 --check
 spmm $matrix --cols 16 --check
 gemm --size 300 --check
 solve $matrix --method cg --precond ic0 --check
 matfun sqrt stencil2d:n=12 --blocks 1 --check
+trisolve $matrix --from tril --check
+density stencil2d:n=12 --blocks 1 --electrons 72 --check
+predict $matrix --pes 4
+stat $matrix
+gen rmat:scale=8 -o $work/graph.mtx
+convert $matrix $work/copy.mtx
+info
 stream $matrix"
-[ -z "$mpi" ] || verbs="$verbs
-spgemm $matrix --comm $mpi --pes 2 --check"
+for engine in $engines; do
+    verbs="$verbs
+spgemm $matrix --comm $engine --pes 2 --check"
+done
+for verb in $("$tulle" --help | sed -n '/VERB --help/q; s/^  \([a-z]*\)  *[A-Z].*/\1/p'); do
+    [ "$verb" = plot ] || echo "$verbs" | grep -q "^$verb\( \|$\)"
+    report $? "$verb is tried" # plot is gnuplot's
+done
 
 # LIMITED COMMAND...: all verbs succeed
 all() {
@@ -55,6 +69,29 @@ done
 report $? "taskset: one core"
 [ "$(OMP_NUM_THREADS=1 "$tulle" info | sed -n 's/^cores: //p')" = 1 ]
 report $? "OMP_NUM_THREADS: one core"
+
+# containers have 64 MB of /dev/shm: small jobs run there, and what does not fit is refused
+small='mount -t tmpfs -o size=64m tmpfs /dev/shm && exec "$@"'
+if unshare --mount sh -c "$small" sh true 2>/dev/null; then
+    within() { unshare --mount sh -c "$small" sh timeout 100 "$@" >"$work/out" 2>"$work/err"; }
+    for engine in $engines; do
+        within "$tulle" spmm "$matrix" --cols 16 --pes 4 --comm "$engine" --check
+        report $? "/dev/shm of 64 MB: $engine: $(head -n 1 "$work/err")"
+        launcher=$("$tulle" info | sed -n "s/^$engine: yes (\\([^,)]*\\).*/\\1/p")
+        case $engine in mpi_*) ;; *) continue ;; esac
+        options='--oversubscribe --allow-run-as-root'
+        [ $engine = mpi_openmpi ] || options=
+        # shellcheck disable=SC2086
+        within "$launcher" $options -n 4 "$tulle" spmm "$matrix" --cols 16 --comm "$engine" --check
+        report $? "/dev/shm of 64 MB: $launcher -n 4: $(head -n 1 "$work/err")"
+        within "$tulle" spmm "$matrix" --cols 16 --pes 4 --comm "$engine:direct=off" --memory 400M
+        status=$?
+        [ $status = 3 ] && grep -q 'of /dev/shm: give less memory or enlarge it' "$work/err"
+        report $? "/dev/shm of 64 MB: $engine:direct=off with 400 MB is refused: $(head -n 1 "$work/err")"
+    done
+else
+    echo "# no file system can be mounted here (as root): /dev/shm is not made small"
+fi
 
 group=/sys/fs/cgroup/memory/tulle.$$
 if mkdir "$group" 2>/dev/null && echo 500000000 2>/dev/null >"$group/memory.limit_in_bytes"; then

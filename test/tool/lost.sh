@@ -95,8 +95,8 @@ ends() {
     kill -9 "$job" 2>/dev/null
     wait "$job"
     job=""
-    cat "$work/out" "$work/err" | grep -q "$3"
-    report $? "and say so: $(cat "$work/out" "$work/err" | grep 'was lost' | tr '\n' ' ')"
+    cat "$work/out" "$work/err" | grep -aq "$3"
+    report $? "and say so: $(cat "$work/out" "$work/err" | grep -a 'was lost' | tr '\n' ' ')"
 }
 kill_pe() { # RANK
     process=$(cat "$work/process.$1")

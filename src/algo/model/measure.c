@@ -148,12 +148,19 @@ static double load_now(void)
     return getloadavg(&load, 1) == 1 && processors > 0 ? load / (double)processors : -1;
 }
 
+/* Bytes of each array: less where little may be used, at least what all threads read of the cache. */
+static int64_t stream_bytes(void)
+{
+    const int64_t least = 64 * CACHE_BYTES, share = (int64_t)(tulle__memory_available() / 16 / 4096 * 4096);
+    return share < least ? least : share < STREAM_BYTES ? share : STREAM_BYTES;
+}
+
 tulle_status tulle_machine_measure(int threads, tulle_machine *machine, tulle_machine_noise *noise)
 {
     if (TULLE__NULL(machine)) return TULLE_ERR_ARG;
     tulle_status status;
     tulle__pool *pool = NULL;
-    struct probe p = {.n = STREAM_BYTES / (int64_t)sizeof(double)};
+    struct probe p = {.n = 0};
     tulle_machine m = {.threads = threads};
     tulle_machine_noise n = {.load = load_now()};
     double seconds;
@@ -161,12 +168,14 @@ tulle_status tulle_machine_measure(int threads, tulle_machine *machine, tulle_ma
     tulle__machine_kind("", tulle__cores_available(""), m.kind);
     TULLE_TRY(tulle__pool_new(threads, &pool));
     TULLE_TRY(tulle__rates_measure(pool, &m, &n)); /* before the large arrays exist */
+    tulle__account_trim(tulle__account_current());
+    p.n = stream_bytes() / (int64_t)sizeof(double);
     TULLE_TRY(tulle__alloc((size_t)p.n, sizeof *p.a, "stream arrays", &p.a));
     TULLE_TRY(tulle__alloc((size_t)p.n, sizeof *p.b, "stream arrays", &p.b));
     TULLE_TRY(tulle__alloc((size_t)p.n, sizeof *p.c, "stream arrays", &p.c));
     TULLE_TRY(tulle__pool_run(pool, touch, &p));
     TULLE_TRY(tulle__time_best(pool, triad, &p, REPEATS, &seconds, &n.stream));
-    m.stream = 3.0 * STREAM_BYTES / seconds;
+    m.stream = 3.0 * (double)p.n * sizeof(double) / seconds;
     p.times = 400;
     TULLE_TRY(tulle__time_best(pool, read_cache, &p, REPEATS, &seconds, &n.cache));
     m.cache = (double)CACHE_BYTES * p.times * threads / seconds;
@@ -184,5 +193,6 @@ out:
     tulle__free(p.b);
     tulle__free(p.c);
     tulle__pool_free(pool);
+    tulle__account_trim(tulle__account_current());
     return status;
 }

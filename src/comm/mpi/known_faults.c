@@ -19,8 +19,9 @@ static const struct known {
 } known[] = {
     /* open-mpi/ompi#9146; seen in 4.1.4, not in 4.1.7, 4.1.8, 5.0.8 and 5.0.11 (faults cas) */
     {"Open MPI v", AT(4, 0, 0), AT(4, 1, 6), TULLE__MPI_RDMA_SWAP_CRASHES},
-    /* seen in 4.0.2 over UCX, not in 4.1.3, 4.2.3, 4.3.2 and 5.0.2, nor in 4.0.3 over OFI (faults early) */
+    /* seen in 4.0.2 and 4.2.1 over UCX, not in 4.1.3, 4.2.3, 4.3.2 and 5.0.2, nor in 4.0.3 over OFI (faults early) */
     {"MPICH Version:", AT(4, 0, 0), AT(4, 1, 2), TULLE__MPI_BLOCKS_ARE_LATE},
+    {"MPICH Version:", AT(4, 2, 0), AT(4, 2, 2), TULLE__MPI_BLOCKS_ARE_LATE},
     /* MPI_Rget_accumulate with MPI_REPLACE, over InfiniBand (faults replace); 5.0 was not tried */
     {"Open MPI v", AT(4, 0, 0), AT(4, 1, 999), TULLE__MPI_REPLACE_HANGS},
 };

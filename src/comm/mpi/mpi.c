@@ -4,6 +4,7 @@
  * step that one process may fail in ends in an agreement. README.md: settings, measurements, known
  * faults of the MPIs.
  */
+#include <dlfcn.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,20 +67,33 @@ static tulle_status negotiate_pes(tulle__setting *setting, int npes)
     return TULLE_OK;
 }
 
+/* The segments can lie in files: all PEs are on one node, and can map each other's. */
+static tulle_status choose_files(MPI_Comm comm, int node_pes, int direct, int *in_files)
+{
+    int npes;
+    MPI_Comm_size(comm, &npes);
+    uint64_t apart = !direct || node_pes < npes;
+    tulle_status status = tulle__mpi_allreduce_max(comm, 1, &apart);
+    *in_files = 0;
+    return status == TULLE_OK && !apart ? tulle__mpi_can_map(comm, in_files) : status;
+}
+
 /*
  * A PE's memory: what was asked for, or its share of the smallest node's. Shared memory must hold
  * all segments.
  */
-static tulle_status negotiate_memory(MPI_Comm comm, int node_pes, tulle__setting *setting)
+static tulle_status negotiate_memory(MPI_Comm comm, int node_pes, int direct, tulle__setting *setting)
 {
-    /* each process maps the segments of all */
-    const size_t files = tulle__mpi_room(), mappable = tulle__mpi_host->mapping_left() / 3 * 2;
+    int in_files;
+    tulle_status status = choose_files(comm, node_pes, direct, &in_files);
+    if (status != TULLE_OK) return status;
+    /* each process maps the segments of all; MPI's windows lie in /dev/shm */
+    const size_t files = in_files ? SIZE_MAX : tulle__mpi_room(), mappable = tulle__mpi_host->mapping_left() / 3 * 2;
     size_t room = (files < mappable ? files : mappable) / (size_t)node_pes;
     size_t most = room > segment_extra ? room - segment_extra : 0;
     size_t share = tulle__mpi_host->memory_available() / 5 * 4 / (size_t)node_pes;
     if (share > most / 5 * 4) share = most / 5 * 4;
     size_t want = setting->memory ? setting->memory / (size_t)setting->npes : share;
-    tulle_status status = TULLE_OK;
     if (want > most || !want)
         status = tulle__mpi_host->fail(TULLE_ERR_LIMIT,
             "a PE wants %.0f MB of shared memory, but each of the %d of this node can have %.0f MB %s",
@@ -94,14 +108,14 @@ static tulle_status negotiate_memory(MPI_Comm comm, int node_pes, tulle__setting
     return status;
 }
 
-static tulle_status negotiate_in(MPI_Comm comm, tulle__setting *setting)
+static tulle_status negotiate_in(MPI_Comm comm, int direct, tulle__setting *setting)
 {
     int npes, node_pes = 1;
     MPI_Comm_size(MPI_COMM_WORLD, &setting->processes);
     MPI_Comm_size(comm, &npes);
     tulle_status status = negotiate_pes(setting, npes);
     if (status == TULLE_OK) status = count_node_pes(comm, &node_pes);
-    if (status == TULLE_OK) status = negotiate_memory(comm, node_pes, setting);
+    if (status == TULLE_OK) status = negotiate_memory(comm, node_pes, direct, setting);
     if (status != TULLE_OK || setting->threads) return status;
     uint64_t cores = ~(uint64_t)tulle__mpi_host->cores_each(node_pes);
     status = tulle__mpi_allreduce_max(comm, 1, &cores);
@@ -111,11 +125,12 @@ static tulle_status negotiate_in(MPI_Comm comm, tulle__setting *setting)
 
 static tulle_status negotiate(tulle__spec_part *part, tulle__setting *setting)
 {
-    (void)part;
     MPI_Comm comm;
+    int direct = 1;
     tulle_status status = own_communicator(setting->communicator, &comm);
     if (status != TULLE_OK) return status;
-    status = negotiate_in(comm, setting);
+    status = tulle__mpi_agree(comm, tulle__mpi_host->spec_flag(part, "direct", &direct));
+    if (status == TULLE_OK) status = negotiate_in(comm, direct, setting);
     MPI_Comm_free(&comm);
     /* from here on other processes wait for this one, even if it never opens the team */
     if (status == TULLE_OK) tulle__mpi_team_opened(1);
@@ -183,6 +198,8 @@ static tulle_status open_in(
     status = tulle__mpi_allreduce_max(team->comm, 3, most);
     if (status != TULLE_OK) return status;
     team->shared = !most[0];
+    status = choose_files(team->comm, node_pes, options->direct, &team->in_files);
+    if (status != TULLE_OK) return status;
     team->neighbours = most[1] > 1;
     team->mixed = options->direct && !team->shared && team->neighbours;
     team->crowded = (int)most[2];
@@ -245,12 +262,19 @@ __attribute__((visibility("default"))) const tulle__module *tulle_module_entry(c
 
 /*
  * The dynamic linker prefers the program's own MPI. If that is another family, its handles and
- * constants differ from those that the module was compiled with.
+ * constants differ from those that the module was compiled with. A library of MPI 5's binary
+ * interface has the version of the other one of its implementation, but not its name.
  */
 static int library_fits(void)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
     int length;
+    void (*const function)(void) = (void (*)(void))MPI_Comm_size;
+    void *address;
+    Dl_info library;
+    memcpy(&address, &function, sizeof address);
+    const int abi = dladdr(address, &library) && strstr(library.dli_fname, "libmpi_abi.") != NULL;
+    if (abi || strcmp(TULLE_MPI_FAMILY, "abi") == 0) return abi && strcmp(TULLE_MPI_FAMILY, "abi") == 0;
     MPI_Get_library_version(version, &length);
     return (strncmp(version, "Open MPI", 8) == 0) == (strcmp(TULLE_MPI_FAMILY, "openmpi") == 0);
 }

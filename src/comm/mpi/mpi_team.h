@@ -67,17 +67,19 @@ typedef struct tulle__mpi_link {
 } tulle__mpi_link;
 
 typedef struct tulle__mpi_window {
-    MPI_Win win;
+    MPI_Win win;    /* MPI_WIN_NULL: the team's segments lie in files */
     MPI_Win shared; /* memory under win, shared within each node; MPI_WIN_NULL: win's own */
     int locked, shared_locked;
-    char **base; /* base[rank]: that PE's segment if mapped; NULL: by RMA only */
+    size_t mapped; /* bytes of each segment without a window; 0: there is one */
+    char **base;   /* base[rank]: that PE's segment if mapped; NULL: by RMA only */
 } tulle__mpi_window;
 
 struct tulle__engine_team {
     MPI_Comm comm;
     int rank, npes;
     int neighbours;            /* a node has several PEs */
-    int shared;                /* loads and stores reach all segments */
+    int shared;                /* loads and stores reach all segments, */
+    int in_files;              /* which lie in files of the PEs, not in windows */
     int mixed;                 /* several nodes; loads and stores reach data segments within each */
     int crowded;               /* a node has more PEs than cores */
     int late;                  /* requests of gets of blocks are not enough: TULLE__MPI_BLOCKS_ARE_LATE */
@@ -116,6 +118,17 @@ tulle_status tulle__mpi_allgather(MPI_Comm comm, const void *mine, size_t bytes,
  * one it was notified of.
  */
 tulle_status tulle__mpi_agree(MPI_Comm comm, tulle_status mine);
+
+/* node_memory.c: segments in files, of teams whose PEs are all on one node; collective. */
+
+/* Sets *works if all PEs can map each other's. */
+tulle_status tulle__mpi_can_map(MPI_Comm comm, int *works);
+/*
+ * Maps a segment of each PE, base[npes], to be freed after a failure, too. They are zero for all
+ * after a further agreement.
+ */
+tulle_status tulle__mpi_map_segments(MPI_Comm comm, size_t bytes, char **base);
+void tulle__mpi_unmap_segments(int npes, size_t bytes, char **base);
 
 /* window.c */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The two windows of a team, allocated by MPI: shared if all PEs are on one node, else ordinary.
+ * The two segments of a team. If all PEs are on one node, they lie in memory without a window
+ * (node_memory.c), or, where that fails, in a shared window; else in windows that MPI allocates.
  * Words avoid windows over memory of our own (MPI_Win_create): under Open MPI an atomic on one
  * waits until its target calls MPI (README.md has the figures). Data has no atomics: with several
  * nodes its window lies over memory shared within each.
@@ -128,7 +129,11 @@ static tulle_status open_window(tulle__engine_team *team, int segment, size_t by
     tulle_status status =
         tulle__mpi_host->alloc_zero((size_t)team->npes, sizeof *window->base, "window addresses", &window->base);
     status = tulle__mpi_agree(team->comm, status);
-    if (status != TULLE_OK) return status;
+    if (status == TULLE_OK && team->in_files) {
+        window->mapped = bytes;
+        status = tulle__mpi_map_segments(team->comm, bytes, window->base);
+    }
+    if (status != TULLE_OK || team->in_files) return status;
     int error = MPI_SUCCESS;
     if (team->mixed && segment == TULLE__DATA) error = allocate_mixed(team, bytes, &own, window);
     if (error == MPI_SUCCESS && window->win == MPI_WIN_NULL) error = allocate(team, bytes, &own, &window->win);
@@ -162,6 +167,7 @@ void tulle__mpi_windows_close(tulle__engine_team *team)
         if (window->win != MPI_WIN_NULL) MPI_Win_free(&window->win);
         if (window->shared_locked) MPI_Win_unlock_all(window->shared);
         if (window->shared != MPI_WIN_NULL) MPI_Win_free(&window->shared);
+        if (window->mapped) tulle__mpi_unmap_segments(team->npes, window->mapped, window->base);
         tulle__mpi_host->free(window->base);
     }
 }

@@ -17,6 +17,7 @@
 
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/s4u.hpp>
+#include <simgrid/version.h>
 #include <xbt/log.h>
 
 #include "comm/sim/sim_team.h"
@@ -97,9 +98,20 @@ void hang(s4u::NetZone *above, simgrid::kernel::routing::NetPoint *what, simgrid
     above->add_route(what, nullptr, gateway, nullptr, Route{{port, s4u::LinkInRoute::Direction::UP}}, true);
 }
 
+/* A zone whose members hang on a switch; nullptr: below none. SimGrid 4 has a root above all zones. */
+s4u::NetZone *new_star(s4u::NetZone *above, const std::string &name)
+{
+#if SIMGRID_VERSION_MAJOR >= 4
+    return (above ? above : simulator.engine->get_netzone_root())->add_netzone_star(name);
+#else
+    auto *star = s4u::create_star_zone(name);
+    return above ? star->set_parent(above) : star;
+#endif
+}
+
 s4u::NetZone *new_zone(s4u::NetZone *above, const std::string &name, simgrid::kernel::routing::NetPoint **gateway)
 {
-    auto *zone = s4u::create_star_zone(name)->set_parent(above);
+    auto *zone = new_star(above, name);
     *gateway = zone->create_router(name + "-switch");
     return zone;
 }
@@ -110,7 +122,7 @@ s4u::NetZone *new_zone(s4u::NetZone *above, const std::string &name, simgrid::ke
  */
 s4u::NetZone *new_leaf(s4u::NetZone *above, const std::string &name, simgrid::kernel::routing::NetPoint **gateway)
 {
-    auto *leaf = s4u::create_star_zone(name)->set_parent(above), *inner = new_zone(leaf, name + "-inner", gateway);
+    auto *leaf = new_star(above, name), *inner = new_zone(leaf, name + "-inner", gateway);
     inner->seal();
     leaf->add_route(inner->get_netpoint(), nullptr, *gateway, nullptr, Route{}, true);
     return leaf;
@@ -121,7 +133,7 @@ void build(const tulle__sim_platform &p, int npes, tulle__sim_place **place)
 {
     const int node = p.node > 0 ? p.node : npes, leaf = p.leaf;
     const double near = p.near_latency / 2, far = (p.far_latency - p.near_latency) / 2;
-    auto *all = s4u::create_star_zone("all"), *above = all;
+    auto *all = new_star(nullptr, "all"), *above = all;
     simgrid::kernel::routing::NetPoint *leaf_switch = nullptr, *node_switch = nullptr;
     for (int first = 0, n = 0; first < npes; first += node, n++) {
         const std::string name = "node" + std::to_string(n);
