@@ -21,13 +21,27 @@
 #define TULLE_TEAM_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-#include <tulle/progress.h>
 #include <tulle/types.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/*
+ * Progress of long work, as tulle_team_watch passes it to a callback. The library prints nothing.
+ */
+typedef struct tulle_progress {
+    const char *what; /* "reading", "writing", "multiplying": a static string */
+    const char *unit; /* "B" (bytes of the file), "entries", "values", "jobs" (a few tile pairs each): static */
+    int64_t done;     /* 0 <= done <= total */
+    int64_t total;    /* > 0 */
+    double seconds;   /* since this work began */
+} tulle_progress;
+
+/* The record is valid during the call. */
+typedef void (*tulle_progress_call)(void *arg, const tulle_progress *progress);
 
 typedef struct tulle_team tulle_team;
 typedef struct tulle_comm tulle_comm; /* a PE's handle of a team, or of a part of one */

@@ -20,7 +20,6 @@
 #include <tulle/matfun.h>
 #include <tulle/model.h>
 #include <tulle/product.h>
-#include <tulle/progress.h>
 #include <tulle/report.h>
 #include <tulle/spectrum.h>
 #include <tulle/status.h>

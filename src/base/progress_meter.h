@@ -6,7 +6,7 @@
 #ifndef TULLE_BASE_METER_H
 #define TULLE_BASE_METER_H
 
-#include <tulle/progress.h>
+#include <tulle/team.h>
 
 typedef struct tulle__progress_meter {
     tulle_progress_call call; /* NULL: none */

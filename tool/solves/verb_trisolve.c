@@ -10,9 +10,9 @@
 #include "outputs.h"
 #include "readers.h"
 #include "report/result.h"
+#include "solves/rhs.h"
+#include "solves/solves_report.h"
 #include "verb.h"
-#include "verbs/rhs.h"
-#include "verbs/solves_report.h"
 
 /*
  * Scales rows to a sum of at most 1 off the diagonal, and pivots to at least 1, so that solutions

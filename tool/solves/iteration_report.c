@@ -3,7 +3,7 @@
  * The output of tulle solve: a progress line, the history, and the report as a table or a line of
  * JSON.
  */
-#include "verbs/iteration_report.h"
+#include "solves/iteration_report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "algo/spectrum/small_eigen.h"
-#include "algo/spectrum/spectrum.h"
+#include "algo/spectrum/spectrum_plan.h"
 #include "base/error.h"
 
 /* A probe takes at most a fifth of the passes before it, or DIRECTIONS and some; rotations between two corrections. */

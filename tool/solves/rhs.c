@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "verbs/rhs.h"
+#include "solves/rhs.h"
 
 #include <inttypes.h>
 #include <stdio.h>

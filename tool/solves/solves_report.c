@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report of tulle trisolve: a table, or a line of JSON a method. */
-#include "verbs/solves_report.h"
+#include "solves/solves_report.h"
 
 #include <inttypes.h>
 #include <math.h>

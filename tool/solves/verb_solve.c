@@ -7,9 +7,9 @@
 
 #include "outputs.h"
 #include "readers.h"
-#include "verbs/iteration_report.h"
+#include "solves/iteration_report.h"
+#include "solves/rhs.h"
 #include "verbs/permutation.h"
-#include "verbs/rhs.h"
 
 /* The matrix, in memory or in a file, and its products. */
 struct system {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A plan for eigenpairs: its arguments and memory, and the true residuals at the end. */
-#include "algo/spectrum/spectrum.h"
+#include "algo/spectrum/spectrum_plan.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -36,7 +36,7 @@ struct iteration {
     int64_t nnz;
     tulle_factor_report factored; /* ic0, ilu0 */
     struct ordered ordered;
-    double setup[2];              /* seconds: the operator, the preconditioner */
+    double setup[2]; /* seconds: the operator, the preconditioner */
     int checked, passed;
     double error;
     char failure[256], wrong[256]; /* a column did not converge; the check failed */
