@@ -93,7 +93,8 @@ enum { OPTIONAL = sizeof optional / sizeof *optional };
 /* Good arguments, and yet they do not succeed here: no such engine, no file, a result that nobody has computed, a comm
  * that is in no call. */
 static const char fails_anyway[] =
-    "tulle_team_new_over tulle_machine_load tulle_product_check_matrices tulle_comm_lend tulle_comm_resume";
+    "tulle_team_new_over tulle_machine_load tulle_machine_of_team tulle_product_check_matrices tulle_comm_lend "
+    "tulle_comm_resume";
 /* A comm of one PE: on two the other fails for that reason. */
 static const char of_one_pe[] = "tulle_comm_lend tulle_comm_resume";
 /* Take seconds. */

@@ -151,7 +151,7 @@ struct sweep {
 };
 
 /* Columns that stay, as long in the former W as 10 roundings of the scale; false: not finite. */
-static bool measure(const tulle__basis *basis, int columns, int former, int most, double least, struct sweep *sweep)
+static bool measure(const tulle__basis *basis, int columns, int former, double least, struct sweep *sweep)
 {
     double size[TULLE__TALL_MOST];
     sweep->count = 0;
@@ -163,21 +163,16 @@ static bool measure(const tulle__basis *basis, int columns, int former, int most
         size[j] = sweep->length[j] * sqrt(square);
         if (size[j] > least && size[j] > 0) sweep->order[sweep->count++] = j;
     }
-    while (sweep->count > most) {
-        int shortest = 0;
-        for (int i = 1; i < sweep->count; i++)
-            if (size[sweep->order[i]] < size[sweep->order[shortest]]) shortest = i;
-        memmove(sweep->order + shortest, sweep->order + shortest + 1,
-            (size_t)(sweep->count - shortest - 1) * sizeof *sweep->order);
-        sweep->count--;
-    }
     return true;
 }
 
-/* turn [columns x count]: D^-1 U L^(-1/2); share = its inverse, L^(1/2) U^T D, times share. */
-static tulle_status turn(tulle__basis *basis, int columns, int former, struct sweep *sweep)
+/*
+ * turn [columns x kept]: D^-1 U L^(-1/2) of the `most` largest eigenvalues; share = its inverse, L^(1/2) U^T D, times
+ * share.
+ */
+static tulle_status turn(tulle__basis *basis, int columns, int former, int most, struct sweep *sweep)
 {
-    const int n = sweep->count;
+    const int n = sweep->count, kept = n < most ? n : most;
     double next[TULLE__TALL_MOST], *C = basis->small, *U = C + n * n, *lambda = U + n * n;
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
@@ -186,22 +181,25 @@ static tulle_status turn(tulle__basis *basis, int columns, int former, struct sw
         }
     tulle_status status = tulle__small_eigen(n, C, U, lambda);
     if (status != TULLE_OK) return status;
-    const double largest = n ? lambda[n - 1] : 1;
-    sweep->worst = n ? fmax(lambda[0], 0) / largest : 1;
-    for (int i = 0; i < n; i++) lambda[i] = fmax(lambda[i], 1e-14 * largest);
+    U += (n - kept) * n;
+    lambda += n - kept;
+    const double largest = kept ? lambda[kept - 1] : 1;
+    sweep->worst = kept ? fmax(lambda[0], 0) / largest : 1;
+    for (int i = 0; i < kept; i++) lambda[i] = fmax(lambda[i], 1e-14 * largest);
     memset(basis->turn, 0, (size_t)columns * sizeof *basis->turn);
     for (int i = 0; i < n; i++)
-        for (int k = 0; k < n; k++)
+        for (int k = 0; k < kept; k++)
             basis->turn[sweep->order[i]][k] = U[k * n + i] / (sweep->length[sweep->order[i]] * sqrt(lambda[k]));
     for (int c = 0; c < former; c++) {
-        for (int k = 0; k < n; k++) {
+        for (int k = 0; k < kept; k++) {
             next[k] = 0;
             for (int i = 0; i < n; i++)
                 next[k] += U[k * n + i] * sweep->length[sweep->order[i]] * basis->share[sweep->order[i]][c];
             next[k] *= sqrt(lambda[k]);
         }
-        for (int k = 0; k < n; k++) basis->share[k][c] = next[k];
+        for (int k = 0; k < kept; k++) basis->share[k][c] = next[k];
     }
+    sweep->count = kept;
     return TULLE_OK;
 }
 
@@ -246,9 +244,9 @@ tulle_status tulle__basis_orthonormalise(tulle__basis *basis, tulle__block_of_co
         const tulle__multi_tsmttsm gram = {W->val, W->ld, W->val, W->ld, W->columns, W->columns, 1, basis->gram};
         TULLE_TRY(tulle__multi_tsmttsm_all(&basis->multi, 1, &gram));
         if (!pass) scale = fmax(scale, longest(basis, W->columns));
-        *finite = measure(basis, W->columns, former, most, OVER * epsilon(basis) * scale, &sweep);
+        *finite = measure(basis, W->columns, former, OVER * epsilon(basis) * scale, &sweep);
         if (!*finite) goto out;
-        TULLE_TRY(turn(basis, W->columns, former, &sweep));
+        TULLE_TRY(turn(basis, W->columns, former, most, &sweep));
         const tulle__multi_term term = {W->val, W->ld, W->columns, sweep.count, 1, basis->turn};
         if (sweep.count) tulle__multi_tsmm(&basis->multi, 1, &term, sweep.count, 0, W->val, W->ld);
         W->columns = sweep.count;

@@ -75,8 +75,8 @@ static void judge(tulle_spectrum *s, int coupled)
     s->worst = s->solved < s->options.count ? INFINITY : 0;
     for (int i = 0; i < s->options.count && i < s->solved; i++) {
         const double residual = residual_of(s, i, coupled);
-        /* half of the limit: the true residual has its rounding, too */
-        const double over = 2 * residual / tulle__spectrum_limit(s, s->theta[s->order[i]]);
+        /* a quarter of the limit: the true residual has its rounding, and those of pairs that a probe mixes add up */
+        const double over = 4 * residual / tulle__spectrum_limit(s, s->theta[s->order[i]]);
         s->converged += over <= 1;
         s->worst = fmax(s->worst, s->norm > 0 ? over : 0);
     }
@@ -198,6 +198,7 @@ static tulle_status begin_anew(tulle_spectrum *s, int *width)
     const tulle_status status = tulle__basis_orthonormalise(&s->basis, &Q, 0, Q.columns, NULL, NULL, &finite);
     if (status == TULLE_OK) append(s, Q.columns);
     *width = Q.columns;
+    s->width = 0; /* no block of T is tied to it */
     return status;
 }
 

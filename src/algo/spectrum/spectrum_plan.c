@@ -285,6 +285,16 @@ static tulle_status report_totals(const tulle_spectrum *s, tulle_spectrum_report
     return tulle_comm_agree(s->comm, status);
 }
 
+/* Whether X is there on all PEs, or on none. Collective, agreed. */
+static tulle_status check_presence(const tulle_spectrum *s, const tulle_mat *X)
+{
+    int64_t given[2] = {X != NULL, X == NULL};
+    tulle_status status = tulle_comm_reduce_int(s->comm, TULLE_MAX, 2, given);
+    if (status == TULLE_OK && given[0] && given[1])
+        status = tulle__fail(TULLE_ERR_ARG, "X is given on some PEs, and on others not");
+    return tulle_comm_agree(s->comm, status);
+}
+
 static tulle_status check_vectors(const tulle_spectrum *s, const tulle_mat *X)
 {
     if (!X) return TULLE_OK;
@@ -337,7 +347,9 @@ tulle_status tulle_spectrum_execute(
     double *own = NULL;
     tulle_spectrum_report *r = report ? report : &unasked;
     *r = (tulle_spectrum_report){.passes = 0};
-    tulle_status status = check_vectors(plan, X);
+    tulle_status status = check_presence(plan, X);
+    if (status != TULLE_OK) return status;
+    status = check_vectors(plan, X);
     if (status == TULLE_OK && !residual)
         status = tulle__alloc((size_t)plan->options.count, sizeof *own, "residuals", &own);
     status = tulle_comm_agree(plan->comm, status);
