@@ -147,7 +147,7 @@ static const char without[] =
     "tulle_grid_square tulle_layout_col_cut tulle_layout_cols tulle_layout_owner tulle_layout_row_cut "
     "tulle_layout_col_blocks tulle_layout_row_blocks tulle_kind_name "
     "tulle_layout_rows tulle_layout_tile_cols tulle_layout_tile_rows tulle_machine_load tulle_machine_path "
-    "tulle_machine_system_path tulle_machine_guess "
+    "tulle_machine_system_path tulle_machine_guess tulle_machine_of_team "
     "tulle_machine_find tulle_counts_flops tulle_counts_entries tulle_counts_block_flops tulle_roofline_spmm "
     "tulle_roofline_spgemm "
     "tulle_roofline_gemm "

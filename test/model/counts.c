@@ -13,7 +13,7 @@
 #include "product/operands.h"
 #include "tap.h"
 
-enum { ARENA = 8192, PANELS = 8, SLOW = 100000 };
+enum { ARENA = 8192, PANELS = 8 };
 
 static const tulle_product_alg algs[] = {TULLE_PRODUCT_STATIONARY_C, TULLE_PRODUCT_STATIONARY_A,
     TULLE_PRODUCT_STATIONARY_B, TULLE_PRODUCT_SUMMA, TULLE_PRODUCT_CANNON, TULLE_PRODUCT_STEAL_LOCAL_C,
@@ -42,28 +42,13 @@ static tulle_machine machine_of(const struct run *run)
     return machine;
 }
 
-/* Slow enough that stealing pays where shares differ. */
-static tulle_machine slow(const tulle_machine *machine)
-{
-    tulle_machine m = *machine;
-    m.stream /= SLOW;
-    m.cache /= SLOW;
-    for (int t = 0; t < TULLE_TYPE_COUNT; t++) m.fma[t] /= SLOW;
-    return m;
-}
-
-/* Whether PEs steal is the model's choice, too. */
-static tulle_status execute(tulle_comm *comm, struct run *run, tulle_mat *A, tulle_mat *B, const tulle_layout *c,
-    const tulle_counts *counts, const tulle_machine *machine, int a)
+static tulle_status execute(tulle_comm *comm, struct run *run, tulle_mat *A, tulle_mat *B, const tulle_layout *c, int a)
 {
     tulle_status status;
     tulle_mat *C = NULL;
     tulle_product_options options = {0};
     options.alg = algs[a];
     options.transfers = TULLE_TRANSFERS_WHOLE; /* the transfers that the model counts */
-    const tulle_machine stealing = slow(machine);
-    options.machine = a < STATIC ? NULL : &stealing;
-    options.counts = a < STATIC ? NULL : counts;
     TULLE_TRY(new_result(comm, c, !run->cols_b, &C));
     status = report_product(A, B, C, &options, 1, &run->suits[a], &run->was[a]);
 out:
@@ -107,9 +92,7 @@ static tulle_status predict(tulle_comm *comm, struct run *run, const tulle_count
     double work[16], bytes[16];
     tulle_model_options o = {.threads = 1, .panel = ARENA / PANELS, .transfers = TULLE_TRANSFERS_WHOLE};
     if (tulle_comm_rank(comm) != 0) return TULLE_OK;
-    const tulle_machine stealing = slow(machine);
-    for (int a = 0; a < ALGS; a++)
-        TULLE_TRY(tulle_predict(counts, a < STATIC ? machine : &stealing, &o, algs[a], &run->said[a]));
+    for (int a = 0; a < ALGS; a++) TULLE_TRY(tulle_predict(counts, machine, &o, algs[a], &run->said[a]));
     TULLE_TRY(tulle_predict_loads(counts, machine, &o, TULLE_PRODUCT_STATIONARY_A, work, bytes));
     for (int pe = 0; pe < run->rows * run->cols; pe++) run->multiplications += work[pe], run->bytes += bytes[pe];
     run->flops = tulle_counts_flops(counts);
@@ -171,7 +154,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     TULLE_TRY(predict(comm, run, counts, &machine));
     TULLE_TRY(load_factors(comm, run->operand, run->cols_b ? NULL : run->operand, &o));
     TULLE_TRY(count_again(comm, run, o.A, o.B, spec, &machine));
-    for (int a = 0; a < ALGS; a++) TULLE_TRY(execute(comm, run, o.A, o.B, o.l[2], counts, &machine, a));
+    for (int a = 0; a < ALGS; a++) TULLE_TRY(execute(comm, run, o.A, o.B, o.l[2], a));
     TULLE_TRY(choose(comm, run, o.A, o.B, o.l[2], counts, &machine));
 out:
     tulle_counts_free(counts);
@@ -205,7 +188,7 @@ static int compare_stealing(const struct run *run, const char *what, int a)
 {
     const tulle_prediction *p = &run->said[a], *other = &run->said[fallback[a - STATIC]];
     const tulle_product_report *r = &run->was[a];
-    int alike = p->messages == other->messages && p->bytes_moved == other->bytes_moved;
+    int alike = p->seconds == other->seconds && p->bytes_moved == other->bytes_moved;
     ok(run->suits[a] && run->flops == (double)r->flops && run->entries == (double)r->nnz_c, "%s, %s: the product", what,
         tulle_product_alg_name(algs[a]));
     if (!alike) return 0;

@@ -52,10 +52,6 @@ static inline int64_t tulle__unit_index(const tulle_counts *counts, int i, int k
 /* Counts for matrices as they are: exact for SpMM; for SpGEMM entries are assumed uniform. */
 tulle_status tulle__counts_of(const tulle__operands *operands, int pes, tulle_counts **counts);
 
-/* The same as tulle_predict; *steals: whether PEs steal under alg: not where they would not be clearly faster. */
-tulle_status tulle__predict_in_effect(const tulle_counts *counts, const tulle_machine *machine,
-    const tulle_model_options *options, tulle_product_alg alg, tulle_prediction *prediction, bool *steals);
-
 /* The tile products of C tile (i, j) in the order of PEs and jobs: k, and the first k of its job. */
 typedef struct tulle__job_order {
     int n;

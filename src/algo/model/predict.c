@@ -181,34 +181,22 @@ static tulle_status predict_policy(
     return status;
 }
 
-/* Where stealing is not clearly faster, PEs keep to their own chains; *policy is what they do. */
-static tulle_status predict(
-    const tulle__costs *c, tulle_product_alg alg, tulle_prediction *prediction, const tulle__policy **policy)
+/* named: it steals, as asked; else where stealing is not clearly faster PEs keep to their own chains, as *policy says.
+ */
+static tulle_status predict(const tulle__costs *c, tulle_product_alg alg, bool named, tulle_prediction *prediction,
+    const tulle__policy **policy)
 {
     tulle_prediction still;
     *policy = policy_of(c, alg);
     if (!*policy) return tulle__fail(TULLE_ERR_ARG, "algorithm %d cannot be predicted", (int)alg);
     tulle_status status = predict_policy(c, alg, *policy, prediction);
-    if (status != TULLE_OK || (*policy)->reach == TULLE__REACH_NONE) return status;
+    if (status != TULLE_OK || named || (*policy)->reach == TULLE__REACH_NONE) return status;
     const tulle__policy *fallback = tulle__policy_of((*policy)->fallback);
     status = predict_policy(c, alg, fallback, &still);
     if (status != TULLE_OK || prediction->seconds < clearly(alg) * still.seconds) return status;
     *prediction = still;
     *policy = fallback;
     return TULLE_OK;
-}
-
-tulle_status tulle__predict_in_effect(const tulle_counts *counts, const tulle_machine *machine,
-    const tulle_model_options *options, tulle_product_alg alg, tulle_prediction *prediction, bool *steals)
-{
-    const tulle__policy *policy = NULL;
-    tulle__costs c;
-    tulle_status status = tulle__costs_init(counts, machine, options, &c);
-    if (status != TULLE_OK) return status;
-    status = predict(&c, alg, prediction, &policy);
-    tulle__costs_fini(&c);
-    *steals = status == TULLE_OK && policy->reach != TULLE__REACH_NONE;
-    return status;
 }
 
 /* AUTO is not a single algorithm. */
@@ -226,8 +214,13 @@ tulle_status tulle_predict(const tulle_counts *counts, const tulle_machine *mach
     if (TULLE__NULL(counts) || TULLE__NULL(machine) || no_alg(__func__, alg) || TULLE__NULL(prediction) ||
         TULLE__OPTIONS(options, &own, symmetric_c) || TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1))
         return TULLE_ERR_ARG;
-    bool steals;
-    return tulle__predict_in_effect(counts, machine, options, alg, prediction, &steals);
+    const tulle__policy *policy = NULL;
+    tulle__costs c;
+    tulle_status status = tulle__costs_init(counts, machine, options, &c);
+    if (status != TULLE_OK) return status;
+    status = predict(&c, alg, true, prediction, &policy);
+    tulle__costs_fini(&c);
+    return status;
 }
 
 tulle_status tulle_predict_best(const tulle_counts *counts, const tulle_machine *machine,
@@ -245,7 +238,7 @@ tulle_status tulle_predict_best(const tulle_counts *counts, const tulle_machine 
     for (int alg = TULLE_PRODUCT_AUTO + 1; alg < TULLE_PRODUCT_ALG_COUNT && status == TULLE_OK; alg++) {
         if (options->asynchronous && tulle__policy_of((tulle_product_alg)alg)->arrival != TULLE__ARRIVAL_SINGLY)
             continue;
-        status = predict(&c, (tulle_product_alg)alg, &p, &policy);
+        status = predict(&c, (tulle_product_alg)alg, false, &p, &policy);
         if (status == TULLE_OK && p.suits &&
             (!found.suits || p.seconds < clearly((tulle_product_alg)alg) * found.seconds))
             found = p;
@@ -269,7 +262,7 @@ tulle_status tulle_predict_loads(const tulle_counts *counts, const tulle_machine
     tulle_status status = tulle__costs_init(counts, machine, options, &c);
     if (status != TULLE_OK) return status;
     const tulle__policy *policy;
-    status = predict(&c, alg, &p, &policy);
+    status = predict(&c, alg, true, &p, &policy);
     if (status == TULLE_OK) {
         c.batch = p.batch;
         c.lookahead = lookahead_of(&c, policy);

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "algo/krylov/small_dense.h"
 #include "base/error.h"
 #include "base/random.h"
 
@@ -167,12 +168,59 @@ static bool measure(const tulle__basis *basis, int columns, int former, double l
 }
 
 /*
- * turn [columns x kept]: D^-1 U L^(-1/2) of the `most` largest eigenvalues; share = its inverse, L^(1/2) U^T D, times
- * share.
+ * The first `most` of the columns that stay become those that span the others best, by pivots of Cholesky's method.
+ * Returns how many of them the Gram matrix tells from rounding.
  */
-static tulle_status turn(tulle__basis *basis, int columns, int former, int most, struct sweep *sweep)
+static int choose(const tulle__basis *basis, int most, double scale, struct sweep *sweep)
 {
-    const int n = sweep->count, kept = n < most ? n : most;
+    tulle__small_matrix M = basis->turn;
+    int *order = sweep->order;
+    for (int i = 0; i < sweep->count; i++)
+        for (int j = 0; j < sweep->count; j++) M[order[i]][order[j]] = basis->gram[order[i]][order[j]] / scale;
+    int rank = 0;
+    for (int k = 0; k < most; k++) {
+        int best = k;
+        for (int i = k + 1; i < sweep->count; i++)
+            if (M[order[i]][order[i]] > M[order[best]][order[best]]) best = i;
+        const int p = order[best];
+        order[best] = order[k];
+        order[k] = p;
+        if (rank == k && M[p][p] > 1e-13 * (basis->gram[p][p] / scale)) rank++;
+        for (int i = k + 1; i < sweep->count && M[p][p] > 0; i++)
+            for (int j = k + 1; j < sweep->count; j++)
+                M[order[i]][order[j]] -= M[order[i]][p] * M[p][order[j]] / M[p][p];
+    }
+    return rank;
+}
+
+/*
+ * Where there is room for `most` columns only, the others are combinations of these, w_j = sum of b_ij w_i, to
+ * rounding: share's rows i take b_ij times row j.
+ */
+static void fold(tulle__basis *basis, int former, int most, struct sweep *sweep)
+{
+    tulle__small_matrix A = basis->turn, B = basis->h;
+    const int others = sweep->count - most;
+    double pivot;
+    double scale = 0; /* squares of lengths are not squared again */
+    for (int i = 0; i < sweep->count; i++) scale = fmax(scale, basis->gram[sweep->order[i]][sweep->order[i]]);
+    const int rank = choose(basis, most, scale, sweep), *order = sweep->order;
+    for (int i = 0; i < rank; i++) {
+        for (int j = 0; j < rank; j++) A[i][j] = basis->gram[order[i]][order[j]] / scale;
+        for (int j = 0; j < others; j++) B[i][j] = basis->gram[order[i]][order[most + j]] / scale;
+    }
+    sweep->count = most;
+    if (tulle__small_cholesky(rank, A, 0, &pivot) >= 0) return;
+    tulle__small_solve(rank, A, others, B);
+    for (int i = 0; i < rank; i++)
+        for (int j = 0; j < others; j++)
+            for (int c = 0; c < former; c++) basis->share[order[i]][c] += B[i][j] * basis->share[order[most + j]][c];
+}
+
+/* turn [columns x n]: D^-1 U L^(-1/2); share = its inverse, L^(1/2) U^T D, times share. */
+static tulle_status turn(tulle__basis *basis, int columns, int former, struct sweep *sweep)
+{
+    const int n = sweep->count;
     double next[TULLE__TALL_MOST], *C = basis->small, *U = C + n * n, *lambda = U + n * n;
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
@@ -181,25 +229,22 @@ static tulle_status turn(tulle__basis *basis, int columns, int former, int most,
         }
     tulle_status status = tulle__small_eigen(n, C, U, lambda);
     if (status != TULLE_OK) return status;
-    U += (n - kept) * n;
-    lambda += n - kept;
-    const double largest = kept ? lambda[kept - 1] : 1;
-    sweep->worst = kept ? fmax(lambda[0], 0) / largest : 1;
-    for (int i = 0; i < kept; i++) lambda[i] = fmax(lambda[i], 1e-14 * largest);
+    const double largest = n ? lambda[n - 1] : 1;
+    sweep->worst = n ? fmax(lambda[0], 0) / largest : 1;
+    for (int i = 0; i < n; i++) lambda[i] = fmax(lambda[i], 1e-14 * largest);
     memset(basis->turn, 0, (size_t)columns * sizeof *basis->turn);
     for (int i = 0; i < n; i++)
-        for (int k = 0; k < kept; k++)
+        for (int k = 0; k < n; k++)
             basis->turn[sweep->order[i]][k] = U[k * n + i] / (sweep->length[sweep->order[i]] * sqrt(lambda[k]));
     for (int c = 0; c < former; c++) {
-        for (int k = 0; k < kept; k++) {
+        for (int k = 0; k < n; k++) {
             next[k] = 0;
             for (int i = 0; i < n; i++)
                 next[k] += U[k * n + i] * sweep->length[sweep->order[i]] * basis->share[sweep->order[i]][c];
             next[k] *= sqrt(lambda[k]);
         }
-        for (int k = 0; k < kept; k++) basis->share[k][c] = next[k];
+        for (int k = 0; k < n; k++) basis->share[k][c] = next[k];
     }
-    sweep->count = kept;
     return TULLE_OK;
 }
 
@@ -246,7 +291,8 @@ tulle_status tulle__basis_orthonormalise(tulle__basis *basis, tulle__block_of_co
         if (!pass) scale = fmax(scale, longest(basis, W->columns));
         *finite = measure(basis, W->columns, former, OVER * epsilon(basis) * scale, &sweep);
         if (!*finite) goto out;
-        TULLE_TRY(turn(basis, W->columns, former, most, &sweep));
+        if (sweep.count > most) fold(basis, former, most, &sweep);
+        TULLE_TRY(turn(basis, W->columns, former, &sweep));
         const tulle__multi_term term = {W->val, W->ld, W->columns, sweep.count, 1, basis->turn};
         if (sweep.count) tulle__multi_tsmm(&basis->multi, 1, &term, sweep.count, 0, W->val, W->ld);
         W->columns = sweep.count;

@@ -25,8 +25,7 @@ static const tulle_machine ordinary = {.kind = "ordinary",
 /* What PE 0 tells the others. */
 struct choice {
     tulle_product_alg alg;
-    int group;  /* 0: not predicted */
-    bool still; /* stealing would not be clearly faster */
+    int group; /* 0: not predicted */
     double seconds, compute;
     tulle__transfer_costs prices;
 };
@@ -121,7 +120,6 @@ static tulle_status predict(const tulle_product *plan, double *named, struct cho
     const tulle__operands *o = &plan->operands;
     tulle_machine machine = machine_of(plan);
     tulle_prediction p = {.alg = choice->alg};
-    bool steals = true; /* auto takes what steals only where that is faster */
     tulle_model_options options = {.threads = plan->comm->pe->threads,
         .lookahead = plan->options.lookahead,
         .deterministic = plan->options.deterministic,
@@ -150,8 +148,7 @@ static tulle_status predict(const tulle_product *plan, double *named, struct cho
     if (choice->alg == TULLE_PRODUCT_AUTO)
         TULLE_TRY(predict_candidates(plan, counts, &machine, &options, &p));
     else
-        TULLE_TRY(tulle__predict_in_effect(counts, &machine, &options, choice->alg, &p, &steals));
-    choice->still = !steals;
+        TULLE_TRY(tulle_predict(counts, &machine, &options, choice->alg, &p));
     choice->alg = p.alg;
     choice->group = p.batch;
     choice->seconds = p.seconds;
@@ -197,7 +194,6 @@ tulle_status tulle__choose(tulle_product *plan, int predicted, tulle_product_alg
     if (status != TULLE_OK) return status;
     *alg = choice.alg;
     plan->group = choice.group;
-    plan->still = choice.still;
     plan->prices = choice.prices;
     return tulle_comm_agree(plan->comm, predict_all(plan, &choice));
 }

@@ -269,7 +269,6 @@ static int count_tile(const tulle_product *plan, int i, int j, int *away)
 static const tulle__policy *in_effect(const tulle_product *plan)
 {
     const tulle__transfer_costs *prices = plan->direct || !plan->prices.node_pes ? NULL : &plan->prices;
-    if (plan->still) return tulle__policy_of(plan->asked->fallback);
     return tulle__policy_in_effect(plan->asked, &plan->operands, plan->comm->size, prices, plan->share);
 }
 

@@ -101,7 +101,6 @@ struct tulle_product {
     int mapped;                         /* the same, or joined of tiles that can (half/joined.h) */
     int group;                          /* most k in one job */
     int lookahead;
-    bool still;                /* by the model PEs would not be faster if they stole */
     bool blocked;              /* jobs come in blocks of C */
     tulle__block_order blocks; /* then */
     tulle__queue *queue;       /* NULL: no partial result travels on any PE */
