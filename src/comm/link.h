@@ -87,7 +87,7 @@ typedef struct tulle__virtual_ops {
     void (*idle)(tulle__link *link, int64_t most_ns);
     /* A local kernel begins (work NULL), or ends and takes the time of its work. */
     void (*kernel)(tulle__link *link, const tulle__work *work);
-    /* What is simulated, with every figure that the team's spec replaces. */
+    /* The simulated machine, with every figure that the team's spec replaces. */
     void (*machine)(tulle__link *link, tulle__simulated *machine);
     /* Lets ns pass on this PE. */
     void (*pass)(tulle__link *link, int64_t ns);

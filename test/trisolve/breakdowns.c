@@ -37,7 +37,7 @@ static tulle_status make(tulle_comm *comm, const struct run *run, tulle_mat **T,
 }
 
 /* Set-up, two solves and a check, with a failure anywhere; the team frees the rest. */
-/* Whether the method reads options.tasks. */
+/* True if the method reads options.tasks. */
 static bool in_tasks(tulle_trisolve_method method)
 {
     return method == TULLE_TRISOLVE_PUSH || method == TULLE_TRISOLVE_UNIFIED_TASKS || method == TULLE_TRISOLVE_ZEROCOPY;

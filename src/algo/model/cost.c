@@ -23,7 +23,7 @@ double tulle__cost_block_rate(const tulle__costs *c, double work, double entries
     return measured > 0 && measured < rate ? measured : rate;
 }
 
-/* What a simulation takes for it without launch and result (product/execution/account_work.h). */
+/* Time of a job in a simulation, without launch and result (product/execution/account_work.h). */
 static double simulated_seconds(const tulle__costs *c, int i, int k, int j, double *idle)
 {
     const tulle__operands *o = &c->counts->operands;

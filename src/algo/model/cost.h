@@ -116,7 +116,7 @@ void tulle__cost_partial(
  * the job leaves memory idle.
  */
 double tulle__cost_job(const tulle__costs *costs, int i, tulle__cost_result result, bool again, double idle);
-/* Whether tiles of a dense C are multiplied by beta before the first job: PEs add to them in any order. */
+/* True if tiles of a dense C are multiplied by beta before the first job: PEs add to them in any order. */
 bool tulle__cost_scales_first(const tulle__costs *costs, const tulle__policy *policy);
 /* Seconds of that on a PE, where kernels are simulated. */
 double tulle__cost_scaling(const tulle__costs *costs, const tulle__policy *policy, int pe);

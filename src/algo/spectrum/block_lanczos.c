@@ -30,7 +30,7 @@ double tulle__spectrum_limit(const tulle_spectrum *s, double theta)
 
 /* ---- the projected matrix ---- */
 
-/* Whether a value is wanted before another; for BOTH see arrange. */
+/* True if a value is wanted before another; for BOTH see arrange. */
 static bool precedes(tulle_spectrum_end end, double a, double b)
 {
     switch (end) {
@@ -68,7 +68,7 @@ static double residual_of(const tulle_spectrum *s, int i, int coupled)
     return sqrt(square);
 }
 
-/* How far the wanted pairs are, by the rows of R. */
+/* Counts the wanted pairs that have converged, by the rows of R. */
 static void judge(tulle_spectrum *s, int coupled)
 {
     s->converged = 0;
@@ -247,7 +247,7 @@ static int kept(const tulle_spectrum *s)
     return keep < s->solved ? keep : s->solved;
 }
 
-/* Whether T is worth a decomposition now: beside a step's work with vectors it is small. */
+/* True if T is worth a decomposition now: beside a step's work with vectors it is small. */
 static bool worth(const tulle_spectrum *s, int n)
 {
     const double rows = (double)s->A->n / s->comm->size, step = 8 * rows * n * s->options.block;

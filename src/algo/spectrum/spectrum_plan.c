@@ -285,7 +285,7 @@ static tulle_status report_totals(const tulle_spectrum *s, tulle_spectrum_report
     return tulle_comm_agree(s->comm, status);
 }
 
-/* Whether X is there on all PEs, or on none. Collective, agreed. */
+/* Refuses an X that is there on some PEs only. Collective, agreed. */
 static tulle_status check_presence(const tulle_spectrum *s, const tulle_mat *X)
 {
     int64_t given[2] = {X != NULL, X == NULL};

@@ -58,7 +58,7 @@ tulle_status tulle__sim_platform_read(tulle__spec_part *part, tulle__sim_platfor
 /* Ranges of a list that take as long as a message, unless the platform says. */
 enum { TULLE__SIM_RANGES = 16 };
 
-/* What the model is told of a platform with so many PEs. */
+/* The model's figures of a platform with so many PEs. */
 enum { TULLE__NEAR, TULLE__FAR };
 void tulle__sim_machine(const tulle__sim_platform *platform, int npes, tulle__simulated *machine);
 
