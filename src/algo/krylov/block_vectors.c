@@ -6,14 +6,14 @@
 #include "algo/krylov/home/home.h"
 #include "base/error.h"
 
-static tulle_status make_vector(const tulle__block *b, int width, tulle__vector *v)
+tulle_status tulle__vector_new(const tulle_operator *A, int width, tulle__vector *v)
 {
-    const tulle_layout *l = b->A->layout;
+    const tulle_layout *l = A->layout;
     tulle_layout *layout = NULL;
     tulle_layout_spec spec = {
         .m = l->m, .n = width, .tile_rows = l->mt, .tile_cols = 1, .row_cut = l->row_cut, .owner = l->owner};
-    tulle_status status = tulle_comm_agree(b->comm, tulle_layout_new(&spec, b->comm->size, &layout));
-    if (status == TULLE_OK) status = tulle_mat_new_dense(b->comm, layout, b->A->type, TULLE_ROW_MAJOR, &v->mat);
+    tulle_status status = tulle_comm_agree(A->comm, tulle_layout_new(&spec, A->comm->size, &layout));
+    if (status == TULLE_OK) status = tulle_mat_new_dense(A->comm, layout, A->type, TULLE_ROW_MAJOR, &v->mat);
     for (int i = 0; status == TULLE_OK && i < l->mt; i++)
         if (tulle__tile_is_mine(v->mat, i, 0) && tulle__tile_rows(v->mat, i))
             v->val = tulle__own_tile_in_place(v->mat, i, 0).val;
@@ -88,10 +88,10 @@ tulle_status tulle__block_vectors_new(tulle__block *b, int width, tulle__block_v
 {
     tulle_status status;
     *vectors = (tulle__block_vectors){.ld = width};
-    TULLE_TRY(make_vector(b, width, &vectors->in));
-    TULLE_TRY(make_vector(b, width, &vectors->out));
-    TULLE_TRY(make_vector(b, width, &vectors->rest));
-    TULLE_TRY(make_vector(b, width, &vectors->pre));
+    TULLE_TRY(tulle__vector_new(b->A, width, &vectors->in));
+    TULLE_TRY(tulle__vector_new(b->A, width, &vectors->out));
+    TULLE_TRY(tulle__vector_new(b->A, width, &vectors->rest));
+    TULLE_TRY(tulle__vector_new(b->A, width, &vectors->pre));
     TULLE_TRY(b->A->bind(b->A->context, vectors->in.mat, vectors->out.mat, &vectors->bound_A));
     if (b->M) TULLE_TRY(b->M->bind(b->M->context, vectors->rest.mat, vectors->pre.mat, &vectors->bound_M));
     TULLE_TRY(bring_vectors(b, vectors));

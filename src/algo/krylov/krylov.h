@@ -10,11 +10,14 @@
 #include "mat/mat.h"
 #include "mat/sweep/apply.h"
 
-/* A matrix with one column, and its own rows. */
+/* A matrix with one column, or some, and its own rows. */
 typedef struct tulle__vector {
     tulle_mat *mat;
     void *val;
 } tulle__vector;
+
+/* One of `width` columns for an operator's products, row-major. Collective, agreed. */
+tulle_status tulle__vector_new(const tulle_operator *A, int width, tulle__vector *v);
 
 typedef struct tulle__krylov {
     tulle_comm *comm;

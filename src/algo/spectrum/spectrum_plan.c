@@ -52,21 +52,6 @@ static tulle_status check(const tulle_operator *A, const tulle_spectrum_options 
     return tulle__wants_values(A->comm, "a method for eigenpairs");
 }
 
-static tulle_status make_vector(const tulle_spectrum *s, int width, tulle__vector *v)
-{
-    const tulle_layout *l = s->A->layout;
-    tulle_layout *layout = NULL;
-    tulle_layout_spec spec = {
-        .m = l->m, .n = width, .tile_rows = l->mt, .tile_cols = 1, .row_cut = l->row_cut, .owner = l->owner};
-    tulle_status status = tulle_comm_agree(s->comm, tulle_layout_new(&spec, s->comm->size, &layout));
-    if (status == TULLE_OK) status = tulle_mat_new_dense(s->comm, layout, s->A->type, TULLE_ROW_MAJOR, &v->mat);
-    for (int i = 0; status == TULLE_OK && i < l->mt; i++)
-        if (tulle__tile_is_mine(v->mat, i, 0) && tulle__tile_rows(v->mat, i))
-            v->val = tulle__own_tile_in_place(v->mat, i, 0).val;
-    tulle_layout_free(layout);
-    return status;
-}
-
 static void drop(tulle__owned *object)
 {
     tulle_spectrum *s = (tulle_spectrum *)object;
@@ -127,8 +112,8 @@ static tulle_status init(tulle_spectrum *s)
     TULLE_TRY(tulle__alloc(count, sizeof *s->wanted, "values", &s->wanted));
 out:
     status = tulle_comm_agree(s->comm, status);
-    if (status == TULLE_OK) status = make_vector(s, o->block, &s->in);
-    if (status == TULLE_OK) status = make_vector(s, o->block, &s->out);
+    if (status == TULLE_OK) status = tulle__vector_new(s->A, o->block, &s->in);
+    if (status == TULLE_OK) status = tulle__vector_new(s->A, o->block, &s->out);
     if (status == TULLE_OK) status = s->A->bind(s->A->context, s->in.mat, s->out.mat, &s->bound);
     return status;
 }
@@ -190,8 +175,8 @@ static tulle_status last_init(tulle_spectrum *s, struct last *last)
     }
     last->width = count < TULLE__TALL_MOST ? count : TULLE__TALL_MOST;
     if (s->A->cols && s->A->cols < last->width) last->width = (int)s->A->cols;
-    TULLE_TRY(make_vector(s, last->width, &last->in));
-    TULLE_TRY(make_vector(s, last->width, &last->out));
+    TULLE_TRY(tulle__vector_new(s->A, last->width, &last->in));
+    TULLE_TRY(tulle__vector_new(s->A, last->width, &last->out));
     TULLE_TRY(s->A->bind(s->A->context, last->in.mat, last->out.mat, &last->bound));
 out:
     return status;
