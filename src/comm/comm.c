@@ -338,6 +338,14 @@ static uint64_t failure_code(const tulle_comm *comm, tulle_status status)
     return comm->collectives << 24 | (uint64_t)(comm->pe->rank + 1) << 8 | (uint64_t)status;
 }
 
+/* The words of a message that names this PE, or NULL. */
+static const char *own_words(const char *text, int rank)
+{
+    char name[sizeof "PE -2147483648: "];
+    const int length = snprintf(name, sizeof name, "PE %d: ", rank);
+    return strncmp(text, name, (size_t)length) == 0 ? text + length : NULL;
+}
+
 /* at: offset of the message in the failed PE's fixed part */
 static void adopt(tulle_comm *comm, uint64_t code, uint64_t at, const char *said)
 {
@@ -349,9 +357,10 @@ static void adopt(tulle_comm *comm, uint64_t code, uint64_t at, const char *said
     if (pe->link->ops->wait(pe->link, 0, count) != TULLE_OK)
         snprintf(text, sizeof text, "(its message could not be read)");
     text[sizeof text - 1] = '\0';
-    /* a PE that forwards another's failure already names it */
-    if (strncmp(text, "PE ", 3) == 0 || strcmp(text, said) == 0)
-        tulle__fail(tulle__failure_status(code), "%s", text);
+    /* a PE that forwards another's failure already names it, and this PE's own comes back without its name */
+    const char *own = own_words(text, pe->rank);
+    if (own || strncmp(text, "PE ", 3) == 0 || strcmp(text, said) == 0)
+        tulle__fail(tulle__failure_status(code), "%s", own ? own : text);
     else
         tulle__fail(tulle__failure_status(code), "PE %d: %s", failed, text);
 }

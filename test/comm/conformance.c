@@ -399,6 +399,7 @@ int main(int argc, char **argv)
         }
     }
     test_sayings(team, npes);
+    test_echo(team);
     test_leaving(team, npes);
     if (strstr(argv[1], "check")) {
         status = tulle_team_run(team, forgets_to_wait, seen);

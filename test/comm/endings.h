@@ -7,6 +7,7 @@
 #define TULLE_TEST_ENDINGS_H
 
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "body.h"
@@ -41,6 +42,24 @@ static void test_sayings(tulle_team *team, int npes)
         ok(status == s.status && strcmp(tulle_error_message(), npes > 1 ? s.named : "a mistake") == 0,
             "who fails: %d, with %s: %s", s.rank, tulle_status_name(s.status), tulle_error_message());
     }
+}
+
+/* PE 0 fails; then each PE fails with what it has heard, PE 0 last. Its own message comes back as it was. */
+static tulle_status body_echo(tulle_comm *comm, void *arg)
+{
+    const int last = tulle_comm_rank(comm) == 0;
+    (void)arg;
+    tulle_status status = tulle_comm_agree(comm, last ? tulle__fail(TULLE_ERR_CHECK, "a mistake") : TULLE_OK);
+    if (last) nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    status = tulle_comm_agree(comm, status);
+    const char *wanted = last ? "a mistake" : "PE 0: a mistake";
+    if (strcmp(tulle_error_message(), wanted) == 0) return TULLE_OK;
+    return tulle__fail(status, "PE %d heard '%s'", tulle_comm_rank(comm), tulle_error_message());
+}
+
+static void test_echo(tulle_team *team)
+{
+    ok(tulle_team_run(team, body_echo, NULL) == TULLE_OK, "a failure that others forward: %s", tulle_error_message());
 }
 
 /* One PE returns at once; the others continue until they hear of it. */
