@@ -71,7 +71,7 @@ TULLE_API tulle_status tulle_team_new(const char *spec, int npes, const tulle_te
 
 /* A communicator of the caller's, and which library it belongs to: made by tulle/mpi.h. */
 typedef struct tulle_communicator {
-    const char *family;    /* "openmpi", "mpich" */
+    const char *family;    /* "openmpi", "mpich", "abi" */
     size_t size;           /* of the handle */
     const void *comm;      /* the handle */
     void (*library)(void); /* a function of that library, which tells it from another copy */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls over several processes by mpi4py, with each MPI whose launcher is installed."""
+import ctypes
 import os
 import pathlib
 import shutil
@@ -7,6 +8,8 @@ import subprocess
 import sys
 
 import pytest
+
+from tulle import _team
 
 pytest.importorskip("mpi4py")
 PROGRAM = pathlib.Path(__file__).with_name("over_mpi.py")
@@ -29,6 +32,20 @@ def test_processes(family, processes, spec, tmp_path):
                            str(tmp_path / "a.mtx"), spec], env=env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("done") == processes
+
+
+@pytest.mark.parametrize("version, file, family", [
+    ("Open MPI v4.1.4, package: Debian", "/usr/lib/x86_64-linux-gnu/libmpi.so.40", "openmpi"),
+    ("Open MPI v6.0.0", "/opt/openmpi/lib/libmpi_abi.so.0", "abi"), ("MPICH Version: 5.0.0", "libmpi_abi.so.1", "abi"),
+    ("MPICH Version: 4.0.2", "/opt/libmpi_abi.so.d/libmpich.so.12", "mpich"), ("Intel(R) MPI Library 2021.9", "", "mpich")])
+def test_family(version, file, family):
+    assert _team._family(version, file) == family
+
+
+def test_file_of_a_function():
+    function = ctypes.cast(ctypes.CDLL("libm.so.6").cos, ctypes.c_void_p).value
+    assert os.path.basename(_team._file_of(function)) == "libm.so.6"
+    assert _team._file_of(1) == ""
 
 
 LOCAL = """

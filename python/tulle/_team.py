@@ -163,8 +163,27 @@ def threads(number=0, *, memory=None, spec=None):
         _leave(place)
 
 
-def _family(version):
-    """The family of an MPI library, whose module is loaded."""
+class _Origin(ctypes.Structure):
+    """Dl_info of dladdr."""
+
+    _fields_ = [("file", ctypes.c_char_p), ("base", ctypes.c_void_p), ("name", ctypes.c_char_p),
+                ("address", ctypes.c_void_p)]
+
+
+def _file_of(function):
+    """The file of the library that has the function at this address."""
+    origin = _Origin()
+    known = ctypes.CDLL(None).dladdr(ctypes.c_void_p(function), ctypes.byref(origin))
+    return os.fsdecode(origin.file) if known and origin.file else ""
+
+
+def _family(version, file):
+    """The family of an MPI library, whose module is loaded, by its version and its file.
+
+    A library of MPI 5's binary interface has the version of its implementation's other library.
+    """
+    if os.path.basename(file).startswith("libmpi_abi."):
+        return "abi"
     return "openmpi" if version.startswith("Open MPI") else "mpich"
 
 
@@ -183,7 +202,7 @@ def mpi(comm=None, *, threads=0, memory=None, spec="mpi"):
     comm = MPI.COMM_WORLD if comm is None else comm
     # the function tells the library that mpi4py uses from another copy of it
     library = ctypes.cast(ctypes.CDLL(MPI.__file__).MPI_Comm_size, ctypes.c_void_p).value
-    handed = _family(MPI.Get_library_version()), MPI._sizeof(comm), MPI._addressof(comm), library
+    handed = _family(MPI.Get_library_version(), _file_of(library)), MPI._sizeof(comm), MPI._addressof(comm), library
     team = _core.Team(spec, threads, bytes_of(memory), handed)
     place = _Place(team)
     _enter(place)
