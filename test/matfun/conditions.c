@@ -107,19 +107,6 @@ static void fill(const struct given *g, struct dense *x)
     }
 }
 
-/* Blocks off the diagonal with a norm below the filter become zero. */
-static void cut(double filter, struct dense *x)
-{
-    for (int a = 0; a < BLOCKS; a++)
-        for (int b = 0; b < BLOCKS; b++) {
-            double sum = 0;
-            for (int64_t i = block_cut[a]; i < block_cut[a + 1]; i++)
-                for (int64_t j = block_cut[b]; j < block_cut[b + 1]; j++) sum += x->a[i][j] * x->a[i][j];
-            for (int64_t i = block_cut[a]; i < block_cut[a + 1] && a != b && sum < filter * filter; i++)
-                for (int64_t j = block_cut[b]; j < block_cut[b + 1]; j++) x->a[i][j] = 0;
-        }
-}
-
 static tulle_status matrix_of(tulle_comm *comm, const struct dense *x, tulle_mat **A)
 {
     tulle_status status;
@@ -189,7 +176,7 @@ static tulle_status wrong(const struct given *g, tulle_matfun_method method, con
         g->filter, g->scale, what, error);
 }
 
-/* f(A) by a method: right, or refused. x: the decomposition of A without what the filter removes. */
+/* f(A) by a method: right, or refused. x: the decomposition of A, also of what the filter removes. */
 static tulle_status one_case(
     const struct given *g, const tulle_mat *A, const struct dense *x, tulle_matfun_method method, struct tally *tally)
 {
@@ -235,7 +222,6 @@ static tulle_status one_matrix(tulle_comm *comm, const struct given *g, struct t
     x->n = ROWS;
     fill(g, x);
     TULLE_TRY(matrix_of(comm, x, &A));
-    cut(g->filter, x);
     dense_solve(x);
     TULLE_TRY(one_case(g, A, x, whole, tally));
     TULLE_TRY(one_case(g, A, x, TULLE_MATFUN_SUBMATRIX, tally));
@@ -246,7 +232,7 @@ out:
     return status;
 }
 
-static int scales = 1; /* 1: of the table that line in four which differs in all of them */
+static int scales = 1; /* 1: of the table that line in four which differs in all of them, scales in turn */
 
 static tulle_status test_table(tulle_comm *comm, void *arg)
 {
@@ -264,7 +250,7 @@ static tulle_status test_table(tulle_comm *comm, void *arg)
                 .spectrum = (enum spectrum)s,
                 .condition = pow(10, 2 * c + 2),
                 .filter = filters[e],
-                .scale = scale[z / 2],
+                .scale = scale[scales == 1 ? (c + k) % 3 : z / 2],
                 .banded = z % 2};
             TULLE_TRY(one_matrix(comm, &g, &tally));
         }

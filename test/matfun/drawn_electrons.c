@@ -91,12 +91,14 @@ static bool may_refuse(const struct drawn *d, const struct system *s, const stru
 {
     if (!iterates(w)) return status == TULLE_ERR_CONVERGENCE && !closed(d->kind);
     if (d->kT > 0 || (!w->mu && !is_whole(d))) return status == TULLE_ERR_ARG;
-    return status == TULLE_ERR_CONVERGENCE && !has_gap(s, 1e-9);
+    return (status == TULLE_ERR_CONVERGENCE || status == TULLE_ERR_CHECK) && !has_gap(s, 1e-9);
 }
 
-static bool must_refuse(const struct drawn *d, const struct way *w)
+/* Also a level that is filled in part: an iteration would end where rounding has split it. */
+static bool must_refuse(const struct drawn *d, const struct system *s, const struct way *w)
 {
-    return iterates(w) && (d->kT > 0 || (!w->mu && !is_whole(d)));
+    if (!iterates(w)) return false;
+    return d->kT > 0 || (!w->mu && (!is_whole(d) || (d->overlap <= IDENTITY && !has_gap(s, 1e-15))));
 }
 
 /* NULL, or what is wrong with the result. */
@@ -133,7 +135,8 @@ static tulle_status try_way(
 {
     const struct way *w = &ways[way];
     const struct drawn *d = &run->drawn;
-    const tulle_density_options options = {.method = w->method, .kT = d->kT, .nonorthogonal = w->nonorthogonal};
+    const tulle_density_options options = {
+        .method = w->method, .kT = d->kT, .nonorthogonal = w->nonorthogonal, .check = 2};
     tulle_density_report r = {.mu = 0};
     tulle_mat *D = NULL;
     double dense[MOST * MOST] = {0};
@@ -142,7 +145,7 @@ static tulle_status try_way(
     const tulle_status found = w->mu ? tulle_density_of_mu(H, S, s->mu, &options, &D, &r)
                                      : tulle_density_of_electrons(H, S, d->electrons, &options, &D, &r);
     tulle_status status = found == TULLE_OK ? blocks_to_dense(D, dense) : TULLE_OK;
-    if (found == TULLE_OK && must_refuse(d, w))
+    if (found == TULLE_OK && must_refuse(d, s, w))
         wrong = "no refusal";
     else if (found == TULLE_OK)
         wrong = compare(d, s, w, &r, dense);

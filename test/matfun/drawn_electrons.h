@@ -20,7 +20,8 @@ enum { MOST = 24 };
     X(RING, "a ring")                                                                                                  \
     X(CHAIN, "a chain with a gap")                                                                                     \
     X(BANDED, "banded")                                                                                                \
-    X(LATTICE, "a lattice")
+    X(LATTICE, "a lattice")                                                                                            \
+    X(STAR, "a star")
 enum kind {
 #define KIND_ENUM(name, text) name,
     KINDS(KIND_ENUM)
@@ -96,6 +97,8 @@ static bool linked(const struct drawn *d, int i, int j)
         return apart <= 1;
     case BANDED:
         return apart <= 3;
+    case STAR:
+        return !apart || low == 0;
     default:
         return !apart || apart == width || (apart == 1 && low % width != width - 1);
     }
@@ -117,6 +120,8 @@ static double element(const struct drawn *d, int i, int j)
         return i == j ? 0 : -1;
     case CHAIN:
         return i == j ? 0 : -.5 - low % 2;
+    case STAR:
+        return i == j ? 0 : -1;
     case LATTICE:
         return i == j ? draw(d->seed, i, 2) : -1;
     default:

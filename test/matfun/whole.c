@@ -343,7 +343,7 @@ static tulle_status test_afford(tulle_comm *comm, void *arg)
         tulle__iterations it = {.tolerance = 1e-12, .scale = 1, .forecast = &forecast};
         forecast.other = k < 2 ? 1e-12 : 1e12;
         f.kind = k % 2 ? TULLE_FUNCTION_SIGN : TULLE_FUNCTION_INVERSE;
-        status = tulle__whole_function(&it, 2, &f, A, &F);
+        status = tulle__whole_function(&it, 2, &f, A, A, &F);
         if (k < 2)
             TULLE_TRY(refused(status, TULLE_ERR_CONVERGENCE, "given up after 1 steps"));
         else

@@ -224,7 +224,7 @@ static tulle_status iterate(struct tulle__density *d, tulle_mat **P)
     tulle_status status = tulle_mat_redistribute(K, d->row, &rows);
     if (status == TULLE_OK) status = tulle__row_tiles(rows, d->options.filter, &filtered, &inserted);
     const tulle_mat *cut = filtered ? filtered : rows;
-    if (status == TULLE_OK) status = tulle__purify(&method, &it, cut, &square);
+    if (status == TULLE_OK) status = tulle__purify(&method, &it, cut, rows, &square);
     if (status == TULLE_OK) status = tulle_mat_redistribute(square, d->row, P);
     if (status == TULLE_OK) status = trace_of(d, *P, cut, &d->report.energy);
     if (status == TULLE_OK) status = tulle__trace(*P, &states);

@@ -440,7 +440,11 @@ static double occupation_of(double x, void *context)
 /* Some columns of f(K) again. Collective, agreed. */
 static tulle_status check_columns(struct pass *p, const tulle_mat *F)
 {
-    const tulle_function again = {.kind = TULLE_FUNCTION_USER, .value = occupation_of, .context = p};
+    const tulle__occupation *o = &p->last;
+    const bool warm = o->kT > 0; /* the check knows what Fermi's function amplifies */
+    const tulle_function again =
+        warm ? (tulle_function){.kind = TULLE_FUNCTION_FERMI, .mu = o->mu, .kT = o->kT}
+             : (tulle_function){.kind = TULLE_FUNCTION_USER, .value = occupation_of, .context = p};
     return tulle_matfun_check(p->plan, &again, F, p->d->options.check, &p->d->report.error);
 }
 

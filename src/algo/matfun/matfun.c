@@ -422,7 +422,7 @@ static tulle_status iterate(tulle_matfun *plan, const tulle_function *function, 
         .forecast = forecast};
     const tulle_mat *rows = tulle__matfun_rows(plan);
     tulle_status status = tulle__check_symmetric(rows, rows->layout);
-    if (status == TULLE_OK) status = tulle__whole_function(&it, o->order, function, rows, &square);
+    if (status == TULLE_OK) status = tulle__whole_function(&it, o->order, function, rows, plan->A, &square);
     if (status == TULLE_OK && o->symmetric) status = tulle__symmetrise(&square, &asymmetry);
     if (status == TULLE_OK) blocks = tulle__occupation_of(square) * columns * columns;
     if (status == TULLE_OK) status = tulle_mat_redistribute(square, plan->A->layout, &made);

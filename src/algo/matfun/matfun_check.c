@@ -35,6 +35,7 @@ struct check {
     double *A, *S, *level, *value, *work;
     double *to;            /* A or S: that is gathered */
     double worst, largest; /* difference, of this submatrix, and magnitude of the function, of all */
+    double unit;           /* magnitude of the function 1: the identity, or the inverse of S */
     int32_t at, column;    /* where the former is, and the difference that is most beyond what the function amplifies */
     double amplification;  /* largest of all submatrices */
     double most, excess;   /* largest difference, and that over the tolerance of its submatrix */
@@ -101,9 +102,14 @@ static void compare_row(struct check *c, const tulle_tile *tile, int64_t local, 
         if (c->plan->options.symmetric && k != i) continue;
         for (int64_t r = 0; r < height; r++)
             for (int64_t q = 0; q < width; q++) {
-                double sum = 0, got = value(tile, tile->offset[e] + r * width + q);
-                for (int64_t l = 0; l < n; l++)
-                    sum += c->A[l * n + c->start[i] + r] * c->value[l] * c->A[l * n + c->start[k] + q];
+                double sum = 0, all = 0, got = value(tile, tile->offset[e] + r * width + q);
+                for (int64_t l = 0; l < n; l++) {
+                    const double both = c->A[l * n + c->start[i] + r] * c->A[l * n + c->start[k] + q];
+                    sum += both * c->value[l];
+                    all += both;
+                }
+                if (c->S) c->largest = fmax(c->largest, fabs(sum)); /* eigenvectors are as large as S is singular */
+                c->unit = fmax(c->unit, fabs(all));
                 if (fabs(got - sum) <= c->worst) continue;
                 c->worst = fabs(got - sum); /* NaN too */
                 c->at = rows_of(c)[i];
@@ -289,6 +295,8 @@ tulle_status tulle_matfun_check(
         c.sub = &plan->s.sub[k * count / mine];
         status = check_one(&c);
     }
+    /* differences of occupations are those of rounding below 1e-14 or so of a filled level */
+    if (function->kind == TULLE_FUNCTION_FERMI) c.largest = fmax(c.largest, 1e-6 * c.unit);
     double found[3] = {c.most, c.largest, c.amplification};
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_MAX, 3, found);

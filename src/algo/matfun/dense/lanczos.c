@@ -187,6 +187,14 @@ static tulle_status evaluate(struct lanczos *l, double *change)
     return TULLE_OK;
 }
 
+/* Whether f is the same at all of T's eigenvalues: a step has not been seen yet, if there is one. */
+static bool constant(const struct lanczos *l)
+{
+    for (int i = 1; i < l->steps; i++)
+        if (l->value[i] != l->value[0]) return false;
+    return true;
+}
+
 /* Begins with x, which is not 0. Agreed. */
 static tulle_status begin(
     struct lanczos *l, const tulle_mat *A, const tulle_function *function, int steps, const double *x, double norm)
@@ -210,10 +218,12 @@ tulle_status tulle__lanczos(const tulle_mat *A, const tulle_function *function, 
     over = status != TULLE_OK;
     while (!over) {
         status = advance(&l, &over);
-        bool exact = over && !(l.steps == STEPS_MOST && l.n > STEPS_MOST);
-        if (status == TULLE_OK && (over || l.steps % STEPS_BETWEEN == 0)) status = evaluate(&l, change);
+        bool exact = over && !(l.steps == STEPS_MOST && l.n > STEPS_MOST),
+             looked = over || l.steps % STEPS_BETWEEN == 0;
+        if (status == TULLE_OK && looked) status = evaluate(&l, change);
         if (exact) *change = 0;
-        over = over || status != TULLE_OK || *change < enough * (l.steps > STEPS_BETWEEN);
+        const bool settled = looked && l.steps > STEPS_BETWEEN && *change < enough && !constant(&l);
+        over = over || status != TULLE_OK || settled;
     }
     for (int k = 0; status == TULLE_OK && k < l.steps; k++)
         for (int64_t i = 0; i < l.n; i++) y[i] += norm * l.weight[k] * l.V[(int64_t)k * l.n + i];

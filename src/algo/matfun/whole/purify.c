@@ -159,11 +159,12 @@ static tulle_status begin(struct purification *p, const tulle_mat *K)
     return tulle__combination(1, &factor, &K, sign ? -p->center / beyond : .5 + p->center / p->width, &p->P);
 }
 
-tulle_status tulle__purify(tulle__purification *method, tulle__iterations *it, const tulle_mat *K, tulle_mat **P)
+tulle_status tulle__purify(
+    tulle__purification *method, tulle__iterations *it, const tulle_mat *K, const tulle_mat *given, tulle_mat **P)
 {
     struct purification p = {.method = method, .it = it};
     tulle_layout *layout = NULL;
-    tulle_mat *moved = NULL;
+    tulle_mat *moved = NULL, *all = NULL;
     tulle_status status = tulle_comm_agree(K->comm, tulle__square_layout(K, &layout));
     if (status == TULLE_OK) status = tulle_mat_redistribute(K, layout, &moved);
     if (status == TULLE_OK) status = begin(&p, moved);
@@ -173,7 +174,9 @@ tulle_status tulle__purify(tulle__purification *method, tulle__iterations *it, c
     } else if (status == TULLE_OK) {
         status = purify(&p);
     }
-    if (status == TULLE_OK && !counts(&p)) status = tulle__verify_step(it, moved, method->mu, 1, 0, p.P);
+    if (status == TULLE_OK && given != K) status = tulle_mat_redistribute(given, layout, &all);
+    if (status == TULLE_OK) status = tulle__verify_step(it, all ? all : moved, method->mu, 1, 0, p.P);
+    tulle_mat_free(all);
     tulle_mat_free(moved);
     tulle_layout_free(layout);
     if (status == TULLE_OK)

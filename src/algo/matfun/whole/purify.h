@@ -19,9 +19,10 @@ typedef struct tulle__purification {
 } tulle__purification;
 
 /*
- * *P = the projector on levels below mu, or on the lowest `states`, in a square grid of tiles.
- * TULLE_ERR_CONVERGENCE with the residual. Collective, agreed.
+ * *P = the projector on levels below mu, or on the lowest `states`, in a square grid of tiles, verified against
+ * `given`, of which the filter left K. TULLE_ERR_CONVERGENCE with the residual. Collective, agreed.
  */
-tulle_status tulle__purify(tulle__purification *method, tulle__iterations *it, const tulle_mat *K, tulle_mat **P);
+tulle_status tulle__purify(
+    tulle__purification *method, tulle__iterations *it, const tulle_mat *K, const tulle_mat *given, tulle_mat **P);
 
 #endif

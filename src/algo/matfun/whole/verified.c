@@ -14,11 +14,10 @@
 
 enum { STEPS = 40 };
 
-static tulle_status fail(tulle__iterations *it, tulle_comm *comm, double error)
+static tulle_status fail(tulle__iterations *it, tulle_comm *comm, double error, const char *hint)
 {
     it->residual = error;
-    return tulle__iterations_fail(
-        it, comm, " of the result; the matrix is too ill-conditioned for the method, or for the filter");
+    return tulle__iterations_fail(it, comm, hint);
 }
 
 static bool right(double error, double spectral, double tolerance)
@@ -44,7 +43,9 @@ static tulle_status judge(
     if (right(error, bound, tolerance)) return TULLE_OK;
     TULLE_TRY(tulle__lanczos_bounds(A, 0, STEPS, &ritz));
     tolerance = tulle__function_tolerance(A->type, it->filter, ritz.nearest > 0 ? ritz.high / ritz.nearest : INFINITY);
-    if (!right(error, bound, tolerance)) status = fail(it, A->comm, fmax(error, bound));
+    if (!right(error, bound, tolerance))
+        status = fail(it, A->comm, fmax(error, bound),
+            " of the result; the matrix is too ill-conditioned for the method, or for the filter");
 out:
     return status;
 }
@@ -134,7 +135,9 @@ tulle_status tulle__verify_step(
     }
     error = 2 * sqrt(error / (double)(n + (n == 0)));
     if (!(error <= tulle__function_tolerance(A->type, it->filter, nearest > 0 ? size / nearest : INFINITY)))
-        status = fail(it, A->comm, error);
+        status = fail(it, A->comm, error,
+            it->filter > 0 ? " of the result; is there a gap at mu, wide enough for the filter?"
+                           : " of the result; is there a gap?");
 out:
     tulle__free(v[0]);
     return status;

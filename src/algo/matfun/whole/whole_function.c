@@ -51,8 +51,8 @@ tulle_status tulle__order_check(int *order)
 }
 
 /* *F = sign(A - mu I), or the step (I - sign) / 2. */
-static tulle_status step_of(
-    tulle__iterations *it, int order, const tulle_function *f, const tulle_mat *A, tulle_mat **F)
+static tulle_status step_of(tulle__iterations *it, int order, const tulle_function *f, const tulle_mat *A,
+    const tulle_mat *given, tulle_mat **F)
 {
     double row = 0;
     tulle_mat *X = NULL;
@@ -61,7 +61,7 @@ static tulle_status step_of(
     double beyond = row + fabs(f->mu) > 0 ? row + fabs(f->mu) : 1, factor = 1 / beyond;
     status = tulle__combination(1, &factor, &A, -f->mu / beyond, &X);
     if (status == TULLE_OK) status = tulle__newton_schulz(it, order, f->mu, &X);
-    if (status == TULLE_OK) status = tulle__verify_step(it, A, f->mu, -1, 1, X);
+    if (status == TULLE_OK) status = tulle__verify_step(it, given, f->mu, -1, 1, X);
     if (status == TULLE_OK && f->kind == TULLE_FUNCTION_FERMI) status = tulle__add_to(&X, -.5, 0, X, .5);
     if (status == TULLE_OK)
         *F = X;
@@ -71,13 +71,13 @@ static tulle_status step_of(
 }
 
 /* A^(1/p) = A X^(p - 1) for X = A^(-1/p). */
-static tulle_status root_of(tulle__iterations *it, int p, const tulle_mat *A, tulle_mat **F)
+static tulle_status root_of(tulle__iterations *it, int p, const tulle_mat *A, const tulle_mat *given, tulle_mat **F)
 {
     tulle_mat *X = NULL, *next = NULL, *made = NULL;
     const double one = 1;
     if (p == 1) return tulle__combination(1, &one, &A, 0, F);
     tulle_status status = tulle__coupled_newton(it, A, abs(p), &X);
-    if (status == TULLE_OK) status = tulle__verify_root(it, A, abs(p), X);
+    if (status == TULLE_OK) status = tulle__verify_root(it, given, abs(p), X);
     if (status != TULLE_OK) {
         tulle_mat_free(X);
         return status;
@@ -89,7 +89,7 @@ static tulle_status root_of(tulle__iterations *it, int p, const tulle_mat *A, tu
             made = next;
             next = NULL;
         }
-        if (status == TULLE_OK) status = tulle__verify_product(it, A, p, X, made);
+        if (status == TULLE_OK) status = tulle__verify_product(it, given, p, X, made);
         tulle_mat_free(X);
         X = made;
     }
@@ -100,17 +100,21 @@ static tulle_status root_of(tulle__iterations *it, int p, const tulle_mat *A, tu
     return status;
 }
 
-tulle_status tulle__whole_function(
-    tulle__iterations *it, int order, const tulle_function *function, const tulle_mat *A, tulle_mat **F)
+tulle_status tulle__whole_function(tulle__iterations *it, int order, const tulle_function *function, const tulle_mat *A,
+    const tulle_mat *given, tulle_mat **F)
 {
     tulle_layout *layout = NULL;
-    tulle_mat *moved = NULL;
+    tulle_mat *moved = NULL, *all = NULL;
     static const int power[TULLE_FUNCTION_COUNT] = {
         [TULLE_FUNCTION_INVERSE] = -1, [TULLE_FUNCTION_SQRT] = 2, [TULLE_FUNCTION_INVSQRT] = -2};
     int p = function->kind == TULLE_FUNCTION_ROOT ? function->p : power[function->kind];
     tulle_status status = tulle_comm_agree(A->comm, tulle__square_layout(A, &layout));
     if (status == TULLE_OK) status = tulle_mat_redistribute(A, layout, &moved);
-    if (status == TULLE_OK) status = p ? root_of(it, p, moved, F) : step_of(it, order, function, moved, F);
+    if (status == TULLE_OK && given != A) status = tulle_mat_redistribute(given, layout, &all);
+    if (status == TULLE_OK)
+        status =
+            p ? root_of(it, p, moved, all ? all : moved, F) : step_of(it, order, function, moved, all ? all : moved, F);
+    tulle_mat_free(all);
     tulle_mat_free(moved);
     tulle_layout_free(layout);
     return status;

@@ -15,10 +15,10 @@ tulle_status tulle__whole_supports(tulle_matfun_method method, const tulle_funct
 tulle_status tulle__order_check(int *order);
 
 /*
- * *F = f(A) in a square grid of tiles. A: in tiles of rows; filtered. TULLE_ERR_CONVERGENCE with
- * the residual. Collective, agreed.
+ * *F = f(A) in a square grid of tiles, verified against `given`, of which the filter left A. A: in tiles of rows.
+ * TULLE_ERR_CONVERGENCE with the residual. Collective, agreed.
  */
-tulle_status tulle__whole_function(
-    tulle__iterations *it, int order, const tulle_function *function, const tulle_mat *A, tulle_mat **F);
+tulle_status tulle__whole_function(tulle__iterations *it, int order, const tulle_function *function, const tulle_mat *A,
+    const tulle_mat *given, tulle_mat **F);
 
 #endif
