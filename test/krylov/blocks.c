@@ -154,7 +154,7 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     tulle_mat *A = NULL, *B = NULL, *X = NULL;
     tulle_operator op = {.comm = NULL}, M = {.comm = NULL};
     tulle_krylov_options options = {0};
-    tulle_precond_options blocks = {.block = 16};
+    tulle_precond_options blocks = {.block = c->precond == TULLE_PRECOND_BLOCK_JACOBI ? 16 : 0};
     tulle_krylov_report report[MOST];
     struct told told = {0};
     double error;

@@ -41,7 +41,8 @@ static tulle_status solve(tulle_comm *comm, void *arg)
     tulle_mat *A = NULL, *B = NULL, *X = NULL;
     tulle_stream *stream = NULL;
     tulle_operator op = {.comm = NULL}, M = {.comm = NULL};
-    const tulle_precond_options preconditioning = {.block = run->block};
+    const tulle_precond_options preconditioning = {
+        .block = run->precond == TULLE_PRECOND_BLOCK_JACOBI ? run->block : 0};
     const int cols = run->cols ? run->cols : 1, leads = tulle_comm_rank(comm) == 0, pes = tulle_comm_size(comm);
     tulle_stream_options streaming = {.device = run->device, .cols = cols, .slabs = run->slabs};
     tulle_krylov_options options = {.method = run->method,

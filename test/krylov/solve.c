@@ -136,7 +136,7 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     options.arg = &told;
     options.history = history;
     options.history_room = ROOM;
-    precond.block = c->block;
+    if (c->precond == TULLE_PRECOND_BLOCK_JACOBI) precond.block = c->block;
     TULLE_TRY(make_layout(comm, c->n, c->cols, c->tiles_b, 1, &lb));
     TULLE_TRY(make_layout(comm, c->n, c->cols, c->tiles_x, 1, &lx));
     TULLE_TRY(distribute(comm, c->kind, c->n, c->tiles, c->tile_cols, c->type, -1, &A));

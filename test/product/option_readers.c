@@ -176,6 +176,54 @@ static void test_krylov(tulle_team *team)
         }
 }
 
+/* ---- preconditioners ---- */
+
+#define KIND(name) (1u << TULLE_PRECOND_##name)
+
+static const struct {
+    const char *option;
+    tulle_precond_options options;
+    unsigned readers;
+} precond_rows[] = {
+    {"block", {.block = 2}, KIND(BLOCK_JACOBI)},
+    {"floor", {.floor = 1e-3}, KIND(ILU0)},
+    {"floor", {.floor = TULLE_AUTO}, KIND(ILU0)},
+    {"shift", {.shift = 1e-3}, KIND(IC0)},
+    {"shift", {.shift = TULLE_AUTO}, KIND(IC0)},
+    {"a hint, solves", {.solves = 7}, ~0u},
+};
+
+struct precond_try {
+    const tulle_precond_options *options;
+    tulle_precond_kind kind;
+};
+
+static tulle_status make_precond(tulle_comm *comm, void *arg)
+{
+    const struct precond_try *t = arg;
+    tulle_mat *A = NULL;
+    tulle_operator M = {.comm = NULL};
+    tulle_status status = tulle_mat_load(comm, "band:n=12,lower=2,values=spd", NULL, TULLE_CSR, NULL, NULL, &A);
+    if (status == TULLE_OK) status = tulle_precond_new(A, t->kind, t->options, &M);
+    tulle_operator_free(&M);
+    tulle_mat_free(A);
+    return status;
+}
+
+static void test_preconds(tulle_team *team)
+{
+    for (size_t r = 0; r < sizeof precond_rows / sizeof *precond_rows; r++)
+        for (int kind = 0; kind < TULLE_PRECOND_KIND_COUNT; kind++) {
+            struct precond_try t = {&precond_rows[r].options, (tulle_precond_kind)kind};
+            const tulle_status status = tulle_team_run(team, make_precond, &t);
+            const char *text = status == TULLE_OK ? "made" : tulle_error_message();
+            ok(precond_rows[r].readers >> kind & 1
+                    ? status == TULLE_OK || status == TULLE_ERR_UNSUPPORTED
+                    : status == TULLE_ERR_ARG && strstr(text, precond_rows[r].option) && strstr(text, "is read by"),
+                "options.%s, %s: %s", precond_rows[r].option, tulle_precond_kind_name(t.kind), text);
+        }
+}
+
 /* ---- functions of matrices ---- */
 
 static tulle_status make_matfun(tulle_comm *comm, void *arg)
@@ -228,6 +276,7 @@ int main(int argc, char **argv)
         return tap_done();
     test_products(team);
     test_trisolves(team);
+    test_preconds(team);
     test_krylov(team);
     test_matfun(team);
     tulle_team_free(team);

@@ -246,9 +246,9 @@ static tulle_status read_options(struct iteration *s)
     tulle_krylov_options *k = &s->solving;
     *k = (tulle_krylov_options){.max_iterations = 10000}; /* reports name it */
     tulle_status status = tulle_krylov_method_parse(options_word(o, "method", "gmres"), &k->method);
-    s->preconditioning = (tulle_precond_options){.block = 64};
     if (status == TULLE_OK)
         status = tulle_precond_parse_spec(options_word(o, "precond", "none"), &s->precond, &s->preconditioning);
+    if (s->precond == TULLE_PRECOND_BLOCK_JACOBI && !s->preconditioning.block) s->preconditioning.block = 64;
     if (status == TULLE_OK) status = streaming_options(o, &s->streaming);
     if (status == TULLE_OK) status = check_readers(o, "solve", "method", "gmres");
     static const char *const streams[] = {"device", "format", "budget", "slabs", "ring", "overlap"};

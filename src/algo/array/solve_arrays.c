@@ -83,7 +83,7 @@ tulle_status tulle_solve(tulle_comm *comm, const tulle_array *A, const tulle_arr
     tulle_operator of_A = {.comm = NULL}, M = {.comm = NULL};
     tulle_status status = open_system(comm, A, B, &result, options->krylov && options->krylov->guess, false, &s);
     if (status == TULLE_OK) status = tulle_operator_of_mat(s.A, NULL, &of_A);
-    if (status == TULLE_OK && options->precond != TULLE_PRECOND_NONE)
+    if (status == TULLE_OK && (options->precond != TULLE_PRECOND_NONE || options->precond_options))
         status = tulle_precond_new(s.A, options->precond, options->precond_options, &M);
     int ready = status == TULLE_OK;
     if (ready) status = tulle_krylov_solve(&of_A, M.comm ? &M : NULL, s.B, s.X, options->krylov, report);

@@ -1,10 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/krylov/precond.h"
 
+#include <limits.h>
+
+#include "algo/option_readers.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "mat/mat.h"
+
+static const char *name_of(int kind)
+{
+    return tulle_precond_kind_name((tulle_precond_kind)kind);
+}
+
+/* Refuses options that the preconditioner does not read. */
+static tulle_status check_options(tulle_precond_kind precond, const tulle_precond_options *o)
+{
+    unsigned readers = UINT_MAX;
+    const tulle__option_reader rows[] = {{"block", o->block != 0, 1u << TULLE_PRECOND_BLOCK_JACOBI},
+        {"floor", o->floor != 0, 1u << TULLE_PRECOND_ILU0}, {"shift", o->shift != 0, 1u << TULLE_PRECOND_IC0}};
+    return tulle__option_readers(rows, sizeof rows / sizeof *rows, name_of, (int)precond, TULLE__NO_AUTO, &readers);
+}
 
 static tulle_status check(const tulle_mat *A, tulle_precond_kind precond, const tulle_precond_options *options)
 {
@@ -14,6 +31,8 @@ static tulle_status check(const tulle_mat *A, tulle_precond_kind precond, const 
             (long long)A->layout->n, A->kind == TULLE_CSR ? "" : ", dense");
     if (precond < 0 || precond >= TULLE_PRECOND_KIND_COUNT)
         return tulle__fail(TULLE_ERR_ARG, "unknown preconditioner %d", (int)precond);
+    const tulle_status status = check_options(precond, options);
+    if (status != TULLE_OK) return status;
     if (precond == TULLE_PRECOND_BLOCK_JACOBI && (options->block < 1 || options->block > TULLE__BLOCK_MOST))
         return tulle__fail(
             TULLE_ERR_ARG, "blocks of block-jacobi have 1 to %d rows, not %d", TULLE__BLOCK_MOST, options->block);
@@ -32,7 +51,7 @@ tulle_status tulle_precond_new(
     if (TULLE__NULL(A) || TULLE__NULL(M) || TULLE__OUTSIDE(precond, TULLE_PRECOND_KIND_COUNT - 1) ||
         TULLE__OPTIONS(options, &chosen, report))
         return tulle__refuse(A ? A->comm : NULL);
-    if (chosen.block == 0) chosen.block = 64;
+    if (chosen.block == 0 && precond == TULLE_PRECOND_BLOCK_JACOBI) chosen.block = 64;
     tulle_operator made = {.comm = NULL};
     tulle_status status = tulle_comm_agree(A->comm, check(A, precond, &chosen));
     if (status == TULLE_OK) status = tulle__mat_order(A);
