@@ -289,6 +289,12 @@ tulle_status tulle__name_parse(const char *what, const char *name, const char *c
         *found = n;
         return TULLE_OK;
     }
+    const char *comma = strchr(name, ',');
+    char word[64] = "";
+    if (comma) snprintf(word, sizeof word, "%.*s", (int)(comma - name), name);
+    if (comma && find_name(word, names, count) >= 0)
+        return tulle__fail(
+            TULLE_ERR_ARG, "unknown %s '%.60s': keys follow a colon, as in '%s:%.60s'", what, name, word, comma + 1);
     snprintf(cause, sizeof cause, "unknown %s '%.60s'", what, name);
     tulle__error_set(cause);
     return tulle__name_unknown(TULLE_ERR_ARG, name, names, count);

@@ -64,4 +64,11 @@ expect 0 'HOMO -1, LUMO 1, gap 2' density "$at/dimers.mtx" --blocks 2 --electron
 expect 0 '"below":-1,"above":1,"filled":0,"gap":2,' density "$at/pshells.mtx" --blocks 3 --electrons 28 --json
 expect 0 '"mu":0.5,' density "$at/dimers.mtx" --blocks 2 --mu 0.5 --json
 expect 2 'fills whole states' density "$at/levels.mtx" --blocks 1 --electrons 3 --method tc2
+# a matrix without rows
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n0 0 0\n' >none.mtx
+for how in '--electrons 0' '--mu 0' '--electrons 0 --kT 1' '--mu 0 --kT 1' '--electrons 0 --method trs4' '--mu 0 --method mcweeny'; do
+    # shellcheck disable=SC2086
+    briefly right 0 0 none.mtx --blocks 1 $how --pes 2
+done
+briefly right 0 0 none.mtx none.mtx --blocks 1 --electrons 0 --nonorthogonal
 report_end

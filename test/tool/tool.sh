@@ -50,6 +50,9 @@ expect 2 "unknown kind of transfers 'all'; there are auto, whole, rows and cover
 expect 2 "unknown generator 'rmatt'; did you mean 'rmat'? There are rmat, er, " spmm rmatt:scale=4
 expect 2 "unknown kind of values (values=) 'half'; there are random, " spmm rmat:scale=4,values=half
 expect 2 "unknown format 'coo'; there are auto, csr and bsr" stream fem:nodes=4 --format coo
+expect 2 "unknown format 'csr,half': keys follow a colon, as in 'csr:half'" stream fem:nodes=4 --format csr,half
+expect 2 "unknown preconditioner 'ic0,shift=1': keys follow a colon, as in 'ic0:shift=1'" solve fem:nodes=4 --precond ic0,shift=1
+expect 2 'a solve needs a square sparse matrix, but this one is 5 x 4' solve er:m=5,n=4
 expect 2 "no 'cqu'.*did you mean 'cpu'? There are cpu, ref, " stream fem:nodes=4 --device cqu
 expect 2 "did you mean 'threads'? There are threads, shmem, " spmm rmat:scale=4 --comm thread
 expect 2 "unknown verb 'spgem'; did you mean 'spgemm'? There are spmm, " spgem x

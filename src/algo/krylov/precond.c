@@ -26,8 +26,8 @@ static tulle_status check_options(tulle_precond_kind precond, const tulle_precon
 static tulle_status check(const tulle_mat *A, tulle_precond_kind precond, const tulle_precond_options *options)
 {
     if (A->kind != TULLE_CSR || A->layout->m != A->layout->n)
-        return tulle__fail(TULLE_ERR_ARG,
-            "a preconditioner needs a square sparse matrix, but this one is %lld x %lld%s", (long long)A->layout->m,
+        return tulle__fail(TULLE_ERR_ARG, "%s needs a square sparse matrix, but this one is %lld x %lld%s",
+            precond == TULLE_PRECOND_NONE ? "a solve" : "a preconditioner", (long long)A->layout->m,
             (long long)A->layout->n, A->kind == TULLE_CSR ? "" : ", dense");
     if (precond < 0 || precond >= TULLE_PRECOND_KIND_COUNT)
         return tulle__fail(TULLE_ERR_ARG, "unknown preconditioner %d", (int)precond);

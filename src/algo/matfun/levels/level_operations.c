@@ -172,6 +172,7 @@ tulle_status tulle__levels_ends(const tulle__levels *s, double ends[2])
         }
     }
     tulle_status status = tulle_comm_reduce_real(x->comm, TULLE_MAX, 2, most);
+    if (isinf(most[0])) most[0] = most[1] = 0; /* there are no levels */
     double beyond = .01 * fmax(most[0] + most[1], 1e-4 * fmax(fabs(most[0]), fabs(most[1]))) + 1e-280;
     ends[0] = -most[0] - beyond;
     ends[1] = most[1] + beyond;
