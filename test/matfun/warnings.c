@@ -47,6 +47,11 @@ int main(void)
     r = plain, r.gap = .19;
     density("a small gap", &r, NULL, GAP("0.19", "2"));
     density("a small gap with a temperature", &r, &warm, "");
+    r.function.columns = 5, r.function.blocks = 24;
+    density("a small gap, a block short of a full matrix", &r, NULL, GAP("0.19", "2"));
+    r.function.blocks = 25;
+    density("a small gap, a full matrix", &r, NULL, "");
+    r.function.blocks = 0, r.function.columns = 0;
     r.function.least = -1, r.function.most = 1e6, r.gap = .21;
     density("a level far away", &r, NULL, "");
     r.gap = NAN;

@@ -41,6 +41,8 @@ static void warn_of_electrons(const tulle_density_report *r, double filter, char
 static void warn_of_gap(const tulle_density_report *r, double kT, char *text)
 {
     static const double small = .1; /* blocks of D then decay over some ten neighbours */
+    const tulle_matfun_report *f = &r->function;
+    if (f->columns > 0 && f->blocks == f->columns * f->columns) return; /* submatrices are all of the matrix */
     if (kT <= 0 && isfinite(r->gap) && r->gap < small * r->coupling)
         tulle__warn(text, TULLE_WARNINGS_MAX,
             "the gap at mu is %.3g, and blocks couple by %.3g: they decay slowly, and submatrices count electrons "
