@@ -111,7 +111,7 @@ out:
 }
 
 tulle_status tulle__verify_step(
-    tulle__iterations *it, const tulle_mat *A, double mu, double below, double above, const tulle_mat *F)
+    tulle__iterations *it, const tulle_mat *A, double mu, double below, double above, double enough, const tulle_mat *F)
 {
     double *v[5];
     const int64_t n = A->layout->m;
@@ -134,7 +134,8 @@ tulle_status tulle__verify_step(
         size = fmax(size, fmax(fabs(part[k]->low - mu), fabs(part[k]->high - mu)));
     }
     error = 2 * sqrt(error / (double)(n + (n == 0)));
-    if (!(error <= tulle__function_tolerance(A->type, it->filter, nearest > 0 ? size / nearest : INFINITY)))
+    const double amplification = nearest > 0 ? size / nearest : INFINITY;
+    if (!(error <= fmax(enough, tulle__function_tolerance(A->type, it->filter, amplification))))
         status = fail(it, A->comm, error,
             it->filter > 0 ? " of the result; is there a gap at mu, wide enough for the filter?"
                            : " of the result; is there a gap?");

@@ -23,8 +23,10 @@ tulle_status tulle__verify_product(
  * differs from that of A - mu I, applied to x, by the norm 2 (|P u|^2 + |Q d|^2)^(1/2), which Lanczos steps from u and
  * d find as weights of their Ritz values (Golub and Meurant, "Matrices, Moments and Quadrature", 2010, chapter 6).
  * Where F is right, u and d lie in invariant spaces, and all Ritz values are on their side, however few the steps.
+ * Rounding of F in levels that are far away shows earlier than they do, as Ritz values between: up to `enough` the
+ * error is not judged.
  */
-tulle_status tulle__verify_step(
-    tulle__iterations *it, const tulle_mat *A, double mu, double below, double above, const tulle_mat *F);
+tulle_status tulle__verify_step(tulle__iterations *it, const tulle_mat *A, double mu, double below, double above,
+    double enough, const tulle_mat *F);
 
 #endif

@@ -61,7 +61,7 @@ static tulle_status step_of(tulle__iterations *it, int order, const tulle_functi
     double beyond = row + fabs(f->mu) > 0 ? row + fabs(f->mu) : 1, factor = 1 / beyond;
     status = tulle__combination(1, &factor, &A, -f->mu / beyond, &X);
     if (status == TULLE_OK) status = tulle__newton_schulz(it, order, f->mu, &X);
-    if (status == TULLE_OK) status = tulle__verify_step(it, given, f->mu, -1, 1, X);
+    if (status == TULLE_OK) status = tulle__verify_step(it, given, f->mu, -1, 1, 0, X);
     if (status == TULLE_OK && f->kind == TULLE_FUNCTION_FERMI) status = tulle__add_to(&X, -.5, 0, X, .5);
     if (status == TULLE_OK)
         *F = X;
