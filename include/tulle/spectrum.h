@@ -16,6 +16,7 @@
 #define TULLE_SPECTRUM_H
 
 #include <tulle/krylov.h>
+#include <tulle/stream.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -58,7 +59,13 @@ typedef struct tulle_spectrum_options {
     int block;          /* directions of a pass, up to 64; 0: 4, or as the operator's limit and n allow */
     int basis;          /* directions kept; at least count + 2 block, or n; 0: chosen by count and block */
     int64_t max_passes; /* 0: 1000 */
-    uint64_t seed;      /* of the random directions */
+    /*
+     * 0: until all pairs have converged. Else a randomised method: so many passes from random directions, passes x
+     * block >= count, and the best pairs of what they span (block Krylov: Musco and Musco, NIPS 2015), whatever their
+     * residuals, without a look for others
+     */
+    int passes;
+    uint64_t seed; /* of the random directions */
     /* Called by PE 0 of comm after each pass, as in tulle_krylov_options. NULL: none */
     void (*watch)(void *arg, const tulle_spectrum_step *step);
     void *arg;
@@ -103,11 +110,74 @@ TULLE_API int tulle_spectrum_count(const tulle_spectrum *plan);
 /*
  * Collective: the pairs, in the order of `end`. value and residual, on each PE, receive one number for each: theta and
  * the true ||A x - theta x||; residual may be NULL. X, n x count, dense, of A's type, in any layout, receives
- * orthonormal vectors; NULL: none. report may be NULL. TULLE_ERR_CONVERGENCE, with the number that did, if not all
- * have converged; what was found is complete then, too. TULLE_ERR_ARG if a product is not finite.
+ * orthonormal vectors, of each of which the first of its largest elements is positive; NULL: none. report may be NULL.
+ * TULLE_ERR_CONVERGENCE, with the number that did, if not all have converged; what was found is complete then, too.
+ * TULLE_ERR_ARG if a product is not finite.
  */
 TULLE_API tulle_status tulle_spectrum_execute(
     tulle_spectrum *plan, double *value, double *residual, tulle_mat *X, tulle_spectrum_report *report);
+
+/*
+ * The largest singular values of a sparse S, m x n, with their vectors: S = U diag(sigma) V^T. S is A; or its columns
+ * without their means, and divided by their standard deviations: principal components. S is never formed:
+ * (A - 1 mu^T) D x is A (D x) - 1 (mu^T D x).
+ *
+ * The pairs are those of S^T S (of A A^T where A is in memory and has fewer rows than columns), whose products read A
+ * once. So A in a file is read once a pass, and values below about 1e-4 of the largest (1e-2 for f32) may not
+ * converge: their squares drown in rounding. Each PE has a part of the rows; a product moves two blocks of n rows.
+ */
+typedef struct tulle_svd_options {
+    size_t size; /* of this struct; 0: as in the first release */
+    int count;   /* at least 1, at most m and n; 0: 6, or these */
+    /*
+     * Values have converged if ||S^T u - sigma v|| <= max(tolerance sigma, 1000 epsilon sigma_1); S v = sigma u to
+     * rounding. 0: 1e-8, f32: 1e-4
+     */
+    double tolerance;
+    int passes; /* 0: until they have converged; else as in tulle_spectrum_options */
+    int block, basis;
+    int64_t max_passes;
+    uint64_t seed;
+    bool centre, scale; /* without the means of columns; divided by standard deviations (m - 1), if these are not 0 */
+    bool scores;        /* U receives U diag(sigma) */
+    void (*watch)(void *arg, const tulle_spectrum_step *step);
+    void *arg;
+} tulle_svd_options;
+
+typedef struct tulle_svd_report {
+    tulle_spectrum_report spectrum; /* of S^T S; residual: the largest ||S^T u - sigma v|| over max(sigma, epsilon
+                                       sigma_1); norm: sigma_1 */
+    int64_t passes;                 /* over A, with one for means and one for residuals and U */
+    double variance;                /* centre: of all columns of S together, over m - 1 */
+    double orthogonality;           /* the largest element of |U^T U - I|; nan: U is not wanted, or scores */
+} tulle_svd_report;
+
+typedef struct tulle_svd tulle_svd;
+
+/*
+ * Collective: a plan. A is CSR; A and rows are the caller's and must outlive it. A file has entries one by one, all of
+ * them. options may be NULL. Means and deviations are computed here. TULLE_ERR_LIMIT where bases do not fit.
+ */
+TULLE_API tulle_status tulle_svd_new(const tulle_mat *A, const tulle_svd_options *options, tulle_svd **plan);
+TULLE_API tulle_status tulle_svd_of_rows(tulle_rows *rows, const tulle_svd_options *options, tulle_svd **plan);
+TULLE_API void tulle_svd_free(tulle_svd *plan); /* collective; NULL is allowed, on all PEs */
+
+/* Not collective: bytes of memory on one of `pes` PEs, beside A in memory, for m x n. 0 for invalid arguments. */
+TULLE_API size_t tulle_svd_memory(
+    const tulle_svd_options *options, tulle_gidx m, tulle_gidx n, tulle_type type, int pes);
+
+/* Not collective: triplets of a plan; means and standard deviations of columns, [n], NULL without centre or scale. */
+TULLE_API int tulle_svd_count(const tulle_svd *plan);
+TULLE_API const double *tulle_svd_means(const tulle_svd *plan);
+TULLE_API const double *tulle_svd_deviations(const tulle_svd *plan);
+
+/*
+ * Collective: sigma, and residual, which may be NULL, receive one number for each triplet, descending, on each PE. U,
+ * m x count, and V, n x count, dense, of the type of vectors, in any layout, receive orthonormal columns; NULL: not
+ * wanted. report may be NULL. TULLE_ERR_CONVERGENCE and TULLE_ERR_ARG as in tulle_spectrum_execute.
+ */
+TULLE_API tulle_status tulle_svd_execute(
+    tulle_svd *plan, double *sigma, double *residual, tulle_mat *U, tulle_mat *V, tulle_svd_report *report);
 
 #ifdef __cplusplus
 }

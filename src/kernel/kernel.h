@@ -233,6 +233,24 @@ typedef struct tulle__tsmm_task {
 } tulle__tsmm_task;
 
 /*
+ * gram: rows of a sparse matrix and their transpose in one pass, row by row, entry by entry:
+ *
+ *   z_r = sum of val[e] X[col[e]] - shift;  Z[r] = z_r;  total += z_r;  Y[col[e]] += val[e] z_r,   ptr[r] - ptr[0] <= e
+ *
+ * X, Z and Y have lines of n values, ldx, ldz and ldy apart, of `type`, which is at least as wide as `values`. shift,
+ * Z, and Y with total, are NULL where they are not wanted. X NULL: Z is given, Y += A^T Z.
+ */
+typedef struct tulle__gram_task {
+    tulle_type values, type;
+    int64_t rows, n;
+    const int64_t *ptr; /* [rows + 1] */
+    const int32_t *col;
+    const void *val, *X, *shift;
+    int64_t ldx, ldz, ldy;
+    void *Z, *Y, *total;
+} tulle__gram_task;
+
+/*
  * Vectors, rows begin .. end - 1 of them.
  *
  * dots: sums[v * ny + w] = x[v]^T y[w], v < nx, w < ny, in double: eight sums side by side, of rows equal modulo 8 from
@@ -402,6 +420,7 @@ typedef struct tulle__kernels {
 
     void (*tsmttsm)(const tulle__tsmttsm_task *task);
     void (*tsmm)(const tulle__tsmm_task *task);
+    void (*gram)(const tulle__gram_task *task);
     void (*dots)(const tulle__dots_task *task);
     void (*combine)(const tulle__combine_task *task);
 

@@ -292,6 +292,15 @@ static tulle_spectrum *a_spectrum(struct fixture *f)
     return plan;
 }
 
+static tulle_svd *an_svd(struct fixture *f)
+{
+    tulle_svd *plan = NULL;
+    tulle_mat *A = NULL;
+    MADE(f, tulle_mat_load(f->comm, spd, NULL, TULLE_CSR, NULL, NULL, &A));
+    MADE(f, tulle_svd_new(A, &(tulle_svd_options){.count = N}, &plan));
+    return plan;
+}
+
 static tulle_mat *a_mat(struct fixture *f, const char *function, const char *name)
 {
     if (strcmp(name, "T") == 0) return triangle(f);
@@ -541,6 +550,8 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_c_tulle_function_p(n, name) a_function(f)
 #define GOOD_tulle_spectrum_p(n, name) (strcmp(function, "tulle_spectrum_free") == 0 ? NULL : a_spectrum(f))
 #define GOOD_c_tulle_spectrum_p(n, name) NULL /* it has no plan */
+#define GOOD_tulle_svd_p(n, name) (strcmp(function, "tulle_svd_free") == 0 ? NULL : an_svd(f))
+#define GOOD_c_tulle_svd_p(n, name) NULL /* it has no plan */
 #define GOOD_tulle_trisolve_p(n, name) a_solver(f)
 #define GOOD_c_tulle_trisolve_p(n, name) a_solver(f)
 #define GOOD_tulle_stream_p(n, name) a_stream(f)
@@ -582,6 +593,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_c_tulle_trisolve_options_p(n, name) NULL
 #define GOOD_c_tulle_krylov_options_p(n, name) NULL
 #define GOOD_c_tulle_spectrum_options_p(n, name) NULL
+#define GOOD_c_tulle_svd_options_p(n, name) NULL
 #define GOOD_c_tulle_precond_options_p(n, name) NULL
 #define GOOD_c_tulle_factor_options_p(n, name) NULL
 #define GOOD_c_tulle_matfun_options_p(n, name) NULL

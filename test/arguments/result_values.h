@@ -32,6 +32,8 @@
 #define GOOD_tulle_spectrum_end_p(n, name) ZEROS(n)
 #define GOOD_tulle_spectrum_pp(n, name) ZEROS(n)
 #define GOOD_tulle_spectrum_report_p(n, name) ZEROS(n)
+#define GOOD_tulle_svd_pp(n, name) ZEROS(n)
+#define GOOD_tulle_svd_report_p(n, name) ZEROS(n)
 #define GOOD_tulle_layout_pp(n, name) (f->makes[n] = 'l', ZEROS(n))
 #define GOOD_tulle_machine_p(n, name) ZEROS(n)
 #define GOOD_tulle_mat_pp(n, name) ZEROS(n)

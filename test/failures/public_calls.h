@@ -67,6 +67,7 @@ static const struct subject {
      "tulle_matfun_checked tulle_matfun_truncation tulle_matfun_free",
         matrix_function, {"sign:mu=0.1", "invsqrt", "root:p=-1"}, "LAPACK: yes", 0},
     {"tulle_spectrum_new tulle_spectrum_execute tulle_spectrum_free", eigenpairs, {"LM", "SA"}, NULL, 0},
+    {"tulle_svd_new tulle_svd_of_rows tulle_svd_execute tulle_svd_free", triplets, {"memory", "file"}, NULL, 0},
     {"tulle_density_of_mu", density_matrix, {"mu", "newton"}, "LAPACK: yes", 0},
     {"tulle_density_of_electrons", density_matrix, {"electrons", "tc2"}, "LAPACK: yes", 0},
     {"tulle_direct_lu tulle_direct_free", direct, {"l"}, "SuiteSparse: yes", 0},
@@ -87,7 +88,8 @@ static const struct subject {
      "tulle_operator_of_stream",
         stream, {"limit+cpu"}, NULL, 0},
     {"tulle_stream_new tulle_stream_multiply", stream, {"limit+cpu bsr:b=2,half"}, NULL, 0},
-    {"tulle_rows_open tulle_rows_free tulle_rows_warnings tulle_rows_diagonal tulle_stream_of_rows", stream, {"s.bsp.h5"}, NULL, 0},
+    {"tulle_rows_open tulle_rows_free tulle_rows_warnings tulle_rows_diagonal tulle_stream_of_rows", stream,
+        {"s.bsp.h5"}, NULL, 0},
     {"tulle_output_try tulle_output_try_matrix tulle_file_write tulle_machine_try tulle_machine_save", put_files, {""},
         NULL, 1},
     {"tulle_machine_measure_tiers", look_around, {""}, NULL, 0},
@@ -125,6 +127,7 @@ enum { HOST_SUBJECTS = sizeof host_subjects / sizeof *host_subjects };
 /* Functions that take no memory from an account. */
 static const char without[] =
     " tulle_spectrum_end_name tulle_spectrum_end_parse tulle_spectrum_memory tulle_spectrum_count "
+    "tulle_svd_memory tulle_svd_count tulle_svd_means tulle_svd_deviations "
     "tulle_krylov_method_name tulle_krylov_method_parse tulle_precond_kind_name tulle_precond_kind_parse "
     "tulle_precond_parse_spec "
     "tulle_stop_name "

@@ -409,8 +409,8 @@ out:
 
 /* ---- corrections ---- */
 
-/* G = V^T V, column-major, with a reduction for each block of columns. Collective, agreed. */
-static tulle_status gram_of(tulle__basis *basis, double *G)
+/* A reduction for each block of columns. */
+tulle_status tulle__basis_gram(tulle__basis *basis, double *G)
 {
     const int n = basis->columns;
     tulle_status status = TULLE_OK;
@@ -429,7 +429,7 @@ tulle_status tulle__basis_correct(tulle__basis *basis, double *off)
     const int64_t n = basis->columns;
     tulle_comm *comm = basis->multi.space.comm;
     tulle_status status = tulle_comm_agree(comm, tulle__alloc((size_t)(n * n), sizeof *G, "inner products", &G));
-    if (status == TULLE_OK) status = gram_of(basis, G);
+    if (status == TULLE_OK) status = tulle__basis_gram(basis, G);
     *off = 0;
     for (int64_t i = 0; i < n * n && status == TULLE_OK; i++) {
         const double one = i % (n + 1) == 0;

@@ -59,4 +59,11 @@ tulle_status tulle__basis_rotate(tulle__basis *basis, const double *Y, int count
  */
 tulle_status tulle__basis_correct(tulle__basis *basis, double *off);
 
+/* Of each column the first of its largest elements becomes positive. sign, or NULL: -1, it was not. Collective, agreed.
+ */
+tulle_status tulle__basis_orient(tulle__basis *basis, double *sign);
+
+/* G = V^T V, column-major, whose columns need not be orthonormal. Collective, agreed. */
+tulle_status tulle__basis_gram(tulle__basis *basis, double *G);
+
 #endif

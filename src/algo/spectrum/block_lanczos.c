@@ -25,7 +25,8 @@ enum { PART = 5, DIRECTIONS = 24, SOME = 4, ROTATIONS = 8 };
 
 double tulle__spectrum_limit(const tulle_spectrum *s, double theta)
 {
-    return fmax(s->options.tolerance * fabs(theta), 100 * tulle__spectrum_epsilon(s) * s->norm);
+    const double rounding = tulle__spectrum_epsilon(s) * s->norm + s->noise * (sqrt(s->norm) + s->noise);
+    return fmax(s->options.tolerance * fabs(theta), 100 * rounding);
 }
 
 /* ---- the projected matrix ---- */
@@ -266,7 +267,7 @@ static tulle_status fill(tulle_spectrum *s, int width, int64_t steps, int *next)
         over = *next == 0 || n + *next > s->most || --steps == 0 || s->passes >= s->options.max_passes;
         if (over || worth(s, n)) {
             status = project(s, *next);
-            over |= status == TULLE_OK && s->converged == s->options.count;
+            over |= status == TULLE_OK && s->converged == s->options.count && !s->options.passes;
         }
         watch(s);
         if (!over && status == TULLE_OK) {
@@ -400,7 +401,7 @@ tulle_status tulle__spectrum_iterate(tulle_spectrum *s)
         if (status != TULLE_OK) break;
         bool whole = s->basis.columns == s->A->n;
         bool found = true;
-        if (!whole && all_converged(s)) status = probe(s, &found, &next);
+        if (!whole && !s->options.passes && all_converged(s)) status = probe(s, &found, &next);
         done = whole || !found || s->passes >= s->options.max_passes;
         if (done || status != TULLE_OK) break;
         /* either the basis is full, or it is invariant, or a probe has found something: in each case T is decomposed */

@@ -3,6 +3,7 @@
 #include "algo/spectrum/spectrum_plan.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -24,9 +25,11 @@ void tulle__spectrum_defaults(tulle_spectrum_options *o, tulle_gidx n, tulle_typ
         o->block = cols && cols < BLOCK ? (int)cols : BLOCK;
         if (o->block > n) o->block = n ? (int)n : 1;
     }
+    if (o->passes) o->max_passes = o->passes;
     if (!o->basis) {
-        const int most = o->count + (o->count > 20 ? o->count : 20) + 4 * o->block;
-        o->basis = most;
+        const int free = o->count + (o->count > 20 ? o->count : 20) + 4 * o->block,
+                  fixed = o->passes < INT_MAX / TULLE__TALL_MOST ? o->passes * o->block : INT_MAX / 2;
+        o->basis = !o->passes ? free : fixed > o->count + 2 * o->block ? fixed : o->count + 2 * o->block;
     }
     if (o->basis > n) o->basis = (int)n;
 }
@@ -49,6 +52,9 @@ static tulle_status check(const tulle_operator *A, const tulle_spectrum_options 
         return tulle__fail(TULLE_ERR_ARG,
             "a basis of %d directions is too small: %d pairs with blocks of %d need at least %d", o->basis, o->count,
             o->block, o->count + 2 * o->block);
+    if (o->passes && (int64_t)o->passes * o->block < o->count && (int64_t)o->passes * o->block < A->n)
+        return tulle__fail(
+            TULLE_ERR_ARG, "%d passes of %d directions do not span %d pairs", o->passes, o->block, o->count);
     return tulle__wants_values(A->comm, "a method for eigenpairs");
 }
 
@@ -124,7 +130,8 @@ tulle_status tulle_spectrum_new(const tulle_operator *A, const tulle_spectrum_op
     if (TULLE__NULL(A) || TULLE__NULL(A->comm) || TULLE__NULL(A->layout) || TULLE__NULL(A->bind) ||
         TULLE__NULL(A->apply) || TULLE__NULL(A->unbind) || TULLE__NULL(plan) || TULLE__OPTIONS(options, &own, arg) ||
         TULLE__OUTSIDE(options->end, TULLE_SPECTRUM_END_COUNT - 1) || TULLE__NEGATIVE(options->count) ||
-        TULLE__NEGATIVE(options->block) || TULLE__NEGATIVE(options->basis) || TULLE__NEGATIVE(options->max_passes))
+        TULLE__NEGATIVE(options->block) || TULLE__NEGATIVE(options->basis) || TULLE__NEGATIVE(options->max_passes) ||
+        TULLE__NEGATIVE(options->passes))
         return tulle__refuse(A ? A->comm : NULL);
     TULLE__ENTER(A->comm);
     tulle_spectrum *s = NULL;
@@ -197,6 +204,7 @@ static tulle_status residuals_of(
     tulle__multi *multi = &s->basis.multi;
     const tulle__block_of_columns X = {last->in.val, last->width, n};
     tulle__basis_extract(&s->basis, at, n, &X);
+    if (s->last_pass) s->last_pass(s->last_arg, at);
     tulle_status status = tulle__spectrum_pass(s, last->bound, n);
     if (status != TULLE_OK) return status;
     for (int i = 0; i < n; i++) {
@@ -305,6 +313,7 @@ static tulle_status run(tulle_spectrum *s, double *value, double *residual, tull
     TULLE_TRY(tulle__spectrum_iterate(s));
     const int found = s->basis.columns = s->found;
     for (int twice = 0; twice < 2; twice++) TULLE_TRY(tulle__basis_correct(&s->basis, &report->orthogonality));
+    TULLE_TRY(tulle__basis_orient(&s->basis, NULL));
     for (int i = 0; i < count; i++) {
         value[i] = i < found ? s->wanted[i] : NAN;
         residual[i] = NAN;
@@ -340,7 +349,7 @@ tulle_status tulle_spectrum_execute(
     status = tulle_comm_agree(plan->comm, status);
     if (status == TULLE_OK) status = run(plan, value, residual ? residual : own, X, r);
     tulle__free(own);
-    if (status == TULLE_OK && r->converged < plan->options.count)
+    if (status == TULLE_OK && r->converged < plan->options.count && !plan->options.passes)
         status = tulle__fail(TULLE_ERR_CONVERGENCE, "%d of %d eigenpairs have converged in %" PRId64 " passes%s",
             r->converged, plan->options.count, r->passes,
             r->passes >= plan->options.max_passes ? "" : "; the rounding of the matrix allows no smaller residuals");

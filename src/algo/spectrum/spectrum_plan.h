@@ -27,8 +27,11 @@ struct tulle_spectrum {
     int found;                         /* pairs, in the end */
     int solved, width;                 /* order of T's last decomposition; columns of its last block */
     double norm;                       /* the largest |theta| or |h| so far */
-    double worst;                      /* the largest residual over its limit */
+    double noise; /* A = S^T S, of which S x has this rounding however small it is: beside the squares of A's norm */
+    double worst; /* the largest residual over its limit */
     int converged;
+    void (*last_pass)(void *arg, int at); /* called before a last pass of columns from `at` on; NULL: none */
+    void *last_arg;
     uint64_t stream; /* of random directions */
     int64_t passes, columns, restarts, probes, begun, product_ns;
 };

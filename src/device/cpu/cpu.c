@@ -5,6 +5,7 @@
 #include "device/cpu/dense_calls.h"
 #include "device/kernels/block_chain/block_chain.h"
 #include "device/kernels/bsr/bsr.h"
+#include "device/kernels/gram/gram.h"
 #include "device/kernels/sddmm/sddmm.h"
 #include "device/kernels/solve/solve.h"
 #include "device/kernels/spgemm/spgemm_calls.h"
@@ -74,6 +75,7 @@ static const tulle__spgemm_tuning automatic;
         .alone = tulle__dense_alone,                                                                                   \
         .tsmttsm = tulle__tsmttsm_##isa,                                                                               \
         .tsmm = tulle__tsmm_##isa,                                                                                     \
+        .gram = tulle__gram_##isa,                                                                                     \
         .dots = tulle__dots_##isa,                                                                                     \
         .combine = tulle__combine_##isa,                                                                               \
         .scale = tulle__values_scale,                                                                                  \

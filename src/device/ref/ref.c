@@ -127,6 +127,11 @@ static void tsmm(const tulle__tsmm_task *task)
     task->type == TULLE_F32 ? tsmm_f32(task) : tsmm_f64(task);
 }
 
+static void gram(const tulle__gram_task *task)
+{
+    task->type == TULLE_F32 ? gram_f32(task) : gram_f64(task);
+}
+
 static void dots(const tulle__dots_task *task)
 {
     task->type == TULLE_F32 ? dots_f32(task) : dots_f64(task);
@@ -181,6 +186,7 @@ static const tulle__kernels kernels = {
     .alone = alone,
     .tsmttsm = tsmttsm,
     .tsmm = tsmm,
+    .gram = gram,
     .dots = dots,
     .combine = combine,
     .scale = tulle__values_scale,

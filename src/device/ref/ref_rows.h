@@ -265,6 +265,25 @@ static void NAME(tsmm)(const tulle__tsmm_task *task)
     }
 }
 
+static void NAME(gram)(const tulle__gram_task *task)
+{
+    for (int64_t r = 0; r < task->rows; r++)
+        for (int64_t c = 0; c < task->n; c++) {
+            T z = task->X ? 0 : ((const T *)task->Z)[r * task->ldz + c];
+            for (int pass = !task->X; pass < 2; pass++) {
+                for (int64_t e = task->ptr[r] - task->ptr[0]; e < task->ptr[r + 1] - task->ptr[0]; e++) {
+                    const T a = task->values == TULLE_F32 ? (T)((const float *)task->val)[e]
+                                                          : (T)((const double *)task->val)[e];
+                    if (!pass) z += a * ((const T *)task->X)[task->col[e] * task->ldx + c];
+                    if (pass && task->Y) ((T *)task->Y)[task->col[e] * task->ldy + c] += a * z;
+                }
+                if (!pass && task->shift) z -= ((const T *)task->shift)[c];
+            }
+            if (task->X && task->Z) ((T *)task->Z)[r * task->ldz + c] = z;
+            if (task->Y) ((T *)task->total)[c] += z;
+        }
+}
+
 /* Vectors: the order of sums is the contract's. */
 static void NAME(dots)(const tulle__dots_task *task)
 {

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Signs of a basis that do not depend on how it was found. */
+#include <math.h>
+
+#include "algo/spectrum/basis.h"
+#include "base/error.h"
+
+/* The largest element of each own column, in magnitude, and the number of its row. */
+static void find_largest(const tulle__basis *basis, double *value, int64_t *row)
+{
+    const tulle__space *space = &basis->multi.space;
+    for (int c = 0; c < basis->columns; c++) {
+        value[c] = 0;
+        row[c] = INT64_MAX;
+        for (int64_t r = 0; r < space->rows; r++) {
+            const int64_t at = r * basis->room + c;
+            const double x =
+                space->type == TULLE_F32 ? (double)((const float *)basis->V)[at] : ((const double *)basis->V)[at];
+            if (fabs(x) <= fabs(value[c])) continue;
+            value[c] = x;
+            row[c] = space->first + r;
+        }
+    }
+}
+
+static void flip(const tulle__basis *basis, const double *sign)
+{
+    const tulle__space *space = &basis->multi.space;
+    for (int64_t r = 0; r < space->rows; r++)
+        for (int c = 0; c < basis->columns; c++) {
+            const int64_t at = r * basis->room + c;
+            if (sign[c] >= 0) continue;
+            if (space->type == TULLE_F32)
+                ((float *)basis->V)[at] = -((float *)basis->V)[at];
+            else
+                ((double *)basis->V)[at] = -((double *)basis->V)[at];
+        }
+}
+
+tulle_status tulle__basis_orient(tulle__basis *basis, double *sign)
+{
+    const int n = basis->columns;
+    tulle_comm *comm = basis->multi.space.comm;
+    double *value = NULL, *most = NULL;
+    int64_t *row = NULL;
+    tulle_status status;
+    TULLE_TRY(tulle__alloc((size_t)n, sizeof *value, "signs", &value));
+    TULLE_TRY(tulle__alloc((size_t)n, sizeof *most, "signs", &most));
+    TULLE_TRY(tulle__alloc((size_t)n, sizeof *row, "signs", &row));
+    find_largest(basis, value, row);
+out:
+    status = tulle_comm_agree(comm, status);
+    for (int c = 0; c < n && status == TULLE_OK; c++) most[c] = fabs(value[c]);
+    if (status == TULLE_OK && comm->size > 1) {
+        status = tulle_comm_reduce_real(comm, TULLE_MAX, n, most);
+        for (int c = 0; c < n && status == TULLE_OK; c++)
+            if (fabs(value[c]) < most[c]) row[c] = INT64_MAX;
+        for (int c = 0; c < n && status == TULLE_OK; c++) most[c] = (double)row[c];
+        if (status == TULLE_OK) status = tulle_comm_reduce_int(comm, TULLE_MIN, n, row);
+        for (int c = 0; c < n && status == TULLE_OK; c++) most[c] = most[c] == (double)row[c] && value[c] < 0 ? -1 : 0;
+        if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_SUM, n, most);
+        for (int c = 0; c < n && status == TULLE_OK; c++) value[c] = most[c];
+        status = tulle_comm_agree(comm, status);
+    }
+    if (status == TULLE_OK) flip(basis, value);
+    for (int c = 0; sign && c < n && status == TULLE_OK; c++) sign[c] = value[c] < 0 ? -1 : 1;
+    tulle__free(row);
+    tulle__free(most);
+    tulle__free(value);
+    return status;
+}
