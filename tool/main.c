@@ -15,8 +15,8 @@
 #include "verb_help.h"
 
 static const struct verb *const verbs[] = {&verb_spmm, &verb_spgemm, &verb_gemm, &verb_trisolve, &verb_solve, &verb_eig,
-    &verb_stream, &verb_matfun, &verb_density, &verb_predict, &verb_stat, &verb_gen, &verb_convert, &verb_plot,
-    &verb_calibrate, &verb_info};
+    &verb_svd, &verb_pca, &verb_stream, &verb_matfun, &verb_density, &verb_predict, &verb_stat, &verb_gen,
+    &verb_convert, &verb_plot, &verb_calibrate, &verb_info};
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
 static int exit_status(tulle_status status)

@@ -21,7 +21,8 @@ struct verb {
 };
 
 extern const struct verb verb_info, verb_calibrate, verb_gen, verb_convert, verb_stat, verb_spmm, verb_spgemm,
-    verb_gemm, verb_trisolve, verb_solve, verb_eig, verb_stream, verb_matfun, verb_density, verb_predict, verb_plot;
+    verb_gemm, verb_trisolve, verb_solve, verb_eig, verb_svd, verb_pca, verb_stream, verb_matfun, verb_density,
+    verb_predict, verb_plot;
 
 #define OPTION_HELP                                                                                                    \
     {                                                                                                                  \

@@ -128,9 +128,10 @@ void help_all(const struct verb *const *verbs, int nverbs, FILE *file)
         fputc('\n', file);
     }
     fputc('\n', file);
-    print_paragraphs("`tulle VERB --help` explains a verb. An operand is a file (.mtx, also packed or in a tar\n"
-                     "archive, .npy, .npz, .petsc, .bsp.h5), - for standard input, or a generator's spec, as in\n"
-                     "rmat:scale=17,edgefactor=8,seed=1:\n\n",
+    print_paragraphs(
+        "`tulle VERB --help` explains a verb. An operand is a file (.mtx, also packed or in a tar\n"
+        "archive, .npy, .npz, .petsc, .bsp.h5, .h5ad), - for standard input, or a generator's spec, as in\n"
+        "rmat:scale=17,edgefactor=8,seed=1:\n\n",
         file);
     const char *name, *sentence;
     for (int i = 0; (name = tulle_operand_generator(i, &sentence)); i++) {
@@ -221,11 +222,12 @@ void man_verb(const struct verb *v, FILE *file)
 void man_all(const struct verb *const *verbs, int nverbs, FILE *file)
 {
     man_head("TULLE", "tulle", "sparse and dense linear algebra over one-sided communication", file);
-    fprintf(file, ".Sh SYNOPSIS\n.Nm\n.Ar verb\n.Ar operands\n.Op Ar options\n.Sh DESCRIPTION\n"
-                  "An operand is a file (.mtx, also packed or in a tar archive, .npy, .npz, .petsc, .bsp.h5), - for\n"
-                  "standard input, a pipe, or the spec of a generator. Contents decide what reads a file, endings\n"
-                  "where these do not. ARCHIVE/MEMBER is a member of a tar archive. The verbs:\n"
-                  ".Bl -tag -width Ds\n");
+    fprintf(file,
+        ".Sh SYNOPSIS\n.Nm\n.Ar verb\n.Ar operands\n.Op Ar options\n.Sh DESCRIPTION\n"
+        "An operand is a file (.mtx, also packed or in a tar archive, .npy, .npz, .petsc, .bsp.h5, .h5ad), - for\n"
+        "standard input, a pipe, or the spec of a generator. Contents decide what reads a file, endings\n"
+        "where these do not. ARCHIVE/MEMBER is a member of a tar archive. The verbs:\n"
+        ".Bl -tag -width Ds\n");
     for (int v = 0; v < nverbs; v++) fprintf(file, ".It Xr tulle-%s 1\n%s.\n", verbs[v]->name, verbs[v]->summary);
     fprintf(file, ".El\n.Pp\nThe generators:\n.Bl -tag -width Ds\n");
     const char *name, *sentence;

@@ -17,6 +17,8 @@ spmm $matrix --cols 16 --check
 gemm --size 300 --check
 solve $matrix --method cg --precond ic0 --check
 eig $matrix -k 2 -w LA
+svd $matrix -k 2
+pca $matrix -k 2
 matfun sqrt stencil2d:n=12 --blocks 1 --check
 trisolve $matrix --from tril --check
 density stencil2d:n=12 --blocks 1 --electrons 72 --check

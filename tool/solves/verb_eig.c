@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tulle eig: eigenpairs of a sparse symmetric matrix. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +9,7 @@
 #include "report/plural.h"
 #include "report/result.h"
 #include "report/terminal.h"
+#include "solves/json_numbers.h"
 #include "verb.h"
 #include "verbs/streaming.h"
 
@@ -157,14 +157,6 @@ static tulle_status body(tulle_comm *comm, void *arg)
 
 /* ---- reports ---- */
 
-static void number(double x, FILE *out)
-{
-    if (isfinite(x))
-        fprintf(out, "%.17g", x);
-    else
-        fprintf(out, "null");
-}
-
 static void print_json(const struct pairs *p, const tulle_team *team, FILE *out)
 {
     const tulle_spectrum_report *r = &p->report;
@@ -173,18 +165,12 @@ static void print_json(const struct pairs *p, const tulle_team *team, FILE *out)
     fprintf(out, ",\"which\":\"%s\",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"n\":%" PRId64 ",\"nnz\":%" PRId64,
         tulle_spectrum_end_name(p->spectrum.end), tulle_team_size(team), tulle_team_threads(team),
         tulle_type_name(p->reading.type), p->n, p->nnz);
-    fprintf(out, ",\"count\":%d,\"converged\":%d,\"values\":[", p->count, r->converged);
-    for (int i = 0; i < p->count; i++) {
-        fprintf(out, "%s", i ? "," : "");
-        number(p->value[i], out);
-    }
-    fprintf(out, "],\"residuals\":[");
-    for (int i = 0; i < p->count; i++) {
-        fprintf(out, "%s", i ? "," : "");
-        number(p->residual[i], out);
-    }
+    fprintf(out, ",\"count\":%d,\"converged\":%d,", p->count, r->converged);
+    json_numbers("values", p->value, p->count, out);
+    fputc(',', out);
+    json_numbers("residuals", p->residual, p->count, out);
     fprintf(out,
-        "],\"norm\":%.17g,\"orthogonality\":%.6g,\"passes\":%" PRId64 ",\"columns\":%" PRId64 ",\"restarts\":%" PRId64
+        ",\"norm\":%.17g,\"orthogonality\":%.6g,\"passes\":%" PRId64 ",\"columns\":%" PRId64 ",\"restarts\":%" PRId64
         ",\"probes\":%" PRId64 ",\"block\":%d,\"basis\":%d,\"seconds\":%.6g,",
         r->norm, r->orthogonality, r->passes, r->columns, r->restarts, r->probes, r->block, r->basis, r->seconds);
     json_imbalance("product", r->product, out);
