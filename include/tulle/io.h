@@ -14,6 +14,8 @@
  *                           the first
  *   NAME.bsp.h5, NAME.h5    Binsparse over HDF5: sparse, also in blocks, or dense (DMATR, DMATC; DVEC
  *                           is one column)
+ *   NAME.h5ad, NAME.h5      AnnData's X, or 10x Genomics' matrix with cells as rows, sparse;
+ *                           NAME.h5ad:layers/counts is another group
  *   NAME.csr                CP2K's text (KS_CSR_WRITE): `row col value` a line, no header; square, of the
  *                           largest index; read_options.assume: another symmetry than general, or pattern,
  *                           for lists of edges; lines that begin with # or % are comments

@@ -26,10 +26,11 @@ extern "C" {
 typedef struct tulle_stream tulle_stream;
 
 /*
- * A sparse matrix in a file that is read row by row: Binsparse with f32 or f64 values, 32-bit
- * column indices and contiguous data sets: CSR, or blocks, of the whole matrix or of the upper half
- * of a symmetric one (tulle_mat_save_as; `tulle convert FILE NAME.bsp.h5 --format auto` writes
- * one). Reads bypass the page cache (O_DIRECT) where the file system allows it. Collective.
+ * A sparse matrix in a file that is read row by row: Binsparse with f32 or f64 values, 32-bit column indices and
+ * contiguous data sets: CSR, or blocks, of the whole matrix or of the upper half of a symmetric one (tulle_mat_save_as;
+ * `tulle convert FILE NAME.bsp.h5 --format auto` writes one). Reads bypass the page cache (O_DIRECT) where the file
+ * system allows it. Also sparse rows of AnnData and 10x Genomics, and data sets in chunks, packed, of 64-bit indices or
+ * of integers: HDF5 unpacks them in each sweep. Collective.
  */
 typedef struct tulle_rows tulle_rows;
 TULLE_API tulle_status tulle_rows_open(tulle_comm *comm, const char *path, tulle_rows **rows);

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/error.h"
+#include "io/binsparse/binsparse.h"
 #include "io/mtx/lines.h"
 #include "io/mtx/mtx.h"
 
@@ -232,7 +233,7 @@ tulle_status tulle__input_format(const char *operand, const char *assume, tulle_
 {
     tulle__text text;
     *format = tulle__operand_format(operand);
-    if (*format == TULLE__FORMAT_GENERATOR) return TULLE_OK;
+    if (*format == TULLE__FORMAT_GENERATOR || tulle__binsparse_path(operand)) return TULLE_OK;
     tulle_status status = tulle__text_open(operand, &text);
     if (status != TULLE_OK) return status;
     status = look(operand, assume, &text, format);

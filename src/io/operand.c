@@ -19,7 +19,8 @@ static const struct ending {
 } endings[] = {{".mtx", TULLE__FORMAT_MTX, 1, 1, 0}, {".mtx.gz", TULLE__FORMAT_MTX, 1, 1, 1},
     {".npy", TULLE__FORMAT_NPY, 0, 1, 0}, {".npz", TULLE__FORMAT_NPZ, 1, 0, 0},
     {".h5", TULLE__FORMAT_BINSPARSE, 1, 1, 0}, {".hdf5", TULLE__FORMAT_BINSPARSE, 1, 1, 0},
-    {".petsc", TULLE__FORMAT_PETSC, 1, 1, 0}, {".csr", TULLE__FORMAT_MTX, 0, 0, 0}};
+    {".h5ad", TULLE__FORMAT_BINSPARSE, 0, 0, 0}, {".petsc", TULLE__FORMAT_PETSC, 1, 1, 0},
+    {".csr", TULLE__FORMAT_MTX, 0, 0, 0}};
 enum { ENDINGS = sizeof endings / sizeof *endings };
 
 static const struct ending *ending_of(const char *name)
@@ -36,6 +37,7 @@ tulle__format tulle__operand_format(const char *operand)
 {
     const struct ending *ending = ending_of(operand);
     if (ending) return ending->format;
+    if (tulle__binsparse_path(operand)) return TULLE__FORMAT_BINSPARSE;
     const char *colon = strchr(operand, ':'), *slash = strchr(operand, '/');
     if (tulle__generator_known(operand) || (colon && !slash)) return TULLE__FORMAT_GENERATOR;
     return TULLE__FORMAT_MTX;

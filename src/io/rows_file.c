@@ -22,6 +22,7 @@
 #include "base/memory.h"
 #include "io/binsparse/binsparse.h"
 #include "io/file/gate.h"
+#include "io/rows_converted.h"
 #include "mat/blocks/blocks.h"
 #include "mat/rows.h"
 
@@ -41,7 +42,9 @@ struct rows_file {
     tulle__binsparse *file;
     char *path;
     struct stat opened;
-    struct array array[ARRAYS];
+    struct array array[ARRAYS]; /* converted: as if they lay at 0 */
+    bool converted;
+    tulle__rows_converter converter;
     int fd, direct_fd; /* -1: not open */
     tulle__account *account;
     pthread_mutex_t lock;
@@ -168,6 +171,16 @@ static tulle_status take_values(struct rows_file *f, const char *data, int64_t f
     return TULLE_OK;
 }
 
+/* Bytes offset .. end - 1 of an array, of which `to` has room from the first on. */
+static tulle_status convert_part(struct rows_file *f, int which, char *to, int64_t offset, int64_t end)
+{
+    const int number = f->array[which].number;
+    const int64_t first = offset / number, count = (end - offset) / number;
+    return which == COLIND ? tulle__rows_convert_columns(&f->converter, first, count,
+                                 tulle__blocks_over(f->rows.n, f->rows.block), (int32_t *)(void *)to)
+                           : tulle__rows_convert_values(&f->converter, first, count, to);
+}
+
 static tulle_status read_part(struct rows_file *f, const tulle__rows_read *read, int64_t part, int64_t *bytes)
 {
     struct extent e = extent_of(f, read, COLIND);
@@ -182,7 +195,8 @@ static tulle_status read_part(struct rows_file *f, const tulle__rows_read *read,
     int64_t first = a->offset + read->first * a->size, last = first + read->count * a->size;
     int64_t need = end < last ? end : last;
     char *to = read->room + e.room + (size_t)(offset - e.offset);
-    tulle_status status = read_bytes(f, a->direct, to, offset, end, need);
+    tulle_status status =
+        f->converted ? convert_part(f, which, to, offset, need) : read_bytes(f, a->direct, to, offset, end, need);
     *bytes = end - offset;
     if (status != TULLE_OK) return status;
     int64_t from = offset > first ? offset : first;
@@ -303,6 +317,7 @@ static void close_file(tulle_rows *rows)
     for (int t = 0; t < f->threads; t++) pthread_join(f->thread[t], NULL);
     pthread_cond_destroy(&f->work);
     pthread_cond_destroy(&f->done);
+    pthread_mutex_destroy(&f->converter.lock);
     pthread_mutex_destroy(&f->lock);
     if (f->fd >= 0) close(f->fd);
     if (f->direct_fd >= 0) close(f->direct_fd);
@@ -322,8 +337,9 @@ static const tulle__rows_ops ops = {.pointers = pointers,
 static tulle_status unsuited(const struct rows_file *f, const char *why)
 {
     return tulle__fail(TULLE_ERR_UNSUPPORTED,
-        "%s: %s; a stream reads Binsparse files of CSR or blocks with 32-bit indices and real values, of all entries "
-        "or the upper half, as `tulle convert` and `tulle gen` write them (NAME.bsp.h5)",
+        "%s: %s; a stream reads compressed rows or blocks, of all entries or the upper half, from HDF5: as `tulle "
+        "convert` "
+        "and `tulle gen` write them (NAME.bsp.h5), or AnnData and 10x Genomics",
         f->path, why);
 }
 
@@ -346,11 +362,10 @@ static tulle_status describe(struct rows_file *f)
         return unsuited(f, "it is neither CSR nor in blocks");
     if (h->structure != TULLE__BINSPARSE_GENERAL && h->structure != TULLE__BINSPARSE_SYMMETRIC_UPPER)
         return unsuited(f, "it holds a lower half, or a skew-symmetric matrix");
-    if (h->iso || values->kind != 'f' || values->size < 4) return unsuited(f, "it has no real value for each entry");
-    if (columns->size != 4 || columns->kind == 'f') return unsuited(f, "its column indices do not have 32 bits");
-    if (columns->swapped || values->swapped) return unsuited(f, "it is in another byte order");
-    if (h->stored && (columns->offset < 0 || values->offset < 0))
-        return unsuited(f, "its arrays do not lie in one piece");
+    if (h->iso) return unsuited(f, "it has one value for all entries");
+    if (columns->kind == 'f') return unsuited(f, "its column indices are no integers");
+    tulle_type type;
+    f->converted = tulle__rows_to_convert(h, &type);
     const int64_t lines = tulle__blocks_over(h->rows, h->block), block_columns = tulle__blocks_over(h->cols, h->block);
     if (block_columns > INT32_MAX) return unsuited(f, "it has too many columns");
     tulle_rows *rows = &f->rows;
@@ -364,9 +379,12 @@ static tulle_status describe(struct rows_file *f)
     int64_t mirrored = rows->half && h->stored > diagonal ? h->stored - diagonal : 0;
     rows->nnz = h->nnz >= 0 ? h->nnz : h->stored + mirrored;
     rows->span = h->span >= 0 ? h->span : block_columns;
-    rows->type = rows->values = values->size == 4 ? TULLE_F32 : TULLE_F64;
-    f->array[COLIND] = (struct array){columns->offset, columns->size, columns->size, 0};
-    f->array[VALUES] = (struct array){values->offset, values->size, values->size * h->block * h->block, 0};
+    rows->type = rows->values = type;
+    const int size = (int)tulle_type_size(type);
+    f->array[COLIND] = (struct array){f->converted ? 0 : columns->offset, sizeof(int32_t), sizeof(int32_t), 0};
+    f->array[VALUES] = (struct array){f->converted ? 0 : values->offset, size, size * h->block * h->block, 0};
+    f->converter.file = f->file;
+    f->converter.values = type;
     return TULLE_OK;
 }
 
@@ -400,14 +418,19 @@ static tulle_status open_file(struct rows_file *f, const char *path)
     tulle_status status;
     TULLE_TRY(tulle__alloc(strlen(path) + 1, 1, "a path", &f->path));
     strcpy(f->path, path);
+    if (tulle__binsparse_path(path)) f->path[tulle__binsparse_path(path)] = '\0';
     f->rows.name = f->path;
-    f->fd = open(path, O_RDONLY | O_CLOEXEC);
+    f->fd = open(f->path, O_RDONLY | O_CLOEXEC);
     if (f->fd < 0 || fstat(f->fd, &f->opened) != 0)
         TULLE_TRY(tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno)));
     TULLE_TRY(check_signature(f));
     TULLE_TRY(tulle__binsparse_open(path, NULL, &f->file));
     TULLE_TRY(describe(f));
-    TULLE_TRY(open_direct(f));
+    if (f->converted)
+        snprintf(f->rows.manner, sizeof f->rows.manner,
+            "by HDF5, as its arrays lie in chunks, or are not 32-bit indices and real values");
+    else
+        TULLE_TRY(open_direct(f));
     for (; f->threads < READERS; f->threads++)
         if (pthread_create(&f->thread[f->threads], NULL, work, f))
             TULLE_TRY(tulle__fail(TULLE_ERR_MEMORY, "%s: the system refused a thread for reading", path));
@@ -431,6 +454,7 @@ tulle_status tulle_rows_open(tulle_comm *comm, const char *path, tulle_rows **ro
         f->fd = f->direct_fd = -1;
         f->account = tulle__account_current();
         pthread_mutex_init(&f->lock, NULL);
+        pthread_mutex_init(&f->converter.lock, NULL);
         pthread_cond_init(&f->work, NULL);
         pthread_cond_init(&f->done, NULL);
         status = open_file(f, strcmp(path, "-") == 0 ? "/dev/stdin" : path);
@@ -450,61 +474,4 @@ void tulle_rows_free(tulle_rows *rows)
     if (!rows) return;
     tulle__pe_disown(&rows->owned);
     rows->ops->free(rows);
-}
-
-tulle_gidx tulle_rows_count(const tulle_rows *rows)
-{
-    if (TULLE__NULL(rows)) return 0;
-    return rows->m;
-}
-
-tulle_gidx tulle_rows_cols(const tulle_rows *rows)
-{
-    if (TULLE__NULL(rows)) return 0;
-    return rows->n;
-}
-
-int64_t tulle_rows_nnz(const tulle_rows *rows)
-{
-    if (TULLE__NULL(rows)) return 0;
-    return rows->nnz;
-}
-
-tulle_type tulle_rows_type(const tulle_rows *rows)
-{
-    if (TULLE__NULL(rows)) return TULLE_F64;
-    return rows->type;
-}
-
-tulle_status tulle_rows_set_type(tulle_rows *rows, tulle_type type)
-{
-    if (TULLE__NULL(rows) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1)) return TULLE_ERR_ARG;
-    if (type == TULLE_F32 && rows->values == TULLE_F64)
-        return tulle__fail(TULLE_ERR_ARG, "%s: has f64 values, which do not suit vectors of f32", rows->name);
-    if (type != TULLE_F32 && type != TULLE_F64) return tulle__fail(TULLE_ERR_ARG, "%d is no type", (int)type);
-    rows->type = type;
-    return TULLE_OK;
-}
-
-tulle_status tulle_rows_set_finite(tulle_rows *rows, bool finite)
-{
-    if (TULLE__NULL(rows)) return TULLE_ERR_ARG;
-    rows->finite = finite;
-    return TULLE_OK;
-}
-
-tulle_status tulle_rows_warnings(tulle_rows *rows, char *warnings)
-{
-    if (TULLE__NULL(rows) || TULLE__NULL(warnings)) return tulle__refuse(rows ? rows->comm : NULL);
-    tulle__gate gate = {.counts = {.nans = atomic_load(&rows->nans), .infs = atomic_load(&rows->infs)}};
-    *warnings = '\0';
-    tulle_status status = tulle__gate_sum(rows->comm, &gate);
-    if (status == TULLE_OK) tulle__gate_warnings(rows->name, &gate.counts, warnings, TULLE_WARNINGS_MAX);
-    return status;
-}
-
-const char *tulle_rows_manner(const tulle_rows *rows)
-{
-    if (TULLE__NULL(rows)) return "";
-    return rows->manner;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Binsparse over HDF5: sparse and dense matrices in a binary format that other libraries read too.
+ * Binsparse over HDF5: sparse and dense matrices in a binary format that other libraries read too. Sparse matrices of
+ * AnnData and 10x Genomics are read as if they were Binsparse.
  * Supported are the formats CSR, CSC, COO (COOR, COOC), DMAT (DMATR, DMATC) and DVEC, all integer
  * index types, real values, `iso` values, and symmetric and skew-symmetric structures. Complex
  * values are refused by name, and so are custom formats other than the following.
@@ -57,14 +58,21 @@ typedef struct tulle__binsparse_header {
     int64_t nnz, span;          /* -1: absent */
     tulle__binsparse_format format;
     tulle__binsparse_structure structure;
-    int iso; /* one value for all entries */
+    int iso;                  /* one value for all entries */
+    const char *const *names; /* of the data sets */
     tulle__binsparse_array array[TULLE__BINSPARSE_ARRAYS];
 } tulle__binsparse_header;
 
 typedef struct tulle__binsparse tulle__binsparse;
 
-/* group: a path inside the file; NULL: its root. */
-tulle_status tulle__binsparse_open(const char *path, const char *group, tulle__binsparse **file);
+/*
+ * Also of a file that other libraries write: tulle__hdf5_examine. operand: a path, or path:GROUP, a path inside the
+ * file (tulle__binsparse_path); group NULL: that, or the root.
+ */
+tulle_status tulle__binsparse_open(const char *operand, const char *group, tulle__binsparse **file);
+
+/* Characters of the path in path:GROUP, NAME.h5ad or NAME.h5; 0: the operand is none. */
+size_t tulle__binsparse_path(const char *operand);
 void tulle__binsparse_close(tulle__binsparse *file);
 const tulle__binsparse_header *tulle__binsparse_head(const tulle__binsparse *file);
 

@@ -10,6 +10,7 @@ struct tulle__binsparse {
     char *path, *group; /* group NULL: the root */
     int fd;
     int64_t bytes; /* of the file */
+    tulle__hdf5_sets *sets;
     tulle__progress_meter *meter;
     int64_t wanted, done; /* values: expected by the progress meter, and read */
 };

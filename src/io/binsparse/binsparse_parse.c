@@ -46,12 +46,14 @@ static tulle_status line_of(struct walk *w, int64_t e, int64_t *line)
         if (w->line + 1 >= w->begin + w->have) {
             int64_t count = lines + 1 - w->line < PIECE ? lines + 1 - w->line : PIECE;
             if (count < 2) /* the last pointer is known to be `stored`, above every entry */
-                return tulle__fail(TULLE_ERR_FORMAT, "%s: the data set 'pointers_to_1' does not grow", w->file->path);
+                return tulle__fail(TULLE_ERR_FORMAT, "%s: the data set '%s' does not grow", w->file->path,
+                    w->file->header.names[TULLE__BINSPARSE_POINTERS]);
             w->begin = w->line;
             w->have = count;
             TULLE_TRY(tulle__binsparse_read_pointers(w->file, w->begin, count, w->pointer));
             if (w->pointer[0] > e)
-                return tulle__fail(TULLE_ERR_FORMAT, "%s: the data set 'pointers_to_1' does not grow", w->file->path);
+                return tulle__fail(TULLE_ERR_FORMAT, "%s: the data set '%s' does not grow", w->file->path,
+                    w->file->header.names[TULLE__BINSPARSE_POINTERS]);
         }
         if (e < w->pointer[w->line + 1 - w->begin]) break;
     }

@@ -39,30 +39,101 @@ static tulle_status check_extents(tulle__binsparse *file)
         __int128 end = (__int128)array->offset + (__int128)array->count * array->size;
         if (array->present && array->offset >= 0 && end > info.st_size)
             return tulle__fail(TULLE_ERR_FORMAT, "%s: the data set '%s' reaches beyond the end of the file", file->path,
-                tulle__binsparse_name(w));
+                file->header.names[w]);
     }
     return TULLE_OK;
 }
 
-tulle_status tulle__binsparse_open(const char *path, const char *group, tulle__binsparse **file)
+/* Of compressed rows or columns that no JSON describes: what their data sets say. */
+static tulle_status describe_foreign(const char *path, const tulle__hdf5_found *found, tulle__binsparse_header *head)
+{
+    const tulle__binsparse_array *pointers = &head->array[TULLE__BINSPARSE_POINTERS],
+                                 *indices = &head->array[TULLE__BINSPARSE_INDICES1],
+                                 *values = &head->array[TULLE__BINSPARSE_VALUES];
+    static const int needed[] = {TULLE__BINSPARSE_POINTERS, TULLE__BINSPARSE_INDICES1, TULLE__BINSPARSE_VALUES};
+    head->rows = found->rows;
+    head->cols = found->cols;
+    head->format = found->by_columns ? TULLE__BINSPARSE_CSC : TULLE__BINSPARSE_CSR;
+    head->block = 1;
+    head->nnz = head->span = -1;
+    head->stored = head->count = values->count;
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (!head->array[needed[i]].present)
+            return tulle__fail(TULLE_ERR_FORMAT, "%s: has no data set '%s'", path, head->names[needed[i]]);
+    if (pointers->kind == 'f' || indices->kind == 'f')
+        return tulle__fail(TULLE_ERR_FORMAT, "%s: the data set '%s' holds floats instead of integers", path,
+            head->names[pointers->kind == 'f' ? TULLE__BINSPARSE_POINTERS : TULLE__BINSPARSE_INDICES1]);
+    if (head->rows < 0 || head->cols < 0)
+        return tulle__fail(TULLE_ERR_FORMAT, "%s: a shape of %" PRId64 " x %" PRId64, path, head->rows, head->cols);
+    const int64_t lines = found->by_columns ? head->cols : head->rows;
+    if (pointers->count != lines + 1 || indices->count != values->count)
+        return tulle__fail(TULLE_ERR_FORMAT,
+            "%s: %" PRId64 " x %" PRId64 ", but '%s' has %" PRId64 " numbers, '%s' %" PRId64 " and '%s' %" PRId64, path,
+            head->rows, head->cols, head->names[TULLE__BINSPARSE_POINTERS], pointers->count,
+            head->names[TULLE__BINSPARSE_INDICES1], indices->count, head->names[TULLE__BINSPARSE_VALUES],
+            values->count);
+    return TULLE_OK;
+}
+
+size_t tulle__binsparse_path(const char *operand)
+{
+    static const char *const endings[] = {".h5ad:", ".h5:", ".hdf5:"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        const char *at = strstr(operand, endings[i]);
+        if (at) return (size_t)(at - operand) + strlen(endings[i]) - 1;
+    }
+    return 0;
+}
+
+/* The path, and the group where the operand or the caller names one. */
+static tulle_status name_file(const char *operand, const char *group, tulle__binsparse *file)
+{
+    const size_t length = tulle__binsparse_path(operand);
+    tulle_status status = copy_text(operand, &file->path);
+    if (status != TULLE_OK) return status;
+    if (length) {
+        file->path[length] = '\0';
+        if (!group) group = operand + length + 1;
+    }
+    return group ? copy_text(group, &file->group) : TULLE_OK;
+}
+
+/* Whether a data set is read through HDF5. */
+static bool any_in_pieces(const tulle__binsparse_header *head)
+{
+    for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++)
+        if (head->array[w].present && head->array[w].offset < 0) return true;
+    return false;
+}
+
+tulle_status tulle__binsparse_open(const char *operand, const char *group, tulle__binsparse **file)
 {
     tulle__binsparse *made;
-    char *json = NULL;
+    tulle__hdf5_found found = {.json = NULL};
     tulle_status status = tulle__alloc_zero(1, sizeof *made, "a Binsparse file", &made);
     if (status != TULLE_OK) return status;
     made->fd = -1;
-    TULLE_TRY(copy_text(path, &made->path));
-    if (group) TULLE_TRY(copy_text(group, &made->group));
-    made->fd = open(strcmp(path, "-") == 0 ? "/dev/stdin" : path, O_RDONLY | O_CLOEXEC);
-    if (made->fd < 0) TULLE_TRY(tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno)));
-    TULLE_TRY(tulle__hdf5_examine(path, group, &json, made->header.array));
-    TULLE_TRY(tulle__binsparse_describe(path, json, &made->header));
+    TULLE_TRY(name_file(operand, group, made));
+    made->fd = open(strcmp(made->path, "-") == 0 ? "/dev/stdin" : made->path, O_RDONLY | O_CLOEXEC);
+    if (made->fd < 0) TULLE_TRY(tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", made->path, strerror(errno)));
+    TULLE_TRY(tulle__hdf5_examine(made->path, made->group, &found));
+    made->header.names = found.names;
+    memcpy(made->header.array, found.array, sizeof found.array);
+    TULLE_TRY(found.json ? tulle__binsparse_describe(made->path, found.json, &made->header)
+                         : describe_foreign(made->path, &found, &made->header));
+    if (found.group) {
+        tulle__free(made->group);
+        made->group = found.group;
+        found.group = NULL;
+    }
     TULLE_TRY(check_extents(made));
-    tulle__free(json);
+    if (any_in_pieces(&made->header)) TULLE_TRY(tulle__hdf5_sets_new(&made->sets));
+    tulle__free(found.json);
     *file = made;
     return TULLE_OK;
 out:
-    tulle__free(json);
+    tulle__free(found.json);
+    tulle__free(found.group);
     tulle__binsparse_close(made);
     return status;
 }
@@ -70,6 +141,7 @@ out:
 void tulle__binsparse_close(tulle__binsparse *file)
 {
     if (!file) return;
+    tulle__hdf5_sets_free(file->sets);
     if (file->fd >= 0) close(file->fd);
     tulle__free(file->path);
     tulle__free(file->group);
@@ -116,7 +188,8 @@ tulle_status tulle__binsparse_piece(
 {
     const tulle__binsparse_array *array = &file->header.array[which];
     if (count == 0) return TULLE_OK;
-    if (array->offset < 0) return tulle__hdf5_read(file->path, file->group, which, first, count, 'i', to);
+    if (array->offset < 0)
+        return tulle__hdf5_read(file->sets, file->path, file->group, file->header.names, which, first, count, 'i', to);
     tulle_status status = read_raw(file, which, first, count, raw);
     for (int64_t i = 0; i < count && status == TULLE_OK; i++)
         to[i] = tulle__stored_integer(stored_of(array), raw + i * array->size);
@@ -128,7 +201,7 @@ static tulle_status check_range(const tulle__binsparse *file, int which, int64_t
     const tulle__binsparse_array *array = &file->header.array[which];
     if (array->present && first >= 0 && count >= 0 && count <= array->count - first) return TULLE_OK;
     return tulle__fail(TULLE_ERR_ARG, "%s: numbers %" PRId64 " + %" PRId64 " are outside the data set '%s'", file->path,
-        first, count, tulle__binsparse_name(which));
+        first, count, file->header.names[which]);
 }
 
 static tulle_status check_pointers(const tulle__binsparse *file, int64_t first, int64_t count, const int64_t *p)
@@ -141,9 +214,8 @@ static tulle_status check_pointers(const tulle__binsparse *file, int64_t first, 
                    (k < last || p[i] == head->count);
         if (!fine)
             return tulle__fail(TULLE_ERR_FORMAT,
-                "%s: number %" PRId64 " of the data set 'pointers_to_1' is %" PRId64
-                ": pointers must grow from 0 to %" PRId64,
-                file->path, k, p[i], head->count);
+                "%s: number %" PRId64 " of the data set '%s' is %" PRId64 ": pointers must grow from 0 to %" PRId64,
+                file->path, k, head->names[TULLE__BINSPARSE_POINTERS], p[i], head->count);
     }
     return TULLE_OK;
 }
@@ -155,7 +227,7 @@ static tulle_status check_indices(
         if ((uint64_t)index[i] >= (uint64_t)limit)
             return tulle__fail(TULLE_ERR_FORMAT,
                 "%s: number %" PRId64 " of the data set '%s' is %" PRId64 ", but indices must be below %" PRId64,
-                file->path, first + i, tulle__binsparse_name(which), index[i], limit);
+                file->path, first + i, file->header.names[which], index[i], limit);
     return TULLE_OK;
 }
 
@@ -202,9 +274,9 @@ static tulle_status read_reals(
     const int64_t from = iso ? 0 : first, n = iso ? 1 : count;
     tulle__stored as = array->offset < 0 ? (tulle__stored){array->kind, 8, 0} : stored_of(array);
     if (count == 0) return TULLE_OK;
-    tulle_status status = array->offset < 0
-                              ? tulle__hdf5_read(file->path, file->group, which, from, n, array->kind, raw)
-                              : read_raw(file, which, from, n, raw);
+    tulle_status status = array->offset < 0 ? tulle__hdf5_read(file->sets, file->path, file->group, file->header.names,
+                                                  which, from, n, array->kind, raw)
+                                            : read_raw(file, which, from, n, raw);
     if (status != TULLE_OK) return status;
     tulle__gate_numbers(gate, as, raw, n, real);
     for (int64_t i = 1; iso && i < count; i++) real[i] = real[0];

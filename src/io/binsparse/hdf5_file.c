@@ -11,9 +11,13 @@ const char *tulle__binsparse_name(int which)
     return names[which];
 }
 
+const char *const *tulle__binsparse_names(void)
+{
+    return names;
+}
+
 #ifdef TULLE_HAVE_HDF5
 
-#include <hdf5.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -21,6 +25,7 @@ const char *tulle__binsparse_name(int which)
 #include <sys/stat.h>
 
 #include "base/memory.h"
+#include "io/binsparse/hdf5_inside.h"
 
 enum { JSON_MOST = 1 << 20, BLOCK = 4096 };
 
@@ -106,8 +111,23 @@ static tulle_status check_storage(const char *path, const char *name, hid_t plis
     return TULLE_OK;
 }
 
-/* Opens a data set; *set stays negative if there is none of this name. */
-static tulle_status open_set(const char *path, hid_t group, const char *name, hid_t *set)
+/* A chunk or two, so that reads in order unpack each chunk once. */
+static void keep_chunks(hid_t *set, hid_t group, const char *name, hid_t access)
+{
+    enum { LEAST = 1 << 20, MOST = 64 << 20, SLOTS = 521 };
+    hid_t plist = H5Dget_create_plist(*set), type = H5Dget_type(*set);
+    hsize_t chunk = 0;
+    const int chunked = plist >= 0 && H5Pget_layout(plist) == H5D_CHUNKED && H5Pget_chunk(plist, 1, &chunk) == 1;
+    const size_t bytes = 2 * (size_t)chunk * H5Tget_size(type);
+    if (chunked && bytes > LEAST && bytes <= MOST && H5Pset_chunk_cache(access, SLOTS, bytes, 1) >= 0) {
+        hid_t again = H5Dopen2(group, name, access);
+        if (again >= 0) H5Dclose(*set), *set = again;
+    }
+    if (type >= 0) H5Tclose(type);
+    if (plist >= 0) H5Pclose(plist);
+}
+
+tulle_status tulle__hdf5_open_set(const char *path, hid_t group, const char *name, hid_t *set)
 {
     struct elsewhere to;
     *set = -1;
@@ -115,6 +135,7 @@ static tulle_status open_set(const char *path, hid_t group, const char *name, hi
     hid_t access = links_of_this_file(H5P_DATASET_ACCESS, &to);
     if (access < 0) return tulle__fail(TULLE_ERR_MEMORY, "%s: HDF5 has no memory", path);
     *set = H5Dopen2(group, name, access);
+    if (*set >= 0) keep_chunks(set, group, name, access);
     H5Pclose(access);
     if (*set < 0 && to.met) return fail_elsewhere(path, name, &to);
     if (*set < 0) return tulle__fail(TULLE_ERR_FORMAT, "%s: '%s' is no data set", path, name);
@@ -131,13 +152,13 @@ static tulle_status open_set(const char *path, hid_t group, const char *name, hi
 /* ---- reading ---- */
 
 /* Type and location of a data set; not `present` if there is none of this name. */
-static tulle_status examine_set(const char *path, hid_t group, int which, tulle__binsparse_array *array)
+static tulle_status examine_set(const char *path, hid_t group, const char *name, tulle__binsparse_array *array)
 {
-    const char *name = names[which];
     hid_t set;
     memset(array, 0, sizeof *array);
     array->offset = -1;
-    tulle_status status = open_set(path, group, name, &set);
+    if (!*name) return TULLE_OK;
+    tulle_status status = tulle__hdf5_open_set(path, group, name, &set);
     if (status != TULLE_OK || set < 0) return status;
     hid_t type = H5Dget_type(set), space = H5Dget_space(set);
     hsize_t count = 0;
@@ -177,20 +198,15 @@ static tulle_status examine_set(const char *path, hid_t group, int which, tulle_
     return status;
 }
 
-static tulle_status read_json(const char *path, hid_t group, char **json)
+tulle_status tulle__hdf5_text(const char *path, hid_t group, const char *name, char **to)
 {
     tulle_status status = TULLE_OK;
     char *text = NULL, *variable = NULL;
-    if (H5Aexists(group, "binsparse") <= 0)
-        return tulle__fail(TULLE_ERR_FORMAT,
-            "%s: has no attribute 'binsparse', so it is an HDF5 file, but no Binsparse file: write "
-            "the matrix in another format, or with its description",
-            path);
-    hid_t attribute = H5Aopen(group, "binsparse", H5P_DEFAULT);
+    hid_t attribute = H5Aopen(group, name, H5P_DEFAULT);
     hid_t type = attribute < 0 ? -1 : H5Aget_type(attribute), memory = -1,
           space = attribute < 0 ? -1 : H5Aget_space(attribute);
     if (type < 0 || H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1) {
-        status = tulle__fail(TULLE_ERR_FORMAT, "%s: the attribute 'binsparse' is no text", path);
+        status = tulle__fail(TULLE_ERR_FORMAT, "%s: the attribute '%s' is no text", path, name);
         goto out;
     }
     if (H5Tis_variable_str(type) > 0) {
@@ -198,26 +214,26 @@ static tulle_status read_json(const char *path, hid_t group, char **json)
         H5Tset_size(memory, H5T_VARIABLE);
         H5Tset_cset(memory, H5Tget_cset(type));
         if (H5Aread(attribute, memory, &variable) < 0 || !variable) {
-            status = tulle__fail(TULLE_ERR_FORMAT, "%s: the attribute 'binsparse' cannot be read", path);
+            status = tulle__fail(TULLE_ERR_FORMAT, "%s: the attribute '%s' cannot be read", path, name);
             goto out;
         }
         size_t n = strnlen(variable, JSON_MOST);
-        TULLE_TRY(tulle__alloc(n + 1, 1, "a Binsparse description", &text));
+        TULLE_TRY(tulle__alloc(n + 1, 1, "a description", &text));
         memcpy(text, variable, n);
         text[n] = '\0';
     } else {
         size_t n = H5Tget_size(type);
         if (n > JSON_MOST) {
-            status = tulle__fail(TULLE_ERR_FORMAT, "%s: the attribute 'binsparse' has %zu bytes", path, n);
+            status = tulle__fail(TULLE_ERR_FORMAT, "%s: the attribute '%s' has %zu bytes", path, name, n);
             goto out;
         }
-        TULLE_TRY(tulle__alloc_zero(n + 1, 1, "a Binsparse description", &text));
+        TULLE_TRY(tulle__alloc_zero(n + 1, 1, "a description", &text));
         if (H5Aread(attribute, type, text) < 0) {
-            status = tulle__fail(TULLE_ERR_FORMAT, "%s: the attribute 'binsparse' cannot be read", path);
+            status = tulle__fail(TULLE_ERR_FORMAT, "%s: the attribute '%s' cannot be read", path, name);
             goto out;
         }
     }
-    *json = text;
+    *to = text;
     text = NULL;
 out:
     if (variable) H5free_memory(variable);
@@ -243,6 +259,15 @@ static hid_t open_file(const char *name)
     return file;
 }
 
+tulle_status tulle__hdf5_open_group(const char *path, hid_t file, const char *name, hid_t *group)
+{
+    struct elsewhere to;
+    hid_t access = links_of_this_file(H5P_GROUP_ACCESS, &to);
+    *group = access < 0 ? -1 : H5Gopen2(file, name, access);
+    if (access >= 0) H5Pclose(access);
+    return *group < 0 && to.met ? fail_elsewhere(path, name, &to) : TULLE_OK;
+}
+
 /* Opens file and group; both negative on failure. */
 static tulle_status open_group(const char *path, const char *name, hid_t *file, hid_t *group)
 {
@@ -253,55 +278,76 @@ static tulle_status open_group(const char *path, const char *name, hid_t *file, 
         return tulle__fail(TULLE_ERR_IO, "%s: is not a regular file", path);
     *file = open_file(called);
     if (*file < 0) return tulle__fail(TULLE_ERR_FORMAT, "%s: is no HDF5 file, or a damaged one", path);
-    struct elsewhere to;
-    hid_t access = links_of_this_file(H5P_GROUP_ACCESS, &to);
-    *group = access < 0 ? -1 : H5Gopen2(*file, name ? name : "/", access);
-    if (access >= 0) H5Pclose(access);
-    if (*group >= 0) return TULLE_OK;
+    tulle_status status = tulle__hdf5_open_group(path, *file, name ? name : "/", group);
+    if (status == TULLE_OK && *group < 0)
+        status = tulle__fail(TULLE_ERR_FORMAT, "%s: has no group '%s'", path, name ? name : "/");
+    if (status == TULLE_OK) return TULLE_OK;
     H5Fclose(*file);
     *file = -1;
-    if (to.met) return fail_elsewhere(path, name ? name : "/", &to);
-    return tulle__fail(TULLE_ERR_FORMAT, "%s: has no group '%s'", path, name ? name : "/");
+    return status;
 }
 
-static tulle_status examine(const char *path, const char *name, char **json, tulle__binsparse_array *array)
+static tulle_status examine(const char *path, const char *name, tulle__hdf5_found *found)
 {
-    hid_t file, group;
-    char *text = NULL;
+    hid_t file, group, at;
     tulle_status status = open_group(path, name, &file, &group);
     if (status != TULLE_OK) return status;
-    TULLE_TRY(read_json(path, group, &text));
-    for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++) TULLE_TRY(examine_set(path, group, w, &array[w]));
-    *json = text;
-    text = NULL;
+    at = group;
+    found->names = names;
+    if (H5Aexists(group, "binsparse") > 0)
+        TULLE_TRY(tulle__hdf5_text(path, group, "binsparse", &found->json));
+    else
+        TULLE_TRY(tulle__hdf5_find_foreign(path, name, group, &at, found));
+    for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++)
+        TULLE_TRY(examine_set(path, at, found->names[w], &found->array[w]));
 out:
-    tulle__free(text);
+    if (at != group) H5Gclose(at);
     H5Gclose(group);
     H5Fclose(file);
     return status;
 }
 
-static tulle_status read_slab(
-    const char *path, const char *name, int which, int64_t first, int64_t count, char kind, void *to)
+struct tulle__hdf5_sets {
+    hid_t file, group, set[TULLE__BINSPARSE_ARRAYS]; /* -1: not open */
+};
+
+tulle_status tulle__hdf5_sets_new(tulle__hdf5_sets **sets)
 {
-    hid_t file, group;
-    tulle_status status = open_group(path, name, &file, &group);
-    if (status != TULLE_OK) return status;
+    tulle_status status = tulle__alloc(1, sizeof **sets, "data sets", sets);
+    if (status == TULLE_OK) **sets = (tulle__hdf5_sets){-1, -1, {-1, -1, -1, -1}};
+    return status;
+}
+
+void tulle__hdf5_sets_free(tulle__hdf5_sets *sets)
+{
+    if (!sets) return;
+    pthread_mutex_lock(&hdf5_lock);
+    for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++)
+        if (sets->set[w] >= 0) H5Dclose(sets->set[w]);
+    if (sets->group >= 0) H5Gclose(sets->group);
+    if (sets->file >= 0) H5Fclose(sets->file);
+    pthread_mutex_unlock(&hdf5_lock);
+    tulle__free(sets);
+}
+
+static tulle_status read_slab(tulle__hdf5_sets *sets, const char *path, const char *group, const char *name, int which,
+    int64_t first, int64_t count, char kind, void *to)
+{
     hsize_t start = (hsize_t)first, n = (hsize_t)count;
-    hid_t set, type = kind == 'f' ? H5T_NATIVE_DOUBLE : kind == 'u' ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64;
-    status = open_set(path, group, names[which], &set);
+    hid_t type = kind == 'f' ? H5T_NATIVE_DOUBLE : kind == 'u' ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64;
+    tulle_status status = TULLE_OK;
+    if (sets->file < 0) status = open_group(path, group, &sets->file, &sets->group);
+    if (status == TULLE_OK && sets->set[which] < 0)
+        status = tulle__hdf5_open_set(path, sets->group, name, &sets->set[which]);
+    if (status != TULLE_OK) return status;
+    const hid_t set = sets->set[which];
     hid_t space = set < 0 ? -1 : H5Dget_space(set), memory = H5Screate_simple(1, &n, NULL);
-    if (status != TULLE_OK) goto out;
     if (set < 0 || space < 0 || memory < 0 || H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, NULL, &n, NULL) < 0 ||
         H5Dread(set, type, memory, space, H5P_DEFAULT, to) < 0)
         status = tulle__fail(TULLE_ERR_IO, "%s: numbers %" PRId64 " to %" PRId64 " of the data set '%s' cannot be read",
-            path, first, first + count - 1, names[which]);
-out:
+            path, first, first + count - 1, name);
     if (memory >= 0) H5Sclose(memory);
     if (space >= 0) H5Sclose(space);
-    if (set >= 0) H5Dclose(set);
-    H5Gclose(group);
-    H5Fclose(file);
     return status;
 }
 
@@ -354,28 +400,28 @@ out:
 }
 
 /* The three operations hold the lock and switch HDF5's error printing off. */
-tulle_status tulle__hdf5_examine(const char *path, const char *group, char **json, tulle__binsparse_array *array)
+tulle_status tulle__hdf5_examine(const char *path, const char *group, tulle__hdf5_found *found)
 {
     tulle_status status;
     pthread_mutex_lock(&hdf5_lock);
     H5E_BEGIN_TRY
     {
-        status = examine(path, group, json, array);
+        status = examine(path, group, found);
     }
     H5E_END_TRY
     pthread_mutex_unlock(&hdf5_lock);
     return status;
 }
 
-tulle_status tulle__hdf5_read(
-    const char *path, const char *group, int which, int64_t first, int64_t count, char kind, void *to)
+tulle_status tulle__hdf5_read(tulle__hdf5_sets *sets, const char *path, const char *group, const char *const *called,
+    int which, int64_t first, int64_t count, char kind, void *to)
 {
     tulle_status status = tulle__attend(); /* not while the lock is held: a program may read there, too */
     if (status != TULLE_OK) return status;
     pthread_mutex_lock(&hdf5_lock);
     H5E_BEGIN_TRY
     {
-        status = read_slab(path, group, which, first, count, kind, to);
+        status = read_slab(sets, path, group, called[which], which, first, count, kind, to);
     }
     H5E_END_TRY
     pthread_mutex_unlock(&hdf5_lock);
@@ -409,16 +455,27 @@ tulle_status tulle__hdf5_present(const char *path)
         TULLE_ERR_UNSUPPORTED, "%s: this build has no HDF5 (with cJSON), which Binsparse files need", path);
 }
 
-tulle_status tulle__hdf5_examine(const char *path, const char *group, char **json, tulle__binsparse_array *array)
+tulle_status tulle__hdf5_examine(const char *path, const char *group, tulle__hdf5_found *found)
 {
-    (void)group, (void)json, (void)array;
+    (void)group, (void)found;
     return tulle__hdf5_present(path);
 }
 
-tulle_status tulle__hdf5_read(
-    const char *path, const char *group, int which, int64_t first, int64_t count, char kind, void *to)
+tulle_status tulle__hdf5_sets_new(tulle__hdf5_sets **sets)
 {
-    (void)group, (void)which, (void)first, (void)count, (void)kind, (void)to;
+    *sets = NULL;
+    return TULLE_OK;
+}
+
+void tulle__hdf5_sets_free(tulle__hdf5_sets *sets)
+{
+    (void)sets;
+}
+
+tulle_status tulle__hdf5_read(tulle__hdf5_sets *sets, const char *path, const char *group, const char *const *called,
+    int which, int64_t first, int64_t count, char kind, void *to)
+{
+    (void)sets, (void)group, (void)called, (void)which, (void)first, (void)count, (void)kind, (void)to;
     return tulle__hdf5_present(path);
 }
 
