@@ -18,10 +18,12 @@ if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
 fi
 [ -x "$work/env/bin/pip" ] || python3 -m venv "$work/env"
 if ! "$work/env/bin/pip" install --quiet --disable-pip-version-check nanobind scikit-build-core ninja numpy scipy pytest mpi4py \
-    matplotlib mypy; then
+    matplotlib mypy h5py; then
     echo 'Python packages could not be fetched: the tests of the Python package are left out'
     exit 0
 fi
+[ -n "$tests" ] || "$work/env/bin/pip" install --quiet --disable-pip-version-check anndata ||
+    echo 'anndata could not be fetched: its tests are left out'
 cmake --install "$build" --prefix "$work/prefix" >"$work/install.log"
 PATH=$work/env/bin:$PATH
 pip install --quiet --disable-pip-version-check --no-build-isolation --force-reinstall --no-deps "$here" \

@@ -48,6 +48,7 @@ tulle_status in_blocks(tulle_comm *comm, const tulle_mat *A, const Cuts &rows, c
 void bind_mat(nb::module_ &m);
 void bind_product(nb::module_ &m);
 void bind_krylov(nb::module_ &m);
+void bind_spectrum(nb::module_ &m);
 void bind_trisolve(nb::module_ &m);
 void bind_stream(nb::module_ &m);
 void bind_blocks(nb::module_ &m);

@@ -32,6 +32,7 @@ NB_MODULE(_core, m)
     bind_mat(m);
     bind_product(m);
     bind_krylov(m);
+    bind_spectrum(m);
     bind_trisolve(m);
     bind_stream(m);
     bind_blocks(m);

@@ -6,6 +6,8 @@
     x, info = tulle.cg(A, b, M=tulle.ic0(A))
     x = tulle.triangular(L).solve(b)
     y = tulle.stream("A.bsp.h5", memory="2G") @ x
+    w, v = tulle.eigsh(A, k=10, which="SA")
+    parts = tulle.pca("cells.h5ad", 50)         # read once a pass
     F = tulle.matfun("sign", A, blocks=6, filter=1e-5)
     D = tulle.density(H, S, electrons=2048, blocks=6)
     print(tulle.report())                       # what the last call did
@@ -19,6 +21,7 @@ from ._io import generate, read, write
 from ._krylov import Preconditioner, Step, block_cg, cg, gmres, ic0, ilu0, jacobi
 from ._products import Plan, gemm, matmul, matmul_plan, sddmm
 from ._report import Report, report
+from ._spectrum import PCA, eigsh, pca, svds
 from ._stream import Stream, stream
 from ._team import mpi, threads
 from ._triangular import Triangular, solve_triangular, triangular
@@ -26,8 +29,9 @@ from ._warnings import TulleWarning
 
 __version__ = _version()
 __all__ = [
-    "CheckFailed", "Error", "FormatError", "NotConverged", "Plan", "Preconditioner", "Report", "Step", "Stream",
-    "Triangular", "TulleWarning", "UnsupportedError", "block_cg", "block_matmul", "block_range_add", "cg", "density",
-    "gemm", "generate", "gmres", "ic0", "ilu0", "inside_scipy", "jacobi", "matfun", "matmul", "matmul_plan", "mpi",
-    "read", "report", "sddmm", "solve_triangular", "stream", "threads", "triangular", "write",
+    "CheckFailed", "Error", "FormatError", "NotConverged", "PCA", "Plan", "Preconditioner", "Report", "Step",
+    "Stream", "Triangular", "TulleWarning", "UnsupportedError", "block_cg", "block_matmul", "block_range_add", "cg",
+    "density", "eigsh", "gemm", "generate", "gmres", "ic0", "ilu0", "inside_scipy", "jacobi", "matfun", "matmul",
+    "matmul_plan", "mpi", "pca", "read", "report", "sddmm", "solve_triangular", "stream", "svds", "threads",
+    "triangular", "write",
 ]

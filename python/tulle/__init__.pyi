@@ -53,6 +53,21 @@ class Triangular:
     ) -> None: ...
     def solve(self, b: _Array) -> _Array: ...
 
+class PCA:
+    components_: np.ndarray[Any, Any]
+    singular_values_: np.ndarray[Any, Any]
+    explained_variance_: np.ndarray[Any, Any]
+    explained_variance_ratio_: np.ndarray[Any, Any]
+    mean_: np.ndarray[Any, Any]
+    scale_: np.ndarray[Any, Any] | None
+    scores: np.ndarray[Any, Any] | None
+    n_components_: int
+    n_samples_: int
+    def __init__(
+        self, components: Any, singular_values: Any, samples: int, variance: float, mean: Any, scale: Any, scores: Any
+    ) -> None: ...
+    def transform(self, X: _Matrix) -> np.ndarray[Any, Any]: ...
+
 class Stream:
     shape: tuple[int, int]
     dtype: np.dtype[Any]
@@ -80,6 +95,20 @@ def block_cg(
     maxiter: int | None = None, M: Preconditioner | _Operator | None = None,
     callback: Callable[[Any], object] | None = None, callback_type: str = "x",
 ) -> tuple[_Array, int]: ...
+def eigsh(
+    A: _Operator, k: int = 6, M: None = None, sigma: None = None, which: str = "LM", v0: None = None,
+    ncv: int | None = None, maxiter: int | None = None, tol: float = 0, return_eigenvectors: bool = True, *,
+    block: int | None = None, seed: int = 1,
+) -> Any: ...
+def svds(
+    A: str | os.PathLike[str] | _Matrix, k: int = 6, ncv: int | None = None, tol: float = 0, which: str = "LM",
+    v0: None = None, maxiter: int | None = None, return_singular_vectors: bool | str = True, solver: None = None, *,
+    passes: int | None = None, block: int | None = None, seed: int = 1,
+) -> Any: ...
+def pca(
+    A: str | os.PathLike[str] | _Matrix, n_components: int = 50, *, scale: bool = False, passes: int | None = None,
+    tol: float | None = None, block: int | None = None, seed: int = 1, scores: bool = True,
+) -> PCA: ...
 def ic0(A: _Matrix, *, shift: float | str = 0.0) -> Preconditioner: ...
 def ilu0(A: _Matrix, *, floor: float | str = 0.0) -> Preconditioner: ...
 def jacobi(A: _Matrix, *, block: int = 1) -> Preconditioner: ...

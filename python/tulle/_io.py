@@ -24,7 +24,7 @@ def _load(operand, dtype, reading):
 
 def read(path, dtype=np.float64, *, lenient=False, zero_based=False, finite=False, drop_zeros=False, assume=None,
          duplicates="sum"):
-    """The matrix of a file: .mtx, .mtx.gz, .npy, .npz, .petsc, .bsp.h5. Sparse: scipy's csr_array.
+    """The matrix of a file: .mtx, .mtx.gz, .npy, .npz, .petsc, .bsp.h5, .h5ad, 10x .h5. Sparse: scipy's csr_array.
 
     finite: nan and inf are refused. drop_zeros: stored zeros are omitted. duplicates: entries of one
     place are added ("sum"), refused ("error"), or the last one counts ("last"). Of Matrix Market: lenient

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Eigenpairs, singular values and principal components. */
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "applied.h"
+
+namespace
+{
+
+/* m x count, whose rows all processes share. */
+tulle_status new_side(tulle_comm *comm, tulle_gidx m, int count, tulle_type type, tulle_mat **X)
+{
+    tulle_layout_spec spec = {};
+    spec.m = m;
+    spec.n = count;
+    spec.tile_rows = tulle_comm_size(comm);
+    spec.tile_cols = 1;
+    tulle_layout *layout = nullptr;
+    tulle_status status = tulle_comm_agree(comm, tulle_layout_new(&spec, tulle_comm_size(comm), &layout));
+    if (status == TULLE_OK) status = tulle_mat_new_dense(comm, layout, type, TULLE_ROW_MAJOR, X);
+    tulle_layout_free(layout);
+    return status;
+}
+
+/* Rows first .. first + count - 1 of X as an array; X is freed. */
+tulle_status give(tulle_mat *X, tulle_array *out)
+{
+    tulle_status status = X ? tulle_mat_to_array(X, TULLE_AUTO, out) : TULLE_OK;
+    tulle_mat_free(X);
+    return status;
+}
+
+void describe(nb::dict &d, const tulle_spectrum_report &r)
+{
+    d["columns"] = r.columns;
+    d["restarts"] = r.restarts;
+    d["probes"] = r.probes;
+    d["converged"] = r.converged;
+    d["block"] = r.block;
+    d["basis"] = r.basis;
+    d["norm"] = r.norm;
+    d["residual"] = r.residual;
+    d["seconds"] = r.seconds;
+    d["product_seconds"] = imbalance(r.product);
+    d["dots_seconds"] = imbalance(r.dots);
+    d["vectors_seconds"] = imbalance(r.vectors);
+}
+
+/* Figures of all methods, in the order of Python's calls. */
+struct How {
+    int count;
+    double tolerance;
+    int passes, block, basis;
+    int64_t max_passes;
+    uint64_t seed;
+};
+
+using Figures = std::tuple<int, double, int, int, int, int64_t, uint64_t>;
+
+How how_of(const Figures &f)
+{
+    return {std::get<0>(f), std::get<1>(f), std::get<2>(f), std::get<3>(f), std::get<4>(f), std::get<5>(f), std::get<6>(f)};
+}
+
+/* (values, residuals, vectors or None, report); rows: those of this process. */
+nb::tuple eigenpairs(const TeamRef &team, nb::handle given, int64_t n, bool single, const std::string &end,
+    const Figures &figures, bool vectors, int64_t first, int64_t rows)
+{
+    const tulle_type type = single ? TULLE_F32 : TULLE_F64;
+    const How how = how_of(figures);
+    Applied A(*team, given, n, type);
+    tulle_spectrum_options options = {};
+    options.size = sizeof options;
+    options.count = how.count;
+    options.tolerance = how.tolerance;
+    options.passes = how.passes;
+    options.block = how.block;
+    options.basis = how.basis;
+    options.max_passes = how.max_passes;
+    options.seed = how.seed;
+    tulle_status status = tulle_spectrum_end_parse(end.c_str(), &options.end);
+    if (status != TULLE_OK) throw Failure(status, tulle_error_message_from(0));
+    std::vector<double> value((size_t)how.count), residual((size_t)how.count);
+    tulle_spectrum_report report = {};
+    tulle_array out = wish(TULLE_STORAGE_DENSE, TULLE_ROW_MAJOR, 0, first, rows);
+    try {
+        team->call([&](tulle_comm *comm) {
+            tulle_spectrum *plan = nullptr;
+            tulle_mat *X = nullptr;
+            tulle_status made = tulle_spectrum_new(A.on(comm), &options, &plan);
+            if (made == TULLE_OK && vectors) made = new_side(comm, n, how.count, A.on(comm)->type, &X);
+            if (made == TULLE_OK) made = tulle_spectrum_execute(plan, value.data(), residual.data(), X, &report);
+            if (made == TULLE_OK)
+                made = give(X, &out);
+            else
+                tulle_mat_free(X);
+            tulle_spectrum_free(plan);
+            return made;
+        });
+    } catch (const Failure &) {
+        if (A.failure) std::rethrow_exception(A.failure);
+        throw;
+    }
+    nb::dict d;
+    describe(d, report);
+    d["passes"] = report.passes;
+    d["orthogonality"] = report.orthogonality;
+    return nb::make_tuple(value, residual, vectors ? nb::object(take(team, out)) : nb::none(), d);
+}
+
+/* (sigma, residuals, U, V, means, deviations, report) of a matrix, or of a file; sides that are not wanted: None. */
+nb::tuple triplets(const TeamRef &team, const std::string &path, const MatRef &A, const Figures &figures, bool centre,
+    bool scale, bool scores, bool left, bool right, int64_t first, int64_t rows)
+{
+    const How how = how_of(figures);
+    tulle_svd_options options = {};
+    options.size = sizeof options;
+    options.count = how.count;
+    options.tolerance = how.tolerance;
+    options.passes = how.passes;
+    options.block = how.block;
+    options.basis = how.basis;
+    options.max_passes = how.max_passes;
+    options.seed = how.seed;
+    options.centre = centre;
+    options.scale = scale;
+    options.scores = scores;
+    std::vector<double> sigma((size_t)how.count), residual((size_t)how.count), means, deviations;
+    tulle_gidx samples = 0;
+    tulle_svd_report report = {};
+    char warnings[TULLE_WARNINGS_MAX] = "";
+    tulle_array u = wish(TULLE_STORAGE_DENSE, TULLE_ROW_MAJOR, 0, first, rows),
+                v = wish(TULLE_STORAGE_DENSE, TULLE_ROW_MAJOR);
+    team->call([&](tulle_comm *comm) {
+        tulle_rows *file = nullptr;
+        tulle_svd *plan = nullptr;
+        tulle_mat *U = nullptr, *V = nullptr;
+        tulle_gidx m = 0, n = 0;
+        tulle_type type = TULLE_F64;
+        tulle_status status = TULLE_OK;
+        if (A) {
+            m = tulle_mat_rows(A->mat), n = tulle_mat_cols(A->mat), type = tulle_mat_type(A->mat);
+            status = tulle_svd_new(A->mat, &options, &plan);
+        } else {
+            status = tulle_rows_open(comm, path.c_str(), &file);
+            if (status == TULLE_OK) status = tulle_rows_set_type(file, TULLE_F64);
+            if (status == TULLE_OK) m = tulle_rows_count(file), n = tulle_rows_cols(file);
+            if (status == TULLE_OK) status = tulle_svd_of_rows(file, &options, &plan);
+        }
+        samples = m;
+        if (status == TULLE_OK && left) status = new_side(comm, m, how.count, type, &U);
+        if (status == TULLE_OK && right) status = new_side(comm, n, how.count, type, &V);
+        if (status == TULLE_OK) status = tulle_svd_execute(plan, sigma.data(), residual.data(), U, V, &report);
+        if (status == TULLE_OK && (centre || scale)) {
+            means.assign(tulle_svd_means(plan), tulle_svd_means(plan) + n);
+            deviations.assign(tulle_svd_deviations(plan), tulle_svd_deviations(plan) + n);
+        }
+        if (status == TULLE_OK) {
+            status = give(U, &u), U = nullptr;
+            if (status == TULLE_OK) status = give(V, &v), V = nullptr;
+        }
+        if (status == TULLE_OK && file) status = tulle_rows_warnings(file, warnings);
+        tulle_mat_free(V);
+        tulle_mat_free(U);
+        tulle_svd_free(plan);
+        tulle_rows_free(file);
+        return status;
+    });
+    nb::dict d;
+    describe(d, report.spectrum);
+    d["passes"] = report.passes;
+    d["orthogonality"] = report.orthogonality;
+    d["variance"] = report.variance;
+    d["rows"] = samples;
+    d["warnings"] = static_cast<const char *>(warnings);
+    return nb::make_tuple(sigma, residual, left ? nb::object(take(team, u)) : nb::none(),
+        right ? nb::object(take(team, v)) : nb::none(), means, deviations, d);
+}
+
+} // namespace
+
+void bind_spectrum(nb::module_ &m)
+{
+    m.def("eigenpairs", &eigenpairs);
+    m.def("triplets", &triplets, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+        nb::arg(), nb::arg(), nb::arg(), nb::arg());
+}

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Eigenpairs, singular values and principal components against NumPy."""
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator
+
+import tulle
+
+
+def symmetric(n=90, seed=0, dtype=float):
+    A = sp.random(n, n, 0.08, "csr", random_state=seed)
+    return sp.csr_matrix(A + A.T + sp.diags(np.linspace(-3, 5, n))).astype(dtype)
+
+
+@pytest.mark.parametrize("which", ["LM", "LA", "SA", "BE"])
+@pytest.mark.parametrize("form", ["csr", "dense", "stream", "operator"])
+def test_eigsh(which, form):
+    A = symmetric()
+    full = np.linalg.eigvalsh(A.toarray())
+    by = np.abs(full) if which == "LM" else full
+    want = {"LM": full[np.argsort(by)[-5:]], "LA": full[-5:], "SA": full[:5], "BE": np.r_[full[:2], full[-3:]]}[which]
+    made = {"csr": A, "dense": A.toarray(), "stream": tulle.stream(A, columns=5) if form == "stream" else None,
+            "operator": LinearOperator(A.shape, matvec=lambda x: A @ x, matmat=lambda x: A @ x, dtype=float)}[form]
+    w, v = tulle.eigsh(made, 5, which=which)
+    assert np.allclose(w, np.sort(want), rtol=1e-9)
+    assert np.allclose(A @ v, v * w, atol=1e-7) and np.allclose(v.T @ v, np.eye(5), atol=1e-12)
+    assert tulle.report()["converged"] == 5 and tulle.report()["passes"] > 0
+    assert np.array_equal(tulle.eigsh(made, 5, which=which, return_eigenvectors=False), w)
+
+
+def test_eigsh_refusals():
+    A = symmetric(20)
+    for how in ({"M": A}, {"sigma": 0.0}, {"v0": np.ones(20)}):
+        with pytest.raises(tulle.UnsupportedError):
+            tulle.eigsh(A, **how)
+    with pytest.raises(ValueError, match="k is 21"):
+        tulle.eigsh(A, 21)
+    with pytest.raises(ValueError, match="which"):
+        tulle.eigsh(A, which="SM")
+    with pytest.raises(ValueError, match="not symmetric"):
+        tulle.eigsh(sp.csr_matrix(np.triu(np.ones((20, 20)))))
+    with pytest.raises(tulle.NotConverged):
+        tulle.eigsh(symmetric(400), 20, maxiter=2)
+
+
+@pytest.mark.parametrize("shape", [(70, 40), (40, 70), (30, 30)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_svds(shape, dtype):
+    A = sp.random(*shape, 0.2, "csr", random_state=1, dtype=dtype)
+    full = np.linalg.svd(A.toarray().astype(float), compute_uv=False)
+    u, s, vt = tulle.svds(A, 4)
+    close = 1e-9 if dtype == np.float64 else 1e-5
+    assert u.dtype == s.dtype == vt.dtype == dtype
+    assert np.allclose(s, full[:4][::-1], rtol=close) and np.allclose(A @ vt.T, u * s, atol=1e-3 if close > 1e-6 else 1e-7)
+    assert np.array_equal(tulle.svds(A, 4, return_singular_vectors=False), s)
+    assert tulle.svds(A, 4, return_singular_vectors="u")[2] is None
+
+
+def test_svds_below_the_rank():
+    A = sp.csr_matrix(np.outer(np.arange(1.0, 9), np.ones(6)))
+    u, s, vt = tulle.svds(A, 3)
+    assert np.allclose(s[:2], 0, atol=1e-12) and np.allclose(u.T @ u, np.eye(3)) and np.allclose(A.T @ u, vt.T * s)
+
+
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("place", ["memory", "file"])
+def test_pca(scale, place, tmp_path):
+    A = sp.random(200, 30, 0.3, "csr", random_state=2)
+    A.data += 3
+    given = A
+    if place == "file":
+        given = tmp_path / "A.bsp.h5"
+        try:
+            tulle.write(given, A)
+        except tulle.UnsupportedError:
+            pytest.skip("this build has no HDF5")
+    found = tulle.pca(given, 4, scale=scale, tol=1e-9)
+    S = A.toarray() - A.mean(0)
+    S = np.asarray(S / (S.std(0, ddof=1) if scale else 1))
+    s = np.linalg.svd(S, compute_uv=False)
+    assert np.allclose(found.singular_values_, s[:4], rtol=1e-9)
+    assert np.allclose(found.explained_variance_ratio_, s[:4] ** 2 / (s**2).sum())
+    assert np.allclose(found.scores, S @ found.components_.T, atol=1e-8)
+    assert np.allclose(found.transform(A), found.scores, atol=1e-8)
+    assert (np.take_along_axis(found.components_, np.abs(found.components_).argmax(1)[:, None], 1) > 0).all()
+    quick = tulle.pca(given, 4, scale=scale)
+    assert tulle.report()["passes"] <= 6 and np.allclose(quick.singular_values_, s[:4], rtol=1e-2)
+
+
+def write_group(group, A, index):
+    for name, values in (("indptr", A.indptr.astype(np.int64)), ("indices", A.indices.astype(index)), ("data", A.data)):
+        group.create_dataset(name, data=values, chunks=(37,), compression="gzip", shuffle=True)
+
+
+def test_files_of_single_cells(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    A = sp.random(60, 40, 0.2, "csr", random_state=3)
+    A.data = np.ceil(A.data * 50).astype(np.int32)
+    with h5py.File(tmp_path / "cells.h5ad", "w") as file:
+        for name, matrix in (("X", A), ("layers/columns", A.tocsc())):
+            group = file.create_group(name)
+            group.attrs["encoding-type"] = matrix.format + "_matrix"
+            group.attrs["shape"] = np.array(matrix.shape)
+            write_group(group, matrix, np.int64)
+    with h5py.File(tmp_path / "tenx.h5", "w") as file:
+        group = file.create_group("matrix")
+        group["shape"] = np.array(A.shape[::-1], np.int32)
+        write_group(group, A, np.int64)
+    want = np.linalg.svd(A.toarray().astype(float), compute_uv=False)[:3][::-1]
+    for name in ("cells.h5ad", "cells.h5ad:layers/columns", "tenx.h5"):
+        assert (tulle.read(str(tmp_path / name)) != A).nnz == 0
+    for name in ("cells.h5ad", "tenx.h5"):
+        assert np.allclose(tulle.svds(str(tmp_path / name), 3, return_singular_vectors=False), want, rtol=1e-10)
+        assert np.allclose(tulle.stream(str(tmp_path / name)) @ np.ones(40), A @ np.ones(40))
+
+
+def test_anndata(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    A = sp.random(50, 30, 0.2, "csr", random_state=4, dtype=np.float32)
+    data = anndata.AnnData(A, layers={"columns": A.tocsc(), "dense": A.toarray()})
+    for packed in (None, "gzip"):
+        data.write_h5ad(tmp_path / "cells.h5ad", compression=packed)
+        for name in ("cells.h5ad", "cells.h5ad:layers/columns"):
+            assert (tulle.read(str(tmp_path / name), np.float32) != A).nnz == 0
+    with pytest.raises(ValueError, match="no group 'layers/none'"):
+        tulle.read(str(tmp_path / "cells.h5ad:layers/none"))

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Eigenpairs, singular values and principal components, after scipy's and scikit-learn's signatures."""
+import os
+
+import numpy as np
+
+from . import _core
+from ._arrays import dense_result, describe, like
+from ._errors import UnsupportedError
+from ._krylov import _fixed, _operand
+from ._report import keep
+from ._team import current, home_of, part
+from ._values import common_type
+
+_ENDS = ("LM", "LA", "SA", "BE")
+
+
+def _figures(k, most, word, tol, passes, block, ncv, maxiter, seed):
+    if not 1 <= int(k) <= most:
+        raise ValueError(f"k is {k}: 1 to {most} {word}")
+    for name, value in (("passes", passes), ("block", block), ("ncv", ncv), ("maxiter", maxiter)):
+        if value is not None and int(value) < 1:
+            raise ValueError(f"{name} is {value}: at least 1")
+    if not tol >= 0:
+        raise ValueError(f"tol is {tol}: at least 0")
+    return (int(k), float(tol), int(passes or 0), int(block or 0), int(ncv or 0), int(maxiter or 0), int(seed))
+
+
+def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True, *,
+          block=None, seed=1):
+    """k eigenvalues w, ascending, and orthonormal eigenvectors v in columns of a symmetric A, as scipy's eigsh.
+
+    which: "LM", the largest in magnitude, "LA", "SA", or "BE", from both ends by turns. A: sparse, dense, a Stream, or
+    an operator with matvec. A pair has converged when ||A v - w v|| <= tol |w|; tol 0: 1e-8, float32: 1e-4. ncv:
+    vectors of the basis. block: of a product with A, 4 unless given. maxiter: products with a block, 1000 unless given;
+    NotConverged after them. Directions begin at random, by seed. M, sigma and v0 are those of other methods:
+    UnsupportedError. report() has passes, residuals and orthogonality.
+    """
+    for name, value in (("M", M), ("sigma", sigma), ("v0", v0)):
+        if value is not None:
+            raise UnsupportedError(f"{name} is not supported: eigsh finds pairs at an end of the spectrum of A alone, "
+                                   f"from random directions")
+    if which not in _ENDS:
+        raise ValueError(f"which is {which!r}, not one of {', '.join(_ENDS)}")
+    with home_of(A=A):
+        operator, shape, rows, dtype = _operand("A", A, None if _fixed(A) else common_type(A=A))
+        if shape[0] != shape[1]:
+            raise ValueError(f"A is {shape[0]} x {shape[1]}: it must be square")
+        n = shape[0]
+        figures = _figures(k, n, "pairs of A", tol, None, block, ncv, maxiter, seed)
+        first, count = (0, 0) if rows is None or current().size == 1 else (part(rows)[1], rows)
+        values, residuals, vectors, report = _core.eigenpairs(
+            current(), operator, n, dtype == np.float32, which, figures, bool(return_eigenvectors), first, count)
+    order = np.argsort(values, kind="stable")
+    keep("eigsh", {**report, "residuals": np.asarray(residuals)[order].tolist()})
+    w = np.asarray(values)[order].astype(dtype)
+    if not return_eigenvectors:
+        return like(w, A)
+    return like(w, A), like(np.ascontiguousarray(dense_result(vectors, "numpy")[:, order]), A)
+
+
+def _triplets(name, A, k, tol, passes, block, ncv, maxiter, seed, centre, scale, scores, left, right):
+    """(sigma, U, V, means, deviations, report, type) of a matrix or a file."""
+    path, mat, first, rows, shape, dtype = "", None, 0, 0, None, np.dtype(np.float64)
+    if isinstance(A, (str, os.PathLike)):
+        path = os.fspath(A)
+    else:
+        a = describe("A", A, common_type(A=A))
+        if a.dense:
+            raise ValueError(f"A is dense: {name} takes a sparse matrix, or the name of a file with one")
+        mat, shape, dtype = _core.mat(current(), a.array), a.shape, a.dtype
+        if current().size > 1:
+            first, rows = a.first, a.rows
+    most = min(shape) if shape else 2**31 - 1
+    figures = _figures(k, most, "values of A", tol, passes, block, ncv, maxiter, seed)
+    sigma, residuals, U, V, means, deviations, report = _core.triplets(
+        current(), path, mat, figures, centre, scale, scores, left, right, first, rows)
+    keep(name, {**report, "residuals": residuals})
+    return (np.asarray(sigma), U and dense_result(U, "numpy"), V and dense_result(V, "numpy"), np.asarray(means),
+            np.asarray(deviations), report, dtype)
+
+
+def svds(A, k=6, ncv=None, tol=0, which="LM", v0=None, maxiter=None, return_singular_vectors=True, solver=None, *,
+         passes=None, block=None, seed=1):
+    """The k largest singular values s, ascending, of a sparse A, and u, s, vt as scipy's svds.
+
+    A: a sparse matrix, or the name of a file (.bsp.h5, .h5ad, 10x .h5) that is read once a pass and is never in memory
+    as a whole. return_singular_vectors: True, False, "u" or "vh", of which the other one is None. tol: of
+    ||A^T u - s v|| / s; 0: 1e-8, float32: 1e-4. passes: so many, from k + 10 random directions, whatever the residuals
+    are then (report()). Values below about 1e-4 of the largest (1e-2 for float32) may raise NotConverged.
+    """
+    if which != "LM" or v0 is not None or solver is not None:
+        raise UnsupportedError("svds finds the largest values (which='LM'), from random directions, by its own method: "
+                               "which, v0 and solver are not supported otherwise")
+    if return_singular_vectors not in (True, False, "u", "vh"):
+        raise ValueError(f"return_singular_vectors is {return_singular_vectors!r}: True, False, 'u' or 'vh'")
+    left, right = return_singular_vectors in (True, "u"), return_singular_vectors in (True, "vh")
+    sigma, U, V, *_, dtype = _triplets("svds", A, k, tol, passes, block, ncv, maxiter, seed, False, False, False, left,
+                                       right)
+    s = np.ascontiguousarray(sigma[::-1]).astype(dtype)
+    if return_singular_vectors is False:
+        return s
+    return (np.ascontiguousarray(U[:, ::-1]) if left else None), s, (
+        np.ascontiguousarray(V[:, ::-1].T) if right else None)
+
+
+class PCA:
+    """Principal components of the rows of a sparse matrix, which stays sparse; the attributes are scikit-learn's.
+
+    components_ (k x variables), explained_variance_, explained_variance_ratio_, singular_values_, mean_, and scale_
+    where columns were divided by their standard deviations; scores, the rows in terms of the components.
+    """
+
+    def __init__(self, components, singular_values, samples, variance, mean, scale, scores):
+        self.components_ = components
+        self.singular_values_ = singular_values
+        self.explained_variance_ = singular_values**2 / max(samples - 1, 1)
+        self.explained_variance_ratio_ = self.explained_variance_ / variance if variance > 0 else 0 * singular_values
+        self.mean_ = mean
+        self.scale_ = scale
+        self.scores = scores
+        self.n_components_ = len(singular_values)
+        self.n_samples_ = samples
+
+    def transform(self, X):
+        """Rows of X, with the same variables, in terms of the components."""
+        factor = self.components_.T if self.scale_ is None else self.components_.T / self.scale_[:, None]
+        return np.asarray(X @ factor) - self.mean_ @ factor
+
+    def __repr__(self):
+        return f"<tulle.PCA of {self.n_samples_} samples: {self.n_components_} components>"
+
+
+def pca(A, n_components=50, *, scale=False, passes=None, tol=None, block=None, seed=1, scores=True):
+    """The principal components of the rows (samples) of a sparse A: a PCA.
+
+    A: a sparse matrix, or the name of a file, as of svds. Columns are taken without their means, and with scale over
+    their standard deviations, but never made dense. passes: 4 unless tol is given, from n_components + 10 random
+    directions; two more find means and scores. tol: until ||S^T u - s v|| <= tol s for all, S the centred matrix.
+    scores False: only the components are kept.
+    """
+    if tol is not None and passes is not None:
+        raise ValueError("passes takes so many whatever the residuals are, and tol as many as it needs: give one of them")
+    sigma, U, V, mean, deviation, report, dtype = _triplets(
+        "pca", A, n_components, tol or 0, 4 if tol is None and passes is None else passes, block, None, None, seed, True,
+        bool(scale), True, bool(scores), True)
+    samples = report["rows"]
+    divided = np.where(deviation > 0, deviation, 1) if scale else None
+    return PCA(np.ascontiguousarray(V.T), sigma.astype(dtype), samples, report["variance"], mean, divided, U)
