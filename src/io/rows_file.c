@@ -337,9 +337,8 @@ static const tulle__rows_ops ops = {.pointers = pointers,
 static tulle_status unsuited(const struct rows_file *f, const char *why)
 {
     return tulle__fail(TULLE_ERR_UNSUPPORTED,
-        "%s: %s; a stream reads compressed rows or blocks, of all entries or the upper half, from HDF5: as `tulle "
-        "convert` "
-        "and `tulle gen` write them (NAME.bsp.h5), or AnnData and 10x Genomics",
+        "%s: %s; a stream reads Binsparse files of CSR or blocks, of all entries or the upper half, as `tulle convert` "
+        "and `tulle gen` write them (NAME.bsp.h5), and compressed rows of AnnData and 10x Genomics",
         f->path, why);
 }
 

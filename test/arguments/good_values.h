@@ -285,9 +285,7 @@ static const tulle_operator *an_operator(struct fixture *f, const char *name)
 static tulle_spectrum *a_spectrum(struct fixture *f)
 {
     tulle_spectrum *plan = NULL;
-    tulle_mat *A = NULL;
-    MADE(f, tulle_mat_load(f->comm, spd, NULL, TULLE_CSR, NULL, NULL, &A));
-    MADE(f, tulle_operator_of_mat(A, NULL, &f->operator));
+    MADE(f, tulle_operator_of_mat(sparse(f), NULL, &f->operator));
     MADE(f, tulle_spectrum_new(&f->operator, &(tulle_spectrum_options){.count = N}, &plan));
     return plan;
 }
@@ -295,9 +293,7 @@ static tulle_spectrum *a_spectrum(struct fixture *f)
 static tulle_svd *an_svd(struct fixture *f)
 {
     tulle_svd *plan = NULL;
-    tulle_mat *A = NULL;
-    MADE(f, tulle_mat_load(f->comm, spd, NULL, TULLE_CSR, NULL, NULL, &A));
-    MADE(f, tulle_svd_new(A, &(tulle_svd_options){.count = N}, &plan));
+    MADE(f, tulle_svd_new(sparse(f), &(tulle_svd_options){.count = N}, &plan));
     return plan;
 }
 

@@ -5,7 +5,7 @@
 #include "device/cpu/dense_calls.h"
 #include "device/kernels/block_chain/block_chain.h"
 #include "device/kernels/bsr/bsr.h"
-#include "device/kernels/gram/gram.h"
+#include "device/kernels/gram/gram_kernel.h"
 #include "device/kernels/sddmm/sddmm.h"
 #include "device/kernels/solve/solve.h"
 #include "device/kernels/spgemm/spgemm_calls.h"

@@ -6,38 +6,7 @@
 #ifndef TULLE_IO_HDF5_FILE_H
 #define TULLE_IO_HDF5_FILE_H
 
-#include <stdint.h>
-
-#include <tulle/status.h>
-
-typedef enum tulle__binsparse_which {
-    TULLE__BINSPARSE_POINTERS,
-    TULLE__BINSPARSE_INDICES0,
-    TULLE__BINSPARSE_INDICES1,
-    TULLE__BINSPARSE_VALUES,
-    TULLE__BINSPARSE_ARRAYS
-} tulle__binsparse_which;
-
-/* A data set. */
-typedef struct tulle__binsparse_array {
-    int present;
-    char kind;      /* 'i', 'u', 'f' */
-    int size;       /* bytes a number */
-    int swapped;    /* not in this machine's byte order */
-    int64_t count;  /* numbers */
-    int64_t offset; /* in the file; -1: not in one piece */
-} tulle__binsparse_array;
-
-/* A matrix that was found in a file. */
-typedef struct tulle__hdf5_found {
-    char *json;               /* Binsparse: its description; else NULL */
-    char *group;              /* where it is; NULL: the root */
-    const char *const *names; /* of data sets; a format without one has "" */
-    /* else: compressed rows, or columns */
-    int by_columns;
-    int64_t rows, cols;
-    tulle__binsparse_array array[TULLE__BINSPARSE_ARRAYS];
-} tulle__hdf5_found;
+#include "io/binsparse/hdf5_found.h"
 
 /*
  * The matrix of a group (NULL: of the file): one with the attribute `binsparse`; a sparse matrix of AnnData, by default
@@ -66,6 +35,5 @@ tulle_status tulle__hdf5_present(const char *path);
 
 /* Binsparse's names of data sets. */
 const char *tulle__binsparse_name(int which);
-const char *const *tulle__binsparse_names(void);
 
 #endif

@@ -5,11 +5,11 @@
  * h5sparse_shape). 10x Genomics (.h5): a group with the data set `shape`, features x cells by columns; as both store
  * them, and as their users have them, cells are rows here.
  */
-#include "io/binsparse/hdf5_file.h"
-
 #ifdef TULLE_HAVE_HDF5
 
-#include <stdio.h>
+#include "io/binsparse/hdf5_foreign.h"
+
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -98,9 +98,11 @@ static tulle_status refuse(const char *path, const char *name, hid_t group)
             "(adata.X = scipy.sparse.csr_matrix(adata.X)) and write it again",
             path, path);
     return tulle__fail(TULLE_ERR_FORMAT,
-        "%s: %s%s%s has neither the attribute 'binsparse' nor a sparse matrix of AnnData or 10x Genomics: write the "
-        "matrix in another format, or with its description, or name its group, as in %s:GROUP",
-        path, name ? "the group '" : "it is an HDF5 file, but ", name ? name : "its root", name ? "'" : "", path);
+        "%s: has no attribute 'binsparse'%s%s%s, so it is an HDF5 file, but no Binsparse file, and no sparse matrix of "
+        "AnnData or 10x Genomics: write the matrix in another format, or with its description, or name its group, as "
+        "in "
+        "%s:GROUP",
+        path, name ? " in the group '" : "", name ? name : "", name ? "'" : "", path);
 }
 
 tulle_status tulle__hdf5_find_foreign(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of a sparse matrix and their transpose in one pass, for one instruction set. */
-#include "device/kernels/gram/gram.h"
+#include "device/kernels/gram/gram_kernel.h"
 
 #include "device/kernels/lanes.h"
 

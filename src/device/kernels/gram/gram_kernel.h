@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of a sparse matrix and their transpose in one pass: a task of kernel.h. */
-#ifndef TULLE_DEVICE_KERNELS_GRAM_H
-#define TULLE_DEVICE_KERNELS_GRAM_H
+#ifndef TULLE_DEVICE_KERNELS_GRAM_KERNEL_H
+#define TULLE_DEVICE_KERNELS_GRAM_KERNEL_H
 
 #include "device/kernels/isa.h"
 #include "kernel/kernel.h"
