@@ -244,8 +244,8 @@ TULLE_API tulle_status tulle_mat_to_csr(const tulle_mat *A, bool drop_zeros, tul
  * Layouts have the same cuts of rows and of columns, in blocks and in tiles (tulle_layout_square).
  * tulle_mat_nnz, tulle_mat_bytes and views of tiles are of what is stored.
  *
- * Products take halves as A and B, and as C with options.symmetric_c; SUMMA, Cannon and devices make all of A
- * and B first, and the plan keeps it. tulle/algebra.h says what else takes halves.
+ * Products take halves as A and B, of which the plan keeps all, and as C with options.symmetric_c.
+ * tulle/algebra.h says what else takes halves.
  * tulle_mat_redistribute, tulle_mat_transpose and tulle_mat_save take them too. Everything else refuses them
  * by TULLE_ERR_UNSUPPORTED, and takes what tulle_mat_to_full makes.
  */

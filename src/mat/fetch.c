@@ -18,11 +18,6 @@ size_t tulle__fetch_bytes(const tulle_mat *A, int i, int j)
     return !place->length || tulle__tile_mapped(A, i, j) ? 0 : place->length;
 }
 
-size_t tulle__fetch_transferred(const tulle_mat *A, int i, int j)
-{
-    return A->joining ? A->joining->transferred(A, i, j) : tulle__fetch_bytes(A, i, j);
-}
-
 enum { HEAD = 64 }; /* bytes of a buffer before the block, to keep its arrays aligned */
 
 tulle_status tulle__fetch_room(size_t bytes, tulle__landing *landing, bool anywhere, tulle__fetch *fetch)
@@ -83,7 +78,6 @@ tulle_status tulle__fetch_init(const tulle_mat *A, int i, int j, tulle__fetch *f
 
 tulle_status tulle__fetch_land(const tulle_mat *A, int i, int j, tulle__landing *landing, tulle__fetch *fetch)
 {
-    if (A->joining) return A->joining->start(A, i, j, fetch);
     const tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, j)];
     tulle__fetch f = {.A = A, .i = i, .j = j, .group = -1, .record = *record};
     f.block = tulle__tile_mapped(A, i, j);
@@ -118,12 +112,7 @@ tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile)
         tulle_status status = tulle__wait(A->comm, group);
         if (status != TULLE_OK) return status;
     }
-    if (tulle__fetch_joins(fetch) && fetch->head->parts) {
-        tulle_status status = A->joining->finish(fetch);
-        if (status != TULLE_OK) return status;
-    }
-    void *block = tulle__fetch_joins(fetch) ? fetch->head->block : fetch->block;
-    *tile = tulle__tile_view(A, fetch->i, fetch->j, &fetch->record, block);
+    *tile = tulle__tile_view(A, fetch->i, fetch->j, &fetch->record, fetch->block);
     if (A->whole && !fetch->head) tile->ld = tulle__view_spot(A, fetch->i, fetch->j).ld;
     return TULLE_OK;
 }
@@ -134,8 +123,6 @@ void tulle__fetch_fini(tulle__fetch *fetch)
     if (fetch->head && --fetch->head->users == 0) {
         tulle__fetch_head *head = fetch->head;
         if (head->landing) head->landing->give(head->landing, fetch->block);
-        tulle__free(head->parts);
-        tulle__free(head->block);
         tulle__free(head);
     }
     *fetch = (tulle__fetch){.group = -1};

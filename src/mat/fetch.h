@@ -27,34 +27,14 @@ typedef struct tulle__fetch {
     tulle__tile_record record;      /* of the data that arrives: the tile, or a row subset */
 } tulle__fetch;
 
-/*
- * Of a matrix whose tiles do not lie anywhere: a fetch makes them of what it gets. start is as tulle__fetch_init;
- * finish makes the tile of what has arrived, once.
- */
-typedef struct tulle__joining {
-    tulle_status (*start)(const tulle_mat *A, int i, int j, tulle__fetch *fetch);
-    tulle_status (*finish)(tulle__fetch *fetch);
-    size_t (*transferred)(const tulle_mat *A, int i, int j); /* bytes that are got from other PEs */
-} tulle__joining;
-
-/*
- * What all shares of a buffer see: how many they are, and where it landed, if that is no memory of its own. Of a tile
- * that is joined: the parts that come, until the tile is made of them, and the tile's block. Both are allocations of
- * their own: parts go when the tile comes.
- */
+/* What all shares of a buffer see: how many they are, and where it landed. */
 typedef struct tulle__fetch_head {
     int users;
     tulle__landing *landing; /* NULL: the buffer follows the head */
-    void *parts, *block;
 } tulle__fetch_head;
 
-static inline bool tulle__fetch_joins(const tulle__fetch *fetch)
-{
-    return fetch->A && fetch->A->joining && fetch->head;
-}
-
 tulle_status tulle__fetch_init(const tulle_mat *A, int i, int j, tulle__fetch *fetch);
-/* The same, for devices; NULL is allowed. Joined tiles do not land there. */
+/* The same, for devices; NULL is allowed. */
 tulle_status tulle__fetch_land(const tulle_mat *A, int i, int j, tulle__landing *landing, tulle__fetch *fetch);
 /* Starts a get of a tile that has entries, into a contiguous buffer of its size; the last transfer of it. */
 tulle__transfer tulle__fetch_start(const tulle_mat *A, int i, int j, int group, void *to);
@@ -70,7 +50,5 @@ tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile);
 
 /* Bytes of private memory that a fetch of the tile takes: 0 if it is read in place. */
 size_t tulle__fetch_bytes(const tulle_mat *A, int i, int j);
-/* Bytes that it gets; other than these where parts are joined. */
-size_t tulle__fetch_transferred(const tulle_mat *A, int i, int j);
 
 #endif

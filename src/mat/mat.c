@@ -140,7 +140,6 @@ void *tulle__tile_mapped(const tulle_mat *A, int i, int j)
     const tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, j)];
     const tulle__borrowed *borrowed = A->whole ? A->whole->borrowed : A->borrowed;
     char *block = NULL;
-    if (A->joining) return NULL;
     if (record->place.length && borrowed)
         block = tulle__tile_is_mine(A, i, j) ? borrowed->val : NULL;
     else if (record->place.length)

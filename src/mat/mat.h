@@ -50,9 +50,6 @@ struct tulle_mat {
     const tulle_mat *whole;             /* NULL, or the dense matrix that this one is a view of (view.h) */
     const struct tulle__mat_home *home; /* NULL, or which values lie on devices (mat_home.h) */
     tulle_symmetry symmetry; /* TULLE_GENERAL: all is stored; else half of the blocks, by tulle_half_stores */
-    const struct tulle__joining *joining; /* NULL, or how tiles are made of those of a half (half/joined.h) */
-    const tulle_mat *half;                /* then */
-    bool negated;
 };
 
 static inline int64_t tulle__tile_index(const tulle_mat *A, int i, int j)

@@ -17,7 +17,7 @@
 #include "device/cpu/dense_calls.h"
 #include "mat/algebra/finite.h"
 #include "mat/context.h"
-#include "mat/half/joined.h"
+#include "mat/half/expanded.h"
 #include "tile/tile_blocks.h"
 
 static const char *const methods[TULLE_MATFUN_METHOD_COUNT] = {
@@ -123,7 +123,7 @@ static tulle_status renew_full(tulle_matfun *plan)
     int64_t copied = 0;
     plan->A = plan->given;
     if (plan->given->symmetry == TULLE_GENERAL) return TULLE_OK;
-    const tulle_status status = tulle__stored_renew(plan->given, TULLE_OP_N, &plan->full, &plan->full_of, &copied);
+    const tulle_status status = tulle__expanded_renew(plan->given, TULLE_OP_N, &plan->full, &plan->full_of, &copied);
     if (status == TULLE_OK) plan->A = plan->full;
     return status;
 }

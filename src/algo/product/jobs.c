@@ -113,10 +113,7 @@ static tulle_status await_tile(
     tulle__exec *x, const tulle__job *job, tulle__factor factor, int n, tulle__fetch *fetch, tulle_tile *tile)
 {
     tulle__wanted w = wanted(job, factor, n);
-    const bool joins = tulle__fetch_joins(fetch) && fetch->head->parts;
     const tulle_status status = tulle__source_await(x->plan->source, &w, fetch, tile);
-    if (joins && status == TULLE_OK) /* part of the kernel that comes next */
-        tulle__work_copy(&x->inbox.told, tile->nnz * (int64_t)tulle_type_size(tile->type));
     if (!x->plan->least) tile->norm = NULL; /* read by the filter alone: they would cross the link to a device */
     return status;
 }

@@ -20,6 +20,7 @@
 #include "algo/product/verify_kinds.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "mat/half/expanded.h"
 #include "mat/mat_home.h"
 #include "mat/sweep/apply.h"
 
@@ -317,7 +318,7 @@ out:
 /* Collective, agreed: values of all three are on the host, rows ascend, and all blocks of halves can be read. */
 static tulle_status prepare(struct factors *x)
 {
-    uint64_t of = 0;
+    int64_t copied = 0;
     tulle_status status = TULLE_OK;
     const tulle_mat *const all[] = {x->A, x->B, x->C};
     for (int n = 0; n < 3 && status == TULLE_OK; n++) {
@@ -326,8 +327,8 @@ static tulle_status prepare(struct factors *x)
         if (status == TULLE_OK) status = tulle__order_operand(all[n]);
     }
     if (status == TULLE_OK && x->A && x->A->symmetry != TULLE_GENERAL)
-        status = tulle__joined_renew(x->A, x->op_a, &x->a, &of);
-    if (status == TULLE_OK && x->B->symmetry != TULLE_GENERAL) status = tulle__joined_renew(x->B, x->op_b, &x->b, &of);
+        status = tulle__expand(x->A, x->op_a, &x->a, &copied);
+    if (status == TULLE_OK && x->B->symmetry != TULLE_GENERAL) status = tulle__expand(x->B, x->op_b, &x->b, &copied);
     return status;
 }
 

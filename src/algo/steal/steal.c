@@ -50,8 +50,8 @@ static int within_reach(tulle__steal *s, int pe, int64_t item)
     int first, count = tulle__items_products(&s->items, tulle__items_whole(&s->items, item - c->first), &first);
     if (tulle__layout_owner(o->C->layout, c->i, c->j) == s->comm->rank) return 1;
     for (int p = first; p < first + count; p++)
-        if (!tulle__fetch_transferred(o->A, c->i, s->items.k[p]) ||
-            !tulle__fetch_transferred(o->B, s->items.k[p], c->j))
+        if (!tulle__fetch_bytes(o->A, c->i, s->items.k[p]) ||
+            !tulle__fetch_bytes(o->B, s->items.k[p], c->j))
             return 1;
     return 0;
 }

@@ -5,7 +5,7 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "mat/algebra/elements.h"
-#include "mat/half/joined.h"
+#include "mat/half/expanded.h"
 #include "mat/reshape/reshape.h"
 #include "tile/tile_blocks.h"
 
@@ -127,44 +127,58 @@ static bool same_row(const tulle_tile *a, const tulle_tile *b, int64_t r, bool d
     return same;
 }
 
+/* A tile of all of the half, in memory to be freed: *block. Without blocks its rowptr is NULL. */
+static tulle_status expand_tile(const tulle_mat *H, int i, int j, tulle_tile *tile, void **block)
+{
+    tulle__expansion x;
+    tulle_status status = tulle__expansion_init(H, i, j, &x);
+    *tile = (tulle_tile){.rowptr = NULL};
+    if (status == TULLE_OK && x.blocks) {
+        const tulle__shape shape = tulle__tile_shape(H, i, j, x.nnz, x.blocks);
+        const tulle__tile_record record = {
+            .nnz = x.nnz, .blocks = x.blocks, .place = {.length = H->format->bytes(&shape)}};
+        status = tulle__alloc(record.place.length, 1, "a tile of a half", block);
+        if (status == TULLE_OK) {
+            const tulle_own_tile to = tulle__own_tile_view(H, i, j, &record, *block);
+            status = tulle__expansion_write(&x, H->symmetry, TULLE_OP_N, &to);
+            *tile = tulle__tile_of(&to);
+        }
+    }
+    tulle__expansion_fini(&x);
+    return status;
+}
+
 /* Whether own tiles of A are those that follow from the half. *same: of this PE. */
-static tulle_status compare_tiles(const tulle_mat *A, const tulle_mat *X, tulle_symmetry symmetry, bool *same)
+static tulle_status compare_tiles(const tulle_mat *A, const tulle_mat *H, bool *same)
 {
     tulle_status status = TULLE_OK;
-    tulle__fetch fetch = {.group = -1};
+    void *block = NULL;
     tulle_tile b;
     *same = true;
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt && *same; j++) {
             if (!tulle__tile_is_mine(A, i, j)) continue;
             const tulle_tile a = tulle__block_tile(A, i, j);
-            TULLE_TRY(tulle__fetch_init(X, i, j, &fetch));
-            TULLE_TRY(tulle__fetch_await(&fetch, &b));
-            if (!X->directory[tulle__tile_index(X, i, j)].place.length) b.rowptr = NULL;
+            TULLE_TRY(expand_tile(H, i, j, &b, &block));
             for (int64_t r = 0; *same && r < a.block_rows; r++)
-                *same = same_row(&a, &b, r, i == j, symmetry == TULLE_SKEW ? -1 : 1);
-            tulle__fetch_fini(&fetch);
+                *same = same_row(&a, &b, r, i == j, H->symmetry == TULLE_SKEW ? -1 : 1);
+            tulle__free(block);
+            block = NULL;
         }
 out:
-    tulle__fetch_fini(&fetch);
+    tulle__free(block);
     return status;
 }
 
 /* TULLE_ERR_ARG on all PEs if A, of H's layout, has another half than H. Collective, agreed. */
 static tulle_status check_symmetry(const tulle_mat *A, const tulle_mat *H)
 {
-    tulle_mat *X = NULL;
-    uint64_t of = 0;
     bool same = true;
-    tulle_status status = tulle__joined_renew(H, TULLE_OP_N, &X, &of);
-    if (status != TULLE_OK) return status;
-    status = compare_tiles(A, X, H->symmetry, &same);
+    tulle_status status = compare_tiles(A, H, &same);
     if (status == TULLE_OK && !same)
         status = tulle__fail(TULLE_ERR_ARG, "half of a matrix that is not %s bit by bit: tulle_mat_symmetrise first",
             H->symmetry == TULLE_SKEW ? "antisymmetric" : "symmetric");
-    status = tulle_comm_agree(A->comm, status);
-    tulle__mat_drop(X);
-    return status;
+    return tulle_comm_agree(A->comm, status);
 }
 
 static tulle_status check_whole(const tulle_mat *A)
@@ -210,75 +224,10 @@ tulle_status tulle_mat_to_half(const tulle_mat *A, tulle_symmetry symmetry, tull
     return status;
 }
 
-/* ---- all of a half ---- */
-
-/* Own tiles of A become those of the joined X; new: they have no place yet. */
-static tulle_status copy_tiles(const tulle_mat *X, tulle_mat *A, bool new, int64_t *copied)
-{
-    tulle_status status = TULLE_OK;
-    tulle__fetch fetch = {.group = -1};
-    tulle_tile from;
-    tulle_own_tile to;
-    for (int i = 0; i < A->layout->mt; i++)
-        for (int j = 0; j < A->layout->nt; j++) {
-            const tulle__tile_record *record = &X->directory[tulle__tile_index(X, i, j)];
-            const size_t values = (size_t)record->nnz * tulle_type_size(A->type);
-            if (!tulle__tile_is_mine(A, i, j) || !record->blocks) continue;
-            TULLE_TRY(tulle__fetch_init(X, i, j, &fetch));
-            TULLE_TRY(tulle__fetch_await(&fetch, &from));
-            if (new)
-                TULLE_TRY(tulle__mat_place_blocks(A, i, j, from.blocks, from.nnz, &to));
-            else
-                TULLE_TRY(tulle_mat_own_tile(A, i, j, &to));
-            memcpy(to.rowptr, from.rowptr,
-                tulle__vbsr_offsets_of(from.block_rows, from.blocks, from.nnz, A->type).val + values);
-            *copied += (int64_t)values;
-            tulle__fetch_fini(&fetch);
-        }
-out:
-    tulle__fetch_fini(&fetch);
-    return status;
-}
-
-/* A: to copy to, or NULL and *made receives a new matrix. Collective, agreed. */
-static tulle_status copy_whole(const tulle_mat *H, tulle_op op, tulle_mat *A, tulle_mat **made, int64_t *copied)
-{
-    tulle_mat *X = NULL;
-    uint64_t of = 0;
-    tulle_status status = tulle__joined_renew(H, op, &X, &of); /* all PEs are here, and H is as it is to be read */
-    if (status != TULLE_OK) return status;
-    if (!A) status = tulle__mat_make(H->comm, H->layout, H->kind, H->type, H->order, made);
-    if (status == TULLE_OK) status = copy_tiles(X, A ? A : *made, !A, copied);
-    if (status == TULLE_OK && !A) status = tulle__mat_publish(*made);
-    status = tulle_comm_agree(H->comm, status);
-    tulle__mat_drop(X);
-    if (status != TULLE_OK && !A) {
-        tulle__mat_drop(*made);
-        *made = NULL;
-    }
-    return status;
-}
-
-tulle_status tulle__stored_renew(const tulle_mat *H, tulle_op op, tulle_mat **A, uint64_t *of, int64_t *copied)
-{
-    tulle_mat *made = NULL;
-    if (*A && *of == H->structure) return copy_whole(H, op, *A, NULL, copied);
-    const tulle_status status = copy_whole(H, op, NULL, &made, copied);
-    if (status != TULLE_OK) return status;
-    tulle__pe_disown(&made->owned);
-    tulle__mat_drop(*A);
-    *A = made;
-    *of = H->structure;
-    return TULLE_OK;
-}
-
 tulle_status tulle_mat_to_full(const tulle_mat *H, tulle_mat **A)
 {
     if (TULLE__NULL(H)) return TULLE_ERR_ARG;
     if (TULLE__NULL(A)) return tulle__refuse(H->comm);
     if (H->symmetry == TULLE_GENERAL) return tulle_mat_redistribute(H, H->layout, A);
-    tulle_mat *made = NULL;
-    const tulle_status status = copy_whole(H, TULLE_OP_N, NULL, &made, &(int64_t){0});
-    if (status == TULLE_OK) *A = made;
-    return status;
+    return tulle__expand(H, TULLE_OP_N, A, &(int64_t){0});
 }

@@ -212,7 +212,7 @@ size_t tulle__transposed_bytes(const tulle__transposed *transposed)
 {
     size_t bytes = 0;
     const tulle_mat *T = transposed->mat;
-    for (int64_t t = 0; T && t < transposed->tiles; t++) { /* none of a joined matrix */
+    for (int64_t t = 0; T && t < (int64_t)T->layout->mt * T->layout->nt; t++) {
         if (T->layout->owner[t] != T->comm->rank) continue;
         bytes += T->directory[t].place.length;
         int64_t count = T->format->in_blocks ? T->directory[t].blocks : T->directory[t].nnz;

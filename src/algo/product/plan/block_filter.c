@@ -8,7 +8,7 @@ tulle_status tulle__filter_renew(tulle_product *plan)
 {
     tulle_status status = TULLE_OK;
     /* not in parts, of which each layer has others */
-    const tulle_mat *A = plan->At.mat && !tulle__is_joined(plan->At.mat) ? plan->At.mat : plan->A;
+    const tulle_mat *A = plan->At.mat ? plan->At.mat : plan->A;
     const size_t rows = (size_t)A->layout->row_blocks.count,
                  layers = plan->slices.layer_of ? (size_t)plan->slices.layers.layers : 1;
     int64_t *count = NULL;

@@ -34,7 +34,6 @@ struct choice {
 static int reads_in_place(const tulle_mat *X)
 {
     const tulle_layout *l = X->layout;
-    if (tulle__is_joined(X)) X = X->half;
     for (int i = 0; i < l->mt; i++)
         for (int j = 0; j < l->nt; j++)
             if (!tulle__tile_is_mine(X, i, j) && tulle__tile_mapped(X, i, j)) return 1;
@@ -61,8 +60,8 @@ static tulle_machine machine_of(const tulle_product *plan)
     else
         (void)tulle__machine_of_comm(plan->comm, &m);
     int size = plan->comm->size;
-    m.in_place = plan->mapped || reads_in_place(plan->operands.A) || reads_in_place(plan->operands.B);
-    if (plan->mapped || !m.node_pes) m.node_pes = plan->mapped || !m.in_place ? size : pes_at_hand(plan->comm);
+    m.in_place = plan->direct || reads_in_place(plan->operands.A) || reads_in_place(plan->operands.B);
+    if (plan->direct || !m.node_pes) m.node_pes = plan->direct || !m.in_place ? size : pes_at_hand(plan->comm);
     return m;
 }
 
@@ -123,8 +122,8 @@ static tulle_status predict(const tulle_product *plan, double *named, struct cho
     tulle_model_options options = {.threads = plan->comm->pe->threads,
         .lookahead = plan->options.lookahead,
         .deterministic = plan->options.deterministic,
-        /* steps are of all PEs: layers have none; nor do halves */
-        .asynchronous = plan->slices.layer_of || tulle__is_joined(o->A) || tulle__is_joined(o->B),
+        /* steps are of all PEs: layers have none */
+        .asynchronous = plan->slices.layer_of,
         .transfers = plan->options.transfers,
         .symmetric_c = plan->options.symmetric_c,
         /* a PE alone fetches nothing, and to ask the system takes as long as a small product */
@@ -181,8 +180,7 @@ tulle_status tulle__choose(tulle_product *plan, int predicted, tulle_product_alg
     struct choice choice = {.alg = *alg, .prices = prices_of(plan)};
     const tulle_mat *A = plan->operands.A;
     double *named = NULL;
-    if (predicted && !counts_given(plan) && plan->options.transfers != TULLE_TRANSFERS_WHOLE && !plan->direct &&
-        !tulle__is_joined(A))
+    if (predicted && !counts_given(plan) && plan->options.transfers != TULLE_TRANSFERS_WHOLE && !plan->direct)
         status = tulle__counts_count_named(A, A->layout, &named);
     if (status != TULLE_OK) return status;
     if (predicted && plan->comm->rank == 0)

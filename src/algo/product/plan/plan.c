@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "base/planted.h"
+#include "mat/half/expanded.h"
 
 enum { QUEUE_CAPACITY = 256, DEVICES_MOST = 64 };
 
@@ -40,20 +41,15 @@ void tulle__plan_forget(tulle_product *plan)
     plan->known_A = plan->known_B = plan->known_C = 0;
 }
 
-void tulle__plan_disconnect(tulle_product *plan)
+/* What follows from the structure of the factors: tulle__plan_connect makes it for a new one. */
+static void drop_sources(tulle_product *plan)
 {
-    tulle__arena_free(plan->arena);
-    tulle__queue_free(plan->queue);
-    tulle__free(plan->scratch);
     tulle__steal_free(plan->steal);
     tulle__panels_free(plan->panels);
     tulle__required_free(plan->required);
     tulle__operand_cache_free(plan->operand_cache);
     tulle__last_job_free(plan->last_job);
     tulle__norm_source_free(plan->norms);
-    plan->arena = NULL;
-    plan->queue = NULL;
-    plan->scratch = NULL;
     plan->steal = NULL;
     plan->panels = NULL;
     plan->required = NULL;
@@ -61,6 +57,17 @@ void tulle__plan_disconnect(tulle_product *plan)
     plan->last_job = NULL;
     plan->norms = NULL;
     plan->source = NULL;
+}
+
+void tulle__plan_disconnect(tulle_product *plan)
+{
+    tulle__arena_free(plan->arena);
+    tulle__queue_free(plan->queue);
+    tulle__free(plan->scratch);
+    plan->arena = NULL;
+    plan->queue = NULL;
+    plan->scratch = NULL;
+    drop_sources(plan);
     plan->counted_A = plan->counted_B = 0; /* units were also those of delegated rows */
 }
 
@@ -71,11 +78,6 @@ static tulle_status connect_queue(tulle_product *plan)
     if (status == TULLE_OK) status = tulle__alloc(tulle__arena_panel_bytes(plan->arena), 1, "a panel", &plan->scratch);
     status = tulle_comm_agree(plan->comm, status);
     return status == TULLE_OK ? tulle__queue_new(plan->comm, QUEUE_CAPACITY, &plan->queue) : status;
-}
-
-static bool joins(const tulle__operands *o)
-{
-    return tulle__is_joined(o->A) || tulle__is_joined(o->B);
 }
 
 /*
@@ -118,10 +120,9 @@ static tulle_status connect_sources(tulle_product *plan)
     tulle_status status = TULLE_OK;
     const tulle__operands *o = &plan->operands;
     int claims = plan->policy->reach != TULLE__REACH_NONE;
-    int by_parts = o->A->format->names_rows && plan->options.transfers != TULLE_TRANSFERS_WHOLE;
-    int by_rows = by_parts && !joins(o); /* rows of a joined tile lie in rows and columns of others */
-    int cached = (tulle__slices_any(&plan->slices) || plan->blocked || joins(o)) && !claims;
-    int by_norms = plan->options.filter > 0 && by_parts && !plan->mapped && !tulle__is_shape_only(plan->comm);
+    int by_rows = o->A->format->names_rows && plan->options.transfers != TULLE_TRANSFERS_WHOLE;
+    int cached = (tulle__slices_any(&plan->slices) || plan->blocked) && !claims;
+    int by_norms = plan->options.filter > 0 && by_rows && !tulle__is_shape_only(plan->comm);
     const tulle__norms_for jobs = claims   ? TULLE__NORMS_FOR_CLAIMS
                                   : cached ? TULLE__NORMS_FOR_CACHE
                                            : TULLE__NORMS_FOR_JOB;
@@ -203,7 +204,7 @@ static int all_direct(const tulle_mat *A)
 {
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt; j++)
-            if (tulle__fetch_transferred(A, i, j)) return 0;
+            if (tulle__fetch_bytes(A, i, j)) return 0;
     return 1;
 }
 
@@ -309,40 +310,22 @@ void tulle__plan_count(tulle_product *plan)
     plan->counted_A = plan->A->structure;
     plan->counted_B = plan->B->structure;
     plan->runner->stale = true;
-    if (TULLE__PLANTED(stale_subset)) return;
-    /* tulle__plan_connect makes these again for the new structure */
-    tulle__steal_free(plan->steal);
-    tulle__panels_free(plan->panels);
-    tulle__required_free(plan->required);
-    tulle__operand_cache_free(plan->operand_cache);
-    tulle__last_job_free(plan->last_job);
-    tulle__norm_source_free(plan->norms);
-    plan->steal = NULL;
-    plan->panels = NULL;
-    plan->required = NULL;
-    plan->operand_cache = NULL;
-    plan->last_job = NULL;
-    plan->norms = NULL;
-    plan->source = NULL;
+    if (!TULLE__PLANTED(stale_subset)) drop_sources(plan);
 }
 
 /* op(X), where it is not X: a transposed copy, or all of a half. Collective, agreed. */
-static tulle_status renew_operand(
-    const tulle_product_options *options, const tulle_mat *X, tulle_op op, tulle__transposed *made, int64_t *copied)
+static tulle_status renew_operand(const tulle_mat *X, tulle_op op, tulle__transposed *made, int64_t *copied)
 {
     if (X->symmetry == TULLE_GENERAL) return op == TULLE_OP_T ? tulle__transposed_renew(X, made, copied) : TULLE_OK;
-    /* joined as it is fetched, but not by what sends or uploads tiles from where they are */
-    if (!tulle__is_bulk(options->alg) && !options->device) return tulle__joined_renew(X, op, &made->mat, &made->of);
-    made->tiles = (int64_t)X->layout->mt * X->layout->nt;
-    return tulle__stored_renew(X, op, &made->mat, &made->of, copied);
+    return tulle__expanded_renew(X, op, &made->mat, &made->of, copied);
 }
 
 tulle_status tulle__plan_transpose(tulle_product *plan, int64_t *copied)
 {
     tulle_status status = TULLE_OK;
     *copied = 0;
-    TULLE_TRY(renew_operand(&plan->options, plan->A, plan->options.op_a, &plan->At, copied));
-    TULLE_TRY(renew_operand(&plan->options, plan->B, plan->options.op_b, &plan->Bt, copied));
+    TULLE_TRY(renew_operand(plan->A, plan->options.op_a, &plan->At, copied));
+    TULLE_TRY(renew_operand(plan->B, plan->options.op_b, &plan->Bt, copied));
 out:
     return status;
 }
@@ -441,8 +424,7 @@ static tulle_status prepare(tulle_product *plan)
     int64_t direct = all_direct(o->A) && all_direct(o->B);
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle__context_get(plan->comm, &plan->context)));
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, &direct)));
-    plan->mapped = direct != 0;
-    plan->direct = plan->mapped && !joins(o);
+    plan->direct = direct != 0;
     TULLE_TRY(tulle_comm_agree(plan->comm, make_runner(plan)));
     /* a thread of the pool is one of the BLAS */
     if (o->A->kind == TULLE_DENSE || o->B->format->in_blocks) plan->context->kernels->alone();

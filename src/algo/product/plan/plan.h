@@ -18,7 +18,6 @@
 #include "comm/queue.h"
 #include "mat/context.h"
 #include "mat/fetch.h"
-#include "mat/half/joined.h"
 #include "mat/reshape/transposed.h"
 
 /*
@@ -98,7 +97,6 @@ struct tulle_product {
     double counted_alpha;               /* and alpha */
     tulle__block_kernels block_kernels; /* by block size */
     int direct;                         /* every tile of A and B can be read in place by every PE */
-    int mapped;                         /* the same, or joined of tiles that can (half/joined.h) */
     int group;                          /* most k in one job */
     int lookahead;
     bool blocked;              /* jobs come in blocks of C */

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "algo/product/source/joined_blocks.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "tile/tile_blocks.h"
@@ -24,7 +23,6 @@ struct tulle__norm_source {
     char *heads;
     int64_t *stolen, nstolen; /* [M K + K N]: tiles of stolen jobs, whose heads have been fetched alone */
     tulle__unfetched unfetched;
-    tulle__joined_heads joined; /* of tiles of halves, on their way */
 };
 
 /* A tile of a factor. */
@@ -45,17 +43,10 @@ static size_t head_bytes(const struct spot *t)
 {
     const tulle__tile_record *record = &t->X->directory[tulle__tile_index(t->X, t->row, t->col)];
     const tulle_gidx rows = tulle__tile_block_rows(t->X, t->row);
-    if (tulle__is_joined(t->X)) return tulle__joined_head_bytes(t->X, t->row, t->col);
     return tulle__vbsr_offsets_of(rows, record->blocks, record->nnz, t->X->type).val;
 }
 
 static bool is_remote(const struct spot *t)
-{
-    return tulle__fetch_transferred(t->X, t->row, t->col) > 0;
-}
-
-/* A joined tile has no index anywhere. */
-static bool needs_head(const struct spot *t)
 {
     return tulle__fetch_bytes(t->X, t->row, t->col) > 0;
 }
@@ -79,7 +70,7 @@ static void place_heads(tulle__norm_source *s, char *seen)
                 if (!tulle__operands_meet(o, i, k, j) || s->policy->worker(o, i, k, j) != s->comm->rank) continue;
                 for (int factor = TULLE__FACTOR_A; factor <= TULLE__FACTOR_B; factor++) {
                     const struct spot t = spot_of(s, (tulle__factor)factor, i, k, j);
-                    if (seen[t.index] || !needs_head(&t)) continue;
+                    if (seen[t.index] || !is_remote(&t)) continue;
                     if (s->heads) s->head[t.index] = s->heads + s->bytes;
                     s->bytes += head_bytes(&t);
                     seen[t.index] = 1;
@@ -105,22 +96,10 @@ out:
     return status;
 }
 
-/* Starts a get of the head; of a joined tile of those of its parts. */
-static tulle_status get_head(tulle__norm_source *s, int group, const struct spot *t)
+static void get_head(const tulle__norm_source *s, int group, const struct spot *t)
 {
-    if (tulle__is_joined(t->X))
-        return tulle__joined_heads_get(&s->joined, t->X, t->row, t->col, group, s->head[t->index]);
     tulle__get(s->comm, group, &t->X->directory[tulle__tile_index(t->X, t->row, t->col)].place, 0, s->head[t->index],
         head_bytes(t));
-    return TULLE_OK;
-}
-
-/* Waits for heads, of which it makes those of joined tiles. */
-static tulle_status await_heads(tulle__norm_source *s, int group, tulle_status status)
-{
-    const tulle_status waited = group < 0 ? TULLE_OK : tulle__wait(s->comm, group);
-    if (status == TULLE_OK) status = waited;
-    return tulle__joined_heads_make(&s->joined, status);
 }
 
 static void drop_stolen(tulle__norm_source *s)
@@ -136,7 +115,6 @@ static tulle_status begin(tulle__source *source, const tulle__waiting *waiting, 
 {
     tulle__norm_source *s = (tulle__norm_source *)source;
     const tulle__operands *o = s->operands;
-    tulle_status status = TULLE_OK;
     (void)waiting, (void)copied;
     s->unfetched = (tulle__unfetched){.blocks = 0};
     if (!s->bytes) return TULLE_OK;
@@ -145,9 +123,9 @@ static tulle_status begin(tulle__source *source, const tulle__waiting *waiting, 
         for (int x = 0; x < (factor == TULLE__FACTOR_A ? o->M : o->N); x++)
             for (int k = 0; k < o->K; k++) {
                 const struct spot t = spot_of(s, (tulle__factor)factor, x, k, x);
-                if (s->head[t.index] && status == TULLE_OK) status = get_head(s, group, &t);
+                if (s->head[t.index]) get_head(s, group, &t);
             }
-    return await_heads(s, group, status);
+    return tulle__wait(s->comm, group);
 }
 
 /* The heads of the tiles of a stolen job, unless they are there. */
@@ -157,14 +135,15 @@ static tulle_status fetch_heads(tulle__norm_source *s, const tulle__wanted *w)
     int group = -1;
     for (int factor = TULLE__FACTOR_A; factor <= TULLE__FACTOR_B && status == TULLE_OK; factor++) {
         const struct spot t = spot_of(s, (tulle__factor)factor, w->i, w->k, w->j);
-        if (s->head[t.index] || !needs_head(&t)) continue;
+        if (s->head[t.index] || !is_remote(&t)) continue;
         status = tulle__alloc(head_bytes(&t), 1, "the head of a tile", &s->head[t.index]);
         if (status != TULLE_OK) break;
         s->stolen[s->nstolen++] = t.index;
         if (group < 0) group = tulle__comm_group(s->comm);
-        status = get_head(s, group, &t);
+        get_head(s, group, &t);
     }
-    return await_heads(s, group, status);
+    const tulle_status waited = group < 0 ? TULLE_OK : tulle__wait(s->comm, group);
+    return status == TULLE_OK ? waited : status;
 }
 
 /* A tile without its values, or in place. */
@@ -328,30 +307,6 @@ static void mark_for_all(const tulle__norm_source *s, const tulle__wanted *w, do
     }
 }
 
-/* Of a joined tile, unless all of it costs less. */
-static tulle_status start_joined(
-    tulle__norm_source *s, const struct spot *t, const tulle__wanted *w, const char *needed, tulle__fetch *fetch)
-{
-    const tulle_mat *X = t->X;
-    const tulle__joined_wish wish = {.X = X,
-        .i = t->row,
-        .j = t->col,
-        .head = s->head[t->index],
-        .needed = needed,
-        .gap = {gap(s, tulle__layout_owner(X->layout, t->row, t->col)),
-            gap(s, tulle__layout_owner(X->layout, t->col, t->row))},
-        .cost = cost,
-        .context = s};
-    bool whole;
-    int64_t blocks, bytes;
-    tulle_status status = tulle__joined_start(&wish, &whole, &blocks, &bytes, fetch);
-    if (status == TULLE_OK && whole) return tulle__source_start(s->source.below, w, fetch);
-    if (status != TULLE_OK) return status;
-    s->unfetched.blocks += blocks;
-    s->unfetched.bytes += bytes;
-    return TULLE_OK;
-}
-
 static tulle_status start(tulle__source *source, const tulle__wanted *w, tulle__fetch *fetch)
 {
     tulle__norm_source *s = (tulle__norm_source *)source;
@@ -371,10 +326,6 @@ static tulle_status start(tulle__source *source, const tulle__wanted *w, tulle__
         mark_for_all(s, w, bounds, needed);
     else
         mark(s, w->factor, w->i, w->k, w->j, bounds, needed);
-    if (tulle__is_joined(t.X)) {
-        TULLE_TRY(start_joined(s, &t, w, needed, fetch));
-        goto out;
-    }
     fill_gaps(s, &t, &head, needed);
     const int owner = tulle__layout_owner(t.X->layout, t.row, t.col);
     const int64_t runs = count_needed(&head, needed, &values);
@@ -439,7 +390,6 @@ void tulle__norm_source_free(tulle__norm_source *s)
 {
     if (!s) return;
     if (s->head) drop_stolen(s);
-    tulle__joined_heads_fini(&s->joined);
     tulle__free(s->head);
     tulle__free(s->stolen);
     tulle__free(s->heads);
