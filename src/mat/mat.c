@@ -135,6 +135,14 @@ tulle_tile tulle__tile_view(const tulle_mat *A, int i, int j, const tulle__tile_
     return tulle__tile_of(&tile);
 }
 
+size_t tulle__mat_own_bytes(const tulle_mat *A)
+{
+    size_t bytes = 0;
+    for (int64_t t = 0; t < (int64_t)A->layout->mt * A->layout->nt; t++)
+        if (A->layout->owner[t] == A->comm->rank) bytes += A->directory[t].place.length;
+    return bytes;
+}
+
 void *tulle__tile_mapped(const tulle_mat *A, int i, int j)
 {
     const tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, j)];

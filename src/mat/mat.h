@@ -176,6 +176,8 @@ tulle_status tulle__mat_publish(tulle_mat *A);
  * half, as tulle__wants_full: what reads halves does not call it for them.
  */
 tulle_status tulle__mat_order(const tulle_mat *A);
+/* Bytes of this PE's tiles. */
+size_t tulle__mat_own_bytes(const tulle_mat *A);
 /* Drops the tiles placed since the last renew. */
 void tulle__mat_unplace(const tulle_mat *A);
 

@@ -8,6 +8,7 @@ doc/design.md describes the layers; MAINTAIN.md explains the exceptions that sta
 import collections
 import os
 import re
+import statistics
 import subprocess
 import sys
 
@@ -38,10 +39,8 @@ ROOMS = {
 # Registries name what lies in the folders below theirs. Nothing includes them.
 REGISTRIES = {"src/comm/registry.c", "src/comm/launcher.c", "src/device/drivers.c", "src/algo/trisolve/methods.c"}
 # Circles between the units (a .c and its .h) of one folder, each explained in MAINTAIN.md.
-CIRCLES_MOST = 4
-CIRCLES = [
-    ["src/algo/product/plan/" + unit for unit in ("choose", "layer", "phase", "plan", "slice")],
-]
+CIRCLES_MOST = 0
+CIRCLES = []
 FILES_MOST, LINES_MOST = 30, 600
 # Writable file-scope variables: the memory account of the process, the lock of a library that is not thread-safe, and
 # which teams have lowered the threads of the process's BLAS.
@@ -180,6 +179,60 @@ def check_circles(house):
     if len(CIRCLES) > CIRCLES_MOST:
         house.say("%d circles of files, %d at most" % (len(CIRCLES), CIRCLES_MOST))
     house.check("no circles between files but those that MAINTAIN.md explains")
+
+
+# Coupling of the product: fields of a plan, headers and their lines that a source of it sees (median), and the headers
+# with the inside of a stage, which its own sources alone include; other stages' structs are in their sources.
+PLAN_FIELDS_MOST = 25
+SEEN_MOST, SEEN_LINES_MOST = 36, 4200
+INSIDES = {"src/algo/product/stage/slice_parts.h": {"slice.c", "layer.c", "layer_sum.c"}}
+
+
+def seen_by(house, name, known):
+    """The project's headers that a file includes, directly or not."""
+    todo, found = [name], set()
+    while todo:
+        at = todo.pop()
+        if at not in known:
+            known[at] = []
+            for _, header in house.includes(at):
+                known[at] += [root + header for root in ("src/", "include/") if os.path.exists(house.path(root + header))]
+        for header in known[at]:
+            if header not in found:
+                found.add(header)
+                todo.append(header)
+    return found
+
+
+def check_coupling(house):
+    known, lines, seen = {}, {}, []
+    for name in house.files("src/algo/product"):
+        if name.endswith(".c"):
+            headers = seen_by(house, name, known)
+            for header in headers - set(lines):
+                with open(house.path(header)) as file:
+                    lines[header] = sum(1 for _ in file)
+            seen.append((len(headers), sum(lines[header] for header in headers)))
+    for most, at, what in ((SEEN_MOST, 0, "headers"), (SEEN_LINES_MOST, 1, "lines of headers")):
+        median = statistics.median(row[at] for row in seen)
+        if median > most:
+            house.say("a source of src/algo/product sees %d %s in the median, of %d at most" % (median, what, most))
+    with open(house.path("src/algo/product/plan/plan.h")) as file:
+        plan = re.search(r"^struct tulle_product \{\n(.*?)^\};", file.read(), re.S | re.M).group(1)
+    fields = len(re.findall(r"\*?\w+(?=[,;])", re.sub(r"/\*.*?\*/", "", plan, flags=re.S)))
+    if fields > PLAN_FIELDS_MOST:
+        house.say("tulle_product has %d fields, of %d at most" % (fields, PLAN_FIELDS_MOST))
+    for name in house.files("src", "tool", "test"):
+        for _, header in house.includes(name):
+            inside = INSIDES.get("src/" + header)
+            if inside is not None and os.path.basename(name) not in inside:
+                house.say("%s sees the inside of a stage, %s" % (name, header))
+    for name in house.files("src/algo/product/stage"):
+        if name.endswith(".h") and name not in INSIDES:
+            with open(house.path(name)) as file:
+                if re.search(r"^\s*tulle__stage stage;", file.read(), re.M):
+                    house.say("%s shows the inside of a stage" % name)
+    house.check("plans are narrow, and stages keep their inside to themselves")
 
 
 def check_sizes(house):
@@ -323,6 +376,7 @@ def main():
     check_layers(house)
     check_public(house)
     check_circles(house)
+    check_coupling(house)
     check_sizes(house)
     check_names(house)
     check_licences(house)

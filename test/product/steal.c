@@ -15,6 +15,8 @@
 
 #include "algo/chain/band.h"
 #include "algo/product/plan/plan.h"
+#include "algo/product/plan/sources.h"
+#include "algo/steal/steal.h"
 #include "body.h"
 #include "tap.h"
 
@@ -207,7 +209,7 @@ static tulle_status claim(tulle_comm *comm, const struct product *x, int rank, i
     int k[SIZE];
     tulle__claim share = {.k = k};
     for (int c = 0; c < claims && tulle_comm_rank(comm) == rank; c++) {
-        TULLE_TRY(tulle__steal_take(x->plan->steal, &share));
+        TULLE_TRY(tulle__steal_take(x->plan->sources->steal, &share));
         units[c] = share.nk ? share.units : 0;
     }
     TULLE_TRY(tulle_comm_broadcast(comm, rank, units, (size_t)claims * sizeof *units));
@@ -295,7 +297,7 @@ static tulle_status reserve(tulle_comm *comm, const struct ledger *l, int rank, 
     int k[SIZE];
     tulle__claim share = {.k = k, .nk = 1};
     for (int n = 0; n < jobs && share.nk && (rank < 0 || tulle_comm_rank(comm) == rank); n++) {
-        TULLE_TRY(tulle__steal_take(l->plan->steal, &share));
+        TULLE_TRY(tulle__steal_take(l->plan->sources->steal, &share));
         int whole = l->plan->policy->by_chain && share.nk; /* its k are one chain */
         for (int p = 0; p < (whole ? 1 : share.nk); p++) {
             const int64_t *first = &l->first[ledger_slot(l, share.i, k[p], share.j)];
@@ -316,7 +318,7 @@ static tulle_status ledger_body(tulle_comm *comm, void *arg)
     struct product x = {NULL, NULL, NULL, NULL};
     struct ledger l = {.first = NULL};
     TULLE_TRY(make_product(comm, run, &x));
-    EXPECT(x.plan->steal);
+    EXPECT(x.plan->sources->steal);
     ledger_make(&l, x.plan);
     TULLE_TRY(reserve(comm, &l, 0, 2));
     TULLE_TRY(reserve(comm, &l, 1, 3));

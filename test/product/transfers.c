@@ -8,7 +8,7 @@
 #include <tulle/io.h>
 #include <tulle/machine.h>
 
-#include "algo/product/execution/partial.h"
+#include "algo/chain/transfer_cost.h"
 #include "body.h"
 #include "star.h"
 #include "tap.h"

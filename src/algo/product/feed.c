@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/feed.h"
 
+#include "algo/product/plan/sources.h"
+#include "algo/product/run/runner.h"
+#include "algo/product/source/delegation.h"
+#include "algo/product/source/panel.h"
+#include "algo/steal/steal.h"
 #include "base/error.h"
 
 static void no_fini(tulle__exec *x)
@@ -35,7 +40,7 @@ static void schedule_fini(tulle__exec *x)
 
 static const tulle__delegations *delegations_of(const tulle__exec *x)
 {
-    return tulle__required_delegations(x->plan->required);
+    return tulle__required_delegations(x->plan->sources->required);
 }
 
 static int64_t schedule_planned(const tulle__exec *x)
@@ -96,7 +101,7 @@ static int claims_depth(const tulle__exec *x)
 
 static int64_t claims_planned(const tulle__exec *x)
 {
-    return tulle__steal_share(x->plan->steal);
+    return tulle__steal_share(x->plan->sources->steal);
 }
 
 /*
@@ -105,7 +110,7 @@ static int64_t claims_planned(const tulle__exec *x)
  */
 static tulle_status claims_next(tulle__exec *x, tulle__job *job, int *got)
 {
-    tulle__steal *steal = x->plan->steal;
+    tulle__steal *steal = x->plan->sources->steal;
     tulle__claim claim = {.k = job->k};
     if (x->filled >= 2 && !tulle__steal_in_hand(steal)) return TULLE_OK;
     int64_t start = tulle__now(x->plan->comm);
@@ -126,9 +131,9 @@ static tulle_status claims_next(tulle__exec *x, tulle__job *job, int *got)
 /* No PE claims any more, and none does again before all have agreed. */
 static void claims_met(tulle__exec *x)
 {
-    x->stolen = tulle__steal_stolen(x->plan->steal);
-    x->probes = tulle__steal_probes(x->plan->steal);
-    tulle__steal_reset(x->plan->steal);
+    x->stolen = tulle__steal_stolen(x->plan->sources->steal);
+    x->probes = tulle__steal_probes(x->plan->sources->steal);
+    tulle__steal_reset(x->plan->sources->steal);
 }
 
 static const tulle__feed_ops claims = {.init = no_init,
@@ -148,7 +153,7 @@ static int steps_depth(const tulle__exec *x)
 
 static int64_t steps_planned(const tulle__exec *x)
 {
-    return x->plan->units;
+    return x->plan->targets.units;
 }
 
 /* The owner of a tile of C multiplies all its units; within a step by k, then by tile. */
@@ -156,12 +161,12 @@ static tulle_status steps_next(tulle__exec *x, tulle__job *job, int *got)
 {
     const tulle_product *plan = x->plan;
     const tulle__operands *o = &plan->operands;
-    int steps = tulle__panels_steps(plan->panels);
+    int steps = tulle__panels_steps(plan->sources->panels);
     for (tulle__step_unit *u = &x->unit; u->step < steps; u->step++, u->k = 0)
         for (; u->k < o->K; u->k++, u->target = 0) {
-            if (!tulle__panels_in_step(plan->panels, u->step, u->k)) continue;
-            while (u->target < plan->ntargets) {
-                const tulle__target *target = &plan->target[u->target++];
+            if (!tulle__panels_in_step(plan->sources->panels, u->step, u->k)) continue;
+            while (u->target < plan->targets.count) {
+                const tulle__target *target = &plan->targets.at[u->target++];
                 if (!tulle__operands_meet(o, target->i, u->k, target->j)) continue;
                 job->i = target->i;
                 job->j = target->j;

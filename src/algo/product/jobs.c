@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/jobs.h"
 
+#include "algo/chain/block_order.h"
 #include "algo/product/feed.h"
+#include "algo/product/plan/sources.h"
 #include "algo/product/sink/sink.h"
+#include "algo/product/source/delegation.h"
+#include "algo/product/source/source.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/planted.h"
+#include "mat/fetch.h"
 
 tulle_status tulle__jobs_init(tulle__exec *x)
 {
@@ -65,9 +70,9 @@ static tulle_status start_job(tulle__exec *x, tulle__job *job)
         tulle__wanted a = wanted(job, TULLE__FACTOR_A, n), b = wanted(job, TULLE__FACTOR_B, n);
         if (TULLE__PLANTED(swapped_k)) b.k = plan->operands.K - 1 - b.k;
         job->b[n] = (tulle__fetch){.group = -1};
-        TULLE_TRY(tulle__source_start(plan->source, &a, &job->a[n]));
+        TULLE_TRY(tulle__source_start(plan->sources->top, &a, &job->a[n]));
         job->nk++; /* from here on ending the job sees to what was fetched */
-        TULLE_TRY(tulle__source_start(plan->source, &b, &job->b[n]));
+        TULLE_TRY(tulle__source_start(plan->sources->top, &b, &job->b[n]));
         job->remote |= job->a[n].group >= 0 || job->b[n].group >= 0;
     }
     if (job->delegation)
@@ -113,8 +118,9 @@ static tulle_status await_tile(
     tulle__exec *x, const tulle__job *job, tulle__factor factor, int n, tulle__fetch *fetch, tulle_tile *tile)
 {
     tulle__wanted w = wanted(job, factor, n);
-    const tulle_status status = tulle__source_await(x->plan->source, &w, fetch, tile);
-    if (!x->plan->least) tile->norm = NULL; /* read by the filter alone: they would cross the link to a device */
+    const tulle_status status = tulle__source_await(x->plan->sources->top, &w, fetch, tile);
+    if (!x->plan->like.task.least)
+        tile->norm = NULL; /* read by the filter alone: they would cross the link to a device */
     return status;
 }
 
@@ -126,7 +132,7 @@ tulle_status tulle__jobs_await(tulle__exec *x, const tulle__job *job)
         x->delegations_ahead--;
     else
         x->ahead -= job->remote;
-    TULLE_TRY(tulle__sources_reach(x->plan->source, job->step, &met));
+    TULLE_TRY(tulle__sources_reach(x->plan->sources->top, job->step, &met));
     for (int n = 0; n < job->nk; n++) {
         TULLE_TRY(await_tile(x, job, TULLE__FACTOR_A, n, &job->a[n], &x->a[n]));
         if (TULLE__PLANTED(unawaited)) job->b[n].group = -1;

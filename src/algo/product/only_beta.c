@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/only_beta.h"
 
+#include "algo/product/run/runner.h"
 #include "base/error.h"
 #include "mat/algebra/elements.h"
 #include "mat/mat_home.h"
@@ -46,9 +47,7 @@ tulle_status tulle__product_only_beta(tulle_product *plan, double beta, tulle_pr
     if (status == TULLE_OK)
         status = tulle_comm_agree(plan->comm, tulle_comm_reduce_real(plan->comm, TULLE_MAX, 1, &seconds));
     if (status == TULLE_OK && report)
-        *report = (tulle_product_report){.seconds = seconds,
-            .nnz_c = entries,
-            .phases = 1,
-            .replication = plan->slices.layer_of ? tulle_product_replication(plan) : 1};
+        *report =
+            (tulle_product_report){.seconds = seconds, .nnz_c = entries, .phases = 1, .replication = plan->ways.layers};
     return status;
 }

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/product_report.h"
 
+#include "algo/product/plan/sources.h"
+#include "algo/product/run/runner.h"
+#include "algo/product/source/norm_source.h"
+#include "algo/product/source/operand_cache.h"
+#include "algo/product/stage/phase.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -129,9 +134,9 @@ static int64_t sum_of(const double *all, int size, int stride)
 /* What jobs in blocks fetch, by the model. */
 static int64_t network_of(const tulle_product *plan)
 {
-    if (!plan->blocked || !plan->operand_cache) return 0;
-    return tulle__operand_cache_is_limited(plan->operand_cache) ? plan->blocks.network_again
-                                                                : plan->blocks.network_once;
+    if (!plan->order || !plan->sources->cache) return 0;
+    return tulle__operand_cache_is_limited(plan->sources->cache) ? plan->order->network_again
+                                                                 : plan->order->network_once;
 }
 
 tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *x, int64_t elapsed,
@@ -139,6 +144,8 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
 {
     tulle_status status;
     int size = plan->comm->size;
+    const tulle__phase_figures range = tulle__phases_figures(plan);
+    const tulle_gemm_blocks none = {.rows = 0}, *blocks = plan->order ? &plan->order->shape : &none;
     double mine[FACTS], *all = NULL;
     TULLE_TRY(tulle__alloc((size_t)size * FACTS, sizeof *all, "report", &all));
     mine[SECONDS] = (double)elapsed * 1e-9;
@@ -146,15 +153,15 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
     mine[COMMUNICATE] = (double)x->communicate_ns * 1e-9;
     mine[ACCUMULATE] = (double)x->inbox.accumulate_ns * 1e-9;
     mine[WAIT] = (double)x->wait_ns * 1e-9;
-    mine[WORK] = (double)plan->multiplications;
-    mine[LARGEST] = plan->largest;
+    mine[WORK] = (double)plan->told.multiplications;
+    mine[LARGEST] = plan->told.largest;
     mine[BYTES] = (double)moved->bytes;
     mine[MESSAGES] = (double)(moved->gets + moved->puts);
     mine[PARTIALS] = (double)x->inbox.sent;
     mine[UNITS] = (double)x->units;
     mine[STOLEN] = (double)x->stolen;
     mine[PROBES] = (double)x->probes;
-    tulle__required_figures figures = tulle__required_count(plan->required);
+    tulle__required_figures figures = tulle__required_count(plan->sources->required);
     mine[WHOLE] = (double)figures.whole;
     mine[ROWS] = (double)figures.rows;
     mine[COVERS] = (double)figures.covers;
@@ -165,8 +172,8 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
     for (int c = 0; c < 3; c++) {
         mine[UPLOADS + c] = (double)(done.copies[c] - before.copies[c]);
         mine[UP_BYTES + c] = (double)(done.bytes[c] - before.bytes[c]);
-        mine[BLOCK_UPLOADS + c] = (double)plan->blocks.shape.copies[c];
-        mine[BLOCK_UP_BYTES + c] = (double)plan->blocks.shape.bytes[c];
+        mine[BLOCK_UPLOADS + c] = (double)blocks->copies[c];
+        mine[BLOCK_UP_BYTES + c] = (double)blocks->bytes[c];
         mine[UP_SECONDS + c] = done.copy_seconds[c] - before.copy_seconds[c];
     }
     mine[BLOCK_NETWORK] = (double)network_of(plan);
@@ -175,7 +182,7 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
     mine[SKIPPED] = (double)x->skipped;
     mine[FILTERED] = (double)x->filtered;
     for (int q = 0; q < TULLE_BLOCK_KERNELS; q++) mine[BY_KERNEL + q] = (double)x->by_kernel[q];
-    const tulle__unfetched unfetched = tulle__norm_source_count(plan->norms);
+    const tulle__unfetched unfetched = tulle__norm_source_count(plan->sources->norms);
     mine[UNFETCHED] = (double)unfetched.blocks;
     mine[UNFETCHED_BYTES] = (double)unfetched.bytes;
     mine[REFUSED] = done.refused;
@@ -198,8 +205,8 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
         .probes = sum_of(all + PROBES, size, FACTS),
         .nnz_c = plan->sparse ? plan->C->nnz : plan->C->layout->m * plan->C->layout->n,
         .reused = x->reused,
-        .phases = plan->phases.number + 1,
-        .dropped = plan->phases.dropped,
+        .phases = range.columns.number + 1,
+        .dropped = range.dropped,
         .whole_pairs = sum_of(all + WHOLE, size, FACTS),
         .rows_pairs = sum_of(all + ROWS, size, FACTS),
         .cover_pairs = sum_of(all + COVERS, size, FACTS),
@@ -208,7 +215,7 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
         .cover_bound = sum_of(all + BOUND, size, FACTS),
         .replication = tulle_product_replication(plan),
         .unordered = plan->C->unordered,
-        .predicted_seconds = plan->predicted,
+        .predicted_seconds = plan->told.predicted,
         .skipped_products = sum_of(all + SKIPPED, size, FACTS),
         .filtered_blocks = sum_of(all + FILTERED, size, FACTS),
         .unfetched_blocks = sum_of(all + UNFETCHED, size, FACTS),
@@ -217,7 +224,7 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
             .kernels = sum_of(all + KERNELS, size, FACTS),
             .hits = sum_of(all + HITS, size, FACTS),
             .kernel_seconds = spread_of(all + KERNEL_SECONDS, size, FACTS).mean * size},
-        .blocks = plan->blocks.shape};
+        .blocks = *blocks};
     report->blocks.network = sum_of(all + BLOCK_NETWORK, size, FACTS);
     for (int q = 0; q < TULLE_BLOCK_KERNELS; q++)
         report->kernel_flops[q] = 2 * sum_of(all + BY_KERNEL + q, size, FACTS);

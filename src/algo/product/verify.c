@@ -14,12 +14,13 @@
 #include <tulle/product.h>
 
 #include "algo/option_values.h"
-#include "algo/product/plan/phase.h"
+#include "algo/product/stage/phase.h"
 #include "algo/product/verify.h"
 #include "algo/product/verify_blocks.h"
 #include "algo/product/verify_kinds.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "mat/fetch.h"
 #include "mat/half/expanded.h"
 #include "mat/mat_home.h"
 #include "mat/sweep/apply.h"
@@ -369,7 +370,7 @@ tulle_status tulle_product_check_matrices(double alpha, const tulle_mat *A, tull
 tulle_status tulle_product_check(tulle_product *plan, double *error)
 {
     if (TULLE__NULL_AS(plan, "product") || TULLE__NULL(error)) return tulle__refuse(plan ? plan->comm : NULL);
-    struct factors x = {.alpha = plan->alpha,
+    struct factors x = {.alpha = plan->scalars.alpha,
         .A = plan->A,
         .B = plan->B,
         .C = plan->C,
@@ -378,8 +379,8 @@ tulle_status tulle_product_check(tulle_product *plan, double *error)
         .first = {.mat = plan->A}};
     tulle_status status = TULLE_OK;
     double found = 0;
-    if (plan->beta != 0)
-        return tulle__fail(TULLE_ERR_UNSUPPORTED, "a check with beta = %g: the old C is gone", plan->beta);
+    if (plan->scalars.beta != 0)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "a check with beta = %g: the old C is gone", plan->scalars.beta);
     status = prepare(&x);
     if (status == TULLE_OK) status = tulle_comm_agree(plan->comm, check(&x, plan, &found));
     end(&x);

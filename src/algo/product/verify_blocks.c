@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "algo/product/plan/phase.h"
+#include "algo/product/stage/phase.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "mat/fetch.h"

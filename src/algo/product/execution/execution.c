@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/execution/execution.h"
 
+#include "algo/product/source/delegation.h"
 #include "base/error.h"
 #include "base/planted.h"
+#include "base/timeline.h"
 
 tulle__run_tiles tulle__job_tiles(const tulle__exec *x, const tulle__job *job, int64_t row, bool last)
 {

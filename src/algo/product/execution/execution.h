@@ -10,6 +10,8 @@
 #include "algo/product/execution/partial.h"
 #include "algo/product/execution/schedule.h"
 #include "algo/product/plan/plan.h"
+#include "algo/product/run/run_tiles.h"
+#include "mat/fetch.h"
 
 /* A job: products of tiles, C[i,j] += sum_k A[i,k] B[k,j], that are multiplied together. */
 typedef struct tulle__job {
@@ -23,7 +25,7 @@ typedef struct tulle__job {
     int64_t number;
     int *k; /* [group] */
     /* rows of A that another PE has delegated to this one; NULL: tiles */
-    const tulle__delegation *delegation;
+    const struct tulle__delegation *delegation;
     tulle__fetch *a, *b; /* [group] */
 } tulle__job;
 
@@ -43,6 +45,7 @@ typedef struct tulle__exec {
     tulle__schedule schedule;
     tulle__step_unit unit;
     int reused;       /* no symbolic work is done */
+    bool publishes;   /* C has a new structure then, which all PEs are told */
     tulle__job *ring; /* [depth]: jobs started; the head is the next to be multiplied */
     int depth, head, filled;
     /* remote jobs, rows of others that were started and not yet waited for */
@@ -65,7 +68,6 @@ typedef struct tulle__exec {
     int64_t by_kernel[TULLE_BLOCK_KERNELS]; /* multiplications of blocks */
     double largest;                         /* multiplications of a unit */
     tulle_device_work devices_before;       /* what devices had done when it began */
-    unsigned puts;                          /* bit g: a layer's results are on their way in group g */
 } tulle__exec;
 
 /* The rows of C tile i, block rows if C is in blocks, of a job whose tiles are in x->a: first .. first + rows - 1. */

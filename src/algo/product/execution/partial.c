@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/execution/partial.h"
 
+#include "algo/chain/transfer_cost.h"
 #include "base/error.h"
 #include "base/planted.h"
+#include "base/timeline.h"
+#include "comm/arena.h"
+#include "comm/queue.h"
+#include "mat/context.h"
 
 _Static_assert(sizeof(tulle__partial_record) <= TULLE__RECORD, "a record must fit the queue");
 _Static_assert(sizeof(tulle__partial_record) == TULLE__PARTIAL_RECORD, "plans and the model count these bytes");
@@ -54,10 +59,10 @@ tulle_status tulle__inbox_serve(void *context)
         tulle__partial_record record;
         char bytes[TULLE__RECORD];
     } got;
-    if (!inbox->plan->queue) return TULLE_OK;
+    if (!inbox->plan->exchange.queue) return TULLE_OK;
     int64_t start = tulle__now(inbox->plan->comm), served = 0;
     tulle_status status = TULLE_OK;
-    while (status == TULLE_OK && tulle__queue_pop(inbox->plan->queue, &got)) {
+    while (status == TULLE_OK && tulle__queue_pop(inbox->plan->exchange.queue, &got)) {
         status = inbox->receive(inbox, &got.record);
         if (status == TULLE_OK) {
             tulle__queue_acknowledge(inbox->plan->comm, &got.record.ack, got.record.ack_at);
@@ -96,14 +101,14 @@ tulle_status tulle__partial_push(tulle__inbox *inbox, const tulle__partial *part
         .rank = plan->comm->rank};
     inbox->sent += last;
     return tulle__queue_push(
-        plan->queue, owner_of(plan, partial->tile), &record, sizeof record, tulle__inbox_serve, inbox);
+        plan->exchange.queue, owner_of(plan, partial->tile), &record, sizeof record, tulle__inbox_serve, inbox);
 }
 
 tulle_status tulle__partial_send(
     tulle__inbox *inbox, const tulle__partial *partial, const char *block, int64_t offset, int64_t length)
 {
     tulle_status status = TULLE_OK;
-    tulle__arena *arena = inbox->plan->arena;
+    tulle__arena *arena = inbox->plan->exchange.arena;
     int64_t most = (int64_t)tulle__arena_panel_bytes(arena);
     for (int64_t at = 0; at < length || at == 0; at += most) {
         tulle__panel panel;

@@ -9,6 +9,7 @@
 
 #include "algo/product/execution/account_work.h"
 #include "algo/product/plan/plan.h"
+#include "comm/arena.h"
 
 /* What travels through the queue: a piece of a partial result, which lies in a panel. */
 typedef struct tulle__partial_record {

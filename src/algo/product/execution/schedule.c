@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/execution/schedule.h"
 
+#include "algo/product/plan/sources.h"
 #include "base/error.h"
+#include "mat/fetch.h"
 
 enum { LOCAL, REMOTE };
 
@@ -18,7 +20,7 @@ static int is_remote(const tulle__operands *o, int i, int k, int j)
 static int keep_kind(const tulle_product *plan, tulle__chain *chain, int kind)
 {
     int remote = 0, kept = 0;
-    if (plan->blocked) return kind == LOCAL;
+    if (plan->order) return kind == LOCAL;
     if (plan->direct || chain->nk == 0) return kind == LOCAL;
     for (int t = 0; t < chain->nk; t++) {
         int here = is_remote(&plan->operands, chain->i, chain->k[t], chain->j);
@@ -38,7 +40,8 @@ static double weight_of(const tulle_product *plan, int i, int k, int j, int kind
 {
     const tulle__operands *o = &plan->operands;
     if (kind == REMOTE)
-        return (double)tulle__fetch_bytes(o->A, i, k) + (double)tulle__required_bytes(plan->required, o, i, k, j);
+        return (double)tulle__fetch_bytes(o->A, i, k) +
+               (double)tulle__required_bytes(plan->sources->required, o, i, k, j);
     double nnz_a = (double)o->A->directory[tulle__tile_index(o->A, i, k)].nnz;
     /* dense: all elements */
     double nnz_b = (double)o->B->directory[tulle__tile_index(o->B, k, j)].nnz;
@@ -49,7 +52,7 @@ static void weigh_next(const tulle_product *plan, tulle__job_list *list, int kin
 {
     const tulle__chain *chain = &list->chain;
     list->next = list->remote = 0;
-    if (plan->blocked) {
+    if (plan->order) {
         for (int t = list->at; t < chain->nk && t < list->at + plan->group; t++)
             list->remote |= is_remote(&plan->operands, chain->i, chain->k[t], chain->j);
         return;
@@ -60,9 +63,9 @@ static void weigh_next(const tulle_product *plan, tulle__job_list *list, int kin
 
 static int next_chain(const tulle_product *plan, tulle__job_list *list)
 {
-    if (!plan->blocked) return plan->policy->next(&list->cursor, &list->chain);
+    if (!plan->order) return plan->policy->next(&list->cursor, &list->chain);
     list->chain.k = list->cursor.k;
-    return tulle__block_order_next(&plan->blocks, &list->block, &list->chain, &list->done);
+    return tulle__block_order_next(plan->order, &list->block, &list->chain, &list->done);
 }
 
 /* Goes on to the next job of that kind. */
@@ -130,14 +133,14 @@ int tulle__schedule_has_next(const tulle__schedule *schedule)
 int tulle__schedule_next_is_remote(const tulle__schedule *schedule)
 {
     const tulle__job_list *local = &schedule->list[LOCAL], *remote = &schedule->list[REMOTE];
-    if (schedule->plan->blocked) return local->remote;
+    if (schedule->plan->order) return local->remote;
     if (!remote->live || !local->live) return remote->live;
     return local->taken * remote->total >= (remote->taken + remote->next) * local->total;
 }
 
 void tulle__schedule_take(tulle__schedule *schedule, int *i, int *j, int *nk, int *k)
 {
-    int kind = !schedule->plan->blocked && tulle__schedule_next_is_remote(schedule) ? REMOTE : LOCAL;
+    int kind = !schedule->plan->order && tulle__schedule_next_is_remote(schedule) ? REMOTE : LOCAL;
     tulle__job_list *list = &schedule->list[kind];
     *i = list->chain.i;
     *j = list->chain.j;

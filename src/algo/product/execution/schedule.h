@@ -14,6 +14,7 @@
 #ifndef TULLE_PRODUCT_SCHEDULE_H
 #define TULLE_PRODUCT_SCHEDULE_H
 
+#include "algo/chain/block_order.h"
 #include "algo/product/plan/plan.h"
 
 /* The jobs of one kind, in the policy's order. */

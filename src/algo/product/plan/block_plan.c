@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/plan/block_plan.h"
 
+#include "algo/product/run/runner.h"
 #include "algo/product/source/operand_cache.h"
 #include "base/error.h"
 #include "base/memory.h"

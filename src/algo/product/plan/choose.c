@@ -6,6 +6,7 @@
 #include "algo/model/operation_counts.h"
 #include "algo/model/simulated.h"
 #include "algo/product/plan/check_operands.h"
+#include "algo/product/plan/sources.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -76,7 +77,7 @@ static tulle__transfer_costs prices_of(const tulle_product *plan)
 /* Counts are of layouts that match: not of parts. */
 static const tulle_counts *counts_given(const tulle_product *plan)
 {
-    return tulle__slices_any(&plan->slices) ? NULL : plan->options.counts;
+    return plan->ways.in_parts ? NULL : plan->options.counts;
 }
 
 /* named: of counts that are made here, which take it over. */
@@ -123,7 +124,7 @@ static tulle_status predict(const tulle_product *plan, double *named, struct cho
         .lookahead = plan->options.lookahead,
         .deterministic = plan->options.deterministic,
         /* steps are of all PEs: layers have none */
-        .asynchronous = plan->slices.layer_of,
+        .asynchronous = plan->ways.layers > 1,
         .transfers = plan->options.transfers,
         .symmetric_c = plan->options.symmetric_c,
         /* a PE alone fetches nothing, and to ask the system takes as long as a small product */
@@ -165,12 +166,11 @@ static tulle_status predict_all(tulle_product *plan, const struct choice *choice
     const tulle_product_options *o = &plan->options;
     tulle_machine machine = machine_of(plan);
     tulle_status status = TULLE_OK;
-    bool layered = plan->slices.layer_of && !plan->sparse;
-    plan->predicted = 0;
-    if (!o->machine || o->device || choice->seconds <= 0 || (tulle__slices_any(&plan->slices) && !layered))
-        return TULLE_OK;
-    if (layered) status = tulle__layers_seconds(plan, &machine, choice->compute, &layers);
-    plan->predicted = choice->seconds + layers;
+    const bool layered = plan->ways.seconds != NULL;
+    plan->told.predicted = 0;
+    if (!o->machine || o->device || choice->seconds <= 0 || (plan->ways.in_parts && !layered)) return TULLE_OK;
+    if (layered) status = plan->ways.seconds(plan, &machine, choice->compute, &layers);
+    plan->told.predicted = choice->seconds + layers;
     return status;
 }
 
@@ -192,6 +192,6 @@ tulle_status tulle__choose(tulle_product *plan, int predicted, tulle_product_alg
     if (status != TULLE_OK) return status;
     *alg = choice.alg;
     plan->group = choice.group;
-    plan->prices = choice.prices;
+    plan->sources->prices = choice.prices;
     return tulle_comm_agree(plan->comm, predict_all(plan, &choice));
 }

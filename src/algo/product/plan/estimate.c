@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/random.h"
 
 /* Ranks of a column; rows taken of a tile row of C; rows of B whose ranks are exchanged at most. */

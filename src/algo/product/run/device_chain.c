@@ -13,6 +13,7 @@
  * Room: tiles that are not held go first (device_tiles.h); then results that leave are awaited;
  * then the oldest open result leaves. What is left is one triple of tiles, so there is no deadlock.
  */
+#include "algo/chain/block_order.h"
 #include "algo/product/run/device_set.h"
 #include "base/error.h"
 #include "base/memory.h"

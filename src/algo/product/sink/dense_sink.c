@@ -3,10 +3,14 @@
 #include <stdlib.h>
 
 #include "algo/product/execution/account_work.h"
-#include "algo/product/sink/layer_sum.h"
+#include "algo/product/plan/sources.h"
+#include "algo/product/run/runner.h"
 #include "algo/product/sink/sink.h"
+#include "algo/product/source/required_rows.h"
 #include "base/error.h"
 #include "base/planted.h"
+#include "comm/arena.h"
+#include "mat/context.h"
 
 static int64_t row_step(const tulle_own_tile *C)
 {
@@ -27,8 +31,8 @@ static tulle_status scale_target(tulle__exec *x, tulle__target *target)
     target->scaled = 1;
     tulle_status status = tulle_mat_own_tile(plan->operands.C, target->i, target->j, &tile);
     if (status != TULLE_OK) return status;
-    tulle__work_scale(&x->inbox.told, &tile, plan->job_beta);
-    return tulle__scale_tile(plan, &tile, plan->job_beta);
+    tulle__work_scale(&x->inbox.told, &tile, plan->scalars.job_beta);
+    return tulle__scale_tile(plan, &tile, plan->scalars.job_beta);
 }
 
 /*
@@ -39,11 +43,11 @@ static tulle_status begin(tulle__exec *x)
     tulle_status status = TULLE_OK;
     const tulle_product *plan = x->plan;
     int once = plan->policy->by_chain ||
-               (plan->policy->alg == TULLE_PRODUCT_STATIONARY_C && !tulle__required_delegates(plan->required));
-    for (int t = 0; t < plan->ntargets; t++) {
-        plan->target[t].scaled = plan->target[t].made = 0;
-        plan->target[t].put = 0;
-        if (!once || !plan->target[t].units) TULLE_TRY(scale_target(x, &plan->target[t]));
+               (plan->policy->alg == TULLE_PRODUCT_STATIONARY_C && !tulle__required_delegates(plan->sources->required));
+    for (int t = 0; t < plan->targets.count; t++) {
+        plan->targets.at[t].scaled = plan->targets.at[t].made = 0;
+        plan->targets.at[t].put = 0;
+        if (!once || !plan->targets.at[t].units) TULLE_TRY(scale_target(x, &plan->targets.at[t]));
     }
 out:
     return status;
@@ -80,7 +84,7 @@ static tulle_status multiply(tulle__exec *x, const tulle__job *job, tulle_gidx r
         .C = to,
         .c_row = c_row,
         .c_col = c_col,
-        .alpha = x->plan->alpha,
+        .alpha = x->plan->scalars.alpha,
         .beta = beta};
     x->multiplications += tulle__chain_multiplications(&task);
     if (!runner->devices) tulle__work_chain(&x->inbox.told, &task); /* devices take time by themselves */
@@ -103,7 +107,7 @@ static tulle_status multiply_in_bands(
         status = multiply(x, job, first, end - first, to + (size_t)(first * row_step(C)) * tulle_type_size(C->type),
             row_step(C), col_step(C), beta, true);
         tulle__work_end(&x->inbox.told);
-        if (status == TULLE_OK) tulle__layers_put(x, target, end);
+        if (status == TULLE_OK) x->plan->ways.put(x, target, end);
         tulle__kernel_begin(x->plan->comm);
     }
     return status;
@@ -112,8 +116,8 @@ static tulle_status multiply_in_bands(
 /* Whether rows of a tile are complete, in memory, once its last job has multiplied them. */
 static int complete_by_rows(const tulle_product *plan)
 {
-    return plan->slices.partial && plan->policy->alg == TULLE_PRODUCT_STATIONARY_C && !plan->runner->devices &&
-           !tulle__required_delegates(plan->required);
+    return plan->ways.put && plan->policy->alg == TULLE_PRODUCT_STATIONARY_C && !plan->runner->devices &&
+           !tulle__required_delegates(plan->sources->required);
 }
 
 static tulle_status own_sums(tulle__exec *x, const tulle__job *job, tulle__target *target)
@@ -122,7 +126,7 @@ static tulle_status own_sums(tulle__exec *x, const tulle__job *job, tulle__targe
     tulle_status status = tulle_mat_own_tile(x->plan->operands.C, job->i, job->j, &C);
     if (status != TULLE_OK || !C.nnz) return status;
     if (!job->nk) return target->scaled ? TULLE_OK : scale_target(x, target);
-    double beta = target->scaled && !TULLE__PLANTED(beta_twice) ? 1 : x->plan->job_beta;
+    double beta = target->scaled && !TULLE__PLANTED(beta_twice) ? 1 : x->plan->scalars.job_beta;
     target->scaled = 1;
     tulle_gidx first, rows;
     status = tulle__job_rows(x, job, &first, &rows);
@@ -175,27 +179,27 @@ static tulle_status away(tulle__exec *x, const tulle__job *job)
     tulle_product *plan = x->plan;
     size_t size = tulle_type_size(plan->operands.C->type);
     tulle_gidx first, rows_of, n = tulle__tile_cols(plan->operands.C, job->j);
-    tulle_gidx most = (tulle_gidx)(tulle__arena_panel_bytes(plan->arena) / (size * (size_t)(n > 0 ? n : 1)));
+    tulle_gidx most = (tulle_gidx)(tulle__arena_panel_bytes(plan->exchange.arena) / (size * (size_t)(n > 0 ? n : 1)));
     tulle__partial partial = {
         .tile = (int)tulle__tile_index(plan->operands.C, job->i, job->j), .key = job->k[0], .units = job->units};
     if (!most)
         return tulle__fail(TULLE_ERR_LIMIT,
             "a row of %.3f MB of C does not fit a panel of %.3f MB; the arena is too small",
-            (double)n * (double)size / 1e6, (double)tulle__arena_panel_bytes(plan->arena) / 1e6);
+            (double)n * (double)size / 1e6, (double)tulle__arena_panel_bytes(plan->exchange.arena) / 1e6);
     TULLE_TRY(tulle__job_rows(x, job, &first, &rows_of));
     tulle_gidx end = first + rows_of;
     for (tulle_gidx r0 = first; r0 < end; r0 += most) {
         tulle__panel panel;
         tulle_gidx rows = end - r0 < most ? end - r0 : most;
         int64_t start = tulle__now(plan->comm);
-        TULLE_TRY(tulle__arena_take(plan->arena, tulle__inbox_serve, &x->inbox, &panel));
+        TULLE_TRY(tulle__arena_take(plan->exchange.arena, tulle__inbox_serve, &x->inbox, &panel));
         x->communicate_ns += tulle__now(plan->comm) - start;
         start = tulle__kernel_begin(plan->comm);
         status = multiply(x, job, r0, rows, panel.local, n, 1, 0, true);
         if (status == TULLE_OK) status = plan->runner->ops->finish(plan->runner);
         tulle__computed(x, "multiply", start);
         if (status != TULLE_OK) {
-            tulle__arena_return(plan->arena, &panel);
+            tulle__arena_return(plan->exchange.arena, &panel);
             goto out;
         }
         start = tulle__now(plan->comm);
@@ -226,8 +230,8 @@ static tulle_status add(tulle_product *plan, int tile, int key, int64_t offset, 
 {
     tulle_own_tile C;
     const tulle__kernels *kernels = plan->context->kernels;
-    const tulle__target *target = &plan->target[plan->target_of[tile]];
-    const tulle__cut *cut = tulle__required_cut(plan->required, target->i, key, target->j);
+    const tulle__target *target = &plan->targets.at[plan->targets.of[tile]];
+    const tulle__cut *cut = tulle__required_cut(plan->sources->required, target->i, key, target->j);
     tulle_status status = tulle_mat_own_tile(plan->operands.C, target->i, target->j, &C);
     if (status != TULLE_OK) return status;
     int64_t size = (int64_t)tulle_type_size(C.type), row = C.n * size, step = row_step(&C);
@@ -269,8 +273,8 @@ static tulle_status fetch(tulle__inbox *inbox, const tulle__partial_record *reco
         *data = mapped + record->at;
         return TULLE_OK;
     }
-    *data = plan->scratch;
-    return tulle__partial_take(inbox, record, plan->scratch);
+    *data = plan->exchange.scratch;
+    return tulle__partial_take(inbox, record, plan->exchange.scratch);
 }
 
 static tulle_status receive_added(tulle__inbox *inbox, const tulle__partial_record *record)
@@ -306,16 +310,16 @@ static tulle_status receive_rows(tulle__inbox *inbox, const tulle__partial_recor
 {
     tulle_own_tile C;
     tulle_product *plan = inbox->plan;
-    const tulle__target *target = &plan->target[plan->target_of[record->tile]];
+    const tulle__target *target = &plan->targets.at[plan->targets.of[record->tile]];
     tulle_status status = tulle_mat_own_tile(plan->operands.C, target->i, target->j, &C);
     if (status != TULLE_OK) return status;
     int by_row = C.order == TULLE_ROW_MAJOR;
-    if (plan->job_beta == 0 && by_row && C.ld == C.n) /* they lie in the tile as in the panel */
+    if (plan->scalars.job_beta == 0 && by_row && C.ld == C.n) /* they lie in the tile as in the panel */
         return tulle__partial_take(inbox, record, (char *)C.val + record->offset);
     int64_t first, count = rows_at(&C, record->offset, record->length, &first);
-    if (plan->job_beta != 1)
+    if (plan->scalars.job_beta != 1)
         status = plan->context->kernels->scale(plan->context->pool, C.type, by_row ? count : C.n, by_row ? C.n : count,
-            C.ld, plan->job_beta, (char *)C.val + (size_t)(first * row_step(&C)) * tulle_type_size(C.type));
+            C.ld, plan->scalars.job_beta, (char *)C.val + (size_t)(first * row_step(&C)) * tulle_type_size(C.type));
     return status == TULLE_OK ? receive_added(inbox, record) : status;
 }
 

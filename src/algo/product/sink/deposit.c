@@ -3,9 +3,11 @@
 
 #include <string.h>
 
+#include "algo/product/run/runner.h"
 #include "algo/product/sink/sink.h"
 #include "base/error.h"
 #include "base/planted.h"
+#include "comm/arena.h"
 #include "tile/tile_blocks.h"
 
 /* A result laid out as a tile in a private block, or in a panel. */
@@ -42,8 +44,8 @@ static tulle_status place_block(void *context, int64_t m, int64_t nnz, tulle__cs
     tulle_status status = TULLE_OK;
     if (!place->panel)
         status = tulle__block_new(plan, &size, &place->block);
-    else if (length > tulle__arena_panel_bytes(plan->arena))
-        status = tulle__arena_grow(plan->arena, length, bytes_used(plan, &size), place->panel);
+    else if (length > tulle__arena_panel_bytes(plan->exchange.arena))
+        status = tulle__arena_grow(plan->exchange.arena, length, bytes_used(plan, &size), place->panel);
     if (status != TULLE_OK) return status;
     *C = tulle__block_result(plan, &size, place->panel ? place->panel->local : place->block);
     return TULLE_OK;
@@ -122,11 +124,11 @@ int tulle__add_old(tulle__exec *x, int i, int j, int64_t row, int64_t rows, int 
 {
     tulle_tile old;
     const tulle_product *plan = x->plan;
-    if (plan->job_beta == 0 && !plan->options.keep_pattern) return pairs;
+    if (plan->scalars.job_beta == 0 && !plan->options.keep_pattern) return pairs;
     if (tulle_mat_tile(plan->operands.C, i, j, &old) != TULLE_OK || !old.nnz) return pairs;
     tulle__csr csr = tulle__tile_csr(&old);
-    x->pair[pairs] = (tulle__spgemm_pair){.B = tulle__csr_rows(&csr, row, rows), .scale = plan->job_beta};
-    if (TULLE__PLANTED(beta_squared)) x->pair[pairs].scale *= plan->job_beta;
+    x->pair[pairs] = (tulle__spgemm_pair){.B = tulle__csr_rows(&csr, row, rows), .scale = plan->scalars.job_beta};
+    if (TULLE__PLANTED(beta_squared)) x->pair[pairs].scale *= plan->scalars.job_beta;
     x->pair[pairs].A.m = rows;
     return pairs + 1;
 }
@@ -137,16 +139,16 @@ static tulle__spgemm_task task_of(const tulle__exec *x, const tulle__rows_of_til
     const tulle_product *plan = x->plan;
     const tulle_mat *C = plan->operands.C;
     tulle_tile old;
-    tulle__spgemm_task task = {
-        .type = C->type, .m = rows->rows, .n = tulle__tile_csr_cols(C, rows->j), .npairs = pairs, .pair = x->pair};
-    task.kernels = &plan->block_kernels;
-    task.half = plan->options.symmetric_c;
+    tulle__spgemm_task task = plan->like.task;
+    task.m = rows->rows;
+    task.n = tulle__tile_csr_cols(C, rows->j);
+    task.npairs = pairs;
+    task.pair = x->pair;
     if (task.half) {
-        task.half_shift = tulle__plan_half_shift(plan);
         task.first_row = C->layout->row_blocks.first[rows->i] + rows->row;
         task.first_col = C->layout->col_blocks.first[rows->j];
     }
-    if (plan->least) task.least = plan->least + C->layout->row_blocks.first[rows->i] + rows->row;
+    if (task.least) task.least += C->layout->row_blocks.first[rows->i] + rows->row;
     if (plan->options.keep_pattern && tulle__tile_is_mine(C, rows->i, rows->j) &&
         tulle_mat_tile(C, rows->i, rows->j, &old) == TULLE_OK) {
         *pattern = tulle__tile_csr(&old);

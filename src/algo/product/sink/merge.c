@@ -3,10 +3,13 @@
 
 #include <stdlib.h>
 
+#include "algo/product/plan/sources.h"
 #include "algo/product/sink/deposit.h"
 #include "algo/product/sink/sink.h"
+#include "algo/product/source/required_rows.h"
 #include "base/error.h"
 #include "base/planted.h"
+#include "mat/context.h"
 
 static int goes_before(const tulle__part *a, const tulle__part *b)
 {
@@ -29,7 +32,7 @@ static void sort_parts(tulle__target *target)
 static const tulle__cut *given_away(const tulle__exec *x, const tulle__target *target, const tulle__part *part)
 {
     if (part->rank == x->plan->comm->rank) return NULL;
-    return tulle__required_cut(x->plan->required, target->i, part->key, target->j);
+    return tulle__required_cut(x->plan->sources->required, target->i, part->key, target->j);
 }
 
 /* Gives parts of delegated rows the row pointers of a whole tile. */
@@ -70,7 +73,8 @@ static int summands(tulle__exec *x, const tulle__target *target, int64_t row, in
             .B = tulle__result_csr(x->plan, &r, part->spread ? 0 : part->row, &of),
             .scale = 1};
     }
-    if (TULLE__PLANTED(merged_twice) && pairs && x->plan->job_beta == 0) x->pair[pairs] = x->pair[pairs - 1], pairs++;
+    if (TULLE__PLANTED(merged_twice) && pairs && x->plan->scalars.job_beta == 0)
+        x->pair[pairs] = x->pair[pairs - 1], pairs++;
     return tulle__add_old(x, target->i, target->j, row, rows, pairs);
 }
 

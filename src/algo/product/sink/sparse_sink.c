@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Results into a sparse C. */
-#include "algo/product/plan/phase.h"
 #include "algo/product/sink/deposit.h"
 #include "algo/product/sink/merge.h"
 #include "algo/product/sink/sink.h"
+#include "algo/product/stage/phase.h"
 #include "base/error.h"
 #include "base/planted.h"
+#include "comm/arena.h"
 #include "mat/blocks/filter_tile.h"
 #include "tile/tile_blocks.h"
 
 static tulle_status begin(tulle__exec *x)
 {
-    for (int t = 0; t < x->plan->ntargets; t++) x->plan->target[t].placed = 0;
+    for (int t = 0; t < x->plan->targets.count; t++) x->plan->targets.at[t].placed = 0;
     return TULLE_OK;
 }
 
 /* All rows have their places. */
 static tulle_status begin_rows(tulle__exec *x)
 {
-    for (int t = 0; t < x->plan->ntargets; t++) x->plan->target[t].placed = 1;
+    for (int t = 0; t < x->plan->targets.count; t++) x->plan->targets.at[t].placed = 1;
     return TULLE_OK;
 }
 
@@ -54,8 +55,8 @@ static tulle_status pairs_of_job(tulle__exec *x, const tulle__job *job, tulle_gi
     TULLE_TRY(tulle__job_rows(x, job, first, rows));
     for (int n = 0; n < job->nk; n++) {
         tulle__csr A = tulle__tile_csr(&x->a[n]);
-        x->pair[n] =
-            (tulle__spgemm_pair){.A = tulle__csr_rows(&A, *first, *rows), .B = x->b[n], .scale = x->plan->alpha};
+        x->pair[n] = (tulle__spgemm_pair){
+            .A = tulle__csr_rows(&A, *first, *rows), .B = x->b[n], .scale = x->plan->scalars.alpha};
     }
     x->of = (tulle__run_tiles){.i = job->i, .j = job->j, .nk = job->nk, .k = job->k, .row = *first};
 out:
@@ -90,7 +91,7 @@ static tulle_status own(tulle__exec *x, const tulle__job *job, tulle__target *ta
     TULLE_TRY(pairs_of_job(x, job, &first, &rows));
     if (job->units == target->units) {
         target->placed = 1;
-        x->of.whole = x->plan->phases.whole;
+        x->of.whole = x->plan->ways.whole;
         TULLE_TRY(tulle__into_tile(
             x, job->i, job->j, tulle__add_old(x, job->i, job->j, 0, rows, job->nk), &x->multiplications));
     } else if (job->nk) {
@@ -117,13 +118,13 @@ static tulle_status own_rows(tulle__exec *x, const tulle__job *job, tulle__targe
 static tulle_status sent_of_job(tulle_product *plan, const tulle__job *job, tulle__sent **sent)
 {
     tulle_status status = TULLE_OK;
-    if (job->number >= plan->sent_room) {
+    if (job->number >= plan->known.room) {
         int64_t room = 2 * job->number + 16;
-        TULLE_TRY(tulle__realloc((size_t)room, sizeof *plan->sent, "partial results", &plan->sent));
-        plan->sent_room = room;
+        TULLE_TRY(tulle__realloc((size_t)room, sizeof *plan->known.sent, "partial results", &plan->known.sent));
+        plan->known.room = room;
     }
-    while (plan->njobs <= job->number) plan->sent[plan->njobs++] = (tulle__sent){.block = NULL};
-    *sent = &plan->sent[job->number];
+    while (plan->known.jobs <= job->number) plan->known.sent[plan->known.jobs++] = (tulle__sent){.block = NULL};
+    *sent = &plan->known.sent[job->number];
 out:
     return status;
 }
@@ -151,7 +152,7 @@ static tulle__partial describe(tulle__exec *x, const tulle__job *job, int64_t fi
 static tulle_status away_in_panel(tulle__exec *x, const tulle__job *job)
 {
     tulle_status status = TULLE_OK;
-    tulle__arena *arena = x->plan->arena;
+    tulle__arena *arena = x->plan->exchange.arena;
     tulle__panel panel;
     tulle_gidx first, rows;
     tulle__result_size size;
@@ -220,7 +221,7 @@ static tulle_status receive_part(tulle__inbox *inbox, const tulle__partial_recor
 {
     tulle_status status;
     tulle_product *plan = inbox->plan;
-    tulle__target *target = &plan->target[plan->target_of[record->tile]];
+    tulle__target *target = &plan->targets.at[plan->targets.of[record->tile]];
     tulle__part *part;
     TULLE_TRY(find_part(target, record->rank, record->key, record->row, record->size.rows, &part));
     if (!part->block) {
@@ -237,7 +238,7 @@ static tulle_status receive_values(tulle__inbox *inbox, const tulle__partial_rec
 {
     tulle_own_tile C;
     const tulle_product *plan = inbox->plan;
-    const tulle__target *target = &plan->target[plan->target_of[record->tile]];
+    const tulle__target *target = &plan->targets.at[plan->targets.of[record->tile]];
     tulle_status status = tulle_mat_own_tile(plan->operands.C, target->i, target->j, &C);
     if (status != TULLE_OK) return status;
     int64_t first = C.rowptr[record->row];
@@ -249,11 +250,11 @@ static tulle_status receive_values(tulle__inbox *inbox, const tulle__partial_rec
 static tulle_status finish(tulle__exec *x)
 {
     tulle_status status = TULLE_OK;
-    for (int t = 0; t < x->plan->ntargets; t++) {
-        tulle__target *target = &x->plan->target[t];
+    for (int t = 0; t < x->plan->targets.count; t++) {
+        tulle__target *target = &x->plan->targets.at[t];
         if (!target->placed) TULLE_TRY(tulle__merge_parts(x, target));
         /* what layers make is summed before it is filtered */
-        if (x->plan->least && !x->plan->options.keep_pattern && !x->plan->slices.layer_of)
+        if (x->plan->like.task.least && !x->plan->options.keep_pattern && x->plan->ways.layers == 1)
             TULLE_TRY(tulle__filter_tile(x->plan->operands.C, target->i, target->j,
                 x->plan->options.filter * x->plan->options.filter, &x->filtered));
     }
@@ -265,9 +266,9 @@ out:
 static tulle_status finish_rows(tulle__exec *x)
 {
     tulle_mat *C = x->plan->operands.C;
-    for (int t = 0; C->format->by_blocks && t < x->plan->ntargets; t++) {
+    for (int t = 0; C->format->by_blocks && t < x->plan->targets.count; t++) {
         tulle_own_tile tile;
-        tulle_status status = tulle_mat_own_tile(C, x->plan->target[t].i, x->plan->target[t].j, &tile);
+        tulle_status status = tulle_mat_own_tile(C, x->plan->targets.at[t].i, x->plan->targets.at[t].j, &tile);
         if (status != TULLE_OK) return status;
         tulle__blocks_renew_norms(&tile);
     }
@@ -301,7 +302,7 @@ static const tulle__sink claimed_values = {.begin = begin_rows,
 
 const tulle__sink *tulle__sparse_sink(const tulle_product *plan, int reuse)
 {
-    if (!plan->phases.whole) return &phase;
+    if (!plan->ways.whole) return &phase;
     if (plan->policy->reach == TULLE__REACH_NONE) return reuse ? &values : &anew;
     return reuse ? &claimed_values : &claimed;
 }

@@ -16,7 +16,7 @@ struct tulle__norm_source {
     const tulle__operands *operands;
     tulle_transfers transfers;
     const tulle__transfer_costs *prices;
-    double *const *least;
+    const double *const *least;
     tulle__norms_for jobs;
     char **head;  /* [M K + K N]: of remote tiles of A, of B; NULL: there is none */
     size_t bytes; /* of own jobs' heads, which lie one behind the other */
@@ -364,7 +364,7 @@ static const tulle__source_ops ops = {.begin = begin,
     .end = end};
 
 tulle_status tulle__norm_source_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *operands,
-    tulle__norms_for jobs, tulle_transfers transfers, const tulle__transfer_costs *prices, double *const *least,
+    tulle__norms_for jobs, tulle_transfers transfers, const tulle__transfer_costs *prices, const double *const *least,
     tulle__norm_source **out)
 {
     tulle__norm_source *s = NULL;

@@ -34,7 +34,7 @@ typedef enum tulle__norms_for {
 /* Local. transfers: COVER decides by bytes, else their modelled cost. *least is as of tulle__spgemm_task for all rows,
  * and set before an execution begins. */
 tulle_status tulle__norm_source_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *operands,
-    tulle__norms_for jobs, tulle_transfers transfers, const tulle__transfer_costs *prices, double *const *least,
+    tulle__norms_for jobs, tulle_transfers transfers, const tulle__transfer_costs *prices, const double *const *least,
     tulle__norm_source **source);
 void tulle__norm_source_free(tulle__norm_source *source);
 tulle__source *tulle__norm_source_over(tulle__norm_source *source, tulle__source *below);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Operand cache: fetched tile parts that several jobs of a PE read. With cuts that do not match
- * (slice.h, layer.h), A[i,k] is a factor for each part j of what was one tile of C, and B[k,j] for
+ * (slice.c, layer.c), A[i,k] is a factor for each part j of what was one tile of C, and B[k,j] for
  * each i; without a cache, cutting would multiply the bytes moved. A part stays until its last
  * reader has started, within a share of free memory; beyond that it is fetched again. Parts of B
  * are whole, unless the required rows of all jobs together are fewer bytes. Static algorithms only:

@@ -32,7 +32,7 @@ typedef struct tulle__required_figures {
 /*
  * Collective. The caller agrees next, then ends the exchange, and frees *required also after a
  * failure. Valid while A and B keep their structure. alone: each PE fetches rows for itself and
- * delegates none, as with parts of tiles (slice.h) and without values.
+ * delegates none, as with parts of tiles (slice.c) and without values.
  */
 tulle_status tulle__required_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *operands,
     tulle_transfers transfers, int alone, const tulle__transfer_costs *prices, tulle__required **required);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/product/plan/phase.h"
+#include "algo/product/stage/phase.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,10 +8,37 @@
 #include <tulle/budget.h>
 
 #include "algo/product/plan/estimate.h"
+#include "algo/product/stage/stage.h"
+#include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/planted.h"
 #include "tile/tile_blocks.h"
+
+/*
+ * The columns of C that are made at a time. Of a tile column of n columns these are [n lo / of, n hi / of), so that
+ * each range has work for all PEs. Ranges follow each other from 0 to `of`, the widest tile column.
+ */
+struct phases {
+    tulle__stage stage;
+    tulle_gidx lo, hi, of; /* in C now, or being made */
+    int guessed;           /* 1: its width follows from what an entry is thought to take */
+    int number;            /* of the range, from 0 */
+    tulle_gidx next;       /* where the next range begins */
+    int expected;          /* ranges, when the plan was made */
+    int fixed;             /* as many as the caller asked for; 0: as many as memory demands */
+    /* bytes for a range on each PE, and bytes that an entry of C takes while it is made */
+    double room, entry;
+    tulle_gidx width; /* of the next range, as what the last one took suggests */
+    tulle_gidx *end;  /* [known]: where ranges ended that fitted */
+    int known, room_known;
+    int dropped; /* ranges that did not fit, since the last execution began */
+};
+
+static struct phases *phases_of(const tulle_product *plan)
+{
+    return (struct phases *)tulle__stage_of(plan, &tulle__phases_stage);
+}
 
 enum { PHASES_MOST = 4096 };
 static const double UNSURE = 1.5;   /* what an estimate of entries may be short of them */
@@ -25,7 +52,7 @@ static const double RECYCLED = 1.5; /* smaller phases, so that pages of those th
  */
 static double spare(const tulle_product *plan)
 {
-    if (plan->travels) return 7.5;
+    if (plan->exchange.travels) return 7.5;
     return plan->policy->arrival == TULLE__ARRIVAL_SINGLY ? 3.5 : 5.5;
 }
 
@@ -124,7 +151,11 @@ static tulle_gidx widest(const tulle_mat *C)
     return most;
 }
 
-tulle_status tulle__phases_check(tulle_product *plan)
+/*
+ * Refuses a sparse product that memory does not suffice for even if C is made in ranges of few columns: what is held,
+ * slices of B, and what a range takes until it is merged.
+ */
+static tulle_status check_memory(tulle_product *plan)
 {
     static const double RANGE = 0.6, EACH = 1e6; /* of the operands, measured; of a PE */
     const tulle__operands *o = &plan->operands;
@@ -145,14 +176,17 @@ out:
     return status;
 }
 
-tulle_status tulle__phases_choose(tulle_product *plan)
+/* How C is divided: from the options, or from an upper bound of its size and the memory left. */
+static tulle_status choose(struct phases *p)
 {
     tulle_status status = TULLE_OK;
-    tulle__phases *p = &plan->phases;
+    tulle_product *plan = p->stage.plan;
     tulle__account *account = plan->comm->pe->account;
     size_t left = tulle__account_left(account);
     int64_t longest = plan->sparse ? longest_row(plan->operands.B) : 0, tight = 0;
-    *p = (tulle__phases){.of = widest(plan->C), .hi = widest(plan->C), .whole = 1, .number = -1, .expected = 1};
+    p->of = p->hi = widest(plan->C);
+    p->number = -1;
+    p->expected = 1;
     p->fixed = plan->sparse && plan->options.phases > 0 ? plan->options.phases : 0;
     p->room = (double)left;
     p->entry = (double)(sizeof(tulle_lidx) + tulle_type_size(plan->C->type)) * spare(plan);
@@ -172,23 +206,69 @@ out:
     return status;
 }
 
-void tulle__phases_fini(tulle__phases *phases)
+static tulle_status settle(tulle__stage *stage)
 {
-    tulle__free(phases->end);
-    phases->end = NULL;
-    phases->known = phases->room_known = 0;
+    const tulle_status status = check_memory(stage->plan);
+    return status == TULLE_OK ? choose((struct phases *)stage) : status;
+}
+
+static void drop(tulle__stage *stage)
+{
+    tulle__free(((struct phases *)stage)->end);
+}
+
+static bool asked(const tulle_product *plan)
+{
+    (void)plan;
+    return true;
+}
+
+static bool in_effect(const tulle_product *plan)
+{
+    return phases_of(plan)->expected > 1;
+}
+
+const tulle__stage_ops tulle__phases_stage = {.name = "phases",
+    .size = sizeof(struct phases),
+    .asked = asked,
+    .in_effect = in_effect,
+    .settle = settle,
+    .free = drop};
+
+int tulle_product_phases(const tulle_product *plan)
+{
+    if (TULLE__NULL_AS(plan, "product")) return 0;
+    return phases_of(plan)->expected;
+}
+
+int tulle__phases_several(const tulle_product *plan)
+{
+    const struct phases *p = phases_of(plan);
+    if (p->expected < 2 && !p->known) return 0;
+    return p->expected > p->known ? p->expected : p->known;
+}
+
+tulle__phase_figures tulle__phases_figures(const tulle_product *plan)
+{
+    const struct phases *p = phases_of(plan);
+    const tulle_gidx width = p->hi > p->lo ? p->hi - p->lo : 1;
+    return (tulle__phase_figures){
+        .columns = {.number = p->number, .last = p->hi == p->of, .from = p->lo, .to = p->hi, .of = p->of},
+        .dropped = p->dropped,
+        .ahead = p->fixed ? p->fixed - 1 - p->number : (p->of - p->hi + width - 1) / width};
 }
 
 void tulle__phases_rewind(tulle_product *plan)
 {
-    plan->phases.next = 0;
-    plan->phases.number = -1;
-    plan->phases.dropped = 0;
+    struct phases *p = phases_of(plan);
+    p->next = 0;
+    p->number = -1;
+    p->dropped = 0;
 }
 
 void tulle__phases_begin(tulle_product *plan)
 {
-    tulle__phases *p = &plan->phases;
+    struct phases *p = phases_of(plan);
     if (p->next == p->of) tulle__phases_rewind(plan);
     p->number++;
     p->lo = p->next;
@@ -201,16 +281,16 @@ void tulle__phases_begin(tulle_product *plan)
     else
         p->hi = p->of - p->lo < p->width + p->width / 4 ? p->of : p->lo + p->width;
     p->guessed = !p->fixed && p->number >= p->known && p->number > 0;
-    p->whole = p->lo == 0 && p->hi == p->of;
+    plan->ways.whole = p->lo == 0 && p->hi == p->of;
 }
 
 int tulle__phases_halve(tulle_product *plan)
 {
     static const double DEARER = 1.5; /* an entry takes more than was thought */
-    tulle__phases *p = &plan->phases;
+    struct phases *p = phases_of(plan);
     if (!plan->sparse || p->hi - p->lo < 2) return 0;
     p->hi = p->lo + (p->hi - p->lo) / 2;
-    p->whole = 0;
+    plan->ways.whole = false;
     if (p->guessed) p->entry *= DEARER;
     p->guessed = 0; /* narrower than was guessed: that it does not fit either tells nothing of the guess */
     p->known = p->number < p->known ? p->number : p->known;
@@ -235,10 +315,10 @@ static int64_t own_entries(tulle_product *plan)
 tulle_status tulle__phases_end(tulle_product *plan)
 {
     static const double FILL = 0.7, FASTER = 4; /* the next columns may be fuller */
-    tulle__phases *p = &plan->phases;
+    struct phases *p = phases_of(plan);
     tulle_status status = TULLE_OK;
     p->next = p->hi;
-    if (p->whole || p->fixed) return TULLE_OK;
+    if (plan->ways.whole || p->fixed) return TULLE_OK;
     int64_t entries = own_entries(plan);
     if (p->number == p->known) { /* so that the next execution does not try again what does not fit */
         if (p->known == p->room_known) {
@@ -259,7 +339,7 @@ out:
 
 void tulle__phase_columns(const tulle_product *plan, int j, tulle_gidx *lo, tulle_gidx *hi)
 {
-    const tulle__phases *p = &plan->phases;
+    const struct phases *p = phases_of(plan);
     tulle_gidx n = tulle__tile_cols(plan->C, j);
     *lo = n * p->lo / p->of;
     *hi = n * p->hi / p->of;
@@ -274,7 +354,7 @@ void tulle__phase_part(const tulle_product *plan, int j, tulle_gidx *lo, tulle_g
 {
     const tulle_layout *whole = plan->C->layout, *parts = plan->operands.C->layout;
     tulle_gidx n = parts->col_cut[j + 1] - parts->col_cut[j];
-    int tile = plan->slices.C ? tulle__layout_find(whole->col_cut, whole->nt, parts->col_cut[j]) : j;
+    int tile = plan->operands.C != plan->C ? tulle__layout_find(whole->col_cut, whole->nt, parts->col_cut[j]) : j;
     tulle__phase_columns(plan, tile, lo, hi);
     tulle_gidx before = parts->col_cut[j] - whole->col_cut[tile];
     if (TULLE__PLANTED(wrong_columns)) *lo -= *lo > 0;

@@ -1,7 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/product/plan/slice.h"
+/*
+ * Slices: products of operands whose layouts do not match (B. Brock, R. Golin, "Slicing is all you
+ * need", 2025, for dense matrices). Rows of A and C, inner indices of A and B, and columns of B and
+ * C are cut at the cuts of both matrices that have them. Unit (i, k, j) of this grid is a part of
+ * one tile of each matrix and belongs to the tile's owner. Chains, policies, transfers and the
+ * model treat parts like tiles.
+ *
+ * A part of a dense matrix is a view into its tile, with the tile's leading dimension (mat/view.h):
+ * nothing is copied, and C is written in place. A part of a sparse factor is a tile of a copy,
+ * which the owner makes of its own tiles: one pass over them in each execution and as much memory
+ * again, without a transfer. A sparse C is made in parts, which their owner joins at the end: twice
+ * the memory of C. An operand that has the cuts of the grid is used as it is, so layouts that match
+ * cost nothing.
+ */
 
-#include "algo/product/plan/plan.h"
+#include <stdio.h>
+
+#include "algo/product/plan/check_operands.h"
+#include "algo/product/stage/slice_parts.h"
 #include "base/error.h"
 #include "mat/reshape/reshape.h"
 #include "mat/view.h"
@@ -220,10 +236,10 @@ static double bytes_of(const tulle_mat *X)
     return (double)X->nnz * (double)(X->kind == TULLE_DENSE ? size : size + sizeof(tulle_lidx));
 }
 
-static tulle_status make_layers(tulle_product *plan, struct grid *g, int layers)
+static tulle_status make_layers(tulle__slices *s, struct grid *g, int layers)
 {
     tulle_status status;
-    tulle__slices *s = &plan->slices;
+    const tulle_product *plan = s->stage.plan;
     const tulle__operands *o = &plan->operands;
     const tulle_layout *c = o->C->layout;
     tulle__layers l = tulle__layers_planned(plan, layers, bytes_of(o->A), bytes_of(o->B));
@@ -245,29 +261,67 @@ out:
     return status;
 }
 
-/* What the plan works on: the caller's, its transpose, or parts. */
-static void set_operands(tulle_product *plan)
+/* What lies below works on parts where there are some. */
+static void show_parts(const tulle__slices *s)
 {
-    tulle__operands *o = &plan->operands;
-    const tulle__slices *s = &plan->slices;
-    o->A = s->A ? s->A : plan->At.mat ? plan->At.mat : plan->A;
-    o->B = s->B ? s->B : plan->Bt.mat ? plan->Bt.mat : plan->B;
-    o->C = s->C ? s->C : plan->C;
-    o->M = o->A->layout->mt;
-    o->K = o->A->layout->nt;
-    o->N = o->B->layout->nt;
+    tulle_product *plan = s->stage.plan;
+    tulle__plan_sees(plan, s->A ? s->A : s->of[0], s->B ? s->B : s->of[1], s->C ? s->C : plan->C);
+    plan->ways.in_parts = tulle__slices_any(s);
+    plan->ways.layers = s->layer_of ? s->layers.layers : 1;
+    plan->ways.seconds = s->layer_of && !plan->sparse ? tulle__layers_seconds : NULL;
 }
 
-tulle_status tulle__slices_make(tulle_product *plan, int layers)
+/* structure: of the caller's X or what X is the transpose of; *of: that the parts have. */
+static tulle_status renew_parts(
+    tulle_mat *parts, const tulle_mat *X, const tulle__stack *stack, uint64_t structure, uint64_t *of)
+{
+    if (!parts) return TULLE_OK;
+    if (parts->whole) {
+        tulle__view_set(parts, X);
+        return TULLE_OK;
+    }
+    int known = *of == structure || (X->kind == TULLE_DENSE && *of != UINT64_MAX);
+    /*
+     * behind the agreement all may read the parts; before it nobody does, as the last execution
+     * ended in one
+     */
+    tulle_status status = tulle_comm_agree(parts->comm, tulle__mat_refill(parts, X, stack, known));
+    if (status == TULLE_OK)
+        *of = structure;
+    else
+        tulle__mat_unplace(parts);
+    return status;
+}
+
+/* Gives the parts of the factors the values, and the structure, that the factors have now. */
+static tulle_status fill(tulle__slices *s)
 {
     tulle_status status;
-    tulle__slices *s = &plan->slices;
+    tulle_product *plan = s->stage.plan;
+    uint64_t none = UINT64_MAX;
+    tulle__stack stack = {.copies = s->layers.layers, .copy_of = s->layer_of}, whole = {.copies = s->layers.layers};
+    TULLE_TRY(renew_parts(s->A, s->of[0], s->layer_of ? &stack : NULL, plan->A->structure, &s->of_A));
+    TULLE_TRY(renew_parts(s->B, s->of[1], NULL, plan->B->structure, &s->of_B));
+    /* what C holds matters where it is added to, and its blocks where they stay */
+    if (plan->scalars.job_beta != 0 || plan->options.keep_pattern)
+        TULLE_TRY(renew_parts(s->C, plan->C, s->layer_of ? &whole : NULL, plan->C->structure, &none));
+    show_parts(s);
+out:
+    return status;
+}
+
+/* Parts of what the plan sees now, dealt to so many layers (layer.c; 1: to none). */
+static tulle_status make(tulle__slices *s, int layers)
+{
+    tulle_status status;
+    tulle_product *plan = s->stage.plan;
     const tulle__operands *o = &plan->operands;
     struct grid g = {.parts = {0}};
-    set_operands(plan);
+    s->of[0] = o->A;
+    s->of[1] = o->B;
     status = find_grid(o, &g);
     if (layers > 1) {
-        if (status == TULLE_OK) status = make_layers(plan, &g, layers);
+        if (status == TULLE_OK) status = make_layers(s, &g, layers);
     } else {
         if (status == TULLE_OK) status = make_parts(o->A, &g, ROWS, INNER, &s->A);
         if (status == TULLE_OK) status = make_parts(o->B, &g, INNER, COLUMNS, &s->B);
@@ -279,7 +333,7 @@ tulle_status tulle__slices_make(tulle_product *plan, int layers)
     TULLE_TRY(tulle_comm_agree(plan->comm, status));
     if (layers > 1) TULLE_TRY(tulle_comm_agree(plan->comm, tulle__mat_publish(s->C)));
     s->of_A = s->of_B = UINT64_MAX; /* of none yet */
-    TULLE_TRY(tulle__slices_renew(plan));
+    TULLE_TRY(fill(s));
 out:
     return status;
 }
@@ -292,10 +346,10 @@ static int owner_of_part(const tulle_layout *parts, const tulle_layout *l, int r
 }
 
 /* Local. */
-static tulle_status place_received(tulle_product *plan)
+static tulle_status place_received(tulle__slices *s)
 {
     tulle_status status;
-    tulle__slices *s = &plan->slices;
+    const tulle_product *plan = s->stage.plan;
     const tulle_layout *parts = s->C->layout;
     tulle_layout *layout = NULL;
     int *owner = NULL, rows = parts->mt / s->layers.layers;
@@ -322,84 +376,143 @@ out:
     return status;
 }
 
-tulle_status tulle__slices_receive(tulle_product *plan)
+/* Room for the dense results of other PEs' layers, where these are not read in place. */
+static tulle_status receive(tulle__slices *s)
 {
-    if (!plan->slices.layer_of || plan->sparse || plan->direct) return TULLE_OK;
-    tulle_status status = tulle_comm_agree(plan->comm, place_received(plan));
-    return status == TULLE_OK ? tulle_comm_agree(plan->comm, tulle__mat_publish(plan->slices.partial)) : status;
+    tulle_product *plan = s->stage.plan;
+    if (!s->layer_of || plan->sparse || plan->direct) return TULLE_OK;
+    tulle_status status = tulle_comm_agree(plan->comm, place_received(s));
+    if (status == TULLE_OK) status = tulle_comm_agree(plan->comm, tulle__mat_publish(s->partial));
+    plan->ways.put = tulle__layers_put;
+    return status;
 }
 
-void tulle__slices_drop(tulle__slices *s)
+static void drop_parts(tulle__slices *s)
 {
     tulle__mat_drop(s->A);
     tulle__mat_drop(s->B);
     tulle__mat_drop(s->C);
     tulle__mat_drop(s->partial);
     tulle__free(s->layer_of);
-    *s = (tulle__slices){.of_A = 0};
+    *s = (tulle__slices){.stage = s->stage};
 }
 
-void tulle__slices_unplace(tulle__slices *s)
+/* ---- the stage ---- */
+
+static bool asked(const tulle_product *plan)
 {
-    if (s->C && s->C->replaced) tulle__mat_unplace(s->C);
-    if (s->partial && s->partial->kind != TULLE_DENSE) tulle__mat_unplace(s->partial);
+    (void)plan;
+    return true;
 }
 
-/* structure: of the caller's X or what X is the transpose of; *of: that the parts have. */
-static tulle_status renew_parts(
-    tulle_mat *parts, const tulle_mat *X, const tulle__stack *stack, uint64_t structure, uint64_t *of)
+static bool in_effect(const tulle_product *plan)
 {
-    if (!parts) return TULLE_OK;
-    if (parts->whole) {
-        tulle__view_set(parts, X);
-        return TULLE_OK;
+    return plan->ways.in_parts;
+}
+
+static tulle_status open(tulle__stage *stage)
+{
+    const int layers = stage->plan->options.replication;
+    return make((tulle__slices *)stage, layers > 1 ? layers : 1);
+}
+
+/* Chooses the number of layers from the parts; with layers, parts are made again. */
+static tulle_status arrange(tulle__stage *stage)
+{
+    tulle_status status = TULLE_OK;
+    tulle__slices *s = (tulle__slices *)stage;
+    tulle_product *plan = stage->plan;
+    const tulle_product_options *options = &plan->options;
+    int layers = 1;
+    if (options->replication == TULLE_AUTO && !options->symmetric_c && !tulle__is_bulk(options->alg))
+        TULLE_TRY(tulle__layers_choose(plan, &layers));
+    if (layers > 1) {
+        const tulle_mat *const of[] = {s->of[0], s->of[1]};
+        drop_parts(s);
+        tulle__plan_sees(plan, of[0], of[1], plan->C);
+        TULLE_TRY(make(s, layers));
     }
-    int known = *of == structure || (X->kind == TULLE_DENSE && *of != UINT64_MAX);
-    /*
-     * behind the agreement all may read the parts; before it nobody does, as the last execution
-     * ended in one
-     */
-    tulle_status status = tulle_comm_agree(parts->comm, tulle__mat_refill(parts, X, stack, known));
-    if (status == TULLE_OK)
-        *of = structure;
-    else
-        tulle__mat_unplace(parts);
-    return status;
-}
-
-tulle_status tulle__slices_renew(tulle_product *plan)
-{
-    tulle_status status;
-    tulle__slices *s = &plan->slices;
-    uint64_t none = UINT64_MAX;
-    tulle__stack stack = {.copies = s->layers.layers, .copy_of = s->layer_of}, whole = {.copies = s->layers.layers};
-    TULLE_TRY(renew_parts(
-        s->A, plan->At.mat ? plan->At.mat : plan->A, s->layer_of ? &stack : NULL, plan->A->structure, &s->of_A));
-    TULLE_TRY(renew_parts(s->B, plan->Bt.mat ? plan->Bt.mat : plan->B, NULL, plan->B->structure, &s->of_B));
-    /* what C holds matters where it is added to, and its blocks where they stay */
-    if (plan->job_beta != 0 || plan->options.keep_pattern)
-        TULLE_TRY(renew_parts(s->C, plan->C, s->layer_of ? &whole : NULL, plan->C->structure, &none));
-    set_operands(plan);
+    TULLE_TRY(receive(s));
 out:
     return status;
 }
 
-tulle_status tulle__slices_join(tulle_product *plan, int reuse)
+static tulle_status renew(tulle__stage *stage, int64_t *copied)
 {
-    tulle__slices *s = &plan->slices;
-    if (!s->C || !plan->sparse) return TULLE_OK;
-    return tulle__mat_refill(plan->C, s->C, NULL, reuse);
+    tulle__slices *s = (tulle__slices *)stage;
+    (void)copied;
+    s->of[0] = stage->plan->operands.A;
+    s->of[1] = stage->plan->operands.B;
+    return fill(s);
 }
 
-size_t tulle__slices_bytes(const tulle__slices *s)
+/* C is put together from its parts, or from the layers' results; a sparse one is published then. */
+static tulle_status join_parts(tulle__stage *stage, tulle__exec *x)
 {
-    size_t bytes = 0;
-    const tulle_mat *parts[] = {s->A, s->B, s->C, s->partial};
-    for (int x = 0; x < 4; x++) {
-        if (!parts[x] || parts[x]->whole) continue;
-        const tulle_layout *l = parts[x]->layout;
-        for (int64_t t = 0; t < (int64_t)l->mt * l->nt; t++)
-            if (l->owner[t] == parts[x]->comm->rank) bytes += parts[x]->directory[t].place.length;
+    tulle_status status = TULLE_OK;
+    tulle__slices *s = (tulle__slices *)stage;
+    tulle_product *plan = stage->plan;
+    if (!s->layer_of) return s->C && plan->sparse ? tulle__mat_refill(plan->C, s->C, NULL, x->inbox.reuse) : TULLE_OK;
+    if (!x->publishes) {
+        tulle__layers_put_all(x);
+        TULLE_TRY(tulle__layers_landed(s));
+        TULLE_TRY(tulle_comm_barrier(plan->comm)); /* all layers' results are there */
     }
+    TULLE_TRY(tulle__layers_sum(x));
+out:
+    return status;
+}
+
+static void end(tulle__stage *stage)
+{
+    (void)tulle__layers_landed((tulle__slices *)stage);
+}
+
+/* Drops what a failed execution has left. */
+static void undo(tulle__stage *stage)
+{
+    const tulle__slices *s = (const tulle__slices *)stage;
+    if (s->C && s->C->replaced) tulle__mat_unplace(s->C);
+    if (s->partial && s->partial->kind != TULLE_DENSE) tulle__mat_unplace(s->partial);
+}
+
+/* Copies on this PE. */
+static size_t bytes(const tulle__stage *stage)
+{
+    const tulle__slices *s = (const tulle__slices *)stage;
+    const tulle_mat *parts[] = {s->A, s->B, s->C, s->partial};
+    size_t bytes = 0;
+    for (int x = 0; x < 4; x++)
+        if (parts[x] && !parts[x]->whole) bytes += tulle__mat_own_bytes(parts[x]);
     return bytes;
 }
+
+static void describe(const tulle__stage *stage, tulle__description *text)
+{
+    const tulle__slices *s = (const tulle__slices *)stage;
+    if (s->layer_of)
+        snprintf(text->parts, sizeof text->parts, " in %d layers of %d x %d PEs", s->layers.layers, s->layers.rows,
+            s->layers.cols);
+    else if (tulle__slices_any(s))
+        snprintf(
+            text->parts, sizeof text->parts, ", parts of%s%s%s", s->A ? " A" : "", s->B ? " B" : "", s->C ? " C" : "");
+}
+
+static void drop(tulle__stage *stage)
+{
+    drop_parts((tulle__slices *)stage);
+}
+
+const tulle__stage_ops tulle__slices_stage = {.name = "slices",
+    .size = sizeof(tulle__slices),
+    .asked = asked,
+    .in_effect = in_effect,
+    .open = open,
+    .arrange = arrange,
+    .renew = renew,
+    .join = join_parts,
+    .end = end,
+    .undo = undo,
+    .bytes = bytes,
+    .describe = describe,
+    .free = drop};

@@ -1,7 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many layers, and who owns what. */
-#include "algo/product/plan/layer.h"
-#include "algo/product/plan/plan.h"
+/*
+ * Layers: replication (2.5D, Solomonik and Demmel 2011). P PEs form c layers of P / c. Layer l
+ * works on a c-th of the inner indices. It has the parts of A and B with these indices on a grid of
+ * its own, and makes partial results of all of C. A PE then reads longer rows and columns of tiles,
+ * but only of a c-th of the inner indices; with many PEs this moves less. In return C is held c
+ * times, and summed at the end.
+ *
+ * The layers are one product. With A_l and B_l the parts of layer l,
+ *
+ *   [A_0 0; 0 A_1; ...] [B_0; B_1; ...] = [C_0; C_1; ...]
+ *
+ * has the blocks of A and C one below the other. Most tiles of the stacked A have no entries; the
+ * stacked B is B with other owners. Chains, policies, stealing, required rows and the model work on
+ * these three as on any operands. The owner of a tile of C adds the partial results in the order of
+ * layers, so the order of the sum is fixed.
+ *
+ * Memory of all PEs: A and B once more, C 2 c times (c times where memory is shared and C is dense).
+ * Bytes moved beside those of the product: A and B for the plan and each execution, C c times: a
+ * dense one while it is made, a sparse one at the end. SUMMA and Cannon
+ * have no layers: their steps are steps of all PEs, and only one layer would have work.
+ */
+#include "algo/product/stage/slice_parts.h"
 
 #include <math.h>
 
@@ -120,7 +139,8 @@ static void add_dealing(struct layer_cost *c, const tulle_mat *X, const tulle_ma
 /* Results to the owners of C, one addition each, and C cleared. */
 static void add_sums(struct layer_cost *c)
 {
-    const tulle_mat *C = c->plan->C, *parts = c->plan->slices.C;
+    const tulle__slices *s = tulle__slices_of(c->plan);
+    const tulle_mat *C = c->plan->C, *parts = s->C;
     const tulle_layout *l = parts->layout;
     double size = (double)tulle_type_size(C->type);
     for (int i = 0; i < l->mt; i++)
@@ -129,7 +149,7 @@ static void add_sums(struct layer_cost *c)
             if (bytes <= 0) continue;
             int from = tulle__layout_owner(l, i, j), to = source_of(C, l, l->row_cut[i] % C->layout->m, j);
             double seconds = moving(c, from, to, bytes);
-            c->load[to].local += (3 + 1. / c->plan->slices.layers.layers) * bytes / c->stream;
+            c->load[to].local += (3 + 1. / s->layers.layers) * bytes / c->stream;
             c->load[to].received += seconds;
             c->load[from].sent += seconds;
         }
@@ -139,17 +159,17 @@ tulle_status tulle__layers_seconds(
     const tulle_product *plan, const tulle_machine *machine, double compute, double *seconds)
 {
     tulle_status status = TULLE_OK;
-    const tulle__slices *s = &plan->slices;
+    const tulle__slices *s = tulle__slices_of(plan);
     int threads = plan->comm->pe->threads, pes = plan->comm->size;
     struct layer_cost c = {.plan = plan,
         .stream = tulle__machine_fraction(machine, threads) * machine->stream,
         .transfers = tulle__transfer_costs_of(machine, threads)};
-    double jobs = ceil((double)s->layers.K / s->layers.layers / (plan->group > 0 ? plan->group : 1));
     *seconds = 0;
     if (plan->sparse) return TULLE_OK;
+    double jobs = ceil((double)s->layers.K / s->layers.layers / (plan->group > 0 ? plan->group : 1));
     TULLE_TRY(tulle__alloc_zero((size_t)pes, sizeof *c.load, "model", &c.load));
-    add_dealing(&c, plan->At.mat ? plan->At.mat : plan->A, s->A);
-    add_dealing(&c, plan->Bt.mat ? plan->Bt.mat : plan->B, s->B);
+    add_dealing(&c, s->of[0], s->A);
+    add_dealing(&c, s->of[1], s->B);
     add_sums(&c);
     for (int pe = 0; pe < pes; pe++) {
         double moved = fmax(c.load[pe].received, c.load[pe].sent), last = compute / jobs * (BANDS - 1) / BANDS;
@@ -244,7 +264,7 @@ static int best_layers(const tulle_product *plan, struct volume *v, double room)
 {
     const tulle__operands *o = &plan->operands;
     double a = bytes_of(o->A), b = bytes_of(o->B), c = bytes_of_result(o), pes = plan->comm->size;
-    double least = WORTH * volume_of(v, NULL, tulle__slices_any(&plan->slices));
+    double least = WORTH * volume_of(v, NULL, plan->ways.in_parts);
     int best = 1;
     for (int layers = 2; layers <= plan->comm->size && layers <= LAYERS_MOST && layers <= o->K; layers++) {
         if (plan->comm->size % layers || (a + b + 2 * layers * c) / pes > room / 2) continue;
@@ -260,7 +280,7 @@ static int best_layers(const tulle_product *plan, struct volume *v, double room)
     return best;
 }
 
-tulle_status tulle__layers_choose(tulle_product *plan, int *layers)
+tulle_status tulle__layers_choose(const tulle_product *plan, int *layers)
 {
     tulle_status status = TULLE_OK;
     const tulle__operands *o = &plan->operands;

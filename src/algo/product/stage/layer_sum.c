@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A dense C. A PE puts the rows that it has completed of its layer's result to the owner of C, band
- * by band while it multiplies the next; after a barrier the owner has all of them. Where memory is
- * shared, nothing is put. The owner adds tile by tile of the stacked C, in the order of layers,
- * which is that of its rows.
+ * What layers make of a dense or sparse C, brought to its owners and added there. Of a dense one a PE puts the rows
+ * that it has completed of its layer's result to the owner of C, band by band while it multiplies the next; after a
+ * barrier the owner has all of them. Where memory is shared, nothing is put. The owner adds tile by tile of the stacked
+ * C, in the order of layers, which is that of its rows.
  */
-#include "algo/product/sink/layer_sum.h"
+#include "algo/product/stage/slice_parts.h"
 
 #include <string.h>
 
 #include "algo/chain/band.h"
-#include "algo/product/plan/plan.h"
 #include "base/error.h"
 #include "mat/blocks/filter_tile.h"
+#include "mat/context.h"
 #include "mat/fetch.h"
 #include "mat/reshape/reshape.h"
 
@@ -23,7 +23,8 @@ enum { ADDED_AT_ONCE = 1 << 15 }; /* elements, by one thread */
 void tulle__layers_put(tulle__exec *x, tulle__target *target, int64_t rows)
 {
     tulle_product *plan = x->plan;
-    const tulle_mat *P = plan->slices.C, *R = plan->slices.partial;
+    tulle__slices *s = tulle__slices_of(plan);
+    const tulle_mat *P = s->C, *R = s->partial;
     if (!R || plan->sparse || tulle__tile_is_mine(R, target->i, target->j) || rows <= target->put) return;
     const tulle_tile tile = tulle__tile_in_place(P, target->i, target->j);
     const int64_t size = (int64_t)tulle_type_size(P->type), row = tile.n * size;
@@ -34,24 +35,25 @@ void tulle__layers_put(tulle__exec *x, tulle__target *target, int64_t rows)
     if (length)
         tulle__put(plan->comm, group, &R->directory[tulle__tile_index(R, target->i, target->j)].place, (uint64_t)at,
             (const char *)tile.val + at, (size_t)length);
-    x->puts |= 1u << group;
+    s->puts |= 1u << group;
     target->put = rows;
 }
 
 void tulle__layers_put_all(tulle__exec *x)
 {
-    for (int t = 0; t < x->plan->ntargets; t++)
-        tulle__layers_put(x, &x->plan->target[t], tulle__tile_rows(x->plan->operands.C, x->plan->target[t].i));
+    const tulle__targets *targets = &x->plan->targets;
+    for (int t = 0; t < targets->count; t++)
+        tulle__layers_put(x, &targets->at[t], tulle__tile_rows(x->plan->operands.C, targets->at[t].i));
 }
 
-tulle_status tulle__layers_landed(tulle__exec *x)
+tulle_status tulle__layers_landed(tulle__slices *s)
 {
     tulle_status status = TULLE_OK;
-    for (int group = 0; x->puts >> group; group++) {
-        tulle_status one = x->puts >> group & 1 ? tulle__wait(x->plan->comm, group) : TULLE_OK;
+    for (int group = 0; s->puts >> group; group++) {
+        tulle_status one = s->puts >> group & 1 ? tulle__wait(s->stage.plan->comm, group) : TULLE_OK;
         if (status == TULLE_OK) status = one;
     }
-    x->puts = 0;
+    s->puts = 0;
     return status;
 }
 
@@ -64,9 +66,10 @@ struct part {
 /* 0: it belongs to another PE's tile, or is empty. */
 static int find_part(const tulle_product *plan, int p, int q, struct part *part)
 {
-    const tulle_mat *P = plan->slices.C;
+    const tulle__slices *s = tulle__slices_of(plan);
+    const tulle_mat *P = s->C;
     const tulle_layout *parts = P->layout, *l = plan->C->layout;
-    tulle_gidx row = parts->row_cut[p] - p / (parts->mt / plan->slices.layers.layers) * l->m, col = parts->col_cut[q];
+    tulle_gidx row = parts->row_cut[p] - p / (parts->mt / s->layers.layers) * l->m, col = parts->col_cut[q];
     *part =
         (struct part){.i = tulle__layout_find(l->row_cut, l->mt, row), .j = tulle__layout_find(l->col_cut, l->nt, col)};
     part->row = row - l->row_cut[part->i];
@@ -119,8 +122,8 @@ static tulle_status scale_own(tulle_product *plan, tulle__work_account *told)
             tulle_own_tile tile;
             if (!tulle__tile_is_mine(plan->C, i, j)) continue;
             status = tulle_mat_own_tile(plan->C, i, j, &tile);
-            if (status == TULLE_OK) status = tulle__scale_tile(plan, &tile, plan->beta);
-            if (status == TULLE_OK) tulle__work_scale(told, &tile, plan->beta);
+            if (status == TULLE_OK) status = tulle__scale_tile(plan, &tile, plan->scalars.beta);
+            if (status == TULLE_OK) tulle__work_scale(told, &tile, plan->scalars.beta);
         }
     tulle__work_end(told);
     return status;
@@ -130,7 +133,8 @@ static tulle_status scale_own(tulle_product *plan, tulle__work_account *told)
 static tulle_status sum_dense(tulle_product *plan, tulle__work_account *told)
 {
     tulle_status status;
-    const tulle_mat *P = plan->slices.C, *R = plan->slices.partial;
+    const tulle__slices *s = tulle__slices_of(plan);
+    const tulle_mat *P = s->C, *R = s->partial;
     TULLE_TRY(scale_own(plan, told));
     for (int p = 0; p < P->layout->mt; p++)
         for (int q = 0; q < P->layout->nt; q++) {
@@ -189,14 +193,15 @@ static tulle_status list_summands(
     tulle_product *plan, int i, int j, const tulle_tile *old, tulle__spgemm_pair *pair, tulle__spgemm_task *task)
 {
     tulle_mat *C = plan->C;
-    for (int l = 0; l <= plan->slices.layers.layers; l++) {
-        const bool last = l == plan->slices.layers.layers;
+    const tulle__slices *s = tulle__slices_of(plan);
+    for (int l = 0; l <= s->layers.layers; l++) {
+        const bool last = l == s->layers.layers;
         tulle_tile tile = *old;
-        tulle_status status = last ? TULLE_OK : tulle_mat_tile(plan->slices.partial, l * C->layout->mt + i, j, &tile);
+        tulle_status status = last ? TULLE_OK : tulle_mat_tile(s->partial, l * C->layout->mt + i, j, &tile);
         if (status != TULLE_OK) return status;
-        if (!tile.nnz || (last && plan->beta == 0 && !plan->options.keep_pattern)) continue;
+        if (!tile.nnz || (last && plan->scalars.beta == 0 && !plan->options.keep_pattern)) continue;
         pair[task->npairs++] = (tulle__spgemm_pair){
-            .A = {.m = task->m, .n = task->m}, .B = tulle__tile_csr(&tile), .scale = last ? plan->beta : 1};
+            .A = {.m = task->m, .n = task->m}, .B = tulle__tile_csr(&tile), .scale = last ? plan->scalars.beta : 1};
     }
     return TULLE_OK;
 }
@@ -230,7 +235,7 @@ static tulle_status sum_tile(tulle_product *plan, int i, int j, tulle__spgemm_pa
     if (!task.npairs || !task.m || !task.n) return place_empty(&place, task.m);
     if (!in_blocks) return kernels->spgemm(plan->context->pool, &task, place_tile, &place, &result);
     TULLE_TRY(kernels->spgemm_blocks(plan->context->pool, &task, place_tile, &place, &result));
-    if (plan->least && !plan->options.keep_pattern)
+    if (plan->like.task.least && !plan->options.keep_pattern)
         TULLE_TRY(tulle__filter_tile(C, i, j, plan->options.filter * plan->options.filter, filtered));
 out:
     return status;
@@ -239,7 +244,7 @@ out:
 static tulle_status sum_sparse(tulle_product *plan, int reuse, int64_t *filtered)
 {
     tulle_status status;
-    tulle__slices *s = &plan->slices;
+    tulle__slices *s = tulle__slices_of(plan);
     const tulle_layout *l = plan->C->layout;
     tulle__spgemm_pair *pair = NULL;
     TULLE_TRY(tulle__mat_refill(s->partial, s->C, NULL, reuse));

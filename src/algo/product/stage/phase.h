@@ -5,16 +5,6 @@
 
 #include "algo/product/plan/plan.h"
 
-/*
- * Refuses a sparse product that memory does not suffice for even if C is made in ranges of few columns: what is held,
- * slices of B, and what a range takes until it is merged. Agreed.
- */
-tulle_status tulle__phases_check(tulle_product *plan);
-
-/* How C is divided: from the options, or from an upper bound of its size and the memory left. Agreed. */
-tulle_status tulle__phases_choose(tulle_product *plan);
-void tulle__phases_fini(tulle__phases *phases);
-
 /* The range of columns that comes next is the current one; the first, after the last or a failure. */
 void tulle__phases_begin(tulle_product *plan);
 /* The current range did not fit: half of it. 0: it cannot be halved. */
@@ -23,10 +13,17 @@ int tulle__phases_halve(tulle_product *plan);
 tulle_status tulle__phases_end(tulle_product *plan);
 /* Back to the first range. */
 void tulle__phases_rewind(tulle_product *plan);
-static inline int tulle__phases_last(const tulle__phases *phases)
-{
-    return phases->hi == phases->of;
-}
+
+/* How many ranges C takes, about, if it does not fit at once; else 0. */
+int tulle__phases_several(const tulle_product *plan);
+
+/* The current range. */
+typedef struct tulle__phase_figures {
+    tulle_columns columns;
+    int dropped;   /* ranges that did not fit, since the last execution began */
+    int64_t ahead; /* ranges that come after it, about */
+} tulle__phase_figures;
+tulle__phase_figures tulle__phases_figures(const tulle_product *plan);
 
 /* Columns [lo, hi) of tile column j of the caller's C that are in the current range, local to the tile. */
 void tulle__phase_columns(const tulle_product *plan, int j, tulle_gidx *lo, tulle_gidx *hi);

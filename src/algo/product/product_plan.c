@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plan is made, described and freed. */
+#include "algo/product/plan/plan.h"
+
+#include <stdio.h>
+
+#include "algo/chain/block_order.h"
+#include "algo/option_values.h"
+#include "algo/product/plan/block_kernels.h"
+#include "algo/product/plan/block_plan.h"
+#include "algo/product/plan/check_operands.h"
+#include "algo/product/plan/check_options.h"
+#include "algo/product/plan/choose.h"
+#include "algo/product/plan/sources.h"
+#include "algo/product/plan/units.h"
+#include "algo/product/run/runner.h"
+#include "algo/product/stage/stage.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/options.h"
+#include "comm/arena.h"
+#include "mat/context.h"
+#include "mat/fetch.h"
+
+enum { DEVICES_MOST = 64 };
+
+static void drop_plan(tulle_product *plan)
+{
+    if (!plan) return;
+    tulle__pe_disown(&plan->owned);
+    tulle__plan_forget(plan);
+    if (plan->sources) tulle__plan_disconnect(plan);
+    tulle__targets_free(&plan->targets);
+    if (plan->order) tulle__block_order_fini(plan->order);
+    tulle__free(plan->order);
+    tulle__free(plan->known.sent);
+    tulle__stages_free(plan);
+    if (plan->runner) plan->runner->ops->free(plan->runner);
+    tulle__free(plan->sources);
+    tulle__free(plan);
+}
+
+static void free_owned(tulle__owned *object)
+{
+    drop_plan((tulle_product *)object);
+}
+
+void tulle_product_free(tulle_product *plan)
+{
+    if (!plan) return;
+    /* others may still read a transposed tile of mine */
+    if (plan->comm->size > 1) (void)tulle_comm_barrier(plan->comm);
+    tulle__stages_close(plan);
+    drop_plan(plan);
+}
+
+/* Whether every tile of A can be read in place from here. */
+static int all_direct(const tulle_mat *A)
+{
+    for (int i = 0; i < A->layout->mt; i++)
+        for (int j = 0; j < A->layout->nt; j++)
+            if (tulle__fetch_bytes(A, i, j)) return 0;
+    return 1;
+}
+
+/*
+ * Whether the plan goes by the model: for the algorithm, for the length of its jobs, or to tell
+ * what it predicts.
+ */
+static int to_be_predicted(const tulle_product *plan)
+{
+    const tulle_product_options *options = &plan->options;
+    if (options->alg == TULLE_PRODUCT_AUTO || options->machine) return 1;
+    /* stealing may be off, which only transfer costs will tell */
+    tulle_product_alg keeping = tulle__policy_of(options->alg)->fallback;
+    return tulle__policy_may_batch(tulle__policy_of(keeping), plan->direct, options->deterministic);
+}
+
+/* Who multiplies. */
+static tulle_status make_runner(tulle_product *plan)
+{
+    const tulle_product_options *options = &plan->options;
+    const tulle__tile_format *format = plan->operands.A->format;
+    if (!options->device) return tulle__host_run_new(plan->context, format, &plan->runner);
+    tulle_status status = tulle__device_run_new(plan->comm, plan->context, format, plan->sparse, options->device,
+        options->devices ? options->devices : 1, &plan->runner);
+    if (status == TULLE_OK) plan->operands.landing = plan->runner->landing;
+    const bool is_spmm = format->kind == TULLE_CSR && !plan->sparse; /* others have one kernel each */
+    if (status == TULLE_OK && options->deterministic && plan->runner->by_times && is_spmm)
+        status = tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "the device '%s' chooses kernels of SpMM by their times, which is not deterministic: kernels=library and "
+            "kernels=own are",
+            options->device);
+    return status;
+}
+
+/* Jobs come in blocks of C, if they keep to devices. After the policy is known. */
+static tulle_status make_blocks(tulle_product *plan)
+{
+    const tulle_product_options *options = &plan->options;
+    if (!plan->runner->devices &&
+        (options->block_rows || options->block_cols || options->chunk || options->host_rows || options->host_cols))
+        return tulle__fail(TULLE_ERR_ARG, "blocks of C and chunks are for products on devices");
+    if (!plan->runner->devices || options->unpinned || options->home_on_device ||
+        plan->operands.A->kind != TULLE_DENSE || plan->policy->alg != TULLE_PRODUCT_STATIONARY_C)
+        return TULLE_OK;
+    tulle_status status = tulle__alloc_zero(1, sizeof *plan->order, "the order of blocks", &plan->order);
+    if (status == TULLE_OK) /* also without tiles of C, as on all PEs */
+        status = tulle__block_plan(&plan->operands, options, plan->comm->rank, plan->runner, plan->order);
+    if (status == TULLE_OK && plan->order->rows) plan->group = plan->order->shape.chunk;
+    return status;
+}
+
+/* Tasks of runners. */
+static void tell_runner(tulle_product *plan)
+{
+    plan->runner->column = plan->targets.column;
+    plan->runner->unpinned = plan->options.unpinned;
+}
+
+static tulle_status prepare(tulle_product *plan)
+{
+    tulle_status status;
+    tulle__operands *o = &plan->operands;
+    /* collective steps first, each agreed: a failure here is the same on all PEs */
+    TULLE_TRY(tulle__stages_open(plan));
+    o->offset = !plan->options.no_offset;
+    int64_t direct = all_direct(o->A) && all_direct(o->B);
+    TULLE_TRY(tulle_comm_agree(plan->comm, tulle__context_get(plan->comm, &plan->context)));
+    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, &direct)));
+    plan->direct = direct != 0;
+    TULLE_TRY(tulle_comm_agree(plan->comm, make_runner(plan)));
+    /* a thread of the pool is one of the BLAS */
+    if (o->A->kind == TULLE_DENSE || o->B->format->in_blocks) plan->context->kernels->alone();
+    TULLE_TRY(tulle__block_kernels_choose(plan->comm, plan->options.machine, o, &plan->like.kernels));
+    TULLE_TRY(tulle__stages_arrange(plan));
+    TULLE_TRY(tulle_comm_agree(plan->comm, tulle__targets_find(plan)));
+    tell_runner(plan);
+    tulle_product_alg alg = plan->options.alg;
+    int predicted = to_be_predicted(plan);
+    if (predicted || !plan->direct) TULLE_TRY(tulle__choose(plan, predicted, &alg));
+    plan->asked = tulle__policy_of(alg);
+    if (alg == TULLE_PRODUCT_CANNON) TULLE_TRY(tulle__cannon_fits(o, plan->comm->size));
+    tulle__plan_count(plan);
+    TULLE_TRY(tulle_comm_agree(plan->comm, tulle__stages_go_together(plan, false)));
+    TULLE_TRY(tulle_comm_agree(plan->comm, make_blocks(plan)));
+    TULLE_TRY(tulle__plan_connect(plan));
+    TULLE_TRY(tulle__stages_settle(plan));
+out:
+    return status;
+}
+
+static void describe(tulle_product *plan)
+{
+    const tulle__operands *o = &plan->operands;
+    tulle__description text = {.parts = ""};
+    tulle__stages_describe(plan, &text);
+    snprintf(plan->told.text, sizeof plan->told.text,
+        "%s, %d x %d x %d tiles (rows, inner, columns)%s, lookahead %d%s%s%s%s",
+        tulle_product_alg_name(plan->asked->alg), o->M, o->K, o->N, text.parts, plan->lookahead,
+        o->offset ? "" : ", no offset", text.a, text.b, plan->options.deterministic ? ", deterministic" : "");
+}
+
+tulle_status tulle_product_new(
+    const tulle_mat *A, const tulle_mat *B, tulle_mat *C, const tulle_product_options *options, tulle_product **out)
+{
+    tulle_product_options chosen;
+    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(C) || TULLE__NULL_AS(out, "product") ||
+        TULLE__OPTIONS(options, &chosen, home_on_device) || TULLE__PRODUCT_WRONG(options))
+        return tulle__refuse(C ? C->comm : A ? A->comm : B ? B->comm : NULL);
+    TULLE__ENTER(A->comm);
+    tulle_product *plan = NULL;
+    tulle_comm *comm = C->comm;
+    tulle_status status = tulle__order_operand(A);
+    if (status == TULLE_OK) status = tulle__order_operand(B);
+    if (status != TULLE_OK) return status;
+    status = tulle__check_product_options(&chosen);
+    /* what goes to a device is a tile */
+    if (chosen.device) chosen.transfers = TULLE_TRANSFERS_WHOLE;
+    if (chosen.home_on_device && chosen.alg == TULLE_PRODUCT_AUTO) chosen.alg = TULLE_PRODUCT_STATIONARY_C;
+    if (status == TULLE_OK) status = tulle__check_operands(A, B, C, &chosen);
+    if (status == TULLE_OK && (chosen.devices < 0 || chosen.devices > DEVICES_MOST))
+        status =
+            tulle__fail(TULLE_ERR_ARG, "%d devices of a PE; 0 means 1, %d are possible", chosen.devices, DEVICES_MOST);
+    if (status == TULLE_OK && chosen.lookahead < 0 && chosen.lookahead != TULLE_NONE)
+        status =
+            tulle__fail(TULLE_ERR_ARG, "a lookahead of %d jobs; 0 is the default, TULLE_NONE none", chosen.lookahead);
+    if (status == TULLE_OK) status = tulle__check_replication(&chosen, comm->size);
+    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *plan, "plan", &plan);
+    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *plan->sources, "plan", &plan->sources);
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK) {
+        plan->comm = comm;
+        plan->options = chosen;
+        plan->A = A;
+        plan->B = B;
+        plan->C = C;
+        plan->sparse = C->kind != TULLE_DENSE;
+        plan->ways = (tulle__ways){.whole = true, .layers = 1};
+        plan->like.task.kernels = &plan->like.kernels;
+        plan->like.task.type = C->type;
+        tulle__plan_sees(plan, A, B, C);
+        plan->targets.of_A = UINT64_MAX; /* none yet */
+        status = prepare(plan);
+    }
+    if (status != TULLE_OK) {
+        drop_plan(plan);
+        return status;
+    }
+    describe(plan);
+    tulle__pe_own(comm->pe, &plan->owned, free_owned);
+    *out = plan;
+    return TULLE_OK;
+}
+
+int tulle_product_replication(const tulle_product *plan)
+{
+    if (TULLE__NULL_AS(plan, "product")) return 0;
+    return plan->ways.layers;
+}
+
+tulle_product_alg tulle_product_alg_of(const tulle_product *plan)
+{
+    if (TULLE__NULL_AS(plan, "product")) return TULLE_PRODUCT_AUTO;
+    return plan->asked->alg;
+}
+
+const char *tulle_product_describe(const tulle_product *plan)
+{
+    if (TULLE__NULL_AS(plan, "product")) return "";
+    return plan->told.text;
+}
+
+size_t tulle_product_bytes(const tulle_product *plan)
+{
+    if (TULLE__NULL_AS(plan, "product")) return 0;
+    size_t bytes = sizeof *plan;
+    for (int t = 0; t < plan->targets.count; t++)
+        for (int p = 0; p < plan->targets.at[t].nparts; p++)
+            bytes += tulle__result_bytes(plan->C, &plan->targets.at[t].part[p].size);
+    for (int64_t s = 0; s < plan->known.jobs; s++)
+        if (plan->known.sent[s].block) bytes += tulle__result_bytes(plan->C, &plan->known.sent[s].size);
+    if (plan->exchange.arena) bytes += plan->comm->pe->arena_bytes + tulle__arena_panel_bytes(plan->exchange.arena);
+    bytes += tulle__sources_bytes(plan) + tulle__stages_bytes(plan);
+    return bytes;
+}

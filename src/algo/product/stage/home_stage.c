@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operands and results that stay on devices (tulle_product_options.home_on_device). Any plan may have operands that
+ * others have left there: what it cannot take from there comes to the host first.
+ */
+#include "algo/product/run/runner.h"
+#include "algo/product/stage/stage.h"
+#include "base/arg.h"
+#include "base/error.h"
+#include "mat/mat_home.h"
+
+static bool asked(const tulle_product *plan)
+{
+    (void)plan;
+    return true;
+}
+
+static bool in_effect(const tulle_product *plan)
+{
+    return plan->options.home_on_device;
+}
+
+/* Whether another PE multiplies with tile (i, j) of A, or of B, by stationary C. */
+static bool others_read(const tulle_product *plan, bool of_a, int i, int j)
+{
+    const tulle_layout *c = plan->C->layout;
+    for (int t = 0; t < (of_a ? c->nt : c->mt); t++)
+        if (tulle__layout_owner(c, of_a ? i : t, of_a ? t : j) != plan->comm->rank) return true;
+    return false;
+}
+
+/* What this plan cannot take from devices, or other PEs read, comes to the host. */
+static tulle_status settle_operand(tulle_product *plan, const tulle_mat *A, bool of_a)
+{
+    tulle_status status = TULLE_OK;
+    const tulle__mat_home *home = tulle__mat_home_of(A);
+    if (!home) return TULLE_OK;
+    bool takes = plan->runner->devices && plan->sparse && plan->ways.whole && !plan->ways.in_parts &&
+                 (of_a ? plan->options.op_a : plan->options.op_b) == TULLE_OP_N && A->symmetry == TULLE_GENERAL &&
+                 plan->policy->alg == TULLE_PRODUCT_STATIONARY_C;
+    for (int i = 0; i < A->layout->mt; i++)
+        for (int j = 0; j < A->layout->nt && status == TULLE_OK; j++)
+            if (tulle__tile_is_mine(A, i, j) && (!takes || others_read(plan, of_a, i, j)))
+                status = home->bring(home->context, i, j);
+    if (takes) plan->runner->homes[of_a ? 0 : 1] = home;
+    return tulle_comm_agree(plan->comm, status);
+}
+
+/* C is nobody's home any more, but what it adds to is on the host. */
+static tulle_status renew(tulle__stage *stage, int64_t *copied)
+{
+    tulle_product *plan = stage->plan;
+    const tulle__mat_home *home = tulle__mat_home_of(plan->C);
+    (void)copied;
+    plan->runner->homes[0] = plan->runner->homes[1] = NULL;
+    tulle_status status = settle_operand(plan, plan->A, true);
+    if (status == TULLE_OK) status = settle_operand(plan, plan->B, false);
+    if (status == TULLE_OK && home && (plan->scalars.beta != 0 || plan->options.keep_pattern))
+        status = tulle_comm_agree(plan->comm, tulle__mat_home_bring(plan->C));
+    if (status == TULLE_OK) plan->C->home = NULL;
+    return status;
+}
+
+static tulle_status check(const tulle_product *plan)
+{
+    if (!plan->runner->devices) return tulle__fail(TULLE_ERR_ARG, "a home on devices is for products on devices");
+    if ((!plan->sparse && plan->C->order != TULLE_ROW_MAJOR) || plan->options.unpinned ||
+        plan->policy->alg != TULLE_PRODUCT_STATIONARY_C)
+        return tulle__fail(
+            TULLE_ERR_UNSUPPORTED, "a home on devices is for a sparse or row-major C by stationary-c, pinned");
+    return TULLE_OK;
+}
+
+static tulle_status settle(tulle__stage *stage)
+{
+    tulle_product *plan = stage->plan;
+    if (!in_effect(plan)) return TULLE_OK;
+    plan->runner->home = true;
+    return tulle_comm_agree(plan->comm, check(plan));
+}
+
+static tulle_status complete(tulle__stage *stage, struct tulle__exec *x)
+{
+    tulle_product *plan = stage->plan;
+    (void)x;
+    if (plan->runner->home && plan->sparse) plan->C->home = plan->runner->ops->home(plan->runner, plan->C->structure);
+    return TULLE_OK;
+}
+
+static void close(tulle__stage *stage)
+{
+    if (stage->plan->runner->home && stage->plan->sparse) stage->plan->C->home = NULL;
+}
+
+const tulle__stage_ops tulle__home_stage = {.name = "home",
+    .size = sizeof(tulle__stage),
+    .asked = asked,
+    .in_effect = in_effect,
+    .settle = settle,
+    .renew = renew,
+    .complete = complete,
+    .close = close};
+
+tulle_status tulle_product_sync(tulle_product *plan)
+{
+    if (TULLE__NULL_AS(plan, "product")) return TULLE_ERR_ARG;
+    TULLE__ENTER(plan->comm);
+    tulle_status status = plan->runner->home ? plan->runner->ops->sync(plan->runner) : TULLE_OK;
+    status = tulle_comm_agree(plan->comm, status);
+    if (status == TULLE_OK && plan->runner->home) plan->C->home = NULL;
+    return status;
+}
