@@ -103,15 +103,18 @@ int tulle__fetch_ready(const tulle__fetch *fetch)
     return fetch->group < 0 || (fetch->count && tulle__transfer_ready(fetch->A->comm, &transfer) == 1);
 }
 
+tulle_status tulle__fetch_arrive(tulle__fetch *fetch)
+{
+    const tulle__transfer transfer = {fetch->group, fetch->count ? fetch->count : TULLE__ALL};
+    fetch->group = -1;
+    return transfer.group < 0 ? TULLE_OK : tulle__transfer_wait(fetch->A->comm, &transfer);
+}
+
 tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile)
 {
     const tulle_mat *A = fetch->A;
-    if (fetch->group >= 0) {
-        int group = fetch->group;
-        fetch->group = -1;
-        tulle_status status = tulle__wait(A->comm, group);
-        if (status != TULLE_OK) return status;
-    }
+    const tulle_status status = tulle__fetch_arrive(fetch);
+    if (status != TULLE_OK) return status;
     *tile = tulle__tile_view(A, fetch->i, fetch->j, &fetch->record, fetch->block);
     if (A->whole && !fetch->head) tile->ld = tulle__view_spot(A, fetch->i, fetch->j).ld;
     return TULLE_OK;
@@ -119,7 +122,7 @@ tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile)
 
 void tulle__fetch_fini(tulle__fetch *fetch)
 {
-    if (fetch->A && fetch->group >= 0) (void)tulle__wait(fetch->A->comm, fetch->group);
+    if (fetch->A) (void)tulle__fetch_arrive(fetch);
     if (fetch->head && --fetch->head->users == 0) {
         tulle__fetch_head *head = fetch->head;
         if (head->landing) head->landing->give(head->landing, fetch->block);

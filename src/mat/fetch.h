@@ -21,7 +21,7 @@ struct tulle__landing {
 typedef struct tulle__fetch {
     const tulle_mat *A;
     int i, j, group;                /* group < 0: no get is pending */
-    uint64_t count;                 /* of the get in its group */
+    uint64_t count;                 /* of the get in its group; 0: not known, and the whole group is waited for */
     void *block;                    /* where the tile's block can be read */
     struct tulle__fetch_head *head; /* of the shared buffer; NULL: no buffer */
     tulle__tile_record record;      /* of the data that arrives: the tile, or a row subset */
@@ -47,6 +47,8 @@ int tulle__fetch_ready(const tulle__fetch *fetch);
 /* Waits for a pending get, then frees. Also valid after a failure and for a zeroed fetch. */
 void tulle__fetch_fini(tulle__fetch *fetch);
 tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile);
+/* Waits for a pending get, that transfer alone. */
+tulle_status tulle__fetch_arrive(tulle__fetch *fetch);
 
 /* Bytes of private memory that a fetch of the tile takes: 0 if it is read in place. */
 size_t tulle__fetch_bytes(const tulle_mat *A, int i, int j);

@@ -309,10 +309,11 @@ tulle_status tulle__mat_place_blocks(tulle_mat *A, int i, int j, int64_t blocks,
     return place_block(A, i, j, &shape, bytes, bytes, tile);
 }
 
-tulle_status tulle__mat_place_csr(tulle_mat *A, int i, int j, int64_t nnz, tulle__csr_result *result)
+tulle_status tulle__mat_place_result(tulle_mat *A, int i, int j, int64_t nnz, tulle__csr_result *result)
 {
     tulle_own_tile tile;
-    tulle_status status = tulle__mat_place(A, i, j, nnz, &tile);
+    tulle_status status = A->format->in_blocks ? tulle__mat_place_blocks(A, i, j, nnz, result->values, &tile)
+                                               : tulle__mat_place(A, i, j, nnz, &tile);
     if (status == TULLE_OK) *result = tulle__tile_csr_result(&tile, nnz);
     return status;
 }

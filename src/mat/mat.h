@@ -149,8 +149,8 @@ tulle_own_tile tulle__own_tile_in_place(tulle_mat *A, int i, int j);
 tulle_status tulle__mat_place(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile);
 /* The same for a tile of blocks with nnz values in all. */
 tulle_status tulle__mat_place_blocks(tulle_mat *A, int i, int j, int64_t blocks, int64_t nnz, tulle_own_tile *tile);
-/* The same for a sparse tile that a kernel writes. */
-tulle_status tulle__mat_place_csr(tulle_mat *A, int i, int j, int64_t nnz, tulle__csr_result *result);
+/* The same for a sparse tile that a kernel writes; of nnz blocks with result->values values. */
+tulle_status tulle__mat_place_result(tulle_mat *A, int i, int j, int64_t nnz, tulle__csr_result *result);
 
 /*
  * Trims a sparse tile that was placed with spare room to nnz entries, and frees the rest. Moves

@@ -229,7 +229,8 @@ int64_t tulle__subset_entries(const tulle__subset *e)
     return e->nnz;
 }
 
-tulle_status tulle__subset_start(const tulle_mat *B, int i, int j, const tulle__subset *e, void *to_block, int *group)
+tulle_status tulle__subset_start(
+    const tulle_mat *B, int i, int j, const tulle__subset *e, void *to_block, tulle__transfer *transfer)
 {
     size_t size = tulle_type_size(B->type);
     const tulle__tile_record *record = &B->directory[tulle__tile_index(B, i, j)];
@@ -238,7 +239,7 @@ tulle_status tulle__subset_start(const tulle_mat *B, int i, int j, const tulle__
     tulle__range *range;
     char *block = to_block;
     int n = 0;
-    *group = -1;
+    *transfer = (tulle__transfer){.group = -1};
     tulle_status status = tulle__alloc(2 * (size_t)e->nruns, sizeof *range, "a vector get", &range);
     if (status != TULLE_OK) return status;
     if (e->rowptr) memcpy(block, e->rowptr, ((size_t)e->m + 1) * sizeof *e->rowptr);
@@ -253,25 +254,24 @@ tulle_status tulle__subset_start(const tulle_mat *B, int i, int j, const tulle__
     }
     if (n) {
         tulle__spot spot = spot_of(B, i, j);
-        *group = tulle__comm_group(B->comm);
-        tulle__getv(B->comm, *group, &spot.place, n, range);
+        *transfer = tulle__getv(B->comm, tulle__comm_group(B->comm), &spot.place, n, range);
     }
     tulle__free(range);
     return TULLE_OK;
 }
 
 /* Shape-only: a vector get with as many ranges and bytes, which moves nothing. */
-static tulle_status start_shape_only(const tulle_mat *B, const tulle__place *place, const tulle__subset *e, int *group)
+static tulle_status start_shape_only(
+    const tulle_mat *B, const tulle__place *place, const tulle__subset *e, tulle__transfer *transfer)
 {
     int n = (int)tulle__subset_ranges(e);
     tulle__range *range;
-    *group = -1;
+    *transfer = (tulle__transfer){.group = -1};
     if (!n) return TULLE_OK;
     tulle_status status = tulle__alloc_zero((size_t)n, sizeof *range, "a vector get", &range);
     if (status != TULLE_OK) return status;
     range->bytes = e->bytes;
-    *group = tulle__comm_group(B->comm);
-    tulle__getv(B->comm, *group, place, n, range);
+    *transfer = tulle__getv(B->comm, tulle__comm_group(B->comm), place, n, range);
     tulle__free(range);
     return TULLE_OK;
 }
@@ -280,15 +280,18 @@ tulle_status tulle__subset_fetch(
     const tulle_mat *B, int i, int j, const tulle__subset *e, tulle__landing *landing, tulle__fetch *fetch)
 {
     tulle__fetch f = {.A = B, .i = i, .j = j, .group = -1, .record = B->directory[tulle__tile_index(B, i, j)]};
+    tulle__transfer transfer = {.group = -1};
+    tulle_status status = TULLE_OK;
     f.block = tulle__peek(B->comm, &f.record.place);
     if (f.block) {
-        tulle_status started = start_shape_only(B, &f.record.place, e, &f.group);
-        if (started == TULLE_OK) *fetch = f;
-        return started;
+        status = start_shape_only(B, &f.record.place, e, &transfer);
+    } else {
+        f.record.nnz = e->nnz;
+        status = tulle__fetch_room(tulle__subset_room(B, i, j, e), landing, false, &f);
+        if (status == TULLE_OK) status = tulle__subset_start(B, i, j, e, f.block, &transfer);
     }
-    f.record.nnz = e->nnz;
-    tulle_status status = tulle__fetch_room(tulle__subset_room(B, i, j, e), landing, false, &f);
-    if (status == TULLE_OK) status = tulle__subset_start(B, i, j, e, f.block, &f.group);
+    f.group = transfer.group;
+    f.count = transfer.count;
     if (status == TULLE_OK)
         *fetch = f;
     else

@@ -151,3 +151,9 @@ void tulle__blocks_transpose(const tulle_tile *from, const void *order, size_t i
         }
     if (to->offset) to->offset[to->blocks] = at;
 }
+
+tulle_status tulle__blocks_product(const tulle__kernels *kernels, tulle__pool *pool, const tulle__spgemm_task *task,
+    tulle__csr_place place, void *context, tulle__csr_result *C)
+{
+    return kernels->spgemm_blocks(pool, task, place, context, C);
+}

@@ -8,10 +8,6 @@
 
 #include "tile/tile_csr.h"
 
-/* Where the arrays begin, and the length of all; row pointers at 0. What may change with values begins at norm. */
-typedef struct tulle__blocks_offsets {
-    uint64_t colind, offset, norm, val, length;
-} tulle__blocks_offsets;
 tulle__blocks_offsets tulle__vbsr_offsets_of(int64_t block_rows, int64_t blocks, int64_t nnz, tulle_type type);
 
 /* The block row of a row. */
@@ -23,6 +19,8 @@ bool tulle__blocks_next(const tulle_tile *A, tulle__entry_run *run);
 void tulle__blocks_names(const tulle_tile *A, uint64_t *bits);
 tulle_status tulle__blocks_multiply(const tulle__kernels *kernels, tulle__pool *pool, const tulle__chain_task *task);
 tulle__chain_cost tulle__blocks_cost(const tulle__chain_task *task);
+tulle_status tulle__blocks_product(const tulle__kernels *kernels, tulle__pool *pool, const tulle__spgemm_task *task,
+    tulle__csr_place place, void *context, tulle__csr_result *C);
 
 /* Values of block e, which has so many. */
 static inline int64_t tulle__block_at(const tulle_tile *A, int64_t e, int64_t size)

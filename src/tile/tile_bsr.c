@@ -41,4 +41,5 @@ const tulle__tile_format tulle__tile_bsr_format = {.kind = TULLE_BSR,
     .next = tulle__blocks_next,
     .names = tulle__blocks_names,
     .multiply = tulle__blocks_multiply,
-    .cost = tulle__blocks_cost};
+    .cost = tulle__blocks_cost,
+    .product = tulle__blocks_product};

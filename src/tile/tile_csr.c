@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tile/tile_csr.h"
 
+#include "base/memory.h"
+
 static uint64_t padded(uint64_t bytes)
 {
     return (bytes + 63) / 64 * 64;
@@ -139,6 +141,36 @@ static tulle__chain_cost cost(const tulle__chain_task *task)
     return cost;
 }
 
+static tulle_status product(const tulle__kernels *kernels, tulle__pool *pool, const tulle__spgemm_task *task,
+    tulle__csr_place place, void *context, tulle__csr_result *C)
+{
+    return kernels->spgemm(pool, task, place, context, C);
+}
+
+static tulle_status values(
+    const tulle__kernels *kernels, tulle__pool *pool, const tulle__spgemm_task *task, tulle__csr_result *C)
+{
+    return kernels->spgemm_numeric(pool, task, C);
+}
+
+static tulle_status count(
+    const tulle__kernels *kernels, tulle__pool *pool, const tulle__spgemm_task *task, int64_t *multiplications)
+{
+    int64_t *flops = NULL;
+    tulle_status status = tulle__alloc((size_t)task->m, sizeof *flops, "multiplications of rows", &flops);
+    if (status == TULLE_OK) status = kernels->spgemm_flops(pool, task, flops);
+    for (int64_t r = 0; status == TULLE_OK && r < task->m; r++) *multiplications += flops[r];
+    tulle__free(flops);
+    return status;
+}
+
+static tulle__blocks_offsets result(tulle_type type, int64_t rows, int64_t nnz, int64_t of_blocks)
+{
+    const tulle__csr_offsets o = tulle__csr_offsets_of(rows, nnz, type);
+    (void)of_blocks;
+    return (tulle__blocks_offsets){.colind = o.colind, .val = o.val, .length = o.length};
+}
+
 const tulle__tile_format tulle__tile_csr_format = {.kind = TULLE_CSR,
     .name = "sparse",
     .names_rows = true,
@@ -148,4 +180,8 @@ const tulle__tile_format tulle__tile_csr_format = {.kind = TULLE_CSR,
     .next = next,
     .names = names,
     .multiply = multiply,
-    .cost = cost};
+    .cost = cost,
+    .product = product,
+    .values = values,
+    .count = count,
+    .result = result};

@@ -58,6 +58,14 @@ typedef struct tulle__entry_run {
     int64_t count, value, step;
 } tulle__entry_run;
 
+/*
+ * Where the arrays of a sparse tile, or of rows of one, begin, and the length of all; row pointers at 0. offset and
+ * norm are 0 where there are none. What may change with values begins at norm, or at val.
+ */
+typedef struct tulle__blocks_offsets {
+    uint64_t colind, offset, norm, val, length;
+} tulle__blocks_offsets;
+
 typedef struct tulle__tile_format {
     tulle_kind kind;
     const char *name;
@@ -79,6 +87,19 @@ typedef struct tulle__tile_format {
     /* The chain, on this host. */
     tulle_status (*multiply)(const tulle__kernels *kernels, tulle__pool *pool, const tulle__chain_task *task);
     tulle__chain_cost (*cost)(const tulle__chain_task *task);
+
+    /* The following are NULL where no sparse product has the format. Rows and entries are those of blocks. */
+    /* A sparse product of factors of the format, on this host, where `place` says. */
+    tulle_status (*product)(const tulle__kernels *kernels, tulle__pool *pool, const tulle__spgemm_task *task,
+        tulle__csr_place place, void *context, tulle__csr_result *C);
+    /* Its values alone, of a C whose structure is known. */
+    tulle_status (*values)(
+        const tulle__kernels *kernels, tulle__pool *pool, const tulle__spgemm_task *task, tulle__csr_result *C);
+    /* Adds its multiplications; NULL: `values` tells them in C. */
+    tulle_status (*count)(
+        const tulle__kernels *kernels, tulle__pool *pool, const tulle__spgemm_task *task, int64_t *multiplications);
+    /* The arrays of rows of a result with so many entries, and values. */
+    tulle__blocks_offsets (*result)(tulle_type type, int64_t rows, int64_t nnz, int64_t values);
 } tulle__tile_format;
 
 const tulle__tile_format *tulle__tile_format_of(tulle_kind kind);

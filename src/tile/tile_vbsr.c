@@ -19,6 +19,17 @@ static void view(void *block, tulle_own_tile *tile)
     tile->val = base + o.val;
 }
 
+static tulle_status values(
+    const tulle__kernels *kernels, tulle__pool *pool, const tulle__spgemm_task *task, tulle__csr_result *C)
+{
+    return kernels->spgemm_blocks_numeric(pool, task, C);
+}
+
+static tulle__blocks_offsets result(tulle_type type, int64_t rows, int64_t nnz, int64_t of_blocks)
+{
+    return tulle__vbsr_offsets_of(rows, nnz, of_blocks, type);
+}
+
 const tulle__tile_format tulle__tile_vbsr_format = {.kind = TULLE_VBSR,
     .name = "vbsr",
     .names_rows = true,
@@ -30,4 +41,7 @@ const tulle__tile_format tulle__tile_vbsr_format = {.kind = TULLE_VBSR,
     .next = tulle__blocks_next,
     .names = tulle__blocks_names,
     .multiply = tulle__blocks_multiply,
-    .cost = tulle__blocks_cost};
+    .cost = tulle__blocks_cost,
+    .product = tulle__blocks_product,
+    .values = values,
+    .result = result};

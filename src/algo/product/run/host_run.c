@@ -22,8 +22,7 @@ static tulle_status product(tulle__runner *runner, const tulle__run_tiles *tiles
 {
     const tulle__context *context = ((struct host_run *)runner)->context;
     (void)tiles;
-    return runner->format->in_blocks ? context->kernels->spgemm_blocks(context->pool, task, place, place_context, C)
-                                     : context->kernels->spgemm(context->pool, task, place, place_context, C);
+    return runner->format->product(context->kernels, context->pool, task, place, place_context, C);
 }
 
 static tulle_status finish(tulle__runner *runner)

@@ -60,11 +60,7 @@ static tulle_status place_tile(void *context, int64_t m, int64_t nnz, tulle__csr
 {
     (void)m;
     const struct tile_place *place = context;
-    tulle_own_tile tile;
-    if (!place->C->format->in_blocks) return tulle__mat_place_csr(place->C, place->i, place->j, nnz, C);
-    tulle_status status = tulle__mat_place_blocks(place->C, place->i, place->j, nnz, C->values, &tile);
-    if (status == TULLE_OK) *C = tulle__tile_csr_result(&tile, nnz);
-    return status;
+    return tulle__mat_place_result(place->C, place->i, place->j, nnz, C);
 }
 
 static tulle_status trim_tile(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
@@ -87,19 +83,7 @@ tulle_status tulle__room_for_pairs(tulle__exec *x, int pairs)
 
 tulle__csr_result tulle__block_result(const tulle_product *plan, const tulle__result_size *size, char *block)
 {
-    tulle__csr_result result = {.nnz = size->nnz, .values = size->values, .rowptr = (int64_t *)(void *)block};
-    if (plan->C->format->in_blocks) {
-        tulle__blocks_offsets o = tulle__vbsr_offsets_of(size->rows, size->nnz, size->values, plan->C->type);
-        result.colind = (int32_t *)(void *)(block + o.colind);
-        result.offset = (int64_t *)(void *)(block + o.offset);
-        result.norm = (double *)(void *)(block + o.norm);
-        result.val = block + o.val;
-    } else {
-        tulle__csr_offsets o = tulle__csr_offsets_of(size->rows, size->nnz, plan->C->type);
-        result.colind = (int32_t *)(void *)(block + o.colind);
-        result.val = block + o.val;
-    }
-    return result;
+    return tulle__result_view(plan->C, size, block);
 }
 
 tulle__csr tulle__result_csr(
@@ -163,34 +147,25 @@ static void add_kernels(tulle__exec *x, const tulle__csr_result *C)
     for (int q = 0; q < TULLE_BLOCK_KERNELS; q++) x->by_kernel[q] += C->by[q];
 }
 
-/* Values of a known structure. Multiplications without claims are those of the execution before. */
+/*
+ * Values of a known structure. Multiplications of the same jobs are those of the execution before; those of others are
+ * counted, if need be by the host's kernel.
+ */
 static tulle_status values_only(tulle__exec *x, const tulle__spgemm_task *task, tulle__csr_result *C)
 {
-    tulle_status status;
-    int64_t *flops = NULL;
+    tulle_status status = TULLE_OK;
     const tulle__context *host = x->plan->context;
+    const tulle__tile_format *format = x->plan->C->format;
+    tulle__runner *runner = x->plan->runner;
+    const bool counts = !x->sink->same_jobs;
     tulle__work_spgemm(&x->inbox.told, task, C->nnz);
-    const bool there = x->of.nk && x->plan->runner->ops->values;
-    /* the multiplications of other jobs than before are counted by the host's kernel */
-    if (x->plan->C->format->in_blocks && there && x->sink->same_jobs)
-        return x->plan->runner->ops->values(x->plan->runner, &x->of, task, C);
-    if (x->plan->C->format->in_blocks) {
-        status = host->kernels->spgemm_blocks_numeric(host->pool, task, C);
-        if (!x->sink->same_jobs) x->multiplications += C->multiplications;
-        add_kernels(x, C);
-        return status;
-    }
-    if (!x->sink->same_jobs) {
-        TULLE_TRY(tulle__alloc((size_t)task->m, sizeof *flops, "multiplications of rows", &flops));
-        TULLE_TRY(host->kernels->spgemm_flops(host->pool, task, flops));
-        for (int64_t r = 0; r < task->m; r++) x->multiplications += flops[r];
-    }
-    if (there)
-        status = x->plan->runner->ops->values(x->plan->runner, &x->of, task, C);
-    else
-        status = host->kernels->spgemm_numeric(host->pool, task, C);
+    if (counts && format->count) TULLE_TRY(format->count(host->kernels, host->pool, task, &x->multiplications));
+    if (x->of.nk && runner->ops->values && (!counts || format->count))
+        return runner->ops->values(runner, &x->of, task, C);
+    status = format->values(host->kernels, host->pool, task, C);
+    if (counts && !format->count) x->multiplications += C->multiplications;
+    add_kernels(x, C);
 out:
-    tulle__free(flops);
     return status;
 }
 
@@ -213,17 +188,14 @@ static tulle_status multiply_pairs(
     tulle__exec *x, const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *result)
 {
     const tulle__context *host = x->plan->context;
-    const bool in_blocks = x->plan->C->format->in_blocks;
     tulle_status status;
     if (x->of.nk)
         status = x->plan->runner->ops->product(x->plan->runner, &x->of, task, place, context, result);
-    else if (in_blocks)
-        status = host->kernels->spgemm_blocks(host->pool, task, place, context, result);
     else
-        status = host->kernels->spgemm(host->pool, task, place, context, result);
+        status = x->plan->C->format->product(host->kernels, host->pool, task, place, context, result);
     if (status != TULLE_OK) return status;
-    if (in_blocks) x->skipped += result->skipped;
-    if (in_blocks) add_kernels(x, result);
+    x->skipped += result->skipped;
+    add_kernels(x, result);
     /* devices take time by themselves */
     if (!x->of.nk || !x->plan->runner->devices) tulle__work_spgemm(&x->inbox.told, task, result->nnz);
     return TULLE_OK;

@@ -124,20 +124,10 @@ static int64_t values_of(const tulle__csr_result *sum)
     return sum->offset[sum->rowptr[0] + sum->nnz] - sum->offset[sum->rowptr[0]];
 }
 
-static tulle_status place(
-    tulle_mat *C, const tulle__target *target, int64_t nnz, int64_t values, tulle__csr_result *result)
-{
-    tulle_own_tile tile;
-    if (!C->format->in_blocks) return tulle__mat_place_csr(C, target->i, target->j, nnz, result);
-    tulle_status status = tulle__mat_place_blocks(C, target->i, target->j, nnz, values, &tile);
-    if (status == TULLE_OK) *result = tulle__tile_csr_result(&tile, nnz);
-    return status;
-}
-
 /* The pieces one below the other as the tile. */
 static tulle_status join(tulle__exec *x, const tulle__target *target, int npieces, const struct piece *pieces)
 {
-    tulle__csr_result C;
+    tulle__csr_result C = {.nnz = 0};
     const tulle__kernels *kernels = x->plan->context->kernels;
     int64_t nnz = 0, values = 0;
     size_t size = tulle_type_size(x->plan->operands.C->type);
@@ -145,7 +135,8 @@ static tulle_status join(tulle__exec *x, const tulle__target *target, int npiece
         nnz += pieces[p].sum.nnz;
         values += values_of(&pieces[p].sum);
     }
-    tulle_status status = place(x->plan->operands.C, target, nnz, values, &C);
+    C.values = values;
+    tulle_status status = tulle__mat_place_result(x->plan->operands.C, target->i, target->j, nnz, &C);
     if (status != TULLE_OK) return status;
     C.rowptr[0] = nnz = values = 0;
     for (int p = 0; p < npieces; p++) {

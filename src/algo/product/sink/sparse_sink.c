@@ -266,7 +266,7 @@ out:
 static tulle_status finish_rows(tulle__exec *x)
 {
     tulle_mat *C = x->plan->operands.C;
-    for (int t = 0; C->format->by_blocks && t < x->plan->targets.count; t++) {
+    for (int t = 0; t < x->plan->targets.count; t++) {
         tulle_own_tile tile;
         tulle_status status = tulle_mat_own_tile(C, x->plan->targets.at[t].i, x->plan->targets.at[t].j, &tile);
         if (status != TULLE_OK) return status;

@@ -165,7 +165,7 @@ tulle_status tulle__delegation_fetch(const tulle__delegation *delegation, const 
         at += bytes;
     }
     f.group = tulle__comm_group(A->comm);
-    tulle__getv(A->comm, f.group, &record.place, (int)delegation->nruns, range);
+    f.count = tulle__getv(A->comm, f.group, &record.place, (int)delegation->nruns, range).count;
     *fetch = f;
     f = (tulle__fetch){.group = -1};
 out:
@@ -176,9 +176,7 @@ out:
 
 tulle_status tulle__delegation_await(const tulle__delegation *delegation, tulle__fetch *fetch, tulle__csr *A)
 {
-    int group = fetch->group;
-    fetch->group = -1;
-    tulle_status status = group < 0 ? TULLE_OK : tulle__wait(fetch->A->comm, group);
+    const tulle_status status = tulle__fetch_arrive(fetch);
     *A = (tulle__csr){.m = delegation->rows,
         .n = tulle__tile_cols(fetch->A, delegation->k),
         .rowptr = delegation->rowptr,

@@ -23,7 +23,8 @@ struct slot {
 
 /* One of this PE's. */
 struct cached_tile {
-    int k, j, group;
+    int k, j;
+    tulle__transfer transfer; /* group < 0: none is under way */
     tulle__subset *subset;
     tulle__place block;
 };
@@ -229,7 +230,7 @@ static tulle_status add_tile(tulle__node_cache *s, const tulle_mat *B, int t)
     int k = t / s->N, j = t % s->N;
     tulle__row_set rows = {0};
     int64_t *rowptr = NULL;
-    struct cached_tile tile = {.k = k, .j = j, .group = -1};
+    struct cached_tile tile = {.k = k, .j = j, .transfer = {.group = -1}};
     TULLE_TRY(tulle__row_set_of_bits(s->asked[t], tulle__tile_rows(B, k) / 64 + 1, &rows));
     if (B->kind == TULLE_CSR) TULLE_TRY(tulle__rowptr_read(B, k, j, &rowptr));
     TULLE_TRY(tulle__subset_new(B, k, j, &rows, rowptr, &tile.subset));
@@ -340,12 +341,12 @@ tulle_status tulle__node_cache_serve(tulle__node_cache *s, const tulle_mat *B, i
     while (s->started < s->count && s->started - s->landed < most) {
         struct cached_tile *tile = &s->own[s->started];
         void *block = tulle__mapped(s->comm, &tile->block);
-        TULLE_TRY(tulle__subset_start(B, tile->k, tile->j, tile->subset, block, &tile->group));
+        TULLE_TRY(tulle__subset_start(B, tile->k, tile->j, tile->subset, block, &tile->transfer));
         s->started++;
     }
     if (s->landed < s->started) {
-        int group = s->own[s->landed].group;
-        if (group >= 0) TULLE_TRY(tulle__wait(s->comm, group));
+        const tulle__transfer *transfer = &s->own[s->landed].transfer;
+        if (transfer->group >= 0) TULLE_TRY(tulle__transfer_wait(s->comm, transfer));
         tulle__store(s->comm, &s->words, (uint64_t)s->landed * sizeof(uint64_t), s->execution);
         s->landed++;
     }
@@ -357,7 +358,7 @@ out:
 void tulle__node_cache_drain(tulle__node_cache *s)
 {
     for (; s->landed < s->started; s->landed++)
-        if (s->own[s->landed].group >= 0) (void)tulle__wait(s->comm, s->own[s->landed].group);
+        if (s->own[s->landed].transfer.group >= 0) (void)tulle__transfer_wait(s->comm, &s->own[s->landed].transfer);
 }
 
 tulle__fetch tulle__node_cache_fetch(const tulle__node_cache *s, const tulle_mat *B, int k, int j)

@@ -169,12 +169,8 @@ struct place {
 static tulle_status place_tile(void *context, int64_t m, int64_t nnz, tulle__csr_result *result)
 {
     const struct place *place = context;
-    tulle_own_tile tile;
     (void)m;
-    if (!place->C->format->in_blocks) return tulle__mat_place_csr(place->C, place->i, place->j, nnz, result);
-    tulle_status status = tulle__mat_place_blocks(place->C, place->i, place->j, nnz, result->values, &tile);
-    if (status == TULLE_OK) *result = tulle__tile_csr_result(&tile, nnz);
-    return status;
+    return tulle__mat_place_result(place->C, place->i, place->j, nnz, result);
 }
 
 /* A tile of which nothing has been made. */
@@ -211,7 +207,7 @@ static tulle_status sum_tile(tulle_product *plan, int i, int j, tulle__spgemm_pa
 {
     tulle_status status;
     tulle_mat *C = plan->C;
-    const bool in_blocks = C->format->in_blocks;
+    const tulle__tile_format *format = C->format;
     const tulle__kernels *kernels = plan->context->kernels;
     struct place place = {C, i, j};
     tulle__spgemm_task task = {
@@ -224,17 +220,15 @@ static tulle_status sum_tile(tulle_product *plan, int i, int j, tulle__spgemm_pa
     if (reuse) {
         tulle_own_tile own = tulle__own_tile_in_place(C, i, j);
         if (!tile.nnz) return TULLE_OK;
-        result = tulle__tile_csr_result(&own, in_blocks ? own.blocks : own.nnz);
-        return in_blocks ? kernels->spgemm_blocks_numeric(plan->context->pool, &task, &result)
-                         : kernels->spgemm_numeric(plan->context->pool, &task, &result);
+        result = tulle__tile_csr_result(&own, own.rowptr[task.m]);
+        return format->values(kernels, plan->context->pool, &task, &result);
     }
     if (plan->options.keep_pattern) {
         pattern = tulle__tile_csr(&tile);
         task.pattern = &pattern;
     }
     if (!task.npairs || !task.m || !task.n) return place_empty(&place, task.m);
-    if (!in_blocks) return kernels->spgemm(plan->context->pool, &task, place_tile, &place, &result);
-    TULLE_TRY(kernels->spgemm_blocks(plan->context->pool, &task, place_tile, &place, &result));
+    TULLE_TRY(format->product(kernels, plan->context->pool, &task, place_tile, &place, &result));
     if (plan->like.task.least && !plan->options.keep_pattern)
         TULLE_TRY(tulle__filter_tile(C, i, j, plan->options.filter * plan->options.filter, filtered));
 out:

@@ -53,6 +53,7 @@ static tulle_status check_plain(const tulle_product *plan)
     if ((options->op_a == TULLE_OP_T && o->A == plan->A) || (options->op_b == TULLE_OP_T && o->B == plan->B))
         lacks = "a transposed factor";
     if (o->C->symmetry != TULLE_GENERAL && !plan->like.task.half) lacks = "half of C";
+    if (options->symmetric_c && !plan->like.task.half) lacks = "one triangle of C";
     if (options->filter > 0 && !tulle__stage_of(plan, &tulle__filter_stage)) lacks = "a filter";
     if (options->replication > 1 && plan->ways.layers == 1) lacks = "layers";
     if (!tulle__layout_same_cuts(a->row_cut, a->mt, c->row_cut, c->mt) ||
