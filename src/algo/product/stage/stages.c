@@ -71,9 +71,12 @@ tulle_status tulle__stages_open(tulle_product *plan)
     for (size_t s = 0; s < sizeof table / sizeof *table; s++) {
         tulle__stage *stage = NULL;
         if (!table[s]->asked(plan)) continue;
-        TULLE_TRY(tulle_comm_agree(plan->comm, tulle__alloc_zero(1, table[s]->size, "a stage of a plan", &stage)));
-        *stage = (tulle__stage){.ops = table[s], .plan = plan};
-        plan->stages.at[plan->stages.count++] = stage;
+        status = tulle__alloc_zero(1, table[s]->size, "a stage of a plan", &stage);
+        if (status == TULLE_OK) {
+            *stage = (tulle__stage){.ops = table[s], .plan = plan};
+            plan->stages.at[plan->stages.count++] = stage;
+        }
+        TULLE_TRY(tulle_comm_agree(plan->comm, status));
         if (stage->ops->open) TULLE_TRY(stage->ops->open(stage));
     }
     TULLE_TRY(tulle_comm_agree(plan->comm, check_plain(plan)));
