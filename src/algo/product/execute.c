@@ -197,7 +197,7 @@ static tulle_status execute(tulle__exec *x)
     TULLE_TRY(finish(x));
     int64_t start = tulle__now(plan->comm);
     if (x->publishes) TULLE_TRY(tulle__mat_publish(plan->operands.C));
-    TULLE_TRY(tulle__stages_join(plan, x));
+    TULLE_TRY(tulle__stages_at(plan, TULLE__STAGE_JOIN, x));
     if (!x->publishes && plan->comm->size > 1) TULLE_TRY(tulle_comm_barrier(plan->comm));
     x->wait_ns += tulle__now(plan->comm) - start;
     x->feed->met(x);
@@ -214,6 +214,19 @@ static tulle_status order_operands(const tulle_product *plan)
     return status;
 }
 
+/* Operands become what stages leave of them now; after a failure they are as before. Agreed. */
+static tulle_status renew_operands(tulle__exec *x, tulle_product *plan)
+{
+    const tulle__operands before = plan->operands;
+    tulle_status status = order_operands(plan);
+    if (status != TULLE_OK) return status;
+    tulle__plan_sees(plan, plan->A, plan->B, plan->C);
+    plan->ways.copied = 0;
+    status = tulle__stages_at(plan, TULLE__STAGE_RENEW, x);
+    if (status != TULLE_OK) plan->operands = before;
+    return status;
+}
+
 /* The current range of columns; `start` is when the call for it began. Agreed. */
 static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_product_report *report)
 {
@@ -221,9 +234,7 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
     tulle_comm *comm = plan->comm;
     tulle__counters before = comm->pe->counters;
     x.devices_before = plan->runner->ops->work(plan->runner);
-    int64_t copied = 0;
-    tulle_status status = order_operands(plan);
-    if (status == TULLE_OK) status = tulle__stages_renew(plan, &copied);
+    tulle_status status = renew_operands(&x, plan);
     if (status == TULLE_OK) {
         tulle__plan_count(plan);
         status = tulle__plan_connect(plan);
@@ -235,18 +246,18 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
     plan->runner->anew = plan->sparse && !x.inbox.reuse;
     plan->runner->peek = tulle__jobs_peek;
     plan->runner->peeked = &x;
-    tulle__work_copy(&x.inbox.told, copied);
+    tulle__work_copy(&x.inbox.told, plan->ways.copied);
     status = execute(&x);
     /* what is on its way must have landed before its memory is freed, and before others are told */
     plan->runner->ops->end(plan->runner); /* it may still read tiles of jobs */
     plan->runner->stale |= part;
     plan->runner->peek = NULL;
-    tulle__stages_end(plan);
+    (void)tulle__stages_at(plan, TULLE__STAGE_END, &x);
     tulle__jobs_drop(&x);
     tulle__sources_end(plan->sources->top);
     status = TULLE__PLANTED(untold_failure) && status != TULLE_OK ? (tulle_comm_agree(comm, TULLE_OK), status)
                                                                   : tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = tulle__stages_complete(plan, &x);
+    if (status == TULLE_OK) status = tulle__stages_at(plan, TULLE__STAGE_COMPLETE, &x);
     int64_t elapsed = tulle__now(comm) - start;
     if (status == TULLE_OK) {
         if (!x.inbox.reuse || !x.sink->same_jobs) {
@@ -267,7 +278,7 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
         moved.bytes -= before.bytes;
         if (report) status = tulle_comm_agree(comm, tulle__product_report_make(plan, &x, elapsed, &moved, report));
     } else {
-        tulle__stages_undo(plan);
+        (void)tulle__stages_at(plan, TULLE__STAGE_UNDO, &x);
         tulle__mat_unplace(plan->C);
         tulle__plan_forget(plan);
         tulle__plan_disconnect(plan); /* records of this run may still lie in it */

@@ -50,7 +50,7 @@ void tulle_product_free(tulle_product *plan)
     if (!plan) return;
     /* others may still read a transposed tile of mine */
     if (plan->comm->size > 1) (void)tulle_comm_barrier(plan->comm);
-    tulle__stages_close(plan);
+    (void)tulle__stages_at(plan, TULLE__STAGE_CLOSE, NULL);
     drop_plan(plan);
 }
 
@@ -133,7 +133,7 @@ static tulle_status prepare(tulle_product *plan)
     /* a thread of the pool is one of the BLAS */
     if (o->A->kind == TULLE_DENSE || o->B->format->in_blocks) plan->context->kernels->alone();
     TULLE_TRY(tulle__block_kernels_choose(plan->comm, plan->options.machine, o, &plan->like.kernels));
-    TULLE_TRY(tulle__stages_arrange(plan));
+    TULLE_TRY(tulle__stages_at(plan, TULLE__STAGE_ARRANGE, NULL));
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle__targets_find(plan)));
     tell_runner(plan);
     tulle_product_alg alg = plan->options.alg;
@@ -145,7 +145,7 @@ static tulle_status prepare(tulle_product *plan)
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle__stages_go_together(plan, false)));
     TULLE_TRY(tulle_comm_agree(plan->comm, make_blocks(plan)));
     TULLE_TRY(tulle__plan_connect(plan));
-    TULLE_TRY(tulle__stages_settle(plan));
+    TULLE_TRY(tulle__stages_at(plan, TULLE__STAGE_SETTLE, NULL));
 out:
     return status;
 }

@@ -63,6 +63,7 @@ typedef struct tulle__exec {
     tulle_tile *next_a, *next_b;
     void **slice;        /* [group]: the current columns of B */
     tulle__band_cut cut; /* the bands of the job that was cut last */
+    int64_t copied;      /* bytes, by stages before it began */
     int64_t compute_ns, communicate_ns, wait_ns, multiplications, stolen, probes;
     int64_t skipped, filtered;              /* products of blocks, blocks: by the filter */
     int64_t by_kernel[TULLE_BLOCK_KERNELS]; /* multiplications of blocks */

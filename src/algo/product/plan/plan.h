@@ -24,10 +24,11 @@ typedef struct tulle__stages {
 
 /* What stages tell the plain product. */
 typedef struct tulle__ways {
-    bool whole;    /* all columns of C are made in this execution, so that structures may be kept for the next */
-    bool in_parts; /* operands are cut further than the caller's: several jobs read a tile */
-    bool reshaped; /* C is changed after the product: it has no structure for the next one */
-    int layers;    /* partial results of C, which a stage sums; 1: none */
+    bool whole;     /* all columns of C are made in this execution, so that structures may be kept for the next */
+    bool in_parts;  /* operands are cut further than the caller's: several jobs read a tile */
+    bool reshaped;  /* C is changed after the product: it has no structure for the next one */
+    int layers;     /* partial results of C, which a stage sums; 1: none */
+    int64_t copied; /* bytes, before the execution at hand */
     /* Rows of a target below `rows` are complete; NULL: nobody waits for them. */
     void (*put)(struct tulle__exec *x, tulle__target *target, int64_t rows);
     /* Seconds that a stage adds to a dense product whose jobs take `compute`; NULL: nothing that is predicted. */

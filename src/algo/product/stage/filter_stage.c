@@ -42,12 +42,12 @@ out:
 }
 
 /* The bounds of rows, for A's structure and alpha. */
-static tulle_status renew(tulle__stage *stage, int64_t *copied)
+static tulle_status renew(tulle__stage *stage, struct tulle__exec *x)
 {
     struct filter *f = (struct filter *)stage;
     tulle_product *plan = stage->plan;
     const tulle_mat *A = plan->operands.A; /* not in parts, of which each layer has others */
-    (void)copied;
+    (void)x;
     if (f->least && f->structure == plan->A->structure && f->alpha == plan->scalars.alpha) return TULLE_OK;
     const tulle_status status = count(f, (size_t)A->layout->row_blocks.count, (size_t)plan->ways.layers, A);
     plan->like.task.least = f->least;
@@ -59,5 +59,9 @@ static void drop(tulle__stage *stage)
     tulle__free(((struct filter *)stage)->least);
 }
 
-const tulle__stage_ops tulle__filter_stage = {
-    .name = "filter", .size = sizeof(struct filter), .asked = asked, .in_effect = asked, .renew = renew, .free = drop};
+const tulle__stage_ops tulle__filter_stage = {.name = "filter",
+    .size = sizeof(struct filter),
+    .asked = asked,
+    .in_effect = asked,
+    .at = {[TULLE__STAGE_RENEW] = renew},
+    .free = drop};

@@ -26,7 +26,7 @@ static tulle_status renew_factor(const tulle_mat *X, tulle_op op, struct whole *
     return X->symmetry == TULLE_GENERAL ? TULLE_OK : tulle__expanded_renew(X, op, &made->mat, &made->of, copied);
 }
 
-static tulle_status renew(tulle__stage *stage, int64_t *copied)
+static tulle_status make(tulle__stage *stage, int64_t *copied)
 {
     struct half *h = (struct half *)stage;
     tulle_product *plan = stage->plan;
@@ -41,7 +41,13 @@ out:
 
 static tulle_status open(tulle__stage *stage)
 {
-    return renew(stage, &(int64_t){0});
+    return make(stage, &(int64_t){0});
+}
+
+static tulle_status renew(tulle__stage *stage, struct tulle__exec *x)
+{
+    (void)x;
+    return make(stage, &stage->plan->ways.copied);
 }
 
 static size_t bytes(const tulle__stage *stage)
@@ -69,7 +75,7 @@ const tulle__stage_ops tulle__half_stage = {.name = "half",
     .asked = asked,
     .in_effect = asked,
     .open = open,
-    .renew = renew,
+    .at = {[TULLE__STAGE_RENEW] = renew},
     .bytes = bytes,
     .describe = describe,
     .free = drop};

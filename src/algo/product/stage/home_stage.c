@@ -47,11 +47,11 @@ static tulle_status settle_operand(tulle_product *plan, const tulle_mat *A, bool
 }
 
 /* C is nobody's home any more, but what it adds to is on the host. */
-static tulle_status renew(tulle__stage *stage, int64_t *copied)
+static tulle_status renew(tulle__stage *stage, struct tulle__exec *x)
 {
     tulle_product *plan = stage->plan;
     const tulle__mat_home *home = tulle__mat_home_of(plan->C);
-    (void)copied;
+    (void)x;
     plan->runner->homes[0] = plan->runner->homes[1] = NULL;
     tulle_status status = settle_operand(plan, plan->A, true);
     if (status == TULLE_OK) status = settle_operand(plan, plan->B, false);
@@ -71,8 +71,9 @@ static tulle_status check(const tulle_product *plan)
     return TULLE_OK;
 }
 
-static tulle_status settle(tulle__stage *stage)
+static tulle_status settle(tulle__stage *stage, struct tulle__exec *x)
 {
+    (void)x;
     tulle_product *plan = stage->plan;
     if (!in_effect(plan)) return TULLE_OK;
     plan->runner->home = true;
@@ -87,19 +88,21 @@ static tulle_status complete(tulle__stage *stage, struct tulle__exec *x)
     return TULLE_OK;
 }
 
-static void close(tulle__stage *stage)
+static tulle_status close(tulle__stage *stage, struct tulle__exec *x)
 {
+    (void)x;
     if (stage->plan->runner->home && stage->plan->sparse) stage->plan->C->home = NULL;
+    return TULLE_OK;
 }
 
 const tulle__stage_ops tulle__home_stage = {.name = "home",
     .size = sizeof(tulle__stage),
     .asked = asked,
     .in_effect = in_effect,
-    .settle = settle,
-    .renew = renew,
-    .complete = complete,
-    .close = close};
+    .at = {[TULLE__STAGE_SETTLE] = settle,
+        [TULLE__STAGE_RENEW] = renew,
+        [TULLE__STAGE_COMPLETE] = complete,
+        [TULLE__STAGE_CLOSE] = close}};
 
 tulle_status tulle_product_sync(tulle_product *plan)
 {

@@ -206,8 +206,9 @@ out:
     return status;
 }
 
-static tulle_status settle(tulle__stage *stage)
+static tulle_status settle(tulle__stage *stage, struct tulle__exec *x)
 {
+    (void)x;
     const tulle_status status = check_memory(stage->plan);
     return status == TULLE_OK ? choose((struct phases *)stage) : status;
 }
@@ -232,7 +233,7 @@ const tulle__stage_ops tulle__phases_stage = {.name = "phases",
     .size = sizeof(struct phases),
     .asked = asked,
     .in_effect = in_effect,
-    .settle = settle,
+    .at = {[TULLE__STAGE_SETTLE] = settle},
     .free = drop};
 
 int tulle_product_phases(const tulle_product *plan)

@@ -417,8 +417,9 @@ static tulle_status open(tulle__stage *stage)
 }
 
 /* Chooses the number of layers from the parts; with layers, parts are made again. */
-static tulle_status arrange(tulle__stage *stage)
+static tulle_status arrange(tulle__stage *stage, struct tulle__exec *x)
 {
+    (void)x;
     tulle_status status = TULLE_OK;
     tulle__slices *s = (tulle__slices *)stage;
     tulle_product *plan = stage->plan;
@@ -437,10 +438,10 @@ out:
     return status;
 }
 
-static tulle_status renew(tulle__stage *stage, int64_t *copied)
+static tulle_status renew(tulle__stage *stage, struct tulle__exec *x)
 {
     tulle__slices *s = (tulle__slices *)stage;
-    (void)copied;
+    (void)x;
     s->of[0] = stage->plan->operands.A;
     s->of[1] = stage->plan->operands.B;
     return fill(s);
@@ -463,17 +464,21 @@ out:
     return status;
 }
 
-static void end(tulle__stage *stage)
+static tulle_status end(tulle__stage *stage, struct tulle__exec *x)
 {
+    (void)x;
     (void)tulle__layers_landed((tulle__slices *)stage);
+    return TULLE_OK;
 }
 
 /* Drops what a failed execution has left. */
-static void undo(tulle__stage *stage)
+static tulle_status undo(tulle__stage *stage, struct tulle__exec *x)
 {
+    (void)x;
     const tulle__slices *s = (const tulle__slices *)stage;
     if (s->C && s->C->replaced) tulle__mat_unplace(s->C);
     if (s->partial && s->partial->kind != TULLE_DENSE) tulle__mat_unplace(s->partial);
+    return TULLE_OK;
 }
 
 /* Copies on this PE. */
@@ -508,11 +513,11 @@ const tulle__stage_ops tulle__slices_stage = {.name = "slices",
     .asked = asked,
     .in_effect = in_effect,
     .open = open,
-    .arrange = arrange,
-    .renew = renew,
-    .join = join_parts,
-    .end = end,
-    .undo = undo,
+    .at = {[TULLE__STAGE_ARRANGE] = arrange,
+        [TULLE__STAGE_RENEW] = renew,
+        [TULLE__STAGE_JOIN] = join_parts,
+        [TULLE__STAGE_END] = end,
+        [TULLE__STAGE_UNDO] = undo},
     .bytes = bytes,
     .describe = describe,
     .free = drop};

@@ -20,7 +20,20 @@
 
 typedef struct tulle__stage tulle__stage;
 
-/* Operations; NULL where there is nothing to do. Those with a status are collective and agreed, unless they say. */
+/* When a stage has something to do. Collective and agreed, unless they say. */
+typedef enum tulle__moment {
+    TULLE__STAGE_ARRANGE,  /* a plan: how tiles are read is known; operands may change once more */
+    TULLE__STAGE_SETTLE,   /* a plan: the policy is known, and what it needs is there */
+    TULLE__STAGE_RENEW,    /* an execution begins, with new values or structures; ways.copied grows by bytes copied */
+    TULLE__STAGE_JOIN,     /* all contributions to this PE's tiles of what lies below are there; no agreement */
+    TULLE__STAGE_END,      /* it ends, or has failed here: nothing is under way any more; local, without a failure */
+    TULLE__STAGE_COMPLETE, /* all PEs have made their tiles */
+    TULLE__STAGE_UNDO,     /* it has failed on some PE; local, without a failure */
+    TULLE__STAGE_CLOSE,    /* the caller frees the plan, before a team does; the same */
+    TULLE__MOMENTS
+} tulle__moment;
+
+/* NULL where there is nothing to do. */
 typedef struct tulle__stage_ops {
     const char *name;
     size_t size; /* of its struct, which begins with a tulle__stage */
@@ -28,27 +41,13 @@ typedef struct tulle__stage_ops {
     bool (*asked)(const tulle_product *plan);
     /* Whether it does anything in this plan, once it is settled. */
     bool (*in_effect)(const tulle_product *plan);
-    /* The plan is made: operands become what lies below. */
+    /* The plan is made: operands become what lies below. Collective, agreed. */
     tulle_status (*open)(tulle__stage *stage);
-    /* How tiles are read is known; operands may change once more. */
-    tulle_status (*arrange)(tulle__stage *stage);
-    /* The policy is known, and what it needs is there. */
-    tulle_status (*settle)(tulle__stage *stage);
-    /* An execution begins, with new values or a new structure; *copied grows by the bytes that it copies. */
-    tulle_status (*renew)(tulle__stage *stage, int64_t *copied);
-    /* All contributions to this PE's tiles of what lies below are there. No agreement. */
-    tulle_status (*join)(tulle__stage *stage, struct tulle__exec *x);
-    /* The execution ends, or has failed: nothing is under way any more. */
-    void (*end)(tulle__stage *stage);
-    /* All PEs have made their tiles. */
-    tulle_status (*complete)(tulle__stage *stage, struct tulle__exec *x);
-    /* The execution has failed on some PE. */
-    void (*undo)(tulle__stage *stage);
-    /* The caller gives the plan up, before a team does. */
-    void (*close)(tulle__stage *stage);
+    /* x: of the execution, NULL where there is none. */
+    tulle_status (*at[TULLE__MOMENTS])(tulle__stage *stage, struct tulle__exec *x);
     size_t (*bytes)(const tulle__stage *stage);
     void (*describe)(const tulle__stage *stage, tulle__description *text);
-    /* Of what the struct holds; also after a failed open. */
+    /* Frees what the struct holds; also after a failed open. */
     void (*free)(tulle__stage *stage);
 } tulle__stage_ops;
 
@@ -63,16 +62,9 @@ extern const tulle__stage_ops tulle__home_stage, tulle__symmetric_stage, tulle__
 /* The plan's stage with these operations; NULL: it has none. */
 tulle__stage *tulle__stage_of(const tulle_product *plan, const tulle__stage_ops *ops);
 
-/* What follows calls an operation of all stages: outermost first, but join and complete outermost last. */
 tulle_status tulle__stages_open(tulle_product *plan);
-tulle_status tulle__stages_arrange(tulle_product *plan);
-tulle_status tulle__stages_settle(tulle_product *plan);
-tulle_status tulle__stages_renew(tulle_product *plan, int64_t *copied);
-tulle_status tulle__stages_join(tulle_product *plan, struct tulle__exec *x);
-void tulle__stages_end(tulle_product *plan);
-tulle_status tulle__stages_complete(tulle_product *plan, struct tulle__exec *x);
-void tulle__stages_undo(tulle_product *plan);
-void tulle__stages_close(tulle_product *plan);
+/* All stages, outermost first; to join and to complete outermost last. */
+tulle_status tulle__stages_at(tulle_product *plan, tulle__moment moment, struct tulle__exec *x);
 size_t tulle__stages_bytes(const tulle_product *plan);
 void tulle__stages_describe(const tulle_product *plan, tulle__description *text);
 void tulle__stages_free(tulle_product *plan);

@@ -84,73 +84,15 @@ out:
     return status;
 }
 
-tulle_status tulle__stages_arrange(tulle_product *plan)
+tulle_status tulle__stages_at(tulle_product *plan, tulle__moment moment, struct tulle__exec *x)
 {
+    const bool outward = moment == TULLE__STAGE_JOIN || moment == TULLE__STAGE_COMPLETE;
     tulle_status status = TULLE_OK;
-    for (int s = 0; s < plan->stages.count && status == TULLE_OK; s++) {
-        tulle__stage *stage = plan->stages.at[s];
-        if (stage->ops->arrange) status = stage->ops->arrange(stage);
+    for (int n = 0; n < plan->stages.count && status == TULLE_OK; n++) {
+        tulle__stage *stage = plan->stages.at[outward ? plan->stages.count - 1 - n : n];
+        if (stage->ops->at[moment]) status = stage->ops->at[moment](stage, x);
     }
     return status;
-}
-
-tulle_status tulle__stages_settle(tulle_product *plan)
-{
-    tulle_status status = TULLE_OK;
-    for (int s = 0; s < plan->stages.count && status == TULLE_OK; s++) {
-        tulle__stage *stage = plan->stages.at[s];
-        if (stage->ops->settle) status = stage->ops->settle(stage);
-    }
-    return status;
-}
-
-tulle_status tulle__stages_renew(tulle_product *plan, int64_t *copied)
-{
-    tulle_status status = TULLE_OK;
-    tulle__plan_sees(plan, plan->A, plan->B, plan->C);
-    for (int s = 0; s < plan->stages.count && status == TULLE_OK; s++) {
-        tulle__stage *stage = plan->stages.at[s];
-        if (stage->ops->renew) status = stage->ops->renew(stage, copied);
-    }
-    return status;
-}
-
-tulle_status tulle__stages_join(tulle_product *plan, struct tulle__exec *x)
-{
-    tulle_status status = TULLE_OK;
-    for (int s = plan->stages.count - 1; s >= 0 && status == TULLE_OK; s--) {
-        tulle__stage *stage = plan->stages.at[s];
-        if (stage->ops->join) status = stage->ops->join(stage, x);
-    }
-    return status;
-}
-
-tulle_status tulle__stages_complete(tulle_product *plan, struct tulle__exec *x)
-{
-    tulle_status status = TULLE_OK;
-    for (int s = plan->stages.count - 1; s >= 0 && status == TULLE_OK; s--) {
-        tulle__stage *stage = plan->stages.at[s];
-        if (stage->ops->complete) status = stage->ops->complete(stage, x);
-    }
-    return status;
-}
-
-void tulle__stages_end(tulle_product *plan)
-{
-    for (int s = 0; s < plan->stages.count; s++)
-        if (plan->stages.at[s]->ops->end) plan->stages.at[s]->ops->end(plan->stages.at[s]);
-}
-
-void tulle__stages_undo(tulle_product *plan)
-{
-    for (int s = 0; s < plan->stages.count; s++)
-        if (plan->stages.at[s]->ops->undo) plan->stages.at[s]->ops->undo(plan->stages.at[s]);
-}
-
-void tulle__stages_close(tulle_product *plan)
-{
-    for (int s = 0; s < plan->stages.count; s++)
-        if (plan->stages.at[s]->ops->close) plan->stages.at[s]->ops->close(plan->stages.at[s]);
 }
 
 size_t tulle__stages_bytes(const tulle_product *plan)

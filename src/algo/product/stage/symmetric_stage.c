@@ -46,4 +46,4 @@ const tulle__stage_ops tulle__symmetric_stage = {.name = "symmetric",
     .asked = asked,
     .in_effect = asked,
     .open = open,
-    .complete = complete};
+    .at = {[TULLE__STAGE_COMPLETE] = complete}};

@@ -23,7 +23,7 @@ static bool asked(const tulle_product *plan)
     return turns(plan->A, plan->options.op_a) || turns(plan->B, plan->options.op_b);
 }
 
-static tulle_status renew(tulle__stage *stage, int64_t *copied)
+static tulle_status make(tulle__stage *stage, int64_t *copied)
 {
     struct turned *t = (struct turned *)stage;
     tulle_product *plan = stage->plan;
@@ -38,7 +38,13 @@ out:
 
 static tulle_status open(tulle__stage *stage)
 {
-    return renew(stage, &(int64_t){0});
+    return make(stage, &(int64_t){0});
+}
+
+static tulle_status renew(tulle__stage *stage, struct tulle__exec *x)
+{
+    (void)x;
+    return make(stage, &stage->plan->ways.copied);
 }
 
 static size_t bytes(const tulle__stage *stage)
@@ -66,7 +72,7 @@ const tulle__stage_ops tulle__transposed_stage = {.name = "transposed",
     .asked = asked,
     .in_effect = asked,
     .open = open,
-    .renew = renew,
+    .at = {[TULLE__STAGE_RENEW] = renew},
     .bytes = bytes,
     .describe = describe,
     .free = drop};
