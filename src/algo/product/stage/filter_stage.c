@@ -59,8 +59,7 @@ static void drop(tulle__stage *stage)
     tulle__free(((struct filter *)stage)->least);
 }
 
-const tulle__stage_ops tulle__filter_stage = {.name = "filter",
-    .size = sizeof(struct filter),
+const tulle__stage_ops tulle__filter_stage = {.size = sizeof(struct filter),
     .asked = asked,
     .in_effect = asked,
     .at = {[TULLE__STAGE_RENEW] = renew},

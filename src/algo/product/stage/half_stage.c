@@ -70,8 +70,7 @@ static void drop(tulle__stage *stage)
     tulle__mat_drop(h->B.mat);
 }
 
-const tulle__stage_ops tulle__half_stage = {.name = "half",
-    .size = sizeof(struct half),
+const tulle__stage_ops tulle__half_stage = {.size = sizeof(struct half),
     .asked = asked,
     .in_effect = asked,
     .open = open,

@@ -95,8 +95,7 @@ static tulle_status close(tulle__stage *stage, struct tulle__exec *x)
     return TULLE_OK;
 }
 
-const tulle__stage_ops tulle__home_stage = {.name = "home",
-    .size = sizeof(tulle__stage),
+const tulle__stage_ops tulle__home_stage = {.size = sizeof(tulle__stage),
     .asked = asked,
     .in_effect = in_effect,
     .at = {[TULLE__STAGE_SETTLE] = settle,

@@ -229,8 +229,7 @@ static bool in_effect(const tulle_product *plan)
     return phases_of(plan)->expected > 1;
 }
 
-const tulle__stage_ops tulle__phases_stage = {.name = "phases",
-    .size = sizeof(struct phases),
+const tulle__stage_ops tulle__phases_stage = {.size = sizeof(struct phases),
     .asked = asked,
     .in_effect = in_effect,
     .at = {[TULLE__STAGE_SETTLE] = settle},

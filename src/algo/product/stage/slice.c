@@ -508,8 +508,7 @@ static void drop(tulle__stage *stage)
     drop_parts((tulle__slices *)stage);
 }
 
-const tulle__stage_ops tulle__slices_stage = {.name = "slices",
-    .size = sizeof(tulle__slices),
+const tulle__stage_ops tulle__slices_stage = {.size = sizeof(tulle__slices),
     .asked = asked,
     .in_effect = in_effect,
     .open = open,

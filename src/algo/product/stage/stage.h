@@ -35,7 +35,6 @@ typedef enum tulle__moment {
 
 /* NULL where there is nothing to do. */
 typedef struct tulle__stage_ops {
-    const char *name;
     size_t size; /* of its struct, which begins with a tulle__stage */
     /* Whether a plan gets one. */
     bool (*asked)(const tulle_product *plan);

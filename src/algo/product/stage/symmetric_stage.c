@@ -41,8 +41,7 @@ static tulle_status complete(tulle__stage *stage, tulle__exec *x)
     return status;
 }
 
-const tulle__stage_ops tulle__symmetric_stage = {.name = "symmetric",
-    .size = sizeof(tulle__stage),
+const tulle__stage_ops tulle__symmetric_stage = {.size = sizeof(tulle__stage),
     .asked = asked,
     .in_effect = asked,
     .open = open,

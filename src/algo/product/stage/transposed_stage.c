@@ -67,8 +67,7 @@ static void drop(tulle__stage *stage)
     tulle__transposed_drop(&t->B);
 }
 
-const tulle__stage_ops tulle__transposed_stage = {.name = "transposed",
-    .size = sizeof(struct turned),
+const tulle__stage_ops tulle__transposed_stage = {.size = sizeof(struct turned),
     .asked = asked,
     .in_effect = asked,
     .open = open,
