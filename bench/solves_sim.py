@@ -5,13 +5,14 @@
     bench/solves_sim.py --tulle build/tulle --out solves_sim [--only WORD] [--quick]
 
 Lower triangles with a unit diagonal of small stand-ins for the paper's matrices (doc/inputs.md; copter2 from
-$TULLE_MATRICES, left out with a word if it is not there), on simulated DGX-1 and DGX-2. `unified` and `unified-tasks`
-run under the wrapper `migrate`, whose pages have one owner; the others under no wrapper, as memory for remote access is
-not migrated. Starting an operation takes 2 ns: thousands of threads start them at once, so what counts is a packet of
-32 bytes on a link of 25 GB/s, not what a processor core takes for one. All results are checked.
+$TULLE_MATRICES, left out with a word if it is not there), on simulated DGX-1 and DGX-2. The four variants run under the
+wrapper `migrate`, which moves the pages of unified memory alone: only `unified` and `unified-tasks` have some. Starting
+an operation takes 2 ns, and so does each further range of a list: thousands of threads start them at once, so what
+counts is a packet of 32 bytes on a link of 25 GB/s, not what a processor core takes for one. All results are checked.
 
   variants   the four methods at 4 PEs, seconds and faults, over `unified` (the paper: shmem 2.33 times as fast,
              zerocopy 3.53, unified-tasks 11 % slower)
+  sensitivity the same on the DGX-1 with other costs of a range and a fault: geometric means
   push       against zerocopy at 4 PEs, both with 8 tasks: messages and seconds; once more with operations that take as
              long to start as those of a processor core
   tasks      zerocopy at 4 PEs of a DGX-1 with 4, 8, 16 and 32 tasks a PE
@@ -41,19 +42,32 @@ MATRICES = {
     "cliques": ("cliques:n=100000", "dblp-2010"),
     "rmat": ("rmat:scale=16,edgefactor=8,relabel=on", "citationCiteseer"),
 }
-START = "overhead=2ns"
+START = "overhead=2ns,range=2ns"
 STARTS = {START: "", "overhead=200ns": ", operations start in 0.2 us"}
+TASKS = ("unified-tasks", "zerocopy", "push")  # methods that read --tasks
+VARIANTS = ("unified", "unified-tasks", "shmem", "zerocopy")
+# of the study of sensitivity: what differs, the wrapper's figures, the engine's
+SENSITIVITY = {
+    "a range of a list 30 ns": ("", "overhead=2ns,range=30ns"),
+    "125 ns, a sixteenth of the latency": ("", "overhead=2ns"),
+    "a fault 10 us": (":fault=10us", START),
+    "50 us": (":fault=50us", START),
+}
 
 
 def cases():
-    """(study, matrix, comm, PEs, methods, tasks)"""
+    """(study, matrix, comm, PEs, method, tasks)"""
     for matrix in MATRICES:
         yield "levels", matrix, "threads", 1, "levels", 0
         for machine in ("dgx1", "dgx2"):
-            yield "variants", matrix, f"migrate+sim:platform={machine},{START},direct=on", 4, "unified,unified-tasks", 8
-            yield "variants", matrix, f"sim:platform={machine},{START}", 4, "shmem,zerocopy", 8
+            for method in VARIANTS:
+                yield "variants", matrix, f"migrate+sim:platform={machine},{START},direct=on", 4, method, 8
+        for wrapper, engine in SENSITIVITY.values():
+            for method in VARIANTS[2:] if not wrapper else VARIANTS[:2]:
+                yield "sensitivity", matrix, f"migrate{wrapper}+sim:platform=dgx1,{engine},direct=on", 4, method, 8
         for start in STARTS:
-            yield "push", matrix, f"sim:platform=dgx1,{start}", 4, "push,zerocopy", 8
+            for method in ("push", "zerocopy"):
+                yield "push", matrix, f"sim:platform=dgx1,{start}", 4, method, 8
         for tasks in (4, 8, 16, 32):
             yield "tasks", matrix, f"sim:platform=dgx1,{START}", 4, "zerocopy", tasks
         for machine, several in (("dgx1", (1, 2, 3, 4)), ("dgx2", (1, 2, 4, 8, 16))):
@@ -68,10 +82,11 @@ def operand(matrix):
 
 
 def run(options, case):
-    study, matrix, comm, pes, methods, tasks = case
+    study, matrix, comm, pes, method, tasks = case
     command = [options.tulle, "trisolve", operand(matrix), "--from", "tril", "--unit", "--scale", "--comm", comm, "--pes",
-               str(pes), "--threads", "1", "--method", methods, "--check", "--json", "--quiet"]
-    done = subprocess.run(command + (["--tasks", str(tasks)] if tasks else []), capture_output=True, text=True, check=False)
+               str(pes), "--threads", "1", "--method", method, "--check", "--json", "--quiet"]
+    command += ["--tasks", str(tasks)] if method in TASKS else []
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)}\n{done.stderr}")
     return [{"study": study, "matrix": matrix, "asked": list(case), **json.loads(line)} for line in done.stdout.splitlines()]
@@ -103,13 +118,17 @@ def mean(values):
     return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
 
 
+def line_of(row):
+    return "| " + " | ".join(f"{v:.3g}" if isinstance(v, float) else str(v) for v in row) + " |"
+
+
 def table(options, name, head, rows, last, out):
     """In Markdown to out, and by itself as CSV."""
     with open(os.path.join(options.out, name + ".csv"), "w", newline="") as file:
         csv.writer(file).writerows([head, *rows])
     print("| " + " | ".join(head) + " |\n|" + "---|" * len(head), file=out)
     for row in rows + ([last] if last else []):
-        print("| " + " | ".join(f"{v:.3g}" if isinstance(v, float) else str(v) for v in row) + " |", file=out)
+        print(line_of(row), file=out)
 
 
 def draw(options, kind, name, title, lines):
@@ -126,23 +145,47 @@ def parallelism(lines):
     return {line["matrix"]: line["n"] / line["levels"] for line in lines if line["study"] == "levels"}
 
 
+def variant_row(lines, matrix, machine):
+    """None: there are not all runs."""
+    some = {line["method"]: line for line in lines
+            if line["study"] == "variants" and line["matrix"] == matrix and f"={machine}," in line["comm"]}
+    if len(some) < len(VARIANTS):
+        return None
+    base = some["unified"]["seconds"]
+    return [matrix, some["unified"]["n"], some["unified"]["nnz"], float(parallelism(lines).get(matrix, 0)), base * 1e3,
+            *(base / some[m]["seconds"] for m in VARIANTS[1:]), *(some[m]["faults"] for m in VARIANTS[:2])]
+
+
 def variants(options, lines, out):
-    methods = ("unified", "unified-tasks", "shmem", "zerocopy")
-    wide = parallelism(lines)
     for machine in ("dgx1", "dgx2"):
-        rows = []
-        for matrix in matrices_of(lines):
-            some = {line["method"]: line for line in lines
-                    if line["study"] == "variants" and line["matrix"] == matrix and f"={machine}," in line["comm"]}
-            if len(some) < 4:
-                continue
-            base = some["unified"]["seconds"]
-            rows.append([matrix, some["unified"]["n"], some["unified"]["nnz"], float(wide.get(matrix, 0)), base * 1e3,
-                         *(base / some[m]["seconds"] for m in methods[1:]), *(some[m]["faults"] for m in methods[:2])])
+        rows = [row for row in (variant_row(lines, m, machine) for m in matrices_of(lines)) if row]
         print(f"\n### The four variants at 4 PEs of a {machine}: times as fast as unified\n", file=out)
         table(options, f"variants-{machine}",
-              ["matrix", "rows", "entries", "parallelism", "unified, ms", *methods[1:], "faults", "faults with tasks"],
+              ["matrix", "rows", "entries", "parallelism", "unified, ms", *VARIANTS[1:], "faults", "faults with tasks"],
               rows, ["geometric mean", "", "", "", "", *(mean([r[i] for r in rows]) for i in (5, 6, 7)), "", ""], out)
+
+
+def ratios(lines, matrix, wrapper, engine):
+    """Of each variant to unified, those that the figures do not touch from the plain study; None: there are not all runs."""
+    comm = f"migrate{wrapper}+sim:platform=dgx1,{engine},direct=on"
+    plain = f"migrate+sim:platform=dgx1,{START},direct=on"
+    took = {}
+    for line in lines:
+        if line["study"] in ("variants", "sensitivity") and line["matrix"] == matrix:
+            if line["comm"] == comm or (line["comm"] == plain and line["method"] not in took):
+                took[line["method"]] = line["seconds"]
+    return [took["unified"] / took[m] for m in VARIANTS[1:]] if len(took) == len(VARIANTS) else None
+
+
+def sensitivity_row(lines, what):
+    every = [r for r in (ratios(lines, m, *SENSITIVITY[what]) for m in matrices_of(lines)) if r]
+    return [what, *(mean([r[i] for r in every]) for i in range(3))]
+
+
+def sensitivity(options, lines, out):
+    print("\n### Sensitivity: times as fast as unified, geometric means, 4 PEs of a dgx1\n", file=out)
+    table(options, "sensitivity", ["assumption", *VARIANTS[1:]], [sensitivity_row(lines, what) for what in SENSITIVITY],
+          None, out)
 
 
 def push(options, lines, out):
@@ -212,7 +255,7 @@ def main():
     lines = gather(options)
     with open(os.path.join(options.out, "solves_sim.md"), "w") as out:
         print("Virtual milliseconds of a solve; ratios over 1: faster.", file=out)
-        for study in (variants, push, tasks, scaling):
+        for study in (variants, sensitivity, push, tasks, scaling):
             study(options, lines, out)
 
 

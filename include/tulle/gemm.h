@@ -146,8 +146,8 @@ typedef struct tulle_gemm_blocks {
 
 /*
  * The blocks that load the fewest bytes from the host of all that fit the capacity, with a lookahead
- * if any has room for one. Of equals those with fewer bytes between devices, then the larger ones. A
- * chunk has at most 16 tiles. block_cols is rounded up to a multiple of the devices, host_rows and
+ * if any has room for one. Of equals those with fewer bytes between devices, then with fewer kernels,
+ * one for each chunk of a tile of C, then the larger ones. A chunk has at most 16 tiles. block_cols is rounded up to a multiple of the devices, host_rows and
  * host_cols to multiples of the block's. Blocks of the host are those that bring the fewest bytes over
  * the network of all that fit, or one block of the devices where none does. Local.
  * TULLE_ERR_LIMIT, with the least capacity that will do, if none fits.

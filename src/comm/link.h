@@ -27,13 +27,16 @@ enum { TULLE__CONTROL, TULLE__DATA, TULLE__SEGMENTS };
 enum { TULLE__GROUPS = 16 };  /* completion groups of a PE */
 #define TULLE__ALL UINT64_MAX /* a count: all transfers that the group has started */
 
-/* A remote address: a block of a PE's segment. generation tells it from an earlier block there. */
+/*
+ * A remote address: a block of a PE's segment. generation tells it from an earlier block there. managed, set by the
+ * block's owner: unified memory, whose pages move under the wrapper `migrate`.
+ */
 typedef struct tulle__place {
     uint64_t offset, length;
     uint32_t generation;
     int32_t rank;
     int32_t segment;
-    int32_t pad;
+    int32_t managed;
 } tulle__place;
 
 /*

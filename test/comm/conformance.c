@@ -125,6 +125,7 @@ static tulle_status test_transfers(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle__alloc((size_t)size * N, sizeof *sent, "test", &sent));
     TULLE_TRY(tulle__heap_take(comm->pe->data, (size_t)(size + 1) * N * sizeof(double), "test", &own));
     taken = 1;
+    own.managed = 1; /* the wrapper `migrate` moves its pages */
     mine = tulle__mapped(comm, &own);
     EXPECT(mine != NULL);
     for (int i = 0; i < N; i++) mine[i] = rank * N + i;
@@ -185,6 +186,7 @@ static tulle_status test_atomics(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle__alloc_zero((size_t)size * TIMES, 1, "test", &seen));
     TULLE_TRY(tulle__heap_take(comm->pe->control, 64, "test", &own));
     taken = 1;
+    own.managed = 1; /* the wrapper `migrate` moves its pages */
     word = tulle__mapped(comm, &own);
     memset(word, 0, 64);
     TULLE_TRY(tulle_comm_allgather(comm, &own, sizeof own, place));
@@ -210,6 +212,7 @@ static tulle_status test_atomics(tulle_comm *comm, void *arg)
     /* a ring of put-with-signal: the data are complete when the word changes */
     tulle__place data, *datas = NULL;
     TULLE_TRY(tulle__heap_take(comm->pe->data, 8192, "test", &data));
+    data.managed = 1; /* the wrapper `migrate` moves its pages */
     status = tulle__alloc((size_t)size, sizeof *datas, "test", &datas);
     if (status == TULLE_OK) status = tulle_comm_allgather(comm, &data, sizeof data, datas);
     uint64_t payload[1024];

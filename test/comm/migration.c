@@ -23,6 +23,7 @@ static tulle_status lay(tulle_comm *comm, struct ground *g)
     tulle__place own[2] = {{.length = 0}, {.length = 0}}, all[2][2];
     tulle_status status = tulle__heap_take(comm->pe->control, 5 * PAGE, "test", &own[0]);
     if (status == TULLE_OK) status = tulle__heap_take(comm->pe->data, 2 * PAGE, "test", &own[1]);
+    own[0].managed = own[1].managed = 1;
     if (status == TULLE_OK) memset(tulle__mapped(comm, &own[0]), 0, 5 * PAGE);
     if (status == TULLE_OK) memset(tulle__mapped(comm, &own[1]), 0, 2 * PAGE);
     status = tulle_comm_agree(comm, status);
@@ -87,6 +88,34 @@ static tulle_status turns(tulle_comm *comm, void *arg)
         tulle__get(comm, 3, &g.data, page(&g.data, 0), got + 1, 8);
         TULLE_TRY(tulle__wait(comm, 3));
         EXPECT(faults(comm, &g) == 0);
+    }
+    TULLE_TRY(tulle_comm_barrier(comm));
+out:
+    return status;
+}
+
+/* Blocks that are not managed are memory for remote access, also on a page of one that is. */
+static tulle_status stays(tulle_comm *comm, void *arg)
+{
+    (void)arg;
+    struct ground g;
+    tulle_status status;
+    uint64_t got[2] = {0, 0};
+    TULLE_TRY(lay(comm, &g));
+    if (tulle_comm_rank(comm) == 1) {
+        uint64_t first = page(&g.words, 0);
+        tulle__place words = g.words, data = g.data;
+        words.managed = data.managed = 0;
+        for (int i = 0; i < 5; i++) EXPECT(tulle__fetch_add(comm, &words, first, 1) == (uint64_t)i);
+        tulle__store(comm, &words, first + 8, 9);
+        tulle__put(comm, 3, &data, 0, &(uint64_t){6}, 8);
+        TULLE_TRY(tulle__wait(comm, 3));
+        tulle__range both[2] = {{0, got, 8}, {PAGE, got + 1, 8}};
+        tulle__getv(comm, 3, &data, 2, both);
+        TULLE_TRY(tulle__wait(comm, 3));
+        EXPECT(got[0] == 6 && got[1] == 0 && faults(comm, &g) == 0);
+        EXPECT(tulle__load(comm, &g.words, first) == 5 && faults(comm, &g) == 1);
+        EXPECT(tulle__load(comm, &g.words, first + 8) == 9 && faults(comm, &g) == 0);
     }
     TULLE_TRY(tulle_comm_barrier(comm));
 out:
@@ -182,6 +211,7 @@ int main(int argc, char **argv)
     if (!ok(tulle_team_new(spec, 2, &options, &team) == TULLE_OK, "open %s: %s", spec, tulle_error_message()))
         return tap_done();
     ok(tulle_team_run(team, turns, NULL) == TULLE_OK, "who faults when: %s", tulle_error_message());
+    ok(tulle_team_run(team, stays, NULL) == TULLE_OK, "memory that is not managed: %s", tulle_error_message());
     ok(tulle_team_run(team, competes, NULL) == TULLE_OK, "who competes for a page: %s", tulle_error_message());
     tulle_team_free(team);
     snprintf(spec, sizeof spec, "migrate:page=4096,fault=1us,pin=3+%s", argv[1]);

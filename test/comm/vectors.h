@@ -50,6 +50,7 @@ static tulle_status vectors_make(tulle_comm *comm, int segment, struct vectors *
     TULLE_TRY(tulle__alloc(VECTOR_MOST, sizeof *v->range, "test", &v->range));
     TULLE_TRY(tulle__heap_take(vector_heap(comm, segment), v->bytes, "test", &v->own));
     v->taken = 1;
+    v->own.managed = 1; /* the wrapper `migrate` moves its pages */
     v->mine = tulle__mapped(comm, &v->own);
     for (size_t i = 0; i < v->bytes; i++) v->mine[i] = vector_byte(tulle_comm_rank(comm), i);
     TULLE_TRY(tulle_comm_allgather(comm, &v->own, sizeof v->own, v->place));

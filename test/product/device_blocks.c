@@ -19,6 +19,7 @@ struct run {
     tulle_gidx m, n, k;
     int rows, cols, inner; /* tiles of a PE */
     const char *device;
+    bool by_auto; /* which chooses stationary C, in blocks */
     tulle_product_options options;
     tulle_product_report report;
     double beta, sum; /* of C, in a fixed order with weights */
@@ -79,7 +80,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_product_report report;
     double error;
     options.size = sizeof options;
-    options.alg = TULLE_PRODUCT_STATIONARY_C;
+    options.alg = run->by_auto ? TULLE_PRODUCT_AUTO : TULLE_PRODUCT_STATIONARY_C;
     options.device = run->device;
     /* cuts of the inner index match */
     tulle_status status = make(comm, run->m, run->k, run->rows, run->inner * down, 1, &A);
@@ -104,8 +105,8 @@ static int same_copies(const struct run *run)
 {
     const tulle_device_work *d = &run->report.device;
     const tulle_gemm_blocks *b = &run->report.blocks;
-    return memcmp(d->copies, b->copies, sizeof d->copies) == 0 && memcmp(d->bytes, b->bytes, sizeof d->bytes) == 0 &&
-           run->report.bytes_moved == b->network;
+    return b->rows > 0 && memcmp(d->copies, b->copies, sizeof d->copies) == 0 &&
+           memcmp(d->bytes, b->bytes, sizeof d->bytes) == 0 && run->report.bytes_moved == b->network;
 }
 
 /* The last argument of a random run: little room, or much. */
@@ -127,8 +128,11 @@ static void random_shapes(tulle_team *team, int runs, uint64_t *seed)
         char spec[96];
         int a = draw(seed, 1, 9), b = draw(seed, 1, 9), c = draw(seed, 1, 9), format = draw(seed, 0, 2);
         int pes = tulle_team_size(team), over = pes % 2 ? 1 : 2, down = pes / over;
-        struct run run = {
-            .rows = draw(seed, 1, 5), .cols = draw(seed, 1, 5), .inner = draw(seed, 1, 4), .device = spec};
+        struct run run = {.rows = draw(seed, 1, 5),
+            .cols = draw(seed, 1, 5),
+            .inner = draw(seed, 1, 4),
+            .device = spec,
+            .by_auto = r % 2};
         run.m = (tulle_gidx)a * run.rows * down - draw(seed, 0, 1);
         run.n = (tulle_gidx)b * run.cols * over - draw(seed, 0, 1);
         run.k = (tulle_gidx)c * run.inner * over * down - draw(seed, 0, 1);
@@ -232,6 +236,10 @@ static void formulas(void)
     t.ascending = false;
     ok(tulle_gemm_blocks_best(&t, &s) == TULLE_OK && s.copies[0] == 4 * 8 * 16 - 3 * 4,
         "back and forth: less a chunk of A or B at three turns: %d", (int)s.copies[0]);
+    tulle_gemm_tiles u = {
+        .rows = 24, .cols = 24, .inner = 24, .bytes_a = 1, .bytes_b = 1, .bytes_c = 1, .devices = 1, .capacity = 868};
+    ok(tulle_gemm_blocks_best(&u, &s) == TULLE_OK && s.copies[0] == 2 * 24 * 24 && s.chunk >= 12,
+        "of those with the fewest bytes, the fewest kernels: %d x %d, chunks of %d", s.rows, s.cols, s.chunk);
     t.block_rows = 1;
     t.capacity = 1 * 8 + 1 + 16 * 8 + 2;
     t.block_cols = 8;

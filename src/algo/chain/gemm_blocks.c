@@ -223,6 +223,12 @@ static void choose_host(const tulle_gemm_tiles *t, tulle_gemm_blocks *s)
 
 /* ---- choice ---- */
 
+/* Kernels for a tile of C: each takes a chunk. */
+static int kernels(const tulle_gemm_tiles *t, const tulle_gemm_blocks *s)
+{
+    return tulle__parts_of(t->inner, s->chunk);
+}
+
 struct best {
     tulle_gemm_blocks blocks;
     double host, sister;
@@ -239,6 +245,8 @@ static void consider(const tulle_gemm_tiles *t, int rows, int cols, tulle_gemm_r
     if (!better && ahead == had) {
         better = x.host < best->host;
         if (x.host == best->host) better = x.sister < best->sister;
+        if (x.host == best->host && x.sister == best->sister)
+            better = kernels(t, &x.blocks) < kernels(t, &best->blocks);
     }
     if (better) *best = x;
 }

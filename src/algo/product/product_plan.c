@@ -94,6 +94,13 @@ static tulle_status make_runner(tulle_product *plan)
     return status;
 }
 
+bool tulle__plan_may_block(const tulle_product *plan)
+{
+    const tulle_product_options *options = &plan->options;
+    return plan->runner->devices && !options->unpinned && !options->home_on_device &&
+           plan->operands.A->kind == TULLE_DENSE;
+}
+
 /* Jobs come in blocks of C, if they keep to devices. After the policy is known. */
 static tulle_status make_blocks(tulle_product *plan)
 {
@@ -101,9 +108,7 @@ static tulle_status make_blocks(tulle_product *plan)
     if (!plan->runner->devices &&
         (options->block_rows || options->block_cols || options->chunk || options->host_rows || options->host_cols))
         return tulle__fail(TULLE_ERR_ARG, "blocks of C and chunks are for products on devices");
-    if (!plan->runner->devices || options->unpinned || options->home_on_device ||
-        plan->operands.A->kind != TULLE_DENSE || plan->policy->alg != TULLE_PRODUCT_STATIONARY_C)
-        return TULLE_OK;
+    if (!tulle__plan_may_block(plan) || plan->policy->alg != TULLE_PRODUCT_STATIONARY_C) return TULLE_OK;
     tulle_status status = tulle__alloc_zero(1, sizeof *plan->order, "the order of blocks", &plan->order);
     if (status == TULLE_OK) /* also without tiles of C, as on all PEs */
         status = tulle__block_plan(&plan->operands, options, plan->comm->rank, plan->runner, plan->order);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The wrapper `migrate` models unified memory. A page of a segment has one owner, at first the PE
- * in whose memory it lies. A get, put or atomic of another PE moves the page there, at the cost of
- * a fault and of the page's bytes over a link. A page moves once at a time: a PE that faults
+ * The wrapper `migrate` models unified memory: blocks that are managed (`tulle__place`). All others
+ * are memory for remote access, which no driver moves: the engine's, without faults. A page has one
+ * owner, at first the PE in whose memory it lies. A get, put or atomic of another PE moves the page
+ * there, at the cost of a fault and of the page's bytes over a link. A page moves once at a time: a PE that faults
  * meanwhile waits for the earlier move too, has the page for at least one access, and may lose it
  * before the next. The paper's methods with unified memory spend their time there (Xie et al.,
  * section III-B).
@@ -15,7 +16,7 @@
  * access after its faults is a load or store and takes no further time; else it is also a transfer
  * of the engine (in a simulation say direct=on). Other PEs' memory is not mapped above this
  * wrapper, as accesses through pointers are invisible. For the same reason a PE's loads and stores
- * of its own memory move no page back. Words at fixed places, which collectives use, are exempt.
+ * of its own memory move no page back.
  */
 #include <sched.h>
 #include <string.h>
@@ -160,7 +161,7 @@ static int64_t fetch_page(struct migrate_link *m, int home, uint64_t index)
 static int64_t fault_on(struct migrate_link *m, const tulle__place *place, uint64_t at, size_t bytes)
 {
     int64_t last_date = 0;
-    if (!place->generation || !bytes) return 0;
+    if (!place->managed || !bytes) return 0;
     uint64_t first = (place->offset + at) / m->page, last = (place->offset + at + bytes - 1) / m->page;
     for (uint64_t page = first; page <= last && page < m->pages[place->segment]; page++) {
         int64_t date = fetch_page(m, place->rank, index_of(m, place, page));
@@ -174,7 +175,7 @@ static char *reached(tulle__link *link, const tulle__place *place, uint64_t at)
 {
     struct migrate_link *m = (struct migrate_link *)link;
     char *base = link->inner->ops->mapped(link->inner, place->rank, place->segment);
-    if (!base || !place->generation) return NULL;
+    if (!base || !place->managed) return NULL;
     if (m->pin && place->rank != link->rank) {
         const tulle__place table = table_of(m, place->rank);
         uint64_t index = index_of(m, place, (place->offset + at) / m->page);
@@ -214,7 +215,7 @@ static void access_list(tulle__link *link, const tulle__place *place, int n, con
     }
     let_pass(m, last_date);
     m->nlisted = 0;
-    if (!link->virtual_time || !place->generation) return;
+    if (!link->virtual_time || !place->managed) return;
     m->instant = tulle__link_now(link);
     for (int i = 0; i < n; i++) {
         if (!range[i].bytes) continue;
@@ -426,6 +427,7 @@ out:
 
 const tulle__wrapper tulle__wrapper_migrate = {
     .name = "migrate",
-    .summary = "unified memory: a page has one owner and moves at a fault's cost (page=64K, fault=20us, bw=25G, pin=0)",
+    .summary =
+        "unified memory: its pages have one owner and move at a fault's cost (page=64K, fault=20us, bw=25G, pin=0)",
     .open = open_migrate,
 };

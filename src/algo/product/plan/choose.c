@@ -177,6 +177,9 @@ static tulle_status predict_all(tulle_product *plan, const struct choice *choice
 tulle_status tulle__choose(tulle_product *plan, int predicted, tulle_product_alg *alg)
 {
     tulle_status status = TULLE_OK;
+    /* blocks load the fewest bytes, and overlap transfers, copies and kernels; steps and partial results do not */
+    if (*alg == TULLE_PRODUCT_AUTO && tulle__plan_may_block(plan) && is_candidate(plan, TULLE_PRODUCT_STATIONARY_C))
+        *alg = TULLE_PRODUCT_STATIONARY_C;
     struct choice choice = {.alg = *alg, .prices = prices_of(plan)};
     const tulle_mat *A = plan->operands.A;
     double *named = NULL;

@@ -114,6 +114,9 @@ static inline tulle_status tulle__order_operand(const tulle_mat *X)
     return X->symmetry == TULLE_GENERAL ? tulle__mat_order(X) : TULLE_OK;
 }
 
+/* Whether stationary C makes it in blocks on devices. After the runner is there. */
+bool tulle__plan_may_block(const tulle_product *plan);
+
 /*
  * Whether kernels may leave the rows of C in no order: not where its parts are cut or merged
  * afterwards.

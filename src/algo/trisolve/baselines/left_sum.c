@@ -75,6 +75,7 @@ static tulle_status take_room(tulle__scatter *s, tulle_gidx cols, int direct)
         words, (rows + 1) * sizeof(uint64_t), "in-degrees that other PEs count or read", &s->own[COUNTERS]));
     TULLE_TRY(tulle__heap_take(s->shared ? words : pe->data, rows * (size_t)cols * sum_size(s) + sizeof(uint64_t),
         "partial sums that other PEs add to or read", &s->own[SUMS]));
+    for (int what = 0; what < 2; what++) s->own[what].managed = s->shared; /* unified memory */
 out:
     return status;
 }
