@@ -224,8 +224,11 @@ static void formulas(void)
             s.copies[1] == 64,
         "case a: A, B and C once");
     t.capacity--;
+    ok(tulle_gemm_blocks_best(&t, &s) == TULLE_OK && s.copies[0] == 2 * 8 * 16 && s.chunk == 8,
+        "a tile less: A and B once, and still two kernels for a tile of C");
+    t.block_rows = t.block_cols = 8;
     ok(tulle_gemm_blocks_best(&t, &s) == TULLE_OK && s.fits == TULLE_GEMM_CASE_C1 && s.copies[0] == 2 * 8 * 16,
-        "a tile less, case c1: A and B once, past a resident C");
+        "in one block, case c1: A and B once, past a resident C");
     t.ascending = true;
     t.block_rows = t.block_cols = 4;
     t.chunk = t.lookahead = 1;
@@ -238,7 +241,8 @@ static void formulas(void)
         "back and forth: less a chunk of A or B at three turns: %d", (int)s.copies[0]);
     tulle_gemm_tiles u = {
         .rows = 24, .cols = 24, .inner = 24, .bytes_a = 1, .bytes_b = 1, .bytes_c = 1, .devices = 1, .capacity = 868};
-    ok(tulle_gemm_blocks_best(&u, &s) == TULLE_OK && s.copies[0] == 2 * 24 * 24 && s.chunk >= 12,
+    const tulle_status status = tulle_gemm_blocks_best(&u, &s);
+    ok(status == TULLE_OK && s.copies[0] == 2 * 24 * 24 && s.chunk >= 12,
         "of those with the fewest bytes, the fewest kernels: %d x %d, chunks of %d", s.rows, s.cols, s.chunk);
     t.block_rows = 1;
     t.capacity = 1 * 8 + 1 + 16 * 8 + 2;

@@ -26,6 +26,13 @@ expect 0 'case a of the model' gemm --size 60 --tiles 5 --pes 1 --device limit:m
 expect 2 'BxC tiles of C' gemm --size 60 --block 2y1 --device cpu
 expect 2 'products on devices' gemm --size 60 --block 2x1
 expect 3 'takes 3456 ' gemm --size 60 --tiles 5 --pes 1 --device limit:mem=3K+cpu
+# without --tiles a device smaller than the matrices gets tiles that fit; auto takes blocks on devices
+expect 0 'passed.*' gemm --size 300 --pes 1 --device limit:mem=90K+cpu --check
+expect 0 '"alg":"stationary-c".*"blocks":{"block":\[[1-9].*"passed":true' gemm --size 300 --pes 4 --device limit:mem=90K+cpu --devices 2 --comm threads:direct=off --check --json
+expect 0 '"alg":"stationary-c".*"blocks":{"block":\[[1-9].*"passed":true' gemm --m 100 --k 900 --n 200 --pes 4 --grid 1x2x2 --device limit:mem=90K+cpu --comm threads:direct=off --check --json
+expect 3 'smaller tiles (--tiles) take less' gemm --size 300 --pes 1 --tiles 1 --device limit:mem=90K+cpu
+expect 3 'devices with 20 bytes of memory' gemm --size 60 --pes 1 --device limit:mem=20+cpu
+expect 0 'blocks of [0-9]* x [0-9]* of [2-9] x [2-9] tiles' predict gemm --size 300 --pes 4 --device limit:mem=90K --devices 2 --machine summit
 expect 0 '"grid":\[1,1\].*"replication":4,.*"passed":true' gemm --m 30 --n 20 --k 900 --pes 4 --comm threads:direct=off --json --check
 "$tulle" gen dense:m=30,n=20 -o A.npy -q && "$tulle" gen dense:m=20,n=7,seed=3 -o B.npy -q
 expect 0 'C: 210 entries' gemm A.npy B.npy -o C1.npy --pes 3

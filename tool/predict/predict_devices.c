@@ -23,6 +23,12 @@ static tulle_status device_size(const char *spec, const char *key, double *size)
     return TULLE_OK;
 }
 
+tulle_status predict_devices_memory(const char *spec, double *memory)
+{
+    *memory = 0;
+    return device_size(spec, "mem", memory);
+}
+
 tulle_status predict_devices_read(const struct options *options, tulle_device_model *devices)
 {
     const char *spec = options_word(options, "device", NULL);

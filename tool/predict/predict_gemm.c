@@ -7,6 +7,7 @@
 
 #include <tulle/budget.h>
 
+#include "device_tiles.h"
 #include "pe_grid.h"
 #include "predict/predict_devices.h"
 #include "report/plural.h"
@@ -32,29 +33,12 @@ static tulle_status read_devices(const struct options *options, struct forecast 
 {
     tulle_device_model d;
     tulle_status status = predict_devices_read(options, &d);
-    f->tiles = (int)options_int(options, "tiles", 1);
     f->devices = d.devices;
     f->memory = d.memory;
     f->link = d.link;
     f->peer = d.peer;
     f->device_rate = d.flops;
     return status;
-}
-
-static int64_t part(int64_t n, int parts)
-{
-    return n / parts + (n % parts != 0);
-}
-
-static int least_multiple(int a, int b)
-{
-    int x = a, y = b;
-    while (y) {
-        int rest = x % y;
-        x = y;
-        y = rest;
-    }
-    return a / x * b;
 }
 
 /* What the host keeps of other PEs' tiles: a quarter of the memory beside its own; 0: there is no limit. */
@@ -72,22 +56,14 @@ static int64_t host_room(const struct options *options, const struct forecast *f
 static tulle_status plan_devices(const struct options *options, struct forecast *f)
 {
     const tulle_gemm_grid *g = &f->grid;
-    int T = f->tiles, each = least_multiple(g->rows, g->cols) * T;
-    int64_t size = (int64_t)tulle_type_size(f->type), m = part(f->m, g->rows * T),
-            n = part(f->n, g->cols * T * g->layers), k = part(f->k, g->layers * each);
-    const tulle_gemm_tiles tiles = {.rows = T,
-        .cols = T * g->layers,
-        .inner = each,
-        .bytes_a = m * k * size,
-        .bytes_b = k * n * size,
-        .bytes_c = m * n * size,
-        .devices = f->devices,
-        .capacity = (int64_t)f->memory,
-        .peers = f->peer > 0,
-        .lookahead = (int)options_int(options, "lookahead", 0),
-        .remote_a = m * k * size * (each - each / g->cols),
-        .remote_b = k * n * size * (each - each / g->rows),
-        .host = host_room(options, f)};
+    const tulle_gidx size[3] = {f->m, f->k, f->n};
+    const struct device_share share = device_share_of(size, f->type, g->rows, g->cols, g->layers, 0);
+    f->tiles = device_tiles_fitting(options, &share, (int64_t)f->memory);
+    tulle_gemm_tiles tiles = device_tiles_of(options, &share, (int64_t)f->memory, f->tiles);
+    tiles.peers = f->peer > 0;
+    tiles.remote_a = tiles.bytes_a * (tiles.inner - tiles.inner / g->cols);
+    tiles.remote_b = tiles.bytes_b * (tiles.inner - tiles.inner / g->rows);
+    tiles.host = host_room(options, f);
     tulle_status status = tulle_gemm_blocks_best(&tiles, &f->blocks);
     const double rate[3] = {f->link, f->link, f->peer};
     for (int way = 0; way < 3 && status == TULLE_OK; way++)

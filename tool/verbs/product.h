@@ -47,7 +47,7 @@ tulle_status run_product(const struct options *options, enum product_kind kind);
             .fallback = "1",                                                                                           \
             .low = 1,                                                                                                  \
             .high = 256,                                                                                               \
-            .text = "tiles of a PE in each direction"},                                                                \
+            .text = "tiles of a PE in each direction; gemm --device: as many as it takes until they fit"},             \
         {.name = "grid-b",                                                                                             \
             .group = GROUP_TUNING,                                                                                     \
             .kind = KIND_WORD,                                                                                         \

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "device_tiles.h"
 #include "needs.h"
 #include "verbs/block_sizes.h"
 
@@ -185,6 +186,22 @@ static tulle_status choose_layers(
     return TULLE_OK;
 }
 
+/* Without --tiles: as many as it takes until blocks of them fit a device. PE 0 decides. */
+static tulle_status choose_tiles(
+    const struct product *p, tulle_comm *comm, struct operands *x, const tulle_gidx size[3])
+{
+    struct grid *grid = &x->grid;
+    int64_t tiles = grid->tiles;
+    const int across = grid->rows > grid->cols ? grid->rows : grid->cols; /* of inner indices: pe_grid.c */
+    const struct device_share share = device_share_of(
+        size, grid->type, grid->rows, grid->cols, grid->layers ? grid->layers : 1, grid->layers ? 0 : across);
+    if (options_int(p->options, "tiles", 0) || grid_is_mixed(grid)) return TULLE_OK;
+    if (tulle_comm_rank(comm) == 0) tiles = device_tiles_fitting(p->options, &share, device_tiles_memory(p->options));
+    tulle_status status = tulle_comm_broadcast(comm, 0, &tiles, sizeof tiles);
+    if (status == TULLE_OK) grid->tiles = (int)tiles;
+    return status;
+}
+
 /* A dense factor in its layout: from a file, or random. */
 static tulle_status dense_factor(
     const struct product *p, tulle_comm *comm, int operand, const tulle_layout *layout, char *warnings, tulle_mat **X)
@@ -210,6 +227,7 @@ static tulle_status distribute_dense(const struct product *p, tulle_comm *comm, 
     x->k = size[1];
     if (x->grid.choose) choose_dense_grid(&x->grid, size);
     if (x->grid.choose) status = choose_layers(p, comm, x, size);
+    if (status == TULLE_OK) status = choose_tiles(p, comm, x, size);
     if (status != TULLE_OK) return status;
     status = tulle_comm_agree(comm, grid_layouts(&x->grid, size[0], size[1], size[2], l));
     if (status == TULLE_OK) status = dense_factor(p, comm, 0, l[0], warnings, &x->A);
