@@ -479,6 +479,10 @@ static void run_machines(void)
     figure("beyond a leaf switch with a quarter of its bandwidth", tree.tier[TULLE_OTHER_NODE].bandwidth,
         12e9 / 4 / (4. / 5));
     ok(tree.shared, "links are shared");
+    tulle_team *unfair;
+    ok(tulle_team_new("sim:platform=dgx2,near_bw=40G,pair_bw=30G", 2, NULL, &unfair) == TULLE_ERR_ARG &&
+            strstr(tulle_error_message(), "say sharing=queue"),
+        "fair sharing does not limit one transfer: %s", tulle_error_message());
     const tulle_machine here = machine_of("sim:platform=here", 2);
     ok(!here.threads && here.in_place && here.node_pes == 2, "on this machine kernels take their real time, in place");
     tulle_team *team = NULL;

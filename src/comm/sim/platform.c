@@ -167,8 +167,8 @@ static tulle_status read_choices(tulle__spec_part *part, tulle__sim_platform *p)
     return status;
 }
 
-/* Options with a number and a unit. */
-static tulle_status read_quantities(tulle__spec_part *part, tulle__sim_platform *p)
+/* Options with a number and a unit. pair: pair_bw as given, or below 0. */
+static tulle_status read_quantities(tulle__spec_part *part, tulle__sim_platform *p, double *pair)
 {
     tulle__sim_rates *r = &p->rates;
     const struct {
@@ -177,7 +177,7 @@ static tulle_status read_quantities(tulle__spec_part *part, tulle__sim_platform 
         double *value;
     } quantities[] = {
         {"near_bw", tulle__sim_host->spec_bytes, &p->near_bw},
-        {"pair_bw", tulle__sim_host->spec_bytes, &p->pair_bw},
+        {"pair_bw", tulle__sim_host->spec_bytes, pair},
         {"near_latency", tulle__sim_host->spec_seconds, &p->near_latency},
         {"far_bw", tulle__sim_host->spec_bytes, &p->far_bw},
         {"far_latency", tulle__sim_host->spec_seconds, &p->far_latency},
@@ -196,6 +196,7 @@ static tulle_status read_quantities(tulle__spec_part *part, tulle__sim_platform 
         tulle_status status = quantities[i].read(part, quantities[i].key, quantities[i].value);
         if (status != TULLE_OK) return status;
     }
+    if (*pair >= 0) p->pair_bw = *pair;
     return TULLE_OK;
 }
 
@@ -214,9 +215,17 @@ static tulle_status read_numbers(tulle__spec_part *part, tulle__sim_platform *p)
     return status;
 }
 
-static tulle_status refuse(const tulle__sim_platform *p)
+static tulle_status refuse(const tulle__sim_platform *p, double pair)
 {
     const tulle__sim_rates *r = &p->rates;
+    if (pair >= 0 && p->from_file)
+        return tulle__sim_host->fail(
+            TULLE_ERR_ARG, "sim: pair_bw= is for named platforms: only SimGrid knows the links of %s", p->name);
+    if (pair >= 0 && !p->queued && pair < p->near_bw)
+        return tulle__sim_host->fail(TULLE_ERR_ARG,
+            "sim: SimGrid's fair sharing of links does not limit one transfer, so pair_bw=%g below near_bw=%g would "
+            "be left out: say sharing=queue",
+            pair, p->near_bw);
     if (p->sizes && p->measured)
         return tulle__sim_host->fail(
             TULLE_ERR_ARG, "sim: with data=none kernels are not run, so they cannot be measured; say compute=model");
@@ -246,6 +255,7 @@ tulle_status tulle__sim_platform_read(tulle__spec_part *part, tulle__sim_platfor
         "memory", "cache", "launch", "hop", "room", "data"};
     const char *name = "summit";
     tulle__sim_platform p = {.overhead = 2e-7};
+    double pair = -1;
     *file = NULL;
     tulle_status status = tulle__sim_host->spec_word(part, "platform", &name);
     if (status != TULLE_OK) return status;
@@ -260,10 +270,10 @@ tulle_status tulle__sim_platform_read(tulle__spec_part *part, tulle__sim_platfor
     p.small = 4096;
     p.range = -1;
     if (status == TULLE_OK) status = read_choices(part, &p);
-    if (status == TULLE_OK) status = read_quantities(part, &p);
+    if (status == TULLE_OK) status = read_quantities(part, &p, &pair);
     if (status == TULLE_OK) status = read_numbers(part, &p);
     if (status == TULLE_OK) status = tulle__sim_host->spec_done(part, keys, sizeof keys / sizeof *keys);
-    if (status == TULLE_OK) status = refuse(&p);
+    if (status == TULLE_OK) status = refuse(&p, pair);
     if (status == TULLE_OK) *platform = p;
     return status;
 }
