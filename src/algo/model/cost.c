@@ -223,7 +223,7 @@ double tulle__cost_fetch(const tulle__costs *c, const tulle_mat *X, int i, int j
 }
 
 /*
- * Assumes rows of B of equal length and contiguous required rows. The row pointers of a sparse tile
+ * Assumes rows of B of equal length. The row pointers of a sparse tile
  * arrive with the whole tile only. Delegated rows are not counted: they move less.
  */
 double tulle__cost_fetch_b(const tulle__costs *c, int i, int k, int j, int to, tulle__pe_load *load)
@@ -235,9 +235,17 @@ double tulle__cost_fetch_b(const tulle__costs *c, int i, int k, int j, int to, t
     if (c->counts->named && !o->B->format->in_blocks && c->transfers != TULLE_TRANSFERS_WHOLE &&
         tulle__layout_owner(o->A->layout, i, k) == to) {
         double entry = (double)(tulle_type_size(c->counts->type) + (c->counts->sparse ? sizeof(tulle_lidx) : 0));
-        double needed = c->counts->named[(int64_t)i * o->K + k] * (double)record->nnz * entry;
-        int owner = tulle__layout_owner(o->B->layout, k, j);
-        if (needed + tulle__range_cost(tier_of(c, owner, to)) < bytes) bytes = needed;
+        const int64_t tile = (int64_t)i * o->K + k;
+        const double needed = c->counts->named[tile] * (double)record->nnz * entry,
+                     ranges = fmax(c->counts->named[(int64_t)o->M * o->K + tile], 1);
+        const int owner = tulle__layout_owner(o->B->layout, k, j);
+        const tulle_tier *tier = tier_of(c, owner, to);
+        if (tulle__cost_in_place(c, owner, to)) return 0;
+        if (needed + (ranges - 1) * tulle__range_cost(tier) < bytes) {
+            bytes = needed;
+            /* of the PE's own time, beside what moves */
+            load[to].push += (ranges - 1) * tulle__range_cost(tier) / tier->bandwidth;
+        }
     }
     return fetch(c, tulle__layout_owner(o->B->layout, k, j), to, bytes, load);
 }

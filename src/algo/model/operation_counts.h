@@ -27,7 +27,8 @@ struct tulle_counts {
     int64_t *partial[2];
     int64_t *partial_blocks[2]; /* the same in blocks, if C is in blocks */
     int batch;                  /* most tile products of the jobs that were counted */
-    double *named;              /* [M * K]: fraction of the rows of B[k,*] that A[i,k] requires; NULL: not counted */
+    /* [M * K]: fraction of the rows of B[k,*] that A[i,k] requires, then [M * K]: runs of these; NULL: not counted */
+    double *named;
     /*
      * [M * K * N]: values of the blocks of A[i,k], and of B[k,j], that some product reads which a filter
      * leaves; NULL: no filter. Those of B are an upper bound if several PEs share the rows of a tile
@@ -71,7 +72,7 @@ double tulle__counts_expected(const tulle_counts *counts, int i, int j, double p
 double tulle__find_effective_cols(double m, double n, double products, double entries);
 
 /*
- * Computes `named` of A for the tiles of another layout, or its own. Collective over the comm of A,
+ * Computes `named` of A, with its runs, for the tiles of another layout, or its own. Collective over the comm of A,
  * agreed. The caller frees it. It is an upper bound if several PEs share the rows of a tile.
  */
 tulle_status tulle__counts_count_named(const tulle_mat *A, const tulle_layout *layout, double **named);
