@@ -4,18 +4,24 @@
 
     bench/auto.py --tulle build/tulle [--comm sim:platform=summit] [--jobs 2]
     bench/auto.py --tulle build/tulle --comm net:latency=5us,bw=1G+threads --grids 2x1 1x2 --reps 7
+    bench/auto.py --tulle build/tulle --comm threads --real --grids 1x1 2x1 --reps 7
 
-The second compares in real time, as many PEs as there are cores; medians of --reps.
+The second compares in real time, as many PEs as there are cores; medians of --reps. The third does so with 20 matrices of
+$TULLE_MATRICES, or those named with --real, on one PE and on two.
 
 For each case one run of all algorithms (the simulation is exact and repeats itself) and one of auto. Cases whose worst
 algorithm takes less than 1.5 times the best one's time are left out: nothing is to be chosen there. Two times are
-compared: of a fresh product (plan and output included) and of an execution whose plan is kept.
+compared: of a fresh product (plan and output included) and of an execution whose plan is kept. With them stands how far
+the prediction of auto's choice is from the latter, of all cases.
 """
 import argparse
 import concurrent.futures
 import itertools
 import json
+import os
 import subprocess
+
+import real_matrices
 
 INPUTS = ["rmat:scale=13,edgefactor=8", "rmat:scale=13,edgefactor=8,relabel=on", "er:n=20000,degree=8",
           "fem:nodes=20,dof=1", "stencil2d:nx=150,ny=150"]
@@ -45,28 +51,39 @@ def main():
     parser.add_argument("--grids", nargs="+", default=GRIDS)
     parser.add_argument("--reps", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--real", nargs="*", metavar="NAME", help="real matrices in place of generated ones")
     options = parser.parse_args()
-    cases = list(itertools.product(INPUTS, OPERATIONS, options.grids))
+    inputs = INPUTS
+    if options.real is not None:
+        inputs = [path for path in real_matrices.paths()
+                  if not options.real or os.path.basename(path).split(".")[0] in options.real]
+    cases = list(itertools.product(inputs, OPERATIONS, options.grids))
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(lambda case: measure(options, case), cases))
     for time in TIMES:
         good = counted = 0
         losses = []
+        factors = []
         print(f"\n{time}\n\n| case | grid | best | worst / best | auto | auto / best |\n|---|---|---|---|---|---|")
         for (operand, (verb, more), grid), every, chosen in results:
             seconds = {alg: r[time] for alg, r in every.items()}
             best, worst = min(seconds, key=seconds.get), max(seconds.values())
+            ratio = chosen["predicted_seconds"] / chosen["seconds_reused_plan"]
+            factors.append(max(ratio, 1 / ratio) if ratio > 0 else float("inf"))
             if worst < 1.5 * seconds[best]:
                 continue
             loss = seconds[chosen["alg"]] / seconds[best]
             counted += 1
             good += loss <= 1.1
             losses.append(loss)
-            print(f"| {verb} {operand} {' '.join(more)} | {grid} | {best} {seconds[best]:.3g} s | "
+            print(f"| {verb} {os.path.basename(operand)} {' '.join(more)} | {grid} | {best} {seconds[best]:.3g} s | "
                   f"{worst / seconds[best]:.1f} | {chosen['alg']} | {loss:.2f} |")
         losses.sort()
-        print(f"\nwithin 10 % of the best: {good} of {counted} ({100 * good / max(counted, 1):.0f} %); "
-              f"median {losses[len(losses) // 2]:.2f}, worst {losses[-1]:.2f}")
+        if losses:
+            print(f"\nwithin 10 % of the best: {good} of {counted} ({100 * good / counted:.0f} %); "
+                  f"median {losses[len(losses) // 2]:.2f}, worst {losses[-1]:.2f}")
+        if factors and time == TIMES[-1]:
+            print(f"predicted within 1.25: {sum(f <= 1.25 for f in factors)} of {len(factors)}, worst {max(factors):.2f}")
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ MATRICES = {
 }
 GRIDS = {4: "2x2", 16: "4x4", 24: "6x4", 48: "8x6", 96: "12x8", 192: "16x12", 384: "24x16"}
 PLAIN, STEALING = "stationary-c,stationary-a,summa", "steal-random-a,steal-local-a,steal-local-c"
+RATES = (1, 4, 10, 20, 40)  # kernels at a part of the roofline
 FEW, EVERY = "stationary-c,stationary-a,steal-local-c,summa", f"{PLAIN},{STEALING}"
 TENTH = ",memory=79G,cache=220G"
 NAMES = {"stationary-c": "S-C", "stationary-a": "S-A", "steal-random-a": "R WS S-A", "steal-local-a": "LA WS S-A",
@@ -53,14 +54,19 @@ def cases():
     for matrix in ("nlpkkt", "mouse-gene"):
         for pes in (4, 16):
             yield "5", "spgemm", matrix, 0, "dgx2", pes, EVERY
+    for slower in RATES:
+        yield f"rates {slower}", "spmm", "orkut", 128, "summit", 24, EVERY.replace(",summa", "")
     for matrix, platform, pes, algs in (("amazon", "summit", 24, EVERY), ("amazon", "summit", 192, FEW),
                                         ("nm7", "dgx2", 4, EVERY), ("nm7", "dgx2", 16, EVERY)):
         yield "2", "spmm", matrix, 256, platform, pes, algs
 
 
 def command(options, case):
-    _, verb, matrix, columns, platform, pes, algs = case
+    figure, verb, matrix, columns, platform, pes, algs = case
     rates = TENTH if verb == "spgemm" else ""
+    if figure.startswith("rates"):
+        slower = int(figure.split()[1])
+        rates = f",sharing=queue,memory={790 / slower}G,cache={2200 / slower}G"
     return [options.tulle, verb, MATRICES[matrix][0], *(["--cols", str(columns)] if columns else []), "--type", "f32",
             "--comm", f"sim:platform={platform},data=none{rates}", "--pes", str(pes), "--grid", GRIDS[pes],
             "--cut", "rows", "--alg", algs, "--json", "--quiet"]
@@ -103,36 +109,57 @@ def group(lines, *fields):
     return dict(sorted(groups.items()))
 
 
+def seconds_row(name, lines, algs):
+    took = {line["alg"]: line["seconds_reused_plan"] * 1e3 for line in lines}
+    cells = " | ".join(f"{took[alg]:.2f}" if alg in took else "" for alg in algs)
+    return f"| {name} | {cells} | {NAMES[min(took, key=took.get)]} |"
+
+
 def seconds_table(lines, out):
     """A row a matrix, width and number of PEs; a column an algorithm: milliseconds of an execution."""
     algs = [alg for alg in NAMES if any(line["alg"] == alg for line in lines)]
     print("| matrix | N | PEs | " + " | ".join(NAMES[alg] for alg in algs) + " | best |", file=out)
     print("|---|---|---|" + "---|" * (len(algs) + 1), file=out)
     for (matrix, columns, pes), some in group(lines, "matrix", "columns", "pes").items():
-        took = {line["alg"]: line["seconds_reused_plan"] * 1e3 for line in some}
-        best = min(took, key=took.get)
-        cells = " | ".join(f"{took[alg]:.2f}" if alg in took else "" for alg in algs)
-        print(f"| {matrix} | {columns or '-'} | {pes} | {cells} | {NAMES[best]} |", file=out)
+        print(seconds_row(f"{matrix} | {columns or '-'} | {pes}", some, algs), file=out)
+
+
+def rates_row(lines, slower):
+    """Milliseconds, and of stationary A computing by the mean PE."""
+    some = [line for line in lines if line["figure"] == f"rates {slower}"]
+    computing = [line["phases"]["compute"]["mean"] * 1e3 for line in some if line["alg"] == "stationary-a"]
+    return seconds_row(f"1/{slower} | {computing[0]:.2f}", some, [alg for alg in NAMES if alg != "summa"])
+
+
+def rates_table(lines, out):
+    algs = [alg for alg in NAMES if alg != "summa"]
+    print("| of the roofline | computing | " + " | ".join(NAMES[alg] for alg in algs) + " | best |", file=out)
+    print("|---|---|" + "---|" * (len(algs) + 1), file=out)
+    for slower in RATES:
+        print(rates_row(lines, slower), file=out)
+
+
+def parts_row(line):
+    phases = line["phases"]
+    cells = " | ".join(f"{phases[p]['mean'] * 1e3:.2f}" for p in ("compute", "communicate", "accumulate", "wait"))
+    return (f"| {line['platform']} | {line['matrix']} | {NAMES[line['alg']]} | {line['pes']} | {cells} | "
+            f"{line['load_imbalance']:.2f} |")
 
 
 def parts_table(lines, out):
     """Table 2: milliseconds of the mean PE; load imbalance as time that the last PE is awaited."""
     print("| platform | matrix | algorithm | PEs | comp. | comm. | acc. | load imb. | max/mean work |", file=out)
     print("|---|---|---|---|---|---|---|---|---|", file=out)
-    for (platform, matrix), some in group(lines, "platform", "matrix").items():
+    for _, some in group(lines, "platform", "matrix").items():
         for alg in NAMES:
             for line in sorted((line for line in some if line["alg"] == alg), key=lambda line: line["pes"]):
-                phases = line["phases"]
-                cells = " | ".join(f"{phases[p]['mean'] * 1e3:.2f}"
-                                   for p in ("compute", "communicate", "accumulate", "wait"))
-                print(f"| {platform} | {matrix} | {NAMES[alg]} | {line['pes']} | {cells} | "
-                      f"{line['load_imbalance']:.2f} |", file=out)
+                print(parts_row(line), file=out)
 
 
 def draw(options, lines):
     for (figure, op, matrix, columns), some in group(lines, "figure", "op", "matrix", "columns").items():
         some = [dict(line, seconds=line["seconds_reused_plan"]) for line in some if line["platform"] == "summit"]
-        if figure == "2" or len({line["pes"] for line in some}) < 3:
+        if figure not in ("4", "5") or len({line["pes"] for line in some}) < 3:
             continue
         name = f"figure{figure}-{matrix}" + (f"-{columns}" if columns else "")
         title = f"{op} {matrix}" + (f", N = {columns}" if columns else "") + ", simulated Summit"
@@ -147,6 +174,9 @@ def write(options, lines):
         for platform in ("summit", "dgx2"):
             print(f"\n### Figure 5: SpGEMM, {platform}\n", file=out)
             seconds_table([line for line in lines if line["figure"] == "5" and line["platform"] == platform], out)
+        if any(line["figure"] == "rates 40" for line in lines):
+            print("\n### Orkut, N = 128, 24 PEs of summit, links in turn: slower kernels\n", file=out)
+            rates_table(lines, out)
         print("\n### Table 2a: SpMM, N = 256\n", file=out)
         parts_table([line for line in lines if line["figure"] == "2"], out)
         print("\n### Table 2b: SpGEMM\n", file=out)

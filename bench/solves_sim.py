@@ -215,12 +215,17 @@ def push(options, lines, out):
               f"{', '.join(slower) or 'none'}.", file=out)
 
 
+def tasks_row(matrix, took):
+    counts = sorted(took)
+    return [matrix, took[counts[0]] * 1e3, *(took[counts[0]] / took[t] for t in counts[1:])]
+
+
 def tasks(options, lines, out):
     counts, rows = (4, 8, 16, 32), []
     for matrix in matrices_of(lines):
         took = {line["tasks"]: line["seconds"] for line in lines if line["study"] == "tasks" and line["matrix"] == matrix}
         if len(took) == len(counts):
-            rows.append([matrix, took[4] * 1e3, *(took[4] / took[t] for t in counts[1:])])
+            rows.append(tasks_row(matrix, took))
     print("\n### Tasks a PE: zerocopy, 4 PEs of a dgx1, times as fast as with 4\n", file=out)
     table(options, "tasks", ["matrix", "4 tasks, ms", "8", "16", "32"], rows,
           ["geometric mean", "", *(mean([r[i] for r in rows]) for i in (2, 3, 4))], out)

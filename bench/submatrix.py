@@ -118,20 +118,30 @@ def measure_linear(options):
                   f" {1e3 * best / cells ** 3:.3f} | {100 * outside:.1f} % |", flush=True)
 
 
+def scaling_rows(options, eps, several, cells_of):
+    """Rows in virtual time, a number of PEs each; efficiency relative to the first, by time a molecule."""
+    first = None
+    for pes in several:
+        cells = cells_of(pes)
+        r, _ = sign(options, cells, eps, "--comm", MACHINE, "--pes", str(pes))
+        cost = r["seconds"] * pes / cells ** 3
+        first = first or cost
+        yield (f"| {eps:.0e} | {pes} | {cells ** 3} | {r['submatrices'] / pes:.1f} | {r['imbalance']:.3f} |"
+               f" {r['stolen']} | {r['bytes'] * 1e-6:.1f} | {r['seconds'] * 1e3:.3f} | {first / cost:.2f} |")
+
+
+def weak_cells(cells):
+    """Edges of boxes in proportion to the PEs, `cells` on the fewest."""
+    return lambda pes: round((pes / PES[0] * cells ** 3) ** (1 / 3))
+
+
 def simulate(options, weak):
     """Strong or weak scaling in virtual time: transfers and dense work are modelled, all else is real."""
     print("| eps | PEs | molecules | submatrices a PE | imbalance | stolen | MB moved | virtual time, ms | efficiency |")
     print("|---|---|---|---|---|---|---|---|---|")
     for eps in options.eps:
-        first = None
-        for pes in PES:
-            cells = round((pes / PES[0] * options.weak ** 3) ** (1 / 3)) if weak else options.strong
-            r, _ = sign(options, cells, eps, "--comm", MACHINE, "--pes", str(pes))
-            cost = r["seconds"] * pes / cells ** 3
-            first = first or cost
-            print(f"| {eps:.0e} | {pes} | {cells ** 3} | {r['submatrices'] / pes:.1f} | {r['imbalance']:.3f} |"
-                  f" {r['stolen']} | {r['bytes'] * 1e-6:.1f} | {r['seconds'] * 1e3:.3f} | {first / cost:.2f} |",
-                  flush=True)
+        for row in scaling_rows(options, eps, PES, weak_cells(options.weak) if weak else lambda pes: options.strong):
+            print(row, flush=True)
 
 
 def compare_cp2k(options):

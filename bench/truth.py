@@ -2,20 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """How true the simulation is: 2 PEs of 1 thread really, and simulated on a platform that is this machine.
 
-    bench/truth.py --tulle build/tulle [--reps 5]
+    bench/truth.py --tulle build/tulle [--reps 5] [--real [NAME ...]]
 
 Kernels of the simulation take the time that they take here (compute=measured), so what is compared is everything else:
 transfers, waiting, control. Plain: `threads` against `sim:platform=here`, where tiles are read in place. With a network:
 the wrapper `net` against a simulated one of the same latency and bandwidth, and a bandwidth that makes communication
 about as long as computation. Times are of an execution whose plan is kept, medians; each real run has a simulated one
 right before and behind it, whose mean is taken, so that a machine that gets slower meanwhile does so for both.
-Wants two cores that nobody else uses: `spread` tells how far the two simulated runs are apart.
+--real: of 20 matrices of $TULLE_MATRICES, or those named. Wants two cores that nobody else uses: `spread` tells how far the two simulated runs are apart.
 """
 import argparse
 import json
 import os
 import statistics
 import subprocess
+
+import real_matrices
 
 CASES = [
     ("spmm", "fem:nodes=40,dof=3", ["--cols", "64"]),
@@ -27,6 +29,14 @@ CASES = [
 ]
 ALGS = ["stationary-c", "stationary-b", "steal-local-c", "summa"]
 LATENCY = 5e-6
+
+
+def cases(options):
+    if options.real is None:
+        return CASES
+    paths = [path for path in real_matrices.paths()
+             if not options.real or os.path.basename(path).split(".")[0] in options.real]
+    return [(verb, path, more) for path in paths for verb, more in (("spmm", ["--cols", "32"]), ("spgemm", []))]
 
 
 def run(options, case, comm, alg):
@@ -57,13 +67,14 @@ def main():
     parser.add_argument("--tulle", default="build/tulle")
     parser.add_argument("--reps", type=int, default=5)
     parser.add_argument("--json", action="store_true", help="one line a case")
+    parser.add_argument("--real", nargs="*", metavar="NAME", help="real matrices in place of generated ones")
     options = parser.parse_args()
     ratios = {"plain": [], "net": []}
     if not options.json:
         print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n")
         print("| case | comm | algorithm | real s | simulated s | simulated / real | spread | bytes |")
         print("|---|---|---|---|---|---|---|---|")
-    for case in CASES:
+    for case in cases(options):
         bandwidth = bandwidth_of(options, case)
         net = f"latency={LATENCY * 1e6:g}us,bw={bandwidth:.0f}"
         link = f"near_bw={bandwidth:.0f},pair_bw={bandwidth:.0f},far_bw={bandwidth:.0f}"
@@ -79,7 +90,7 @@ def main():
                                       "real": truth["seconds_reused_plan"], "simulated": seconds, "ratio": ratio,
                                       "spread": spread, "same_bytes": same}), flush=True)
                     continue
-                print(f"| {case[0]} {case[1]} | {kind} | {alg} | {truth['seconds_reused_plan']:.4g} | {seconds:.4g} | "
+                print(f"| {case[0]} {os.path.basename(case[1])} | {kind} | {alg} | {truth['seconds_reused_plan']:.4g} | {seconds:.4g} | "
                       f"{ratio:.2f} | {spread:.0%} | {'same' if same else 'differ'} |", flush=True)
     for kind, all_of in ratios.items():
         good = sum(0.9 <= ratio <= 1.1 for ratio in all_of)

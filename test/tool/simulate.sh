@@ -99,6 +99,29 @@ has waves '"passed":true'
 run tiny trisolve er:n=40 --from tril --unit --scale --comm sim:platform=dgx1 --pes 4 --check --json
 has tiny '"method":"serial"'
 
+# one submatrix: alone on many PEs it makes way for the iteration that all of them compute, faster
+nodes="sim:platform=fattree,node=40,flops=8G,memory=5G,cache=20G,far_bw=12G,near_bw=10G,launch=0"
+run alone matfun sign:mu=0.05 water:n=4 --blocks 48 --filter 1e-9 --method auto --comm "$nodes" --pes 24 --threads 1 --check --json
+has alone '"method":"newton-schulz"'
+run by_one matfun sign:mu=0.05 water:n=4 --blocks 48 --filter 1e-9 --method auto --comm "$nodes" --pes 1 --threads 1 --json
+has by_one '"method":"submatrix"'
+seconds_of() { # FILE
+    sed 's/.*"seconds":\([0-9.e-]*\),"dense_seconds.*/\1/' "$work/$1"
+}
+echo "$(seconds_of alone) $(seconds_of by_one)" | awk '{ exit !($1 > 0 && $1 < $2 / 1.5) }'
+report $? "24 PEs take less than two thirds of one PE's time: $(seconds_of alone) and $(seconds_of by_one)"
+
+# a full network: auto does not steal, as the model knows what it costs
+stolen="spmm rmat:scale=12,edgefactor=32,a=.47,b=.21,c=.21,d=.11,seed=2 --cols 512 --comm sim:platform=summit,data=none,sharing=queue"
+run full $stolen --pes 24 --grid 6x4 --cut rows --json
+has full '"stolen":0,'
+
+# auto on devices: blocks, not steps of SUMMA or Cannon
+for grid in 2x2 4x1; do
+    run devices gemm --size 240 --tiles 3 --comm sim:platform=fattree --pes 4 --grid $grid --device model:mem=200K,peer=9G+cpu --devices 2 --check --json
+    has devices '"alg":"stationary-c".*"passed":true'
+done
+
 # hundreds
 run large spmm nlpkkt:n=20 --cols 4096 --comm sim:data=none --pes 192 --grid 16x12 --cut rows --alg stationary-c --json
 has large '"m":18400,'

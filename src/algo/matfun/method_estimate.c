@@ -232,15 +232,19 @@ static void foresee(const tulle__method_estimate *e, struct scalar s, double sta
 tulle_status tulle__matfun_estimate(const tulle__submatrices *s, double filter, tulle__method_estimate *estimate)
 {
     const tulle_layout *l = s->pattern.A->layout;
-    double sums[2] = {0, (double)s->count}, cubes = 0;
+    double sums[2] = {0, (double)s->count}, largest = 0, cubes = 0;
     for (int64_t k = 0; k < s->count; k++) {
         const double n = (double)s->sub[k].n, b = (double)s->sub[k].b;
-        sums[0] += CUBE * n * n * n + (SQUARE + COLUMN * b) * n * n + SOLVES * n * b + SUBMATRIX;
+        const double seconds = CUBE * n * n * n + (SQUARE + COLUMN * b) * n * n + SOLVES * n * b + SUBMATRIX;
+        sums[0] += seconds;
+        largest = fmax(largest, seconds);
     }
     for (int64_t i = 0; i < l->row_blocks.count; i++)
         cubes += pow((double)(l->row_blocks.cut[i + 1] - l->row_blocks.cut[i]), 3);
-    tulle_status status = tulle_comm_reduce_real(s->pattern.A->comm, TULLE_SUM, 2, sums);
-    *estimate = (tulle__method_estimate){.submatrices = sums[0],
+    tulle_comm *comm = s->pattern.A->comm;
+    tulle_status status = tulle_comm_reduce_real(comm, TULLE_SUM, 2, sums);
+    if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_MAX, 1, &largest);
+    *estimate = (tulle__method_estimate){.submatrices = fmax(sums[0], comm->size * largest),
         .count = sums[1],
         .columns = (double)l->row_blocks.count,
         .block = l->row_blocks.count ? cubes / (double)l->row_blocks.count : 0};

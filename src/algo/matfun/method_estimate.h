@@ -15,6 +15,9 @@
  * the smallest of A's: an overlap matrix that the filter has cut stays as it is. A block product has a fixed cost
  * beside its operations.
  *
+ * A submatrix is computed by one PE, an iteration by all. Where one is alone on many PEs, these wait for it, which
+ * counts as their time: so an iteration takes its place there if that is faster.
+ *
  * Constants are of one core; only ratios matter. They were fitted to cases of bench/matfun_auto.py.
  */
 #ifndef TULLE_ALGO_MATFUN_METHOD_ESTIMATE_H
@@ -29,7 +32,7 @@ enum { TULLE__REACH_MOST = 48 };
 
 /* Facts of the pattern, of all PEs. */
 typedef struct tulle__method_estimate {
-    double submatrices; /* seconds */
+    double submatrices; /* seconds of all PEs, those included that wait for the one with the largest submatrix */
     double sign;        /* of the iteration for a sign, if the gap at mu is a twentieth of the spectrum */
     double distance;    /* links beyond which blocks fall below the filter as A's do, INFINITY: no filter */
     double count;       /* submatrices */

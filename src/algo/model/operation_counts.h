@@ -53,6 +53,13 @@ static inline int64_t tulle__unit_index(const tulle_counts *counts, int i, int k
 /* Counts for matrices as they are: exact for SpMM; for SpGEMM entries are assumed uniform. */
 tulle_status tulle__counts_of(const tulle__operands *operands, int pes, tulle_counts **counts);
 
+/*
+ * tulle_predict_best among candidates, of which bit alg stands for an algorithm; 0: all. best->suits is 0 if none
+ * suits.
+ */
+tulle_status tulle__predict_best_of(const tulle_counts *counts, const tulle_machine *machine,
+    const tulle_model_options *options, uint64_t candidates, tulle_prediction *best);
+
 /* The tile products of C tile (i, j) in the order of PEs and jobs: k, and the first k of its job. */
 typedef struct tulle__job_order {
     int n;

@@ -223,13 +223,9 @@ tulle_status tulle_predict(const tulle_counts *counts, const tulle_machine *mach
     return status;
 }
 
-tulle_status tulle_predict_best(const tulle_counts *counts, const tulle_machine *machine,
-    const tulle_model_options *options, tulle_prediction *best)
+tulle_status tulle__predict_best_of(const tulle_counts *counts, const tulle_machine *machine,
+    const tulle_model_options *options, uint64_t candidates, tulle_prediction *best)
 {
-    tulle_model_options own;
-    if (TULLE__NULL(counts) || TULLE__NULL(machine) || TULLE__NULL(best) ||
-        TULLE__OPTIONS(options, &own, symmetric_c) || TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1))
-        return TULLE_ERR_ARG;
     tulle__costs c;
     tulle_prediction p, found = {.suits = 0};
     const tulle__policy *policy;
@@ -238,6 +234,7 @@ tulle_status tulle_predict_best(const tulle_counts *counts, const tulle_machine 
     for (int alg = TULLE_PRODUCT_AUTO + 1; alg < TULLE_PRODUCT_ALG_COUNT && status == TULLE_OK; alg++) {
         if (options->asynchronous && tulle__policy_of((tulle_product_alg)alg)->arrival != TULLE__ARRIVAL_SINGLY)
             continue;
+        if (candidates && !(candidates >> alg & 1)) continue;
         status = predict(&c, (tulle_product_alg)alg, false, &p, &policy);
         if (status == TULLE_OK && p.suits &&
             (!found.suits || p.seconds < clearly((tulle_product_alg)alg) * found.seconds))
@@ -246,6 +243,16 @@ tulle_status tulle_predict_best(const tulle_counts *counts, const tulle_machine 
     tulle__costs_fini(&c);
     if (status == TULLE_OK) *best = found;
     return status;
+}
+
+tulle_status tulle_predict_best(const tulle_counts *counts, const tulle_machine *machine,
+    const tulle_model_options *options, tulle_prediction *best)
+{
+    tulle_model_options own;
+    if (TULLE__NULL(counts) || TULLE__NULL(machine) || TULLE__NULL(best) ||
+        TULLE__OPTIONS(options, &own, symmetric_c) || TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1))
+        return TULLE_ERR_ARG;
+    return tulle__predict_best_of(counts, machine, options, 0, best);
 }
 
 tulle_status tulle_predict_loads(const tulle_counts *counts, const tulle_machine *machine,

@@ -90,17 +90,11 @@ static bool is_candidate(const tulle_product *plan, int alg)
 static tulle_status predict_candidates(const tulle_product *plan, const tulle_counts *counts,
     const tulle_machine *machine, const tulle_model_options *options, tulle_prediction *best)
 {
-    tulle_prediction p, found = {.suits = 0};
-    tulle_status status = TULLE_OK;
-    if (!plan->options.candidates) return tulle_predict_best(counts, machine, options, best);
-    for (int alg = TULLE_PRODUCT_AUTO + 1; alg < TULLE_PRODUCT_ALG_COUNT && status == TULLE_OK; alg++) {
-        if (!is_candidate(plan, alg) || (options->asynchronous && tulle__is_bulk((tulle_product_alg)alg))) continue;
-        status = tulle_predict(counts, machine, options, (tulle_product_alg)alg, &p);
-        if (status == TULLE_OK && p.suits && (!found.suits || p.seconds < found.seconds)) found = p;
-    }
+    tulle_prediction found;
+    tulle_status status = tulle__predict_best_of(counts, machine, options, plan->options.candidates, &found);
     if (status == TULLE_OK && !found.suits)
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "none of the candidates of auto suits these layouts");
-    *best = found;
+    if (status == TULLE_OK) *best = found;
     return status;
 }
 
