@@ -7,27 +7,7 @@
 
 #include <tulle/tulle.h>
 
-/* The value of `key=` in the wrapper limit, or model, of a device's spec. */
-static tulle_status device_size(const char *spec, const char *key, double *size)
-{
-    char text[32];
-    const char *limit = strstr(spec, "limit:") ? strstr(spec, "limit:") : strstr(spec, "model:");
-    const char *end = limit ? limit + strcspn(limit, "+") : NULL;
-    for (const char *at = limit; at && at < end; at = strpbrk(at + 1, ":,")) {
-        size_t length = strlen(key);
-        if (strncmp(at + 1, key, length) != 0 || at[1 + length] != '=') continue;
-        const char *value = at + 2 + length;
-        snprintf(text, sizeof text, "%.*s", (int)strcspn(value, ",+"), value);
-        return tulle_parse_bytes(text, "--device", size);
-    }
-    return TULLE_OK;
-}
-
-tulle_status predict_devices_memory(const char *spec, double *memory)
-{
-    *memory = 0;
-    return device_size(spec, "mem", memory);
-}
+#include "verbs/device_fit.h"
 
 tulle_status predict_devices_read(const struct options *options, tulle_device_model *devices)
 {
@@ -35,10 +15,10 @@ tulle_status predict_devices_read(const struct options *options, tulle_device_mo
     *devices = (tulle_device_model){.flops = options_size(options, "device-rate", 0)};
     if (!spec) return TULLE_OK;
     devices->devices = (int)options_int(options, "devices", 1);
-    tulle_status status = device_size(spec, "mem", &devices->memory);
-    if (status == TULLE_OK) status = device_size(spec, "link", &devices->link);
-    if (status == TULLE_OK) status = device_size(spec, "peer", &devices->peer);
-    if (status == TULLE_OK && devices->flops <= 0) status = device_size(spec, "flops", &devices->flops);
+    tulle_status status = device_fit_word(spec, "mem", &devices->memory);
+    if (status == TULLE_OK) status = device_fit_word(spec, "link", &devices->link);
+    if (status == TULLE_OK) status = device_fit_word(spec, "peer", &devices->peer);
+    if (status == TULLE_OK && devices->flops <= 0) status = device_fit_word(spec, "flops", &devices->flops);
     if (status == TULLE_OK && devices->memory <= 0)
         status = tulle_fail(TULLE_ERR_ARG,
             "predict takes devices as limit: or model:mem=SIZE[,link=RATE][,peer=RATE][,flops=RATE], which need not "

@@ -10,9 +10,6 @@
 /* --device, --devices and --device-rate; devices->devices = 0: there are none. */
 tulle_status predict_devices_read(const struct options *options, tulle_device_model *devices);
 
-/* mem= of a device limit: or model: in the spec; 0: there is none. */
-tulle_status predict_devices_memory(const char *spec, double *memory);
-
 /* A line of an algorithm that is modelled, and (with a comma before) "device":{...}. */
 void predict_devices_text(const char *alg, const tulle_device_prediction *p);
 void predict_devices_json(const tulle_device_model *devices, const tulle_device_prediction *p);

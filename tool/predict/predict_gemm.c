@@ -7,12 +7,12 @@
 
 #include <tulle/budget.h>
 
-#include "device_tiles.h"
 #include "pe_grid.h"
 #include "predict/predict_devices.h"
 #include "report/plural.h"
 #include "report/result.h"
 #include "verb.h"
+#include "verbs/device_fit.h"
 
 struct forecast {
     int64_t m, n, k;
@@ -58,8 +58,8 @@ static tulle_status plan_devices(const struct options *options, struct forecast 
     const tulle_gemm_grid *g = &f->grid;
     const tulle_gidx size[3] = {f->m, f->k, f->n};
     const struct device_share share = device_share_of(size, f->type, g->rows, g->cols, g->layers, 0);
-    f->tiles = device_tiles_fitting(options, &share, (int64_t)f->memory);
-    tulle_gemm_tiles tiles = device_tiles_of(options, &share, (int64_t)f->memory, f->tiles);
+    f->tiles = device_fit_fitting(options, &share, (int64_t)f->memory);
+    tulle_gemm_tiles tiles = device_fit_of(options, &share, (int64_t)f->memory, f->tiles);
     tiles.peers = f->peer > 0;
     tiles.remote_a = tiles.bytes_a * (tiles.inner - tiles.inner / g->cols);
     tiles.remote_b = tiles.bytes_b * (tiles.inner - tiles.inner / g->rows);

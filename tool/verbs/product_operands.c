@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-#include "device_tiles.h"
 #include "needs.h"
 #include "verbs/block_sizes.h"
+#include "verbs/device_fit.h"
 
 /* Reads sparse operands in their initial layout; *B is *A for a square A alone. Collective. */
 int lookahead_option(const struct options *options)
@@ -196,7 +196,7 @@ static tulle_status choose_tiles(
     const struct device_share share = device_share_of(
         size, grid->type, grid->rows, grid->cols, grid->layers ? grid->layers : 1, grid->layers ? 0 : across);
     if (options_int(p->options, "tiles", 0) || grid_is_mixed(grid)) return TULLE_OK;
-    if (tulle_comm_rank(comm) == 0) tiles = device_tiles_fitting(p->options, &share, device_tiles_memory(p->options));
+    if (tulle_comm_rank(comm) == 0) tiles = device_fit_fitting(p->options, &share, device_fit_memory(p->options));
     tulle_status status = tulle_comm_broadcast(comm, 0, &tiles, sizeof tiles);
     if (status == TULLE_OK) grid->tiles = (int)tiles;
     return status;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device_tiles.h"
+#include "verbs/device_fit.h"
 
-#include <tulle/device.h>
+#include <stdio.h>
+#include <string.h>
 
-#include "predict/predict_devices.h"
+#include <tulle/tulle.h>
 
 enum { TILES_MOST = 256 }; /* of --tiles */
 
@@ -34,7 +35,7 @@ struct device_share device_share_of(
         .type = type};
 }
 
-tulle_gemm_tiles device_tiles_of(
+tulle_gemm_tiles device_fit_of(
     const struct options *options, const struct device_share *share, int64_t capacity, int tiles)
 {
     int64_t size = (int64_t)tulle_type_size(share->type), rows = tiles, cols = (int64_t)tiles * share->cols,
@@ -51,23 +52,38 @@ tulle_gemm_tiles device_tiles_of(
         .lookahead = (int)options_int(options, "lookahead", 0)};
 }
 
-int64_t device_tiles_memory(const struct options *options)
+tulle_status device_fit_word(const char *spec, const char *key, double *size)
+{
+    char text[32];
+    const char *limit = strstr(spec, "limit:") ? strstr(spec, "limit:") : strstr(spec, "model:");
+    const char *end = limit ? limit + strcspn(limit, "+") : NULL;
+    for (const char *at = limit; at && at < end; at = strpbrk(at + 1, ":,")) {
+        size_t length = strlen(key);
+        if (strncmp(at + 1, key, length) != 0 || at[1 + length] != '=') continue;
+        const char *value = at + 2 + length;
+        snprintf(text, sizeof text, "%.*s", (int)strcspn(value, ",+"), value);
+        return tulle_parse_bytes(text, "--device", size);
+    }
+    return TULLE_OK;
+}
+
+int64_t device_fit_memory(const struct options *options)
 {
     const char *spec = options_word(options, "device", NULL);
     double memory = 0;
     tulle_device_facts facts;
     if (!spec) return 0;
-    if (predict_devices_memory(spec, &memory) == TULLE_OK && memory >= 1) return (int64_t)memory;
+    if (device_fit_word(spec, "mem", &memory) == TULLE_OK && memory >= 1) return (int64_t)memory;
     return tulle_device_probe(spec, &facts) == TULLE_OK && facts.memory < INT64_MAX ? (int64_t)facts.memory : 0;
 }
 
-int device_tiles_fitting(const struct options *options, const struct device_share *share, int64_t capacity)
+int device_fit_fitting(const struct options *options, const struct device_share *share, int64_t capacity)
 {
     tulle_gemm_blocks blocks;
     int fitting = 0;
     if (options_int(options, "tiles", 0)) return (int)options_int(options, "tiles", 0);
     for (int tiles = 1; capacity > 0 && tiles <= TILES_MOST; tiles += tiles < 8 ? 1 : tiles / 4) {
-        const tulle_gemm_tiles t = device_tiles_of(options, share, capacity, tiles);
+        const tulle_gemm_tiles t = device_fit_of(options, share, capacity, tiles);
         if ((int64_t)t.rows > share->m && (int64_t)t.cols > share->n && (int64_t)t.inner > share->k) break;
         tulle_status status = tulle_gemm_blocks_best(&t, &blocks);
         if (status != TULLE_OK && status != TULLE_ERR_LIMIT) break; /* the product will say why */
