@@ -233,6 +233,7 @@ static tulle_status check_shape(struct pairs *p, const tulle_operand_shape *shap
     if (shape->m != shape->n)
         return tulle_fail(TULLE_ERR_ARG, "%s is %" PRId64 " x %" PRId64 ": eigenpairs are those of a square matrix",
             p->options->operand[0], shape->m, shape->n);
+    if (!options_flag(p->options, "count") && p->spectrum.count > shape->m) p->spectrum.count = (int)shape->m;
     if (p->spectrum.count > shape->m)
         return tulle_fail(TULLE_ERR_ARG, "--count %d is more than the %" PRId64 " %s of %s", p->spectrum.count,
             shape->m, plural(shape->m, "row", "rows"), p->options->operand[0]);
@@ -293,7 +294,7 @@ static const struct option options[] = {{.name = "count",
                                             .letter = 'k',
                                             .kind = KIND_INT,
                                             .argument = "K",
-                                            .fallback = "6",
+                                            .fallback = "6, or all",
                                             .low = 1,
                                             .high = 1000000,
                                             .text = "number of pairs"},

@@ -224,9 +224,10 @@ static tulle_status read_options(struct triplets *t)
     return status;
 }
 
-static tulle_status check_shape(const struct triplets *t, const tulle_operand_shape *shape)
+static tulle_status check_shape(struct triplets *t, const tulle_operand_shape *shape)
 {
     const tulle_gidx most = shape->m < shape->n ? shape->m : shape->n;
+    if (!options_flag(t->options, "count") && t->svd.count > most) t->svd.count = (int)most;
     if (t->svd.count <= most) return TULLE_OK;
     return tulle_fail(TULLE_ERR_ARG,
         "--count %d is more than the %" PRId64 " singular %s of %s, %" PRId64 " x %" PRId64, t->svd.count, most,
@@ -293,8 +294,8 @@ static tulle_status run_pca(const struct options *options)
 
 #define OPTION_COUNT(words)                                                                                            \
     {                                                                                                                  \
-        .name = "count", .letter = 'k', .kind = KIND_INT, .argument = "K", .fallback = "6", .low = 1, .high = 1000000, \
-        .text = words                                                                                                  \
+        .name = "count", .letter = 'k', .kind = KIND_INT, .argument = "K", .fallback = "6, or all", .low = 1,          \
+        .high = 1000000, .text = words                                                                                 \
     }
 #define OPTION_PASSES(without)                                                                                         \
     {                                                                                                                  \

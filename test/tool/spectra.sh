@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Exit statuses, messages and outputs of eigenpairs, singular values and principal components. spectra.sh TULLE DATA
+set -u
+. "$(dirname "$0")/expect.sh"
+largest=7.8379718 # of stencil2d:n=10: 4 + 4 cos(pi / 11)
+
+expect 0 " $largest" eig stencil2d:n=10 -k 3 -w LA --pes 2
+expect 0 "\"which\":\"BE\".*\"converged\":4,\"values\":\[$largest" eig stencil2d:n=10 -k 4 -w BE --json
+expect 0 '"count":2,' eig stencil2d:nx=2,ny=1 --json
+expect 2 'more than the 2 rows' eig stencil2d:nx=2,ny=1 -k 3
+expect 2 'is not symmetric' eig "$data/arc130.mtx.gz"
+expect 2 'of a square matrix' eig "$data/ash219.mtx.gz"
+expect 1 'of 6 eigenpairs have converged in 4 passes' eig "$data/bcsstk16.mtx.gz" -w SA --max-passes 3 -o "$work/none.npy"
+[ ! -e "$work/none.npy" ]
+report $? "vectors that did not converge are not written"
+
+expect 0 " $largest" svd stencil2d:n=10 -k 3 --pes 2
+expect 0 '"m":219,"n":85.*"converged":6' svd "$data/ash219.mtx.gz" --left "$work/u.npy" --right "$work/v.npy" --json --pes 3
+expect 0 '219 x 6' stat "$work/u.npy"
+expect 0 '85 x 6' stat "$work/v.npy"
+expect 2 'more than the 85 singular values' svd "$data/ash219.mtx.gz" -k 86
+expect 2 'give one of them' svd "$data/ash219.mtx.gz" --tol 1e-3 --passes 3
+expect 2 'do not span' svd "$data/ash219.mtx.gz" -k 20 --passes 2 --block 4
+expect 1 'singular values have converged' svd "$data/bcsstk16.mtx.gz" -k 20 --max-passes 3
+
+expect 0 'of the variance' pca "$data/ash219.mtx.gz" -k 3 -o "$work/scores.npy" --components "$work/components.npy"
+expect 0 '219 x 3' stat "$work/scores.npy"
+expect 0 '85 x 3' stat "$work/components.npy"
+expect 0 '"passes":6,' pca "$data/ash219.mtx.gz" -k 3 --scale --json --pes 2
+expect 0 '"explained_variance_ratio":\[.*"converged"\|"converged":3.*"explained_variance_ratio":\[' pca "$data/ash219.mtx.gz" -k 3 --tol 1e-8 --json
+if "$tulle" info | grep -q 'HDF5: yes'; then
+    "$tulle" gen stencil2d:n=10 -o "$work/grid.bsp.h5" -q
+    "$tulle" convert stencil2d:n=10 "$work/half.bsp.h5" --format bsr:b=2,half -q
+    expect 0 " $largest" svd "$work/grid.bsp.h5" -k 2 --source file --pes 2 --memory 300M
+    expect 0 'of the variance' pca "$work/grid.bsp.h5" -k 2 --source file --pes 3
+    expect 2 'takes single entries and all of them' svd "$work/half.bsp.h5" --source file
+    expect 3 'memory' svd "$work/grid.bsp.h5" -k 2 --source file --memory 100K
+fi
+
+report_end
