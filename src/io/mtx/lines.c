@@ -130,7 +130,7 @@ tulle_status tulle__text_open(const char *path, tulle__text *text)
     else if (S_ISDIR(info.st_mode))
         status = tulle__fail(TULLE_ERR_IO, "%s: is a directory", given);
     else if (!S_ISREG(info.st_mode))
-        status = tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: is not a regular file; it has to be read in parts", given);
+        status = tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: is not a regular file, and no pipe of the command: parts of it are read at once", given);
     else if ((n = pread(text->fd, magic, sizeof magic, 0)) < 0)
         status = tulle__fail(TULLE_ERR_IO, "%s: reading failed: %s", given, strerror(errno));
     text->bytes = (int64_t)info.st_size;

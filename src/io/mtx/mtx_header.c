@@ -147,8 +147,8 @@ static int banner(tulle__mtx *mtx, const char *line, const char *end, tulle__mtx
     }
     if (!mtx->options.assume)
         return tulle__mtx_blame(fault, TULLE_ERR_FORMAT, line, first,
-            "no Matrix Market banner (%%%%MatrixMarket matrix ...) on the first line; its words can be given by an "
-            "option");
+            "no Matrix Market banner (%%%%MatrixMarket matrix ...) on the first line; its words can be assumed (the "
+            "option `assume`)");
     const char *words = mtx->options.assume;
     tulle__mtx_fault inner;
     if (!banner_words(mtx, words, words, words + strlen(words), &inner))
