@@ -233,10 +233,8 @@ typedef struct tulle__tsmm_task {
 } tulle__tsmm_task;
 
 /*
- * gram: rows of a sparse matrix and their transpose in one pass, row by row, entry by entry:
- *
- *   z_r = sum of val[e] X[col[e]] - shift;  Z[r] = z_r;  total += z_r;  Y[col[e]] += val[e] z_r,   ptr[r] - ptr[0] <= e
- *
+ * gram: rows of a sparse matrix and their transpose in one pass, row by row, entries e from ptr[r] - ptr[0] on:
+ *   z_r = sum of val[e] X[col[e]] - shift;  Z[r] = z_r;  total += z_r;  Y[col[e]] += val[e] z_r
  * X, Z and Y have lines of n values, ldx, ldz and ldy apart, of `type`, which is at least as wide as `values`. shift,
  * Z, and Y with total, are NULL where they are not wanted. X NULL: Z is given, Y += A^T Z.
  */
@@ -245,8 +243,8 @@ typedef struct tulle__gram_task {
     int64_t rows, n;
     const int64_t *ptr; /* [rows + 1] */
     const int32_t *col;
-    const void *val, *X, *shift;
     int64_t ldx, ldz, ldy;
+    const void *val, *X, *shift;
     void *Z, *Y, *total;
 } tulle__gram_task;
 

@@ -256,23 +256,24 @@ static tulle_status eigenpairs(struct fixture *f, const char *text)
     return status;
 }
 
-/* text: where the matrix is */
+/* text: the file where the matrix is */
 static tulle_status triplets(struct fixture *f, const char *text)
 {
     tulle_mat *A = NULL, *U = NULL;
     tulle_rows *rows = NULL;
     tulle_svd *plan = NULL;
     tulle_layout *layout = NULL;
-    const bool file = strcmp(text, "file") == 0;
+    const bool file = strchr(text, '.') != NULL;
     const tulle_svd_options options = {.count = 2, .block = 1, .basis = 6, .centre = file};
     double sigma[2];
+    char path[PATH_MOST];
     const tulle_layout_spec spec = {.m = M, .n = 2, .tile_rows = 1, .tile_cols = 1};
     tulle_status status = tulle_layout_new(&spec, tulle_comm_size(f->comm), &layout);
     status = tulle_comm_agree(f->comm, status);
     if (status == TULLE_OK)
         status = tulle_mat_load(f->comm, "band:n=12,lower=2,values=spd", f->square, TULLE_CSR, NULL, NULL, &A);
-    if (status == TULLE_OK && file) status = tulle_mat_save(A, "r.bsp.h5");
-    if (status == TULLE_OK && file) status = tulle_rows_open(f->comm, "r.bsp.h5", &rows);
+    if (status == TULLE_OK && file) status = tulle_mat_save(A, in_folder(text, path));
+    if (status == TULLE_OK && file) status = tulle_rows_open(f->comm, path, &rows);
     if (status == TULLE_OK) status = tulle_mat_new_dense(f->comm, layout, TULLE_F64, TULLE_COL_MAJOR, &U);
     if (status == TULLE_OK)
         status = file ? tulle_svd_of_rows(rows, &options, &plan) : tulle_svd_new(A, &options, &plan);

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <tulle/tulle.h>
 
@@ -19,6 +18,7 @@
 #include "base/random.h"
 #include "body.h"
 #include "tap.h"
+#include "temporary.h"
 
 enum { MOST = 40, KINDS = 8 };
 static const char *const kind_name[KINDS] = {
@@ -217,7 +217,7 @@ static tulle_status side(tulle_comm *comm, const struct system *s, int rows, tul
 struct run {
     uint64_t seed;
     int64_t cases, from;
-    char path[64];
+    char folder[TEMPORARY_MOST], path[TEMPORARY_MOST + 16];
 };
 
 static tulle_status triplets_of(tulle_comm *comm, const struct run *run, const struct system *s, const tulle_array *a,
@@ -252,8 +252,9 @@ static tulle_status triplets_of(tulle_comm *comm, const struct run *run, const s
 
 static tulle_status body(tulle_comm *comm, void *arg)
 {
-    const struct run *run = arg;
-    tulle_status status = TULLE_OK;
+    struct run *run = arg, shared = *run; /* PE 0's folder */
+    tulle_status status = tulle_comm_broadcast(comm, 0, shared.path, sizeof shared.path);
+    run = &shared;
     struct system *s = malloc(sizeof *s);
     int64_t ptr[MOST + 1];
     int *col = malloc(MOST * MOST * sizeof *col);
@@ -291,7 +292,8 @@ int main(int argc, char **argv)
     struct run run = {.seed = strcmp(argv[3], "new") ? strtoull(argv[3], NULL, 10) : (uint64_t)time(NULL),
         .cases = atoll(argv[4]),
         .from = argc > 5 ? atoll(argv[5]) : 0};
-    snprintf(run.path, sizeof run.path, "drawn_svd_%d.bsp.h5", (int)getpid());
+    if (!temporary_folder(run.folder)) return fprintf(stderr, "no temporary folder\n"), 2;
+    snprintf(run.path, sizeof run.path, "%s/A.bsp.h5", run.folder);
     tulle_team *team;
     const tulle_team_options options = {.threads = 2};
     if (!ok(tulle_team_new(argv[1], atoi(argv[2]), &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
@@ -301,5 +303,6 @@ int main(int argc, char **argv)
         status == TULLE_OK ? "all" : tulle_error_message());
     tulle_team_free(team);
     remove(run.path);
+    remove(run.folder);
     return tap_done();
 }
