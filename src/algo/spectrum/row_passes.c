@@ -241,12 +241,17 @@ tulle_status tulle__row_passes_run(tulle__row_passes *p, tulle__row_body body, v
     return p->rows ? run_in_file(p, body, arg) : run_in_memory(p, body, arg);
 }
 
-void tulle__row_passes_fini(tulle__row_passes *p)
+void tulle__row_passes_drop(tulle__row_passes *p)
 {
     for (int i = 0; i < TULLE__ROW_ROOMS; i++) tulle__free(p->memory[i]);
     tulle__free(p->cut);
     tulle__free(p->ptr);
-    tulle_mat_free(p->copy);
     tulle_layout_free(p->layout);
     *p = (tulle__row_passes){.comm = NULL};
+}
+
+void tulle__row_passes_fini(tulle__row_passes *p)
+{
+    tulle_mat_free(p->copy);
+    tulle__row_passes_drop(p);
 }

@@ -46,6 +46,7 @@ typedef struct tulle__row_passes {
 tulle_status tulle__row_passes_of_mat(const tulle_mat *A, tulle__row_passes *p);
 tulle_status tulle__row_passes_of_rows(tulle_rows *rows, tulle__row_passes *p);
 void tulle__row_passes_fini(tulle__row_passes *p); /* collective */
+void tulle__row_passes_drop(tulle__row_passes *p); /* local: what no other PE knows of */
 
 /* body(arg, piece) for own pieces in order, until one fails. Local. */
 typedef tulle_status (*tulle__row_body)(void *arg, const tulle__row_piece *piece);

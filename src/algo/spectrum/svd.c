@@ -17,6 +17,9 @@
 static void drop(tulle__owned *object)
 {
     tulle_svd *s = (tulle_svd *)object;
+    tulle__basis_fini(&s->left);
+    tulle__gram_fini(&s->gram);
+    tulle__row_passes_drop(&s->rows);
     tulle__free(s->factor);
     tulle__free(s->deviation);
     tulle__free(s->mean);
@@ -28,7 +31,6 @@ void tulle_svd_free(tulle_svd *s)
     if (!s) return;
     tulle__pe_disown(&s->owned);
     tulle_spectrum_free(s->spectrum);
-    tulle__gram_fini(&s->gram);
     tulle__row_passes_fini(&s->rows);
     tulle_mat_free(s->transposed);
     drop(&s->owned);
