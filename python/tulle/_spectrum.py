@@ -107,8 +107,9 @@ def svds(A, k=6, ncv=None, tol=0, which="LM", v0=None, maxiter=None, return_sing
 class PCA:
     """Principal components of the rows of a sparse matrix, which stays sparse; the attributes are scikit-learn's.
 
-    components_ (k x variables), explained_variance_, explained_variance_ratio_, singular_values_, mean_, and scale_
-    where columns were divided by their standard deviations; scores, the rows in terms of the components.
+    ``components_`` (k x variables), ``explained_variance_``, ``explained_variance_ratio_``, ``singular_values_``,
+    ``mean_``, and ``scale_`` where columns were divided by their standard deviations; scores, the rows in terms of the
+    components.
     """
 
     def __init__(self, components, singular_values, samples, variance, mean, scale, scores):
