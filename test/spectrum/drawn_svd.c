@@ -2,7 +2,8 @@
 /*
  * Singular values of drawn matrices, in memory and in a file, against Jacobi's rotations of S^T S: drawn_svd SPEC PES
  * SEED CASES [FIRST]. S is the matrix, or its columns without means, divided by deviations or not. Kinds: sparse, tall,
- * wide, low rank, equal rows, empty rows and columns, ratings with large means, dense. SEED new: another one in each
+ * wide, low rank, equal rows, empty rows and columns, ratings with large means, dense, some of them far
+ * from 1. SEED new: another one in each
  * run.
  */
 #include <float.h>
@@ -29,6 +30,7 @@ struct system {
     int m, n, kind, count, block, from_file;
     bool centre, scale, scores;
     tulle_type type;
+    int exponent; /* the matrix is 2^exponent A */
     double A[MOST * MOST], S[MOST * MOST], truth[MOST];
 };
 
@@ -94,11 +96,12 @@ static void draw(struct system *s, uint64_t seed, int64_t number)
         const int m = s->m;
         s->m = s->n, s->n = m;
     }
-    const int least = s->m < s->n ? s->m : s->n;
+    const int least = s->m < s->n ? s->m : s->n, far = number % 5 == 3 ? 1 : number % 5 == 4 ? -1 : 0;
     s->type = unit(seed, 2, 9000) < .25 && s->kind != 6 ? TULLE_F32 : TULLE_F64;
     s->centre = unit(seed, 3, 9000) < .4;
     s->scale = s->centre && unit(seed, 4, 9000) < .4;
     s->scores = unit(seed, 5, 9000) < .2;
+    s->exponent = s->centre ? 0 : far * (s->type == TULLE_F32 ? 50 : 530);
     s->from_file = number % 3 == 1;
     s->count = 1 + (int)(unit(seed, 6, 9000) * (least < 5 ? least : 5));
     s->block = 1 + (int)(unit(seed, 7, 9000) * 5);
@@ -121,7 +124,7 @@ static void describe(const struct system *s, int rank, int npes, tulle_array *a,
     for (int i = 0; i < count; i++) {
         ptr[i + 1] = ptr[i];
         for (int j = 0; j < s->n; j++) {
-            const double x = s->A[(first + i) * s->n + j];
+            const double x = ldexp(s->A[(first + i) * s->n + j], s->exponent);
             if (x == 0) continue;
             col[ptr[i + 1]] = j;
             if (s->type == TULLE_F32)
@@ -267,6 +270,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
         draw(s, run->seed, number);
         describe(s, tulle_comm_rank(comm), tulle_comm_size(comm), &a, ptr, col, val);
         status = triplets_of(comm, run, s, &a, sigma, U, V, &report);
+        for (int c = 0; c < s->count && status == TULLE_OK; c++) sigma[c] = ldexp(sigma[c], -s->exponent);
+        for (int i = 0; i < s->m * s->count && s->scores; i++) U[i] = ldexp(U[i], -s->exponent);
         if (status == TULLE_OK)
             judge(s, sigma, U, V, text, sizeof text);
         else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Means and squared deviations of columns in one pass. Those of a piece follow from two loops over it, its mean first,
- * and are merged by the formula of Chan, Golub and LeVeque (1983): large means lose nothing.
+ * The largest value. Means and squared deviations of columns in one pass. Those of a piece follow from two loops over
+ * it, its mean first, and are merged by the formula of Chan, Golub and LeVeque (1983): large means lose nothing.
  */
 #include <math.h>
 #include <string.h>
@@ -85,6 +85,28 @@ out:
     tulle__free(mine);
     return status;
 }
+
+/* ---- the largest value ---- */
+
+static tulle_status look(void *arg, const tulle__row_piece *piece)
+{
+    struct moments *x = arg;
+    for (int64_t e = 0; e < piece->ptr[piece->rows] - piece->ptr[0]; e++) {
+        const double value = fabs(value_at(x, piece, e));
+        if (isfinite(value) && value > *x->mean) *x->mean = value;
+    }
+    return TULLE_OK;
+}
+
+tulle_status tulle__largest_value(tulle__row_passes *p, double *most)
+{
+    struct moments x = {.type = p->values, .mean = most};
+    *most = 0;
+    const tulle_status status = tulle_comm_agree(p->comm, tulle__row_passes_run(p, look, &x));
+    return status == TULLE_OK ? tulle_comm_agree(p->comm, tulle_comm_reduce_real(p->comm, TULLE_MAX, 1, most)) : status;
+}
+
+/* ---- means and deviations ---- */
 
 tulle_status tulle__column_moments(tulle__row_passes *p, double *mean, double *deviation, double *variance)
 {

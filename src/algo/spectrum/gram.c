@@ -88,10 +88,12 @@ static tulle_status gather(tulle__gram *g, const void *X, int width, const void 
         }
         *all = g->whole;
     }
-    if (!g->factor) return TULLE_OK;
-    for (tulle_gidx r = 0; r < n; r++)
+    if (!g->factor && g->unit == 1) return TULLE_OK;
+    for (tulle_gidx r = 0; r < n; r++) {
+        const double by = g->factor ? g->unit * g->factor[r] : g->unit;
         for (int c = 0; c < width; c++)
-            set_real(type, g->whole, r * width + c, real_at(type, *all, r * width + c) * g->factor[r]);
+            set_real(type, g->whole, r * width + c, real_at(type, *all, r * width + c) * by);
+    }
     *all = g->whole;
     return TULLE_OK;
 }
@@ -241,7 +243,7 @@ static void finish_rows(void *arg, int64_t begin, int64_t end)
         for (int c = 0; c < x->width; c++) {
             double y = g->sums[row * x->width + c];
             if (g->mean) y -= g->mean[row] * total[c];
-            set_real(g->rows->type, x->Y, r * x->width + c, g->factor ? y * g->factor[row] : y);
+            set_real(g->rows->type, x->Y, r * x->width + c, g->unit * (g->factor ? y * g->factor[row] : y));
         }
     }
 }
@@ -362,7 +364,7 @@ tulle_operator tulle__gram_operator(tulle__gram *g)
 tulle_status tulle__gram_init(
     tulle__row_passes *rows, const double *mean, const double *factor, int width, tulle__gram *g)
 {
-    *g = (tulle__gram){.comm = rows->comm, .rows = rows, .mean = mean, .factor = factor, .width = width};
+    *g = (tulle__gram){.comm = rows->comm, .rows = rows, .mean = mean, .factor = factor, .unit = 1, .width = width};
     const size_t size = tulle_type_size(rows->type), columns = (size_t)width, n = (size_t)rows->n;
     tulle_status status = tulle_comm_agree(g->comm, tulle__context_get(g->comm, &g->context));
     if (status == TULLE_OK) status = make_layout(g, rows->n);
@@ -375,6 +377,13 @@ tulle_status tulle__gram_init(
     if (pes > 1 || factor) TULLE_TRY(tulle__alloc(n * columns, size, "rows of X", &g->whole));
 out:
     return tulle_comm_agree(g->comm, status);
+}
+
+tulle_status tulle__gram_set_unit(tulle__gram *g, double unit)
+{
+    g->unit = unit;
+    if (g->whole) return TULLE_OK;
+    return tulle__alloc((size_t)g->rows->n * (size_t)g->width, tulle_type_size(g->rows->type), "rows of X", &g->whole);
 }
 
 void tulle__gram_fini(tulle__gram *g)

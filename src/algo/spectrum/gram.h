@@ -21,6 +21,7 @@ typedef struct tulle__gram {
     tulle__row_passes *rows;
     const double *mean, *factor; /* [n], the diagonal of D; NULL: none */
     tulle_layout *layout;        /* n x 1: own rows of X and Y */
+    double unit;                 /* S stands for unit S, a power of 2: 1 unless squares would not be numbers */
     int width;                   /* most columns of X */
     tulle_gidx first;
     int64_t count;
@@ -37,6 +38,9 @@ typedef struct tulle__gram {
 tulle_status tulle__gram_init(
     tulle__row_passes *rows, const double *mean, const double *factor, int width, tulle__gram *gram);
 void tulle__gram_fini(tulle__gram *gram);
+
+/* Local. */
+tulle_status tulle__gram_set_unit(tulle__gram *gram, double unit);
 
 /* n x 1 and symmetric, for at most `width` columns. */
 tulle_operator tulle__gram_operator(tulle__gram *gram);

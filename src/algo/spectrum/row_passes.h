@@ -52,6 +52,9 @@ void tulle__row_passes_drop(tulle__row_passes *p); /* local: what no other PE kn
 typedef tulle_status (*tulle__row_body)(void *arg, const tulle__row_piece *piece);
 tulle_status tulle__row_passes_run(tulle__row_passes *p, tulle__row_body body, void *arg);
 
+/* Collective, agreed, one pass: the largest finite magnitude of a value. */
+tulle_status tulle__largest_value(tulle__row_passes *p, double *most);
+
 /*
  * Collective, agreed, one pass: the mean of each column over all m rows, the root of its squared deviations over m - 1,
  * and the sum of these squares over all columns. mean, deviation: [n].

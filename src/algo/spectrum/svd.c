@@ -245,6 +245,28 @@ static tulle_status check_side(const tulle_svd *s, const tulle_mat *X, tulle_gid
     return tulle_comm_agree(s->rows.comm, status);
 }
 
+/*
+ * Eigenpairs of S^T S. Where squares are no numbers, too large or too small, S is multiplied by a power of 2 that
+ * brings its largest value to about 1. Collective, agreed.
+ */
+static tulle_status find_pairs(tulle_svd *s, double *theta, double *residual, tulle_spectrum_report *report)
+{
+    const double least = s->rows.type == TULLE_F32 ? 0x1p-60f : 0x1p-500;
+    double most;
+    tulle_status status = tulle_spectrum_execute(s->spectrum, theta, residual, NULL, report);
+    if (s->gram.unit != 1 || s->factor ||
+        (status != TULLE_OK && status != TULLE_ERR_CONVERGENCE && status != TULLE_ERR_ARG) ||
+        (status != TULLE_ERR_ARG && report->norm > least && report->norm < 1 / least))
+        return status;
+    const tulle_status looked = tulle__largest_value(&s->rows, &most);
+    if (looked != TULLE_OK || !(most > 0)) return looked == TULLE_OK ? status : looked;
+    const double unit = ldexp(1, -ilogb(most));
+    status = tulle_comm_agree(s->rows.comm, tulle__gram_set_unit(&s->gram, unit));
+    if (status != TULLE_OK) return status;
+    s->spectrum->noise *= unit;
+    return tulle_spectrum_execute(s->spectrum, theta, residual, NULL, report);
+}
+
 /* Collective, agreed. */
 static tulle_status run(
     tulle_svd *s, double *sigma, double *residual, tulle_mat *left, tulle_mat *right, tulle_svd_report *report)
@@ -253,7 +275,7 @@ static tulle_status run(
     tulle_spectrum_report *r = &report->spectrum;
     tulle_status status = tulle__basis_init(s->rows.comm, s->rows.layout, s->rows.type, padded, s->width, &s->left);
     status = tulle_comm_agree(s->rows.comm, status);
-    if (status == TULLE_OK) status = tulle_spectrum_execute(s->spectrum, sigma, residual, NULL, r);
+    if (status == TULLE_OK) status = find_pairs(s, sigma, residual, r);
     if (status != TULLE_OK && status != TULLE_ERR_CONVERGENCE) return status;
     const int found = s->spectrum->found;
     const double *scores = s->options.scores ? sigma : NULL;
@@ -266,10 +288,15 @@ static tulle_status run(
         if (residual[i] != 0)
             r->residual = fmax(r->residual, residual[i] / fmax(sigma[i], tulle__svd_epsilon(s) * r->norm));
     }
+    for (int i = 0; i < found; i++) {
+        sigma[i] /= s->gram.unit;
+        residual[i] /= s->gram.unit;
+    }
     if (left && status == TULLE_OK)
         status = tulle__svd_write(s, &s->left, s->rows.layout, found, s->transposed ? NULL : scores, left);
     if (right && status == TULLE_OK)
         status = tulle__svd_write(s, &s->spectrum->basis, s->gram.layout, found, s->transposed ? scores : NULL, right);
+    r->norm /= s->gram.unit;
     report->variance = s->variance;
     r->passes = s->spectrum->passes;
     report->passes = r->passes + (s->mean != NULL);
