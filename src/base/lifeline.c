@@ -352,6 +352,8 @@ static int start_thread(tulle__lifeline *l)
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, 256 << 10);
     int error = pthread_create(&l->thread, &attributes, watch, l);
+    /* the program's thread-local variables lie on the stack, too, and may be larger */
+    if (error == EINVAL) error = pthread_create(&l->thread, NULL, watch, l);
     pthread_attr_destroy(&attributes);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;

@@ -461,8 +461,8 @@ int main(int argc, char **argv)
     int npes = atoi(argv[2]);
     tulle_team *team;
     tulle_team_options options = {.memory = (size_t)npes << 26};
-    if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
-        return tap_done();
+    const tulle_status opened = tulle_team_new(argv[1], npes, &options, &team);
+    if (!ok(opened == TULLE_OK, "open: %s", opened == TULLE_OK ? "done" : tulle_error_message())) return tap_done();
     static const struct {
         const char *name;
         tulle_body body;
