@@ -73,7 +73,10 @@ def signals_of(name, size):
 
 
 def check(name, size):
-    processor, gap, how, handled = signals_of(name, size)
+    for _ in range(3):  # on a machine that others load a call may end before its signal
+        processor, gap, how, handled = signals_of(name, size)
+        if how == "interrupted":
+            break
     assert handled == set(SENT)
     # in processor time, which other programs do not lengthen: handlers did not wait for the call's end
     assert gap < processor / 2, f"handlers waited for {gap} s of a call of {processor} s"
