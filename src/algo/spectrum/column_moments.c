@@ -16,6 +16,8 @@ struct moments {
     double *mean, *squares; /* [n], of these rows */
     double *sum, *part;     /* [n], of a piece */
     int64_t *present;       /* [n]: its stored entries */
+    tulle_gidx *last;       /* [n]: the last row with one, or -1 */
+    const char *name;       /* of the matrix */
 };
 
 static double value_at(const struct moments *x, const tulle__row_piece *piece, int64_t e)
@@ -44,12 +46,18 @@ static tulle_status take(void *arg, const tulle__row_piece *piece)
     memset(x->present, 0, (size_t)x->n * sizeof *x->present);
     for (int64_t e = 0; e < entries; e++) x->sum[piece->col[e]] += value_at(x, piece, e);
     for (tulle_gidx c = 0; c < x->n && rows; c++) x->sum[c] /= (double)rows;
-    for (int64_t e = 0; e < entries; e++) {
-        const tulle_lidx c = piece->col[e];
-        const double off = value_at(x, piece, e) - x->sum[c];
-        x->part[c] += off * off;
-        x->present[c]++;
-    }
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t e = piece->ptr[r] - piece->ptr[0]; e < piece->ptr[r + 1] - piece->ptr[0]; e++) {
+            const tulle_lidx c = piece->col[e];
+            const double off = value_at(x, piece, e) - x->sum[c];
+            if (x->last[c] == piece->first + r)
+                return tulle__fail(TULLE_ERR_FORMAT,
+                    "%s: entry (" TULLE__AT ", " TULLE__AT ") occurs more than once" TULLE__COUNTED, x->name,
+                    piece->first + r, (int64_t)c);
+            x->last[c] = piece->first + r;
+            x->part[c] += off * off;
+            x->present[c]++;
+        }
     for (tulle_gidx c = 0; c < x->n; c++) x->part[c] += (double)(rows - x->present[c]) * x->sum[c] * x->sum[c];
     merge(x, rows, x->sum, x->part);
     return TULLE_OK;
@@ -113,16 +121,20 @@ tulle_status tulle__column_moments(tulle__row_passes *p, double *mean, double *d
     const size_t n = (size_t)p->n;
     const double epsilon = 0x1p-52;
     struct moments x = {.type = p->values, .n = p->n, .mean = mean, .squares = deviation};
+    x.name = p->rows ? p->rows->name : "the matrix";
     tulle_status status;
     TULLE_TRY(tulle__alloc(n, sizeof *x.sum, "moments of columns", &x.sum));
     TULLE_TRY(tulle__alloc(n, sizeof *x.part, "moments of columns", &x.part));
     TULLE_TRY(tulle__alloc(n, sizeof *x.present, "moments of columns", &x.present));
+    TULLE_TRY(tulle__alloc(n, sizeof *x.last, "moments of columns", &x.last));
+    for (size_t c = 0; c < n; c++) x.last[c] = -1;
     memset(mean, 0, n * sizeof *mean);
     memset(deviation, 0, n * sizeof *deviation);
     TULLE_TRY(tulle__row_passes_run(p, take, &x));
 out:
     status = tulle_comm_agree(p->comm, status);
     if (status == TULLE_OK) status = meet(p->comm, &x);
+    tulle__free(x.last);
     tulle__free(x.present);
     tulle__free(x.part);
     tulle__free(x.sum);

@@ -47,7 +47,7 @@ static tulle_status look_for_anndata(const char *path, hid_t group, bool *is, tu
     tulle_status status = tulle__hdf5_text(path, group, name, &text);
     if (status != TULLE_OK) return status;
     *is = strncmp(text, "csr", 3) == 0 || strncmp(text, "csc", 3) == 0;
-    found->by_columns = text[2] == 'c';
+    if (*is) found->by_columns = text[2] == 'c';
     tulle__free(text);
     if (!*is) return TULLE_OK;
     if (!shape_of_attribute(group, old ? "h5sparse_shape" : "shape", shape))
