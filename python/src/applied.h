@@ -23,7 +23,8 @@ nb::object copy_of(const void *from, int64_t rows, int64_t cols, int64_t ld, dou
     return nb::cast(nb::ndarray<nb::numpy, T>(to, dimensions, shape, owner));
 }
 
-/* What a call applies: an operator of the library, or a Python function of n rows and some columns, on one PE. */
+/* An operand that a call applies: an operator of the library, or a Python function of n rows and some columns, on one
+ * PE. */
 class Applied
 {
   public:

@@ -17,7 +17,7 @@ typedef struct tulle__rows_converter {
     tulle_type values;
 } tulle__rows_converter;
 
-/* Whether a stream needs one for this file, and the type of its values then. */
+/* True if a stream needs one for this file, and the type of its values then. */
 bool tulle__rows_to_convert(const tulle__binsparse_header *head, tulle_type *values);
 
 /* Indices first .. first + count - 1, below limit; values: numbers of the file. Any thread. */

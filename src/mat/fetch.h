@@ -27,7 +27,7 @@ typedef struct tulle__fetch {
     tulle__tile_record record;      /* of the data that arrives: the tile, or a row subset */
 } tulle__fetch;
 
-/* What all shares of a buffer see: how many they are, and where it landed. */
+/* Facts that all shares of a buffer see: how many they are, and where it landed. */
 typedef struct tulle__fetch_head {
     int users;
     tulle__landing *landing; /* NULL: the buffer follows the head */

@@ -59,7 +59,7 @@ typedef struct tulle__entry_run {
 } tulle__entry_run;
 
 /*
- * Where the arrays of a sparse tile, or of rows of one, begin, and the length of all; row pointers at 0. offset and
+ * Offsets of the arrays of a sparse tile, or of rows of one, and the length of all; row pointers at 0. offset and
  * norm are 0 where there are none. What may change with values begins at norm, or at val.
  */
 typedef struct tulle__blocks_offsets {

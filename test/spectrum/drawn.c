@@ -16,6 +16,7 @@
 #include "algo/matfun/dense/jacobi.h"
 #include "base/random.h"
 #include "body.h"
+#include "drawn_array.h"
 #include "tap.h"
 
 enum { MOST = 48, KINDS = 12 };
@@ -130,48 +131,6 @@ static void draw(struct system *s, uint64_t seed, int64_t number)
     solve(s);
 }
 
-/* This PE's rows of A. */
-static void describe(const struct system *s, int rank, int npes, tulle_array *a, int64_t *ptr, int *col, void *val)
-{
-    const int first = s->n * rank / npes, count = s->n * (rank + 1) / npes - first;
-    ptr[0] = 0;
-    for (int i = 0; i < count; i++) {
-        ptr[i + 1] = ptr[i];
-        for (int j = 0; j < s->n; j++) {
-            const double x = s->A[(first + i) * s->n + j];
-            if (x == 0) continue;
-            col[ptr[i + 1]] = j;
-            if (s->type == TULLE_F32)
-                ((float *)val)[ptr[i + 1]++] = (float)x;
-            else
-                ((double *)val)[ptr[i + 1]++] = x;
-        }
-    }
-    *a = tulle_array_empty(TULLE_STORAGE_CSR, s->n, s->n, sizeof(double));
-    a->type = s->type;
-    a->first = first;
-    a->count = count;
-    a->ptr = ptr, a->ptr_bytes = 8;
-    a->ind = col, a->ind_bytes = 4;
-    a->val = val;
-    a->nnz = ptr[count];
-}
-
-/* All rows of X [n x count] on each PE. */
-static tulle_status collect(tulle_comm *comm, const struct system *s, tulle_mat *X, double *all)
-{
-    tulle_array x = {.storage = TULLE_STORAGE_DENSE};
-    tulle_status status = tulle_mat_to_array(X, TULLE_AUTO, &x);
-    if (status != TULLE_OK) return status;
-    memset(all, 0, (size_t)(s->n * s->count) * sizeof *all);
-    for (tulle_gidx i = 0; i < x.count; i++)
-        for (int c = 0; c < s->count; c++)
-            all[(x.first + i) * s->count + c] =
-                s->type == TULLE_F32 ? (double)((float *)x.val)[i * x.ld + c] : ((double *)x.val)[i * x.ld + c];
-    tulle_array_free(&x);
-    return tulle_comm_reduce_real(comm, TULLE_SUM, s->n * s->count, all);
-}
-
 /* Values, residuals and orthogonality; an empty text if they are right. */
 static void judge(const struct system *s, const double *value, const double *X, char *text, size_t size)
 {
@@ -218,7 +177,7 @@ static tulle_status pairs_of(tulle_comm *comm, const struct system *s, const tul
     if (status == TULLE_OK) status = tulle_mat_new_dense(comm, layout, s->type, TULLE_COL_MAJOR, &vectors);
     if (status == TULLE_OK) status = tulle_spectrum_new(&op, &options, &plan);
     if (status == TULLE_OK) status = tulle_spectrum_execute(plan, value, NULL, vectors, report);
-    if (status == TULLE_OK) status = collect(comm, s, vectors, X);
+    if (status == TULLE_OK) status = collect_rows(comm, vectors, s->n, s->count, X);
     tulle_spectrum_free(plan);
     tulle_mat_free(vectors);
     tulle_layout_free(layout);
@@ -245,7 +204,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
         tulle_spectrum_report report;
         char text[200];
         draw(s, run->seed, number);
-        describe(s, tulle_comm_rank(comm), tulle_comm_size(comm), &a, ptr, col, val);
+        describe_rows(s->A, s->n, s->n, 0, s->type, tulle_comm_rank(comm), tulle_comm_size(comm), &a, ptr, col, val);
         status = pairs_of(comm, s, &a, value, X, &report);
         if (status == TULLE_OK)
             judge(s, value, X, text, sizeof text);

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "body.h"
+#include "drawn_array.h"
 #include "tap.h"
 #include "temporary.h"
 
@@ -116,48 +117,6 @@ static void draw(struct system *s, uint64_t seed, int64_t number)
     solve(s);
 }
 
-/* This PE's rows of A. */
-static void describe(const struct system *s, int rank, int npes, tulle_array *a, int64_t *ptr, int *col, void *val)
-{
-    const int first = s->m * rank / npes, count = s->m * (rank + 1) / npes - first;
-    ptr[0] = 0;
-    for (int i = 0; i < count; i++) {
-        ptr[i + 1] = ptr[i];
-        for (int j = 0; j < s->n; j++) {
-            const double x = ldexp(s->A[(first + i) * s->n + j], s->exponent);
-            if (x == 0) continue;
-            col[ptr[i + 1]] = j;
-            if (s->type == TULLE_F32)
-                ((float *)val)[ptr[i + 1]++] = (float)x;
-            else
-                ((double *)val)[ptr[i + 1]++] = x;
-        }
-    }
-    *a = tulle_array_empty(TULLE_STORAGE_CSR, s->m, s->n, sizeof(double));
-    a->type = s->type;
-    a->first = first;
-    a->count = count;
-    a->ptr = ptr, a->ptr_bytes = 8;
-    a->ind = col, a->ind_bytes = 4;
-    a->val = val;
-    a->nnz = ptr[count];
-}
-
-/* All rows of X [rows x count] on each PE. */
-static tulle_status collect(tulle_comm *comm, const struct system *s, tulle_mat *X, int rows, double *all)
-{
-    tulle_array x = {.storage = TULLE_STORAGE_DENSE};
-    tulle_status status = tulle_mat_to_array(X, TULLE_AUTO, &x);
-    if (status != TULLE_OK) return status;
-    memset(all, 0, (size_t)(rows * s->count) * sizeof *all);
-    for (tulle_gidx i = 0; i < x.count; i++)
-        for (int c = 0; c < s->count; c++)
-            all[(x.first + i) * s->count + c] =
-                s->type == TULLE_F32 ? (double)((float *)x.val)[i * x.ld + c] : ((double *)x.val)[i * x.ld + c];
-    tulle_array_free(&x);
-    return tulle_comm_reduce_real(comm, TULLE_SUM, rows * s->count, all);
-}
-
 static double orthogonality(const double *X, int rows, int count)
 {
     double worst = 0;
@@ -243,8 +202,8 @@ static tulle_status triplets_of(tulle_comm *comm, const struct run *run, const s
     if (status == TULLE_OK) status = side(comm, s, s->m, TULLE_COL_MAJOR, &left);
     if (status == TULLE_OK) status = side(comm, s, s->n, TULLE_ROW_MAJOR, &right);
     if (status == TULLE_OK) status = tulle_svd_execute(plan, sigma, NULL, left, right, report);
-    if (status == TULLE_OK) status = collect(comm, s, left, s->m, U);
-    if (status == TULLE_OK) status = collect(comm, s, right, s->n, V);
+    if (status == TULLE_OK) status = collect_rows(comm, left, s->m, s->count, U);
+    if (status == TULLE_OK) status = collect_rows(comm, right, s->n, s->count, V);
     tulle_svd_free(plan);
     tulle_rows_free(rows);
     tulle_mat_free(right);
@@ -268,7 +227,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
         tulle_svd_report report = {.passes = 0};
         char text[200];
         draw(s, run->seed, number);
-        describe(s, tulle_comm_rank(comm), tulle_comm_size(comm), &a, ptr, col, val);
+        describe_rows(
+            s->A, s->m, s->n, s->exponent, s->type, tulle_comm_rank(comm), tulle_comm_size(comm), &a, ptr, col, val);
         status = triplets_of(comm, run, s, &a, sigma, U, V, &report);
         for (int c = 0; c < s->count && status == TULLE_OK; c++) sigma[c] = ldexp(sigma[c], -s->exponent);
         for (int i = 0; i < s->m * s->count && s->scores; i++) U[i] = ldexp(U[i], -s->exponent);

@@ -54,7 +54,7 @@ void tulle_product_free(tulle_product *plan)
     drop_plan(plan);
 }
 
-/* Whether every tile of A can be read in place from here. */
+/* True if every tile of A can be read in place from here. */
 static int all_direct(const tulle_mat *A)
 {
     for (int i = 0; i < A->layout->mt; i++)
@@ -64,7 +64,7 @@ static int all_direct(const tulle_mat *A)
 }
 
 /*
- * Whether the plan goes by the model: for the algorithm, for the length of its jobs, or to tell
+ * True if the plan goes by the model: for the algorithm, for the length of its jobs, or to tell
  * what it predicts.
  */
 static int to_be_predicted(const tulle_product *plan)
@@ -76,7 +76,7 @@ static int to_be_predicted(const tulle_product *plan)
     return tulle__policy_may_batch(tulle__policy_of(keeping), plan->direct, options->deterministic);
 }
 
-/* Who multiplies. */
+/* Makes the runner, which multiplies. */
 static tulle_status make_runner(tulle_product *plan)
 {
     const tulle_product_options *options = &plan->options;

@@ -194,7 +194,7 @@ static int choose(const tulle__basis *basis, int most, double scale, struct swee
 }
 
 /*
- * Where there is room for `most` columns only, the others are combinations of these, w_j = sum of b_ij w_i, to
+ * If there is room for `most` columns only, the others are combinations of these, w_j = sum of b_ij w_i, to
  * rounding: share's rows i take b_ij times row j.
  */
 static void fold(tulle__basis *basis, int former, int most, struct sweep *sweep)

@@ -59,7 +59,8 @@ tulle_status tulle__basis_rotate(tulle__basis *basis, const double *Y, int count
  */
 tulle_status tulle__basis_correct(tulle__basis *basis, double *off);
 
-/* Of each column the first of its largest elements becomes positive. sign, or NULL: -1, it was not. Collective, agreed.
+/* Flips columns so that the first of their largest elements is positive. sign, or NULL: -1, it was not. Collective,
+ * agreed.
  */
 tulle_status tulle__basis_orient(tulle__basis *basis, double *sign);
 

@@ -44,7 +44,7 @@ static tulle_status check_extents(tulle__binsparse *file)
     return TULLE_OK;
 }
 
-/* Of compressed rows or columns that no JSON describes: what their data sets say. */
+/* Describes compressed rows or columns without JSON, from their data sets. */
 static tulle_status describe_foreign(const char *path, const tulle__hdf5_found *found, tulle__binsparse_header *head)
 {
     const tulle__binsparse_array *pointers = &head->array[TULLE__BINSPARSE_POINTERS],
@@ -98,7 +98,7 @@ static tulle_status name_file(const char *operand, const char *group, tulle__bin
     return group ? copy_text(group, &file->group) : TULLE_OK;
 }
 
-/* Whether a data set is read through HDF5. */
+/* True if a data set is read through HDF5. */
 static bool any_in_pieces(const tulle__binsparse_header *head)
 {
     for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++)

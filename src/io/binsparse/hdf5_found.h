@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is found in an HDF5 file: data sets, and the matrix that they are. */
+/* Findings in an HDF5 file: data sets, and the matrix that they are. */
 #ifndef TULLE_IO_HDF5_FOUND_H
 #define TULLE_IO_HDF5_FOUND_H
 

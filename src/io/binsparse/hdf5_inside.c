@@ -28,7 +28,7 @@ static herr_t refuse_link(const char *parent_file, const char *parent_group, con
     return -1;
 }
 
-/* How objects are looked up: no link to another file is followed, whatever leads to it. */
+/* Looks objects up: no link to another file is followed, whatever leads to it. */
 static hid_t links_of_this_file(hid_t class, struct elsewhere *to)
 {
     hid_t plist = H5Pcreate(class);

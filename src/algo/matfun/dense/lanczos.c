@@ -187,7 +187,7 @@ static tulle_status evaluate(struct lanczos *l, double *change)
     return TULLE_OK;
 }
 
-/* Whether f is the same at all of T's eigenvalues: a step has not been seen yet, if there is one. */
+/* True if f is the same at all of T's eigenvalues: a step has not been seen yet, if there is one. */
 static bool constant(const struct lanczos *l)
 {
     for (int i = 1; i < l->steps; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a plan keeps between executions: the plain product, and the stages above it (stage/stage.h). */
+/* State kept between executions: the plain product, and the stages above it (stage/stage.h). */
 #ifndef TULLE_PRODUCT_PLAN_H
 #define TULLE_PRODUCT_PLAN_H
 
@@ -22,7 +22,7 @@ typedef struct tulle__stages {
     struct tulle__stage *at[TULLE__STAGES_MOST]; /* outermost first */
 } tulle__stages;
 
-/* What stages tell the plain product. */
+/* Facts that stages tell the plain product. */
 typedef struct tulle__ways {
     bool whole;     /* all columns of C are made in this execution, so that structures may be kept for the next */
     bool in_parts;  /* operands are cut further than the caller's: several jobs read a tile */
@@ -36,13 +36,13 @@ typedef struct tulle__ways {
         const tulle_product *plan, const struct tulle_machine *machine, double compute, double *seconds);
 } tulle__ways;
 
-/* Of the execution at hand. */
+/* State of the execution at hand. */
 typedef struct tulle__scalars {
     double alpha, beta;
     double job_beta; /* that jobs apply: 0 where layers are summed, which applies beta then */
 } tulle__scalars;
 
-/* What all sparse tasks of a plan share: kernels, triangle, filter of the rows of all of C. */
+/* Data shared by all sparse tasks of a plan: kernels, triangle, filter of the rows of all of C. */
 typedef struct tulle__like {
     tulle__spgemm_task task;
     tulle__block_kernels kernels; /* by block size */
@@ -56,7 +56,7 @@ typedef struct tulle__exchange {
     void *scratch; /* a panel's worth, where panels are not read in place */
 } tulle__exchange;
 
-/* What is told of the plan, and of its last execution with symbolic work. */
+/* Figures for reports: the plan's, and those of its last execution with symbolic work. */
 typedef struct tulle__told {
     double predicted;        /* seconds; 0: not asked for */
     int64_t multiplications; /* by this PE */
@@ -114,7 +114,7 @@ static inline tulle_status tulle__order_operand(const tulle_mat *X)
     return X->symmetry == TULLE_GENERAL ? tulle__mat_order(X) : TULLE_OK;
 }
 
-/* Whether stationary C makes it in blocks on devices. After the runner is there. */
+/* True if stationary C makes it in blocks on devices. After the runner is there. */
 bool tulle__plan_may_block(const tulle_product *plan);
 
 /*

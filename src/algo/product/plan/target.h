@@ -54,7 +54,7 @@ typedef struct tulle__targets {
     double *share;       /* [PEs]: room to weigh all */
 } tulle__targets;
 
-/* What sparse results of one execution leave for the next. */
+/* Structures that sparse results of one execution leave for the next. */
 typedef struct tulle__kept_structures {
     int64_t jobs, room;
     tulle__sent *sent; /* [jobs] */

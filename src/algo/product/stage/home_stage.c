@@ -20,7 +20,7 @@ static bool in_effect(const tulle_product *plan)
     return plan->options.home_on_device;
 }
 
-/* Whether another PE multiplies with tile (i, j) of A, or of B, by stationary C. */
+/* True if another PE multiplies with tile (i, j) of A, or of B, by stationary C. */
 static bool others_read(const tulle_product *plan, bool of_a, int i, int j)
 {
     const tulle_layout *c = plan->C->layout;
@@ -29,7 +29,7 @@ static bool others_read(const tulle_product *plan, bool of_a, int i, int j)
     return false;
 }
 
-/* What this plan cannot take from devices, or other PEs read, comes to the host. */
+/* Brings tiles to the host that this plan cannot take from devices, or that other PEs read. */
 static tulle_status settle_operand(tulle_product *plan, const tulle_mat *A, bool of_a)
 {
     tulle_status status = TULLE_OK;

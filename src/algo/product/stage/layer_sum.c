@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What layers make of a dense or sparse C, brought to its owners and added there. Of a dense one a PE puts the rows
- * that it has completed of its layer's result to the owner of C, band by band while it multiplies the next; after a
- * barrier the owner has all of them. Where memory is shared, nothing is put. The owner adds tile by tile of the stacked
- * C, in the order of layers, which is that of its rows.
+ * Sums that layers make of a dense or sparse C, brought to its owners and added there. Of a dense one a PE puts the
+ * rows that it has completed of its layer's result to the owner of C, band by band while it multiplies the next; after
+ * a barrier the owner has all of them. Where memory is shared, nothing is put. The owner adds tile by tile of the
+ * stacked C, in the order of layers, which is that of its rows.
  */
 #include "algo/product/stage/slice_parts.h"
 

@@ -176,7 +176,7 @@ out:
     return status;
 }
 
-/* How C is divided: from the options, or from an upper bound of its size and the memory left. */
+/* Division of C: from the options, or from an upper bound of its size and the memory left. */
 static tulle_status choose(struct phases *p)
 {
     tulle_status status = TULLE_OK;

@@ -14,7 +14,7 @@ tulle_status tulle__phases_end(tulle_product *plan);
 /* Back to the first range. */
 void tulle__phases_rewind(tulle_product *plan);
 
-/* How many ranges C takes, about, if it does not fit at once; else 0. */
+/* The number of ranges that C takes, about, if it does not fit at once; else 0. */
 int tulle__phases_several(const tulle_product *plan);
 
 /* The current range. */

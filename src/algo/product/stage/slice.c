@@ -261,7 +261,7 @@ out:
     return status;
 }
 
-/* What lies below works on parts where there are some. */
+/* Stages below work on parts where there are some. */
 static void show_parts(const tulle__slices *s)
 {
     tulle_product *plan = s->stage.plan;

@@ -9,7 +9,7 @@
 #include "algo/product/stage/stage.h"
 
 /*
- * How parts are dealt: all inner parts k of layer l = k * layers / K, each layer's on a grid of
+ * Parts are dealt out: all inner parts k of layer l = k * layers / K, each layer's on a grid of
  * rows x cols PEs.
  */
 typedef struct tulle__layers {
@@ -53,7 +53,7 @@ static inline bool tulle__slices_any(const tulle__slices *s)
 }
 
 /*
- * What a machine takes for an execution of a dense product in layers beside the product of the stacked
+ * Seconds that a machine takes for an execution of a dense product in layers beside the product of the stacked
  * matrices, whose jobs take `compute` seconds on a PE: parts of A and B to their places, and results to the owners of
  * C, which add them. Results move while the last job of a tile is multiplied. The slowest PE; local. 0 for a sparse C,
  * and without layers.
@@ -65,7 +65,7 @@ tulle_status tulle__layers_seconds(
 tulle__layers tulle__layers_planned(const tulle_product *plan, int layers, double bytes_a, double bytes_b);
 
 /*
- * How many layers the least is moved with, if memory allows; 1 unless that is clearly less.
+ * The number of layers that the least is moved with, if memory allows; 1 unless that is clearly less.
  * Collective, agreed.
  */
 tulle_status tulle__layers_choose(const tulle_product *plan, int *layers);

@@ -36,9 +36,9 @@ typedef enum tulle__moment {
 /* NULL where there is nothing to do. */
 typedef struct tulle__stage_ops {
     size_t size; /* of its struct, which begins with a tulle__stage */
-    /* Whether a plan gets one. */
+    /* True if a plan gets one. */
     bool (*asked)(const tulle_product *plan);
-    /* Whether it does anything in this plan, once it is settled. */
+    /* True if it does anything in this plan, once it is settled. */
     bool (*in_effect)(const tulle_product *plan);
     /* The plan is made: operands become what lies below. Collective, agreed. */
     tulle_status (*open)(tulle__stage *stage);

@@ -42,7 +42,7 @@ tulle__stage *tulle__stage_of(const tulle_product *plan, const tulle__stage_ops 
     return NULL;
 }
 
-/* What the plain product needs, and no stage may have seen to. */
+/* Refuses what the plain product cannot take, unless a stage has seen to it. */
 static tulle_status check_plain(const tulle_product *plan)
 {
     const tulle__operands *o = &plan->operands;
