@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "mat/sweep/apply.h"
 
-enum { STEPS_MOST = 300, STEPS_BETWEEN = 10, KEPT_MOST = 1 << 20 };
+enum { STEPS_MOST = 300, STEPS_BETWEEN = 10, STEPS_CONFIRMED = 6, KEPT_MOST = 1 << 20 };
 
 #ifdef TULLE_HAVE_LAPACK
 void dstev_(const char *jobz, const int *n, double *d, double *e, double *z, const int *ldz, double *work, int *info);
@@ -273,32 +273,84 @@ static double nearest_to(const struct lanczos *l, double mu, double *room)
     return 1 / sqrt(size);
 }
 
-tulle_status tulle__lanczos_ritz(const tulle_mat *A, double mu, int steps, const double *x, tulle__ritz *ritz)
+/* Weights on the two sides of mu after the last steps: a ring. */
+struct weights {
+    double below[STEPS_CONFIRMED], above[STEPS_CONFIRMED];
+    int count;
+};
+
+static double most(const double *weight, int count)
+{
+    double greatest = 0;
+    for (int k = 0; k < STEPS_CONFIRMED && k < count; k++) greatest = fmax(greatest, weight[k]);
+    return greatest;
+}
+
+/* The spectrum by the steps so far. `below` and `above` are the greatest of a few steps, and the least of such. */
+static tulle_status weigh(struct lanczos *l, double mu, struct weights *w, tulle__ritz *ritz)
+{
+    const int n = l->steps, at = w->count++ % STEPS_CONFIRMED;
+    memcpy(l->d, l->diagonal, (size_t)n * sizeof *l->d);
+    memcpy(l->e, l->off, (size_t)n * sizeof *l->e);
+    const tulle_status status = decompose(l, n);
+    if (status != TULLE_OK) return status;
+    ritz->low = ritz->over = INFINITY;
+    ritz->high = ritz->under = -INFINITY;
+    w->below[at] = w->above[at] = 0;
+    for (int i = 0; i < n; i++) {
+        ritz->low = fmin(ritz->low, l->d[i]);
+        ritz->high = fmax(ritz->high, l->d[i]);
+        if (l->d[i] < mu)
+            ritz->under = fmax(ritz->under, l->d[i]);
+        else
+            ritz->over = fmin(ritz->over, l->d[i]);
+        *(l->d[i] < mu ? &w->below[at] : &w->above[at]) += l->Z[i * n] * l->Z[i * n];
+    }
+    if (w->count < STEPS_CONFIRMED && n < l->most) return TULLE_OK;
+    ritz->below = fmin(ritz->below, most(w->below, w->count));
+    ritz->above = fmin(ritz->above, most(w->above, w->count));
+    return TULLE_OK;
+}
+
+/* Steps that resolve a gap at mu: an error falls by exp(-6) in 3 (size / distance)^(1/2) of them. */
+static int steps_wanted(const struct lanczos *l, double mu, int steps, const tulle__ritz *ritz, double *room)
+{
+    const double size = fmax(fabs(ritz->low - mu), fabs(ritz->high - mu)), nearest = nearest_to(l, mu, room);
+    const double wanted = nearest > 0 ? 3 * sqrt(size / nearest) : STEPS_MOST;
+    return wanted > steps ? (int)fmin(wanted, STEPS_MOST / 2) : steps;
+}
+
+tulle_status tulle__lanczos_ritz(
+    const tulle_mat *A, double mu, int steps, double enough, const double *x, tulle__ritz *ritz)
 {
     struct lanczos l;
+    struct weights w = {.count = 0};
+    const bool sides = enough < 1;
     bool over;
+    int wanted = steps;
     double *room = NULL, square = dot(A->layout->m, x, x);
     *ritz = (tulle__ritz){.square = square};
     if (!(square > 0)) return TULLE_OK;
-    tulle_status status = begin(&l, A, NULL, steps, x, sqrt(square));
-    over = status != TULLE_OK;
+    ritz->below = ritz->above = 1;
+    tulle_status status = begin(&l, A, NULL, sides ? STEPS_MOST : steps, x, sqrt(square));
+    if (status == TULLE_OK) status = tulle__alloc(4 * (size_t)l.most, sizeof *room, "a tridiagonal matrix", &room);
+    over = tulle_comm_agree(A->comm, status) != TULLE_OK;
     while (!over) {
         status = advance(&l, &over);
         over |= status != TULLE_OK;
+        if (status == TULLE_OK && (over || l.steps > wanted - STEPS_CONFIRMED)) status = weigh(&l, mu, &w, ritz);
+        over |= status != TULLE_OK;
+        if (over || l.steps < wanted) continue;
+        if (l.steps == steps && sides) wanted = steps_wanted(&l, mu, steps, ritz, room);
+        if (l.steps < wanted) {
+            w.count = 0;
+            ritz->below = ritz->above = 1;
+        }
+        over = l.steps >= wanted && (fmin(ritz->below, ritz->above) <= enough || l.steps >= 2 * wanted);
     }
-    const int n = l.steps;
-    if (status == TULLE_OK) status = tulle__alloc(4 * (size_t)n, sizeof *room, "a tridiagonal matrix", &room);
     if (status == TULLE_OK) {
-        if (n == l.n) l.off[n - 1] = 0;
+        if (l.steps == l.n) l.off[l.steps - 1] = 0;
         ritz->nearest = nearest_to(&l, mu, room);
-        memcpy(l.d, l.diagonal, (size_t)n * sizeof *l.d);
-        memcpy(l.e, l.off, (size_t)n * sizeof *l.e);
-        status = decompose(&l, n);
-    }
-    for (int i = 0; i < n && status == TULLE_OK; i++) {
-        if (i == 0 || l.d[i] < ritz->low) ritz->low = l.d[i];
-        if (i == 0 || l.d[i] > ritz->high) ritz->high = l.d[i];
-        *(l.d[i] < mu ? &ritz->below : &ritz->above) += l.Z[i * n] * l.Z[i * n];
     }
     tulle__free(room);
     fini(&l);
@@ -311,7 +363,7 @@ tulle_status tulle__lanczos_bounds(const tulle_mat *A, double mu, int steps, tul
     double *x = NULL;
     tulle_status status = tulle_comm_agree(A->comm, tulle__alloc((size_t)n + 1, sizeof *x, "a vector", &x));
     for (int64_t i = 0; i < n && status == TULLE_OK; i++) x[i] = tulle__random_at(19, 0, (uint64_t)i) & 1 ? 1 : -1;
-    if (status == TULLE_OK) status = tulle__lanczos_ritz(A, mu, steps, x, ritz);
+    if (status == TULLE_OK) status = tulle__lanczos_ritz(A, mu, steps, 1, x, ritz);
     tulle__free(x);
     return status;
 }

@@ -23,13 +23,21 @@ tulle_status tulle__lanczos(const tulle_mat *A, const tulle_function *function, 
 /* The spectrum of A as far as some Lanczos steps from a vector find it. */
 typedef struct tulle__ritz {
     double low, high;    /* Ritz values, within the spectrum */
+    double under, over;  /* those next to mu: below it, and from it on */
     double nearest;      /* at least the distance of mu from the spectrum */
-    double below, above; /* parts of |x|^2 that Ritz values below mu, and from it on, have */
+    double below, above; /* parts of |x|^2 of Ritz values on either side of mu */
     double square;       /* |x|^2 */
 } tulle__ritz;
 
-/* `steps` from x, which is whole and the same on all PEs; x = 0: all are 0. Collective, agreed. */
-tulle_status tulle__lanczos_ritz(const tulle_mat *A, double mu, int steps, const double *x, tulle__ritz *ritz);
+/*
+ * `steps` from x, which is whole and the same on all PEs; x = 0: all are 0. While both parts exceed `enough`, up to
+ * twice as many: the Ritz value next to mu has weight of the other side until it arrives at its eigenvalue. Each step's
+ * weights beyond mu bound their true sum from above if a Ritz value lies between mu and the eigenvalues there
+ * (Chebyshev, Markov and Stieltjes; Golub and Meurant, chapter 2), so that the greatest of a few steps does with
+ * near certainty, and the least of these is taken. Collective, agreed.
+ */
+tulle_status tulle__lanczos_ritz(
+    const tulle_mat *A, double mu, int steps, double enough, const double *x, tulle__ritz *ritz);
 
 /* The same from a vector of random signs. Collective, agreed. */
 tulle_status tulle__lanczos_bounds(const tulle_mat *A, double mu, int steps, tulle__ritz *ritz);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/matfun/whole/verified.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@
 #include "base/random.h"
 #include "mat/sweep/apply.h"
 
-enum { STEPS = 40 };
+enum { STEPS = 40, ROUNDING = 64 };
 
 static tulle_status fail(tulle__iterations *it, tulle_comm *comm, double error, const char *hint)
 {
@@ -123,8 +124,9 @@ tulle_status tulle__verify_step(
         v[1][i] = (v[1][i] - below * v[0][i]) / (above - below);
         v[2][i] = v[0][i] - v[1][i];
     }
-    TULLE_TRY(tulle__lanczos_ritz(A, mu, STEPS, v[1], &up));
-    TULLE_TRY(tulle__lanczos_ritz(A, mu, STEPS, v[2], &down));
+    const double least = fmax(enough, tulle__function_tolerance(A->type, it->filter, 1));
+    TULLE_TRY(tulle__lanczos_ritz(A, mu, STEPS, least * least / 8, v[1], &up));
+    TULLE_TRY(tulle__lanczos_ritz(A, mu, STEPS, least * least / 8, v[2], &down));
     double error = 0, nearest = INFINITY, size = 0;
     const tulle__ritz *const part[] = {&up, &down};
     for (int k = 0; k < 2; k++) {
@@ -134,8 +136,10 @@ tulle_status tulle__verify_step(
         size = fmax(size, fmax(fabs(part[k]->low - mu), fabs(part[k]->high - mu)));
     }
     error = 2 * sqrt(error / (double)(n + (n == 0)));
+    if (up.square > 0 && down.square > 0 && up.over - down.under <= ROUNDING * DBL_EPSILON * size)
+        status = fail(it, A->comm, error, " of the result, but a level at mu is filled in part: there is no gap");
     const double amplification = nearest > 0 ? size / nearest : INFINITY;
-    if (!(error <= fmax(enough, tulle__function_tolerance(A->type, it->filter, amplification))))
+    if (status == TULLE_OK && !(error <= fmax(enough, tulle__function_tolerance(A->type, it->filter, amplification))))
         status = fail(it, A->comm, error,
             it->filter > 0 ? " of the result; is there a gap at mu, wide enough for the filter?"
                            : " of the result; is there a gap?");
