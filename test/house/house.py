@@ -369,10 +369,27 @@ def check_places(house):
     house.check("rows, columns and blocks in messages are marked, and count from one number for all")
 
 
+ROOT = {"CHANGELOG.md", "CITATION.cff", "CMakeLists.txt", "CONTRIBUTING.md", "LICENSE", "MAINTAIN.md", "Makefile",
+        "README.md", "SECURITY.md", "setup.sh"}
+
+
+def check_root(house):
+    """A test that writes where it is started leaves files there, which a commit then takes along."""
+    names = os.listdir(house.top)
+    if ".git" in names:
+        listed = subprocess.run(["git", "-C", house.top, "ls-files"], capture_output=True, text=True)
+        names = listed.stdout.split("\n") if listed.returncode == 0 else names
+    for name in names:
+        if name and "/" not in name and name[0] != "." and os.path.isfile(house.path(name)) and name not in ROOT:
+            house.say("%s: a file in the top folder that is none of the project's" % name)
+    house.check("the top folder holds what belongs there")
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     house = House(sys.argv[1])
+    check_root(house)
     check_layers(house)
     check_public(house)
     check_circles(house)

@@ -21,6 +21,7 @@
 #include "body.h"
 #include "drawn_electrons.h"
 #include "tap.h"
+#include "temporary.h"
 
 static const struct way {
     tulle_density_method method;
@@ -299,6 +300,18 @@ static void report(struct run *run)
     }
 }
 
+/* Removes the folder of a planted case, and what keep has written there. */
+static void remove_kept(const struct run *run)
+{
+    static const char *const end[] = {"-H.mtx", "-S.mtx", ".txt"};
+    char path[320];
+    for (int k = 0; k < 3; k++) {
+        snprintf(path, sizeof path, "%.250s/electrons-%llu%s", run->folder, (unsigned long long)run->seed, end[k]);
+        unlink(path);
+    }
+    rmdir(run->folder);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 5) return fprintf(stderr, "usage: %s SPEC PES SEED CASES [FOLDER]\n", argv[0]), 2;
@@ -308,6 +321,8 @@ int main(int argc, char **argv)
         .cases = atoll(argv[4]),
         .folder = argc > 5 ? argv[5] : getenv("TULLE_TEST_KEEP"),
         .planted = !strcmp(argv[3], "planted")};
+    char folder[TEMPORARY_MOST];
+    if (run.planted && argc < 6 && temporary_folder(folder)) run.folder = folder;
     if (!strcmp(argv[3], "new")) run.seed = (uint64_t)time(NULL);
     tulle_team *team;
     const tulle_team_options options = {.threads = 1};
@@ -318,5 +333,6 @@ int main(int argc, char **argv)
     ok(status == TULLE_OK, "seed %llu: %s", (unsigned long long)run.seed,
         status == TULLE_OK ? "all cases ran" : tulle_error_message());
     report(&run);
+    if (run.folder == folder) remove_kept(&run);
     return tap_done();
 }

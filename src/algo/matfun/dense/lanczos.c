@@ -286,8 +286,9 @@ static double most(const double *weight, int count)
     return greatest;
 }
 
-/* The spectrum by the steps so far. `below` and `above` are the greatest of a few steps, and the least of such. */
-static tulle_status weigh(struct lanczos *l, double mu, struct weights *w, tulle__ritz *ritz)
+/* The spectrum by the steps so far. `below` and `above` are the greatest of a few steps, and the least of such;
+ * `exact`, as the steps span an invariant space: the last's. */
+static tulle_status weigh(struct lanczos *l, double mu, bool exact, struct weights *w, tulle__ritz *ritz)
 {
     const int n = l->steps, at = w->count++ % STEPS_CONFIRMED;
     memcpy(l->d, l->diagonal, (size_t)n * sizeof *l->d);
@@ -306,9 +307,9 @@ static tulle_status weigh(struct lanczos *l, double mu, struct weights *w, tulle
             ritz->over = fmin(ritz->over, l->d[i]);
         *(l->d[i] < mu ? &w->below[at] : &w->above[at]) += l->Z[i * n] * l->Z[i * n];
     }
-    if (w->count < STEPS_CONFIRMED && n < l->most) return TULLE_OK;
-    ritz->below = fmin(ritz->below, most(w->below, w->count));
-    ritz->above = fmin(ritz->above, most(w->above, w->count));
+    if (!exact && w->count < STEPS_CONFIRMED) return TULLE_OK;
+    ritz->below = fmin(ritz->below, exact ? w->below[at] : most(w->below, w->count));
+    ritz->above = fmin(ritz->above, exact ? w->above[at] : most(w->above, w->count));
     return TULLE_OK;
 }
 
@@ -338,7 +339,7 @@ tulle_status tulle__lanczos_ritz(
     while (!over) {
         status = advance(&l, &over);
         over |= status != TULLE_OK;
-        if (status == TULLE_OK && (over || l.steps > wanted - STEPS_CONFIRMED)) status = weigh(&l, mu, &w, ritz);
+        if (status == TULLE_OK && (over || l.steps > wanted - STEPS_CONFIRMED)) status = weigh(&l, mu, over, &w, ritz);
         over |= status != TULLE_OK;
         if (over || l.steps < wanted) continue;
         if (l.steps == steps && sides) wanted = steps_wanted(&l, mu, steps, ritz, room);
