@@ -30,7 +30,7 @@ struct option {
     int64_t low, high; /* KIND_INT */
 };
 
-enum { OPTIONS_MAX = 48, OPERANDS_MAX = 16, CHOICE_MAX = 16 };
+enum { OPTIONS_MAX = 64, OPERANDS_MAX = 16, CHOICE_MAX = 16 };
 
 /* Option values; absent ones keep `given` 0. */
 struct options {

@@ -65,6 +65,23 @@ TULLE_API const char *tulle_transfers_name(tulle_transfers transfers);
 TULLE_API tulle_status tulle_transfers_parse(const char *name, tulle_transfers *transfers);
 
 /*
+ * Entries of a product of CSR matrices that C keeps; others are dropped when the sums of their row are complete, so
+ * that C is never whole (but where an algorithm makes parts of sums, or layers). An entry is there where a product adds
+ * to it, also if it is 0. C is complete after one execution, of alpha other than 0 and beta = 0, and its rows ascend.
+ * TULLE_ERR_UNSUPPORTED for other kinds, and with a device
+ */
+typedef struct tulle_selection {
+    size_t size; /* of this struct; 0: as in the first release */
+    /* the first `top` of each row by numpy.argsort(-row, kind="stable"): the largest, equal ones by column, NaN last */
+    bool by_rank;
+    int64_t top;
+    bool by_value; /* entries > above, rounded to C's type, which NaN never is; with by_rank the first of these */
+    double above;
+    /* first divides entries by the 2-norms of their rows of op(A) and columns of op(B); where one is 0 there is none */
+    bool cosine;
+} tulle_selection;
+
+/*
  * An option that the named algorithm does not read (transfers of parts, no_offset, blocks and chunks),
  * or nothing without a device (devices, unpinned), is TULLE_ERR_ARG; AUTO is among those that read all.
  */
@@ -170,6 +187,7 @@ typedef struct tulle_product_options {
      * 0: among all. TULLE_ERR_UNSUPPORTED if none of them suits the layouts
      */
     unsigned candidates;
+    const tulle_selection *selection; /* NULL: all entries; read while the plan is made, the same on all PEs */
 } tulle_product_options;
 
 typedef struct tulle_product tulle_product;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products: in one call, and by a plan whose operands keep their structure. */
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
@@ -61,6 +62,27 @@ nb::tuple multiply(const TeamRef &team, bool ta, bool tb, double alpha, const Ar
     });
     return nb::make_tuple(given ? nb::object(nb::none()) : nb::object(take(team, result)),
         report_of(report, algorithm.empty() ? "auto" : algorithm.c_str()));
+}
+
+/* The entries of alpha A B that are kept: the first `top` of each row, those above a number, or both. */
+nb::tuple multiply_selected(const TeamRef &team, double alpha, const Array &A, const Array &B, const Array &C,
+    const std::string &algorithm, std::optional<int64_t> top, std::optional<double> above, bool cosine)
+{
+    tulle_product_options options = options_of(algorithm, "");
+    tulle_selection selection = {};
+    selection.size = sizeof selection;
+    selection.by_rank = top.has_value();
+    selection.top = top.value_or(0);
+    selection.by_value = above.has_value();
+    selection.above = above.value_or(0);
+    selection.cosine = cosine;
+    options.selection = &selection;
+    tulle_array result = C.a;
+    tulle_product_report report = {};
+    team->call([&](tulle_comm *comm) {
+        return tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, alpha, &A.a, &B.a, 0, &result, &options, &report);
+    });
+    return nb::make_tuple(take(team, result), report_of(report, algorithm.empty() ? "auto" : algorithm.c_str()));
 }
 
 /* The values of S, which are written over, are alpha X Y^T at its entries. False: the matrix of S is a copy, as columns
@@ -153,6 +175,8 @@ nb::dict imbalance(const tulle_imbalance &both)
 void bind_product(nb::module_ &m)
 {
     m.def("multiply", &multiply);
+    m.def("multiply_selected", &multiply_selected, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+        nb::arg().none(), nb::arg().none(), nb::arg());
     m.def("sddmm", &sddmm);
     m.def("wish", [](tulle_storage storage, bool by_columns, int index_bytes, tulle_gidx first, tulle_gidx count) {
         return Array{wish(storage, by_columns ? TULLE_COL_MAJOR : TULLE_ROW_MAJOR, index_bytes, first, count), {}};

@@ -77,6 +77,11 @@ def spgemm_of_rmat(size):
     return lambda: tulle.matmul(A, B)
 
 
+def top_products(size):
+    A = band(number(size, 25000), 150, 150)
+    return lambda: tulle.top_products(A, A, 10, cosine=True)
+
+
 def sddmm(size):
     S, X, Y = spread(20000, 20000, 200), dense(20000, number(size, 1500)), dense(20000, number(size, 1500))
     return lambda: tulle.sddmm(S, X, Y)
@@ -284,6 +289,7 @@ CALLS = {
     "matmul: sparse by sparse": spgemm, "matmul: rmat": spgemm_of_rmat,
     "matmul: coo": matmul_of_coo, "matmul: csc": matmul_of_csc, "matmul: into csc": matmul_into_csc,
     "matmul_plan": matmul_plan, "matmul_plan: dense": matmul_plan_dense, "sddmm": sddmm,
+    "top_products": top_products,
     "block_matmul": block_matmul, "block_range_add": block_range_add,
     "cg": solves("cg", maxiter=3000), "gmres": solves("gmres", maxiter=40), "block_cg": block_cg,
     "cg: ic0": cg_preconditioned("ic0"), "cg: ilu0": cg_preconditioned("ilu0"), "cg: jacobi": cg_preconditioned("jacobi"),

@@ -116,6 +116,7 @@ ROWS = {
     "solve_triangular": plain(lambda k: tulle.solve_triangular(OTHERS[k], X[k])),
     "svds": plain(lambda k: tulle.svds(OTHERS[k], 3)),
     "threads": plain(in_block),
+    "top_products": plain(lambda k: tulle.top_products(OTHERS[k], A, 2 + k, cosine=True)),
     "write": plain(of_file),
 }
 # the same by functions of Python, which use the library again; and of torch

@@ -3,6 +3,7 @@
 
     C = tulle.matmul(A, B)                      # scipy.sparse, NumPy, torch
     plan = tulle.matmul_plan(A, B); C = plan()  # structure kept
+    C = tulle.top_products(X, X.T, 10, cosine=True)
     x, info = tulle.cg(A, b, M=tulle.ic0(A))
     x = tulle.triangular(L).solve(b)
     y = tulle.stream("A.bsp.h5", memory="2G") @ x
@@ -24,6 +25,7 @@ from ._report import Report, report
 from ._spectrum import PCA, eigsh, pca, svds
 from ._stream import Stream, stream
 from ._team import mpi, threads
+from ._top_products import top_products
 from ._triangular import Triangular, solve_triangular, triangular
 from ._warnings import TulleWarning
 
@@ -33,5 +35,5 @@ __all__ = [
     "Stream", "Triangular", "TulleWarning", "UnsupportedError", "block_cg", "block_matmul", "block_range_add", "cg",
     "density", "eigsh", "gemm", "generate", "gmres", "ic0", "ilu0", "inside_scipy", "jacobi", "matfun", "matmul",
     "matmul_plan", "mpi", "pca", "read", "report", "sddmm", "solve_triangular", "stream", "svds", "threads",
-    "triangular", "write",
+    "top_products", "triangular", "write",
 ]

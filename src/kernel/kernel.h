@@ -122,6 +122,7 @@ typedef struct tulle__spgemm_pair {
  * The columns of a row of B ascend strictly; those of a row of A may come in any order.
  */
 struct tulle__csr_result;
+struct tulle__row_selection;
 
 typedef struct tulle__spgemm_task {
     tulle_type type;
@@ -129,6 +130,8 @@ typedef struct tulle__spgemm_task {
     int npairs;
     const tulle__spgemm_pair *pair;
     int unsorted; /* 1: the columns of a row of C may come in any order */
+    /* Not NULL, not in blocks: C has these entries of each row, in ascending order; sums are complete before. */
+    const struct tulle__row_selection *select;
     /*
      * Not NULL: C may be placed before its entries are counted, with room for more, and is trimmed then: with rowptr
      * not yet filled, nnz entries at C->colind and C->val move to where they belong, which C tells then. If the room is

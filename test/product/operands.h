@@ -1,12 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The layouts, factors and result of a product whose factors are operands by name. Collective. */
+/* Layouts with cuts at random; the layouts, factors and result of a product whose factors are operands by name. */
 #ifndef TULLE_TEST_OPERANDS_H
 #define TULLE_TEST_OPERANDS_H
 
 #include <tulle/io.h>
 #include <tulle/product.h>
 
+#include "base/random.h"
 #include "body.h"
+
+enum { PARTS = 6 };
+
+/* How one matrix is cut: a number, from which follow cuts and owners; or whole tiles. */
+enum { WHOLE = -1, ROWS = -2, COLUMNS = -3 };
+
+__attribute__((unused)) static void random_cut(tulle_gidx n, int seed, int which, tulle_gidx *cut, int *parts)
+{
+    *parts = 1 + (int)(tulle__random_at((uint64_t)seed, 100, (uint64_t)which) % PARTS);
+    cut[0] = 0;
+    cut[*parts] = n;
+    for (int p = 1; p < *parts; p++)
+        cut[p] = (tulle_gidx)(tulle__random_at((uint64_t)seed, (uint64_t)p, (uint64_t)which) % (uint64_t)(n + 1));
+    for (int p = 1; p < *parts; p++)
+        for (int q = p; q > 1 && cut[q] < cut[q - 1]; q--) {
+            tulle_gidx x = cut[q];
+            cut[q] = cut[q - 1];
+            cut[q - 1] = x;
+        }
+}
+
+__attribute__((unused)) static tulle_status cut_layout(
+    tulle_gidx m, tulle_gidx n, int how, int npes, tulle_layout **layout)
+{
+    tulle_gidx rows[PARTS + 1], cols[PARTS + 1];
+    int owner[PARTS * PARTS];
+    tulle_layout_spec spec = {.m = m, .n = n, .tile_rows = 1, .tile_cols = 1};
+    if (how == ROWS) spec.grid_rows = spec.tile_rows = npes, spec.grid_cols = 1;
+    if (how == COLUMNS) spec.grid_cols = spec.tile_cols = npes, spec.grid_rows = 1;
+    if (how >= 0) {
+        random_cut(m, how, 0, rows, &spec.tile_rows);
+        random_cut(n, how, 1, cols, &spec.tile_cols);
+        spec.row_cut = rows;
+        spec.col_cut = cols;
+        spec.owner = owner;
+        for (int t = 0; t < spec.tile_rows * spec.tile_cols; t++)
+            owner[t] = (int)(tulle__random_at((uint64_t)how, 7, (uint64_t)t) % (uint64_t)npes);
+    }
+    return tulle_layout_new(&spec, npes, layout);
+}
 
 typedef struct product_operands {
     tulle_layout *l[3]; /* of A, B, C */

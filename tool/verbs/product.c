@@ -17,6 +17,7 @@
 #include "report/result.h"
 #include "verbs/product_machine.h"
 #include "verbs/product_operands.h"
+#include "verbs/selection.h"
 
 static const char *const verb_names[] = {[SPMM] = "spmm", [SPGEMM] = "spgemm", [GEMM] = "gemm"};
 
@@ -25,6 +26,8 @@ struct setting {
     int reps, replication;
     unsigned candidates; /* of auto; 0: all */
     double filter;
+    tulle_selection selection;
+    bool selects;
     int block_rows, block_cols, host_rows, host_cols; /* 0: chosen */
     double work;                                      /* estimated seconds of one product */
     int simulated;                                    /* times are virtual, and the machine has no known bound */
@@ -131,7 +134,7 @@ static tulle_status use_result(const struct setting *s, const struct operands *x
     struct result *r, const char *output, tulle_writer *writer)
 {
     tulle_status status = TULLE_OK;
-    int whole = r->report.phases == 1, check = options_flag(s->asked.options, "check");
+    int whole = r->report.phases == 1 || s->selects, check = options_flag(s->asked.options, "check");
     tulle_columns columns = {.last = !check && !writer};
     r->passed = 1;
     while (!columns.last && status == TULLE_OK) {
@@ -178,7 +181,7 @@ static tulle_bound bound_of(
     const tulle_machine *machine, const struct operands *x, const tulle_mat *C, const tulle_product_report *report)
 {
     tulle_bound b = tulle_product_bound(machine, x->A, x->B, C, (double)report->flops / 2);
-    if (report->phases > 1) {
+    if (report->phases > 1 && report->nnz_c > tulle_mat_nnz(C)) {
         double entry = (double)(tulle_type_size(tulle_mat_type(C)) + sizeof(tulle_lidx));
         b.memory += (double)(report->nnz_c - tulle_mat_nnz(C)) * entry / machine->stream;
         b.seconds = b.flops > b.memory ? b.flops : b.memory;
@@ -195,7 +198,7 @@ static tulle_status time_alg(
 {
     tulle_status status = TULLE_OK;
     struct result scratch = {.reps = 0}, *r = tulle_comm_rank(comm) == 0 ? &s->result[a] : &scratch;
-    tulle_product_options o = {0};
+    tulle_product_options o = {.size = sizeof o};
     tulle_product_report report;
     tulle_mat *C = NULL;
     tulle_product *plan = NULL;
@@ -214,6 +217,7 @@ static tulle_status time_alg(
     o.deterministic = options_flag(s->asked.options, "deterministic");
     o.unordered = options_flag(s->asked.options, "unordered");
     o.filter = s->filter;
+    o.selection = s->selects ? &s->selection : NULL;
     o.symmetric_c = block_flag(s->asked.options, "symmetric-c");
     o.replication = s->replication;
     if (x->grid.layers && o.alg == TULLE_PRODUCT_AUTO) o.alg = TULLE_PRODUCT_STATIONARY_C;
@@ -246,7 +250,8 @@ static tulle_status time_alg(
         if (status != TULLE_OK) return status;
         if (rep >= 0) r->all[rep] = t;
         if (rep >= 0) reports[rep] = report;
-        if (output && !writer && report.phases > 1) /* a format that cannot be written in phases is refused early */
+        if (output && !writer && report.phases > 1 &&
+            !s->selects) /* a format that cannot be written in phases is refused early */
             status =
                 tulle_writer_open(comm, output, tulle_mat_rows(C), tulle_mat_cols(C), s->asked.reading.type, &writer);
         if (status != TULLE_OK) return status;
@@ -510,6 +515,7 @@ tulle_status run_product(const struct options *options, enum product_kind kind)
         options_word(options, "blocks", NULL))
         status = tulle_fail(TULLE_ERR_ARG, "--permute orders rows and columns, not blocks: without --blocks");
     if (status == TULLE_OK) status = filter_option(options, &s->filter);
+    if (status == TULLE_OK) status = selection_read(options, &s->selection, &s->selects);
     if (status == TULLE_OK && kind == GEMM) status = read_block(s, "block", &s->block_rows, &s->block_cols);
     if (status == TULLE_OK && kind == GEMM) status = read_block(s, "host-block", &s->host_rows, &s->host_cols);
     if (status == TULLE_OK) status = inspect(s);

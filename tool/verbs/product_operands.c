@@ -22,8 +22,15 @@ static tulle_status read_both(
     tulle_status status = load_operand(comm, o->operand[0], NULL, TULLE_CSR, &p->reading, warnings, A);
     if (status == TULLE_OK) status = permute_operand(o, A, &x->permutation);
     if (status != TULLE_OK) return status;
-    if (o->noperands == 2)
-        return load_operand(comm, o->operand[1], NULL, p->sparse ? TULLE_CSR : TULLE_DENSE, &p->reading, warnings, B);
+    const bool transpose = options_has(o, "transpose-b") && options_flag(o, "transpose-b");
+    if (o->noperands == 2) {
+        tulle_mat *given = NULL;
+        status = load_operand(comm, o->operand[1], NULL, p->sparse ? TULLE_CSR : TULLE_DENSE, &p->reading, warnings,
+            transpose ? &given : B);
+        if (status == TULLE_OK && transpose) status = tulle_mat_transpose(given, B);
+        tulle_mat_free(given);
+        return status;
+    }
     if (!p->sparse) {
         tulle_layout_spec spec = {.m = tulle_mat_cols(*A),
             .n = options_int(o, "cols", DEFAULT_COLS),
@@ -38,7 +45,7 @@ static tulle_status read_both(
         return status;
     }
     *B = *A;
-    return tulle_mat_rows(*A) == tulle_mat_cols(*A) ? TULLE_OK : tulle_mat_transpose(*A, B);
+    return tulle_mat_rows(*A) == tulle_mat_cols(*A) && !transpose ? TULLE_OK : tulle_mat_transpose(*A, B);
 }
 
 /* The rows of B in the order of A's columns. */
@@ -46,7 +53,8 @@ static tulle_status read_operands(
     const struct product *p, tulle_comm *comm, struct operands *x, tulle_mat **A, tulle_mat **B, char *warnings)
 {
     tulle_status status = read_both(p, comm, x, A, B, warnings);
-    if (status != TULLE_OK || !x->permutation.square || *A == *B || tulle_mat_rows(*B) != tulle_mat_cols(*A))
+    if (status != TULLE_OK || !x->permutation.square || (p->sparse && p->options->noperands == 1) ||
+        tulle_mat_rows(*B) != tulle_mat_cols(*A))
         return status;
     return permute_rows(&x->permutation, B);
 }
@@ -389,9 +397,11 @@ tulle_status product_needs(const struct product *p, const tulle_operand_shape *s
     needs_begin(&n, o, p->reading.type);
     double A = needs_bytes(&n, &shape[0], 0), B = 0, C = 0, workers = (double)n.pes * n.threads;
     if (two) B = needs_bytes(&n, &shape[1], !p->sparse);
-    if (two) cols = (double)shape[1].n;
+    const int transpose = p->sparse && options_flag(o, "transpose-b");
+    if (two) cols = transpose ? (double)shape[1].m : (double)shape[1].n;
     if (p->sparse && !two) cols = shape[0].m == shape[0].n ? k : m;
-    if (p->sparse && !two && shape[0].m != shape[0].n) B = needs_bytes(&n, &shape[0], 0); /* the transpose */
+    if (p->sparse && !two && (transpose || shape[0].m != shape[0].n))
+        B = needs_bytes(&n, &shape[0], 0); /* the transpose */
     if (!p->sparse && !two) B = needs_dense(&n, k, cols);
     if (!p->sparse) C = needs_dense(&n, m, cols);
     double copies = layers > 1 ? layers - 1 : 0;
@@ -415,5 +425,6 @@ tulle_status product_needs(const struct product *p, const tulle_operand_shape *s
     }
     if (options_flag(o, "permute")) needs_stage(&n, 40 / (n.value + 4) * (A + B + C));
     if (options_flag(o, "check")) needs_matrix(&n, 16 * n.pes * (cols + k + 2 * m));
+    if (p->sparse && options_flag(o, "cosine")) needs_matrix(&n, 16 * n.pes * (cols + m)); /* norms */
     return needs_check(&n, p->sparse ? "spgemm" : "spmm");
 }

@@ -292,15 +292,10 @@ static void set_scalars(tulle_product *plan, double alpha, double beta)
     plan->scalars = (tulle__scalars){.alpha = alpha, .beta = beta, .job_beta = plan->ways.layers > 1 ? 0 : beta};
 }
 
-tulle_status tulle_product_next(tulle_product *plan, double alpha, tulle_columns *columns, tulle_product_report *report)
+/* The next range of columns, as wide as fits; `start` is when the call for it began. Agreed. */
+static tulle_status execute_next(tulle_product *plan, int64_t start, tulle_product_report *report)
 {
-    if (TULLE__NULL_AS(plan, "product")) return TULLE_ERR_ARG;
-    TULLE__ENTER(plan->comm);
-    set_scalars(plan, alpha, 0);
-    if (alpha == 0 && columns) *columns = (tulle_columns){.last = true, .to = 1, .of = 1};
-    if (alpha == 0) return tulle__product_only_beta(plan, 0, report);
     const bool whole = plan->options.symmetric_c; /* its triangles need each other */
-    int64_t start = tulle__now(plan->comm);
     tulle_status status = tulle__stages_go_together(plan, true);
     if (status != TULLE_OK) return status;
     tulle__phases_begin(plan);
@@ -308,12 +303,42 @@ tulle_status tulle_product_next(tulle_product *plan, double alpha, tulle_columns
         status = execute_range(plan, start, report);
     } while (status == TULLE_ERR_LIMIT && !whole && tulle__phases_halve(plan));
     if (status == TULLE_OK) status = tulle__phases_end(plan);
-    if (status != TULLE_OK) {
-        tulle__phases_rewind(plan);
-        return status;
-    }
-    if (columns) *columns = tulle__phases_figures(plan).columns;
-    return TULLE_OK;
+    if (status != TULLE_OK) tulle__phases_rewind(plan);
+    return status;
+}
+
+/* All ranges, of which a selection leaves one C. Agreed. */
+static tulle_status execute_selection(tulle_product *plan, tulle_product_report *report)
+{
+    tulle_product_report sum = {.phases = 0}, one;
+    tulle_status status = TULLE_OK;
+    if (plan->scalars.alpha == 0 || plan->scalars.beta != 0)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "a selection of alpha op(A) op(B) + beta C with alpha = %g and beta = %g: alpha is not 0, and beta is",
+            plan->scalars.alpha, plan->scalars.beta);
+    tulle__phases_rewind(plan);
+    do {
+        status = execute_next(plan, tulle__now(plan->comm), report ? &one : NULL);
+        if (status == TULLE_OK && report) tulle_product_report_add(&sum, &one);
+    } while (status == TULLE_OK && !tulle__phases_figures(plan).columns.last);
+    tulle__phases_rewind(plan);
+    sum.nnz_c = plan->C->nnz;
+    if (status == TULLE_OK && report) *report = sum;
+    return status;
+}
+
+tulle_status tulle_product_next(tulle_product *plan, double alpha, tulle_columns *columns, tulle_product_report *report)
+{
+    if (TULLE__NULL_AS(plan, "product")) return TULLE_ERR_ARG;
+    TULLE__ENTER(plan->comm);
+    set_scalars(plan, alpha, 0);
+    const bool at_once = alpha == 0 || plan->options.selection;
+    if (at_once && columns) *columns = (tulle_columns){.last = true, .to = 1, .of = 1};
+    if (plan->options.selection) return execute_selection(plan, report);
+    if (alpha == 0) return tulle__product_only_beta(plan, 0, report);
+    const tulle_status status = execute_next(plan, tulle__now(plan->comm), report);
+    if (status == TULLE_OK && columns) *columns = tulle__phases_figures(plan).columns;
+    return status;
 }
 
 tulle_status tulle_product_execute(tulle_product *plan, double alpha, double beta, tulle_product_report *report)
@@ -321,6 +346,7 @@ tulle_status tulle_product_execute(tulle_product *plan, double alpha, double bet
     if (TULLE__NULL_AS(plan, "product")) return TULLE_ERR_ARG;
     TULLE__ENTER(plan->comm);
     set_scalars(plan, alpha, beta);
+    if (plan->options.selection) return execute_selection(plan, report);
     if (alpha == 0) return tulle__product_only_beta(plan, beta, report);
     const int ranges = tulle__phases_several(plan);
     if (ranges)

@@ -10,6 +10,7 @@
 #include "algo/product/plan/block_plan.h"
 #include "algo/product/plan/check_operands.h"
 #include "algo/product/plan/check_options.h"
+#include "algo/product/plan/check_selection.h"
 #include "algo/product/plan/choose.h"
 #include "algo/product/plan/sources.h"
 #include "algo/product/plan/units.h"
@@ -161,15 +162,17 @@ static void describe(tulle_product *plan)
     tulle__description text = {.parts = ""};
     tulle__stages_describe(plan, &text);
     snprintf(plan->told.text, sizeof plan->told.text,
-        "%s, %d x %d x %d tiles (rows, inner, columns)%s, lookahead %d%s%s%s%s",
+        "%s, %d x %d x %d tiles (rows, inner, columns)%s, lookahead %d%s%s%s%s%s",
         tulle_product_alg_name(plan->asked->alg), o->M, o->K, o->N, text.parts, plan->lookahead,
-        o->offset ? "" : ", no offset", text.a, text.b, plan->options.deterministic ? ", deterministic" : "");
+        o->offset ? "" : ", no offset", text.a, text.b, plan->options.deterministic ? ", deterministic" : "",
+        text.kept);
 }
 
 tulle_status tulle_product_new(
     const tulle_mat *A, const tulle_mat *B, tulle_mat *C, const tulle_product_options *options, tulle_product **out)
 {
     tulle_product_options chosen;
+    tulle_selection selection; /* until its stage has it */
     if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(C) || TULLE__NULL_AS(out, "product") ||
         TULLE__OPTIONS(options, &chosen, home_on_device) || TULLE__PRODUCT_WRONG(options))
         return tulle__refuse(C ? C->comm : A ? A->comm : B ? B->comm : NULL);
@@ -191,6 +194,7 @@ tulle_status tulle_product_new(
         status =
             tulle__fail(TULLE_ERR_ARG, "a lookahead of %d jobs; 0 is the default, TULLE_NONE none", chosen.lookahead);
     if (status == TULLE_OK) status = tulle__check_replication(&chosen, comm->size);
+    if (status == TULLE_OK) status = tulle__check_selection(A, B, C, &chosen, &selection);
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *plan, "plan", &plan);
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *plan->sources, "plan", &plan->sources);
     status = tulle_comm_agree(comm, status);

@@ -18,6 +18,7 @@
 #include "algo/product/verify.h"
 #include "algo/product/verify_blocks.h"
 #include "algo/product/verify_kinds.h"
+#include "algo/product/verify_selection.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "mat/fetch.h"
@@ -381,6 +382,7 @@ tulle_status tulle_product_check(tulle_product *plan, double *error)
     double found = 0;
     if (plan->scalars.beta != 0)
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "a check with beta = %g: the old C is gone", plan->scalars.beta);
+    if (plan->options.selection) return tulle__check_selected(plan, error);
     status = prepare(&x);
     if (status == TULLE_OK) status = tulle_comm_agree(plan->comm, check(&x, plan, &found));
     end(&x);

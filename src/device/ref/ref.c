@@ -8,6 +8,7 @@
 #include "device/ref/bsr_formula.h"
 #include "device/ref/ref_blocks.h"
 #include "device/values.h"
+#include "kernel/row_selection.h"
 
 static int compare_columns(const void *left, const void *right)
 {

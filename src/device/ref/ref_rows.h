@@ -71,6 +71,18 @@ static int64_t NAME(row)(const tulle__spgemm_task *task, int64_t i, T *sum, unsi
     return count;
 }
 
+/* The entries of a row that the task selects: columns in `found`, values in `chosen`. */
+static int64_t NAME(selected_row)(
+    const tulle__spgemm_task *task, int64_t i, T *sum, unsigned char *mark, int32_t *found, T *chosen)
+{
+    int64_t count = NAME(row)(task, i, sum, mark, found);
+    for (int64_t f = 0; f < count; f++) {
+        chosen[f] = sum[found[f]];
+        mark[found[f]] = 0;
+    }
+    return task->select ? tulle__select_entries(task->select, task->type, i, count, found, chosen) : count;
+}
+
 /* The whole product, twice: to count, then to write. */
 static tulle_status NAME(spgemm)(
     const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *C)
@@ -78,27 +90,24 @@ static tulle_status NAME(spgemm)(
     T *sum = NULL;
     unsigned char *mark = NULL;
     int32_t *found = NULL;
+    T *chosen = NULL;
     tulle_status status;
     TULLE_TRY(tulle__alloc((size_t)task->n, sizeof *sum, "the sums of a row of C", &sum));
     TULLE_TRY(tulle__alloc_zero((size_t)task->n, sizeof *mark, "the marks of a row of C", &mark));
     TULLE_TRY(tulle__alloc((size_t)task->n, sizeof *found, "the columns of a row of C", &found));
+    TULLE_TRY(tulle__alloc((size_t)task->n, sizeof *chosen, "the values of a row of C", &chosen));
     int64_t nnz = 0;
-    for (int64_t i = 0; i < task->m; i++) {
-        int64_t count = NAME(row)(task, i, sum, mark, found);
-        for (int64_t f = 0; f < count; f++) mark[found[f]] = 0;
-        nnz += count;
-    }
+    for (int64_t i = 0; i < task->m; i++) nnz += NAME(selected_row)(task, i, sum, mark, found, chosen);
     tulle__csr_result result;
     TULLE_TRY(place(context, task->m, nnz, &result));
     T *val = result.val;
     result.nnz = nnz;
     result.rowptr[0] = 0;
     for (int64_t i = 0; i < task->m; i++) {
-        int64_t start = result.rowptr[i], count = NAME(row)(task, i, sum, mark, found);
+        int64_t start = result.rowptr[i], count = NAME(selected_row)(task, i, sum, mark, found, chosen);
         for (int64_t f = 0; f < count; f++) {
             result.colind[start + f] = found[f];
-            val[start + f] = sum[found[f]];
-            mark[found[f]] = 0;
+            val[start + f] = chosen[f];
         }
         result.rowptr[i + 1] = start + count;
     }
@@ -107,6 +116,7 @@ out:
     tulle__free(sum);
     tulle__free(mark);
     tulle__free(found);
+    tulle__free(chosen);
     return status;
 }
 

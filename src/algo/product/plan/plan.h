@@ -61,12 +61,12 @@ typedef struct tulle__told {
     double predicted;        /* seconds; 0: not asked for */
     int64_t multiplications; /* by this PE */
     double largest;          /* of a unit of it */
-    char text[256];
+    char text[352];
 } tulle__told;
 
 /* Pieces of that text. */
 typedef struct tulle__description {
-    char parts[64], a[24], b[24];
+    char parts[64], a[24], b[24], kept[96];
 } tulle__description;
 
 struct tulle_product {

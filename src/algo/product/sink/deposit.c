@@ -5,6 +5,7 @@
 
 #include "algo/product/run/runner.h"
 #include "algo/product/sink/sink.h"
+#include "algo/product/stage/selection_stage.h"
 #include "base/error.h"
 #include "base/planted.h"
 #include "comm/arena.h"
@@ -210,6 +211,7 @@ tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *
     tulle__csr_result result = {.nnz = 0};
     task.unsorted = tulle__plan_unordered(plan);
     task.trim = trim_tile;
+    task.select = tulle__selection_of_rows(plan, i, j, 0);
     if (x->inbox.reuse) return tulle__into_rows(x, i, j, 0, task.m, pairs);
     struct tile_place place = {plan->operands.C, i, j};
     if (!pairs || !task.m || !task.n) {
@@ -230,6 +232,7 @@ static tulle_status make_block(
     tulle__csr pattern;
     tulle__spgemm_task task = task_of(x, rows, pairs, &pattern);
     tulle__csr_result result = {.nnz = 0};
+    if (!x->of.nk) task.select = tulle__selection_of_rows(x->plan, rows->i, rows->j, rows->row); /* merged parts */
     tulle_status status = multiply_pairs(x, &task, place_block, place, &result);
     if (status != TULLE_OK) return status;
     *size = (tulle__result_size){.rows = rows->rows, .nnz = result.nnz, .values = result.values};

@@ -172,7 +172,7 @@ static tulle_status sum_piece(tulle__exec *x, const tulle__target *target, struc
     int pairs = summands(x, target, piece->row, piece->rows);
     if (!pairs) return TULLE_OK;
     const tulle__spgemm_pair *only = &x->pair[0];
-    if (pairs == 1 && only->scale == 1 && !x->plan->options.keep_pattern) {
+    if (pairs == 1 && only->scale == 1 && !x->plan->options.keep_pattern && !x->plan->options.selection) {
         /* entries are where the part has them; only the rows are the piece's */
         piece->sum = (tulle__csr_result){.nnz = only->B.rowptr[piece->rows] - only->B.rowptr[0],
             .rowptr = (int64_t *)(uintptr_t)only->B.rowptr,

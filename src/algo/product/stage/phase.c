@@ -176,6 +176,14 @@ out:
     return status;
 }
 
+/* True if entries of C are selected as its rows are made, so that C is never whole. */
+static bool selects_at_once(const tulle_product *plan)
+{
+    const tulle__policy *policy = plan->policy;
+    return plan->options.selection && plan->ways.layers == 1 && policy->reach == TULLE__REACH_NONE &&
+           policy->arrival == TULLE__ARRIVAL_SINGLY && plan->group >= plan->operands.K && !plan->exchange.travels;
+}
+
 /* Division of C: from the options, or from an upper bound of its size and the memory left. */
 static tulle_status choose(struct phases *p)
 {
@@ -192,7 +200,7 @@ static tulle_status choose(struct phases *p)
     p->entry = (double)(sizeof(tulle_lidx) + tulle_type_size(plan->C->type)) * spare(plan);
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &longest)));
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_real(plan->comm, TULLE_MIN, 1, &p->room)));
-    if (plan->sparse && !p->fixed && left != SIZE_MAX && !plan->options.keep_pattern) {
+    if (plan->sparse && !p->fixed && left != SIZE_MAX && !plan->options.keep_pattern && !selects_at_once(plan)) {
         /* each entry of A brings at most a row of B; only if that might not fit are the multiplications counted */
         double most = (double)plan->operands.A->nnz * (double)longest * plan->operands.B->layout->nt;
         double full = (double)plan->C->layout->m * (double)plan->C->layout->n;

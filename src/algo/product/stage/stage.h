@@ -6,6 +6,7 @@
  * and says which do not go together.
  *
  *   home        operands and results that stay on devices
+ *   selection   entries of rows of C that are kept
  *   symmetric   one triangle of a symmetric C, which is mirrored at last
  *   half        all of a factor of which half is stored
  *   transposed  transposed copies of factors
@@ -56,7 +57,7 @@ struct tulle__stage {
 };
 
 extern const tulle__stage_ops tulle__home_stage, tulle__symmetric_stage, tulle__half_stage, tulle__transposed_stage,
-    tulle__filter_stage, tulle__phases_stage, tulle__slices_stage;
+    tulle__filter_stage, tulle__phases_stage, tulle__slices_stage, tulle__selection_stage;
 
 /* The plan's stage with these operations; NULL: it has none. */
 tulle__stage *tulle__stage_of(const tulle_product *plan, const tulle__stage_ops *ops);

@@ -5,8 +5,8 @@
 #include "base/memory.h"
 
 /* Outermost first. */
-static const tulle__stage_ops *const table[] = {&tulle__home_stage, &tulle__symmetric_stage, &tulle__half_stage,
-    &tulle__transposed_stage, &tulle__filter_stage, &tulle__phases_stage, &tulle__slices_stage};
+static const tulle__stage_ops *const table[] = {&tulle__home_stage, &tulle__selection_stage, &tulle__symmetric_stage,
+    &tulle__half_stage, &tulle__transposed_stage, &tulle__filter_stage, &tulle__phases_stage, &tulle__slices_stage};
 
 _Static_assert(sizeof table / sizeof *table <= TULLE__STAGES_MOST, "a plan has room for all stages");
 
@@ -54,6 +54,7 @@ static tulle_status check_plain(const tulle_product *plan)
         lacks = "a transposed factor";
     if (o->C->symmetry != TULLE_GENERAL && !plan->like.task.half) lacks = "half of C";
     if (options->symmetric_c && !plan->like.task.half) lacks = "one triangle of C";
+    if (options->selection && !tulle__stage_of(plan, &tulle__selection_stage)) lacks = "a selection";
     if (options->filter > 0 && !tulle__stage_of(plan, &tulle__filter_stage)) lacks = "a filter";
     if (options->replication > 1 && plan->ways.layers == 1) lacks = "layers";
     if (!tulle__layout_same_cuts(a->row_cut, a->mt, c->row_cut, c->mt) ||

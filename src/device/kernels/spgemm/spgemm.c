@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "device/kernels/spgemm/spgemm.h"
+#include "kernel/row_selection.h"
 
 static const tulle__spgemm_rows *rows_of(tulle__isa isa, tulle_type type)
 {
@@ -354,11 +355,20 @@ out:
 tulle_status tulle__spgemm_cpu(tulle__isa isa, const tulle__spgemm_tuning *tuning, tulle__pool *pool,
     const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *C)
 {
+    enum { FEW = 256 }; /* entries of a row, which are sorted for less than it takes to scan for all */
     tulle__spgemm_plan plan;
+    tulle__spgemm_task own = *task;
     struct job job = {0};
     int done = 0;
-    tulle_status status = tulle__spgemm_plan_init(&plan, tuning, pool, task);
+    if (task->select) own.unsorted = task->select->top <= FEW;
+    tulle_status status = tulle__spgemm_plan_init(&plan, tuning, pool, &own);
     if (status != TULLE_OK) return status;
+    if (task->select) {
+        status = tulle__spgemm_selected(&plan, rows_of(isa, task->type), pool, place, context, C);
+        C->multiplications = plan.flops;
+        tulle__spgemm_plan_fini(&plan);
+        return status;
+    }
     TULLE_TRY(job_init(&job, &plan, isa));
     if (task->trim && tuning->passes == 0) TULLE_TRY(make_once(&job, pool, place, context, &done));
     if (!done) TULLE_TRY(make_counted(&job, pool, place, context));

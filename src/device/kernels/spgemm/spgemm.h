@@ -158,6 +158,9 @@ void tulle__spgemm_drop_panels(tulle__spgemm_plan *plan);
 /* The multiplications of row i of C. */
 int64_t tulle__spgemm_row_flops(const tulle__spgemm_task *task, int64_t i);
 
+/* Entries of C's rows in a chunk are at most that many. */
+int64_t tulle__spgemm_chunk_bound(const tulle__spgemm_plan *plan, int64_t c);
+
 /* Entries of C are at most that many. */
 int64_t tulle__spgemm_bound(const tulle__spgemm_plan *plan);
 
@@ -167,6 +170,10 @@ int64_t tulle__spgemm_bound(const tulle__spgemm_plan *plan);
  */
 tulle_status tulle__spgemm_once(const tulle__spgemm_plan *plan, const tulle__spgemm_rows *rows, tulle__pool *pool,
     int64_t room, int32_t *count, int64_t *before, tulle__csr_result *C, int *fits);
+
+/* The whole product of a task with a selection. */
+tulle_status tulle__spgemm_selected(const tulle__spgemm_plan *plan, const tulle__spgemm_rows *rows, tulle__pool *pool,
+    tulle__csr_place place, void *context, tulle__csr_result *C);
 
 /* Make room: for count segments of size bytes, for the dense sums and bits, for count slots, sort items, runs. */
 tulle_status tulle__spgemm_workspace_segments(tulle__spgemm_workspace *space, int64_t count, size_t size);

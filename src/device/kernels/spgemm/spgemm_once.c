@@ -43,7 +43,7 @@ struct ring {
     int first, n;
 };
 
-static int64_t chunk_bound(const tulle__spgemm_plan *plan, int64_t c)
+int64_t tulle__spgemm_chunk_bound(const tulle__spgemm_plan *plan, int64_t c)
 {
     int64_t flops = plan->chunk_flops[c + 1] - plan->chunk_flops[c];
     int64_t rows = plan->chunk_row[c + 1] - plan->chunk_row[c], all;
@@ -54,7 +54,7 @@ static int64_t chunk_bound(const tulle__spgemm_plan *plan, int64_t c)
 int64_t tulle__spgemm_bound(const tulle__spgemm_plan *plan)
 {
     int64_t sum = 0;
-    for (int64_t c = 0; c < plan->nchunks; c++) sum += chunk_bound(plan, c);
+    for (int64_t c = 0; c < plan->nchunks; c++) sum += tulle__spgemm_chunk_bound(plan, c);
     return sum;
 }
 
@@ -113,7 +113,7 @@ out:
 static tulle_status make_chunk(struct once *o, tulle__spgemm_workspace *space, int64_t c, struct made *made)
 {
     int64_t begin = o->plan->chunk_row[c], end = o->plan->chunk_row[c + 1];
-    tulle_status status = grow(made, chunk_bound(o->plan, c) + TULLE__PAD, o->size);
+    tulle_status status = grow(made, tulle__spgemm_chunk_bound(o->plan, c) + TULLE__PAD, o->size);
     if (status != TULLE_OK) return status;
     status = o->rows->write(space, begin, end, o->count, made->colind, made->val, made->room);
     made->chunk = c;
