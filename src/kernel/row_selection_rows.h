@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Template of the selection for values of type T. Candidates gather at the front of the row, up to twice as many as are
- * wanted; then quickselect leaves the best, and the last of them is the bound that the next ones must pass. So an entry
- * costs a comparison, and a candidate a constant number of them on average.
+ * Template of the selection for values of type T. The best entries so far lie at the front of the row, and the last of
+ * them is the bound that the next ones must pass: an entry costs a comparison. Up to FEW are kept in order by
+ * insertion; of more, candidates gather until quickselect has as many again, a constant number of comparisons each on
+ * average.
  */
 static inline bool NAME(before)(T x, int32_t i, T y, int32_t j)
 {
@@ -67,7 +68,6 @@ static void NAME(sift)(int32_t *col, T *val, int64_t at, int64_t n)
 /* By columns: a few by insertion, others by a heap. */
 static void NAME(sort)(int32_t *col, T *val, int64_t n)
 {
-    enum { FEW = 32 };
     int64_t e = 1;
     while (e < n && col[e - 1] < col[e]) e++;
     if (e >= n) return;
@@ -115,37 +115,56 @@ static int64_t NAME(filter)(const tulle__row_selection *s, int64_t row, int64_t 
     return kept;
 }
 
-static int64_t NAME(best)(int64_t top, int64_t count, int32_t *col, T *val)
+/* True if an entry goes before the bound; few do, so that this is one branch, and one that is predicted. */
+static inline bool NAME(passes)(T x, int32_t c, T bound, int32_t at)
+{
+    return (x > bound) | ((x == bound) & (c < at)) | (isnan(bound) && NAME(before)(x, c, bound, at));
+}
+
+/* A few: candidates are kept in order, and a better one is inserted. */
+static int64_t NAME(best_few)(int64_t top, int64_t count, int32_t *col, T *val)
+{
+    for (int64_t e = 1; e < count; e++) {
+        const T x = val[e];
+        const int32_t c = col[e];
+        int64_t to = e < top ? e : top - 1;
+        if (e >= top && !NAME(passes)(x, c, val[to], col[to])) continue;
+        for (; to > 0 && NAME(before)(x, c, val[to - 1], col[to - 1]); to--) {
+            val[to] = val[to - 1];
+            col[to] = col[to - 1];
+        }
+        val[to] = x;
+        col[to] = c;
+    }
+    return top;
+}
+
+/* Candidates gather behind the best; when there are about as many, quickselect finds the best of both. */
+static int64_t NAME(best_many)(int64_t top, int64_t count, int32_t *col, T *val)
 {
     uint64_t random = (uint64_t)count;
-    const int64_t most = 2 * top + 32;
-    int64_t kept = most, last;
-    if (count > most) {
-        NAME(quickselect)(col, val, kept, top, &random);
-        last = NAME(last)(col, val, kept = top);
-        T bound = val[last];
-        int32_t at = col[last];
-        for (int64_t e = most; e < count; e++) {
-            if (val[e] < bound || !NAME(before)(val[e], col[e], bound, at)) continue;
-            col[kept] = col[e];
-            val[kept++] = val[e];
-            if (kept < most) continue;
+    const int64_t most = 2 * top;
+    int64_t kept = most, last = 0;
+    for (int64_t e = most; e < count; e++) {
+        if (kept == most) {
             NAME(quickselect)(col, val, kept, top, &random);
             last = NAME(last)(col, val, kept = top);
-            bound = val[last];
-            at = col[last];
         }
-        count = kept;
+        /* the bound stays where it is until then */
+        if (!NAME(passes)(val[e], col[e], val[last], col[last])) continue;
+        col[kept] = col[e];
+        val[kept++] = val[e];
     }
+    if (count > most) count = kept;
     if (count > top) NAME(quickselect)(col, val, count, top, &random);
-    return count < top ? count : top;
+    return top;
 }
 
 static int64_t NAME(entries)(const tulle__row_selection *s, int64_t row, int64_t count, int32_t *col, T *val)
 {
     if (s->top == 0) return 0;
     if (s->row_norm || s->bounded) count = NAME(filter)(s, row, count, col, val);
-    if (s->top < count) count = NAME(best)(s->top, count, col, val);
+    if (s->top < count) count = (s->top <= FEW ? NAME(best_few) : NAME(best_many))(s->top, count, col, val);
     NAME(sort)(col, val, count);
     return count;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include "kernel/row_selection.h"
 #include "spgemm_variants.h"
 
 enum { NODES = 256 };
@@ -148,6 +149,38 @@ static void test_unsorted(tulle__isa isa, tulle__pool *pool)
         result_free(&C);
         chain_free(&c);
     }
+}
+
+/* Entries that a task selects: those of the reference, whatever makes the rows; their meaning is product/selection's.
+ */
+static void test_selected(tulle__isa isa, tulle__pool *const *pool)
+{
+    static const double norm[200] = {[0 ... 99] = 2, [100] = 0, [101 ... 199] = 0.5};
+    static const tulle__row_selection selections[] = {{.top = 0}, {.top = 1}, {.top = 7},
+        {.top = INT64_MAX, .bounded = true, .above = 3}, {.top = 300, .row_norm = norm, .col_norm = norm},
+        {.top = 5, .bounded = true, .above = -20, .row_norm = norm, .col_norm = norm}};
+    for (size_t s = 0; s < sizeof selections / sizeof *selections; s++)
+        for (int shape = 0; shape < SHAPES; shape++) {
+            chain c;
+            tulle__csr_result ref = {0};
+            int same = 1;
+            chain_make(&c, (enum shape)shape, (tulle_type)(shape % 2), 90, 200, PAIRS, shape % 3 == 0);
+            c.task.select = &selections[s];
+            tulle__kernels_ref()->spgemm(NULL, &c.task, place, NULL, &ref);
+            const size_t nnz = (size_t)ref.nnz, size = tulle_type_size(c.task.type);
+            for (int variant = 0; variant < VARIANTS && same; variant++) {
+                tulle__csr_result C = {0};
+                same = tulle__spgemm_cpu(isa, &variants[variant], pool[variant % THREADS], &c.task, place, NULL, &C) ==
+                           TULLE_OK &&
+                       C.nnz == ref.nnz && C.multiplications == ref.multiplications &&
+                       !memcmp(C.rowptr, ref.rowptr, 91 * sizeof *C.rowptr) &&
+                       !memcmp(C.colind, ref.colind, nnz * sizeof *C.colind) && !memcmp(C.val, ref.val, nnz * size);
+                result_free(&C);
+            }
+            ok(same, "%s, %s: selection %d, %d entries", tulle__isa_name(isa), shape_names[shape], (int)s, (int)nnz);
+            result_free(&ref);
+            chain_free(&c);
+        }
 }
 
 /*
@@ -322,6 +355,7 @@ static void test_each(tulle__isa isa, tulle__pool *const *pool)
     test_clusters(isa, pool, 0);
     test_clusters(isa, pool, 1);
     test_unsorted(isa, pool[2]);
+    test_selected(isa, pool);
     test_wide(isa, pool[1]);
     for (int t = 0; t < THREADS; t++) test_estimate(isa, pool[t]);
 }

@@ -232,7 +232,8 @@ static tulle_status make_block(
     tulle__csr pattern;
     tulle__spgemm_task task = task_of(x, rows, pairs, &pattern);
     tulle__csr_result result = {.nnz = 0};
-    if (!x->of.nk) task.select = tulle__selection_of_rows(x->plan, rows->i, rows->j, rows->row); /* merged parts */
+    if (!x->of.nk || TULLE__PLANTED(early_selection))
+        task.select = tulle__selection_of_rows(x->plan, rows->i, rows->j, rows->row); /* merged parts */
     tulle_status status = multiply_pairs(x, &task, place_block, place, &result);
     if (status != TULLE_OK) return status;
     *size = (tulle__result_size){.rows = rows->rows, .nnz = result.nnz, .values = result.values};

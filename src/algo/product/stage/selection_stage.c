@@ -21,6 +21,7 @@
 #include "base/decimal.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/planted.h"
 #include "mat/algebra/line_norms.h"
 
 struct selection {
@@ -148,6 +149,7 @@ static tulle_status take_range(struct selection *s, bool last)
 {
     tulle_product *plan = s->stage.plan;
     tulle__selected_tile *joined = NULL;
+    if (TULLE__PLANTED(lost_candidates)) drop_held(s->tiles, &s->held);
     tulle_status status = tulle_comm_agree(plan->comm, join_range(s, &joined));
     if (status != TULLE_OK) {
         drop_held(s->tiles, &joined);
@@ -172,7 +174,8 @@ static tulle_status complete(tulle__stage *stage, tulle__exec *x)
     tulle_status status = TULLE_OK;
     if (!plan->ways.whole || plan->ways.layers > 1) TULLE_TRY(take_range(s, last));
     /* of what lies below: parts of a tile of C are selected from one by one */
-    if (last && plan->operands.C->layout->nt > 1 && s->rows.top < plan->C->layout->n) {
+    if (last && plan->operands.C->layout->nt > 1 && s->rows.top < plan->C->layout->n &&
+        !TULLE__PLANTED(tile_selection)) {
         const tulle__row_selection top = {.top = s->rows.top};
         TULLE_TRY(tulle_comm_agree(plan->comm, tulle__select_across(plan->C, &top)));
         TULLE_TRY(tulle_comm_agree(plan->comm, tulle__mat_publish(plan->C)));
