@@ -13,6 +13,8 @@
 #include "verb.h"
 #include "verbs/block_sizes.h"
 #include "verbs/block_stat.h"
+#include "verbs/level_sets.h"
+#include "verbs/symmetry_hash.h"
 
 enum { MAP_MOST = 4096 }; /* processes whose work is printed one by one */
 
@@ -35,38 +37,6 @@ struct facts {
 static double value(const tulle_tile *t, int64_t e)
 {
     return t->type == TULLE_F32 ? (double)((const float *)t->val)[e] : ((const double *)t->val)[e];
-}
-
-/* Compares A with A^T in the same layout, tile by tile. Collective. */
-static tulle_status symmetry(tulle_mat *A, int *pattern, int *values)
-{
-    tulle_mat *T = NULL, *S = NULL;
-    int64_t same[2] = {1, 1};
-    const tulle_layout *l = tulle_mat_layout(A);
-    tulle_status status = tulle_mat_transpose(A, &T);
-    if (status == TULLE_OK) status = tulle_mat_redistribute(T, l, &S);
-    for (int i = 0; i < tulle_layout_tile_rows(l) && status == TULLE_OK; i++) {
-        tulle_tile a, b;
-        if (tulle_layout_owner(l, i, 0) != tulle_comm_rank(tulle_mat_comm(A))) continue;
-        status = tulle_mat_tile(A, i, 0, &a);
-        if (status == TULLE_OK) status = tulle_mat_tile(S, i, 0, &b);
-        if (status != TULLE_OK) break;
-        if (a.nnz != b.nnz) same[0] = same[1] = 0;
-        for (int64_t e = 0; same[0] && e < a.nnz; e++) {
-            if (a.colind[e] != b.colind[e]) same[0] = same[1] = 0;
-            if (value(&a, e) != value(&b, e)) same[1] = 0;
-        }
-        for (int64_t r = 0; same[0] && a.nnz && r <= a.m; r++)
-            if (a.rowptr[r] != b.rowptr[r]) same[0] = same[1] = 0;
-    }
-    if (status == TULLE_OK) status = tulle_comm_reduce_int(tulle_mat_comm(A), TULLE_MIN, 2, same);
-    *pattern = (int)same[0];
-    *values = (int)same[1];
-    if (status == TULLE_OK) {
-        tulle_mat_free(S);
-        tulle_mat_free(T);
-    }
-    return status;
 }
 
 static tulle_gidx part_of(tulle_gidx x, tulle_gidx n, int parts)
@@ -124,27 +94,27 @@ static tulle_status balance(struct facts *f, const int32_t *in_col, const int32_
     return TULLE_OK;
 }
 
-/*
- * Level sets of L x = b, L the strict lower part of A with a unit diagonal (paper sptrsv-zero-copy,
- * Table I). A row's level is one more than the highest level among the rows that it refers to, so a
- * row without such rows has level 1. Rows arrive in ascending order, so every level is known when
- * it is required.
- */
-struct level_sets {
-    tulle_gidx *level, *width; /* [row], [level - 1] */
+/* Entries of each column; 32 bits hold them where A has so few. */
+struct column_counts {
+    uint32_t *few;
+    int64_t *many;
 };
 
-static void add_row(
-    struct level_sets *sets, struct facts *f, const tulle_tile *t, tulle_gidx row, int64_t from, int64_t to)
+static tulle_status column_counts_new(const struct facts *f, struct column_counts *counts)
 {
-    tulle_gidx highest = 0;
-    int64_t e = from;
-    for (; e < to && t->colind[e] < row; e++)
-        if (sets->level[t->colind[e]] > highest) highest = sets->level[t->colind[e]];
-    f->lower += e - from + 1;
-    sets->level[row] = highest + 1;
-    if (highest + 1 > f->levels) f->levels = highest + 1;
-    if (++sets->width[highest] > f->widest) f->widest = sets->width[highest];
+    const size_t n = (size_t)f->n + 1;
+    *counts = (struct column_counts){.few = f->nnz <= UINT32_MAX ? calloc(n, sizeof *counts->few) : NULL,
+        .many = f->nnz > UINT32_MAX ? calloc(n, sizeof *counts->many) : NULL};
+    return counts->few || counts->many ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory");
+}
+
+static void column_counts_look(const struct column_counts *counts, struct facts *f)
+{
+    for (tulle_gidx c = 0; c < f->n; c++) {
+        const int64_t count = counts->few ? (int64_t)counts->few[c] : counts->many[c];
+        if (count > f->most_col) f->most_col = count;
+        f->empty_cols += !count;
+    }
 }
 
 /* PE 0 examines all tiles, one after the other. */
@@ -153,18 +123,19 @@ static tulle_status examine(const tulle_mat *A, struct facts *f)
     tulle_status status = TULLE_OK;
     const tulle_layout *l = tulle_mat_layout(A);
     int R = f->rows, C = f->cols, square = f->m == f->n;
-    int64_t *tile_nnz = calloc((size_t)(R * C) + 1, sizeof *tile_nnz), *col = calloc((size_t)f->n + 1, sizeof *col);
-    struct level_sets sets = {square ? calloc((size_t)f->n + 1, sizeof *sets.level) : NULL,
-        square ? calloc((size_t)f->n + 1, sizeof *sets.width) : NULL};
+    int64_t *tile_nnz = calloc((size_t)(R * C) + 1, sizeof *tile_nnz);
+    struct column_counts counts = {.few = NULL};
+    struct level_sets sets = {.level = NULL};
     int32_t *in_col = R ? calloc((size_t)f->n * (size_t)R + 1, sizeof *in_col) : NULL;
     int32_t *in_row = R ? calloc((size_t)f->n * (size_t)C + 1, sizeof *in_row) : NULL;
     if (R) {
         f->work = calloc((size_t)(R * C), sizeof *f->work);
         f->stage = calloc((size_t)(R * C), sizeof *f->stage);
     }
-    if (!tile_nnz || !col || (square && (!sets.level || !sets.width)) ||
-        (R && (!in_col || !in_row || !f->work || !f->stage)))
+    if (!tile_nnz || (R && (!in_col || !in_row || !f->work || !f->stage)))
         status = tulle_fail(TULLE_ERR_MEMORY, "out of memory");
+    if (status == TULLE_OK) status = column_counts_new(f, &counts);
+    if (status == TULLE_OK && square) status = level_sets_new(f->n, &sets);
     f->least = INT64_MAX;
     for (int i = 0; i < tulle_layout_tile_rows(l) && status == TULLE_OK; i++) {
         tulle_fetch *fetch;
@@ -179,10 +150,13 @@ static tulle_status examine(const tulle_mat *A, struct facts *f)
             if (to - from < f->least) f->least = to - from;
             if (to - from > f->most) f->most = to - from;
             f->empty += to == from;
-            if (square) add_row(&sets, f, &t, row, from, to);
+            if (square) status = level_sets_add(&sets, row, to > from ? t.colind + from : NULL, to - from);
             for (int64_t e = from; e < to; e++) {
                 tulle_gidx c = t.colind[e];
-                col[c]++;
+                if (counts.few)
+                    counts.few[c]++;
+                else
+                    counts.many[c]++;
                 f->diagonal += c == row;
                 f->zeros += value(&t, e) == 0;
                 if (!R) continue;
@@ -201,17 +175,17 @@ static tulle_status examine(const tulle_mat *A, struct facts *f)
         for (int t = 0; t < R * C; t++)
             if (tile_nnz[t] > most) most = tile_nnz[t];
         f->nnz_imbalance = f->nnz ? (double)most * R * C / (double)f->nnz : 1;
-        for (tulle_gidx c = 0; c < f->n; c++) {
-            if (col[c] > f->most_col) f->most_col = col[c];
-            f->empty_cols += !col[c];
-        }
+        column_counts_look(&counts, f);
+        f->lower = sets.lower;
+        f->levels = sets.levels;
+        f->widest = sets.widest;
         if (R) status = balance(f, in_col, in_row);
         if (f->least == INT64_MAX) f->least = 0;
     }
     free(tile_nnz);
-    free(col);
-    free(sets.level);
-    free(sets.width);
+    free(counts.few);
+    free(counts.many);
+    level_sets_free(&sets);
     free(in_col);
     free(in_row);
     return status;
@@ -246,7 +220,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     f->m = tulle_mat_rows(A);
     f->n = tulle_mat_cols(A);
     f->nnz = tulle_mat_nnz(A);
-    if (f->m == f->n) status = symmetry(A, &f->pattern_symmetric, &f->value_symmetric);
+    if (f->m == f->n) status = symmetry_of(A, &f->pattern_symmetric, &f->value_symmetric);
     if (status != TULLE_OK) return status;
     status = tulle_comm_agree(comm, tulle_comm_rank(comm) == 0 ? examine(A, f) : TULLE_OK);
     if (status == TULLE_OK && f->in_blocks) status = examine_blocks(A, f);
