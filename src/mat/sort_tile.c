@@ -8,12 +8,13 @@
 #include "base/attend.h"
 #include "base/error.h"
 
+enum { LOST = -1 }; /* the column of entries at a row's end that its duplicates have left */
+
 struct sorting {
     tulle_type type;
     tulle_duplicates duplicates;
     tulle_gidx m;
     int64_t *rowptr; /* starts of rows; rows shrink towards their start */
-    int64_t *length; /* [m] out: remaining entries of the row */
     int32_t *colind;
     void *val;
     int64_t repeated;
@@ -85,7 +86,6 @@ static tulle_status sort_rows(void *arg, int thread, int nthreads)
         int ascends = 1;
         TULLE_TRY(tulle__attend_each(256, &passed));
         for (int64_t e = 1; e < n && ascends; e++) ascends = s->colind[begin + e - 1] < s->colind[begin + e];
-        s->length[r] = n;
         if (ascends) continue;
         if (n > INT32_MAX) {
             status = tulle__fail(
@@ -114,7 +114,7 @@ static tulle_status sort_rows(void *arg, int thread, int nthreads)
             s->colind[begin + kept] = pair[e].col;
             set_value(s, begin + kept++, pair[e].val);
         }
-        s->length[r] = kept;
+        for (int64_t e = kept; e < n; e++) s->colind[begin + e] = LOST;
     }
 out:
     tulle__free(pair);
@@ -132,11 +132,14 @@ static tulle_status compact(tulle_mat *A, int i, int j, const struct sorting *s)
     if (status == TULLE_OK) {
         int64_t *rowptr = tile.rowptr, at = 0;
         for (tulle_gidx r = 0; r < s->m; r++) {
+            const int64_t begin = s->rowptr[r];
+            int64_t length = s->rowptr[r + 1] - begin;
+            while (length && s->colind[begin + length - 1] == LOST) length--;
             rowptr[r] = at;
-            memcpy(tile.colind + at, s->colind + s->rowptr[r], (size_t)s->length[r] * sizeof(int32_t));
-            memcpy((char *)tile.val + (size_t)at * size, (const char *)s->val + (size_t)s->rowptr[r] * size,
-                (size_t)s->length[r] * size);
-            at += s->length[r];
+            memcpy(tile.colind + at, s->colind + begin, (size_t)length * sizeof(int32_t));
+            memcpy((char *)tile.val + (size_t)at * size, (const char *)s->val + (size_t)begin * size,
+                (size_t)length * size);
+            at += length;
         }
         rowptr[s->m] = at;
     }
@@ -155,7 +158,6 @@ tulle_status tulle__tile_sort(
         .colind = tile->colind,
         .val = tile->val,
         .first_row = -1};
-    TULLE_TRY(tulle__alloc((size_t)tile->m, sizeof *s.length, "row lengths", &s.length));
     TULLE_TRY(tulle__pool_run(pool, sort_rows, &s));
     if (!s.repeated) goto out;
     if (!assembly->repeated) {
@@ -170,6 +172,5 @@ tulle_status tulle__tile_sort(
     else
         status = compact(A, i, j, &s);
 out:
-    tulle__free(s.length);
     return status;
 }

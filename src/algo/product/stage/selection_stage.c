@@ -132,55 +132,50 @@ out:
     return status;
 }
 
-static tulle_status place_held(const struct selection *s)
+/* Candidates of all ranges become C. Agreed. */
+static tulle_status place(const tulle_product *plan, const tulle__selected_tile *candidates)
 {
-    tulle_mat *C = s->stage.plan->C;
+    tulle_mat *C = plan->C;
     tulle_status status = TULLE_OK;
-    for (int i = 0; i < C->layout->mt; i++)
-        for (int j = 0; j < C->layout->nt; j++)
+    for (int i = 0; i < C->layout->mt && status == TULLE_OK; i++)
+        for (int j = 0; j < C->layout->nt && status == TULLE_OK; j++)
             if (tulle__tile_is_mine(C, i, j))
-                TULLE_TRY(tulle__selected_tile_place(C, i, j, &s->held[tulle__tile_index(C, i, j)]));
+                status = tulle__selected_tile_place(C, i, j, &candidates[tulle__tile_index(C, i, j)]);
+    TULLE_TRY(tulle_comm_agree(plan->comm, status));
+    status = tulle_comm_agree(plan->comm, tulle__mat_publish(C));
 out:
     return status;
 }
 
-/* Takes in the current range; after the last, C is what all have left. Agreed. */
-static tulle_status take_range(struct selection *s, bool last)
+/* True if the largest entries of a tile, or of parts of it, are not those of the row. */
+static bool goes_across(const struct selection *s)
 {
-    tulle_product *plan = s->stage.plan;
-    tulle__selected_tile *joined = NULL;
-    if (TULLE__PLANTED(lost_candidates)) drop_held(s->tiles, &s->held);
-    tulle_status status = tulle_comm_agree(plan->comm, join_range(s, &joined));
-    if (status != TULLE_OK) {
-        drop_held(s->tiles, &joined);
-        return status;
-    }
-    drop_held(s->tiles, &s->held);
-    s->held = joined;
-    if (!last) return TULLE_OK;
-    TULLE_TRY(tulle_comm_agree(plan->comm, place_held(s)));
-    drop_held(s->tiles, &s->held);
-    TULLE_TRY(tulle_comm_agree(plan->comm, tulle__mat_publish(plan->C)));
-out:
-    return status;
+    const tulle_product *plan = s->stage.plan;
+    return plan->operands.C->layout->nt > 1 && s->rows.top < plan->C->layout->n && !TULLE__PLANTED(tile_selection);
 }
 
+/* What is held stays until all has succeeded, since a range that does not fit comes again, in halves. */
 static tulle_status complete(tulle__stage *stage, tulle__exec *x)
 {
     struct selection *s = (struct selection *)stage;
     tulle_product *plan = stage->plan;
-    const bool last = tulle__phases_figures(plan).columns.last;
+    const tulle__row_selection top = {.top = s->rows.top};
+    const bool last = tulle__phases_figures(plan).columns.last, in_parts = !plan->ways.whole || plan->ways.layers > 1;
     const int64_t start = tulle__kernel_begin(plan->comm);
+    tulle__selected_tile *joined = NULL;
     tulle_status status = TULLE_OK;
-    if (!plan->ways.whole || plan->ways.layers > 1) TULLE_TRY(take_range(s, last));
-    /* of what lies below: parts of a tile of C are selected from one by one */
-    if (last && plan->operands.C->layout->nt > 1 && s->rows.top < plan->C->layout->n &&
-        !TULLE__PLANTED(tile_selection)) {
-        const tulle__row_selection top = {.top = s->rows.top};
+    if (TULLE__PLANTED(lost_candidates)) drop_held(s->tiles, &s->held);
+    if (in_parts) TULLE_TRY(tulle_comm_agree(plan->comm, join_range(s, &joined)));
+    if (in_parts && last) TULLE_TRY(place(plan, joined));
+    if (last && goes_across(s)) {
         TULLE_TRY(tulle_comm_agree(plan->comm, tulle__select_across(plan->C, &top)));
         TULLE_TRY(tulle_comm_agree(plan->comm, tulle__mat_publish(plan->C)));
     }
+    drop_held(s->tiles, &s->held);
+    if (!last) s->held = joined;
+    if (!last) joined = NULL;
 out:
+    drop_held(s->tiles, &joined);
     x->inbox.accumulate_ns += tulle__now(plan->comm) - start;
     return status;
 }
