@@ -20,6 +20,7 @@ struct run {
     int sparse, rank;
     int star;          /* a matrix of which rows are given away */
     int mixed, layers; /* cuts do not match; 2.5D layers */
+    int selects;       /* C keeps some entries, in ranges of columns */
     int64_t n;         /* allocation that fails, < 0: none */
     int done;
     int64_t covers;
@@ -39,6 +40,9 @@ static tulle_status body(tulle_comm *comm, void *arg)
     double error;
     o.alg = run->alg;
     o.replication = run->layers;
+    const tulle_selection selection = {.by_rank = true, .top = 3, .cosine = true};
+    if (run->selects)
+        o = (tulle_product_options){.size = sizeof o, .alg = run->alg, .selection = &selection, .phases = 3};
     tulle_layout_spec square = {.m = 60, .n = 60, .tile_rows = 3, .tile_cols = 3, .map = TULLE_CYCLIC};
     tulle_layout_spec thin = {.m = 60,
         .n = run->sparse ? 60
@@ -87,7 +91,9 @@ static tulle_status body(tulle_comm *comm, void *arg)
     status = plan ? TULLE_OK : tulle_product_new(A, B, C, &o, &plan);
     if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, &report);
     if (status == TULLE_OK && tulle_comm_rank(comm) == 0) run->covers = report.cover_pairs;
-    if (status == TULLE_OK) status = tulle_product_check_matrices(1, A, o.op_a, B, o.op_b, C, &error);
+    if (status == TULLE_OK)
+        status = run->selects ? tulle_product_check(plan, &error)
+                              : tulle_product_check_matrices(1, A, o.op_a, B, o.op_b, C, &error);
 out:
     tulle_product_free(plan);
     tulle_mat_free(C);
@@ -100,18 +106,19 @@ out:
 }
 
 /* What is multiplied. */
-enum kind { PLAIN, STAR, MIXED, LAYERS };
+enum kind { PLAIN, STAR, MIXED, LAYERS, SELECTED };
 
 static void allocations(tulle_team *team, int npes, tulle_product_alg alg, int sparse, enum kind kind)
 {
     struct blocks before[64], after[64];
-    static const char *const kinds[] = {
-        "", " with rows given away", ", cuts that do not match", ", cuts that do not match, 2 layers"};
+    static const char *const kinds[] = {"", " with rows given away", ", cuts that do not match",
+        ", cuts that do not match, 2 layers", ", a selection in ranges"};
     struct run run = {.alg = alg,
         .sparse = sparse,
         .star = kind == STAR,
         .mixed = kind >= MIXED,
         .layers = kind == LAYERS ? 2 : 1,
+        .selects = kind == SELECTED,
         .rank = npes - 1,
         .n = -1};
     tulle_status status = tulle_team_run(team, body, &run);
@@ -228,6 +235,8 @@ int main(int argc, char **argv)
                     allocations(team, npes, (tulle_product_alg)alg, sparse, MIXED);
                 if (!direct && alg == TULLE_PRODUCT_STATIONARY_A && npes > 1)
                     allocations(team, npes, (tulle_product_alg)alg, sparse, LAYERS);
+                if (!direct && alg <= TULLE_PRODUCT_STATIONARY_A && sparse)
+                    allocations(team, npes, (tulle_product_alg)alg, sparse, SELECTED);
                 tulle_team_free(team);
                 for (int star = 0; star <= covers && !direct && npes > 1; star++)
                     transfers(npes, (tulle_product_alg)alg, sparse, star);
