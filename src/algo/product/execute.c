@@ -23,23 +23,27 @@
 #include "base/timeline.h"
 #include "comm/arena.h"
 
-/* The product of a job, and where it goes. */
+/* Fills the outputs that the sink has for a job, one after the other. */
 static tulle_status multiply_job(tulle__exec *x, const tulle__job *job)
 {
-    tulle_status status;
+    tulle_status status = TULLE_OK;
     tulle_product *plan = x->plan;
-    int64_t before = x->multiplications;
-    int index = plan->targets.of[tulle__tile_index(plan->operands.C, job->i, job->j)];
-    if (index < 0) {
-        status = x->sink->away(x, job);
-    } else {
-        x->own_units += job->units;
-        if (TULLE__PLANTED(lost_product) && x->own_units > job->units) return TULLE_OK;
-        int64_t start = tulle__kernel_begin(plan->comm);
-        status = x->sink->own(x, job, &plan->targets.at[index]);
-        tulle__computed(x, "multiply", start);
-    }
-    x->of.nk = 0;
+    const int64_t before = x->multiplications;
+    const int index = plan->targets.of[tulle__tile_index(plan->operands.C, job->i, job->j)];
+    const bool mine = index >= 0;
+    const tulle__outputs *outputs = mine ? x->sink->own : x->sink->away;
+    tulle__output output = {.i = job->i, .j = job->j, .target = mine ? &plan->targets.at[index] : NULL};
+    x->own_units += mine ? job->units : 0;
+    if (TULLE__PLANTED(lost_product) && mine && x->own_units > job->units) return TULLE_OK;
+    const int64_t start = mine ? tulle__kernel_begin(plan->comm) : 0;
+    do {
+        output.more = false;
+        status = outputs->next(x, job, &output);
+        if (status != TULLE_OK || output.none) break;
+        status = (plan->sparse ? tulle__multiply_sparse : tulle__multiply_dense)(x, job, &output);
+        status = outputs->taken(x, job, &output, status);
+    } while (status == TULLE_OK && output.more);
+    if (mine) tulle__computed(x, "multiply", start);
     double unit = job->units ? (double)(x->multiplications - before) / job->units : 0;
     if (unit > x->largest) x->largest = unit;
     x->units += job->units;

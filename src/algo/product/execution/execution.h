@@ -54,8 +54,6 @@ typedef struct tulle__exec {
     int64_t units, own_units;  /* multiplied here; of these, into own tiles of C */
     tulle_tile *a, *b_tile;    /* [group]: what a job multiplies, all columns of B */
     tulle__csr *b;             /* [group]: of a sparse C, the current columns of B */
-    /* tiles that x->pair are of; nk = 0: they are parts of C, which the host adds up */
-    tulle__run_tiles of;
     tulle__chain_room *room;  /* [group]: for the kernel of a dense C */
     tulle__spgemm_pair *pair; /* [room] */
     int pair_room;

@@ -2,7 +2,6 @@
 /* Results into a dense C. */
 #include <stdlib.h>
 
-#include "algo/product/execution/account_work.h"
 #include "algo/product/plan/sources.h"
 #include "algo/product/run/runner.h"
 #include "algo/product/sink/sink.h"
@@ -66,52 +65,7 @@ static void drop(tulle__exec *x, const tulle__job *job)
     (void)x, (void)job;
 }
 
-/* Rows [r0, r0 + rows) of the job's product into memory that begins with row r0; last: nothing here adds to them later.
- */
-static tulle_status multiply(tulle__exec *x, const tulle__job *job, tulle_gidx r0, tulle_gidx rows, void *to,
-    int64_t c_row, int64_t c_col, double beta, bool last)
-{
-    tulle__runner *runner = x->plan->runner;
-    const tulle__run_tiles tiles = tulle__job_tiles(x, job, r0, last);
-    tulle__chain_task task = {.type = x->plan->operands.C->type,
-        .row = r0,
-        .m = rows,
-        .n = tulle__tile_cols(x->plan->operands.C, job->j),
-        .npairs = job->nk,
-        .A = x->a,
-        .B = x->b_tile,
-        .room = x->room,
-        .C = to,
-        .c_row = c_row,
-        .c_col = c_col,
-        .alpha = x->plan->scalars.alpha,
-        .beta = beta};
-    x->multiplications += tulle__chain_multiplications(&task);
-    if (!runner->devices) tulle__work_chain(&x->inbox.told, &task); /* devices take time by themselves */
-    return runner->ops->chain(runner, &tiles, &task);
-}
-
 enum { BANDS = 8, BAND_ROWS = 64 };
-
-/*
- * The last product of a tile of a layer, in bands of rows: each is put to the owner of C while the
- * next is multiplied.
- */
-static tulle_status multiply_in_bands(
-    tulle__exec *x, const tulle__job *job, tulle__target *target, char *to, const tulle_own_tile *C, double beta)
-{
-    tulle_status status = TULLE_OK;
-    const int bands = C->m < BANDS * BAND_ROWS ? (int)(C->m / BAND_ROWS) + 1 : BANDS;
-    for (int b = 0; b < bands && status == TULLE_OK; b++) {
-        const tulle_gidx first = C->m * b / bands, end = C->m * (b + 1) / bands;
-        status = multiply(x, job, first, end - first, to + (size_t)(first * row_step(C)) * tulle_type_size(C->type),
-            row_step(C), col_step(C), beta, true);
-        tulle__work_end(&x->inbox.told);
-        if (status == TULLE_OK) x->plan->ways.put(x, target, end);
-        tulle__kernel_begin(x->plan->comm);
-    }
-    return status;
-}
 
 /* Whether rows of a tile are complete, in memory, once its last job has multiplied them. */
 static int complete_by_rows(const tulle_product *plan)
@@ -120,94 +74,135 @@ static int complete_by_rows(const tulle_product *plan)
            !tulle__required_delegates(plan->sources->required);
 }
 
-static tulle_status own_sums(tulle__exec *x, const tulle__job *job, tulle__target *target)
+/*
+ * The last product of a tile of a layer comes in bands of rows: each is put to the owner of C while
+ * the next is multiplied.
+ */
+static void cut_into_bands(const tulle_own_tile *C, tulle__output *output)
+{
+    if (!output->bands) output->bands = C->m < BANDS * BAND_ROWS ? (int)(C->m / BAND_ROWS) + 1 : BANDS;
+    output->first = C->m * output->band / output->bands;
+    output->rows = C->m * (output->band + 1) / output->bands - output->first;
+}
+
+static tulle_status own_sums(tulle__exec *x, const tulle__job *job, tulle__output *output)
 {
     tulle_own_tile C;
+    tulle__target *target = output->target;
     tulle_status status = tulle_mat_own_tile(x->plan->operands.C, job->i, job->j, &C);
+    output->none = status == TULLE_OK && (!C.nnz || !job->nk);
     if (status != TULLE_OK || !C.nnz) return status;
     if (!job->nk) return target->scaled ? TULLE_OK : scale_target(x, target);
-    double beta = target->scaled && !TULLE__PLANTED(beta_twice) ? 1 : x->plan->scalars.job_beta;
-    target->scaled = 1;
-    tulle_gidx first, rows;
-    status = tulle__job_rows(x, job, &first, &rows);
-    if (status != TULLE_OK) return status;
-    char *to = (char *)C.val + (size_t)(first * row_step(&C)) * tulle_type_size(C.type);
-    target->made += job->units;
-    if (target->made == target->units && !job->of && complete_by_rows(x->plan))
-        return multiply_in_bands(x, job, target, to, &C, beta);
-    return multiply(
-        x, job, first, rows, to, row_step(&C), col_step(&C), beta, job->of || target->made >= target->units);
+    if (!output->band) {
+        output->beta = target->scaled && !TULLE__PLANTED(beta_twice) ? 1 : x->plan->scalars.job_beta;
+        target->scaled = 1;
+        TULLE_TRY(tulle__job_rows(x, job, &output->first, &output->rows));
+        target->made += job->units;
+        output->last = job->of || target->made >= target->units;
+    }
+    if (target->made == target->units && !job->of && complete_by_rows(x->plan)) cut_into_bands(&C, output);
+    output->c_row = row_step(&C);
+    output->c_col = col_step(&C);
+    output->to = (char *)C.val + (size_t)(output->first * output->c_row) * tulle_type_size(C.type);
+out:
+    return status;
+}
+
+static tulle_status sums_taken(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made)
+{
+    (void)job;
+    if (made != TULLE_OK || !output->bands) return made;
+    tulle__work_end(&x->inbox.told);
+    x->plan->ways.put(x, output->target, output->first + output->rows);
+    tulle__kernel_begin(x->plan->comm);
+    output->more = ++output->band < output->bands;
+    return made;
 }
 
 /* Each job is the first, and only one, of its rows. */
-static tulle_status own_rows(tulle__exec *x, const tulle__job *job, tulle__target *target)
+static tulle_status rows_taken(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made)
 {
-    tulle_status status = own_sums(x, job, target);
-    if (job->nk) target->scaled = 0;
-    return status;
+    output->target->scaled = 0;
+    return sums_taken(x, job, output, made);
 }
 
 /*
  * Own units are kept like others', and added in the order of k, since which units are own depends
  * on timing.
  */
-static tulle_status own_kept(tulle__exec *x, const tulle__job *job, tulle__target *target)
+static tulle_status own_kept(tulle__exec *x, const tulle__job *job, tulle__output *output)
 {
-    (void)target;
     const tulle_mat *C = x->plan->operands.C;
-    int64_t size = (int64_t)tulle_type_size(C->type);
-    tulle_gidx first, rows, n = tulle__tile_cols(C, job->j);
-    tulle_status status = tulle__job_rows(x, job, &first, &rows);
-    if (status != TULLE_OK || !rows || !n) return status;
-    tulle__kept kept = {.tile = (int)tulle__tile_index(C, job->i, job->j),
-        .key = job->k[0],
-        .offset = first * n * size,
-        .length = rows * n * size};
-    status = tulle__alloc((size_t)kept.length, 1, "a kept panel", &kept.data);
-    if (status != TULLE_OK) return status;
-    status = multiply(x, job, first, rows, kept.data, n, 1, 0, true);
-    if (status == TULLE_OK) status = x->plan->runner->ops->finish(x->plan->runner);
-    if (status == TULLE_OK) return tulle__inbox_keep(&x->inbox, kept);
-    tulle__free(kept.data);
+    tulle_gidx n = tulle__tile_cols(C, job->j);
+    tulle_status status = tulle__job_rows(x, job, &output->first, &output->rows);
+    output->none = status == TULLE_OK && (!output->rows || !n);
+    if (status != TULLE_OK || output->none) return status;
+    output->c_row = n;
+    output->c_col = 1;
+    output->last = output->complete = true;
+    status = tulle__alloc((size_t)(output->rows * n), tulle_type_size(C->type), "a kept panel", &output->block);
+    output->to = output->block;
     return status;
 }
 
-/* As many rows at a time as fill a panel. */
-static tulle_status away(tulle__exec *x, const tulle__job *job)
+static tulle_status kept_taken(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made)
 {
-    tulle_status status = TULLE_OK;
+    const int64_t row = output->c_row * (int64_t)tulle_type_size(x->plan->operands.C->type);
+    const tulle__kept kept = {.tile = (int)tulle__tile_index(x->plan->operands.C, job->i, job->j),
+        .key = job->k[0],
+        .offset = output->first * row,
+        .length = output->rows * row,
+        .data = output->block};
+    if (made == TULLE_OK) return tulle__inbox_keep(&x->inbox, kept);
+    tulle__free(output->block);
+    return made;
+}
+
+/* As many rows at a time as fill a panel. */
+static tulle_status panel_output(tulle__exec *x, const tulle__job *job, tulle__output *output)
+{
+    tulle_status status;
     tulle_product *plan = x->plan;
-    size_t size = tulle_type_size(plan->operands.C->type);
-    tulle_gidx first, rows_of, n = tulle__tile_cols(plan->operands.C, job->j);
-    tulle_gidx most = (tulle_gidx)(tulle__arena_panel_bytes(plan->exchange.arena) / (size * (size_t)(n > 0 ? n : 1)));
-    tulle__partial partial = {
-        .tile = (int)tulle__tile_index(plan->operands.C, job->i, job->j), .key = job->k[0], .units = job->units};
+    tulle_gidx first, rows, n = tulle__tile_cols(plan->operands.C, job->j);
+    const size_t row = tulle_type_size(plan->operands.C->type) * (size_t)(n > 0 ? n : 1);
+    const tulle_gidx most = (tulle_gidx)(tulle__arena_panel_bytes(plan->exchange.arena) / row);
     if (!most)
         return tulle__fail(TULLE_ERR_LIMIT,
-            "a row of %.3f MB of C does not fit a panel of %.3f MB; the arena is too small",
-            (double)n * (double)size / 1e6, (double)tulle__arena_panel_bytes(plan->exchange.arena) / 1e6);
-    TULLE_TRY(tulle__job_rows(x, job, &first, &rows_of));
-    tulle_gidx end = first + rows_of;
-    for (tulle_gidx r0 = first; r0 < end; r0 += most) {
-        tulle__panel panel;
-        tulle_gidx rows = end - r0 < most ? end - r0 : most;
-        int64_t start = tulle__now(plan->comm);
-        TULLE_TRY(tulle__arena_take(plan->exchange.arena, tulle__inbox_serve, &x->inbox, &panel));
-        x->communicate_ns += tulle__now(plan->comm) - start;
-        start = tulle__kernel_begin(plan->comm);
-        status = multiply(x, job, r0, rows, panel.local, n, 1, 0, true);
-        if (status == TULLE_OK) status = plan->runner->ops->finish(plan->runner);
-        tulle__computed(x, "multiply", start);
-        if (status != TULLE_OK) {
-            tulle__arena_return(plan->exchange.arena, &panel);
-            goto out;
-        }
-        start = tulle__now(plan->comm);
-        TULLE_TRY(tulle__partial_push(
-            &x->inbox, &partial, &panel, r0 * n * (int64_t)size, rows * n * (int64_t)size, r0 + rows == end));
-        x->communicate_ns += tulle__now(plan->comm) - start;
-    }
+            "a row of %.3f MB of C does not fit a panel of %.3f MB; the arena is too small", (double)row / 1e6,
+            (double)tulle__arena_panel_bytes(plan->exchange.arena) / 1e6);
+    TULLE_TRY(tulle__job_rows(x, job, &first, &rows));
+    output->first = output->band++ ? output->first + output->rows : first;
+    const tulle_gidx rest = first + rows - output->first;
+    output->none = rest <= 0;
+    if (output->none) goto out;
+    output->rows = rest < most ? rest : most;
+    output->more = rest > most;
+    int64_t start = tulle__now(plan->comm);
+    TULLE_TRY(tulle__arena_take(plan->exchange.arena, tulle__inbox_serve, &x->inbox, &output->panel));
+    x->communicate_ns += tulle__now(plan->comm) - start;
+    output->start = tulle__kernel_begin(plan->comm);
+    output->to = output->panel.local;
+    output->c_row = n;
+    output->c_col = 1;
+    output->last = output->complete = true;
 out:
+    return status;
+}
+
+static tulle_status panel_taken(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made)
+{
+    const int64_t row = output->c_row * (int64_t)tulle_type_size(x->plan->operands.C->type);
+    const tulle__partial partial = {
+        .tile = (int)tulle__tile_index(x->plan->operands.C, job->i, job->j), .key = job->k[0], .units = job->units};
+    tulle__computed(x, "multiply", output->start);
+    if (made != TULLE_OK) {
+        tulle__arena_return(x->plan->exchange.arena, &output->panel);
+        return made;
+    }
+    const int64_t start = tulle__now(x->plan->comm);
+    const tulle_status status = tulle__partial_push(
+        &x->inbox, &partial, &output->panel, output->first * row, output->rows * row, !output->more);
+    if (status == TULLE_OK) x->communicate_ns += tulle__now(x->plan->comm) - start;
     return status;
 }
 
@@ -323,15 +318,20 @@ static tulle_status receive_rows(tulle__inbox *inbox, const tulle__partial_recor
     return status == TULLE_OK ? receive_added(inbox, record) : status;
 }
 
+static const tulle__outputs into_sums = {own_sums, sums_taken};
+static const tulle__outputs into_rows = {own_sums, rows_taken};
+static const tulle__outputs into_kept = {own_kept, kept_taken};
+static const tulle__outputs panels = {panel_output, panel_taken};
+
 #define SINK(own_jobs, received)                                                                                       \
     {                                                                                                                  \
-        .begin = begin, .take = take, .drop = drop, .own = own_jobs, .away = away, .receive = received,                \
+        .begin = begin, .take = take, .drop = drop, .own = own_jobs, .away = &panels, .receive = received,             \
         .finish = finish                                                                                               \
     }
-static const tulle__sink sums = SINK(own_sums, receive_added);
-static const tulle__sink ordered = SINK(own_sums, receive_kept);
-static const tulle__sink claimed_ordered = SINK(own_kept, receive_kept);
-static const tulle__sink by_rows = SINK(own_rows, receive_rows);
+static const tulle__sink sums = SINK(&into_sums, receive_added);
+static const tulle__sink ordered = SINK(&into_sums, receive_kept);
+static const tulle__sink claimed_ordered = SINK(&into_kept, receive_kept);
+static const tulle__sink by_rows = SINK(&into_rows, receive_rows);
 #undef SINK
 
 const tulle__sink *tulle__dense_sink(const tulle_product *plan)

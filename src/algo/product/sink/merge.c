@@ -44,7 +44,7 @@ static tulle_status spread_parts(tulle__exec *x, tulle__target *target)
         const tulle__cut *cut = given_away(x, target, part);
         if (!cut || part->spread) continue;
         int64_t m = tulle__tile_rows(x->plan->C, target->i), g = 0;
-        const int64_t *rowptr = tulle__block_result(x->plan, &part->size, part->block).rowptr;
+        const int64_t *rowptr = tulle__result_view(x->plan->C, &part->size, part->block).rowptr;
         TULLE_TRY(tulle__alloc((size_t)m + 1, sizeof *part->spread, "row pointers of a part", &part->spread));
         for (int64_t r = 0; r < m; r++) {
             part->spread[r] = rowptr[g];
@@ -54,6 +54,24 @@ static tulle_status spread_parts(tulle__exec *x, tulle__target *target)
     }
 out:
     return status;
+}
+
+/* Rows of a tile of C as a summand, of a result whose first row is row `first` of the tile. */
+static tulle__csr result_csr(const tulle_mat *C, const tulle__csr_result *result, int64_t first,
+    const tulle__target *tile, int64_t row, int64_t rows)
+{
+    tulle__csr csr = {.m = rows,
+        .n = tulle__tile_csr_cols(C, tile->j),
+        .rowptr = result->rowptr + (row - first),
+        .colind = result->colind,
+        .val = result->val,
+        .offset = result->offset,
+        .norm = result->norm};
+    if (C->format->in_blocks) {
+        csr.row_block = C->layout->row_blocks.cut + C->layout->row_blocks.first[tile->i] + row;
+        csr.col_block = C->layout->col_blocks.cut + C->layout->col_blocks.first[tile->j];
+    }
+    return csr;
 }
 
 /*
@@ -66,11 +84,10 @@ static int summands(tulle__exec *x, const tulle__target *target, int64_t row, in
         const tulle__part *part = &target->part[p];
         if (!part->size.nnz || (!part->spread && (part->row > row || part->row + part->size.rows < row + rows)))
             continue;
-        tulle__csr_result r = tulle__block_result(x->plan, &part->size, part->block);
-        const tulle__rows_of_tile of = {target->i, target->j, row, rows};
+        tulle__csr_result r = tulle__result_view(x->plan->C, &part->size, part->block);
         if (part->spread) r.rowptr = part->spread;
         x->pair[pairs++] = (tulle__spgemm_pair){.A = {.m = rows, .n = rows},
-            .B = tulle__result_csr(x->plan, &r, part->spread ? 0 : part->row, &of),
+            .B = result_csr(x->plan->operands.C, &r, part->spread ? 0 : part->row, target, row, rows),
             .scale = 1};
     }
     if (TULLE__PLANTED(merged_twice) && pairs && x->plan->scalars.job_beta == 0)
@@ -166,9 +183,8 @@ static tulle_status join(tulle__exec *x, const tulle__target *target, int npiece
 /* Sums a piece. A single part is used where it lies. */
 static tulle_status sum_piece(tulle__exec *x, const tulle__target *target, struct piece *piece)
 {
-    tulle_status status = TULLE_OK;
-    tulle__result_size size;
-    const tulle__rows_of_tile of = {target->i, target->j, piece->row, piece->rows};
+    tulle_status status;
+    tulle__output output = {.i = target->i, .j = target->j, .first = piece->row, .rows = piece->rows};
     int pairs = summands(x, target, piece->row, piece->rows);
     if (!pairs) return TULLE_OK;
     const tulle__spgemm_pair *only = &x->pair[0];
@@ -182,18 +198,17 @@ static tulle_status sum_piece(tulle__exec *x, const tulle__target *target, struc
             .norm = (double *)(uintptr_t)only->B.norm};
         return TULLE_OK;
     }
-    TULLE_TRY(tulle__into_block(x, &of, pairs, &size, &piece->block));
-    if (size.nnz) piece->sum = tulle__block_result(x->plan, &size, piece->block);
-out:
+    tulle__output_block(x, NULL, NULL, &output);
+    status = tulle__sum_pairs(x, pairs, &output);
+    piece->block = output.block;
+    if (status == TULLE_OK && output.result.nnz) piece->sum = output.result;
     return status;
 }
 
 static tulle_status merge_bands(tulle__exec *x, const tulle__target *target, int npieces, struct piece *pieces)
 {
     tulle_status status = TULLE_OK;
-    int64_t multiplications = x->multiplications; /* additions are none of the product's */
     for (int p = 0; p < npieces; p++) TULLE_TRY(sum_piece(x, target, &pieces[p]));
-    x->multiplications = multiplications;
     TULLE_TRY(join(x, target, npieces, pieces));
 out:
     return status;
@@ -211,9 +226,10 @@ tulle_status tulle__merge_parts(tulle__exec *x, tulle__target *target)
     if (npieces > 1) {
         TULLE_TRY(merge_bands(x, target, npieces, pieces));
     } else {
-        int64_t merged = 0;
+        tulle__output output = {.i = target->i, .j = target->j};
         int pairs = summands(x, target, 0, tulle__tile_csr_rows(x->plan->operands.C, target->i));
-        TULLE_TRY(tulle__into_tile(x, target->i, target->j, pairs, &merged));
+        TULLE_TRY(tulle__output_tile(x, &output));
+        if (!output.none) TULLE_TRY(tulle__sum_pairs(x, pairs, &output));
     }
     if (!x->sink->same_jobs) tulle__target_drop_parts(target);
 out:

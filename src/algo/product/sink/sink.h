@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What becomes of the product of a job: it goes into C in place, or into a part that is merged at
- * the end, or through panels to the owner of the C tile (partial.h), who takes it in. A sink is one
- * row of a table; an execution chooses it once.
+ * the end, or through panels to the owner of the C tile (partial.h), who takes it in. A sink names
+ * the memory and takes products over; it multiplies none. It is one row of a table; an execution
+ * chooses it once.
  *
  *   C       sums                 own jobs            other PEs' tiles      what comes in
  *   dense   as they come         added               panels                added
@@ -15,7 +16,14 @@
 #ifndef TULLE_PRODUCT_SINK_H
 #define TULLE_PRODUCT_SINK_H
 
-#include "algo/product/execution/execution.h"
+#include "algo/product/execution/multiply.h"
+
+/* Outputs for the products of jobs, one after the other (tulle__output.more). */
+typedef struct tulle__outputs {
+    tulle_status (*next)(tulle__exec *x, const tulle__job *job, tulle__output *output);
+    /* The product is there; after a failure, which is returned, the memory is given back. */
+    tulle_status (*taken)(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made);
+} tulle__outputs;
 
 typedef struct tulle__sink {
     /* An execution begins: own tiles of C become what is added to. */
@@ -23,9 +31,8 @@ typedef struct tulle__sink {
     /* Tiles of the n-th summand of a job are there, in x->a and x->b_tile. Frees by drop. */
     tulle_status (*take)(tulle__exec *x, const tulle__job *job, int n);
     void (*drop)(tulle__exec *x, const tulle__job *job);
-    /* Multiplies a job of an own tile of C; of another PE's. */
-    tulle_status (*own)(tulle__exec *x, const tulle__job *job, tulle__target *target);
-    tulle_status (*away)(tulle__exec *x, const tulle__job *job);
+    const tulle__outputs *own;  /* of jobs of own tiles of C */
+    const tulle__outputs *away; /* of jobs of other PEs' tiles: these time their kernels */
     /* A panel of a partial result has come. */
     tulle__receive *receive;
     /* All contributions to own tiles are there. */

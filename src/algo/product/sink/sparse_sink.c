@@ -48,21 +48,6 @@ static void drop(tulle__exec *x, const tulle__job *job)
     }
 }
 
-static tulle_status pairs_of_job(tulle__exec *x, const tulle__job *job, tulle_gidx *first, tulle_gidx *rows)
-{
-    tulle_status status;
-    TULLE_TRY(tulle__room_for_pairs(x, job->nk + 1));
-    TULLE_TRY(tulle__job_rows(x, job, first, rows));
-    for (int n = 0; n < job->nk; n++) {
-        tulle__csr A = tulle__tile_csr(&x->a[n]);
-        x->pair[n] = (tulle__spgemm_pair){
-            .A = tulle__csr_rows(&A, *first, *rows), .B = x->b[n], .scale = x->plan->scalars.alpha};
-    }
-    x->of = (tulle__run_tiles){.i = job->i, .j = job->j, .nk = job->nk, .k = job->k, .row = *first};
-out:
-    return status;
-}
-
 /* ---- own tiles ---- */
 
 /* The part of (rank, key, row) of a target, made with so many rows if it is not there. */
@@ -84,32 +69,50 @@ static tulle_status find_part(tulle__target *target, int rank, int key, int64_t 
     return TULLE_OK;
 }
 
-static tulle_status own(tulle__exec *x, const tulle__job *job, tulle__target *target)
+/* The only job of a tile makes the tile; others make parts. */
+static tulle_status own_output(tulle__exec *x, const tulle__job *job, tulle__output *output)
 {
     tulle_status status;
-    tulle_gidx first, rows;
-    TULLE_TRY(pairs_of_job(x, job, &first, &rows));
+    tulle__target *target = output->target;
+    TULLE_TRY(tulle__job_rows(x, job, &output->first, &output->rows));
+    output->none = !job->nk && job->units != target->units;
     if (job->units == target->units) {
         target->placed = 1;
-        x->of.whole = x->plan->ways.whole;
-        TULLE_TRY(tulle__into_tile(
-            x, job->i, job->j, tulle__add_old(x, job->i, job->j, 0, rows, job->nk), &x->multiplications));
+        output->whole = x->plan->ways.whole;
+        output->adds_old = true;
+        TULLE_TRY(tulle__output_tile(x, output));
     } else if (job->nk) {
-        tulle__part *part;
-        TULLE_TRY(find_part(target, x->plan->comm->rank, job->k[0], first, rows, &part));
-        const tulle__rows_of_tile of = {job->i, job->j, first, rows};
-        TULLE_TRY(tulle__into_block(x, &of, job->nk, &part->size, &part->block));
+        TULLE_TRY(find_part(target, x->plan->comm->rank, job->k[0], output->first, output->rows, &output->part));
+        tulle__output_block(x, &output->part->size, output->part->block, output);
     }
 out:
     return status;
 }
 
-static tulle_status own_rows(tulle__exec *x, const tulle__job *job, tulle__target *target)
+/* A block that was made replaces the one that was there. */
+static void replace_block(const tulle__output *output, tulle__result_size *size, char **block)
 {
-    (void)target;
-    tulle_gidx first, rows;
-    tulle_status status = pairs_of_job(x, job, &first, &rows);
-    return status == TULLE_OK ? tulle__into_rows(x, job->i, job->j, first, rows, job->nk) : status;
+    if (output->known) return;
+    *size = tulle__output_size(output);
+    tulle__free(*block);
+    *block = output->block;
+}
+
+static tulle_status own_taken(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made)
+{
+    (void)x, (void)job;
+    if (!output->part) return made;
+    if (made == TULLE_OK)
+        replace_block(output, &output->part->size, &output->part->block);
+    else
+        tulle__free(output->block);
+    return made;
+}
+
+static tulle_status own_rows(tulle__exec *x, const tulle__job *job, tulle__output *output)
+{
+    tulle_status status = tulle__job_rows(x, job, &output->first, &output->rows);
+    return status == TULLE_OK ? tulle__output_rows(x, output) : status;
 }
 
 /* ---- other PEs' tiles ---- */
@@ -139,78 +142,95 @@ static int64_t bytes_to_send(const tulle__exec *x, const tulle__result_size *siz
     return (int64_t)tulle__result_bytes(x->plan->C, size) - *from;
 }
 
-static tulle__partial describe(tulle__exec *x, const tulle__job *job, int64_t first, const tulle__result_size *size)
+static tulle__partial describe(
+    const tulle__exec *x, const tulle__job *job, const tulle__output *output, const tulle__result_size *size)
 {
     return (tulle__partial){.tile = (int)tulle__tile_index(x->plan->operands.C, job->i, job->j),
         .key = job->k[0],
         .units = job->units,
         .size = *size,
-        .row = first};
+        .row = output->first};
 }
 
-/* The result is made in the panel, since its structure is not kept. */
-static tulle_status away_in_panel(tulle__exec *x, const tulle__job *job)
-{
-    tulle_status status = TULLE_OK;
-    tulle__arena *arena = x->plan->exchange.arena;
-    tulle__panel panel;
-    tulle_gidx first, rows;
-    tulle__result_size size;
-    int64_t start = tulle__now(x->plan->comm), from;
-    TULLE_TRY(pairs_of_job(x, job, &first, &rows));
-    TULLE_TRY(tulle__arena_take(arena, tulle__inbox_serve, &x->inbox, &panel));
-    x->communicate_ns += tulle__now(x->plan->comm) - start;
-    start = tulle__kernel_begin(x->plan->comm);
-    const tulle__rows_of_tile of = {job->i, job->j, first, rows};
-    status = tulle__into_panel(x, &of, job->nk, &panel, &size);
-    tulle__computed(x, "multiply", start);
-    if (status != TULLE_OK) {
-        tulle__arena_return(arena, &panel);
-        goto out;
-    }
-    start = tulle__now(x->plan->comm);
-    tulle__partial partial = describe(x, job, first, &size);
-    int64_t length = bytes_to_send(x, &size, &from);
-    panel.at += (uint64_t)from;
-    TULLE_TRY(tulle__partial_push(&x->inbox, &partial, &panel, from, length, 1));
-    x->communicate_ns += tulle__now(x->plan->comm) - start;
-out:
-    return status;
-}
-
-static tulle_status away_in_block(tulle__exec *x, const tulle__job *job, tulle__sent *sent, int64_t start)
+/* The result is made in a panel, since its structure is not kept. */
+static tulle_status panel_output(tulle__exec *x, const tulle__job *job, tulle__output *output)
 {
     tulle_status status;
-    tulle_gidx first, rows;
-    int64_t from;
-    TULLE_TRY(pairs_of_job(x, job, &first, &rows));
-    const tulle__rows_of_tile of = {job->i, job->j, first, rows};
-    status = tulle__into_block(x, &of, job->nk, &sent->size, &sent->block);
-    tulle__computed(x, "multiply", start);
-    if (status != TULLE_OK) goto out;
-    start = tulle__now(x->plan->comm);
-    tulle__partial partial = describe(x, job, first, &sent->size);
-    int64_t length = bytes_to_send(x, &sent->size, &from);
-    TULLE_TRY(tulle__partial_send(&x->inbox, &partial, sent->block + from, from, length));
+    int64_t start = tulle__now(x->plan->comm);
+    TULLE_TRY(tulle__job_rows(x, job, &output->first, &output->rows));
+    TULLE_TRY(tulle__arena_take(x->plan->exchange.arena, tulle__inbox_serve, &x->inbox, &output->panel));
     x->communicate_ns += tulle__now(x->plan->comm) - start;
+    output->start = tulle__kernel_begin(x->plan->comm);
+    tulle__output_panel(x, output);
 out:
     return status;
 }
 
-static tulle_status away_kept(tulle__exec *x, const tulle__job *job)
+static tulle_status panel_taken(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made)
 {
-    tulle__sent *sent;
-    int64_t start = tulle__kernel_begin(x->plan->comm);
-    tulle_status status = sent_of_job(x->plan, job, &sent);
-    return status == TULLE_OK ? away_in_block(x, job, sent, start) : status;
+    tulle__panel panel = output->panel;
+    int64_t from;
+    tulle__computed(x, "multiply", output->start);
+    if (made != TULLE_OK) {
+        tulle__arena_return(x->plan->exchange.arena, &panel);
+        return made;
+    }
+    const int64_t start = tulle__now(x->plan->comm);
+    const tulle__result_size size = tulle__output_size(output);
+    const tulle__partial partial = describe(x, job, output, &size);
+    const int64_t length = bytes_to_send(x, &size, &from);
+    panel.at += (uint64_t)from;
+    const tulle_status status = tulle__partial_push(&x->inbox, &partial, &panel, from, length, 1);
+    if (status == TULLE_OK) x->communicate_ns += tulle__now(x->plan->comm) - start;
+    return status;
+}
+
+static tulle_status block_output(tulle__exec *x, const tulle__job *job, tulle__output *output)
+{
+    tulle_status status;
+    TULLE_TRY(tulle__job_rows(x, job, &output->first, &output->rows));
+    tulle__output_block(x, &output->sent->size, output->sent->block, output);
+out:
+    return status;
+}
+
+static tulle_status kept_output(tulle__exec *x, const tulle__job *job, tulle__output *output)
+{
+    output->start = tulle__kernel_begin(x->plan->comm);
+    tulle_status status = sent_of_job(x->plan, job, &output->sent);
+    return status == TULLE_OK ? block_output(x, job, output) : status;
+}
+
+static tulle_status once_output(tulle__exec *x, const tulle__job *job, tulle__output *output)
+{
+    output->start = tulle__kernel_begin(x->plan->comm);
+    output->sent = &output->once;
+    return block_output(x, job, output);
+}
+
+static tulle_status kept_taken(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made)
+{
+    tulle__sent *sent = output->sent;
+    int64_t from;
+    tulle__computed(x, "multiply", output->start);
+    if (made != TULLE_OK) {
+        tulle__free(output->block);
+        return made;
+    }
+    replace_block(output, &sent->size, &sent->block);
+    const int64_t start = tulle__now(x->plan->comm);
+    const tulle__partial partial = describe(x, job, output, &sent->size);
+    const int64_t length = bytes_to_send(x, &sent->size, &from);
+    const tulle_status status = tulle__partial_send(&x->inbox, &partial, sent->block + from, from, length);
+    if (status == TULLE_OK) x->communicate_ns += tulle__now(x->plan->comm) - start;
+    return status;
 }
 
 /* In phases memory is short: the block is freed once it has been copied. */
-static tulle_status away_once(tulle__exec *x, const tulle__job *job)
+static tulle_status once_taken(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made)
 {
-    tulle__sent once = {.block = NULL};
-    tulle_status status = away_in_block(x, job, &once, tulle__kernel_begin(x->plan->comm));
-    tulle__free(once.block);
+    const tulle_status status = kept_taken(x, job, output, made);
+    tulle__free(output->once.block);
     return status;
 }
 
@@ -275,27 +295,34 @@ static tulle_status finish_rows(tulle__exec *x)
     return TULLE_OK;
 }
 
+static const tulle__outputs own = {own_output, own_taken};
+static const tulle__outputs rows_of_own = {own_rows, own_taken};
+static const tulle__outputs kept = {kept_output, kept_taken};
+static const tulle__outputs once = {once_output, once_taken};
+static const tulle__outputs panels = {panel_output, panel_taken};
+
 #define SINK(...)                                                                                                      \
     {                                                                                                                  \
-        .begin = begin, .take = take, .drop = drop, .own = own, .receive = receive_part, .finish = finish, __VA_ARGS__ \
+        .begin = begin, .take = take, .drop = drop, .own = &own, .receive = receive_part, .finish = finish,            \
+        __VA_ARGS__                                                                                                    \
     }
 /* structures are reused if all of C is made at once and the next execution has the same jobs */
-static const tulle__sink anew = SINK(.away = away_kept, .publishes = true, .same_jobs = true);
-static const tulle__sink values = SINK(.away = away_kept, .same_jobs = true);
-static const tulle__sink claimed = SINK(.away = away_in_panel, .publishes = true);
+static const tulle__sink anew = SINK(.away = &kept, .publishes = true, .same_jobs = true);
+static const tulle__sink values = SINK(.away = &kept, .same_jobs = true);
+static const tulle__sink claimed = SINK(.away = &panels, .publishes = true);
 static const tulle__sink phase = {.begin = begin,
     .take = take_slice,
     .drop = drop,
-    .own = own,
-    .away = away_once,
+    .own = &own,
+    .away = &once,
     .receive = receive_part,
     .finish = finish,
     .publishes = true};
 static const tulle__sink claimed_values = {.begin = begin_rows,
     .take = take,
     .drop = drop,
-    .own = own_rows,
-    .away = away_in_panel,
+    .own = &rows_of_own,
+    .away = &panels,
     .receive = receive_values,
     .finish = finish_rows};
 #undef SINK
