@@ -36,7 +36,7 @@ typedef enum tulle_density_method {
         TULLE_DENSITY_METHOD_COUNT
 } tulle_density_method;
 
-/* "submatrix", ...; NULL: no such method. */
+/* "submatrix", ...; "unknown": no such method. */
 TULLE_API const char *tulle_density_method_name(tulle_density_method method);
 TULLE_API tulle_status tulle_density_method_parse(const char *name, tulle_density_method *method);
 

@@ -64,7 +64,7 @@ typedef struct tulle_function {
     void *context;
 } tulle_function;
 
-/* "sign", ..., "user"; NULL: no such kind. */
+/* "sign", ..., "user"; "unknown": no such kind. */
 TULLE_API const char *tulle_function_name(tulle_function_kind kind);
 
 /* Reads "sign", "sign:mu=0.1", "root:p=-2", "fermi:mu=0.1,kT=0.01", ...; TULLE_ERR_ARG. */
@@ -84,7 +84,7 @@ typedef enum tulle_matfun_method {
         TULLE_MATFUN_METHOD_COUNT
 } tulle_matfun_method;
 
-/* "submatrix", ...; NULL: no such method. */
+/* "submatrix", ...; "unknown": no such method. */
 TULLE_API const char *tulle_matfun_method_name(tulle_matfun_method method);
 TULLE_API tulle_status tulle_matfun_method_parse(const char *name, tulle_matfun_method *method);
 

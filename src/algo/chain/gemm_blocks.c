@@ -15,16 +15,12 @@
 #include "algo/chain/block_grid.h"
 #include "base/arg.h"
 #include "base/error.h"
+#include "base/names.h"
+
+TULLE__WORDS(cases, TULLE_GEMM_CASE_LIST);
+TULLE__NAME(tulle_gemm_case, x, cases)
 
 enum { TILES_MOST = 1 << 16, CHUNK_MOST = 16, DEVICES_MOST = 64 };
-
-const char *tulle_gemm_case_name(tulle_gemm_case x)
-{
-#define WORD(name, word, text) word,
-    static const char *const names[] = {TULLE_GEMM_CASE_LIST(WORD)};
-#undef WORD
-    return (unsigned)x < TULLE_GEMM_CASE_COUNT ? names[x] : "unknown";
-}
 
 static int smaller(int x, int y)
 {

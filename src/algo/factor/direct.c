@@ -10,13 +10,12 @@
 #include "algo/factor/library.h"
 #include "base/arg.h"
 #include "base/error.h"
+#include "base/names.h"
 #include "base/options.h"
-#include "base/spec.h"
 #include "mat/mat.h"
 
-#define WORD(name, word, text) word,
-static const char *const names[] = {TULLE_ELIMINATION_LIST(WORD)};
-#undef WORD
+TULLE__WORDS(names, TULLE_ELIMINATION_LIST);
+TULLE__PARSE(tulle_elimination, elimination, names, "order of elimination")
 
 /* Owned by the team, so that a body that fails leaks nothing. */
 struct direct {
@@ -27,15 +26,6 @@ struct direct {
 
 enum kind { LU, CHOLESKY };
 static const char *const kind_name[] = {[LU] = "LU", [CHOLESKY] = "Cholesky"};
-
-tulle_status tulle_elimination_parse(const char *name, tulle_elimination *elimination)
-{
-    if (TULLE__NULL(name) || TULLE__NULL(elimination)) return TULLE_ERR_ARG;
-    int found = 0;
-    tulle_status status = tulle__name_parse("order of elimination", name, names, TULLE_ELIMINATION_COUNT, &found);
-    if (status == TULLE_OK) *elimination = (tulle_elimination)found;
-    return status;
-}
 
 static tulle_status find_library(const char *name, const tulle__direct_library **library)
 {

@@ -3,43 +3,19 @@
 #include <tulle/krylov.h>
 
 #include "algo/krylov/precond.h"
-#include "base/arg.h"
 #include "base/error.h"
-#include "base/spec.h"
+#include "base/names.h"
 
-#define WORD(name, word, text) word,
-static const char *const method_names[] = {TULLE_KRYLOV_METHOD_LIST(WORD)};
-static const char *const precond_names[] = {TULLE_PRECOND_KIND_LIST(WORD)};
-static const char *const stop_names[] = {TULLE_STOP_LIST(WORD)};
-#undef WORD
+TULLE__WORDS(methods, TULLE_KRYLOV_METHOD_LIST);
+TULLE__NAME(tulle_krylov_method, method, methods)
+TULLE__PARSE(tulle_krylov_method, method, methods, "method")
 
-const char *tulle_krylov_method_name(tulle_krylov_method method)
-{
-    return (unsigned)method < TULLE_KRYLOV_METHOD_COUNT ? method_names[method] : "unknown";
-}
+TULLE__WORDS(kinds, TULLE_PRECOND_KIND_LIST);
+TULLE__NAME(tulle_precond_kind, precond, kinds)
+TULLE__PARSE(tulle_precond_kind, precond, kinds, "preconditioner")
 
-tulle_status tulle_krylov_method_parse(const char *name, tulle_krylov_method *method)
-{
-    if (TULLE__NULL(name) || TULLE__NULL(method)) return TULLE_ERR_ARG;
-    int found = 0;
-    tulle_status status = tulle__name_parse("method", name, method_names, TULLE_KRYLOV_METHOD_COUNT, &found);
-    if (status == TULLE_OK) *method = (tulle_krylov_method)found;
-    return status;
-}
-
-const char *tulle_precond_kind_name(tulle_precond_kind precond)
-{
-    return (unsigned)precond < TULLE_PRECOND_KIND_COUNT ? precond_names[precond] : "unknown";
-}
-
-tulle_status tulle_precond_kind_parse(const char *name, tulle_precond_kind *precond)
-{
-    if (TULLE__NULL(name) || TULLE__NULL(precond)) return TULLE_ERR_ARG;
-    int found = 0;
-    tulle_status status = tulle__name_parse("preconditioner", name, precond_names, TULLE_PRECOND_KIND_COUNT, &found);
-    if (status == TULLE_OK) *precond = (tulle_precond_kind)found;
-    return status;
-}
+TULLE__WORDS(stops, TULLE_STOP_LIST);
+TULLE__NAME(tulle_stop, stop, stops)
 
 /* A number of at least `low`, or auto. */
 static tulle_status read_amount(tulle__spec_part *part, const char *key, double most, double automatic, double *value)
@@ -77,9 +53,4 @@ tulle_status tulle_precond_parse_spec(const char *text, tulle_precond_kind *prec
     *options = chosen;
 out:
     return status;
-}
-
-const char *tulle_stop_name(tulle_stop stop)
-{
-    return (unsigned)stop < TULLE_STOP_COUNT ? stop_names[stop] : "unknown";
 }

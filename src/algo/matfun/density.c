@@ -16,32 +16,16 @@
 #include "algo/matfun/whole/whole_function.h"
 #include "base/arg.h"
 #include "base/error.h"
+#include "base/names.h"
 #include "base/options.h"
 #include "base/random.h"
-#include "base/spec.h"
 #include "mat/algebra/block_sum.h"
 #include "mat/algebra/finite.h"
 #include "mat/sweep/apply.h"
 
-static const char *const methods[TULLE_DENSITY_METHOD_COUNT] = {
-#define NAME(name, word, text) word,
-    TULLE_DENSITY_METHOD_LIST(NAME)
-#undef NAME
-};
-
-const char *tulle_density_method_name(tulle_density_method method)
-{
-    return (unsigned)method < TULLE_DENSITY_METHOD_COUNT ? methods[method] : NULL;
-}
-
-tulle_status tulle_density_method_parse(const char *name, tulle_density_method *method)
-{
-    int found;
-    if (TULLE__NULL(name) || TULLE__NULL(method)) return TULLE_ERR_ARG;
-    tulle_status status = tulle__name_parse("method", name, methods, TULLE_DENSITY_METHOD_COUNT, &found);
-    if (status == TULLE_OK) *method = (tulle_density_method)found;
-    return status;
-}
+TULLE__WORDS(methods, TULLE_DENSITY_METHOD_LIST);
+TULLE__NAME(tulle_density_method, method, methods)
+TULLE__PARSE(tulle_density_method, method, methods, "method")
 
 /* ---- products of whole matrices ---- */
 

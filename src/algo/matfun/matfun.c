@@ -12,33 +12,17 @@
 #include "algo/option_readers.h"
 #include "base/arg.h"
 #include "base/error.h"
+#include "base/names.h"
 #include "base/options.h"
-#include "base/spec.h"
 #include "device/cpu/dense_calls.h"
 #include "mat/algebra/finite.h"
 #include "mat/context.h"
 #include "mat/half/expanded.h"
 #include "tile/tile_blocks.h"
 
-static const char *const methods[TULLE_MATFUN_METHOD_COUNT] = {
-#define NAME(name, word, text) word,
-    TULLE_MATFUN_METHOD_LIST(NAME)
-#undef NAME
-};
-
-const char *tulle_matfun_method_name(tulle_matfun_method method)
-{
-    return (unsigned)method < TULLE_MATFUN_METHOD_COUNT ? methods[method] : NULL;
-}
-
-tulle_status tulle_matfun_method_parse(const char *name, tulle_matfun_method *method)
-{
-    int found;
-    if (TULLE__NULL(name) || TULLE__NULL(method)) return TULLE_ERR_ARG;
-    tulle_status status = tulle__name_parse("method", name, methods, TULLE_MATFUN_METHOD_COUNT, &found);
-    if (status == TULLE_OK) *method = (tulle_matfun_method)found;
-    return status;
-}
+TULLE__WORDS(methods, TULLE_MATFUN_METHOD_LIST);
+TULLE__NAME(tulle_matfun_method, method, methods)
+TULLE__PARSE(tulle_matfun_method, method, methods, "method")
 
 /* ---- the plan ---- */
 

@@ -7,8 +7,7 @@
 #include "algo/trisolve/push/push_method.h"
 #include "algo/trisolve/rows/row_methods.h"
 #include "algo/trisolve/supernodal/supernodal_method.h"
-#include "base/arg.h"
-#include "base/spec.h"
+#include "base/names.h"
 
 const tulle__method *tulle__method_of(tulle_trisolve_method method)
 {
@@ -36,9 +35,9 @@ const tulle__method *tulle__method_in_use(const tulle__method_schedule *a)
     return together ? together : &tulle__method_device;
 }
 
-#define WORD(name, word, text) word,
-static const char *const names[] = {TULLE_TRISOLVE_METHOD_LIST(WORD)};
-#undef WORD
+TULLE__WORDS(names, TULLE_TRISOLVE_METHOD_LIST);
+TULLE__NAME(tulle_trisolve_method, method, names)
+TULLE__PARSE(tulle_trisolve_method, method, names, "method")
 
 #define KERNEL(name, word, text) "solve " word,
 static const char *const kernels[] = {TULLE_TRISOLVE_METHOD_LIST(KERNEL)};
@@ -47,18 +46,4 @@ static const char *const kernels[] = {TULLE_TRISOLVE_METHOD_LIST(KERNEL)};
 const char *tulle__solver_kernel(const tulle_trisolve *solver)
 {
     return kernels[solver->now->method];
-}
-
-const char *tulle_trisolve_method_name(tulle_trisolve_method method)
-{
-    return (unsigned)method < TULLE_TRISOLVE_METHOD_COUNT ? names[method] : "unknown";
-}
-
-tulle_status tulle_trisolve_method_parse(const char *name, tulle_trisolve_method *method)
-{
-    if (TULLE__NULL(name) || TULLE__NULL(method)) return TULLE_ERR_ARG;
-    int found = 0;
-    tulle_status status = tulle__name_parse("method", name, names, TULLE_TRISOLVE_METHOD_COUNT, &found);
-    if (status == TULLE_OK) *method = (tulle_trisolve_method)found;
-    return status;
 }

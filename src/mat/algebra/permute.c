@@ -8,29 +8,15 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/names.h"
 #include "base/random.h"
-#include "base/spec.h"
 #include "mat/algebra/elements.h"
 #include "mat/algebra/minimum_degree.h"
 #include "mat/assemble.h"
 
-#define WORD(name, word, text) word,
-static const char *const names[] = {TULLE_ORDERING_LIST(WORD)};
-#undef WORD
-
-const char *tulle_ordering_name(tulle_ordering ordering)
-{
-    return (unsigned)ordering < TULLE_ORDERING_COUNT ? names[ordering] : "unknown";
-}
-
-tulle_status tulle_ordering_parse(const char *name, tulle_ordering *ordering)
-{
-    int found = 0;
-    if (TULLE__NULL(name) || TULLE__NULL(ordering)) return TULLE_ERR_ARG;
-    const tulle_status status = tulle__name_parse("ordering", name, names, TULLE_ORDERING_COUNT, &found);
-    if (status == TULLE_OK) *ordering = (tulle_ordering)found;
-    return status;
-}
+TULLE__WORDS(names, TULLE_ORDERING_LIST);
+TULLE__NAME(tulle_ordering, ordering, names)
+TULLE__PARSE(tulle_ordering, ordering, names, "ordering")
 
 /* ---- orderings ---- */
 

@@ -9,17 +9,13 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/spec.h"
+#include "base/names.h"
 
-static const char *const names[TULLE_FUNCTION_COUNT] = {
-#define NAME(name, word, text) word,
-    TULLE_FUNCTION_LIST(NAME) "user"
-#undef NAME
-};
+static const char *const names[TULLE_FUNCTION_COUNT] = {TULLE_FUNCTION_LIST(TULLE__WORD) "user"};
 
 const char *tulle_function_name(tulle_function_kind kind)
 {
-    return (unsigned)kind < TULLE_FUNCTION_COUNT ? names[kind] : NULL;
+    return (unsigned)kind < TULLE_FUNCTION_COUNT ? names[kind] : "unknown";
 }
 
 static tulle_status read_parameters(tulle__spec_part *part, tulle_function *f)
