@@ -41,6 +41,7 @@
 #ifndef TULLE_DEVICE_DEVICE_H
 #define TULLE_DEVICE_DEVICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -326,6 +327,58 @@ typedef struct tulle__device_tsmm {
     int64_t rows;
 } tulle__device_tsmm;
 
+/* Values alone, at the places of C, of a product whose structure is there as `product` makes it; in blocks, of at least
+ * one pair, also their norms. */
+typedef struct tulle__device_values {
+    tulle__device_product product;
+    tulle__device_tile C;
+} tulle__device_values;
+
+/* Lines of `width` values times beta; beta = 0 writes zeros and does not read. */
+typedef struct tulle__device_scale {
+    tulle_type type;
+    int64_t lines, width;
+    tulle__vectors Y;
+    double beta;
+} tulle__device_scale;
+
+/*
+ * Kernels: X(KIND, name, task). A device has those of its bits `kernels`; a kind of slab that it has no kernel for is
+ * TULLE_ERR_UNSUPPORTED in the queue. Wrappers pass those of the first list on.
+ *
+ *   multiply        a row of a slab that is not symmetric is summed in an order that follows from the row and `cols`
+ *                   alone, so that the bits do not depend on how a matrix is cut into slabs
+ *   scale           every device has these two
+ *   chain           a product of tiles into dense memory of the device
+ *   values          of a sparse product
+ *   solve           with the sums of tulle__solve_task (kernel/kernel.h)
+ *   eigen           eigenvectors; with eigen_bytes
+ *   dots ... tsmm   vectors on the device: all or none
+ *   arm             before solving together
+ */
+#define TULLE__DEVICE_PASSED_LIST(X)                                                                                   \
+    X(MULTIPLY, multiply, tulle__slab_task)                                                                            \
+    X(SCALE, scale, tulle__device_scale)                                                                               \
+    X(CHAIN, chain, tulle__device_chain)                                                                               \
+    X(VALUES, values, tulle__device_values)                                                                            \
+    X(SOLVE, solve, tulle__device_triangle)                                                                            \
+    X(EIGEN, eigen, tulle__device_eigen)                                                                               \
+    X(DOTS, dots, tulle__device_dots)                                                                                  \
+    X(COMBINE, combine, tulle__device_combine)                                                                         \
+    X(TSMTTSM, tsmttsm, tulle__device_tsmttsm)                                                                         \
+    X(TSMM, tsmm, tulle__device_tsmm)
+#define TULLE__DEVICE_KERNEL_LIST(X)                                                                                   \
+    TULLE__DEVICE_PASSED_LIST(X)                                                                                       \
+    X(ARM, arm, tulle__device_together)                                                                                \
+    X(SOLVE_TOGETHER, solve_together, tulle__device_together)
+
+enum tulle__device_kernel {
+#define KERNEL(kind, name, task) TULLE__DEVICE_##kind,
+    TULLE__DEVICE_KERNEL_LIST(KERNEL)
+#undef KERNEL
+        TULLE__DEVICE_KERNELS
+};
+
 /* Where the result goes, once its entries, and C->values in blocks, are counted: sets the places of C's arrays. On the
  * caller's thread. */
 typedef tulle_status (*tulle__device_result)(void *context, int64_t m, int64_t nnz, tulle__device_tile *C);
@@ -375,12 +428,8 @@ typedef struct tulle__device_ops {
      * that is no peer, or where the device has no such copies: TULLE_ERR_UNSUPPORTED in the queue. */
     void (*copy)(tulle__device_queue *queue, const tulle__device_copy *copy);
 
-    /*
-     * Kernels. A row of a slab that is not symmetric is summed in an order that follows from the row and `cols` alone,
-     * so that the bits do not depend on how a matrix is cut into slabs. A kind of slab that the device has no kernel
-     * for is TULLE_ERR_UNSUPPORTED in the queue.
-     */
-    void (*multiply)(tulle__device_queue *queue, const tulle__slab_task *task);
+    /* Starts a kernel that the device has; `task` is of its row in the list. See tulle__start_multiply and others. */
+    void (*start)(tulle__device_queue *queue, enum tulle__device_kernel kernel, const void *task);
     /*
      * Optional: bytes that `multiply` wants for such a task beside its operands; 0 is possible. A must have its sizes
      * and X and Y their places; A's arrays may have no buffers yet.
@@ -394,21 +443,13 @@ typedef struct tulle__device_ops {
     tulle_status (*prepare)(
         tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **prepared);
     void (*forget)(tulle__device *device, tulle__device_prepared *prepared);
-    /* Optional: a product of tiles into dense memory of the device. */
-    void (*chain)(tulle__device_queue *queue, const tulle__device_chain *task);
     /*
-     * Optional: the same into a sparse tile. It returns when `place` has been called, or with what went wrong in the
-     * queue; the arrays are there when the queue has come so far.
+     * Optional: a product of tiles into a sparse tile. It returns when `place` has been called, or with what went wrong
+     * in the queue; the arrays are there when the queue has come so far.
      */
     tulle_status (*product)(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
         void *context, tulle__device_product_counts *counts);
-    /* Optional: the values of a C whose structure is there, as `product` makes it; in blocks, of at least one pair,
-     * also their norms. */
-    void (*values)(tulle__device_queue *queue, const tulle__device_product *task, const tulle__device_tile *C);
-    /* Optional: solves, with the sums of tulle__solve_task (kernel/kernel.h). */
-    void (*solve)(tulle__device_queue *queue, const tulle__device_triangle *task);
-    /* Optional, both or none: eigenvectors, and the workspace of a task with its sizes and places but that. */
-    void (*eigen)(tulle__device_queue *queue, const tulle__device_eigen *task);
+    /* The workspace of eigenvectors, of a task with its sizes and places but that. */
     tulle_status (*eigen_bytes)(tulle__device *device, const tulle__device_eigen *task, size_t *bytes);
     /*
      * Optional, all or none: what solving together takes. Managed memory, which all devices of the process and the host
@@ -416,22 +457,12 @@ typedef struct tulle__device_ops {
      * devices read, and which the host writes (`direct`) while they run. Neither counts. Kernels of the device may
      * reach memory of another PE's device of this process: TULLE_ERR_UNSUPPORTED if they cannot. Kernels in so many
      * queues of each PE that shares the device may wait for each other: TULLE_ERR_UNSUPPORTED, with what to do, if they
-     * cannot. Arming, and the solve.
+     * cannot.
      */
     tulle_status (*managed_new)(tulle__device *device, size_t bytes, const char *what, tulle__device_buffer **buffer);
     tulle_status (*word_new)(tulle__device *device, const char *what, tulle__device_buffer **buffer);
     tulle_status (*reach)(tulle__device *device, const tulle__device *other);
     tulle_status (*waits)(tulle__device *device, int queues);
-    void (*arm)(tulle__device_queue *queue, const tulle__device_together *task);
-    void (*solve_together)(tulle__device_queue *queue, const tulle__device_together *task);
-    /* Optional, all or none: vectors on the device. */
-    void (*dots)(tulle__device_queue *queue, const tulle__device_dots *task);
-    void (*combine)(tulle__device_queue *queue, const tulle__device_combine *task);
-    void (*tsmttsm)(tulle__device_queue *queue, const tulle__device_tsmttsm *task);
-    void (*tsmm)(tulle__device_queue *queue, const tulle__device_tsmm *task);
-    /* Lines of `width` values times beta; beta = 0 writes zeros and does not read. */
-    void (*scale)(tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y,
-        double beta);
 
     void (*close)(tulle__device *device); /* what it made has been freed */
 } tulle__device_ops;
@@ -450,6 +481,7 @@ struct tulle__device {
     const char *name;      /* static: "cpu" */
     char text[128];        /* what it is, for people: "cpu, 2 threads, avx512", "NVIDIA H200, 139.8 GiB" */
     size_t capacity, used; /* bytes; used is kept by the two functions below */
+    unsigned kernels;      /* bits 1 << tulle__device_kernel that it has, and all below it */
     int rowptr_bytes;      /* of the row pointers that its kernels take: 4 or 8 */
     int64_t most_blocks;   /* that a slab may have; 0: any number */
     int64_t wide_level;    /* rows from which a level of a triangle is best begun alone; 0: it knows no starts */
@@ -536,19 +568,30 @@ typedef struct tulle__device_driver {
 tulle_status tulle__device_open(const char *spec, const tulle__device_setting *setting, tulle__device **device);
 void tulle__device_close(tulle__device *device);
 
-/* Whether it multiplies tiles into dense, or sparse, memory: it, and all below it. */
-int tulle__device_has_chain(const tulle__device *device);
+/* Whether it has a kernel, and all below it. */
+static inline bool tulle__device_has(const tulle__device *device, enum tulle__device_kernel kernel)
+{
+    return (device->kernels >> kernel & 1) != 0;
+}
+
+/* Whether it multiplies tiles into sparse memory. */
 int tulle__device_has_product(const tulle__device *device);
-/* Whether it makes values alone of a sparse tile whose structure is known. */
-int tulle__device_has_values(const tulle__device *device);
-/* Whether it solves together with others; no wrapper does. */
-int tulle__device_has_together(const tulle__device *device);
-/* Whether it has operations on vectors. */
-int tulle__device_has_vectors(const tulle__device *device);
-/* Whether it solves with triangles. */
-int tulle__device_has_solve(const tulle__device *device);
-/* Whether it finds eigenvectors, and multiplies with them. */
-int tulle__device_has_eigen(const tulle__device *device);
+
+/* tulle__start_multiply(device, queue, task) and so on. */
+#define TULLE__START(kind, name, type)                                                                                 \
+    static inline void tulle__start_##name(const tulle__device *device, tulle__device_queue *queue, const type *task)  \
+    {                                                                                                                  \
+        device->ops->start(queue, TULLE__DEVICE_##kind, task);                                                         \
+    }
+TULLE__DEVICE_KERNEL_LIST(TULLE__START)
+#undef TULLE__START
+
+/* A row of a device's `start`: a function of that name, for a list of kernels that it has. */
+#define TULLE__KERNEL_CASE(kind, name, type)                                                                           \
+    case TULLE__DEVICE_##kind:                                                                                         \
+        name(queue, task);                                                                                             \
+        break;
+#define TULLE__KERNEL_BIT(kind, name, type) | 1u << TULLE__DEVICE_##kind
 
 /* Buffers, counted: TULLE_ERR_LIMIT, with what was asked for, what is used and the capacity, if it does not fit. */
 tulle_status tulle__device_buffer_new(

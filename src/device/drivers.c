@@ -87,50 +87,10 @@ out:
     return status;
 }
 
-int tulle__device_has_chain(const tulle__device *device)
-{
-    for (; device; device = device->inner)
-        if (!device->ops->chain) return 0;
-    return 1;
-}
-
 int tulle__device_has_product(const tulle__device *device)
 {
     for (; device; device = device->inner)
         if (!device->ops->product) return 0;
-    return 1;
-}
-
-int tulle__device_has_values(const tulle__device *device)
-{
-    for (; device; device = device->inner)
-        if (!device->ops->values) return 0;
-    return 1;
-}
-
-int tulle__device_has_vectors(const tulle__device *device)
-{
-    for (; device; device = device->inner)
-        if (!device->ops->dots) return 0;
-    return 1;
-}
-
-int tulle__device_has_together(const tulle__device *device)
-{
-    return device->ops->solve_together != NULL;
-}
-
-int tulle__device_has_eigen(const tulle__device *device)
-{
-    for (const tulle__device *d = device; d; d = d->inner)
-        if (!d->ops->eigen) return 0;
-    return tulle__device_has_chain(device);
-}
-
-int tulle__device_has_solve(const tulle__device *device)
-{
-    for (; device; device = device->inner)
-        if (!device->ops->solve) return 0;
     return 1;
 }
 

@@ -182,11 +182,12 @@ __attribute__((unused)) static tulle_status problem_run(tulle__device *d, struct
         }
         if (s == 0) {
             ops->join(e.kernels, e.ready[0]);
-            if (p->symmetric) ops->scale(e.kernels, p->vectors, p->m * b, p->cols, &task[0].Y, 0);
+            if (p->symmetric)
+                tulle__start_scale(d, e.kernels, &(tulle__device_scale){p->vectors, p->m * b, p->cols, task[0].Y, 0});
             continue;
         }
         ops->join(e.kernels, e.ready[before]);
-        ops->multiply(e.kernels, &task[s - 1]);
+        tulle__start_multiply(d, e.kernels, &task[s - 1]);
         ops->record(e.kernels, e.used[before]);
     }
     ops->download(e.kernels, Y, &(tulle__device_place){e.Y, 0}, ys * size);

@@ -117,9 +117,9 @@ static void test_scale(tulle__device *d)
     d->ops->queue_new(d, &q);
     Y = (tulle__vectors){.place = {buffer, sizeof(double)}, .ld = 4};
     d->ops->upload(q, &(tulle__device_place){buffer, 0}, host, sizeof host);
-    d->ops->scale(q, TULLE_F64, 2, 3, &Y, 0);
+    tulle__start_scale(d, q, &(tulle__device_scale){TULLE_F64, 2, 3, Y, 0});
     Y.place.at = 9 * sizeof(double);
-    d->ops->scale(q, TULLE_F64, 1, 2, &Y, -2);
+    tulle__start_scale(d, q, &(tulle__device_scale){TULLE_F64, 1, 2, Y, -2});
     d->ops->download(q, got, &(tulle__device_place){buffer, 0}, sizeof got);
     ok(d->ops->queue_wait(q) == TULLE_OK, "scaling");
     int fine = 1;
@@ -208,7 +208,7 @@ static void test_prepared(tulle__device *d)
     for (int turn = 0; turn < 3 && status == TULLE_OK; turn++) {
         for (int i = 0; i < 17 * COLS; i++) X[i] = x_at(i / COLS + turn, i % COLS);
         d->ops->upload(e.kernels, &task.X.place, X, sizeof X);
-        d->ops->multiply(e.kernels, &task);
+        tulle__start_multiply(d, e.kernels, &task);
         d->ops->download(e.kernels, Y, &task.Y.place, sizeof Y);
         status = d->ops->queue_wait(e.kernels);
         for (int i = 0; i < 23 * COLS; i++) {
@@ -250,7 +250,7 @@ static void test_errors(tulle__device *d)
         .X = {.place = {buffer, 512}, .ld = 1},
         .Y = {.place = {buffer, 1024}, .ld = 1},
         .cols = 1};
-    d->ops->multiply(q, &task);
+    tulle__start_multiply(d, q, &task);
     d->ops->upload(q, &(tulle__device_place){buffer, 512}, "lost", 4);
     ok(d->ops->queue_wait(q) == TULLE_ERR_UNSUPPORTED && *tulle_error_message(), "a kernel that there is not is told");
     ok(d->ops->queue_wait(q) == TULLE_OK, "once");

@@ -92,8 +92,8 @@ static void test_prepared_half(tulle__device *d)
         for (int k = 0; k < 2; k++) {
             task.prepared = k ? prepared : NULL;
             if (!k && prepared) task.workspace.buffer = NULL; /* it is the prepared one's */
-            d->ops->scale(e.kernels, TULLE_F64, N, COLS, &task.Y, 0);
-            d->ops->multiply(e.kernels, &task);
+            tulle__start_scale(d, e.kernels, &(tulle__device_scale){TULLE_F64, N, COLS, task.Y, 0});
+            tulle__start_multiply(d, e.kernels, &task);
             d->ops->download(e.kernels, Y[k], &(tulle__device_place){e.Y, 0}, sizeof Y[k]);
             task.workspace.buffer = room;
         }

@@ -130,10 +130,10 @@ static int runs(tulle__device *d, tulle_type type, int64_t n, int npairs, int by
         .alpha = alpha,
         .beta = beta};
     right = right && tulle__kernels_ref()->spmm(NULL, &task) == TULLE_OK;
-    d->ops->chain(t.q, &work);
+    tulle__start_chain(d, t.q, &work);
     d->ops->download(t.q, got, &work.C, cells * size);
     work.C = second;
-    d->ops->chain(t.q, &work);
+    tulle__start_chain(d, t.q, &work);
     d->ops->download(t.q, again, &work.C, cells * size);
     right = d->ops->queue_wait(t.q) == TULLE_OK && right;
     for (int64_t i = 0; right && i < ROWS * n; i++) {
@@ -168,8 +168,8 @@ int main(int argc, char **argv)
         skip("%s: %s", argv[1], tulle_error_message());
         return tap_done();
     }
-    if (!ok(status == TULLE_OK && tulle__device_has_chain(d), "%s opens%s%s", argv[1], status ? ": " : "",
-            status ? tulle_error_message() : ""))
+    if (!ok(status == TULLE_OK && tulle__device_has(d, TULLE__DEVICE_CHAIN), "%s opens%s%s", argv[1],
+            status ? ": " : "", status ? tulle_error_message() : ""))
         return tap_done();
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
         int right = 1, wide = columns[c] > 100;

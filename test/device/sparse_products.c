@@ -227,12 +227,12 @@ static int runs(tulle__device *d, const struct shape *s, tulle_type type, int np
     tulle_status status = d->ops->product(t.q, &work, place_there, &t, &counts);
     if (status != TULLE_OK) printf("# %s\n", tulle_error_message());
     same = same && status == TULLE_OK && is_same(&t, &ref, s->m) && counts.multiplications == ref.multiplications;
-    if (same && d->ops->values) {
+    if (same && tulle__device_has(d, TULLE__DEVICE_VALUES)) {
         size_t bytes = (size_t)t.C.nnz * tulle_type_size(type);
         char *nothing = malloc(bytes + 1);
         memset(nothing, 0xff, bytes);
         if (bytes) d->ops->upload(t.q, &t.C.val, nothing, bytes);
-        d->ops->values(t.q, &work, &t.C);
+        tulle__start_values(d, t.q, &(tulle__device_values){work, t.C});
         same = d->ops->queue_wait(t.q) == TULLE_OK && is_same(&t, &ref, s->m);
         if (!same) printf("# values alone\n");
         free(nothing);
@@ -272,7 +272,7 @@ int main(int argc, char **argv)
                 same &= runs(d, &shapes[s], (tulle_type)type, npairs, npairs % 2 == type);
         ok(same, "%s: the reference's structure and bits", shapes[s].what);
     }
-    ok(tulle__device_has_values(d), "it makes values alone");
+    ok(tulle__device_has(d, TULLE__DEVICE_VALUES), "it makes values alone");
     ok(d->used == 0, "all buffers are gone");
     tulle__device_close(d);
     return tap_done();

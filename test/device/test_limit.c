@@ -113,7 +113,7 @@ static void test_timeline(void)
     ok(open_limited(&l, "limit:mem=10M,link=1G+cpu", timeline), "with a timeline");
     copy(&l, 2, 1, &started);
     tulle__vectors Y = {.place = {l.buffer, 0}, .ld = 1};
-    l.device->ops->scale(l.up, TULLE_F64, 10, 1, &Y, 0);
+    tulle__start_scale(l.device, l.up, &(tulle__device_scale){TULLE_F64, 10, 1, Y, 0});
     l.device->ops->queue_wait(l.up);
     close_limited(&l);
     FILE *file = tmpfile();

@@ -36,7 +36,7 @@ static tulle_status open_model(const char *spec, struct test_clock *time, int sh
 
 enum { N = 8, BYTES = N * N * 8, COPY = 1000 + BYTES, KERNEL = 2000 + 2 * N * N * N, PEER_COPY = 1000 + BYTES / 2 };
 
-static void multiply(tulle__device_queue *queue, const tulle__device_ops *ops, tulle__device_buffer *b, double beta)
+static void multiply(const tulle__device *device, tulle__device_queue *queue, tulle__device_buffer *b, double beta)
 {
     tulle__device_tile tile = {
         .kind = TULLE_DENSE, .type = TULLE_F64, .order = TULLE_ROW_MAJOR, .m = N, .n = N, .ld = N};
@@ -46,7 +46,7 @@ static void multiply(tulle__device_queue *queue, const tulle__device_ops *ops, t
     task.B[0].val = (tulle__device_place){b, BYTES};
     task.C = (tulle__device_place){b, (size_t)2 * BYTES};
     task.beta = beta;
-    ops->chain(queue, &task);
+    tulle__start_chain(device, queue, &task);
 }
 
 /* A and B come, are multiplied twice, and C leaves while A comes again; from a sister in half of the time. */
@@ -74,8 +74,8 @@ static void dates(const char *spec, int shapes)
     ops->upload(in, &(tulle__device_place){b, BYTES}, host + N * N, BYTES);
     ops->record(in, arrived);
     ops->join(work, arrived);
-    multiply(work, ops, b, 0);
-    multiply(work, ops, b, 1);
+    multiply(device, work, b, 0);
+    multiply(device, work, b, 1);
     ops->record(work, made);
     ops->join(out, made);
     ops->download(out, back, &(tulle__device_place){b, (size_t)2 * BYTES}, BYTES);
@@ -147,7 +147,8 @@ int main(void)
     ok(tulle__device_buffer_new(device, 1000001, "a tile", &b) == TULLE_ERR_LIMIT, "its memory is held: %s",
         tulle_error_message());
     ok(!device->ops->peer(device, device), "without peer= nothing comes from others");
-    ok(tulle__device_has_chain(device) && tulle__device_has_product(device), "it multiplies into tiles of all kinds");
+    ok(tulle__device_has(device, TULLE__DEVICE_CHAIN) && tulle__device_has_product(device),
+        "it multiplies into tiles of all kinds");
     tulle__device_close(device);
     return tap_done();
 }

@@ -114,7 +114,7 @@ static void multiply(tulle__device *device, tulle__device_queue *queue, tulle__d
     chain.C = (tulle__device_place){all, C};
     device->ops->upload(queue, &chain.A[0].rowptr, zeros, sizeof zeros);
     device->ops->upload(queue, &chain.A[0].colind, zeros, N * sizeof *zeros);
-    device->ops->chain(queue, &chain);
+    tulle__start_chain(device, queue, &chain);
 }
 
 static void test_full(void)

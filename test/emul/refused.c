@@ -125,7 +125,7 @@ static void start(struct fixture *f, const struct kind *k)
             .val = array(f, X)};
         chain.A[1] = chain.A[0];
         chain.B[1] = chain.B[0];
-        f->device->ops->chain(f->queue, &chain);
+        tulle__start_chain(f->device, f->queue, &chain);
         return;
     }
     const tulle__slab_task task = {.A = {.type = f->type,
@@ -143,7 +143,7 @@ static void start(struct fixture *f, const struct kind *k)
         .cols = k->cols};
     size_t bytes = 0;
     (void)f->device->ops->workspace(f->device, &task, &bytes);
-    f->device->ops->multiply(f->queue, &task);
+    tulle__start_multiply(f->device, f->queue, &task);
 }
 
 /* The largest error; all numbers are small integers, so there is none. */

@@ -223,7 +223,7 @@ void tulle__ring_multiply(struct tulle_stream *s, int in, tulle_gidx cols)
     if (tulle__is_virtual(s->comm)) tulle__kernel_begin(s->comm);
     for (tulle_gidx v = 0; v < turns; v++) {
         tulle__slab_task task = task_of(s, in, v, width);
-        s->device->ops->multiply(s->kernels, &task);
+        tulle__start_multiply(s->device, s->kernels, &task);
     }
     if (tulle__is_virtual(s->comm)) account_work(s, &s->held[in], cols);
 }
@@ -318,9 +318,11 @@ static tulle_status stream_slabs(struct tulle_stream *s, struct progress *p, tul
 static void clear_y(struct tulle_stream *s, tulle_gidx cols)
 {
     tulle_gidx width = s->options.column_by_column ? 1 : cols;
-    tulle__vectors Y = {.place = {s->Y, 0}, .ld = width};
-    s->device->ops->scale(
-        s->kernels, s->type, tulle__stream_y_lines(s) * (s->options.column_by_column ? cols : 1), width, &Y, 0);
+    const tulle__device_scale task = {.type = s->type,
+        .lines = tulle__stream_y_lines(s) * (s->options.column_by_column ? cols : 1),
+        .width = width,
+        .Y = {.place = {s->Y, 0}, .ld = width}};
+    tulle__start_scale(s->device, s->kernels, &task);
 }
 
 /* Lines of X that pad the last block, which nothing else writes. */
@@ -329,8 +331,9 @@ static void clear_padding(struct tulle_stream *s, tulle_gidx cols)
     const tulle_gidx turns = s->options.column_by_column ? cols : 1, width = s->options.column_by_column ? 1 : cols;
     for (tulle_gidx v = 0; v < turns && s->x_lines > s->n; v++) {
         const size_t at = (size_t)(v * s->x_lines + s->n * width) * tulle_type_size(s->type);
-        tulle__vectors X = {.place = {s->X, at}, .ld = width};
-        s->device->ops->scale(s->kernels, s->type, s->x_lines - s->n, width, &X, 0);
+        const tulle__device_scale task = {
+            .type = s->type, .lines = s->x_lines - s->n, .width = width, .Y = {.place = {s->X, at}, .ld = width}};
+        tulle__start_scale(s->device, s->kernels, &task);
     }
 }
 

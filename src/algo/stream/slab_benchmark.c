@@ -114,8 +114,11 @@ static tulle_status time_kernel(struct tulle_stream *s, const tulle__arrived *ar
     double seconds[TRIES];
     tulle_status status = TULLE_OK, copied;
     int beside = !s->options.no_overlap && s->nbuffers > 1 && rates->bandwidth > 0;
-    tulle__vectors X = {.place = {s->X, 0}, .ld = s->options.cols};
-    ops->scale(s->kernels, s->type, s->x_lines, s->options.cols, &X, 0);
+    const tulle__device_scale clear = {.type = s->type,
+        .lines = s->x_lines,
+        .width = s->options.cols,
+        .Y = {.place = {s->X, 0}, .ld = s->options.cols}};
+    tulle__start_scale(s->device, s->kernels, &clear);
     status = ops->queue_wait(s->kernels);
     for (int t = 0; t < TRIES && status == TULLE_OK; t++) {
         if (beside) tulle__ring_upload(s, 1, 1, arrived);

@@ -113,7 +113,7 @@ static const struct tulle__resident resident = {.where = where, .apply = apply_r
 static tulle_status find_resident(tulle_stream *s, const struct tulle__resident **out)
 {
     int64_t own = !s->spilled && !s->spill && !(s->options.column_by_column && s->options.cols > 1) &&
-                  !s->device->ops->borrow && tulle__device_has_vectors(s->device);
+                  !s->device->ops->borrow && tulle__device_has(s->device, TULLE__DEVICE_DOTS);
     tulle_status status = tulle_comm_agree(s->comm, tulle_comm_reduce_int(s->comm, TULLE_MIN, 1, &own));
     *out = own ? &resident : NULL;
     return status;

@@ -20,7 +20,7 @@
 #include "base/memory.h"
 #include "base/spec.h"
 
-enum { TULLE__MODULE_VERSION = 20 };
+enum { TULLE__MODULE_VERSION = 21 };
 
 struct tulle__timeline;
 

@@ -269,6 +269,17 @@ static int peer(const tulle__device *device, const tulle__device *other)
     return other->ops == device->ops;
 }
 
+static void start(tulle__device_queue *queue, enum tulle__device_kernel kernel, const void *task)
+{
+    switch (kernel) {
+#define CASE(kind, name, type) TULLE__KERNEL_CASE(kind, tulle__cuda_queue_##name, type)
+        TULLE__DEVICE_KERNEL_LIST(CASE)
+#undef CASE
+    default:
+        break;
+    }
+}
+
 /* ---- opening and closing ---- */
 
 static void close_cuda(tulle__device *device)
@@ -309,27 +320,16 @@ static const tulle__device_ops ops = {
     .upload = tulle__cuda_upload,
     .download = tulle__cuda_download,
     .copy = tulle__cuda_copy,
-    .multiply = tulle__cuda_queue_multiply,
-    .chain = tulle__cuda_queue_chain,
+    .start = start,
     .product = tulle__cuda_queue_product,
-    .values = tulle__cuda_queue_values,
-    .solve = tulle__cuda_queue_solve,
-    .eigen = tulle__cuda_queue_eigen,
     .eigen_bytes = tulle__cuda_eigen_bytes,
     .managed_new = managed_new,
     .word_new = word_new,
     .reach = tulle__cuda_reach,
     .waits = tulle__cuda_waits,
-    .arm = tulle__cuda_queue_arm,
-    .solve_together = tulle__cuda_queue_solve_together,
-    .dots = tulle__cuda_queue_dots,
-    .combine = tulle__cuda_queue_combine,
-    .tsmttsm = tulle__cuda_queue_tsmttsm,
-    .tsmm = tulle__cuda_queue_tsmm,
     .workspace = tulle__cuda_workspace,
     .prepare = tulle__cuda_prepare,
     .forget = tulle__cuda_forget,
-    .scale = tulle__cuda_queue_scale,
     .close = close_cuda,
 };
 
@@ -426,6 +426,7 @@ static tulle_status open_cuda(tulle__spec_part *part, const tulle__device_settin
     cuda->copies_line = setting->copied ? NULL : setting->timeline;
     cuda->device = (tulle__device){.ops = &ops,
         .name = "cuda",
+        .kernels = 0 TULLE__DEVICE_KERNEL_LIST(TULLE__KERNEL_BIT),
         .rowptr_bytes = 4, /* what cuSPARSE takes beside columns of 32 bits */
         .most_blocks = INT32_MAX,
         .wide_level = wide,

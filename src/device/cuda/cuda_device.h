@@ -144,6 +144,13 @@ int tulle__cuda_start_kernel(tulle__device_queue *queue, const char *name);
 /* What became of the start. */
 void tulle__cuda_finish_kernel(tulle__device_queue *queue, tulle_status status);
 
+/* ---- the kernels of the contract ---- */
+
+#define TULLE__CUDA_KERNEL(kind, name, type)                                                                           \
+    void tulle__cuda_queue_##name(tulle__device_queue *queue, const type *task);
+TULLE__DEVICE_KERNEL_LIST(TULLE__CUDA_KERNEL)
+#undef TULLE__CUDA_KERNEL
+
 /* ---- cuda_sparse.c ---- */
 
 /* Of a value; a module imports nothing. */
@@ -152,18 +159,10 @@ static inline size_t tulle__cuda_size(tulle_type type)
     return type == TULLE_F32 ? sizeof(float) : sizeof(double);
 }
 
-/* The kernels of the contract. */
-void tulle__cuda_queue_multiply(tulle__device_queue *queue, const tulle__slab_task *task);
-void tulle__cuda_queue_scale(
-    tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y, double beta);
 tulle_status tulle__cuda_workspace(tulle__device *device, const tulle__slab_task *task, size_t *bytes);
 tulle_status tulle__cuda_prepare(
     tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **prepared);
 void tulle__cuda_forget(tulle__device *device, tulle__device_prepared *prepared);
-
-/* ---- cuda_chain.c ---- */
-
-void tulle__cuda_queue_chain(tulle__device_queue *queue, const tulle__device_chain *task);
 
 /* ---- cuda_choice.c ---- */
 
@@ -176,9 +175,6 @@ void tulle__cuda_choices_free(tulle__cuda *cuda);
 tulle_status tulle__cuda_queue_product(tulle__device_queue *queue, const tulle__device_product *task,
     tulle__device_result place, void *context, tulle__device_product_counts *counts);
 
-void tulle__cuda_queue_values(
-    tulle__device_queue *queue, const tulle__device_product *task, const tulle__device_tile *C);
-
 /* ---- cuda_block_product.c ---- */
 
 /* The same in blocks, within a kernel that has been started. */
@@ -189,13 +185,8 @@ tulle_status tulle__cuda_block_product(tulle__device_queue *queue, const tulle__
 tulle_status tulle__cuda_block_values(
     tulle__device_queue *queue, const tulle__device_product *task, const tulle__device_tile *there);
 
-/* ---- cuda_triangle.c ---- */
-
-void tulle__cuda_queue_solve(tulle__device_queue *queue, const tulle__device_triangle *task);
-
 /* ---- cuda_eigen.c ---- */
 
-void tulle__cuda_queue_eigen(tulle__device_queue *queue, const tulle__device_eigen *task);
 tulle_status tulle__cuda_eigen_bytes(tulle__device *device, const tulle__device_eigen *task, size_t *bytes);
 void tulle__cuda_eigen_close(tulle__cuda *cuda);
 
@@ -203,15 +194,6 @@ void tulle__cuda_eigen_close(tulle__cuda *cuda);
 
 tulle_status tulle__cuda_reach(tulle__device *device, const tulle__device *other);
 tulle_status tulle__cuda_waits(tulle__device *device, int queues);
-void tulle__cuda_queue_arm(tulle__device_queue *queue, const tulle__device_together *task);
-void tulle__cuda_queue_solve_together(tulle__device_queue *queue, const tulle__device_together *task);
-
-/* ---- cuda_space.c ---- */
-
-void tulle__cuda_queue_dots(tulle__device_queue *queue, const tulle__device_dots *task);
-void tulle__cuda_queue_combine(tulle__device_queue *queue, const tulle__device_combine *task);
-void tulle__cuda_queue_tsmttsm(tulle__device_queue *queue, const tulle__device_tsmttsm *task);
-void tulle__cuda_queue_tsmm(tulle__device_queue *queue, const tulle__device_tsmm *task);
 
 /* ---- cuda_room.c ---- */
 

@@ -168,9 +168,10 @@ tulle_status tulle__cuda_queue_product(tulle__device_queue *queue, const tulle__
     return status == TULLE_OK ? TULLE_OK : tulle__cuda_queue_wait(queue);
 }
 
-void tulle__cuda_queue_values(
-    tulle__device_queue *queue, const tulle__device_product *task, const tulle__device_tile *C)
+void tulle__cuda_queue_values(tulle__device_queue *queue, const tulle__device_values *values)
 {
+    const tulle__device_product *task = &values->product;
+    const tulle__device_tile *C = &values->C;
     struct product *p = NULL;
     if (!task->m || !C->nnz || !tulle__cuda_start_kernel(queue, "multiply")) return;
     if (task->in_blocks) {

@@ -264,14 +264,13 @@ void tulle__cuda_queue_multiply(tulle__device_queue *queue, const tulle__slab_ta
     tulle__cuda_finish_kernel(queue, A->blocks ? by_either(queue, task) : clear(queue, task));
 }
 
-void tulle__cuda_queue_scale(
-    tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y, double beta)
+void tulle__cuda_queue_scale(tulle__device_queue *queue, const tulle__device_scale *task)
 {
-    if (lines == 0 || width == 0 || !tulle__cuda_start_kernel(queue, "scale")) return;
-    tulle__cuda_finish_kernel(queue,
-        tulle__cuda_check(queue->cuda,
-            tulle__cuda_scale(queue->stream, type == TULLE_F64, lines, width, Y->ld, beta, tulle__cuda_at(&Y->place)),
-            "scaling"));
+    if (task->lines == 0 || task->width == 0 || !tulle__cuda_start_kernel(queue, "scale")) return;
+    tulle__cuda_finish_kernel(queue, tulle__cuda_check(queue->cuda,
+                                         tulle__cuda_scale(queue->stream, task->type == TULLE_F64, task->lines,
+                                             task->width, task->Y.ld, task->beta, tulle__cuda_at(&task->Y.place)),
+                                         "scaling"));
 }
 
 /* ---- what is known before a product ---- */

@@ -50,7 +50,7 @@ static tulle_status warm_up(tulle__device *device)
             .X = {{buffer, X}, cols},
             .Y = {{buffer, Y}, cols},
             .cols = cols};
-        ops->multiply(queue, &task);
+        tulle__start_multiply(device, queue, &task);
     }
     for (int kind = 0; kind < 8 && status == TULLE_OK; kind++) { /* tiles: sparse or dense, B by rows or columns */
         tulle_type type = kind & 1 ? TULLE_F64 : TULLE_F32;
@@ -73,7 +73,7 @@ static tulle_status warm_up(tulle__device *device)
             .n = 1,
             .ld = 1,
             .val = {buffer, X}};
-        ops->chain(queue, &chain);
+        tulle__start_chain(device, queue, &chain);
     }
     if (status == TULLE_OK) status = ops->queue_wait(queue);
     ops->queue_free(device, queue);

@@ -319,12 +319,12 @@ static tulle_status product(tulle__device_queue *queue, const tulle__device_prod
     return status;
 }
 
-static void values(tulle__device_queue *queue, const tulle__device_product *task, const tulle__device_tile *C)
+static void values(tulle__device_queue *queue, const tulle__device_values *task)
 {
     struct host *host = queue->host;
-    if (queue->status != TULLE_OK || !task->m || !C->nnz) return;
+    if (queue->status != TULLE_OK || !task->product.m || !task->C.nnz) return;
     int64_t start = tulle__clock_ns();
-    stick(queue, tulle__host_values(host->kernels, host->pool, task, C));
+    stick(queue, tulle__host_values(host->kernels, host->pool, &task->product, &task->C));
     count_kernel(host, "multiply", start);
 }
 
@@ -453,14 +453,23 @@ static void tsmm(tulle__device_queue *queue, const tulle__device_tsmm *task)
     count_kernel(host, "tsmm", start);
 }
 
-static void scale(
-    tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y, double beta)
+static void scale(tulle__device_queue *queue, const tulle__device_scale *task)
 {
     struct host *host = queue->host;
     if (queue->status != TULLE_OK) return;
     int64_t start = tulle__clock_ns();
-    stick(queue, host->kernels->scale(host->pool, type, lines, width, Y->ld, beta, tulle__host_at(&Y->place)));
+    stick(queue, host->kernels->scale(host->pool, task->type, task->lines, task->width, task->Y.ld, task->beta,
+                     tulle__host_at(&task->Y.place)));
     count_kernel(host, "scale", start);
+}
+
+static void start(tulle__device_queue *queue, enum tulle__device_kernel kernel, const void *task)
+{
+    switch (kernel) {
+        TULLE__DEVICE_PASSED_LIST(TULLE__KERNEL_CASE)
+    default:
+        break;
+    }
 }
 
 static void close_host(tulle__device *device)
@@ -492,18 +501,9 @@ static const tulle__device_ops ops = {
     .upload = upload,
     .download = download,
     .copy = copy,
-    .multiply = multiply,
-    .chain = chain,
+    .start = start,
     .product = product,
-    .values = values,
-    .solve = solve,
-    .eigen = eigen,
     .eigen_bytes = tulle__host_eigen_bytes,
-    .dots = dots,
-    .combine = combine,
-    .tsmttsm = tsmttsm,
-    .tsmm = tsmm,
-    .scale = scale,
     .close = close_host,
 };
 
@@ -525,6 +525,7 @@ static tulle_status open_host(tulle__spec_part *part, const tulle__device_settin
     host->device.name = name;
     host->device.capacity =
         memory > 0 ? (size_t)memory : tulle__memory_left() / 10 * 9; /* not all of it is a device's */
+    host->device.kernels = 0 TULLE__DEVICE_PASSED_LIST(TULLE__KERNEL_BIT);
     host->device.rowptr_bytes = 8;
     host->device.on_host = 1;
     host->device.counting = &host->device;

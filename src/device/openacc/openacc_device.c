@@ -336,14 +336,26 @@ static void multiply(tulle__device_queue *queue, const tulle__slab_task *task)
     count_kernel(queue, "multiply", start);
 }
 
-static void scale(
-    tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y, double beta)
+static void scale(tulle__device_queue *queue, const tulle__device_scale *task)
 {
     int64_t start = tulle__clock_ns();
-    if (queue->status != TULLE_OK || lines == 0 || width == 0) return;
+    if (queue->status != TULLE_OK || task->lines == 0 || task->width == 0) return;
     choose(queue->acc);
-    tulle__openacc_scale(queue->number, type, lines, width, Y, beta);
+    tulle__openacc_scale(queue->number, task->type, task->lines, task->width, &task->Y, task->beta);
     count_kernel(queue, "scale", start);
+}
+
+#define KERNELS(X)                                                                                                     \
+    X(MULTIPLY, multiply, tulle__slab_task)                                                                            \
+    X(SCALE, scale, tulle__device_scale)
+
+static void start(tulle__device_queue *queue, enum tulle__device_kernel kernel, const void *task)
+{
+    switch (kernel) {
+        KERNELS(TULLE__KERNEL_CASE)
+    default:
+        break;
+    }
 }
 
 /* ---- opening and closing ---- */
@@ -376,8 +388,7 @@ static const tulle__device_ops ops = {
     .upload = upload,
     .download = download,
     .copy = copy,
-    .multiply = multiply,
-    .scale = scale,
+    .start = start,
     .close = close_openacc,
 };
 
@@ -446,6 +457,7 @@ static tulle_status open_openacc(tulle__spec_part *part, const tulle__device_set
     }
     acc->device.ops = &ops;
     acc->device.name = "openacc";
+    acc->device.kernels = 0 KERNELS(TULLE__KERNEL_BIT);
     acc->device.rowptr_bytes = 4;
     acc->device.most_blocks = INT32_MAX;
     acc->device.counting = &acc->device;

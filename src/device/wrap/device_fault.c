@@ -151,18 +151,6 @@ static void copy(tulle__device_queue *queue, const tulle__device_copy *copy)
     if (!strikes(queue, 1)) below(queue)->copy(queue->inner, &inner);
 }
 
-static void multiply(tulle__device_queue *queue, const tulle__slab_task *task)
-{
-    tulle__slab_task inner = tulle__wrapped_task(task);
-    if (!strikes(queue, 0)) below(queue)->multiply(queue->inner, &inner);
-}
-
-static void chain(tulle__device_queue *queue, const tulle__device_chain *task)
-{
-    tulle__device_chain inner = tulle__wrapped_chain(task);
-    if (!strikes(queue, 0)) below(queue)->chain(queue->inner, &inner);
-}
-
 static tulle_status product(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
     void *context, tulle__device_product_counts *counts)
 {
@@ -172,62 +160,19 @@ static tulle_status product(tulle__device_queue *queue, const tulle__device_prod
     return below(queue)->product(queue->inner, &inner, tulle__wrapped_place_result, &asked, counts);
 }
 
-static void values(tulle__device_queue *queue, const tulle__device_product *task, const tulle__device_tile *C)
-{
-    tulle__device_product inner = tulle__wrapped_product(task);
-    tulle__device_tile tile = tulle__wrapped_tile(C);
-    if (!strikes(queue, 0)) below(queue)->values(queue->inner, &inner, &tile);
-}
-
-static void solve(tulle__device_queue *queue, const tulle__device_triangle *task)
-{
-    tulle__device_triangle inner = tulle__wrapped_triangle(task);
-    if (!strikes(queue, 0)) below(queue)->solve(queue->inner, &inner);
-}
-
-static void eigen(tulle__device_queue *queue, const tulle__device_eigen *task)
-{
-    tulle__device_eigen inner = tulle__wrapped_eigen(task);
-    if (!strikes(queue, 0)) below(queue)->eigen(queue->inner, &inner);
-}
-
-static void dots(tulle__device_queue *queue, const tulle__device_dots *task)
-{
-    tulle__device_dots inner = tulle__wrapped_dots(task);
-    if (!strikes(queue, 0)) below(queue)->dots(queue->inner, &inner);
-}
-
-static void combine(tulle__device_queue *queue, const tulle__device_combine *task)
-{
-    tulle__device_combine inner = tulle__wrapped_combine(task);
-    if (!strikes(queue, 0)) below(queue)->combine(queue->inner, &inner);
-}
-
-static void tsmttsm(tulle__device_queue *queue, const tulle__device_tsmttsm *task)
-{
-    tulle__device_tsmttsm inner = tulle__wrapped_tsmttsm(task);
-    if (!strikes(queue, 0)) below(queue)->tsmttsm(queue->inner, &inner);
-}
-
-static void tsmm(tulle__device_queue *queue, const tulle__device_tsmm *task)
-{
-    tulle__device_tsmm inner = tulle__wrapped_tsmm(task);
-    if (!strikes(queue, 0)) below(queue)->tsmm(queue->inner, &inner);
-}
-
 static tulle_status prepare(tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **prepared)
 {
-    tulle__slab_task inner = tulle__wrapped_task(task);
+    tulle__slab_task inner = tulle__wrapped_slab(task);
     *prepared = NULL;
     if (!below(queue)->prepare || queue->failed || queue->fault->lost) return TULLE_OK;
     return below(queue)->prepare(queue->inner, &inner, prepared);
 }
 
-static void scale(
-    tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y, double beta)
+static void start(tulle__device_queue *queue, enum tulle__device_kernel kernel, const void *task)
 {
-    tulle__vectors inner = {.place = tulle__wrapped_place(&Y->place), .ld = Y->ld};
-    if (!strikes(queue, 0)) below(queue)->scale(queue->inner, type, lines, width, &inner, beta);
+    tulle__wrapped_any inner;
+    (void)tulle__wrapped_task(kernel, task, &inner);
+    if (!strikes(queue, 0)) below(queue)->start(queue->inner, kernel, &inner);
 }
 
 static void close_fault(tulle__device *device)
@@ -254,21 +199,12 @@ static const tulle__device_ops template = {
     .upload = upload,
     .download = download,
     .copy = copy,
-    .multiply = multiply,
-    .chain = chain,
+    .start = start,
     .product = product,
-    .values = values,
-    .solve = solve,
-    .eigen = eigen,
     .eigen_bytes = tulle__wrapped_eigen_bytes,
-    .dots = dots,
-    .combine = combine,
-    .tsmttsm = tsmttsm,
-    .tsmm = tsmm,
     .workspace = tulle__wrapped_workspace,
     .prepare = prepare,
     .forget = tulle__wrapped_forget,
-    .scale = scale,
     .close = close_fault,
 };
 
@@ -290,6 +226,7 @@ static tulle_status open_fault(
     fault->device.inner = inner;
     fault->device.name = "fault";
     fault->device.used = 0;
+    fault->device.kernels &= TULLE__WRAPPED_KERNELS;
     fault->ops = template;
     fault->ops.event_wait = inner->ops->event_wait;
     fault->ops.event_done = inner->ops->event_done;

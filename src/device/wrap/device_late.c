@@ -14,22 +14,7 @@
 #include "base/random.h"
 #include "device/wrap/device_wrap.h"
 
-enum job_kind {
-    UPLOAD,
-    DOWNLOAD,
-    COPY,
-    MULTIPLY,
-    CHAIN,
-    SOLVE,
-    EIGEN,
-    DOTS,
-    COMBINE,
-    TSMTTSM,
-    TSMM,
-    SCALE,
-    RECORD,
-    JOIN
-};
+enum job_kind { UPLOAD, DOWNLOAD, COPY, KERNEL, RECORD, JOIN };
 
 /* Work that has not been started in the device below. */
 struct job {
@@ -37,20 +22,10 @@ struct job {
     struct job *next;
     tulle__device_place place; /* of an upload or a download */
     void *host;
-    size_t bytes;
+    size_t bytes; /* of these, or of a kernel's task */
     tulle__device_copy copy;
-    tulle__slab_task task;
-    tulle__device_chain chain;
-    tulle__device_triangle triangle;
-    tulle__device_eigen eigen;
-    tulle__device_combine combine;
-    tulle__device_dots dots;
-    tulle__device_tsmttsm tsmttsm;
-    tulle__device_tsmm tsmm;
-    tulle_type type; /* of a scaling */
-    int64_t lines, width;
-    tulle__vectors Y;
-    double beta;
+    enum tulle__device_kernel kernel;
+    const tulle__wrapped_any *task;
     tulle__device_event *event;
     tulle__device_queue *other; /* of a join: the queue that must have come as far as `ticket`; NULL: none */
     uint64_t ticket;
@@ -97,32 +72,8 @@ static void start_below(tulle__device_queue *q, const struct job *job)
     case COPY:
         ops->copy(q->inner, &job->copy);
         break;
-    case MULTIPLY:
-        ops->multiply(q->inner, &job->task);
-        break;
-    case CHAIN:
-        ops->chain(q->inner, &job->chain);
-        break;
-    case SOLVE:
-        ops->solve(q->inner, &job->triangle);
-        break;
-    case EIGEN:
-        ops->eigen(q->inner, &job->eigen);
-        break;
-    case DOTS:
-        ops->dots(q->inner, &job->dots);
-        break;
-    case COMBINE:
-        ops->combine(q->inner, &job->combine);
-        break;
-    case TSMM:
-        ops->tsmm(q->inner, &job->tsmm);
-        break;
-    case TSMTTSM:
-        ops->tsmttsm(q->inner, &job->tsmttsm);
-        break;
-    case SCALE:
-        ops->scale(q->inner, job->type, job->lines, job->width, &job->Y, job->beta);
+    case KERNEL:
+        ops->start(q->inner, job->kernel, job->task);
         break;
     case RECORD:
         ops->record(q->inner, job->event->inner);
@@ -174,7 +125,8 @@ static void run_to(tulle__device_queue *q, uint64_t ticket)
 static void keep(tulle__device_queue *q, const struct job *job)
 {
     struct job *made = NULL;
-    tulle_status status = tulle__alloc(1, sizeof *made, "work for later", &made);
+    const size_t behind = job->kind == KERNEL ? job->bytes : 0; /* its task */
+    tulle_status status = tulle__alloc(sizeof *made + behind, 1, "work for later", &made);
     pthread_mutex_lock(&q->late->lock);
     if (status != TULLE_OK) { /* nothing may be lost: it is done now */
         run_to(q, q->given);
@@ -184,6 +136,7 @@ static void keep(tulle__device_queue *q, const struct job *job)
     }
     *made = *job;
     made->next = NULL;
+    if (behind) made->task = memcpy(made + 1, job->task, behind);
     if (q->last)
         q->last->next = made;
     else
@@ -329,55 +282,11 @@ static void copy(tulle__device_queue *queue, const tulle__device_copy *copy)
     keep(queue, &(struct job){.kind = COPY, .copy = tulle__wrapped_copy(copy)});
 }
 
-static void multiply(tulle__device_queue *queue, const tulle__slab_task *task)
+static void start(tulle__device_queue *queue, enum tulle__device_kernel kernel, const void *task)
 {
-    keep(queue, &(struct job){.kind = MULTIPLY, .task = tulle__wrapped_task(task)});
-}
-
-static void scale(
-    tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y, double beta)
-{
-    keep(queue, &(struct job){.kind = SCALE,
-                    .type = type,
-                    .lines = lines,
-                    .width = width,
-                    .Y = {.place = tulle__wrapped_place(&Y->place), .ld = Y->ld},
-                    .beta = beta});
-}
-
-static void chain(tulle__device_queue *queue, const tulle__device_chain *task)
-{
-    keep(queue, &(struct job){.kind = CHAIN, .chain = tulle__wrapped_chain(task)});
-}
-
-static void solve(tulle__device_queue *queue, const tulle__device_triangle *task)
-{
-    keep(queue, &(struct job){.kind = SOLVE, .triangle = tulle__wrapped_triangle(task)});
-}
-
-static void eigen(tulle__device_queue *queue, const tulle__device_eigen *task)
-{
-    keep(queue, &(struct job){.kind = EIGEN, .eigen = tulle__wrapped_eigen(task)});
-}
-
-static void dots(tulle__device_queue *queue, const tulle__device_dots *task)
-{
-    keep(queue, &(struct job){.kind = DOTS, .dots = tulle__wrapped_dots(task)});
-}
-
-static void combine(tulle__device_queue *queue, const tulle__device_combine *task)
-{
-    keep(queue, &(struct job){.kind = COMBINE, .combine = tulle__wrapped_combine(task)});
-}
-
-static void tsmttsm(tulle__device_queue *queue, const tulle__device_tsmttsm *task)
-{
-    keep(queue, &(struct job){.kind = TSMTTSM, .tsmttsm = tulle__wrapped_tsmttsm(task)});
-}
-
-static void tsmm(tulle__device_queue *queue, const tulle__device_tsmm *task)
-{
-    keep(queue, &(struct job){.kind = TSMM, .tsmm = tulle__wrapped_tsmm(task)});
+    tulle__wrapped_any inner;
+    const size_t bytes = tulle__wrapped_task(kernel, task, &inner);
+    keep(queue, &(struct job){.kind = KERNEL, .kernel = kernel, .task = &inner, .bytes = bytes});
 }
 
 /* It returns with the result's size, so all that the queue was given is done first. */
@@ -392,21 +301,10 @@ static tulle_status product(tulle__device_queue *queue, const tulle__device_prod
     return below(queue->late)->product(queue->inner, &inner, tulle__wrapped_place_result, &asked, counts);
 }
 
-/* Too large to be kept for later: it follows all that the queue was given. */
-static void values(tulle__device_queue *queue, const tulle__device_product *task, const tulle__device_tile *C)
-{
-    tulle__device_product inner = tulle__wrapped_product(task);
-    tulle__device_tile tile = tulle__wrapped_tile(C);
-    pthread_mutex_lock(&queue->late->lock);
-    run_to(queue, queue->given);
-    below(queue->late)->values(queue->inner, &inner, &tile);
-    pthread_mutex_unlock(&queue->late->lock);
-}
-
 /* It looks at what lies on the device, so all that the queue was given is done first. */
 static tulle_status prepare(tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **prepared)
 {
-    tulle__slab_task inner = tulle__wrapped_task(task);
+    tulle__slab_task inner = tulle__wrapped_slab(task);
     tulle_status status = TULLE_OK;
     *prepared = NULL;
     if (!below(queue->late)->prepare) return TULLE_OK;
@@ -451,21 +349,12 @@ static const tulle__device_ops ops = {
     .upload = upload,
     .download = download,
     .copy = copy,
-    .multiply = multiply,
-    .chain = chain,
+    .start = start,
     .product = product,
-    .values = values,
-    .solve = solve,
-    .eigen = eigen,
     .eigen_bytes = tulle__wrapped_eigen_bytes,
-    .dots = dots,
-    .combine = combine,
-    .tsmttsm = tsmttsm,
-    .tsmm = tsmm,
     .workspace = tulle__wrapped_workspace,
     .prepare = prepare,
     .forget = tulle__wrapped_forget,
-    .scale = scale,
     .close = close_late,
 };
 
@@ -484,6 +373,7 @@ static tulle_status open_late(
     late->device.inner = inner;
     late->device.name = "late";
     late->device.used = 0;
+    late->device.kernels &= TULLE__WRAPPED_KERNELS;
     late->seed = seed ? (uint64_t)seed + (uint64_t)setting->rank : 0;
     pthread_mutex_init(&late->lock, NULL);
     *device = &late->device;

@@ -28,7 +28,7 @@ void tulle__wrapped_buffer_free(tulle__device *device, tulle__device_buffer *buf
 tulle_status tulle__wrapped_workspace(tulle__device *device, const tulle__slab_task *task, size_t *bytes)
 {
     const tulle__device_ops *below = device->inner->ops;
-    tulle__slab_task inner = tulle__wrapped_task(task);
+    tulle__slab_task inner = tulle__wrapped_slab(task);
     *bytes = 0;
     return below->workspace ? below->workspace(device->inner, &inner, bytes) : TULLE_OK;
 }
@@ -36,12 +36,6 @@ tulle_status tulle__wrapped_workspace(tulle__device *device, const tulle__slab_t
 void tulle__wrapped_forget(tulle__device *device, tulle__device_prepared *prepared)
 {
     if (prepared) device->inner->ops->forget(device->inner, prepared);
-}
-
-tulle_status tulle__wrapped_eigen_bytes(tulle__device *device, const tulle__device_eigen *task, size_t *bytes)
-{
-    tulle__device_eigen inner = tulle__wrapped_eigen(task);
-    return device->inner->ops->eigen_bytes(device->inner, &inner, bytes);
 }
 
 tulle_status tulle__wrapped_host_new(tulle__device *device, size_t bytes, const char *what, void *block)
@@ -90,117 +84,151 @@ tulle__device_copy tulle__wrapped_copy(const tulle__device_copy *copy)
     return inner;
 }
 
-tulle__slab_task tulle__wrapped_task(const tulle__slab_task *task)
+/* ---- tasks: places, in place ---- */
+
+static void move_place(tulle__device_place *place)
+{
+    *place = tulle__wrapped_place(place);
+}
+
+static void move_tile(tulle__device_tile *tile)
+{
+    move_place(&tile->rowptr);
+    move_place(&tile->colind);
+    move_place(&tile->val);
+    move_place(&tile->offset);
+    move_place(&tile->norm);
+    move_place(&tile->row_block);
+    move_place(&tile->col_block);
+}
+
+static void move_product(tulle__device_product *task)
+{
+    for (int p = 0; p < task->npairs; p++) {
+        move_tile(&task->A[p]);
+        move_tile(&task->B[p]);
+    }
+    move_place(&task->row_block);
+    move_place(&task->col_block);
+    move_place(&task->least);
+    move_place(&task->pattern_rowptr);
+    move_place(&task->pattern_colind);
+}
+
+static void move_multiply(tulle__slab_task *task)
+{
+    move_place(&task->A.rowptr);
+    move_place(&task->A.colind);
+    move_place(&task->A.base);
+    move_place(&task->A.val);
+    move_place(&task->X.place);
+    move_place(&task->Y.place);
+    move_place(&task->workspace);
+}
+
+static void move_scale(tulle__device_scale *task)
+{
+    move_place(&task->Y.place);
+}
+
+static void move_chain(tulle__device_chain *task)
+{
+    move_place(&task->C);
+    for (int p = 0; p < task->npairs; p++) {
+        move_tile(&task->A[p]);
+        move_tile(&task->B[p]);
+    }
+}
+
+static void move_values(tulle__device_values *task)
+{
+    move_product(&task->product);
+    move_tile(&task->C);
+}
+
+static void move_solve(tulle__device_triangle *task)
+{
+    move_place(&task->rowptr);
+    move_place(&task->colind);
+    move_place(&task->val);
+    move_place(&task->B.place);
+    move_place(&task->X);
+    move_place(&task->starts.order);
+    move_place(&task->starts.group);
+}
+
+static void move_eigen(tulle__device_eigen *task)
+{
+    move_place(&task->A);
+    move_place(&task->S);
+    move_place(&task->lambda);
+    move_place(&task->fault);
+    move_place(&task->workspace);
+}
+
+static void move_dots(tulle__device_dots *task)
+{
+    for (int v = 0; v < task->nx; v++) move_place(&task->x[v]);
+    for (int w = 0; w < task->ny; w++) move_place(&task->y[w]);
+    move_place(&task->sums);
+}
+
+static void move_combine(tulle__device_combine *task)
+{
+    for (int v = 0; v < task->nx; v++) move_place(&task->x[v]);
+    for (int w = 0; w < task->ny; w++) move_place(&task->y[w]);
+}
+
+static void move_tsmttsm(tulle__device_tsmttsm *task)
+{
+    move_place(&task->X.place);
+    move_place(&task->Y.place);
+    move_place(&task->sums);
+}
+
+static void move_tsmm(tulle__device_tsmm *task)
+{
+    for (int t = 0; t < task->nterms; t++) {
+        move_place(&task->X[t].place);
+        move_place(&task->B[t]);
+    }
+    move_place(&task->Y.place);
+}
+
+size_t tulle__wrapped_task(enum tulle__device_kernel kernel, const void *task, tulle__wrapped_any *inner)
+{
+    switch (kernel) {
+#define MOVE(kind, name, type)                                                                                         \
+    case TULLE__DEVICE_##kind:                                                                                         \
+        inner->name = *(const type *)task;                                                                             \
+        move_##name(&inner->name);                                                                                     \
+        return sizeof inner->name;
+        TULLE__DEVICE_PASSED_LIST(MOVE)
+#undef MOVE
+    default:
+        return 0;
+    }
+}
+
+tulle__slab_task tulle__wrapped_slab(const tulle__slab_task *task)
 {
     tulle__slab_task inner = *task;
-    inner.A.rowptr = tulle__wrapped_place(&task->A.rowptr);
-    inner.A.colind = tulle__wrapped_place(&task->A.colind);
-    inner.A.base = tulle__wrapped_place(&task->A.base);
-    inner.A.val = tulle__wrapped_place(&task->A.val);
-    inner.X.place = tulle__wrapped_place(&task->X.place);
-    inner.Y.place = tulle__wrapped_place(&task->Y.place);
-    inner.workspace = tulle__wrapped_place(&task->workspace);
-    return inner;
-}
-
-tulle__device_tile tulle__wrapped_tile(const tulle__device_tile *tile)
-{
-    tulle__device_tile inner = *tile;
-    inner.rowptr = tulle__wrapped_place(&tile->rowptr);
-    inner.colind = tulle__wrapped_place(&tile->colind);
-    inner.val = tulle__wrapped_place(&tile->val);
-    inner.offset = tulle__wrapped_place(&tile->offset);
-    inner.norm = tulle__wrapped_place(&tile->norm);
-    inner.row_block = tulle__wrapped_place(&tile->row_block);
-    inner.col_block = tulle__wrapped_place(&tile->col_block);
-    return inner;
-}
-
-tulle__device_chain tulle__wrapped_chain(const tulle__device_chain *task)
-{
-    tulle__device_chain inner = *task;
-    inner.C = tulle__wrapped_place(&task->C);
-    for (int p = 0; p < task->npairs; p++) {
-        inner.A[p] = tulle__wrapped_tile(&task->A[p]);
-        inner.B[p] = tulle__wrapped_tile(&task->B[p]);
-    }
+    move_multiply(&inner);
     return inner;
 }
 
 tulle__device_product tulle__wrapped_product(const tulle__device_product *task)
 {
     tulle__device_product inner = *task;
-    for (int p = 0; p < task->npairs; p++) {
-        inner.A[p] = tulle__wrapped_tile(&task->A[p]);
-        inner.B[p] = tulle__wrapped_tile(&task->B[p]);
-    }
-    inner.row_block = tulle__wrapped_place(&task->row_block);
-    inner.col_block = tulle__wrapped_place(&task->col_block);
-    inner.least = tulle__wrapped_place(&task->least);
-    inner.pattern_rowptr = tulle__wrapped_place(&task->pattern_rowptr);
-    inner.pattern_colind = tulle__wrapped_place(&task->pattern_colind);
+    move_product(&inner);
     return inner;
 }
 
-tulle__device_dots tulle__wrapped_dots(const tulle__device_dots *task)
-{
-    tulle__device_dots inner = *task;
-    for (int v = 0; v < task->nx; v++) inner.x[v] = tulle__wrapped_place(&task->x[v]);
-    for (int w = 0; w < task->ny; w++) inner.y[w] = tulle__wrapped_place(&task->y[w]);
-    inner.sums = tulle__wrapped_place(&task->sums);
-    return inner;
-}
-
-tulle__device_combine tulle__wrapped_combine(const tulle__device_combine *task)
-{
-    tulle__device_combine inner = *task;
-    for (int v = 0; v < task->nx; v++) inner.x[v] = tulle__wrapped_place(&task->x[v]);
-    for (int w = 0; w < task->ny; w++) inner.y[w] = tulle__wrapped_place(&task->y[w]);
-    return inner;
-}
-
-tulle__device_tsmttsm tulle__wrapped_tsmttsm(const tulle__device_tsmttsm *task)
-{
-    tulle__device_tsmttsm inner = *task;
-    inner.X.place = tulle__wrapped_place(&task->X.place);
-    inner.Y.place = tulle__wrapped_place(&task->Y.place);
-    inner.sums = tulle__wrapped_place(&task->sums);
-    return inner;
-}
-
-tulle__device_tsmm tulle__wrapped_tsmm(const tulle__device_tsmm *task)
-{
-    tulle__device_tsmm inner = *task;
-    for (int t = 0; t < task->nterms; t++) {
-        inner.X[t].place = tulle__wrapped_place(&task->X[t].place);
-        inner.B[t] = tulle__wrapped_place(&task->B[t]);
-    }
-    inner.Y.place = tulle__wrapped_place(&task->Y.place);
-    return inner;
-}
-
-tulle__device_eigen tulle__wrapped_eigen(const tulle__device_eigen *task)
+tulle_status tulle__wrapped_eigen_bytes(tulle__device *device, const tulle__device_eigen *task, size_t *bytes)
 {
     tulle__device_eigen inner = *task;
-    inner.A = tulle__wrapped_place(&task->A);
-    inner.S = tulle__wrapped_place(&task->S);
-    inner.lambda = tulle__wrapped_place(&task->lambda);
-    inner.fault = tulle__wrapped_place(&task->fault);
-    inner.workspace = tulle__wrapped_place(&task->workspace);
-    return inner;
-}
-
-tulle__device_triangle tulle__wrapped_triangle(const tulle__device_triangle *task)
-{
-    tulle__device_triangle inner = *task;
-    inner.rowptr = tulle__wrapped_place(&task->rowptr);
-    inner.colind = tulle__wrapped_place(&task->colind);
-    inner.val = tulle__wrapped_place(&task->val);
-    inner.B.place = tulle__wrapped_place(&task->B.place);
-    inner.X = tulle__wrapped_place(&task->X);
-    inner.starts.order = tulle__wrapped_place(&task->starts.order);
-    inner.starts.group = tulle__wrapped_place(&task->starts.group);
-    return inner;
+    move_eigen(&inner);
+    return device->inner->ops->eigen_bytes(device->inner, &inner, bytes);
 }
 
 tulle_status tulle__wrapped_place_result(void *context, int64_t m, int64_t nnz, tulle__device_tile *C)
@@ -210,6 +238,7 @@ tulle_status tulle__wrapped_place_result(void *context, int64_t m, int64_t nnz, 
     tulle_status status = asked->place(asked->context, m, nnz, &outer);
     if (status != TULLE_OK) return status;
     asked->made = outer;
-    *C = tulle__wrapped_tile(&outer);
+    *C = outer;
+    move_tile(C);
     return TULLE_OK;
 }

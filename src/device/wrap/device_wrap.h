@@ -40,19 +40,24 @@ tulle_status tulle__wrapped_state(tulle__device *device);
 /* peer of a wrapper: the other is one of the same kind, and what they hold are peers. */
 int tulle__wrapped_peer(const tulle__device *device, const tulle__device *other);
 
-/* The same place, copy, and task, for the device below. */
+/* The same place, and copy, for the device below. */
 tulle__device_place tulle__wrapped_place(const tulle__device_place *place);
 tulle__device_copy tulle__wrapped_copy(const tulle__device_copy *copy);
-tulle__slab_task tulle__wrapped_task(const tulle__slab_task *task);
-tulle__device_chain tulle__wrapped_chain(const tulle__device_chain *task);
+
+/* The task of any kernel that wrappers pass on. */
+typedef union tulle__wrapped_any {
+#define MEMBER(kind, name, type) type name;
+    TULLE__DEVICE_PASSED_LIST(MEMBER)
+#undef MEMBER
+} tulle__wrapped_any;
+
+/* The same task for the device below; returns its bytes. */
+size_t tulle__wrapped_task(enum tulle__device_kernel kernel, const void *task, tulle__wrapped_any *inner);
+tulle__slab_task tulle__wrapped_slab(const tulle__slab_task *task);
 tulle__device_product tulle__wrapped_product(const tulle__device_product *task);
-tulle__device_tile tulle__wrapped_tile(const tulle__device_tile *tile);
-tulle__device_dots tulle__wrapped_dots(const tulle__device_dots *task);
-tulle__device_combine tulle__wrapped_combine(const tulle__device_combine *task);
-tulle__device_tsmttsm tulle__wrapped_tsmttsm(const tulle__device_tsmttsm *task);
-tulle__device_tsmm tulle__wrapped_tsmm(const tulle__device_tsmm *task);
-tulle__device_triangle tulle__wrapped_triangle(const tulle__device_triangle *task);
-tulle__device_eigen tulle__wrapped_eigen(const tulle__device_eigen *task);
+
+/* Bits of the kernels that wrappers pass on. */
+enum { TULLE__WRAPPED_KERNELS = 0 TULLE__DEVICE_PASSED_LIST(TULLE__KERNEL_BIT) };
 
 /* A place for a result of the device below, by one of the wrapper's: context is this. A tulle__device_result. */
 typedef struct tulle__wrapped_result {

@@ -391,18 +391,14 @@ static const tulle__device_ops *inner_ops(const tulle__device_queue *queue)
 }
 
 /* A kernel of the device below, if the queue may run it. */
-#define KERNEL(call)                                                                                                   \
-    do {                                                                                                               \
-        if (!may_run(queue)) return;                                                                                   \
-        int64_t start = tulle__clock_ns();                                                                             \
-        call;                                                                                                          \
-        kernel_done(queue, start);                                                                                     \
-    } while (0)
-
-static void multiply(tulle__device_queue *queue, const tulle__slab_task *task)
+static void start(tulle__device_queue *queue, enum tulle__device_kernel kernel, const void *task)
 {
-    tulle__slab_task inner = tulle__wrapped_task(task);
-    KERNEL(inner_ops(queue)->multiply(queue->limit->inner, &inner));
+    tulle__wrapped_any inner;
+    (void)tulle__wrapped_task(kernel, task, &inner);
+    if (!may_run(queue)) return;
+    const int64_t began = tulle__clock_ns();
+    inner_ops(queue)->start(queue->limit->inner, kernel, &inner);
+    kernel_done(queue, began);
 }
 
 static tulle_status product(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
@@ -418,45 +414,12 @@ static tulle_status product(tulle__device_queue *queue, const tulle__device_prod
     return status;
 }
 
-static void values(tulle__device_queue *queue, const tulle__device_product *task, const tulle__device_tile *C)
-{
-    tulle__device_product inner = tulle__wrapped_product(task);
-    tulle__device_tile tile = tulle__wrapped_tile(C);
-    KERNEL(inner_ops(queue)->values(queue->limit->inner, &inner, &tile));
-}
-
-static void solve(tulle__device_queue *queue, const tulle__device_triangle *task)
-{
-    tulle__device_triangle inner = tulle__wrapped_triangle(task);
-    KERNEL(inner_ops(queue)->solve(queue->limit->inner, &inner));
-}
-
-#define SAME(operation)                                                                                                \
-    static void operation(tulle__device_queue *queue, const tulle__device_##operation *task)                           \
-    {                                                                                                                  \
-        tulle__device_##operation inner = tulle__wrapped_##operation(task);                                            \
-        KERNEL(inner_ops(queue)->operation(queue->limit->inner, &inner));                                              \
-    }
-SAME(chain)
-SAME(eigen)
-SAME(dots)
-SAME(combine)
-SAME(tsmttsm)
-SAME(tsmm)
-
 static tulle_status prepare(tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **prepared)
 {
-    tulle__slab_task inner = tulle__wrapped_task(task);
+    tulle__slab_task inner = tulle__wrapped_slab(task);
     *prepared = NULL; /* why not the queue says when it is waited for */
     if (!inner_ops(queue)->prepare || !may_run(queue)) return TULLE_OK;
     return inner_ops(queue)->prepare(queue->limit->inner, &inner, prepared);
-}
-
-static void scale(
-    tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y, double beta)
-{
-    tulle__vectors inner = {.place = tulle__wrapped_place(&Y->place), .ld = Y->ld};
-    KERNEL(inner_ops(queue)->scale(queue->limit->inner, type, lines, width, &inner, beta));
 }
 
 /* Also of one that was not made completely. The device below is closed by the caller. */
@@ -500,21 +463,12 @@ static const tulle__device_ops ops = {
     .upload = upload,
     .download = download,
     .copy = copy,
-    .multiply = multiply,
-    .chain = chain,
+    .start = start,
     .product = product,
-    .values = values,
-    .solve = solve,
-    .eigen = eigen,
     .eigen_bytes = tulle__wrapped_eigen_bytes,
-    .dots = dots,
-    .combine = combine,
-    .tsmttsm = tsmttsm,
-    .tsmm = tsmm,
     .workspace = tulle__wrapped_workspace,
     .prepare = prepare,
     .forget = tulle__wrapped_forget,
-    .scale = scale,
     .close = close_limit,
 };
 
@@ -559,6 +513,7 @@ static tulle_status open_limit(
         .inner = inner,
         .name = "limit",
         .capacity = memory > 0 && memory < (double)inner->capacity ? (size_t)memory : inner->capacity,
+        .kernels = inner->kernels & TULLE__WRAPPED_KERNELS,
         .rowptr_bytes = inner->rowptr_bytes,
         .most_blocks = blocks,
         .wide_level = inner->wide_level,

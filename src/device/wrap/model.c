@@ -11,6 +11,7 @@
  * A queue knows when it will be done, an event when it happens: starts only add to these dates, and waits let virtual
  * time pass until then. Work below is started at once, in the order in which it is started here, which is as good.
  */
+#include <limits.h>
 #include <stdio.h>
 
 #include "base/decimal.h"
@@ -267,9 +268,6 @@ static void chain(tulle__device_queue *queue, const tulle__device_chain *task)
         if (A->kind != TULLE_DENSE) indices += (double)A->nnz * sizeof(tulle_lidx);
     }
     kernel(queue, "multiply", task->type, flops, values * (double)tulle_type_size(task->type) + indices);
-    if (!queue->inner) return;
-    tulle__device_chain inner = tulle__wrapped_chain(task);
-    below(queue->model)->chain(queue->inner, &inner);
 }
 
 /* Bytes of a sparse tile, without those that blocks need beside their values. */
@@ -296,14 +294,28 @@ static tulle_status product(tulle__device_queue *queue, const tulle__device_prod
     return TULLE_OK;
 }
 
-static void scale(
-    tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y, double beta)
+static void scale(tulle__device_queue *queue, const tulle__device_scale *task)
 {
-    double values = (double)lines * (double)width * (beta == 0 ? 1 : 2);
-    kernel(queue, "scale", type, 0, values * (double)tulle_type_size(type));
+    double values = (double)task->lines * (double)task->width * (task->beta == 0 ? 1 : 2);
+    kernel(queue, "scale", task->type, 0, values * (double)tulle_type_size(task->type));
+}
+
+/* Kernels whose time is known. */
+#define MODELLED(X)                                                                                                    \
+    X(CHAIN, chain, tulle__device_chain)                                                                               \
+    X(SCALE, scale, tulle__device_scale)
+
+static void start(tulle__device_queue *queue, enum tulle__device_kernel kernel, const void *task)
+{
+    tulle__wrapped_any inner;
+    switch (kernel) {
+        MODELLED(TULLE__KERNEL_CASE)
+    default:
+        break;
+    }
     if (!queue->inner) return;
-    tulle__vectors inner = {.place = tulle__wrapped_place(&Y->place), .ld = Y->ld};
-    below(queue->model)->scale(queue->inner, type, lines, width, &inner, beta);
+    (void)tulle__wrapped_task(kernel, task, &inner);
+    below(queue->model)->start(queue->inner, kernel, &inner);
 }
 
 static void close_model(tulle__device *device)
@@ -332,9 +344,8 @@ static const tulle__device_ops ops = {
     .upload = upload,
     .download = download,
     .copy = copy,
-    .chain = chain,
+    .start = start,
     .product = product,
-    .scale = scale,
     .close = close_model,
 };
 
@@ -371,6 +382,7 @@ static tulle_status make(
         .inner = inner,
         .name = "model",
         .capacity = inner && (double)inner->capacity < capacity ? inner->capacity : (size_t)capacity,
+        .kernels = (inner ? inner->kernels : UINT_MAX) & (0 MODELLED(TULLE__KERNEL_BIT)),
         .rowptr_bytes = inner ? inner->rowptr_bytes : 4,
         .on_host = inner ? inner->on_host : 0,
         .virtual_time = 1};

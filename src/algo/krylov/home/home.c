@@ -190,22 +190,23 @@ void tulle__home_tsmm(tulle__home *home, const tulle__tsmm_task *task)
         work.X[t] = (tulle__vectors){tulle__home_place(home, term->X), term->ld};
         work.B[t] = send_coefficients(home, term->B, (size_t)term->k * line);
     }
-    home->device->ops->tsmm(home->queue, &work);
+    tulle__start_tsmm(home->device, home->queue, &work);
 }
 
 void tulle__home_tsmttsm(tulle__home *home, int count, int at, const tulle__tsmttsm_task *task)
 {
-    home->device->ops->tsmttsm(home->queue, &(tulle__device_tsmttsm){.type = home->rows.type,
-                                                .m = (int)task->m,
-                                                .n = (int)task->n,
-                                                .symmetric = task->symmetric,
-                                                .X = {tulle__home_place(home, task->X), task->ldx},
-                                                .Y = {tulle__home_place(home, task->Y), task->ldy},
-                                                .rows = home->rows.rows,
-                                                .first = home->rows.first,
-                                                .block = home->rows.block,
-                                                .sums = {home->sums, (size_t)at * sizeof(double)},
-                                                .stride = count});
+    tulle__start_tsmttsm(home->device, home->queue,
+        &(tulle__device_tsmttsm){.type = home->rows.type,
+            .m = (int)task->m,
+            .n = (int)task->n,
+            .symmetric = task->symmetric,
+            .X = {tulle__home_place(home, task->X), task->ldx},
+            .Y = {tulle__home_place(home, task->Y), task->ldy},
+            .rows = home->rows.rows,
+            .first = home->rows.first,
+            .block = home->rows.block,
+            .sums = {home->sums, (size_t)at * sizeof(double)},
+            .stride = count});
 }
 
 /* More vectors than a task has go in parts: the sum so far is in y, rounded as it would be. */
@@ -222,7 +223,7 @@ void tulle__home_combine(tulle__home *home, const tulle__combine_task *task)
             for (int i = 0; i < work.nx; i++) work.coef[w * work.nx + i] = task->coef[w * task->nx + v + i];
         }
         for (int i = 0; i < work.nx; i++) work.x[i] = tulle__home_place(home, task->x[v + i]);
-        home->device->ops->combine(home->queue, &work);
+        tulle__start_combine(home->device, home->queue, &work);
         v += work.nx;
     } while (v < task->nx);
 }
@@ -239,7 +240,7 @@ void tulle__home_dots(tulle__home *home, int count, int at, const tulle__dots_ta
         .stride = count};
     for (int v = 0; v < task->nx; v++) work.x[v] = tulle__home_place(home, task->x[v]);
     for (int w = 0; w < task->ny; w++) work.y[w] = tulle__home_place(home, task->y[w]);
-    home->device->ops->dots(home->queue, &work);
+    tulle__start_dots(home->device, home->queue, &work);
 }
 
 tulle_status tulle__home_sums(tulle__home *home, int count, double *sums)

@@ -95,5 +95,5 @@ void tulle__home_matrix_free(tulle__home_matrix *m)
 void tulle__home_matrix_apply(const tulle__home_matrix *m, const tulle__device_place *x, const tulle__device_place *y)
 {
     const tulle__slab_task task = task_of(m, x, y);
-    if (m->slab.m) m->device->ops->multiply(m->queue, &task);
+    if (m->slab.m) tulle__start_multiply(m->device, m->queue, &task);
 }

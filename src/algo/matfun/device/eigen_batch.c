@@ -27,7 +27,7 @@ tulle_status tulle__eigen_device_new(tulle_comm *comm, const char *spec, tulle__
         .near_processes = processes,
         .timeline = comm->pe->timeline};
     TULLE_TRY(tulle__device_open(spec, &setting, &d->device));
-    if (!tulle__device_has_eigen(d->device))
+    if (!tulle__device_has(d->device, TULLE__DEVICE_EIGEN) || !tulle__device_has(d->device, TULLE__DEVICE_CHAIN))
         TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED, "the device '%s' has no eigenvectors of submatrices", spec));
     for (int i = 0; i < TULLE__EIGEN_BATCHES; i++) {
         d->batch[i].owner = d;
@@ -308,7 +308,7 @@ static void multiply(const tulle__eigen_batch *batch, int k, size_t lines, tulle
         .n = item->n,
         .ld = batch->n,
         .val = at(batch, square_at(batch, k))};
-    batch->owner->device->ops->chain(batch->queue, &task);
+    tulle__start_chain(batch->owner->device, batch->queue, &task);
 }
 
 void tulle__eigen_batch_start(tulle__eigen_batch *batch, const int64_t *const *column)
@@ -317,7 +317,7 @@ void tulle__eigen_batch_start(tulle__eigen_batch *batch, const int64_t *const *c
     const tulle__device_place start = at(batch, 0), down = at(batch, batch->lambda);
     const tulle__device_eigen task = task_of(batch);
     ops->upload(batch->queue, &start, batch->host, batch->lambda);
-    ops->eigen(batch->queue, &task);
+    tulle__start_eigen(batch->owner->device, batch->queue, &task);
     for (int k = 0; k < batch->count; k++) {
         gather_rows(batch, k, column[k]);
         if (batch->pair) multiply(batch, k, batch->up, TULLE_COL_MAJOR, batch->weights);

@@ -313,7 +313,7 @@ static void multiply_held(struct device_run *run, struct device *d, const struct
     *beta = 1;
     tulle__device_tiles_join(d->tiles, d->work);
     copy_ahead(run, tiles->number, tiles->step);
-    d->device->ops->chain(d->work, chain);
+    tulle__start_chain(d->device, d->work, chain);
     tulle__device_tiles_release(d->tiles, d->work);
     chain->npairs = 0;
 }

@@ -226,7 +226,7 @@ static tulle_status open_device(tulle_comm *comm, struct device_run *run, const 
     if (setting.clock && !takes_virtual_time(d->device))
         TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED,
             "the device '%s' takes real time, but the engine's time is virtual: 'model:...' takes that", spec));
-    if (!(sparse ? tulle__device_has_product(d->device) : tulle__device_has_chain(d->device)))
+    if (!(sparse ? tulle__device_has_product(d->device) : tulle__device_has(d->device, TULLE__DEVICE_CHAIN)))
         TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED, "the device '%s' multiplies no %s tiles", spec,
             sparse ? "pairs of sparse" : run->runner.format->name));
     if (!run->opened && d->device->pinned)
@@ -270,7 +270,8 @@ tulle_status tulle__device_run_new(tulle_comm *comm, const tulle__context *conte
     run->runner.landing = tulle__landing_of(run->landing);
     run->runner.by_times = goes_by_times(run->device[0].device);
     run->runner.keeps_structure = sparse;
-    for (int n = 0; n < count; n++) run->runner.keeps_structure &= tulle__device_has_values(run->device[n].device) != 0;
+    for (int n = 0; n < count; n++)
+        run->runner.keeps_structure &= tulle__device_has(run->device[n].device, TULLE__DEVICE_VALUES);
     run->runner.peers = true;
     for (int n = 1; n < count; n++)
         for (int m = 0; m < n; m++) {

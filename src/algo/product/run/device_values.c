@@ -150,37 +150,39 @@ tulle_status tulle__device_run_values(
     const size_t size = tulle_type_size(task->type);
     tulle_status status;
     tulle__spgemm_task some = *task;
-    tulle__device_product work;
+    tulle__device_values values;
+    tulle__device_product *work = &values.product;
+    tulle__device_tile *there = &values.C;
     tulle__spgemm_pair pairs[TULLE__DEVICE_SPARSE_PAIRS];
     tulle__device_buffer *buffer = NULL;
-    tulle__device_tile there;
     void *made = NULL;
     int64_t *offsets = NULL;
     if (!of.nnz) return TULLE_OK;
     tulle__device_home_begin(run);
-    TULLE_TRY(tulle__device_hold_pairs(run, d, tiles, task, &work, pairs));
+    TULLE_TRY(tulle__device_hold_pairs(run, d, tiles, task, work, pairs));
     some.pair = pairs;
-    some.npairs = work.npairs;
-    if (!work.npairs) {
+    some.npairs = work->npairs;
+    if (!work->npairs) {
         clear_values(C, &of, size);
         goto out;
     }
-    if (C->offset) tulle__device_describe_blocks(&some, &work);
+    if (C->offset) tulle__device_describe_blocks(&some, work);
     struct device_kept *kept = tulle__device_kept_find(d, tiles, task->m);
     if (kept && kept->tile.nnz == of.nnz && (!C->offset || kept->tile.values == of.values))
-        there = kept->tile;
+        *there = kept->tile;
     else
-        TULLE_TRY(send_structure(run, d, task, C, &buffer, &there, &made, &offsets));
+        TULLE_TRY(send_structure(run, d, task, C, &buffer, there, &made, &offsets));
     tulle__device_tiles_join(d->tiles, d->work);
-    ops->values(d->work, &work, &there);
+    tulle__start_values(d->device, d->work, &values);
     tulle__device_tiles_release(d->tiles, d->work);
     if (C->norm)
-        tulle__staging_download(d->staging, d->work, C->norm + of.first, &there.norm, (size_t)of.nnz * sizeof *C->norm);
+        tulle__staging_download(
+            d->staging, d->work, C->norm + of.first, &there->norm, (size_t)of.nnz * sizeof *C->norm);
     if (kept && kept->home && !buffer)
         kept->to = (char *)C->val + (size_t)of.first_value * size;
     else
         tulle__staging_download(
-            d->staging, d->work, (char *)C->val + (size_t)of.first_value * size, &there.val, (size_t)of.values * size);
+            d->staging, d->work, (char *)C->val + (size_t)of.first_value * size, &there->val, (size_t)of.values * size);
     status = ops->queue_wait(d->work);
 out:
     if (status != TULLE_OK) (void)ops->queue_wait(d->work);

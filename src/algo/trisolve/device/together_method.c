@@ -112,7 +112,7 @@ static tulle_status open_device(
         .near_processes = processes,
         .timeline = solver->comm->pe->timeline};
     TULLE_TRY(tulle__device_open(solver->options.device, &setting, &t->device));
-    if (!tulle__device_has_together(t->device))
+    if (!tulle__device_has(t->device, TULLE__DEVICE_SOLVE_TOGETHER))
         status = tulle__fail(TULLE_ERR_UNSUPPORTED, "the device '%s' solves with PE 0's triangles only, by method %s",
             t->device->name, tulle_trisolve_method_name(TULLE_TRISOLVE_SERIAL));
     else
@@ -341,7 +341,7 @@ static tulle_status open_sides(tulle_trisolve *solver, tulle_gidx cols)
         task->cols = cols;
     }
     __atomic_store_n(t->peer[task->rank].stop, 0, __ATOMIC_RELEASE);
-    t->device->ops->arm(t->queue, task);
+    tulle__start_arm(t->device, t->queue, task);
     status = tulle_comm_agree(t->comm, t->device->ops->queue_wait(t->queue));
 out:
     if (status != TULLE_OK) drop_sized(t);
@@ -370,7 +370,7 @@ static tulle_status sweep(tulle_trisolve *solver, const tulle_mat *B, tulle_mat 
     int turns = 0;
     tulle__rhs_lines(solver, B, t->lines, 0);
     if (bytes) ops->upload(t->queue, &t->task.B, t->lines, bytes);
-    ops->solve_together(t->queue, &t->task);
+    tulle__start_solve_together(t->device, t->queue, &t->task);
     if (bytes) ops->download(t->queue, t->lines, &t->task.X, bytes);
     ops->record(t->queue, t->event);
     while (status == TULLE_OK && !ops->event_done(t->event)) {

@@ -50,7 +50,7 @@ tulle_status tulle__triangle_there_init(
     void *pointers = NULL;
     tulle_status status = TULLE_OK;
     *there = (tulle__triangle_there){.device = device, .queue = queue, .entries = entries_of(t)};
-    if (!tulle__device_has_solve(device))
+    if (!tulle__device_has(device, TULLE__DEVICE_SOLVE))
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "the device '%s' solves with no triangles", device->name);
     if (width == 4 && there->entries > INT32_MAX)
         return tulle__fail(TULLE_ERR_OVERFLOW, "a triangle of %lld entries on the device '%s', which counts in 32 bits",
@@ -98,18 +98,18 @@ tulle_status tulle__triangle_there_renew(const tulle__triangle *t, tulle__triang
 void tulle__triangle_there_solve(const tulle__triangle *t, const tulle__triangle_there *there,
     const tulle__device_place *B, const tulle__device_place *X, int64_t cols)
 {
-    there->device->ops->solve(
-        there->queue, &(tulle__device_triangle){.type = t->T->type,
-                          .upper = t->upper,
-                          .unit = t->unit,
-                          .head = t->head,
-                          .tail = t->tail,
-                          .n = t->n,
-                          .cols = cols,
-                          .rowptr = {there->rowptr, 0},
-                          .colind = {there->colind, 0},
-                          .val = {there->val, 0},
-                          .B = {*B, cols},
-                          .X = *X,
-                          .starts = there->leveled ? there->by_levels.there : there->in_order.there});
+    tulle__start_solve(there->device, there->queue,
+        &(tulle__device_triangle){.type = t->T->type,
+            .upper = t->upper,
+            .unit = t->unit,
+            .head = t->head,
+            .tail = t->tail,
+            .n = t->n,
+            .cols = cols,
+            .rowptr = {there->rowptr, 0},
+            .colind = {there->colind, 0},
+            .val = {there->val, 0},
+            .B = {*B, cols},
+            .X = *X,
+            .starts = there->leveled ? there->by_levels.there : there->in_order.there});
 }
