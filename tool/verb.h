@@ -67,6 +67,19 @@ extern const struct verb verb_info, verb_calibrate, verb_gen, verb_convert, verb
         .name = "memory", .kind = KIND_SIZE, .argument = "SIZE", .fallback = "what is free",                           \
         .text = "memory that the run may use, all PEs together, as in 4G; a lower limit than needed is refused"        \
     }
+#define OPTION_OUTPUT(words)                                                                                           \
+    {                                                                                                                  \
+        .name = "output", .letter = 'o', .kind = KIND_WORD, .argument = "FILE", .text = words                          \
+    }
+#define OPTION_JSON(words)                                                                                             \
+    {                                                                                                                  \
+        .name = "json", .kind = KIND_FLAG, .text = words                                                               \
+    }
+#define OPTION_TRACE                                                                                                   \
+    {                                                                                                                  \
+        .name = "trace", .group = GROUP_EXPERIMENTS, .kind = KIND_WORD, .argument = "FILE",                            \
+        .text = "write a timeline that Perfetto opens"                                                                 \
+    }
 #define OPTION_WIDE                                                                                                    \
     {                                                                                                                  \
         .name = "wide", .kind = KIND_FLAG, .text = "all columns of the table, also on a narrow terminal"               \

@@ -217,14 +217,9 @@ static const struct option options[] = {OPTION_SQUARE_BLOCKS, OPTION_FILTER, OPT
         .text = "submatrices of H and S together, without S^(-1/2); for the method submatrix"},
     {.name = "kT", .kind = KIND_WORD, .argument = "X", .fallback = "0", .text = "temperature of the occupations"},
     {.name = "degeneracy", .kind = KIND_WORD, .argument = "G", .fallback = "2", .text = "electrons a state"},
-    {.name = "output",
-        .letter = 'o',
-        .kind = KIND_WORD,
-        .argument = "FILE",
-        .text = "write D, for one spin: .mtx, .mtx.gz, .npz, .petsc or .bsp.h5; - is standard output"},
-    OPTION_CHECK_FUNCTION, {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES,
-    OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP,
-    {.name = NULL}};
+    OPTION_OUTPUT("write D, for one spin: .mtx, .mtx.gz, .npz, .petsc or .bsp.h5; - is standard output"),
+    OPTION_CHECK_FUNCTION, OPTION_JSON("print one JSON object"), OPTION_PES, OPTION_COMM, OPTION_THREADS, OPTION_TYPE,
+    OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
 
 const struct verb verb_density = {
     .name = "density",

@@ -192,11 +192,7 @@ static const struct option options[] = {OPTION_SQUARE_BLOCKS, OPTION_FILTER, OPT
         .fallback = "submatrix",
         .text = "submatrix; with the whole matrix: newton-schulz (sign, fermi), coupled-newton (inverse, roots); auto"},
     OPTION_ORDER, OPTION_PRECISION, OPTION_SUBMATRIX_DEVICE,
-    {.name = "output",
-        .letter = 'o',
-        .kind = KIND_WORD,
-        .argument = "FILE",
-        .text = "write the result: .mtx, .mtx.gz, .npz, .petsc or .bsp.h5; - is standard output"},
+    OPTION_OUTPUT("write the result: .mtx, .mtx.gz, .npz, .petsc or .bsp.h5; - is standard output"),
     {.name = "reps",
         .group = GROUP_EXPERIMENTS,
         .kind = KIND_INT,
@@ -205,9 +201,8 @@ static const struct option options[] = {OPTION_SQUARE_BLOCKS, OPTION_FILTER, OPT
         .low = 1,
         .high = RUNS_MOST,
         .text = "executions of the plan; the time is the median"},
-    OPTION_CHECK_FUNCTION, {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES,
-    OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP,
-    {.name = NULL}};
+    OPTION_CHECK_FUNCTION, OPTION_JSON("print one JSON object"), OPTION_PES, OPTION_COMM, OPTION_THREADS, OPTION_TYPE,
+    OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
 
 const struct verb verb_matfun = {
     .name = "matfun",

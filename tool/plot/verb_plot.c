@@ -91,11 +91,7 @@ static tulle_status run(const struct options *options)
     return status;
 }
 
-static const struct option options[] = {{.name = "output",
-                                            .letter = 'o',
-                                            .kind = KIND_WORD,
-                                            .argument = "FILE",
-                                            .text = "the picture, .svg, .png or .pdf; .gp: the gnuplot script"},
+static const struct option options[] = {OPTION_OUTPUT("the picture, .svg, .png or .pdf; .gp: the gnuplot script"),
     {.name = "title", .kind = KIND_WORD, .argument = "TEXT", .text = "its title"}, OPTION_HELP, {.name = NULL}};
 
 const struct verb verb_plot = {

@@ -338,8 +338,8 @@ static const struct option options[] = {{.name = "pes",
         .group = GROUP_EXPERIMENTS,
         .kind = KIND_FLAG,
         .text = "SpGEMM: estimate the entries of C from some rows instead of counting them, which is faster"},
-    {.name = "json", .kind = KIND_FLAG, .text = "one JSON object an algorithm, with the loads of each PE"}, OPTION_TYPE,
-    OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
+    OPTION_JSON("one JSON object an algorithm, with the loads of each PE"), OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING,
+    OPTION_QUIET, OPTION_HELP, {.name = NULL}};
 
 const struct verb verb_predict = {
     .name = "predict",

@@ -211,9 +211,7 @@ static tulle_status read_options(struct pairs *p)
     tulle_spectrum_options *s = &p->spectrum;
     tulle_status status = tulle_spectrum_end_parse(options_word(o, "which", "LM"), &s->end);
     if (status == TULLE_OK) status = streaming_options(o, &p->streaming);
-    static const char *const streams[] = {"device", "format", "budget", "slabs", "ring", "overlap"};
-    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) p->streamed |= options_flag(o, streams[i]);
-    p->streamed |= p->streaming.from_file | p->streaming.options.rebalance;
+    p->streamed = streaming_asked(o, &p->streaming);
     if (status == TULLE_OK && options_flag(o, "tol"))
         status = tulle_parse_real(options_word(o, "tol", ""), "--tol", 1e-300, 1, &s->tolerance);
     s->count = (int)options_int(o, "count", 6);
@@ -332,12 +330,7 @@ static const struct option options[] = {{.name = "count",
         .low = 1,
         .high = 1000000,
         .text = "directions that are kept before a restart: at least K + 2 B; more of them take fewer passes"},
-    {.name = "output",
-        .letter = 'o',
-        .kind = KIND_WORD,
-        .argument = "FILE",
-        .text = "write the vectors, a column each"},
-    OPTIONS_STREAMING,
+    OPTION_OUTPUT("write the vectors, a column each"), OPTIONS_STREAMING,
     {.name = "seed",
         .group = GROUP_EXPERIMENTS,
         .kind = KIND_INT,
@@ -346,8 +339,8 @@ static const struct option options[] = {{.name = "count",
         .low = 0,
         .high = INT32_MAX,
         .text = "of random directions"},
-    {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES, OPTION_COMM, OPTION_THREADS,
-    OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
+    OPTION_JSON("print one JSON object"), OPTION_PES, OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY,
+    OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
 
 const struct verb verb_eig = {
     .name = "eig",

@@ -251,9 +251,7 @@ static tulle_status read_options(struct iteration *s)
     if (s->precond == TULLE_PRECOND_BLOCK_JACOBI && !s->preconditioning.block) s->preconditioning.block = 64;
     if (status == TULLE_OK) status = streaming_options(o, &s->streaming);
     if (status == TULLE_OK) status = check_readers(o, "solve", "method", "gmres");
-    static const char *const streams[] = {"device", "format", "budget", "slabs", "ring", "overlap"};
-    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) s->streamed |= options_flag(o, streams[i]);
-    s->streamed |= s->streaming.from_file | s->streaming.options.rebalance;
+    s->streamed = streaming_asked(o, &s->streaming);
     if (status == TULLE_OK && s->streaming.from_file &&
         (s->precond == TULLE_PRECOND_IC0 || s->precond == TULLE_PRECOND_ILU0))
         status = tulle_fail(TULLE_ERR_ARG,
@@ -403,22 +401,13 @@ static const struct option options[] = {OPTION_RHS,
         .argument = "FILE",
         .text = "write iterations, residuals and seconds: a name that ends in .csv or .json"},
     {.name = "check", .letter = 'c', .kind = KIND_FLAG, .text = "verify X by its residual, by plain loops"},
-    {.name = "output",
-        .letter = 'o',
-        .kind = KIND_WORD,
-        .argument = "FILE",
-        .text = "write X, if all columns converged"},
+    OPTION_OUTPUT("write X, if all columns converged"),
     {.name = "partial",
         .kind = KIND_FLAG,
         .text = "with -o: write X if some columns did not converge, too, with nan in these; the exit status is 1"},
-    {.name = "trace",
-        .group = GROUP_EXPERIMENTS,
-        .kind = KIND_WORD,
-        .argument = "FILE",
-        .text = "write a timeline that Perfetto opens"},
-    OPTIONS_STREAMING, OPTION_PERMUTE, OPTION_SEED,
-    {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES, OPTION_COMM, OPTION_THREADS,
-    OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_WIDE, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
+    OPTION_TRACE, OPTIONS_STREAMING, OPTION_PERMUTE, OPTION_SEED, OPTION_JSON("print one JSON object"), OPTION_PES,
+    OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_WIDE, OPTION_QUIET, OPTION_HELP,
+    {.name = NULL}};
 
 const struct verb verb_solve = {
     .name = "solve",

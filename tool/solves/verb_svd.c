@@ -345,8 +345,8 @@ static tulle_status run_pca(const struct options *options)
             .low = 0,                                                                                                  \
             .high = INT32_MAX,                                                                                         \
             .text = "of random directions"},                                                                           \
-        {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES, OPTION_COMM, OPTION_THREADS, \
-        OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP,                                        \
+        OPTION_JSON("print one JSON object"), OPTION_PES, OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY,     \
+        OPTIONS_READING, OPTION_QUIET, OPTION_HELP,                                                                    \
     {                                                                                                                  \
         .name = NULL                                                                                                   \
     }
@@ -379,11 +379,7 @@ const struct verb verb_svd = {
 static const struct option pca_options[] = {OPTION_COUNT("number of components"), OPTION_PASSES("4, without --tol"),
     OPTION_TOL("4 passes whatever the residuals are"),
     {.name = "scale", .kind = KIND_FLAG, .text = "divide columns by their standard deviations"},
-    {.name = "output",
-        .letter = 'o',
-        .kind = KIND_WORD,
-        .argument = "FILE",
-        .text = "write the scores, the rows of A in terms of the components: a column each"},
+    OPTION_OUTPUT("write the scores, the rows of A in terms of the components: a column each"),
     {.name = "components", .kind = KIND_WORD, .argument = "FILE", .text = "write the components, a column each"},
     OPTIONS_OF_TRIPLETS};
 

@@ -416,15 +416,9 @@ static const struct option options[] = {
         .letter = 'c',
         .kind = KIND_FLAG,
         .text = "check each result by its residual, and by its solution if that is known"},
-    {.name = "output", .letter = 'o', .kind = KIND_WORD, .argument = "FILE", .text = "write X of the last method"},
-    {.name = "trace",
-        .group = GROUP_EXPERIMENTS,
-        .kind = KIND_WORD,
-        .argument = "FILE",
-        .text = "write a timeline that Perfetto opens"},
-    OPTION_SEED, {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object a line and method"}, OPTION_WIDE,
-    OPTION_PES, OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP,
-    {.name = NULL}};
+    OPTION_OUTPUT("write X of the last method"), OPTION_TRACE, OPTION_SEED,
+    OPTION_JSON("print one JSON object a line and method"), OPTION_WIDE, OPTION_PES, OPTION_COMM, OPTION_THREADS,
+    OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
 
 const struct verb verb_trisolve = {
     .name = "trisolve",

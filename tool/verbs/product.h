@@ -136,12 +136,7 @@ tulle_status run_product(const struct options *options, enum product_kind kind);
             .high = 1000,                                                                                              \
             .text = "number of timed runs; several follow a warm-up, and the one with the median time is shown"},      \
         OPTION_MEMORY, {.name = "check", .letter = 'c', .kind = KIND_FLAG, .text = "verify the result independently"}, \
-        {.name = "json", .kind = KIND_FLAG, .text = "one JSON object a run instead of the table"},                     \
-        {.name = "trace",                                                                                              \
-            .group = GROUP_EXPERIMENTS,                                                                                \
-            .kind = KIND_WORD,                                                                                         \
-            .argument = "FILE",                                                                                        \
-            .text = "write a timeline that Perfetto opens"},                                                           \
+        OPTION_JSON("one JSON object a run instead of the table"), OPTION_TRACE,                                       \
         {.name = "seed",                                                                                               \
             .group = GROUP_EXPERIMENTS,                                                                                \
             .kind = KIND_INT,                                                                                          \
@@ -150,8 +145,7 @@ tulle_status run_product(const struct options *options, enum product_kind kind);
             .low = 0,                                                                                                  \
             .high = INT64_MAX,                                                                                         \
             .text = "columns and rows of random dense operands"},                                                      \
-        {.name = "output", .letter = 'o', .kind = KIND_WORD, .argument = "FILE", .text = "write C"}, OPTIONS_READING,  \
-        OPTION_QUIET, OPTION_HELP,                                                                                     \
+        OPTION_OUTPUT("write C"), OPTIONS_READING, OPTION_QUIET, OPTION_HELP,                                          \
     {                                                                                                                  \
         .name = NULL                                                                                                   \
     }

@@ -23,6 +23,14 @@ tulle_status streaming_options(const struct options *o, struct streaming *s)
     return status;
 }
 
+int streaming_asked(const struct options *o, const struct streaming *s)
+{
+    static const char *const names[] = {"device", "format", "budget", "slabs", "ring", "overlap"};
+    int asked = s->from_file | s->options.rebalance;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) asked |= options_flag(o, names[i]);
+    return asked;
+}
+
 void streaming_json(const tulle_stream_plan *p, FILE *file)
 {
     fprintf(file, ",\"device\":");

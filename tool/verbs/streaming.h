@@ -58,6 +58,9 @@ struct streaming {
     int from_file;
 };
 
+/* 1: an option asks for streaming. */
+int streaming_asked(const struct options *o, const struct streaming *s);
+
 tulle_status streaming_options(const struct options *options, struct streaming *streaming);
 
 /* Prints members of a JSON object, each after a comma. */

@@ -182,8 +182,7 @@ static const struct option options[] = {{.name = "threads",
         .group = GROUP_EXPERIMENTS,
         .kind = KIND_FLAG,
         .text = "replace earlier figures, even better ones"},
-    OPTION_PES, OPTION_COMM, {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_HELP,
-    {.name = NULL}};
+    OPTION_PES, OPTION_COMM, OPTION_JSON("print one JSON object"), OPTION_HELP, {.name = NULL}};
 
 const struct verb verb_calibrate = {
     .name = "calibrate",

@@ -112,9 +112,8 @@ static const struct option convert_options[] = {OPTION_PES, OPTION_COMM, OPTION_
         .text = "write both triangles of a symmetric or skew-symmetric Matrix Market file"},
     OPTION_FORMAT, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
 
-static const struct option gen_options[] = {
-    {.name = "output", .letter = 'o', .kind = KIND_WORD, .argument = "FILE", .text = "the file to write"}, OPTION_PES,
-    OPTION_COMM, OPTION_TYPE, OPTION_MEMORY,
+static const struct option gen_options[] = {OPTION_OUTPUT("the file to write"), OPTION_PES, OPTION_COMM, OPTION_TYPE,
+    OPTION_MEMORY,
     {.name = "sparse", .kind = KIND_FLAG, .text = "write an array as a sparse matrix, without its zeros"},
     OPTION_FORMAT, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
 

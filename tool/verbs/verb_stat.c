@@ -341,8 +341,8 @@ static const struct option options[] = {{.name = "grid",
         .kind = KIND_WORD,
         .argument = "B|FILE",
         .text = "also A as dense blocks: their size, or a file of sizes, one a line; auto: a generator's"},
-    {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES, OPTION_COMM, OPTION_TYPE,
-    OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
+    OPTION_JSON("print one JSON object"), OPTION_PES, OPTION_COMM, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING,
+    OPTION_QUIET, OPTION_HELP, {.name = NULL}};
 
 const struct verb verb_stat = {
     .name = "stat",

@@ -468,15 +468,9 @@ static const struct option options[] = {{.name = "cols",
         .low = 0,
         .high = INT32_MAX,
         .text = "of a random X"},
-    {.name = "output", .letter = 'o', .kind = KIND_WORD, .argument = "FILE", .text = "write Y"},
-    {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"},
-    {.name = "trace",
-        .group = GROUP_EXPERIMENTS,
-        .kind = KIND_WORD,
-        .argument = "FILE",
-        .text = "write a timeline that Perfetto opens"},
-    OPTION_PES, OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_WIDE, OPTION_QUIET,
-    OPTION_HELP, {.name = NULL}};
+    OPTION_OUTPUT("write Y"), OPTION_JSON("print one JSON object"), OPTION_TRACE, OPTION_PES, OPTION_COMM,
+    OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_WIDE, OPTION_QUIET, OPTION_HELP,
+    {.name = NULL}};
 
 const struct verb verb_stream = {
     .name = "stream",
