@@ -39,7 +39,7 @@ static tulle_status visit(
     return TULLE_OK;
 }
 
-/* What is not kept after all. */
+/* Returns memory that is not kept after all. */
 static void give_back(const tulle__visitor *v, size_t size)
 {
     (void)__atomic_add_fetch(v->keep_bytes, (int64_t)size, __ATOMIC_RELAXED);
@@ -78,27 +78,92 @@ static tulle_status keep_reduction(
     return status == TULLE_ERR_MEMORY ? TULLE_OK : status;
 }
 
-/* The columns without eigenvectors, if that is possible. */
-static tulle_status take_shortcut(
+/* ---- columns without eigenvectors ---- */
+
+static bool suits_columns(const struct tulle__sweep_state *w)
+{
+    return w->visitor->columns;
+}
+
+static tulle_status own_columns(
+    struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, tulle__eigen *x, bool *done)
+{
+    (void)sub;
+    return w->visitor->columns(w->visitor->context, w->base + k, x, done);
+}
+
+static bool suits_kept_step(const struct tulle__sweep_state *w)
+{
+    return w->visitor->stepped && w->visitor->reductions && w->visitor->keep_bytes && !w->F;
+}
+
+static tulle_status kept_step(
+    struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, tulle__eigen *x, bool *done)
+{
+    (void)sub;
+    return tulle__reduction_step(tulle__sweep_reduction(w, k), x, w->visitor->mu, done);
+}
+
+static bool suits_fermi(const struct tulle__sweep_state *w)
+{
+    return w->visitor->stepped && w->visitor->kT > 0;
+}
+
+static tulle_status fermi(
+    struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, tulle__eigen *x, bool *done)
+{
+    (void)k;
+    return tulle__eigen_fermi(x, sub->n, sub->b, w->visitor->mu, w->visitor->kT, done);
+}
+
+static bool suits_step(const struct tulle__sweep_state *w)
+{
+    return w->visitor->stepped && w->visitor->power == TULLE__POWER_NONE;
+}
+
+static tulle_status step(
+    struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, tulle__eigen *x, bool *done)
+{
+    (void)k;
+    *done = tulle__eigen_step(x, sub->n, sub->b, w->visitor->mu, w->visitor->below, w->visitor->above);
+    return TULLE_OK;
+}
+
+static bool suits_power(const struct tulle__sweep_state *w)
+{
+    return w->visitor->stepped;
+}
+
+static tulle_status power(
+    struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, tulle__eigen *x, bool *done)
+{
+    (void)k;
+    *done = tulle__eigen_power(x, sub->n, sub->b, w->visitor->power);
+    return TULLE_OK;
+}
+
+/* The first that suits a sweep is tried for each submatrix; without one, eigenvectors are. */
+static const struct {
+    bool (*suits)(const struct tulle__sweep_state *w);
+    tulle_status (*columns)(
+        struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, tulle__eigen *x, bool *done);
+} ways[] = {{suits_columns, own_columns}, {suits_kept_step, kept_step}, {suits_fermi, fermi}, {suits_step, step},
+    {suits_power, power}};
+
+/* *done: the columns are there. Keeps the reduction if the sweep keeps such. */
+static tulle_status without_eigenvectors(
     struct tulle__sweep_state *w, const tulle__submatrix *sub, int64_t k, tulle__eigen *x, bool *done)
 {
     tulle_status status = TULLE_OK;
     const tulle__visitor *v = w->visitor;
+    size_t way = 0;
     *done = false;
     bool keeps = v->reductions && v->keep_bytes, new = keeps && !tulle__sweep_reduction(w, k);
     if (keeps && v->kT > 0 && !tulle__eigen_is_cold(x, sub->n, v->mu, v->kT)) return TULLE_OK;
     if (new) TULLE_TRY(keep_reduction(w, sub, k, x));
     if (v->reductions && !tulle__sweep_reduction(w, k)) return TULLE_OK;
-    if (v->columns)
-        status = v->columns(v->context, w->base + k, x, done);
-    else if (keeps && v->stepped && !w->F)
-        status = tulle__reduction_step(tulle__sweep_reduction(w, k), x, v->mu, done);
-    else if (v->stepped && v->kT > 0)
-        status = tulle__eigen_fermi(x, sub->n, sub->b, v->mu, v->kT, done);
-    else if (v->stepped && v->power == TULLE__POWER_NONE)
-        *done = tulle__eigen_step(x, sub->n, sub->b, v->mu, v->below, v->above);
-    else if (v->stepped)
-        *done = tulle__eigen_power(x, sub->n, sub->b, v->power);
+    while (way < sizeof ways / sizeof *ways && !ways[way].suits(w)) way++;
+    if (way < sizeof ways / sizeof *ways) status = ways[way].columns(w, sub, k, x, done);
     if (new && !*done) {
         tulle__reduction *r = tulle__sweep_reduction(w, k);
         give_back(v, tulle__reduction_bytes(x, sub->n, sub->b, r->A != NULL));
@@ -116,7 +181,7 @@ static tulle_status finish(struct tulle__sweep_state *w, const tulle__submatrix 
     const tulle__visitor *v = w->visitor;
     tulle__eigen *x = &t->eigen;
     bool done, restored = tulle__sweep_restores(w, k);
-    TULLE_TRY(take_shortcut(w, sub, k, x, &done));
+    TULLE_TRY(without_eigenvectors(w, sub, k, x, &done));
     if (!done) TULLE_TRY(tulle__eigen_solve(x, sub->n, sub->b));
     t->dense += (double)(tulle__clock_ns() - start) * 1e-9;
     double least = done ? x->gap.least : x->lambda[0], most = done ? x->gap.most : x->lambda[sub->n - 1];
@@ -344,7 +409,7 @@ out:
     return status;
 }
 
-/* Whether memory holds any of a PE's submatrices, with as many columns as rows. */
+/* True if memory holds any of a PE's submatrices, with as many columns as rows. */
 static tulle_status can_steal(const struct tulle__sweep_state *w, tulle__submatrices *s, int victim, bool *can)
 {
     double work;

@@ -26,10 +26,12 @@ static tulle_status renew_factor(const tulle_mat *X, tulle_op op, struct whole *
     return X->symmetry == TULLE_GENERAL ? TULLE_OK : tulle__expanded_renew(X, op, &made->mat, &made->of, copied);
 }
 
-static tulle_status make(tulle__stage *stage, int64_t *copied)
+static tulle_status renew(tulle__stage *stage, struct tulle__exec *x)
 {
+    (void)x;
     struct half *h = (struct half *)stage;
     tulle_product *plan = stage->plan;
+    int64_t *copied = &plan->ways.copied;
     const tulle__operands *o = &plan->operands;
     tulle_status status;
     TULLE_TRY(renew_factor(plan->A, plan->options.op_a, &h->A, copied));
@@ -41,13 +43,7 @@ out:
 
 static tulle_status open(tulle__stage *stage)
 {
-    return make(stage, &(int64_t){0});
-}
-
-static tulle_status renew(tulle__stage *stage, struct tulle__exec *x)
-{
-    (void)x;
-    return make(stage, &stage->plan->ways.copied);
+    return renew(stage, NULL);
 }
 
 static size_t bytes(const tulle__stage *stage)

@@ -23,10 +23,12 @@ static bool asked(const tulle_product *plan)
     return turns(plan->A, plan->options.op_a) || turns(plan->B, plan->options.op_b);
 }
 
-static tulle_status make(tulle__stage *stage, int64_t *copied)
+static tulle_status renew(tulle__stage *stage, struct tulle__exec *x)
 {
+    (void)x;
     struct turned *t = (struct turned *)stage;
     tulle_product *plan = stage->plan;
+    int64_t *copied = &plan->ways.copied;
     const tulle__operands *o = &plan->operands;
     tulle_status status = TULLE_OK;
     if (turns(plan->A, plan->options.op_a)) TULLE_TRY(tulle__transposed_renew(plan->A, &t->A, copied));
@@ -38,13 +40,7 @@ out:
 
 static tulle_status open(tulle__stage *stage)
 {
-    return make(stage, &(int64_t){0});
-}
-
-static tulle_status renew(tulle__stage *stage, struct tulle__exec *x)
-{
-    (void)x;
-    return make(stage, &stage->plan->ways.copied);
+    return renew(stage, NULL);
 }
 
 static size_t bytes(const tulle__stage *stage)
