@@ -50,19 +50,14 @@ void describe(nb::dict &d, const tulle_spectrum_report &r)
 }
 
 /* Figures of all methods, in the order of Python's calls. */
-struct How {
-    int count;
-    double tolerance;
-    int passes, block, basis;
-    int64_t max_passes;
-    uint64_t seed;
-};
-
 using Figures = std::tuple<int, double, int, int, int, int64_t, uint64_t>;
 
-How how_of(const Figures &f)
+template <class Options> Options options_of(const Figures &f)
 {
-    return {std::get<0>(f), std::get<1>(f), std::get<2>(f), std::get<3>(f), std::get<4>(f), std::get<5>(f), std::get<6>(f)};
+    Options o = {};
+    o.size = sizeof o;
+    std::tie(o.count, o.tolerance, o.passes, o.block, o.basis, o.max_passes, o.seed) = f;
+    return o;
 }
 
 /* (values, residuals, vectors or None, report); rows: those of this process. */
@@ -70,20 +65,11 @@ nb::tuple eigenpairs(const TeamRef &team, nb::handle given, int64_t n, bool sing
     const Figures &figures, bool vectors, int64_t first, int64_t rows)
 {
     const tulle_type type = single ? TULLE_F32 : TULLE_F64;
-    const How how = how_of(figures);
     Applied A(*team, given, n, type);
-    tulle_spectrum_options options = {};
-    options.size = sizeof options;
-    options.count = how.count;
-    options.tolerance = how.tolerance;
-    options.passes = how.passes;
-    options.block = how.block;
-    options.basis = how.basis;
-    options.max_passes = how.max_passes;
-    options.seed = how.seed;
+    auto options = options_of<tulle_spectrum_options>(figures);
     tulle_status status = tulle_spectrum_end_parse(end.c_str(), &options.end);
     if (status != TULLE_OK) throw Failure(status, tulle_error_message_from(0));
-    std::vector<double> value((size_t)how.count), residual((size_t)how.count);
+    std::vector<double> value((size_t)options.count), residual((size_t)options.count);
     tulle_spectrum_report report = {};
     tulle_array out = wish(TULLE_STORAGE_DENSE, TULLE_ROW_MAJOR, 0, first, rows);
     try {
@@ -91,7 +77,7 @@ nb::tuple eigenpairs(const TeamRef &team, nb::handle given, int64_t n, bool sing
             tulle_spectrum *plan = nullptr;
             tulle_mat *X = nullptr;
             tulle_status made = tulle_spectrum_new(A.on(comm), &options, &plan);
-            if (made == TULLE_OK && vectors) made = new_side(comm, n, how.count, A.on(comm)->type, &X);
+            if (made == TULLE_OK && vectors) made = new_side(comm, n, options.count, A.on(comm)->type, &X);
             if (made == TULLE_OK) made = tulle_spectrum_execute(plan, value.data(), residual.data(), X, &report);
             if (made == TULLE_OK)
                 made = give(X, &out);
@@ -115,20 +101,11 @@ nb::tuple eigenpairs(const TeamRef &team, nb::handle given, int64_t n, bool sing
 nb::tuple triplets(const TeamRef &team, const std::string &path, const MatRef &A, const Figures &figures, bool centre,
     bool scale, bool scores, bool left, bool right, int64_t first, int64_t rows)
 {
-    const How how = how_of(figures);
-    tulle_svd_options options = {};
-    options.size = sizeof options;
-    options.count = how.count;
-    options.tolerance = how.tolerance;
-    options.passes = how.passes;
-    options.block = how.block;
-    options.basis = how.basis;
-    options.max_passes = how.max_passes;
-    options.seed = how.seed;
+    auto options = options_of<tulle_svd_options>(figures);
     options.centre = centre;
     options.scale = scale;
     options.scores = scores;
-    std::vector<double> sigma((size_t)how.count), residual((size_t)how.count), means, deviations;
+    std::vector<double> sigma((size_t)options.count), residual((size_t)options.count), means, deviations;
     tulle_gidx samples = 0;
     tulle_svd_report report = {};
     char warnings[TULLE_WARNINGS_MAX] = "";
@@ -151,8 +128,8 @@ nb::tuple triplets(const TeamRef &team, const std::string &path, const MatRef &A
             if (status == TULLE_OK) status = tulle_svd_of_rows(file, &options, &plan);
         }
         samples = m;
-        if (status == TULLE_OK && left) status = new_side(comm, m, how.count, type, &U);
-        if (status == TULLE_OK && right) status = new_side(comm, n, how.count, type, &V);
+        if (status == TULLE_OK && left) status = new_side(comm, m, options.count, type, &U);
+        if (status == TULLE_OK && right) status = new_side(comm, n, options.count, type, &V);
         if (status == TULLE_OK) status = tulle_svd_execute(plan, sigma.data(), residual.data(), U, V, &report);
         if (status == TULLE_OK && (centre || scale)) {
             means.assign(tulle_svd_means(plan), tulle_svd_means(plan) + n);
