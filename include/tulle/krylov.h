@@ -32,6 +32,7 @@ extern "C" {
  * yet. It returns when each PE has its own rows of y and x may be overwritten.
  */
 typedef struct tulle_operator {
+    size_t size; /* of this struct; 0: as in the first release */
     tulle_comm *comm;
     tulle_gidx n;
     tulle_type type;
@@ -44,10 +45,9 @@ typedef struct tulle_operator {
      */
     tulle_status (*bind)(void *context, tulle_mat *x, tulle_mat *y, void **bound);
     tulle_status (*apply)(void *bound);
-    void (*unbind)(void *bound);            /* before x and y are freed */
-    void (*free)(void *context);            /* NULL: nothing to free */
-    tulle_gidx cols;                        /* most columns of x and y; 0: any number */
-    const struct tulle__resident *resident; /* the library's own: vectors that stay on a device; else NULL */
+    void (*unbind)(void *bound); /* before x and y are freed */
+    void (*free)(void *context); /* NULL: nothing to free */
+    tulle_gidx cols;             /* most columns of x and y; 0: any number */
 } tulle_operator;
 
 /*
@@ -69,6 +69,10 @@ TULLE_API tulle_status tulle_operator_of_elements(
 
 /* Collective: frees the operator's resources and empties it; an empty one may be freed again. */
 TULLE_API void tulle_operator_free(tulle_operator *op);
+
+/* Local: true if `op` is not NULL and iterations with it keep their vectors on its device, so that the host has none of
+ * their iterates. */
+TULLE_API bool tulle_operator_on_device(const tulle_operator *op);
 
 /* X(name, word, text): the methods. */
 #define TULLE_KRYLOV_METHOD_LIST(X)                                                                                    \

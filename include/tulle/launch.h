@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How this process was started, and launchers for teams of processes. None of these functions loads
+ * The launch of this process, and launchers for teams of processes. None of these functions loads
  * an MPI.
  */
 #ifndef TULLE_LAUNCH_H
@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include <tulle/export.h>
+#include <tulle/status.h>
 #include <tulle/status.h>
 
 #ifdef __cplusplus
@@ -34,7 +34,7 @@ TULLE_API const tulle_launcher *tulle_launcher_list(int i);
 TULLE_API tulle_status tulle_launcher_program(const tulle_launcher *launcher, char *path, size_t size);
 
 /*
- * Whether its module, or its program, is installed; else the error message has the places searched.
+ * True if its module, or its program, is installed; else the error message has the places searched.
  */
 TULLE_API bool tulle_launcher_usable(const tulle_launcher *launcher);
 

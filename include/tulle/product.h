@@ -8,7 +8,7 @@
  *
  * Layouts may be any of the right shapes, with any owners. Where two matrices cut the same index
  * differently, the plan works on the union of the cuts: on dense tiles in place, on copies of
- * sparse ones that their owners make for each execution (slice.h). Matching layouts avoid this: the
+ * sparse ones that their owners make for each execution. Matching layouts avoid this: the
  * column cuts of op(A) equal the row cuts of op(B), and C has the row cuts of op(A) and the column
  * cuts of op(B).
  */
@@ -64,6 +64,41 @@ typedef enum tulle_transfers {
 TULLE_API const char *tulle_transfers_name(tulle_transfers transfers);
 TULLE_API tulle_status tulle_transfers_parse(const char *name, tulle_transfers *transfers);
 
+/* Devices of a product. All zeros are the defaults. */
+typedef struct tulle_product_devices {
+    size_t size; /* of this struct; 0: as in the first release */
+    int count;   /* that each PE opens, by the same spec; 0: 1 */
+    /*
+     * Jobs go to a PE's devices in turn. Not so: a column of tiles of C keeps to one device, the
+     * PE's columns in turn, so that its tiles of B and C are on one device only.
+     */
+    bool unpinned;
+    /*
+     * Tiles of A and B stay on the devices from one execution to the next, as many as
+     * fit, and so do all of a dense C, whose values on the host are undefined until
+     * tulle_product_sync. So executions copy nothing over the link but what the first one uploads, C
+     * if its beta is not 0, and tiles that were evicted. Of a sparse C that is made at once the
+     * structure comes to the host when it is made, norms of blocks each time, and values stay, in up to
+     * half of each device: they are undefined on the host until tulle_product_sync, but products that
+     * have C as an operand take them as they are, on devices of the same spec without the link (if these
+     * are peers). What does not fit comes to the host each time. For a sparse or row-major C by
+     * stationary C, without filter and layers, in layouts that match; otherwise TULLE_ERR_UNSUPPORTED.
+     * TULLE_ERR_LIMIT if a PE's part of a dense C does not fit beside two tiles
+     */
+    bool resident;
+} tulle_product_devices;
+
+/*
+ * Blocks of dense products by stationary C on devices (tulle/gemm_blocks.h); 0: what loads the fewest
+ * bytes. options.lookahead is then also that of a device, in tiles of the inner indices.
+ */
+typedef struct tulle_product_blocks {
+    size_t size;              /* of this struct; 0: as in the first release */
+    int rows, cols;           /* tiles of C in a block */
+    int chunk;                /* tiles of the inner indices in a chunk */
+    int host_rows, host_cols; /* tiles of C for which tiles of other PEs are kept; 0: by the memory left */
+} tulle_product_blocks;
+
 /*
  * Entries of a product of CSR matrices that C keeps; others are dropped when the sums of their row are complete, so
  * that C is never whole (but where an algorithm makes parts of sums, or layers). An entry is there where a product adds
@@ -83,7 +118,7 @@ typedef struct tulle_selection {
 
 /*
  * An option that the named algorithm does not read (transfers of parts, no_offset, blocks and chunks),
- * or nothing without a device (devices, unpinned), is TULLE_ERR_ARG; AUTO is among those that read all.
+ * or nothing without a device (devices), is TULLE_ERR_ARG; AUTO is among those that read all.
  */
 typedef struct tulle_product_options {
     size_t size; /* of this struct; 0: as in the first release */
@@ -133,12 +168,8 @@ typedef struct tulle_product_options {
      * The same on all PEs.
      */
     const char *device;
-    int devices; /* that each PE opens, by the same spec; 0: 1 */
-    /*
-     * Jobs go to a PE's devices in turn. Not so: a column of tiles of C keeps to one device, the
-     * PE's columns in turn, so that its tiles of B and C are on one device only.
-     */
-    bool unpinned;
+    const struct tulle_product_devices *devices; /* with `device`: NULL: the defaults; read while the plan is made */
+    const struct tulle_product_blocks *blocks;   /* the same, of dense products by stationary C */
     /*
      * the grid of PEs of each layer, with replication > 1, as of tulle_gemm_grid; other PEs are
      * idle. 0: all PEs, in the grid that moves the fewest bytes
@@ -159,29 +190,10 @@ typedef struct tulle_product_options {
      * that which a half stores (tulle_half_stores; on one PE the lower one); the other is its transpose: C is
      * symmetric bit by bit, also with a filter. Or C is a half, symmetric or antisymmetric as the product, and
      * keeps what is multiplied. Row and column blocks of C are the same. TULLE_ERR_UNSUPPORTED with layers,
-     * ranges of columns, a kept pattern and a home on devices. After a failure C may have one of each two blocks
+     * ranges of columns, a kept pattern and operands that stay on devices. After a failure C may have one of each two
+     * blocks
      */
     bool symmetric_c;
-    /*
-     * Dense products by stationary C on devices: tiles of C in a block, and tiles of the inner
-     * indices in a chunk (tulle/gemm.h); 0: what loads the fewest bytes. lookahead is then
-     * also that of a device, in tiles of the inner indices
-     */
-    int block_rows, block_cols, chunk;
-    int host_rows, host_cols; /* the same: tiles of C for which tiles of other PEs are kept; 0: by the memory left */
-    /*
-     * With `device`: tiles of A and B stay on the devices from one execution to the next, as many as
-     * fit, and so do all of a dense C, whose values on the host are undefined until
-     * tulle_product_sync. So executions copy nothing over the link but what the first one uploads, C
-     * if its beta is not 0, and tiles that were evicted. Of a sparse C that is made at once the
-     * structure comes to the host when it is made, norms of blocks each time, and values stay, in up to
-     * half of each device: they are undefined on the host until tulle_product_sync, but products that
-     * have C as an operand take them as they are, on devices of the same spec without the link (if these
-     * are peers). What does not fit comes to the host each time. For a sparse or row-major C by
-     * stationary C, without filter and layers, in layouts that match; otherwise TULLE_ERR_UNSUPPORTED.
-     * TULLE_ERR_LIMIT if a PE's part of a dense C does not fit beside two tiles
-     */
-    bool home_on_device;
     /*
      * AUTO chooses among these only: bit number A of the sum for algorithm A, as in 1u << TULLE_PRODUCT_SUMMA;
      * 0: among all. TULLE_ERR_UNSUPPORTED if none of them suits the layouts
@@ -216,7 +228,7 @@ TULLE_API tulle_status tulle_product_execute(
     tulle_product *product, double alpha, double beta, tulle_product_report *report);
 
 /*
- * Collective: ends what options.home_on_device keeps on the devices. C is on the host, and the next
+ * Collective: ends what tulle_product_devices.resident keeps on the devices. C is on the host, and the next
  * execution reads A, B and C from there again: to be called before C is read, and after A or B has
  * got other values. Without that option it does nothing. tulle_product_free drops what was not
  * synchronised, and a failed execution does.

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include <tulle/gemm.h>
+#include <tulle/gemm_blocks.h>
 #include <tulle/types.h>
 
 #ifdef __cplusplus
@@ -31,7 +31,7 @@ typedef enum tulle_refused {
 } tulle_refused;
 
 /*
- * What the devices of a product have done. Copies of tiles: uploads [0], downloads [1], and copies
+ * Work that the devices of a product have done. Copies of tiles: uploads [0], downloads [1], and copies
  * [2] that came from another device of the same PE.
  */
 typedef struct tulle_device_work {

@@ -12,7 +12,8 @@
 #ifndef TULLE_STATUS_H
 #define TULLE_STATUS_H
 
-#include <tulle/export.h>
+/* Visibility of public symbols. Everything else is hidden. */
+#define TULLE_API __attribute__((visibility("default")))
 
 #ifdef __cplusplus
 extern "C" {

@@ -12,6 +12,7 @@
 #include <tulle/direct.h>
 #include <tulle/factor.h>
 #include <tulle/gemm.h>
+#include <tulle/gemm_blocks.h>
 #include <tulle/io.h>
 #include <tulle/krylov.h>
 #include <tulle/layout.h>

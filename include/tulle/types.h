@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <tulle/export.h>
 #include <tulle/status.h>
 
 #ifdef __cplusplus

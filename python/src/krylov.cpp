@@ -83,7 +83,7 @@ nb::list solve(const TeamRef &team, nb::handle given, nb::handle M, const Array 
     nb::object callback)
 {
     Applied A(*team, given, B.a.m, B.a.type), preconditioner(*team, M, B.a.m, B.a.type);
-    if (iterates && A.made && A.made->op.resident)
+    if (iterates && A.made && tulle_operator_on_device(&A.made->op))
         throw nb::value_error("the iterates lie on a device: callback_type=\"step\" needs none");
     const MatRef b = mat_from_array(team, B), x = mat_from_array(team, X);
     constexpr int64_t usual = 10000, most = 100000;

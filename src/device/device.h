@@ -49,8 +49,9 @@
 #include <tulle/report.h>
 #include <tulle/types.h>
 
-#include "base/spec.h"
 #include "base/timeline.h"
+
+struct tulle__spec_part;
 
 typedef struct tulle__device tulle__device;
 typedef struct tulle__device_queue tulle__device_queue;       /* a queue of a device's; made by it */
@@ -176,17 +177,17 @@ typedef struct tulle__device_product {
     int64_t first_row, first_col;
 } tulle__device_product;
 
-/* What such a product did. */
+/* Counts of such a product. */
 typedef struct tulle__device_product_counts {
     int64_t multiplications;
     int64_t skipped; /* products of blocks, by the filter */
 } tulle__device_product_counts;
 
 /*
- * How a device with `wide_level` begins the rows of a triangle: in an order, and in groups of rows next to each other
- * there. Rows of a group are short, and a thread has each; a row that is a group alone is many threads'. Groups form
- * stretches, one after the other. The rows of one whose rows are `apart` do not require each other: a level; in others
- * whatever a row requires is before it.
+ * Begin of the rows of a triangle on a device with `wide_level`: in an order, and in groups of rows next to
+ * each other there. Rows of a group are short, and a thread has each; a row that is a group alone is many threads'.
+ * Groups form stretches, one after the other. The rows of one whose rows are `apart` do not require each other: a
+ * level; in others whatever a row requires is before it.
  */
 typedef struct tulle__device_stretch {
     int64_t rows, groups; /* of it and of all before */
@@ -285,7 +286,7 @@ typedef struct tulle__device_dots {
     int64_t stride;
 } tulle__device_dots;
 
-/* How many pieces of blocks these rows are. */
+/* Number of pieces of blocks in these rows. */
 static inline int64_t tulle__device_pieces(int64_t first, int64_t rows, int64_t block)
 {
     return rows ? (first + rows - 1) / block - first / block + 1 : 0;
@@ -344,17 +345,10 @@ typedef struct tulle__device_scale {
 
 /*
  * Kernels: X(KIND, name, task). A device has those of its bits `kernels`; a kind of slab that it has no kernel for is
- * TULLE_ERR_UNSUPPORTED in the queue. Wrappers pass those of the first list on.
- *
- *   multiply        a row of a slab that is not symmetric is summed in an order that follows from the row and `cols`
- *                   alone, so that the bits do not depend on how a matrix is cut into slabs
- *   scale           every device has these two
- *   chain           a product of tiles into dense memory of the device
- *   values          of a sparse product
- *   solve           with the sums of tulle__solve_task (kernel/kernel.h)
- *   eigen           eigenvectors; with eigen_bytes
- *   dots ... tsmm   vectors on the device: all or none
- *   arm             before solving together
+ * TULLE_ERR_UNSUPPORTED in the queue. Wrappers pass those of the first list on. multiply sums a row of a slab that is
+ * not symmetric in an order that follows from the row and `cols` alone, however a matrix is cut into slabs; chain
+ * multiplies tiles into dense memory; solve has the sums of tulle__solve_task (kernel/kernel.h); vectors' are all there
+ * or none.
  */
 #define TULLE__DEVICE_PASSED_LIST(X)                                                                                   \
     X(MULTIPLY, multiply, tulle__slab_task)                                                                            \
@@ -379,7 +373,7 @@ enum tulle__device_kernel {
         TULLE__DEVICE_KERNELS
 };
 
-/* Where the result goes, once its entries, and C->values in blocks, are counted: sets the places of C's arrays. On the
+/* Places the result once its entries, and C->values in blocks, are counted: sets the places of C's arrays. On the
  * caller's thread. */
 typedef tulle_status (*tulle__device_result)(void *context, int64_t m, int64_t nnz, tulle__device_tile *C);
 
@@ -467,7 +461,7 @@ typedef struct tulle__device_ops {
     void (*close)(tulle__device *device); /* what it made has been freed */
 } tulle__device_ops;
 
-/* What a device has done, for reports; complete as of the last waits for its queues. */
+/* Work of a device, for reports; complete as of the last waits for its queues. */
 typedef struct tulle__device_counts {
     int64_t copies[TULLE__COPY_KINDS], bytes[TULLE__COPY_KINDS]; /* peer: at the device that receives */
     int64_t copy_ns[TULLE__COPY_KINDS]; /* that a copy engine was at work, or the host with copying */
@@ -503,7 +497,7 @@ typedef struct tulle__device_clock {
     int shapes; /* 1: there are no values (data=none) */
 } tulle__device_clock;
 
-/* What a device is opened for. */
+/* Setting in which a device is opened. */
 typedef struct tulle__device_setting {
     int threads; /* that kernels on the host may use, with the caller's */
     int overlap; /* 1: copies are to run beside kernels: what copies on this host gets one of the threads */
@@ -536,14 +530,14 @@ static inline const char *tulle__copy_name(enum tulle__copy_kind kind)
     return names[kind];
 }
 
-/* How many PEs have the same device if those of a host take `count` devices in turn by their near_rank. */
+/* Number of PEs with the same device if those of a host take `count` devices in turn by their near_rank. */
 static inline int tulle__device_sharers(const tulle__device_setting *setting, int count)
 {
     int size = setting->near_size > 0 ? setting->near_size : 1, mine = setting->near_rank % count;
     return size / count + (mine < size % count);
 }
 
-/* How many processes have a device that so many PEs share. */
+/* Number of processes with a device that so many PEs share. */
 static inline int tulle__device_processes(const tulle__device_setting *setting, int sharers)
 {
     int size = setting->near_size > 0 ? setting->near_size : 1;
@@ -556,9 +550,9 @@ static inline int tulle__device_processes(const tulle__device_setting *setting, 
 typedef struct tulle__device_driver {
     const char *name, *summary;
     int copier; /* 1, of a wrapper: its copies take a thread of this host and have a timeline of their own */
-    tulle_status (*open)(tulle__spec_part *part, const tulle__device_setting *setting, tulle__device **device);
-    tulle_status (*wrap)(
-        tulle__spec_part *part, const tulle__device_setting *setting, tulle__device *inner, tulle__device **device);
+    tulle_status (*open)(struct tulle__spec_part *part, const tulle__device_setting *setting, tulle__device **device);
+    tulle_status (*wrap)(struct tulle__spec_part *part, const tulle__device_setting *setting, tulle__device *inner,
+        tulle__device **device);
 } tulle__device_driver;
 
 /*
@@ -568,13 +562,13 @@ typedef struct tulle__device_driver {
 tulle_status tulle__device_open(const char *spec, const tulle__device_setting *setting, tulle__device **device);
 void tulle__device_close(tulle__device *device);
 
-/* Whether it has a kernel, and all below it. */
+/* True if it has a kernel, and all below it. */
 static inline bool tulle__device_has(const tulle__device *device, enum tulle__device_kernel kernel)
 {
     return (device->kernels >> kernel & 1) != 0;
 }
 
-/* Whether it multiplies tiles into sparse memory. */
+/* True if it multiplies tiles into sparse memory. */
 int tulle__device_has_product(const tulle__device *device);
 
 /* tulle__start_multiply(device, queue, task) and so on. */

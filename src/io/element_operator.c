@@ -10,6 +10,7 @@
 
 #include "base/arg.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "io/generate/cantilever.h"
 #include "io/generate/hexahedron.h"
 #include "io/operand.h"
@@ -243,7 +244,7 @@ tulle_status tulle_operator_of_elements(tulle_comm *comm, const char *operand, t
         return status;
     }
     tulle__pe_own(comm->pe, &elements->owned, drop);
-    *op = (tulle_operator){.comm = comm,
+    const tulle_operator made = {.comm = comm,
         .n = elements->generator->m,
         .type = type,
         .layout = elements->layout,
@@ -252,5 +253,6 @@ tulle_status tulle_operator_of_elements(tulle_comm *comm, const char *operand, t
         .apply = apply_elements,
         .unbind = unbind_elements,
         .free = free_elements};
+    TULLE__OPTIONS_WRITE(op, &made, cols);
     return TULLE_OK;
 }

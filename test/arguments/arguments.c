@@ -24,7 +24,7 @@ struct subject {
 #include "argument_calls.h"
 #pragma GCC diagnostic pop
 
-/* Where NULL is allowed, as the header says, and what it means. Only what is listed here may be. */
+/* Arguments that may be NULL, as the header says, with the meaning. Only what is listed here may be. */
 static const char *const optional[] = {
     "tulle_budget_check who",
     "tulle_density_of_electrons S options report",
@@ -60,6 +60,7 @@ static const char *const optional[] = {
     "tulle_operand_inspect options",
     "tulle_operand_save format",
     "tulle_operator_of_mat options",
+    "tulle_operator_on_device op",
     "tulle_product_execute report",
     "tulle_product_next columns report",
     "tulle_product_new options",
@@ -104,7 +105,7 @@ static const char of_one_pe[] = "tulle_comm_lend tulle_comm_resume";
 /* Take seconds. */
 static const char slow[] = "tulle_machine_measure";
 
-/* What the build must have for a function whose name begins so. */
+/* Facts that the build must have for a function whose name begins so. */
 static const struct {
     const char *name, *fact;
 } wants[] = {

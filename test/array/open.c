@@ -128,7 +128,8 @@ int main(void)
     ok(tulle_open(&options, &comm) == TULLE_OK, "with a device: %s", tulle_error_message());
     memset(device, 'x', 5);
     for (int own = 0; own < 2; own++) {
-        const tulle_product_options there = {.device = "cpu", .devices = 2};
+        const tulle_product_devices two = {.count = 2};
+        const tulle_product_options there = {.device = "cpu", .devices = &two};
         tulle_product_report report;
         tulle_array A = TULLE_ARRAY_CSR(2, 2, ptr, col, val), C = {.storage = TULLE_STORAGE_CSR};
         tulle_status status =

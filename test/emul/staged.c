@@ -82,8 +82,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_layout *l = NULL;
     tulle_product *plan = NULL;
     tulle_product_report first, second;
-    const tulle_product_options o = {
-        .alg = run->alg, .device = run->device, .devices = run->devices, .home_on_device = run->kind == HOME};
+    const tulle_product_devices devices = {.count = run->devices, .resident = run->kind == HOME};
+    const tulle_product_options o = {.alg = run->alg, .device = run->device, .devices = &devices};
     double error;
     tulle_status status;
     TULLE_TRY(make_operands(comm, run, &A, &B));

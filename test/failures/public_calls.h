@@ -79,8 +79,8 @@ static const struct subject {
         {"push", "supernodal", "unified-tasks", "zerocopy", "on limit+cpu"}, NULL, 0},
     {"tulle_trisolve_rhs tulle_trisolve_forward", foreknow, {""}, NULL, 0},
     {"tulle_operator_of_elements tulle_operator_free", multiply_elements, {""}, NULL, 0},
-    {"tulle_operator_of_mat tulle_operator_free tulle_krylov_solve tulle_krylov_check", solve_iteratively, {"c none"},
-        NULL, 0},
+    {"tulle_operator_of_mat tulle_operator_free tulle_operator_on_device tulle_krylov_solve tulle_krylov_check",
+        solve_iteratively, {"c none"}, NULL, 0},
     {"tulle_precond_new tulle_krylov_solve", solve_iteratively,
         {"c ic0", "g ilu0", "g jacobi", "b jacobi", "c block-jacobi"}, NULL, 0},
     {"tulle_device_probe", probe, {"limit+cpu"}, NULL, 1},
@@ -102,12 +102,12 @@ static const struct subject {
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 
-/* What the build must have for a text with this in it. */
+/* Facts that the build must have for a text with this in it. */
 static const struct {
     const char *part, *fact;
 } wants[] = {{".gz", "zlib: yes"}, {".npz", "zlib: yes"}, {".h5", "HDF5: yes"}, {"block-jacobi", "LAPACK: yes"}};
 
-/* What the program calls outside a body, charged to the process. */
+/* Calls of the program outside a body, charged to the process. */
 static tulle_status open_and_run(void);
 static tulle_status open_alone(void);
 static tulle_status measure(void);

@@ -76,12 +76,13 @@ static tulle_status refusals(const struct run *run, tulle_mat *A, tulle_mat *B, 
 {
     tulle_product *plan = NULL;
     tulle_status status = TULLE_OK;
-    tulle_product_options o = {.device = run->device, .home_on_device = true, .alg = TULLE_PRODUCT_STATIONARY_A};
+    tulle_product_devices devices = {.resident = true};
+    tulle_product_options o = {.device = run->device, .devices = &devices, .alg = TULLE_PRODUCT_STATIONARY_A};
     EXPECT(tulle_product_new(A, B, C, &o, &plan) == TULLE_ERR_UNSUPPORTED && strstr(tulle_error_message(), "home"));
     o.alg = TULLE_PRODUCT_AUTO;
-    o.unpinned = true;
+    devices.unpinned = true;
     EXPECT(tulle_product_new(A, B, C, &o, &plan) == TULLE_ERR_UNSUPPORTED);
-    o.unpinned = false;
+    devices.unpinned = false;
     o.device = NULL;
     EXPECT(tulle_product_new(A, B, C, &o, &plan) == TULLE_ERR_ARG);
 out:
@@ -96,7 +97,8 @@ static tulle_status sparse_body(tulle_comm *comm, void *arg)
     tulle_layout *square = NULL;
     tulle_product *plan = NULL;
     tulle_product_report report[3] = {{.seconds = 0}, {.seconds = 0}, {.seconds = 0}};
-    tulle_product_options o = {.device = run->device, .home_on_device = true, .phases = run->phases};
+    const tulle_product_devices devices = {.resident = true};
+    tulle_product_options o = {.device = run->device, .devices = &devices, .phases = run->phases};
     tulle_columns columns = {.last = run->phases == 0};
     double error;
     tulle_status status;
@@ -141,7 +143,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
     struct run *run = arg, mine = *run;
     tulle_mat *A = NULL, *B = NULL, *C = NULL, *D = NULL;
     tulle_product *plan = NULL, *host = NULL;
-    tulle_product_options o = {.device = run->device, .home_on_device = true};
+    const tulle_product_devices devices = {.resident = true};
+    tulle_product_options o = {.device = run->device, .devices = &devices};
     const tulle_product_options plain = {.alg = TULLE_PRODUCT_STATIONARY_C};
     tulle_status status;
     TULLE_TRY(make(comm, SIZE, run->tiles, run->dense ? NULL : "er:n=66,degree=6", &A));

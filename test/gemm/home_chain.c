@@ -33,7 +33,7 @@ struct run {
     double worst;                     /* out: difference of values, over the largest */
 };
 
-/* Of BSR all of one size, of VBSR of sizes in turn. */
+/* Cuts for BSR of one size, for VBSR of sizes in turn. */
 static tulle_block_cuts cuts_of(tulle_kind kind, tulle_gidx cut[SIZE + 1])
 {
     tulle_block_cuts cuts = {.cut = cut};
@@ -155,7 +155,8 @@ static tulle_status pair_new(tulle_comm *comm, const tulle_mat *A, const char *d
 {
     tulle_status status;
     char other[128];
-    tulle_product_options o = {.device = device, .home_on_device = device != NULL, .alg = TULLE_PRODUCT_STATIONARY_C};
+    tulle_product_devices devices = {.resident = device != NULL};
+    tulle_product_options o = {.device = device, .devices = &devices, .alg = TULLE_PRODUCT_STATIONARY_C};
     tulle_op op = way == TRANSPOSED ? TULLE_OP_T : TULLE_OP_N;
     TULLE_TRY(new_result(comm, A, A, TULLE_OP_N, &p->C));
     TULLE_TRY(tulle_product_new(A, A, p->C, &o, &p->first));
@@ -168,7 +169,7 @@ static tulle_status pair_new(tulle_comm *comm, const tulle_mat *A, const char *d
         snprintf(other, sizeof other, "fault+%s", device);
         o.device = other;
     }
-    o.home_on_device = o.device != NULL;
+    devices.resident = o.device != NULL;
     TULLE_TRY(tulle_product_new(left, right, p->D, &o, &p->second));
 out:
     return status;

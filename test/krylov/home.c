@@ -72,8 +72,8 @@ static tulle_status solve(tulle_comm *comm, void *arg)
     }
     TULLE_TRY(tulle_stream_new(A, &streaming, &stream));
     TULLE_TRY(tulle_operator_of_stream(stream, &op));
-    EXPECT(op.resident != NULL);
-    if (run->away) op.resident = NULL;
+    EXPECT(tulle_operator_on_device(&op));
+    if (run->away) op = tulle__resident_without(&op);
     const tulle__device_counts *counts = &stream->device->counting->counts;
     int64_t up = counts->bytes[TULLE__COPY_UP], down = counts->bytes[TULLE__COPY_DOWN];
     if (run->preconditioned) TULLE_TRY(tulle_precond_new(A, run->precond, &preconditioning, &M));

@@ -61,7 +61,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
     mine.refused = tulle_predict_devices(counts, &mine.host, &devices, &mine.said);
     TULLE_TRY(load_operands(comm, run->operand, run->cols_b ? NULL : run->operand, &o));
     snprintf(spec, sizeof spec, "limit:mem=%.0f,link=100G%s+cpu", run->memory, run->peers ? ",peer=100G" : "");
-    const tulle_product_options options = {.alg = run->alg, .device = spec, .devices = run->devices};
+    const tulle_product_devices count = {.count = run->devices};
+    const tulle_product_options options = {.alg = run->alg, .device = spec, .devices = &count};
     status = report_product(o.A, o.B, o.C, &options, 1, &mine.suits, &mine.was);
     if (status == TULLE_ERR_LIMIT && mine.refused == TULLE_ERR_LIMIT) status = TULLE_OK;
     if (status == TULLE_OK && tulle_comm_rank(comm) == 0) *run = mine;
@@ -97,7 +98,7 @@ static void try(tulle_team *team, struct run *run)
         "%s: %lld bytes of a device, %g s", what, (long long)p->memory, p->seconds);
 }
 
-/* What is not modelled, and what does not fit, says so. */
+/* Products that are not modelled, or do not fit, say so. */
 static tulle_status limits(tulle_comm *comm, void *arg)
 {
     tulle_status status;

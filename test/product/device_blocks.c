@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include <tulle/device.h>
-#include <tulle/gemm.h>
+#include <tulle/gemm_blocks.h>
 #include <tulle/product.h>
 
 #include "body.h"
@@ -21,6 +21,8 @@ struct run {
     const char *device;
     bool by_auto; /* which chooses stationary C, in blocks */
     tulle_product_options options;
+    tulle_product_devices devices;
+    tulle_product_blocks blocks;
     tulle_product_report report;
     double beta, sum; /* of C, in a fixed order with weights */
 };
@@ -82,6 +84,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
     options.size = sizeof options;
     options.alg = run->by_auto ? TULLE_PRODUCT_AUTO : TULLE_PRODUCT_STATIONARY_C;
     options.device = run->device;
+    options.devices = &run->devices;
+    options.blocks = &run->blocks;
     /* cuts of the inner index match */
     tulle_status status = make(comm, run->m, run->k, run->rows, run->inner * down, 1, &A);
     if (status == TULLE_OK) status = make(comm, run->k, run->n, run->inner * over, run->cols, 2, &B);
@@ -116,7 +120,7 @@ static int64_t draw_capacity(uint64_t *seed, int64_t triple, int64_t all)
     return triple + (int64_t)(next_random(seed) % (uint64_t)(most + 1));
 }
 
-/* What gives a device a small memory: in virtual time that of a simulation; or a part of a GPU. */
+/* Wrapper that gives a device a small memory: in virtual time that of a simulation; or a part of a GPU. */
 static const char *small = "limit";
 
 static void random_shapes(tulle_team *team, int runs, uint64_t *seed)
@@ -137,12 +141,12 @@ static void random_shapes(tulle_team *team, int runs, uint64_t *seed)
         run.n = (tulle_gidx)b * run.cols * over - draw(seed, 0, 1);
         run.k = (tulle_gidx)c * run.inner * over * down - draw(seed, 0, 1);
         run.beta = draw(seed, 0, 2);
-        run.options.devices = draw(seed, 1, 3);
+        run.devices.count = draw(seed, 1, 3);
         run.options.deterministic = draw(seed, 0, 1);
         run.options.lookahead = draw(seed, 0, 3) ? 0 : TULLE_NONE;
         if (draw(seed, 0, 1)) {
-            run.options.host_rows = draw(seed, 1, run.rows);
-            run.options.host_cols = draw(seed, 1, run.cols);
+            run.blocks.host_rows = draw(seed, 1, run.rows);
+            run.blocks.host_cols = draw(seed, 1, run.cols);
         }
         int64_t triple = (a * c + c * b + a * b) * 8, all = triple * run.rows * run.cols * run.inner * over * down;
         long long capacity = (long long)draw_capacity(seed, triple, all);
@@ -159,7 +163,7 @@ static void random_shapes(tulle_team *team, int runs, uint64_t *seed)
         const tulle_gemm_blocks *x = &run.report.blocks;
         printf("# %s, %d devices, %lld x %lld x %lld, tiles %d x %d x %d: %s; blocks %d x %d, chunk %d, lookahead %d, "
                "resident %d: up %lld of %lld, back %lld of %lld, sisters %lld of %lld, network %lld of %lld\n",
-            spec, run.options.devices, (long long)run.m, (long long)run.k, (long long)run.n, run.rows, run.inner,
+            spec, run.devices.count, (long long)run.m, (long long)run.k, (long long)run.n, run.rows, run.inner,
             run.cols, status == TULLE_OK ? "right" : tulle_error_message(), x->rows, x->cols, x->chunk, x->lookahead,
             (int)x->resident, (long long)run.report.device.copies[0], (long long)x->copies[0],
             (long long)run.report.device.copies[1], (long long)x->copies[1], (long long)run.report.device.copies[2],
@@ -194,13 +198,13 @@ static void counts(tulle_team *team, uint64_t *seed)
             .ascending = draw(seed, 0, 1)};
         tulle_gemm_blocks best;
         if (draw(seed, 0, 1)) {
-            run.options.host_rows = t.host_rows = draw(seed, 1, run.rows);
-            run.options.host_cols = t.host_cols = draw(seed, 1, run.cols);
+            run.blocks.host_rows = t.host_rows = draw(seed, 1, run.rows);
+            run.blocks.host_cols = t.host_cols = draw(seed, 1, run.cols);
         }
         run.m = 4 * run.rows;
         run.n = 4 * run.cols;
         run.k = 4 * run.inner;
-        run.options.devices = t.devices;
+        run.devices.count = t.devices;
         run.options.deterministic = t.ascending;
         snprintf(spec, sizeof spec, "%s:mem=%lld%s+cpu", small, (long long)t.capacity, t.peers ? ",peer=8G" : "");
         tulle_status status = tulle_gemm_blocks_best(&t, &best);
@@ -295,7 +299,7 @@ static void bits(tulle_team *team)
         for (int mem = 2; mem <= 8; mem += 3) {
             char spec[64];
             struct run run = {.m = 35, .n = 41, .k = 77, .rows = 4, .cols = 5, .inner = 6, .device = spec};
-            run.options.devices = devices;
+            run.devices.count = devices;
             run.options.deterministic = true;
             snprintf(spec, sizeof spec, "limit:mem=%dK,peer=8G+cpu", 2 * mem);
             if (tulle_team_run(team, body, &run) != TULLE_OK) unlike++;
@@ -308,9 +312,9 @@ static void bits(tulle_team *team)
 static void given(tulle_team *team)
 {
     struct run run = {.m = 32, .n = 32, .k = 32, .rows = 8, .cols = 8, .inner = 8, .device = "limit:mem=64K+cpu"};
-    run.options.block_rows = 3;
-    run.options.block_cols = 2;
-    run.options.chunk = 2;
+    run.blocks.rows = 3;
+    run.blocks.cols = 2;
+    run.blocks.chunk = 2;
     run.options.lookahead = 3;
     const tulle_gemm_blocks *b = &run.report.blocks;
     ok(tulle_team_run(team, body, &run) == TULLE_OK && b->rows == 3 && b->cols == 2 && b->chunk == 2 &&
@@ -325,7 +329,7 @@ static void given(tulle_team *team)
     run.device = NULL;
     ok(tulle_team_run(team, body, &run) == TULLE_ERR_ARG, "without a device: %s", tulle_error_message());
     run.device = "cpu";
-    run.options.chunk = -1;
+    run.blocks.chunk = -1;
     ok(tulle_team_run(team, body, &run) == TULLE_ERR_ARG, "a negative chunk: %s", tulle_error_message());
 }
 

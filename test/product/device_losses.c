@@ -68,7 +68,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_layout *l = NULL;
     int rank = tulle_comm_rank(comm);
     tulle_status status;
-    tulle_product_options o = {.alg = run->alg, .device = run->device, .devices = run->devices};
+    const tulle_product_devices devices = {.count = run->devices};
+    tulle_product_options o = {.alg = run->alg, .device = run->device, .devices = &devices};
     TULLE_TRY(make(comm, SIZE, TILES, !run->gemm, &A));
     TULLE_TRY(make(comm, COLS, TILES, 0, &B));
     TULLE_TRY(tulle_product_layout(A, TULLE_OP_N, B, TULLE_OP_N, &l));
@@ -78,7 +79,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     TULLE_TRY(same_everywhere(comm, run->status[rank]));
     if (run->status[rank] != TULLE_OK) {
         o.device = "limit:mem=20K+cpu";
-        o.devices = 0;
+        o.devices = NULL;
         TULLE_TRY(run_plan(A, B, C, &o));
     }
 out:

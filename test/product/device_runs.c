@@ -76,11 +76,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_product *plan = NULL;
     tulle_product_report report = {.seconds = 0}, second = {.seconds = 0};
     tulle_layout *l = NULL;
-    tulle_product_options o = {.alg = run->alg,
-        .device = run->device,
-        .devices = run->devices,
-        .unpinned = run->unpinned,
-        .filter = run->filter};
+    const tulle_product_devices devices = {.count = run->devices, .unpinned = run->unpinned};
+    tulle_product_options o = {.alg = run->alg, .device = run->device, .devices = &devices, .filter = run->filter};
     double error;
     tulle_status status = make(comm, SIZE, run->rows, run->rows, run->family, &A);
     if (status == TULLE_OK) status = make(comm, n, run->rows, run->cols ? run->cols : 1, run->family, &B);

@@ -28,15 +28,18 @@ struct product_row {
     (BIT(STATIONARY_C) | BIT(STATIONARY_A) | BIT(STATIONARY_B) | BIT(STEAL_RANDOM_A) | BIT(STEAL_LOCAL_A) |            \
         BIT(STEAL_LOCAL_C))
 
+static const tulle_product_devices one_device = {.count = 1}, unpinned = {.unpinned = true};
+static const tulle_product_blocks one_chunk = {.chunk = 1}, one_tile = {.rows = 1, .cols = 1};
+
 static const struct product_row product_rows[] = {
     {"transfers", {.transfers = TULLE_TRANSFERS_ROWS}, ASYNCHRONOUS, 0},
     {"transfers", {.transfers = TULLE_TRANSFERS_COVER}, ASYNCHRONOUS, 0},
     {"no_offset", {.no_offset = true}, ASYNCHRONOUS, 0},
-    {"chunk", {.chunk = 1, .device = "cpu"}, BIT(STATIONARY_C), 1},
-    {"block_rows", {.block_rows = 1, .block_cols = 1, .device = "cpu"}, BIT(STATIONARY_C), 1},
+    {"blocks.chunk", {.blocks = &one_chunk, .device = "cpu"}, BIT(STATIONARY_C), 1},
+    {"blocks.rows", {.blocks = &one_tile, .device = "cpu"}, BIT(STATIONARY_C), 1},
     {"transfers", {.transfers = TULLE_TRANSFERS_ROWS, .device = "cpu"}, 0, 0},
-    {"devices", {.devices = 1}, 0, 0},
-    {"unpinned", {.unpinned = true}, 0, 0},
+    {"devices.count", {.devices = &one_device}, 0, 0},
+    {"devices.unpinned", {.devices = &unpinned}, 0, 0},
 };
 
 struct product_try {

@@ -225,7 +225,8 @@ int main(int argc, char **argv)
             base.options.transfers = fetches && !device ? transfers : TULLE_TRANSFERS_AUTO;
             base.options.machine = argc == 4 ? &machine : NULL;
             base.options.device = device;
-            base.options.devices = device ? 1 + alg % 3 : 0;
+            const tulle_product_devices devices = {.count = 1 + alg % 3};
+            base.options.devices = device ? &devices : NULL;
             struct cases c;
             for (int s = 0; s < SHAPES; s++) {
                 c = base, c.a_shape = (enum shape)s, run(team, &c);

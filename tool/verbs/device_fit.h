@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tiles of dense products on devices: how many a PE has, so that blocks of them fit (tulle/gemm.h). */
+/* Tiles of dense products on devices: how many a PE has, so that blocks of them fit (tulle/gemm_blocks.h). */
 #ifndef TULLE_TOOL_DEVICE_FIT_H
 #define TULLE_TOOL_DEVICE_FIT_H
 
-#include <tulle/gemm.h>
+#include <tulle/gemm_blocks.h>
 
 #include "option.h"
 

@@ -227,15 +227,17 @@ static tulle_status time_alg(
         o.layer_cols = x->grid.cols;
     }
     o.device = options_word(s->asked.options, "device", NULL);
-    o.devices = (int)options_int(s->asked.options, "devices", 0);
-    o.block_rows = s->block_rows;
-    o.block_cols = s->block_cols;
-    o.host_rows = s->host_rows;
-    o.host_cols = s->host_cols;
-    if (s->asked.kind == GEMM) o.chunk = (int)options_int(s->asked.options, "chunk", 0);
-    o.home_on_device = strcmp(options_word(s->asked.options, "home", "host"), "device") == 0;
+    const tulle_product_devices devices = {.count = (int)options_int(s->asked.options, "devices", 0),
+        .unpinned = strcmp(options_word(s->asked.options, "pin", "on"), "off") == 0,
+        .resident = strcmp(options_word(s->asked.options, "home", "host"), "device") == 0};
+    const tulle_product_blocks blocks = {.rows = s->block_rows,
+        .cols = s->block_cols,
+        .chunk = s->asked.kind == GEMM ? (int)options_int(s->asked.options, "chunk", 0) : 0,
+        .host_rows = s->host_rows,
+        .host_cols = s->host_cols};
+    o.devices = &devices;
+    o.blocks = &blocks;
     if (o.alg == TULLE_PRODUCT_AUTO) o.candidates = s->candidates;
-    o.unpinned = strcmp(options_word(s->asked.options, "pin", "on"), "off") == 0;
     for (int rep = -warm; rep < s->reps; rep++) {
         tulle_product_free(plan);
         tulle_mat_free(C);

@@ -4,6 +4,7 @@
 
 #include <tulle/array.h>
 
+#include "algo/option_values.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "mat/array/array_parts.h"
@@ -58,7 +59,7 @@ static tulle_status make_result(const tulle_mat *A, tulle_op op_a, const tulle_m
     return status;
 }
 
-/* Whether a dense array is all of a matrix, on one PE. */
+/* True if a dense array is all of a matrix, on one PE. */
 static tulle_status check_whole(const char *name, const tulle_array *array)
 {
     const tulle_status status = tulle__array_check(array);
@@ -101,15 +102,15 @@ tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, doub
     const tulle_array *B, double beta, tulle_array *C, const tulle_product_options *options,
     tulle_product_report *report)
 {
-    tulle_product_options own;
+    tulle__product_choice own;
     tulle__array_result result = {.given = C, .name = "C"};
     const tulle_array *given = C;
     if (TULLE__NULL(comm) || TULLE__OUTSIDE(op_a, TULLE_OP_T) || TULLE__OUTSIDE(op_b, TULLE_OP_T) || TULLE__NULL(A) ||
         TULLE__NULL(B) || TULLE__NULL(C) || TULLE__OPTIONS(given, &result.array, uplo) ||
-        TULLE__OPTIONS(options, &own, home_on_device))
+        TULLE__PRODUCT_OPTIONS(options, &own))
         return tulle__refuse(comm);
     TULLE__ENTER(comm);
-    if (!own.device) own.device = comm->pe->device;
+    if (!own.options.device) own.options.device = comm->pe->device;
     tulle_mat *a = NULL, *b = NULL, *c = NULL;
     tulle_product *product = NULL;
     tulle_product_report made; /* by all PEs together, even if some have no use for it */
@@ -118,7 +119,7 @@ tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, doub
     if (status == TULLE_OK) status = check_shapes(comm, op_a, op_b, A, B, beta, &result.array);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK && A->storage == TULLE_STORAGE_DENSE && B->storage != TULLE_STORAGE_DENSE) {
-        status = multiply_turned(comm, op_a, op_b, alpha, A, B, beta, &result.array, &own, report);
+        status = multiply_turned(comm, op_a, op_b, alpha, A, B, beta, &result.array, &own.options, report);
         if (status == TULLE_OK) tulle__array_result_end(&result);
         return status;
     }
@@ -127,15 +128,15 @@ tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, doub
             (const int64_t[]){op_a, op_b, beta != 0, A == B, result.array.storage,
                 result.array.storage == TULLE_STORAGE_DENSE ? result.array.order : 0},
             "the operations, whether beta is 0, and C's storage and order");
-    own.op_a = op_a;
-    own.op_b = op_b;
+    own.options.op_a = op_a;
+    own.options.op_b = op_b;
     if (status == TULLE_OK) status = tulle_mat_from_array(comm, A, &a);
     if (status == TULLE_OK && B == A)
         b = a;
     else if (status == TULLE_OK)
         status = tulle_mat_from_array(comm, B, &b);
     if (status == TULLE_OK) status = make_result(a, op_a, b, op_b, beta != 0, &result.array, &c);
-    if (status == TULLE_OK) status = tulle_product_new(a, b, c, &own, &product);
+    if (status == TULLE_OK) status = tulle_product_new(a, b, c, &own.options, &product);
     if (status == TULLE_OK) status = tulle_product_execute(product, alpha, beta, &made);
     if (status == TULLE_OK && report) *report = made;
     tulle_product_free(product);

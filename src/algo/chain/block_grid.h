@@ -7,7 +7,7 @@
 #ifndef TULLE_CHAIN_BLOCK_GRID_H
 #define TULLE_CHAIN_BLOCK_GRID_H
 
-#include <tulle/gemm.h>
+#include <tulle/gemm_blocks.h>
 
 typedef struct tulle__block {
     int row, rows, col, cols; /* its tiles, by their numbers among the own ones */

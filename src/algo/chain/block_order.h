@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of stationary C in blocks (tulle/gemm.h): chains of the own tiles of C, each of
+ * The order of stationary C in blocks (tulle/gemm_blocks.h): chains of the own tiles of C, each of
  * the k of one chunk. Chunks begin at a k of the PE's own, so that PEs in a row or column of the
  * grid start apart.
  */
 #ifndef TULLE_CHAIN_BLOCK_ORDER_H
 #define TULLE_CHAIN_BLOCK_ORDER_H
 
-#include <tulle/gemm.h>
+#include <tulle/gemm_blocks.h>
 
 #include "algo/chain/policy.h"
 
@@ -22,7 +22,7 @@ typedef struct tulle__block_order {
     int64_t network_once, network_again;
 } tulle__block_order;
 
-/* Where a sweep over the chains is. All 0: at the first. */
+/* Position of a sweep over the chains. All 0: at the first. */
 typedef struct tulle__block_cursor {
     int64_t block;
     int chunk, row, col; /* the next to come, in the block */
@@ -39,11 +39,11 @@ enum { TULLE__DONE_A = 1, TULLE__DONE_B = 2, TULLE__HOST_DONE_A = 4, TULLE__HOST
 tulle_status tulle__block_order_init(const tulle__operands *operands, int rank, tulle__block_order *order);
 void tulle__block_order_fini(tulle__block_order *order);
 
-/* Whether the tiles of C are in several blocks of the host. */
+/* True if the tiles of C are in several blocks of the host. */
 bool tulle__block_order_divides_host(const tulle__block_order *order);
 
 /*
- * How many steps after the one at hand tiles may be copied ahead: in one more, a tile may come again
+ * Number of steps for which tiles may be copied ahead: in one more, a tile may come again
  * that is there still, but done before then.
  */
 int tulle__block_order_window(const tulle__block_order *order);

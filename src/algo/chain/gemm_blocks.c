@@ -7,7 +7,7 @@
  * The paper fills 75 % of the memory with C and the rest with chunks. Here chunks take no more than
  * two steps of the inner index if a larger block loads less: loads do not depend on the chunk.
  */
-#include <tulle/gemm.h>
+#include <tulle/gemm_blocks.h>
 
 #include <inttypes.h>
 #include <math.h>
@@ -15,7 +15,8 @@
 #include "algo/chain/block_grid.h"
 #include "base/arg.h"
 #include "base/error.h"
-#include "base/names.h"
+#include "base/spec.h"
+#include "base/words/names.h"
 
 TULLE__WORDS(cases, TULLE_GEMM_CASE_LIST);
 TULLE__NAME(tulle_gemm_case, x, cases)
@@ -74,7 +75,7 @@ static int fit_with(const tulle_gemm_tiles *t, int leaving, tulle_gemm_blocks *s
     return 1;
 }
 
-/* Whether copies overlap products: by a lookahead, unless none is wanted or of use. */
+/* True if copies overlap products: by a lookahead, unless none is wanted or of use. */
 static int overlaps(const tulle_gemm_tiles *t, const tulle_gemm_blocks *s)
 {
     return s->lookahead > 0 || s->chunk >= t->inner || t->lookahead == TULLE_NONE;
@@ -120,7 +121,7 @@ static void load(const tulle_gemm_tiles *t, tulle_gemm_blocks *s, uint64_t wanti
     s->bytes[2] += (loads - host) * tiles * t->bytes_a;
 }
 
-/* What comes to the host for a block of its own, beside what the last one has left there. */
+/* Bytes fetched for a host-level block, minus those that the last block left there. */
 static int64_t bring(const tulle_gemm_tiles *t, const tulle__block *b, const tulle__block *last)
 {
     int64_t bytes = 0;

@@ -10,8 +10,9 @@
 #include "algo/factor/library.h"
 #include "base/arg.h"
 #include "base/error.h"
-#include "base/names.h"
 #include "base/options.h"
+#include "base/spec.h"
+#include "base/words/names.h"
 #include "mat/mat.h"
 
 TULLE__WORDS(names, TULLE_ELIMINATION_LIST);

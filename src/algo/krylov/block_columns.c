@@ -16,7 +16,7 @@ tulle_status tulle__block_product(tulle__block *b)
     tulle_status status;
     if (b->home) {
         tulle__device_place x = tulle__home_place(b->home, p->in.val), y = tulle__home_place(b->home, p->out.val);
-        status = b->A->resident->apply(p->bound_A, &x, &y);
+        status = tulle__resident_of(b->A)->apply(p->bound_A, &x, &y);
     } else
         status = b->A->apply(p->bound_A);
     tulle__part_end(b->comm, "product", start, &b->product_ns);
@@ -30,7 +30,7 @@ tulle_status tulle__block_precondition(tulle__block *b)
     tulle_status status = TULLE_OK;
     if (b->M && b->home) {
         tulle__device_place x = tulle__home_place(b->home, p->rest.val), y = tulle__home_place(b->home, p->pre.val);
-        status = b->M->resident->apply(p->bound_M, &x, &y);
+        status = tulle__resident_of(b->M)->apply(p->bound_M, &x, &y);
     } else if (b->M)
         status = b->M->apply(p->bound_M);
     if (b->M) tulle__part_end(b->comm, "precondition", start, &b->precond_ns);

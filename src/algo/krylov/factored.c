@@ -14,6 +14,7 @@ struct factored {
     tulle_mat *L, *U; /* U: NULL if L^T is the other factor */
     tulle_trisolve *first, *second;
     tulle_trisolve_options options[2]; /* of these */
+    tulle__resident_context on_device;
 };
 
 /* The vectors, and the intermediate one of the two solves. */
@@ -175,7 +176,7 @@ tulle_status tulle__factored_new(
         .bind = bind_factored,
         .apply = apply_factored,
         .unbind = unbind_factored,
-        .free = free_factored,
-        .resident = &resident};
+        .free = free_factored};
+    tulle__resident_set(&resident, &f->on_device, M);
     return TULLE_OK;
 }

@@ -25,6 +25,7 @@ struct jacobi {
     tulle__owned owned;
     const tulle_mat *A;
     int block;
+    tulle__resident_context on_device;
 };
 
 struct bound {
@@ -432,7 +433,7 @@ tulle_status tulle__jacobi_new(const tulle_mat *A, int block, tulle_operator *M)
         .bind = bind_jacobi,
         .apply = apply_jacobi,
         .unbind = unbind_jacobi,
-        .free = free_jacobi,
-        .resident = &resident};
+        .free = free_jacobi};
+    tulle__resident_set(&resident, &jacobi->on_device, M);
     return TULLE_OK;
 }

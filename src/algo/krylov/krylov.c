@@ -33,7 +33,7 @@ tulle_status tulle__krylov_product(tulle__krylov *k)
     tulle_status status;
     if (k->space.home) {
         tulle__device_place x = tulle__home_place(k->home, k->in.val), y = tulle__home_place(k->home, k->out.val);
-        status = k->A->resident->apply(k->bound_A, &x, &y);
+        status = tulle__resident_of(k->A)->apply(k->bound_A, &x, &y);
     } else
         status = k->A->apply(k->bound_A);
     k->products++;
@@ -48,7 +48,7 @@ tulle_status tulle__krylov_precondition(tulle__krylov *k)
     if (k->space.home) {
         void *to = k->options.method == TULLE_KRYLOV_GMRES ? k->in.val : k->pre.val;
         tulle__device_place x = tulle__home_place(k->home, k->rest.val), y = tulle__home_place(k->home, to);
-        status = k->M->resident->apply(k->bound_M, &x, &y);
+        status = tulle__resident_of(k->M)->apply(k->bound_M, &x, &y);
     } else
         status = k->M->apply(k->bound_M);
     tulle__part_end(k->comm, "precondition", start, &k->precond_ns);

@@ -3,8 +3,10 @@
 #include <tulle/krylov.h>
 
 #include "algo/krylov/precond.h"
+#include "base/arg.h"
 #include "base/error.h"
-#include "base/names.h"
+#include "base/spec.h"
+#include "base/words/names.h"
 
 TULLE__WORDS(methods, TULLE_KRYLOV_METHOD_LIST);
 TULLE__NAME(tulle_krylov_method, method, methods)

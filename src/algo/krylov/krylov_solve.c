@@ -308,11 +308,13 @@ tulle_status tulle_krylov_solve(const tulle_operator *A, const tulle_operator *M
     const tulle_krylov_options *options, tulle_krylov_report *report)
 {
     tulle_krylov_options own;
+    tulle_operator a, m = {.comm = NULL};
     char failed[TULLE_MESSAGE_MAX] = "";
     if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__NULL(A->comm) || TULLE__NULL(A->layout) ||
         TULLE__NULL(A->bind) || TULLE__NULL(A->apply) || TULLE__NULL(A->unbind) ||
-        (M && M->apply && (TULLE__NULL(M->bind) || TULLE__NULL(M->unbind))) ||
-        TULLE__OPTIONS(options, &own, history_room) || TULLE__OUTSIDE(options->method, TULLE_KRYLOV_METHOD_COUNT - 1))
+        (M && M->apply && (TULLE__NULL(M->bind) || TULLE__NULL(M->unbind))) || TULLE__OPTIONS(A, &a, cols) ||
+        (M && TULLE__OPTIONS(M, &m, cols)) || TULLE__OPTIONS(options, &own, history_room) ||
+        TULLE__OUTSIDE(options->method, TULLE_KRYLOV_METHOD_COUNT - 1))
         return tulle__refuse(A && A->comm ? A->comm : B ? B->comm : X ? X->comm : NULL);
     TULLE__ENTER(A->comm);
     tulle_status status = check_options(options);

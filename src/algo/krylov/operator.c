@@ -15,7 +15,7 @@ struct product {
     tulle__owned owned;
     const tulle_mat *A; /* the operand of the product */
     tulle_mat *copy;    /* NULL: the operand is the caller's */
-    tulle_product_options options;
+    tulle__product_choice options;
     tulle_layout *layout; /* of vectors */
 };
 
@@ -51,7 +51,7 @@ static tulle_status bind_product(void *context, tulle_mat *x, tulle_mat *y, void
     struct bound *bound = NULL;
     tulle_comm *comm = x->comm;
     tulle_status status = tulle_comm_agree(comm, tulle__alloc_zero(1, sizeof *bound, "an operator", &bound));
-    if (status == TULLE_OK) status = tulle_product_new(product->A, x, y, &product->options, &bound->plan);
+    if (status == TULLE_OK) status = tulle_product_new(product->A, x, y, &product->options.options, &bound->plan);
     if (status != TULLE_OK) {
         tulle__free(bound);
         return status;
@@ -174,9 +174,8 @@ static tulle_status check(const tulle_mat *A)
 
 tulle_status tulle_operator_of_mat(const tulle_mat *A, const tulle_product_options *options, tulle_operator *op)
 {
-    tulle_product_options chosen = {.alg = TULLE_PRODUCT_STATIONARY_C};
-    if (TULLE__NULL(A) ||
-        (options && (TULLE__OPTIONS(options, &chosen, home_on_device) || TULLE__PRODUCT_WRONG(options))) ||
+    tulle__product_choice chosen = {.options = {.alg = TULLE_PRODUCT_STATIONARY_C}};
+    if (TULLE__NULL(A) || (options && (TULLE__PRODUCT_OPTIONS(options, &chosen) || TULLE__PRODUCT_WRONG(options))) ||
         TULLE__NULL(op))
         return tulle__refuse(A ? A->comm : NULL);
     struct product *product = NULL;
@@ -190,8 +189,9 @@ tulle_status tulle_operator_of_mat(const tulle_mat *A, const tulle_product_optio
         return status;
     }
     product->options = chosen;
+    tulle__product_choice_join(&product->options);
     tulle__pe_own(comm->pe, &product->owned, drop);
-    *op = (tulle_operator){.comm = comm,
+    const tulle_operator made = {.comm = comm,
         .n = A->layout->m,
         .type = A->type,
         .layout = product->layout,
@@ -200,6 +200,7 @@ tulle_status tulle_operator_of_mat(const tulle_mat *A, const tulle_product_optio
         .apply = apply_product,
         .unbind = unbind_product,
         .free = free_product};
+    TULLE__OPTIONS_WRITE(op, &made, cols);
     return TULLE_OK;
 }
 
@@ -207,5 +208,6 @@ void tulle_operator_free(tulle_operator *op)
 {
     if (!op) return;
     if (op->free) op->free(op->context);
-    *op = (tulle_operator){.comm = NULL};
+    const tulle_operator none = {.comm = NULL};
+    TULLE__OPTIONS_WRITE(op, &none, cols);
 }

@@ -59,6 +59,6 @@ tulle_status tulle_precond_new(
     if (status == TULLE_OK && precond == TULLE_PRECOND_BLOCK_JACOBI) status = tulle__jacobi_new(A, chosen.block, &made);
     if (status == TULLE_OK && (precond == TULLE_PRECOND_IC0 || precond == TULLE_PRECOND_ILU0))
         status = tulle__factored_new(A, precond, &chosen, &made);
-    if (status == TULLE_OK) *M = made;
+    if (status == TULLE_OK) TULLE__OPTIONS_WRITE(M, &made, cols);
     return status;
 }

@@ -16,9 +16,10 @@
 #include "algo/matfun/whole/whole_function.h"
 #include "base/arg.h"
 #include "base/error.h"
-#include "base/names.h"
 #include "base/options.h"
 #include "base/random.h"
+#include "base/spec.h"
+#include "base/words/names.h"
 #include "mat/algebra/block_sum.h"
 #include "mat/algebra/finite.h"
 #include "mat/sweep/apply.h"
@@ -29,7 +30,7 @@ TULLE__PARSE(tulle_density_method, method, methods, "method")
 
 /* ---- products of whole matrices ---- */
 
-/* Of the filter: what products drop is far below what the filter drops afterwards. */
+/* Fraction of the filter: products drop far less than what the filter drops afterwards. */
 #define PRODUCTS .1
 
 /* *out = X A X in tiles of rows, symmetric bit by bit. */
@@ -74,7 +75,7 @@ static tulle_status row_layout(const struct tulle__density *d, tulle_layout **la
     return tulle_layout_new(&spec, d->comm->size, layout);
 }
 
-/* Of H and S the blocks of both that the filter leaves of either, in d->K and d->X. Collective, agreed. */
+/* H and S restricted to the union of their filtered patterns, in d->K and d->X. Collective, agreed. */
 static tulle_status pair(struct tulle__density *d)
 {
     int64_t inserted;

@@ -25,6 +25,12 @@
 
 enum { DEVICES_MOST = 64 };
 
+/* A plan with what its options point to. */
+struct plan_of_choice {
+    tulle_product plan;
+    tulle__product_choice choice;
+};
+
 static void drop_plan(tulle_product *plan)
 {
     if (!plan) return;
@@ -84,7 +90,7 @@ static tulle_status make_runner(tulle_product *plan)
     const tulle__tile_format *format = plan->operands.A->format;
     if (!options->device) return tulle__host_run_new(plan->context, format, &plan->runner);
     tulle_status status = tulle__device_run_new(plan->comm, plan->context, format, plan->sparse, options->device,
-        options->devices ? options->devices : 1, &plan->runner);
+        options->devices->count ? options->devices->count : 1, &plan->runner);
     if (status == TULLE_OK) plan->operands.landing = plan->runner->landing;
     const bool is_spmm = format->kind == TULLE_CSR && !plan->sparse; /* others have one kernel each */
     if (status == TULLE_OK && options->deterministic && plan->runner->by_times && is_spmm)
@@ -98,7 +104,7 @@ static tulle_status make_runner(tulle_product *plan)
 bool tulle__plan_may_block(const tulle_product *plan)
 {
     const tulle_product_options *options = &plan->options;
-    return plan->runner->devices && !options->unpinned && !options->home_on_device &&
+    return plan->runner->devices && !options->devices->unpinned && !options->devices->resident &&
            plan->operands.A->kind == TULLE_DENSE;
 }
 
@@ -106,8 +112,8 @@ bool tulle__plan_may_block(const tulle_product *plan)
 static tulle_status make_blocks(tulle_product *plan)
 {
     const tulle_product_options *options = &plan->options;
-    if (!plan->runner->devices &&
-        (options->block_rows || options->block_cols || options->chunk || options->host_rows || options->host_cols))
+    const tulle_product_blocks *b = options->blocks;
+    if (!plan->runner->devices && (b->rows || b->cols || b->chunk || b->host_rows || b->host_cols))
         return tulle__fail(TULLE_ERR_ARG, "blocks of C and chunks are for products on devices");
     if (!tulle__plan_may_block(plan) || plan->policy->alg != TULLE_PRODUCT_STATIONARY_C) return TULLE_OK;
     tulle_status status = tulle__alloc_zero(1, sizeof *plan->order, "the order of blocks", &plan->order);
@@ -121,7 +127,7 @@ static tulle_status make_blocks(tulle_product *plan)
 static void tell_runner(tulle_product *plan)
 {
     plan->runner->column = plan->targets.column;
-    plan->runner->unpinned = plan->options.unpinned;
+    plan->runner->unpinned = plan->options.devices->unpinned;
 }
 
 static tulle_status prepare(tulle_product *plan)
@@ -171,36 +177,41 @@ static void describe(tulle_product *plan)
 tulle_status tulle_product_new(
     const tulle_mat *A, const tulle_mat *B, tulle_mat *C, const tulle_product_options *options, tulle_product **out)
 {
-    tulle_product_options chosen;
+    tulle__product_choice choice;
     tulle_selection selection; /* until its stage has it */
     if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(C) || TULLE__NULL_AS(out, "product") ||
-        TULLE__OPTIONS(options, &chosen, home_on_device) || TULLE__PRODUCT_WRONG(options))
+        TULLE__PRODUCT_OPTIONS(options, &choice) || TULLE__PRODUCT_WRONG(options))
         return tulle__refuse(C ? C->comm : A ? A->comm : B ? B->comm : NULL);
     TULLE__ENTER(A->comm);
+    tulle_product_options *chosen = &choice.options;
+    struct plan_of_choice *made = NULL;
     tulle_product *plan = NULL;
     tulle_comm *comm = C->comm;
     tulle_status status = tulle__order_operand(A);
     if (status == TULLE_OK) status = tulle__order_operand(B);
     if (status != TULLE_OK) return status;
-    status = tulle__check_product_options(&chosen);
+    status = tulle__check_product_options(chosen);
     /* what goes to a device is a tile */
-    if (chosen.device) chosen.transfers = TULLE_TRANSFERS_WHOLE;
-    if (chosen.home_on_device && chosen.alg == TULLE_PRODUCT_AUTO) chosen.alg = TULLE_PRODUCT_STATIONARY_C;
-    if (status == TULLE_OK) status = tulle__check_operands(A, B, C, &chosen);
-    if (status == TULLE_OK && (chosen.devices < 0 || chosen.devices > DEVICES_MOST))
+    if (chosen->device) chosen->transfers = TULLE_TRANSFERS_WHOLE;
+    if (choice.devices.resident && chosen->alg == TULLE_PRODUCT_AUTO) chosen->alg = TULLE_PRODUCT_STATIONARY_C;
+    if (status == TULLE_OK) status = tulle__check_operands(A, B, C, chosen);
+    if (status == TULLE_OK && (choice.devices.count < 0 || choice.devices.count > DEVICES_MOST))
+        status = tulle__fail(
+            TULLE_ERR_ARG, "%d devices of a PE; 0 means 1, %d are possible", choice.devices.count, DEVICES_MOST);
+    if (status == TULLE_OK && chosen->lookahead < 0 && chosen->lookahead != TULLE_NONE)
         status =
-            tulle__fail(TULLE_ERR_ARG, "%d devices of a PE; 0 means 1, %d are possible", chosen.devices, DEVICES_MOST);
-    if (status == TULLE_OK && chosen.lookahead < 0 && chosen.lookahead != TULLE_NONE)
-        status =
-            tulle__fail(TULLE_ERR_ARG, "a lookahead of %d jobs; 0 is the default, TULLE_NONE none", chosen.lookahead);
-    if (status == TULLE_OK) status = tulle__check_replication(&chosen, comm->size);
-    if (status == TULLE_OK) status = tulle__check_selection(A, B, C, &chosen, &selection);
-    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *plan, "plan", &plan);
+            tulle__fail(TULLE_ERR_ARG, "a lookahead of %d jobs; 0 is the default, TULLE_NONE none", chosen->lookahead);
+    if (status == TULLE_OK) status = tulle__check_replication(chosen, comm->size);
+    if (status == TULLE_OK) status = tulle__check_selection(A, B, C, chosen, &selection);
+    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *made, "plan", &made);
+    if (status == TULLE_OK) plan = &made->plan;
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *plan->sources, "plan", &plan->sources);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) {
         plan->comm = comm;
-        plan->options = chosen;
+        made->choice = choice;
+        tulle__product_choice_join(&made->choice);
+        plan->options = made->choice.options;
         plan->A = A;
         plan->B = B;
         plan->C = C;
@@ -243,7 +254,7 @@ const char *tulle_product_describe(const tulle_product *plan)
 size_t tulle_product_bytes(const tulle_product *plan)
 {
     if (TULLE__NULL_AS(plan, "product")) return 0;
-    size_t bytes = sizeof *plan;
+    size_t bytes = sizeof(struct plan_of_choice);
     for (int t = 0; t < plan->targets.count; t++)
         for (int p = 0; p < plan->targets.at[t].nparts; p++)
             bytes += tulle__result_bytes(plan->C, &plan->targets.at[t].part[p].size);

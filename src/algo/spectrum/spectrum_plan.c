@@ -127,11 +127,12 @@ out:
 tulle_status tulle_spectrum_new(const tulle_operator *A, const tulle_spectrum_options *options, tulle_spectrum **plan)
 {
     tulle_spectrum_options own;
+    tulle_operator op;
     if (TULLE__NULL(A) || TULLE__NULL(A->comm) || TULLE__NULL(A->layout) || TULLE__NULL(A->bind) ||
-        TULLE__NULL(A->apply) || TULLE__NULL(A->unbind) || TULLE__NULL(plan) || TULLE__OPTIONS(options, &own, arg) ||
-        TULLE__OUTSIDE(options->end, TULLE_SPECTRUM_END_COUNT - 1) || TULLE__NEGATIVE(options->count) ||
-        TULLE__NEGATIVE(options->block) || TULLE__NEGATIVE(options->basis) || TULLE__NEGATIVE(options->max_passes) ||
-        TULLE__NEGATIVE(options->passes))
+        TULLE__NULL(A->apply) || TULLE__NULL(A->unbind) || TULLE__NULL(plan) || TULLE__OPTIONS(A, &op, cols) ||
+        TULLE__OPTIONS(options, &own, arg) || TULLE__OUTSIDE(options->end, TULLE_SPECTRUM_END_COUNT - 1) ||
+        TULLE__NEGATIVE(options->count) || TULLE__NEGATIVE(options->block) || TULLE__NEGATIVE(options->basis) ||
+        TULLE__NEGATIVE(options->max_passes) || TULLE__NEGATIVE(options->passes))
         return tulle__refuse(A ? A->comm : NULL);
     TULLE__ENTER(A->comm);
     tulle_spectrum *s = NULL;
@@ -144,7 +145,8 @@ tulle_status tulle_spectrum_new(const tulle_operator *A, const tulle_spectrum_op
         return status;
     }
     s->comm = A->comm;
-    s->A = A;
+    s->op = op;
+    s->A = &s->op;
     s->options = own;
     tulle__pe_own(s->comm->pe, &s->owned, drop);
     status = init(s);

@@ -11,6 +11,7 @@
 struct tulle_spectrum {
     tulle__owned owned;
     tulle_comm *comm;
+    tulle_operator op; /* the caller's */
     const tulle_operator *A;
     tulle_spectrum_options options; /* with defaults */
     tulle__basis basis;

@@ -25,6 +25,7 @@
 
 #include <tulle/stream.h>
 
+#include "algo/krylov/home/resident.h"
 #include "device/device.h"
 #include "mat/mat.h"
 #include "mat/rows.h"
@@ -109,7 +110,8 @@ struct tulle_stream {
     tulle__stream_format format;
     tulle_layout *layout;
     tulle_stream_plan plan;
-    size_t left; /* free bytes for this PE after the partition of all, before vectors were made */
+    tulle__resident_context on_device; /* of its operator */
+    size_t left;                       /* free bytes for this PE after the partition of all, before vectors were made */
     tulle__row_range *range;
     int nranges;
     int64_t lines, entries; /* of this PE */
@@ -246,7 +248,7 @@ size_t tulle__ring_host_bytes(const struct tulle_stream *stream);
 void tulle__ring_multiply(struct tulle_stream *stream, int in, tulle_gidx cols);
 /* Starts the copies of an arrived slab into a buffer. */
 void tulle__ring_upload(struct tulle_stream *stream, int slab, int in, const tulle__arrived *arrived);
-/* Where the producer writes what goes to buffer `in`; NULL: nowhere. */
+/* Memory where the producer writes for buffer `in`; NULL: nowhere. */
 char *tulle__ring_room(const struct tulle_stream *stream, int in);
 /* Waits for a queue like queue_wait, while other PEs' transfers progress. */
 tulle_status tulle__ring_wait(struct tulle_stream *stream, tulle__device_queue *queue);
@@ -267,7 +269,7 @@ int64_t tulle__stream_y_lines(const struct tulle_stream *stream);
 void tulle__spill_set(struct tulle_stream *stream);
 /* Allocates the published spill rows, if any are needed. Collective. */
 tulle_status tulle__spill_new(struct tulle_stream *stream);
-/* Where this PE publishes its spill rows, interleaved; NULL: nowhere. */
+/* Memory where this PE publishes its spill rows, interleaved; NULL: nowhere. */
 void *tulle__spill_here(const struct tulle_stream *stream);
 /* Adds other PEs' spill rows to this PE's lines of Y, once all are published. */
 tulle_status tulle__spill_add(struct tulle_stream *stream, tulle_mat *Y);

@@ -5,6 +5,7 @@
 #include "algo/stream/stream.h"
 #include "base/arg.h"
 #include "base/error.h"
+#include "base/options.h"
 
 struct streamed_sides {
     tulle__owned owned;
@@ -132,7 +133,7 @@ tulle_status tulle_operator_of_stream(tulle_stream *stream, tulle_operator *op)
     status = tulle_comm_agree(stream->comm, status);
     if (status == TULLE_OK) status = find_resident(stream, &found);
     if (status != TULLE_OK) return status;
-    *op = (tulle_operator){.comm = stream->comm,
+    tulle_operator made = {.comm = stream->comm,
         .n = stream->n,
         .type = stream->type,
         .layout = stream->layout,
@@ -140,7 +141,8 @@ tulle_status tulle_operator_of_stream(tulle_stream *stream, tulle_operator *op)
         .bind = bind_sides,
         .apply = apply_sides,
         .unbind = unbind_sides,
-        .cols = stream->options.cols,
-        .resident = found};
+        .cols = stream->options.cols};
+    if (found) tulle__resident_set(found, &stream->on_device, &made);
+    TULLE__OPTIONS_WRITE(op, &made, cols);
     return TULLE_OK;
 }

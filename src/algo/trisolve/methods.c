@@ -7,7 +7,9 @@
 #include "algo/trisolve/push/push_method.h"
 #include "algo/trisolve/rows/row_methods.h"
 #include "algo/trisolve/supernodal/supernodal_method.h"
-#include "base/names.h"
+#include "base/arg.h"
+#include "base/spec.h"
+#include "base/words/names.h"
 
 const tulle__method *tulle__method_of(tulle_trisolve_method method)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/spec.h"
 #include "device/host/host.h"
 
 #include <stdio.h>
@@ -154,7 +155,7 @@ static void event_free(tulle__device *device, tulle__device_event *event)
     tulle__free(event);
 }
 
-/* What an event stands for has been done. */
+/* Nothing to do: work before the event is done. */
 static void record(tulle__device_queue *queue, tulle__device_event *event)
 {
     (void)queue, (void)event;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/spec.h"
 #include "device/wrap/device_wrap.h"
 
 struct fault {
@@ -41,7 +42,7 @@ static tulle_status state(tulle__device *device)
         device->text, fault->lost_at);
 }
 
-/* What is behind a failure is left out, and kernels everywhere if it was a copy's; all of it behind a loss. */
+/* Work behind a failure is left out, and kernels everywhere if it was a copy's; all of it behind a loss. */
 static int strikes(tulle__device_queue *queue, int copy)
 {
     struct fault *fault = queue->fault;

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/spec.h"
 #include "device/wrap/device_wrap.h"
 
 enum job_kind { UPLOAD, DOWNLOAD, COPY, KERNEL, RECORD, JOIN };

@@ -20,6 +20,7 @@
 #include "base/decimal.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/spec.h"
 #include "device/wrap/device_wrap.h"
 
 enum { UP, DOWN, PEER, ENGINES, JOBS = 256 };
@@ -315,7 +316,7 @@ static void download(tulle__device_queue *queue, void *to, const tulle__device_p
         queue, DOWN, &(tulle__device_copy){.from = tulle__wrapped_place(from), .host = to, .lines = 1, .width = bytes});
 }
 
-/* Whether a kernel of the queue may run: what it waits for is done, and nothing has failed that it might work on. */
+/* True if a kernel of the queue may run: what it waits for is done, and nothing has failed that it might work on. */
 static int may_run(tulle__device_queue *queue)
 {
     struct limit *limit = queue->limit;

@@ -17,6 +17,7 @@
 #include "base/decimal.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/spec.h"
 #include "device/wrap/device_wrap.h"
 
 enum { UP, DOWN, PEER, KERNELS, ENGINES };
@@ -190,7 +191,7 @@ static void event_wait(tulle__device_event *event)
     if (event->inner) below(m)->event_wait(event->inner);
 }
 
-/* What has happened below is polled too: whoever asks again lets time pass in between. */
+/* Polls the device below too: repeated polling lets time pass in between. */
 static int event_done(tulle__device_event *event)
 {
     struct model *m = event->model;

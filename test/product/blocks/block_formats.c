@@ -99,7 +99,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_product_options options = s->options;
     options.device = device;
     if (device) options.transfers = TULLE_TRANSFERS_AUTO; /* tiles go there as a whole */
-    options.devices = device ? 1 + s->kind % 2 : 0;
+    const tulle_product_devices devices = {.count = 1 + (int)s->kind % 2};
+    options.devices = device ? &devices : NULL;
     TULLE_TRY(tulle_product_new(A, B, C, &options, &plan));
     for (int turn = 0; turn < 2; turn++) {
         TULLE_TRY(fill_dense(C, &c));
@@ -137,7 +138,7 @@ static int run(tulle_team *team, struct setting s)
         tulle_type_name(s.type), status == TULLE_OK ? "right" : tulle_error_message());
 }
 
-/* What a product refuses, with a message. */
+/* Refusals of a product, with a message. */
 static tulle_status refusals(tulle_comm *comm, void *arg)
 {
     (void)arg;

@@ -21,7 +21,7 @@ struct symmetric {
     int64_t flops[2];
 };
 
-/* Whether the block is multiplied, as tulle/product.h says; on one PE those of the lower triangle are. */
+/* True if the block is multiplied, as tulle/product.h says; on one PE those of the lower triangle are. */
 static bool is_made(const tulle_mat *D, tulle_gidx row, tulle_gidx col)
 {
     if (tulle_comm_size(tulle_mat_comm(D)) == 1) return col <= row;
@@ -35,7 +35,7 @@ static tulle_gidx first_of(tulle_block_cuts all, const tulle_gidx *cut)
 }
 
 /*
- * Whether all blocks of D that are multiplied are 0, but for elements above the diagonal.
+ * True if all blocks of D that are multiplied are 0, but for elements above the diagonal.
  * Collective, agreed.
  */
 static tulle_status made_are_zero(const tulle_mat *D)
@@ -148,9 +148,10 @@ static tulle_status refusals(tulle_comm *comm, void *arg)
     const struct setting s = {.type = TULLE_F64, .block = 3};
     const tulle_block_cuts cuts = {3, cut}, wider = {3, other};
     struct reference a = make_reference(8, 8, FULL, 3);
+    const tulle_product_devices resident = {.resident = true};
     const tulle_product_options all = {.symmetric_c = true}, ranges = {.symmetric_c = true, .phases = 2},
                                 kept = {.symmetric_c = true, .keep_pattern = true},
-                                home = {.symmetric_c = true, .device = "cpu", .home_on_device = true},
+                                home = {.symmetric_c = true, .device = "cpu", .devices = &resident},
                                 layers = {.symmetric_c = true, .replication = 2};
     tulle_layout *l = NULL, *l2 = NULL;
     tulle_mat *V = NULL, *W = NULL, *C = NULL, *C2 = NULL, *S = NULL, *C3 = NULL;

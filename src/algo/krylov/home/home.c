@@ -23,10 +23,10 @@ static void wait_quietly(tulle__home *home)
 
 tulle_status tulle__home_settle(tulle__home *home, const tulle_operator *M, void *bound_M)
 {
-    if (home->M) home->M->resident->leave(home->bound_M);
+    if (home->M) tulle__resident_of(home->M)->leave(home->bound_M);
     home->M = NULL;
     if (!bound_M) return TULLE_OK;
-    tulle_status status = M->resident->settle(bound_M, home->device, home->queue);
+    tulle_status status = tulle__resident_of(M)->settle(bound_M, home->device, home->queue);
     if (status != TULLE_OK) return status;
     home->M = M;
     home->bound_M = bound_M;
@@ -63,7 +63,7 @@ static tulle_status open_home(const tulle_operator *A, const tulle__home_rows *r
     tulle_status status = TULLE_OK;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *home, "vectors on a device", &home));
     home->rows = *rows;
-    A->resident->where(A->context, &home->device, &home->queue);
+    tulle__resident_where(A, &home->device, &home->queue);
     for (int r = 0; r < count; r++) TULLE_TRY(tulle__home_add(home, range[r].host, range[r].bytes));
     size_t sums = (size_t)pieces_of(rows) * (size_t)dots * sizeof(double);
     TULLE_TRY(tulle__device_buffer_new(home->device, sums, "sums of a solve", &home->sums));
@@ -74,7 +74,7 @@ out:
     return status;
 }
 
-/* Whether vectors go there, on all PEs: without room they stay on the host. */
+/* True if vectors go there, on all PEs: without room they stay on the host. */
 static tulle_status agree_on_home(tulle_comm *comm, tulle_status status, bool *here)
 {
     int64_t all = status == TULLE_OK;
@@ -90,7 +90,7 @@ tulle_status tulle__home_open(const tulle_operator *A, const tulle_operator *M, 
 {
     tulle__home *home = NULL;
     *out = NULL;
-    if (!A->resident || (M && !M->resident)) return TULLE_OK;
+    if (!tulle__resident_of(A) || (M && !tulle__resident_of(M))) return TULLE_OK;
     bool here;
     tulle_status status = agree_on_home(A->comm, open_home(A, rows, range, count, dots, &home), &here);
     if (status == TULLE_OK && here && M) status = agree_on_home(A->comm, tulle__home_settle(home, M, bound_M), &here);
@@ -105,7 +105,7 @@ void tulle__home_close(tulle__home *home)
 {
     if (!home) return;
     if (home->queue) (void)home->device->ops->queue_wait(home->queue); /* also after a failure */
-    if (home->M) home->M->resident->leave(home->bound_M);
+    if (home->M) tulle__resident_of(home->M)->leave(home->bound_M);
     for (int r = 0; r < home->nranges; r++) tulle__device_buffer_free(home->device, home->range[r].buffer);
     tulle__device_buffer_free(home->device, home->sums);
     tulle__device_buffer_free(home->device, home->coef);

@@ -10,23 +10,9 @@
 
 #include <tulle/krylov.h>
 
+#include "algo/krylov/home/resident.h"
 #include "device/device.h"
 #include "kernel/kernel.h"
-
-/*
- * Operators on vectors that lie on a device: what tulle_operator.resident is. Lines have as many columns as the bound
- * vectors. The matrix's says which device that is. A preconditioner is put there, with what it needs, between settle
- * and leave; it may refuse by TULLE_ERR_LIMIT or TULLE_ERR_UNSUPPORTED, on all PEs. settle, leave and apply are
- * collective; only those of several PEs that need each other meet, and agree.
- */
-struct tulle__resident {
-    /* The device, and the queue of its kernels. NULL: a preconditioner. */
-    void (*where)(void *context, tulle__device **device, tulle__device_queue **queue);
-    tulle_status (*settle)(void *bound, tulle__device *device, tulle__device_queue *queue);
-    void (*leave)(void *bound);
-    /* y = A x, done when it returns, agreed; or y = M^-1 x, started in the queue. */
-    tulle_status (*apply)(void *bound, const tulle__device_place *x, const tulle__device_place *y);
-};
 
 enum { TULLE__HOME_RANGES = 24 };
 

@@ -9,7 +9,8 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/names.h"
+#include "base/spec.h"
+#include "base/words/names.h"
 
 static const char *const names[TULLE_FUNCTION_COUNT] = {TULLE_FUNCTION_LIST(TULLE__WORD) "user"};
 

@@ -14,7 +14,7 @@ static int64_t tile_bytes(const tulle_mat *X, int i, int j)
     return tulle__tile_rows(X, i) * tulle__tile_cols(X, j) * (int64_t)tulle_type_size(X->type);
 }
 
-/* What the largest tile has that the order reads of each operand. */
+/* Finds the largest tile of each operand. */
 static void find_largest(const tulle__block_order *o, size_t *bytes)
 {
     const tulle__operands *x = o->operands;
@@ -32,7 +32,7 @@ static void find_largest(const tulle__block_order *o, size_t *bytes)
 
 /* ---- what devices load ---- */
 
-/* Who has a tile: devices, and the host of one that other PEs own, now or earlier. */
+/* Holders of a tile: devices, and the host of one that other PEs own, now or earlier. */
 struct tile {
     uint64_t devices;
     bool fetched, ever;
@@ -135,7 +135,7 @@ static void find_remote(const tulle__block_order *o, int64_t *remote_a, int64_t 
     }
 }
 
-/* What the host keeps for blocks: half of the cache's room, as an execution needs memory as well. */
+/* Bytes that the host keeps for blocks: half of the cache's room, as an execution needs memory as well. */
 static int64_t host_room(const tulle_comm *comm)
 {
     int64_t room = tulle__operand_cache_room(comm) / 2;
@@ -157,12 +157,12 @@ static tulle_status choose_shape(const tulle_product_options *options, tulle__ru
         .capacity = runner->capacity < INT64_MAX ? (int64_t)runner->capacity : INT64_MAX,
         .peers = runner->peers,
         .ascending = options->deterministic,
-        .block_rows = options->block_rows,
-        .block_cols = options->block_cols,
-        .chunk = options->chunk,
+        .block_rows = options->blocks->rows,
+        .block_cols = options->blocks->cols,
+        .chunk = options->blocks->chunk,
         .lookahead = options->lookahead,
-        .host_rows = options->host_rows,
-        .host_cols = options->host_cols,
+        .host_rows = options->blocks->host_rows,
+        .host_cols = options->blocks->host_cols,
         .remote_a = remote_a,
         .remote_b = remote_b,
         .host = host_room(order->operands->C->comm)};

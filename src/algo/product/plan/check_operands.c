@@ -79,12 +79,12 @@ tulle_status tulle__check_replication(const tulle_product_options *options, int 
     return TULLE_OK;
 }
 
-/* Of a product in blocks of which only one triangle is multiplied. */
+/* Checks a product in blocks that multiplies one triangle. */
 static tulle_status check_symmetric(const tulle_mat *C, const tulle_product_options *options)
 {
     if (!tulle__block_cuts_same(&C->layout->row_blocks, &C->layout->col_blocks))
         return tulle__fail(TULLE_ERR_ARG, "a symmetric C whose row blocks are not its column blocks");
-    if (options->home_on_device)
+    if (options->devices->resident)
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "one triangle of a symmetric C whose home is on devices");
     if (options->replication > 1)
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "one triangle of a symmetric C with a replication of %d: without one",
@@ -96,7 +96,7 @@ static tulle_status check_symmetric(const tulle_mat *C, const tulle_product_opti
     return TULLE_OK;
 }
 
-/* Of a product with halves. */
+/* Checks a product with halves. */
 static tulle_status check_halves(const tulle_mat *A, const tulle_mat *B, const tulle_mat *C)
 {
     if (A->symmetry == TULLE_GENERAL && B->symmetry == TULLE_GENERAL) return TULLE_OK;
@@ -107,7 +107,7 @@ static tulle_status check_halves(const tulle_mat *A, const tulle_mat *B, const t
     return TULLE_OK;
 }
 
-/* Of a product of two matrices of blocks. */
+/* Checks a product of two matrices of blocks. */
 static tulle_status check_blocks(
     const tulle_mat *A, const tulle_mat *B, const tulle_mat *C, const tulle_product_options *options)
 {

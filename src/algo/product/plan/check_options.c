@@ -15,7 +15,7 @@ static tulle_status check_device(const tulle_product_options *o)
     const struct {
         const char *option;
         bool given;
-    } rows[] = {{"devices", o->devices != 0}, {"unpinned", o->unpinned}};
+    } rows[] = {{"devices.count", o->devices->count != 0}, {"devices.unpinned", o->devices->unpinned}};
     for (size_t r = 0; r < sizeof rows / sizeof *rows && !o->device; r++)
         if (rows[r].given)
             return tulle__fail(
@@ -32,12 +32,12 @@ tulle_status tulle__check_product_options(tulle_product_options *o)
         if (!tulle__is_bulk((tulle_product_alg)a)) asynchronous |= bit;
     }
     const bool parts = o->transfers != TULLE_TRANSFERS_AUTO && o->transfers != TULLE_TRANSFERS_WHOLE,
-               blocks = o->block_rows || o->block_cols || o->host_rows || o->host_cols;
+               blocks = o->blocks->rows || o->blocks->cols || o->blocks->host_rows || o->blocks->host_cols;
     const tulle__option_reader rows[] = {
         {"transfers", parts, asynchronous},
         {"no_offset", o->no_offset, asynchronous},
-        {"chunk", o->chunk != 0, 1u << TULLE_PRODUCT_STATIONARY_C},
-        {"block_rows", blocks, 1u << TULLE_PRODUCT_STATIONARY_C},
+        {"blocks.chunk", o->blocks->chunk != 0, 1u << TULLE_PRODUCT_STATIONARY_C},
+        {"blocks.rows", blocks, 1u << TULLE_PRODUCT_STATIONARY_C},
         {"candidates", o->candidates != 0 && o->alg != TULLE_PRODUCT_AUTO, 1u << TULLE_PRODUCT_AUTO},
     };
     readers = o->candidates ? o->candidates : all;

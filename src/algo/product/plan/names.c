@@ -2,7 +2,9 @@
 /* The words for algorithms and transfers. */
 #include <tulle/product.h>
 
-#include "base/names.h"
+#include "base/arg.h"
+#include "base/spec.h"
+#include "base/words/names.h"
 
 TULLE__WORDS(algs, TULLE_PRODUCT_ALG_LIST);
 TULLE__NAME(tulle_product_alg, alg, algs)

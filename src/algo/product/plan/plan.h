@@ -118,13 +118,13 @@ static inline tulle_status tulle__order_operand(const tulle_mat *X)
 bool tulle__plan_may_block(const tulle_product *plan);
 
 /*
- * Whether kernels may leave the rows of C in no order: not where its parts are cut or merged
+ * True if kernels may leave the rows of C in no order: not where its parts are cut or merged
  * afterwards.
  */
 static inline int tulle__plan_unordered(const tulle_product *plan)
 {
     return plan->options.unordered && plan->C->kind == TULLE_CSR && plan->operands.C == plan->C &&
-           !plan->options.home_on_device; /* operands of other plans there ascend */
+           !plan->options.devices->resident; /* operands of other plans there ascend */
 }
 
 /* Forgets structures: parts and sent blocks. */

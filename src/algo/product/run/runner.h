@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who multiplies the jobs of a product: this host, where operands and results lie, or devices with memories of their
+ * Runners multiply the jobs of a product: this host, where operands and results lie, or devices with memories of their
  * own, to which tiles come, are multiplied, and whose results leave. The plan chooses one (run/host_run.c,
  * run/device_run.c); the executor knows no other difference.
  */
 #ifndef TULLE_PRODUCT_RUNNER_H
 #define TULLE_PRODUCT_RUNNER_H
 
-#include <tulle/gemm.h>
+#include <tulle/gemm_blocks.h>
 #include <tulle/report.h>
 
 #include "algo/product/run/run_tiles.h"
@@ -39,12 +39,12 @@ typedef struct tulle__runner_ops {
     /* The end of an execution, also of one that failed: nothing is under way, no tile is kept, unless they are at home
      * and all has been finished. */
     void (*end)(tulle__runner *runner);
-    /* What is at home is on the host, and no tile is kept. NULL for the host. */
+    /* Brings results that stay to the host; no tile is kept. NULL for the host. */
     tulle_status (*sync)(tulle__runner *runner);
     /* Sparse results that stay on devices, for other plans, after an execution with that structure of C. NULL for the
      * host. */
     tulle__mat_home *(*home)(tulle__runner *runner, uint64_t structure);
-    /* What devices have done since the plan was made; all 0 for the host. */
+    /* Work of devices since the plan was made; all 0 for the host. */
     tulle_device_work (*work)(const tulle__runner *runner);
     void (*free)(tulle__runner *runner);
 } tulle__runner_ops;

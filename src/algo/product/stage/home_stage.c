@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operands and results that stay on devices (tulle_product_options.home_on_device). Any plan may have operands that
+ * Operands and results that stay on devices (tulle_product_devices.resident). Any plan may have operands that
  * others have left there: what it cannot take from there comes to the host first.
  */
 #include "algo/product/run/runner.h"
@@ -17,7 +17,7 @@ static bool asked(const tulle_product *plan)
 
 static bool in_effect(const tulle_product *plan)
 {
-    return plan->options.home_on_device;
+    return plan->options.devices->resident;
 }
 
 /* True if another PE multiplies with tile (i, j) of A, or of B, by stationary C. */
@@ -64,7 +64,7 @@ static tulle_status renew(tulle__stage *stage, struct tulle__exec *x)
 static tulle_status check(const tulle_product *plan)
 {
     if (!plan->runner->devices) return tulle__fail(TULLE_ERR_ARG, "a home on devices is for products on devices");
-    if ((!plan->sparse && plan->C->order != TULLE_ROW_MAJOR) || plan->options.unpinned ||
+    if ((!plan->sparse && plan->C->order != TULLE_ROW_MAJOR) || plan->options.devices->unpinned ||
         plan->policy->alg != TULLE_PRODUCT_STATIONARY_C)
         return tulle__fail(
             TULLE_ERR_UNSUPPORTED, "a home on devices is for a sparse or row-major C by stationary-c, pinned");
