@@ -6,7 +6,7 @@
 
 enum { PES = 3 };
 
-/* What each PE keeps from one run to the next. */
+/* State that each PE keeps between runs. */
 struct kept {
     tulle_mat *A, *B, *C;
     tulle_product *plan;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What bodies that test programs run on a team share. */
+/* Common parts of bodies that test programs run on a team. */
 #ifndef TULLE_TEST_BODY_H
 #define TULLE_TEST_BODY_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests ask of the build. */
+/* Facts of the build for tests. */
 #ifndef TULLE_TEST_BUILT_WITH_H
 #define TULLE_TEST_BUILT_WITH_H
 
@@ -7,7 +7,7 @@
 
 #include <tulle/tulle.h>
 
-/* Whether such a fact ("HDF5: yes") is among those that `tulle info` prints. */
+/* True if such a fact ("HDF5: yes") is among those that `tulle info` prints. */
 static int built_with(const char *fact)
 {
     for (int i = 0; tulle_build_fact(i); i++)

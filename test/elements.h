@@ -18,7 +18,7 @@ static double get(const void *val, tulle_type type, int64_t at)
     return type == TULLE_F32 ? (double)((const float *)val)[at] : ((const double *)val)[at];
 }
 
-/* Where an element of a dense tile is. */
+/* Place of an element of a dense tile. */
 static int64_t place_in(tulle_order order, int64_t ld, int64_t r, int64_t c)
 {
     return order == TULLE_ROW_MAJOR ? r * ld + c : c * ld + r;

@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 
-/* Of n rows, which `block` divides, with the tiles of the layout. Collective. */
+/* Makes blocks of n rows, which `block` divides, with the tiles of the layout. Collective. */
 static tulle_status generated_blocks(
     tulle_comm *comm, const char *spec, const tulle_layout *layout, tulle_gidx n, int block, tulle_mat **X)
 {

@@ -12,7 +12,7 @@
 
 static int tap_count, tap_failed;
 
-/* Where the report goes: only the first process of several prints all of it. */
+/* Output of the report: only the first process of several prints all of it. */
 __attribute__((unused)) static int tap_first(void)
 {
     const char *rank = getenv("OMPI_COMM_WORLD_RANK");

@@ -31,7 +31,7 @@ const char *chosen_comm(const struct options *options)
                                    : "mpi");
 }
 
-/* Whether a spec's engine, after the last +, has this name. */
+/* True if a spec's engine, after the last +, has this name. */
 static int engine_is(const char *spec, const char *name)
 {
     const char *last = strrchr(spec, '+');

@@ -14,7 +14,7 @@ const char *chosen_comm(const struct options *options);
  */
 tulle_status become_program(const struct options *options, char **argv);
 
-/* Whether this process must start others: --comm mpi or shmem, and no launcher has started it. */
+/* True if this process must start others: --comm mpi or shmem, and no launcher has started it. */
 int wants_launch(const struct options *options);
 
 /* The number of these processes. */

@@ -29,7 +29,7 @@ static int threads_of(const struct options *options, int pes)
     return asked ? asked : cores > pes ? cores / pes : 1;
 }
 
-/* Whether PEs are processes. */
+/* True if PEs are processes. */
 static int in_processes(const struct options *options)
 {
     const char *comm = chosen_comm(options);

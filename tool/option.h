@@ -53,7 +53,7 @@ struct options {
  */
 tulle_status options_parse(const struct option *table, int argc, char **argv, struct options *options);
 
-/* Whether the table has this option, given or not. */
+/* True if the table has this option, given or not. */
 int options_has(const struct options *options, const char *name);
 
 int options_flag(const struct options *options, const char *name);
@@ -64,7 +64,7 @@ const char *options_word(const struct options *options, const char *name, const 
 /* The place of a given option's word, to replace it; NULL: it was not given. */
 const char **options_place(struct options *options, const char *name);
 
-/* Whether two words are the same, ignoring case. */
+/* True if two words are the same, ignoring case. */
 int same_word(const char *given, const char *word);
 
 /* Calls read(word, arg) for each word of a comma-separated list, until the first failure. */

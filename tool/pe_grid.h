@@ -38,7 +38,7 @@ tulle_status grid_options(
 /* Parses RxCxL. Returns whether the text has this form. */
 int grid_parse_layers(const char *text, int *rows, int *cols, int *layers);
 
-/* Whether an operand's layout is not implied by A, so that cuts need not match. */
+/* True if an operand's layout is not implied by A, so that cuts need not match. */
 static inline int grid_is_mixed(const struct grid *grid)
 {
     return grid->b.rows || grid->c.rows;

@@ -63,7 +63,7 @@ void roster_close(struct roster *r)
 }
 
 /*
- * How a process ended that its parent has not reaped yet: the last field of its line, like a wait
+ * End of a process that its parent has not reaped yet: the last field of its line, like a wait
  * status.
  */
 static int ended_by(long process)

@@ -5,7 +5,7 @@
 
 #include "verb.h"
 
-/* Of the command, with its verbs; of a verb. Within 80 columns, but for examples. */
+/* Help of the command, with its verbs; of a verb. Within 80 columns, but for examples. */
 void help_all(const struct verb *const *verbs, int nverbs, FILE *file);
 void help_verb(const struct verb *v, FILE *file);
 

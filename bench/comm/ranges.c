@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long lists of ranges take that PE 0 gets from the last PE: as one vector get, and as one get a range, all started
+ * Times of long lists of ranges that PE 0 gets from the last PE: as one vector get, and as one get a range, all started
  * before the first is waited for. Each line has the best of several rounds, in which the two take turns.
  */
 #include <stdio.h>

@@ -31,7 +31,7 @@ struct frame {
     char data[FRAME];
 };
 
-/* What is on its way in one direction, a ring. */
+/* Frames on their way in one direction, a ring. */
 struct direction {
     int from, to;
     double port_free;

@@ -111,7 +111,7 @@ const part PARTS[] = {
     {"gemm", false, our_gemm, [](tulle_comm *, const job &of, const operand &) { rival_gemm(of); }},
 };
 
-/* Whether there was no refusal. */
+/* True if there was no refusal. */
 bool attempt(const job &of, const char *who, const std::function<void()> &call)
 {
     try {

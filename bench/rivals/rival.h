@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What all rivals share, so that they differ in nothing but the library they call: the command line, the input file,
- * the memory environment, the timing protocol and the line of JSON that comes out.
+ * Code that all rivals share, so that they differ in nothing but the library they call: the command line, the input
+ * file, the memory environment, the timing protocol and the line of JSON that comes out.
  *
  * Protocol: A is read and handed to the library, which may prepare what it likes (counted as seconds_setup). Then one
  * run to warm up and `reps` timed ones. A run makes C from nothing: allocation of C is inside the timing, giving the C

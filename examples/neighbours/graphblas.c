@@ -115,7 +115,7 @@ static int random_graph(GrB_Index n, GrB_Matrix *L)
     return 0;
 }
 
-/* Whether X and Y are equal, and the sum of X. */
+/* True if X and Y are equal, and the sum of X. */
 static int compare(GrB_Matrix X, GrB_Matrix Y, double *sum, bool *same)
 {
     GrB_Index n, in_x, in_y, in_both;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is done with matrices beside products and solves: sums, scaling, parts, norms, orders. Matrices are
+ * Operations on matrices beside products and solves: sums, scaling, parts, norms, orders. Matrices are
  * dense, CSR or in blocks, of any layout. Values are combined in double precision and rounded once.
  * NaN propagates, also into norms. The elements of a block are entries, also those that are 0.
  *

@@ -86,7 +86,7 @@ TULLE_API tulle_status tulle_cyclic_redistribute(tulle_comm *comm, tulle_type ty
  *
  * Owners of C compute, in place in their arrays. Rows of op(A) go to the grid row of C that owns
  * them, columns of op(B) to the grid column, and inner indices stay where they are: operands that
- * are distributed like C do not move before the product (algo/gemm/cyclic_gemm.c).
+ * are distributed like C do not move before the product.
  *
  * TULLE_ERR_ARG on all PEs, with the cause, if shapes do not fit, a distribution is wrong or not the
  * same on all PEs, or elements of C are also elements of A or B. report may be NULL; without

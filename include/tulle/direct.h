@@ -58,7 +58,7 @@ typedef struct tulle_direct {
 } tulle_direct;
 
 /*
- * Whether the module of that name (NULL: "suitesparse") is available; else the message says why
+ * True if the module of that name (NULL: "suitesparse") is available; else the message says why
  * not.
  */
 TULLE_API bool tulle_direct_usable(const char *library);

@@ -52,7 +52,7 @@ TULLE_API tulle_status tulle_layout_transpose(const tulle_layout *layout, tulle_
 TULLE_API tulle_status tulle_layout_in_blocks(
     const tulle_layout *layout, const tulle_block_cuts *rows, const tulle_block_cuts *cols, tulle_layout **in_blocks);
 /*
- * Of a square layout: rows and columns are both cut at the tile cuts of either, and a part belongs to the owner
+ * Makes a square layout: rows and columns are both cut at the tile cuts of either, and a part belongs to the owner
  * of the tile that it lies in.
  */
 TULLE_API tulle_status tulle_layout_square(const tulle_layout *layout, tulle_layout **square);
@@ -66,7 +66,7 @@ TULLE_API const tulle_gidx *tulle_layout_row_cut(const tulle_layout *layout);
 TULLE_API const tulle_gidx *tulle_layout_col_cut(const tulle_layout *layout);
 TULLE_API int tulle_layout_owner(const tulle_layout *layout, int i, int j); /* -1: no such tile */
 
-/* Of a layout without blocks: cut NULL. The cuts live as long as the layout. */
+/* A layout without blocks has cut NULL. The cuts live as long as the layout. */
 TULLE_API tulle_block_cuts tulle_layout_row_blocks(const tulle_layout *layout);
 TULLE_API tulle_block_cuts tulle_layout_col_blocks(const tulle_layout *layout);
 

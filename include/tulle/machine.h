@@ -67,7 +67,7 @@ typedef struct tulle_machine {
     int node_pes;  /* PEs on a node; 0: as many as threads / threads of a PE */
     bool in_place; /* PEs of a node read each other's memory in place */
     /*
-     * Of a simulated machine (tulle_machine_of_team): kernels take launch + the longest of arithmetic, traffic of
+     * True for a simulated machine (tulle_machine_of_team): kernels take launch + the longest of arithmetic, traffic of
      * memory and traffic of the cache, each counted as the simulation counts it
      */
     bool simulated;
@@ -147,7 +147,7 @@ TULLE_API tulle_status tulle_machine_system_path(int threads, char *path, size_t
 TULLE_API tulle_status tulle_machine_load(const char *path, int threads, tulle_machine *machine);
 TULLE_API tulle_status tulle_machine_save(const char *path, const tulle_machine *machine);
 /*
- * Whether the file for so many threads could be saved now; creates its folders, but does not change
+ * True if the file for so many threads could be saved now; creates its folders, but does not change
  * the file.
  */
 TULLE_API tulle_status tulle_machine_try(const char *path, int threads);

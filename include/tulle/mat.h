@@ -27,7 +27,7 @@ typedef enum tulle_kind { TULLE_DENSE, TULLE_CSR, TULLE_BSR, TULLE_VBSR, TULLE_K
 /* "dense", "csr", "bsr", "vbsr". */
 TULLE_API const char *tulle_kind_name(tulle_kind kind);
 
-/* What is known of a square matrix. */
+/* Symmetry of a square matrix, as known. */
 typedef enum tulle_symmetry {
     TULLE_GENERAL,   /* nothing */
     TULLE_SYMMETRIC, /* A = A^T */
@@ -207,7 +207,7 @@ TULLE_API tulle_status tulle_mat_replace_blocks(
 TULLE_API tulle_status tulle_mat_renew(tulle_mat *A);
 
 /*
- * Whether the columns of every row ascend. They always do, except in the result of a product with
+ * True if the columns of every row ascend. They always do, except in the result of a product with
  * options.unordered. Readers that need the order (products, checks, files, transposes, factors,
  * solvers, streams) first sort the rows in place. Local.
  */

@@ -55,7 +55,7 @@ typedef struct tulle_team_options {
 } tulle_team_options;
 
 /*
- * What a PE runs. A failing body ends the run on all PEs: those that wait for it return
+ * Runs on a PE. A failing body ends the run on all PEs: those that wait for it return
  * TULLE_ERR_PEER. So do those that are in a collective call which a PE, whose body has returned
  * TULLE_OK, has not made: with its rank, some 20 ms after. A PE that nobody waits for any more may
  * return before the others.

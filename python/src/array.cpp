@@ -91,7 +91,7 @@ Array dense(const Input &val, tulle_gidx m, tulle_gidx first, nb::args keep)
     return x;
 }
 
-/* Whether two sparse descriptions have the same pointers and indices. */
+/* True if two sparse descriptions have the same pointers and indices. */
 bool same_structure(const tulle_array &a, const tulle_array &b)
 {
     if (a.nnz != b.nnz || a.count != b.count || a.ptr_bytes != b.ptr_bytes || a.ind_bytes != b.ind_bytes) return false;
@@ -128,7 +128,7 @@ bool copy_values(const Array &to, const Array &from)
     return true;
 }
 
-/* What NumPy's arrays of one result own together. */
+/* Shared owner of one result's NumPy arrays. */
 struct Owner {
     TeamRef team;
     tulle_array array;

@@ -12,7 +12,7 @@ class Mat : public Handle
     Mat(TeamRef t, tulle_mat *m, std::vector<nb::object> k) : Handle(std::move(t)), mat(m), keep(std::move(k)) {}
     ~Mat();
 
-    /* What a call has written into it, into the arrays that it was made from, where it has a copy. Collective. */
+    /* Copies results of a call back into the arrays that it was made from, where it has a copy. Collective. */
     void write_back(const Array &to) const;
 
     tulle_mat *const mat;

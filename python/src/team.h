@@ -73,7 +73,7 @@ class Team
     {
         return me;
     }
-    /* Whether it ends before its objects may, which hold no memory of it then. */
+    /* True if it ends before its objects may, which hold no memory of it then. */
     bool closes() const
     {
         return over_mpi;

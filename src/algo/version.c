@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was built, and with what. */
+/* Facts of the build. */
 #include <tulle/version.h>
 
 #include "comm/registry.h"

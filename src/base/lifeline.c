@@ -179,7 +179,7 @@ static int lower_lives(const tulle__lifeline *l)
 }
 
 /*
- * Whether this process prints the cause: the lowest rank of its machine that lives. Others wait for
+ * True if this process prints the cause: the lowest rank of its machine that lives. Others wait for
  * the news that it has been printed, as launchers kill processes meanwhile.
  */
 static int prints(const tulle__lifeline *l)

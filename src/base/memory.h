@@ -107,7 +107,7 @@ size_t tulle__memory_available(void);
 size_t tulle__memory_left(void);
 
 /*
- * Whether the limits of all PEs together, and of one, (0: none) are so large that huge pages' speed
+ * True if the limits of all PEs together, and of one, (0: none) are so large that huge pages' speed
  * outweighs their rounding, and the time that it takes to clear them: with hundreds of PEs a host, a PE
  * uses little of each.
  */

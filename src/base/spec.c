@@ -263,7 +263,7 @@ tulle_status tulle__name_unknown(tulle_status status, const char *name, const ch
         near ? near : "", near ? "'? There are " : "there are ", tulle__word_list(names, count, list, sizeof list));
 }
 
-/* What PETSc, NumPy and BLAS call some of our words. */
+/* Names that PETSc, NumPy and BLAS have for some of our words. */
 static const char *ours(const char *name)
 {
     static const char *const words[][2] = {{"float32", "f32"}, {"float", "f32"}, {"single", "f32"}, {"float64", "f64"},

@@ -59,7 +59,7 @@ tulle_status tulle__parse_real(const char *text, const char *what, double low, d
 /* The listed word nearest to `text` by edit distance; NULL: none is near. */
 const char *tulle__nearest(const char *text, const char *const *words, int nwords);
 
-/* Whether two words are equal, ignoring case. */
+/* True if two words are equal, ignoring case. */
 int tulle__word_same(const char *a, const char *b);
 
 /* "a, b and c"; returns text. */

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-/* Where the message to one PE lies: bytes from `at` in the block. */
+/* Place of the message to one PE: bytes from `at` in the block. */
 struct envelope {
     tulle__place place;
     uint64_t at;

@@ -64,7 +64,7 @@ tulle_status tulle_comm_barrier(tulle_comm *comm)
     return TULLE_OK;
 }
 
-/* Whether loads and stores reach all PEs, so no transfer needs this PE's help. */
+/* True if loads and stores reach all PEs, so no transfer needs this PE's help. */
 static int needs_no_progress(tulle_comm *comm)
 {
     const tulle__link *link = comm->pe->link;
@@ -89,7 +89,7 @@ static void wait_for_end(tulle_comm *comm, const uint64_t *word, uint64_t value,
     if (*sleeps) nanosleep(&nap, NULL);
 }
 
-/* Whether the PE of a `left` word had completed that many agreements before it left. */
+/* True if the PE of a `left` word had completed that many agreements before it left. */
 static int had_come(tulle_comm *comm, uint64_t code, uint64_t agrees)
 {
     tulle__place place = {
@@ -178,7 +178,7 @@ tulle_status tulle_comm_agree(tulle_comm *comm, tulle_status mine)
     return tulle__failure_status(code);
 }
 
-/* Where each PE gathers the blocks of all PEs. */
+/* Memory where each PE gathers the blocks of all PEs. */
 struct scratch {
     char *own;
     uint64_t at;            /* in the fixed part of control memory, */

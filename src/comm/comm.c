@@ -468,7 +468,7 @@ tulle_status tulle__wait_word(tulle_comm *comm, const uint64_t *word, uint64_t v
 }
 
 /*
- * Whether a failure word needs no update. PEs hear of the one that came least far, as some may
+ * True if a failure word needs no update. PEs hear of the one that came least far, as some may
  * still wait for it.
  */
 static int known(uint64_t word, uint64_t code)

@@ -110,7 +110,7 @@ void tulle__pe_reset(tulle__pe *pe);
 size_t tulle__control_fixed(int npes);
 
 /*
- * Whether results may remain in the data segment after the team was freed: one PE, a thread of this
+ * True if results may remain in the data segment after the team was freed: one PE, a thread of this
  * process. tulle__team_hold then delays the end of the team to the tulle_team_free that matches it.
  */
 static inline bool tulle__team_can_hold(const tulle__pe *pe)
@@ -226,7 +226,7 @@ static inline void tulle__part_end(tulle_comm *comm, const char *name, int64_t s
 /* In virtual time, lets it pass on this PE until then, in ns on that clock, if that is to come. */
 void tulle__pass_until(tulle_comm *comm, int64_t then);
 
-/* Whether the PE has a process of its own: settings of the process concern no other PE. */
+/* True if the PE has a process of its own: settings of the process concern no other PE. */
 static inline bool tulle__comm_alone(const tulle_comm *comm)
 {
     return comm->pe->alone;
@@ -252,7 +252,7 @@ void tulle__pe_attend(void *arg);
 /* That of a PE of this process. */
 const tulle_comm *tulle__team_comm(const tulle_team *team);
 
-/* Whether time is virtual. If not, kernels need no work accounting. */
+/* True if time is virtual. If not, kernels need no work accounting. */
 static inline int tulle__is_virtual(const tulle_comm *comm)
 {
     return comm->pe->link->virtual_time != NULL;
@@ -266,7 +266,7 @@ void tulle__set_up_begin(tulle_comm *comm);
 void tulle__set_up_end(tulle_comm *comm);
 
 /*
- * Whether only shapes are simulated (tulle__virtual_ops.peek): structures are read in place, values
+ * True if only shapes are simulated (tulle__virtual_ops.peek): structures are read in place, values
  * have no memory.
  */
 static inline int tulle__is_shape_only(const tulle_comm *comm)

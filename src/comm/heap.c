@@ -79,7 +79,7 @@ static uint64_t release_end(tulle__heap *heap, tulle__byte_range range, uint64_t
     return release_idle(heap, range.from, range.to);
 }
 
-/* Whether an idle range may be cut in two: each block in use may become one when it is freed. */
+/* True if an idle range may be cut in two: each block in use may become one when it is freed. */
 static int has_room(const tulle__heap *heap)
 {
     return heap->idle.n + heap->lent.n + heap->blocks < heap->idle.room;

@@ -181,7 +181,7 @@ struct tulle__link {
 };
 
 /*
- * What a team is opened with. The engine's negotiate, or the defaults of one process, fill in
+ * Options with which a team is opened. The engine's negotiate, or the defaults of one process, fill in
  * fields that the caller left at 0.
  */
 typedef struct tulle__setting {

@@ -345,7 +345,7 @@ static tulle_status allreduce_max(tulle_team *team, int n, uint64_t *value)
     return team->engine->allreduce_max ? team->engine->allreduce_max(team->engine_team, n, value) : TULLE_OK;
 }
 
-/* Whether all PEs failed with the same message, each by itself. */
+/* True if all PEs failed with the same message, each by itself. */
 static int all_say_the_same(tulle_team *team)
 {
     uint64_t most[2] = {0, 0}; /* of the hashes and of their complements */
@@ -358,7 +358,7 @@ static int all_say_the_same(tulle_team *team)
 }
 
 /*
- * Whether the message names the PE. The rank matters where PEs differ: in memory, host, arguments.
+ * True if the message names the PE. The rank matters where PEs differ: in memory, host, arguments.
  * It does not if all PEs say the same, for a fault of the data, or for PE 0, which reads and writes
  * for all.
  */
@@ -536,7 +536,7 @@ static tulle_status append_trace(tulle_team *team, const struct trace *trace, in
     return tulle__fail(TULLE_ERR_IO, "%s: writing failed: %s; nothing of it is left behind", path, strerror(error));
 }
 
-/* Whether all processes succeeded. PE 0's process names the file, or removes it. */
+/* True if all processes succeeded. PE 0's process names the file, or removes it. */
 static tulle_status complete_trace(tulle_team *team, const struct trace *trace, tulle_status status)
 {
     uint64_t failed = status != TULLE_OK;

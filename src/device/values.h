@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every table of kernels has that holds values does to them besides multiplying: see tulle__kernels. */
+/* Kernels besides products in every table of kernels that holds values: see tulle__kernels. */
 #ifndef TULLE_DEVICE_VALUES_H
 #define TULLE_DEVICE_VALUES_H
 

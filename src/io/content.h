@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a file holds, by its first bytes: a reader of ours, whatever the file is called, or a name and
+ * Kind of a file, by its first bytes: a reader of ours, whatever the file is called, or a name and
  * what to do with it. One table; the ending decides about contents that are not in it.
  */
 #ifndef TULLE_IO_CONTENT_H

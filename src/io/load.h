@@ -35,7 +35,7 @@ tulle_status tulle__fill_generated(const tulle__loading *load, tulle_mat *A);
 tulle__gate tulle__gate_for(const tulle__loading *load, const char *name);
 
 /*
- * Whether the file is dense and allows reading sub-blocks. A Matrix Market array does not: it is
+ * True if the file is dense and allows reading sub-blocks. A Matrix Market array does not: it is
  * loaded as entries.
  */
 int tulle__load_by_blocks(const tulle__loading *load);

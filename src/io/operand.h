@@ -33,7 +33,7 @@ tulle__format tulle__operand_format(const char *operand);
  */
 tulle_status tulle__output_format(const char *path, tulle_kind kind, tulle__format *format);
 
-/* Whether an output's name asks for compression. */
+/* True if an output's name asks for compression. */
 int tulle__output_packed(const char *path);
 
 #endif

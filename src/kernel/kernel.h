@@ -105,7 +105,7 @@ typedef struct tulle__block_kernels {
     int64_t from[TULLE_BLOCK_KERNELS]; /* the least size that each takes */
     tulle__block_chain_kernel libxsmm; /* NULL: it is not there */
 } tulle__block_kernels;
-/* Where sizes have not been measured. */
+/* Limits where sizes have not been measured. */
 enum { TULLE__LIBXSMM_FROM = 32, TULLE__BLAS_FROM = 192, TULLE__BLOCK_NEVER = 1 << 20 };
 
 /* One summand of a chain: scale * A B. A->rowptr == NULL stands for the identity: the summand is scale * B. */
@@ -356,7 +356,7 @@ typedef struct tulle__csr_result {
 } tulle__csr_result;
 
 /*
- * Where a kernel puts its result: called once (but see trim), by the thread that called the kernel, as soon as nnz is
+ * Places the result of a kernel: called once (but see trim), by the thread that called the kernel, as soon as nnz is
  * known, so that the caller can put C where other PEs reach it. Fills rowptr, colind, val with room for m + 1, nnz, nnz
  * entries. A kernel can still fail after that, since it allocates working space late: the caller frees what was placed
  * then. In blocks nnz counts blocks, C->values is set before, and offset and norm are filled as well.
@@ -444,7 +444,7 @@ typedef struct tulle__kernels {
 const tulle__kernels *tulle__kernels_ref(void);
 const tulle__kernels *tulle__kernels_cpu(void);
 
-/* Of a device that holds no values (none/none.c). */
+/* Kernels of a device that holds no values (none/none.c). */
 tulle__kernels tulle__kernels_none(void);
 
 /* The instruction set that the cpu kernels use here: "avx512", "avx2", "portable". */

@@ -117,7 +117,7 @@ static unsigned wait_for_job(tulle__pool *pool, unsigned seen)
     return job;
 }
 
-/* Whether the caller of this may, and must, run the share of the job; another thread may then have it instead. */
+/* True if the caller of this may, and must, run the share of the job; another thread may then have it instead. */
 static int claim(struct worker *share, unsigned job)
 {
     unsigned before = job - 1;

@@ -9,7 +9,7 @@
 #include "mat/mat.h"
 
 /*
- * Where tiles land that a product's devices read, and the host only if they are sparse. take: memory for one;
+ * Memory where tiles land that a product's devices read, and the host only if they are sparse. take: memory for one;
  * `anywhere`: also a device's. NULL: there is no room, and they land in memory of the PE.
  */
 typedef struct tulle__landing tulle__landing;
@@ -42,7 +42,7 @@ tulle__transfer tulle__fetch_start(const tulle_mat *A, int i, int j, int group, 
 tulle__fetch tulle__fetch_share(const tulle__fetch *fetch);
 /* Allocates `bytes` at fetch->block, for a fetch that is not shared yet, from the landing if there is one. */
 tulle_status tulle__fetch_room(size_t bytes, tulle__landing *landing, bool anywhere, tulle__fetch *fetch);
-/* Whether it can be awaited without waiting; 0 also where the engine does not know. */
+/* True if it can be awaited without waiting; 0 also where the engine does not know. */
 int tulle__fetch_ready(const tulle__fetch *fetch);
 /* Waits for a pending get, then frees. Also valid after a failure and for a zeroed fetch. */
 void tulle__fetch_fini(tulle__fetch *fetch);

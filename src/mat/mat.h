@@ -72,13 +72,13 @@ static inline int tulle__tile_is_mine(const tulle_mat *A, int i, int j)
     return tulle__layout_owner(A->layout, i, j) == A->comm->rank;
 }
 
-/* What travels of a record. */
+/* Bytes of a record that travel. */
 static inline size_t tulle__record_bytes(const tulle_mat *A)
 {
     return A->format->in_blocks ? sizeof(tulle__tile_record) : offsetof(tulle__tile_record, blocks);
 }
 
-/* Of a format in blocks: block rows of tile row i, block columns of tile column j. */
+/* For a format in blocks: block rows of tile row i, block columns of tile column j. */
 static inline tulle_gidx tulle__tile_block_rows(const tulle_mat *A, int i)
 {
     return A->layout->row_blocks.first[i + 1] - A->layout->row_blocks.first[i];
@@ -89,7 +89,7 @@ static inline tulle_gidx tulle__tile_block_cols(const tulle_mat *A, int j)
     return A->layout->col_blocks.first[j + 1] - A->layout->col_blocks.first[j];
 }
 
-/* Whether row and column are in a block on the diagonal; A has the same blocks of rows and of columns. */
+/* True if row and column are in a block on the diagonal; A has the same blocks of rows and of columns. */
 static inline bool tulle__in_diagonal_block(const tulle_mat *A, tulle_gidx row, tulle_gidx col)
 {
     const tulle__block_cuts *b = &A->layout->row_blocks;
@@ -97,7 +97,7 @@ static inline bool tulle__in_diagonal_block(const tulle_mat *A, tulle_gidx row, 
     return col >= b->cut[block] && col < b->cut[block + 1];
 }
 
-/* What a tulle__csr of tile row i counts as rows, of tile column j as columns. */
+/* Rows of a tulle__csr of tile row i, columns of one of tile column j. */
 static inline tulle_gidx tulle__tile_csr_rows(const tulle_mat *A, int i)
 {
     return A->format->in_blocks ? tulle__tile_block_rows(A, i) : tulle__tile_rows(A, i);

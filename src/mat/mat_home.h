@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Values of a matrix's own tiles that lie on devices, and not on the host: those of a sparse C whose home is there
- * (tulle_product_options.home_on_device). Structures are on the host. The product that made them owns this.
+ * (tulle_product_devices.resident). Structures are on the host. The product that made them owns this.
  */
 #ifndef TULLE_MAT_MAT_HOME_H
 #define TULLE_MAT_MAT_HOME_H

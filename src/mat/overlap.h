@@ -27,7 +27,7 @@ tulle__window tulle__window_dense(
     const void *val, tulle_order order, tulle_gidx m, tulle_gidx n, int64_t ld, size_t size);
 
 /*
- * Whether two windows have an element in common. Columns that interleave without one are allowed:
+ * True if two windows have an element in common. Columns that interleave without one are allowed:
  * two column ranges of one array do not overlap. At most rows(x) + rows(y) steps.
  */
 int tulle__windows_overlap(const tulle__window *x, const tulle__window *y);

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "mat/mat.h"
 
-/* Of a matrix in blocks, rows and columns of blocks. */
+/* In a matrix in blocks, rows and columns of blocks. */
 static tulle_status check_replacement(const tulle_mat *A, int i, int j, const int64_t *rowptr, const tulle_lidx *colind)
 {
     const tulle_gidx m = tulle__tile_csr_rows(A, i), n = tulle__tile_csr_cols(A, j);

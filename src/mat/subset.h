@@ -33,7 +33,7 @@ void tulle__row_set_fini(tulle__row_set *rows);
 /* Reads the row pointers of sparse tile (i, j) of any PE. The caller frees them. */
 tulle_status tulle__rowptr_read(const tulle_mat *B, int i, int j, int64_t **rowptr);
 
-/* Whether rows of the tile can be fetched separately: it is remote, and each row is contiguous. */
+/* True if rows of the tile can be fetched separately: it is remote, and each row is contiguous. */
 int tulle__subset_possible(const tulle_mat *B, int i, int j);
 
 /*

@@ -22,7 +22,7 @@ struct call {
     tulle__grid_team grid;
 };
 
-/* What a process knows of a matrix: its place in the grid and its descriptor. */
+/* Facts of a process about a matrix: its place in the grid and its descriptor. */
 struct place {
     int rows, cols, row, col; /* rows = 0: it is not in the grid */
     int descriptor[TULLE_DESCRIPTOR_LENGTH];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What tiles of blocks share, BSR and VBSR: rows of blocks in CSR, row-major blocks. In memory: row
+ * Common parts of tiles of blocks, BSR and VBSR: rows of blocks in CSR, row-major blocks. In memory: row
  * pointers, block columns, then (VBSR) blocks + 1 offsets and the squared norms, then the blocks.
  */
 #ifndef TULLE_TILE_BLOCKS_H

@@ -5,7 +5,7 @@
 
 #include "tile/tile_format.h"
 
-/* Where the arrays of a CSR tile of m rows and nnz entries begin in its block, and the block's length. */
+/* Offsets of the arrays of a CSR tile of m rows and nnz entries in its block, and the block's length. */
 typedef struct tulle__csr_offsets {
     uint64_t colind, val, length; /* row pointers at 0 */
 } tulle__csr_offsets;

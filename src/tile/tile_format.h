@@ -12,7 +12,7 @@
 
 #include "kernel/kernel.h"
 
-/* What a directory record and the layout say of a tile. */
+/* Facts of a directory record and the layout about a tile. */
 typedef struct tulle__shape {
     tulle_type type;
     tulle_order order;
@@ -42,7 +42,7 @@ typedef struct tulle__chain_task {
     double alpha, beta;
 } tulle__chain_task;
 
-/* What a chain takes, for virtual time and for bounds: flops; bytes from and to memory; bytes of B through the cache.
+/* Cost of a chain, for virtual time and for bounds: flops; bytes from and to memory; bytes of B through the cache.
  */
 typedef struct tulle__chain_cost {
     double flops, memory, cache;

@@ -70,7 +70,7 @@ static int is_nothing(const void *value, size_t bytes)
     return 1;
 }
 
-/* Of a fixture that something could not be made for: the call is left out, and the test fails. */
+/* If something could not be made for a fixture: the call is left out, and the test fails. */
 #define MADE(f, call)                                                                                                  \
     do {                                                                                                               \
         if ((f)->status == TULLE_OK) (f)->status = (call);                                                             \
@@ -189,7 +189,7 @@ static tulle_matfun *a_matfun(struct fixture *f)
     return plan;
 }
 
-/* What it makes is a result; of another plan, as each argument is made for itself. */
+/* Makes a result; of another plan, as each argument is made for itself. */
 static tulle_mat *a_result(struct fixture *f)
 {
     tulle_mat *F = NULL;

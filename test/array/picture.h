@@ -133,7 +133,7 @@ static inline tulle_array part_of(const struct picture *p, const struct form *f,
     return a;
 }
 
-/* Whether this PE's array has the picture's elements; `whole`: rows first ... + count only. Exact. */
+/* True if this PE's array has the picture's elements; `whole`: rows first ... + count only. Exact. */
 static inline int agrees(const tulle_array *a, const struct picture *p)
 {
     const int by_columns = a->storage == TULLE_STORAGE_CSC;
@@ -172,7 +172,7 @@ static inline int agrees(const tulle_array *a, const struct picture *p)
     return 1;
 }
 
-/* How all forms are numbered. */
+/* Form of each number. */
 static inline struct form form_of(int number)
 {
     return (struct form){.storage = (tulle_storage)(number % 4),

@@ -10,7 +10,7 @@
 
 enum { THREADS = 4, ROUNDS = 20 };
 
-/* What one thread does, again and again. */
+/* Work of one thread, repeated. */
 struct worker {
     pthread_t thread;
     tulle_comm *comm; /* shared; NULL: its own */

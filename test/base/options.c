@@ -8,7 +8,7 @@
 
 #include "tap.h"
 
-/* Of the first release, of this one, and of one to come. */
+/* Options of the first release, of this one, and of one to come. */
 struct first {
     size_t size;
     int alg;

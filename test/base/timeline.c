@@ -51,7 +51,7 @@ static const char *json_value(const char *p)
     return p + strspn(p, "-+.0123456789eE"); /* strtod knows the program's locale */
 }
 
-/* What a timeline writes, between brackets. */
+/* Text that a timeline writes, between brackets. */
 static const char *written(const tulle__timeline *timeline, char *text, size_t size)
 {
     int first = 1;

@@ -30,7 +30,7 @@ struct vectors {
     int taken, segment;
 };
 
-/* Of 0 to `most`. */
+/* Draws from 0 to `most`. */
 static size_t vector_draw(uint64_t *seed, size_t most)
 {
     return (size_t)tulle__random_below(tulle__random_at(17, 0, ++*seed), (uint64_t)most + 1);
@@ -82,7 +82,7 @@ static size_t vector_ranges(struct vectors *v, uint64_t *seed, int n, size_t mos
     return to;
 }
 
-/* What the ranges have come to, and that nothing lies beside them. */
+/* Checks that the ranges arrived, and that nothing lies beside them. */
 static int vector_arrived(const struct vectors *v, int rank, int n, size_t end)
 {
     size_t at = 0;

@@ -144,7 +144,7 @@ static tulle_status multiply(
     return kernels->bsr(pool, &task);
 }
 
-/* What Y holds before: rubbish where a product writes, numbers where it adds. */
+/* Content of Y before: rubbish where a product writes, numbers where it adds. */
 static void prepare(const struct slab *s, struct vectors *v)
 {
     for (int64_t e = 0; e < v->ylines * v->ldy; e++)

@@ -25,7 +25,7 @@ struct problem {
     uint64_t bits; /* out: of Y, hashed */
 };
 
-/* Whether block (i, j) is stored, and its values: small integers. */
+/* True if block (i, j) is stored, and its values: small integers. */
 static int block_there(const struct problem *p, int64_t i, int64_t j)
 {
     return (!p->symmetric || j >= i) && tulle__random_at(3, (uint64_t)i, (uint64_t)j) % 4 < 2;
@@ -36,7 +36,7 @@ static double value_at(int64_t row, int64_t col)
     return (double)(tulle__random_at(4, (uint64_t)row, (uint64_t)col) % 7) - 3;
 }
 
-/* Of a symmetric matrix a block of the diagonal is symmetric, too. */
+/* In a symmetric matrix a block of the diagonal is symmetric, too. */
 static double element(const struct problem *p, int64_t row, int64_t col)
 {
     int64_t i = row / p->block, j = col / p->block;

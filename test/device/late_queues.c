@@ -128,7 +128,7 @@ void acc_wait_async(int first, int second)
     give(queue_of(second), (struct job){.other = other, .ticket = given_to(other)});
 }
 
-/* What GCC makes of a region. Of the words behind: the highest 4 bits are 2 for the queue, which comes as the next one
+/* Code of GCC for a region. Of the words behind: the highest 4 bits are 2 for the queue, which comes as the next one
  * if the lowest 16 are all set; 0 ends them. */
 typedef void region(int, void (*)(void *), size_t, void **, size_t *, unsigned short *, ...);
 region GOACC_parallel_keyed;

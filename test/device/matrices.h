@@ -25,7 +25,7 @@ typedef struct matrix {
     void *val;
 } matrix;
 
-/* Whether (i, j) is there. */
+/* True if (i, j) is there. */
 static int present(enum shape shape, int64_t m, int64_t n, int64_t i, int64_t j, uint64_t r)
 {
     switch (shape) {
@@ -90,7 +90,7 @@ __attribute__((unused)) static void matrix_free(matrix *A)
     free(A->val);
 }
 
-/* Where kernels put results in these tests. */
+/* Memory for results of kernels in these tests. */
 __attribute__((unused)) static tulle_status place(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
 {
     tulle__csr_result **placed = context;

@@ -41,7 +41,7 @@ static void test_exact(tulle__device *d)
     ok(bad == 0, "%d products, exact (%d wrong)", count, bad);
 }
 
-/* Of halves only the same cuts have the same bits. */
+/* For halves only the same cuts have the same bits. */
 static void test_bits(tulle__device *d, int own)
 {
     int same = 0, count = 0;

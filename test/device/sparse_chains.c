@@ -64,7 +64,7 @@ struct view {
     int64_t before, beyond;
 };
 
-/* How far C is from the reference's: 0 is the bits; in short rows and in all. */
+/* Distance of C from the reference's: 0 is the bits; in short rows and in all. */
 static int runs(tulle__device *d, tulle_type type, int64_t n, int npairs, int by_row, struct view view, double alpha,
     double beta, int bits)
 {

@@ -106,7 +106,7 @@ static inline int numeric_same(tulle__isa isa, const tulle__spgemm_tuning *tunin
     return same;
 }
 
-/* What is placed with room for more comes together in arrays of its own. */
+/* Trims: a result placed with room for more comes together in arrays of its own. */
 static inline tulle_status trim(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
 {
     tulle__csr_result *last = context, all = {0};

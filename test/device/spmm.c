@@ -335,7 +335,7 @@ static void test_bits(tulle__isa isa, enum shape shape, int64_t m, int64_t k, in
     matrix_free(&A);
 }
 
-/* What B holds where A has no entry does not matter: kernels that load whole vectors must not sum it. */
+/* Content of B where A has no entry does not matter: kernels that load whole vectors must not sum it. */
 static void test_untouched(tulle__isa isa)
 {
     for (int type = 0; type < TULLE_TYPE_COUNT; type++)

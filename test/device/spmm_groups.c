@@ -9,7 +9,7 @@
 enum { ROWS = 150, COLUMNS = 90, PAIRS = 3 };
 static const int threads[] = {1, 3};
 
-/* How many rows there are of a kind, and which columns they have. */
+/* Kinds of rows, their number and their columns. */
 enum kind { SAME, SHIFTED, RUNS_SHIFTED, MIXED, KINDS };
 static const char *const kind_names[] = {"the same columns", "shifted columns", "shifted runs", "a mixture"};
 

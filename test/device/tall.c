@@ -20,7 +20,7 @@ static void fill(void *to, tulle_type type, int64_t count, uint64_t stream)
     }
 }
 
-/* How many of the products of rows x m and rows x n have other bits than the reference's. */
+/* Number of the products of rows x m and rows x n have other bits than the reference's. */
 static int grams(const tulle__kernels *kernels, tulle_type type, int64_t rows, int64_t m, int64_t n)
 {
     static double x[PLACES], y[PLACES], mine[TULLE__TALL_MOST * TULLE__TALL_MOST + 1], want[sizeof mine / sizeof *mine];

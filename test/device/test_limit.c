@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the wrapper `limit` promises beside the contract: copies take the link's time, run beside each other in the two
+ * Promises of the wrapper `limit` beside the contract: copies take the link's time, run beside each other in the two
  * directions and beside the host, and show in the timeline. Bounds from above are tried several times, as others may
  * have the machine.
  */
@@ -129,7 +129,7 @@ static void test_timeline(void)
     tulle__timeline_free(timeline);
 }
 
-/* Of two threads kernels have one if copies are to run beside them. */
+/* With two threads kernels have one if copies are to run beside them. */
 static void test_threads(void)
 {
     for (int overlap = 0; overlap < 2; overlap++) {

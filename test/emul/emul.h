@@ -21,7 +21,7 @@
 #define __launch_bounds__(...)
 #define __forceinline__ inline
 
-/* What a CUDA thread sees of itself. */
+/* View of a CUDA thread of itself. */
 struct emul_thread {
     uint3 thread, block;
     dim3 threads, blocks;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests ask of the emulation beneath the module `cuda` that libtulle has loaded. */
+/* Questions of tests to the emulation beneath the module `cuda` that libtulle has loaded. */
 #ifndef TULLE_TEST_EMULATION_H
 #define TULLE_TEST_EMULATION_H
 

@@ -22,14 +22,14 @@ namespace emul
 
 enum { DEVICES = 16, WARP = 32, SHARED_UNASKED = 48 << 10, ALIGNMENT = 256 };
 
-/* What is there at the same time: of a multiprocessor, and how many of these there are. */
+/* Threads that are resident at the same time: of a multiprocessor, and how many of these there are. */
 enum {
     RESIDENT_BLOCKS = 32,
     SHARED_KEPT = 1 << 10, /* of each block, by CUDA */
     PROCESSORS = 4,
 };
 
-/* What GPUs of a compute capability have, and of those behind it up to the next row. */
+/* Resources of GPUs of a compute capability, and of those behind it up to the next row. */
 struct capability {
     int major, minor;
     size_t shared; /* a block at most, if it asks for it; a multiprocessor has SHARED_KEPT more */

@@ -76,7 +76,7 @@ __global__ void pass_on(int fault, int *token, int *order)
     store_release(token + me, 1);
 }
 
-/* How many entries each row of A A has: a block a row, its columns in a hash table. */
+/* Counts the entries that each row of A A has: a block a row, its columns in a hash table. */
 __global__ void count(int fault, const int *ptr, const int *col, int *counts)
 {
     TULLE__SHARED_DYNAMIC(int, table);

@@ -37,7 +37,7 @@ void watch_managed(void *, size_t) {}
 void forget_managed(void *) {}
 void guard_managed(bool) {}
 #else
-/* What the handler of faults sees, which takes no lock. */
+/* Ranges that the handler of faults sees, which takes no lock. */
 struct managed_range {
     std::atomic<char *> at;
     std::atomic<size_t> bytes;

@@ -80,7 +80,7 @@ void note(const char *what, const void *kernel)
     fclose(file);
 }
 
-/* What was done, by name, and how often; EMUL_CALLS: a file to which it is added at the end. */
+/* Counts of calls by name; EMUL_CALLS: a file to which it is added at the end. */
 std::map<std::string, int64_t> &counts()
 {
     static auto *all = new std::map<std::string, int64_t>;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the emulated cuSPARSE share. */
+/* Common parts of the emulated cuSPARSE. */
 #ifndef EMUL_SPARSE_H
 #define EMUL_SPARSE_H
 

@@ -122,7 +122,7 @@ double now_ms()
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/* Of a copy with memory of a device on that side, which must be there now. */
+/* Checks a copy with memory of a device on that side, which must be there now. */
 bool of_some_device(const void *at, size_t bytes)
 {
     held lock(here().lock);
@@ -137,7 +137,7 @@ bool is_pageable(const void *at, size_t bytes)
     return !r || (r->device < 0 && !here().pins);
 }
 
-/* Of a copy whose side on the host spans so many bytes. */
+/* Reports a copy whose side on the host spans so many bytes. */
 void complain_of_pageable(const void *host, size_t span, size_t bytes)
 {
     held lock(here().lock);
@@ -186,7 +186,7 @@ void run_all(held &lock, int device)
 
 using namespace emul;
 
-/* What a wait returns: the device may have been lost by what was waited for. */
+/* Result of a wait: the device may have been lost by what was waited for. */
 static cudaError_t ended(int device)
 {
     cudaError_t lost = here().lost[device];

@@ -18,7 +18,7 @@
 
 static emulation emul;
 
-/* What a run streams, and whether it was right; written by PE 0. */
+/* Matrix that a run streams, and whether it was right; written by PE 0. */
 struct run {
     int slabs;
     int64_t wrong;
@@ -149,7 +149,7 @@ static tulle_status do_work(tulle_comm *comm, void *arg)
     return status;
 }
 
-/* What became of the runs. */
+/* Outcome of the runs. */
 struct outcome {
     int64_t runs, failed, survived, silent, wrong, left, sick, moved;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What threads of a block do together: barriers, operations of a warp, copies that are waited for. Whoever comes to one
+ * Common work of threads of a block: barriers, operations of a warp, copies that are waited for. Whoever comes to one
  * with a mask, a line or an operation that does not fit the others' is reported, as a GPU would hang or give any value.
  */
 #include "block.h"
@@ -118,7 +118,7 @@ extern "C" uint64_t emul_warp(unsigned mask, uint64_t value, int source, int ope
 
 /* ---- copies under way ---- */
 
-/* What it brings is NaN until it is waited for, so whoever reads before that is found. */
+/* Its data is NaN until it is waited for, so whoever reads before that is found. */
 extern "C" void emul_async_copy(void *to, const void *from, size_t bytes)
 {
     fiber *f = running->now;

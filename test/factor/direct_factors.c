@@ -39,7 +39,7 @@ static int is_permutation(const tulle_gidx *p, int64_t n)
 }
 
 /*
- * Whether all entries are on the right side, and the diagonal where it is stored is what pivots may
+ * True if all entries are on the right side, and the diagonal where it is stored is what pivots may
  * be.
  */
 static int is_triangle(const struct whole *f, int upper, int unit, int positive)
@@ -99,7 +99,7 @@ static double product_error(const struct whole *A, const tulle_direct *f, const 
 }
 
 /*
- * Of a Cholesky factor, to be compared as an LU one; and of a lower triangle its mirror image with
+ * For a Cholesky factor, to be compared as an LU one; and of a lower triangle its mirror image with
  * it.
  */
 static struct whole transposed(const struct whole *a)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What calls that fail in turn work on, and those of matrices and files. For public_calls.h alone. */
+/* Fixture of calls that fail in turn, and those of matrices and files. For public_calls.h alone. */
 #ifndef TULLE_TEST_MATRIX_CALLS_H
 #define TULLE_TEST_MATRIX_CALLS_H
 
@@ -22,7 +22,7 @@ static const char *in_folder(const char *name, char *path)
     return path;
 }
 
-/* What the calls work on; each PE's. */
+/* Fixture of the calls; each PE's. */
 struct fixture {
     tulle_comm *comm;
     tulle_layout *square, *thin, *other; /* M x M, M x N; M x M cut otherwise */

@@ -96,7 +96,7 @@ out:
     return status; /* matrices are freed with the team */
 }
 
-/* What the build lacks for that; NULL: nothing. */
+/* Fact that the build lacks for that; NULL: nothing. */
 static const char *lacking(const struct subject *subject, const char *text)
 {
     if (subject->needs && !built_with(subject->needs)) return subject->needs;

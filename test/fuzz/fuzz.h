@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the fuzz targets share: the input as a file, and a check that stops the run. */
+/* Common parts of the fuzz targets: the input as a file, and a check that stops the run. */
 #ifndef TULLE_TEST_FUZZ_H
 #define TULLE_TEST_FUZZ_H
 

@@ -118,7 +118,7 @@ static void scatter(struct dist *d, int me)
         }
 }
 
-/* Whether the array holds the own elements of `whole`, and 99 in all other places. */
+/* True if the array holds the own elements of `whole`, and 99 in all other places. */
 static int holds(const struct dist *d, int me)
 {
     int64_t own = 0, others = 0, room = d->ld * (d->cols + 1);

@@ -385,6 +385,19 @@ def check_root(house):
     house.check("the top folder holds what belongs there")
 
 
+# A comment begins with a noun or a verb.
+VAGUE = re.compile(r"/\*[*!]?\s*(?:\*\s*)?(Of|What|Whether|Where|How|Who)\b")
+
+
+def check_comments(house):
+    for name in house.files("src", "include", "tool", "python/src", "examples", "bench", "test"):
+        with open(house.path(name)) as file:
+            text = file.read()
+        for match in VAGUE.finditer(text):
+            house.say("%s:%d: a comment begins with '%s'" % (name, text.count("\n", 0, match.start()) + 1, match.group(1)))
+    house.check("comments begin with a noun or a verb")
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
@@ -401,6 +414,7 @@ def main():
     check_environment(house)
     check_locale(house)
     check_places(house)
+    check_comments(house)
     check_variables(house, sys.argv[2])
     print("1..%d" % house.number)
     sys.exit(house.bad)

@@ -43,7 +43,7 @@ static tulle_status read_file(const char *file, int nparts, tulle_type type, dou
     return status;
 }
 
-/* Whether it is the matrix times a factor; 0: ones in the places of its entries. */
+/* True if it is the matrix times a factor; 0: ones in the places of its entries. */
 static int is_matrix(double sum[ROWS][COLS], double factor)
 {
     int same = 1;
@@ -74,7 +74,7 @@ static int open_copy(const char *all, size_t bytes)
     exit(EXIT_FAILURE);
 }
 
-/* Of the bits that are changed, and of the places where it is cut, one in `step`. */
+/* Takes, of the bits that are changed and of the places where it is cut, one in `step`. */
 static void of_scipy(const char *data, size_t step)
 {
     static const struct {
@@ -172,7 +172,7 @@ static void make_array(struct text *t, const char *type, const char *shape, cons
     }
 }
 
-/* What is done to the zip file: the directory's method, flags, size. */
+/* Changes of the zip file: the directory's method, flags, size. */
 struct zip_change {
     int method, flags, more;
 };

@@ -9,7 +9,7 @@
 #include "tap.h"
 
 /*
- * Whether row and col of nlpkkt are coupled, from their places alone: a control is a point of its
+ * True if row and col of nlpkkt are coupled, from their places alone: a control is a point of its
  * face.
  */
 static int coupled(int64_t n, int64_t row, int64_t col)

@@ -66,7 +66,7 @@ static double coupling(int dof, int i, int a, int j, int b)
     return sum;
 }
 
-/* How many pivots of elimination, each the largest left, are more than rounding. */
+/* Number of pivots of elimination, each the largest left, are more than rounding. */
 static int rank_of(int n, const double *K)
 {
     double A[MOST * MOST], first = 0;

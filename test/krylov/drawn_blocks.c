@@ -134,7 +134,7 @@ static void describe(
     b->count = count;
 }
 
-/* Whether all columns of X solve the system to 4 times the tolerance; the first that does not, or -1. */
+/* True if all columns of X solve the system to 4 times the tolerance; the first that does not, or -1. */
 static int wrong_column(tulle_comm *comm, const struct system *s, const tulle_array *X, double tolerance)
 {
     double all[MOST * COLS] = {0};

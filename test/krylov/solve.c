@@ -187,7 +187,7 @@ static const struct cases base = {.kind = RANDOM,
     .tile_cols = 1,
     .tolerance = 1e-9};
 
-/* Of one method, with every preconditioner. */
+/* Runs one method, with every preconditioner. */
 static void run_systems(tulle_team *team, tulle_krylov_method method)
 {
     static const int64_t sizes[] = {0, 1, 2, 3, 16, 17, 100};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is done with matrices in blocks beside products, against plain loops: block_algebra SPEC PES. Values are
+ * Operations on matrices in blocks beside products, against plain loops: block_algebra SPEC PES. Values are
  * small integers, so that sums are exact.
  */
 #include <math.h>
@@ -124,7 +124,7 @@ out:
     return status;
 }
 
-/* Whether A has these numbers, and, if it is sparse, these entries. */
+/* True if A has these numbers, and, if it is sparse, these entries. */
 static tulle_status compare(const tulle_mat *A, const struct plain *want)
 {
     tulle_mat *S = NULL;

@@ -63,7 +63,7 @@ static int64_t column(const tulle__bsr *A, int64_t row, int64_t e)
     return A->index_bytes == 2 ? A->base[row] + ((const uint16_t *)A->colind)[e] : ((const int32_t *)A->colind)[e];
 }
 
-/* Whether a slab has exactly the expected rows. */
+/* True if a slab has exactly the expected rows. */
 static int same(const struct whole *w, const tulle__bsr *A, tulle_type type)
 {
     static double got[N][N];

@@ -79,7 +79,7 @@ static tulle_status make(tulle_comm *comm, const struct setting *s, tulle_block_
     return status;
 }
 
-/* Whether H, a half or not, is A with the same blocks. Collective, agreed. */
+/* True if H, a half or not, is A with the same blocks. Collective, agreed. */
 static tulle_status same(const tulle_mat *A, const tulle_mat *H)
 {
     tulle_mat *F = NULL, *D = NULL;
@@ -243,7 +243,7 @@ out:
     return status;
 }
 
-/* What needs all of a matrix says so. */
+/* Calls that need all of a matrix say so. */
 static tulle_status refusals(tulle_mat *a)
 {
     tulle_status status = TULLE_OK;

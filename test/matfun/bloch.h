@@ -57,7 +57,7 @@ static double distance(const struct crystal *c, int near, int a, int b)
     return sqrt(square);
 }
 
-/* Whether molecules a of cell 0 and b of cell d have blocks. */
+/* True if molecules a of cell 0 and b of cell d have blocks. */
 static int coupled(const struct crystal *c, int near, int a, int b)
 {
     return distance(c, near, a, b) < crystal_cut;

@@ -76,7 +76,7 @@ static bool has_gap(const struct system *s, double least)
     return !(s->LUMO - s->HOMO <= least * s->scale);
 }
 
-/* Whether the way is tried: a given mu must lie in a gap that leaves no doubt about N. */
+/* True if the way is tried: a given mu must lie in a gap that leaves no doubt about N. */
 static bool applies(const struct drawn *d, const struct system *s, const struct way *w)
 {
     if (w->nonorthogonal && d->overlap == NO_OVERLAP) return false;
@@ -87,7 +87,7 @@ static bool applies(const struct drawn *d, const struct system *s, const struct 
     return isfinite(s->mu) && is_whole(d) && has_gap(s, 1e-6) && (closed(d->kind) || iterates(w));
 }
 
-/* What a method cannot do. */
+/* Limits of a method. */
 static bool may_refuse(const struct drawn *d, const struct system *s, const struct way *w, tulle_status status)
 {
     if (!iterates(w)) return status == TULLE_ERR_CONVERGENCE && !closed(d->kind);
@@ -201,7 +201,7 @@ static tulle_status all_cases(tulle_comm *comm, void *arg)
     return status;
 }
 
-/* Whether the case fails, by the same way; false too where the team does. */
+/* True if the case fails, by the same way; false too where the team does. */
 static bool fails(const struct run *run, struct run *tried)
 {
     tulle_team *team;

@@ -225,7 +225,7 @@ static void make_system(const struct drawn *d, struct system *s)
     free(x);
 }
 
-/* Whether submatrices are exact: groups of rows that are all linked with each other, and with no others. */
+/* True if submatrices are exact: groups of rows that are all linked with each other, and with no others. */
 static bool closed(enum kind kind)
 {
     return kind <= DENSE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests of functions share: functions of a number, and a function that is computed and checked. */
+/* Common parts of tests of functions: functions of a number, and a function that is computed and checked. */
 #ifndef TULLE_TEST_MATFUN_FUNCTIONS_H
 #define TULLE_TEST_MATFUN_FUNCTIONS_H
 

@@ -161,7 +161,7 @@ static tulle_status test_large(tulle_comm *comm, void *arg)
     return test_mix(comm, arg, 1, 3);
 }
 
-/* Of two large ones memory holds the room of one. */
+/* For two large ones memory holds the room of one. */
 static tulle_status test_memory(tulle_comm *comm, void *arg)
 {
     tulle_status status;

@@ -67,7 +67,7 @@ static const struct molecule molecules[] = {
         8, .15, -2.872219350360084, -0.08004979, 0.46570381}};
 enum { COUNT = sizeof molecules / sizeof *molecules };
 
-/* Of the first molecule, after an iteration: 4e-7 from the dense one. */
+/* Density of the first molecule, after an iteration: 4e-7 from the dense one. */
 static const double density_of_first[ROWS][ROWS] = {
     {1.054909596742122, -.2330221337903308, .03764641933511670, .03764641933511669, 0, -.0075642046773935134,
         -.0075642046773937563},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What programs with planted faults have beside the test: the fault that TULLE_FAULT names is on, and freed memory is
+ * Parts of programs with planted faults beside the test: the fault that TULLE_FAULT names is on, and freed memory is
  * overwritten, so that a use after the free shows in every build.
  */
 #include "base/planted.h"

@@ -12,7 +12,7 @@
 
 enum { MOST = 9, ROOM = MOST * MOST * MOST * (MOST + 3) };
 
-/* Of [0, below). */
+/* Draws from [0, below). */
 static int next_random(uint64_t *seed, int below)
 {
     return (int)tulle__random_below(tulle__random_at(1, 2, (*seed)++), (uint64_t)below);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What changes of a factor between two executions of a plan. Collective. */
+/* Changes of a factor between two executions of a plan. Collective. */
 #ifndef TULLE_TEST_CHANGES_H
 #define TULLE_TEST_CHANGES_H
 

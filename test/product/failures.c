@@ -105,7 +105,7 @@ out:
     return status;
 }
 
-/* What is multiplied. */
+/* Operands that are multiplied. */
 enum kind { PLAIN, STAR, MIXED, LAYERS, SELECTED };
 
 static void allocations(tulle_team *team, int npes, tulle_product_alg alg, int sparse, enum kind kind)

@@ -83,7 +83,7 @@ static void count_pair(const struct pictured *p, int nt, int i, int k, int j, co
     free(of_b);
 }
 
-/* What stationary C leaves where it is on this PE. */
+/* Blocks that stationary C leaves where they are on this PE. */
 static void count_all(const tulle_mat *A, const struct pictured *p, double eps, double alpha, struct counts *counts)
 {
     const tulle_layout *l = tulle_mat_layout(A);

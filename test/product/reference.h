@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What products are compared with: small matrices that every PE knows, and their product by its definition. */
+/* Reference of products: small matrices that every PE knows, and their product by its definition. */
 #ifndef TULLE_TEST_PRODUCT_REFERENCE_H
 #define TULLE_TEST_PRODUCT_REFERENCE_H
 
@@ -68,7 +68,7 @@ static tulle_status distribute(
     return status;
 }
 
-/* What is in C if beta = 0: nothing that a product may depend on. */
+/* Content of C if beta = 0: nothing that a product may depend on. */
 __attribute__((unused)) static void undefine(struct reference *r)
 {
     for (int64_t e = 0; e < r->m * r->n; e++) r->val[e] = NAN;

@@ -13,7 +13,7 @@
 
 enum { STRUCTURES = 3 };
 
-/* What moves: as it is chosen; the rows of B that A names; of a star, also rows of A to be multiplied elsewhere. */
+/* Data that moves: as chosen; the rows of B that A names; of a star, also rows of A to be multiplied elsewhere. */
 enum kind { CHOSEN, ROWS, STAR };
 static const char *const kinds[] = {"", " of needed rows", " with rows given away"};
 

@@ -128,7 +128,7 @@ static int same_report(const tulle_product_report *a, const tulle_product_report
            a->flops == b->flops && a->nnz_c == b->nnz_c && close_to(a->load_imbalance, b->load_imbalance, 0);
 }
 
-/* Who takes what from whom depends on when, so stealing may go another way, in steps of half a PE's work. */
+/* Steals depend on time, so stealing may go another way, in steps of half a PE's work. */
 static int close_reports(const tulle_product_report *a, const tulle_product_report *b, int steals, double beta)
 {
     double part = steals ? 0.15 : beta != 0 ? 0.1 : 0.02; /* beta: of the old C there are too many entries, too */

@@ -235,7 +235,7 @@ out:
     return status;
 }
 
-/* What layers move, left to choose or told. */
+/* Volume of layers, chosen or given. */
 struct volume {
     int rows, cols, replication;
     int64_t moved;

@@ -119,7 +119,7 @@ static void copies(tulle__device *device, int64_t fails, const struct side *host
     tulle__pool_free(pool);
 }
 
-/* Where tiles land. */
+/* Memory where tiles land. */
 static tulle_status land(tulle_comm *comm, void *arg)
 {
     tulle__device *device = arg;

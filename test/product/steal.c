@@ -126,7 +126,7 @@ static tulle_status compare_values(struct run *run, tulle_mat *C, double times)
     return TULLE_OK;
 }
 
-/* Of the first tile row of C: of every A[i,k] B[k,j] whose tiles have entries, or of every chain; and what is cut. */
+/* Counts of the first tile row of C: every A[i,k] B[k,j] whose tiles have entries, or every chain; and what is cut. */
 static int64_t count_units(const tulle_product *plan, int *cut)
 {
     int64_t units = 0;
@@ -391,7 +391,7 @@ static void compare(tulle_team *team, tulle_product_alg stealing, tulle_product_
 }
 
 /*
- * Where shares are even, or nothing comes in time: nothing is cut, nothing stolen, nothing moved that the stationary
+ * If shares are even, or nothing comes in time: nothing is cut, nothing stolen, nothing moved that the stationary
  * algorithm does not move; what it reuses is reused.
  */
 static void compare_kept(

@@ -159,7 +159,7 @@ static void stars(tulle_team *team, int pes)
         for (int type = 0; type < TULLE_TYPE_COUNT; type++) star_spgemm(team, pes, tiles, (tulle_type)type, &machine);
 }
 
-/* What is demanded at 64 PEs; `demanded`: that many times fewer bytes than whole tiles. */
+/* Demands at 64 PEs; `demanded`: that many times fewer bytes than whole tiles. */
 static void large(tulle_team *team, const char *operand, tulle_gidx n, tulle_gidx cols, double demanded)
 {
     struct run run = {
@@ -214,7 +214,7 @@ static void nodes(void)
 }
 
 /*
- * What a range costs decides between rows and whole tiles: a row here and there is a range of its own. By the
+ * Cost of a range decides between rows and whole tiles: a row here and there is a range of its own. By the
  * machine's figure, and where it has none, by its latency.
  */
 static void ranges_priced(tulle_team *team)

@@ -86,7 +86,7 @@ static int same(tulle_mat *A, tulle_mat *B)
     return 1;
 }
 
-/* What reads a matrix without rows in order, one at a time: each gets a product of its own. */
+/* Readers of a matrix without rows in order, one at a time: each gets a product of its own. */
 static tulle_status read_by(int reader, tulle_mat *A, tulle_mat *C, const tulle_product_options *options)
 {
     tulle_mat *made = NULL;

@@ -46,7 +46,7 @@ static int covers(const tulle__bipartite *b, const tulle__vertex_cover *c)
     return weight == c->weight;
 }
 
-/* Of all subsets of the left side, with the right ends of the edges that they leave. */
+/* Least of all subsets of the left side, with the right ends of the edges that they leave. */
 static int64_t least(const tulle__bipartite *b)
 {
     int64_t best = INT64_MAX;

@@ -34,7 +34,7 @@ void style_label(const struct chart *chart, const char *what, char *label);
 void style_log_ticks(const struct picture *p, char axis, double least, double most);
 
 /*
- * What distinguishes a line from the others: its algorithm, and operation and operand if they
+ * Differences of a line from the others: its algorithm, and operation and operand if they
  * differ within the picture.
  */
 struct naming {
@@ -56,7 +56,7 @@ int put_series(
  */
 tulle_status plot_series(const struct picture *p, int count, char (*names)[NAME], const char *how, int first, int bars);
 
-/* Whether some mark represents several runs. */
+/* True if some mark represents several runs. */
 int has_repeats(const struct chart *chart);
 
 #endif

@@ -41,7 +41,7 @@ static tulle_status read_devices(const struct options *options, struct forecast 
     return status;
 }
 
-/* What the host keeps of other PEs' tiles: a quarter of the memory beside its own; 0: there is no limit. */
+/* Bytes of other PEs' tiles that the host keeps: a quarter of the memory beside its own; 0: there is no limit. */
 static int64_t host_room(const struct options *options, const struct forecast *f)
 {
     const tulle_gemm_grid *g = &f->grid;

@@ -19,11 +19,11 @@ struct json_line {
 tulle_status json_each_line(const char *file, tulle_status (*use)(void *arg, const struct json_line *line), void *arg);
 
 /*
- * Whether there is a value. Paths are names and indices joined by dots: "phases.compute.max",
+ * True if there is a value. Paths are names and indices joined by dots: "phases.compute.max",
  * "grid.0".
  */
 int json_has(const struct json_line *line, const char *path);
-/* Whether the value is `true`. */
+/* True if the value is `true`. */
 int json_is_true(const struct json_line *line, const char *path);
 /* A number or text that is required; TULLE_ERR_FORMAT with file and line if it is missing. */
 tulle_status json_need_number(const struct json_line *line, const char *path, double *number);

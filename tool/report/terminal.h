@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the terminal that a report goes to, if it is one, takes of it. */
+/* Width and style of a report on the terminal that it goes to. */
 #ifndef TULLE_TOOL_TERMINAL_H
 #define TULLE_TOOL_TERMINAL_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Whether lines of so many columns fit: always into a file or a pipe, and with --wide. */
+/* True if lines of so many columns fit: always into a file or a pipe, and with --wide. */
 int terminal_fits(FILE *file, int columns, int wide);
 
 /* "passed" or "FAILED"; green or red on a terminal, unless NO_COLOR is set or it has no colours. */

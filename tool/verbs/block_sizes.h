@@ -12,7 +12,7 @@
                 "its columns, the columns of B; what is left out is as the first. auto: a generator's"                 \
     }
 
-/* Of the rows of A, the inner indices, the columns of B. */
+/* Blocks of the rows of A, the inner indices, the columns of B. */
 struct block_sizes {
     tulle_block_cuts cut[3];
     tulle_gidx *room[3];
@@ -48,7 +48,7 @@ void block_sizes_free(struct block_sizes *sizes);
                 "says so, and with --symmetric-c of C"                                                                 \
     }
 
-/* Whether --half or another flag of that name is given; false for verbs without it. */
+/* True if --half or another flag of that name is given; false for verbs without it. */
 bool block_flag(const struct options *options, const char *name);
 
 /* --filter, 0 if it is not given, or no option of the verb; checks that it, --symmetric-c and --half have blocks. */

@@ -84,7 +84,7 @@ static int in_blocks(const struct product *p)
 }
 
 /*
- * Whether operation counts pay: every PE reads all of B for them, so large ones are only made where
+ * True if operation counts pay: every PE reads all of B for them, so large ones are only made where
  * something is chosen. Otherwise the model uses the entries of tiles.
  */
 static int worth_counting(const struct product *p, const tulle_mat *B, tulle_layout *const l[3])
@@ -152,7 +152,7 @@ static void choose_dense_grid(struct grid *grid, const tulle_gidx size[3])
     }
 }
 
-/* Whether --grid auto may have layers: for owners of C, in layouts of its own. */
+/* True if --grid auto may have layers: for owners of C, in layouts of its own. */
 static int may_have_layers(const struct product *p)
 {
     static const char *const excluded[] = {"replication", "cyclic", "tiles-b", "tiles-c", "grid-b", "grid-c"};

@@ -26,7 +26,7 @@ static tulle_status check_system(const tulle_array *A, const tulle_array *B, con
     return TULLE_OK;
 }
 
-/* What a solve works on. X is in the caller's array if `borrowed`. */
+/* Operands of a solve. X is in the caller's array if `borrowed`. */
 struct system {
     tulle_mat *A, *B, *X;
 };

@@ -11,7 +11,7 @@ static int is_own(const tulle__block_order *o, int i, int j)
 }
 
 /*
- * Where a PE's chunks begin, by its first tile of C. PEs of a row of the grid begin at tiles of A that different PEs
+ * Chunks of a PE begin here, by its first tile of C. PEs of a row of the grid begin at tiles of A that different PEs
  * own, and PEs of a column at such tiles of B, also where m and n have other numbers of tiles than k.
  */
 static int first_of(const tulle__operands *x, int i, int j)
@@ -61,7 +61,7 @@ static int chunk_at(const tulle__block_order *o, int64_t block, int t, int chunk
     return block % 2 && !o->ascending ? chunks - 1 - t : t;
 }
 
-/* Whether the next block reads the tiles of A (or B) at step t of this one, and has not to load them. */
+/* True if the next block reads the tiles of A (or B) at step t of this one, and has not to load them. */
 static int goes_on(const tulle__block_order *o, int64_t block, const tulle__block *b, int t, int chunks, int of_a)
 {
     tulle__block next;
@@ -81,7 +81,7 @@ static int fill(const tulle__block_order *o, int i, int j, int chunk, tulle__cha
     return chain->nk;
 }
 
-/* Whether the tile has nothing to multiply and must become beta C. */
+/* True if the tile has nothing to multiply and must become beta C. */
 static int is_empty(const tulle__block_order *o, int i, int j)
 {
     for (int t = 0; t < o->inner; t++)

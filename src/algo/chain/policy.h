@@ -40,10 +40,10 @@ typedef struct tulle__cursor {
     int *k;
 } tulle__cursor;
 
-/* What an idle PE may steal: nothing, any work item, or items of which it has a tile at hand. */
+/* Work that an idle PE may steal: nothing, any work item, or items of which it has a tile at hand. */
 typedef enum tulle__reach { TULLE__REACH_NONE, TULLE__REACH_ALL, TULLE__REACH_LOCAL } tulle__reach;
 
-/* How tiles arrive: one by one, or step by step for all PEs, by broadcasts or by shifts. */
+/* Arrival of tiles: one by one, or step by step for all PEs, by broadcasts or by shifts. */
 typedef enum tulle__arrival { TULLE__ARRIVAL_SINGLY, TULLE__ARRIVAL_BROADCAST, TULLE__ARRIVAL_SHIFT } tulle__arrival;
 
 struct tulle__policy {
@@ -72,7 +72,7 @@ enum { TULLE__BATCH_REMOTE = 4 };
 int tulle__policy_batch(const tulle__policy *policy, int K, int direct, int deterministic);
 
 /*
- * Whether jobs may be longer. This pays where all contributions to a C tile are its owner's and the
+ * True if jobs may be longer. This pays where all contributions to a C tile are its owner's and the
  * order of sums is not fixed: each further job is one more merge, which may cost as much as the
  * multiplication, or one more sweep over a dense C.
  */
@@ -86,11 +86,11 @@ int tulle__policy_may_batch(const tulle__policy *policy, int direct, int determi
  */
 int tulle__policy_lookahead(const tulle__policy *policy, int sparse);
 
-/* Whether A[i,k] B[k,j] has anything to multiply. All PEs know, from the directories. */
+/* True if A[i,k] B[k,j] has anything to multiply. All PEs know, from the directories. */
 int tulle__operands_meet(const tulle__operands *operands, int i, int k, int j);
 
 /*
- * Whether the layouts suit Cannon's algorithm; the message says what it needs. The same on all PEs.
+ * True if the layouts suit Cannon's algorithm; the message says what it needs. The same on all PEs.
  */
 tulle_status tulle__cannon_fits(const tulle__operands *operands, int npes);
 

@@ -167,7 +167,7 @@ out:
     return status;
 }
 
-/* Where this PE's elements of an operand lie in A' or B'. */
+/* Maps this PE's elements of an operand to A' or B'. */
 static tulle_status map_operand(const struct gemm *g, const struct operand *o, tulle__cyclic_map *map)
 {
     tulle_status status = TULLE_OK;

@@ -109,7 +109,7 @@ void tulle__block_stop_column(tulle__block *b, int j, tulle_stop stop, const cha
     __attribute__((format(printf, 4, 5)));
 void tulle__block_stop(tulle__block *b, tulle_stop stop, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /*
- * What would end CG ends a block only if one column is left in it: several may depend on one another,
+ * An event that would end CG ends a block only if one column is left in it: several may depend on one another,
  * or one of them may be to blame. Otherwise the recurrence is broken off.
  */
 void tulle__block_break(tulle__block *b, tulle_stop stop, const char *format, ...)

@@ -78,7 +78,7 @@ out:
     return status;
 }
 
-/* What all columns have in common: seconds of all PEs. */
+/* Figures common to all columns: seconds of all PEs. */
 static tulle_status report_totals(const tulle__block *b, tulle_krylov_report *report)
 {
     const tulle__space *space = &b->multi.space;

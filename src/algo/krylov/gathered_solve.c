@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "mat/mat.h"
 
-/* What PEs know of each other. */
+/* Facts that PEs exchange. */
 struct peer {
     int64_t process;
     const void *code; /* of two processes it is hardly at the same address */

@@ -6,7 +6,7 @@
 
 #include "algo/krylov/space.h"
 
-/* Whether no PE has two non-empty tile rows. */
+/* True if no PE has two non-empty tile rows. */
 int tulle__operator_one_tile_each(const tulle_layout *layout, int npes);
 
 #endif

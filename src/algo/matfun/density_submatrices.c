@@ -125,7 +125,7 @@ static tulle_status find_gap(struct pass *p)
     return status == TULLE_OK ? tulle__frontier_find(&p->spectrum, &p->d->report.below, &p->d->report.above) : status;
 }
 
-/* What another sweep over some of the submatrices took, and its rounding. */
+/* Adds the work of another sweep over some submatrices, and its rounding. */
 static void add_sweep(tulle__sweep *sweep, const tulle__sweep *other)
 {
     sweep->bytes += other->bytes;
@@ -191,7 +191,7 @@ static tulle_status guess(struct pass *p, tulle__occupation *o)
     return status;
 }
 
-/* Whether the columns of submatrix k are the same for both occupations. */
+/* True if the columns of submatrix k are the same for both occupations. */
 static bool is_same(const struct pass *p, int64_t k, const tulle__occupation *a, const tulle__occupation *b)
 {
     const tulle__spectrum *x = &p->spectrum;

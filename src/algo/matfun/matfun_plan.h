@@ -56,7 +56,7 @@ typedef struct tulle__stolen {
 void tulle__stolen_fini(tulle__stolen *stolen);
 
 /*
- * What is done with the decomposition of submatrix number k, by one of several threads: sets x->value, and
+ * Uses the decomposition of submatrix number k, by one of several threads: sets x->value, and
  * *wanted if the function's columns shall go into the result.
  *
  * With `stepped` the function is a power, or a step: `below` up to mu and `above` beyond it, or an
@@ -96,7 +96,7 @@ typedef struct tulle__visitor {
     tulle__stolen *stolen;
 } tulle__visitor;
 
-/* Of this PE. */
+/* Figures of this PE. */
 typedef struct tulle__sweep {
     int64_t waves, bytes, stolen, wide;
     double dense;     /* seconds in decompositions, of all threads */

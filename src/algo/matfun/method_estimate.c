@@ -209,7 +209,7 @@ static double decay(const struct scalar *s, double x, double filter)
     return 1 + fmax(0, log(1 / filter)) / fmax(rate, 1e-9);
 }
 
-/* Where the eigenvalue nearest to mu is `start` of a bound of the spectrum, and `gap` of its half width. */
+/* Forecast if the eigenvalue nearest to mu is at `start` of a bound of the spectrum, and `gap` of its half width. */
 static void foresee(const tulle__method_estimate *e, struct scalar s, double start, double gap, double filter,
     double tolerance, tulle__forecast *forecast)
 {

@@ -46,9 +46,9 @@ typedef struct tulle__method_estimate {
 tulle_status tulle__matfun_estimate(const tulle__submatrices *s, double filter, tulle__method_estimate *estimate);
 
 /*
- * Of the iteration that computes `function` of A, in tiles of rows, with that filter and order of Newton-Schulz steps.
- * Where even a spectrum that needs few steps would not make it worth a try, that is the forecast, and A is not applied.
- * Collective, agreed.
+ * Forecasts the iteration that computes `function` of A, in tiles of rows, with that filter and order of Newton-Schulz
+ * steps. Where even a spectrum that needs few steps would not make it worth a try, that is the forecast, and A is not
+ * applied. Collective, agreed.
  */
 tulle_status tulle__matfun_forecast(const tulle__method_estimate *estimate, const tulle_mat *A,
     const tulle_function *function, double filter, int order, tulle__forecast *forecast);

@@ -223,7 +223,7 @@ out:
 }
 
 /*
- * What other PEs need to compute own submatrices: their number is in the claims, sub, index.
+ * Publishes data by which other PEs compute own submatrices: their number is in the claims, sub, index.
  * Collective.
  */
 static tulle_status publish(tulle__submatrices *s)

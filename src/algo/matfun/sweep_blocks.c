@@ -7,7 +7,7 @@
 #include "algo/matfun/sweep_state.h"
 #include "base/error.h"
 
-/* Of A, or of the plan's S. */
+/* Block of A, or of the plan's S. */
 static const char *block_of(const struct tulle__sweep_state *w, bool of_S, const tulle__block_row *row, int64_t e)
 {
     const void *val = row->val;

@@ -156,7 +156,7 @@ out:
     return status;
 }
 
-/* How many submatrices of the queue from `from` on are similar, and not too much together. */
+/* Number of submatrices of the queue from `from` on that are similar and fit together. */
 static int similar(const struct tulle__sweep_state *w, int64_t from, size_t bytes)
 {
     int64_t n = w->s->sub[w->order[from]].n;

@@ -81,7 +81,7 @@ static inline tulle__reduction *tulle__sweep_reduction(const struct tulle__sweep
     return reductions && (*reductions)[w->base + k].d ? &(*reductions)[w->base + k] : NULL;
 }
 
-/* Whether blocks of submatrix k are not needed. */
+/* True if blocks of submatrix k are not needed. */
 static inline bool tulle__sweep_restores(const struct tulle__sweep_state *w, int64_t k)
 {
     const tulle__reduction *r = w->visitor->restore ? tulle__sweep_reduction(w, k) : NULL;

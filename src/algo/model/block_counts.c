@@ -94,7 +94,7 @@ static bool next_block(const struct sweep *s, tulle_gidx K, int tj, int64_t *e, 
     return true;
 }
 
-/* Whether the filter leaves the product of block e of the row and a block of B. */
+/* True if the filter leaves the product of block e of the row and a block of B. */
 static bool survives(const struct sweep *s, const struct row *row, int64_t e, const struct place *b)
 {
     return !s->least || !(row->tile->norm[e] * b->norm < row->least);
@@ -209,7 +209,7 @@ static tulle_status count_row(struct sweep *s, const struct row *row, void *arg)
     return TULLE_OK;
 }
 
-/* Of one tile column j of C. */
+/* State of one tile column j of C. */
 struct column {
     int j, i;
     tulle__job_order order[2];

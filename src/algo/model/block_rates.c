@@ -171,7 +171,7 @@ static tulle_status compare_at(tulle__pool *pool, int s, tulle__block_chain_kern
     return status;
 }
 
-/* What choosing kernels by these sizes is worth: sums of logarithms of rates. */
+/* Worth of choosing kernels by these sizes: sums of logarithms of rates. */
 static double worth_of(const double *rates, int libxsmm, int blas)
 {
     double sum = 0;

@@ -50,7 +50,7 @@ static double simulated_seconds(const tulle__costs *c, int i, int k, int j, doub
 }
 
 /*
- * Whether rows of B come from the cache: all of the tile stays there, as that of the benchmark does, or rows of A
+ * True if rows of B come from the cache: all of the tile stays there, as that of the benchmark does, or rows of A
  * that follow each other name the same ones, as in a band.
  */
 static bool rows_are_near(const tulle__costs *c, int k, int j)

@@ -46,7 +46,7 @@ void tulle__costs_fini(tulle__costs *costs);
 /* Flops a second of products of blocks with so many multiplications and entries of C. */
 double tulle__cost_block_rate(const tulle__costs *costs, double multiplications, double entries);
 
-/* Whether `to` reads memory of `from` in place. */
+/* True if `to` reads memory of `from` in place. */
 int tulle__cost_in_place(const tulle__costs *costs, int from, int to);
 double tulle__cost_transfer(const tulle__costs *costs, int from, int to, double bytes);
 /* Seconds of a barrier of all PEs. */
@@ -71,7 +71,7 @@ double tulle__cost_fetch(const tulle__costs *costs, const tulle_mat *X, int i, i
 double tulle__cost_fetch_b(const tulle__costs *costs, int i, int k, int j, int to, tulle__pe_load *load);
 
 /*
- * Whether under this policy norms of blocks come before the blocks, of which only those are fetched that a
+ * True if under this policy norms of blocks come before the blocks, of which only those are fetched that a
  * filter leaves a product (product/source/norm_source.h).
  */
 bool tulle__cost_norms_first(const tulle__costs *costs, const tulle__policy *policy);
@@ -111,7 +111,7 @@ tulle__cost_result tulle__cost_result_of(
 void tulle__cost_partial(
     const tulle__costs *costs, int from, int i, int j, tulle__cost_result result, int passes, tulle__pe_load *load);
 /*
- * What a job takes beside its tile products, where the machine says so (tulle_machine.simulated; measured rates have
+ * Seconds of a job beside its tile products, where the machine says so (tulle_machine.simulated; measured rates have
  * it): the kernel's launch and its result's way to memory. again: a dense result is read, too. idle: seconds in which
  * the job leaves memory idle.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What products copy to and from the devices of each PE, by walking through its jobs with the caches of
+ * Copies of products to and from the devices of each PE, by walking through its jobs with the caches of
  * product/run/device_tiles.h: a tile stays until it makes room, the one used longest ago first. While nothing makes
  * room, bytes are those of a run.
  */

@@ -230,7 +230,7 @@ out:
 
 /* ---- construction ---- */
 
-/* Whether the three layouts have the blocks of the factors. */
+/* True if the three layouts have the blocks of the factors. */
 static bool same_blocks(const tulle_mat *A, const tulle_mat *B, const tulle_counts_spec *s)
 {
     return tulle__layout_same_blocks(A->layout, s->a) && tulle__layout_same_blocks(B->layout, s->b) &&

@@ -52,7 +52,7 @@ static int products_of(const struct game *g, const struct item *x)
     return tulle__policy_chain(g->policy, o, tulle__layout_owner(o->C->layout, x->i, x->j), x->i, x->j, g->k);
 }
 
-/* What an item adds to C: a contribution to merge or, for a chain, rows to copy. */
+/* Seconds to add an item to C: a contribution to merge or, for a chain, rows to copy. */
 static double accumulate_seconds(const struct game *g, const struct item *x, double entries)
 {
     const tulle__costs *c = g->costs;

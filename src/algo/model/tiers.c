@@ -17,7 +17,7 @@ enum { LISTS = 3, RANGES_MOST = 64, RANGE_BYTES = 64 };
 static const int list_ranges[LISTS] = {1, 8, RANGES_MOST};
 static const double range_least = 1e-10; /* seconds: 0 would say that it is not known */
 
-/* What all know of a PE. */
+/* Facts that all PEs know of one. */
 struct member {
     char host[64];
     tulle__place block;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each PE multiplies and moves, by walking through its jobs as the executor would: the chains
+ * Work and transfers of each PE, by walking through its jobs as the executor would: the chains
  * are the policies' own (jobs.c, multiply.c), the panels those of panel.c. Counted are what a first
  * execution moves; the model's test compares each figure with that of a report.
  */
@@ -69,7 +69,7 @@ static void walk_job(const tulle__costs *c, const tulle__policy *policy, int pe,
 }
 
 /*
- * What of fetching is not hidden: all without lookahead, else the first job's, and what takes
+ * Exposed fetch time: all without lookahead, else the first job's, and the excess that takes
  * longer than kernels. Where transfers share links, the first one comes with all that are fetched ahead.
  */
 static double not_hidden(const tulle__costs *c, const tulle__pe_load *l)

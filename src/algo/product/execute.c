@@ -50,7 +50,7 @@ static tulle_status multiply_job(tulle__exec *x, const tulle__job *job)
     return status;
 }
 
-/* What others wait for. */
+/* Serves those who wait for this PE. */
 static tulle_status serve_source(tulle__exec *x, int *done)
 {
     int64_t start = tulle__now(x->plan->comm);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where jobs come from: the schedule of an asynchronous algorithm, before it rows that other PEs
+ * Sources of jobs: the schedule of an asynchronous algorithm, before it rows that other PEs
  * have delegated (schedule); claims of work items (claims); the steps of SUMMA and Cannon (steps).
  */
 #ifndef TULLE_PRODUCT_FEED_H

@@ -131,7 +131,7 @@ static int64_t sum_of(const double *all, int size, int stride)
     return (int64_t)(spread_of(all, size, stride).mean * size + 0.5);
 }
 
-/* What jobs in blocks fetch, by the model. */
+/* Bytes that jobs in blocks fetch, by the model. */
 static int64_t network_of(const tulle_product *plan)
 {
     if (!plan->order || !plan->sources->cache) return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an execution tells the caller. */
+/* Report of an execution to the caller. */
 #ifndef TULLE_PRODUCT_PRODUCT_REPORT_H
 #define TULLE_PRODUCT_PRODUCT_REPORT_H
 

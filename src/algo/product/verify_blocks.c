@@ -49,7 +49,7 @@ static void add_product(struct exact *x, const tulle_tile *a, int64_t e, const t
             }
 }
 
-/* Whether block rows, or columns, of tiles t of a and u of b overlap. */
+/* True if block rows, or columns, of tiles t of a and u of b overlap. */
 static bool overlap(const tulle__block_cuts *a, int t, const tulle__block_cuts *b, int u)
 {
     return a->first[t] < b->first[u + 1] && b->first[u] < a->first[t + 1];
@@ -105,7 +105,7 @@ out:
 }
 
 /*
- * Whether an element that is not finite is right: of the kind that its products make; where sums may exceed the
+ * True if an element that is not finite is right: of the kind that its products make; where sums may exceed the
  * largest number, or a filter leaves products out, any is.
  */
 static bool kind_is_right(const tulle_product *plan, tulle_type type, double made, double sum, double sizes)

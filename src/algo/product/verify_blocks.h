@@ -16,7 +16,7 @@ typedef struct tulle__block_check {
     const tulle_product *plan;
 } tulle__block_check;
 
-/* What a filter may change in a row of C x, x of +-1. */
+/* Change that a filter may make in a row of C x, x of +-1. */
 double tulle__filter_slack(const tulle__block_check *check);
 
 /*

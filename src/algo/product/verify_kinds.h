@@ -20,7 +20,7 @@ tulle_status tulle__kinds_init(tulle__kinds *kinds, const tulle__operand *A, tul
 void tulle__kinds_fini(tulle__kinds *kinds);
 
 /*
- * Whether row r of C x, summed over columns of B that are finite, can be compared; `largest` bounds the magnitudes of
+ * True if row r of C x, summed over columns of B that are finite, can be compared; `largest` bounds the magnitudes of
  * its elements.
  */
 bool tulle__kinds_comparable(const tulle__kinds *kinds, tulle_type type, tulle_gidx r, double largest);

@@ -286,8 +286,8 @@ static bool all_converged(const tulle_spectrum *s)
 }
 
 /*
- * How much a value is better than the last one that is locked, at end 0, or 1 for the other one of BOTH; *last: that
- * one.
+ * Distance by which a value is better than the last one that is locked, at end 0, or 1 for the other one of BOTH;
+ * *last: that one.
  */
 static double lead(const tulle_spectrum *s, int which, double value, double *last)
 {

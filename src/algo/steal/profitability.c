@@ -55,7 +55,7 @@ static tulle__at_hand last_of(const tulle__operands *o, int pe)
 }
 
 /*
- * Whether any PE below the mean can profitably take part of a chain of a PE above it, as far as the
+ * True if any PE below the mean can profitably take part of a chain of a PE above it, as far as the
  * time limit allows a search.
  */
 static int anybody_gains(

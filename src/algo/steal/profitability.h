@@ -26,7 +26,7 @@ typedef struct tulle__at_hand {
 } tulle__at_hand;
 
 /*
- * Whether the tiles for C tile (i, j) reach PE `thief` in less time than it takes to multiply what
+ * True if the tiles for C tile (i, j) reach PE `thief` in less time than it takes to multiply what
  * the thief may take of them, claim by claim: a quarter of the owner's remaining work, as tiles
  * stay from one claim to the next.
  */

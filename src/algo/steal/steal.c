@@ -39,7 +39,7 @@ struct tulle__steal {
 };
 
 /*
- * Whether this PE may take an item of another PE. At hand: one of its tiles is own, or read in
+ * True if this PE may take an item of another PE. At hand: one of its tiles is own, or read in
  * place.
  */
 static int within_reach(tulle__steal *s, int pe, int64_t item)
@@ -65,7 +65,7 @@ static void note(tulle__steal *s, int pe, int64_t word, uint64_t seen)
     *known = seen;
 }
 
-/* Whether stealing the item is profitable. */
+/* True if stealing the item is profitable. */
 static int pays(tulle__steal *s, int pe, int64_t item)
 {
     if (!s->items.policy->by_chain || !s->costs || pe == s->comm->rank) return 1;

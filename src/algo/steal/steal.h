@@ -52,7 +52,7 @@ void tulle__steal_free(tulle__steal *steal);
  */
 void tulle__steal_reset(tulle__steal *steal);
 
-/* Whether the next job was claimed together with the last one. */
+/* True if the next job was claimed together with the last one. */
 int tulle__steal_in_hand(const tulle__steal *steal);
 
 /* The items claimed for one job: complete tile products, a whole chain, or bands of one of them. */

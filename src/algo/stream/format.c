@@ -7,7 +7,7 @@
 #include "mat/blocks/block_format.h"
 
 /*
- * Where slabs are read in place, half of the bytes pay for a kernel that also writes only with
+ * If slabs are read in place, half of the bytes pay for a kernel that also writes only with
  * single entries and few columns.
  */
 static int half_of_entries_pays(const struct tulle_stream *s)

@@ -166,7 +166,7 @@ static tulle_status make_rowptr(struct tulle_stream *s)
     return TULLE_OK;
 }
 
-/* Whether tiles of A consist of whole blocks and, for a half, those of each PE are contiguous. */
+/* True if tiles of A consist of whole blocks and, for a half, those of each PE are contiguous. */
 static int lies_in_blocks(const struct tulle_stream *s)
 {
     const tulle_layout *l = s->A->layout;

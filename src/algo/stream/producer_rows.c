@@ -39,7 +39,7 @@ static int ready(tulle__producer *base, int slot)
 }
 
 /*
- * What kernels assume of a half: columns of a row ascend, from the diagonal to at most `span` after
+ * Assumptions of kernels about a half: columns of a row ascend, from the diagonal to at most `span` after
  * it.
  */
 static tulle_status check_half(const struct tulle_stream *s, const tulle__stream_slab *slab, const int32_t *column)

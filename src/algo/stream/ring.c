@@ -253,7 +253,7 @@ static void start_reads(struct tulle_stream *s, struct progress *p)
 }
 
 /*
- * Whether the next slab to upload has arrived, so that waiting takes no time; gets are always
+ * True if the next slab to upload has arrived, so that waiting takes no time; gets are always
  * awaited.
  */
 static int has_arrived(struct tulle_stream *s, const struct progress *p)

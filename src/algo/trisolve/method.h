@@ -39,7 +39,7 @@ const tulle__method *tulle__method_of(tulle_trisolve_method method);
 const tulle__method *tulle__method_in_use(const tulle__method_schedule *a);
 
 /*
- * Whether so few solves are expected that none of the analyses pays. This holds for auto too, which
+ * True if so few solves are expected that none of the analyses pays. This holds for auto too, which
  * is then serial.
  */
 static inline int tulle__solver_is_brief(const tulle_trisolve_options *options)

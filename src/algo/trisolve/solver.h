@@ -58,7 +58,7 @@ typedef struct tulle__solve_times {
 tulle_status tulle__solver_sweep(tulle_trisolve *solver, const tulle_mat *B, tulle_mat *X, tulle__solve_times *times);
 
 /*
- * Whether a worker that has waited since `since` continues. TULLE_ERR_PEER if another PE has failed
+ * True if a worker that has waited since `since` continues. TULLE_ERR_PEER if another PE has failed
  * (watches: this worker may check); TULLE_ERR_STATE, by `complain`, after a time limit. Local.
  */
 typedef tulle_status (*tulle__solve_complaint)(const void *context, double patience);

@@ -21,7 +21,7 @@ struct sweep {
     tulle__solve_times *times;
 };
 
-/* Whether the required rows of another worker are solved. */
+/* True if the required rows of another worker are solved. */
 static int has_arrived(const struct sweep *p, const tulle__worker_schedule *schedule, int32_t wait)
 {
     const tulle__solve_wait *w = &schedule->wait[wait];

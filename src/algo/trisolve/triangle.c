@@ -61,7 +61,7 @@ tulle_status tulle__triangle_rhs_layout(const tulle__triangle *t, tulle_gidx col
 }
 
 /*
- * Whether its rows have the required layout. Equal parts are only known later; a new partition is
+ * True if its rows have the required layout. Equal parts are only known later; a new partition is
  * made then.
  */
 static int suits(const tulle__triangle *t, const tulle_mat *A)
@@ -102,7 +102,7 @@ out:
     return status;
 }
 
-/* Whether every PE reads all memory of every other: the same answer on all PEs. */
+/* True if every PE reads all memory of every other: the same answer on all PEs. */
 static tulle_status read_each_other(tulle_comm *comm, int *direct)
 {
     int64_t all = 1;
@@ -186,7 +186,7 @@ static enum fault inspect_row(
     return !*stored ? NO_PIVOT : value(tile, near) == 0 ? ZERO_PIVOT : SOUND;
 }
 
-/* Whether none of rows from .. to - 1 of a non-empty tile is empty. */
+/* True if none of rows from .. to - 1 of a non-empty tile is empty. */
 static int none_is_empty(const tulle_tile *tile, tulle_gidx from, tulle_gidx to)
 {
     int empty = 0;
@@ -195,7 +195,7 @@ static int none_is_empty(const tulle_tile *tile, tulle_gidx from, tulle_gidx to)
 }
 
 /*
- * Whether rows from .. to - 1 of a non-empty tile, the first of them being row `row`, are valid and
+ * True if rows from .. to - 1 of a non-empty tile, the first of them being row `row`, are valid and
  * store their pivots; by loops without branches.
  */
 static int all_store(const tulle__triangle *t, const tulle_tile *tile, tulle_gidx from, tulle_gidx to, tulle_gidx row)

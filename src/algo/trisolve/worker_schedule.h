@@ -91,7 +91,7 @@ static inline void tulle__worker_schedule_needs(tulle__worker_schedule *schedule
     if (rows > schedule->need[worker]) schedule->need[worker] = rows;
 }
 
-/* Whether that is more than earlier blocks have waited for. */
+/* True if that is more than earlier blocks have waited for. */
 int tulle__worker_schedule_must_wait(const tulle__worker_schedule *schedule);
 
 /* Adds the waits of the next block, except those that are known to be satisfied. */

@@ -12,7 +12,7 @@
 int tulle__cores_allowed(void);
 
 /*
- * Whether the machine has more cores: the thread has been bound, as other processes probably are.
+ * True if the machine has more cores: the thread has been bound, as other processes probably are.
  */
 int tulle__is_bound(void);
 

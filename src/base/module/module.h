@@ -59,7 +59,7 @@ typedef struct tulle__module_host {
 const tulle__module_host *tulle__module_host_table(void);
 
 /*
- * What a module returns; one pointer is set. NULL from the entry: it cannot work here, message set.
+ * Result of a module's entry; one pointer is set. NULL from the entry: it cannot work here, message set.
  */
 typedef struct tulle__module {
     uint32_t version;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a get needs its target's help. OpenSHMEM does not define it: it depends on the library
+ * True if a get needs its target's help. OpenSHMEM does not define it: it depends on the library
  * and the network. So this file tests it between halves of the team (on different nodes, if there
  * are any): one PE gets, then adds one to a word of another, which only loads that word and makes
  * no call.

@@ -132,7 +132,7 @@ static tulle_status open_segment(tulle__engine_team *team, int segment, size_t b
     return TULLE_OK;
 }
 
-/* Whether loads and stores reach all segments of all PEs, from every PE. */
+/* True if loads and stores reach all segments of all PEs, from every PE. */
 static int reaches_all(const tulle__engine_team *team)
 {
     uint64_t missing = 0;

@@ -62,7 +62,7 @@ enum { TULLE__SIM_RANGES = 16 };
 enum { TULLE__NEAR, TULLE__FAR };
 void tulle__sim_machine(const tulle__sim_platform *platform, int npes, tulle__simulated *machine);
 
-/* Whether two PEs share a node. */
+/* True if two PEs share a node. */
 int tulle__sim_same_node(const tulle__sim_platform *platform, int a, int b);
 
 /* ---- simulator.cpp ---- */
@@ -89,7 +89,7 @@ double tulle__sim_latency(const tulle__sim_place *from, const tulle__sim_place *
  */
 tulle__sim_flow *tulle__sim_send(tulle__sim_place *from, tulle__sim_place *to, uint64_t bytes, double most);
 void tulle__sim_await(tulle__sim_flow *flow);
-/* Whether the flow has arrived; frees nothing. */
+/* True if the flow has arrived; frees nothing. */
 int tulle__sim_arrived(tulle__sim_flow *flow);
 void tulle__sim_drop(tulle__sim_flow *flow);
 void tulle__sim_sleep(double seconds);

@@ -72,7 +72,7 @@ static tulle_status bounds(
     return TULLE_OK;
 }
 
-/* Whether the remote address still names the block it was made for. Generation 0: a fixed block. */
+/* True if the remote address still names the block it was made for. Generation 0: a fixed block. */
 static tulle_status alive(struct check_link *check, const char *what, const tulle__place *place)
 {
     if (!place->generation) return TULLE_OK;

@@ -95,7 +95,7 @@ const char *tulle__isa_name(tulle__isa isa)
     return names[isa];
 }
 
-/* Whether this processor has what the set's files are compiled for (src/CMakeLists.txt). */
+/* True if this processor has what the set's files are compiled for (src/CMakeLists.txt). */
 static int has(tulle__isa isa)
 {
 #if TULLE__HAVE_X86

@@ -17,7 +17,7 @@ tulle_status tulle__dense_gemm(tulle__pool *pool, const tulle__gemm_task *task);
 tulle__block_chain_kernel tulle__dense_chain(void);
 
 /*
- * Whether several threads may call the BLAS at the same time: not an OpenBLAS that was built for one thread, whose
+ * True if several threads may call the BLAS at the same time: not an OpenBLAS that was built for one thread, whose
  * products were wrong then (0.3.21, three threads).
  */
 int tulle__blas_by_threads(void);

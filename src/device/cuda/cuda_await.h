@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kernels of triangular solves share: values that are their own flags, words that are awaited, tickets. */
+/* Common parts of kernels of triangular solves: values that are their own flags, words that are awaited, tickets. */
 #ifndef TULLE_DEVICE_CUDA_CUDA_AWAIT_H
 #define TULLE_DEVICE_CUDA_CUDA_AWAIT_H
 

@@ -8,7 +8,7 @@
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/cuda_kernels.h"
 
-/* What the device tells the host. */
+/* Figures from the device for the host. */
 struct figures {
     int64_t blocks, values;
     unsigned long long multiplications, skipped;
@@ -90,7 +90,7 @@ static tulle_status make_room(struct block_product *p)
                         cudaMemcpyHostToDevice, p->queue->stream));
 }
 
-/* Where rows of C begin, in blocks and in values, and how many there are. */
+/* Begins of rows of C, in blocks and in values, and their totals. */
 static tulle_status count(struct block_product *p)
 {
     cudaStream_t stream = p->queue->stream;

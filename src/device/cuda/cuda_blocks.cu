@@ -21,7 +21,7 @@ using tulle_cuda::lower_bound;
 
 const int WORDS = 2048, THREADS = 256; /* of a window: words of 32 columns */
 
-/* Whether the filter leaves the product of two blocks in row r; what is not a number stays. */
+/* True if the filter leaves the product of two blocks in row r; what is not a number stays. */
 __device__ bool survives(const tulle__cuda_blocks &P, const tulle__cuda_block_pair &q, int64_t r, int32_t e, int32_t f)
 {
     return !P.least || !(q.a_norm[e] * q.b_norm[f] < P.least[r]);
@@ -29,7 +29,7 @@ __device__ bool survives(const tulle__cuda_blocks &P, const tulle__cuda_block_pa
 
 /* ---- structure ---- */
 
-/* What a thread has counted in a row. */
+/* Counts of a thread in a row. */
 struct counts {
     unsigned long long multiplications, skipped;
 };
@@ -142,7 +142,7 @@ __global__ void structure_of_blocks(tulle__cuda_blocks P, tulle__cuda_block_resu
 /* ---- values ---- */
 
 /*
- * How a team of TEAM threads, TEAMS of them in a block of threads, holds a panel of C: SIZE x SIZE, or less, by tiles
+ * Layout of a team of TEAM threads, TEAMS of them in a block, for a panel of C: SIZE x SIZE, or less, by tiles
  * of ROWS x COLS a thread, whose rows and columns are apart. FIXED: all blocks have just this size.
  */
 template <int size, bool fixed, int rows, int cols, int team> struct panel {
@@ -162,7 +162,7 @@ template <typename S> __device__ void meet()
         __syncthreads();
 }
 
-/* Where in the list the thread's block goes, whose places are in the order of threads; *all: how many there are. */
+/* Place in the list of the thread's block, whose places are in the order of threads; *all: how many there are. */
 template <typename S> __device__ int place_in_list(bool has, int me, int32_t *of_warp, int *all)
 {
     unsigned mask = __ballot_sync(0xffffffffu, has);
@@ -225,7 +225,7 @@ __device__ void multiply_step(int me, int deep, const T *A, const T *B, T (&sum)
     }
 }
 
-/* What a team works on. */
+/* Work of a team. */
 template <typename T> struct products {
     const tulle__cuda_block_pair *q;
     const int32_t *list; /* places in A and B, one after the other */

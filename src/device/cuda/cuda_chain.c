@@ -178,7 +178,7 @@ static tulle_status multiply_each(tulle__device_queue *queue, const tulle__devic
     return status;
 }
 
-/* Whether our kernels multiply from the first summand on; measured: so that they, or cuSPARSE's, are timed. */
+/* True if our kernels multiply from the first summand on; measured: so that they, or cuSPARSE's, are timed. */
 static int is_own(tulle__device_queue *queue, const tulle__device_chain *task, struct tulle__cuda_trial **trial)
 {
     tulle__cuda *cuda = queue->cuda;

@@ -263,7 +263,7 @@ static tulle_status state(tulle__device *device)
     return tell_loss((const tulle__cuda *)device);
 }
 
-/* Where GPUs do not reach each other, the driver goes by way of the host. */
+/* If GPUs do not reach each other, the driver goes by way of the host. */
 static int peer(const tulle__device *device, const tulle__device *other)
 {
     return other->ops == device->ops;
@@ -370,7 +370,7 @@ static tulle_status find_devices(int *count)
         error == cudaSuccess ? "there is none" : cudaGetErrorString(error));
 }
 
-/* What is known of the GPU, with its context chosen; the kernels of one file tell whether there is code for it. */
+/* Reads facts of the GPU, with its context chosen; the kernels of one file tell whether there is code for it. */
 static tulle_status set_up(tulle__cuda *cuda, double memory, int processes)
 {
     struct cudaDeviceProp facts;

@@ -17,7 +17,7 @@
 #include "base/module/module.h"
 #include "device/device.h"
 
-/* What libtulle has handed over; written once, when the module is loaded. */
+/* Functions that libtulle has handed over; written once, when the module is loaded. */
 extern const tulle__module_host *tulle__cuda_host;
 
 /* The driver's calls that tell and choose the context of a thread, found through the runtime. */
@@ -141,7 +141,7 @@ void tulle__cuda_stick(tulle__device_queue *queue, tulle_status status);
 
 /* 1: a kernel may be started in the queue, and finish follows. */
 int tulle__cuda_start_kernel(tulle__device_queue *queue, const char *name);
-/* What became of the start. */
+/* Records the outcome of the start. */
 void tulle__cuda_finish_kernel(tulle__device_queue *queue, tulle_status status);
 
 /* ---- the kernels of the contract ---- */
@@ -153,7 +153,7 @@ TULLE__DEVICE_KERNEL_LIST(TULLE__CUDA_KERNEL)
 
 /* ---- cuda_sparse.c ---- */
 
-/* Of a value; a module imports nothing. */
+/* Bytes of a value; a module imports nothing. */
 static inline size_t tulle__cuda_size(tulle_type type)
 {
     return type == TULLE_F32 ? sizeof(float) : sizeof(double);
@@ -217,7 +217,7 @@ int tulle__cuda_count_room(tulle__cuda *cuda, size_t old, size_t now);
 
 /* Loads and starts all that products and solves need, once; with the GPU's context. */
 tulle_status tulle__cuda_start(tulle__cuda *cuda);
-/* What became of loading kernels: TULLE_ERR_UNSUPPORTED if there is no code for the GPU. */
+/* Outcome of loading kernels: TULLE_ERR_UNSUPPORTED if there is no code for the GPU. */
 tulle_status tulle__cuda_check_code(tulle__cuda *cuda, cudaError_t error);
 /* Hardware queues of a GPU, as the environment has them when CUDA starts. */
 int tulle__cuda_connections(void);

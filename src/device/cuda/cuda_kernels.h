@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What nvcc compiles, as C calls it. Each call starts kernels in a stream and returns what the starts said. */
+/* Functions that nvcc compiles, as C calls them. Each call starts kernels in a stream and returns what the starts said.
+ */
 #ifndef TULLE_DEVICE_CUDA_CUDA_KERNELS_H
 #define TULLE_DEVICE_CUDA_CUDA_KERNELS_H
 
@@ -52,7 +53,7 @@ typedef struct tulle__cuda_slab {
     const int32_t *base;
     const void *val, *X;
     void *Y;
-    /* Of a symmetric one, the blocks right of the diagonal by columns, counted from `first`. */
+    /* For a symmetric one, the blocks right of the diagonal by columns, counted from `first`. */
     const int32_t *mirror_ptr;
     const uint64_t *mirror; /* a row of the slab << 32 | the block */
 } tulle__cuda_slab;
@@ -114,7 +115,7 @@ cudaError_t tulle__cuda_tsmm_start(cudaStream_t stream, const tulle__cuda_tsmm *
 
 enum { TULLE__CUDA_PES = 16 };
 
-/* Of a triangle that PEs solve together by PUSH (tulle__device_together). */
+/* Arguments for a triangle that PEs solve together by PUSH (tulle__device_together). */
 typedef struct tulle__cuda_push {
     const void *inverse; /* NULL: all pivots are 1 */
     const int32_t *first, *target, *stop;
@@ -213,7 +214,7 @@ typedef struct tulle__cuda_rows {
     int tables;
 } tulle__cuda_rows;
 
-/* How many bins have such room where a block may have so many bytes of shared memory. */
+/* Number of bins with such room where a block may have so many bytes of shared memory. */
 int tulle__cuda_tables(size_t shared);
 
 /* Rows in bins by a bound of their entries, with counts that were 0; all multiplications are added to the last. */

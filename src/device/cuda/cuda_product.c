@@ -8,7 +8,7 @@
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/cuda_kernels.h"
 
-/* What the device tells the host. */
+/* Figures from the device for the host. */
 struct figures {
     int64_t entries;
     unsigned long long multiplications;
@@ -76,7 +76,7 @@ static int32_t *bins_of(const struct product *p, int which)
         int32_t *)(void *)(p->room + offsetof(struct figures, in_bin[0]) + (size_t)which * sizeof p->host.in_bin[0]);
 }
 
-/* What the device has found so far, on the host. */
+/* Findings of the device so far, on the host. */
 static tulle_status look(struct product *p)
 {
     tulle_status status =

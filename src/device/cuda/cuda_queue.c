@@ -93,7 +93,7 @@ static void end_call(tulle__device_queue *queue, tulle_status status)
 
 /* ---- spans of time: what they lack is nobody's failure ---- */
 
-/* How long the oldest span took, which is done. Counts are added to by several threads. */
+/* Time of the oldest span, which is done. Counts are added to by several threads. */
 static void tell_span(tulle__device_queue *queue)
 {
     tulle__device_counts *counts = &queue->cuda->device.counts;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What kernels share: sums and products that are rounded each, never fused, so that results have the bits of the
+ * Common parts of kernels: sums and products that are rounded each, never fused, so that results have the bits of the
  * reference; and the search in a row of columns.
  */
 #ifndef TULLE_DEVICE_CUDA_CUDA_ROUNDED_H

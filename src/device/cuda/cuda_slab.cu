@@ -30,7 +30,7 @@ __device__ int64_t column(const tulle__cuda_slab &A, int64_t row, int64_t entry)
 
 /* ---- products ---- */
 
-/* What a group works on: a block row of Y, from its first one on, or with blocks of any size a line of one. */
+/* Work of a group: a block row of Y, from its first one on, or with blocks of any size a line of one. */
 struct row {
     int64_t at, line;      /* block row of the slab; line in the block, or 0 */
     int64_t mirrored, all; /* summands: of the mirror, and all */

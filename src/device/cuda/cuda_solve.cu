@@ -54,7 +54,7 @@ __device__ row row_at(const tulle__cuda_triangle &A, int64_t position)
     return r;
 }
 
-/* Of n entries those that are summed by fours first. */
+/* Entries of n that are summed by fours first. */
 __device__ int32_t by_fours(int32_t n)
 {
     return n > SHORT ? (n - TAIL) / 4 * 4 : 0;

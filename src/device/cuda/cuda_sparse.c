@@ -217,7 +217,7 @@ static tulle_status clear(tulle__device_queue *queue, const tulle__slab_task *ta
         "a product");
 }
 
-/* Whether cuSPARSE has a product for such slabs, and for this one. */
+/* True if cuSPARSE has a product for such slabs, and for this one. */
 static int is_plain(const tulle__slab_task *task)
 {
     const tulle__slab *A = &task->A;

@@ -72,7 +72,7 @@ __global__ void sort_rows(tulle__cuda_rows rows, const int32_t *rowptr)
 
 /* ---- rows of blocks ---- */
 
-/* Who works on a row: a block. */
+/* Threads that work on a row: a block. */
 struct crew {
     int me, threads, warp, warps, lane;
 };

@@ -64,7 +64,7 @@ __device__ unsigned lanes_with(const team &t, bool yes)
     return __ballot_sync(WARP, yes) >> t.shift & t.lanes;
 }
 
-/* How many of the team's numbers, which ascend, are below x; the last one counts as not below. */
+/* Number of the team's numbers, which ascend, below x; the last one counts as not below. */
 template <int LANES> __device__ int count_below(int32_t ascending, int32_t x)
 {
     int count = 0;

@@ -271,7 +271,7 @@ template <typename S, typename T> __global__ void multiply_blocks(tulle__cuda_ch
 const void *const kernels[] = {TULLE__EACH_WIDTH(TULLE__KERNELS)};
 #undef TULLE__KERNELS
 
-/* Whether all B can be read by vectors as wide as a lane of the team, none of which goes beyond the last column. */
+/* True if all B can be read by vectors as wide as a lane of the team, none of which goes beyond the last column. */
 template <typename S, typename T> bool pack(tulle__cuda_chain &P)
 {
     const int64_t values = span<S, T, true>::V, bytes = values * static_cast<int64_t>(sizeof(T));

@@ -21,7 +21,7 @@ tulle_status tulle__cuda_check_code(tulle__cuda *cuda, cudaError_t error)
         "this build has no kernels for %s, whose compute capability is %d.%d", facts.name, facts.major, facts.minor);
 }
 
-/* Of a matrix of one block, with one column and two, in both types. */
+/* Multiplies a matrix of one block, with one column and two, in both types. */
 static tulle_status warm_up(tulle__device *device)
 {
     enum { ROWPTR = 0, COLIND = 256, VAL = 512, X = 768, Y = 1024, BYTES = 1280 };

@@ -34,7 +34,7 @@ tulle_status tulle__cuda_waits(tulle__device *device, int queues)
         wanted, cuda->ordinal, cuda->connections, TULLE__CUDA_CONNECTIONS, wanted);
 }
 
-/* What has bytes begins as that byte. */
+/* Fills an array that has bytes with that byte. */
 static cudaError_t fill(tulle__device_queue *queue, const tulle__device_place *place, int byte, size_t bytes)
 {
     return bytes ? cudaMemsetAsync(tulle__cuda_at(place), byte, bytes, queue->stream) : cudaSuccess;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether two rows have the same columns up to a constant offset: one comparison an entry, eight at a time. */
+/* True if two rows have the same columns up to a constant offset: one comparison an entry, eight at a time. */
 #ifndef TULLE_DEVICE_KERNELS_CONSTANT_OFFSETS_H
 #define TULLE_DEVICE_KERNELS_CONSTANT_OFFSETS_H
 

@@ -256,7 +256,7 @@ TULLE__LANES_CONVERSION(2)
 TULLE__LANES_CONVERSION(4)
 
 /*
- * Where the compiler does not know n, the number of columns left, the loads are in one place: they would be unrolled
+ * If the compiler does not know n, the number of columns left, the loads are in one place: they would be unrolled
  * into most of the code.
  */
 #define TULLE__FIRST(l) n > l ? (double)p[l] : 0

@@ -63,13 +63,13 @@ static const tulle_gidx *row_cuts(const tulle__spgemm_task *t)
     return t->pair[0].A.row_block ? t->pair[0].A.row_block : t->pair[0].B.row_block;
 }
 
-/* Whether block (r, c) of C may be made. */
+/* True if block (r, c) of C may be made. */
 static int is_wanted(const tulle__spgemm_task *t, int64_t r, int64_t c)
 {
     return !t->half || tulle__half_stores(t->half_shift, t->first_row + r, t->first_col + c);
 }
 
-/* Whether a pair has something for block (r, c) of C, and how many of its products are skipped and made. */
+/* True if a pair has something for block (r, c) of C, and how many of its products are skipped and made. */
 static int meets(const tulle__spgemm_task *t, const tulle__spgemm_pair *pair, int64_t r, int64_t c, int64_t *skipped)
 {
     const tulle__csr *A = &pair->A, *B = &pair->B;

@@ -123,7 +123,7 @@ typedef struct tulle__binsparse_sparse {
 } tulle__binsparse_sparse;
 
 typedef struct tulle__binsparse_writer tulle__binsparse_writer;
-/* Whether this build can write such files, checked before the work. */
+/* True if this build can write such files, checked before the work. */
 tulle_status tulle__binsparse_can_write(const char *path);
 tulle_status tulle__binsparse_writer_open(
     const char *path, const tulle__binsparse_sparse *sparse, tulle__binsparse_writer **writer);

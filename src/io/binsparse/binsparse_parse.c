@@ -88,7 +88,7 @@ static tulle_status add_block(const tulle__binsparse *file, tulle__gate *gate, i
     return TULLE_OK;
 }
 
-/* Whether the structure excludes this position; for blocks, by block indices. */
+/* True if the structure excludes this position; for blocks, by block indices. */
 static int wrong_half(const tulle__binsparse_header *head, int64_t row, int64_t col, double value)
 {
     switch (head->structure) {

@@ -20,7 +20,7 @@ typedef struct tulle__output tulle__output;
 tulle_status tulle__output_open(const char *path, int packers, tulle__output **output);
 tulle_status tulle__output_write(tulle__output *output, const void *data, size_t bytes);
 
-/* Whether overwriting is possible: a regular file. */
+/* True if overwriting is possible: a regular file. */
 int tulle__output_can_overwrite(const tulle__output *output);
 
 /*

@@ -14,7 +14,7 @@
 /* 1 if g is a cantilever with its own values, for which the following functions are defined. */
 int tulle__is_cantilever(const tulle__generator *g);
 
-/* Of element (ex, ey, ez): 1 .. vary. */
+/* Coefficient of element (ex, ey, ez): 1 .. vary. */
 double tulle__cantilever_coefficient(const tulle__generator *g, int64_t ex, int64_t ey, int64_t ez);
 
 #endif

@@ -140,7 +140,7 @@ tulle_status tulle__generator_tile(const tulle__generator *generator, int64_t r0
     tulle_type type, int64_t **rowptr, int32_t **colind, void **val, int64_t *nnz);
 
 /*
- * Whether the following two functions can generate rows of this kind, without memory of their own
+ * True if the following two functions can generate rows of this kind, without memory of their own
  * and at memory speed: cantilevers' and water's. count: row lengths within c0 .. c1 - 1 into rowptr (r1 - r0
  * + 1, from 0). fill: their entries, those of row r0 from rowptr[0] on, possibly in the middle of a
  * larger tile; colind and val point to index 0.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a kind of synthetic matrix provides, and the state it may keep. */
+/* Functions that a kind of synthetic matrix provides, and the state it may keep. */
 #ifndef TULLE_IO_GENERATE_GENERATOR_H
 #define TULLE_IO_GENERATE_GENERATOR_H
 
@@ -25,7 +25,7 @@ typedef enum tulle__generator_mode {
 } tulle__generator_mode;
 
 /*
- * Where entries of columns c0 .. c1 - 1 of some rows go: those of the first row from rowptr[0] on.
+ * Target of entries of columns c0 .. c1 - 1 of some rows: those of the first row from rowptr[0] on.
  */
 typedef struct tulle__generator_box {
     int64_t c0, c1;
@@ -166,11 +166,11 @@ extern const tulle__generator_kind tulle__generator_rmat, tulle__generator_er, t
     tulle__generator_cantilever, tulle__generator_cantilever_load, tulle__generator_water, tulle__generator_blocks,
     tulle__generator_tightbinding, tulle__generator_dense;
 
-/* Of er, for n columns; the columns of a row within c0 .. c1 - 1, whose number it returns. */
+/* Parameters of er, for n columns; the columns of a row within c0 .. c1 - 1, whose number it returns. */
 tulle__er tulle__er_of(double degree, int64_t n);
 int64_t tulle__er_row(const tulle__er *er, uint64_t seed, int64_t row, int64_t c0, int64_t c1, int64_t *col);
 
-/* Where every entry is there. */
+/* Bounds if every entry is there. */
 int64_t tulle__full_bound(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1);
 double tulle__full_estimate(const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1);
 int64_t tulle__full_row(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1, int64_t *col);

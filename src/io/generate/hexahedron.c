@@ -7,7 +7,7 @@ enum { NODES = TULLE__HEXAHEDRON_NODES, D = 3, POINTS = 8 };
 
 static const double gauss = 0.577350269189625764509; /* 1 / sqrt(3) */
 
-/* Of Young's modulus 1 and Poisson's ratio 0.3. */
+/* Moduli for Young's modulus 1 and Poisson's ratio 0.3. */
 #define SHEAR (1 / 2.6)
 static const double lambda = 0.3 / (1.3 * 0.4);
 
@@ -17,7 +17,7 @@ struct shape {
 };
 
 /*
- * What an unknown strains at a point: stretch[k][l] = u_l,k + epsilon_lkm w_m, twist[k][l] = w_k,l.
+ * Strain of an unknown at a point: stretch[k][l] = u_l,k + epsilon_lkm w_m, twist[k][l] = w_k,l.
  */
 struct strain {
     double stretch[D][D], twist[D][D];
@@ -41,7 +41,7 @@ static double permutation(int k, int l, int m)
     return (double)((l - k) * (m - l) * (m - k)) / 2;
 }
 
-/* Of unknown a, 0 .. 2 a displacement, 3 .. 5 a rotation, with the shape function f. */
+/* Strain of unknown a, 0 .. 2 a displacement, 3 .. 5 a rotation, with the shape function f. */
 static struct strain strain_of(const struct shape *f, int a)
 {
     struct strain s;

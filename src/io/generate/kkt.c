@@ -50,7 +50,7 @@ static int64_t neighbours(const int64_t at[3], const int64_t size[3], int64_t fi
     return count;
 }
 
-/* Of face 2 d + end: the controls near point `at`, as columns. */
+/* Entries of face 2 d + end: the controls near point `at`, as columns. */
 static int64_t controls(const tulle__generator *g, int face, const int64_t at[3], int64_t *col)
 {
     int64_t n = g->as.kkt.n, place[3] = {at[0], at[1], at[2]}, size[3] = {n, n, n};

@@ -194,7 +194,7 @@ static int64_t road_row(const tulle__generator *g, int64_t row, int64_t c0, int6
  * 2 to 4), and some connect distant buses.
  */
 
-/* Whether the line of point (x, y) in direction 0 (right), 1 (up) or 2 (up-left) exists. */
+/* True if the line of point (x, y) in direction 0 (right), 1 (up) or 2 (up-left) exists. */
 static int line_kept(const tulle__generator *g, int64_t x, int64_t y, int direction)
 {
     uint64_t edge = (uint64_t)(y * g->as.lattice.nx + x) * 3 + (uint64_t)direction;

@@ -31,7 +31,7 @@ static inline int64_t tulle__shuffle(uint64_t key, int64_t size, int64_t place)
     return (int64_t)x;
 }
 
-/* Of an odd number, modulo 2^64: each step doubles the right bits, of which x itself has three. */
+/* Inverse of an odd number, modulo 2^64: each step doubles the right bits, of which x itself has three. */
 static inline uint64_t tulle__odd_inverse(uint64_t x)
 {
     uint64_t y = x;

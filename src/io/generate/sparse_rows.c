@@ -197,7 +197,7 @@ static double circuit_estimate(const tulle__generator *g, int64_t r0, int64_t r1
     return (double)full * (double)(c1 - c0) + (double)columns * (double)(r1 - r0) + local;
 }
 
-/* Whether (row, row + distance) exists. Asked for both halves, so the pattern is symmetric. */
+/* True if (row, row + distance) exists. Asked for both halves, so the pattern is symmetric. */
 static int kept(const tulle__generator *g, int64_t row, int64_t distance)
 {
     return tulle__random_at(g->pattern_seed, (uint64_t)row, (uint64_t)distance) >> 32 < g->as.circuit.keep;

@@ -18,7 +18,7 @@ int tulle__half_parse(const char *word, tulle__mtx_symmetry *symmetry);
 tulle_status tulle__half_count(const tulle_mat *A, tulle__mtx_symmetry symmetry, const char *path, int64_t *stored);
 
 /*
- * Of n ascending columns base + col[e] of a row, the number of leading ones that the file stores.
+ * Number of leading ones, of n ascending columns base + col[e] of a row, that the file stores.
  */
 int64_t tulle__half_of_row(tulle__mtx_symmetry symmetry, int64_t row, int64_t n, int64_t base, const int32_t *col);
 

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "io/mtx/mtx_file.h"
 
-/* What a sweep does with the numbers of a line. */
+/* State of a sweep over the numbers of a line. */
 struct pass {
     tulle__mtx *mtx;
     tulle_type type;
@@ -108,7 +108,7 @@ tulle_status tulle__mtx_array_count(tulle__mtx *mtx, int part, int nparts, int64
     return status;
 }
 
-/* How many of the numbers first .. first + count - 1 are above, below and on the diagonal. */
+/* Counts the numbers first .. first + count - 1 that are above, below and on the diagonal. */
 static void count_triangles(const tulle__mtx_header *head, int64_t first, int64_t count, tulle__mtx_stats *stats)
 {
     int64_t k = first, end = first + count < head->stored ? first + count : head->stored;

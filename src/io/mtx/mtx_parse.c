@@ -32,7 +32,7 @@ ALWAYS_INLINE uint64_t eight(const char *p)
 }
 
 /*
- * How many of them are digits, up to the first that is none. (A carry out of a byte means that it
+ * Number of digits, up to the first that is none. (A carry out of a byte means that it
  * was no digit.)
  */
 ALWAYS_INLINE unsigned leading_digits(uint64_t x)
@@ -49,7 +49,7 @@ ALWAYS_INLINE uint64_t number8(uint64_t x)
     return (((x & mask) * (100 + (1000000ull << 32))) + (((x >> 16) & mask) * (1 + (10000ull << 32)))) >> 32;
 }
 
-/* Of n < 8 digits: shifted up, the places before them become leading zeros. */
+/* Number of n < 8 digits: shifted up, the places before them become leading zeros. */
 ALWAYS_INLINE uint64_t number_below8(uint64_t x, unsigned n)
 {
     return number8((x << (56 - 8 * n)) << 8);
@@ -299,7 +299,7 @@ ALWAYS_INLINE int fits_single(double value, int zero, float *narrow)
 }
 
 /*
- * Whether the type certainly represents the integer exactly; others go to the careful parser, which
+ * True if the type certainly represents the integer exactly; others go to the careful parser, which
  * counts roundings.
  */
 ALWAYS_INLINE int is_exact(int64_t x, int single)

@@ -47,7 +47,8 @@ void tulle__petsc_watch(tulle__petsc *petsc, tulle__progress_meter *meter, int64
  */
 tulle_status tulle__petsc_parse(tulle__petsc *petsc, int part, int nparts, tulle__gate *gate, tulle__entries *entries);
 
-/* Of a dense one: rows row .. row + rows - 1 of columns col .. col + cols - 1 into `to`, with leading dimension ld. */
+/* Reads of a dense one rows row .. row + rows - 1 of columns col .. col + cols - 1 into `to`, with leading dimension
+ * ld. */
 tulle_status tulle__petsc_read(tulle__petsc *petsc, tulle__gate *gate, int64_t row, int64_t rows, int64_t col,
     int64_t cols, tulle_order order, int64_t ld, void *to);
 

@@ -18,7 +18,7 @@
 #include "io/save/save.h"
 #include "mat/mat.h"
 
-/* How pieces are written in one format. Called on PE 0; close and abort free what open has made. */
+/* Writer of pieces in one format. Called on PE 0; close and abort free what open has made. */
 typedef struct way {
     tulle_status (*open)(tulle_writer *writer);
     tulle_status (*append)(tulle_writer *writer, const tulle_mat *A);

@@ -105,7 +105,7 @@ tulle_status tulle_mat_trace(const tulle_mat *A, double *trace)
     return status;
 }
 
-/* Of each row the diagonal element, and the sum of the other magnitudes. */
+/* Sums of each row the diagonal element, and the sum of the other magnitudes. */
 static void add_disc(void *context, tulle_gidx row, tulle_gidx col, double value)
 {
     double *disc = (double *)context + 2 * row;

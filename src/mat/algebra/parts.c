@@ -64,7 +64,7 @@ struct blocks {
     tulle_gidx first, count;
 };
 
-/* Where a range lies in its whole. */
+/* Position of a range in its whole. */
 struct range {
     const tulle_mat *whole;
     tulle_gidx row, rows, col, cols;

@@ -279,7 +279,7 @@ tulle_status tulle_mat_to_array(const tulle_mat *A, int root, tulle_array *out)
     return status;
 }
 
-/* Whether the only tile's arrays are what is asked for. */
+/* True if the only tile's arrays are what is asked for. */
 static int can_hold(const tulle_mat *A, const tulle_array *out)
 {
     if (!tulle__team_can_hold(A->comm->pe) || A->borrowed || A->layout->mt != 1 || A->layout->nt != 1 || out->val ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the ways into matrices and out of them share. */
+/* Common parts of the ways into matrices and out of them. */
 #ifndef TULLE_MAT_ARRAY_PARTS_H
 #define TULLE_MAT_ARRAY_PARTS_H
 

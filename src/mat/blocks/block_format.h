@@ -30,7 +30,7 @@ typedef struct tulle__block_choice {
     int pays; /* auto: the format is much smaller than CSR; otherwise 1 */
 } tulle__block_choice;
 
-/* Whether the choice depends on the matrix's entries. */
+/* True if the choice depends on the matrix's entries. */
 int tulle__block_needs_inspection(const tulle__block_wanted *wanted);
 
 /* Adds the statistics of some rows, computed by the threads of a pool. Local. */

@@ -83,7 +83,8 @@ typedef struct tulle__blocks_plan {
 
 /*
  * Counts blocks of size `block`, which divides first (else TULLE_ERR_ARG); the last row and the last
- * column may be padded. symmetric: only blocks on and above the diagonal. TULLE_ERR_OVERFLOW above INT32_MAX block columns.
+ * column may be padded. symmetric: only blocks on and above the diagonal. TULLE_ERR_OVERFLOW above INT32_MAX block
+ * columns.
  */
 tulle_status tulle__blocks_count(const tulle__tile_row *rows, int block, int symmetric, tulle__blocks_plan *plan);
 void tulle__blocks_fini(tulle__blocks_plan *plan);

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "tile/tile_blocks.h"
 
-/* What has been placed, and is not published. */
+/* Tile that has been placed, and is not published. */
 static tulle_status placed_tile(const tulle_mat *A, int i, int j, tulle_own_tile *tile)
 {
     const tulle__tile_record *record = &A->replaced[tulle__tile_index(A, i, j)];

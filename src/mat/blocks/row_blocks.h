@@ -11,7 +11,7 @@
 tulle_status tulle__mat_row_blocks(const tulle_mat *A, int64_t *count);
 
 /*
- * What the product of the squared norms of two blocks must have in a row of so many blocks, as DBCSR defines
+ * Least product of the squared norms of two blocks that stays in a row of so many blocks, as DBCSR defines
  * it: a row's share of eps is eps / n.
  */
 static inline double tulle__filter_least(double eps, int64_t blocks, double alpha)

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "mat/cyclic/cyclic_copy.h"
 
-/* Where this PE's elements of the part lie in A. Local. */
+/* Maps this PE's elements of the part to A. Local. */
 static tulle_status map_part(const tulle_mat *A, const tulle_cyclic_part *part, tulle__cyclic_map *map)
 {
     tulle_status status = TULLE_OK;

@@ -36,7 +36,7 @@ tulle_status tulle__spans_same(tulle_gidx n, tulle__spans *spans)
     return n ? append(spans, (tulle__span){0, 0, n, 0}) : TULLE_OK;
 }
 
-/* Of the index and its successors in the same block, at most `most`. */
+/* Number of the index and its successors in the same block, at most `most`. */
 static tulle_gidx rest_of_block(const tulle__axis *axis, tulle_gidx index, tulle_gidx most)
 {
     tulle_gidx rest = axis->block - index % axis->block;

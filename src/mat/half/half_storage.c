@@ -96,7 +96,7 @@ out:
     return status;
 }
 
-/* Whether the value at `at` of a is that at `bt` of b times `sign`; at < 0: it is 0. */
+/* True if the value at `at` of a is that at `bt` of b times `sign`; at < 0: it is 0. */
 static bool are_equal(const tulle_tile *a, int64_t at, const tulle_tile *b, int64_t bt, double sign)
 {
     const double x = at < 0 ? 0 : tulle__element(a->type, a->val, at),
@@ -104,7 +104,7 @@ static bool are_equal(const tulle_tile *a, int64_t at, const tulle_tile *b, int6
     return x == sign * y;
 }
 
-/* Whether row r of two tiles is the same, blocks of zeros or none; and, of diagonal blocks, has the symmetry. */
+/* True if row r of two tiles is the same, blocks of zeros or none; and, of diagonal blocks, has the symmetry. */
 static bool same_row(const tulle_tile *a, const tulle_tile *b, int64_t r, bool diagonal, double sign)
 {
     int64_t e = a->rowptr ? a->rowptr[r] : 0, e1 = a->rowptr ? a->rowptr[r + 1] : 0;
@@ -148,7 +148,7 @@ static tulle_status expand_tile(const tulle_mat *H, int i, int j, tulle_tile *ti
     return status;
 }
 
-/* Whether own tiles of A are those that follow from the half. *same: of this PE. */
+/* True if own tiles of A are those that follow from the half. *same: of this PE. */
 static tulle_status compare_tiles(const tulle_mat *A, const tulle_mat *H, bool *same)
 {
     tulle_status status = TULLE_OK;

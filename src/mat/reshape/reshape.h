@@ -14,7 +14,7 @@ typedef struct tulle__stack {
     const int *copy_of; /* [tile columns of B]: the copy that holds the tile column; NULL: each one */
 } tulle__stack;
 
-/* Whether a copy holds tile column j; stack NULL: there is one, which is whole. */
+/* True if a copy holds tile column j; stack NULL: there is one, which is whole. */
 static inline bool tulle__stack_has(const tulle__stack *stack, int copy, int j)
 {
     return !stack || !stack->copy_of || stack->copy_of[j] == copy;

@@ -16,7 +16,7 @@ struct piece {
     tulle_gidx first, until; /* block columns of the source */
 };
 
-/* How many block rows and columns of B come before those of A. */
+/* Numbers of block rows and columns of B before those of A. */
 struct shift {
     tulle_gidx rows, cols;
 };
@@ -103,7 +103,7 @@ static void join_pieces(const struct piece *piece, int count, int64_t rows, cons
     if (to && to->offset) to->offset[*blocks] = *nnz;
 }
 
-/* Where the blocks of target tile (i, j) go; `known`: into the tile that is there. */
+/* Places the blocks of target tile (i, j); `known`: into the tile that is there. */
 static tulle_status place_tile(
     tulle_mat *B, int i, int j, int64_t blocks, int64_t nnz, bool known, bool *any, tulle_own_tile *to)
 {

@@ -302,7 +302,7 @@ static void check_all_kernels(void)
 
 /* ---- devices ---- */
 
-/* What lies on the device. */
+/* State on the device. */
 struct there {
     tulle__device *d;
     tulle__device_queue *q;

@@ -83,7 +83,7 @@ cusparseStatus_t cusparseSpMM(cusparseHandle_t handle, cusparseOperation_t opA, 
     const void *alpha, cusparseSpMatDescr_t A, cusparseDnMatDescr_t X, const void *beta, cusparseDnMatDescr_t Y,
     cudaDataType type, cusparseSpMMAlg_t alg, void *buffer);
 
-/* What bench/gpu/rivals.cpp measures beside these (sparse_rivals.cpp). */
+/* Algorithms that bench/gpu/rivals.cpp measures beside these (sparse_rivals.cpp). */
 typedef enum cusparseSpGEMMAlg_t {
     CUSPARSE_SPGEMM_ALG1 = 3,
     CUSPARSE_SPGEMM_ALG2 = 4,

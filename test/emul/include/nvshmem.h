@@ -44,7 +44,7 @@ void nvshmem_finalize(void);
 void *nvshmem_calloc(size_t count, size_t bytes);
 void nvshmem_free(void *memory);
 void nvshmem_barrier_all(void);
-/* Of symmetric memory: where it lies on that PE. */
+/* Address of symmetric memory: where it lies on that PE. */
 void *nvshmem_ptr(const void *memory, int pe);
 }
 

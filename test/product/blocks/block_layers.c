@@ -10,7 +10,7 @@
 
 enum { WAYS = 8 };
 
-/* What else a product may do. */
+/* Variants of a product. */
 static struct setting varied(struct setting s, int way)
 {
     const bool filtered = way == 1 || way == 3 || way == 5 || way == 6;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a product of matrices of blocks does not depend on: block_properties SPEC PES. Blocks that are split or
+ * Invariants of a product of matrices of blocks: block_properties SPEC PES. Blocks that are split or
  * merged at equal entries, blocks in another order, the layout, the algorithm and the number of layers give the same
  * values: those of the definition, exactly, as values are small integers.
  */
@@ -34,7 +34,7 @@ static tulle_block_cuts cut_in_turn(const int sizes[3], tulle_gidx *room)
     return (tulle_block_cuts){count, room};
 }
 
-/* Where row or column x goes if blocks of PART are permuted. */
+/* New place of row or column x if blocks of PART are permuted. */
 static int64_t moved(int64_t x)
 {
     return (x / PART * 5 + 2) % PARTS * PART + x % PART;

@@ -12,7 +12,7 @@
 #include "block_problem.h"
 #include "body.h"
 
-/* What a product refuses, with a message. */
+/* Refusals of a product, with a message. */
 static tulle_status refusals(tulle_comm *comm, void *arg)
 {
     (void)arg;

@@ -327,7 +327,7 @@ bool tulle__reduction_columns(
 /* ---- Fermi's function ---- */
 
 /*
- * Of all levels, those that are found one by one: each takes 50 to 80 us of the 5 and 13 ms that LAPACK's
+ * Share of levels that are found one by one: each takes 50 to 80 us of the 5 and 13 ms that LAPACK's
  * decomposition of T takes with 282 and 498 rows.
  */
 #define SHARE .1

@@ -37,7 +37,7 @@ void tulle__reduction_restore(const tulle__reduction *r, tulle__eigen *x);
 /* Occupations with kT > 0 differ from 0 and 1 by 3e-17 at a distance of so many kT from mu. */
 #define TULLE__BEYOND 38.
 
-/* Whether T of n rows, after tulle__eigen_reduce, has few levels near mu, so that they are found one by one. */
+/* True if T of n rows, after tulle__eigen_reduce, has few levels near mu, so that they are found one by one. */
 bool tulle__eigen_is_cold(const tulle__eigen *x, int64_t n, double mu, double kT);
 
 /* Levels below x. */

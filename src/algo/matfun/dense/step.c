@@ -195,7 +195,7 @@ static void add_node(int64_t n, const double *d, const double *e, double mu, dou
     }
 }
 
-/* Whether the squares of columns of Z are the inner products of those of Y and W. */
+/* True if the squares of columns of Z are the inner products of those of Y and W. */
 static bool has_norms(int64_t n, int64_t b, const double *Y, const double *W, const double *Z)
 {
     for (int64_t c = 0; c < b; c++) {

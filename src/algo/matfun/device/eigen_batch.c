@@ -74,7 +74,7 @@ static size_t place(size_t *at, size_t bytes)
     return here;
 }
 
-/* Where its parts are, on the device as on the host. */
+/* Places of its parts, on the device as on the host. */
 static void lay_out(tulle__eigen_batch *batch)
 {
     size_t size = tulle_type_size(batch->type), count = (size_t)batch->count, columns = 0, at = 0;

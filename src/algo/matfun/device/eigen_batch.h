@@ -55,7 +55,7 @@ typedef struct tulle__eigen_device {
 tulle_status tulle__eigen_device_new(tulle_comm *comm, const char *spec, tulle__eigen_device **out);
 void tulle__eigen_device_free(tulle__eigen_device *d); /* NULL is allowed */
 
-/* What it has done since it was opened. */
+/* Its work since it was opened. */
 tulle_device_work tulle__eigen_device_work(const tulle__eigen_device *d);
 
 /*

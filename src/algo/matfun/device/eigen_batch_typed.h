@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the host does with a matrix of a batch, for one type: T, NAME(x). For eigen_batch.c alone. */
+/* Host's work on a matrix of a batch, for one type: T, NAME(x). For eigen_batch.c alone. */
 
 /* Above all eigenvalues of the first n rows, by circles of Gershgorin. */
 static double NAME(above)(const T *A, int64_t n, int64_t ld, double *sums)

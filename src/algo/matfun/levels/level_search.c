@@ -124,7 +124,7 @@ static tulle_status surround(tulle__levels *s)
 }
 
 /*
- * How exactly levels near mu are known: by the magnitude of the submatrices that have some, not of all.
+ * Accuracy of levels near mu: by the magnitude of the submatrices that have some, not of all.
  * Collective, agreed.
  */
 static tulle_status find_tolerance(const tulle__levels *s)

@@ -58,7 +58,7 @@ void tulle__iterations_record(tulle__iterations *it, const tulle_mat *X, double 
     it->count++;
 }
 
-/* Whether a residual and a bound of the spectral norm are those that the filter, or else `floor`, explains. */
+/* True if a residual and a bound of the spectral norm are those that the filter, or else `floor`, explains. */
 static bool explained(const tulle__iterations *it, double floor)
 {
     return it->residual <= fmax(10 * it->filter, floor) && it->bound <= fmax(100 * it->filter, floor);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What iterations with whole matrices in blocks share: filtered products, sums, norms, the end, and
+ * Common parts of iterations with whole matrices in blocks: filtered products, sums, norms, the end, and
  * the history. Matrices are symmetric up to the filter, and lie in one square grid of tiles.
  */
 #ifndef TULLE_ALGO_MATFUN_WHOLE_ITERATIONS_H
@@ -66,7 +66,7 @@ typedef struct tulle__iterations_stall {
  */
 bool tulle__iterations_ended(
     const tulle__iterations *it, const tulle_mat *X, double next, const tulle__iterations_stall *stall);
-/* Whether the residual has grown beyond all that converges, or is not a number. */
+/* True if the residual has grown beyond all that converges, or is not a number. */
 bool tulle__iterations_diverge(const tulle__iterations *it);
 
 /*

@@ -40,7 +40,7 @@ static double square(const tulle_tile *from, int64_t e, tulle_gidx height, bool 
     return sum;
 }
 
-/* Whether block e of row r, in column c, is copied; r and c count from the matrix's first. NaN is. */
+/* True if block e of row r, in column c, is copied; r and c count from the matrix's first. NaN is. */
 static bool chosen(
     const struct choice *choice, const tulle_tile *from, int64_t e, tulle_gidx r, tulle_gidx c, tulle_gidx height)
 {

@@ -25,7 +25,7 @@ static double size_of(const tulle_gidx *cut, int64_t b)
     return (double)(cut[b + 1] - cut[b]);
 }
 
-/* Of one pair in blocks: multiplications; values of the blocks of A and of those that they meet. */
+/* Counts of one pair in blocks: multiplications; values of the blocks of A and of those that they meet. */
 static double pair_in_blocks(const tulle__spgemm_task *task, const tulle__spgemm_pair *pair, double *values)
 {
     const tulle__csr *A = &pair->A, *B = &pair->B;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the local kernels of a product do, told to an engine whose time is virtual: it makes time of
+ * Work of the local kernels of a product, told to an engine whose time is virtual: it makes time of
  * it. Each adds to what is not told yet; nothing is counted where time is real.
  */
 #ifndef TULLE_PRODUCT_ACCOUNT_WORK_H

@@ -72,7 +72,7 @@ typedef struct tulle__exec {
 /* The rows of C tile i, block rows if C is in blocks, of a job whose tiles are in x->a: first .. first + rows - 1. */
 tulle_status tulle__job_rows(tulle__exec *x, const tulle__job *job, tulle_gidx *first, tulle_gidx *rows);
 
-/* What a runner knows of a job, whose rows are those from `row` on; last: no other adds to them here. */
+/* Description of a job for a runner, whose rows are those from `row` on; last: no other adds to them here. */
 tulle__run_tiles tulle__job_tiles(const tulle__exec *x, const tulle__job *job, int64_t row, bool last);
 
 /* Ends a kernel that began at `start`, as computing. */

@@ -11,7 +11,7 @@
 #include "algo/product/plan/plan.h"
 #include "comm/arena.h"
 
-/* What travels through the queue: a piece of a partial result, which lies in a panel. */
+/* Record in the queue: a piece of a partial result, which lies in a panel. */
 typedef struct tulle__partial_record {
     tulle__place panel, ack;
     uint64_t at, ack_at;

@@ -45,13 +45,13 @@ static inline int64_t tulle__schedule_jobs(const tulle__schedule *schedule)
     return schedule->list[0].jobs + schedule->list[1].jobs;
 }
 
-/* Whether there is a job, and whether the next one has remote tiles. */
+/* True if there is a job, and whether the next one has remote tiles. */
 int tulle__schedule_has_next(const tulle__schedule *schedule);
 int tulle__schedule_next_is_remote(const tulle__schedule *schedule);
 
 /* The next job, C tile (i, j) by nk tiles k; there must be one. nk = 0: only beta C. */
 void tulle__schedule_take(tulle__schedule *schedule, int *i, int *j, int *nk, int *k);
-/* Of a product in blocks: the chunk of the next job, and its factors that are done (TULLE__DONE_A, ...). */
+/* In a product in blocks: the chunk of the next job, and its factors that are done (TULLE__DONE_A, ...). */
 static inline int tulle__schedule_next_step(const tulle__schedule *schedule, int *done)
 {
     *done = schedule->list[0].done;

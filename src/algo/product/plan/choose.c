@@ -23,7 +23,7 @@ static const tulle_machine ordinary = {.kind = "ordinary",
     .fma = {[TULLE_F32] = 60e9, [TULLE_F64] = 30e9},
     .tier = {[TULLE_SAME_NODE] = {1e-6, 5e9, 0}, [TULLE_OTHER_NODE] = {2e-6, 2e9, 0}}};
 
-/* What PE 0 tells the others. */
+/* Choice that PE 0 broadcasts. */
 struct choice {
     tulle_product_alg alg;
     int group; /* 0: not predicted */
@@ -31,7 +31,7 @@ struct choice {
     tulle__transfer_costs prices;
 };
 
-/* Whether any tile of another PE is read in place from here. */
+/* True if any tile of another PE is read in place from here. */
 static int reads_in_place(const tulle_mat *X)
 {
     const tulle_layout *l = X->layout;

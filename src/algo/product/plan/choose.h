@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the model says of a plan: the algorithm that AUTO becomes, the time, and what transfers
+ * Figures of a plan by the model: the algorithm that AUTO becomes, the time, and what transfers
  * cost.
  */
 #ifndef TULLE_PRODUCT_CHOOSE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many of the multiplications of a sparse product fall on entries of C that there are already: from some rows of
+ * Share of the multiplications of a sparse product fall on entries of C that there are already: from some rows of
  * each tile row of C, whose entries are counted by the least of K random ranks of their columns (E. Cohen,
  * Size-estimation framework with applications to transitive closure and reachability, JCSS 1997). A row costs the
  * entries of A and of the rows of B that it names; no tile moves.

@@ -122,7 +122,7 @@ static struct device_result *find_open(struct device *d, const tulle__chain_task
     return NULL;
 }
 
-/* What the buffer of a result takes: in blocks, each is as large as the largest, and serves any. */
+/* Bytes of the buffer of a result: in blocks, each is as large as the largest, and serves any. */
 static size_t room_of(const struct device_run *run, size_t bytes)
 {
     const tulle__runner *runner = &run->runner;
@@ -243,14 +243,14 @@ static tulle__tile_key key_of_a(const tulle__run_tiles *tiles, const tulle__chai
     return (tulle__tile_key){TULLE__OF_A, tiles->i, tiles->k[p], row, rows};
 }
 
-/* How many rows the first block row has before those of the task. */
+/* Rows of the first block row before those of the task. */
 static int64_t rows_before(const tulle__chain_task *task)
 {
     const tulle_tile *A = &task->A[0];
     return A->row_block ? task->row - (A->row_block[tulle__blocks_row_of(A, task->row)] - A->row_block[0]) : 0;
 }
 
-/* What three tiles take: a summand's two and the result. */
+/* Refuses less than three tiles: a summand's two and the result. */
 static tulle_status too_small(
     const struct device *d, const tulle__run_tiles *tiles, const tulle__chain_task *task, int p)
 {

@@ -17,7 +17,7 @@ struct device *tulle__device_of(const struct device_run *run, const tulle__run_t
     return &run->device[number % run->count];
 }
 
-/* What C does not take is for tiles of A and B. */
+/* Room that C does not take is for tiles of A and B. */
 static void block(tulle__runner *runner)
 {
     struct device_run *run = (struct device_run *)runner;

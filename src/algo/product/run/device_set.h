@@ -23,7 +23,7 @@ struct device_result {
 
 enum { TULLE__LEAVING = 2 };
 
-/* What leaves: a result, its host memory, and the event that it has come. */
+/* A result that leaves: its host memory, and the event that it has come. */
 struct device_exit {
     struct device_result result;
     char *staging;
@@ -96,7 +96,7 @@ tulle_status tulle__device_kept_bring(struct device *d);
 tulle_status tulle__device_kept_drop(struct device *d, bool *some);
 void tulle__device_kept_forget(struct device *d);
 
-/* What other plans find of this one's results, which have that structure (device_home.c). */
+/* Results of this plan as other plans find them, which have that structure (device_home.c). */
 tulle__mat_home *tulle__device_run_home(tulle__runner *runner, uint64_t structure);
 
 /* A chain of sparse tiles on its way: what both kinds of products hold. Tiles of the pairs that add something. */
@@ -111,7 +111,7 @@ tulle_status tulle__device_operands_read(struct device *d, tulle_status status);
 
 /* All results are in host memory. */
 tulle_status tulle__device_results_finish(const struct device_run *run, struct device *d);
-/* What is at home from former executions is of the same jobs. */
+/* Forgets resident tiles of other jobs before an execution. */
 void tulle__device_home_begin(struct device_run *run);
 /* Starts the copies of all results to the host. */
 void tulle__device_results_return(struct device *d);

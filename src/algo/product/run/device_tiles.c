@@ -175,7 +175,7 @@ static void await_idle(const tulle__device_tiles *tiles, const struct entry *e)
     if (e->waited) tiles->device->ops->event_wait(e->used);
 }
 
-/* Whether await_idle would not wait. */
+/* True if await_idle would not wait. */
 static int is_idle(const tulle__device_tiles *tiles, const struct entry *e)
 {
     for (int t = 0; t < tiles->sisters; t++) {
@@ -242,13 +242,13 @@ static int evict(tulle__device_tiles *tiles)
     return 1;
 }
 
-/* What a tile takes that is `length` bytes long. */
+/* Bytes of a buffer for a tile of `length` bytes. */
 static size_t bytes_of(const tulle__device_tiles *tiles, const tulle__tile_key *key, size_t length)
 {
     return key->operand >= 0 && tiles->unit[key->operand] > length ? tiles->unit[key->operand] : length;
 }
 
-/* Whether the memory is the PE's, and so much should be left to others of it: results of the host, and what it reads.
+/* True if the memory is the PE's, and so much should be left to others of it: results of the host, and what it reads.
  */
 static int is_scarce(const tulle__device_tiles *tiles, size_t bytes)
 {

@@ -53,7 +53,7 @@ void tulle__device_tiles_return(tulle__device_tiles *tiles);
  */
 tulle_status tulle__device_tiles_prefetch(
     tulle__device_tiles *tiles, const tulle__tile_key *key, const tulle_tile *source);
-/* What follows in the queue works on tiles that are complete, of those that are held. */
+/* Work that follows in the queue sees tiles that are complete, of those that are held. */
 void tulle__device_tiles_join(tulle__device_tiles *tiles, tulle__device_queue *queue);
 /* Work with the tiles that are held has been started in the queue: they are let go, and stay until it is done. */
 void tulle__device_tiles_release(tulle__device_tiles *tiles, tulle__device_queue *queue);
@@ -70,7 +70,7 @@ tulle_status tulle__device_tiles_room(
 int tulle__device_tiles_shed(tulle__device_tiles *tiles);
 
 /*
- * Where a triple of tiles lacks room: buffers may be larger than their tiles. Lets go of what is held, for which no
+ * If a triple of tiles lacks room: buffers may be larger than their tiles. Lets go of what is held, for which no
  * work was started, forgets all tiles and gives each its own bytes from now on. 0: that is so already.
  */
 int tulle__device_tiles_tighten(tulle__device_tiles *tiles);
@@ -90,7 +90,7 @@ void tulle__device_tiles_done(tulle__device_tiles *tiles, const tulle__tile_key 
 /* Forgets all tiles, of which none is in use. */
 void tulle__device_tiles_clear(tulle__device_tiles *tiles);
 
-/* How often a tile was there already. */
+/* Number of hits: tiles that were there. */
 int64_t tulle__device_tiles_hits(const tulle__device_tiles *tiles);
 
 /* Bytes that such rows of a tile take on the device. */

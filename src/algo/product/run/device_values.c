@@ -33,7 +33,7 @@ static void forget(struct device *d, struct device_kept *kept)
     *kept = d->kept[--d->nkept];
 }
 
-/* What another kind of job has left of the same tile of C. */
+/* Drops the same tile of C of another kind of job. */
 static void forget_tile(struct device *d, const tulle__run_tiles *tiles)
 {
     for (int n = d->nkept - 1; n >= 0; n--)
@@ -85,7 +85,7 @@ tulle_status tulle__device_kept_drop(struct device *d, bool *some)
     return status;
 }
 
-/* What of the host's C is meant: entries, or blocks, and values, from the first ones on. */
+/* Extent of the host's C: entries, or blocks, and values, from the first ones on. */
 struct extent {
     int64_t first, nnz, first_value, values;
 };

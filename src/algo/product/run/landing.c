@@ -116,7 +116,7 @@ static tulle_status get_words(tulle_comm *comm, void *to)
 }
 
 /*
- * Whether a get brings the device what one before and one after bring the host, where these agree. An engine may say
+ * True if a get brings the device what one before and one after bring the host, where these agree. An engine may say
  * that it reaches the device by what its library says, which may not be so of gets.
  */
 static bool brings_it_there(tulle_comm *comm, tulle__device *device)

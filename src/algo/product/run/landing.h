@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where tiles of other PEs land that a device multiplies (mat/fetch.h): in pinned memory of the host, from which copies
- * to the device run fastest; dense ones in the device's own memory, where the engine's gets reach it (comm/link.h), and
- * what they bring there has been found to be right.
+ * Memory where tiles of other PEs land that a device multiplies (mat/fetch.h): in pinned memory of the host, from which
+ * copies to the device run fastest; dense ones in the device's own memory, where the engine's gets reach it
+ * (comm/link.h), and what they bring there has been found to be right.
  *
  * Blocks are kept for later tiles, also of later executions: pinning takes longer than filling. They take at most an
  * eighth of the memory that is left, and an eighth of the device's, which is not for other use then; what finds no
@@ -33,7 +33,7 @@ void tulle__landing_rest(tulle__landing_blocks *blocks);
 
 /* For fetches. */
 tulle__landing *tulle__landing_of(tulle__landing_blocks *blocks);
-/* Where an address lies; *place, if it is on the device. */
+/* Finds where an address lies; *place, if it is on the device. */
 enum tulle__landed tulle__landing_find(
     const tulle__landing_blocks *blocks, const void *address, tulle__device_place *place);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How rows of a tile lie in one buffer of a device, its arrays at multiples of 256 bytes, and their copies to there.
+ * Layout of rows of a tile in one buffer of a device, its arrays at multiples of 256 bytes, and their copies to there.
  * Row pointers, and offsets of blocks, begin at 0 there.
  */
 #ifndef TULLE_PRODUCT_TILE_UPLOAD_H
@@ -12,7 +12,7 @@
 
 enum { TULLE__ARRAY_ALIGN = 256 };
 
-/* Where arrays begin, row pointers at 0, and what they have. */
+/* Offsets of arrays, row pointers at 0, and their lengths. */
 typedef struct tulle__tile_places {
     size_t colind, offset, norm, row_block, col_block, val, length; /* length: of all */
     int64_t first, nnz;                                             /* entries, or blocks; dense: values */

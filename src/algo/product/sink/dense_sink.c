@@ -67,7 +67,7 @@ static void drop(tulle__exec *x, const tulle__job *job)
 
 enum { BANDS = 8, BAND_ROWS = 64 };
 
-/* Whether rows of a tile are complete, in memory, once its last job has multiplied them. */
+/* True if rows of a tile are complete, in memory, once its last job has multiplied them. */
 static int complete_by_rows(const tulle_product *plan)
 {
     return plan->ways.put && plan->policy->alg == TULLE_PRODUCT_STATIONARY_C && !plan->runner->devices &&
@@ -245,7 +245,7 @@ static int compare_kept(const void *x, const void *y)
     return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-/* What was kept is added in a fixed order. */
+/* Adds kept panels in a fixed order. */
 static tulle_status finish(tulle__exec *x)
 {
     tulle__inbox *inbox = &x->inbox;

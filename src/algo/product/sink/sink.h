@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What becomes of the product of a job: it goes into C in place, or into a part that is merged at
+ * Destinations of the product of a job: it goes into C in place, or into a part that is merged at
  * the end, or through panels to the owner of the C tile (partial.h), who takes it in. A sink names
  * the memory and takes products over; it multiplies none. It is one row of a table; an execution
  * chooses it once.
@@ -42,7 +42,7 @@ typedef struct tulle__sink {
     bool same_jobs;
 } tulle__sink;
 
-/* Of the plan, for an execution with values only (reuse) or not. */
+/* Sink of the plan, for an execution with values only (reuse) or not. */
 const tulle__sink *tulle__dense_sink(const tulle_product *plan);
 const tulle__sink *tulle__sparse_sink(const tulle_product *plan, int reuse);
 

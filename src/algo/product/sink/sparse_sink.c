@@ -32,7 +32,7 @@ static tulle_status take(tulle__exec *x, const tulle__job *job, int n)
     return TULLE_OK;
 }
 
-/* Of a phase, its columns of B. */
+/* In a phase, its columns of B. */
 static tulle_status take_slice(tulle__exec *x, const tulle__job *job, int n)
 {
     tulle_gidx lo, hi;

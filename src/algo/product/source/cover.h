@@ -19,14 +19,14 @@
 #include "algo/product/source/vertex_cover.h"
 #include "kernel/kernel.h"
 
-/* What one row of a tile of B, or of a result that it takes part in, costs to move. */
+/* Cost of moving one row of a tile of B, or of a result that it takes part in. */
 typedef struct tulle__row_terms {
     int64_t width;         /* columns of the tile */
     size_t size;           /* bytes of a value */
     const int64_t *rowptr; /* of the tile of B if it is sparse, else NULL */
 } tulle__row_terms;
 
-/* How a tile of A is divided: delegated rows, whole, and the rest, which is multiplied here. */
+/* Division of a tile of A: delegated rows, whole, and the rest, which is multiplied here. */
 typedef struct tulle__cut {
     int64_t rows; /* delegated, numbers ascending in row[] */
     int64_t *row;
@@ -42,7 +42,7 @@ typedef struct tulle__cut {
     char *rest_val;
 } tulle__cut;
 
-/* What a cover has told, whether it is used or not. */
+/* Figures of a cover, used or not. */
 typedef struct tulle__cover_weight {
     int64_t weight, bound;
     int exact;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the job before has fetched. Under stealing a PE does not know its next jobs, but those of
+ * Tiles that the job before has fetched. Under stealing a PE does not know its next jobs, but those of
  * one claim are often bands of one chain, or chains of one tile column: then tiles of the job that
  * started before serve the next one as well. A tile of B is shared between different tile rows only
  * if both jobs need all of it.

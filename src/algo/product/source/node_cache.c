@@ -12,7 +12,7 @@ enum {
     PART = 8              /* cached tiles take at most that part of the data segment */
 };
 
-/* Where a tile of B lies that comes to a tile. */
+/* Place of a tile of B that comes to a tile. */
 struct slot {
     const char *block; /* NULL: to none */
     int64_t nnz;
@@ -132,7 +132,7 @@ static int node_of(tulle_comm *comm)
     return comm->rank;
 }
 
-/* What each PE tells all: its node, and a bit for each tile that it needs. */
+/* Survey from each PE: its node, and a bit for each tile that it needs. */
 struct survey {
     int64_t words;
     uint64_t *all; /* [size * words] */
@@ -159,7 +159,7 @@ out:
     return status;
 }
 
-/* Whether any two PEs are on one node. */
+/* True if any two PEs are on one node. */
 static int any_neighbours(const tulle__node_cache *s, const struct survey *survey)
 {
     for (int r = 0; r < s->comm->size; r++)
@@ -167,7 +167,7 @@ static int any_neighbours(const tulle__node_cache *s, const struct survey *surve
     return 0;
 }
 
-/* Who of my node fetches tile t; -1: it is not shared. */
+/* PE of this node that fetches tile t; -1: it is not shared. */
 static int fetcher(const tulle__node_cache *s, const struct survey *survey, int t)
 {
     int size = s->comm->size, count = 0, chosen;

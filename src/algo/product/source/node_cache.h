@@ -26,7 +26,7 @@ tulle_status tulle__node_cache_exchange(tulle__node_cache *node_cache, const tul
 void tulle__node_cache_end_exchange(tulle__node_cache *node_cache);
 
 /*
- * Whether B[k,j] is cached on the node; bytes that this PE fetches for the cache in an execution.
+ * True if B[k,j] is cached on the node; bytes that this PE fetches for the cache in an execution.
  */
 int tulle__node_cache_has(const tulle__node_cache *node_cache, int k, int j);
 size_t tulle__node_cache_bytes(const tulle__node_cache *node_cache);

@@ -254,7 +254,7 @@ out:
     return status;
 }
 
-/* What a vector get costs by the model; by transfers alone, its bytes. */
+/* Cost of a vector get by the model; by transfers alone, its bytes. */
 static double cost(const void *context, int owner, double bytes, double ranges)
 {
     const tulle__norm_source *s = context;

@@ -25,9 +25,9 @@ tulle_status tulle__operand_cache_new(tulle_comm *comm, const tulle__policy *pol
     const tulle__required *required, tulle__operand_cache **operand_cache);
 /* Bytes that parts may use, beside what is kept now; INT64_MAX in a simulation of shapes. */
 int64_t tulle__operand_cache_room(const tulle_comm *comm);
-/* Of a product in blocks: whether parts are dropped when no other job of a block of the host reads them. */
+/* In a product in blocks: true if parts are dropped when no other job of a block of the host reads them. */
 void tulle__operand_cache_limit(tulle__operand_cache *operand_cache, bool limited);
-/* Whether the share did not hold all parts that several jobs read, when it was made. */
+/* True if the share did not hold all parts that several jobs read, when it was made. */
 bool tulle__operand_cache_is_limited(const tulle__operand_cache *operand_cache);
 void tulle__operand_cache_free(tulle__operand_cache *operand_cache);
 /* Tables only: parts are kept during an execution. */

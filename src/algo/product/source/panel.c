@@ -22,7 +22,7 @@ struct coming {
     int group[UNDER_WAY]; /* of segment s at s % UNDER_WAY */
 };
 
-/* What all know of a PE. */
+/* Facts that all PEs know of one. */
 struct shared {
     tulle__place words, data;
     uint64_t room_a, room_b; /* bytes of a buffer for tiles of A, and of B behind them */
@@ -78,7 +78,7 @@ int tulle__panels_steps(const tulle__panels *p)
  * the owner around ----
  */
 
-/* Where segment s begins. */
+/* Begin of segment s. */
 static uint64_t cut_at(const struct coming *x, int s)
 {
     return s == x->segments ? x->length : x->length / (uint64_t)x->segments * (uint64_t)s / 64 * 64;
@@ -156,14 +156,14 @@ static int told(const tulle__panels *p, const struct coming *x)
 
 /* ---- copying ---- */
 
-/* Where part A or B of the panel of step t begins in the data of a PE. */
+/* Begin of part A or B of the panel of step t in the data of a PE. */
 static uint64_t buffer_at(const tulle__panels *p, const struct shared *pe, int t, int b)
 {
     return (uint64_t)(TULLE__PLANTED(panel_overwritten) ? 0 : t % p->buffers) * (pe->room_a + pe->room_b) +
            (b ? pe->room_a : 0);
 }
 
-/* Where a tile lies in its part of a PE's panel of one k: behind those of the slots before. */
+/* Offset of a tile in its part of a PE's panel of one k: behind those of the slots before. */
 static uint64_t offset_at(const tulle__panels *p, int pe, const struct coming *x)
 {
     uint64_t at = 0;

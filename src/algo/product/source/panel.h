@@ -34,7 +34,7 @@ tulle_status tulle__panels_new(tulle_comm *comm, const tulle__operands *operands
 void tulle__panels_free(tulle__panels *panels);
 
 int tulle__panels_steps(const tulle__panels *panels);
-/* Whether step t is where this PE multiplies A[:,k] and B[k,:]. */
+/* True if step t is where this PE multiplies A[:,k] and B[k,:]. */
 int tulle__panels_in_step(const tulle__panels *panels, int t, int k);
 
 /*
@@ -43,7 +43,7 @@ int tulle__panels_in_step(const tulle__panels *panels, int t, int k);
  */
 tulle__source *tulle__panels_source(tulle__panels *panels);
 
-/* What is held on this PE. */
+/* Bytes held on this PE. */
 size_t tulle__panels_bytes(const tulle__panels *panels);
 
 #endif

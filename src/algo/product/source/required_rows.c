@@ -17,7 +17,7 @@ enum { SEND_MESSAGES = 7, GET_MESSAGES = 4, DELEGATION_MESSAGES = 1 + SEND_MESSA
 /* The accuracy of the model: delegation must be better by as much. */
 #define CLEARLY 0.98
 
-/* What own tile A[i,k] needs for B[k,j]. */
+/* Rows of B[k,j] that own tile A[i,k] needs. */
 struct want {
     tulle__subset *subset; /* NULL: the whole tile */
     tulle__cut *cut;       /* NULL: all of A is multiplied here */
@@ -35,7 +35,7 @@ struct tulle__required {
     tulle__required_figures figures;
 };
 
-/* What is decided about one pair goes by. */
+/* Inputs of the transfer decision for one pair. */
 struct pair {
     const tulle__operands *operands;
     tulle_transfers transfers;
@@ -140,7 +140,7 @@ out:
     return status;
 }
 
-/* What own tile (i, k) of A needs of row k of tiles of B. */
+/* Finds rows that own tile (i, k) of A needs of row k of tiles of B. */
 static tulle_status look_at(tulle__required *required, const tulle__policy *policy, struct pair p)
 {
     tulle_status status = TULLE_OK;

@@ -21,7 +21,7 @@
 
 typedef struct tulle__required tulle__required;
 
-/* Of the pairs of a tile of A here and a remote one of B. */
+/* Counts of the pairs of a tile of A here and a remote one of B. */
 typedef struct tulle__required_figures {
     int64_t whole, rows, covers; /* by how they move */
     int64_t greedy;              /* whose cover was not found by flow */
@@ -41,12 +41,12 @@ void tulle__required_free(tulle__required *required);
 size_t tulle__required_held(const tulle__required *required);
 
 /*
- * Whether it is known what A[i,k], a tile of this PE, requires of B[k,j]: all, rows, or what the
+ * True if it is known what A[i,k], a tile of this PE, requires of B[k,j]: all, rows, or what the
  * node has.
  */
 int tulle__required_listed(const tulle__required *required, int i, int k, int j);
 
-/* Whether what is fetched of B[k,j] for A[i,k] is the whole tile. */
+/* True if what is fetched of B[k,j] for A[i,k] is the whole tile. */
 int tulle__required_whole(const tulle__required *required, int i, int k, int j);
 
 /*
@@ -59,7 +59,7 @@ tulle_status tulle__required_fetch(
 /* Bytes of that fetch. */
 size_t tulle__required_bytes(const tulle__required *required, const tulle__operands *operands, int i, int k, int j);
 
-/* How own tile A[i,k] is divided for B[k,j]; NULL: not at all, as any tile of another PE. */
+/* Division of own tile A[i,k] for B[k,j]; NULL: not at all, as any tile of another PE. */
 const tulle__cut *tulle__required_cut(const tulle__required *required, int i, int k, int j);
 
 /* Copies the values of A to divided tiles; *bytes: copied. */

@@ -25,7 +25,7 @@ static tulle_status start(tulle__source *source, const tulle__wanted *w, tulle__
     return tulle__required_fetch(s->required, s->operands, w->i, w->k, w->j, fetch);
 }
 
-/* Of a divided tile what is multiplied here. */
+/* Part of a divided tile that is multiplied here. */
 static tulle_status await_a(tulle__required_source *s, const tulle__wanted *w, tulle__fetch *fetch, tulle_tile *tile)
 {
     tulle__csr given;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the tiles of jobs come from. A source brings the tiles that it has, or that it can bring in
+ * Sources of the tiles of jobs. A source brings the tiles that it has, or that it can bring in
  * fewer bytes, and asks the source below it for the rest. The plan stacks them once
  * (tulle__plan_connect); the executor sees the top of the stack only.
  *
@@ -21,7 +21,7 @@
 
 typedef enum tulle__factor { TULLE__FACTOR_A, TULLE__FACTOR_B } tulle__factor;
 
-/* What a job wants: A[i,k], or of B[k,j] what A[i,k] needs. */
+/* Request of a job: A[i,k], or the part of B[k,j] that A[i,k] needs. */
 typedef struct tulle__wanted {
     tulle__factor factor;
     int i, k, j;
@@ -30,7 +30,7 @@ typedef struct tulle__wanted {
     const tulle__delegation *delegation; /* its rows of A[i,k] are wanted; NULL: the tile */
 } tulle__wanted;
 
-/* What a source does while it waits for another PE, and how many jobs are fetched ahead. */
+/* Work of a source while it waits for another PE, and how many jobs are fetched ahead. */
 typedef struct tulle__waiting {
     tulle__serve serve;
     void *context;

@@ -95,7 +95,7 @@ int tulle__layers_owner_c(const tulle__layers *l, int layer, int i, int j)
 
 enum { BANDS = 8 }; /* of rows, as in dense_sink.c */
 
-/* Of a PE, in seconds: copies and sums of its own memory; what it gets for A and B; results that come and go. */
+/* Seconds of a PE: copies and sums of its own memory; what it gets for A and B; results that come and go. */
 struct layer_load {
     double local, fetched, received, sent;
 };

@@ -57,7 +57,7 @@ tulle_status tulle__layers_landed(tulle__slices *s)
     return status;
 }
 
-/* Where a tile of the stacked C is added into C. */
+/* Target in C of a tile of the stacked C. */
 struct part {
     int i, j;            /* the own tile of C */
     tulle_gidx row, col; /* where the part begins in it */

@@ -45,7 +45,7 @@ static const double UNSURE = 1.5;   /* what an estimate of entries may be short 
 static const double RECYCLED = 1.5; /* smaller phases, so that pages of those that are over can stay for the next */
 
 /*
- * What an entry of the result costs on the way, in entries, with what the heaps keep of phases that are over (the room
+ * Cost of an entry of the result on the way, in entries, with what the heaps keep of phases that are over (the room
  * that they had lies scattered): itself, that of the phase before, and the kernel's room; step by step also the sum of
  * the steps before, which is merged with the next; where partial results travel also what is sent and what has come.
  * Resident memory then stays within the limit (34493 rows of 2/3 non-zeros on 4 PEs, limits of 8 to 19 GB).

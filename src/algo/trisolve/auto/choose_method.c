@@ -46,7 +46,7 @@ static void add(struct choice *choice, tulle_trisolve_method method)
     choice->candidate[choice->count++] = method;
 }
 
-/* Whether to solve with dense blocks. */
+/* True to solve with dense blocks. */
 static tulle_status has_blocks(const tulle__triangle *t, int workers, double relax, int *blocks)
 {
     double cost = 0, width = 0;

@@ -16,7 +16,7 @@ enum { SOLVES_LEAST = 50, TRIES = 2 };
 static const double hop_s = 1e-6, entry_s = 0.7e-9, row_s = 3e-9;
 
 /*
- * Whether PE 0 alone takes longer than a chain of as many messages as there are levels. Collective.
+ * True if PE 0 alone takes longer than a chain of as many messages as there are levels. Collective.
  */
 static tulle_status may_pay(const tulle_trisolve *solver, int *pays)
 {

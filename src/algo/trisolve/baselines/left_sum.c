@@ -113,7 +113,7 @@ void tulle__left_sum_arm(tulle__scatter *s)
     s->nadds = 0;
 }
 
-/* Whether a PE publishes a row, and as which of its rows. */
+/* True if a PE publishes a row, and as which of its rows. */
 static int publishes_row(const tulle__scatter *s, int rank, tulle_gidx row, uint64_t *at)
 {
     int part = s->upper ? s->comm->size - 1 - rank : rank;
@@ -243,7 +243,7 @@ static tulle_status read_counters(tulle__scatter *s, int nwaiting)
     return used ? tulle__wait(s->comm, group) : TULLE_OK;
 }
 
-/* Whether all entries of a line are done, by the counters read. */
+/* True if all entries of a line are done, by the counters read. */
 static int is_done(tulle__scatter *s, int w)
 {
     int size = s->comm->size, done = 1;

@@ -29,7 +29,7 @@ uint64_t tulle__word_sum(tulle__word_kind kind, uint64_t a, uint64_t b)
 }
 
 /*
- * Whether page faults cost virtual time: those of many threads are served together if they make one
+ * True if page faults cost virtual time: those of many threads are served together if they make one
  * access.
  */
 static int faults_together(const tulle_comm *comm)

@@ -9,7 +9,7 @@
 
 #include "comm/comm.h"
 
-/* What a word holds; an f32 is its lower half. */
+/* Content of a word; an f32 is its lower half. */
 typedef enum tulle__word_kind { TULLE__WORD_INT, TULLE__WORD_F32, TULLE__WORD_F64 } tulle__word_kind;
 
 uint64_t tulle__word_sum(tulle__word_kind kind, uint64_t a, uint64_t b);

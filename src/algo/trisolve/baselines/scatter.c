@@ -39,7 +39,7 @@ out:
     return status;
 }
 
-/* Of own rows, which the triangle stores as rows. */
+/* Counts own rows, which the triangle stores as rows. */
 static tulle_status count_in_degrees(const tulle__triangle *t, tulle__scatter *s)
 {
     tulle_status status;

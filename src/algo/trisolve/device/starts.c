@@ -28,7 +28,7 @@ int32_t *tulle__starts_cut(const int32_t *entries, int64_t from, int64_t to, int
     return group;
 }
 
-/* What is made on the host. */
+/* Orders that are made on the host. */
 struct making {
     int32_t *order, *entries, *group; /* [n], [n] by position, [n + 1] */
     int64_t *first;                   /* of levels */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a device begins the rows of a triangle, made on the host: by tickets in the order of solving; or by levels, of
- * which wide ones are begun alone, without flags, and runs of narrow ones by tickets.
+ * Order in which a device begins the rows of a triangle, made on the host: by tickets in the order of solving; or by
+ * levels, of which wide ones are begun alone, without flags, and runs of narrow ones by tickets.
  */
 #ifndef TULLE_TRISOLVE_STARTS_H
 #define TULLE_TRISOLVE_STARTS_H

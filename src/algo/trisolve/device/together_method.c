@@ -21,7 +21,7 @@
 
 enum { BUFFERS = 24 };
 
-/* What PEs know of each other. */
+/* Facts that PEs exchange. */
 struct peer {
     int64_t process;
     tulle__device *device;

@@ -61,7 +61,7 @@ typedef struct tulle__push {
 } tulle__push;
 
 /*
- * What this PE requires and sends, and its schedule. The triangle is partitioned and validated.
+ * Lists that this PE requires and sends, and its schedule. The triangle is partitioned and validated.
  * Collective.
  */
 tulle_status tulle__push_init(const tulle__triangle *t, tulle__push *push, tulle__worker_schedule *schedule);
@@ -73,7 +73,7 @@ tulle_status tulle__push_open(tulle__push *push, tulle_gidx cols);
 /* Clears the inbox. All PEs must have done so before any solves. Local. */
 void tulle__push_arm(tulle__push *push);
 
-/* Whether all values of a ghost have arrived; they are then copied to its line. */
+/* True if all values of a ghost have arrived; they are then copied to its line. */
 int tulle__push_has_arrived(tulle__push *push, int64_t slot);
 /* Sends an own line that has been solved. */
 void tulle__push_send(tulle__push *push, int64_t line);

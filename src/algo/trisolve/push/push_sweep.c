@@ -40,7 +40,7 @@ struct sweep {
     int64_t idle_from, idle_to;
 };
 
-/* Whether a ghost's value is known; reads the inbox if it was not. */
+/* True if a ghost's value is known; reads the inbox if it was not. */
 static int check_arrival(struct sweep *p, int64_t slot)
 {
     tulle__push *push = p->push;
@@ -111,7 +111,7 @@ static void look_at_hand(struct sweep *p)
 }
 
 /*
- * Whether the block that begins at the next line has all that it requires, and no row before it
+ * True if the block that begins at the next line has all that it requires, and no row before it
  * waits.
  */
 static int is_block_ready(struct sweep *p)

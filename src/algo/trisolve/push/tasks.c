@@ -89,7 +89,7 @@ out:
     return status;
 }
 
-/* What own rows of the window require, item by item; list NULL: counts only. */
+/* Requirements of own rows of the window, item by item; list NULL: counts only. */
 static int64_t write_needs(const tulle_mat *A, int upper, const struct window *w, tulle__list_item *list)
 {
     const tulle_layout *l = A->layout;

@@ -27,7 +27,7 @@ struct chunks {
     int workers;
 };
 
-/* What a row of a chunk requires of other workers' chunks. Columns come in runs of one chunk. */
+/* Requirements of a row of a chunk from other workers' chunks. Columns come in runs of one chunk. */
 static void note_needs(const tulle__triangle *t, const tulle__triangle_span *span, const struct chunks *chunks,
     int64_t mine, tulle__worker_schedule *schedule)
 {

@@ -178,7 +178,7 @@ static int worker_at(const tulle__order *order, int32_t position)
     return low;
 }
 
-/* What rows at positions from .. to - 1 require of other workers. */
+/* Requirements of rows at positions from .. to - 1 from other workers. */
 static void note_needs(const tulle__order *order, int32_t from, int32_t to, tulle__worker_schedule *schedule)
 {
     int32_t own = order->start[schedule->worker], end = order->start[order->levels * order->workers + schedule->worker];
@@ -197,7 +197,7 @@ static void note_barrier(const tulle__order *order, int64_t level, tulle__worker
             tulle__worker_schedule_needs(schedule, w, order->start[level * order->workers + w] - order->start[w]);
 }
 
-/* Whether positions from .. to - 1 are few enough for a block. */
+/* True if positions from .. to - 1 are few enough for a block. */
 static int is_block(const tulle__order *order, const tulle__worker_schedule *schedule, int32_t from, int32_t to)
 {
     int32_t own = order->start[schedule->worker];

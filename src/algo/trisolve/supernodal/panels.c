@@ -167,7 +167,7 @@ out:
     return status;
 }
 
-/* What the panel requires of a supernode; whether it must wait for it. */
+/* Requirement of the panel from a supernode; true if it must wait for it. */
 static int needs(struct building *b, int32_t j)
 {
     if (b->s->owner[j] != b->schedule->worker)

@@ -19,7 +19,7 @@ enum { WIDTH_MOST = 64, SLACK = 8 };
 #define SIGHT 400.0
 #define RELAX 0.2
 
-/* What neighbouring steps have in common, by rows or by columns. */
+/* Common part of neighbouring steps, by rows or by columns. */
 struct likeness {
     int32_t *count;  /* [n]: entries off the diagonal of the row or column */
     int32_t *common; /* [n]: those that the previous step has too */

@@ -31,7 +31,7 @@ typedef struct tulle__block_chain {
 TULLE__EACH_ISA(TULLE__DECLARE)
 #undef TULLE__DECLARE
 
-/* Of a set, by its number. */
+/* Kernel of a set, by its number. */
 tulle__block_chain_kernel tulle__block_chain_of(tulle__isa isa);
 
 /* blas: the chain by the BLAS; NULL: there is none. */

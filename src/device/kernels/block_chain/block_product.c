@@ -210,7 +210,7 @@ static tulle_status multiply_group(const tulle__block_job *j, tulle__block_room 
 /* ---- rows that share blocks of B ---- */
 
 /*
- * Whether row r of A has so many and so large blocks that B's would come from memory for each row. This is a property
+ * True if row r of A has so many and so large blocks that B's would come from memory for each row. This is a property
  * of the row alone: how its sums are cut does not depend on rows beside it, nor on threads.
  */
 bool tulle__block_row_is_full(const tulle__block_job *j, const tulle__csr *A, int64_t r)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of products of two matrices of blocks share (spgemm_blocks.c). */
+/* Common parts of products of two matrices of blocks (spgemm_blocks.c). */
 #ifndef TULLE_DEVICE_KERNELS_BLOCK_PRODUCT_H
 #define TULLE_DEVICE_KERNELS_BLOCK_PRODUCT_H
 
@@ -56,14 +56,14 @@ static inline int64_t tulle__block_width(const tulle__block_job *j, int64_t c)
     return j->col_cut[c + 1] - j->col_cut[c];
 }
 
-/* Whether the filter leaves the product of two blocks in row r of C. */
+/* True if the filter leaves the product of two blocks in row r of C. */
 static inline bool tulle__block_survives(
     const tulle__block_job *j, int64_t r, const tulle__csr *A, int64_t e, const tulle__csr *B, int64_t f)
 {
     return !j->task->least || !(A->norm[e] * B->norm[f] < j->task->least[r]); /* NaN survives */
 }
 
-/* Of half of C, marks the block columns of row r that are made. */
+/* For half of C, marks the block columns of row r that are made. */
 void tulle__block_row_mark(const tulle__block_job *job, tulle__block_room *room, int64_t r);
 
 /* Room for the block columns of a row. */
@@ -74,7 +74,7 @@ tulle_status tulle__block_rows_make(const tulle__block_job *job, tulle__block_ro
 
 /* Rows from r on, before `end`, that are better made together. */
 int64_t tulle__block_rows_together(const tulle__block_job *job, int64_t r, int64_t end);
-/* Whether row r of A is one of those, whose chunks should have several. */
+/* True if row r of A is one of those, whose chunks should have several. */
 bool tulle__block_row_is_full(const tulle__block_job *job, const tulle__csr *A, int64_t r);
 enum { TULLE__BLOCK_ROWS_TOGETHER = 4 };
 

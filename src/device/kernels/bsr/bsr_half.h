@@ -7,7 +7,7 @@
  * same sizes, which a processor forwards from store to load. Values are fetched a quarter of a page ahead: a whole one
  * took 3 % longer.
  */
-/* Where sums for block column `col` go. */
+/* Memory for sums of block column `col`. */
 INLINE double *NAME(there)(const tulle__bsr_rows *rows, int64_t begin, int64_t end, int64_t col, int64_t b)
 {
     return col < end ? rows->own + (col - begin) * b * rows->own_ld : rows->beyond + (col - end) * b * rows->k;

@@ -35,7 +35,7 @@ INLINE void NAME(half_scalar)(const tulle__bsr_rows *rows, int64_t i, const int 
     rows->own[row - begin] += sum;
 }
 
-/* Whether `count` rows from row i on have each the columns of the row before plus one; all have n entries. */
+/* True if `count` rows from row i on have each the columns of the row before plus one; all have n entries. */
 INLINE int NAME(follow)(const tulle__bsr *A, int64_t i, int64_t count, int64_t n, const int bytes)
 {
     const char *columns = (const char *)A->colind + A->rowptr[i] * bytes, *before = columns - n * bytes;
@@ -47,7 +47,7 @@ INLINE int NAME(follow)(const tulle__bsr *A, int64_t i, int64_t count, int64_t n
 }
 
 /*
- * How many rows from row i on have its columns, plus one more each, and begin on the diagonal; 1: no two; 0: nor
+ * Number of rows from row i on that have its columns, plus one more each, and begin on the diagonal; 1: no two; 0: nor
  * has the next one, though it has as many, which is what takes time to find out. Their entries lie one behind the
  * other, so that one comparison tells for several rows: for one at first, for twice as many each time, so that little
  * is compared in vain.

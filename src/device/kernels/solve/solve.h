@@ -6,7 +6,7 @@
 #include "device/kernels/isa.h"
 #include "kernel/kernel.h"
 
-/* What a row loop need not keep in registers, known beforehand. */
+/* Facts known beforehand, which a row loop keeps in no register. */
 enum tulle__solve_kind {
     TULLE__SOLVE_ANY,
     TULLE__SOLVE_IN_PLACE, /* lines next to each other; rows, b and x in one order, pivots in the rows */
@@ -21,7 +21,7 @@ static inline enum tulle__solve_kind tulle__solve_kind(const tulle__solve_task *
                                                                                        : TULLE__SOLVE_ANY;
 }
 
-/* What a loop over rows for one right-hand side is made for. */
+/* Kinds of loops over rows for one right-hand side. */
 enum tulle__column_kind {
     TULLE__COLUMN_ANY,     /* lines anywhere */
     TULLE__COLUMN_PLAIN,   /* in place */
@@ -47,11 +47,11 @@ enum tulle__column_kind {
     X(TULLE__COLUMN_PERMUTED_MASKED, permuted_masked, 0)
 
 /*
- * Of rows in place, by a sample. Chained: rows are short and nearly all need the row before; then a solve takes the
- * time from one row to the next, of which a third goes by until what was stored can be loaded. Masked: rows are many
- * and mostly of up to four entries, their numbers differ from row to row, which a processor mispredicts, and few need
- * the row before, for which the masked loop has to wait longer than a plain one. A processor learns the lengths of some
- * thousand rows by heart.
+ * Kind for rows in place, by a sample. Chained: rows are short and nearly all need the row before; then a solve takes
+ * the time from one row to the next, of which a third goes by until what was stored can be loaded. Masked: rows are
+ * many and mostly of up to four entries, their numbers differ from row to row, which a processor mispredicts, and few
+ * need the row before, for which the masked loop has to wait longer than a plain one. A processor learns the lengths of
+ * some thousand rows by heart.
  */
 static inline enum tulle__column_kind tulle__column_kind_in_place(const tulle__solve_task *task)
 {

@@ -66,7 +66,7 @@ LONG(long_up, 1)
 LONG(long_down, -1)
 #undef LONG
 
-/* Of rows in place, `divides` is known beforehand. Their pivot, if it is stored, is the last entry in the order of
+/* For rows in place, `divides` is known beforehand. Their pivot, if it is stored, is the last entry in the order of
  * step.
  */
 INLINE void NAME(solve_rows)(const tulle__solve_task *task, int64_t column, const int step,

@@ -305,7 +305,7 @@ out:
     return status;
 }
 
-/* Whether to compute first and copy then; gets the room for that. */
+/* True to compute first and copy then; gets the room for that. */
 static tulle_status choose_one_pass(struct job *job, int *one_pass)
 {
     const tulle__spgemm_plan *plan = job->plan;

@@ -28,10 +28,10 @@ typedef struct tulle__stretch {
 } tulle__stretch;
 
 /*
- * Of a pair: the stretch of each row of A and of B, and B's values: where row k belongs to a stretch of OFFSET_ROWS and
- * more, the value of its entry e lies at rowptr[first] - rowptr[0] + e (end - first) + k - first. Without A where that
- * is the identity. Of B the rows from the first to the last that A's stretches take; elsewhere nothing is defined. What
- * is A's may be B's.
+ * For a pair: the stretch of each row of A and of B, and B's values: where row k belongs to a stretch of OFFSET_ROWS
+ * and more, the value of its entry e lies at rowptr[first] - rowptr[0] + e (end - first) + k - first. Without A where
+ * that is the identity. Of B the rows from the first to the last that A's stretches take; elsewhere nothing is defined.
+ * What is A's may be B's.
  */
 typedef struct tulle__offset_rows {
     tulle__stretch *A, *B;
@@ -39,7 +39,8 @@ typedef struct tulle__offset_rows {
     int same; /* A's values are B's */
 } tulle__offset_rows;
 
-/* Of B's rows, each: a bit a column, PANEL_WORDS words a panel; and how many entries lie before each panel, and in all.
+/* For each of B's rows: a bit a column, PANEL_WORDS words a panel; and how many entries lie before each panel, and in
+ * all.
  */
 typedef struct tulle__panel_rows {
     uint64_t *bits;
@@ -131,7 +132,7 @@ void tulle__spgemm_plan_fini(tulle__spgemm_plan *plan);
 void tulle__spgemm_workspace_init(tulle__spgemm_workspace *space, const tulle__spgemm_plan *plan);
 void tulle__spgemm_workspace_fini(tulle__spgemm_workspace *space);
 
-/* Whether the structure of A is that of B, in the same memory: what is known of one need not be found for the other. */
+/* True if the structure of A is that of B, in the same memory: what is known of one need not be found for the other. */
 static inline int tulle__same_arrays(const tulle__csr *A, const tulle__csr *B)
 {
     return A->rowptr == B->rowptr && A->colind == B->colind && A->m == B->m;
@@ -144,8 +145,8 @@ static inline int tulle__same_arrays(const tulle__csr *A, const tulle__csr *B)
 tulle_status tulle__spgemm_make_offsets(tulle__spgemm_plan *plan, tulle__pool *pool, double *part);
 void tulle__spgemm_drop_offsets(tulle__spgemm_plan *plan);
 
-/* How many rows of C from i on, before row `end`, are at constant offsets from row i, and made of such rows only; 0:
- * too few. */
+/* Number of rows of C from i on, before row `end`, that are at constant offsets from row i, and made of such rows only;
+ * 0: too few. */
 int64_t tulle__spgemm_offset_rows(const tulle__spgemm_plan *plan, int64_t i, int64_t end);
 
 /*

@@ -14,7 +14,7 @@ typedef enum tulle__accumulator {
     TULLE__ACCUMULATOR_LISTED   /* dense sums, columns listed as they appear, then ordered */
 } tulle__accumulator;
 
-/* How a sparse product is made: 0 lets the estimates choose, which is what the table's entry does. */
+/* Choices of a sparse product: 0 lets the estimates choose, which is what the table's entry does. */
 typedef struct tulle__spgemm_tuning {
     int passes;  /* 1: compute, then place and copy; 2: count, place, compute; 0 also: compute into a place, trim */
     int runs;    /* 1: on runs of columns; -1: never */

@@ -19,7 +19,7 @@ enum { SAMPLES = 512, BLOCK = 8136, TURN = 64 };
 static const double GOLDEN = 0.6180339887498949;
 
 /*
- * Whether row i has the columns of row i - 1, each one further on; none, if that has none: a tile beside the diagonal
+ * True if row i has the columns of row i - 1, each one further on; none, if that has none: a tile beside the diagonal
  * is empty almost everywhere, and must not end the stretches of the tile on it.
  */
 static int continues_offsets(const tulle__csr *A, int64_t i)
@@ -75,7 +75,7 @@ static void find_stretches(void *arg, int64_t begin, int64_t end)
     }
 }
 
-/* Of the rows in `of`. */
+/* Makes stretches of the rows in `of`. */
 static tulle_status make_stretches(tulle__pool *pool, const tulle__csr *A, tulle__stretch of, tulle__stretch **row)
 {
     struct search job = {.A = A, .begin = of.first};
@@ -198,7 +198,7 @@ out:
     return status;
 }
 
-/* Whether most entries of A's tiles, and of B's, lie in constant-offset rows, by a sample of them. */
+/* True if most entries of A's tiles, and of B's, lie in constant-offset rows, by a sample of them. */
 static int promising(const tulle__spgemm_task *task)
 {
     struct share A = {0}, B = {0};

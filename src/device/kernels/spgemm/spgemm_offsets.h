@@ -30,7 +30,7 @@ typedef struct NAME(offset_term) {
     int32_t len;
 } NAME(offset_term);
 
-/* What is summed: row t of the stretch takes b[t], and lane l of a for row l of those side by side. */
+/* Summands: row t of the stretch takes b[t], and lane l of a for row l of those side by side. */
 typedef struct NAME(product) {
     const T *b, *a;
 } NAME(product);
@@ -69,7 +69,7 @@ static void NAME(list_offset)(NAME(stretch) * to, const tulle__spgemm_pair *pair
     }
 }
 
-/* Whether row i of C is a shift of the row whose structure the space has. */
+/* True if row i of C is a shift of the row whose structure the space has. */
 static int NAME(is_known)(const tulle__spgemm_workspace *space, const NAME(stretch) * stretch)
 {
     const tulle__offset_row *row = &space->row;

@@ -92,7 +92,7 @@ static int is_ordered(tulle__pool *pool, const tulle__csr *A)
 
 /* ---- whether ---- */
 
-/* What groups of rows multiply: products, the entries of B that they take part in, and the rows of B. */
+/* Work of groups of rows: products, the entries of B that they take part in, and the rows of B. */
 struct work {
     int64_t products, entries, rows;
 };
@@ -120,7 +120,7 @@ static void count_group(const tulle__spgemm_pair *pair, int64_t i, int64_t m, st
 }
 
 /*
- * Whether eight rows at a time would be faster, by a sample and what was measured (nanoseconds; only their ratios
+ * True if eight rows at a time would be faster, by a sample and what was measured (nanoseconds; only their ratios
  * matter): 1.1 for an entry of B and 9 for the loop over those of a panel, against 0.12 a product and 2.5 a run of B's
  * columns, or, without runs, 1.3 a product. A third to spare. B must be worth a bit a column.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sparse product decides before it starts: flops, chunks of rows, and whether B is worth reading as runs. */
+/* Decisions of a sparse product before it starts: flops, chunks of rows, and whether B is worth reading as runs. */
 #include <math.h>
 #include <string.h>
 
@@ -163,7 +163,7 @@ static const double MOSTLY = 0.75; /* of A's entries in stretches: the others ar
 static const double RUNS =
     2.5; /* mean length of runs; pairs (a network with two unknowns a bus) lose half of the time */
 
-/* Whether so many dense rows of sums a thread are a small part of the memory that is left: hash tables need less. */
+/* True if so many dense rows of sums a thread are a small part of the memory that is left: hash tables need less. */
 static int fits(const tulle__spgemm_plan *plan, const tulle__pool *pool, int rows)
 {
     enum { PART = 8 };
@@ -196,7 +196,7 @@ static void choose_variants(tulle__spgemm_plan *plan, tulle__pool *pool)
 }
 
 /*
- * Whether sums in an array as wide as C stay in cache from row to row: its misses in the first-level one, of 4096
+ * True if sums in an array as wide as C stay in cache from row to row: its misses in the first-level one, of 4096
  * lines, over consecutive rows from a few places, are fewer than half of the multiplications. Meshes and networks whose
  * neighbours have near numbers are so however large they are; random matrices are not.
  */

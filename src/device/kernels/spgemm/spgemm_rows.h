@@ -108,7 +108,7 @@ static inline int64_t NAME(words)(const NAME(row) * row)
     return ((int64_t)row->hi >> 6) - (row->lo >> 6) + 1;
 }
 
-/* Where the ordered table is no good; scans: columns are wanted, too. */
+/* If the ordered table is no good; scans: columns are wanted, too. */
 static inline tulle__accumulator NAME(instead)(const tulle__spgemm_workspace *space, int scans)
 {
     if (!space->plan->dense) return TULLE__ACCUMULATOR_HASH;

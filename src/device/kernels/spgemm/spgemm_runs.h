@@ -62,7 +62,7 @@ static int NAME(repeats)(const tulle__spgemm_task *task, int64_t i)
     return 1;
 }
 
-/* How many rows from i on make a block; the same for a row of the same chunk whenever it is asked. */
+/* Number of rows from i on in a block; the same for a row of the same chunk whenever it is asked. */
 static int NAME(block_rows)(const tulle__spgemm_task *task, int64_t i, int64_t end)
 {
     int rows = 1;
@@ -206,7 +206,7 @@ out:
 
 /* ---- sums ---- */
 
-/* What a small dense product keeps in registers. */
+/* Registers of a small dense product. */
 typedef struct NAME(factors) {
     T *sum[NAME(ROWS_MAX)];
     const T *val[NAME(DEPTH_MAX)];

@@ -32,7 +32,7 @@ static inline __attribute__((always_inline)) tulle__walk tulle__walk_from(const 
     return (tulle__walk){stop, stop[0] - stop[-1], stop[1] - stop[0]};
 }
 
-/* Whether the row ends with the next `most` entries, 0 or 1; how many of these it has. */
+/* True if the row ends with the next `most` entries, 0 or 1; how many of these it has. */
 static inline __attribute__((always_inline)) int64_t tulle__walk_ends(const tulle__walk *w, int64_t most)
 {
     return w->left <= most;

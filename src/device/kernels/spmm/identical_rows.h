@@ -37,7 +37,7 @@ int tulle__spmm_groups(const tulle__spmm_operand *pair, int npairs, int64_t m, i
  */
 double tulle__spmm_fours_an_unlike_end(const tulle__spmm_operand *pair, int npairs, int64_t m);
 
-/* Whether row i + 1 of A has the columns of row i plus shift. */
+/* True if row i + 1 of A has the columns of row i plus shift. */
 static inline int tulle__rows_are_identical(const tulle__csr *A, int64_t i, uint32_t shift)
 {
     const int64_t n = A->rowptr[i + 1] - A->rowptr[i];
@@ -45,7 +45,7 @@ static inline int tulle__rows_are_identical(const tulle__csr *A, int64_t i, uint
     return A->rowptr[i + 2] - A->rowptr[i + 1] == n && tulle__has_offset_32(before, before + n, n, shift);
 }
 
-/* How many rows from row i on, before `end`, go together in every pair; *shift: their offset, 0 or 1. */
+/* Number of rows from row i on, before `end`, that go together in every pair; *shift: their offset, 0 or 1. */
 static inline int tulle__identical_rows(const tulle__spmm_operand *pair, int npairs, int64_t i, int64_t end, int *shift)
 {
     int p = 0;

@@ -134,7 +134,7 @@ static tulle_status pack(void *arg, int thread, int nthreads)
     return TULLE_OK;
 }
 
-/* Whether at least half of a sample's entries have an entry of the row before in their column. */
+/* True if at least half of a sample's entries have an entry of the row before in their column. */
 static int rows_overlap(const tulle__csr *A)
 {
     int64_t entries = 0, common = 0, step = A->m / SAMPLED_ROWS + 1;
@@ -153,7 +153,7 @@ static int rows_overlap(const tulle__csr *A)
 }
 
 /*
- * Whether to fetch B ahead. A fetch for each entry costs a third of the entry's time where B's row is short, and takes
+ * True to fetch B ahead. A fetch for each entry costs a third of the entry's time where B's row is short, and takes
  * room in the first-level cache where it is long. It is worth that if rows of B come from beyond the second-level cache
  * and are new to most rows of A: where rows overlap, few entries wait, unless B - that of all pairs - is so large that
  * these wait for memory. A single column lies in the outer cache for longer, and its lines serve neighbours.
@@ -365,7 +365,7 @@ static int64_t pass_width(const struct job *job, int64_t panel)
 static const tulle__spmm_kernel *const spmm_of[TULLE__ISA_COUNT] = {TULLE__EACH_ISA(SPMM)};
 static const tulle__spmm_kernel *const spmv_of[TULLE__ISA_COUNT] = {TULLE__EACH_ISA(SPMV)};
 
-/* What holds for all passes; returns the columns of one. */
+/* Sets the fields of all passes; returns the columns of one. */
 static int64_t job_init(struct job *job, tulle__pool *pool)
 {
     const tulle__spmm_task *task = job->task;
@@ -385,7 +385,7 @@ static int64_t job_init(struct job *job, tulle__pool *pool)
     return panel < task->n ? panel : task->n;
 }
 
-/* Whether a row of B is one vector of the instruction set, of two values at least, or of four in f32. */
+/* True if a row of B is one vector of the instruction set, of two values at least, or of four in f32. */
 static int is_vector(const struct job *job, tulle__isa isa)
 {
     int64_t bytes = job->task->n * (int64_t)job->size, widest = isa == TULLE__ISA_AVX512 ? 64 : 32;
@@ -393,7 +393,7 @@ static int is_vector(const struct job *job, tulle__isa isa)
 }
 
 /*
- * Whether to use the flat loop over the entries of all rows; its kernels are for a row of B of one element or vector.
+ * True to use the flat loop over the entries of all rows; its kernels are for a row of B of one element or vector.
  * Measured on random rows of 2 to 32 entries, graphs and meshes: with one column it is faster up to 11 fours of entries
  * for each end that is mispredicted (ca-AstroPh, 8.3: 1.45 times) and slower at 14 (mfem_bracket_thermal_p2: 0.8
  * times); with eight faster up to 5.5 (coauthor_physics, 4.7: 1.07, with two pairs 1.4 times), slower at 8.3

@@ -11,7 +11,7 @@
  * Every sum is made as spmm_rows.h makes it.
  */
 
-/* Where the rows of a turn go: so many values apart, each times alpha. */
+/* Target of the rows of a turn: so many values apart, each times alpha. */
 typedef struct NAME(target) {
     T *to;
     int64_t ld;

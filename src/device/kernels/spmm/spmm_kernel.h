@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a row kernel of the sparse-dense product is given, and the kernels of each instruction set. */
+/* Arguments of a row kernel of the sparse-dense product, and the kernels of each instruction set. */
 #ifndef TULLE_DEVICE_KERNELS_SPMM_KERNEL_H
 #define TULLE_DEVICE_KERNELS_SPMM_KERNEL_H
 

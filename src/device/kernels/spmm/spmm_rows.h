@@ -21,7 +21,7 @@ enum { NAME(MOST) = 8, NAME(STEP) = 16, NAME(PAIR_STEP) = 128, NAME(PARTS_OF_ONE
 #define LINES ((count * (int)sizeof(V) + 63) / 64)
 #define AHEAD (LINES <= 2 ? 96 : 256 / LINES)
 
-/* What a part of a sum begins with: x + -0 is x for each x, and a pair without entries in a row changes no bit of it.
+/* Begin of a part of a sum: x + -0 is x for each x, and a pair without entries in a row changes no bit of it.
  */
 #define NOTHING (-(T)0)
 
@@ -132,7 +132,7 @@ INLINE void NAME(put)(
     }
 }
 
-/* What is made at a time: rows begin .. end - 1, columns first .. first + n - 1, of one pair of several. */
+/* Part made at a time: rows begin .. end - 1, columns first .. first + n - 1, of one pair of several. */
 typedef struct NAME(turn) {
     const tulle__spmm_operand *pair;
     int64_t begin, end, first, n;

@@ -82,7 +82,7 @@ INLINE V NAME(offset_four)(const T *val, const int32_t *colind, int64_t n, const
     return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
 }
 
-/* Whether four rows from `first` on, all of n entries, have each the columns of the row before plus one. */
+/* True if four rows from `first` on, all of n entries, have each the columns of the row before plus one. */
 INLINE int NAME(follow)(const int64_t *first, const int32_t *colind, int64_t n)
 {
     const uint32_t *columns = (const uint32_t *)colind + first[0];

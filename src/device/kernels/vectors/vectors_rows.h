@@ -13,7 +13,7 @@ enum { NAME(PER_SUM) = 8 / DOUBLES, NAME(LINE) = 64 / SIZE };
 
 /* ---- inner products ---- */
 
-/* Of x[at .. at + nx - 1]. */
+/* Inner products of x[at .. at + nx - 1]. */
 INLINE void NAME(dots_of)(const tulle__dots_task *task, int at, const int nx, const int ny)
 {
     const T *x[8], *y[2];
