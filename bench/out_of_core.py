@@ -145,7 +145,7 @@ def main():
                 passed = f"{counted / told['matrix']:.4f} of the matrix" if counted else "not counted"
                 print(f"| {told['format']} | {cols} | {told['matrix'] / MB:.0f} | {options.budget:.0f} | {data / MB:.0f} | "
                       f"{resident / MB:.0f} | {plain / 1e9:.2f} | {inside / 1e9:.2f} | {streamed / 1e9:.2f} | {share:.2f} | "
-                      f"{told['matrix'] / streamed:.3g} | {passed} | {told['slabs']} | {told['manner']} |", flush=True)
+                      f"{told['matrix'] / streamed:.3g} | {passed} | {told['slabs']} | {told['mode']} |", flush=True)
     print(f"\n- at least {100 * TARGET:.0f} % of the slower: {sum(verdicts['rate'])} of {len(verdicts['rate'])}")
     known = [good for good in verdicts["once"] if good is not None]
     print(f"- the matrix is read once a pass: {sum(known)} of {len(known)}" if known else

@@ -60,7 +60,7 @@ TULLE_API tulle_status tulle_rows_set_finite(tulle_rows *rows, bool finite);
  */
 TULLE_API tulle_status tulle_rows_warnings(tulle_rows *rows, char *warnings);
 /* The access mode: "by O_DIRECT", "through the page cache, as O_DIRECT is refused here (...)". */
-TULLE_API const char *tulle_rows_manner(const tulle_rows *rows);
+TULLE_API const char *tulle_rows_mode(const tulle_rows *rows);
 
 /*
  * Collective, for a square matrix, in one sweep: D holds the entries within diagonal blocks of so

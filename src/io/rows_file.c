@@ -397,16 +397,15 @@ static tulle_status open_direct(struct rows_file *f)
     f->direct_fd = open(f->path, O_RDONLY | O_CLOEXEC | O_DIRECT);
     int works = f->direct_fd >= 0 && pread(f->direct_fd, sector, SECTOR, 0) > 0;
     if (!works)
-        snprintf(f->rows.manner, sizeof f->rows.manner, "through the page cache, as O_DIRECT is refused here (%s)",
+        snprintf(f->rows.mode, sizeof f->rows.mode, "through the page cache, as O_DIRECT is refused here (%s)",
             strerror(errno));
     else
-        snprintf(f->rows.manner, sizeof f->rows.manner, "by O_DIRECT");
+        snprintf(f->rows.mode, sizeof f->rows.mode, "by O_DIRECT");
     /* values must not straddle the alignment: arrays in foreign files may begin anywhere */
     for (int a = 0; a < ARRAYS && works; a++) {
         f->array[a].direct = f->array[a].offset % f->array[a].number == 0;
         if (!f->array[a].direct)
-            snprintf(
-                f->rows.manner, sizeof f->rows.manner, "in part through the page cache, as an array is not aligned");
+            snprintf(f->rows.mode, sizeof f->rows.mode, "in part through the page cache, as an array is not aligned");
     }
     tulle__free(memory);
     return TULLE_OK;
@@ -426,7 +425,7 @@ static tulle_status open_file(struct rows_file *f, const char *path)
     TULLE_TRY(tulle__binsparse_open(path, NULL, &f->file));
     TULLE_TRY(describe(f));
     if (f->converted)
-        snprintf(f->rows.manner, sizeof f->rows.manner,
+        snprintf(f->rows.mode, sizeof f->rows.mode,
             "by HDF5, as its arrays lie in chunks, or are not 32-bit indices and real values");
     else
         TULLE_TRY(open_direct(f));

@@ -58,8 +58,8 @@ tulle_status tulle_rows_warnings(tulle_rows *rows, char *warnings)
     return status;
 }
 
-const char *tulle_rows_manner(const tulle_rows *rows)
+const char *tulle_rows_mode(const tulle_rows *rows)
 {
     if (TULLE__NULL(rows)) return "";
-    return rows->manner;
+    return rows->mode;
 }

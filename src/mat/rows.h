@@ -60,7 +60,7 @@ struct tulle_rows {
     /* counts of one sweep, the first product's, which reads each value of this PE once */
     bool counting, counted;
     _Atomic int64_t nans, infs; /* by the threads that read */
-    char manner[128];
+    char mode[128];
 };
 
 #endif

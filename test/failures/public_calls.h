@@ -79,8 +79,8 @@ static const struct subject {
         {"push", "supernodal", "unified-tasks", "zerocopy", "on limit+cpu"}, NULL, 0},
     {"tulle_trisolve_rhs tulle_trisolve_forward", foreknow, {""}, NULL, 0},
     {"tulle_operator_of_elements tulle_operator_free", multiply_elements, {""}, NULL, 0},
-    {"tulle_operator_of_mat tulle_operator_free tulle_operator_on_device tulle_krylov_solve tulle_krylov_check",
-        solve_iteratively, {"c none"}, NULL, 0},
+    {"tulle_operator_of_mat tulle_operator_free tulle_krylov_solve tulle_krylov_check", solve_iteratively, {"c none"},
+        NULL, 0},
     {"tulle_precond_new tulle_krylov_solve", solve_iteratively,
         {"c ic0", "g ilu0", "g jacobi", "b jacobi", "c block-jacobi"}, NULL, 0},
     {"tulle_device_probe", probe, {"limit+cpu"}, NULL, 1},
@@ -130,7 +130,7 @@ static const char without[] =
     "tulle_svd_memory tulle_svd_count tulle_svd_means tulle_svd_deviations "
     "tulle_krylov_method_name tulle_krylov_method_parse tulle_precond_kind_name tulle_precond_kind_parse "
     "tulle_precond_parse_spec "
-    "tulle_stop_name "
+    "tulle_stop_name tulle_operator_on_device "
     "tulle_product_alg_name tulle_product_alg_parse tulle_trisolve_method_name tulle_trisolve_method_parse "
     "tulle_trisolve_method_of tulle_function_name tulle_density_method_name "
     "tulle_density_method_parse tulle_matfun_method_name tulle_matfun_method_parse "
@@ -170,7 +170,7 @@ static const char without[] =
     "tulle_type_size "
     "tulle_device_list tulle_rows_count tulle_rows_cols tulle_rows_nnz tulle_rows_type tulle_rows_set_type "
     "tulle_rows_set_finite "
-    "tulle_rows_manner "
+    "tulle_rows_mode "
     "tulle_stream_planned tulle_stream_layout tulle_stream_describe "
     "tulle_version ";
 

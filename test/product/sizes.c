@@ -11,7 +11,7 @@
 #include "operands.h"
 #include "tap.h"
 
-enum { ROWS = 3, COLS = 2, PES = ROWS * COLS };
+enum { GRID_ROWS = 3, GRID_COLS = 2, PES = GRID_ROWS * GRID_COLS };
 
 struct product {
     const char *operand;
@@ -42,7 +42,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_operand_inspect(p->operand, NULL, &shape));
     tulle_gidx n = p->sparse ? shape.m : p->columns;
     product_grid grid = {
-        .m = shape.m, .k = shape.m, .n = n, .rows = ROWS, .cols = COLS, .tiles = 1, .map = TULLE_BLOCK};
+        .m = shape.m, .k = shape.m, .n = n, .rows = GRID_ROWS, .cols = GRID_COLS, .tiles = 1, .map = TULLE_BLOCK};
     TULLE_TRY(grid_layouts(&grid, o.l));
     TULLE_TRY(load_operands(comm, p->operand, p->sparse ? p->operand : NULL, &o));
     TULLE_TRY(tulle_product_new(o.A, o.B, o.C, &options, &plan));

@@ -93,7 +93,7 @@ static tulle_status stream_file(tulle_comm *comm, void *arg)
     TULLE_TRY(difference(side[1], side[2], &off));
     printf("off %.3g matrix %.0f slabs %d device %.0f known %d asked %.0f storage %.0f manner %s\n", off, matrix,
         plan.slabs, (double)plan.device_bytes, known, (double)(after.asked - before.asked) / PASSES,
-        (double)(after.storage - before.storage) / PASSES, tulle_rows_manner(rows));
+        (double)(after.storage - before.storage) / PASSES, tulle_rows_mode(rows));
 out:
     return status; /* the team frees everything */
 }

@@ -163,7 +163,7 @@ static tulle_status run_file(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_mat_save(A, f->path));
     TULLE_TRY(tulle_mat_save(A, f->other));
     TULLE_TRY(tulle_rows_open(comm, f->path, &rows));
-    EXPECT(tulle_rows_count(rows) == f->n && tulle_rows_nnz(rows) == tulle_mat_nnz(A) && *tulle_rows_manner(rows));
+    EXPECT(tulle_rows_count(rows) == f->n && tulle_rows_nnz(rows) == tulle_mat_nnz(A) && *tulle_rows_mode(rows));
     TULLE_TRY(tulle_stream_of_rows(rows, &options, &stream));
     TULLE_TRY(make_x(comm, f->n, &X));
     TULLE_TRY(make_y(comm, tulle_stream_layout(stream), COLS, TULLE_F64, &Y));

@@ -42,7 +42,7 @@ struct setting {
     struct run run[RUNS_MAX];
     tulle_gidx m, n; /* PE 0's, like the following */
     int64_t nnz;
-    char manner[128];
+    char mode[128];
     struct ordered ordered;
     char warnings[TULLE_WARNINGS_MAX], wrong[256];
 };
@@ -69,7 +69,7 @@ static tulle_status open_source(struct setting *s, tulle_comm *comm, struct vect
     s->m = x->A ? tulle_mat_rows(x->A) : tulle_rows_count(x->rows);
     s->n = x->A ? tulle_mat_cols(x->A) : tulle_rows_cols(x->rows);
     s->nnz = x->A ? tulle_mat_nnz(x->A) : tulle_rows_nnz(x->rows);
-    if (x->rows) snprintf(s->manner, sizeof s->manner, "%s", tulle_rows_manner(x->rows));
+    if (x->rows) snprintf(s->mode, sizeof s->mode, "%s", tulle_rows_mode(x->rows));
     return TULLE_OK;
 }
 
@@ -239,9 +239,9 @@ static void print_json(const struct setting *s, const struct run *run, const tul
         return;
     }
     streaming_json(&run->plan, out);
-    if (*s->manner) {
-        fprintf(out, ",\"manner\":");
-        json_text(s->manner, out);
+    if (*s->mode) {
+        fprintf(out, ",\"mode\":");
+        json_text(s->mode, out);
     }
     if (run->io_known)
         fprintf(out, ",\"io\":{\"asked\":%" PRId64 ",\"storage\":%" PRId64 "}", run->io.asked, run->io.storage);
@@ -290,11 +290,11 @@ static void print_head(const struct setting *s, const tulle_team *team)
         plural(threads, "thread", "threads"), chosen_comm(s->options));
     ordered_text(&s->ordered, out);
     if (s->nruns == 1) fprintf(out, "PE 0: %s\n", tulle_stream_describe(plan, text, sizeof text));
-    if (*s->manner) fprintf(out, "file: read %s", s->manner);
-    if (*s->manner && s->run[0].io_known)
+    if (*s->mode) fprintf(out, "file: read %s", s->mode);
+    if (*s->mode && s->run[0].io_known)
         fprintf(out, "; a product makes this process read %.4g MB, of which %.4g MB from storage",
             (double)s->run[0].io.asked * 1e-6, (double)s->run[0].io.storage * 1e-6);
-    if (*s->manner) fprintf(out, "\n");
+    if (*s->mode) fprintf(out, "\n");
     if (s->nruns == 1 && plan->bandwidth > 0 && !plan->in_place)
         fprintf(out, "link %.3g GB/s, %.3g us a copy; predicted %.4g s for a product (transfer %.4g, compute %.4g)\n",
             plan->bandwidth / 1e9, plan->latency * 1e6, plan->seconds, plan->transfer, plan->compute);

@@ -70,7 +70,7 @@ static tulle_status check_whole(const char *name, const tulle_array *array)
 }
 
 /* The transpose of a dense matrix that one PE has: the same values in the other order. */
-static tulle_array turned(const tulle_array *array)
+static tulle_array transposed(const tulle_array *array)
 {
     tulle_array t = *array;
     t.m = array->n;
@@ -82,19 +82,19 @@ static tulle_array turned(const tulle_array *array)
 }
 
 /* C^T = alpha op(B)^T op(A)^T + beta C^T, for a dense A and a sparse B on one PE. */
-static tulle_status multiply_turned(tulle_comm *comm, tulle_op op_a, tulle_op op_b, double alpha, const tulle_array *A,
-    const tulle_array *B, double beta, tulle_array *C, const tulle_product_options *options,
+static tulle_status multiply_transposed(tulle_comm *comm, tulle_op op_a, tulle_op op_b, double alpha,
+    const tulle_array *A, const tulle_array *B, double beta, tulle_array *C, const tulle_product_options *options,
     tulle_product_report *report)
 {
     tulle_status status = check_whole("A", A);
     if (status == TULLE_OK && TULLE__OUTSIDE(C->order, TULLE_COL_MAJOR)) status = TULLE_ERR_ARG;
     if (status == TULLE_OK && C->val) status = check_whole("C", C);
     if (status != TULLE_OK) return status;
-    const tulle_array a = op_a == TULLE_OP_N ? turned(A) : *A;
-    tulle_array c = turned(C);
+    const tulle_array a = op_a == TULLE_OP_N ? transposed(A) : *A;
+    tulle_array c = transposed(C);
     status = tulle_multiply(
         comm, op_b == TULLE_OP_N ? TULLE_OP_T : TULLE_OP_N, TULLE_OP_N, alpha, B, &a, beta, &c, options, report);
-    if (status == TULLE_OK) *C = turned(&c);
+    if (status == TULLE_OK) *C = transposed(&c);
     return status;
 }
 
@@ -119,7 +119,7 @@ tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, doub
     if (status == TULLE_OK) status = check_shapes(comm, op_a, op_b, A, B, beta, &result.array);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK && A->storage == TULLE_STORAGE_DENSE && B->storage != TULLE_STORAGE_DENSE) {
-        status = multiply_turned(comm, op_a, op_b, alpha, A, B, beta, &result.array, &own.options, report);
+        status = multiply_transposed(comm, op_a, op_b, alpha, A, B, beta, &result.array, &own.options, report);
         if (status == TULLE_OK) tulle__array_result_end(&result);
         return status;
     }

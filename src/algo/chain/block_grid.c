@@ -7,7 +7,8 @@ static int smaller(int x, int y)
 }
 
 /* The host's block that holds the n-th block; *n becomes its number in that, *number the host's block's. 0: none. */
-static int host_block_at(const tulle_gemm_blocks *s, int rows, int cols, int64_t *n, tulle__block *b, int64_t *number)
+static int host_block_at(
+    const tulle_gemm_blocks *s, int rows, int cols, int64_t *n, tulle__grid_block *b, int64_t *number)
 {
     int across = tulle__parts_of(cols, s->host_cols), over = tulle__parts_of(cols, s->cols);
     int each = tulle__parts_of(s->host_rows, s->rows); /* blocks down, in all panels but the last */
@@ -32,7 +33,7 @@ static int host_block_at(const tulle_gemm_blocks *s, int rows, int cols, int64_t
     return 0;
 }
 
-int tulle__block_at(const tulle_gemm_blocks *s, int rows, int cols, int64_t n, tulle__block *b)
+int tulle__block_at(const tulle_gemm_blocks *s, int rows, int cols, int64_t n, tulle__grid_block *b)
 {
     int64_t host;
     if (!host_block_at(s, rows, cols, &n, b, &host)) return 0;

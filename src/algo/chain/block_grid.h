@@ -9,16 +9,16 @@
 
 #include <tulle/gemm_blocks.h>
 
-typedef struct tulle__block {
+typedef struct tulle__grid_block {
     int row, rows, col, cols; /* its tiles, by their numbers among the own ones */
     int host_row, host_rows, host_col, host_cols;
     int first_in_host;              /* it begins a block of the host */
     int last_of_rows, last_of_cols; /* of the host's block: none that follows in it has the same rows (columns) */
     int keeps_rows, keeps_cols;     /* the next block of the host has this one's rows (columns) */
-} tulle__block;
+} tulle__grid_block;
 
 /* The n-th block of rows x cols tiles; 0: there is none. */
-int tulle__block_at(const tulle_gemm_blocks *shape, int rows, int cols, int64_t n, tulle__block *block);
+int tulle__block_at(const tulle_gemm_blocks *shape, int rows, int cols, int64_t n, tulle__grid_block *block);
 
 /* n / part, rounded up. */
 static inline int tulle__parts_of(int n, int part)

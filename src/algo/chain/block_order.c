@@ -62,9 +62,9 @@ static int chunk_at(const tulle__block_order *o, int64_t block, int t, int chunk
 }
 
 /* True if the next block reads the tiles of A (or B) at step t of this one, and has not to load them. */
-static int goes_on(const tulle__block_order *o, int64_t block, const tulle__block *b, int t, int chunks, int of_a)
+static int goes_on(const tulle__block_order *o, int64_t block, const tulle__grid_block *b, int t, int chunks, int of_a)
 {
-    tulle__block next;
+    tulle__grid_block next;
     const tulle_gemm_blocks *s = &o->shape;
     if (!tulle__block_at(s, o->rows, o->cols, block + 1, &next) || (of_a ? next.row != b->row : next.col != b->col))
         return 0;
@@ -102,7 +102,7 @@ int tulle__block_order_window(const tulle__block_order *o)
 
 int tulle__block_order_next(const tulle__block_order *o, tulle__block_cursor *c, tulle__chain *chain, int *done)
 {
-    tulle__block b;
+    tulle__grid_block b;
     int chunks = o->inner && o->rows ? tulle__parts_of(o->inner, o->shape.chunk) : 1;
     if (!o->rows) return 0;
     for (; tulle__block_at(&o->shape, o->rows, o->cols, c->block, &b); c->block++, c->chunk = 0)

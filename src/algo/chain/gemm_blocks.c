@@ -122,7 +122,7 @@ static void load(const tulle_gemm_tiles *t, tulle_gemm_blocks *s, uint64_t wanti
 }
 
 /* Bytes fetched for a host-level block, minus those that the last block left there. */
-static int64_t bring(const tulle_gemm_tiles *t, const tulle__block *b, const tulle__block *last)
+static int64_t bring(const tulle_gemm_tiles *t, const tulle__grid_block *b, const tulle__grid_block *last)
 {
     int64_t bytes = 0;
     if (!last->keeps_rows) bytes += b->host_rows * t->remote_a;
@@ -133,7 +133,7 @@ static int64_t bring(const tulle_gemm_tiles *t, const tulle__block *b, const tul
 /* All loads of the blocks in their order. */
 static void count(const tulle_gemm_tiles *t, tulle_gemm_blocks *s)
 {
-    tulle__block b, last = {.row = -1, .col = -1};
+    tulle__grid_block b, last = {.row = -1, .col = -1};
     uint64_t had = 0, rows_had = 0; /* devices that have tiles of A of the last block; of a resident A's rows */
     for (int x = 0; x < 3; x++) s->copies[x] = s->bytes[x] = 0;
     s->network = 0;

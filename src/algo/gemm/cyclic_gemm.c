@@ -172,10 +172,10 @@ static tulle_status map_operand(const struct gemm *g, const struct operand *o, t
 {
     tulle_status status = TULLE_OK;
     const tulle_layout *l = o->mat->layout;
-    int is_b = o == &g->b, turned = o->op == TULLE_OP_T, p, q;
-    *map = (tulle__cyclic_map){.mat = o->mat, .transposed = turned, .ld = o->part->ld};
+    int is_b = o == &g->b, transposed = o->op == TULLE_OP_T, p, q;
+    *map = (tulle__cyclic_map){.mat = o->mat, .transposed = transposed, .ld = o->part->ld};
     if (!tulle__cyclic_position(o->part->cyclic, g->comm->rank, &p, &q)) return TULLE_OK;
-    int inner_is_rows = is_b != turned;
+    int inner_is_rows = is_b != transposed;
     tulle__spans *inner = inner_is_rows ? &map->rows : &map->cols, *outer = inner_is_rows ? &map->cols : &map->rows;
     const tulle_gidx *inner_cut = is_b ? l->row_cut : l->col_cut, *outer_cut = is_b ? l->col_cut : l->row_cut;
     TULLE_TRY(tulle__spans_of_part(&o->inner, inner_is_rows ? p : q, o->inner_first, o->inner_n, &g->inner_map,

@@ -96,7 +96,7 @@ tulle_status tulle__block_begin(tulle__block *b);
  * An iteration. anew: T was recomputed since the last one, and C says whose residuals it holds.
  * Collective, agreed.
  */
-tulle_status tulle__block_iterate(tulle__block *b, int anew);
+tulle_status tulle__block_iterate(tulle__block *b, int restarted);
 
 /* The number of active columns. */
 int tulle__block_active(const tulle__block *b);

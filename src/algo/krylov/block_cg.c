@@ -174,13 +174,13 @@ static void select_columns(tulle__block *b, int count, const int *list)
 static tulle_status pass(tulle__block *b, int again)
 {
     tulle_status status = TULLE_OK;
-    int anew = b->m > 0, steps = 0;
-    if (!anew) TULLE_TRY(tulle__block_begin(b));
+    int restarted = b->m > 0, steps = 0;
+    if (!restarted) TULLE_TRY(tulle__block_begin(b));
     while (!tulle__block_ended(b) && b->m && tulle__block_active(b) && b->iteration < b->options->max_iterations) {
         /* after rounding has been detected, the recurrence may also stagnate */
         if (again && steps++ >= PATIENCE) break;
-        TULLE_TRY(tulle__block_iterate(b, anew));
-        anew = 0;
+        TULLE_TRY(tulle__block_iterate(b, restarted));
+        restarted = 0;
     }
 out:
     return status;

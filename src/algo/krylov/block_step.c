@@ -149,24 +149,24 @@ static void lock(tulle__block *b)
         if (b->column[j].residual + b->column[j].lost <= b->column[j].limit) b->column[j].active = 0;
 }
 
-tulle_status tulle__block_iterate(tulle__block *b, int anew)
+tulle_status tulle__block_iterate(tulle__block *b, int restarted)
 {
     tulle_status status;
     tulle__block_small *s = b->small;
-    int computed = anew || b->due-- <= 0, q, r;
+    int computed = restarted || b->due-- <= 0, q, r;
     TULLE_TRY(tulle__block_product(b));
     b->iteration++;
     for (int j = 0; j < b->columns; j++) b->column[j].products += b->column[j].stop == TULLE_STOP_COUNT;
     TULLE_TRY(curvature(b, computed));
     if (tulle__block_ended(b)) goto out;
-    q = anew ? b->t : b->m;
+    q = restarted ? b->t : b->m;
     if (computed) tulle__small_product(b->m, b->t, q, s->A, s->N, s->E);
-    if (computed && !anew) schedule(b);
+    if (computed && !restarted) schedule(b);
     if (!computed) TULLE_TRY(tulle__block_narrow(b));
     if (!computed) q = b->m;
     step(b, computed, q);
     TULLE_TRY(tulle__block_precondition(b));
-    TULLE_TRY(tulle__block_orthonormalise(b, anew ? 0 : 1, computed, &r));
+    TULLE_TRY(tulle__block_orthonormalise(b, restarted ? 0 : 1, computed, &r));
     if (tulle__block_ended(b)) goto out;
     if (b->ill) b->due = 0;
     follow(b, q, r);

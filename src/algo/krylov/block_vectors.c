@@ -39,14 +39,14 @@ tulle_status tulle__block_go_home(tulle__block *b)
     const tulle__home_rows own = {space->type, space->first, space->rows, space->block};
     TULLE_TRY(tulle__home_open(b->A, b->M, p->bound_M, &own, range, 5, b->multi.most, &b->home));
     if (!b->home) return TULLE_OK;
-    status = tulle__multi_settle(&b->multi, b->home, b->columns);
+    status = tulle__multi_enter(&b->multi, b->home, b->columns);
     int64_t here = status == TULLE_OK;
     if (status == TULLE_OK) status = tulle__home_send(b->home, b->x, bytes_of(b, b->columns));
     if (status == TULLE_ERR_LIMIT) status = TULLE_OK;
     TULLE_TRY(tulle_comm_agree(b->comm, status));
     TULLE_TRY(tulle_comm_agree(b->comm, tulle_comm_reduce_int(b->comm, TULLE_MIN, 1, &here)));
     if (here) return TULLE_OK;
-    (void)tulle__multi_settle(&b->multi, NULL, 0);
+    (void)tulle__multi_enter(&b->multi, NULL, 0);
     tulle__home_close(b->home);
     b->home = NULL;
 out:
@@ -57,7 +57,7 @@ tulle_status tulle__block_leave_home(tulle__block *b)
 {
     if (!b->home) return TULLE_OK;
     tulle_status status = tulle_comm_agree(b->comm, tulle__home_fetch_all(b->home));
-    (void)tulle__multi_settle(&b->multi, NULL, 0);
+    (void)tulle__multi_enter(&b->multi, NULL, 0);
     tulle__home_close(b->home);
     b->home = NULL;
     return status;
@@ -104,7 +104,7 @@ void tulle__block_vectors_free(tulle__block *b, tulle__block_vectors *vectors)
     const void *const val[] = {vectors->in.val, vectors->out.val, vectors->rest.val, vectors->pre.val};
     for (int v = 0; b->home && v < 4; v++) tulle__home_drop(b->home, val[v]);
     if (b->home && vectors->bound_M && b->home->bound_M == vectors->bound_M)
-        (void)tulle__home_settle(b->home, NULL, NULL);
+        (void)tulle__home_enter(b->home, NULL, NULL);
     if (vectors->bound_M) b->M->unbind(vectors->bound_M);
     if (vectors->bound_A) b->A->unbind(vectors->bound_A);
     tulle_mat_free(vectors->pre.mat);
@@ -136,7 +136,7 @@ tulle_status tulle__block_move(tulle__block *b, int width, tulle__kept_direction
     *p = next;
     b->t = q;
     tulle__small_identity(q, b->small->N);
-    return b->home && b->M ? stay_home(b, tulle__home_settle(b->home, b->M, p->bound_M)) : TULLE_OK;
+    return b->home && b->M ? stay_home(b, tulle__home_enter(b->home, b->M, p->bound_M)) : TULLE_OK;
 }
 
 void tulle__block_forget(tulle__block *b)

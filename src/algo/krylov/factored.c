@@ -95,7 +95,7 @@ static void leave_factored(void *arg)
     bound->middle = NULL;
 }
 
-static tulle_status settle_factored(void *arg, tulle__device *device, tulle__device_queue *queue)
+static tulle_status enter_factored(void *arg, tulle__device *device, tulle__device_queue *queue)
 {
     struct bound *bound = arg;
     const tulle__triangle *first = &bound->factored->first->triangle, *second = &bound->factored->second->triangle;
@@ -125,8 +125,7 @@ static tulle_status apply_there(void *arg, const tulle__device_place *x, const t
     return TULLE_OK;
 }
 
-static const struct tulle__resident resident = {
-    .settle = settle_factored, .leave = leave_factored, .apply = apply_there};
+static const struct tulle__resident resident = {.enter = enter_factored, .leave = leave_factored, .apply = apply_there};
 
 /* Collective, agreed. */
 static tulle_status factorise(

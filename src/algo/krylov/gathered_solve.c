@@ -62,7 +62,7 @@ static tulle_status meet(tulle__gathered_solve *g)
 }
 
 /* PE 0: the triangles, and room for all rows. */
-static tulle_status settle(tulle__gathered_solve *g)
+static tulle_status negotiate(tulle__gathered_solve *g)
 {
     tulle_status status = TULLE_OK;
     size_t bytes = (size_t)g->first[g->comm->size] * g->line;
@@ -102,7 +102,7 @@ tulle_status tulle__gathered_solve_new(const tulle_mat *L, const tulle_trisolve_
         o.method = TULLE_TRISOLVE_SERIAL;
         TULLE_TRY(tulle_trisolve_new(of[f], &o, &g->solver[f]));
     }
-    TULLE_TRY(tulle_comm_agree(comm, settle(g)));
+    TULLE_TRY(tulle_comm_agree(comm, negotiate(g)));
     *out = g;
     return TULLE_OK;
 out:

@@ -309,7 +309,7 @@ out:
     return status;
 }
 
-static tulle_status settle_jacobi(void *arg, tulle__device *device, tulle__device_queue *queue)
+static tulle_status enter_jacobi(void *arg, tulle__device *device, tulle__device_queue *queue)
 {
     struct bound *bound = arg;
     int64_t *rowptr = NULL;
@@ -340,7 +340,7 @@ static tulle_status apply_there(void *arg, const tulle__device_place *x, const t
     return TULLE_OK;
 }
 
-static const struct tulle__resident resident = {.settle = settle_jacobi, .leave = leave_jacobi, .apply = apply_there};
+static const struct tulle__resident resident = {.enter = enter_jacobi, .leave = leave_jacobi, .apply = apply_there};
 
 /* ---- binding ---- */
 

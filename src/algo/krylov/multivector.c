@@ -58,7 +58,7 @@ void tulle__multi_fini(tulle__multi *multi)
     *multi = (tulle__multi){.kernels = NULL};
 }
 
-tulle_status tulle__multi_settle(tulle__multi *multi, struct tulle__home *home, int width)
+tulle_status tulle__multi_enter(tulle__multi *multi, struct tulle__home *home, int width)
 {
     enum { TASKS = 4 }; /* whose coefficients are under way */
     tulle_status status = TULLE_OK;

@@ -32,7 +32,7 @@ tulle_status tulle__multi_init(
 void tulle__multi_fini(tulle__multi *multi);
 
 /* From now on its arrays are at a home (home.h), which has room for `width` columns; NULL: on the host. Local. */
-tulle_status tulle__multi_settle(tulle__multi *multi, struct tulle__home *home, int width);
+tulle_status tulle__multi_enter(tulle__multi *multi, struct tulle__home *home, int width);
 
 /* Small matrices of coefficients and inner products. */
 typedef double tulle__small[TULLE__TALL_MOST][TULLE__TALL_MOST];

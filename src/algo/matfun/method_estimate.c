@@ -210,7 +210,7 @@ static double decay(const struct scalar *s, double x, double filter)
 }
 
 /* Forecast if the eigenvalue nearest to mu is at `start` of a bound of the spectrum, and `gap` of its half width. */
-static void foresee(const tulle__method_estimate *e, struct scalar s, double start, double gap, double filter,
+static void predict(const tulle__method_estimate *e, struct scalar s, double start, double gap, double filter,
     double tolerance, tulle__forecast *forecast)
 {
     double degree = 1, resolved = 1;
@@ -251,7 +251,7 @@ tulle_status tulle__matfun_estimate(const tulle__submatrices *s, double filter, 
     if (status == TULLE_OK) status = measure_reach(s, filter, estimate);
     tulle__forecast forecast = {.other = 0};
     const tulle_function sign = {.kind = TULLE_FUNCTION_SIGN};
-    foresee(estimate, scalar_of(&sign, 2), USUAL_GAP / 2, USUAL_GAP, filter, fmax(filter, 1e-12), &forecast);
+    predict(estimate, scalar_of(&sign, 2), USUAL_GAP / 2, USUAL_GAP, filter, fmax(filter, 1e-12), &forecast);
     estimate->sign = forecast.seconds;
     return status;
 }
@@ -265,7 +265,7 @@ tulle_status tulle__matfun_forecast(const tulle__method_estimate *e, const tulle
     const struct scalar s = scalar_of(function, order);
     const double mu = s.sign ? function->mu : 0;
     *forecast = (tulle__forecast){.other = tulle__matfun_submatrix_seconds(e, function)};
-    foresee(e, s, EASY_GAP, EASY_GAP, filter, tolerance, forecast);
+    predict(e, s, EASY_GAP, EASY_GAP, filter, tolerance, forecast);
     if (filter >= FILTER_MOST) forecast->seconds = fmax(forecast->seconds, 2 * forecast->other);
     if (!tulle__matfun_worth_a_try(forecast) || e->columns <= 0) return TULLE_OK;
     tulle_status status = tulle_mat_norm(A, TULLE_NORM_INFINITY, &norm);
@@ -273,7 +273,7 @@ tulle_status tulle__matfun_forecast(const tulle__method_estimate *e, const tulle
     if (status != TULLE_OK) return status;
     const double most = s.sign ? norm + fabs(mu) : norm > 0 ? 2 * norm / (s.p + 1) : 1;
     const double width = fmax(fabs(ritz.low - mu), fabs(ritz.high - mu)), gap = width > 0 ? ritz.nearest / width : 0;
-    foresee(e, s, most > 0 ? ritz.nearest / most : 0, gap, filter, tolerance, forecast);
+    predict(e, s, most > 0 ? ritz.nearest / most : 0, gap, filter, tolerance, forecast);
     return TULLE_OK;
 }
 

@@ -129,9 +129,9 @@ static tulle_status begin(tulle__exec *x, tulle_product *plan)
     TULLE_TRY(tulle__alloc(group, sizeof *x->next_b, "jobs", &x->next_b));
     tulle__kernel_begin(plan->comm);
     TULLE_TRY(tulle__sources_begin(plan->sources->top, &waiting, &copied));
-    tulle__work_copy(&x->inbox.told, copied);
+    tulle__work_copy(&x->inbox.work, copied);
     TULLE_TRY(x->sink->begin(x));
-    tulle__work_end(&x->inbox.told);
+    tulle__work_end(&x->inbox.work);
 out:
     return status;
 }
@@ -159,7 +159,7 @@ static tulle_status finish(tulle__exec *x)
     int64_t start = tulle__kernel_begin(plan->comm);
     TULLE_TRY(plan->runner->ops->finish(plan->runner));
     TULLE_TRY(x->sink->finish(x));
-    int64_t end = tulle__work_end(&x->inbox.told);
+    int64_t end = tulle__work_end(&x->inbox.work);
     x->inbox.accumulate_ns += end - start;
     if (end - start > 1000) tulle__timeline_span(plan->comm->pe->timeline, "merge", start, end, -1, -1);
 out:
@@ -186,7 +186,7 @@ static void choose_ways(tulle__exec *x, tulle_product *plan)
     x->publishes = x->sink->publishes;
     x->reused = reuse || (known && !plan->sparse);
     x->inbox = (tulle__inbox){
-        .plan = plan, .receive = x->sink->receive, .reuse = reuse, .told = {.comm = plan->comm, .type = plan->C->type}};
+        .plan = plan, .receive = x->sink->receive, .reuse = reuse, .work = {.comm = plan->comm, .type = plan->C->type}};
 }
 
 /* Everything between the first and the last meeting. */
@@ -247,10 +247,10 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
     choose_ways(&x, plan);
     const bool part = plan->sparse && !plan->ways.whole; /* tiles of B are ranges of their columns */
     plan->runner->stale |= part;
-    plan->runner->anew = plan->sparse && !x.inbox.reuse;
+    plan->runner->new_structure = plan->sparse && !x.inbox.reuse;
     plan->runner->peek = tulle__jobs_peek;
     plan->runner->peeked = &x;
-    tulle__work_copy(&x.inbox.told, plan->ways.copied);
+    tulle__work_copy(&x.inbox.work, plan->ways.copied);
     status = execute(&x);
     /* what is on its way must have landed before its memory is freed, and before others are told */
     plan->runner->ops->end(plan->runner); /* it may still read tiles of jobs */
@@ -265,8 +265,8 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
     int64_t elapsed = tulle__now(comm) - start;
     if (status == TULLE_OK) {
         if (!x.inbox.reuse || !x.sink->same_jobs) {
-            plan->told.multiplications = x.multiplications;
-            plan->told.largest = x.largest;
+            plan->figures.multiplications = x.multiplications;
+            plan->figures.largest = x.largest;
         }
         if (plan->sparse && plan->scalars.beta != 0) {
             plan->known.of_A = 0; /* C has the structure of the old C, too */

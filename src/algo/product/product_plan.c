@@ -157,7 +157,7 @@ static tulle_status prepare(tulle_product *plan)
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle__stages_go_together(plan, false)));
     TULLE_TRY(tulle_comm_agree(plan->comm, make_blocks(plan)));
     TULLE_TRY(tulle__plan_connect(plan));
-    TULLE_TRY(tulle__stages_at(plan, TULLE__STAGE_SETTLE, NULL));
+    TULLE_TRY(tulle__stages_at(plan, TULLE__STAGE_READY, NULL));
 out:
     return status;
 }
@@ -167,7 +167,7 @@ static void describe(tulle_product *plan)
     const tulle__operands *o = &plan->operands;
     tulle__description text = {.parts = ""};
     tulle__stages_describe(plan, &text);
-    snprintf(plan->told.text, sizeof plan->told.text,
+    snprintf(plan->figures.text, sizeof plan->figures.text,
         "%s, %d x %d x %d tiles (rows, inner, columns)%s, lookahead %d%s%s%s%s%s",
         tulle_product_alg_name(plan->asked->alg), o->M, o->K, o->N, text.parts, plan->lookahead,
         o->offset ? "" : ", no offset", text.a, text.b, plan->options.deterministic ? ", deterministic" : "",
@@ -248,7 +248,7 @@ tulle_product_alg tulle_product_alg_of(const tulle_product *plan)
 const char *tulle_product_describe(const tulle_product *plan)
 {
     if (TULLE__NULL_AS(plan, "product")) return "";
-    return plan->told.text;
+    return plan->figures.text;
 }
 
 size_t tulle_product_bytes(const tulle_product *plan)

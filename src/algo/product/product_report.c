@@ -153,8 +153,8 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
     mine[COMMUNICATE] = (double)x->communicate_ns * 1e-9;
     mine[ACCUMULATE] = (double)x->inbox.accumulate_ns * 1e-9;
     mine[WAIT] = (double)x->wait_ns * 1e-9;
-    mine[WORK] = (double)plan->told.multiplications;
-    mine[LARGEST] = plan->told.largest;
+    mine[WORK] = (double)plan->figures.multiplications;
+    mine[LARGEST] = plan->figures.largest;
     mine[BYTES] = (double)moved->bytes;
     mine[MESSAGES] = (double)(moved->gets + moved->puts);
     mine[PARTIALS] = (double)x->inbox.sent;
@@ -215,7 +215,7 @@ tulle_status tulle__product_report_make(tulle_product *plan, const tulle__exec *
         .cover_bound = sum_of(all + BOUND, size, FACTS),
         .replication = tulle_product_replication(plan),
         .unordered = plan->C->unordered,
-        .predicted_seconds = plan->told.predicted,
+        .predicted_seconds = plan->figures.predicted,
         .skipped_products = sum_of(all + SKIPPED, size, FACTS),
         .filtered_blocks = sum_of(all + FILTERED, size, FACTS),
         .unfetched_blocks = sum_of(all + UNFETCHED, size, FACTS),

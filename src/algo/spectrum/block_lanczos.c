@@ -189,7 +189,7 @@ static void append(tulle_spectrum *s, int width)
 }
 
 /* Random directions become the last block of V, *width of them. Collective, agreed. */
-static tulle_status begin_anew(tulle_spectrum *s, int *width)
+static tulle_status begin_again(tulle_spectrum *s, int *width)
 {
     bool finite;
     const tulle_gidx left = s->A->n - s->basis.columns;
@@ -353,7 +353,7 @@ static tulle_status probe(tulle_spectrum *s, bool *found, int *next)
     for (int i = 0; i < s->options.count; i++) s->wanted[i] = s->theta[s->order[i]];
     tulle_status status = restart(s, s->options.count);
     s->locked = s->options.count;
-    if (status == TULLE_OK) status = begin_anew(s, &width);
+    if (status == TULLE_OK) status = begin_again(s, &width);
     first = width;
     for (bool over = width == 0; !over && status == TULLE_OK;) {
         status = expand(s, width, next);
@@ -395,7 +395,7 @@ tulle_status tulle__spectrum_iterate(tulle_spectrum *s)
 {
     int width = 0, next = 0;
     bool done = false;
-    tulle_status status = begin_anew(s, &width);
+    tulle_status status = begin_again(s, &width);
     while (!done && status == TULLE_OK) {
         status = fill(s, width, INT64_MAX, &next);
         if (status != TULLE_OK) break;
@@ -409,7 +409,7 @@ tulle_status tulle__spectrum_iterate(tulle_spectrum *s)
             const tulle_gidx left = s->A->n - s->basis.columns;
             if (s->basis.columns + (left < s->options.block ? (int)left : s->options.block) > s->most)
                 status = restart(s, kept(s));
-            if (status == TULLE_OK) status = begin_anew(s, &width);
+            if (status == TULLE_OK) status = begin_again(s, &width);
             continue;
         }
         if (s->basis.columns + next > s->most) status = restart(s, kept(s));

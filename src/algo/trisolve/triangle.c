@@ -74,13 +74,13 @@ static int suits(const tulle__triangle *t, const tulle_mat *A)
 static tulle_status make_rows(tulle__triangle *t, tulle_mat **rows)
 {
     const tulle_mat *A = t->T;
-    tulle_mat *turned = NULL;
+    tulle_mat *transposed = NULL;
     tulle_layout *layout = NULL;
     tulle_status status;
-    if (t->options->op == TULLE_OP_T) TULLE_TRY(tulle_mat_transpose(t->T, &turned));
-    if (turned) A = turned;
-    if (turned && suits(t, turned)) {
-        *rows = turned;
+    if (t->options->op == TULLE_OP_T) TULLE_TRY(tulle_mat_transpose(t->T, &transposed));
+    if (transposed) A = transposed;
+    if (transposed && suits(t, transposed)) {
+        *rows = transposed;
         return TULLE_OK;
     }
     if (t->distributed)
@@ -97,7 +97,7 @@ static tulle_status make_rows(tulle__triangle *t, tulle_mat **rows)
         }
     }
 out:
-    tulle_mat_free(turned);
+    tulle_mat_free(transposed);
     tulle_layout_free(layout);
     return status;
 }

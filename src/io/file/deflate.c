@@ -5,7 +5,7 @@
 #include <string.h>
 
 #ifdef TULLE_HAVE_ZLIB
-#include <zlib.h>
+#include "io/file/zlib_stream.h"
 #endif
 #ifdef TULLE_HAVE_ISAL
 #include <isa-l/crc.h>
@@ -36,19 +36,6 @@ struct tulle__deflate {
 };
 
 #ifdef TULLE_HAVE_ZLIB
-static void *zlib_alloc(void *opaque, unsigned count, unsigned size)
-{
-    void *block;
-    (void)opaque;
-    return tulle__alloc(count, size, "zlib's state", &block) == TULLE_OK ? block : NULL;
-}
-
-static void zlib_free(void *opaque, void *block)
-{
-    (void)opaque;
-    tulle__free(block);
-}
-
 static void zlib_close(void *state)
 {
     if (state) deflateEnd(state);
@@ -58,10 +45,8 @@ static void zlib_close(void *state)
 static tulle_status zlib_open(void **state)
 {
     z_stream *stream;
-    tulle_status status = tulle__alloc_zero(1, sizeof *stream, "zlib's state", &stream);
+    tulle_status status = tulle__zlib_new(&stream);
     if (status != TULLE_OK) return status;
-    stream->zalloc = zlib_alloc;
-    stream->zfree = zlib_free;
     if (deflateInit2(stream, Z_BEST_SPEED, Z_DEFLATED, -15, 9, Z_DEFAULT_STRATEGY) != Z_OK) { /* negative: raw */
         tulle__free(stream);
         return tulle__fail(TULLE_ERR_MEMORY, "out of memory for zlib's state");

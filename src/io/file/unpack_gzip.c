@@ -3,7 +3,7 @@
 #include <string.h>
 
 #ifdef TULLE_HAVE_ZLIB
-#include <zlib.h>
+#include "io/file/zlib_stream.h"
 #endif
 #ifdef TULLE_HAVE_ISAL
 #include <isa-l/igzip_lib.h>
@@ -14,19 +14,6 @@
 #include "io/file/unpacker.h"
 
 #ifdef TULLE_HAVE_ZLIB
-static void *zlib_alloc(void *opaque, unsigned count, unsigned size)
-{
-    void *block;
-    (void)opaque;
-    return tulle__alloc(count, size, "zlib's state", &block) == TULLE_OK ? block : NULL;
-}
-
-static void zlib_free(void *opaque, void *block)
-{
-    (void)opaque;
-    tulle__free(block);
-}
-
 static void zlib_close(void *state)
 {
     if (state) inflateEnd(state);
@@ -36,10 +23,8 @@ static void zlib_close(void *state)
 static tulle_status zlib_open(int raw, void **state)
 {
     z_stream *stream;
-    tulle_status status = tulle__alloc_zero(1, sizeof *stream, "zlib's state", &stream);
+    tulle_status status = tulle__zlib_new(&stream);
     if (status != TULLE_OK) return status;
-    stream->zalloc = zlib_alloc;
-    stream->zfree = zlib_free;
     if (inflateInit2(stream, raw ? -15 : 15 + 16) != Z_OK) { /* 16: gzip wrapping */
         tulle__free(stream);
         return tulle__fail(TULLE_ERR_MEMORY, "out of memory for zlib's state");

@@ -21,12 +21,12 @@ static void wait_quietly(tulle__home *home)
     home->device->ops->event_wait(home->copied);
 }
 
-tulle_status tulle__home_settle(tulle__home *home, const tulle_operator *M, void *bound_M)
+tulle_status tulle__home_enter(tulle__home *home, const tulle_operator *M, void *bound_M)
 {
     if (home->M) tulle__resident_of(home->M)->leave(home->bound_M);
     home->M = NULL;
     if (!bound_M) return TULLE_OK;
-    tulle_status status = tulle__resident_of(M)->settle(bound_M, home->device, home->queue);
+    tulle_status status = tulle__resident_of(M)->enter(bound_M, home->device, home->queue);
     if (status != TULLE_OK) return status;
     home->M = M;
     home->bound_M = bound_M;
@@ -93,7 +93,7 @@ tulle_status tulle__home_open(const tulle_operator *A, const tulle_operator *M, 
     if (!tulle__resident_of(A) || (M && !tulle__resident_of(M))) return TULLE_OK;
     bool here;
     tulle_status status = agree_on_home(A->comm, open_home(A, rows, range, count, dots, &home), &here);
-    if (status == TULLE_OK && here && M) status = agree_on_home(A->comm, tulle__home_settle(home, M, bound_M), &here);
+    if (status == TULLE_OK && here && M) status = agree_on_home(A->comm, tulle__home_enter(home, M, bound_M), &here);
     if (status == TULLE_OK && here)
         *out = home;
     else

@@ -41,7 +41,7 @@ typedef struct tulle__home {
     tulle__device_buffer *coef;
     tulle__device_event *copied;
     size_t coef_bytes, coef_used;
-    const tulle_operator *M; /* that has settled, with these vectors; or NULL */
+    const tulle_operator *M; /* that has entered, with these vectors; or NULL */
     void *bound_M;
 } tulle__home;
 
@@ -58,8 +58,8 @@ void tulle__home_close(tulle__home *home); /* NULL is allowed */
 tulle_status tulle__home_add(tulle__home *home, const void *host, size_t bytes);
 void tulle__home_drop(tulle__home *home, const void *host);
 
-/* Another bound preconditioner in place of the one that has settled, which leaves first; NULL: none. */
-tulle_status tulle__home_settle(tulle__home *home, const tulle_operator *M, void *bound_M);
+/* Another bound preconditioner in place of the one that has entered, which leaves first; NULL: none. */
+tulle_status tulle__home_enter(tulle__home *home, const tulle_operator *M, void *bound_M);
 
 /* The place of an address. */
 tulle__device_place tulle__home_place(const tulle__home *home, const void *vector);

@@ -12,13 +12,13 @@
 
 /*
  * Lines have as many columns as the bound vectors. The matrix's says which device that is. A preconditioner is put
- * there, with what it needs, between settle and leave; it may refuse by TULLE_ERR_LIMIT or TULLE_ERR_UNSUPPORTED, on
- * all PEs. settle, leave and apply are collective; only those of several PEs that need each other meet, and agree.
+ * there, with what it needs, between enter and leave; it may refuse by TULLE_ERR_LIMIT or TULLE_ERR_UNSUPPORTED, on
+ * all PEs. enter, leave and apply are collective; only those of several PEs that need each other meet, and agree.
  */
 struct tulle__resident {
     /* The device, and the queue of its kernels. NULL: a preconditioner. */
     void (*where)(void *context, tulle__device **device, tulle__device_queue **queue);
-    tulle_status (*settle)(void *bound, tulle__device *device, tulle__device_queue *queue);
+    tulle_status (*enter)(void *bound, tulle__device *device, tulle__device_queue *queue);
     void (*leave)(void *bound);
     /* y = A x, done when it returns, agreed; or y = M^-1 x, started in the queue. */
     tulle_status (*apply)(void *bound, const tulle__device_place *x, const tulle__device_place *y);

@@ -37,7 +37,7 @@ out:
 
 void tulle__computed(tulle__exec *x, const char *what, int64_t start)
 {
-    int64_t end = tulle__work_end(&x->inbox.told);
+    int64_t end = tulle__work_end(&x->inbox.work);
     x->compute_ns += end - start;
     tulle__timeline_span(x->plan->comm->pe->timeline, what, start, end, -1, -1);
 }

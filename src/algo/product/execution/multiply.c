@@ -31,7 +31,7 @@ tulle_status tulle__multiply_dense(tulle__exec *x, const tulle__job *job, tulle_
         .alpha = plan->scalars.alpha,
         .beta = output->beta};
     x->multiplications += tulle__chain_multiplications(&task);
-    if (!runner->devices) tulle__work_chain(&x->inbox.told, &task); /* devices take time by themselves */
+    if (!runner->devices) tulle__work_chain(&x->inbox.work, &task); /* devices take time by themselves */
     const tulle_status status = runner->ops->chain(runner, &tiles, &task);
     return status == TULLE_OK && output->complete ? runner->ops->finish(runner) : status;
 }
@@ -104,7 +104,7 @@ static tulle_status values_only(
     const tulle__tile_format *format = x->plan->C->format;
     tulle__runner *runner = x->plan->runner;
     tulle__csr_result *C = &output->result;
-    tulle__work_spgemm(&x->inbox.told, task, C->nnz);
+    tulle__work_spgemm(&x->inbox.work, task, C->nnz);
     if (output->counts && format->count) TULLE_TRY(format->count(host->kernels, host->pool, task, &x->multiplications));
     if (of && runner->ops->values && (!output->counts || format->count))
         return runner->ops->values(runner, of, task, C);
@@ -145,7 +145,7 @@ static tulle_status multiply_pairs(tulle__exec *x, const tulle__run_tiles *of, i
     x->skipped += C->skipped;
     add_kernels(x, C);
     /* devices take time by themselves */
-    if (!of || !runner->devices) tulle__work_spgemm(&x->inbox.told, &task, C->nnz);
+    if (!of || !runner->devices) tulle__work_spgemm(&x->inbox.work, &task, C->nnz);
     x->multiplications += C->multiplications;
     return TULLE_OK;
 }

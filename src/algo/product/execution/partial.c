@@ -14,21 +14,21 @@ _Static_assert(sizeof(tulle__partial_record) == TULLE__PARTIAL_RECORD, "plans an
 
 void tulle__inbox_fini(tulle__inbox *inbox)
 {
-    for (int64_t k = 0; k < inbox->nkept; k++) tulle__free(inbox->kept[k].data);
-    tulle__free(inbox->kept);
-    inbox->kept = NULL;
-    inbox->nkept = 0;
+    for (int64_t k = 0; k < inbox->ndeferred; k++) tulle__free(inbox->deferred[k].data);
+    tulle__free(inbox->deferred);
+    inbox->deferred = NULL;
+    inbox->ndeferred = 0;
 }
 
-tulle_status tulle__inbox_keep(tulle__inbox *inbox, tulle__kept panel)
+tulle_status tulle__inbox_defer(tulle__inbox *inbox, tulle__deferred panel)
 {
     tulle_status status = TULLE_OK;
-    if (inbox->nkept == inbox->room) {
+    if (inbox->ndeferred == inbox->room) {
         int64_t room = inbox->room ? 2 * inbox->room : 64;
-        TULLE_TRY(tulle__realloc((size_t)room, sizeof *inbox->kept, "kept panels", &inbox->kept));
+        TULLE_TRY(tulle__realloc((size_t)room, sizeof *inbox->deferred, "deferred panels", &inbox->deferred));
         inbox->room = room;
     }
-    inbox->kept[inbox->nkept++] = panel;
+    inbox->deferred[inbox->ndeferred++] = panel;
     return TULLE_OK;
 out:
     tulle__free(panel.data);
@@ -42,8 +42,8 @@ tulle_status tulle__partial_take(tulle__inbox *inbox, const tulle__partial_recor
     if (data) {
         tulle__kernel_begin(plan->comm);
         plan->context->kernels->copy(to, data + record->at, (size_t)record->length);
-        tulle__work_copy(&inbox->told, record->length);
-        tulle__work_end(&inbox->told);
+        tulle__work_copy(&inbox->work, record->length);
+        tulle__work_end(&inbox->work);
         return TULLE_OK;
     }
     int group = tulle__comm_group(plan->comm);
@@ -116,8 +116,8 @@ tulle_status tulle__partial_send(
         TULLE_TRY(tulle__arena_take(arena, tulle__inbox_serve, inbox, &panel));
         tulle__kernel_begin(inbox->plan->comm);
         inbox->plan->context->kernels->copy(panel.local, block + at, (size_t)piece);
-        tulle__work_copy(&inbox->told, piece);
-        tulle__work_end(&inbox->told);
+        tulle__work_copy(&inbox->work, piece);
+        tulle__work_end(&inbox->work);
         TULLE_TRY(tulle__partial_push(inbox, partial, &panel, offset + at, piece, at + most >= length));
         if (length == 0) break;
     }

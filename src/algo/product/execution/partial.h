@@ -22,12 +22,12 @@ typedef struct tulle__partial_record {
     int32_t rank;
 } tulle__partial_record;
 
-/* A dense panel kept for the deterministic sum. */
-typedef struct tulle__kept {
+/* A dense panel deferred for the deterministic sum. */
+typedef struct tulle__deferred {
     int tile, key;
     int64_t offset, length;
     char *data;
-} tulle__kept;
+} tulle__deferred;
 
 typedef struct tulle__inbox tulle__inbox;
 
@@ -42,9 +42,9 @@ struct tulle__inbox {
     int64_t received; /* units in complete partial results */
     int64_t sent;     /* partial results of this PE */
     int64_t accumulate_ns;
-    tulle__work_account told;
-    tulle__kept *kept;
-    int64_t nkept, room;
+    tulle__work_account work;
+    tulle__deferred *deferred;
+    int64_t ndeferred, room;
 };
 
 void tulle__inbox_fini(tulle__inbox *inbox);
@@ -74,6 +74,6 @@ tulle_status tulle__partial_push(tulle__inbox *inbox, const tulle__partial *part
 tulle_status tulle__partial_take(tulle__inbox *inbox, const tulle__partial_record *record, char *to);
 
 /* A dense panel for the deterministic sum; takes `data` over, also on failure. */
-tulle_status tulle__inbox_keep(tulle__inbox *inbox, tulle__kept panel);
+tulle_status tulle__inbox_defer(tulle__inbox *inbox, tulle__deferred panel);
 
 #endif

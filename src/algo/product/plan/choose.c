@@ -161,10 +161,10 @@ static tulle_status predict_all(tulle_product *plan, const struct choice *choice
     tulle_machine machine = machine_of(plan);
     tulle_status status = TULLE_OK;
     const bool layered = plan->ways.seconds != NULL;
-    plan->told.predicted = 0;
+    plan->figures.predicted = 0;
     if (!o->machine || o->device || choice->seconds <= 0 || (plan->ways.in_parts && !layered)) return TULLE_OK;
     if (layered) status = plan->ways.seconds(plan, &machine, choice->compute, &layers);
-    plan->told.predicted = choice->seconds + layers;
+    plan->figures.predicted = choice->seconds + layers;
     return status;
 }
 

@@ -57,12 +57,12 @@ typedef struct tulle__exchange {
 } tulle__exchange;
 
 /* Figures for reports: the plan's, and those of its last execution with symbolic work. */
-typedef struct tulle__told {
+typedef struct tulle__figures {
     double predicted;        /* seconds; 0: not asked for */
     int64_t multiplications; /* by this PE */
     double largest;          /* of a unit of it */
     char text[352];
-} tulle__told;
+} tulle__figures;
 
 /* Pieces of that text. */
 typedef struct tulle__description {
@@ -93,7 +93,7 @@ struct tulle_product {
     tulle__targets targets;
     tulle__exchange exchange;
     tulle__kept_structures known;
-    tulle__told told;
+    tulle__figures figures;
 };
 
 /* Operands of what lies below. */

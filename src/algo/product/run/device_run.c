@@ -109,9 +109,9 @@ static tulle_status sync_home(tulle__runner *runner)
 
 void tulle__device_home_begin(struct device_run *run)
 {
-    if (run->runner.anew)
+    if (run->runner.new_structure)
         for (int n = 0; n < run->count; n++) tulle__device_kept_forget(&run->device[n]);
-    run->runner.anew = false;
+    run->runner.new_structure = false;
     if (!run->runner.home || !run->runner.stale) return;
     run->runner.stale = false; /* parts of tiles may be others now; results stay, as tiles of C are the same */
     for (int n = 0; n < run->count; n++) tulle__device_tiles_clear(run->device[n].tiles);

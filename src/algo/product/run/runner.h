@@ -62,7 +62,7 @@ struct tulle__runner {
     bool by_times;                    /* times decide which kernel multiplies in SpMM */
     /* The following are the plan's. */
     bool home;                       /* operands and results stay from one execution to the next */
-    bool anew;                       /* structures of a sparse C are made anew, in other memory of the host */
+    bool new_structure;              /* structures of a sparse C are made anew, in other memory of the host */
     bool stale;                      /* jobs are others than those of the execution before */
     const tulle__mat_home *homes[2]; /* of A and B, for an execution; NULL: their values are on the host */
     const int *column;               /* [tile columns of C]: their numbers among those of this PE */

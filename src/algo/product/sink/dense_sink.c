@@ -30,7 +30,7 @@ static tulle_status scale_target(tulle__exec *x, tulle__target *target)
     target->scaled = 1;
     tulle_status status = tulle_mat_own_tile(plan->operands.C, target->i, target->j, &tile);
     if (status != TULLE_OK) return status;
-    tulle__work_scale(&x->inbox.told, &tile, plan->scalars.job_beta);
+    tulle__work_scale(&x->inbox.work, &tile, plan->scalars.job_beta);
     return tulle__scale_tile(plan, &tile, plan->scalars.job_beta);
 }
 
@@ -112,7 +112,7 @@ static tulle_status sums_taken(tulle__exec *x, const tulle__job *job, tulle__out
 {
     (void)job;
     if (made != TULLE_OK || !output->bands) return made;
-    tulle__work_end(&x->inbox.told);
+    tulle__work_end(&x->inbox.work);
     x->plan->ways.put(x, output->target, output->first + output->rows);
     tulle__kernel_begin(x->plan->comm);
     output->more = ++output->band < output->bands;
@@ -127,10 +127,10 @@ static tulle_status rows_taken(tulle__exec *x, const tulle__job *job, tulle__out
 }
 
 /*
- * Own units are kept like others', and added in the order of k, since which units are own depends
+ * Own units are deferred like others', and added in the order of k, since which units are own depends
  * on timing.
  */
-static tulle_status own_kept(tulle__exec *x, const tulle__job *job, tulle__output *output)
+static tulle_status own_deferred(tulle__exec *x, const tulle__job *job, tulle__output *output)
 {
     const tulle_mat *C = x->plan->operands.C;
     tulle_gidx n = tulle__tile_cols(C, job->j);
@@ -140,20 +140,20 @@ static tulle_status own_kept(tulle__exec *x, const tulle__job *job, tulle__outpu
     output->c_row = n;
     output->c_col = 1;
     output->last = output->complete = true;
-    status = tulle__alloc((size_t)(output->rows * n), tulle_type_size(C->type), "a kept panel", &output->block);
+    status = tulle__alloc((size_t)(output->rows * n), tulle_type_size(C->type), "a deferred panel", &output->block);
     output->to = output->block;
     return status;
 }
 
-static tulle_status kept_taken(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made)
+static tulle_status deferred_taken(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made)
 {
     const int64_t row = output->c_row * (int64_t)tulle_type_size(x->plan->operands.C->type);
-    const tulle__kept kept = {.tile = (int)tulle__tile_index(x->plan->operands.C, job->i, job->j),
+    const tulle__deferred deferred = {.tile = (int)tulle__tile_index(x->plan->operands.C, job->i, job->j),
         .key = job->k[0],
         .offset = output->first * row,
         .length = output->rows * row,
         .data = output->block};
-    if (made == TULLE_OK) return tulle__inbox_keep(&x->inbox, kept);
+    if (made == TULLE_OK) return tulle__inbox_defer(&x->inbox, deferred);
     tulle__free(output->block);
     return made;
 }
@@ -237,24 +237,25 @@ static tulle_status add(tulle_product *plan, int tile, int key, int64_t offset, 
     return TULLE_OK;
 }
 
-static int compare_kept(const void *x, const void *y)
+static int compare_deferred(const void *x, const void *y)
 {
-    const tulle__kept *a = x, *b = y;
+    const tulle__deferred *a = x, *b = y;
     if (a->tile != b->tile) return a->tile < b->tile ? -1 : 1;
     if (a->key != b->key) return a->key < b->key ? -1 : 1;
     return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-/* Adds kept panels in a fixed order. */
+/* Adds deferred panels in a fixed order. */
 static tulle_status finish(tulle__exec *x)
 {
     tulle__inbox *inbox = &x->inbox;
-    if (inbox->nkept) qsort(inbox->kept, (size_t)inbox->nkept, sizeof *inbox->kept, compare_kept);
-    for (int64_t k = 0; k < inbox->nkept; k++) {
-        const tulle__kept *kept = &inbox->kept[k];
-        tulle_status status = add(x->plan, kept->tile, kept->key, kept->offset, kept->length, kept->data);
+    if (inbox->ndeferred) qsort(inbox->deferred, (size_t)inbox->ndeferred, sizeof *inbox->deferred, compare_deferred);
+    for (int64_t k = 0; k < inbox->ndeferred; k++) {
+        const tulle__deferred *deferred = &inbox->deferred[k];
+        tulle_status status =
+            add(x->plan, deferred->tile, deferred->key, deferred->offset, deferred->length, deferred->data);
         if (status != TULLE_OK) return status;
-        tulle__work_add(&inbox->told, kept->length);
+        tulle__work_add(&inbox->work, deferred->length);
     }
     return TULLE_OK;
 }
@@ -280,23 +281,24 @@ static tulle_status receive_added(tulle__inbox *inbox, const tulle__partial_reco
     tulle__kernel_begin(inbox->plan->comm);
     for (int n = 0; n <= TULLE__PLANTED(delivered_twice) && status == TULLE_OK; n++)
         status = add(inbox->plan, record->tile, record->key, record->offset, record->length, data);
-    tulle__work_add(&inbox->told, record->length);
-    tulle__work_end(&inbox->told);
+    tulle__work_add(&inbox->work, record->length);
+    tulle__work_end(&inbox->work);
     return status;
 }
 
-static tulle_status receive_kept(tulle__inbox *inbox, const tulle__partial_record *record)
+static tulle_status receive_deferred(tulle__inbox *inbox, const tulle__partial_record *record)
 {
     const char *data;
     char *copy;
     tulle_status status = fetch(inbox, record, &data);
-    if (status == TULLE_OK) status = tulle__alloc((size_t)record->length, 1, "a kept panel", &copy);
+    if (status == TULLE_OK) status = tulle__alloc((size_t)record->length, 1, "a deferred panel", &copy);
     if (status != TULLE_OK) return status;
     tulle__kernel_begin(inbox->plan->comm);
     inbox->plan->context->kernels->copy(copy, data, (size_t)record->length);
-    status = tulle__inbox_keep(inbox, (tulle__kept){record->tile, record->key, record->offset, record->length, copy});
-    tulle__work_copy(&inbox->told, record->length);
-    tulle__work_end(&inbox->told);
+    status =
+        tulle__inbox_defer(inbox, (tulle__deferred){record->tile, record->key, record->offset, record->length, copy});
+    tulle__work_copy(&inbox->work, record->length);
+    tulle__work_end(&inbox->work);
     return status;
 }
 
@@ -320,7 +322,7 @@ static tulle_status receive_rows(tulle__inbox *inbox, const tulle__partial_recor
 
 static const tulle__outputs into_sums = {own_sums, sums_taken};
 static const tulle__outputs into_rows = {own_sums, rows_taken};
-static const tulle__outputs into_kept = {own_kept, kept_taken};
+static const tulle__outputs into_deferred = {own_deferred, deferred_taken};
 static const tulle__outputs panels = {panel_output, panel_taken};
 
 #define SINK(own_jobs, received)                                                                                       \
@@ -329,8 +331,8 @@ static const tulle__outputs panels = {panel_output, panel_taken};
         .finish = finish                                                                                               \
     }
 static const tulle__sink sums = SINK(&into_sums, receive_added);
-static const tulle__sink ordered = SINK(&into_sums, receive_kept);
-static const tulle__sink claimed_ordered = SINK(&into_kept, receive_kept);
+static const tulle__sink ordered = SINK(&into_sums, receive_deferred);
+static const tulle__sink claimed_ordered = SINK(&into_deferred, receive_deferred);
 static const tulle__sink by_rows = SINK(&into_rows, receive_rows);
 #undef SINK
 

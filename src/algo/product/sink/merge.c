@@ -29,7 +29,7 @@ static void sort_parts(tulle__target *target)
 /*
  * The division of A[i, key] if the rows of a part are its delegated rows; NULL: consecutive rows.
  */
-static const tulle__cut *given_away(const tulle__exec *x, const tulle__target *target, const tulle__part *part)
+static const tulle__cut *delegated_cut(const tulle__exec *x, const tulle__target *target, const tulle__part *part)
 {
     if (part->rank == x->plan->comm->rank) return NULL;
     return tulle__required_cut(x->plan->sources->required, target->i, part->key, target->j);
@@ -41,7 +41,7 @@ static tulle_status spread_parts(tulle__exec *x, tulle__target *target)
     tulle_status status = TULLE_OK;
     for (int p = 0; p < target->nparts; p++) {
         tulle__part *part = &target->part[p];
-        const tulle__cut *cut = given_away(x, target, part);
+        const tulle__cut *cut = delegated_cut(x, target, part);
         if (!cut || part->spread) continue;
         int64_t m = tulle__tile_rows(x->plan->C, target->i), g = 0;
         const int64_t *rowptr = tulle__result_view(x->plan->C, &part->size, part->block).rowptr;
@@ -172,7 +172,7 @@ static tulle_status join(tulle__exec *x, const tulle__target *target, int npiece
         }
         kernels->copy((char *)C.val + (size_t)values * size, (const char *)from->val + (size_t)first_value * size,
             (size_t)values_of(from) * size);
-        tulle__work_copy(&x->inbox.told, values_of(from) * (int64_t)size + from->nnz * (int64_t)sizeof *C.colind);
+        tulle__work_copy(&x->inbox.work, values_of(from) * (int64_t)size + from->nnz * (int64_t)sizeof *C.colind);
         nnz += from->nnz;
         values += values_of(from);
     }

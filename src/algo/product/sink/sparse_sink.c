@@ -307,7 +307,7 @@ static const tulle__outputs panels = {panel_output, panel_taken};
         __VA_ARGS__                                                                                                    \
     }
 /* structures are reused if all of C is made at once and the next execution has the same jobs */
-static const tulle__sink anew = SINK(.away = &kept, .publishes = true, .same_jobs = true);
+static const tulle__sink structures = SINK(.away = &kept, .publishes = true, .same_jobs = true);
 static const tulle__sink values = SINK(.away = &kept, .same_jobs = true);
 static const tulle__sink claimed = SINK(.away = &panels, .publishes = true);
 static const tulle__sink phase = {.begin = begin,
@@ -330,6 +330,6 @@ static const tulle__sink claimed_values = {.begin = begin_rows,
 const tulle__sink *tulle__sparse_sink(const tulle_product *plan, int reuse)
 {
     if (!plan->ways.whole) return &phase;
-    if (plan->policy->reach == TULLE__REACH_NONE) return reuse ? &values : &anew;
+    if (plan->policy->reach == TULLE__REACH_NONE) return reuse ? &values : &structures;
     return reuse ? &claimed_values : &claimed;
 }

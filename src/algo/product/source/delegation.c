@@ -17,7 +17,7 @@ struct head {
 
 struct tulle__delegations {
     tulle_comm *comm;
-    tulle__alltoallv *mail;
+    tulle__alltoallv *alltoallv;
     tulle__delegation *delegation;
     int64_t count;
 };
@@ -28,7 +28,7 @@ tulle_status tulle__delegations_new(tulle_comm *comm, tulle__delegations **out)
     tulle__delegations *e = NULL;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *e, "delegated rows", &e));
     e->comm = comm;
-    TULLE_TRY(tulle__alltoallv_new(comm, &e->mail));
+    TULLE_TRY(tulle__alltoallv_new(comm, &e->alltoallv));
     *out = e;
     return TULLE_OK;
 out:
@@ -38,13 +38,13 @@ out:
 
 void tulle__delegations_end_exchange(tulle__delegations *e)
 {
-    tulle__alltoallv_release(e->mail);
+    tulle__alltoallv_release(e->alltoallv);
 }
 
 void tulle__delegations_free(tulle__delegations *e)
 {
     if (!e) return;
-    tulle__alltoallv_free(e->mail);
+    tulle__alltoallv_free(e->alltoallv);
     tulle__free(e->delegation);
     tulle__free(e);
 }
@@ -77,7 +77,7 @@ tulle_status tulle__delegations_add(
     char *text;
     /* runs are at most rows: written there first, and counted */
     struct head head = {.i = i, .j = j, .k = k, .rows = cut->rows, .nnz = cut->given, .nruns = cut->rows};
-    tulle_status status = tulle__alltoallv_room(e->mail, to, (size_t)words_of(&head) * sizeof(int64_t), &text);
+    tulle_status status = tulle__alltoallv_room(e->alltoallv, to, (size_t)words_of(&head) * sizeof(int64_t), &text);
     if (status != TULLE_OK) return status;
     int64_t *rowptr = (int64_t *)(void *)(text + sizeof head), *run = rowptr + cut->rows + 1;
     head.nruns = find_runs(A, cut, run);
@@ -90,7 +90,7 @@ tulle_status tulle__delegations_add(
         memcpy(colind + rowptr[g], A->colind + from, (size_t)count * sizeof *colind);
         rowptr[g + 1] = rowptr[g] + count;
     }
-    tulle__alltoallv_written(e->mail, to, (size_t)words_of(&head) * sizeof(int64_t));
+    tulle__alltoallv_written(e->alltoallv, to, (size_t)words_of(&head) * sizeof(int64_t));
     return TULLE_OK;
 }
 
@@ -100,7 +100,7 @@ static int64_t read_lists(const tulle__delegations *e, tulle__delegation *delega
     int64_t count = 0;
     for (int r = 0; r < e->comm->size; r++) {
         size_t bytes;
-        const char *at = tulle__alltoallv_from(e->mail, r, &bytes), *end = at + bytes;
+        const char *at = tulle__alltoallv_from(e->alltoallv, r, &bytes), *end = at + bytes;
         for (; at < end; count++) {
             struct head h;
             memcpy(&h, at, sizeof h);
@@ -123,7 +123,7 @@ static int64_t read_lists(const tulle__delegations *e, tulle__delegation *delega
 
 tulle_status tulle__delegations_exchange(tulle__delegations *e)
 {
-    tulle_status status = tulle__alltoallv_exchange(e->mail);
+    tulle_status status = tulle__alltoallv_exchange(e->alltoallv);
     if (status != TULLE_OK) return status;
     int64_t count = read_lists(e, NULL);
     status = tulle__alloc((size_t)count, sizeof *e->delegation, "rows of others", &e->delegation);
@@ -143,7 +143,7 @@ const tulle__delegation *tulle__delegations_at(const tulle__delegations *e, int6
 
 size_t tulle__delegations_held(const tulle__delegations *e)
 {
-    return e ? sizeof *e + tulle__alltoallv_bytes(e->mail) + (size_t)e->count * sizeof *e->delegation : 0;
+    return e ? sizeof *e + tulle__alltoallv_bytes(e->alltoallv) + (size_t)e->count * sizeof *e->delegation : 0;
 }
 
 tulle_status tulle__delegation_fetch(const tulle__delegation *delegation, const tulle_mat *A, tulle__fetch *fetch)

@@ -8,10 +8,10 @@
 #define CLEARLY 0.9
 
 tulle_status tulle__delegation_balance_init(
-    tulle_comm *comm, const tulle__transfer_costs *prices, tulle__delegation_balance *balance)
+    tulle_comm *comm, const tulle__transfer_costs *costs, tulle__delegation_balance *balance)
 {
     size_t all = (size_t)comm->size * TULLE__SHARES;
-    *balance = (tulle__delegation_balance){.comm = comm, .prices = prices};
+    *balance = (tulle__delegation_balance){.comm = comm, .costs = costs};
     tulle_status status = tulle__alloc_zero(2 * all, sizeof *balance->before, "loads", &balance->before);
     if (status == TULLE_OK) balance->after = balance->before + all;
     return status;
@@ -29,14 +29,14 @@ static void add(double *shares, int pe, int share, double seconds)
 
 void tulle__delegation_balance_work(tulle__delegation_balance *s, double multiplications)
 {
-    double seconds = multiplications * s->prices->multiplication;
+    double seconds = multiplications * s->costs->multiplication;
     add(s->before, s->comm->rank, TULLE__WORK, seconds);
     add(s->after, s->comm->rank, TULLE__WORK, seconds);
 }
 
-void tulle__delegation_balance_fetch(tulle__delegation_balance *s, int from, double price)
+void tulle__delegation_balance_fetch(tulle__delegation_balance *s, int from, double cost)
 {
-    double seconds = price * s->prices->byte[tulle__pe_distance(s->prices, s->comm->rank, from)];
+    double seconds = cost * s->costs->byte[tulle__pe_distance(s->costs, s->comm->rank, from)];
     add(s->before, s->comm->rank, TULLE__FETCH, seconds);
     add(s->after, s->comm->rank, TULLE__FETCH, seconds);
 }
@@ -44,11 +44,11 @@ void tulle__delegation_balance_fetch(tulle__delegation_balance *s, int from, dou
 void tulle__delegation_balance_delegate(tulle__delegation_balance *s, int to, const tulle__delegated_cost *g)
 {
     int me = s->comm->rank;
-    double byte = s->prices->byte[tulle__pe_distance(s->prices, me, to)];
-    double work = g->multiplications * s->prices->multiplication;
+    double byte = s->costs->byte[tulle__pe_distance(s->costs, me, to)];
+    double work = g->multiplications * s->costs->multiplication;
     add(s->before, me, TULLE__FETCH, g->rows * byte);
     add(s->after, me, TULLE__FETCH, g->rest * byte);
-    add(s->after, me, TULLE__PARTIAL, g->get * byte + g->bytes * s->prices->addition);
+    add(s->after, me, TULLE__PARTIAL, g->get * byte + g->bytes * s->costs->addition);
     add(s->after, me, TULLE__WORK, -work);
     add(s->after, to, TULLE__FETCH, g->values * byte);
     add(s->after, to, TULLE__PARTIAL, g->send * byte);

@@ -14,19 +14,19 @@ enum { TULLE__WORK, TULLE__FETCH, TULLE__PARTIAL, TULLE__SHARES };
 
 typedef struct tulle__delegation_balance {
     tulle_comm *comm;
-    const tulle__transfer_costs *prices;
+    const tulle__transfer_costs *costs;
     double *before, *after; /* [size * TULLE__SHARES]: seconds; one block */
 } tulle__delegation_balance;
 
 tulle_status tulle__delegation_balance_init(
-    tulle_comm *comm, const tulle__transfer_costs *prices, tulle__delegation_balance *balance);
+    tulle_comm *comm, const tulle__transfer_costs *costs, tulle__delegation_balance *balance);
 void tulle__delegation_balance_fini(tulle__delegation_balance *balance);
 
 /*
  * Work of this PE in any case: multiplications, and fetches from a PE at a cost (transfer_cost.h).
  */
 void tulle__delegation_balance_work(tulle__delegation_balance *balance, double multiplications);
-void tulle__delegation_balance_fetch(tulle__delegation_balance *balance, int from, double price);
+void tulle__delegation_balance_fetch(tulle__delegation_balance *balance, int from, double cost);
 
 /* Rows delegated to a PE; costs. */
 typedef struct tulle__delegated_cost {

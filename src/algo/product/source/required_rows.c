@@ -39,7 +39,7 @@ struct tulle__required {
 struct pair {
     const tulle__operands *operands;
     tulle_transfers transfers;
-    const tulle__transfer_costs *prices;
+    const tulle__transfer_costs *costs;
     const tulle__csr *A;
     const tulle__row_set *rows; /* that A names */
     int i, k, j;
@@ -61,49 +61,49 @@ static void drop(struct want *want)
     *want = (struct want){NULL, NULL};
 }
 
-static double price(const struct pair *p, double bytes, double ranges, double messages)
+static double cost(const struct pair *p, double bytes, double ranges, double messages)
 {
-    return tulle__transfer_cost(p->prices, p->here, p->there, bytes, ranges, messages);
+    return tulle__transfer_cost(p->costs, p->here, p->there, bytes, ranges, messages);
 }
 
 static double subset_cost(const struct pair *p, const tulle__subset *e)
 {
     double bytes = (double)tulle__subset_bytes(e), ranges = (double)tulle__subset_ranges(e);
-    return price(p, bytes, ranges, ranges > 0);
+    return cost(p, bytes, ranges, ranges > 0);
 }
 
 /*
  * Decides by bytes, or by modelled time. The time omits the cost of ranges of rows of B, in which
  * engines differ most, so that covers must pay without it.
  */
-static tulle_status give_away(const struct pair *p, const int64_t *rowptr, const tulle__subset *all, struct want *want,
-    tulle__cover_weight *weight)
+static tulle_status delegate_rows(const struct pair *p, const int64_t *rowptr, const tulle__subset *all,
+    struct want *want, tulle__cover_weight *weight)
 {
     tulle_status status;
     const tulle_mat *B = p->operands->B;
     tulle__row_set rows = {0};
     tulle__row_terms terms = {tulle__tile_cols(B, p->j), tulle_type_size(B->type), rowptr};
     int by_time = p->transfers == TULLE_TRANSFERS_AUTO;
-    double limit = (double)tulle__subset_bytes(all) - p->prices->record;
-    double by_rows = price(p, (double)tulle__subset_bytes(all), 0, 1);
-    if (by_time) limit = CLEARLY * by_rows - price(p, p->prices->record, 0, DELEGATION_MESSAGES);
+    double limit = (double)tulle__subset_bytes(all) - p->costs->record;
+    double by_rows = cost(p, (double)tulle__subset_bytes(all), 0, 1);
+    if (by_time) limit = CLEARLY * by_rows - cost(p, p->costs->record, 0, DELEGATION_MESSAGES);
     TULLE_TRY(tulle__cut_new(p->A, &terms, limit, by_time, &want->cut, weight));
     if (!want->cut) goto out;
     TULLE_TRY(tulle__row_set_named_by(&want->cut->rest, &rows));
     TULLE_TRY(tulle__subset_new(B, p->k, p->j, &rows, rowptr, &want->subset));
     double values = (double)want->cut->given * (double)terms.size, partial = (double)want->cut->bytes - values;
-    tulle__delegated_cost gift = {.rows = by_rows,
+    tulle__delegated_cost delegated = {.rows = by_rows,
         .rest = subset_cost(p, want->subset),
-        .values = price(p, values, (double)want->cut->rows, 1),
-        .send = price(p, p->prices->record, 0, SEND_MESSAGES),
-        .get = price(p, partial, 0, GET_MESSAGES),
+        .values = cost(p, values, (double)want->cut->rows, 1),
+        .send = cost(p, p->costs->record, 0, SEND_MESSAGES),
+        .get = cost(p, partial, 0, GET_MESSAGES),
         .bytes = partial,
         .multiplications = (double)want->cut->given / (double)p->A->rowptr[p->A->m] *
                            tulle__operands_work(p->operands, p->i, p->k, p->j)};
-    if (by_time && gift.rest + gift.values + gift.send + gift.get >= CLEARLY * by_rows)
+    if (by_time && delegated.rest + delegated.values + delegated.send + delegated.get >= CLEARLY * by_rows)
         drop(want);
     else if (p->balance)
-        tulle__delegation_balance_delegate(p->balance, p->there, &gift);
+        tulle__delegation_balance_delegate(p->balance, p->there, &delegated);
 out:
     tulle__row_set_fini(&rows);
     return status;
@@ -118,12 +118,12 @@ static tulle_status decide(
     size_t whole = tulle__fetch_bytes(B, p->k, p->j), bytes = whole;
     TULLE_TRY(tulle__subset_new(B, p->k, p->j, p->rows, rowptr, &all));
     tulle__cover_weight weight = {.bound = (int64_t)tulle__subset_bytes(all), .exact = 1};
-    if (p->may_give) TULLE_TRY(give_away(p, rowptr, all, want, &weight));
+    if (p->may_give) TULLE_TRY(delegate_rows(p, rowptr, all, want, &weight));
     if (want->cut) {
         figures->covers++;
-        bytes = tulle__subset_bytes(want->subset) + (size_t)want->cut->bytes + (size_t)p->prices->record;
+        bytes = tulle__subset_bytes(want->subset) + (size_t)want->cut->bytes + (size_t)p->costs->record;
     } else if (p->transfers == TULLE_TRANSFERS_COVER ? tulle__subset_bytes(all) < whole
-                                                     : subset_cost(p, all) < price(p, (double)whole, 1, 1)) {
+                                                     : subset_cost(p, all) < cost(p, (double)whole, 1, 1)) {
         figures->rows++;
         bytes = tulle__subset_bytes(all);
         want->subset = all;
@@ -131,7 +131,7 @@ static tulle_status decide(
     } else {
         figures->whole++;
     }
-    if (p->balance && !want->cut) tulle__delegation_balance_fetch(p->balance, p->there, price(p, (double)bytes, 0, 1));
+    if (p->balance && !want->cut) tulle__delegation_balance_fetch(p->balance, p->there, cost(p, (double)bytes, 0, 1));
     figures->greedy += !weight.exact;
     figures->bytes += (int64_t)bytes;
     figures->bound += weight.bound;
@@ -215,7 +215,7 @@ static tulle_status give(tulle__required *required, const tulle__policy *policy,
     tulle__delegation_balance balance = {.before = NULL};
     TULLE_TRY(tulle__delegations_new(required->comm, &required->delegations));
     if (p.transfers == TULLE_TRANSFERS_AUTO) {
-        TULLE_TRY(tulle__delegation_balance_init(required->comm, p.prices, &balance));
+        TULLE_TRY(tulle__delegation_balance_init(required->comm, p.costs, &balance));
         p.balance = &balance;
     }
     TULLE_TRY(look_at_all(required, policy, p));
@@ -274,12 +274,12 @@ out:
 }
 
 tulle_status tulle__required_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *o,
-    tulle_transfers transfers, int alone, const tulle__transfer_costs *prices, tulle__required **out)
+    tulle_transfers transfers, int alone, const tulle__transfer_costs *costs, tulle__required **out)
 {
     tulle_status status;
     tulle__required *required = NULL;
     int64_t tiles = (int64_t)o->M * o->K;
-    struct pair pair = {.operands = o, .transfers = transfers, .prices = prices, .here = comm->rank};
+    struct pair pair = {.operands = o, .transfers = transfers, .costs = costs, .here = comm->rank};
     TULLE_TRY(tulle__alloc_zero(1, sizeof *required, "needed rows", &required));
     *out = required;
     required->comm = comm;

@@ -247,7 +247,7 @@ out:
 /* ---- greedy ---- */
 
 struct offer {
-    double price; /* weight / edges, when it was last looked at: it only rises */
+    double cost; /* weight / edges, when it was last looked at: it only rises */
     int64_t vertex;
 };
 
@@ -277,8 +277,8 @@ static void sift_down(struct greedy *g, int64_t at)
 {
     struct offer moved = g->heap[at];
     for (int64_t child; (child = 2 * at + 1) < g->offers; at = child) {
-        if (child + 1 < g->offers && g->heap[child + 1].price < g->heap[child].price) child++;
-        if (g->heap[child].price >= moved.price) break;
+        if (child + 1 < g->offers && g->heap[child + 1].cost < g->heap[child].cost) child++;
+        if (g->heap[child].cost >= moved.cost) break;
         g->heap[at] = g->heap[child];
     }
     g->heap[at] = moved;
@@ -307,7 +307,7 @@ static int64_t take_best(struct greedy *g)
 {
     while (g->offers) {
         struct offer best = g->heap[0];
-        if (g->open[best.vertex] && offer_of(g, best.vertex).price <= best.price) return best.vertex;
+        if (g->open[best.vertex] && offer_of(g, best.vertex).cost <= best.cost) return best.vertex;
         if (g->open[best.vertex])
             g->heap[0] = offer_of(g, best.vertex);
         else

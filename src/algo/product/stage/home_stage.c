@@ -30,7 +30,7 @@ static bool others_read(const tulle_product *plan, bool of_a, int i, int j)
 }
 
 /* Brings tiles to the host that this plan cannot take from devices, or that other PEs read. */
-static tulle_status settle_operand(tulle_product *plan, const tulle_mat *A, bool of_a)
+static tulle_status ready_operand(tulle_product *plan, const tulle_mat *A, bool of_a)
 {
     tulle_status status = TULLE_OK;
     const tulle__mat_home *home = tulle__mat_home_of(A);
@@ -53,8 +53,8 @@ static tulle_status renew(tulle__stage *stage, struct tulle__exec *x)
     const tulle__mat_home *home = tulle__mat_home_of(plan->C);
     (void)x;
     plan->runner->homes[0] = plan->runner->homes[1] = NULL;
-    tulle_status status = settle_operand(plan, plan->A, true);
-    if (status == TULLE_OK) status = settle_operand(plan, plan->B, false);
+    tulle_status status = ready_operand(plan, plan->A, true);
+    if (status == TULLE_OK) status = ready_operand(plan, plan->B, false);
     if (status == TULLE_OK && home && (plan->scalars.beta != 0 || plan->options.keep_pattern))
         status = tulle_comm_agree(plan->comm, tulle__mat_home_bring(plan->C));
     if (status == TULLE_OK) plan->C->home = NULL;
@@ -71,7 +71,7 @@ static tulle_status check(const tulle_product *plan)
     return TULLE_OK;
 }
 
-static tulle_status settle(tulle__stage *stage, struct tulle__exec *x)
+static tulle_status ready(tulle__stage *stage, struct tulle__exec *x)
 {
     (void)x;
     tulle_product *plan = stage->plan;
@@ -98,7 +98,7 @@ static tulle_status close(tulle__stage *stage, struct tulle__exec *x)
 const tulle__stage_ops tulle__home_stage = {.size = sizeof(tulle__stage),
     .asked = asked,
     .in_effect = in_effect,
-    .at = {[TULLE__STAGE_SETTLE] = settle,
+    .at = {[TULLE__STAGE_READY] = ready,
         [TULLE__STAGE_RENEW] = renew,
         [TULLE__STAGE_COMPLETE] = complete,
         [TULLE__STAGE_CLOSE] = close}};

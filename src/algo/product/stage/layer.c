@@ -52,14 +52,14 @@ tulle__layers tulle__layers_planned(const tulle_product *plan, int layers, doubl
     return (tulle__layers){.layers = layers, .rows = o->layer_rows, .cols = o->layer_cols};
 }
 
-static int deal(int part, int parts, int pes)
+static int partition(int part, int parts, int pes)
 {
     return (int)((int64_t)part * pes / parts);
 }
 
 int tulle__layers_of_inner(const tulle__layers *l, int k)
 {
-    return deal(k, l->K, l->layers);
+    return partition(k, l->K, l->layers);
 }
 
 /* The place of k among the inner parts of its layer, and how many those are. */
@@ -76,19 +76,19 @@ int tulle__layers_owner_a(const tulle__layers *l, int i, int k)
 {
     int parts, at = within(l, k, &parts);
     int first = tulle__layers_of_inner(l, k) * l->rows * l->cols;
-    return first + deal(i, l->M, l->rows) * l->cols + deal(at, parts, l->cols);
+    return first + partition(i, l->M, l->rows) * l->cols + partition(at, parts, l->cols);
 }
 
 int tulle__layers_owner_b(const tulle__layers *l, int k, int j)
 {
     int parts, at = within(l, k, &parts);
     int first = tulle__layers_of_inner(l, k) * l->rows * l->cols;
-    return first + deal(at, parts, l->rows) * l->cols + deal(j, l->N, l->cols);
+    return first + partition(at, parts, l->rows) * l->cols + partition(j, l->N, l->cols);
 }
 
 int tulle__layers_owner_c(const tulle__layers *l, int layer, int i, int j)
 {
-    return layer * l->rows * l->cols + deal(i, l->M, l->rows) * l->cols + deal(j, l->N, l->cols);
+    return layer * l->rows * l->cols + partition(i, l->M, l->rows) * l->cols + partition(j, l->N, l->cols);
 }
 
 /* ---- how long ---- */

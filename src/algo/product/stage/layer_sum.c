@@ -112,7 +112,7 @@ static void add_part(tulle_product *plan, const tulle_own_tile *C, const tulle_t
     tulle__pool_blocks(plan->context->pool, by_row ? part->m : part->n, lines > 0 ? lines : 1, add_lines, &x);
 }
 
-static tulle_status scale_own(tulle_product *plan, tulle__work_account *told)
+static tulle_status scale_own(tulle_product *plan, tulle__work_account *work)
 {
     const tulle_layout *l = plan->C->layout;
     tulle_status status = TULLE_OK;
@@ -123,19 +123,19 @@ static tulle_status scale_own(tulle_product *plan, tulle__work_account *told)
             if (!tulle__tile_is_mine(plan->C, i, j)) continue;
             status = tulle_mat_own_tile(plan->C, i, j, &tile);
             if (status == TULLE_OK) status = tulle__scale_tile(plan, &tile, plan->scalars.beta);
-            if (status == TULLE_OK) tulle__work_scale(told, &tile, plan->scalars.beta);
+            if (status == TULLE_OK) tulle__work_scale(work, &tile, plan->scalars.beta);
         }
-    tulle__work_end(told);
+    tulle__work_end(work);
     return status;
 }
 
 /* beta C, then the parts in the order of layers. */
-static tulle_status sum_dense(tulle_product *plan, tulle__work_account *told)
+static tulle_status sum_dense(tulle_product *plan, tulle__work_account *work)
 {
     tulle_status status;
     const tulle__slices *s = tulle__slices_of(plan);
     const tulle_mat *P = s->C, *R = s->partial;
-    TULLE_TRY(scale_own(plan, told));
+    TULLE_TRY(scale_own(plan, work));
     for (int p = 0; p < P->layout->mt; p++)
         for (int q = 0; q < P->layout->nt; q++) {
             struct part part;
@@ -149,8 +149,8 @@ static tulle_status sum_dense(tulle_product *plan, tulle__work_account *told)
             if (status == TULLE_OK) {
                 tulle__kernel_begin(plan->comm);
                 add_part(plan, &C, &tile, &part);
-                tulle__work_add(told, tile.m * tile.n * (int64_t)tulle_type_size(C.type));
-                tulle__work_end(told);
+                tulle__work_add(work, tile.m * tile.n * (int64_t)tulle_type_size(C.type));
+                tulle__work_end(work);
             }
             tulle__fetch_fini(&fetch);
             if (status != TULLE_OK) goto out;
@@ -254,5 +254,5 @@ out:
 
 tulle_status tulle__layers_sum(tulle__exec *x)
 {
-    return x->plan->sparse ? sum_sparse(x->plan, x->inbox.reuse, &x->filtered) : sum_dense(x->plan, &x->inbox.told);
+    return x->plan->sparse ? sum_sparse(x->plan, x->inbox.reuse, &x->filtered) : sum_dense(x->plan, &x->inbox.work);
 }

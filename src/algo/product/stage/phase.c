@@ -214,7 +214,7 @@ out:
     return status;
 }
 
-static tulle_status settle(tulle__stage *stage, struct tulle__exec *x)
+static tulle_status ready(tulle__stage *stage, struct tulle__exec *x)
 {
     (void)x;
     const tulle_status status = check_memory(stage->plan);
@@ -240,7 +240,7 @@ static bool in_effect(const tulle_product *plan)
 const tulle__stage_ops tulle__phases_stage = {.size = sizeof(struct phases),
     .asked = asked,
     .in_effect = in_effect,
-    .at = {[TULLE__STAGE_SETTLE] = settle},
+    .at = {[TULLE__STAGE_READY] = ready},
     .free = drop};
 
 int tulle_product_phases(const tulle_product *plan)

@@ -24,7 +24,7 @@ typedef struct tulle__stage tulle__stage;
 /* When a stage has something to do. Collective and agreed, unless they say. */
 typedef enum tulle__moment {
     TULLE__STAGE_ARRANGE,  /* a plan: how tiles are read is known; operands may change once more */
-    TULLE__STAGE_SETTLE,   /* a plan: the policy is known, and what it needs is there */
+    TULLE__STAGE_READY,    /* a plan: the policy is known, and what it needs is there */
     TULLE__STAGE_RENEW,    /* an execution begins, with new values or structures; ways.copied grows by bytes copied */
     TULLE__STAGE_JOIN,     /* all contributions to this PE's tiles of what lies below are there; no agreement */
     TULLE__STAGE_END,      /* it ends, or has failed here: nothing is under way any more; local, without a failure */

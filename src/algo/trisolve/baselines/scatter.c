@@ -114,10 +114,10 @@ static void take_values(const tulle__triangle *t, const tulle_mat *columns, tull
 /* op(T) by columns, with the PEs of its rows. */
 static tulle_status transpose(const tulle__triangle *t, tulle_mat **columns)
 {
-    tulle_mat *turned = NULL;
-    tulle_status status = tulle_mat_transpose(t->own, &turned);
-    if (status == TULLE_OK) status = tulle_mat_redistribute(turned, t->distributed, columns);
-    tulle_mat_free(turned);
+    tulle_mat *transposed = NULL;
+    tulle_status status = tulle_mat_transpose(t->own, &transposed);
+    if (status == TULLE_OK) status = tulle_mat_redistribute(transposed, t->distributed, columns);
+    tulle_mat_free(transposed);
     return status;
 }
 

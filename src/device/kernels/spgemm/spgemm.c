@@ -45,6 +45,7 @@ struct job {
     tulle__csr_result C;
     atomic_int_fast64_t next;
     atomic_int failed;
+    tulle_status (*chunk)(struct job *job, int64_t c, tulle__spgemm_workspace *space); /* of the phase */
 };
 
 /* Chunks begin 16 entries apart there, since vectors may write a little beyond the last row. */
@@ -83,7 +84,8 @@ static void keep_structure(struct job *job, int64_t chunk, const tulle__spgemm_w
     }
 }
 
-static tulle_status count_chunks(void *arg, int thread, int nthreads)
+/* A phase: `chunk` is called for one chunk after the other, with the space of a thread. */
+static tulle_status each_chunk(void *arg, int thread, int nthreads)
 {
     struct job *job = arg;
     tulle__spgemm_workspace space;
@@ -91,36 +93,32 @@ static tulle_status count_chunks(void *arg, int thread, int nthreads)
     (void)thread;
     (void)nthreads;
     tulle__spgemm_workspace_init(&space, job->plan);
-    for (int64_t c; (c = next_chunk(job)) < job->plan->nchunks;) {
-        space.run_used = 0;
-        space.keep = job->structure != NULL;
-        TULLE_TRY(job->rows->count(&space, job->plan->chunk_row[c], job->plan->chunk_row[c + 1], job->count));
-        sum_chunk(job, c);
-        if (space.keep) keep_structure(job, c, &space);
-    }
+    for (int64_t c; (c = next_chunk(job)) < job->plan->nchunks;) TULLE_TRY(job->chunk(job, c, &space));
 out:
     tulle__spgemm_workspace_fini(&space);
     return fail(job, status);
 }
 
-/* One pass: the rows of a chunk lie together, at a place its flops bound. */
-static tulle_status compute_chunks(void *arg, int thread, int nthreads)
+static tulle_status count_chunk(struct job *job, int64_t c, tulle__spgemm_workspace *space)
 {
-    struct job *job = arg;
-    tulle__spgemm_workspace space;
-    tulle_status status = TULLE_OK;
-    (void)thread;
-    (void)nthreads;
-    tulle__spgemm_workspace_init(&space, job->plan);
-    for (int64_t c; (c = next_chunk(job)) < job->plan->nchunks;) {
-        int64_t place = first_place(job->plan, c), room = first_place(job->plan, c + 1) - place;
-        TULLE_TRY(job->rows->write(&space, job->plan->chunk_row[c], job->plan->chunk_row[c + 1], job->count,
-            job->colind + place, job->val + (size_t)place * job->size, room));
-        sum_chunk(job, c);
-    }
-out:
-    tulle__spgemm_workspace_fini(&space);
-    return fail(job, status);
+    space->run_used = 0;
+    space->keep = job->structure != NULL;
+    const tulle_status status =
+        job->rows->count(space, job->plan->chunk_row[c], job->plan->chunk_row[c + 1], job->count);
+    if (status != TULLE_OK) return status;
+    sum_chunk(job, c);
+    if (space->keep) keep_structure(job, c, space);
+    return TULLE_OK;
+}
+
+/* One pass: the rows of a chunk lie together, at a place its flops bound. */
+static tulle_status compute_chunk(struct job *job, int64_t c, tulle__spgemm_workspace *space)
+{
+    const int64_t place = first_place(job->plan, c), room = first_place(job->plan, c + 1) - place;
+    const tulle_status status = job->rows->write(space, job->plan->chunk_row[c], job->plan->chunk_row[c + 1],
+        job->count, job->colind + place, job->val + (size_t)place * job->size, room);
+    if (status == TULLE_OK) sum_chunk(job, c);
+    return status;
 }
 
 static void fill_rowptr(struct job *job, int64_t chunk)
@@ -148,39 +146,18 @@ static tulle_status copy_chunks(void *arg, int thread, int nthreads)
 }
 
 /* The second of two passes. */
-static tulle_status write_chunks(void *arg, int thread, int nthreads)
+static tulle_status write_chunk(struct job *job, int64_t c, tulle__spgemm_workspace *space)
 {
-    struct job *job = arg;
-    tulle__spgemm_workspace space;
-    tulle_status status = TULLE_OK;
-    (void)thread;
-    (void)nthreads;
-    tulle__spgemm_workspace_init(&space, job->plan);
-    for (int64_t c; (c = next_chunk(job)) < job->plan->nchunks;) {
-        int64_t to = job->chunk_nnz[c];
-        fill_rowptr(job, c);
-        space.stored = job->structure ? job->structure[c] : NULL;
-        TULLE_TRY(job->rows->write(&space, job->plan->chunk_row[c], job->plan->chunk_row[c + 1], job->count,
-            job->C.colind + to, (char *)job->C.val + (size_t)to * job->size, job->chunk_nnz[c + 1] - to));
-    }
-out:
-    tulle__spgemm_workspace_fini(&space);
-    return fail(job, status);
+    const int64_t to = job->chunk_nnz[c];
+    fill_rowptr(job, c);
+    space->stored = job->structure ? job->structure[c] : NULL;
+    return job->rows->write(space, job->plan->chunk_row[c], job->plan->chunk_row[c + 1], job->count, job->C.colind + to,
+        (char *)job->C.val + (size_t)to * job->size, job->chunk_nnz[c + 1] - to);
 }
 
-static tulle_status value_chunks(void *arg, int thread, int nthreads)
+static tulle_status value_chunk(struct job *job, int64_t c, tulle__spgemm_workspace *space)
 {
-    struct job *job = arg;
-    tulle__spgemm_workspace space;
-    tulle_status status = TULLE_OK;
-    (void)thread;
-    (void)nthreads;
-    tulle__spgemm_workspace_init(&space, job->plan);
-    for (int64_t c; (c = next_chunk(job)) < job->plan->nchunks;)
-        TULLE_TRY(job->rows->values(&space, job->plan->chunk_row[c], job->plan->chunk_row[c + 1], &job->C));
-out:
-    tulle__spgemm_workspace_fini(&space);
-    return fail(job, status);
+    return job->rows->values(space, job->plan->chunk_row[c], job->plan->chunk_row[c + 1], &job->C);
 }
 
 static tulle_status run(tulle__pool *pool, struct job *job, tulle__pool_body body)
@@ -188,6 +165,14 @@ static tulle_status run(tulle__pool *pool, struct job *job, tulle__pool_body bod
     job->pool = pool;
     atomic_store_explicit(&job->next, 0, memory_order_relaxed);
     return tulle__pool_run(pool, body, job);
+}
+
+/* A phase that makes rows. */
+static tulle_status run_rows(tulle__pool *pool, struct job *job,
+    tulle_status (*chunk)(struct job *job, int64_t c, tulle__spgemm_workspace *space))
+{
+    job->chunk = chunk;
+    return run(pool, job, each_chunk);
 }
 
 /* Entries of chunks into entries before chunks; returns the sum. */
@@ -342,12 +327,12 @@ static tulle_status make_counted(struct job *job, tulle__pool *pool, tulle__csr_
     TULLE_TRY(choose_one_pass(job, &one_pass));
     if (plan->runs && !one_pass)
         TULLE_TRY(tulle__alloc_zero((size_t)plan->nchunks, sizeof *job->structure, "chunks of rows", &job->structure));
-    TULLE_TRY(run(pool, job, one_pass ? compute_chunks : count_chunks));
+    TULLE_TRY(run_rows(pool, job, one_pass ? compute_chunk : count_chunk));
     int64_t nnz = scan_chunks(job);
     TULLE_TRY(place(context, plan->task->m, nnz, &job->C));
     job->C.nnz = nnz;
     job->C.rowptr[0] = 0;
-    TULLE_TRY(run(pool, job, one_pass ? copy_chunks : write_chunks));
+    TULLE_TRY(one_pass ? run(pool, job, copy_chunks) : run_rows(pool, job, write_chunk));
 out:
     return status;
 }
@@ -388,7 +373,7 @@ tulle_status tulle__spgemm_cpu_symbolic(tulle__isa isa, const tulle__spgemm_tuni
     tulle_status status = tulle__spgemm_plan_init(&plan, tuning, pool, task);
     if (status != TULLE_OK) return status;
     TULLE_TRY(job_init(&job, &plan, isa));
-    TULLE_TRY(run(pool, &job, count_chunks));
+    TULLE_TRY(run_rows(pool, &job, count_chunk));
     rowptr[0] = 0;
     for (int64_t i = 0; i < task->m; i++) rowptr[i + 1] = rowptr[i] + job.count[i];
 out:
@@ -404,7 +389,7 @@ tulle_status tulle__spgemm_cpu_numeric(tulle__isa isa, const tulle__spgemm_tunin
     tulle_status status = tulle__spgemm_plan_init(&plan, tuning, pool, task);
     if (status != TULLE_OK) return status;
     struct job job = {.plan = &plan, .rows = rows_of(isa, task->type), .size = tulle_type_size(task->type), .C = *C};
-    status = run(pool, &job, value_chunks);
+    status = run_rows(pool, &job, value_chunk);
     tulle__spgemm_plan_fini(&plan);
     return status;
 }
