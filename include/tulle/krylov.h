@@ -32,7 +32,7 @@ extern "C" {
  * yet. It returns when each PE has its own rows of y and x may be overwritten.
  */
 typedef struct tulle_operator {
-    size_t size; /* of this struct; 0: as in the first release */
+    size_t size; /* of this struct, set before the library makes one; 0: as in the first release */
     tulle_comm *comm;
     tulle_gidx n;
     tulle_type type;
