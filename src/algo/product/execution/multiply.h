@@ -7,6 +7,7 @@
 #define TULLE_PRODUCT_MULTIPLY_H
 
 #include "algo/product/execution/execution.h"
+#include "kernel/row_selection.h"
 
 /* Memory for rows first .. first + rows - 1 of the product of a job, which is a part of tile (i, j) of C. */
 typedef struct tulle__output {

@@ -4,6 +4,7 @@
 #include "algo/product/sink/sink.h"
 #include "algo/product/stage/selection_stage.h"
 #include "base/error.h"
+#include "base/planted.h"
 
 /* Bytes that are used of it: where values are not held, row pointers alone. */
 static size_t bytes_used(const tulle_product *plan, const tulle__result_size *size)
@@ -98,8 +99,8 @@ void tulle__output_block(const tulle__exec *x, const tulle__result_size *size, c
 {
     output->plan = x->plan;
     output->find = place_block;
-    if (!x->of.nk || TULLE__PLANTED(early_selection))
-        output->select = tulle__selection_of_rows(x->plan, output->i, output->j, output->first); /* merged parts */
+    if (TULLE__PLANTED(early_selection))
+        output->select = tulle__selection_of_rows(x->plan, output->i, output->j, output->first);
     if (!x->inbox.reuse || !known) return;
     output->known = true;
     output->counts = !x->sink->same_jobs;

@@ -7,6 +7,7 @@
 #include "algo/product/sink/deposit.h"
 #include "algo/product/sink/sink.h"
 #include "algo/product/source/required_rows.h"
+#include "algo/product/stage/selection_stage.h"
 #include "base/error.h"
 #include "base/planted.h"
 #include "mat/context.h"
@@ -199,6 +200,7 @@ static tulle_status sum_piece(tulle__exec *x, const tulle__target *target, struc
         return TULLE_OK;
     }
     tulle__output_block(x, NULL, NULL, &output);
+    output.select = tulle__selection_of_rows(x->plan, output.i, output.j, output.first); /* its sums are complete */
     status = tulle__sum_pairs(x, pairs, &output);
     piece->block = output.block;
     if (status == TULLE_OK && output.result.nnz) piece->sum = output.result;
