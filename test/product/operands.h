@@ -11,7 +11,7 @@
 
 enum { PARTS = 6 };
 
-/* How one matrix is cut: a number, from which follow cuts and owners; or whole tiles. */
+/* Cuts of one matrix: a number, from which follow cuts and owners; or whole tiles. */
 enum { WHOLE = -1, ROWS = -2, COLUMNS = -3 };
 
 __attribute__((unused)) static void random_cut(tulle_gidx n, int seed, int which, tulle_gidx *cut, int *parts)

@@ -260,7 +260,7 @@ static void run(tulle_team *team, const struct cases *c)
         (long long)s->top, s->by_value ? "" : "not ", s->above, status == TULLE_OK ? "right" : tulle_error_message());
 }
 
-/* What is refused, by what its message names. */
+/* Refusals, by what their messages name. */
 struct refusal {
     tulle_selection selection;
     const char *device;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a square matrix is symmetric, in one sweep over its entries and without memory for any of them. */
+/* Symmetry of a square matrix, in one sweep over its entries and without memory for any of them. */
 #ifndef TULLE_TOOL_SYMMETRY_HASH_H
 #define TULLE_TOOL_SYMMETRY_HASH_H
 

@@ -23,7 +23,7 @@ void tulle__selected_tile_drop(tulle__selected_tile *tile);
 tulle_status tulle__selected_tile_join(const tulle__row_selection *top, const tulle__row_selection *first,
     const tulle__selected_tile *held, const tulle_tile *tile, tulle__selected_tile *joined);
 
-/* What is held becomes own tile (i, j) of C, to be published. Local. */
+/* The held candidates become own tile (i, j) of C, to be published. Local. */
 tulle_status tulle__selected_tile_place(tulle_mat *C, int i, int j, const tulle__selected_tile *held);
 
 /*

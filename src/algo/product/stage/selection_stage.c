@@ -154,7 +154,7 @@ static bool goes_across(const struct selection *s)
     return plan->operands.C->layout->nt > 1 && s->rows.top < plan->C->layout->n && !TULLE__PLANTED(tile_selection);
 }
 
-/* What is held stays until all has succeeded, since a range that does not fit comes again, in halves. */
+/* Held candidates stay until all has succeeded, since a range that does not fit comes again, in halves. */
 static tulle_status complete(tulle__stage *stage, tulle__exec *x)
 {
     struct selection *s = (struct selection *)stage;
