@@ -11,7 +11,7 @@ ifneq ($(shell command -v ninja),)
 export CMAKE_GENERATOR ?= Ninja
 endif
 
-.PHONY: help setup build demo readme check check-all check-gpu check-python check-mpi5 check-sanitizers check-address check-threads fuzz install site dist deb check-packages clean format
+.PHONY: help setup build demo readme check check-all check-gpu check-python check-mpi5 check-sanitizers check-address check-threads fuzz install site dist wheels deb check-packages clean format
 
 help:
 	@echo 'make demo       install what is missing, build, multiply a real matrix with every algorithm, draw a picture'
@@ -20,6 +20,7 @@ help:
 	@./test/parts.sh list
 	@echo '                python     the Python package, wheels, scipy'"'"'s own tests'
 	@echo '                packages   Debian packages, recipes, tutorials from clean roots'
+	@echo '                wheels     the sdist and wheels for Pythons that are here; tried there, and in bare roots'
 	@echo '                trixie     Debian 13, in a clean root: gcc 14, Open MPI 5.0, MPICH 4.2; builds and tests'
 	@echo '                mpi5       the engine mpi under Open MPI 5 and MPICH 5, from Python'"'"'s packages: conformance, lost PEs'
 	@echo '                sanitizers the address and undefined sanitizers; threads: the thread sanitizer'
@@ -36,6 +37,7 @@ help:
 	@echo 'make install    install into $$PREFIX ($(PREFIX)); DESTDIR is honoured'
 	@echo 'make site       the documentation, in build/site, and man pages of section 3, in build/man3'
 	@echo 'make dist       the archive of a release, build/tulle-VERSION.tar.gz, of what is committed'
+	@echo 'make wheels     the sdist and wheels that need no compiler, in build/wheels, each tried where it can be'
 	@echo 'make deb        Debian packages of it, in build/deb; needs debhelper'
 	@echo 'make check-packages   both, in a clean root where one can be made; lintian; recipes of Spack and conda;'
 	@echo '                and each tutorial, from a clean root to its results'
@@ -54,7 +56,7 @@ check: setup
 	@$(MAKE) build
 	cd $(BUILD) && ctest --output-on-failure -j $(JOBS) -LE long
 
-# PART: one of test/parts.list, or python, mpi5, trixie, packages, sanitizers, threads, fuzz; all of them otherwise
+# PART: one of test/parts.list, or python, mpi5, trixie, packages, wheels, sanitizers, threads, fuzz; all of them otherwise
 PART ?= all
 check-all:
 	@./setup.sh --all $(if $(NO_INSTALL),--no-install)
@@ -62,12 +64,13 @@ check-all:
 	python) $(MAKE) build && ./python/check.sh $(BUILD) all ;; \
 	mpi5) $(MAKE) build && ./test/mpi5.sh $(BUILD) all ;; \
 	packages) $(MAKE) build && $(MAKE) check-packages ;; \
+	wheels) ./packaging/wheels.sh $(BUILD) all ;; \
 	trixie) mkdir -p $(BUILD) && ./packaging/suite.sh $(BUILD) trixie ;; \
 	sanitizers) $(MAKE) check-address ;; \
 	threads) $(MAKE) check-threads ;; \
 	fuzz) $(MAKE) fuzz ;; \
 	all) $(MAKE) build && JOBS=$(JOBS) ./test/parts.sh run $(BUILD) all && ./python/check.sh $(BUILD) all && \
-		./test/mpi5.sh $(BUILD) all && $(MAKE) check-packages && ./packaging/suite.sh $(BUILD) trixie && \
+		./test/mpi5.sh $(BUILD) all && $(MAKE) check-packages && ./packaging/wheels.sh $(BUILD) all && ./packaging/suite.sh $(BUILD) trixie && \
 		$(MAKE) check-sanitizers && $(MAKE) fuzz ;; \
 	*) $(MAKE) build && JOBS=$(JOBS) ./test/parts.sh run $(BUILD) $(PART) ;; \
 	esac
@@ -130,6 +133,9 @@ site: setup
 
 dist:
 	@./packaging/dist.sh $(BUILD)
+
+wheels:
+	@./packaging/wheels.sh $(BUILD)
 
 deb: dist
 	@./packaging/deb.sh $(BUILD)

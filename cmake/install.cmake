@@ -59,7 +59,6 @@ file(GLOB neighbours examples/neighbours/*.c)
 install(FILES ${neighbours} DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples/neighbours)
 file(GLOB python_examples python/examples/*.py)
 install(FILES ${python_examples} DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples/python)
-install(TARGETS tulle_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${outputs} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 # those of section 3 need Doxygen: they are installed if doc/site/man3.sh, or `make site`, has made them
 install(DIRECTORY ${PROJECT_BINARY_DIR}/man3/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 OPTIONAL)

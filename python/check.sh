@@ -9,6 +9,7 @@ case $# in
 *) echo "usage: $0 BUILD [all]" >&2; exit 2 ;;
 esac
 here=$(cd "$(dirname "$0")" && pwd)
+source=$(cd "$here/.." && pwd)
 build=$(cd "$1" && pwd)
 work=$build-python
 mkdir -p "$work"
@@ -18,7 +19,7 @@ if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
 fi
 [ -x "$work/env/bin/pip" ] || python3 -m venv "$work/env"
 if ! "$work/env/bin/pip" install --quiet --disable-pip-version-check nanobind scikit-build-core ninja numpy scipy pytest mpi4py \
-    matplotlib mypy h5py; then
+    matplotlib mypy h5py threadpoolctl; then
     echo 'Python packages could not be fetched: the tests of the Python package are left out'
     exit 0
 fi
@@ -26,20 +27,19 @@ fi
     echo 'anndata could not be fetched: its tests are left out'
 cmake --install "$build" --prefix "$work/prefix" >"$work/install.log"
 PATH=$work/env/bin:$PATH
-pip install --quiet --disable-pip-version-check --no-build-isolation --force-reinstall --no-deps "$here" \
+pip install --quiet --disable-pip-version-check --no-build-isolation --force-reinstall --no-deps "$source" \
     -C build-dir="$work/wheel" -C cmake.define.TULLE_INSTALLED=ON -C cmake.define.Tulle_ROOT="$work/prefix"
-cd "$here"
+cd "$source"
 TULLE_COMMAND=$work/prefix/bin/tulle pytest -q -p no:cacheprovider -rs -m "$tests"
 
 # types: the stubs are of what is there; the modules of torch have their own, and are imported where torch is
 printf '%s\n' 'tulle\.torch' 'tulle\.geometric' 'tulle\._torch_.*' >"$work/allowed"
 cd "$work"
 python -m mypy.stubtest tulle --concise --ignore-missing-stub --allowlist allowed --ignore-unused-allowlist \
-    --mypy-config-file "$here/pyproject.toml"
-python -m mypy --config-file "$here/pyproject.toml" -p tulle
+    --mypy-config-file "$source/pyproject.toml"
+python -m mypy --config-file "$source/pyproject.toml" -p tulle
 
 # what the documents show
-source=$(cd "$here/.." && pwd)
 python "$source/doc/site/blocks.py" "$source" "$build" "${CC:-cc}" "$work/env/bin/python"
 
 # the wheel is for Pythons of one version: Debian's with its torch, and environments with torch and PyG of PyPI, the

@@ -3,7 +3,7 @@
 # Builds the one wheel for Python 3.12 and later, by the first such Python, around the installed copy that check.sh
 # made, and tests it with each that is found: on PATH, of pyenv, or in $TULLE_PYTHONS (paths). check_abi3.sh BUILD
 set -eu
-here=$(cd "$(dirname "$0")" && pwd)
+source=$(cd "$(dirname "$0")/.." && pwd)
 work=$(cd "$1" && pwd)-python
 [ -d "$work/prefix" ] || { echo "$0: check.sh $1 installs what the wheel is built around; it has not run" >&2; exit 2; }
 
@@ -28,18 +28,18 @@ for python in $pythons; do
     seen="$seen $env"
     [ -x "$env/bin/pip" ] || "$python" -m venv "$env"
     pip="$env/bin/pip --disable-pip-version-check"
-    if ! $pip install --quiet nanobind scikit-build-core ninja numpy scipy pytest; then
+    if ! $pip install --quiet nanobind scikit-build-core ninja numpy scipy pytest threadpoolctl; then
         echo "Python packages could not be fetched for $python: it is left out"
         continue
     fi
     if [ -z "$wheel" ]; then
         rm -rf "$work/abi3"
-        PATH=$env/bin:$PATH $pip wheel --quiet --no-build-isolation --no-deps "$here" -w "$work/abi3" \
+        PATH=$env/bin:$PATH $pip wheel --quiet --no-build-isolation --no-deps "$source" -w "$work/abi3" \
             -C build-dir="$work/wheel-abi3" -C cmake.define.TULLE_INSTALLED=ON -C cmake.define.Tulle_ROOT="$work/prefix"
         wheel=$(echo "$work"/abi3/tulle-*-abi3-*.whl)
         [ -f "$wheel" ] || { echo "no abi3 wheel was made:" "$work"/abi3/*; exit 1; }
     fi
     $pip install --quiet --force-reinstall --no-deps "$wheel"
     echo "$(basename "$wheel") with $("$python" --version)"
-    (cd "$here" && "$env/bin/pytest" -q -p no:cacheprovider -m 'not long')
+    (cd "$source" && "$env/bin/pytest" -q -p no:cacheprovider -m 'not long')
 done

@@ -6,8 +6,6 @@
 #include <cstring>
 #include <new>
 
-#include <cxxabi.h>
-
 #include "handles.h"
 
 /* A copy as NumPy's array; from[i * ld + j] of row i, column j. */
@@ -87,21 +85,25 @@ class Applied
         if (status != TULLE_OK) return status;
         WithPython held;
         try {
-            const nb::object result = bound->self->call(
-                (from.type == TULLE_F64 ? copy_of<double> : copy_of<float>)(from.val, from.m, from.n, from.ld, 1, 2));
-            const auto y = nb::cast<nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>>(result);
-            const size_t row = (size_t)to.n * tulle_type_size(to.type);
-            if (y.nbytes() != (size_t)to.m * row) throw nb::value_error("a result of another shape or type");
-            for (tulle_gidx i = 0; i < to.m; i++)
-                memcpy(static_cast<char *>(to.val) + (size_t)(i * to.ld) * tulle_type_size(to.type),
-                    static_cast<const char *>(y.data()) + (size_t)i * row, row);
+            staying([&] { bound->self->multiply(from, to); });
             return TULLE_OK;
-        } catch (abi::__forced_unwind &) {
-            stay();
         } catch (...) {
             bound->self->failure = std::current_exception();
             return TULLE_ERR_ARG;
         }
+    }
+
+    /* The function of the columns in one tile, into the other. */
+    void multiply(const tulle_tile &from, const tulle_own_tile &to) const
+    {
+        const nb::object result =
+            call((from.type == TULLE_F64 ? copy_of<double> : copy_of<float>)(from.val, from.m, from.n, from.ld, 1, 2));
+        const auto y = nb::cast<nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>>(result);
+        const size_t row = (size_t)to.n * tulle_type_size(to.type);
+        if (y.nbytes() != (size_t)to.m * row) throw nb::value_error("a result of another shape or type");
+        for (tulle_gidx i = 0; i < to.m; i++)
+            memcpy(static_cast<char *>(to.val) + (size_t)(i * to.ld) * tulle_type_size(to.type),
+                static_cast<const char *>(y.data()) + (size_t)i * row, row);
     }
 
     nb::object call(const nb::object &x) const

@@ -2,8 +2,6 @@
 /* Krylov methods and their preconditioners. */
 #include <algorithm>
 
-#include <cxxabi.h>
-
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -40,6 +38,20 @@ OperatorRef operator_of(const MatRef &A)
     return made;
 }
 
+/* Y = A X for an operator, of vectors, on a team of one PE. */
+void apply(const OperatorRef &A, const Array &X, const Array &Y)
+{
+    const MatRef x = mat_from_array(A->team, X), y = mat_from_array(A->team, Y);
+    A->team->call([&](tulle_comm *) {
+        void *bound = nullptr;
+        tulle_status status = A->op.bind(A->op.context, x->mat, y->mat, &bound);
+        if (status != TULLE_OK) return status;
+        status = A->op.apply(bound);
+        A->op.unbind(bound);
+        return status;
+    });
+}
+
 /*
  * Calls a Python function after each iteration: with its figures, or with the iterate. An exception
  * ends the solve, and is thrown then.
@@ -60,14 +72,14 @@ void watch(void *arg, const tulle_krylov_step *step)
     if (w->failure || (w->iterates && (!step->x || !step->iteration))) return;
     WithPython held;
     try {
-        Meanwhile meanwhile(*w->team, Meanwhile::own_thread);
-        if (!w->iterates)
-            w->callback(step->column, step->iteration, step->residual, step->norm);
-        else
-            w->callback((w->type == TULLE_F64 ? copy_of<double> : copy_of<float>)(step->x, w->n, 1, step->stride,
-                step->scale, 1));
-    } catch (abi::__forced_unwind &) {
-        stay();
+        staying([&] {
+            Meanwhile meanwhile(*w->team, Meanwhile::own_thread);
+            if (!w->iterates)
+                w->callback(step->column, step->iteration, step->residual, step->norm);
+            else
+                w->callback((w->type == TULLE_F64 ? copy_of<double> : copy_of<float>)(step->x, w->n, 1, step->stride,
+                    step->scale, 1));
+        });
     } catch (...) {
         w->failure = std::current_exception();
         tulle_comm_interrupt(w->comm, true);
@@ -151,6 +163,7 @@ void bind_krylov(nb::module_ &m)
     nb::class_<Operator>(m, "Operator").def_prop_ro("size", [](const Operator &o) { return o.op.n; });
     m.def("precond", &precond);
     m.def("operator", &operator_of);
+    m.def("apply", &apply);
     m.def("krylov", &solve, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
         nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
 }

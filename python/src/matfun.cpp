@@ -2,8 +2,6 @@
 /* Functions of sparse symmetric matrices in blocks, and density matrices. */
 #include <cmath>
 
-#include <cxxabi.h>
-
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -34,10 +32,10 @@ double call_back(double x, void *context)
     double value = NAN;
     if (caller->failure) return value; /* the call ends after this submatrix */
     try {
-        Meanwhile meanwhile(*caller->team, Meanwhile::library_thread);
-        value = nb::cast<double>(caller->function(x));
-    } catch (abi::__forced_unwind &) {
-        stay();
+        staying([&] {
+            Meanwhile meanwhile(*caller->team, Meanwhile::library_thread);
+            value = nb::cast<double>(caller->function(x));
+        });
     } catch (...) {
         if (!caller->failure) caller->failure = std::current_exception();
         tulle_comm_interrupt(caller->comm, true);

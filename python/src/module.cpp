@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The module tulle._core: what the Python package in ../tulle is made of. */
+#include <dlfcn.h>
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
 #include "handles.h"
+
+#ifndef TULLE_COMMIT /* of the sources; empty: not known */
+#define TULLE_COMMIT ""
+#endif
 
 namespace
 {
@@ -10,6 +19,21 @@ nb::object exception_of(const Failure &failure)
 {
     nb::object errors = nb::module_::import_("tulle._errors");
     return errors.attr("of_status")(tulle_status_name(failure.status), failure.what());
+}
+
+std::vector<std::string> build_facts()
+{
+    std::vector<std::string> facts;
+    for (int i = 0; const char *fact = tulle_build_fact(i); i++) facts.emplace_back(fact);
+    return facts;
+}
+
+/* The file of the library that this module calls. */
+std::string library()
+{
+    Dl_info found;
+    const int known = dladdr(reinterpret_cast<void *>(&tulle_version), &found);
+    return known && found.dli_fname ? found.dli_fname : "";
 }
 
 } // namespace
@@ -38,5 +62,8 @@ NB_MODULE(_core, m)
     bind_blocks(m);
     bind_matfun(m);
     bind_rows(m);
-    m.def("version", [] { return TULLE_VERSION; });
+    m.def("version", [] { return tulle_version(); });
+    m.def("commit", [] { return TULLE_COMMIT; });
+    m.def("build_facts", &build_facts);
+    m.def("library", &library);
 }

@@ -3,7 +3,6 @@
 
 #include <chrono>
 
-#include <cxxabi.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -33,20 +32,12 @@ void stay()
 
 WithoutPython::~WithoutPython()
 {
-    try {
-        PyEval_RestoreThread(state);
-    } catch (abi::__forced_unwind &) {
-        stay();
-    }
+    staying([this] { PyEval_RestoreThread(state); });
 }
 
 WithPython::WithPython()
 {
-    try {
-        state = PyGILState_Ensure();
-    } catch (abi::__forced_unwind &) {
-        stay();
-    }
+    staying([this] { state = PyGILState_Ensure(); });
 }
 
 bool on_main_thread()

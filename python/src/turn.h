@@ -11,6 +11,12 @@
 
 #include <Python.h>
 
+#ifdef __GLIBCXX__
+#include <cxxabi.h>
+#else
+#include <exception>
+#endif
+
 /*
  * Without Python's lock, and with it again. A thread that comes for it when Python has ended stays here: it would be
  * unwound through the library.
@@ -43,11 +49,35 @@ class WithPython
     PyGILState_STATE state;
 };
 
-/*
- * Waits for the end of the program: for a thread that Python ends because it is itself ending, by
- * abi::__forced_unwind, which catch (...) must not end.
- */
+/* Waits for the end of the program. */
 [[noreturn]] void stay();
+
+/*
+ * Runs body, a function without result. A thread that Python ends in it, because Python is itself
+ * ending, stays: the unwinding by which it ends would pass C's frames, and catch (...) must not stop it.
+ */
+template <class Body> void staying(Body body)
+{
+#ifdef __GLIBCXX__
+    try {
+        body();
+    } catch (abi::__forced_unwind &) {
+        stay();
+    }
+#else
+    /* libc++ enters no handler for it: destructors run, without an exception of C++ */
+    struct Guard {
+        const int before = std::uncaught_exceptions();
+        bool left = false;
+        ~Guard()
+        {
+            if (!left && std::uncaught_exceptions() == before) stay();
+        }
+    } guard;
+    body();
+    guard.left = true;
+#endif
+}
 
 /* True in the thread that Python runs handlers of signals in. */
 bool on_main_thread();

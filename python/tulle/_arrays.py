@@ -10,8 +10,9 @@ copy.
 import numpy as np
 
 from . import _core
+from ._binsparse import opened
 from ._team import current, part
-from ._values import in_type, is_tensor, on_host, tensor_array, without_gradient
+from ._values import in_namespace, in_type, is_tensor, namespace, on_host, tensor_array, without_gradient
 
 _STORAGE = _core.Storage
 
@@ -23,7 +24,7 @@ class Matrix:
 
     def __init__(self, array, kind, storage, shape, first, rows, dtype, index_bytes=0, like=None, vector=False):
         self.array = array
-        self.kind = kind  # "scipy", "numpy", "torch"
+        self.kind = kind  # "scipy", "numpy", "torch", or the Array API's namespace of another dense array
         self.storage = storage  # "dense", "csr", "csc", "coo"
         self.shape = shape  # of the whole matrix
         self.first = first  # of the rows that this process has
@@ -58,6 +59,7 @@ def _index(array):
 
 def describe(name, matrix, dtype=None):
     """The Matrix for an object of scipy.sparse, NumPy or torch, in that type (None: its own), which errors call `name`."""
+    matrix = opened(matrix)
     if is_tensor(matrix):
         return _describe_torch(name, matrix, dtype)
     if hasattr(matrix, "format") and hasattr(matrix, "tocsr"):
@@ -71,7 +73,8 @@ def describe(name, matrix, dtype=None):
     values = _dense_array(values)
     rows, n = values.shape
     m, first = part(rows)
-    return Matrix(_core.Array.dense(values, m, first, values), "numpy", "dense", (m, n), first, rows, values.dtype,
+    kind = namespace(matrix) or "numpy"
+    return Matrix(_core.Array.dense(values, m, first, values), kind, "dense", (m, n), first, rows, values.dtype,
                   vector=vector)
 
 
@@ -80,8 +83,11 @@ def kind_of(X):
 
 
 def like(values, X):
-    """NumPy's values as torch's tensor if X is one."""
-    return _as_torch(values) if is_tensor(X) else values
+    """NumPy's values as torch's tensor if X is one, or as an array of X's namespace."""
+    if is_tensor(X):
+        return _as_torch(values)
+    space = namespace(X)
+    return values if space is None else in_namespace(values, space)
 
 
 def _describe_scipy(name, matrix, dtype):
@@ -156,12 +162,14 @@ def structure(A):
 
 
 def dense_result(result, kind, vector=False, transposed=False):
-    """A dense result of _core as NumPy's or torch's."""
+    """A dense result of _core as NumPy's or torch's, or of a namespace."""
     values = result[2]
     if transposed:
         values = values.T
     if vector:
         values = values.reshape(-1)
+    if not isinstance(kind, str):
+        return in_namespace(values, kind)
     return _as_torch(values) if kind == "torch" else values
 
 

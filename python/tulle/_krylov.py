@@ -5,9 +5,10 @@ import numpy as np
 from . import _core
 from ._arrays import describe, like
 from ._errors import UnsupportedError
+from ._pickles import remade
 from ._report import keep
 from ._stream import Stream
-from ._team import Handle, alone, current, home_of
+from ._team import Handle, alone, at_home, current, home_of
 from ._values import common_type, in_type, on_host, real
 
 
@@ -24,16 +25,29 @@ class Step:
 
 
 class Preconditioner(Handle):
-    """A preconditioner of one matrix: pass it as M."""
+    """A preconditioner of one matrix: pass it as M. A pickle of it has the arrays of A, and is made anew from them."""
 
     def __init__(self, A, spec):
         super().__init__()
-        self._spec = spec
+        self._spec, self._of = spec, A
         a = describe("A", A)
         if a.dense:
             raise ValueError(f"A is dense: {spec} is of a sparse matrix")
         self.shape, self.dtype = a.shape, a.dtype
         self._operator = _core.precond(_core.mat(self._team, a.array), spec)
+
+    @at_home
+    def _apply(self, b):
+        """The product with columns of the matrix's type, one by one."""
+        x = np.empty_like(b)
+        for right, left in zip(b.T, x.T):
+            column, result = np.array(right), np.empty_like(right, order="C")
+            _core.apply(self._operator, describe("b", column).array, describe("x", result).array)
+            left[:] = result
+        return x
+
+    def __reduce__(self):
+        return remade(self, Preconditioner, (self._of, self._spec), Preconditioner._apply)
 
     def __repr__(self):
         return f"<tulle.Preconditioner {self._spec} of {self.shape[0]} x {self.shape[1]}>"

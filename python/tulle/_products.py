@@ -4,9 +4,10 @@ import numpy as np
 
 from . import _core
 from ._arrays import canonical, dense_result, describe, kind_of, sparse_result, structure
+from ._binsparse import opened
 from ._report import keep
 from ._team import Handle, alone, at_home, current
-from ._values import common_type, on_host, real, without_gradient
+from ._values import common_type, in_type, namespace, on_host, real, without_gradient
 
 _STORAGE = _core.Storage
 
@@ -83,19 +84,22 @@ def gemm(A, B, *, alpha=1.0, algorithm=None, device=None):
 
 
 class Plan(Handle):
-    """A product that is planned once: see matmul_plan."""
+    """A product that is planned once: see matmul_plan. A pickle of it has the arrays of A and B, with the last values."""
 
     def __init__(self, A, B, algorithm, device):
         super().__init__()
-        same = B is A
+        dtype, same, spaces = common_type(A=A, B=B), B is A, [space for space in map(namespace, (A, B)) if space]
+        A, B = opened(A), opened(B)
         self._format = getattr(A, "format", "") if kind_of(A) == "scipy" else ""
-        A = _own("A", A)
-        x = _Operands(A, A if same else _own("B", B))
-        self._operands = x
+        A = _own("A", A, dtype)
+        B = A if same else _own("B", B, dtype)
+        self._operands = _Operands(A, B)
+        if spaces and self._operands.kind == "numpy":
+            self._operands.kind = spaces[0]
+        self._made_from = A, B, algorithm, device, self._format
         self._how = algorithm or "", device or ""
         self._make()
-        self.shape = x.shape
-        self.dtype = x.dtype
+        self.shape, self.dtype = self._operands.shape, dtype
 
     def _make(self):
         x = self._operands
@@ -132,22 +136,36 @@ class Plan(Handle):
             raise ValueError(f"{name} does not have the shape and structure that the plan was made for")
         return name
 
+    def __reduce__(self):
+        alone("a pickle of a Plan")
+        return _planned, self._made_from
+
     @at_home
     def __repr__(self):
         return f"<tulle.Plan: {self._plan.describe()}>"
 
 
-def _own(name, A):
-    """A copy whose values may be overwritten."""
+def _planned(A, B, algorithm, device, format):
+    plan = Plan(A, B, algorithm, device)
+    plan._format, plan._made_from = format, (*plan._made_from[:-1], format)
+    return plan
+
+
+def _own(name, A, dtype):
+    """A copy in that type whose values may be overwritten."""
     if hasattr(A, "tocsr"):
         A = canonical(A)
-        own = A.copy()
+        own = A.astype(dtype, copy=True)
         own.indices, own.indptr = A.indices.copy(), A.indptr.copy()  # scipy's copy may have narrowed them
         return own
     if hasattr(A, "detach"):
         without_gradient(name, A)
-        return A.detach().clone()
-    return np.array(A, order="K")
+        import torch
+
+        A = A.detach().cpu()
+        A = A if A.layout in (torch.strided, torch.sparse_csr) else A.to_sparse_csr()
+        return A.to(getattr(torch, dtype.name), copy=True)
+    return np.array(in_type(name, on_host(name, A), dtype), order="K")
 
 
 def _transposed(A):
@@ -169,6 +187,7 @@ def sddmm(S, X, Y, *, alpha=1.0):
     X has a row for each row of S, and Y one for each of its columns.
     """
     alone("sddmm")
+    S = opened(S)
     dtype = common_type(X=X, Y=Y)
     pointers, columns = structure(S)
     values, narrow = np.zeros(len(columns), dtype), columns.astype(np.int32, copy=False)

@@ -41,6 +41,7 @@ class _Process:
 
     def __init__(self):
         self.forks = 0
+        self.threads = 0  # all cores
         self.forked()
         os.register_at_fork(after_in_child=self.forked)
 
@@ -54,13 +55,31 @@ class _Process:
             with self.lock:
                 if self.default is None:
                     _warnings().say_copies()
-                    self.default = _core.Team("threads", 0, 0)
+                    self.default = _core.Team("threads", self.threads, 0)
         return self.default
+
+
+    def set_threads(self, number):
+        with self.lock:
+            if number != self.threads:
+                self.threads, self.default = number, None
 
 
 _process = _Process()
 # of this thread, or of this task: the innermost block's last; blocks may end in any order
 _places = contextvars.ContextVar("tulle", default=())  # type: contextvars.ContextVar[tuple[_Place, ...]]
+
+
+def default_threads():
+    """The number of threads of calls outside of blocks."""
+    return _process.threads or len(os.sched_getaffinity(0))
+
+
+def set_default_threads(number):
+    """Calls outside of blocks run on so many threads from now on; what was made before keeps its own."""
+    if number < 1:
+        raise ValueError(f"{number} threads")
+    _process.set_threads(int(number))
 
 
 def bytes_of(size):

@@ -4,13 +4,17 @@ import numpy as np
 
 from . import _core
 from ._arrays import describe, like
+from ._pickles import remade
 from ._report import keep
 from ._team import Handle, at_home, current
 from ._values import common_type, real
 
 
 class Triangular(Handle):
-    """A triangle that is analysed once and solved any number of times: see triangular."""
+    """A triangle that is analysed once and solved any number of times: see triangular.
+
+    A pickle of it has the arrays of A, and is analysed anew from them.
+    """
 
     def __init__(self, A, lower, unit_diagonal, transposed, method, dtype=None):
         super().__init__()
@@ -20,6 +24,7 @@ class Triangular(Handle):
         if a.shape[0] != a.shape[1]:
             raise ValueError(f"A is {a.shape[0]} x {a.shape[1]}: it must be square")
         self.shape, self.dtype, self._rows = a.shape, a.dtype, a.rows
+        self._made_from = A, lower, unit_diagonal, transposed, method, dtype
         self._solver = _core.Triangle(_core.mat(self._team, a.array), lower, transposed, unit_diagonal, method)
 
     @at_home
@@ -35,6 +40,15 @@ class Triangular(Handle):
         x = np.empty_like(right)
         keep("triangular", self._solver.solve(describe("b", right).array, describe("x", x).array))
         return like(x.reshape(b.shape), given)
+
+    def __reduce__(self):
+        return remade(self, Triangular, self._made_from, Triangular._solution)
+
+    @at_home
+    def _solution(self, b):
+        x = np.empty_like(b)
+        self._solver.solve(describe("b", b).array, describe("x", x).array)
+        return x
 
 
 def triangular(A, *, lower=True, unit_diagonal=False, transposed=False, method="auto"):

@@ -4,6 +4,8 @@ import sys
 
 import numpy as np
 
+from ._binsparse import opened
+
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
@@ -12,11 +14,27 @@ def is_tensor(X):
     return torch is not None and isinstance(X, torch.Tensor)
 
 
+def namespace(X):
+    """The Array API's namespace of a dense array that is neither NumPy's nor torch's; None: it has none."""
+    if isinstance(X, np.ndarray) or is_tensor(X) or hasattr(X, "tocsr") or not hasattr(X, "__array_namespace__"):
+        return None
+    return X.__array_namespace__()
+
+
+def in_namespace(values, space):
+    """NumPy's values as an array of that namespace, without a copy where it takes DLPack of the host."""
+    try:
+        return space.from_dlpack(values)
+    except (AttributeError, BufferError, TypeError, ValueError):
+        return space.asarray(values)
+
+
 def _given_type(X):
     """NumPy's type of X's values; that of a list is its array's."""
     dtype = getattr(X, "dtype", None)
     if dtype is None:
-        return np.asarray(X).dtype
+        X = opened(X)
+        return X.dtype if hasattr(X, "dtype") else np.asarray(X).dtype
     if isinstance(dtype, np.dtype):
         return dtype
     name = str(dtype).rpartition(".")[2]  # torch's

@@ -43,7 +43,7 @@ static const char *const facts[] = {
     "HDF5: no (Binsparse files are refused); install libhdf5-dev and libcjson-dev and build again",
 #endif
 #ifdef TULLE_HAVE_CBLAS
-    "BLAS: yes",
+    "BLAS: yes (" TULLE_BLAS_TEXT ")",
 #else
     "BLAS: no (dense blocks are done by plain loops); install libopenblas-pthread-dev and build again",
 #endif

@@ -11,6 +11,7 @@
 #include "algo/krylov/home/home_matrix.h"
 #include "algo/krylov/precond.h"
 #include "base/error.h"
+#include "base/host/blas_names.h"
 #include "mat/mat.h"
 
 #ifdef TULLE_HAVE_LAPACK

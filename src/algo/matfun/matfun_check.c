@@ -15,6 +15,7 @@
 #include "algo/matfun/whole/row_tiles.h"
 #include "base/arg.h"
 #include "base/error.h"
+#include "base/host/blas_names.h"
 #include "base/random.h"
 #include "mat/fetch.h"
 #include "mat/sweep/apply.h"

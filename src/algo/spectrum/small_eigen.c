@@ -3,6 +3,7 @@
 
 #include "algo/matfun/dense/jacobi.h"
 #include "base/error.h"
+#include "base/host/blas_names.h"
 #include "comm/comm.h"
 
 #ifdef TULLE_HAVE_LAPACK

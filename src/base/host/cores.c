@@ -5,6 +5,8 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "base/host/blas_names.h"
+
 int tulle__cores_allowed(void)
 {
     cpu_set_t allowed;

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/module/module.h"
 
-#ifndef TULLE_MODULE_DIR
+#ifndef TULLE_MODULE_DIR /* empty: none, nor of programs */
 #define TULLE_MODULE_DIR "/usr/local/lib/tulle"
 #endif
 #ifndef TULLE_MODULE_DIR_OF_PROGRAMS /* from the folder of installed programs */
@@ -122,9 +122,9 @@ static tulle_status search_path(struct search *s)
     if (status != TULLE_OK) return status;
     const int plain = !getauxval(AT_SECURE); /* neither setuid nor with capabilities */
     if (plain) add_of_object(s, program);
-    add(s, TULLE_MODULE_DIR, sizeof TULLE_MODULE_DIR - 1, "");
+    if (*TULLE_MODULE_DIR) add(s, TULLE_MODULE_DIR, sizeof TULLE_MODULE_DIR - 1, "");
     if (plain) add_of_program(s, program, TULLE_MODULE_DIR_OF_PROGRAMS);
-    add(s, TULLE_PROGRAM_DIR, sizeof TULLE_PROGRAM_DIR - 1, "");
+    if (*TULLE_PROGRAM_DIR) add(s, TULLE_PROGRAM_DIR, sizeof TULLE_PROGRAM_DIR - 1, "");
     if (plain) add_of_program(s, program, TULLE_PROGRAM_DIR_OF_PROGRAMS);
     return TULLE_OK;
 }

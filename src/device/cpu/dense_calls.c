@@ -2,6 +2,7 @@
 /* Dense blocks through the BLAS, where there is one and the block is worth the call. */
 #include "device/cpu/dense_calls.h"
 
+#include "base/host/blas_names.h"
 #include "base/host/cores.h"
 
 #define T float

@@ -5,6 +5,8 @@
 
 #include <limits.h>
 
+#include "base/host/blas_names.h"
+
 #define T float
 #define NAME(x) x##_f32
 #include "device/cpu/gemm_loops.h"

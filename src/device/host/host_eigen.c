@@ -3,6 +3,7 @@
 #include <limits.h>
 
 #include "base/error.h"
+#include "base/host/blas_names.h"
 #include "base/memory.h"
 #include "device/host/host.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/host/blas_names.h"
 #include "base/memory.h"
 
 enum { TULLE__INDEFINITE = -1000 }; /* S is */

@@ -7,6 +7,7 @@
 #include "algo/matfun/dense/function.h"
 #include "algo/matfun/dense/jacobi.h"
 #include "base/error.h"
+#include "base/host/blas_names.h"
 #include "base/random.h"
 #include "mat/sweep/apply.h"
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/host/blas_names.h"
 #include "base/memory.h"
 
 #ifdef TULLE_HAVE_LAPACK

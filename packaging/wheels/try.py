@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tries an installed package: try.py [--any] COMMIT, as whoever installed it has it, with numpy and scipy and nothing else.
+
+--any: it may lack libraries; without it, it must have those of a wheel.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy
+import scipy.sparse
+import scipy.sparse.linalg
+
+import tulle
+
+built = tulle.build()
+print(built)
+assert built["version"] == tulle.__version__
+assert built["commit"] == sys.argv[-1], built["commit"]
+for feature in () if "--any" in sys.argv else ("zlib", "bzip2", "lzma", "zstd", "hdf5", "blas", "lapack"):
+    assert built["features"][feature], f"no {feature}"
+assert "--any" in sys.argv or "openblas" in built["blas"], built["blas"]
+
+# a product and a solve beside scipy's
+A = scipy.sparse.random(2000, 2000, 0.005, "csr", random_state=numpy.random.RandomState(1))
+assert abs(tulle.matmul(A, A) - A @ A).max() < 1e-12
+S = (A @ A.T + scipy.sparse.identity(2000)).tocsr()
+b = numpy.ones(2000)
+x, info = tulle.cg(S, b, M=tulle.ic0(S, shift="auto"))
+assert info == 0 and numpy.linalg.norm(S @ x - b) <= 1e-7 * numpy.linalg.norm(b)
+
+# LAPACK and BLAS: eigenpairs, a function of a matrix, a product of dense ones
+if built["features"]["lapack"]:
+    w = tulle.eigsh(S, 3, return_eigenvectors=False)
+    assert numpy.allclose(sorted(w), sorted(scipy.sparse.linalg.eigsh(S, 3, return_eigenvectors=False)))
+    H = scipy.sparse.diags([-1.0, 0.5, -1.0], [-1, 0, 1], shape=(60, 60), format="csr")
+    sign = tulle.matfun("sign:mu=0.6", H, blocks=60).toarray()
+    assert numpy.allclose(sign @ sign, numpy.eye(60))
+D = numpy.random.RandomState(2).rand(300, 300)
+assert numpy.allclose(tulle.gemm(D, D), D @ D)
+
+# files: HDF5, and each compression by the library that is linked in
+with tempfile.TemporaryDirectory() as folder:
+    for name, feature in ("a.bsp.h5", "hdf5"), ("a.mtx.gz", "zlib"):
+        if not built["features"][feature]:
+            continue
+        path = os.path.join(folder, name)
+        tulle.write(path, A)
+        assert abs(tulle.read(path) - A).max() == 0, name
+
+# the command, by both names
+script = os.path.join(os.path.dirname(sys.executable), "tulle")
+for command in ([script], [sys.executable, "-m", "tulle"]):
+    said = subprocess.run([*command, "spmm", "rmat:scale=10,seed=1", "--cols", "8", "--check"], check=True,
+                          capture_output=True, text=True).stdout
+    assert " passed " in said, said
+    said = subprocess.run([*command, "info"], check=True, capture_output=True, text=True).stdout
+    assert said.startswith(f"tulle {tulle.__version__}"), said
+print("a wheel of tulle", tulle.__version__, "works with Python", sys.version.split()[0])

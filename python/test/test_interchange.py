@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays and matrices of other libraries: __binsparse__, DLPack, the Array API; scipy's operators; pickles; threads."""
+import pickle
+
+import numpy
+import pytest
+import scipy.sparse
+import scipy.sparse.linalg
+
+import tulle
+
+RNG = numpy.random.default_rng(7)
+
+
+def sparse(m=30, n=30, kind="csr"):
+    return scipy.sparse.random(m, n, 0.2, kind, random_state=numpy.random.RandomState(m + n))
+
+
+def positive(n=30):
+    A = sparse(n, n)
+    return (A @ A.T + scipy.sparse.identity(n)).tocsr()
+
+
+def close(got, want):
+    got, want = (x.toarray() if hasattr(x, "toarray") else numpy.asarray(x) for x in (got, want))
+    assert got.shape == want.shape
+    assert numpy.allclose(got, want)
+
+
+class Foreign:
+    """A matrix that has the protocol and nothing else."""
+
+    def __init__(self, arrays, descriptor):
+        self.arrays, self.descriptor = arrays, descriptor
+
+    def __binsparse_descriptor__(self):
+        return self.descriptor
+
+    def __binsparse__(self):
+        return self.arrays
+
+
+def foreign(A, wrapped=True):
+    x = tulle.as_binsparse(A)
+    descriptor = x.__binsparse_descriptor__()
+    return Foreign(x.__binsparse__(), descriptor if wrapped else descriptor["binsparse"])
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr"])
+def test_binsparse_out_and_in(kind):
+    A = sparse(6, 8, kind)
+    x = tulle.as_binsparse(A)
+    described = x.__binsparse_descriptor__()["binsparse"]
+    assert described["format"] == {"bsr": "CSR"}.get(kind, kind.upper()) and described["shape"] == [6, 8]
+    assert described["number_of_stored_values"] == len(x.__binsparse__()["values"])
+    for key, array in x.__binsparse__().items():
+        assert described["data_types"][key] == array.dtype.name
+    back = tulle.from_binsparse(x)
+    close(back, A)
+    if kind != "bsr":
+        assert back.format == kind and numpy.shares_memory(back.data, A.data)
+
+
+def test_binsparse_by_columns_names_columns_first():
+    A = sparse(4, 5, "coo")
+    x = Foreign({"indices_0": A.col, "indices_1": A.row, "values": A.data}, {"format": "COOC", "shape": [4, 5]})
+    close(tulle.from_binsparse(x), A)
+
+
+@pytest.mark.parametrize("wrapped", [True, False])
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
+def test_calls_take_binsparse(kind, wrapped):
+    A, S, b = sparse(kind=kind), positive(), RNG.random(30)
+    X = RNG.random((30, 3))
+    close(tulle.matmul(foreign(A, wrapped), X), A @ X)
+    close(tulle.matmul(foreign(A), foreign(S)), A @ S)
+    close(tulle.matmul_plan(foreign(A), X)(), A @ X)
+    close(tulle.sddmm(foreign(A), X, X), A.tocsr().astype(bool).multiply(X @ X.T).tocsr())
+    close(tulle.cg(foreign(S), b, M=tulle.ic0(foreign(S)))[0], numpy.linalg.solve(S.toarray(), b))
+    lower = scipy.sparse.tril(S, format=kind)
+    close(tulle.triangular(foreign(lower)).solve(b), numpy.linalg.solve(lower.toarray(), b))
+
+
+@pytest.mark.parametrize("change", [{"format": "CUSTOM"}, {"format": "DVEC", "shape": [4]}, {"structure": "symmetric_lower"},
+                                    {"data_types": {"values": "iso[float64]"}}, {"format": "COO"}])
+def test_other_binsparse_is_refused(change):
+    x = foreign(sparse(), wrapped=False)
+    x.descriptor = {**x.descriptor, **change}
+    with pytest.raises(ValueError):
+        tulle.matmul(x, numpy.ones(30))
+
+
+def test_dense_matrices_have_dlpack_instead():
+    with pytest.raises(ValueError, match="dlpack"):
+        tulle.as_binsparse(numpy.eye(3))
+
+
+class Space:
+    """A namespace of the Array API, as far as results need it."""
+
+    def __init__(self, dlpack):
+        if dlpack:
+            self.from_dlpack = lambda x: Array(numpy.from_dlpack(x), self)
+        self.asarray = lambda x: Array(numpy.asarray(x), self)
+
+
+class Array:
+    def __init__(self, values, space):
+        self.values, self.space, self.dtype, self.ndim = values, space, values.dtype, values.ndim
+
+    def __array_namespace__(self, api_version=None):
+        return self.space
+
+    def __dlpack__(self, **options):
+        return self.values.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.values.__dlpack_device__()
+
+
+@pytest.mark.parametrize("dlpack", [True, False])
+def test_dense_results_are_of_the_namespace(dlpack):
+    space, A, S = Space(dlpack), sparse(), positive()
+    X, b = RNG.random((30, 3)), RNG.random(30)
+    lower = scipy.sparse.tril(S, format="csr")
+    results = {
+        "matmul": (tulle.matmul(A, Array(X, space)), A @ X),
+        "dense times sparse": (tulle.matmul(Array(X.T.copy(), space), A), X.T @ A),
+        "gemm": (tulle.gemm(Array(X.T.copy(), space), Array(X, space)), X.T @ X),
+        "plan": (tulle.matmul_plan(A, Array(X, space))(), A @ X),
+        "vector": (tulle.matmul(A, Array(b, space)), A @ b),
+        "cg": (tulle.cg(S, Array(b, space))[0], numpy.linalg.solve(S.toarray(), b)),
+        "triangular": (tulle.triangular(lower).solve(Array(b, space)), numpy.linalg.solve(lower.toarray(), b)),
+        "stream": (tulle.stream(A, columns=3) @ Array(X, space), A @ X),
+    }
+    for name, (got, want) in results.items():
+        assert isinstance(got, Array) and got.space is space, name
+        close(got.values, want)
+
+
+def test_array_api_strict():
+    strict = pytest.importorskip("array_api_strict")
+    A, X = sparse(), RNG.random((30, 3))
+    Y = tulle.matmul(A, strict.asarray(X))
+    assert Y.__array_namespace__() is strict or type(Y) is type(strict.asarray(X))
+    close(numpy.from_dlpack(Y), A @ X)
+
+
+def test_results_have_dlpack():
+    Y = tulle.matmul(sparse(), RNG.random((30, 3)))
+    assert numpy.shares_memory(numpy.from_dlpack(Y), Y)
+
+
+def test_linear_operators():
+    A, S, b = sparse(20, 30), positive(), RNG.random(30)
+    X = RNG.random((30, 3))
+    op = tulle.aslinearoperator(A)
+    close(op @ b, A @ b)
+    close(op @ X, A @ X)
+    close(op.H @ RNG.random(20) * 0 + op.T @ numpy.ones(20), A.T @ numpy.ones(20))
+    M = tulle.aslinearoperator(tulle.ic0(S))
+    x, info = scipy.sparse.linalg.cg(S, b, M=M)
+    assert info == 0 and numpy.linalg.norm(S @ x - b) < 1e-4 * numpy.linalg.norm(b)
+    jacobi = tulle.aslinearoperator(tulle.jacobi(S))
+    close(jacobi @ X, X / S.diagonal()[:, None])
+    close(jacobi @ b, b / S.diagonal())
+    lower = scipy.sparse.tril(S, format="csr")
+    T = tulle.aslinearoperator(tulle.triangular(lower))
+    close(T @ X, numpy.linalg.solve(lower.toarray(), X))
+    close(tulle.aslinearoperator(tulle.stream(A)) @ X, A @ X)
+    assert jacobi.dtype == numpy.float64 and M.shape == S.shape
+
+
+@pytest.mark.parametrize("make", [tulle.ic0, tulle.ilu0, tulle.jacobi, lambda S: tulle.jacobi(S, block=3)])
+@pytest.mark.parametrize("dtype", [numpy.float32, numpy.float64])
+def test_pickles_of_preconditioners(make, dtype):
+    S = positive().astype(dtype)
+    M = make(S)
+    again = pickle.loads(pickle.dumps(M))
+    assert repr(again) == repr(M) and again.dtype == M.dtype
+    b = RNG.random(30).astype(dtype)
+    assert (tulle.aslinearoperator(again) @ b == tulle.aslinearoperator(M) @ b).all()
+    assert tulle.gmres(S, b, M=again, rtol=1e-4)[1] == 0
+
+
+@pytest.mark.parametrize("make", [tulle.ic0, lambda S: tulle.triangular(S, lower=True)])
+def test_pickles_refuse_values_that_changed(make):
+    S = positive()
+    M = make(S)
+    pickle.dumps(M)
+    S.data *= 2
+    with pytest.raises(ValueError, match="changed"):
+        pickle.dumps(M)
+
+
+def test_pickles_of_triangles():
+    S, X = positive(), RNG.random((30, 2))
+    T = tulle.triangular(S, lower=False, transposed=True, unit_diagonal=True)
+    again = pickle.loads(pickle.dumps(T))
+    assert (again.solve(X) == T.solve(X)).all()
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
+def test_pickles_of_plans(kind):
+    A, X = sparse(kind=kind), RNG.random((30, 3))
+    for operands in [(A, A.T.asformat(kind)), (A, X), (X.T.copy(), A), (A, X[:, 0]), (X[:, 0].copy(), A), (X.T.copy(), X)]:
+        plan = tulle.matmul_plan(*operands)
+        again = pickle.loads(pickle.dumps(plan))
+        close(again(), plan())
+        assert type(again()) is type(plan())
+        changed = [2 * operand for operand in operands]
+        plan(*changed)
+        close(pickle.loads(pickle.dumps(plan))(), 4 * (operands[0] @ operands[1]))
+
+
+def test_pickles_of_squares_and_of_other_types():
+    A = sparse()
+    plan = pickle.loads(pickle.dumps(tulle.matmul_plan(A, A)))
+    close(plan(3 * A), 9 * (A @ A))
+    with pytest.raises(ValueError):
+        plan(A, 2 * A)
+    whole = scipy.sparse.csr_matrix(numpy.arange(9).reshape(3, 3))
+    plan = tulle.matmul_plan(whole, whole.astype(numpy.float32))
+    plan(2 * whole)
+    close(pickle.loads(pickle.dumps(plan))(), 2 * (whole @ whole))
+
+
+def test_threadpoolctl_sets_the_threads_of_calls():
+    threadpoolctl = pytest.importorskip("threadpoolctl", minversion="3.2")
+
+    def threads():
+        return [info["num_threads"] for info in threadpoolctl.threadpool_info() if info["user_api"] == "tulle"]
+
+    A = sparse()
+    before = threads()
+    assert before and before == before[:1] * len(before)
+    made = tulle.triangular(scipy.sparse.tril(positive(), format="csr"))
+    with threadpoolctl.threadpool_limits(1, user_api="tulle"):
+        assert set(threads()) == {1}
+        close(tulle.matmul(A, A), A @ A)
+        made.solve(numpy.ones(30))
+        assert tulle.report()["workers"] >= 1
+        workers = tulle.triangular(scipy.sparse.tril(positive(), format="csr"), method="levels")
+        workers.solve(numpy.ones(30))
+        assert tulle.report()["workers"] == 1
+    assert threads() == before
