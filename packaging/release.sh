@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Prepares a release: all files must name the version of CMakeLists.txt; `release.sh check` says only whether they do.
+# `release.sh DATE` (as 2026-11-30) dates the newest heading of CHANGELOG.md, CITATION.cff and Debian's changelog, and says
+# what is left to do.
+set -eu
+cd "$(dirname "$0")/.."
+[ $# = 1 ] || { sed -n 's/^# //p' "$0" >&2; exit 2; }
+version=$(sed -n 's/^project(tulle VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+bad=0
+names() { # FILE PATTERN: a line of it must match
+    grep -q "$2" "$1" || { echo "release: $1 does not name $version" >&2; bad=1; }
+}
+number=$(echo "$version" | sed 's/\./\\./g')
+names pyproject.toml "^version = \"$number\"\$"
+names python/CMakeLists.txt "^project(tulle_python VERSION $number "
+names CITATION.cff "^version: $number\$"
+names CHANGELOG.md "^## $number ("
+names packaging/debian/changelog "^tulle ($number-"
+names packaging/conda/meta.yaml "set version = \"$number\""
+names packaging/spack/package.py "version(\"$number\", tag=\"v$number\")"
+[ "$(sed -n 's/^## \([0-9.]*\) .*/\1/p' CHANGELOG.md | head -1)" = "$version" ] ||
+    { echo "release: the newest heading of CHANGELOG.md is not $version" >&2; bad=1; }
+[ $bad = 0 ] || exit 1
+if [ "$1" = check ]; then
+    echo "version $version, in all files"
+    exit 0
+fi
+date -d "$1" +%F | grep -qx "$1" || { echo "release: '$1' is no date as 2026-11-30" >&2; exit 2; }
+grep -qx "## $version (unreleased)" CHANGELOG.md || { echo "release: CHANGELOG.md has no '## $version (unreleased)'" >&2; exit 1; }
+sed -i "s/^## $number (unreleased)\$/## $version ($1)/" CHANGELOG.md
+sed -i "/^date-released:/d; s/^version: $number\$/&\ndate-released: \"$1\"/" CITATION.cff
+sed -i "0,/^ -- /s/^\( -- .*>  \).*/\1$(LC_ALL=C date -u -d "$1 12:00" -R)/" packaging/debian/changelog
+echo "version $version is dated $1 in CHANGELOG.md, CITATION.cff and packaging/debian/changelog. Next:"
+echo "    git commit -am 'Release $version'"
+echo "    git tag -a v$version -m 'Tulle $version'"
+echo "    make dist wheels          # build/tulle-$version.tar.gz, build/wheels"
+echo "    make check-all PART=data  # abi/released compares with the tag"
