@@ -12,18 +12,12 @@ def register():
     if not hasattr(threadpoolctl, "register"):  # before 3.2
         return
 
-    class Controller(threadpoolctl.LibController):
-        user_api = "tulle"
-        internal_api = "tulle"
-        filename_prefixes = ("libtulle",)
-
-        def get_num_threads(self):
-            return default_threads()
-
-        def set_num_threads(self, num_threads):
-            set_default_threads(num_threads)
-
-        def get_version(self):
-            return _core.version()
-
-    threadpoolctl.register(Controller)
+    members = {
+        "user_api": "tulle",
+        "internal_api": "tulle",
+        "filename_prefixes": ("libtulle",),
+        "get_num_threads": lambda self: default_threads(),
+        "set_num_threads": lambda self, number: set_default_threads(number),
+        "get_version": lambda self: _core.version(),
+    }
+    threadpoolctl.register(type("Controller", (threadpoolctl.LibController,), members))
