@@ -87,6 +87,9 @@ if ! { cmake -G Ninja -S "$work/tree" -B "$work/build" -DCMAKE_BUILD_TYPE=Releas
     exit 1
 fi
 
+# threads that Python ends are unwound by the system's library, which must not meet another one's frames
+unwinder=$(cc -print-file-name=libgcc_s.so.1)
+
 make_wheel() { # PYTHON VERSION
     env=$work/build-$2
     "$1" -m venv "$env"
@@ -94,12 +97,13 @@ make_wheel() { # PYTHON VERSION
     PATH=$env/bin:$PATH "$env/bin/pip" wheel --quiet --disable-pip-version-check --no-deps "$sdist" -w "$work/made-$2" \
         -C cmake.define.CMAKE_C_COMPILER="$CC" -C cmake.define.CMAKE_CXX_COMPILER="$CXX" \
         -C cmake.define.CMAKE_AR="$AR" -C cmake.define.CMAKE_RANLIB="$RANLIB" \
-        -C cmake.define.TULLE_INSTALLED=ON -C cmake.define.Tulle_ROOT="$work/prefix" \
+        -C cmake.define.CMAKE_MODULE_LINKER_FLAGS="$unwinder" -C cmake.define.TULLE_INSTALLED=ON -C cmake.define.Tulle_ROOT="$work/prefix" \
         -C cmake.define.TULLE_LICENSES="$libraries/licenses" >"$work/wheel-$2.log" 2>&1 ||
         { tail -30 "$work/wheel-$2.log"; exit 1; }
     # the BLAS goes into the wheel, and the names say which C library it needs
     LD_LIBRARY_PATH=$openblas/lib PATH=$tools/bin:$PATH "$tools/bin/auditwheel" repair \
-        --plat "manylinux_$(echo $glibc | tr . _)_$machine" -w "$out" "$work/made-$2"/tulle-*.whl >"$work/repair-$2.log" 2>&1 || { tail -20 "$work/repair-$2.log"; exit 1; }
+        --plat "manylinux_$(echo $glibc | tr . _)_$machine" -w "$out" "$work/made-$2"/tulle-*.whl \
+        >"$work/repair-$2.log" 2>&1 || { tail -20 "$work/repair-$2.log"; exit 1; }
     rm -rf "$env" "$work/made-$2"
 }
 

@@ -49,6 +49,18 @@ with tempfile.TemporaryDirectory() as folder:
         tulle.write(path, A)
         assert abs(tulle.read(path) - A).max() == 0, name
 
+# threads inside calls when Python ends
+program = """
+import threading, time, numpy, scipy.sparse, tulle
+A, b = scipy.sparse.identity(200, format="csr"), numpy.ones(200)
+def work():
+    while True: tulle.cg(A, b, callback=lambda x: None)
+for _ in range(2): threading.Thread(target=work, daemon=True).start()
+time.sleep(0.2)
+"""
+for _ in range(5):
+    subprocess.run([sys.executable, "-c", program], check=True)
+
 # the command, by both names
 script = os.path.join(os.path.dirname(sys.executable), "tulle")
 for command in ([script], [sys.executable, "-m", "tulle"]):
