@@ -370,7 +370,7 @@ def check_places(house):
 
 
 ROOT = {"CHANGELOG.md", "CITATION.cff", "CMakeLists.txt", "CONTRIBUTING.md", "LICENSE", "MAINTAIN.md", "Makefile",
-        "README.md", "SECURITY.md", "setup.sh"}
+        "README.md", "SECURITY.md", "pyproject.toml", "setup.sh"}
 
 
 def check_root(house):
