@@ -112,7 +112,10 @@ typedef struct tulle_selection {
     int64_t top;
     bool by_value; /* entries > above, rounded to C's type, which NaN never is; with by_rank the first of these */
     double above;
-    /* first divides entries by the 2-norms of their rows of op(A) and columns of op(B); where one is 0 there is none */
+    /*
+     * first divides entries by the 2-norms of their rows of op(A) and columns of op(B); where one is 0 there is none.
+     * TULLE_ERR_UNSUPPORTED where products of such norms leave the range of C's type
+     */
     bool cosine;
 } tulle_selection;
 

@@ -8,6 +8,8 @@
  */
 #include <string.h>
 
+#include <tulle/algebra.h>
+
 #include "body.h"
 #include "operands.h"
 #include "reference.h"
@@ -265,6 +267,7 @@ struct refusal {
     tulle_selection selection;
     const char *device;
     int dense;
+    double values; /* factor of those of A and of B; 0: none */
     double alpha, beta;
     tulle_status want;
     const char *words;
@@ -279,6 +282,8 @@ static tulle_status refused(tulle_comm *comm, void *arg)
     tulle_product_options options = {.size = sizeof options, .selection = &r->selection, .device = r->device};
     for (int x = 0; x < 3; x++) TULLE_TRY(cut_layout(20, 20, ROWS, tulle_comm_size(comm), &o.l[x]));
     TULLE_TRY(load_operands(comm, "er:n=20,degree=3", r->dense ? NULL : "er:n=20,degree=3,seed=2", &o));
+    if (r->values > 0) TULLE_TRY(tulle_mat_scale(o.A, r->values, NULL, NULL));
+    if (r->values > 0) TULLE_TRY(tulle_mat_scale(o.B, r->values, NULL, NULL));
     status = tulle_product_new(o.A, o.B, o.C, &options, &plan);
     if (status == TULLE_OK) status = tulle_product_execute(plan, r->alpha, r->beta, NULL);
     EXPECT(status == r->want && strstr(tulle_error_message(), r->words));
@@ -292,12 +297,14 @@ out:
 static void refusals(tulle_team *team)
 {
     static const struct refusal rows[] = {
-        {{.by_rank = true, .top = -1}, NULL, 0, 1, 0, TULLE_ERR_ARG, "selection.top is -1"},
-        {{.by_value = true, .above = NAN}, NULL, 0, 1, 0, TULLE_ERR_ARG, "selection.above is nan"},
-        {{.by_rank = true, .top = 1}, "cpu", 0, 1, 0, TULLE_ERR_UNSUPPORTED, "on a device"},
-        {{.by_rank = true, .top = 1}, NULL, 1, 1, 0, TULLE_ERR_UNSUPPORTED, "dense"},
-        {{.by_rank = true, .top = 1}, NULL, 0, 0, 0, TULLE_ERR_UNSUPPORTED, "alpha = 0"},
-        {{.by_rank = true, .top = 1}, NULL, 0, 1, 2, TULLE_ERR_UNSUPPORTED, "beta = 2"},
+        {{.by_rank = true, .top = -1}, NULL, 0, 0, 1, 0, TULLE_ERR_ARG, "selection.top is -1"},
+        {{.by_value = true, .above = NAN}, NULL, 0, 0, 1, 0, TULLE_ERR_ARG, "selection.above is nan"},
+        {{.by_rank = true, .top = 1}, "cpu", 0, 0, 1, 0, TULLE_ERR_UNSUPPORTED, "on a device"},
+        {{.by_rank = true, .top = 1}, NULL, 1, 0, 1, 0, TULLE_ERR_UNSUPPORTED, "dense"},
+        {{.by_rank = true, .top = 1}, NULL, 0, 0, 0, 0, TULLE_ERR_UNSUPPORTED, "alpha = 0"},
+        {{.by_rank = true, .top = 1}, NULL, 0, 0, 1, 2, TULLE_ERR_UNSUPPORTED, "beta = 2"},
+        {{.cosine = true}, NULL, 0, 1e160, 1, 0, TULLE_ERR_UNSUPPORTED, "are outside of f64"},
+        {{.cosine = true}, NULL, 0, 1e-160, 1, 0, TULLE_ERR_UNSUPPORTED, "are outside of f64"},
     };
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         const tulle_status status = tulle_team_run(team, refused, (void *)(uintptr_t)&rows[r]);

@@ -12,6 +12,8 @@
  */
 #include "algo/product/stage/selection_stage.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "algo/product/execution/execution.h"
@@ -72,6 +74,34 @@ static void drop_held(int64_t tiles, tulle__selected_tile **held)
     *held = NULL;
 }
 
+/* The least and the greatest of the norms that are neither 0, infinite nor nan. */
+static void range_of(tulle_gidx n, const double *norm, double *least, double *most)
+{
+    for (tulle_gidx i = 0; i < n; i++) {
+        if (!(norm[i] > 0) || isinf(norm[i])) continue;
+        *least = fmin(*least, norm[i]);
+        *most = fmax(*most, norm[i]);
+    }
+}
+
+/* Sums that overflow, or lose digits below the normal numbers, give no cosines. */
+static tulle_status check_norms(const struct selection *s)
+{
+    const tulle_mat *C = s->stage.plan->C;
+    const bool f32 = C->type == TULLE_F32;
+    double row[2] = {INFINITY, 0}, col[2] = {INFINITY, 0};
+    range_of(C->layout->m, s->row_norm, &row[0], &row[1]);
+    range_of(C->layout->n, s->col_norm, &col[0], &col[1]);
+    if (!(row[1] > 0) || !(col[1] > 0)) return TULLE_OK;
+    const double least = f32 ? (double)FLT_MIN / (double)FLT_EPSILON : DBL_MIN / DBL_EPSILON;
+    if (row[0] * col[0] >= least && row[1] * col[1] <= (f32 ? (double)FLT_MAX : DBL_MAX)) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_UNSUPPORTED,
+        "cosines of rows with norms from %g to %g and columns from %g to %g: their products are outside of %s; scale "
+        "them, "
+        "which changes no cosine",
+        row[0], row[1], col[0], col[1], tulle_type_name(C->type));
+}
+
 /* Norms of the current values, before the first range of columns. */
 static tulle_status renew(tulle__stage *stage, tulle__exec *x)
 {
@@ -85,6 +115,7 @@ static tulle_status renew(tulle__stage *stage, tulle__exec *x)
     if (!s->row_norm) return TULLE_OK;
     TULLE_TRY(tulle__mat_line_norms(plan->A, options->op_a == TULLE_OP_N, s->row_norm));
     TULLE_TRY(tulle__mat_line_norms(plan->B, options->op_b == TULLE_OP_T, s->col_norm));
+    status = tulle_comm_agree(plan->comm, check_norms(s));
 out:
     return status;
 }
