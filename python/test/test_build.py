@@ -39,7 +39,8 @@ def test_script_is_the_command():
     script = os.path.join(os.path.dirname(sys.executable), "tulle")
     if not os.path.exists(script):
         pytest.skip("the package was not installed by pip")
-    assert subprocess.run([script, "info"], capture_output=True, text=True).stdout == run("info").stdout
+    for words in (["--version"], ["spmm", "--help"]):
+        assert subprocess.run([script, *words], capture_output=True, text=True).stdout == run(*words).stdout
 
 
 def test_command_is_looked_for_where_the_package_has_none(tmp_path, monkeypatch):
