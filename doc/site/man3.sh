@@ -26,7 +26,7 @@ for page in "$work"/man/man3/*.3; do
     *) continue ;;
     esac
     # a line that begins with a quote would be a macro; the name of a struct has nothing beside it
-    sed "s|^\.so man3/\([a-z]*\.h\.3\)|.so man3/tulle_\1|; s|^\.so man3/tulle_tulle\.h|.so man3/tulle.h|; s|^'|\\\\\&'|
+    sed "s|^\.so man3/\([a-z_]*\.h\.3\)|.so man3/tulle_\1|; s|^\.so man3/tulle_tulle\.h|.so man3/tulle.h|; s|^'|\\\\\&'|
         /^\.SH NAME/ { n; /\\\\-/!s/ *$/ \\\\- struct of tulle.h/; }" \
         "$page" >"$build/man3/$name"
 done

@@ -11,7 +11,7 @@
 #include "blocks.h"
 #include "run_tests.h"
 
-enum { LOW = 100, ROWS = 300, MUS = 7, FEWEST = 40, MOST = 60, STRIDE = 4 };
+enum { LOW = 100, ROWS = 300, MUS = 3, FEWEST = 40, MOST = 60, STRIDE = 20 };
 static const double top = .434, bottom = .524, far = 81;
 
 /* Levels evenly in [-0.44, top], and from `bottom` ever less densely to `far`. */
@@ -45,7 +45,7 @@ static tulle_status weights(const tulle_mat *A, double first, double rounding, d
     *least = INFINITY;
     for (int m = 0; m < MUS; m++)
         for (int steps = FEWEST; steps <= MOST && status == TULLE_OK; steps += STRIDE) {
-            const double mu = top + (bottom - top) * (m + 3) / (MUS + 5);
+            const double mu = top + (bottom - top) * (m + 2) / (MUS + 3);
             status = tulle__lanczos_ritz(A, mu, steps, 1e-16, x, &ritz);
             *most = fmax(*most, ritz.above);
             *least = fmin(*least, ritz.above);

@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "mat/sweep/apply.h"
 
-enum { STEPS_MOST = 300, STEPS_BETWEEN = 10, STEPS_CONFIRMED = 6, KEPT_MOST = 1 << 20 };
+enum { STEPS_MOST = 300, STEPS_BETWEEN = 10, STEPS_CONFIRMED = 6, KEPT_MOST = 1 << 21 };
 
 #ifdef TULLE_HAVE_LAPACK
 void dstev_(const char *jobz, const int *n, double *d, double *e, double *z, const int *ldz, double *work, int *info);
@@ -329,7 +329,7 @@ tulle_status tulle__lanczos_ritz(
     struct weights w = {.count = 0};
     const bool sides = enough < 1;
     bool over;
-    int wanted = steps;
+    int wanted = steps, look = steps; /* steps after which the last few are looked at */
     double *room = NULL, square = dot(A->layout->m, x, x);
     *ritz = (tulle__ritz){.square = square};
     if (!(square > 0)) return TULLE_OK;
@@ -340,15 +340,14 @@ tulle_status tulle__lanczos_ritz(
     while (!over) {
         status = advance(&l, &over);
         over |= status != TULLE_OK;
-        if (status == TULLE_OK && (over || l.steps > wanted - STEPS_CONFIRMED)) status = weigh(&l, mu, over, &w, ritz);
+        if (status == TULLE_OK && (over || l.steps > look - STEPS_CONFIRMED)) status = weigh(&l, mu, over, &w, ritz);
         over |= status != TULLE_OK;
-        if (over || l.steps < wanted) continue;
+        if (over || l.steps < look) continue;
         if (l.steps == steps && sides) wanted = steps_wanted(&l, mu, steps, ritz, room);
-        if (l.steps < wanted) {
-            w.count = 0;
-            ritz->below = ritz->above = 1;
-        }
+        if (l.steps < wanted) ritz->below = ritz->above = 1;
         over = l.steps >= wanted && (fmin(ritz->below, ritz->above) <= enough || l.steps >= 2 * wanted);
+        look = l.steps < wanted ? wanted : l.steps + (wanted > 4 * STEPS_CONFIRMED ? wanted / 4 : STEPS_CONFIRMED);
+        w.count = 0;
     }
     if (status == TULLE_OK) {
         if (l.steps == l.n) l.off[l.steps - 1] = 0;
