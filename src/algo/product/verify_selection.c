@@ -121,7 +121,7 @@ static tulle_status take_entry(struct verifier *v, tulle_gidx r, tulle_gidx c, d
 {
     const tulle_selection *s = v->plan->options.selection;
     double slack;
-    if (!v->row.terms[c])
+    if (!(v->row.terms[c] > 0))
         return tulle__fail(
             TULLE_ERR_CHECK, "row " TULLE__AT " of C has an entry in column " TULLE__AT " that no product makes", r, c);
     const double exact = entry(v, r, c, &slack), difference = fabs(value - exact);
