@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What stat says of symmetry, levels and columns: stat.sh TULLE DATA
+# Symmetry, levels and columns as stat reports them: stat.sh TULLE DATA
 set -u
 . "$(dirname "$0")/expect.sh"
 cd "$work" || exit 1

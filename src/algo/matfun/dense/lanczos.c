@@ -340,7 +340,8 @@ tulle_status tulle__lanczos_ritz(
     while (!over) {
         status = advance(&l, &over);
         over |= status != TULLE_OK;
-        if (status == TULLE_OK && (over || l.steps > look - STEPS_CONFIRMED)) status = weigh(&l, mu, over, &w, ritz);
+        if (status == TULLE_OK && (over || l.steps > look - STEPS_CONFIRMED))
+            status = tulle_comm_agree(A->comm, weigh(&l, mu, over, &w, ritz));
         over |= status != TULLE_OK;
         if (over || l.steps < look) continue;
         if (l.steps == steps && sides) wanted = steps_wanted(&l, mu, steps, ritz, room);
