@@ -69,6 +69,9 @@ typedef struct tulle_spectrum_options {
     /* Called by PE 0 of comm after each pass, as in tulle_krylov_options. NULL: none */
     void (*watch)(void *arg, const tulle_spectrum_step *step);
     void *arg;
+    bool nearest; /* tulle_spectrum_of_mat: the values nearest to sigma, the nearest first; `end` is MAGNITUDE */
+    double sigma;
+    bool guess; /* tulle_lobpcg: X holds first vectors */
 } tulle_spectrum_options;
 
 typedef struct tulle_spectrum_report {
@@ -95,6 +98,22 @@ typedef struct tulle_spectrum tulle_spectrum;
  */
 TULLE_API tulle_status tulle_spectrum_new(
     const tulle_operator *A, const tulle_spectrum_options *options, tulle_spectrum **plan);
+
+/*
+ * Collective: a plan for H x = theta S x, H and S symmetric, sparse (CSR) and of one type, S positive definite; S NULL:
+ * H x = theta x. Both are the caller's and must outlive it. Vectors are S-orthonormal: X^T S X = I. With
+ * options.nearest a pass applies (H - sigma S)^-1, else, with S, a product with H between two solves with S's
+ * triangular factors: both by direct factors (tulle/direct.h: f64, on PE 0), whose memory tulle_spectrum_memory does
+ * not count. Where H - sigma S is singular or nearly so, sigma moves by some roundings of the norm of H over that of S.
+ *
+ * residual is ||H x - theta S x||. A pair has converged if it is at most
+ * max(tolerance |theta|, 100 epsilon N) ||S x||, N the norm of H over that of S, and |sigma|; report.norm is N.
+ * TULLE_ERR_ARG where one is not symmetric, or S not positive definite; TULLE_ERR_UNSUPPORTED without a module for
+ * direct factors.
+ */
+TULLE_API tulle_status tulle_spectrum_of_mat(
+    const tulle_mat *H, const tulle_mat *S, const tulle_spectrum_options *options, tulle_spectrum **plan);
+
 TULLE_API void tulle_spectrum_free(tulle_spectrum *plan); /* collective; NULL is allowed, on all PEs */
 
 /*
@@ -116,6 +135,24 @@ TULLE_API int tulle_spectrum_count(const tulle_spectrum *plan);
  */
 TULLE_API tulle_status tulle_spectrum_execute(
     tulle_spectrum *plan, double *value, double *residual, tulle_mat *X, tulle_spectrum_report *report);
+
+/*
+ * Collective: the pairs A x = theta x at an end of the spectrum, LARGEST or SMALLEST (the default), or A x = theta S x,
+ * S NULL or a sparse symmetric positive definite matrix of A's type, by LOBPCG (Knyazev, SIAM J. Sci. Comput. 23, 2001)
+ * with the preconditioner M, A^-1 nearly, symmetric positive definite; NULL: none. Nothing is factorised here. The
+ * basis is orthonormal, and dependent directions are dropped.
+ *
+ * options: count is X's columns, if 0; block is the columns that are iterated, the wanted ones and some more, up to
+ * 64 (0: count + max(2, count / 4)), so that a value of up to that many copies is found as often as it occurs;
+ * max_passes are steps; basis, passes and nearest are refused. value, residual, X and report as in
+ * tulle_spectrum_execute: X^T S X = I, and residual ||A x - theta S x||, which has converged at max(tolerance
+ * |theta|, 100 epsilon ||S^-1 A||) ||S x||, the norm by the values of projections. report->restarts and probes are 0.
+ * TULLE_ERR_CONVERGENCE, with results, as there; TULLE_ERR_ARG where S is not positive definite on the vectors of the
+ * method.
+ */
+TULLE_API tulle_status tulle_lobpcg(const tulle_operator *A, const tulle_mat *S, const tulle_operator *M,
+    const tulle_spectrum_options *options, double *value, double *residual, tulle_mat *X,
+    tulle_spectrum_report *report);
 
 /*
  * The largest singular values of a sparse S, m x n, with their vectors: S = U diag(sigma) V^T. S is A; or its columns

@@ -74,6 +74,8 @@ static const char *const optional[] = {
     "tulle_solve_triangular options",
     "tulle_spectrum_memory options",
     "tulle_spectrum_new options",
+    "tulle_spectrum_of_mat S options",
+    "tulle_lobpcg S M options residual X report",
     "tulle_spectrum_execute residual X report",
     "tulle_svd_memory options",
     "tulle_svd_new options",

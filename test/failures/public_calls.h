@@ -5,6 +5,7 @@
 
 #include "matrix_calls.h"
 #include "solver_calls.h"
+#include "spectrum_calls.h"
 
 typedef tulle_status (*call)(struct fixture *f, const char *text);
 
@@ -67,6 +68,8 @@ static const struct subject {
      "tulle_matfun_checked tulle_matfun_truncation tulle_matfun_free",
         matrix_function, {"sign:mu=0.1", "invsqrt", "root:p=-1"}, "LAPACK: yes", 0},
     {"tulle_spectrum_new tulle_spectrum_execute tulle_spectrum_free", eigenpairs, {"LM", "SA"}, NULL, 0},
+    {"tulle_lobpcg", preconditioned_pairs, {"jacobi", "none"}, NULL, 0},
+    {"tulle_spectrum_of_mat", pencil_pairs, {"nearest", "ends"}, "SuiteSparse: yes", 0},
     {"tulle_svd_new tulle_svd_of_rows tulle_svd_execute tulle_svd_free", triplets, {"memory", "r.bsp.h5"}, NULL, 0},
     {"tulle_density_of_mu", density_matrix, {"mu", "newton"}, "LAPACK: yes", 0},
     {"tulle_density_of_electrons", density_matrix, {"electrons", "tc2"}, "LAPACK: yes", 0},

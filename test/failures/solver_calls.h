@@ -229,33 +229,6 @@ static tulle_status matrix_function(struct fixture *f, const char *text)
     return status;
 }
 
-/* text: the end of the spectrum */
-static tulle_status eigenpairs(struct fixture *f, const char *text)
-{
-    tulle_mat *A = NULL, *X = NULL;
-    tulle_operator op = {.comm = NULL};
-    tulle_spectrum *plan = NULL;
-    tulle_layout *layout = NULL;
-    tulle_spectrum_options options = {.count = 2, .block = 1, .basis = 6};
-    double value[2];
-    const tulle_layout_spec spec = {.m = M, .n = 2, .tile_rows = 1, .tile_cols = 1};
-    tulle_status status = tulle_spectrum_end_parse(text, &options.end);
-    if (status == TULLE_OK) status = tulle_layout_new(&spec, tulle_comm_size(f->comm), &layout);
-    status = tulle_comm_agree(f->comm, status);
-    if (status == TULLE_OK)
-        status = tulle_mat_load(f->comm, "band:n=12,lower=2,values=spd", f->square, TULLE_CSR, NULL, NULL, &A);
-    if (status == TULLE_OK) status = tulle_operator_of_mat(A, NULL, &op);
-    if (status == TULLE_OK) status = tulle_mat_new_dense(f->comm, layout, TULLE_F64, TULLE_COL_MAJOR, &X);
-    if (status == TULLE_OK) status = tulle_spectrum_new(&op, &options, &plan);
-    if (status == TULLE_OK) status = tulle_spectrum_execute(plan, value, NULL, X, NULL);
-    tulle_spectrum_free(plan);
-    tulle_operator_free(&op);
-    tulle_mat_free(X);
-    tulle_mat_free(A);
-    tulle_layout_free(layout);
-    return status;
-}
-
 /* text: the file where the matrix is */
 static tulle_status triplets(struct fixture *f, const char *text)
 {

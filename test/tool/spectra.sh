@@ -15,6 +15,22 @@ expect 1 'of 6 eigenpairs have converged in 4 passes' eig "$data/bcsstk16.mtx.gz
 [ ! -e "$work/none.npy" ]
 report $? "vectors that did not converge are not written"
 
+if "$tulle" info | grep -q '^SuiteSparse: yes'; then
+    expect 0 ' 4\.0' eig stencil2d:n=10 -k 3 --sigma 4.1 --pes 2
+    expect 0 '"S":"band:n=100,.*"sigma":1,.*"converged":4,' eig stencil2d:n=10 band:n=100,lower=2,values=spd -k 4 --sigma 1 --pes 3 --json -o "$work/v.npy"
+    expect 0 'value S x' eig stencil2d:n=10 band:n=100,lower=2,values=spd -k 4 -w SA
+    expect 2 'not positive definite' eig stencil2d:n=10 stencil2d:n=10,shift=-4
+    expect 2 'is not symmetric' eig "$data/arc130.mtx.gz" --sigma 1
+fi
+expect 0 '"method":"lobpcg","precond":"ic0".*"converged":5,"values":\[0.16202' eig stencil2d:n=10 -k 5 -m lobpcg --precond ic0 --pes 3 --json -o "$work/v.npy"
+expect 0 'value S x' eig stencil2d:n=10 band:n=100,lower=2,values=spd -k 4 -m lobpcg --pes 2
+expect 2 'does not go with --sigma' eig stencil2d:n=10 -m lobpcg --sigma 1
+expect 2 'is for --method lobpcg' eig stencil2d:n=10 --precond ic0
+expect 2 'smallest (SA) or the largest (LA) pairs, not BE' eig stencil2d:n=10 -m lobpcg -w BE
+expect 2 'is 99 x 99, but stencil2d:n=10 100 x 100' eig stencil2d:n=10 band:n=99,lower=2,values=spd
+expect 2 'which is LM then, not SA' eig stencil2d:n=10 --sigma 1 -w SA
+expect 2 'is not factorised' eig stencil2d:n=10 --sigma 1 --device cpu
+
 expect 0 " $largest" svd stencil2d:n=10 -k 3 --pes 2
 expect 0 '"m":219,"n":85.*"converged":6' svd "$data/ash219.mtx.gz" --left "$work/u.npy" --right "$work/v.npy" --json --pes 3
 expect 0 '219 x 6' stat "$work/u.npy"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tulle eig: eigenpairs of a sparse symmetric matrix. */
+/* tulle eig: eigenpairs of a sparse symmetric matrix, or of a pencil of two. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +19,9 @@ struct pairs {
     struct streaming streaming;
     int streamed;
     tulle_spectrum_options spectrum;
+    int lobpcg;
+    tulle_precond_kind precond;
+    tulle_precond_options preconditioning;
     struct line line;
     /* of PE 0 */
     char warnings[TULLE_WARNINGS_MAX], failure[512];
@@ -32,10 +35,10 @@ struct pairs {
 
 /* The matrix, in memory or in a file. */
 struct matrix {
-    tulle_mat *A;
+    tulle_mat *A, *S; /* S: NULL: the identity */
     tulle_rows *rows;
     tulle_stream *stream;
-    tulle_operator op;
+    tulle_operator op, M;
 };
 
 static void course(void *arg, const tulle_spectrum_step *step)
@@ -49,12 +52,20 @@ static void course(void *arg, const tulle_spectrum_step *step)
     line_show(&p->line, text);
 }
 
+/* True if the matrix is factorised. */
+static int factorised(const struct pairs *p)
+{
+    return p->spectrum.nearest || (p->options->noperands > 1 && !p->lobpcg);
+}
+
 static tulle_status read_matrix(struct pairs *p, tulle_comm *comm, struct matrix *x, char *warnings)
 {
     const char *operand = p->options->operand[0];
     tulle_status status = p->streaming.from_file
                               ? streaming_open(comm, operand, &p->reading, &x->rows)
                               : tulle_mat_load(comm, operand, NULL, TULLE_CSR, &p->reading, warnings, &x->A);
+    if (status == TULLE_OK && p->options->noperands > 1)
+        status = tulle_mat_load(comm, p->options->operand[1], NULL, TULLE_CSR, &p->reading, warnings, &x->S);
     if (status != TULLE_OK || tulle_comm_rank(comm) != 0) return status;
     p->n = x->A ? tulle_mat_rows(x->A) : tulle_rows_count(x->rows);
     p->nnz = x->A ? tulle_mat_nnz(x->A) : tulle_rows_nnz(x->rows);
@@ -64,7 +75,12 @@ static tulle_status read_matrix(struct pairs *p, tulle_comm *comm, struct matrix
 /* A stream leaves the plan's memory, and that of its last vectors. */
 static tulle_status make_operator(struct pairs *p, tulle_comm *comm, struct matrix *x)
 {
-    if (!p->streamed) return tulle_operator_of_mat(x->A, NULL, &x->op);
+    if (factorised(p)) return TULLE_OK;
+    if (!p->streamed) {
+        const tulle_status status = tulle_operator_of_mat(x->A, NULL, &x->op);
+        return status == TULLE_OK && p->lobpcg ? tulle_precond_new(x->A, p->precond, &p->preconditioning, &x->M)
+                                               : status;
+    }
     enum { MOST = 64 };
     tulle_stream_options o = p->streaming.options;
     const tulle_gidx n = x->A ? tulle_mat_rows(x->A) : tulle_rows_count(x->rows);
@@ -81,28 +97,39 @@ static tulle_status make_operator(struct pairs *p, tulle_comm *comm, struct matr
     return status == TULLE_OK ? tulle_operator_of_stream(x->stream, &x->op) : status;
 }
 
-/* X, if -o asks for it, in the operator's layout. */
+/* X, if -o asks for it, in the operator's layout, or that of rows in equal parts. */
 static tulle_status make_vectors(
     const struct pairs *p, int count, tulle_comm *comm, const struct matrix *x, tulle_mat **X)
 {
     if (!options_flag(p->options, "output")) return TULLE_OK;
     tulle_layout *layout = NULL;
     const tulle_layout *rows = x->op.layout;
-    const int tiles = tulle_layout_tile_rows(rows);
+    const int tiles = rows ? tulle_layout_tile_rows(rows) : tulle_comm_size(comm);
     int *owner = calloc((size_t)tiles + 1, sizeof *owner);
     tulle_status status = owner ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory");
-    for (int i = 0; status == TULLE_OK && i < tiles; i++) owner[i] = tulle_layout_owner(rows, i, 0);
-    const tulle_layout_spec spec = {.m = x->op.n,
+    for (int i = 0; status == TULLE_OK && i < tiles; i++) owner[i] = rows ? tulle_layout_owner(rows, i, 0) : i;
+    const tulle_layout_spec spec = {.m = rows ? x->op.n : tulle_mat_rows(x->A),
         .n = count,
         .tile_rows = tiles,
         .tile_cols = 1,
-        .row_cut = tulle_layout_row_cut(rows),
+        .row_cut = rows ? tulle_layout_row_cut(rows) : NULL,
         .owner = owner};
     if (status == TULLE_OK) status = tulle_layout_new(&spec, tulle_comm_size(comm), &layout);
     status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = tulle_mat_new_dense(comm, layout, x->op.type, TULLE_ROW_MAJOR, X);
+    if (status == TULLE_OK) status = tulle_mat_new_dense(comm, layout, p->reading.type, TULLE_ROW_MAJOR, X);
     tulle_layout_free(layout);
     free(owner);
+    return status;
+}
+
+/* A plan, unless the method has none; its pairs are counted in p->count. */
+static tulle_status make_plan(const struct pairs *p, struct matrix *x, tulle_spectrum **plan, int *count)
+{
+    *count = p->spectrum.count;
+    if (p->lobpcg) return TULLE_OK;
+    const tulle_status status = factorised(p) ? tulle_spectrum_of_mat(x->A, x->S, &p->spectrum, plan)
+                                              : tulle_spectrum_new(&x->op, &p->spectrum, plan);
+    if (status == TULLE_OK) *count = tulle_spectrum_count(*plan);
     return status;
 }
 
@@ -113,15 +140,17 @@ static tulle_status find(struct pairs *p, tulle_comm *comm, struct matrix *x)
     tulle_mat *X = NULL;
     double *numbers = NULL;
     tulle_spectrum_report report = {.passes = 0};
-    tulle_status status = tulle_spectrum_new(&x->op, &p->spectrum, &plan);
-    const size_t count = (size_t)tulle_spectrum_count(plan);
-    if (lead) p->count = (int)count;
+    int count = 0;
+    tulle_status status = make_plan(p, x, &plan, &count);
+    if (lead) p->count = count;
     if (status == TULLE_OK) {
-        numbers = calloc(2 * count, sizeof *numbers);
+        numbers = calloc(2 * (size_t)count, sizeof *numbers);
         status = tulle_comm_agree(comm, numbers ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory"));
     }
-    if (status == TULLE_OK) status = make_vectors(p, (int)count, comm, x, &X);
-    if (status == TULLE_OK) status = tulle_spectrum_execute(plan, numbers, numbers + count, X, &report);
+    if (status == TULLE_OK) status = make_vectors(p, count, comm, x, &X);
+    if (status == TULLE_OK)
+        status = p->lobpcg ? tulle_lobpcg(&x->op, x->S, &x->M, &p->spectrum, numbers, numbers + count, X, &report)
+                           : tulle_spectrum_execute(plan, numbers, numbers + count, X, &report);
     if (lead) {
         line_clear(&p->line);
         if (status == TULLE_ERR_CONVERGENCE) snprintf(p->failure, sizeof p->failure, "%s", tulle_error_message());
@@ -148,8 +177,10 @@ static tulle_status body(tulle_comm *comm, void *arg)
     if (status == TULLE_OK) status = find(p, comm, &x);
     if (status != TULLE_OK) return status;
     if (tulle_comm_rank(comm) == 0) memcpy(p->warnings, warnings, sizeof p->warnings);
+    tulle_operator_free(&x.M);
     tulle_operator_free(&x.op);
     tulle_stream_free(x.stream);
+    tulle_mat_free(x.S);
     tulle_mat_free(x.A);
     tulle_rows_free(x.rows);
     return TULLE_OK;
@@ -162,6 +193,11 @@ static void print_json(const struct pairs *p, const tulle_team *team, FILE *out)
     const tulle_spectrum_report *r = &p->report;
     fprintf(out, "{\"op\":\"eig\",\"operand\":");
     json_text(p->options->operand[0], out);
+    if (p->options->noperands > 1) fprintf(out, ",\"S\":");
+    if (p->options->noperands > 1) json_text(p->options->operand[1], out);
+    if (p->spectrum.nearest) fprintf(out, ",\"sigma\":%.17g", p->spectrum.sigma);
+    fprintf(out, ",\"method\":\"%s\"", p->lobpcg ? "lobpcg" : "lanczos");
+    if (p->lobpcg) fprintf(out, ",\"precond\":\"%s\"", tulle_precond_kind_name(p->precond));
     fprintf(out, ",\"which\":\"%s\",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"n\":%" PRId64 ",\"nnz\":%" PRId64,
         tulle_spectrum_end_name(p->spectrum.end), tulle_team_size(team), tulle_team_threads(team),
         tulle_type_name(p->reading.type), p->n, p->nnz);
@@ -199,23 +235,55 @@ static void print_text(const struct pairs *p, const tulle_team *team, FILE *out)
         r->passes, r->block, r->probes, r->basis, r->restarts, plural(r->restarts, "restart", "restarts"));
     fprintf(out, "%.4g s: products %.3g, inner products %.3g, other vectors %.3g; |X^T X - I| at most %.2g\n",
         r->seconds, r->product.mean, r->dots.mean, r->vectors.mean, r->orthogonality);
-    fprintf(out, "  pair                   value   ||A x - value x||\n");
+    fprintf(out, p->options->noperands > 1 ? "  pair                   value ||A x - value S x||\n"
+                                           : "  pair                   value   ||A x - value x||\n");
     for (int i = 0; i < p->count; i++) fprintf(out, "%6d %23.16g %19.3e\n", i + 1, p->value[i], p->residual[i]);
 }
 
 /* ---- options ---- */
 
+/* --method, --precond, --sigma and what they do not go with. */
+static tulle_status read_method(struct pairs *p)
+{
+    const struct options *o = p->options;
+    tulle_spectrum_options *s = &p->spectrum;
+    tulle_status status = TULLE_OK;
+    p->lobpcg = strcmp(options_word(o, "method", "lanczos"), "lobpcg") == 0;
+    status = tulle_precond_parse_spec(options_word(o, "precond", "none"), &p->precond, &p->preconditioning);
+    if (status == TULLE_OK && options_flag(o, "sigma"))
+        status = tulle_parse_real(options_word(o, "sigma", ""), "--sigma", -1e300, 1e300, &s->sigma);
+    s->nearest = options_flag(o, "sigma");
+    if (status != TULLE_OK) return status;
+    if (p->lobpcg && (s->nearest || p->streamed || options_flag(o, "basis")))
+        return tulle_fail(TULLE_ERR_ARG, "--method lobpcg does not go with %s",
+            s->nearest    ? "--sigma"
+            : p->streamed ? "streams"
+                          : "--basis");
+    if (p->streamed && factorised(p))
+        return tulle_fail(
+            TULLE_ERR_ARG, "%s: a matrix that is streamed is not factorised", s->nearest ? "--sigma" : o->operand[1]);
+    if (s->nearest && s->end != TULLE_SPECTRUM_MAGNITUDE)
+        return tulle_fail(TULLE_ERR_ARG, "--sigma finds the values nearest to it: --which is LM then, not %s",
+            tulle_spectrum_end_name(s->end));
+    if (p->lobpcg && s->end == TULLE_SPECTRUM_MAGNITUDE)
+        return tulle_fail(TULLE_ERR_ARG, "lobpcg finds the smallest (SA) or the largest (LA) pairs, not LM");
+    if (!p->lobpcg && options_flag(o, "precond")) return tulle_fail(TULLE_ERR_ARG, "--precond is for --method lobpcg");
+    return TULLE_OK;
+}
+
 static tulle_status read_options(struct pairs *p)
 {
     const struct options *o = p->options;
     tulle_spectrum_options *s = &p->spectrum;
-    tulle_status status = tulle_spectrum_end_parse(options_word(o, "which", "LM"), &s->end);
+    const int lobpcg = strcmp(options_word(o, "method", "lanczos"), "lobpcg") == 0;
+    tulle_status status = tulle_spectrum_end_parse(options_word(o, "which", lobpcg ? "SA" : "LM"), &s->end);
     if (status == TULLE_OK) status = streaming_options(o, &p->streaming);
     p->streamed = streaming_asked(o, &p->streaming);
     if (status == TULLE_OK && options_flag(o, "tol"))
         status = tulle_parse_real(options_word(o, "tol", ""), "--tol", 1e-300, 1, &s->tolerance);
+    if (status == TULLE_OK) status = read_method(p);
     s->count = (int)options_int(o, "count", 6);
-    s->block = (int)options_int(o, "block", 4);
+    s->block = (int)options_int(o, "block", lobpcg ? 0 : 4);
     s->basis = (int)options_int(o, "basis", 0);
     s->max_passes = options_int(o, "max-passes", 1000);
     s->seed = (uint64_t)options_int(o, "seed", 1);
@@ -231,6 +299,13 @@ static tulle_status check_shape(struct pairs *p, const tulle_operand_shape *shap
     if (shape->m != shape->n)
         return tulle_fail(TULLE_ERR_ARG, "%s is %" PRId64 " x %" PRId64 ": eigenpairs are those of a square matrix",
             p->options->operand[0], shape->m, shape->n);
+    tulle_operand_shape second;
+    tulle_status status = TULLE_OK;
+    if (p->options->noperands > 1) status = tulle_operand_inspect(p->options->operand[1], &p->reading, &second);
+    if (status != TULLE_OK) return status;
+    if (p->options->noperands > 1 && (second.m != shape->m || second.n != shape->n))
+        return tulle_fail(TULLE_ERR_ARG, "%s is %" PRId64 " x %" PRId64 ", but %s %" PRId64 " x %" PRId64,
+            p->options->operand[1], second.m, second.n, p->options->operand[0], shape->m, shape->n);
     if (!options_flag(p->options, "count") && p->spectrum.count > shape->m) p->spectrum.count = (int)shape->m;
     if (p->spectrum.count > shape->m)
         return tulle_fail(TULLE_ERR_ARG, "--count %d is more than the %" PRId64 " %s of %s", p->spectrum.count,
@@ -247,6 +322,7 @@ static tulle_status check_needs(const struct pairs *p, const tulle_operand_shape
     const double A = needs_bytes(&n, shape, 0), rows = (double)shape->m, vector = needs_dense(&n, rows, 1);
     if (whole) needs_matrix(&n, A);
     if (whole) needs_reading(&n, A);
+    if (factorised(p)) needs_matrix(&n, 6 * A); /* H - sigma S and its copies, S and a factor without fill */
     if (options_flag(p->options, "output")) needs_matrix(&n, p->spectrum.count * vector);
     const double method =
         n.pes * (double)tulle_spectrum_memory(&p->spectrum, shape->m, shape->m / n.pes + 1, p->reading.type, n.pes);
@@ -302,6 +378,22 @@ static const struct option options[] = {{.name = "count",
         .argument = "END",
         .fallback = "LM",
         .text = "the end of the spectrum" TULLE_SPECTRUM_END_LIST(LISTED)},
+    {.name = "sigma",
+        .kind = KIND_WORD,
+        .argument = "X",
+        .text = "the values nearest to X instead of those of an end, by direct factors of A - X I (or A - X S)"},
+    {.name = "method",
+        .letter = 'm',
+        .kind = KIND_CHOICE,
+        .argument = "lanczos|lobpcg",
+        .fallback = "lanczos",
+        .text = "lanczos: thick-restarted block Lanczos, for values of any end, and with --sigma; lobpcg: with a "
+                "preconditioner and without factors, for SA, its default, or LA"},
+    {.name = "precond",
+        .kind = KIND_WORD,
+        .argument = "NAME",
+        .fallback = "none",
+        .text = "of lobpcg" TULLE_PRECOND_KIND_LIST(LISTED) "; with the options of `tulle solve`"},
     {.name = "tol",
         .kind = KIND_WORD,
         .argument = "X",
@@ -313,15 +405,15 @@ static const struct option options[] = {{.name = "count",
         .fallback = "1000",
         .low = 1,
         .high = INT32_MAX,
-        .text = "products of the matrix with a block of directions"},
+        .text = "products of the matrix with a block of directions; lobpcg: steps"},
     {.name = "block",
         .group = GROUP_TUNING,
         .kind = KIND_INT,
         .argument = "B",
-        .fallback = "4",
+        .fallback = "4; lobpcg: K + max(2, K / 4)",
         .low = 1,
         .high = 64,
-        .text = "directions of a pass"},
+        .text = "directions of a pass; lobpcg: at least K, copies of a value beyond them are not found"},
     {.name = "basis",
         .group = GROUP_TUNING,
         .kind = KIND_INT,
@@ -344,7 +436,7 @@ static const struct option options[] = {{.name = "count",
 
 const struct verb verb_eig = {
     .name = "eig",
-    .operands = "A",
+    .operands = "A [S]",
     .summary = "Find eigenpairs of a sparse symmetric matrix",
     .description =
         "Values and orthonormal vectors at an end of the spectrum, by a thick-restarted block Lanczos method. A pass\n"
@@ -356,14 +448,22 @@ const struct verb verb_eig = {
         "passes\n"
         "of runs that take more than a second.\n"
         "\n"
+        "With --sigma the values nearest to it are found, also inside the spectrum: a pass solves with direct factors "
+        "of\n"
+        "the shifted matrix, which are made once (SuiteSparse). With S, symmetric positive definite, pairs are those "
+        "of\n"
+        "A x = value S x, and X^T S X = I; S is factorised, but not for --method lobpcg.\n"
+        "\n"
         "With --device, --source file or another option of `tulle stream` products stream the matrix through a device\n"
         "in slabs: a matrix in a file need not fit in memory, but the basis has to.",
     .examples = "tulle eig matrix.mtx --count 10 --which SA -o vectors.npy\n"
+                "tulle eig K.mtx M.mtx --sigma 0 -k 10\n"
                 "tulle eig stencil3d:n=40 -k 4 -w LA --json\n"
+                "tulle eig K.mtx M.mtx --method lobpcg --precond ic0 -k 10\n"
                 "tulle eig K.bsp.h5 --source file --memory 2G -k 20",
     .options = options,
     .least = 1,
-    .most = 1,
-    .inputs = 1,
+    .most = 2,
+    .inputs = 2,
     .run = run,
 };

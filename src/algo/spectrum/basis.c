@@ -77,8 +77,7 @@ static void *column(const tulle__basis *basis, int at)
 
 /* ---- products with the basis ---- */
 
-/* h = V^T W, with one reduction. Collective, agreed. */
-static tulle_status project_onto(tulle__basis *basis, const tulle__block_of_columns *W)
+tulle_status tulle__basis_project(tulle__basis *basis, const tulle__block_of_columns *W)
 {
     enum { AT_A_TIME = 16 };
     tulle__multi_tsmttsm gram[AT_A_TIME];
@@ -283,7 +282,7 @@ tulle_status tulle__basis_orthonormalise(tulle__basis *basis, tulle__block_of_co
     for (int i = 0; i < former; i++)
         for (int c = 0; c < former; c++) basis->share[i][c] = i == c;
     for (int pass = 0; pass < SWEEPS && W->columns; pass++) {
-        TULLE_TRY(project_onto(basis, W));
+        TULLE_TRY(tulle__basis_project(basis, W));
         const double along = collect(basis, W->columns, former, H);
         subtract(basis, W);
         const tulle__multi_tsmttsm gram = {W->val, W->ld, W->val, W->ld, W->columns, W->columns, 1, basis->gram};
@@ -416,7 +415,7 @@ tulle_status tulle__basis_gram(tulle__basis *basis, double *G)
     tulle_status status = TULLE_OK;
     for (int at = 0; at < n && status == TULLE_OK; at += basis->width) {
         const int cols = n - at < basis->width ? n - at : basis->width;
-        status = project_onto(basis, &(tulle__block_of_columns){column(basis, at), basis->room, cols});
+        status = tulle__basis_project(basis, &(tulle__block_of_columns){column(basis, at), basis->room, cols});
         for (int c = 0; c < cols; c++)
             for (int r = 0; r < n; r++) G[(int64_t)(at + c) * n + r] = basis->h[r][c];
     }

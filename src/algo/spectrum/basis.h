@@ -50,6 +50,9 @@ void tulle__basis_extract(const tulle__basis *basis, int at, int count, const tu
 /* W: random numbers of -1 to 1 by the rows alone. Local. */
 void tulle__basis_random(const tulle__basis *basis, uint64_t seed, uint64_t stream, const tulle__block_of_columns *W);
 
+/* h = V^T W. Collective, agreed. */
+tulle_status tulle__basis_project(tulle__basis *basis, const tulle__block_of_columns *W);
+
 /* V = V Y, the first `count` columns; Y [columns x count], column-major. Local, except for memory. */
 tulle_status tulle__basis_rotate(tulle__basis *basis, const double *Y, int count);
 
@@ -58,6 +61,9 @@ tulle_status tulle__basis_rotate(tulle__basis *basis, const double *Y, int count
  * element of |V^T V - I| before. Collective, agreed.
  */
 tulle_status tulle__basis_correct(tulle__basis *basis, double *off);
+
+/* V = V L^-T, V^T V = L L^T: orthonormal, and the first columns change least. Collective, agreed. */
+tulle_status tulle__basis_in_order(tulle__basis *basis);
 
 /* Flips columns so that the first of their largest elements is positive. sign, or NULL: -1, it was not. Collective,
  * agreed.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Signs of a basis that do not depend on how it was found. */
+/* The last steps of a basis: columns orthogonal in order, and signs that do not depend on how it was found. */
 #include <math.h>
 
 #include "algo/spectrum/basis.h"
@@ -67,5 +67,41 @@ out:
     tulle__free(row);
     tulle__free(most);
     tulle__free(value);
+    return status;
+}
+
+/* Y = L^-T of G = L L^T, both n x n and column-major; false: G is not positive definite. */
+static bool invert_cholesky(int n, double *G, double *Y)
+{
+    for (int j = 0; j < n; j++)
+        for (int i = j; i < n; i++) {
+            double x = G[(int64_t)j * n + i];
+            for (int k = 0; k < j; k++) x -= G[(int64_t)k * n + i] * G[(int64_t)k * n + j];
+            if (i == j && !(x > 0)) return false;
+            G[(int64_t)j * n + i] = i == j ? sqrt(x) : x / G[(int64_t)j * n + j];
+        }
+    for (int c = 0; c < n; c++)
+        for (int r = n - 1; r >= 0; r--) {
+            double x = r == c;
+            for (int k = r + 1; k < n; k++) x -= G[(int64_t)r * n + k] * Y[(int64_t)c * n + k];
+            Y[(int64_t)c * n + r] = x / G[(int64_t)r * n + r];
+        }
+    return true;
+}
+
+tulle_status tulle__basis_in_order(tulle__basis *basis)
+{
+    const int n = basis->columns;
+    tulle_comm *comm = basis->multi.space.comm;
+    double *G = NULL, *Y = NULL;
+    tulle_status status = tulle__alloc((size_t)n * (size_t)n, sizeof *G, "inner products", &G);
+    if (status == TULLE_OK) status = tulle__alloc((size_t)n * (size_t)n, sizeof *Y, "inner products", &Y);
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK) status = tulle__basis_gram(basis, G);
+    if (status == TULLE_OK && !invert_cholesky(n, G, Y))
+        status = tulle__fail(TULLE_ERR_CONVERGENCE, "the vectors of a last step depend on one another");
+    if (status == TULLE_OK) status = tulle_comm_agree(comm, tulle__basis_rotate(basis, Y, n));
+    tulle__free(Y);
+    tulle__free(G);
     return status;
 }

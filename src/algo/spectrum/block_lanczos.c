@@ -23,10 +23,29 @@
 static const double enough = 1e-4; /* chance */
 enum { PART = 5, DIRECTIONS = 24, SOME = 4, ROTATIONS = 8 };
 
+double tulle__spectrum_true_limit(const tulle_spectrum *s, double theta, double size)
+{
+    const tulle__pencil *p = s->pencil;
+    return size * fmax(s->options.tolerance * fabs(theta), 100 * tulle__spectrum_epsilon(s) * p->scale);
+}
+
+/*
+ * A vector of C = (H - s S)^-1 that a last step has purified (pencil_finish.c) has a residual of at most r / mu^2, r
+ * that of C. Vectors of values near to s want digits of mu, too.
+ */
+static double limit_of_inverse(const tulle_spectrum *s, double mu)
+{
+    const tulle__pencil *p = s->pencil;
+    const double size = fabs(mu), rounding = tulle__spectrum_epsilon(s) * fmax(1, size * p->scale);
+    const double truly = size * tulle__spectrum_true_limit(s, tulle__pencil_value(p, mu), 1) * p->strictness;
+    return size * fmin(truly, fmax(s->options.tolerance, rounding));
+}
+
 double tulle__spectrum_limit(const tulle_spectrum *s, double theta)
 {
+    if (s->pencil && s->pencil->nearest) return limit_of_inverse(s, theta);
     const double rounding = tulle__spectrum_epsilon(s) * s->norm + s->noise * (sqrt(s->norm) + s->noise);
-    return fmax(s->options.tolerance * fabs(theta), 100 * rounding);
+    return fmax(s->options.tolerance * fabs(theta) * (s->pencil ? s->pencil->strictness : 1), 100 * rounding);
 }
 
 /* ---- the projected matrix ---- */
@@ -156,6 +175,8 @@ static tulle_status expand(tulle_spectrum *s, int width, int *next)
     tulle__block_of_columns W = {s->in.val, s->options.block, width}, Q = {s->out.val, s->options.block, width};
     const tulle_gidx left = s->A->n - n;
     const int former = s->passes == 1 ? s->width : 0;
+    /* of an inverse, the norm is that of one vector in the basis: others are small beside it, not rounding */
+    const double scale = s->pencil && s->pencil->nearest ? 0 : s->norm;
     for (int r = 0; r < width; r++)
         for (int c = 0; c < former; c++) s->work[r * former + c] = s->share[r][c];
     *next = 0;
@@ -163,11 +184,11 @@ static tulle_status expand(tulle_spectrum *s, int width, int *next)
     tulle_status status = tulle__spectrum_pass(s, s->bound, width);
     if (status == TULLE_OK)
         status = tulle__basis_orthonormalise(
-            &s->basis, &Q, s->norm, left < width ? (int)left : width, s->H, s->share, &finite);
+            &s->basis, &Q, scale, left < width ? (int)left : width, s->H, s->share, &finite);
     if (status == TULLE_OK && !finite)
         status =
             tulle__fail(TULLE_ERR_ARG, "the matrix times a vector is not finite: it has nan, inf or too large values");
-    if (status == TULLE_OK && s->passes <= 2) status = check_symmetry(s, at, width, former);
+    if (status == TULLE_OK && s->passes <= 2 && !s->pencil) status = check_symmetry(s, at, width, former);
     if (status != TULLE_OK) return status;
     for (int c = 0; c < width; c++)
         for (int r = 0; r < n; r++) {

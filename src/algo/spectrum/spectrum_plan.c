@@ -70,6 +70,9 @@ static void drop(tulle__owned *object)
     tulle__free(s->H);
     tulle__free(s->share);
     tulle__free(s->wanted);
+    tulle__free(s->size);
+    if (s->pencil) tulle_layout_free(s->pencil->square);
+    tulle__free(s->pencil);
     tulle__free(s);
 }
 
@@ -80,6 +83,7 @@ void tulle_spectrum_free(tulle_spectrum *s)
     if (s->bound) s->A->unbind(s->bound);
     tulle_mat_free(s->out.mat);
     tulle_mat_free(s->in.mat);
+    if (s->pencil) tulle__pencil_fini(s->pencil);
     drop(&s->owned);
 }
 
@@ -88,7 +92,7 @@ size_t tulle_spectrum_memory(
 {
     enum { FIXED = 1 << 20 }; /* what bindings of a product take */
     tulle_spectrum_options own;
-    if (TULLE__OPTIONS(options, &own, arg) || TULLE__NEGATIVE(n) || TULLE__NEGATIVE(rows) ||
+    if (TULLE__OPTIONS(options, &own, guess) || TULLE__NEGATIVE(n) || TULLE__NEGATIVE(rows) ||
         TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NEGATIVE(pes))
         return 0;
     tulle__spectrum_defaults(&own, n, type, 0);
@@ -116,11 +120,57 @@ static tulle_status init(tulle_spectrum *s)
     TULLE_TRY(tulle__alloc(lines, sizeof *s->H, "inner products", &s->H));
     TULLE_TRY(tulle__alloc((size_t)TULLE__TALL_MOST, sizeof *s->share, "inner products", &s->share));
     TULLE_TRY(tulle__alloc(count, sizeof *s->wanted, "values", &s->wanted));
+    TULLE_TRY(tulle__alloc(count, sizeof *s->size, "values", &s->size));
 out:
     status = tulle_comm_agree(s->comm, status);
     if (status == TULLE_OK) status = tulle__vector_new(s->A, o->block, &s->in);
     if (status == TULLE_OK) status = tulle__vector_new(s->A, o->block, &s->out);
     if (status == TULLE_OK) status = s->A->bind(s->A->context, s->in.mat, s->out.mat, &s->bound);
+    return status;
+}
+
+/* True with a message that names the function and the field: numbers that no plan takes. */
+#define OPTIONS_WRONG(options)                                                                                         \
+    (TULLE__OUTSIDE((options)->end, TULLE_SPECTRUM_END_COUNT - 1) || TULLE__NEGATIVE((options)->count) ||              \
+        TULLE__NEGATIVE((options)->block) || TULLE__NEGATIVE((options)->basis) ||                                      \
+        TULLE__NEGATIVE((options)->max_passes) || TULLE__NEGATIVE((options)->passes))
+
+tulle_status tulle__spectrum_presence(tulle_comm *comm, const void *given, const char *name)
+{
+    int64_t there[2] = {given != NULL, given == NULL};
+    tulle_status status = tulle_comm_reduce_int(comm, TULLE_MAX, 2, there);
+    if (status == TULLE_OK && there[0] && there[1])
+        status = tulle__fail(TULLE_ERR_ARG, "%s is given on some PEs, and on others not", name);
+    return tulle_comm_agree(comm, status);
+}
+
+/* A plan for an operator, which is the pencil's that it has then, or the caller's. Collective, agreed. */
+static tulle_status plan_of(
+    const tulle_operator *A, tulle__pencil *pencil, const tulle_spectrum_options *options, tulle_spectrum **plan)
+{
+    tulle_spectrum *s = NULL;
+    tulle_spectrum_options own = *options;
+    tulle__spectrum_defaults(&own, A->n, A->type, A->cols);
+    tulle_status status = check(A, &own);
+    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *s, "a plan for eigenpairs", &s);
+    status = tulle_comm_agree(A->comm, status);
+    if (status != TULLE_OK) {
+        tulle__free(s);
+        if (pencil) tulle__pencil_fini(pencil);
+        tulle__free(pencil);
+        return status;
+    }
+    s->comm = A->comm;
+    s->op = *A;
+    s->A = &s->op;
+    s->pencil = pencil;
+    s->options = own;
+    tulle__pe_own(s->comm->pe, &s->owned, drop);
+    status = init(s);
+    if (status == TULLE_OK)
+        *plan = s;
+    else
+        tulle_spectrum_free(s);
     return status;
 }
 
@@ -130,30 +180,30 @@ tulle_status tulle_spectrum_new(const tulle_operator *A, const tulle_spectrum_op
     tulle_operator op;
     if (TULLE__NULL(A) || TULLE__NULL(A->comm) || TULLE__NULL(A->layout) || TULLE__NULL(A->bind) ||
         TULLE__NULL(A->apply) || TULLE__NULL(A->unbind) || TULLE__NULL(plan) || TULLE__OPTIONS(A, &op, cols) ||
-        TULLE__OPTIONS(options, &own, arg) || TULLE__OUTSIDE(options->end, TULLE_SPECTRUM_END_COUNT - 1) ||
-        TULLE__NEGATIVE(options->count) || TULLE__NEGATIVE(options->block) || TULLE__NEGATIVE(options->basis) ||
-        TULLE__NEGATIVE(options->max_passes) || TULLE__NEGATIVE(options->passes))
+        TULLE__OPTIONS(options, &own, guess) || OPTIONS_WRONG(options))
         return tulle__refuse(A ? A->comm : NULL);
     TULLE__ENTER(A->comm);
-    tulle_spectrum *s = NULL;
-    tulle__spectrum_defaults(&own, A->n, A->type, A->cols);
-    tulle_status status = check(A, &own);
-    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *s, "a plan for eigenpairs", &s);
-    status = tulle_comm_agree(A->comm, status);
-    if (status != TULLE_OK) {
-        tulle__free(s);
-        return status;
-    }
-    s->comm = A->comm;
-    s->op = op;
-    s->A = &s->op;
-    s->options = own;
-    tulle__pe_own(s->comm->pe, &s->owned, drop);
-    status = init(s);
-    if (status == TULLE_OK)
-        *plan = s;
-    else
-        tulle_spectrum_free(s);
+    if (own.nearest)
+        return tulle_comm_agree(A->comm,
+            tulle__fail(TULLE_ERR_ARG, "pairs nearest to a value want a matrix, which is factorised, not an operator"));
+    return plan_of(&op, NULL, &own, plan);
+}
+
+tulle_status tulle_spectrum_of_mat(
+    const tulle_mat *H, const tulle_mat *S, const tulle_spectrum_options *options, tulle_spectrum **plan)
+{
+    tulle_spectrum_options own;
+    if (TULLE__NULL(H) || TULLE__NULL(plan) || TULLE__OPTIONS(options, &own, guess) || OPTIONS_WRONG(options))
+        return tulle__refuse(H ? H->comm : NULL);
+    TULLE__ENTER(H->comm);
+    tulle__pencil *pencil = NULL;
+    tulle_status status = tulle__spectrum_presence(H->comm, S, "S");
+    if (status != TULLE_OK) return status;
+    status = tulle_comm_agree(H->comm, tulle__alloc_zero(1, sizeof *pencil, "a plan for eigenpairs", &pencil));
+    if (status == TULLE_OK) status = tulle__pencil_init(H, S, &own, pencil);
+    if (status == TULLE_OK) return plan_of(&pencil->C, pencil, &own, plan);
+    if (pencil && pencil->comm) tulle__pencil_fini(pencil);
+    tulle__free(pencil);
     return status;
 }
 
@@ -227,20 +277,30 @@ static tulle_status residuals_of(
     return status;
 }
 
-/* Vectors and residuals of the `found` first columns of the basis; the others are zeros and nan. Agreed. */
-static tulle_status finish(tulle_spectrum *s, int found, const double *value, double *residual, tulle_mat *X)
+/* Residuals of the `found` first columns of the basis. Agreed. */
+static tulle_status true_residuals(tulle_spectrum *s, int found, const double *value, double *residual)
 {
     struct last last = {.bound = NULL};
     tulle_status status;
-    tulle_mat *staged = NULL;
     TULLE_TRY(last_init(s, &last));
-    if (X) TULLE_TRY(tulle__columns_stage(X, s->A->layout, 0, &staged));
-    tulle_mat *to = staged ? staged : X;
     for (int at = 0; at < found; at += last.width) {
         const int n = found - at < last.width ? found - at : last.width;
         TULLE_TRY(residuals_of(s, &last, at, n, value + at, residual + at));
     }
-    for (tulle_gidx c = 0; to && c < s->options.count; c++) {
+out:
+    status = tulle_comm_agree(s->comm, status);
+    last_fini(s, &last);
+    return status;
+}
+
+/* X: the `found` first columns of the basis; the others are zeros. Agreed. */
+static tulle_status write_vectors(const tulle_spectrum *s, int found, tulle_mat *X)
+{
+    tulle_status status;
+    tulle_mat *staged = NULL;
+    TULLE_TRY(tulle__columns_stage(X, s->A->layout, 0, &staged));
+    tulle_mat *to = staged ? staged : X;
+    for (tulle_gidx c = 0; c < s->options.count; c++) {
         const double factor = c < found;
         const char *from = (const char *)s->basis.V + (c < found ? (size_t)c * tulle_type_size(s->A->type) : 0);
         tulle__columns_write_some(to, 1, &c, &factor, from, s->basis.room);
@@ -249,7 +309,6 @@ static tulle_status finish(tulle_spectrum *s, int found, const double *value, do
     if (staged) TULLE_TRY(tulle__columns_return(staged, X));
 out:
     status = tulle_comm_agree(s->comm, status);
-    last_fini(s, &last);
     tulle_mat_free(staged);
     return status;
 }
@@ -280,16 +339,6 @@ static tulle_status report_totals(const tulle_spectrum *s, tulle_spectrum_report
     return tulle_comm_agree(s->comm, status);
 }
 
-/* Refuses an X that is there on some PEs only. Collective, agreed. */
-static tulle_status check_presence(const tulle_spectrum *s, const tulle_mat *X)
-{
-    int64_t given[2] = {X != NULL, X == NULL};
-    tulle_status status = tulle_comm_reduce_int(s->comm, TULLE_MAX, 2, given);
-    if (status == TULLE_OK && given[0] && given[1])
-        status = tulle__fail(TULLE_ERR_ARG, "X is given on some PEs, and on others not");
-    return tulle_comm_agree(s->comm, status);
-}
-
 static tulle_status check_vectors(const tulle_spectrum *s, const tulle_mat *X)
 {
     if (!X) return TULLE_OK;
@@ -315,17 +364,26 @@ static tulle_status run(tulle_spectrum *s, double *value, double *residual, tull
     TULLE_TRY(tulle__spectrum_iterate(s));
     const int found = s->basis.columns = s->found;
     for (int twice = 0; twice < 2; twice++) TULLE_TRY(tulle__basis_correct(&s->basis, &report->orthogonality));
-    TULLE_TRY(tulle__basis_orient(&s->basis, NULL));
     for (int i = 0; i < count; i++) {
         value[i] = i < found ? s->wanted[i] : NAN;
         residual[i] = NAN;
+        s->size[i] = 1;
     }
-    TULLE_TRY(finish(s, found, value, residual, X));
+    if (s->pencil) {
+        s->norm = s->pencil->scale;
+        TULLE_TRY((tulle__pencil_drowns(s, found) ? tulle__pencil_apart : tulle__pencil_finish)(
+            s, found, value, residual, s->size, &report->orthogonality));
+    } else {
+        TULLE_TRY(tulle__basis_orient(&s->basis, NULL));
+        TULLE_TRY(true_residuals(s, found, value, residual));
+    }
+    if (X) TULLE_TRY(write_vectors(s, found, X));
     report->converged = 0;
     report->residual = 0;
     for (int i = 0; i < count; i++) {
-        const double relative = residual[i] / fmax(fabs(value[i]), tulle__spectrum_epsilon(s) * s->norm);
-        report->converged += residual[i] <= tulle__spectrum_limit(s, value[i]);
+        const double relative = residual[i] / (s->size[i] * fmax(fabs(value[i]), tulle__spectrum_epsilon(s) * s->norm));
+        report->converged += residual[i] <= (s->pencil ? tulle__spectrum_true_limit(s, value[i], s->size[i])
+                                                       : tulle__spectrum_limit(s, value[i]));
         if (residual[i] != 0 && !(relative <= report->residual)) report->residual = relative; /* nan, too */
     }
     TULLE_TRY(report_totals(s, report));
@@ -343,7 +401,7 @@ tulle_status tulle_spectrum_execute(
     double *own = NULL;
     tulle_spectrum_report *r = report ? report : &unasked;
     *r = (tulle_spectrum_report){.passes = 0};
-    tulle_status status = check_presence(plan, X);
+    tulle_status status = tulle__spectrum_presence(plan->comm, X, "X");
     if (status != TULLE_OK) return status;
     status = check_vectors(plan, X);
     if (status == TULLE_OK && !residual)

@@ -7,12 +7,15 @@
 
 #include "algo/krylov/krylov.h"
 #include "algo/spectrum/basis.h"
+#include "algo/spectrum/pencil.h"
 
 struct tulle_spectrum {
     tulle__owned owned;
     tulle_comm *comm;
     tulle_operator op; /* the caller's */
     const tulle_operator *A;
+    bool apart;                     /* a second plan, by tulle__pencil_apart */
+    tulle__pencil *pencil;          /* A is one's transformed operator; NULL: the caller's */
     tulle_spectrum_options options; /* with defaults */
     tulle__basis basis;
     int most;              /* directions before a restart; the basis has room for a block more */
@@ -24,6 +27,7 @@ struct tulle_spectrum {
     double (*H)[TULLE__TALL_MOST];     /* V^T A W */
     double (*share)[TULLE__TALL_MOST]; /* A W = V H + Q share */
     double *wanted;                    /* [count]: values of what is locked, or found */
+    double *size;                      /* [count]: ||S x|| of a pencil's vectors */
     int locked;                        /* first columns of V that stay as they are, without the rest of T */
     int found;                         /* pairs, in the end */
     int solved, width;                 /* order of T's last decomposition; columns of its last block */
@@ -45,8 +49,14 @@ static inline double tulle__spectrum_epsilon(const tulle_spectrum *s)
     return s->A->type == TULLE_F32 ? 0x1p-23 : 0x1p-52;
 }
 
+/* Refuses an argument that is NULL on some PEs only. Collective, agreed. */
+tulle_status tulle__spectrum_presence(tulle_comm *comm, const void *given, const char *name);
+
 /* The residual at which a value has converged. */
 double tulle__spectrum_limit(const tulle_spectrum *s, double theta);
+
+/* The residual ||H x - theta S x|| at which a pair of a pencil has converged; size: ||S x||. */
+double tulle__spectrum_true_limit(const tulle_spectrum *s, double theta, double size);
 
 /* Iterates until the first `found` columns of the basis are the wanted vectors, `wanted` their values. Agreed. */
 tulle_status tulle__spectrum_iterate(tulle_spectrum *s);

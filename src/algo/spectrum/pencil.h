@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * H x = theta S x as an ordinary symmetric problem, C y = mu y:
+ *
+ *            S = I                    S = G G^T by Cholesky's factors, x = G^-T y
+ *   ends     C = H, mu = theta        C = G^-1 H G^-T, mu = theta
+ *   nearest  C = (H - s I)^-1         C = G^T (H - s S)^-1 G,   mu = 1 / (theta - s)   (Ericsson and Ruhe,
+ *                                                                                       Math. Comp. 35, 1980)
+ *
+ * Inverses are direct factors. If H - s S is singular or nearly so, s is moved by some roundings of it.
+ */
+#ifndef TULLE_SPECTRUM_PENCIL_H
+#define TULLE_SPECTRUM_PENCIL_H
+
+#include <tulle/direct.h>
+#include <tulle/spectrum.h>
+
+#include "algo/spectrum/sequence.h"
+
+struct tulle_spectrum;
+
+typedef struct tulle__pencil {
+    tulle_comm *comm;
+    const tulle_mat *given_H, *given_S; /* the caller's */
+    bool nearest;
+    double sigma, shift; /* what is asked for; s, as used */
+    double scale;        /* the norm of H over that of S, and |sigma|: rounding is beside this */
+    double strictness;   /* S: a bound of its smallest over its largest diagonal of G */
+    tulle_layout *square;
+    tulle_mat *S, *G, *Gt; /* in the layout of vectors; NULL: S is I */
+    tulle_direct *of_K, *of_S;
+    tulle_operator H, times_S, times_G, times_Gt, inverse, solve_G, solve_Gt;
+    tulle__sequence transformed;
+    tulle_operator C;
+} tulle__pencil;
+
+/* Collective, agreed. S may be NULL; H and S must outlive it. Freed by fini, also after a failure. */
+tulle_status tulle__pencil_init(
+    const tulle_mat *H, const tulle_mat *S, const tulle_spectrum_options *options, tulle__pencil *pencil);
+void tulle__pencil_fini(tulle__pencil *pencil);
+
+/* theta of mu. */
+double tulle__pencil_value(const tulle__pencil *pencil, double mu);
+
+/* True if wanted values, mu of the `found` first vectors, are so much nearer to sigma than others that the inverse's
+ * rounding drowns these. */
+bool tulle__pencil_drowns(const struct tulle_spectrum *s, int found);
+
+/*
+ * tulle__pencil_finish by another plan, whose shift lies apart from sigma, and which has pairs enough for the wanted
+ * ones to be among them. Collective, agreed.
+ */
+tulle_status tulle__pencil_apart(
+    struct tulle_spectrum *s, int found, double *value, double *residual, double *size, double *off);
+
+/*
+ * The first `found` columns of the plan's basis, vectors y, become x, with x^T S x = 1; value theta, by Rayleigh's
+ * quotient; residual ||H x - theta S x||; size ||S x||; *off the largest element of |X^T S X - I|. Collective, agreed.
+ */
+tulle_status tulle__pencil_finish(
+    struct tulle_spectrum *s, int found, double *value, double *residual, double *size, double *off);
+
+#endif

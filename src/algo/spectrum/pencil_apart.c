@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pairs nearest to a sigma that is an eigenvalue, or nearly one. C = (H - sigma S)^-1 has then one value, or some, that
+ * is larger than others by many orders of magnitude, and the projected matrix a rounding of that size. A second plan
+ * has the shift s = sigma + D / 100, D the distance of the last wanted value, and so many pairs that they reach D + |s
+ * - sigma| far: the wanted ones are among them.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "algo/spectrum/spectrum_plan.h"
+#include "base/error.h"
+
+static const double apart = .0118;
+
+/* The distance of the farthest of the wanted values. */
+static double reach(const tulle_spectrum *s, int found)
+{
+    const tulle__pencil *p = s->pencil;
+    double most = 0;
+    for (int i = 0; i < found; i++) most = fmax(most, fabs(tulle__pencil_value(p, s->wanted[i]) - p->sigma));
+    return most;
+}
+
+bool tulle__pencil_drowns(const tulle_spectrum *s, int found)
+{
+    const tulle__pencil *p = s->pencil;
+    double most = 0, least = INFINITY;
+    if (!p->nearest || s->apart) return false;
+    if (p->shift != p->sigma && reach(s, found) > 2 * fabs(p->shift - p->sigma)) return true;
+    for (int i = 0; i < found; i++) {
+        most = fmax(most, fabs(s->wanted[i]));
+        least = fmin(least, fabs(s->wanted[i]));
+    }
+    return found && most > (s->A->type == TULLE_F32 ? 200 : 1e4) * least;
+}
+
+/* order: of `count` values, those nearest to sigma first. */
+static void arrange(const double *value, int count, double sigma, int *order)
+{
+    for (int i = 0; i < count; i++) {
+        int at = i;
+        for (; at && fabs(value[order[at - 1]] - sigma) > fabs(value[i] - sigma); at--) order[at] = order[at - 1];
+        order[at] = i;
+    }
+}
+
+/* The plan's first columns become the other one's in order. Collective, agreed. */
+static tulle_status take(tulle_spectrum *s, tulle_spectrum *other, const int *order, int found)
+{
+    const int n = other->basis.columns, width = s->options.block;
+    double *Y = NULL;
+    tulle_status status = tulle__alloc_zero((size_t)n * (size_t)found, sizeof *Y, "an order of vectors", &Y);
+    for (int i = 0; i < found && status == TULLE_OK; i++) Y[(int64_t)i * n + order[i]] = 1;
+    if (status == TULLE_OK) status = tulle__basis_rotate(&other->basis, Y, found);
+    tulle__free(Y);
+    s->basis.columns = 0;
+    for (int at = 0; at < found && status == TULLE_OK; at += width) {
+        const tulle__block_of_columns W = {s->out.val, width, found - at < width ? found - at : width};
+        tulle__basis_extract(&other->basis, at, W.columns, &W);
+        tulle__basis_append(&s->basis, &W);
+    }
+    return tulle_comm_agree(s->comm, status);
+}
+
+/* Pairs of another plan with `count` of them. *enough: the wanted ones are among them. Collective, agreed. */
+static tulle_status search(tulle_spectrum *s, int count, double shift, int found, double *value, double *residual,
+    double *size, double *off, bool *enough)
+{
+    const tulle__pencil *p = s->pencil;
+    tulle_spectrum *other = NULL;
+    tulle_spectrum_report report;
+    double *numbers = NULL, farthest = 0;
+    int *order = NULL;
+    tulle_spectrum_options o = s->options;
+    o.sigma = shift;
+    o.count = count;
+    o.basis = 0;
+    tulle_status status = tulle_spectrum_of_mat(p->given_H, p->given_S, &o, &other);
+    if (status != TULLE_OK) return status;
+    other->apart = true;
+    status = tulle__alloc(2 * (size_t)count, sizeof *numbers, "values", &numbers);
+    if (status == TULLE_OK) status = tulle__alloc((size_t)count, sizeof *order, "values", &order);
+    TULLE_TRY(tulle_comm_agree(s->comm, status));
+    status = tulle_spectrum_execute(other, numbers, numbers + count, NULL, &report);
+    if (status == TULLE_ERR_CONVERGENCE) status = TULLE_OK; /* residuals say so */
+    TULLE_TRY(status);
+    s->passes += report.passes;
+    s->columns += report.columns;
+    s->restarts += report.restarts;
+    s->probes += report.probes;
+    const int all = other->basis.columns;
+    arrange(numbers, all, p->sigma, order);
+    for (int i = 0; i < all; i++) farthest = fmax(farthest, fabs(numbers[i] - other->pencil->shift));
+    *enough = all == s->A->n || all < found ||
+              farthest >= fabs(numbers[order[found - 1]] - p->sigma) + fabs(other->pencil->shift - p->sigma);
+    for (int i = 0; i < found && i < all; i++) {
+        value[i] = numbers[order[i]];
+        residual[i] = numbers[count + order[i]];
+        size[i] = other->size[order[i]];
+    }
+    *off = report.orthogonality;
+    status = take(s, other, order, found < all ? found : all);
+out:
+    tulle__free(order);
+    tulle__free(numbers);
+    tulle_spectrum_free(other);
+    return status;
+}
+
+tulle_status tulle__pencil_apart(
+    tulle_spectrum *s, int found, double *value, double *residual, double *size, double *off)
+{
+    const tulle__pencil *p = s->pencil;
+    const tulle_gidx n = s->A->n;
+    bool enough = false;
+    tulle_status status = TULLE_OK;
+    const double shift = p->sigma + apart * reach(s, found);
+    for (int more = 4; !enough && status == TULLE_OK; more *= 4) {
+        const tulle_gidx count = found + more < n ? found + more : n;
+        status = search(s, (int)count, shift, found, value, residual, size, off, &enough);
+    }
+    return status;
+}
