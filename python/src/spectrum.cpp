@@ -97,6 +97,69 @@ nb::tuple eigenpairs(const TeamRef &team, nb::handle given, int64_t n, bool sing
     return nb::make_tuple(value, residual, vectors ? nb::object(take(team, out)) : nb::none(), d);
 }
 
+/* The same for H x = theta S x, S may be nullptr; nearest: the values nearest to sigma. */
+nb::tuple pencil_pairs(const TeamRef &team, const MatRef &H, const MatRef &S, const std::string &end,
+    const Figures &figures, bool nearest, double sigma, bool vectors, int64_t first, int64_t rows)
+{
+    auto options = options_of<tulle_spectrum_options>(figures);
+    options.nearest = nearest;
+    options.sigma = sigma;
+    tulle_status status = tulle_spectrum_end_parse(end.c_str(), &options.end);
+    if (status != TULLE_OK) throw Failure(status, tulle_error_message_from(0));
+    std::vector<double> value((size_t)options.count), residual((size_t)options.count);
+    tulle_spectrum_report report = {};
+    tulle_array out = wish(TULLE_STORAGE_DENSE, TULLE_ROW_MAJOR, 0, first, rows);
+    team->call([&](tulle_comm *comm) {
+        tulle_spectrum *plan = nullptr;
+        tulle_mat *X = nullptr;
+        tulle_status made = tulle_spectrum_of_mat(H->mat, S ? S->mat : nullptr, &options, &plan);
+        if (made == TULLE_OK && vectors)
+            made = new_side(comm, tulle_mat_rows(H->mat), options.count, tulle_mat_type(H->mat), &X);
+        if (made == TULLE_OK) made = tulle_spectrum_execute(plan, value.data(), residual.data(), X, &report);
+        if (made == TULLE_OK)
+            made = give(X, &out);
+        else
+            tulle_mat_free(X);
+        tulle_spectrum_free(plan);
+        return made;
+    });
+    nb::dict d;
+    describe(d, report);
+    d["passes"] = report.passes;
+    d["orthogonality"] = report.orthogonality;
+    return nb::make_tuple(value, residual, vectors ? nb::object(take(team, out)) : nb::none(), d);
+}
+
+/* (values, residuals, report) of LOBPCG; X, whose columns are the first vectors, receives the vectors. */
+nb::tuple lobpcg(const TeamRef &team, nb::handle given, const MatRef &S, nb::handle M, const Array &X,
+    const Figures &figures, bool largest)
+{
+    Applied A(*team, given, X.a.m, X.a.type), preconditioner(*team, M, X.a.m, X.a.type);
+    const MatRef x = mat_from_array(team, X);
+    auto options = options_of<tulle_spectrum_options>(figures);
+    options.end = largest ? TULLE_SPECTRUM_LARGEST : TULLE_SPECTRUM_SMALLEST;
+    options.guess = true;
+    std::vector<double> value((size_t)options.count), residual((size_t)options.count);
+    tulle_spectrum_report report = {};
+    std::exception_ptr failure;
+    try {
+        team->call([&](tulle_comm *comm) {
+            return tulle_lobpcg(A.on(comm), S ? S->mat : nullptr, preconditioner.on(comm), &options, value.data(),
+                residual.data(), x->mat, &report);
+        });
+        x->write_back(X);
+    } catch (const Failure &) {
+        failure = std::current_exception();
+    }
+    for (const std::exception_ptr &cause : {A.failure, preconditioner.failure, failure})
+        if (cause) std::rethrow_exception(cause);
+    nb::dict d;
+    describe(d, report);
+    d["passes"] = report.passes;
+    d["orthogonality"] = report.orthogonality;
+    return nb::make_tuple(value, residual, d);
+}
+
 /* (sigma, residuals, U, V, means, deviations, report) of a matrix, or of a file; sides that are not wanted: None. */
 nb::tuple triplets(const TeamRef &team, const std::string &path, const MatRef &A, const Figures &figures, bool centre,
     bool scale, bool scores, bool left, bool right, int64_t first, int64_t rows)
@@ -162,6 +225,9 @@ nb::tuple triplets(const TeamRef &team, const std::string &path, const MatRef &A
 void bind_spectrum(nb::module_ &m)
 {
     m.def("eigenpairs", &eigenpairs);
+    m.def("pencil_pairs", &pencil_pairs, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(),
+        nb::arg(), nb::arg(), nb::arg(), nb::arg());
+    m.def("lobpcg", &lobpcg, nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
     m.def("triplets", &triplets, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
         nb::arg(), nb::arg(), nb::arg(), nb::arg());
 }

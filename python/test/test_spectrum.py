@@ -2,10 +2,19 @@
 """Eigenpairs, singular values and principal components against NumPy."""
 import numpy as np
 import pytest
+import scipy.linalg
 import scipy.sparse as sp
-from scipy.sparse.linalg import LinearOperator
+from scipy.sparse.linalg import LinearOperator, eigsh, lobpcg
 
 import tulle
+
+
+try:
+    tulle.eigsh(sp.identity(3, format="csr"), 1, sigma=0.5)
+    factors = True
+except tulle.UnsupportedError:
+    factors = False
+direct = pytest.mark.skipif(not factors, reason="there is no module for direct factors")
 
 
 def symmetric(n=90, seed=0, dtype=float):
@@ -31,9 +40,13 @@ def test_eigsh(which, form):
 
 def test_eigsh_refusals():
     A = symmetric(20)
-    for how in ({"M": A}, {"sigma": 0.0}, {"v0": np.ones(20)}):
+    for how in ({"sigma": 0.0, "which": "SA"}, {"v0": np.ones(20)}):
         with pytest.raises(tulle.UnsupportedError):
             tulle.eigsh(A, **how)
+    with pytest.raises(tulle.UnsupportedError, match="M is dense"):
+        tulle.eigsh(A, M=np.eye(20))
+    with pytest.raises(tulle.UnsupportedError, match="A is an operator"):
+        tulle.eigsh(LinearOperator(A.shape, matvec=lambda x: A @ x, dtype=float), sigma=0)
     with pytest.raises(ValueError, match="k is 21"):
         tulle.eigsh(A, 21)
     with pytest.raises(ValueError, match="which"):
@@ -42,6 +55,73 @@ def test_eigsh_refusals():
         tulle.eigsh(sp.csr_matrix(np.triu(np.ones((20, 20)))))
     with pytest.raises(tulle.NotConverged):
         tulle.eigsh(symmetric(400), 20, maxiter=2)
+
+
+def spd(n, dtype=float):
+    return sp.diags([np.full(n - 1, 1.), np.full(n, 4.), np.full(n - 1, 1.)], [-1, 0, 1], format="csr").astype(dtype)
+
+
+@direct
+@pytest.mark.parametrize("general", [False, True])
+@pytest.mark.parametrize("sigma", [0.0, 1.3, -20.0])
+def test_eigsh_nearest(general, sigma):
+    A, M = symmetric(), spd(90) if general else None
+    w, v = tulle.eigsh(A, 5, M=M, sigma=sigma)
+    theirs = eigsh(A.tocsc(), 5, M=M.tocsc() if general else None, sigma=sigma, return_eigenvectors=False)
+    weight = M if general else sp.identity(90, format="csr")
+    assert np.allclose(w, np.sort(theirs), rtol=1e-8, atol=1e-10)
+    assert np.allclose(A @ v, (weight @ v) * w, atol=1e-7) and np.allclose(v.T @ (weight @ v), np.eye(5), atol=1e-11)
+    assert tulle.report()["converged"] == 5
+
+
+@direct
+@pytest.mark.parametrize("which", ["LM", "LA", "SA", "BE"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_eigsh_generalised(which, dtype):
+    A, M = symmetric(dtype=dtype), spd(90, dtype)
+    w, v = tulle.eigsh(A, 4, M=M, which=which)
+    theirs = eigsh(A.astype(float), 4, M=M.astype(float), which=which, return_eigenvectors=False)
+    close = 1e-7 if dtype == np.float64 else 1e-3
+    assert w.dtype == v.dtype == dtype
+    assert np.allclose(w, np.sort(theirs), rtol=close) and np.allclose(v.T @ (M @ v), np.eye(4), atol=close)
+
+
+@direct
+def test_eigsh_of_a_singular_matrix():
+    L = sp.csgraph.laplacian(sp.block_diag([np.ones((5, 5)) - np.eye(5)] * 3, "csr"))
+    w, v = tulle.eigsh(sp.csr_matrix(L, dtype=float), 4, sigma=0)
+    assert np.allclose(w, [0, 0, 0, 5], atol=1e-10)
+    with pytest.raises(ValueError, match="positive definite"):
+        tulle.eigsh(symmetric(20), 2, M=-spd(20))
+
+
+@pytest.mark.parametrize("largest", [False, True])
+@pytest.mark.parametrize("general", [False, True])
+def test_lobpcg(largest, general):
+    A = sp.csr_matrix(sp.kronsum(spd(9) - 3 * sp.identity(9), spd(11)))
+    B = spd(99) if general else None
+    X = np.random.default_rng(0).standard_normal((99, 5))
+    w, v = tulle.lobpcg(A, X, B=B, M=tulle.ic0(A), largest=largest)
+    full = scipy.linalg.eigh(A.toarray(), B.toarray() if general else None, eigvals_only=True)
+    weight = B if general else sp.identity(99, format="csr")
+    assert np.allclose(w, full[::-1][:5] if largest else full[:5], rtol=1e-9)
+    assert np.allclose(A @ v, (weight @ v) * w, atol=1e-6) and np.allclose(v.T @ (weight @ v), np.eye(5), atol=1e-11)
+    theirs, _ = lobpcg(A, X, B=B, largest=largest, maxiter=500, tol=1e-7)
+    assert np.allclose(w, theirs, rtol=1e-6)
+    asked = LinearOperator(A.shape, matvec=lambda x: A @ x, matmat=lambda x: A @ x, dtype=float)
+    assert np.allclose(tulle.lobpcg(asked, X, B=B, M=sp.identity(99, format="csr"), largest=largest)[0], w)
+
+
+def test_lobpcg_refusals():
+    A, X = symmetric(20), np.ones((20, 2))
+    with pytest.raises(tulle.UnsupportedError, match="Y"):
+        tulle.lobpcg(A, X, Y=X)
+    with pytest.raises(ValueError, match="shape"):
+        tulle.lobpcg(A, X[:5])
+    with pytest.raises(ValueError, match="positive definite"):
+        tulle.lobpcg(A, X, B=-spd(20))
+    with pytest.raises(tulle.NotConverged):
+        tulle.lobpcg(symmetric(400), np.ones((400, 4)), maxiter=2)
 
 
 @pytest.mark.parametrize("shape", [(70, 40), (40, 70), (30, 30)])

@@ -27,7 +27,7 @@ from ._krylov import Preconditioner, Step, block_cg, cg, gmres, ic0, ilu0, jacob
 from ._linear_operator import aslinearoperator
 from ._products import Plan, gemm, matmul, matmul_plan, sddmm
 from ._report import Report, report
-from ._spectrum import PCA, eigsh, pca, svds
+from ._spectrum import PCA, eigsh, lobpcg, pca, svds
 from ._stream import Stream, stream
 from ._team import mpi, threads
 from ._threadpool import register as _register
@@ -40,8 +40,8 @@ __all__ = [
     "CheckFailed", "Error", "FormatError", "NotConverged", "PCA", "Plan", "Preconditioner", "Report", "Step",
     "Stream", "Triangular", "TulleWarning", "UnsupportedError", "as_binsparse", "aslinearoperator", "block_cg",
     "block_matmul", "block_range_add", "build", "cg", "density", "eigsh", "from_binsparse", "gemm", "generate",
-    "gmres", "ic0", "ilu0", "inside_scipy", "jacobi", "matfun", "matmul", "matmul_plan", "mpi", "pca", "read",
-    "report", "sddmm", "solve_triangular", "stream", "svds", "threads", "top_products",
+    "gmres", "ic0", "ilu0", "inside_scipy", "jacobi", "lobpcg", "matfun", "matmul", "matmul_plan", "mpi", "pca",
+    "read", "report", "sddmm", "solve_triangular", "stream", "svds", "threads", "top_products",
     "triangular", "write",
 ]
 _register()

@@ -100,10 +100,15 @@ def block_cg(
     callback: Callable[[Any], object] | None = None, callback_type: str = "x",
 ) -> tuple[_Array, int]: ...
 def eigsh(
-    A: _Operator, k: int = 6, M: None = None, sigma: None = None, which: str = "LM", v0: None = None,
+    A: _Operator, k: int = 6, M: _Matrix | None = None, sigma: float | None = None, which: str = "LM", v0: None = None,
     ncv: int | None = None, maxiter: int | None = None, tol: float = 0, return_eigenvectors: bool = True, *,
     block: int | None = None, seed: int = 1,
 ) -> Any: ...
+def lobpcg(
+    A: _Operator, X: _Array, B: _Matrix | None = None, M: _Operator | None = None, Y: None = None,
+    tol: float | None = None, maxiter: int | None = None, largest: bool = True, *,
+    block: int | None = None, seed: int = 1,
+) -> tuple[Any, Any]: ...
 def svds(
     A: str | os.PathLike[str] | _Matrix, k: int = 6, ncv: int | None = None, tol: float = 0, which: str = "LM",
     v0: None = None, maxiter: int | None = None, return_singular_vectors: bool | str = True, solver: None = None, *,

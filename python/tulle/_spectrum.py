@@ -10,7 +10,7 @@ from ._errors import UnsupportedError
 from ._krylov import _fixed, _operand
 from ._report import keep
 from ._team import current, home_of, part
-from ._values import common_type
+from ._values import common_type, real
 
 _ENDS = ("LM", "LA", "SA", "BE")
 
@@ -26,37 +26,97 @@ def _figures(k, most, word, tol, passes, block, ncv, maxiter, seed):
     return (int(k), float(tol), int(passes or 0), int(block or 0), int(ncv or 0), int(maxiter or 0), int(seed))
 
 
+def _sparse(name, A, dtype):
+    """The handle of a sparse matrix that is no mere operator, with its description."""
+    if _fixed(A):
+        raise UnsupportedError(f"{name} is an operator: here it must be a sparse matrix")
+    a = describe(name, A, dtype)
+    if a.dense:
+        raise UnsupportedError(f"{name} is dense: here it must be a sparse matrix")
+    return _core.mat(current(), a.array), a
+
+
+def _pencil(A, M, sigma, which, k, tol, block, ncv, maxiter, seed, vectors):
+    """What _core gives for A x = w M x, with the type."""
+    if sigma is not None and which != "LM":
+        raise UnsupportedError(f"with sigma the values nearest to it are found: which is 'LM' then, not {which!r}")
+    dtype = common_type(A=A) if M is None else common_type(A=A, M=M)
+    H, a = _sparse("A", A, dtype)
+    S = None if M is None else _sparse("M", M, dtype)[0]
+    if a.shape[0] != a.shape[1]:
+        raise ValueError(f"A is {a.shape[0]} x {a.shape[1]}: it must be square")
+    figures = _figures(k, a.shape[0], "pairs of A", tol, None, block, ncv, maxiter, seed)
+    first, rows = (0, 0) if current().size == 1 else (a.first, a.rows)
+    return (*_core.pencil_pairs(current(), H, S, which, figures, sigma is not None, float(sigma or 0), vectors, first,
+                                rows), a.dtype)
+
+
 def eigsh(A, k=6, M=None, sigma=None, which="LM", v0=None, ncv=None, maxiter=None, tol=0, return_eigenvectors=True, *,
           block=None, seed=1):
     """k eigenvalues w, ascending, and orthonormal eigenvectors v in columns of a symmetric A, as scipy's eigsh.
 
     which: "LM", the largest in magnitude, "LA", "SA", or "BE", from both ends by turns. A: sparse, dense, a Stream, or
-    an operator with matvec. A pair has converged when ||A v - w v|| <= tol |w|; tol 0: 1e-8, float32: 1e-4. ncv:
+    an operator with matvec. sigma: the values nearest to it (which is "LM"), by direct factors of A - sigma I. M: a
+    sparse, symmetric positive definite matrix, for A v = w M v with v^T M v = 1; it is factorised. A and M are sparse
+    where there is one of these. A pair has converged when ||A v - w v|| <= tol |w|; tol 0: 1e-8, float32: 1e-4. ncv:
     vectors of the basis. block: of a product with A, 4 unless given. maxiter: products with a block, 1000 unless given;
-    NotConverged after them. Directions begin at random, by seed. M, sigma and v0 are those of other methods:
-    UnsupportedError. report() has passes, residuals and orthogonality.
+    NotConverged after them. Directions begin at random, by seed: v0 is an UnsupportedError. report() has passes,
+    residuals and orthogonality.
     """
-    for name, value in (("M", M), ("sigma", sigma), ("v0", v0)):
-        if value is not None:
-            raise UnsupportedError(f"{name} is not supported: eigsh finds pairs at an end of the spectrum of A alone, "
-                                   f"from random directions")
+    if v0 is not None:
+        raise UnsupportedError("v0 is not supported: eigsh begins with random directions, by seed")
     if which not in _ENDS:
         raise ValueError(f"which is {which!r}, not one of {', '.join(_ENDS)}")
-    with home_of(A=A):
-        operator, shape, rows, dtype = _operand("A", A, None if _fixed(A) else common_type(A=A))
-        if shape[0] != shape[1]:
-            raise ValueError(f"A is {shape[0]} x {shape[1]}: it must be square")
-        n = shape[0]
-        figures = _figures(k, n, "pairs of A", tol, None, block, ncv, maxiter, seed)
-        first, count = (0, 0) if rows is None or current().size == 1 else (part(rows)[1], rows)
-        values, residuals, vectors, report = _core.eigenpairs(
-            current(), operator, n, dtype == np.float32, which, figures, bool(return_eigenvectors), first, count)
+    with home_of(A=A, M=M):
+        if sigma is not None or M is not None:
+            values, residuals, vectors, report, dtype = _pencil(A, M, sigma, which, k, tol, block, ncv, maxiter, seed,
+                                                                bool(return_eigenvectors))
+        else:
+            operator, shape, rows, dtype = _operand("A", A, None if _fixed(A) else common_type(A=A))
+            if shape[0] != shape[1]:
+                raise ValueError(f"A is {shape[0]} x {shape[1]}: it must be square")
+            n = shape[0]
+            figures = _figures(k, n, "pairs of A", tol, None, block, ncv, maxiter, seed)
+            first, count = (0, 0) if rows is None or current().size == 1 else (part(rows)[1], rows)
+            values, residuals, vectors, report = _core.eigenpairs(
+                current(), operator, n, dtype == np.float32, which, figures, bool(return_eigenvectors), first, count)
     order = np.argsort(values, kind="stable")
     keep("eigsh", {**report, "residuals": np.asarray(residuals)[order].tolist()})
     w = np.asarray(values)[order].astype(dtype)
     if not return_eigenvectors:
         return like(w, A)
     return like(w, A), like(np.ascontiguousarray(dense_result(vectors, "numpy")[:, order]), A)
+
+
+def lobpcg(A, X, B=None, M=None, Y=None, tol=None, maxiter=None, largest=True, *, block=None, seed=1):
+    """The largest eigenvalues w, descending, or the smallest, ascending, and vectors v of A v = w v, as scipy's lobpcg.
+
+    X: n x k, first vectors for k pairs. A: sparse, dense, or an operator with matvec. B: sparse, symmetric positive
+    definite, for A v = w B v with v^T B v = 1. M: the preconditioner, A^-1 nearly, such as ic0(A), or a matrix or an
+    operator that is applied. A pair has converged when ||A v - w B v|| <= tol |w| ||B v||; tol None: 1e-8, float32:
+    1e-4. block: vectors that are iterated, k and max(2, k / 4) more unless given, which begin at random, by seed.
+    maxiter: 1000 unless given; NotConverged after them. Y is not supported. report() has passes and residuals.
+    """
+    if Y is not None:
+        raise UnsupportedError("Y is not supported: lobpcg has no constraints")
+    with home_of(A=A, M=M):
+        dtype = None if _fixed(A) or _fixed(M) else common_type(A=A, X=X)
+        operator, shape, rows, dtype = _operand("A", A, dtype)
+        if shape[0] != shape[1]:
+            raise ValueError(f"A is {shape[0]} x {shape[1]}: it must be square")
+        first = real("X", X, dtype)
+        if rows is None:
+            rows = shape[0] if current().size == 1 else len(first)
+        if first.ndim != 2 or first.shape[0] != rows:
+            raise ValueError(f"X is of shape {first.shape}, and A has {rows} rows")
+        figures = _figures(first.shape[1], shape[0], "pairs of A", tol or 0, None, block, None, maxiter, seed)
+        S = None if B is None else _sparse("B", B, dtype)[0]
+        preconditioner = None if M is None else _operand("M", M, None if _fixed(M) else dtype)[0]
+        v = np.array(first, dtype=dtype, order="C")
+        values, residuals, report = _core.lobpcg(
+            current(), operator, S, preconditioner, describe("X", v).array, figures, bool(largest))
+    keep("lobpcg", {**report, "residuals": list(residuals)})
+    return like(np.asarray(values).astype(dtype), X), like(v, X)
 
 
 def _triplets(name, A, k, tol, passes, block, ncv, maxiter, seed, centre, scale, scores, left, right):
