@@ -113,12 +113,24 @@ tulle_status tulle__pencil_apart(
 {
     const tulle__pencil *p = s->pencil;
     const tulle_gidx n = s->A->n;
-    bool enough = false;
+    enum { TRIES = 8 };
+    double distance = reach(s, found), far = 0;
+    bool over = false;
     tulle_status status = TULLE_OK;
-    const double shift = p->sigma + apart * reach(s, found);
-    for (int more = 4; !enough && status == TULLE_OK; more *= 4) {
+    for (int i = 0, more = 4; !over && i < TRIES && status == TULLE_OK; i++) {
+        bool enough = false;
         const tulle_gidx count = found + more < n ? found + more : n;
-        status = search(s, (int)count, shift, found, value, residual, size, off, &enough);
+        status = search(s, (int)count, p->sigma + apart * distance, found, value, residual, size, off, &enough);
+        /* the first distance may itself be rounding: that of Rayleigh's quotients is not */
+        far = 0;
+        for (int v = 0; v < found; v++) far = fmax(far, fabs(value[v] - p->sigma));
+        over = enough && far <= 2 * distance;
+        if (far > 2 * distance)
+            distance = far;
+        else
+            more *= 4;
     }
+    if (status == TULLE_OK && !over)
+        status = tulle__fail(TULLE_ERR_CONVERGENCE, "more values are as near to sigma as those that are wanted");
     return status;
 }
