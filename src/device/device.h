@@ -458,6 +458,11 @@ typedef struct tulle__device_ops {
     tulle_status (*reach)(tulle__device *device, const tulle__device *other);
     tulle_status (*waits)(tulle__device *device, int queues);
 
+    /* Optional, both or none: handles of libraries and loaded kernels, which the process shares among its devices on
+     * the same hardware, stay open until they are released, by any thread. Lost hardware is opened anew. */
+    void *(*retain)(tulle__device *device);
+    void (*release)(void *shared);
+
     void (*close)(tulle__device *device); /* what it made has been freed */
 } tulle__device_ops;
 

@@ -129,11 +129,13 @@ cublasStatus_t cublasCreate(cublasHandle_t *handle)
         return CUBLAS_STATUS_ALLOC_FAILED;
     }
     *handle = new cublasContext();
+    count("cuBLAS begins");
     return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t cublasDestroy(cublasHandle_t handle)
 {
+    count("cuBLAS ends");
     if (handle && handle->own) (void)cudaFree(handle->own);
     delete handle;
     return CUBLAS_STATUS_SUCCESS;

@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/module/module.h"
@@ -39,6 +40,21 @@ static int emulation_find(emulation *found)
     }
     memcpy(found, symbol, sizeof symbol);
     return 1;
+}
+
+/* Handles of the library (cuSPARSE, cuBLAS, cuSOLVER) that are open. */
+static inline int64_t emulation_open(const emulation *emul, const char *library)
+{
+    char begins[32], ends[32];
+    snprintf(begins, sizeof begins, "%s begins", library);
+    snprintf(ends, sizeof ends, "%s ends", library);
+    return emul->count(begins) - emul->count(ends);
+}
+
+/* Those of all libraries. */
+static inline int64_t emulation_all_open(const emulation *emul)
+{
+    return emulation_open(emul, "cuSPARSE") + emulation_open(emul, "cuBLAS") + emulation_open(emul, "cuSOLVER");
 }
 
 #endif

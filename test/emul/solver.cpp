@@ -130,11 +130,13 @@ cusolverStatus_t cusolverDnCreate(cusolverDnHandle_t *handle)
         return CUSOLVER_STATUS_ALLOC_FAILED;
     }
     *handle = new cusolverDnContext();
+    count("cuSOLVER begins");
     return CUSOLVER_STATUS_SUCCESS;
 }
 
 cusolverStatus_t cusolverDnDestroy(cusolverDnHandle_t handle)
 {
+    count("cuSOLVER ends");
     delete handle;
     return CUSOLVER_STATUS_SUCCESS;
 }

@@ -138,11 +138,13 @@ cusparseStatus_t cusparseCreate(cusparseHandle_t *handle)
         return CUSPARSE_STATUS_ALLOC_FAILED;
     }
     *handle = new cusparseContext();
+    count("cuSPARSE begins");
     return CUSPARSE_STATUS_SUCCESS;
 }
 
 cusparseStatus_t cusparseDestroy(cusparseHandle_t handle)
 {
+    count("cuSPARSE ends");
     delete handle;
     return CUSPARSE_STATUS_SUCCESS;
 }

@@ -151,12 +151,18 @@ static tulle_status do_work(tulle_comm *comm, void *arg)
 
 /* Outcome of the runs. */
 struct outcome {
-    int64_t runs, failed, survived, silent, wrong, left, sick, moved;
+    int64_t runs, failed, survived, silent, wrong, left, sick, moved, open;
 };
 
-static void run_one(tulle_team *team, struct run *run, int lose, int64_t n, struct outcome *o)
+/* A team of its own: the failures of opening the GPU are among the runs'. */
+static void run_one(int pes, struct run *run, int lose, int64_t n, struct outcome *o)
 {
+    tulle_team *team = NULL;
     run->wrong = 0;
+    if (tulle_team_new("threads", pes, &(tulle_team_options){.threads = 1}, &team) != TULLE_OK) {
+        o->sick++;
+        return;
+    }
     if (lose)
         emul.break_at(n);
     else
@@ -179,6 +185,8 @@ static void run_one(tulle_team *team, struct run *run, int lose, int64_t n, stru
     if (run->moved) printf("# call %" PRId64 ": %d threads have another context\n", n, run->moved);
     o->moved += run->moved;
     run->moved = 0;
+    tulle_team_free(team);
+    o->open += emulation_all_open(&emul) != 0;
 }
 
 int main(int argc, char **argv)
@@ -194,14 +202,15 @@ int main(int argc, char **argv)
     ok(tulle_team_run(team, do_work, &run) == TULLE_OK && !run.wrong, "right if no call fails: %s",
         tulle_error_message());
     int64_t calls = emul.calls();
+    tulle_team_free(team);
     ok(calls > 100, "%" PRId64 " calls can fail", calls);
-    for (int64_t n = 0; n < calls; n += stride) run_one(team, &run, lose, n, &o);
+    for (int64_t n = 0; n < calls; n += stride) run_one(pes, &run, lose, n, &o);
     ok(o.silent == 0, "each of %" PRId64 " failures has its message (%" PRId64 " have not)", o.failed, o.silent);
     ok(o.wrong == 0, "a run that goes on is right (%" PRId64 " went on, %" PRId64 " wrong)", o.survived, o.wrong);
     ok(o.failed > o.survived / 4, "most failures are told: %" PRId64 " of %" PRId64, o.failed, o.runs);
     ok(o.left == 0, "nothing is left on the device (%" PRId64 " times)", o.left);
+    ok(o.open == 0, "nor are handles of libraries, behind its team (%" PRId64 " times)", o.open);
     ok(o.sick == 0, "the run behind each is right (%" PRId64 " are not)", o.sick);
     ok(o.moved == 0, "no thread has another context than before (%" PRId64 " have)", o.moved);
-    tulle_team_free(team);
     return tap_done();
 }

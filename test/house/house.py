@@ -369,6 +369,21 @@ def check_places(house):
     house.check("rows, columns and blocks in messages are marked, and count from one number for all")
 
 
+# A plan's device is the PE's, which retains what the process opens once (mat/pe_device.h).
+OPENS_DEVICE = re.compile(r"\btulle__device_open\s*\(")
+OPENERS = {"src/mat/pe_device.c", "src/mat/pe_device.h"}
+
+
+def check_devices(house):
+    for name in house.files("src"):
+        if name.startswith("src/device/") or name in OPENERS:
+            continue
+        with open(house.path(name)) as file:
+            if OPENS_DEVICE.search(file.read()):
+                house.say("%s: opens a device without its PE: mat/pe_device.h" % name)
+    house.check("devices of plans are opened by their PE")
+
+
 ROOT = {"CHANGELOG.md", "CITATION.cff", "CMakeLists.txt", "CONTRIBUTING.md", "LICENSE", "MAINTAIN.md", "Makefile",
         "README.md", "SECURITY.md", "pyproject.toml", "setup.sh"}
 
@@ -415,6 +430,7 @@ def main():
     check_locale(house)
     check_places(house)
     check_comments(house)
+    check_devices(house)
     check_variables(house, sys.argv[2])
     print("1..%d" % house.number)
     sys.exit(house.bad)

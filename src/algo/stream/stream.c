@@ -15,6 +15,7 @@
 #include "base/options.h"
 #include "mat/blocks/blocks.h"
 #include "mat/overlap.h"
+#include "mat/pe_device.h"
 
 /* Local. */
 static void drop(tulle__owned *object)
@@ -75,7 +76,7 @@ static tulle_status open_device(struct tulle_stream *s, int near_rank, int near_
     TULLE_TRY(tulle__alloc(strlen(spec) + 1, 1, "a spec", &s->spec));
     strcpy(s->spec, spec);
     s->options.device = s->spec;
-    TULLE_TRY(tulle__device_open(spec, &setting, &s->device));
+    TULLE_TRY(tulle__pe_device_open(s->comm->pe, spec, &setting, &s->device));
     if (is_virtual && s->device->real_time)
         TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED,
             "the device '%s' takes real time, but the engine's time is virtual", s->device->name));

@@ -58,15 +58,15 @@ static tulle_status spmm(tulle__device_queue *queue, const tulle__device_chain *
     const union scalar a = scalar_of(task->type, task->alpha), b = scalar_of(task->type, beta);
     size_t bytes = 0;
     void *room;
-    tulle_status status = tulle__cuda_check_sparse(cuda, cusparseSetStream(cuda->sparse, queue->stream));
+    tulle_status status = tulle__cuda_check_sparse(cuda, cusparseSetStream(cuda->gpu->sparse, queue->stream));
     if (status == TULLE_OK) status = describe(cuda, task, p, type, &s);
     if (status == TULLE_OK)
-        status = tulle__cuda_check_sparse(cuda, cusparseSpMM_bufferSize(cuda->sparse, as_is, of_b, &a, s.A, s.B, &b,
-                                                    s.C, type, CUSPARSE_SPMM_CSR_ALG3, &bytes));
+        status = tulle__cuda_check_sparse(cuda, cusparseSpMM_bufferSize(cuda->gpu->sparse, as_is, of_b, &a, s.A, s.B,
+                                                    &b, s.C, type, CUSPARSE_SPMM_CSR_ALG3, &bytes));
     if (status == TULLE_OK) status = tulle__cuda_room(queue, bytes, &room);
     if (status == TULLE_OK)
-        status = tulle__cuda_check_sparse(
-            cuda, cusparseSpMM(cuda->sparse, as_is, of_b, &a, s.A, s.B, &b, s.C, type, CUSPARSE_SPMM_CSR_ALG3, room));
+        status = tulle__cuda_check_sparse(cuda,
+            cusparseSpMM(cuda->gpu->sparse, as_is, of_b, &a, s.A, s.B, &b, s.C, type, CUSPARSE_SPMM_CSR_ALG3, room));
     if (s.A) (void)cusparseDestroySpMat(s.A);
     if (s.B) (void)cusparseDestroyDnMat(s.B);
     if (s.C) (void)cusparseDestroyDnMat(s.C);
@@ -89,12 +89,12 @@ static tulle_status set_blas(tulle__device_queue *queue)
 {
     enum { LEAST = 64 << 10 };
     tulle__cuda *cuda = queue->cuda;
-    size_t bytes = cuda->blas_bytes;
+    size_t bytes = cuda->gpu->blas_bytes;
     void *room = NULL;
     tulle_status status = tulle__cuda_room(queue, bytes, &room);
     while (status == TULLE_ERR_LIMIT && bytes > LEAST) status = tulle__cuda_room(queue, bytes /= 8, &room);
-    if (status == TULLE_OK) status = tulle__cuda_check_blas(cuda, cublasSetStream(cuda->blas, queue->stream));
-    return status == TULLE_OK ? tulle__cuda_check_blas(cuda, cublasSetWorkspace(cuda->blas, room, bytes)) : status;
+    if (status == TULLE_OK) status = tulle__cuda_check_blas(cuda, cublasSetStream(cuda->gpu->blas, queue->stream));
+    return status == TULLE_OK ? tulle__cuda_check_blas(cuda, cublasSetWorkspace(cuda->gpu->blas, room, bytes)) : status;
 }
 
 /* C^T = alpha B^T A^T + beta C^T, all column-major. */
@@ -113,15 +113,20 @@ static tulle_status gemm(tulle__device_queue *queue, const tulle__device_chain *
     void *at_a = tulle__cuda_at(&A->val), *at_b = tulle__cuda_at(&B->val), *at_c = tulle__cuda_at(&task->C);
     return tulle__cuda_check_blas(cuda,
         task->type == TULLE_F64
-            ? cublasDgemm(cuda->blas, of_b, of_a, n, m, k, &a.wide, at_b, ldb, at_a, lda, &b.wide, at_c, ldc)
-            : cublasSgemm(cuda->blas, of_b, of_a, n, m, k, &a.narrow, at_b, ldb, at_a, lda, &b.narrow, at_c, ldc));
+            ? cublasDgemm(cuda->gpu->blas, of_b, of_a, n, m, k, &a.wide, at_b, ldb, at_a, lda, &b.wide, at_c, ldc)
+            : cublasSgemm(cuda->gpu->blas, of_b, of_a, n, m, k, &a.narrow, at_b, ldb, at_a, lda, &b.narrow, at_c, ldc));
 }
 
 static tulle_status start(tulle__device_queue *queue, const tulle__device_chain *task, int p)
 {
+    const bool dense = task->A[p].kind == TULLE_DENSE;
     double beta = p ? 1 : task->beta;
-    if (task->A[p].kind == TULLE_DENSE) return gemm(queue, task, p, beta);
-    if (task->A[p].nnz) return spmm(queue, task, p, beta);
+    if (dense || task->A[p].nnz) {
+        tulle__cuda_lock_libraries(queue->cuda);
+        tulle_status status = dense ? gemm(queue, task, p, beta) : spmm(queue, task, p, beta);
+        tulle__cuda_unlock_libraries(queue->cuda);
+        return status;
+    }
     return tulle__cuda_check(queue->cuda,
         tulle__cuda_scale(
             queue->stream, task->type == TULLE_F64, task->m, task->n, task->c_row, beta, tulle__cuda_at(&task->C)),

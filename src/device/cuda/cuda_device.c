@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The device `cuda`: an NVIDIA GPU by the CUDA runtime. This file opens it and has its memory. PEs of a host take its
- * GPUs in turn, and those that have the same one divide what is free there. The context of the calling thread is the
- * caller's again when a call returns. What CUDA does not forgive (an illegal address, a lost card) is reported with its
- * first cause from then on: that context is lost for the whole process.
+ * GPUs in turn, and those that have the same one divide what is free there. What the process has once for a GPU is in
+ * cuda_gpu.c.
  */
 #include "device/cuda/cuda_device.h"
 
@@ -11,107 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/cuda/cuda_kernels.h"
 #include "device/page_block.h"
 
 const tulle__module_host *tulle__cuda_host;
-
-/* ---- errors and contexts ---- */
-
-int tulle__cuda_quietly(cudaError_t error)
-{
-    if (error != cudaSuccess) (void)cudaGetLastError();
-    return error == cudaSuccess;
-}
-
-/* After an error: whether a call fails that has no reason to. */
-static void find_loss(tulle__cuda *cuda, const char *what, const char *error)
-{
-    size_t left, whole;
-    if (tulle__cuda_quietly(cudaMemGetInfo(&left, &whole))) return;
-    pthread_mutex_lock(&cuda->lock);
-    if (!cuda->lost)
-        snprintf(cuda->cause, sizeof cuda->cause, "GPU %d cannot be used any more in this process: CUDA, %s: %s",
-            cuda->ordinal, what, error);
-    __atomic_store_n(&cuda->lost, 1, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&cuda->lock);
-}
-
-static tulle_status tell_loss(const tulle__cuda *cuda)
-{
-    if (!__atomic_load_n(&cuda->lost, __ATOMIC_ACQUIRE)) return TULLE_OK;
-    return tulle__cuda_host->fail(TULLE_ERR_COMM, "%s", cuda->cause);
-}
-
-tulle_status tulle__cuda_check(tulle__cuda *cuda, cudaError_t error, const char *what)
-{
-    if (tulle__cuda_quietly(error)) return TULLE_OK;
-    find_loss(cuda, what, cudaGetErrorString(error));
-    tulle_status lost = tell_loss(cuda);
-    if (lost != TULLE_OK) return lost;
-    return tulle__cuda_host->fail(error == cudaErrorMemoryAllocation ? TULLE_ERR_MEMORY : TULLE_ERR_COMM,
-        "CUDA, %s: %s", what, cudaGetErrorString(error));
-}
-
-tulle_status tulle__cuda_check_blas(tulle__cuda *cuda, cublasStatus_t error)
-{
-    if (error == CUBLAS_STATUS_SUCCESS) return TULLE_OK;
-    find_loss(cuda, "cuBLAS", cublasGetStatusString(error));
-    tulle_status lost = tell_loss(cuda);
-    if (lost != TULLE_OK) return lost;
-    return tulle__cuda_host->fail(error == CUBLAS_STATUS_ALLOC_FAILED ? TULLE_ERR_MEMORY : TULLE_ERR_COMM, "cuBLAS: %s",
-        cublasGetStatusString(error));
-}
-
-tulle_status tulle__cuda_check_sparse(tulle__cuda *cuda, cusparseStatus_t error)
-{
-    if (error == CUSPARSE_STATUS_SUCCESS) return TULLE_OK;
-    find_loss(cuda, "cuSPARSE", cusparseGetErrorString(error));
-    tulle_status lost = tell_loss(cuda);
-    if (lost != TULLE_OK) return lost;
-    return tulle__cuda_host->fail(error == CUSPARSE_STATUS_NOT_SUPPORTED  ? TULLE_ERR_UNSUPPORTED
-                                  : error == CUSPARSE_STATUS_ALLOC_FAILED ? TULLE_ERR_MEMORY
-                                                                          : TULLE_ERR_COMM,
-        "cuSPARSE: %s", cusparseGetErrorString(error));
-}
-
-tulle_status tulle__cuda_enter(tulle__cuda *cuda, void **before)
-{
-    tulle_status status = tell_loss(cuda);
-    if (status != TULLE_OK) return status;
-    if (cuda->driver.current(before) != 0)
-        return tulle__cuda_host->fail(TULLE_ERR_COMM, "CUDA: the current context cannot be told");
-    status = tulle__cuda_check(cuda, cudaSetDevice(cuda->ordinal), "choosing the device");
-    if (status != TULLE_OK) tulle__cuda_leave(cuda, *before);
-    return status;
-}
-
-void tulle__cuda_enter_anyway(tulle__cuda *cuda, void **before)
-{
-    if (cuda->driver.current(before) != 0) *before = NULL;
-    (void)tulle__cuda_check(cuda, cudaSetDevice(cuda->ordinal), "choosing the device");
-}
-
-void tulle__cuda_leave(const tulle__cuda *cuda, void *before)
-{
-    void *mine = NULL;
-    if (cuda->driver.current(&mine) == 0 && mine != before) (void)cuda->driver.choose(before);
-}
-
-static tulle_status find_driver(tulle__cuda_driver *driver)
-{
-    static const char *const names[] = {"cuCtxGetCurrent", "cuCtxSetCurrent"};
-    void *found[2] = {NULL, NULL};
-    for (int i = 0; i < 2; i++) {
-        enum cudaDriverEntryPointQueryResult result;
-        cudaError_t error = cudaGetDriverEntryPointByVersion(names[i], &found[i], 12000, cudaEnableDefault, &result);
-        if (tulle__cuda_quietly(error) && result == cudaDriverEntryPointSuccess) continue;
-        return tulle__cuda_host->fail(TULLE_ERR_UNSUPPORTED, "the CUDA driver has no %s", names[i]);
-    }
-    memcpy(&driver->current, &found[0], sizeof found[0]);
-    memcpy(&driver->choose, &found[1], sizeof found[1]);
-    return TULLE_OK;
-}
 
 /* ---- memory ---- */
 
@@ -169,10 +70,10 @@ static tulle_status managed_new(tulle__device *device, size_t bytes, const char 
 {
     tulle__cuda *cuda = (tulle__cuda *)device;
     int can = 0;
-    cudaError_t error = cudaDeviceGetAttribute(&can, cudaDevAttrConcurrentManagedAccess, cuda->ordinal);
+    cudaError_t error = cudaDeviceGetAttribute(&can, cudaDevAttrConcurrentManagedAccess, cuda->gpu->ordinal);
     if (!tulle__cuda_quietly(error) || !can)
-        return tulle__cuda_host->fail(
-            TULLE_ERR_UNSUPPORTED, "GPU %d and the host do not share managed memory at the same time", cuda->ordinal);
+        return tulle__cuda_host->fail(TULLE_ERR_UNSUPPORTED,
+            "GPU %d and the host do not share managed memory at the same time", cuda->gpu->ordinal);
     return make_block(device, bytes, MANAGED, what, buffer);
 }
 
@@ -244,7 +145,7 @@ static tulle_status host_register(tulle__device *device, void *memory, size_t by
     cudaError_t error = cudaHostRegister(memory, bytes, cudaHostRegisterPortable);
     status = tulle__cuda_check(cuda, error, "pinning memory of the host");
     tulle__cuda_leave(cuda, before);
-    if (status == TULLE_OK || tell_loss(cuda) != TULLE_OK) return status;
+    if (status == TULLE_OK || tulle__cuda_state(device) != TULLE_OK) return status;
     return tulle__cuda_host->fail(
         TULLE_ERR_UNSUPPORTED, "CUDA pins no memory here, %zu bytes: %s", bytes, cudaGetErrorString(error));
 }
@@ -256,11 +157,6 @@ static void host_unregister(tulle__device *device, void *memory)
     tulle__cuda_enter_anyway(cuda, &before);
     (void)tulle__cuda_quietly(cudaHostUnregister(memory)); /* refused if it was not pinned */
     tulle__cuda_leave(cuda, before);
-}
-
-static tulle_status state(tulle__device *device)
-{
-    return tell_loss((const tulle__cuda *)device);
 }
 
 /* If GPUs do not reach each other, the driver goes by way of the host. */
@@ -286,15 +182,12 @@ static void close_cuda(tulle__device *device)
 {
     tulle__cuda *cuda = (tulle__cuda *)device;
     void *before;
-    if (cuda->sparse || cuda->solver) {
+    if (cuda->nchoices) {
         tulle__cuda_enter_anyway(cuda, &before);
-        if (cuda->sparse) (void)cusparseDestroy(cuda->sparse);
-        if (cuda->blas) (void)cublasDestroy(cuda->blas);
-        tulle__cuda_eigen_close(cuda);
         tulle__cuda_choices_free(cuda);
         tulle__cuda_leave(cuda, before);
     }
-    pthread_mutex_destroy(&cuda->lock);
+    tulle__cuda_release(cuda->gpu);
     tulle__cuda_host->free(cuda);
 }
 
@@ -306,7 +199,7 @@ static const tulle__device_ops ops = {
     .host_free = host_free,
     .host_register = host_register,
     .host_unregister = host_unregister,
-    .state = state,
+    .state = tulle__cuda_state,
     .peer = peer,
     .queue_new = tulle__cuda_queue_new,
     .queue_free = tulle__cuda_queue_free,
@@ -330,6 +223,8 @@ static const tulle__device_ops ops = {
     .workspace = tulle__cuda_workspace,
     .prepare = tulle__cuda_prepare,
     .forget = tulle__cuda_forget,
+    .retain = tulle__cuda_retain,
+    .release = tulle__cuda_release,
     .close = close_cuda,
 };
 
@@ -370,27 +265,20 @@ static tulle_status find_devices(int *count)
         error == cudaSuccess ? "there is none" : cudaGetErrorString(error));
 }
 
-/* Reads facts of the GPU, with its context chosen; the kernels of one file tell whether there is code for it. */
+/* Sets this device's part of the GPU's memory, and its description; with the GPU's context. */
 static tulle_status set_up(tulle__cuda *cuda, double memory, int processes)
 {
-    struct cudaDeviceProp facts;
     size_t left = 0, whole = 0;
-    tulle_status status =
-        tulle__cuda_check(cuda, cudaGetDeviceProperties(&facts, cuda->ordinal), "the device's properties");
-    if (status == TULLE_OK) status = tulle__cuda_check_code(cuda, tulle__cuda_load_scan());
-    if (status == TULLE_OK) status = tulle__cuda_check(cuda, cudaMemGetInfo(&left, &whole), "the device's memory");
+    const char *name = cuda->gpu->name;
+    tulle_status status = tulle__cuda_check(cuda, cudaMemGetInfo(&left, &whole), "the device's memory");
     if (status == TULLE_OK && memory > (double)left)
         status = tulle__cuda_host->fail(
-            TULLE_ERR_LIMIT, "%.0f bytes were asked for of %s, which has %zu left", memory, facts.name, left);
+            TULLE_ERR_LIMIT, "%.0f bytes were asked for of %s, which has %zu left", memory, name, left);
     if (status != TULLE_OK) return status;
-    cuda->shared = facts.sharedMemPerBlockOptin;
-    cuda->processors = facts.multiProcessorCount;
-    cuda->blas_bytes = tulle__cuda_blas_bytes(whole, facts.major);
     tulle__cuda_divide(cuda, left, whole, processes);
     if (memory > 0) cuda->device.capacity = (size_t)memory;
     const unsigned tenths = (unsigned)((double)whole * 10 / (1 << 30) + .5); /* whatever point the locale has */
-    int end =
-        snprintf(cuda->device.text, sizeof cuda->device.text, "%.60s, %u.%u GiB", facts.name, tenths / 10, tenths % 10);
+    int end = snprintf(cuda->device.text, sizeof cuda->device.text, "%s, %u.%u GiB", name, tenths / 10, tenths % 10);
     if (cuda->sharers > cuda->connections)
         snprintf(cuda->device.text + end, sizeof cuda->device.text - (size_t)end, "; %d PEs on %d hardware queues (%s)",
             cuda->sharers, cuda->connections, TULLE__CUDA_CONNECTIONS);
@@ -417,8 +305,12 @@ static tulle_status open_cuda(tulle__spec_part *part, const tulle__device_settin
     if (status == TULLE_OK) status = tulle__cuda_host->spec_done(part, keys, 4);
     if (status == TULLE_OK) status = tulle__cuda_host->alloc_zero(1, sizeof *cuda, "a device", &cuda);
     if (status != TULLE_OK) return status;
-    pthread_mutex_init(&cuda->lock, NULL);
-    cuda->ordinal = ordinal;
+    status = tulle__cuda_gpu_open(cuda, ordinal);
+    if (status != TULLE_OK) {
+        if (cuda->gpu) tulle__cuda_release(cuda->gpu);
+        tulle__cuda_host->free(cuda);
+        return status;
+    }
     cuda->kernels = kernels;
     cuda->sharers = sharers;
     cuda->connections = tulle__cuda_connections();
@@ -435,8 +327,7 @@ static tulle_status open_cuda(tulle__spec_part *part, const tulle__device_settin
         .real_time = 1,
         .by_times = kernels == TULLE__CUDA_MEASURED,
         .counting = &cuda->device};
-    status = find_driver(&cuda->driver);
-    if (status == TULLE_OK) status = tulle__cuda_enter(cuda, &before);
+    status = tulle__cuda_enter(cuda, &before);
     if (status == TULLE_OK) {
         status = set_up(cuda, memory, tulle__device_processes(setting, sharers));
         tulle__cuda_leave(cuda, before);

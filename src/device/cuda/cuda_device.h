@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of the module `cuda`: cuda_device.c (the GPU and its memory), cuda_queue.c (streams, events, copies),
- * cuda_sparse.c (slabs by cuSPARSE), cuda_chain.c (tiles by cuSPARSE and cuBLAS), cuda_product.c (sparse tiles),
- * cuda_eigen.c (eigenvectors by cuSOLVER), cuda_triangle.c and cuda_together.c (triangular solves of one PE and of
- * several), cuda_space.c (vectors); cuda_start.c (the first use), cuda_room.c (memory beside buffers),
- * cuda_refused.c (what cuSPARSE does not support); cuda_*.cu (kernels, which cuda_kernels.h declares). */
+/* The inside of the module `cuda`: cuda_gpu.c (GPUs of the process), cuda_device.c (a device and its memory),
+ * cuda_queue.c (streams, events, copies), cuda_sparse.c (slabs by cuSPARSE), cuda_chain.c (tiles by cuSPARSE and
+ * cuBLAS), cuda_product.c (sparse tiles), cuda_eigen.c (eigenvectors by cuSOLVER), cuda_together.c (triangular
+ * solves of one PE and of several), cuda_space.c (vectors); cuda_start.c (the first use), cuda_room.c
+ * (memory beside buffers), cuda_refused.c (what cuSPARSE does not support); cuda_*.cu (kernels, which cuda_kernels.h
+ * declares). */
 #ifndef TULLE_DEVICE_CUDA_CUDA_DEVICE_H
 #define TULLE_DEVICE_CUDA_CUDA_DEVICE_H
 
@@ -44,32 +45,45 @@ struct tulle__cuda_choice {
     struct tulle__cuda_trial trial[2][TULLE__CUDA_TRIES];
 };
 
+/* A GPU of the process, which all its devices share (cuda_gpu.c). */
+typedef struct tulle__cuda_gpu {
+    struct tulle__cuda_gpu *next;
+    int ordinal;
+    int users; /* devices, and teams that retain it; under the table's lock */
+    tulle__cuda_driver driver;
+    char name[64];
+    int processors;    /* multiprocessors */
+    size_t shared;     /* bytes of shared memory that a block may have */
+    size_t blas_bytes; /* of cuBLAS's workspace */
+    /* 1: all above is known; libraries are started, and kernels loaded (cuda_start.c). Under `start`. */
+    pthread_mutex_t start;
+    int opened, started;
+    /* Handles, under `libraries`; NULL until the first use, the solver's until eigenvectors are wanted. */
+    pthread_mutex_t libraries;
+    cusparseHandle_t sparse;
+    cublasHandle_t blas;
+    cusolverDnHandle_t solver;
+    cusolverDnParams_t solver_params;
+    /* The context is lost: CUDA forgives some errors never. The first cause stays; lost is 0 before it is whole. */
+    pthread_mutex_t loss;
+    int lost;
+    char cause[TULLE_MESSAGE_MAX];
+} tulle__cuda_gpu;
+
+/* A device: a PE's part of a GPU. */
 typedef struct tulle__cuda {
     tulle__device device;
-    int ordinal;
+    tulle__cuda_gpu *gpu;
     int kernels;
-    int processors, sharers; /* multiprocessors; PEs of the host that have the same GPU */
-    size_t shared;           /* bytes of shared memory that a block may have */
-    int connections;         /* hardware queues: kernels of more streams wait for each other */
-    size_t blas_bytes;       /* of cuBLAS's workspace */
-    size_t rooms;            /* bytes that queues have for libraries and kernels */
-    size_t rooms_kept;       /* of these, beside the capacity */
-    int started;             /* libraries, and all that is loaded (cuda_start.c) */
-    unsigned refused;        /* bits: what cuSPARSE has not supported (cuda_refused.c) */
-    tulle__cuda_driver driver;
-    cusparseHandle_t sparse; /* NULL until the first use, as the next */
-    cublasHandle_t blas;
-    cusolverDnHandle_t solver; /* NULL until eigenvectors are wanted, as the next */
-    cusolverDnParams_t solver_params;
+    int sharers;       /* PEs of the host that have the same GPU */
+    int connections;   /* hardware queues: kernels of more streams wait for each other */
+    size_t rooms;      /* bytes that queues have for libraries and kernels */
+    size_t rooms_kept; /* of these, beside the capacity */
+    unsigned refused;  /* bits: what cuSPARSE has not supported (cuda_refused.c) */
     struct tulle__cuda_choice choice[TULLE__CUDA_CHOICES];
     int nchoices;
     tulle__timeline *kernels_line, *copies_line;
     int broken; /* queues of which a copy has failed, and nobody was told yet */
-    /* The context is lost: CUDA forgives some errors never. The first one is kept; lost is 0 before `cause` is whole.
-     */
-    pthread_mutex_t lock;
-    int lost;
-    char cause[TULLE_MESSAGE_MAX];
 } tulle__cuda;
 
 /* A span of work whose time is known when the device has done it. */
@@ -97,7 +111,26 @@ struct tulle__device_queue {
     tulle__cuda_span span[TULLE__CUDA_SPANS];
 };
 
-/* ---- cuda_device.c ---- */
+/* ---- cuda_gpu.c ---- */
+
+/* Makes the device a user of the GPU, which the first user opens. On failure cuda->gpu is NULL, or is to be released.
+ */
+tulle_status tulle__cuda_gpu_open(tulle__cuda *cuda, int ordinal);
+/* The calls of the contract (device.h). */
+void *tulle__cuda_retain(tulle__device *device);
+void tulle__cuda_release(void *gpu);
+tulle_status tulle__cuda_state(tulle__device *device);
+
+/* Held from the choice of a handle's stream to the last call that depends on it: handles are the process's. */
+static inline void tulle__cuda_lock_libraries(tulle__cuda *cuda)
+{
+    pthread_mutex_lock(&cuda->gpu->libraries);
+}
+
+static inline void tulle__cuda_unlock_libraries(tulle__cuda *cuda)
+{
+    pthread_mutex_unlock(&cuda->gpu->libraries);
+}
 
 /*
  * Between the two this thread works on the GPU; behind, its context is the caller's again. Fails, with the cause, on a
@@ -118,12 +151,16 @@ tulle_status tulle__cuda_check_blas(tulle__cuda *cuda, cublasStatus_t error);
 /* 1: no error; else it is forgotten, so that the next call does not return it. */
 int tulle__cuda_quietly(cudaError_t error);
 
+/* ---- cuda_device.c ---- */
+
 void *tulle__cuda_at(const tulle__device_place *place);
 
 /* ---- cuda_queue.c ---- */
 
 /* The calls of the contract (device.h). */
 tulle_status tulle__cuda_queue_new(tulle__device *device, tulle__device_queue **queue);
+/* A queue of a GPU that is being started. */
+tulle_status tulle__cuda_queue_make(tulle__cuda *cuda, tulle__device_queue **queue);
 void tulle__cuda_queue_free(tulle__device *device, tulle__device_queue *queue);
 tulle_status tulle__cuda_queue_wait(tulle__device_queue *queue);
 tulle_status tulle__cuda_event_new(tulle__device *device, tulle__device_event **event);
@@ -188,7 +225,6 @@ tulle_status tulle__cuda_block_values(
 /* ---- cuda_eigen.c ---- */
 
 tulle_status tulle__cuda_eigen_bytes(tulle__device *device, const tulle__device_eigen *task, size_t *bytes);
-void tulle__cuda_eigen_close(tulle__cuda *cuda);
 
 /* ---- cuda_together.c ---- */
 
@@ -215,7 +251,7 @@ int tulle__cuda_count_room(tulle__cuda *cuda, size_t old, size_t now);
 
 /* ---- cuda_start.c ---- */
 
-/* Loads and starts all that products and solves need, once; with the GPU's context. */
+/* Loads and starts all that products and solves need, once a GPU; with its context. */
 tulle_status tulle__cuda_start(tulle__cuda *cuda);
 /* Outcome of loading kernels: TULLE_ERR_UNSUPPORTED if there is no code for the GPU. */
 tulle_status tulle__cuda_check_code(tulle__cuda *cuda, cudaError_t error);

@@ -2,12 +2,12 @@
 /*
  * Eigenvectors by cuSOLVER: syevd a matrix, all small ones of a task at once by syevBatched, pairs by sygvd.
  *
- * The first task starts the library, and loads its kernels: memory and time that products and solves do not need. All
- * else is loaded at the first queue (cuda_start.c), as loading waits until the device has nothing to do, and
- * a kernel that waits for another PE's may never let it. Here that cannot be: kernels of several PEs wait for each
- * other in solve_together alone, before which all PEs have agreed, so none is among eigenvectors, and after which they
- * do so again. The handle's memory comes out of what is left beside the device's capacity (cuda_room.c); where
- * that is too little, the task fails for want of memory.
+ * The first task of the process on a GPU starts the library, and loads its kernels: memory and time that products and
+ * solves do not need. All else is loaded at the first queue (cuda_start.c), as loading waits until the device has
+ * nothing to do, and a kernel that waits for another PE's may never let it. Here that cannot be: kernels of several PEs
+ * wait for each other in solve_together alone, before which all PEs have agreed, so none is among eigenvectors, and
+ * after which they do so again. The handle's memory comes out of what is left beside the device's capacity
+ * (cuda_room.c); where that is too little, the task fails for want of memory.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -33,15 +33,10 @@ static tulle_status check(tulle__cuda *cuda, cusolverStatus_t error)
 
 static tulle_status start_library(tulle__cuda *cuda)
 {
-    tulle_status status = cuda->solver ? TULLE_OK : check(cuda, cusolverDnCreate(&cuda->solver));
-    if (status == TULLE_OK && !cuda->solver_params) status = check(cuda, cusolverDnCreateParams(&cuda->solver_params));
+    tulle__cuda_gpu *gpu = cuda->gpu;
+    tulle_status status = gpu->solver ? TULLE_OK : check(cuda, cusolverDnCreate(&gpu->solver));
+    if (status == TULLE_OK && !gpu->solver_params) status = check(cuda, cusolverDnCreateParams(&gpu->solver_params));
     return status;
-}
-
-void tulle__cuda_eigen_close(tulle__cuda *cuda)
-{
-    if (cuda->solver_params) (void)cusolverDnDestroyParams(cuda->solver_params);
-    if (cuda->solver) (void)cusolverDnDestroy(cuda->solver);
 }
 
 static cudaDataType type_of(const tulle__device_eigen *task)
@@ -63,16 +58,16 @@ static tulle_status ask(tulle__cuda *cuda, const tulle__device_eigen *task, size
     int values = 0;
     *there = *here = 0;
     if (!task->S.buffer && is_batch(task))
-        return check(cuda, cusolverDnXsyevBatched_bufferSize(cuda->solver, cuda->solver_params, vectors, lower, n, type,
-                               A, n, type, w, type, there, here, task->count));
+        return check(cuda, cusolverDnXsyevBatched_bufferSize(cuda->gpu->solver, cuda->gpu->solver_params, vectors,
+                               lower, n, type, A, n, type, w, type, there, here, task->count));
     if (!task->S.buffer)
-        return check(cuda, cusolverDnXsyevd_bufferSize(cuda->solver, cuda->solver_params, vectors, lower, n, type, A, n,
-                               type, w, type, there, here));
-    tulle_status status = check(cuda,
-        task->type == TULLE_F64
-            ? cusolverDnDsygvd_bufferSize(cuda->solver, CUSOLVER_EIG_TYPE_1, vectors, lower, n, A, n, S, n, w, &values)
-            : cusolverDnSsygvd_bufferSize(
-                  cuda->solver, CUSOLVER_EIG_TYPE_1, vectors, lower, n, A, n, S, n, w, &values));
+        return check(cuda, cusolverDnXsyevd_bufferSize(cuda->gpu->solver, cuda->gpu->solver_params, vectors, lower, n,
+                               type, A, n, type, w, type, there, here));
+    tulle_status status =
+        check(cuda, task->type == TULLE_F64 ? cusolverDnDsygvd_bufferSize(cuda->gpu->solver, CUSOLVER_EIG_TYPE_1,
+                                                  vectors, lower, n, A, n, S, n, w, &values)
+                                            : cusolverDnSsygvd_bufferSize(cuda->gpu->solver, CUSOLVER_EIG_TYPE_1,
+                                                  vectors, lower, n, A, n, S, n, w, &values));
     *there = (size_t)values * tulle__cuda_size(task->type);
     return status;
 }
@@ -91,8 +86,10 @@ tulle_status tulle__cuda_eigen_bytes(tulle__device *device, const tulle__device_
     tulle_status status = check_size(task);
     if (status == TULLE_OK) status = tulle__cuda_enter(cuda, &before);
     if (status != TULLE_OK) return status;
+    tulle__cuda_lock_libraries(cuda);
     status = start_library(cuda);
     if (status == TULLE_OK) status = ask(cuda, task, bytes, &here);
+    tulle__cuda_unlock_libraries(cuda);
     tulle__cuda_leave(cuda, before);
     return status;
 }
@@ -108,17 +105,17 @@ static tulle_status decompose(tulle__cuda *cuda, const tulle__device_eigen *task
     void *there = tulle__cuda_at(&task->workspace);
     int *fault = (int *)tulle__cuda_at(&task->fault) + k;
     if (is_batch(task))
-        return check(cuda, cusolverDnXsyevBatched(cuda->solver, cuda->solver_params, vectors, lower, n, type, A, n,
-                               type, w, type, there, task->bytes, here, bytes, fault, task->count));
+        return check(cuda, cusolverDnXsyevBatched(cuda->gpu->solver, cuda->gpu->solver_params, vectors, lower, n, type,
+                               A, n, type, w, type, there, task->bytes, here, bytes, fault, task->count));
     if (!S)
-        return check(cuda, cusolverDnXsyevd(cuda->solver, cuda->solver_params, vectors, lower, n, type, A, n, type, w,
-                               type, there, task->bytes, here, bytes, fault));
+        return check(cuda, cusolverDnXsyevd(cuda->gpu->solver, cuda->gpu->solver_params, vectors, lower, n, type, A, n,
+                               type, w, type, there, task->bytes, here, bytes, fault));
     int values = (int)(task->bytes / size);
     void *a = A, *s = S + square, *levels = w;
-    return check(cuda, task->type == TULLE_F64 ? cusolverDnDsygvd(cuda->solver, CUSOLVER_EIG_TYPE_1, vectors, lower, n,
-                                                     a, n, s, n, levels, there, values, fault)
-                                               : cusolverDnSsygvd(cuda->solver, CUSOLVER_EIG_TYPE_1, vectors, lower, n,
-                                                     a, n, s, n, levels, there, values, fault));
+    return check(cuda, task->type == TULLE_F64 ? cusolverDnDsygvd(cuda->gpu->solver, CUSOLVER_EIG_TYPE_1, vectors,
+                                                     lower, n, a, n, s, n, levels, there, values, fault)
+                                               : cusolverDnSsygvd(cuda->gpu->solver, CUSOLVER_EIG_TYPE_1, vectors,
+                                                     lower, n, a, n, s, n, levels, there, values, fault));
 }
 
 /* A workspace on the host is in use until the stream has come so far. */
@@ -129,7 +126,7 @@ static tulle_status run(tulle__device_queue *queue, const tulle__device_eigen *t
     void *here = NULL;
     tulle_status status = check_size(task);
     if (status == TULLE_OK) status = start_library(cuda);
-    if (status == TULLE_OK) status = check(cuda, cusolverDnSetStream(cuda->solver, queue->stream));
+    if (status == TULLE_OK) status = check(cuda, cusolverDnSetStream(cuda->gpu->solver, queue->stream));
     if (status == TULLE_OK) status = ask(cuda, task, &there, &bytes);
     if (status == TULLE_OK && bytes) status = tulle__cuda_host->alloc(bytes, 1, "workspace of cuSOLVER", &here);
     for (int k = 0; k < (is_batch(task) ? 1 : task->count) && status == TULLE_OK; k++)
@@ -145,5 +142,8 @@ static tulle_status run(tulle__device_queue *queue, const tulle__device_eigen *t
 void tulle__cuda_queue_eigen(tulle__device_queue *queue, const tulle__device_eigen *task)
 {
     if (!task->n || !task->count || !tulle__cuda_start_kernel(queue, "eigen")) return;
-    tulle__cuda_finish_kernel(queue, run(queue, task));
+    tulle__cuda_lock_libraries(queue->cuda);
+    tulle_status status = run(queue, task);
+    tulle__cuda_unlock_libraries(queue->cuda);
+    tulle__cuda_finish_kernel(queue, status);
 }

@@ -65,7 +65,7 @@ static tulle_status make_room(struct product *p, int64_t m)
     p->room = room;
     p->rows.m = m;
     p->rows.list = (int32_t *)(void *)(p->room + p->list);
-    p->rows.tables = tulle__cuda_tables(p->queue->cuda->shared);
+    p->rows.tables = tulle__cuda_tables(p->queue->cuda->gpu->shared);
     return check(p, cudaMemsetAsync(p->room, 0, p->list, p->queue->stream)); /* figures and counts of rows */
 }
 

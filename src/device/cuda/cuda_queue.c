@@ -43,23 +43,28 @@ static tulle_status make_stream(tulle__device_queue *queue)
     return status;
 }
 
-tulle_status tulle__cuda_queue_new(tulle__device *device, tulle__device_queue **out)
+tulle_status tulle__cuda_queue_make(tulle__cuda *cuda, tulle__device_queue **out)
+{
+    tulle__device_queue *queue = NULL;
+    tulle_status status = tulle__cuda_host->alloc_zero(1, sizeof *queue, "a queue", &queue);
+    if (status != TULLE_OK) return status;
+    queue->cuda = cuda;
+    status = make_stream(queue);
+    if (status == TULLE_OK)
+        *out = queue;
+    else
+        drop_queue(queue);
+    return status;
+}
+
+tulle_status tulle__cuda_queue_new(tulle__device *device, tulle__device_queue **queue)
 {
     tulle__cuda *cuda = (tulle__cuda *)device;
-    tulle__device_queue *queue = NULL;
     void *before;
     tulle_status status = tulle__cuda_enter(cuda, &before);
     if (status != TULLE_OK) return status;
     status = tulle__cuda_start(cuda);
-    if (status == TULLE_OK) status = tulle__cuda_host->alloc_zero(1, sizeof *queue, "a queue", &queue);
-    if (status == TULLE_OK) {
-        queue->cuda = cuda;
-        status = make_stream(queue);
-    }
-    if (status == TULLE_OK)
-        *out = queue;
-    else if (queue)
-        drop_queue(queue);
+    if (status == TULLE_OK) status = tulle__cuda_queue_make(cuda, queue);
     tulle__cuda_leave(cuda, before);
     return status;
 }
@@ -249,7 +254,7 @@ static cudaError_t look_at(tulle__device_event *event, cudaError_t (*look)(cudaE
 {
     void *before;
     tulle__cuda_enter_anyway(event->cuda, &before);
-    if (__atomic_load_n(&event->cuda->lost, __ATOMIC_ACQUIRE)) {
+    if (__atomic_load_n(&event->cuda->gpu->lost, __ATOMIC_ACQUIRE)) {
         tulle__cuda_leave(event->cuda, before);
         return cudaSuccess;
     }
@@ -280,7 +285,7 @@ enum { TIMED_LEAST = 32768 };
 /* Between devices a line at a time, by whatever way the driver has; lines without gaps are one. */
 static cudaError_t start_peer(tulle__device_queue *queue, const tulle__device_copy *copy)
 {
-    int to = queue->cuda->ordinal, from = ((const tulle__cuda *)copy->source)->ordinal;
+    int to = queue->cuda->gpu->ordinal, from = ((const tulle__cuda *)copy->source)->gpu->ordinal;
     int plain = tulle__copy_is_plain(copy);
     size_t lines = plain ? 1 : copy->lines, width = plain ? copy->lines * copy->width : copy->width;
     cudaError_t error = cudaSuccess;

@@ -27,7 +27,7 @@ void tulle__cuda_divide(tulle__cuda *cuda, size_t left, size_t whole, int proces
 {
     const size_t sharers = (size_t)cuda->sharers;
     size_t own = left / sharers, kept = tulle__cuda_kept(whole) * (size_t)processes / sharers;
-    cuda->rooms_kept = kept / 2 > cuda->blas_bytes ? kept / 2 : cuda->blas_bytes;
+    cuda->rooms_kept = kept / 2 > cuda->gpu->blas_bytes ? kept / 2 : cuda->gpu->blas_bytes;
     kept = kept / 2 + cuda->rooms_kept;
     cuda->device.capacity = own > kept ? own - kept : 0;
 }

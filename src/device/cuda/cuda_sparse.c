@@ -104,7 +104,7 @@ static const cusparseOperation_t as_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
 
 static tulle_status ask_room(const struct product *p, size_t *bytes)
 {
-    cusparseHandle_t sparse = p->cuda->sparse;
+    cusparseHandle_t sparse = p->cuda->gpu->sparse;
     if (p->x)
         return tulle__cuda_check_sparse(p->cuda, cusparseSpMV_bufferSize(sparse, as_is, alpha_of(p), p->A, p->x,
                                                      beta_of(p), p->y, p->type, p->vector_alg, bytes));
@@ -134,7 +134,7 @@ static tulle_status find_room(
 
 static tulle_status run(const struct product *p, void *room)
 {
-    cusparseHandle_t sparse = p->cuda->sparse;
+    cusparseHandle_t sparse = p->cuda->gpu->sparse;
     if (p->x)
         return tulle__cuda_check_sparse(p->cuda,
             cusparseSpMV(sparse, as_is, alpha_of(p), p->A, p->x, beta_of(p), p->y, p->type, p->vector_alg, room));
@@ -144,7 +144,7 @@ static tulle_status run(const struct product *p, void *room)
 
 static tulle_status preprocess(const struct product *p, void *room)
 {
-    cusparseHandle_t sparse = p->cuda->sparse;
+    cusparseHandle_t sparse = p->cuda->gpu->sparse;
     if (p->x)
         return tulle__cuda_check_sparse(p->cuda, cusparseSpMV_preprocess(sparse, as_is, alpha_of(p), p->A, p->x,
                                                      beta_of(p), p->y, p->type, p->vector_alg, room));
@@ -154,13 +154,15 @@ static tulle_status preprocess(const struct product *p, void *room)
 
 static tulle_status by_cusparse(tulle__device_queue *queue, const tulle__slab_task *task)
 {
-    cusparseHandle_t sparse = queue->cuda->sparse;
+    cusparseHandle_t sparse = queue->cuda->gpu->sparse;
     struct product p = {.A = NULL};
     void *room = NULL;
+    tulle__cuda_lock_libraries(queue->cuda);
     tulle_status status = tulle__cuda_check_sparse(queue->cuda, cusparseSetStream(sparse, queue->stream));
     if (status == TULLE_OK) status = describe(queue->cuda, task, &p);
     if (status == TULLE_OK) status = find_room(queue, task, &p, &room);
     if (status == TULLE_OK) status = run(&p, room);
+    tulle__cuda_unlock_libraries(queue->cuda);
     drop(&p);
     return status;
 }
@@ -303,7 +305,9 @@ tulle_status tulle__cuda_workspace(tulle__device *device, const tulle__slab_task
     if (status != TULLE_OK) return status;
     status = tulle__cuda_start(cuda);
     if (status == TULLE_OK) status = describe(cuda, &t, &p);
+    tulle__cuda_lock_libraries(cuda);
     if (status == TULLE_OK) status = ask_room(&p, bytes);
+    tulle__cuda_unlock_libraries(cuda);
     if (tulle__cuda_refuse(cuda, kind_of(&t), t.vectors, status)) {
         *bytes = 0;
         status = TULLE_OK;
@@ -357,7 +361,8 @@ static tulle_status prepare_plain(
     struct product p = {.A = NULL};
     void *room = NULL;
     double library = 0, own = 0;
-    tulle_status status = tulle__cuda_check_sparse(cuda, cusparseSetStream(cuda->sparse, queue->stream));
+    tulle__cuda_lock_libraries(cuda);
+    tulle_status status = tulle__cuda_check_sparse(cuda, cusparseSetStream(cuda->gpu->sparse, queue->stream));
     if (status == TULLE_OK) status = describe(cuda, task, &p);
     if (status == TULLE_OK) status = find_room(queue, task, &p, &room);
     *made = status == TULLE_OK && room == tulle__cuda_at(&task->workspace); /* else nothing can be kept */
@@ -366,6 +371,7 @@ static tulle_status prepare_plain(
         status = measure(queue, task, &p, room, &library);
         if (status == TULLE_OK) status = measure(queue, task, NULL, NULL, &own);
     }
+    tulle__cuda_unlock_libraries(cuda);
     p.borrowed = *made && status == TULLE_OK && own >= library;
     if (p.borrowed) prepared->A = p.A;
     drop(&p);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first use of an open GPU: kernels are loaded, libraries started, and each kind of product is made once. Who only
- * asks what there is (tulle info, a probe) makes no queue and pays for none of that. Everything is loaded at the first
- * queue, before a kernel may wait for another PE's: loading waits for kernels to end.
+ * The first use of an open GPU in the process: kernels are loaded, libraries started, and each kind of product is made
+ * once. Who only asks what there is (tulle info, a probe) makes no queue and pays for none of that. Everything is
+ * loaded at the first queue, before a kernel may wait for another PE's: loading waits for kernels to end.
  */
 #include <stdlib.h>
 
@@ -15,23 +15,27 @@ tulle_status tulle__cuda_check_code(tulle__cuda *cuda, cudaError_t error)
     if (error != cudaErrorNoKernelImageForDevice) return tulle__cuda_check(cuda, error, "loading kernels");
     (void)cudaGetLastError();
     tulle_status status =
-        tulle__cuda_check(cuda, cudaGetDeviceProperties(&facts, cuda->ordinal), "the device's properties");
+        tulle__cuda_check(cuda, cudaGetDeviceProperties(&facts, cuda->gpu->ordinal), "the device's properties");
     if (status != TULLE_OK) return status;
     return tulle__cuda_host->fail(TULLE_ERR_UNSUPPORTED,
         "this build has no kernels for %s, whose compute capability is %d.%d", facts.name, facts.major, facts.minor);
 }
 
-/* Multiplies a matrix of one block, with one column and two, in both types. */
-static tulle_status warm_up(tulle__device *device)
+/* Multiplies a matrix of one block, with one column and two, in both types; by the libraries, whatever this device
+ * takes, as others may take them later. */
+static tulle_status warm_up(tulle__cuda *cuda)
 {
     enum { ROWPTR = 0, COLIND = 256, VAL = 512, X = 768, Y = 1024, BYTES = 1280 };
     static const int32_t rowptr[] = {0, 1};
     static const char zeros[BYTES] = {0};
     tulle__device_buffer *buffer = NULL;
     tulle__device_queue *queue = NULL;
+    tulle__device *device = &cuda->device;
     const tulle__device_ops *ops = device->ops;
+    const int kernels = cuda->kernels;
+    cuda->kernels = TULLE__CUDA_LIBRARY;
     tulle_status status = ops->buffer_new(device, BYTES, "a first product", &buffer);
-    if (status == TULLE_OK) status = ops->queue_new(device, &queue);
+    if (status == TULLE_OK) status = tulle__cuda_queue_make(cuda, &queue);
     if (status == TULLE_OK) ops->upload(queue, &(tulle__device_place){buffer, 0}, zeros, BYTES);
     if (status == TULLE_OK) ops->upload(queue, &(tulle__device_place){buffer, ROWPTR}, rowptr, sizeof rowptr);
     for (int kind = 0; kind < 8 && status == TULLE_OK; kind++) {
@@ -79,20 +83,29 @@ static tulle_status warm_up(tulle__device *device)
     ops->queue_free(device, queue);
     if (buffer) ops->buffer_free(device, buffer);
     device->counts = (tulle__device_counts){.kernels = 0};
+    cuda->refused = 0; /* by the products that somebody asks for */
+    cuda->kernels = kernels;
     return status;
+}
+
+static tulle_status start(tulle__cuda *cuda)
+{
+    tulle__cuda_gpu *gpu = cuda->gpu;
+    tulle_status status = tulle__cuda_check_code(cuda, tulle__cuda_load(gpu->shared));
+    if (status == TULLE_OK && !gpu->sparse) status = tulle__cuda_check_sparse(cuda, cusparseCreate(&gpu->sparse));
+    if (status == TULLE_OK && !gpu->blas) status = tulle__cuda_check_blas(cuda, cublasCreate(&gpu->blas));
+    return status == TULLE_OK ? warm_up(cuda) : status;
 }
 
 tulle_status tulle__cuda_start(tulle__cuda *cuda)
 {
-    if (cuda->started) return TULLE_OK;
-    tulle_status status = tulle__cuda_check_code(cuda, tulle__cuda_load(cuda->shared));
-    if (status == TULLE_OK && !cuda->sparse) status = tulle__cuda_check_sparse(cuda, cusparseCreate(&cuda->sparse));
-    if (status == TULLE_OK && !cuda->blas) status = tulle__cuda_check_blas(cuda, cublasCreate(&cuda->blas));
-    if (status != TULLE_OK) return status;
-    cuda->started = 1; /* the products below have a queue, too */
-    status = warm_up(&cuda->device);
-    cuda->started = status == TULLE_OK;
-    cuda->refused = 0; /* by the products that somebody asks for */
+    tulle_status status = TULLE_OK;
+    pthread_mutex_lock(&cuda->gpu->start);
+    if (!cuda->gpu->started) {
+        status = start(cuda);
+        cuda->gpu->started = status == TULLE_OK;
+    }
+    pthread_mutex_unlock(&cuda->gpu->start);
     return status;
 }
 

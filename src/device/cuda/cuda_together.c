@@ -1,12 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Triangular solves of several PEs of a process, whose kernels reach each other's memory. */
+/* Triangular solves by the kernels of cuda_solve.cu: of one PE, and of several of a process, whose kernels reach each
+ * other's memory. */
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/cuda_kernels.h"
+
+void tulle__cuda_queue_solve(tulle__device_queue *queue, const tulle__device_triangle *task)
+{
+    tulle__cuda_triangle A = {.f64 = task->type == TULLE_F64,
+        .upper = task->upper,
+        .unit = task->unit,
+        .head = task->head,
+        .tail = task->tail,
+        .n = task->n,
+        .cols = task->cols,
+        .ldb = task->B.ld,
+        .rowptr = tulle__cuda_at(&task->rowptr),
+        .colind = tulle__cuda_at(&task->colind),
+        .val = tulle__cuda_at(&task->val),
+        .B = tulle__cuda_at(&task->B.place),
+        .X = tulle__cuda_at(&task->X),
+        .order = tulle__cuda_at(&task->starts.order),
+        .group = tulle__cuda_at(&task->starts.group)};
+    void *ticket;
+    if (!task->n || !task->cols || !tulle__cuda_start_kernel(queue, "solve")) return;
+    tulle_status status = tulle__cuda_room(queue, sizeof(unsigned long long), &ticket);
+    cudaError_t error = status == TULLE_OK ? tulle__cuda_solve_arm(queue->stream, &A, ticket) : cudaSuccess;
+    for (int s = 0; s < task->starts.nstretches && status == TULLE_OK && error == cudaSuccess; s++) {
+        const tulle__device_stretch *stretch = &task->starts.stretch[s];
+        A.row = A.rows_end;
+        A.rows_end = stretch->rows;
+        A.first_group = A.groups_end;
+        A.groups_end = stretch->groups;
+        error = tulle__cuda_solve(queue->stream, &A, stretch->apart, ticket);
+    }
+    if (status == TULLE_OK) status = tulle__cuda_check(queue->cuda, error, "a triangular solve");
+    tulle__cuda_finish_kernel(queue, status);
+}
+
+/* ---- several PEs ---- */
 
 tulle_status tulle__cuda_reach(tulle__device *device, const tulle__device *other)
 {
     tulle__cuda *cuda = (tulle__cuda *)device;
-    int from = cuda->ordinal, to = ((const tulle__cuda *)other)->ordinal, can = 0;
+    int from = cuda->gpu->ordinal, to = ((const tulle__cuda *)other)->gpu->ordinal, can = 0;
     void *before;
     if (from == to) return TULLE_OK;
     tulle_status status = tulle__cuda_enter(cuda, &before);
@@ -31,7 +67,7 @@ tulle_status tulle__cuda_waits(tulle__device *device, int queues)
     return tulle__cuda_host->fail(TULLE_ERR_UNSUPPORTED,
         "kernels of %d PEs on GPU %d would wait for each other, but it has %d hardware queues: set %s=%d before "
         "CUDA is used (at most 32), or take fewer PEs",
-        wanted, cuda->ordinal, cuda->connections, TULLE__CUDA_CONNECTIONS, wanted);
+        wanted, cuda->gpu->ordinal, cuda->connections, TULLE__CUDA_CONNECTIONS, wanted);
 }
 
 /* Fills an array that has bytes with that byte. */
@@ -90,7 +126,7 @@ static cudaError_t start_push(tulle__device_queue *queue, const tulle__device_to
             .stop = tulle__cuda_at(&task->stop)}};
     for (int pe = 0; pe < task->size; pe++) A.push.ghosts[pe] = tulle__cuda_at(&task->shared[0][pe]);
     return tulle__cuda_solve_push(
-        queue->stream, &A, queue->cuda->processors, queue->cuda->sharers, tulle__cuda_at(&task->ticket));
+        queue->stream, &A, queue->cuda->gpu->processors, queue->cuda->sharers, tulle__cuda_at(&task->ticket));
 }
 
 static cudaError_t start_columns(tulle__device_queue *queue, const tulle__device_together *task)
@@ -118,7 +154,7 @@ static cudaError_t start_columns(tulle__device_queue *queue, const tulle__device
         P.counts[pe] = tulle__cuda_at(&task->shared[1][pe]);
     }
     return tulle__cuda_solve_columns(
-        queue->stream, &P, queue->cuda->processors, queue->cuda->sharers, tulle__cuda_at(&task->ticket));
+        queue->stream, &P, queue->cuda->gpu->processors, queue->cuda->sharers, tulle__cuda_at(&task->ticket));
 }
 
 void tulle__cuda_queue_solve_together(tulle__device_queue *queue, const tulle__device_together *task)

@@ -55,7 +55,8 @@ struct limit {
     tulle__device device;
     double latency_ns;
     tulle__account *account;
-    tulle__device_queue *inner; /* for kernels */
+    tulle__timeline *timeline;
+    tulle__device_queue *inner; /* for kernels; NULL until the first queue */
     pthread_mutex_t lock;
     pthread_cond_t progress; /* an engine has done a copy */
     int leaving;
@@ -227,10 +228,33 @@ static void start_job(tulle__device_queue *queue, int direction, const tulle__de
 
 /* ---- the calls ---- */
 
+/* Once, at the first queue: a probe starts neither these nor the device below. What failed is tried again. */
+static tulle_status start_engines(struct limit *limit)
+{
+    static const char *const rows[] = {"uploads", "downloads", "peer copies"};
+    tulle__device *below = limit->device.inner;
+    tulle_status status = TULLE_OK;
+    if (!limit->inner) TULLE_TRY(below->ops->queue_new(below, &limit->inner));
+    for (int e = 0; e < ENGINES; e++) {
+        struct engine *engine = &limit->engine[e];
+        if (engine->ns_per_byte < 0 || engine->runs) continue;
+        if (!engine->inner) TULLE_TRY(below->ops->queue_new(below, &engine->inner));
+        if (limit->timeline && !engine->line) TULLE_TRY(tulle__timeline_lane(limit->timeline, rows[e], &engine->line));
+        if (pthread_create(&engine->thread, NULL, work, engine)) {
+            status = tulle__fail(TULLE_ERR_MEMORY, "the system gave no thread for a copy engine");
+            goto out;
+        }
+        engine->runs = 1;
+    }
+out:
+    return status;
+}
+
 /* The device below has no queue for it, but may be lost. */
 static tulle_status queue_new(tulle__device *device, tulle__device_queue **queue)
 {
     tulle_status status = tulle__wrapped_state(device);
+    if (status == TULLE_OK) status = start_engines((struct limit *)device);
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof **queue, "a queue", queue);
     if (status == TULLE_OK) (*queue)->limit = (struct limit *)device;
     return status;
@@ -473,27 +497,6 @@ static const tulle__device_ops ops = {
     .close = close_limit,
 };
 
-static tulle_status start_engines(struct limit *limit, const tulle__device_setting *setting)
-{
-    static const char *const rows[] = {"uploads", "downloads", "peer copies"};
-    tulle__device *below = limit->device.inner;
-    tulle_status status;
-    TULLE_TRY(below->ops->queue_new(below, &limit->inner));
-    for (int e = 0; e < ENGINES; e++) {
-        struct engine *engine = &limit->engine[e];
-        if (engine->ns_per_byte < 0) continue;
-        TULLE_TRY(below->ops->queue_new(below, &engine->inner));
-        if (setting->timeline) TULLE_TRY(tulle__timeline_lane(setting->timeline, rows[e], &engine->line));
-        if (pthread_create(&engine->thread, NULL, work, engine)) {
-            status = tulle__fail(TULLE_ERR_MEMORY, "the system gave no thread for a copy engine");
-            goto out;
-        }
-        engine->runs = 1;
-    }
-out:
-    return status;
-}
-
 static tulle_status open_limit(
     tulle__spec_part *part, const tulle__device_setting *setting, tulle__device *inner, tulle__device **device)
 {
@@ -535,11 +538,7 @@ static tulle_status open_limit(
         limit->engine[e].ns_per_byte = e != PEER ? 1e9 / link : from_peers >= 1 ? 1e9 / from_peers : -1;
         pthread_cond_init(&limit->engine[e].work, NULL);
     }
-    status = start_engines(limit, setting);
-    if (status != TULLE_OK) {
-        close_limit(&limit->device);
-        return status;
-    }
+    limit->timeline = setting->timeline;
     *device = &limit->device;
 out:
     return status;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "mat/pe_device.h"
 
 /* ---- the device ---- */
 
@@ -26,7 +27,7 @@ tulle_status tulle__eigen_device_new(tulle_comm *comm, const char *spec, tulle__
         .near_size = near_size,
         .near_processes = processes,
         .timeline = comm->pe->timeline};
-    TULLE_TRY(tulle__device_open(spec, &setting, &d->device));
+    TULLE_TRY(tulle__pe_device_open(comm->pe, spec, &setting, &d->device));
     if (!tulle__device_has(d->device, TULLE__DEVICE_EIGEN) || !tulle__device_has(d->device, TULLE__DEVICE_CHAIN))
         TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED, "the device '%s' has no eigenvectors of submatrices", spec));
     for (int i = 0; i < TULLE__EIGEN_BATCHES; i++) {

@@ -9,6 +9,7 @@
 #include "algo/product/run/device_set.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "mat/pe_device.h"
 
 struct device *tulle__device_of(const struct device_run *run, const tulle__run_tiles *tiles)
 {
@@ -222,7 +223,7 @@ static tulle_status open_device(tulle_comm *comm, struct device_run *run, const 
         .near_processes = processes,
         .timeline = comm->pe->timeline,
         .clock = tulle__is_virtual(comm) ? &clock : NULL};
-    TULLE_TRY(tulle__device_open(spec, &setting, &d->device));
+    TULLE_TRY(tulle__pe_device_open(comm->pe, spec, &setting, &d->device));
     if (setting.clock && !takes_virtual_time(d->device))
         TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED,
             "the device '%s' takes real time, but the engine's time is virtual: 'model:...' takes that", spec));

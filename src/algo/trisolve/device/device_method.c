@@ -10,6 +10,7 @@
 #include "algo/trisolve/method_schedule.h"
 #include "base/error.h"
 #include "device/device.h"
+#include "mat/pe_device.h"
 
 struct on_device {
     int users; /* schedules: auto compares two orders of rows on one device */
@@ -51,7 +52,7 @@ static tulle_status load(const tulle_trisolve *solver, struct on_device *d)
 {
     tulle_status status;
     tulle__device_setting setting = {.threads = 1, .rank = solver->comm->rank, .timeline = solver->comm->pe->timeline};
-    TULLE_TRY(tulle__device_open(solver->options.device, &setting, &d->device));
+    TULLE_TRY(tulle__pe_device_open(solver->comm->pe, solver->options.device, &setting, &d->device));
     TULLE_TRY(d->device->ops->queue_new(d->device, &d->queue));
     TULLE_TRY(tulle__triangle_there_init(&solver->triangle, d->device, d->queue, &d->there));
 out:

@@ -18,6 +18,7 @@
 #include "algo/trisolve/right_hand_sides.h"
 #include "base/error.h"
 #include "device/device.h"
+#include "mat/pe_device.h"
 
 enum { BUFFERS = 24 };
 
@@ -111,7 +112,7 @@ static tulle_status open_device(
         .near_size = near_size,
         .near_processes = processes,
         .timeline = solver->comm->pe->timeline};
-    TULLE_TRY(tulle__device_open(solver->options.device, &setting, &t->device));
+    TULLE_TRY(tulle__pe_device_open(solver->comm->pe, solver->options.device, &setting, &t->device));
     if (!tulle__device_has(t->device, TULLE__DEVICE_SOLVE_TOGETHER))
         status = tulle__fail(TULLE_ERR_UNSUPPORTED, "the device '%s' solves with PE 0's triangles only, by method %s",
             t->device->name, tulle_trisolve_method_name(TULLE_TRISOLVE_SERIAL));
