@@ -111,6 +111,7 @@ ROWS = {
     "generate": plain(lambda k: tulle.generate(f"band:n={N + k},lower=2")),
     "gmres": plain(lambda k: tulle.gmres(OTHERS[k], X[k])),
     "inside_scipy": plain(in_scipy),
+    "lobpcg": plain(lambda k: tulle.lobpcg(OTHERS[k], X[k])),
     "matfun": plain(lambda k: tulle.matfun("inverse", OTHERS[k], blocks=6)),
     "matmul": plain(lambda k: tulle.matmul(OTHERS[k], X[k])),
     "PCA": plain(lambda k: tulle.pca(OTHERS[k], 3).transform(A)),

@@ -68,7 +68,7 @@ def test_the_same_kind_out():
 
 # names whose calls take no matrix that a gradient could be of: handles are made by the functions in the table
 WITHOUT_OPERANDS = {"CheckFailed", "Error", "FormatError", "NotConverged", "PCA", "Plan", "Preconditioner", "Report", "Step", "Stream",
-                    "Triangular", "TulleWarning", "UnsupportedError", "generate", "mpi", "read", "report", "threads"}
+                    "Triangular", "TulleWarning", "UnsupportedError", "build", "from_binsparse", "generate", "mpi", "read", "report", "threads"}
 
 
 def test_no_gradient_is_lost(tmp_path):
@@ -102,7 +102,10 @@ def test_no_gradient_is_lost(tmp_path):
         "block_range_add P": (lambda v: tulle.block_range_add(S, v, 0, 0, blocks=3), S),
         "matmul_plan": (lambda v: tulle.matmul_plan(S, v), X), "gmres b": (lambda v: tulle.gmres(S, v), b),
         "eigsh": (lambda v: tulle.eigsh(v, 2), S), "svds": (lambda v: tulle.svds(v, 2), S),
-        "pca": (lambda v: tulle.pca(v, 2), S),
+        "pca": (lambda v: tulle.pca(v, 2), S), "lobpcg A": (lambda v: tulle.lobpcg(v, X), S),
+        "lobpcg X": (lambda v: tulle.lobpcg(S, v), X), "aslinearoperator": (tulle.aslinearoperator, S),
+        "as_binsparse": (tulle.as_binsparse, S), "top_products A": (lambda v: tulle.top_products(v, S, 2), S),
+        "top_products B": (lambda v: tulle.top_products(S, v, 2), S),
         "write": (lambda v: tulle.write(tmp_path / "gradient.mtx", v), S),
         "inside_scipy": (in_scipy, X),
     }

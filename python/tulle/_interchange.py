@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sparse matrices for other libraries, by the protocol __binsparse__."""
 from ._arrays import kind_of, structure
+from ._values import without_gradient
 
 
 class Binsparse:
@@ -32,6 +33,7 @@ def as_binsparse(A):
     if kind_of(A) == "torch":
         import scipy.sparse
 
+        without_gradient("A", A)
         pointers, columns = structure(A)
         A = scipy.sparse.csr_array((A.detach().cpu().to_sparse_csr().values().numpy(), columns, pointers), A.shape)
     if not hasattr(A, "tocsr"):

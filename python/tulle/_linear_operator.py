@@ -7,7 +7,7 @@ from ._products import matmul
 from ._stream import Stream
 from ._team import alone
 from ._triangular import Triangular
-from ._values import real, type_of
+from ._values import is_tensor, real, type_of, without_gradient
 
 
 def aslinearoperator(A):
@@ -26,6 +26,8 @@ def aslinearoperator(A):
     elif isinstance(A, Stream):
         product = _columns(A, lambda X: np.hstack([A @ np.ascontiguousarray(X[:, [j]]) for j in range(X.shape[1])]))
     else:
+        if is_tensor(A):
+            without_gradient("A", A)
         return LinearOperator(tuple(A.shape), matvec=lambda x: matmul(A, x), matmat=lambda X: matmul(A, X),
                               rmatvec=lambda x: matmul(A.T, x), rmatmat=lambda X: matmul(A.T, X), dtype=type_of("A", A))
     return LinearOperator(A.shape, matvec=lambda x: product(np.reshape(x, (-1, 1)))[:, 0], matmat=product, dtype=A.dtype)
