@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Four roles, each from a clean machine to a result with what its tutorial says (doc/site/tutorial-ROLE.md), in under ten
+# Roles, each from a clean machine to a result with what its tutorial says (doc/site/tutorial-ROLE.md), in under ten
 # minutes: a fresh root by debootstrap, the archive of a release, and the packages, commands and programs of the tutorial.
-# roles.sh FOLDER [ROLE...]; roles: c python cluster chemist.
+# roles.sh FOLDER [ROLE...]; all tutorials unless some are named.
 set -eu
 . "$(dirname "$0")/own_mounts.sh"
 cd "$(dirname "$0")/.."
@@ -44,25 +44,17 @@ commands() { # DOCUMENT PATTERN
 script() {
     document=doc/site/tutorial-$1.md
     echo 'set -eux; cd /root; tar xf tulle-*.tar.gz; cd tulle-*/'
-    commands $document '^(cmake|export|pip|python3) '
-    case $1 in
-    c)
-        n=1
-        while [ "$(blocks c $document $n)" ]; do
-            printf "cat >program.c <<'END'\n%s\nEND\n" "$(blocks c $document $n)"
-            commands $document '^cc program.c'
-            n=$((n + 1))
-        done
-        ;;
-    python)
-        printf "cat >/root/program.py <<'END'\n%s\nEND\ncd /root; python program.py\n" "$(blocks python $document)"
-        ;;
-    cluster | chemist)
-        echo 'cd /root'
-        blocks sh $document
-        [ "$1" != cluster ] || commands $document '^tulle .*--comm (mpi|sim)'
-        ;;
-    esac
+    commands "$document" '^(cmake|export|pip|python3) '
+    n=1
+    while [ "$(blocks c "$document" $n)" ]; do
+        printf "cat >program.c <<'END'\n%s\nEND\n" "$(blocks c "$document" $n)"
+        commands "$document" '^cc program.c'
+        n=$((n + 1))
+    done
+    echo 'cd /root'
+    blocks sh "$document"
+    ! [ "$(blocks python "$document")" ] || printf "cat >program.py <<'END'\n%s\nEND\npython program.py\n" "$(blocks python "$document")"
+    [ "$1" != cluster ] || commands "$document" '^tulle .*--comm (mpi|sim)'
 }
 
 packages() {
@@ -75,22 +67,24 @@ trust() {
     cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" 2>/dev/null || true
 }
 
+# shellcheck disable=SC2046
+[ $# != 0 ] || set -- $(printf '%s\n' doc/site/tutorial-*.md | sed 's/.*tutorial-\(.*\)\.md$/\1/')
 failed=0
-for role in ${*:-c python cluster chemist}; do
+for role; do
     root=$folder/role-$role
     [ ! -d "$root" ] || { mountpoint -q "$root/proc" && umount "$root/proc"; rm -rf "$root"; }
     cp -a "$pristine" "$root"
     mount -t proc proc "$root/proc"
     trap 'umount "$root/proc"' EXIT
     cp "$archive" "$root/root/"
-    script $role >"$root/root/role.sh"
+    script "$role" >"$root/root/role.sh"
     began=$(date +%s)
     status=0
     # shellcheck disable=SC2046
     inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive HOME=/root OMPI_ALLOW_RUN_AS_ROOT=1 \
         OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 $(env | grep -E '^(PIP|SSL|REQUESTS|CURL)_[A-Z_]*=[^ ]*$') "$@"; }
     # shellcheck disable=SC2046
-    { inside apt-get -q update && inside apt-get -q install -y --no-install-recommends $(packages $role) &&
+    { inside apt-get -q update && inside apt-get -q install -y --no-install-recommends $(packages "$role") &&
         trust && inside sh /root/role.sh; } >"$folder/role-$role.log" 2>&1 || status=$?
     took=$(($(date +%s) - began))
     umount "$root/proc"

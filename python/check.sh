@@ -52,7 +52,9 @@ test_torch() {
     PYTHONPATH=$work/torch "$1" -m pytest -q -rs -p no:cacheprovider --import-mode=importlib -c /dev/null --rootdir="$work" \
         -m "$tests" -o 'markers=long: half a minute' -k 'torch or geometric' "$here/test/test_torch.py" \
         "$here/test/test_torch_operators.py" "$here/test/test_geometric.py" "$here/test/test_threads.py"
-    PYTHONPATH=$work/torch "$1" "$source/doc/site/blocks.py" "$source" "$build" "${CC:-cc}" "$1" python/README.md
+    for document in python/README.md doc/site/tutorial-graph.md; do
+        PYTHONPATH=$work/torch "$1" "$source/doc/site/blocks.py" "$source" "$build" "${CC:-cc}" "$1" "$document"
+    done
 }
 if [ -x /usr/bin/python3 ] && /usr/bin/python3 -c 'import pytest, scipy, torch' 2>/dev/null &&
     [ "$(/usr/bin/python3 -c "$tag")" = "$(python -c "$tag")" ]; then

@@ -88,7 +88,7 @@ def unknown_words(words, helps, tulle):
     verb = words[1]
     if verb not in helps:
         status, said = run([tulle, verb, "--help"], "/")
-        helps[verb] = set(re.findall(r"--[a-z0-9-]+", said)) if status == 0 else None
+        helps[verb] = set(re.findall(r"--[A-Za-z0-9-]+", said)) if status == 0 else None
     if helps[verb] is None:
         return [verb]
     given = [word.split("=")[0] for word in words[2:] if re.match(r"--[a-z]", word)]
