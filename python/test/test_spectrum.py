@@ -205,3 +205,15 @@ def test_anndata(tmp_path):
             assert (tulle.read(str(tmp_path / name), np.float32) != A).nnz == 0
     with pytest.raises(ValueError, match="no group 'layers/none'"):
         tulle.read(str(tmp_path / "cells.h5ad:layers/none"))
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_squares_that_are_no_numbers(scale):
+    A = sp.csr_matrix(scale * sp.diags([np.ones(19), np.arange(20.0), np.ones(19)], [-1, 0, 1]))
+    one = sp.identity(20, format="csr")
+    for call in (lambda: tulle.eigsh(A, 3), lambda: tulle.eigsh(A, 3, M=one), lambda: tulle.eigsh(one, 3, M=abs(A)),
+                 lambda: tulle.eigsh(A, 3, sigma=scale), lambda: tulle.lobpcg(A, np.eye(20, 3))):
+        with pytest.raises(ValueError, match="scale"):
+            call()
+    w = np.linalg.svd((A / scale).toarray(), compute_uv=False)[:3][::-1]
+    assert np.allclose(tulle.svds(A, 3, return_singular_vectors=False) / scale, w, rtol=1e-12)

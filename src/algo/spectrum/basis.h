@@ -43,6 +43,12 @@ size_t tulle__basis_bytes(tulle_gidx rows, tulle_type type, int room, int width,
 tulle_status tulle__basis_orthonormalise(tulle__basis *basis, tulle__block_of_columns *W, double scale, int most,
     double (*H)[TULLE__TALL_MOST], double (*S)[TULLE__TALL_MOST], bool *finite);
 
+/*
+ * Refuses W, a matrix times vectors of length 1, where sums of squares of such products, and of residuals far below
+ * them, are no numbers. Collective, agreed.
+ */
+tulle_status tulle__basis_check_range(const tulle__basis *basis, const tulle__block_of_columns *W);
+
 /* Columns `at` and after of the basis become a copy of W's, or W one of `count` of them and zeros. Local. */
 void tulle__basis_append(tulle__basis *basis, const tulle__block_of_columns *W);
 void tulle__basis_extract(const tulle__basis *basis, int at, int count, const tulle__block_of_columns *W);

@@ -182,6 +182,7 @@ static tulle_status expand(tulle_spectrum *s, int width, int *next)
     *next = 0;
     tulle__basis_extract(&s->basis, at, width, &W);
     tulle_status status = tulle__spectrum_pass(s, s->bound, width);
+    if (status == TULLE_OK && s->passes == 1) status = tulle__basis_check_range(&s->basis, &Q);
     if (status == TULLE_OK)
         status = tulle__basis_orthonormalise(
             &s->basis, &Q, scale, left < width ? (int)left : width, s->H, s->share, &finite);

@@ -47,6 +47,7 @@ static tulle_status multiply(tulle__lobpcg *l, int at)
         status = l->A->apply(l->times_A);
         l->passes++;
         l->columns += n;
+        if (status == TULLE_OK && l->passes == 1) status = tulle__basis_check_range(&l->Z, &y);
         if (status == TULLE_OK) tulle__basis_append(&l->AZ, &y);
         if (status == TULLE_OK && l->S) status = l->S->apply(l->times_S);
         if (status == TULLE_OK && l->S) tulle__basis_append(&l->SZ, &y);
@@ -308,9 +309,10 @@ static tulle_status finish(tulle__lobpcg *l, double *off)
 tulle_status tulle__lobpcg_iterate(tulle__lobpcg *l, double *off)
 {
     bool fresh = true;
-    tulle_status status = multiply(l, 0);
+    tulle_status status;
     l->former = 0;
-    for (l->steps = 0; status == TULLE_OK; l->steps++) {
+    TULLE_TRY(multiply(l, 0));
+    for (l->steps = 0;; l->steps++) {
         int width = 0;
         TULLE_TRY(ritz(l));
         TULLE_TRY(recombine(l));

@@ -65,6 +65,8 @@ static tulle_status check_symmetry(const tulle_mat *A, const char *name, double 
     if (status == TULLE_OK) status = tulle_mat_asymmetry(A, TULLE_SYMMETRIC, &off);
     if (status != TULLE_OK) return status;
     if (!isfinite(*norm)) return tulle__fail(TULLE_ERR_ARG, "%s has nan, inf or too large values", name);
+    if (*norm > 0 && A->type == TULLE_F64 && !(*norm > 0x1p-460 && *norm < 0x1p+500))
+        return tulle__fail(TULLE_ERR_ARG, "%s has a norm of %.2g, whose square is not a number: scale it", name, *norm);
     if (off <= (A->type == TULLE_F32 ? 1e-3 : 1e-8) * *norm) return TULLE_OK;
     return tulle__fail(
         TULLE_ERR_ARG, "the matrix %s is not symmetric: an element and its mirror image differ by %.3g", name, off);
