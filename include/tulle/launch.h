@@ -42,7 +42,7 @@ TULLE_API bool tulle_launcher_usable(const tulle_launcher *launcher);
 TULLE_API const tulle_launcher *tulle_launched_by(void);
 
 /*
- * This process's rank and the number of processes, according to its launcher (0: several, their number is not told);
+ * This process's rank and the number of processes, according to its launcher (0: several, their number is not known);
  * 0 and 1 without one, and where TULLE_ALONE is set, to anything but 0: each process then works alone.
  */
 TULLE_API int tulle_launched_rank(void);

@@ -13,14 +13,14 @@ void tulle__progress_meter_start(tulle__progress_meter *meter, const char *what,
     meter->progress = (tulle_progress){.what = what, .unit = unit, .total = total};
     meter->start_ns = tulle__clock_ns();
     meter->next_ns = meter->start_ns + INTERVAL_NS;
-    meter->told = 0;
+    meter->reported = 0;
 }
 
 static void tell(tulle__progress_meter *meter, int64_t now)
 {
     meter->progress.seconds = (double)(now - meter->start_ns) * 1e-9;
     meter->next_ns = now + INTERVAL_NS;
-    meter->told = 1;
+    meter->reported = 1;
     meter->call(meter->arg, &meter->progress);
 }
 
@@ -36,7 +36,7 @@ void tulle__progress_meter_set(tulle__progress_meter *meter, int64_t done, int64
 void tulle__progress_meter_stop(tulle__progress_meter *meter, int complete)
 {
     if (!meter || !meter->progress.total) return;
-    if (complete && meter->told) {
+    if (complete && meter->reported) {
         meter->progress.done = meter->progress.total;
         tell(meter, tulle__clock_ns());
     }

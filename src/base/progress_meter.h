@@ -13,7 +13,7 @@ typedef struct tulle__progress_meter {
     void *arg;
     tulle_progress progress;   /* total 0: no work in progress */
     int64_t start_ns, next_ns; /* next_ns: the callback's next date */
-    int told;                  /* the callback has had a report of this work */
+    int reported;              /* the callback has had a report of this work */
 } tulle__progress_meter;
 
 /*

@@ -37,7 +37,7 @@ struct tulle__heap {
     size_t used;
     tulle__byte_set idle; /* bytes of free extents that have pages */
     tulle__byte_set lent; /* bytes of blocks in use that had pages when they were taken and are not committed yet */
-    size_t told;          /* bytes of both, as reported to the account */
+    size_t reported;      /* bytes of both, as reported to the account */
     uint32_t generation;
 };
 
@@ -110,8 +110,8 @@ static uint64_t idle_bytes(const tulle__heap *heap)
 static void tell_idle(tulle__heap *heap)
 {
     size_t idle = idle_bytes(heap);
-    tulle__account_idle(heap->account, (int64_t)idle - (int64_t)heap->told);
-    heap->told = idle;
+    tulle__account_idle(heap->account, (int64_t)idle - (int64_t)heap->reported);
+    heap->reported = idle;
 }
 
 /* Trims idle pages to what may stay, and reports the rest to the account. */
@@ -165,7 +165,7 @@ void tulle__heap_free(tulle__heap *heap)
     if (!heap) return;
     if (heap->segment == TULLE__DATA) tulle__account_keeper(heap->account, NULL, NULL);
     pthread_mutex_destroy(&heap->lock);
-    tulle__account_idle(heap->account, -(int64_t)heap->told);
+    tulle__account_idle(heap->account, -(int64_t)heap->reported);
     tulle__byte_set_free(&heap->idle);
     tulle__byte_set_free(&heap->lent);
     tulle__free(heap->free);

@@ -110,9 +110,9 @@ static int under_oshrun(void)
     snprintf(path, sizeof path, "/proc/%ld/comm", (long)getppid());
     FILE *file = fopen(path, "r");
     if (!file) return 0;
-    int told = fscanf(file, "%63s", name) == 1;
+    int read = fscanf(file, "%63s", name) == 1;
     fclose(file);
-    return told && (strcmp(name, "oshrun") == 0 || strcmp(name, "shmemrun") == 0);
+    return read && (strcmp(name, "oshrun") == 0 || strcmp(name, "shmemrun") == 0);
 }
 
 const tulle_launcher *tulle_launched_by(void)

@@ -20,15 +20,15 @@ size_t tulle__fetch_bytes(const tulle_mat *A, int i, int j)
 
 enum { HEAD = 64 }; /* bytes of a buffer before the block, to keep its arrays aligned */
 
-tulle_status tulle__fetch_room(size_t bytes, tulle__landing *landing, bool anywhere, tulle__fetch *fetch)
+tulle_status tulle__fetch_room(size_t bytes, tulle__receiver *receiver, bool anywhere, tulle__fetch *fetch)
 {
-    void *landed = landing && bytes ? landing->take(landing, bytes, anywhere) : NULL;
+    void *landed = receiver && bytes ? receiver->take(receiver, bytes, anywhere) : NULL;
     tulle_status status = tulle__alloc(HEAD + (landed ? 0 : bytes), 1, "a fetched tile", &fetch->head);
     if (status != TULLE_OK) {
-        if (landed) landing->give(landing, landed);
+        if (landed) receiver->give(receiver, landed);
         return status;
     }
-    *fetch->head = (tulle__fetch_head){.users = 1, .landing = landed ? landing : NULL};
+    *fetch->head = (tulle__fetch_head){.users = 1, .receiver = landed ? receiver : NULL};
     fetch->block = landed ? landed : (char *)fetch->head + HEAD;
     return TULLE_OK;
 }
@@ -73,10 +73,10 @@ tulle__transfer tulle__fetch_start(const tulle_mat *A, int i, int j, int group, 
 
 tulle_status tulle__fetch_init(const tulle_mat *A, int i, int j, tulle__fetch *fetch)
 {
-    return tulle__fetch_land(A, i, j, NULL, fetch);
+    return tulle__fetch_into(A, i, j, NULL, fetch);
 }
 
-tulle_status tulle__fetch_land(const tulle_mat *A, int i, int j, tulle__landing *landing, tulle__fetch *fetch)
+tulle_status tulle__fetch_into(const tulle_mat *A, int i, int j, tulle__receiver *receiver, tulle__fetch *fetch)
 {
     const tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, j)];
     tulle__fetch f = {.A = A, .i = i, .j = j, .group = -1, .record = *record};
@@ -85,7 +85,7 @@ tulle_status tulle__fetch_land(const tulle_mat *A, int i, int j, tulle__landing 
         void *shape = tulle__peek(A->comm, &record->place);
         int shape_only = shape != NULL;                             /* it has readers, but no memory of its own */
         const bool one_piece = A->kind == TULLE_DENSE && !A->whole; /* of values */
-        tulle_status status = tulle__fetch_room(shape_only ? 0 : record->place.length, landing, one_piece, &f);
+        tulle_status status = tulle__fetch_room(shape_only ? 0 : record->place.length, receiver, one_piece, &f);
         if (status != TULLE_OK) return status;
         if (shape_only) f.block = shape;
         f.group = tulle__comm_group(A->comm);
@@ -125,7 +125,7 @@ void tulle__fetch_fini(tulle__fetch *fetch)
     if (fetch->A) (void)tulle__fetch_arrive(fetch);
     if (fetch->head && --fetch->head->users == 0) {
         tulle__fetch_head *head = fetch->head;
-        if (head->landing) head->landing->give(head->landing, fetch->block);
+        if (head->receiver) head->receiver->give(head->receiver, fetch->block);
         tulle__free(head);
     }
     *fetch = (tulle__fetch){.group = -1};

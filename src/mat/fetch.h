@@ -9,13 +9,13 @@
 #include "mat/mat.h"
 
 /*
- * Memory where tiles land that a product's devices read, and the host only if they are sparse. take: memory for one;
- * `anywhere`: also a device's. NULL: there is no room, and they land in memory of the PE.
+ * Receive buffers for tiles that a product's devices read, and the host only if they are sparse. take: a buffer;
+ * `anywhere`: also in a device's memory. NULL: none is left, and memory of the PE receives the tile.
  */
-typedef struct tulle__landing tulle__landing;
-struct tulle__landing {
-    void *(*take)(tulle__landing *landing, size_t bytes, bool anywhere);
-    void (*give)(tulle__landing *landing, void *memory);
+typedef struct tulle__receiver tulle__receiver;
+struct tulle__receiver {
+    void *(*take)(tulle__receiver *receiver, size_t bytes, bool anywhere);
+    void (*give)(tulle__receiver *receiver, void *memory);
 };
 
 typedef struct tulle__fetch {
@@ -27,21 +27,21 @@ typedef struct tulle__fetch {
     tulle__tile_record record;      /* of the data that arrives: the tile, or a row subset */
 } tulle__fetch;
 
-/* Facts that all shares of a buffer see: how many they are, and where it landed. */
+/* Facts that all shares of a buffer see: their number, and the receiver that it came from. */
 typedef struct tulle__fetch_head {
     int users;
-    tulle__landing *landing; /* NULL: the buffer follows the head */
+    tulle__receiver *receiver; /* NULL: the buffer follows the head */
 } tulle__fetch_head;
 
 tulle_status tulle__fetch_init(const tulle_mat *A, int i, int j, tulle__fetch *fetch);
 /* The same, for devices; NULL is allowed. */
-tulle_status tulle__fetch_land(const tulle_mat *A, int i, int j, tulle__landing *landing, tulle__fetch *fetch);
+tulle_status tulle__fetch_into(const tulle_mat *A, int i, int j, tulle__receiver *receiver, tulle__fetch *fetch);
 /* Starts a get of a tile that has entries, into a contiguous buffer of its size; the last transfer of it. */
 tulle__transfer tulle__fetch_start(const tulle_mat *A, int i, int j, int group, void *to);
 /* Returns another fetch of the same tile, which shares the buffer. */
 tulle__fetch tulle__fetch_share(const tulle__fetch *fetch);
-/* Allocates `bytes` at fetch->block, for a fetch that is not shared yet, from the landing if there is one. */
-tulle_status tulle__fetch_room(size_t bytes, tulle__landing *landing, bool anywhere, tulle__fetch *fetch);
+/* Allocates `bytes` at fetch->block, for a fetch that is not shared yet, from the receiver if there is one. */
+tulle_status tulle__fetch_room(size_t bytes, tulle__receiver *receiver, bool anywhere, tulle__fetch *fetch);
 /* True if it can be awaited without waiting; 0 also where the engine does not know. */
 int tulle__fetch_ready(const tulle__fetch *fetch);
 /* Waits for a pending get, then frees. Also valid after a failure and for a zeroed fetch. */

@@ -277,7 +277,7 @@ static tulle_status start_shape_only(
 }
 
 tulle_status tulle__subset_fetch(
-    const tulle_mat *B, int i, int j, const tulle__subset *e, tulle__landing *landing, tulle__fetch *fetch)
+    const tulle_mat *B, int i, int j, const tulle__subset *e, tulle__receiver *receiver, tulle__fetch *fetch)
 {
     tulle__fetch f = {.A = B, .i = i, .j = j, .group = -1, .record = B->directory[tulle__tile_index(B, i, j)]};
     tulle__transfer transfer = {.group = -1};
@@ -287,7 +287,7 @@ tulle_status tulle__subset_fetch(
         status = start_shape_only(B, &f.record.place, e, &transfer);
     } else {
         f.record.nnz = e->nnz;
-        status = tulle__fetch_room(tulle__subset_room(B, i, j, e), landing, false, &f);
+        status = tulle__fetch_room(tulle__subset_room(B, i, j, e), receiver, false, &f);
         if (status == TULLE_OK) status = tulle__subset_start(B, i, j, e, f.block, &transfer);
     }
     f.group = transfer.group;

@@ -56,8 +56,8 @@ int64_t tulle__subset_entries(const tulle__subset *subset);
 tulle_status tulle__subset_start(
     const tulle_mat *B, int i, int j, const tulle__subset *subset, void *block, tulle__transfer *transfer);
 
-/* Like tulle__fetch_land. */
+/* Like tulle__fetch_into. */
 tulle_status tulle__subset_fetch(
-    const tulle_mat *B, int i, int j, const tulle__subset *subset, tulle__landing *landing, tulle__fetch *fetch);
+    const tulle_mat *B, int i, int j, const tulle__subset *subset, tulle__receiver *receiver, tulle__fetch *fetch);
 
 #endif

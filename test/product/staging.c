@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies through the ring of pinned parts, and memory where gets land: staging DEVICE. Lines of all widths with and
+ * Copies through the ring of pinned parts, and receive buffers: staging DEVICE. Lines of all widths with and
  * without gaps, from bytes to more than all parts, in two queues in turn, both ways; an allocation that fails; blocks
- * of the landing, which are found by address, kept, dropped for others and limited.
+ * of the receive buffers, which are found by address, kept, dropped for others and limited.
  */
 #include <stdio.h>
 #include <string.h>
@@ -119,50 +119,50 @@ static void copies(tulle__device *device, int64_t fails, const struct side *host
     tulle__pool_free(pool);
 }
 
-/* Memory where tiles land. */
-static tulle_status land(tulle_comm *comm, void *arg)
+static tulle_status receive(tulle_comm *comm, void *arg)
 {
     tulle__device *device = arg;
-    tulle__landing_blocks *blocks;
+    tulle__receive_buffers *blocks;
     tulle__device_place place;
-    tulle_status status = tulle__landing_new(comm, device, false, &blocks);
+    tulle_status status = tulle__receive_buffers_new(comm, device, false, &blocks);
     if (status != TULLE_OK) return status;
-    tulle__landing *landing = tulle__landing_of(blocks);
-    char *a = landing->take(landing, 100000, true), *b = landing->take(landing, 100000, false), *c;
+    tulle__receiver *receiver = tulle__receive_buffers_of(blocks);
+    char *a = receiver->take(receiver, 100000, true), *b = receiver->take(receiver, 100000, false), *c;
     ok(a && b && a != b, "two blocks");
-    ok(tulle__landing_find(blocks, a + 99999, &place) == TULLE__LANDED_PINNED &&
-            tulle__landing_find(blocks, b, &place) == TULLE__LANDED_PINNED &&
-            tulle__landing_find(blocks, &place, &place) == TULLE__LANDED_ELSEWHERE &&
-            tulle__landing_find(NULL, a, &place) == TULLE__LANDED_ELSEWHERE,
+    ok(tulle__receive_buffers_find(blocks, a + 99999, &place) == TULLE__RECEIVED_PINNED &&
+            tulle__receive_buffers_find(blocks, b, &place) == TULLE__RECEIVED_PINNED &&
+            tulle__receive_buffers_find(blocks, &place, &place) == TULLE__RECEIVED_ELSEWHERE &&
+            tulle__receive_buffers_find(NULL, a, &place) == TULLE__RECEIVED_ELSEWHERE,
         "found by their addresses");
-    landing->give(landing, a);
-    c = landing->take(landing, 70000, false);
+    receiver->give(receiver, a);
+    c = receiver->take(receiver, 70000, false);
     ok(c == a, "a block is used again");
-    landing->give(landing, c);
-    c = landing->take(landing, 1000000, false);
+    receiver->give(receiver, c);
+    c = receiver->take(receiver, 1000000, false);
     ok(c && c != a, "not for one much larger");
-    char *large = landing->take(landing, (size_t)1 << 62, false);
+    char *large = receiver->take(receiver, (size_t)1 << 62, false);
     ok(!large, "there is no room for more than an eighth of the memory");
     char *some[200];
     int taken = 0;
-    while (taken < 200 && (some[taken] = landing->take(landing, 65536, false))) taken++;
+    while (taken < 200 && (some[taken] = receiver->take(receiver, 65536, false))) taken++;
     ok(taken > 20 && taken < 200, "%d blocks more, and no others", taken);
-    for (int n = 0; n < taken; n++) landing->give(landing, some[n]);
-    large = landing->take(landing, 500000, false);
+    for (int n = 0; n < taken; n++) receiver->give(receiver, some[n]);
+    large = receiver->take(receiver, 500000, false);
     ok(large != NULL, "those that are free make room for another size");
-    landing->give(landing, large);
-    landing->give(landing, b);
-    landing->give(landing, c);
-    ok(!landing->take(landing, TULLE__PINNED_LEAST - 1, true), "small ones land elsewhere");
-    tulle__landing_rest(blocks);
-    ok(tulle__landing_find(blocks, large, &place) == TULLE__LANDED_PINNED, "all stays while there is memory");
+    receiver->give(receiver, large);
+    receiver->give(receiver, b);
+    receiver->give(receiver, c);
+    ok(!receiver->take(receiver, TULLE__PINNED_LEAST - 1, true), "small ones land elsewhere");
+    tulle__receive_buffers_trim(blocks);
+    ok(tulle__receive_buffers_find(blocks, large, &place) == TULLE__RECEIVED_PINNED, "all stays while there is memory");
     const size_t left = tulle__account_left(tulle__account_current());
     void *rest = NULL;
     ok(tulle__alloc(left - left / 100, 1, "most of the memory", &rest) == TULLE_OK, "most of the memory");
-    tulle__landing_rest(blocks);
+    tulle__receive_buffers_trim(blocks);
     tulle__free(rest);
-    ok(tulle__landing_find(blocks, large, &place) == TULLE__LANDED_ELSEWHERE, "and goes where there is little left");
-    tulle__landing_free(blocks);
+    ok(tulle__receive_buffers_find(blocks, large, &place) == TULLE__RECEIVED_ELSEWHERE,
+        "and goes where there is little left");
+    tulle__receive_buffers_free(blocks);
     return TULLE_OK;
 }
 
@@ -188,7 +188,7 @@ int main(int argc, char **argv)
     }
     const tulle_team_options options = {.memory = (size_t)1 << 28, .threads = 1};
     if (tulle_team_new("threads", 1, &options, &team) == TULLE_OK) {
-        tulle_team_run(team, land, device);
+        tulle_team_run(team, receive, device);
         tulle_team_free(team);
     }
     tulle__device_close(device);

@@ -19,8 +19,8 @@ typedef struct tulle__operands {
     const tulle_mat *A, *B;
     tulle_mat *C;
     int M, K, N;
-    int offset;                     /* the iteration offset is on */
-    struct tulle__landing *landing; /* where tiles of A and B land that are got (mat/fetch.h); NULL: anywhere here */
+    int offset;                       /* the iteration offset is on */
+    struct tulle__receiver *receiver; /* of tiles of A and B (mat/fetch.h); NULL: memory of the PE */
     double grain; /* expected multiplications above which a tile product is split into bands; 0: never */
 } tulle__operands;
 

@@ -252,7 +252,7 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
     plan->runner->peeked = &x;
     tulle__work_copy(&x.inbox.work, plan->ways.copied);
     status = execute(&x);
-    /* what is on its way must have landed before its memory is freed, and before others are told */
+    /* what is on its way must have landed before its memory is freed, and before others hear of it */
     plan->runner->ops->end(plan->runner); /* it may still read tiles of jobs */
     plan->runner->stale |= part;
     plan->runner->peek = NULL;

@@ -91,7 +91,7 @@ static tulle_status make_runner(tulle_product *plan)
     if (!options->device) return tulle__host_run_new(plan->context, format, &plan->runner);
     tulle_status status = tulle__device_run_new(plan->comm, plan->context, format, plan->sparse, options->device,
         options->devices->count ? options->devices->count : 1, &plan->runner);
-    if (status == TULLE_OK) plan->operands.landing = plan->runner->landing;
+    if (status == TULLE_OK) plan->operands.receiver = plan->runner->receiver;
     const bool is_spmm = format->kind == TULLE_CSR && !plan->sparse; /* others have one kernel each */
     if (status == TULLE_OK && options->deterministic && plan->runner->by_times && is_spmm)
         status = tulle__fail(TULLE_ERR_UNSUPPORTED,

@@ -152,18 +152,18 @@ tulle_status tulle__mpi_agree(MPI_Comm comm, tulle_status mine)
     struct {
         tulle_status status;
         char message[TULLE_MESSAGE_MAX];
-    } told = {.status = mine};
+    } from_root = {.status = mine};
     int rank;
     MPI_Comm_rank(comm, &rank);
     uint64_t first = urgency(mine, rank);
     tulle_status status = tulle__mpi_allreduce_max(comm, 1, &first);
     if (status != TULLE_OK || !first) return status;
     int root = (int)(0xffffffffu - (uint32_t)first);
-    strncpy(told.message, tulle__mpi_host->error_message(), sizeof told.message - 1);
+    strncpy(from_root.message, tulle__mpi_host->error_message(), sizeof from_root.message - 1);
     MPI_Request request;
-    int error = MPI_Ibcast(&told, sizeof told, MPI_BYTE, root, comm, &request);
+    int error = MPI_Ibcast(&from_root, sizeof from_root, MPI_BYTE, root, comm, &request);
     if (error == MPI_SUCCESS) error = tulle__mpi_await(1, &request);
     if (error != MPI_SUCCESS) return tulle__mpi_fail(error, "telling of a failure");
-    tulle__mpi_host->error_set(told.message);
-    return told.status;
+    tulle__mpi_host->error_set(from_root.message);
+    return from_root.status;
 }

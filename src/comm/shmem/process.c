@@ -150,15 +150,15 @@ static uint64_t urgency(tulle_status status)
 
 tulle_status tulle__shmem_agree(tulle_status mine)
 {
-    struct exchange *x = job.exchange, told;
+    struct exchange *x = job.exchange, from_root;
     uint64_t first = urgency(mine);
     x->status = mine;
     snprintf(x->message, sizeof x->message, "%s", mine == TULLE_OK ? "" : tulle_error_message());
     tulle__shmem_allreduce_max(1, &first);
     if (!first) return TULLE_OK;
     int root = (int)(0xffffffffu - (uint32_t)first);
-    shmem_getmem(&told.status, &x->status, sizeof told - offsetof(struct exchange, status), root);
+    shmem_getmem(&from_root.status, &x->status, sizeof from_root - offsetof(struct exchange, status), root);
     tulle__shmem_allreduce_max(0, NULL); /* all have read it */
-    tulle__error_set(told.message);
-    return told.status;
+    tulle__error_set(from_root.message);
+    return from_root.status;
 }

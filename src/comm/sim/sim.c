@@ -142,9 +142,9 @@ static void run_one(void *arg)
 /* The first failure by rank. A PE's own failure comes before one it was notified of. */
 static const struct job *first_failure(const struct job *job, int npes)
 {
-    for (int told = 0; told < 2; told++)
+    for (int any = 0; any < 2; any++)
         for (int rank = 0; rank < npes; rank++)
-            if (job[rank].status != TULLE_OK && (told || job[rank].status != TULLE_ERR_PEER)) return &job[rank];
+            if (job[rank].status != TULLE_OK && (any || job[rank].status != TULLE_ERR_PEER)) return &job[rank];
     return NULL;
 }
 

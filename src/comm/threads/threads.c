@@ -180,9 +180,9 @@ static tulle_status run_team(tulle__engine_team *team, tulle__engine_body body, 
     for (int rank = 1; rank < team->npes; rank++)
         if (job[rank].started) pthread_join(job[rank].thread, NULL);
     /* a PE's own failure explains more than one it was notified of */
-    for (int told = 0; told < 2 && status == TULLE_OK; told++)
+    for (int any = 0; any < 2 && status == TULLE_OK; any++)
         for (int rank = 0; rank < team->npes && status == TULLE_OK; rank++)
-            if (job[rank].status != TULLE_OK && (told || job[rank].status != TULLE_ERR_PEER)) {
+            if (job[rank].status != TULLE_OK && (any || job[rank].status != TULLE_ERR_PEER)) {
                 status = job[rank].status;
                 tulle__error_set(job[rank].message);
             }

@@ -83,7 +83,7 @@ typedef struct tulle__cuda {
     struct tulle__cuda_choice choice[TULLE__CUDA_CHOICES];
     int nchoices;
     tulle__timeline *kernels_line, *copies_line;
-    int broken; /* queues of which a copy has failed, and nobody was told yet */
+    int broken; /* queues of which a copy has failed, not reported yet */
 } tulle__cuda;
 
 /* A span of work whose time is known when the device has done it. */
@@ -107,7 +107,7 @@ struct tulle__device_queue {
     size_t room_bytes;
     cudaEvent_t origin; /* at host time origin_ns */
     int64_t origin_ns;
-    int first_span, nspans; /* a ring: of what is not told yet */
+    int first_span, nspans; /* a ring: of what is not reported yet */
     tulle__cuda_span span[TULLE__CUDA_SPANS];
 };
 

@@ -112,7 +112,7 @@ tulle_status tulle__cuda_enter(tulle__cuda *cuda, void **before)
     tulle_status status = report_loss(gpu);
     if (status != TULLE_OK) return status;
     if (gpu->driver.current(before) != 0)
-        return tulle__cuda_host->fail(TULLE_ERR_COMM, "CUDA: the current context cannot be told");
+        return tulle__cuda_host->fail(TULLE_ERR_COMM, "CUDA: the current context is not known");
     status = check(gpu, cudaSetDevice(gpu->ordinal), "choosing the device");
     if (status != TULLE_OK) leave(gpu, *before);
     return status;

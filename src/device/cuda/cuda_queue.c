@@ -2,7 +2,7 @@
 /*
  * Streams, events and copies of the device `cuda`. A queue is a stream; what fails when it is started sticks to its
  * queue, what fails later is what waiting for the stream says. An upload that fails, or is left out because its queue
- * has failed before, breaks the device until that failure has been told: no kernel of any queue runs on what it should
+ * has failed before, breaks the device until that failure has been reported: no kernel of any queue runs on what it should
  * have brought. So does an event that is not recorded, as others would take it for the one before.
  */
 #include <stdio.h>

@@ -273,7 +273,7 @@ static void join(tulle__device_queue *queue, tulle__device_event *event)
 /* ---- work: what it took is known where it is done when the call returns; OpenACC times nothing ---- */
 
 /* Counts of copies are added to by several threads. */
-static void told(openacc *acc, tulle__timeline *line, const char *name, int64_t start, int64_t bytes, int64_t *ns)
+static void report(openacc *acc, tulle__timeline *line, const char *name, int64_t start, int64_t bytes, int64_t *ns)
 {
     int64_t end = tulle__clock_ns();
     if (!on_host(acc)) return;
@@ -286,7 +286,7 @@ static void count_copy(tulle__device_queue *queue, int down, int64_t start, size
     tulle__device_counts *counts = &queue->acc->device.counts;
     __atomic_fetch_add(&counts->copies[down], 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&counts->bytes[down], (int64_t)bytes, __ATOMIC_RELAXED);
-    told(queue->acc, queue->acc->copies_line, down ? "download" : "upload", start, (int64_t)bytes,
+    report(queue->acc, queue->acc->copies_line, down ? "download" : "upload", start, (int64_t)bytes,
         &counts->copy_ns[down]);
 }
 
@@ -320,7 +320,7 @@ static void count_kernel(tulle__device_queue *queue, const char *name, int64_t s
 {
     tulle__device_counts *counts = &queue->acc->device.counts;
     counts->kernels++;
-    told(queue->acc, queue->acc->kernels_line, name, start, -1, &counts->kernel_ns);
+    report(queue->acc, queue->acc->kernels_line, name, start, -1, &counts->kernel_ns);
 }
 
 static void multiply(tulle__device_queue *queue, const tulle__slab_task *task)

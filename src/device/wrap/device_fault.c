@@ -17,7 +17,7 @@ struct fault {
     tulle__device_ops ops; /* of its own, since waiting for an event is the device's below */
     int64_t op, lost_at;
     int64_t started; /* from any thread, as the next two */
-    int broken;      /* queues of which a copy has failed, and nobody was told yet */
+    int broken;      /* queues of which a copy has failed, not reported yet */
     int lost;
     int rank, number; /* of the PE, of the device among those of the PE */
 };

@@ -85,7 +85,7 @@ static tulle_status open_part(tulle__spec_part *part, tulle__generator *g)
     g->seed = (uint64_t)seed;
     g->pattern_seed = tulle__random_at(g->seed, 1, 0);
     g->value_seed = tulle__random_at(g->seed, 2, 0);
-    /* a wrong key is told before a missing one, which it may stand for */
+    /* a wrong key is reported before a missing one, which it may stand for */
     for (int i = 0; i < part->nkeys; i++) part->used[i] = 0;
     for (int i = 0; i < part->nkeys; i++)
         for (int k = 0; k < nkeys; k++) part->used[i] |= strcmp(part->key[i], keys[k]) == 0;

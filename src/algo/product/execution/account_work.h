@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Work of the local kernels of a product, told to an engine whose time is virtual: it makes time of
- * it. Each adds to what is not told yet; nothing is counted where time is real.
+ * Work account of the local kernels of a product, for engines with virtual time, which make time of it. Each function
+ * adds to the work that the engine has not received yet; nothing is counted where time is real.
  */
 #ifndef TULLE_PRODUCT_ACCOUNT_WORK_H
 #define TULLE_PRODUCT_ACCOUNT_WORK_H
@@ -12,7 +12,7 @@
 typedef struct tulle__work_account {
     tulle_comm *comm;
     tulle_type type;  /* of the matrices */
-    tulle__work work; /* not told yet */
+    tulle__work work; /* that the engine has not received */
 } tulle__work_account;
 
 /* As the format of A says. */

@@ -45,7 +45,7 @@ typedef struct tulle__exec {
     tulle__schedule schedule;
     tulle__step_unit unit;
     int reused;       /* no symbolic work is done */
-    bool publishes;   /* C has a new structure then, which all PEs are told */
+    bool publishes;   /* C has a new structure then, which goes to all PEs */
     tulle__job *ring; /* [depth]: jobs started; the head is the next to be multiplied */
     int depth, head, filled;
     /* remote jobs, rows of others that were started and not yet waited for */

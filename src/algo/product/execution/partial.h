@@ -53,7 +53,7 @@ void tulle__inbox_fini(tulle__inbox *inbox);
 tulle_status tulle__inbox_serve(void *context);
 
 /*
- * A partial result: the units of C tile `tile` that one job has multiplied, told from others by its
+ * A partial result: the units of C tile `tile` that one job has multiplied, distinguished by its
  * first k and row.
  */
 typedef struct tulle__partial {

@@ -10,7 +10,7 @@
 
 /*
  * Collective, agreed: PE 0 chooses and tells the others. Sets plan->sources->prices. With `predicted` it
- * also sets plan->told.predicted and plan->group (0 if the model does not say), and *alg if that is
+ * also sets plan->predicted and plan->group (0 if the model does not say), and *alg if that is
  * AUTO.
  */
 tulle_status tulle__choose(tulle_product *plan, int predicted, tulle_product_alg *alg);

@@ -90,7 +90,7 @@ static void end(tulle__runner *runner)
         tulle__device_tiles_return(run->device[n].tiles);
     }
     if (!keeps) clear_devices(run);
-    tulle__landing_rest(run->landing);
+    tulle__receive_buffers_trim(run->receiver);
     for (int n = 0; n < run->count; n++) tulle__staging_rest(run->device[n].staging);
 }
 
@@ -160,7 +160,7 @@ static void free_run(tulle__runner *runner)
 {
     struct device_run *run = (struct device_run *)runner;
     clear_devices(run);
-    tulle__landing_free(run->landing);
+    tulle__receive_buffers_free(run->receiver);
     for (int n = 0; n < run->opened; n++) free_device(&run->device[n]);
     tulle__free(run->device);
     tulle__free(run->tiles);
@@ -231,8 +231,8 @@ static tulle_status open_device(tulle_comm *comm, struct device_run *run, const 
         TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED, "the device '%s' multiplies no %s tiles", spec,
             sparse ? "pairs of sparse" : run->runner.format->name));
     if (!run->opened && d->device->pinned)
-        TULLE_TRY(tulle__landing_new(comm, d->device, run->count == 1, &run->landing));
-    TULLE_TRY(tulle__staging_new(d->device, run->context->pool, run->landing, &d->staging));
+        TULLE_TRY(tulle__receive_buffers_new(comm, d->device, run->count == 1, &run->receiver));
+    TULLE_TRY(tulle__staging_new(d->device, run->context->pool, run->receiver, &d->staging));
     TULLE_TRY(tulle__device_tiles_new(d->device, d->staging, &d->tiles));
     TULLE_TRY(d->device->ops->queue_new(d->device, &d->work));
     TULLE_TRY(d->device->ops->queue_new(d->device, &d->out));
@@ -268,7 +268,7 @@ tulle_status tulle__device_run_new(tulle_comm *comm, const tulle__context *conte
         d->results = d->device->capacity / 2;
         if (d->device->capacity < run->runner.capacity) run->runner.capacity = d->device->capacity;
     }
-    run->runner.landing = tulle__landing_of(run->landing);
+    run->runner.receiver = tulle__receive_buffers_of(run->receiver);
     run->runner.by_times = goes_by_times(run->device[0].device);
     run->runner.keeps_structure = sparse;
     for (int n = 0; n < count; n++)

@@ -68,7 +68,7 @@ struct device_run {
     int count, opened;
     struct device *device;
     tulle__device_tiles **tiles; /* [count] */
-    tulle__landing_blocks *landing;
+    tulle__receive_buffers *receiver;
     bool finished;  /* all that this execution has started is done */
     int64_t copied; /* operands of all jobs below this number have been copied ahead */
     tulle__mat_home home;

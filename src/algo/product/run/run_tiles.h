@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The job at hand, and the next ones, as runners are told of them. */
+/* The job at hand and the next ones, as runners receive them. */
 #ifndef TULLE_PRODUCT_RUN_TILES_H
 #define TULLE_PRODUCT_RUN_TILES_H
 

@@ -58,7 +58,7 @@ struct tulle__runner {
     size_t capacity;                  /* bytes of its smallest device */
     int devices;                      /* 0: the host multiplies */
     bool peers;                       /* each of them copies from each other */
-    tulle__landing *landing;          /* of what other PEs send, for its executions; NULL: the PE's memory */
+    tulle__receiver *receiver;        /* of what other PEs send, for its executions; NULL: the PE's memory */
     bool by_times;                    /* times decide which kernel multiplies in SpMM */
     /* The following are the plan's. */
     bool home;                       /* operands and results stay from one execution to the next */

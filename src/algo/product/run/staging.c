@@ -17,7 +17,7 @@ struct part {
 struct tulle__staging {
     tulle__device *device;
     tulle__pool *pool;
-    const tulle__landing_blocks *landing;
+    const tulle__receive_buffers *receiver;
     struct part part[PARTS];
     int count;                  /* of parts that have memory */
     bool full;                  /* there is no memory for more */
@@ -27,14 +27,14 @@ struct tulle__staging {
 };
 
 tulle_status tulle__staging_new(
-    tulle__device *device, tulle__pool *pool, const tulle__landing_blocks *landing, tulle__staging **out)
+    tulle__device *device, tulle__pool *pool, const tulle__receive_buffers *receiver, tulle__staging **out)
 {
     tulle_status status;
     tulle__staging *s = NULL;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *s, "copies to a device", &s));
     s->device = device;
     s->pool = pool;
-    s->landing = landing;
+    s->receiver = receiver;
     for (int p = 0; p < PARTS && device->pinned; p++) TULLE_TRY(device->ops->event_new(device, &s->part[p].passed));
     *out = s;
     return TULLE_OK;
@@ -249,9 +249,9 @@ static bool is_ringed(const tulle__staging *s, const tulle__device_copy *copy)
 void tulle__staging_copy_up(tulle__staging *s, tulle__device_queue *queue, const tulle__device_copy *copy_of)
 {
     tulle__device_copy c = *copy_of;
-    const enum tulle__landed landed = tulle__landing_find(s->landing, c.host, &c.from);
-    if (landed == TULLE__LANDED_THERE) c.host = NULL;
-    if (landed == TULLE__LANDED_ELSEWHERE && is_ringed(s, &c))
+    const enum tulle__received landed = tulle__receive_buffers_find(s->receiver, c.host, &c.from);
+    if (landed == TULLE__RECEIVED_ON_DEVICE) c.host = NULL;
+    if (landed == TULLE__RECEIVED_ELSEWHERE && is_ringed(s, &c))
         copy(s, queue, &c, up);
     else
         start(s, queue, &c);

@@ -4,21 +4,21 @@
  * other memory through pinned memory of its own, with one thread, for which the caller waits. Here it goes through a
  * ring of parts that this PE has pinned: all threads of its pool fill a part while those before are under way.
  *
- * Bound: the link, or the pool's rate of copying memory, whichever is slower. What was pinned before (landing.h) is
- * copied as it lies, and what lies on the device is copied there. Small copies, those of devices for which it does not
- * matter, and all if there is no memory for the ring, are the device's.
+ * Bound: the link, or the pool's rate of copying memory, whichever is slower. What was pinned before
+ * (receive_buffers.h) is copied as it lies, and what lies on the device is copied there. Small copies, those of devices
+ * for which it does not matter, and all if there is no memory for the ring, are the device's.
  */
 #ifndef TULLE_PRODUCT_STAGING_H
 #define TULLE_PRODUCT_STAGING_H
 
-#include "algo/product/run/landing.h"
+#include "algo/product/run/receive_buffers.h"
 #include "kernel/pool.h"
 
 typedef struct tulle__staging tulle__staging;
 
-/* landing: of the PE, or NULL; it stays, as the pool does. */
+/* receiver: of the PE, or NULL; it stays, as the pool does. */
 tulle_status tulle__staging_new(
-    tulle__device *device, tulle__pool *pool, const tulle__landing_blocks *landing, tulle__staging **out);
+    tulle__device *device, tulle__pool *pool, const tulle__receive_buffers *receiver, tulle__staging **out);
 /* Its copies are done; NULL is allowed. */
 void tulle__staging_free(tulle__staging *staging);
 /* Likewise, between executions: the ring goes where the account has little left, and may be made again. */

@@ -37,7 +37,7 @@ typedef struct tulle__sink {
     tulle__receive *receive;
     /* All contributions to own tiles are there. */
     tulle_status (*finish)(tulle__exec *x);
-    bool publishes; /* C has a new structure then, which all PEs are told */
+    bool publishes; /* C has a new structure then, which goes to all PEs */
     /* the next execution has the same jobs, so that it can use parts of this one */
     bool same_jobs;
 } tulle__sink;

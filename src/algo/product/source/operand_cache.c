@@ -167,7 +167,7 @@ static tulle_status take(tulle__operand_cache *s, struct kept *kept, const tulle
     size_t bytes = tulle__fetch_bytes(X, i, j);
     double room = KEPT_MOST * memory_left(X->comm, s->held);
     tulle_status status = s->for_all ? tulle__source_start(s->source.below, w, fetch)
-                                     : tulle__fetch_land(X, i, j, s->operands->landing, fetch);
+                                     : tulle__fetch_into(X, i, j, s->operands->receiver, fetch);
     if (status != TULLE_OK || last || (double)(s->held + bytes) > room) return status;
     kept->fetch = tulle__fetch_share(fetch);
     s->held += bytes;

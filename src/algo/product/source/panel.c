@@ -146,7 +146,7 @@ static void tell_children(const tulle__panels *p, const struct coming *x)
 }
 
 /* The segments that may be asked for. */
-static int told(const tulle__panels *p, const struct coming *x)
+static int reported(const tulle__panels *p, const struct coming *x)
 {
     const char *words = tulle__mapped(p->comm, &p->own.words);
     if (p->arrival == TULLE__ARRIVAL_SHIFT) return 1; /* all had their panels when they met */
@@ -211,7 +211,7 @@ static void ask(tulle__panels *p, struct coming *x)
 
 static void ask_all(tulle__panels *p, struct coming *x)
 {
-    int most = told(p, x);
+    int most = reported(p, x);
     while (x->asked < most && x->asked - x->have < UNDER_WAY) ask(p, x);
 }
 

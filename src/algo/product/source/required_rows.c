@@ -349,8 +349,8 @@ tulle_status tulle__required_fetch(
         *fetch = tulle__node_cache_fetch(required->node_cache, o->B, k, j);
         return TULLE_OK;
     }
-    return want && want->subset ? tulle__subset_fetch(o->B, k, j, want->subset, o->landing, fetch)
-                                : tulle__fetch_land(o->B, k, j, o->landing, fetch);
+    return want && want->subset ? tulle__subset_fetch(o->B, k, j, want->subset, o->receiver, fetch)
+                                : tulle__fetch_into(o->B, k, j, o->receiver, fetch);
 }
 
 size_t tulle__required_bytes(const tulle__required *required, const tulle__operands *o, int i, int k, int j)

@@ -56,8 +56,8 @@ void tulle__source_no_end(tulle__source *source)
 static tulle_status start(tulle__source *source, const tulle__wanted *wanted, tulle__fetch *fetch)
 {
     const tulle__operands *o = ((tulle__single_tiles *)source)->operands;
-    return wanted->factor == TULLE__FACTOR_A ? tulle__fetch_land(o->A, wanted->i, wanted->k, o->landing, fetch)
-                                             : tulle__fetch_land(o->B, wanted->k, wanted->j, o->landing, fetch);
+    return wanted->factor == TULLE__FACTOR_A ? tulle__fetch_into(o->A, wanted->i, wanted->k, o->receiver, fetch)
+                                             : tulle__fetch_into(o->B, wanted->k, wanted->j, o->receiver, fetch);
 }
 
 static tulle_status await(tulle__source *source, const tulle__wanted *wanted, tulle__fetch *fetch, tulle_tile *tile)

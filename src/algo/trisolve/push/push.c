@@ -233,7 +233,7 @@ static int64_t heads_of(int64_t m)
 /*
  * Chooses relays for lines that more PEs than the fanout require. Their targets are split into
  * parts; the first of a part, its head, receives the value and relays it. first, list: NULL to
- * count only; [size + 1], and what the heads are told.
+ * count only; [size + 1], and what the heads receive.
  */
 static void choose_relays(tulle__push *push, int fanout, tulle__list_item *list, int64_t *first)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/product/run/landing.h"
+#include "algo/product/run/receive_buffers.h"
 
 #include <string.h>
 
@@ -15,8 +15,8 @@ struct block {
     bool taken;
 };
 
-struct tulle__landing_blocks {
-    tulle__landing landing;
+struct tulle__receive_buffers {
+    tulle__receiver receiver;
     tulle__device *device;
     struct block block[BLOCKS];
     int count;
@@ -24,7 +24,7 @@ struct tulle__landing_blocks {
     size_t there;   /* bytes of the device's memory that are for this alone */
 };
 
-static void drop(tulle__landing_blocks *s, int n)
+static void drop(tulle__receive_buffers *s, int n)
 {
     struct block *b = &s->block[n];
     s->held[b->buffer != NULL] -= b->bytes;
@@ -36,7 +36,7 @@ static void drop(tulle__landing_blocks *s, int n)
 }
 
 /* The smallest free one that will do and is not much too large; NULL: there is none. */
-static struct block *find_free(tulle__landing_blocks *s, size_t bytes, bool there)
+static struct block *find_free(tulle__receive_buffers *s, size_t bytes, bool there)
 {
     struct block *best = NULL;
     for (int n = 0; n < s->count; n++) {
@@ -48,13 +48,13 @@ static struct block *find_free(tulle__landing_blocks *s, size_t bytes, bool ther
     return best;
 }
 
-static size_t most(const tulle__landing_blocks *s, bool there)
+static size_t most(const tulle__receive_buffers *s, bool there)
 {
     return there ? s->there : (tulle__memory_left() + s->held[0]) / PART;
 }
 
 /* Room for one of so many bytes: others that are free go, as they are of other sizes than are wanted. */
-static bool make_room(tulle__landing_blocks *s, size_t bytes, bool there)
+static bool make_room(tulle__receive_buffers *s, size_t bytes, bool there)
 {
     const size_t all = most(s, there);
     if (bytes > all) return false;
@@ -64,7 +64,7 @@ static bool make_room(tulle__landing_blocks *s, size_t bytes, bool there)
 }
 
 /* A new one; NULL: there is no memory for it, which is no failure. */
-static struct block *add(tulle__landing_blocks *s, size_t bytes, bool there)
+static struct block *add(tulle__receive_buffers *s, size_t bytes, bool there)
 {
     const tulle__device_ops *ops = s->device->ops;
     struct block b = {.bytes = bytes};
@@ -78,9 +78,9 @@ static struct block *add(tulle__landing_blocks *s, size_t bytes, bool there)
     return &s->block[s->count++];
 }
 
-static void *take(tulle__landing *landing, size_t bytes, bool anywhere)
+static void *take(tulle__receiver *receiver, size_t bytes, bool anywhere)
 {
-    tulle__landing_blocks *s = (tulle__landing_blocks *)landing;
+    tulle__receive_buffers *s = (tulle__receive_buffers *)receiver;
     struct block *b = NULL;
     if (bytes < TULLE__PINNED_LEAST) return NULL;
     const size_t room = (bytes + UNIT - 1) / UNIT * UNIT;
@@ -93,9 +93,9 @@ static void *take(tulle__landing *landing, size_t bytes, bool anywhere)
     return b->memory;
 }
 
-static void give(tulle__landing *landing, void *memory)
+static void give(tulle__receiver *receiver, void *memory)
 {
-    tulle__landing_blocks *s = (tulle__landing_blocks *)landing;
+    tulle__receive_buffers *s = (tulle__receive_buffers *)receiver;
     for (int n = 0; n < s->count; n++)
         if (s->block[n].memory == memory) s->block[n].taken = false;
 }
@@ -142,12 +142,13 @@ static bool brings_it_there(tulle_comm *comm, tulle__device *device)
     return same;
 }
 
-tulle_status tulle__landing_new(tulle_comm *comm, tulle__device *device, bool on_device, tulle__landing_blocks **out)
+tulle_status tulle__receive_buffers_new(
+    tulle_comm *comm, tulle__device *device, bool on_device, tulle__receive_buffers **out)
 {
-    tulle__landing_blocks *s;
+    tulle__receive_buffers *s;
     tulle_status status = tulle__alloc_zero(1, sizeof *s, "a plan", &s);
     if (status != TULLE_OK) return status;
-    s->landing = (tulle__landing){take, give};
+    s->receiver = (tulle__receiver){take, give};
     s->device = device;
     if (on_device && device->ops->address && comm->pe->link->reaches_devices && brings_it_there(comm, device))
         s->there = device->capacity / PART;
@@ -156,7 +157,7 @@ tulle_status tulle__landing_new(tulle_comm *comm, tulle__device *device, bool on
     return TULLE_OK;
 }
 
-void tulle__landing_free(tulle__landing_blocks *s)
+void tulle__receive_buffers_free(tulle__receive_buffers *s)
 {
     if (!s) return;
     while (s->count) drop(s, s->count - 1);
@@ -164,27 +165,28 @@ void tulle__landing_free(tulle__landing_blocks *s)
     tulle__free(s);
 }
 
-void tulle__landing_rest(tulle__landing_blocks *s)
+void tulle__receive_buffers_trim(tulle__receive_buffers *s)
 {
     if (!s || s->held[0] <= tulle__account_left(tulle__account_current()) / PART) return;
     for (int n = s->count - 1; n >= 0; n--)
         if (!s->block[n].taken && !s->block[n].buffer) drop(s, n);
 }
 
-tulle__landing *tulle__landing_of(tulle__landing_blocks *s)
+tulle__receiver *tulle__receive_buffers_of(tulle__receive_buffers *s)
 {
-    return s ? &s->landing : NULL;
+    return s ? &s->receiver : NULL;
 }
 
-enum tulle__landed tulle__landing_find(const tulle__landing_blocks *s, const void *address, tulle__device_place *place)
+enum tulle__received tulle__receive_buffers_find(
+    const tulle__receive_buffers *s, const void *address, tulle__device_place *place)
 {
     const char *at = address;
     for (int n = 0; s && n < s->count; n++) {
         const struct block *b = &s->block[n];
         if (at < b->memory || at >= b->memory + b->bytes) continue;
-        if (!b->buffer) return TULLE__LANDED_PINNED;
+        if (!b->buffer) return TULLE__RECEIVED_PINNED;
         *place = (tulle__device_place){b->buffer, (size_t)(at - b->memory)};
-        return TULLE__LANDED_THERE;
+        return TULLE__RECEIVED_ON_DEVICE;
     }
-    return TULLE__LANDED_ELSEWHERE;
+    return TULLE__RECEIVED_ELSEWHERE;
 }
