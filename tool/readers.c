@@ -15,7 +15,8 @@
 #define OF_PRODUCTS(verb)                                                                                              \
     {verb, "no-offset", "alg", ASYNCHRONOUS, NULL, NULL, 0},                                                           \
         {verb, "replication", "alg", ASYNCHRONOUS, NULL, NULL, 1},                                                     \
-        {verb, "home", "alg", "stationary-c", "device", NULL, 1}, {verb, "devices", NULL, NULL, "device", NULL, 0},    \
+        {verb, "resident", "alg", "stationary-c", "device", NULL, 1},                                                  \
+        {verb, "devices", NULL, NULL, "device", NULL, 0},                                                              \
     {                                                                                                                  \
         verb, "pin", NULL, NULL, "device", NULL, 0                                                                     \
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Meters: what is told when, and in what proportion. */
+/* Meters: what is reported when, and in what proportion. */
 #include "base/progress_meter.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ static void test_calls(void)
     tulle__progress_meter_start(&meter, "reading", "B", 1000);
     for (int i = 0; i < 100; i++) tulle__progress_meter_set(&meter, i, 200);
     tulle__progress_meter_stop(&meter, 1);
-    ok(!heard.calls, "short work is not told of, not even its end");
+    ok(!heard.calls, "short work is not reported of, not even its end");
     tulle__progress_meter_start(&meter, "reading", "B", 1000);
     pass_ns(100 * MS - 1);
     tulle__progress_meter_set(&meter, 40, 200);
@@ -43,7 +43,7 @@ static void test_calls(void)
     tulle__progress_meter_set(&meter, 160, 200);
     ok(heard.calls == 1, "none in the next 100 ms");
     tulle__progress_meter_stop(&meter, 1);
-    ok(heard.calls == 2 && heard.last.done == 1000, "the end is told of at once");
+    ok(heard.calls == 2 && heard.last.done == 1000, "the end is reported of at once");
     tulle__progress_meter_set(&meter, 1, 2);
     tulle__progress_meter_stop(&meter, 1);
     ok(heard.calls == 2, "then the meter is still");
@@ -58,7 +58,7 @@ static void test_bounds(void)
     tulle__progress_meter_set(&meter, 4, 8);
     pass_ns(120 * MS);
     tulle__progress_meter_set(&meter, 9, 8);
-    ok(heard.calls == 1 && heard.last.done == 3, "that all is done is not told before the end");
+    ok(heard.calls == 1 && heard.last.done == 3, "that all is done is not reported before the end");
     tulle__progress_meter_stop(&meter, 0);
     ok(heard.calls == 1, "work that fails does not end complete");
     tulle__progress_meter_start(&meter, "writing", "entries", 0);
@@ -72,7 +72,7 @@ static void test_bounds(void)
     tulle__progress_meter_start(NULL, "writing", "entries", 7);
     tulle__progress_meter_set(NULL, 1, 7);
     tulle__progress_meter_stop(NULL, 1);
-    ok(!silent.progress.total && !silent.told, "without a callback, or without a meter, nothing is counted");
+    ok(!silent.progress.total && !silent.reported, "without a callback, or without a meter, nothing is counted");
 }
 
 int main(void)

@@ -2,8 +2,8 @@
 /*
  * Copies of products between the host and an emulated GPU: staged SPEC PES DEVICE [there]. Run with EMUL_PAGEABLE, with
  * which the emulation complains of large copies of memory that is not pinned. Tiles of tens of kilobytes to megabytes,
- * with and without gaps, of this PE, of its neighbours and got from others; sparse results and their values; a dense C
- * at home that is added to. there: what other PEs send lands on the GPU itself.
+ * with and without gaps, of this PE, of its neighbours and got from others; sparse results and their values; a dense,
+ * device-resident C that is added to. there: what other PEs send lands on the GPU itself.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,8 +15,8 @@
 #include "generated_blocks.h"
 #include "tap.h"
 
-enum kind { SPMM, GEMM, SPGEMM, BLOCKS, HOME, KINDS };
-static const char *const kinds[] = {"spmm", "gemm", "spgemm", "spgemm of blocks", "gemm at home"};
+enum kind { SPMM, GEMM, SPGEMM, BLOCKS, RESIDENT, KINDS };
+static const char *const kinds[] = {"spmm", "gemm", "spgemm", "spgemm of blocks", "resident gemm"};
 
 struct run {
     enum kind kind;
@@ -60,7 +60,7 @@ static tulle_status make_operands(tulle_comm *comm, const struct run *run, tulle
     const char *const sparse = run->kind == BLOCKS ? "er:n=6000,degree=1" : "er:n=6000,degree=4";
     const bool blocks = run->kind == BLOCKS;
     tulle_status status;
-    if (run->kind == GEMM || run->kind == HOME) {
+    if (run->kind == GEMM || run->kind == RESIDENT) {
         const int other = run->apart ? tiles + 1 : tiles;
         TULLE_TRY(make(comm, SIZE, SIZE, tiles, tiles, NULL, false, A));
         TULLE_TRY(make(comm, SIZE, SIZE, other, run->apart ? 2 : 1, NULL, false, B));
@@ -82,7 +82,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_layout *l = NULL;
     tulle_product *plan = NULL;
     tulle_product_report first, second;
-    const tulle_product_devices devices = {.count = run->devices, .resident = run->kind == HOME};
+    const tulle_product_devices devices = {.count = run->devices, .resident = run->kind == RESIDENT};
     const tulle_product_options o = {.alg = run->alg, .device = run->device, .devices = &devices};
     double error;
     tulle_status status;
@@ -95,14 +95,14 @@ static tulle_status body(tulle_comm *comm, void *arg)
     else
         TULLE_TRY(tulle_mat_new_dense(comm, l, TULLE_F64, TULLE_ROW_MAJOR, &C));
     TULLE_TRY(tulle_product_new(A, B, C, &o, &plan));
-    if (run->kind == HOME) { /* what it adds to comes from the host once */
+    if (run->kind == RESIDENT) { /* what it adds to comes from the host once */
         TULLE_TRY(tulle_mat_fill_random(C, 1));
         TULLE_TRY(tulle_product_execute(plan, 0, 1, &first));
     } else {
         TULLE_TRY(tulle_product_execute(plan, 1, 0, &first));
     }
     TULLE_TRY(tulle_product_execute(plan, 1, 0, &second));
-    if (run->kind == HOME) TULLE_TRY(tulle_product_sync(plan));
+    if (run->kind == RESIDENT) TULLE_TRY(tulle_product_sync(plan));
     TULLE_TRY(tulle_product_check(plan, &error));
     if (tulle_comm_rank(comm) == 0) {
         run->error = error;
@@ -130,8 +130,8 @@ int main(int argc, char **argv)
     const int counted = strncmp(argv[1], "mpi", 3) != 0; /* of processes each knows its own alone */
     for (enum kind k = SPMM; k < KINDS; k++)
         for (int apart = 0; apart <= (k == SPMM || k == GEMM); apart++)
-            for (int a = 0; a < (k == HOME || apart ? 1 : 2); a++)
-                for (int devices = 1; devices <= (k == HOME || a || npes > 2 ? 1 : 2); devices++) {
+            for (int a = 0; a < (k == RESIDENT || apart ? 1 : 2); a++)
+                for (int devices = 1; devices <= (k == RESIDENT || a || npes > 2 ? 1 : 2); devices++) {
                     struct run run = {.kind = k, .alg = algs[a], .device = argv[3], .devices = devices, .apart = apart};
                     if (counted) tulle_team_run(team, count_blocks, before);
                     tulle_status status = tulle_team_run(team, body, &run);

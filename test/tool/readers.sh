@@ -25,7 +25,7 @@ sample() {
     *.transfers) echo rows ;;
     *.no-offset | *.symmetric-c | *.half | *.nonorthogonal) echo - ;;
     *.replication) echo 2 ;;
-    *.home) echo device ;;
+    *.resident) echo device ;;
     *.devices) echo 2 ;;
     *.pin) echo off ;;
     spgemm.filter) echo 0.1 ;;
@@ -121,5 +121,5 @@ report $? "--alg all goes without those that do not read --no-offset"
 [ $? = 0 ] && ! grep -q levels out && grep -q zerocopy out
 report $? "--method all goes without those that do not read --tasks"
 # values that are the default ask for nothing
-expect 0 summa spmm a.mtx --cols 2 --pes 4 --alg summa --transfers auto --replication 1 --home host --pin on
+expect 0 summa spmm a.mtx --cols 2 --pes 4 --alg summa --transfers auto --replication 1 --resident host --pin on
 report_end

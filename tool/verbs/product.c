@@ -229,7 +229,7 @@ static tulle_status time_alg(
     o.device = options_word(s->asked.options, "device", NULL);
     const tulle_product_devices devices = {.count = (int)options_int(s->asked.options, "devices", 0),
         .unpinned = strcmp(options_word(s->asked.options, "pin", "on"), "off") == 0,
-        .resident = strcmp(options_word(s->asked.options, "home", "host"), "device") == 0};
+        .resident = strcmp(options_word(s->asked.options, "resident", "host"), "device") == 0};
     const tulle_product_blocks blocks = {.rows = s->block_rows,
         .cols = s->block_cols,
         .chunk = s->asked.kind == GEMM ? (int)options_int(s->asked.options, "chunk", 0) : 0,

@@ -114,7 +114,7 @@ tulle_status run_product(const struct options *options, enum product_kind kind);
             .low = 1,                                                                                                  \
             .high = 64,                                                                                                \
             .text = "devices of each PE; columns of tiles of C go through them in turn"},                              \
-        {.name = "home",                                                                                               \
+        {.name = "resident",                                                                                           \
             .group = GROUP_TUNING,                                                                                     \
             .kind = KIND_CHOICE,                                                                                       \
             .argument = "host|device",                                                                                 \

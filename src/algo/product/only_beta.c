@@ -4,7 +4,7 @@
 #include "algo/product/run/runner.h"
 #include "base/error.h"
 #include "mat/algebra/elements.h"
-#include "mat/mat_home.h"
+#include "mat/mat_resident.h"
 #include "tile/tile_blocks.h"
 
 static void scale_tile(const tulle_mat *C, const tulle_own_tile *own, double beta)
@@ -35,11 +35,11 @@ tulle_status tulle__product_only_beta(tulle_product *plan, double beta, tulle_pr
 {
     tulle_mat *C = plan->C;
     const int64_t start = tulle__now(plan->comm);
-    const bool device = tulle__mat_home_of(C) != NULL;
-    tulle_status status = device && beta != 0 ? tulle__mat_home_bring(C) : TULLE_OK;
+    const bool device = tulle__mat_resident_of(C) != NULL;
+    tulle_status status = device && beta != 0 ? tulle__mat_resident_bring(C) : TULLE_OK;
     status = tulle_comm_agree(plan->comm, status);
     if (status != TULLE_OK) return status;
-    C->home = NULL; /* what a device holds is not C any more */
+    C->resident = NULL; /* what a device holds is not C any more */
     plan->runner->stale = true;
     int64_t entries = scale(C, beta);
     status = tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_SUM, 1, &entries));

@@ -23,7 +23,7 @@
 #include "base/random.h"
 #include "mat/fetch.h"
 #include "mat/half/expanded.h"
-#include "mat/mat_home.h"
+#include "mat/mat_resident.h"
 #include "mat/sweep/apply.h"
 
 enum { SAMPLES = 32 };
@@ -325,7 +325,7 @@ static tulle_status prepare(struct factors *x)
     const tulle_mat *const all[] = {x->A, x->B, x->C};
     for (int n = 0; n < 3 && status == TULLE_OK; n++) {
         if (!all[n]) continue;
-        if (tulle__mat_home_of(all[n])) status = tulle_comm_agree(all[n]->comm, tulle__mat_home_bring(all[n]));
+        if (tulle__mat_resident_of(all[n])) status = tulle_comm_agree(all[n]->comm, tulle__mat_resident_bring(all[n]));
         if (status == TULLE_OK) status = tulle__order_operand(all[n]);
     }
     if (status == TULLE_OK && x->A && x->A->symmetry != TULLE_GENERAL)
@@ -345,7 +345,8 @@ tulle_status tulle__check_stream(const tulle__operand *A, const tulle_mat *X, co
     struct factors x = {.alpha = 1, .A = NULL, .B = X, .C = Y, .first = *A};
     tulle_status status = TULLE_OK;
     double found = 0;
-    if (A->mat && tulle__mat_home_of(A->mat)) status = tulle_comm_agree(A->mat->comm, tulle__mat_home_bring(A->mat));
+    if (A->mat && tulle__mat_resident_of(A->mat))
+        status = tulle_comm_agree(A->mat->comm, tulle__mat_resident_bring(A->mat));
     if (status == TULLE_OK) status = prepare(&x);
     if (status == TULLE_OK) status = tulle_comm_agree(Y->comm, check(&x, NULL, &found));
     end(&x);

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "mat/algebra/elements.h"
-#include "mat/mat_home.h"
+#include "mat/mat_resident.h"
 #include "mat/sweep/apply.h"
 
 void tulle__each_own_entry(
@@ -77,7 +77,7 @@ tulle_status tulle_mat_infinite_rows(const tulle_mat *A, int64_t *rows)
     unsigned char *kinds = NULL;
     int64_t found = 0;
     tulle_status status = tulle__wants_values(A->comm, "rows that are not finite");
-    if (status == TULLE_OK && tulle__mat_home_of(A)) status = tulle__mat_home_bring(A);
+    if (status == TULLE_OK && tulle__mat_resident_of(A)) status = tulle__mat_resident_bring(A);
     TULLE_TRY(status);
     tulle__each_own_entry(A, find_infinite, &found);
     TULLE_TRY(tulle_comm_reduce_int(A->comm, TULLE_MAX, 1, &found));

@@ -151,7 +151,7 @@ static tulle_status refusals(tulle_comm *comm, void *arg)
     const tulle_product_devices resident = {.resident = true};
     const tulle_product_options all = {.symmetric_c = true}, ranges = {.symmetric_c = true, .phases = 2},
                                 kept = {.symmetric_c = true, .keep_pattern = true},
-                                home = {.symmetric_c = true, .device = "cpu", .devices = &resident},
+                                on_device = {.symmetric_c = true, .device = "cpu", .devices = &resident},
                                 layers = {.symmetric_c = true, .replication = 2};
     tulle_layout *l = NULL, *l2 = NULL;
     tulle_mat *V = NULL, *W = NULL, *C = NULL, *C2 = NULL, *S = NULL, *C3 = NULL;
@@ -168,8 +168,8 @@ static tulle_status refusals(tulle_comm *comm, void *arg)
     EXPECT(tulle_product_new(S, S, C3, &all, &plan) == TULLE_ERR_UNSUPPORTED); /* no blocks */
     EXPECT(tulle_product_new(V, V, C, &ranges, &plan) == TULLE_ERR_UNSUPPORTED);
     EXPECT(tulle_product_new(V, V, C, &kept, &plan) == TULLE_ERR_UNSUPPORTED);
-    EXPECT(tulle_product_new(V, V, C, &home, &plan) == TULLE_ERR_UNSUPPORTED);
-    EXPECT(strstr(tulle_error_message(), "home is on devices"));
+    EXPECT(tulle_product_new(V, V, C, &on_device, &plan) == TULLE_ERR_UNSUPPORTED);
+    EXPECT(strstr(tulle_error_message(), "device-resident"));
     if (tulle_comm_size(comm) % 2 == 0) EXPECT(tulle_product_new(V, V, C, &layers, &plan) == TULLE_ERR_UNSUPPORTED);
     TULLE_TRY(tulle_product_new(V, V, C, &all, &plan));
     tulle_columns columns;

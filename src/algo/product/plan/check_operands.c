@@ -85,7 +85,7 @@ static tulle_status check_symmetric(const tulle_mat *C, const tulle_product_opti
     if (!tulle__block_cuts_same(&C->layout->row_blocks, &C->layout->col_blocks))
         return tulle__fail(TULLE_ERR_ARG, "a symmetric C whose row blocks are not its column blocks");
     if (options->devices->resident)
-        return tulle__fail(TULLE_ERR_UNSUPPORTED, "one triangle of a symmetric C whose home is on devices");
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "one triangle of a symmetric C that is device-resident");
     if (options->replication > 1)
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "one triangle of a symmetric C with a replication of %d: without one",
             options->replication);

@@ -30,7 +30,7 @@ tulle_status tulle__check_selection(const tulle_mat *A, const tulle_mat *B, cons
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "a selection of entries of a product of %s and %s: both are csr",
             tulle_kind_name(A->kind), tulle_kind_name(B->kind));
     if (options->device) lacks = "on a device: the host makes it";
-    if (options->devices->resident) lacks = "whose home is on devices";
+    if (options->devices->resident) lacks = "that is device-resident";
     if (tulle__is_shape_only(C->comm)) lacks = "without values, which decide on it";
     if (lacks) return tulle__fail(TULLE_ERR_UNSUPPORTED, "a selection of entries of a product %s", lacks);
     options->selection = selection;

@@ -7,7 +7,7 @@
  * Open results take at most half of the memory, or one result, so that a tile of C is written back
  * once where all of them fit, and operands stay beside them.
  *
- * At home (runner->home) all results stay open, also for executions that follow; the first job of one
+ * Resident (runner->resident): all results stay open, also for executions that follow; the first job of one
  * that finds none brings what the host has, if beta is not 0.
  *
  * Room: tiles that are not held go first (device_tiles.h); then results that leave are awaited;
@@ -94,7 +94,7 @@ static int oldest_of(const struct device *d)
 
 int tulle__device_make_room(const struct device_run *run, struct device *d, tulle_status *status)
 {
-    if (run->runner.home || (!d->nleaving && d->nopen < 2)) return 0;
+    if (run->runner.resident || (!d->nleaving && d->nopen < 2)) return 0;
     if (!d->nleaving) *status = leave(run, d, oldest_of(d));
     if (*status == TULLE_OK) *status = land(run, d);
     return *status == TULLE_OK;
@@ -129,8 +129,8 @@ static size_t room_of(const struct device_run *run, size_t bytes)
     return runner->blocks && runner->tile[2] > bytes ? runner->tile[2] : bytes;
 }
 
-/* At home: beta of the first product, for which what the host has comes to the device if nothing was there. */
-static double begin_at_home(struct device *d, const struct device_result *r, const tulle__chain_task *task)
+/* Resident: beta of the first product, for which what the host has comes to the device if nothing was there. */
+static double begin_resident(struct device *d, const struct device_result *r, const tulle__chain_task *task)
 {
     size_t line = (size_t)task->n * tulle_type_size(task->type);
     if (task->beta == 0) return 0;
@@ -170,9 +170,9 @@ static tulle_status begin_result(const struct device_run *run, struct device *d,
     struct device_result **result, double *beta)
 {
     tulle_status status = TULLE_OK;
-    const bool home = run->runner.home;
+    const bool resident = run->runner.resident;
     struct device_result *r = find_open(d, task);
-    const int added = r && (home || task->beta == 1);
+    const int added = r && (resident || task->beta == 1);
     *beta = added ? task->beta : 0;
     *result = r;
     if (added) {
@@ -194,12 +194,12 @@ static tulle_status begin_result(const struct device_run *run, struct device *d,
         .beta = task->beta,
         .turn = ++d->turn};
     size_t bytes = (size_t)(task->m * task->n) * tulle_type_size(task->type), room = room_of(run, bytes);
-    while (!home && d->nopen && d->open_bytes + bytes > d->results) TULLE_TRY(leave(run, d, oldest_of(d)));
+    while (!resident && d->nopen && d->open_bytes + bytes > d->results) TULLE_TRY(leave(run, d, oldest_of(d)));
     while (run->runner.blocks && d->nleaving && d->nopen + d->nleaving >= run->runner.blocks->results)
         TULLE_TRY(land(run, d));
     for (;;) { /* as tulle__device_room, but no open result is one's own yet */
         status = tulle__device_tiles_room(d->tiles, room, "a tile of the result", &made.buffer);
-        if (status != TULLE_ERR_LIMIT || home || (!d->nleaving && !d->nopen)) break;
+        if (status != TULLE_ERR_LIMIT || resident || (!d->nleaving && !d->nopen)) break;
         if (!d->nleaving) TULLE_TRY(leave(run, d, oldest_of(d)));
         TULLE_TRY(land(run, d));
     }
@@ -207,7 +207,7 @@ static tulle_status begin_result(const struct device_run *run, struct device *d,
     d->open_bytes += bytes;
     d->open[d->nopen] = made;
     *result = &d->open[d->nopen++];
-    if (home) *beta = begin_at_home(d, *result, task);
+    if (resident) *beta = begin_resident(d, *result, task);
 out:
     return status;
 }
@@ -364,7 +364,7 @@ tulle_status tulle__device_run_chain(
     tulle_status status = TULLE_OK;
     double beta;
     if (!task->m || !task->n) return TULLE_OK;
-    tulle__device_home_begin(run);
+    tulle__device_resident_begin(run);
     while (d->nleaving && d->device->ops->event_done(d->exit[d->oldest].landed)) TULLE_TRY(land(run, d));
     if (runner->unpinned) TULLE_TRY(collect(run, d, task));
     TULLE_TRY(begin_result(run, d, task, &r, &beta));
@@ -396,7 +396,7 @@ tulle_status tulle__device_run_chain(
     }
     if (work.npairs) multiply_held(run, d, r, &work, &beta, tiles);
     if (runner->blocks) end_tiles(run, d, tiles, task);
-    if (tiles->last && !runner->home) status = leave(run, d, (int)(find_open(d, task) - d->open));
+    if (tiles->last && !runner->resident) status = leave(run, d, (int)(find_open(d, task) - d->open));
 out:
     if (status == TULLE_OK && (tiles->stays || runner->blocks)) return status;
     return tulle__device_operands_read(d, status);

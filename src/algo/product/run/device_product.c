@@ -42,9 +42,9 @@ static void fetch(const struct sparse *s, void *to, const tulle__device_place *f
     if (bytes) tulle__staging_download(s->d->staging, s->d->out, to, from, bytes);
 }
 
-/* home: without values. */
+/* resident: without values. */
 static tulle_status fetch_result(
-    struct sparse *s, int64_t m, bool home, tulle__csr_place place, void *context, tulle__csr_result *C)
+    struct sparse *s, int64_t m, bool resident, tulle__csr_place place, void *context, tulle__csr_result *C)
 {
     tulle_status status;
     const tulle__device_ops *ops = s->d->device->ops;
@@ -64,7 +64,7 @@ static tulle_status fetch_result(
         fetch(s, C->offset, &s->tile.offset, (nnz + 1) * sizeof *C->offset);
         fetch(s, C->norm, &s->tile.norm, nnz * sizeof *C->norm);
     }
-    if (!home) fetch(s, C->val, &s->tile.val, tulle__device_value_bytes(&s->tile));
+    if (!resident) fetch(s, C->val, &s->tile.val, tulle__device_value_bytes(&s->tile));
     status = ops->queue_wait(s->d->work);
     tulle_status come = ops->queue_wait(s->d->out);
     if (status == TULLE_OK) status = come;
@@ -243,8 +243,8 @@ tulle_status tulle__device_run_product(tulle__runner *runner, const tulle__run_t
     tulle__spgemm_pair pairs[TULLE__DEVICE_SPARSE_PAIRS];
     tulle__device_product work;
     some.pair = pairs;
-    const bool home = runner->home && runner->keeps_structure && tiles->whole && tiles->nk;
-    tulle__device_home_begin(run);
+    const bool resident = runner->resident && runner->keeps_structure && tiles->whole && tiles->nk;
+    tulle__device_resident_begin(run);
     TULLE_TRY(tulle__device_hold_pairs(run, d, tiles, task, &work, pairs));
     some.npairs = work.npairs;
     if (!work.npairs) {
@@ -260,13 +260,13 @@ tulle_status tulle__device_run_product(tulle__runner *runner, const tulle__run_t
     if (status == TULLE_ERR_LIMIT && tulle__device_tiles_shed(d->tiles)) /* it lacked room of its own */
         status = d->device->ops->product(d->work, &work, place_result, &s, &counts);
     if (status != TULLE_OK) goto out;
-    if (home && work.in_blocks) copy_cuts(&s, &work);
+    if (resident && work.in_blocks) copy_cuts(&s, &work);
     tulle__device_tiles_release(d->tiles, d->work);
-    TULLE_TRY(fetch_result(&s, task->m, home, place, context, C));
+    TULLE_TRY(fetch_result(&s, task->m, resident, place, context, C));
     C->multiplications = counts.multiplications;
     C->skipped = counts.skipped;
-    if (runner->keeps_structure) tulle__device_kept_add(d, tiles, &s.tile, home ? C->val : NULL, &s.buffer);
-    if (home && s.buffer) { /* there is no room for it to stay */
+    if (runner->keeps_structure) tulle__device_kept_add(d, tiles, &s.tile, resident ? C->val : NULL, &s.buffer);
+    if (resident && s.buffer) { /* there is no room for it to stay */
         fetch(&s, C->val, &s.tile.val, tulle__device_value_bytes(&s.tile));
         status = d->device->ops->queue_wait(d->out);
     }

@@ -47,7 +47,7 @@ static tulle_status finish(tulle__runner *runner)
     struct device_run *run = (struct device_run *)runner;
     for (int n = 0; n < run->count; n++) {
         struct device *d = &run->device[n];
-        tulle_status status = runner->home ? TULLE_OK : tulle__device_results_finish(run, d);
+        tulle_status status = runner->resident ? TULLE_OK : tulle__device_results_finish(run, d);
         if (status == TULLE_OK) status = wait_queues(d);
         if (status != TULLE_OK) return status;
     }
@@ -79,10 +79,10 @@ static void clear_devices(struct device_run *run)
 static void end(tulle__runner *runner)
 {
     struct device_run *run = (struct device_run *)runner;
-    const bool keeps = runner->home && run->finished;
+    const bool keeps = runner->resident && run->finished;
     run->finished = false;
     run->copied = 0;
-    for (int n = 0; runner->home && !keeps && n < run->count; n++) /* values that nobody will have */
+    for (int n = 0; runner->resident && !keeps && n < run->count; n++) /* values that nobody will have */
         if (run->device[n].tiles) tulle__device_kept_forget(&run->device[n]);
     for (int n = 0; keeps && n < run->count; n++) {
         tulle__device_tiles_release(run->device[n].tiles, run->device[n].work);
@@ -108,12 +108,12 @@ static tulle_status sync_home(tulle__runner *runner)
     return status;
 }
 
-void tulle__device_home_begin(struct device_run *run)
+void tulle__device_resident_begin(struct device_run *run)
 {
     if (run->runner.new_structure)
         for (int n = 0; n < run->count; n++) tulle__device_kept_forget(&run->device[n]);
     run->runner.new_structure = false;
-    if (!run->runner.home || !run->runner.stale) return;
+    if (!run->runner.resident || !run->runner.stale) return;
     run->runner.stale = false; /* parts of tiles may be others now; results stay, as tiles of C are the same */
     for (int n = 0; n < run->count; n++) tulle__device_tiles_clear(run->device[n].tiles);
 }
@@ -174,7 +174,7 @@ static const tulle__runner_ops ops = {.chain = tulle__device_run_chain,
     .finish = finish,
     .end = end,
     .sync = sync_home,
-    .home = tulle__device_run_home,
+    .resident = tulle__device_run_resident,
     .work = work,
     .free = free_run};
 

@@ -38,8 +38,8 @@ struct device_kept {
     int64_t row;
     tulle__device_buffer *buffer;
     tulle__device_tile tile;
-    bool home; /* it is a whole tile, for which other plans may ask */
-    void *to;  /* where its values belong on the host, which lacks them; NULL: it has them */
+    bool resident; /* it is a whole tile, for which other plans may ask */
+    void *to;      /* where its values belong on the host, which lacks them; NULL: it has them */
 };
 
 struct device {
@@ -71,7 +71,7 @@ struct device_run {
     tulle__receive_buffers *receiver;
     bool finished;  /* all that this execution has started is done */
     int64_t copied; /* operands of all jobs below this number have been copied ahead */
-    tulle__mat_home home;
+    tulle__mat_resident resident;
 };
 
 /* The device of a job. */
@@ -87,7 +87,7 @@ tulle_status tulle__device_hold(const struct device_run *run, struct device *d, 
 int tulle__device_make_room(const struct device_run *run, struct device *d, tulle_status *status);
 
 /* Sparse results whose structure stays: keeps one, which takes the buffer over if there is room for it (*buffer is NULL
- * then), with its values at home if `to` is their place on the host; finds it; brings values to the host; that, and
+ * then), with device-resident values if `to` is their place on the host; finds it; brings values to the host; that, and
  * drops all, *some if there was any; forgets all. */
 void tulle__device_kept_add(struct device *d, const tulle__run_tiles *tiles, const tulle__device_tile *tile, void *to,
     tulle__device_buffer **buffer);
@@ -96,8 +96,8 @@ tulle_status tulle__device_kept_bring(struct device *d);
 tulle_status tulle__device_kept_drop(struct device *d, bool *some);
 void tulle__device_kept_forget(struct device *d);
 
-/* Results of this plan as other plans find them, which have that structure (device_home.c). */
-tulle__mat_home *tulle__device_run_home(tulle__runner *runner, uint64_t structure);
+/* Results of this plan as other plans find them, which have that structure (device_resident.c). */
+tulle__mat_resident *tulle__device_run_resident(tulle__runner *runner, uint64_t structure);
 
 /* A chain of sparse tiles on its way: what both kinds of products hold. Tiles of the pairs that add something. */
 tulle_status tulle__device_hold_pairs(struct device_run *run, struct device *d, const tulle__run_tiles *tiles,
@@ -112,7 +112,7 @@ tulle_status tulle__device_operands_read(struct device *d, tulle_status status);
 /* All results are in host memory. */
 tulle_status tulle__device_results_finish(const struct device_run *run, struct device *d);
 /* Forgets resident tiles of other jobs before an execution. */
-void tulle__device_home_begin(struct device_run *run);
+void tulle__device_resident_begin(struct device_run *run);
 /* Starts the copies of all results to the host. */
 void tulle__device_results_return(struct device *d);
 /* Results that are left are given up; nothing works on them. */

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-enum { KEPT_PART = 4, HOME_PART = 2 }; /* of the memory; at home */
+enum { KEPT_PART = 4, RESIDENT_PART = 2 }; /* of the memory; of device-resident results */
 
 static int is_of(const struct device_kept *kept, const tulle__run_tiles *tiles)
 {
@@ -37,14 +37,14 @@ static void forget(struct device *d, struct device_kept *kept)
 static void forget_tile(struct device *d, const tulle__run_tiles *tiles)
 {
     for (int n = d->nkept - 1; n >= 0; n--)
-        if (d->kept[n].home && d->kept[n].i == tiles->i && d->kept[n].j == tiles->j) forget(d, &d->kept[n]);
+        if (d->kept[n].resident && d->kept[n].i == tiles->i && d->kept[n].j == tiles->j) forget(d, &d->kept[n]);
 }
 
 void tulle__device_kept_add(struct device *d, const tulle__run_tiles *tiles, const tulle__device_tile *tile, void *to,
     tulle__device_buffer **buffer)
 {
     struct device_kept *old = find(d, tiles);
-    size_t most = d->device->capacity / (to ? HOME_PART : KEPT_PART);
+    size_t most = d->device->capacity / (to ? RESIDENT_PART : KEPT_PART);
     if (old) forget(d, old);
     forget_tile(d, tiles);
     if ((d->device->on_host && !to) || !*buffer || d->kept_bytes + (*buffer)->bytes > most) return;
@@ -60,7 +60,7 @@ void tulle__device_kept_add(struct device *d, const tulle__run_tiles *tiles, con
         .row = tiles->row,
         .buffer = *buffer,
         .tile = *tile,
-        .home = to != NULL,
+        .resident = to != NULL,
         .to = to};
     d->kept_bytes += (*buffer)->bytes;
     *buffer = NULL;
@@ -158,7 +158,7 @@ tulle_status tulle__device_run_values(
     void *made = NULL;
     int64_t *offsets = NULL;
     if (!of.nnz) return TULLE_OK;
-    tulle__device_home_begin(run);
+    tulle__device_resident_begin(run);
     TULLE_TRY(tulle__device_hold_pairs(run, d, tiles, task, work, pairs));
     some.pair = pairs;
     some.npairs = work->npairs;
@@ -178,7 +178,7 @@ tulle_status tulle__device_run_values(
     if (C->norm)
         tulle__staging_download(
             d->staging, d->work, C->norm + of.first, &there->norm, (size_t)of.nnz * sizeof *C->norm);
-    if (kept && kept->home && !buffer)
+    if (kept && kept->resident && !buffer)
         kept->to = (char *)C->val + (size_t)of.first_value * size;
     else
         tulle__staging_download(

@@ -13,7 +13,7 @@
 #include "algo/product/run/run_tiles.h"
 #include "mat/context.h"
 #include "mat/fetch.h"
-#include "mat/mat_home.h"
+#include "mat/mat_resident.h"
 #include "tile/tile_csr.h"
 
 typedef struct tulle__runner tulle__runner;
@@ -36,14 +36,14 @@ typedef struct tulle__runner_ops {
     void (*block)(tulle__runner *runner);
     /* All that was started is in host memory. */
     tulle_status (*finish)(tulle__runner *runner);
-    /* The end of an execution, also of one that failed: nothing is under way, no tile is kept, unless they are at home
+    /* The end of an execution, also of one that failed: nothing is under way, no tile is kept, unless they are resident
      * and all has been finished. */
     void (*end)(tulle__runner *runner);
     /* Brings results that stay to the host; no tile is kept. NULL for the host. */
     tulle_status (*sync)(tulle__runner *runner);
     /* Sparse results that stay on devices, for other plans, after an execution with that structure of C. NULL for the
      * host. */
-    tulle__mat_home *(*home)(tulle__runner *runner, uint64_t structure);
+    tulle__mat_resident *(*resident)(tulle__runner *runner, uint64_t structure);
     /* Work of devices since the plan was made; all 0 for the host. */
     tulle_device_work (*work)(const tulle__runner *runner);
     void (*free)(tulle__runner *runner);
@@ -61,12 +61,12 @@ struct tulle__runner {
     tulle__receiver *receiver;        /* of what other PEs send, for its executions; NULL: the PE's memory */
     bool by_times;                    /* times decide which kernel multiplies in SpMM */
     /* The following are the plan's. */
-    bool home;                       /* operands and results stay from one execution to the next */
-    bool new_structure;              /* structures of a sparse C are made anew, in other memory of the host */
-    bool stale;                      /* jobs are others than those of the execution before */
-    const tulle__mat_home *homes[2]; /* of A and B, for an execution; NULL: their values are on the host */
-    const int *column;               /* [tile columns of C]: their numbers among those of this PE */
-    bool unpinned;                   /* jobs go to devices in turn, whatever tile of C they are of */
+    bool resident;                             /* operands and results stay from one execution to the next */
+    bool new_structure;                        /* structures of a sparse C are made anew, in other memory of the host */
+    bool stale;                                /* jobs are others than those of the execution before */
+    const tulle__mat_resident *resident_of[2]; /* of A and B, for an execution; NULL: their values are on the host */
+    const int *column;                         /* [tile columns of C]: their numbers among those of this PE */
+    bool unpinned;                             /* jobs go to devices in turn, whatever tile of C they are of */
     /* NULL: jobs are in any order. They are in these blocks, of tiles of at most so many bytes, A's, B's and C's. */
     const tulle_gemm_blocks *blocks;
     int window; /* how many chunks after the one at hand are copied ahead */

@@ -5,7 +5,7 @@
  * through plan->ways and plan->like. Its struct is private to its file. The table (stages.c) has them outermost first,
  * and says which do not go together.
  *
- *   home        operands and results that stay on devices
+ *   resident    operands and results that stay on devices
  *   selection   entries of rows of C that are kept
  *   symmetric   one triangle of a symmetric C, which is mirrored at last
  *   half        all of a factor of which half is stored
@@ -56,7 +56,7 @@ struct tulle__stage {
     tulle_product *plan;
 };
 
-extern const tulle__stage_ops tulle__home_stage, tulle__symmetric_stage, tulle__half_stage, tulle__transposed_stage,
+extern const tulle__stage_ops tulle__resident_stage, tulle__symmetric_stage, tulle__half_stage, tulle__transposed_stage,
     tulle__filter_stage, tulle__phases_stage, tulle__slices_stage, tulle__selection_stage;
 
 /* The plan's stage with these operations; NULL: it has none. */

@@ -5,8 +5,9 @@
 #include "base/memory.h"
 
 /* Outermost first. */
-static const tulle__stage_ops *const table[] = {&tulle__home_stage, &tulle__selection_stage, &tulle__symmetric_stage,
-    &tulle__half_stage, &tulle__transposed_stage, &tulle__filter_stage, &tulle__phases_stage, &tulle__slices_stage};
+static const tulle__stage_ops *const table[] = {&tulle__resident_stage, &tulle__selection_stage,
+    &tulle__symmetric_stage, &tulle__half_stage, &tulle__transposed_stage, &tulle__filter_stage, &tulle__phases_stage,
+    &tulle__slices_stage};
 
 _Static_assert(sizeof table / sizeof *table <= TULLE__STAGES_MOST, "a plan has room for all stages");
 
@@ -17,11 +18,12 @@ static const struct {
     tulle_status status;
     const char *why;
 } apart[] = {
-    {&tulle__home_stage, &tulle__symmetric_stage, false, TULLE_ERR_UNSUPPORTED,
-        "one triangle of a symmetric C whose home is on devices"},
-    {&tulle__home_stage, &tulle__filter_stage, false, TULLE_ERR_UNSUPPORTED, "a home on devices with a filter"},
-    {&tulle__home_stage, &tulle__slices_stage, false, TULLE_ERR_UNSUPPORTED,
-        "a home on devices in layers, or in layouts that do not match"},
+    {&tulle__resident_stage, &tulle__symmetric_stage, false, TULLE_ERR_UNSUPPORTED,
+        "one triangle of a symmetric C that is device-resident"},
+    {&tulle__resident_stage, &tulle__filter_stage, false, TULLE_ERR_UNSUPPORTED,
+        "device-resident matrices with a filter"},
+    {&tulle__resident_stage, &tulle__slices_stage, false, TULLE_ERR_UNSUPPORTED,
+        "device-resident matrices in layers, or in layouts that do not match"},
     {&tulle__symmetric_stage, &tulle__phases_stage, true, TULLE_ERR_LIMIT,
         "a symmetric C does not fit in memory at once: its ranges of columns need symmetric_c to be off"},
 };

@@ -7,7 +7,7 @@
 #include "algo/product/stage/stage.h"
 #include "base/arg.h"
 #include "base/error.h"
-#include "mat/mat_home.h"
+#include "mat/mat_resident.h"
 
 static bool asked(const tulle_product *plan)
 {
@@ -33,41 +33,42 @@ static bool others_read(const tulle_product *plan, bool of_a, int i, int j)
 static tulle_status ready_operand(tulle_product *plan, const tulle_mat *A, bool of_a)
 {
     tulle_status status = TULLE_OK;
-    const tulle__mat_home *home = tulle__mat_home_of(A);
-    if (!home) return TULLE_OK;
+    const tulle__mat_resident *resident = tulle__mat_resident_of(A);
+    if (!resident) return TULLE_OK;
     bool takes = plan->runner->devices && plan->sparse && plan->ways.whole && !plan->ways.in_parts &&
                  (of_a ? plan->options.op_a : plan->options.op_b) == TULLE_OP_N && A->symmetry == TULLE_GENERAL &&
                  plan->policy->alg == TULLE_PRODUCT_STATIONARY_C;
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt && status == TULLE_OK; j++)
             if (tulle__tile_is_mine(A, i, j) && (!takes || others_read(plan, of_a, i, j)))
-                status = home->bring(home->context, i, j);
-    if (takes) plan->runner->homes[of_a ? 0 : 1] = home;
+                status = resident->bring(resident->context, i, j);
+    if (takes) plan->runner->resident_of[of_a ? 0 : 1] = resident;
     return tulle_comm_agree(plan->comm, status);
 }
 
-/* C is nobody's home any more, but what it adds to is on the host. */
+/* Before an execution: C's values on devices are downloaded first if beta != 0, then invalidated. */
 static tulle_status renew(tulle__stage *stage, struct tulle__exec *x)
 {
     tulle_product *plan = stage->plan;
-    const tulle__mat_home *home = tulle__mat_home_of(plan->C);
+    const tulle__mat_resident *resident = tulle__mat_resident_of(plan->C);
     (void)x;
-    plan->runner->homes[0] = plan->runner->homes[1] = NULL;
+    plan->runner->resident_of[0] = plan->runner->resident_of[1] = NULL;
     tulle_status status = ready_operand(plan, plan->A, true);
     if (status == TULLE_OK) status = ready_operand(plan, plan->B, false);
-    if (status == TULLE_OK && home && (plan->scalars.beta != 0 || plan->options.keep_pattern))
-        status = tulle_comm_agree(plan->comm, tulle__mat_home_bring(plan->C));
-    if (status == TULLE_OK) plan->C->home = NULL;
+    if (status == TULLE_OK && resident && (plan->scalars.beta != 0 || plan->options.keep_pattern))
+        status = tulle_comm_agree(plan->comm, tulle__mat_resident_bring(plan->C));
+    if (status == TULLE_OK) plan->C->resident = NULL;
     return status;
 }
 
 static tulle_status check(const tulle_product *plan)
 {
-    if (!plan->runner->devices) return tulle__fail(TULLE_ERR_ARG, "a home on devices is for products on devices");
+    if (!plan->runner->devices)
+        return tulle__fail(TULLE_ERR_ARG, "device-resident matrices are for products on devices");
     if ((!plan->sparse && plan->C->order != TULLE_ROW_MAJOR) || plan->options.devices->unpinned ||
         plan->policy->alg != TULLE_PRODUCT_STATIONARY_C)
         return tulle__fail(
-            TULLE_ERR_UNSUPPORTED, "a home on devices is for a sparse or row-major C by stationary-c, pinned");
+            TULLE_ERR_UNSUPPORTED, "device-resident results are a sparse or row-major C by stationary-c, pinned");
     return TULLE_OK;
 }
 
@@ -76,7 +77,7 @@ static tulle_status ready(tulle__stage *stage, struct tulle__exec *x)
     (void)x;
     tulle_product *plan = stage->plan;
     if (!in_effect(plan)) return TULLE_OK;
-    plan->runner->home = true;
+    plan->runner->resident = true;
     return tulle_comm_agree(plan->comm, check(plan));
 }
 
@@ -84,18 +85,19 @@ static tulle_status complete(tulle__stage *stage, struct tulle__exec *x)
 {
     tulle_product *plan = stage->plan;
     (void)x;
-    if (plan->runner->home && plan->sparse) plan->C->home = plan->runner->ops->home(plan->runner, plan->C->structure);
+    if (plan->runner->resident && plan->sparse)
+        plan->C->resident = plan->runner->ops->resident(plan->runner, plan->C->structure);
     return TULLE_OK;
 }
 
 static tulle_status close(tulle__stage *stage, struct tulle__exec *x)
 {
     (void)x;
-    if (stage->plan->runner->home && stage->plan->sparse) stage->plan->C->home = NULL;
+    if (stage->plan->runner->resident && stage->plan->sparse) stage->plan->C->resident = NULL;
     return TULLE_OK;
 }
 
-const tulle__stage_ops tulle__home_stage = {.size = sizeof(tulle__stage),
+const tulle__stage_ops tulle__resident_stage = {.size = sizeof(tulle__stage),
     .asked = asked,
     .in_effect = in_effect,
     .at = {[TULLE__STAGE_READY] = ready,
@@ -107,8 +109,8 @@ tulle_status tulle_product_sync(tulle_product *plan)
 {
     if (TULLE__NULL_AS(plan, "product")) return TULLE_ERR_ARG;
     TULLE__ENTER(plan->comm);
-    tulle_status status = plan->runner->home ? plan->runner->ops->sync(plan->runner) : TULLE_OK;
+    tulle_status status = plan->runner->resident ? plan->runner->ops->sync(plan->runner) : TULLE_OK;
     status = tulle_comm_agree(plan->comm, status);
-    if (status == TULLE_OK && plan->runner->home) plan->C->home = NULL;
+    if (status == TULLE_OK && plan->runner->resident) plan->C->resident = NULL;
     return status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operands and results that stay on devices: home PES DEVICE. Executions with several beta give what the same do on
+ * Operands and results that stay on devices: resident PES DEVICE. Executions with several beta give what the same do on
  * the host; those after the first copy nothing over the link, to the byte; tulle_product_sync brings C back, and
  * operands that have changed are read again. What cannot stay there is refused.
  */
@@ -78,7 +78,8 @@ static tulle_status refusals(const struct run *run, tulle_mat *A, tulle_mat *B, 
     tulle_status status = TULLE_OK;
     tulle_product_devices devices = {.resident = true};
     tulle_product_options o = {.device = run->device, .devices = &devices, .alg = TULLE_PRODUCT_STATIONARY_A};
-    EXPECT(tulle_product_new(A, B, C, &o, &plan) == TULLE_ERR_UNSUPPORTED && strstr(tulle_error_message(), "home"));
+    EXPECT(tulle_product_new(A, B, C, &o, &plan) == TULLE_ERR_UNSUPPORTED &&
+           strstr(tulle_error_message(), "device-resident"));
     o.alg = TULLE_PRODUCT_AUTO;
     devices.unpinned = true;
     EXPECT(tulle_product_new(A, B, C, &o, &plan) == TULLE_ERR_UNSUPPORTED);

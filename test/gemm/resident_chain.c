@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sparse results that stay on devices: home_chain PES DEVICE [csr|bsr|vbsr]. C = A A and D = C A, or A C, by two plans
- * with a home there: the values of C cross no link, counted to the byte, and D is what the host makes. So it is where
- * other PEs read C, where the host, or a device that is no peer, multiplies with it, where memory is short, with new
- * values of A, where C is added to, and after failures. Of blocks norms come to the host each time.
+ * Sparse results that stay on devices: resident_chain PES DEVICE [csr|bsr|vbsr]. C = A A and D = C A, or A C, by two
+ * plans with device-resident results: the values of C cross no link, counted to the byte, and D is what the host makes.
+ * So it is where other PEs read C, where the host, or a device that is no peer, multiplies with it, where memory is
+ * short, with new values of A, where C is added to, and after failures. Of blocks norms come to the host each time.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sparse results whose home is a device: whole tiles, in CSR or of blocks, that one job makes. Their structure comes to
+ * Device-resident sparse results: whole tiles, in CSR or of blocks, that one job makes. Their structure comes to
  * the host, which plans by it, and so do norms of blocks; values stay, until somebody wants them there or the device
  * lacks room for something else. An operand that is such a result of another plan is copied from device to device.
  */
@@ -32,7 +32,7 @@ static struct device_kept *find_tile(const struct device_run *run, int i, int j,
         for (int n = 0; n < run->device[d].nkept; n++) {
             struct device_kept *kept = &run->device[d].kept[n];
             *device = &run->device[d];
-            if (kept->home && kept->i == i && kept->j == j) return kept;
+            if (kept->resident && kept->i == i && kept->j == j) return kept;
         }
     return NULL;
 }
@@ -54,24 +54,24 @@ static tulle_status bring_tile(void *context, int i, int j)
     return kept ? bring(d, kept) : TULLE_OK;
 }
 
-tulle__mat_home *tulle__device_run_home(tulle__runner *runner, uint64_t structure)
+tulle__mat_resident *tulle__device_run_resident(tulle__runner *runner, uint64_t structure)
 {
     struct device_run *run = (struct device_run *)runner;
-    run->home = (tulle__mat_home){.structure = structure, .context = run, .find = find, .bring = bring_tile};
-    return &run->home;
+    run->resident = (tulle__mat_resident){.structure = structure, .context = run, .find = find, .bring = bring_tile};
+    return &run->resident;
 }
 
 tulle_status tulle__device_hold(const struct device_run *run, struct device *d, const tulle__tile_key *key,
     const tulle_tile *source, tulle__device_tile *there)
 {
-    const tulle__mat_home *home = key->operand >= 0 ? run->runner.homes[key->operand] : NULL;
+    const tulle__mat_resident *resident = key->operand >= 0 ? run->runner.resident_of[key->operand] : NULL;
     tulle__device *device = NULL;
     tulle__device_tile tile, *from = NULL;
-    if (home && home->find(home->context, key->i, key->j, &device, &tile)) {
+    if (resident && resident->find(resident->context, key->i, key->j, &device, &tile)) {
         if (!key->row && key->rows == tile.m && d->device->ops->peer(d->device, device)) {
             from = &tile;
         } else {
-            tulle_status status = home->bring(home->context, key->i, key->j);
+            tulle_status status = resident->bring(resident->context, key->i, key->j);
             if (status != TULLE_OK) return status;
         }
     }
