@@ -63,6 +63,7 @@ right 12 -8 "$at/dimers.mtx" --blocks 2 --electrons 12 --method auto
 expect 0 'HOMO -1, LUMO 1, gap 2' density "$at/dimers.mtx" --blocks 2 --electrons 10
 expect 0 '"below":-1,"above":1,"filled":0,"gap":2,' density "$at/pshells.mtx" --blocks 3 --electrons 28 --json
 expect 0 '"mu":0.5,' density "$at/dimers.mtx" --blocks 2 --mu 0.5 --json
+expect 0 'electrons  *18.005767' density "$at/star_H.mtx" "$at/star_S.mtx" --blocks 1 --electrons 18.005767034693886 --kT 0.001 --check
 expect 2 'fills whole states' density "$at/levels.mtx" --blocks 1 --electrons 3 --method tc2
 # a matrix without rows
 printf '%%%%MatrixMarket matrix coordinate real symmetric\n0 0 0\n' >none.mtx

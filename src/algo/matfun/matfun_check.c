@@ -143,11 +143,25 @@ static int64_t decompose(struct check *c)
 }
 #endif
 
-/* The difference of a submatrix against the tolerance of its function. */
-static void judge(struct check *c)
+static double frobenius(const double *A, size_t n)
 {
+    double norm = 0;
+    for (size_t i = 0; i < n * n; i++) norm = hypot(norm, A[i]);
+    return norm;
+}
+
+/* The difference of a submatrix against the tolerance of its function; norms: of H and S before they were decomposed.
+ */
+static void judge(struct check *c, tulle__pencil_norms norms)
+{
+    const int64_t n = c->sub->n;
+    for (int64_t l = 0; l < n; l++) { /* the work space is free again */
+        c->work[l] = 0;
+        for (int64_t r = 0; r < n; r++) c->work[l] += c->A[l * n + r] * c->A[l * n + r];
+    }
+    norms.square = c->work;
     const double amplification =
-        c->sub->n ? tulle__function_amplification(c->function, c->sub->n, c->level, c->value) : 1;
+        n ? tulle__function_amplification(c->function, n, c->level, c->value, c->S ? &norms : NULL) : 1;
     const double excess = c->worst / tulle__function_tolerance(tulle__dense_type(c->plan), 0, amplification);
     c->amplification = fmax(c->amplification, amplification);
     if (!(c->worst <= c->most)) c->most = c->worst; /* NaN too */
@@ -176,6 +190,7 @@ static tulle_status check_one(struct check *c)
         c->to = c->S;
         TULLE_TRY(each_row(c, c->plan->S, take));
     }
+    const tulle__pencil_norms norms = {.H = frobenius(c->A, n), .S = c->S ? frobenius(c->S, n) : 1};
     if (decompose(c)) {
         status = tulle__fail(TULLE_ERR_CONVERGENCE, "eigenvalues of a submatrix were not found");
         goto out;
@@ -184,7 +199,7 @@ static tulle_status check_one(struct check *c)
     for (size_t l = 0; l < n; l++) c->largest = fmax(c->largest, fabs(c->value[l]));
     c->worst = 0;
     TULLE_TRY(each_row(c, c->F, compare_row));
-    judge(c);
+    judge(c, norms);
 out:
     tulle__free(c->start);
     tulle__free(c->A);

@@ -142,17 +142,26 @@ static double slope(const tulle_function *f, double x, double value)
     }
 }
 
-double tulle__function_amplification(const tulle_function *function, int64_t n, const double *x, const double *value)
+/* How far rounding, relative to its matrices, moves levels i and j beside each other; times what F has of both. */
+static double movement(const tulle__pencil_norms *pencil, const double *x, double size, int64_t i, int64_t j)
+{
+    if (!pencil) return size;
+    return pencil->square[i] * pencil->square[j] * (pencil->H + fmax(fabs(x[i]), fabs(x[j])) * pencil->S);
+}
+
+double tulle__function_amplification(
+    const tulle_function *function, int64_t n, const double *x, const double *value, const tulle__pencil_norms *pencil)
 {
     const double size = fmax(fabs(x[0]), fabs(x[n - 1]));
     double steepest = 0, largest = 0;
     for (int64_t i = 0; i < n; i++) {
         const double rise = i ? fabs(value[i] - value[i - 1]) : 0, run = i ? x[i] - x[i - 1] : 1;
-        largest = fmax(largest, fabs(value[i]));
-        steepest = fmax(steepest, slope(function, x[i], value[i]));
-        if (rise > 0 && run > 4 * DBL_EPSILON * size) steepest = fmax(steepest, rise / run);
+        largest = fmax(largest, fabs(value[i]) * (pencil ? pencil->square[i] : 1));
+        steepest = fmax(steepest, slope(function, x[i], value[i]) * movement(pencil, x, size, i, i));
+        if (rise > 0 && run > 4 * DBL_EPSILON * size)
+            steepest = fmax(steepest, rise / run * movement(pencil, x, size, i, i - 1));
     }
-    const double condition = largest > 0 ? steepest / largest * size : 1;
+    const double condition = largest > 0 ? steepest / largest : 1;
     return condition > 1 ? condition : 1;
 }
 

@@ -20,8 +20,16 @@ int64_t tulle__function_values(
  * max |f(x)| / max |x|, the largest divided difference of f over two neighbours, or derivative at one (not of the
  * caller's functions), and at least 1. Of symmetric matrices that is the condition in the Frobenius norm: Higham,
  * "Functions of Matrices", SIAM 2008, section 3.3 (Corollary 3.16 for normal ones); cond(A) of the inverse.
+ *
+ * Of a pencil H c = x S c, c^T S c = 1, whose F is the sum of f(x) c c^T, rounding of H and S moves levels i and j by
+ * up to |c_i| |c_j| (||H|| + |x| ||S||): divided differences and f count with |c_i| |c_j| each.
  */
-double tulle__function_amplification(const tulle_function *function, int64_t n, const double *x, const double *value);
+typedef struct tulle__pencil_norms {
+    const double *square; /* [n]: |c|^2 */
+    double H, S;
+} tulle__pencil_norms;
+double tulle__function_amplification(const tulle_function *function, int64_t n, const double *x, const double *value,
+    const tulle__pencil_norms *pencil); /* NULL: of a matrix */
 
 /*
  * The error of f(A), relative to it, up to which a method that filters its matrices has a right result:

@@ -175,7 +175,7 @@ static tulle_status evaluate(struct lanczos *l, double *change)
     tulle_status status = decompose(l, n);
     if (status != TULLE_OK) return status;
     (void)tulle__function_values(l->function, TULLE_F64, n, l->d, l->value);
-    l->amplification = tulle__function_amplification(l->function, n, l->d, l->value);
+    l->amplification = tulle__function_amplification(l->function, n, l->d, l->value, NULL);
     memcpy(l->last, l->weight, (size_t)n * sizeof *l->last);
     memset(l->weight, 0, (size_t)n * sizeof *l->weight);
     for (int c = 0; c < n; c++)
