@@ -4,7 +4,7 @@
  * describes a matrix; nothing is copied where the arrays lie as the library needs them: on a team
  * of one PE, CSR with ascending columns (values, and columns of 32 bits; row pointers of 32 bits are
  * widened, columns of 64 bits narrowed), and dense matrices in either order with any leading
- * dimension.
+ * dimension. tulle_multiply of a sparse and a dense matrix copies nothing, and takes columns in any order.
  *
  *     int ptr[] = {0, 2, 4}, col[] = {0, 1, 0, 1};
  *     double val[] = {2, -1, -1, 2}, x[] = {1, 2}, y[2];
@@ -161,11 +161,17 @@ TULLE_API tulle_status tulle_mat_to_array(const tulle_mat *A, int root, tulle_ar
 TULLE_API void tulle_array_free(tulle_array *array);
 
 /*
- * Collective: C = alpha op(A) op(B) + beta C by a plan that is dropped afterwards. C is dense if
- * one of A and B is, else sparse. A dense C lies in the caller's array, or is allocated if val is
+ * Collective: C = alpha op(A) op(B) + beta C, by a plan that is dropped afterwards or, on one PE, without
+ * one. C is dense if one of A and B is, else sparse. A dense C lies in the caller's array, or is allocated if val is
  * NULL or owned; a sparse one is allocated, in C->storage; its columns ascend. beta other than 0
  * requires a dense C with values, which is updated in place. A dense A with a sparse B is supported on one PE. options:
  * as of tulle_product_new, except op_a and op_b; report: as of tulle_product_execute. Both may be NULL.
+ *
+ * Cost on one PE, with defaults for options: a sparse A in CSR (or CSC with op_a = TULLE_OP_T) times a dense B into a
+ * dense array of the caller's takes about as long as a plain loop over A, and a third of a microsecond. A is checked as
+ * it is read, in every call, so that arrays may change between calls; if it is not valid the call fails and C is
+ * undefined. Keep a plan (tulle_product_new) for repeated products of two sparse matrices, whose structure it analyses
+ * once, and where A is not such an array, as it would be converted in every call.
  */
 TULLE_API tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, double alpha,
     const tulle_array *A, const tulle_array *B, double beta, tulle_array *C, const tulle_product_options *options,

@@ -4,6 +4,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
+#include "direct.h"
 #include "handles.h"
 
 namespace
@@ -164,6 +165,11 @@ class Plan : public Handle
 
 } // namespace
 
+nb::dict direct_report_of(const tulle_product_report &r)
+{
+    return report_of(r, "auto");
+}
+
 nb::dict imbalance(const tulle_imbalance &both)
 {
     nb::dict d;
@@ -175,6 +181,9 @@ nb::dict imbalance(const tulle_imbalance &both)
 void bind_product(nb::module_ &m)
 {
     m.def("multiply", &multiply);
+    m.def("csr_times_dense", &csr_times_dense);
+    m.def("csr_times_csr", &csr_times_csr);
+    m.def("direct_report", &direct_report);
     m.def("multiply_selected", &multiply_selected, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
         nb::arg().none(), nb::arg().none(), nb::arg());
     m.def("sddmm", &sddmm);

@@ -14,25 +14,33 @@ _NAMES = ("_matmul_vector", "_matmul_multivector", "_matmul_sparse")
 _OLD_NAMES = ("_mul_vector", "_mul_multivector", "_mul_sparse_matrix")  # scipy before 1.11
 # the entries from which on products are ours, in this thread or task; outside of blocks None
 _smallest = contextvars.ContextVar("tulle.inside_scipy", default=None)  # type: contextvars.ContextVar[int | None]
+_TYPES = frozenset((np.dtype(np.float32), np.dtype(np.float64)))
 _lock = threading.Lock()
 _blocks = []  # type: list[object]
 _originals = []  # type: list[tuple[object, str, object]]
 
 
-def _suits(A, B):
+_FASTER_FROM = 4  # times the smallest: two sparse matrices, where a plan takes part of the time
+
+
+def _suits(A, B, format=None, times=1):
     """Whether A @ B is one of ours: two dimensions, single or double precision, and worth the call.
 
     Where calls are collective over several processes it is scipy's: each of its own matrices.
     """
     smallest = _smallest.get()
-    if smallest is None or A.ndim != 2 or B.ndim > 2 or A.nnz < smallest or current().size > 1:
+    if smallest is None or A.data.size < times * smallest or (format and A.format != format):
         return False
-    return A.dtype in (np.float32, np.float64) and B.dtype in (np.float32, np.float64)
+    if A.ndim != 2 or B.ndim > 2 or current().size > 1:
+        return False
+    return A.dtype in _TYPES and B.dtype in _TYPES
 
 
 def _product(original):
+    """Of CSR: columns are added up where they lie by scipy, and would be transposed here."""
+
     def multiply(self, other):
-        if not _suits(self, other) or self.shape[1] != other.shape[0]:
+        if not _suits(self, other, "csr") or self.shape[1] != other.shape[0]:
             return original(self, other)
         return matmul(self, other)
 
@@ -41,7 +49,7 @@ def _product(original):
 
 def _sparse_product(original):
     def multiply(self, other):
-        if other.ndim != 2 or not _suits(self, other) or self.shape[1] != other.shape[0]:
+        if other.ndim != 2 or not _suits(self, other, times=_FASTER_FROM) or self.shape[1] != other.shape[0]:
             return original(self, other)
         return matmul(self, type(self)(other))
 
@@ -69,10 +77,10 @@ def _triangular_solve(original):
 
 @contextlib.contextmanager
 def inside_scipy(smallest=10_000):
-    """Within the block scipy's A @ B, A @ X and spsolve_triangular are this library's.
+    """Within the block scipy's A @ B, A @ X and spsolve_triangular are this library's, where it is faster.
 
-    For CSR and CSC matrices of float32 and float64 with `smallest` entries or more; all else stays
-    scipy's. Rows of a sparse result are in order, and have no duplicates. In this thread, and in asyncio
+    For matrices of float32 and float64 with `smallest` entries or more: A @ X and A @ x in CSR, A @ B of CSR and
+    of CSC with four times as many, solves with both; all else stays scipy's. Rows of a sparse result are in order, and have no duplicates. In this thread, and in asyncio
     tasks that it makes: in others the operators stay scipy's.
     """
     block, outer = object(), _smallest.get()

@@ -5,7 +5,7 @@ import threading
 
 from ._warnings import say
 
-_last = threading.local()
+last = threading.local()  # .report: a Report, or a call and the function of its figures
 
 
 class Report(dict):
@@ -71,7 +71,7 @@ def _text(value):
 def keep(call, figures):
     """Makes the report of a call, which is this thread's last from now on, and says its warnings."""
     text = figures.pop("warnings", "")
-    _last.report = made = Report(call=call, **figures)
+    last.report = made = Report(call=call, **figures)
     lines = text.splitlines()
     if lines:
         made["warnings"] = lines
@@ -81,4 +81,8 @@ def keep(call, figures):
 
 def report():
     """The Report of this thread's last call; None if there was none."""
-    return getattr(_last, "report", None)
+    made = getattr(last, "report", None)
+    if isinstance(made, tuple):
+        call, figures = made
+        made = last.report = Report(call=call, **figures())
+    return made

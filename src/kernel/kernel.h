@@ -44,6 +44,16 @@ static inline tulle__csr tulle__csr_rows(const tulle__csr *A, int64_t first, int
     return part;
 }
 
+/*
+ * A CSR matrix in a caller's arrays as they are: m + 1 pointers and nnz columns of 4 or 8 bytes, neither of which has
+ * been checked. Columns of a row may come in any order and more than once.
+ */
+typedef struct tulle__unchecked_csr {
+    int64_t m, n, nnz;
+    int ptr_bytes, ind_bytes;
+    const void *ptr, *ind, *val;
+} tulle__unchecked_csr;
+
 /* One summand of a chain of sparse-dense products: A m x k, B k x n with element (r, c) at B[r * b_row + c * b_col]. */
 typedef struct tulle__spmm_pair {
     tulle__csr A;
@@ -365,6 +375,14 @@ typedef tulle_status (*tulle__csr_place)(void *context, int64_t m, int64_t nnz, 
 
 typedef struct tulle__kernels {
     tulle_status (*spmm)(tulle__pool *pool, const tulle__spmm_task *task);
+
+    /*
+     * The same for one pair, whose A is in arrays that have not been checked: pair->A is not looked at. Rows are
+     * checked as they are multiplied, and nothing that they name outside of B is read. *valid: false if pointers do not
+     * ascend from 0 to nnz or a column is not in 0 .. n - 1; C is undefined then.
+     */
+    tulle_status (*spmm_unchecked)(
+        tulle__pool *pool, const tulle__spmm_task *task, const tulle__unchecked_csr *A, bool *valid);
 
     /*
      * The same with all A in blocks; m, C and `first` count rows: those of the task are rows first .. first + m - 1 of

@@ -4,6 +4,7 @@
 
 #include <tulle/array.h>
 
+#include "algo/array/direct_multiply.h"
 #include "algo/option_values.h"
 #include "base/arg.h"
 #include "base/error.h"
@@ -128,6 +129,11 @@ tulle_status tulle_multiply(tulle_comm *comm, tulle_op op_a, tulle_op op_b, doub
             (const int64_t[]){op_a, op_b, beta != 0, A == B, result.array.storage,
                 result.array.storage == TULLE_STORAGE_DENSE ? result.array.order : 0},
             "the operations, whether beta is 0, and C's storage and order");
+    if (status == TULLE_OK &&
+        tulle__multiply_direct(comm, op_a, op_b, alpha, A, B, beta, &result.array, options, report, &status)) {
+        if (status == TULLE_OK && result.array.owned) tulle__array_result_end(&result);
+        return status;
+    }
     own.options.op_a = op_a;
     own.options.op_b = op_b;
     if (status == TULLE_OK) status = tulle_mat_from_array(comm, A, &a);

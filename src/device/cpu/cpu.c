@@ -35,6 +35,11 @@ static const tulle__spgemm_tuning automatic;
     {                                                                                                                  \
         return tulle__spmm_cpu(ISA, pool, task);                                                                       \
     }                                                                                                                  \
+    static tulle_status unchecked_##isa(                                                                               \
+        tulle__pool *pool, const tulle__spmm_task *task, const tulle__unchecked_csr *A, bool *valid)                   \
+    {                                                                                                                  \
+        return tulle__spmm_cpu_unchecked(ISA, pool, task, A, valid);                                                   \
+    }                                                                                                                  \
     static tulle_status bsr_##isa(tulle__pool *pool, const tulle__bsr_task *task)                                      \
     {                                                                                                                  \
         return tulle__bsr_cpu(ISA, pool, task);                                                                        \
@@ -58,6 +63,7 @@ static const tulle__spgemm_tuning automatic;
     }                                                                                                                  \
     static const tulle__kernels kernels_##isa = {                                                                      \
         .spmm = spmm_##isa,                                                                                            \
+        .spmm_unchecked = unchecked_##isa,                                                                             \
         .spmm_blocks = spmm_blocks_##isa,                                                                              \
         .spgemm_blocks = spgemm_blocks_##isa,                                                                          \
         .spgemm_blocks_numeric = blocks_numeric_##isa,                                                                 \

@@ -25,6 +25,14 @@ static tulle_status spmm(tulle__pool *pool, const tulle__spmm_task *task)
     return TULLE_OK;
 }
 
+static tulle_status spmm_unchecked(
+    tulle__pool *pool, const tulle__spmm_task *task, const tulle__unchecked_csr *A, bool *valid)
+{
+    (void)pool, (void)task, (void)A;
+    *valid = true;
+    return TULLE_OK;
+}
+
 static tulle_status spmm_blocks(tulle__pool *pool, const tulle__spmm_task *task, int64_t first)
 {
     (void)pool, (void)task, (void)first;
@@ -238,6 +246,7 @@ tulle__kernels tulle__kernels_none(void)
 {
     tulle__kernels kernels = *tulle__kernels_cpu();
     kernels.spmm = spmm;
+    kernels.spmm_unchecked = spmm_unchecked;
     kernels.spmm_blocks = spmm_blocks;
     kernels.gemm = gemm;
     kernels.bsr = bsr;

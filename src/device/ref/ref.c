@@ -35,6 +35,46 @@ static tulle_status spmm(tulle__pool *pool, const tulle__spmm_task *task)
     return TULLE_OK;
 }
 
+static int64_t number_at(const void *array, int bytes, int64_t at)
+{
+    return bytes == 8 ? ((const int64_t *)array)[at] : ((const int32_t *)array)[at];
+}
+
+/* Copies of the pointers and columns; false if they are not valid. */
+static bool copy_checked(const tulle__unchecked_csr *A, int64_t *rowptr, int32_t *colind)
+{
+    for (int64_t i = 0; i <= A->m; i++) {
+        rowptr[i] = number_at(A->ptr, A->ptr_bytes, i);
+        if (i ? rowptr[i] < rowptr[i - 1] : rowptr[i] != 0) return false;
+    }
+    for (int64_t e = 0; e < A->nnz && rowptr[A->m] == A->nnz; e++) {
+        const int64_t column = number_at(A->ind, A->ind_bytes, e);
+        if (column < 0 || column >= A->n || column > INT32_MAX) return false;
+        colind[e] = (int32_t)column;
+    }
+    return rowptr[A->m] == A->nnz;
+}
+
+static tulle_status spmm_unchecked(
+    tulle__pool *pool, const tulle__spmm_task *task, const tulle__unchecked_csr *A, bool *valid)
+{
+    tulle_status status;
+    tulle__spmm_pair pair = *task->pair;
+    tulle__spmm_task own = *task;
+    int64_t *rowptr = NULL;
+    int32_t *colind = NULL;
+    TULLE_TRY(tulle__alloc((size_t)A->m + 1, sizeof *rowptr, "row pointers", &rowptr));
+    TULLE_TRY(tulle__alloc((size_t)A->nnz, sizeof *colind, "columns", &colind));
+    *valid = copy_checked(A, rowptr, colind);
+    pair.A = (tulle__csr){.m = A->m, .n = A->n, .rowptr = rowptr, .colind = colind, .val = A->val};
+    own.pair = &pair;
+    if (*valid) status = spmm(pool, &own);
+out:
+    tulle__free(rowptr);
+    tulle__free(colind);
+    return status;
+}
+
 static tulle_status gemm(tulle__pool *pool, const tulle__gemm_task *task)
 {
     (void)pool;
@@ -170,6 +210,7 @@ static tulle_status sddmm(tulle__pool *pool, const tulle__sddmm_task *task)
 
 static const tulle__kernels kernels = {
     .spmm = spmm,
+    .spmm_unchecked = spmm_unchecked,
     .sddmm = sddmm,
     .spmm_blocks = tulle__ref_spmm_blocks,
     .spgemm_blocks = tulle__ref_spgemm_blocks,

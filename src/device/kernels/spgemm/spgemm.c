@@ -252,7 +252,8 @@ out:
     return status;
 }
 
-static const double FILL_ONE_PASS = 0.28; /* 1 / cf, see above */
+static const size_t NEVER_SCARCE = 1 << 20; /* bytes */
+static const double FILL_ONE_PASS = 0.28;   /* 1 / cf, see above */
 
 static tulle_status fill_chunks(void *arg, int thread, int nthreads)
 {
@@ -301,7 +302,8 @@ static tulle_status choose_one_pass(struct job *job, int *one_pass)
     if (plan->tuning.passes == 0 && !plan->runs && !plan->panels) {
         TULLE_TRY(estimate_fill(job, &fill));
         /* beside the room of the pass, C itself must fit */
-        *one_pass = fill > FILL_ONE_PASS && entries * (sizeof(int32_t) + job->size) < tulle__memory_left() / 3;
+        const size_t bytes = entries * (sizeof(int32_t) + job->size); /* asking the system takes as long as few rows */
+        *one_pass = fill > FILL_ONE_PASS && (bytes < NEVER_SCARCE || bytes < tulle__memory_left() / 3);
     }
     if (*one_pass) {
         status = tulle__alloc(entries, sizeof *job->colind, "the columns of C before they are placed", &job->colind);

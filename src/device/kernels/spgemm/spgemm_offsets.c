@@ -41,8 +41,9 @@ struct share {
 /* Adds what a sample of A's rows says of all of them. */
 static void sample(const tulle__csr *A, struct share *of)
 {
-    const double weight = (double)A->m / SAMPLES;
-    for (int64_t s = 0; s < SAMPLES && A->m > 1; s++) {
+    const int64_t samples = A->m < SAMPLES ? A->m : SAMPLES;
+    const double weight = (double)A->m / (double)samples;
+    for (int64_t s = 0; s < samples && A->m > 1; s++) {
         double at = (double)s * GOLDEN - (double)(int64_t)((double)s * GOLDEN); /* in step with no grid */
         int64_t i = 1 + (int64_t)((double)(A->m - 1) * at), len = A->rowptr[i + 1] - A->rowptr[i];
         of->entries += weight * (double)len;

@@ -37,6 +37,9 @@ int tulle__spmm_groups(const tulle__spmm_operand *pair, int npairs, int64_t m, i
  */
 double tulle__spmm_fours_an_unlike_end(const tulle__spmm_operand *pair, int npairs, int64_t m);
 
+/* True if at least half of a sample's entries have an entry of the row before in their column. */
+int tulle__spmm_rows_overlap(const tulle__spmm_operand *pair, int64_t m);
+
 /* True if row i + 1 of A has the columns of row i plus shift. */
 static inline int tulle__rows_are_identical(const tulle__csr *A, int64_t i, uint32_t shift)
 {

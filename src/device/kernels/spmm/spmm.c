@@ -18,11 +18,18 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "device/kernels/spmm/identical_rows.h"
+#include "device/kernels/spmm/unchecked_rows.h"
 
+/* Multiplications, and as many for each row, below which one thread is done before another is awake. */
+enum { SMALL_WORK = 1 << 17 };
+/* Entries of a row below which rows at offsets are faster one by one, with one column: 0.7 times at two of them. */
+enum { OFFSET_ROW = 8 };
+/* ... and from which on one column that lies far off is gathered by instructions. */
+enum { FAR_ROW = 16 };
 enum { PANEL = 32, PASS_LINES = 8, MANY_LINES = 4, CHUNKS_PER_THREAD = 24, SCRATCH_ROWS = 256, ROW_WORK = 4 };
-enum { SAMPLED_ROWS = 128, SAMPLED_ENTRIES = 64 };
 enum { LONG_ROW = 1 << 16, PIECE = 1 << 14 }; /* entries; fixed, so that sums do not depend on threads */
-static const double streamed_bytes = 24e6, fetched_bytes = 256e3, fetched_column = 16e6, always_fetched_bytes = 20e6;
+static const double streamed_bytes = 24e6, fetched_bytes = 256e3, fetched_column = 16e6, always_fetched_bytes = 20e6,
+                    far_column = 2e6;
 
 /* Part of a long row. */
 struct piece {
@@ -34,7 +41,10 @@ struct job {
     tulle__pool *pool;
     tulle__spmm_kernel kernel;
     const tulle__spmm_task *task;
-    tulle__spmm_operand *operand; /* [npairs]: as of this pass */
+    const tulle__unchecked_csr *unchecked; /* NULL, or the rows of the only pair */
+    const tulle__checks *check;            /* of them */
+    atomic_bool invalid;                   /* some of them are not valid */
+    tulle__spmm_operand *operand;          /* [npairs]: as of this pass */
     size_t size;
     int64_t inner;        /* rows of B, of all pairs */
     int64_t first, width; /* the columns of this pass */
@@ -46,36 +56,44 @@ struct job {
     int irregular; /* rows of A end where their neighbours do not, and there is a kernel for such */
     int column;    /* one, with B's rows next to each other in all pairs */
     int64_t nchunks;
-    int64_t *long_row; /* rows that were left out; NULL: there can be none */
+    int64_t *long_row; /* [most_long]: rows that were left out */
+    int64_t most_long;
     struct piece *piece;
     int64_t npieces;
     char *sums; /* npieces x width: of one long row */
     atomic_int_fast64_t next, nlong;
 };
 
-static int64_t row_length(const tulle__spmm_task *task, int64_t i)
+/* The first entry of row i of a pair; pointers that have not been checked may descend, but name entries. */
+static int64_t begin_of_row(const struct job *job, int p, int64_t i)
+{
+    return job->unchecked ? tulle__unchecked_near(job->unchecked, i) : job->task->pair[p].A.rowptr[i];
+}
+
+static int64_t row_length(const struct job *job, int64_t i)
 {
     int64_t length = 0;
-    for (int p = 0; p < task->npairs; p++) length += task->pair[p].A.rowptr[i + 1] - task->pair[p].A.rowptr[i];
+    for (int p = 0; p < job->task->npairs; p++) length += begin_of_row(job, p, i + 1) - begin_of_row(job, p, i);
     return length;
 }
 
 /* Work before row i: its entries, and something for each row. */
-static int64_t work_before(const tulle__spmm_task *task, int64_t i)
+static int64_t work_before(const struct job *job, int64_t i)
 {
     int64_t work = ROW_WORK * i;
-    for (int p = 0; p < task->npairs; p++) work += task->pair[p].A.rowptr[i] - task->pair[p].A.rowptr[0];
+    for (int p = 0; p < job->task->npairs; p++) work += begin_of_row(job, p, i) - begin_of_row(job, p, 0);
     return work;
 }
 
+/* The first row of a chunk. Also where pointers descend, each row lies in some chunk, so that all are checked. */
 static int64_t chunk_start(const struct job *job, int64_t chunk)
 {
-    int64_t total = work_before(job->task, job->task->m), low = 0, high = job->task->m;
+    int64_t total = work_before(job, job->task->m), low = 0, high = job->task->m;
     int64_t work = (int64_t)((double)total * (double)chunk / (double)job->nchunks);
     if (chunk == job->nchunks) return job->task->m;
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        if (work_before(job->task, middle) < work)
+        if (work_before(job, middle) < work)
             low = middle + 1;
         else
             high = middle;
@@ -134,35 +152,18 @@ static tulle_status pack(void *arg, int thread, int nthreads)
     return TULLE_OK;
 }
 
-/* True if at least half of a sample's entries have an entry of the row before in their column. */
-static int rows_overlap(const tulle__csr *A)
-{
-    int64_t entries = 0, common = 0, step = A->m / SAMPLED_ROWS + 1;
-    for (int64_t i = 1; i < A->m; i += step) {
-        const int32_t *before = A->colind + A->rowptr[i - 1], *row = A->colind + A->rowptr[i];
-        int64_t nbefore = A->rowptr[i] - A->rowptr[i - 1], n = A->rowptr[i + 1] - A->rowptr[i];
-        if (n > SAMPLED_ENTRIES) n = SAMPLED_ENTRIES;
-        if (nbefore > SAMPLED_ENTRIES) nbefore = SAMPLED_ENTRIES;
-        for (int64_t a = 0, b = 0; a < n; a++) {
-            while (b < nbefore && before[b] < row[a]) b++;
-            common += b < nbefore && before[b] == row[a];
-        }
-        entries += n;
-    }
-    return 2 * common >= entries;
-}
-
 /*
  * True to fetch B ahead. A fetch for each entry costs a third of the entry's time where B's row is short, and takes
  * room in the first-level cache where it is long. It is worth that if rows of B come from beyond the second-level cache
  * and are new to most rows of A: where rows overlap, few entries wait, unless B - that of all pairs - is so large that
  * these wait for memory. A single column lies in the outer cache for longer, and its lines serve neighbours.
  */
-static int fetches(const struct job *job, const tulle__spmm_pair *pair)
+static int fetches(const struct job *job, int p)
 {
     double bytes = (double)job->inner * (double)job->task->n * (double)job->size;
-    if (job->task->n == 1) return bytes > fetched_column && !rows_overlap(&pair->A);
-    return bytes > always_fetched_bytes || (bytes > fetched_bytes && !rows_overlap(&pair->A));
+    const int64_t m = job->task->m;
+    if (job->task->n == 1) return bytes > fetched_column && !tulle__spmm_rows_overlap(&job->operand[p], m);
+    return bytes > always_fetched_bytes || (bytes > fetched_bytes && !tulle__spmm_rows_overlap(&job->operand[p], m));
 }
 
 /* The operands of the pass over columns first .. first + width - 1. */
@@ -172,11 +173,13 @@ static void set_operands(struct job *job)
     const char *panel = job->packed;
     for (int p = 0; p < job->task->npairs; p++) {
         const tulle__spmm_pair *pair = &job->task->pair[p];
-        job->operand[p] = (tulle__spmm_operand){.A = pair->A,
-            .B = job->packs ? panel : (const char *)pair->B + (size_t)(job->first * pair->b_col) * job->size,
-            .ldb = job->packs ? job->width : pair->b_row,
-            .fetch_end = fetches(job, pair) ? pair->A.rowptr[pair->A.m] : 0};
-        if (pair->A.n == 0) job->operand[p].B = &none; /* B has no element, and kernels may read one that they drop */
+        tulle__spmm_operand *operand = &job->operand[p];
+        operand->B = job->packs ? panel : (const char *)pair->B + (size_t)(job->first * pair->b_col) * job->size;
+        operand->ldb = job->packs ? job->width : pair->b_row;
+        operand->far = job->column && (double)pair->A.n * (double)job->size > far_column &&
+                       begin_of_row(job, p, job->task->m) - begin_of_row(job, p, 0) >= FAR_ROW * job->task->m;
+        operand->fetch_end = fetches(job, p) ? begin_of_row(job, p, job->task->m) : 0;
+        if (pair->A.n == 0) operand->B = &none; /* B has no element, and kernels may read one that they drop */
         if (job->packs) panel += (size_t)(pair->A.n * job->width) * job->size;
     }
 }
@@ -199,13 +202,20 @@ static int groups_of_pass(const struct job *job)
     return wide || job->column ? job->groups : job->groups & ~TULLE__ROWS_AT_OFFSETS;
 }
 
-/* Rows begin .. end - 1, none of them long. */
-static void multiply_rows(
-    const struct job *job, tulle__spmm_operand *operand, char *scratch, int64_t begin, int64_t end)
+/* A thread's own memory. */
+struct room {
+    tulle__spmm_operand *operand; /* [npairs] */
+    char *scratch;
+    tulle__unchecked_buffer unchecked;
+};
+
+/* Rows begin .. end - 1 of the operands, the first of which are for row `first` of C. */
+static void multiply_operands(const struct job *job, const struct room *room, const tulle__spmm_operand *operand,
+    int npairs, int64_t begin, int64_t end, int64_t first)
 {
     const tulle__spmm_task *task = job->task;
     tulle__spmm_rows rows = {.pair = operand,
-        .npairs = operands_of(job, begin, end, operand),
+        .npairs = npairs,
         .n = job->width,
         .alpha = task->alpha,
         .beta = task->beta,
@@ -213,30 +223,54 @@ static void multiply_rows(
         .stream = job->stream,
         .groups = groups_of_pass(job),
         .irregular = job->irregular};
-    if (!scratch) {
+    if (!room->scratch) {
         rows.begin = begin;
         rows.end = end;
-        rows.C = (char *)task->C + (size_t)(begin * task->c_row + job->first) * job->size;
+        rows.C = (char *)task->C + (size_t)(first * task->c_row + job->first) * job->size;
         job->kernel(&rows);
         return;
     }
     rows.beta = 0;
-    rows.C = scratch;
+    rows.C = room->scratch;
     rows.ldc = job->width;
     for (rows.begin = begin; rows.begin < end; rows.begin = rows.end) {
         rows.end = rows.begin + SCRATCH_ROWS < end ? rows.begin + SCRATCH_ROWS : end;
         job->kernel(&rows);
-        task->type == TULLE_F32 ? put_f32(job, scratch, rows.begin, rows.end)
-                                : put_f64(job, scratch, rows.begin, rows.end);
+        const int64_t at = first + rows.begin - begin, stop = first + rows.end - begin;
+        task->type == TULLE_F32 ? put_f32(job, room->scratch, at, stop) : put_f64(job, room->scratch, at, stop);
     }
+}
+
+/* Rows that have not been checked, few at a time. */
+static void multiply_unchecked(struct job *job, struct room *room, int64_t begin, int64_t end)
+{
+    for (int64_t taken; begin < end; begin += taken) {
+        tulle__spmm_operand operand = job->operand[0];
+        taken = tulle__unchecked_take(job->unchecked, begin, end, &room->unchecked, &operand.A);
+        if (!taken) {
+            atomic_store_explicit(&job->invalid, true, memory_order_relaxed);
+            return;
+        }
+        if (operand.fetch_end && room->unchecked.narrowed) operand.fetch_end = operand.A.rowptr[taken];
+        multiply_operands(job, room, &operand, 1, 0, taken, begin);
+    }
+}
+
+/* Rows begin .. end - 1, none of them long. */
+static void multiply_rows(struct job *job, struct room *room, int64_t begin, int64_t end)
+{
+    if (job->unchecked)
+        multiply_unchecked(job, room, begin, end);
+    else
+        multiply_operands(job, room, room->operand, operands_of(job, begin, end, room->operand), begin, end, begin);
 }
 
 /* The first long row of begin .. end - 1, or end: halves without enough entries for one are not looked at. */
 static int64_t next_long(const struct job *job, int64_t begin, int64_t end)
 {
-    while (begin < end && work_before(job->task, end) - work_before(job->task, begin) >= LONG_ROW) {
+    while (begin < end && work_before(job, end) - work_before(job, begin) >= LONG_ROW) {
         int64_t middle = begin + (end - begin) / 2;
-        if (end - begin == 1) return row_length(job->task, begin) >= LONG_ROW ? begin : end;
+        if (end - begin == 1) return row_length(job, begin) >= LONG_ROW ? begin : end;
         int64_t found = next_long(job, begin, middle);
         if (found < middle) return found;
         begin = middle;
@@ -244,31 +278,59 @@ static int64_t next_long(const struct job *job, int64_t begin, int64_t end)
     return end;
 }
 
+/* A long row is left for later. Where pointers descend there may seem to be more than can be. */
+static void leave_long(struct job *job, int64_t row)
+{
+    const int64_t at = atomic_fetch_add_explicit(&job->nlong, 1, memory_order_relaxed);
+    if (at < job->most_long)
+        job->long_row[at] = row;
+    else
+        atomic_store_explicit(&job->invalid, true, memory_order_relaxed);
+}
+
+/* A buffer for columns of 64 bits, where there are some. */
+static tulle_status begin_unchecked(const struct job *job, tulle__unchecked_buffer *buffer)
+{
+    enum { DROPPED = 16 };
+    buffer->check = job->check;
+    buffer->narrowed = NULL;
+    buffer->value_bytes = job->size;
+    if (!job->unchecked || job->unchecked->ind_bytes == 4) return TULLE_OK;
+    buffer->most = job->unchecked->nnz < LONG_ROW ? job->unchecked->nnz : LONG_ROW;
+    return tulle__alloc_zero(
+        (size_t)buffer->most + DROPPED, sizeof *buffer->narrowed, "columns of 32 bits", &buffer->narrowed);
+}
+
 static tulle_status multiply(void *arg, int thread, int nthreads)
 {
     struct job *job = arg;
     tulle_status status = TULLE_OK;
-    char *scratch = NULL;
-    tulle__spmm_operand *operand = NULL;
+    tulle__spmm_operand one;
+    struct room room;
     (void)thread;
     (void)nthreads;
-    TULLE_TRY(tulle__alloc((size_t)job->task->npairs, sizeof *operand, "operands of a chunk", &operand));
+    room.operand = &one;
+    room.scratch = NULL;
+    TULLE_TRY(begin_unchecked(job, &room.unchecked));
+    if (job->task->npairs > 1)
+        TULLE_TRY(tulle__alloc((size_t)job->task->npairs, sizeof one, "operands of a chunk", &room.operand));
     if (job->scratch)
-        TULLE_TRY(
-            tulle__alloc((size_t)(SCRATCH_ROWS * job->width), job->size, "rows of C before they are put", &scratch));
+        TULLE_TRY(tulle__alloc(
+            (size_t)(SCRATCH_ROWS * job->width), job->size, "rows of C before they are put", &room.scratch));
     for (;;) {
         const int64_t chunk = tulle__pool_take(job->pool, &job->next, job->nchunks);
         if (chunk >= job->nchunks) break;
         int64_t end = chunk_start(job, chunk + 1);
         for (int64_t i = chunk_start(job, chunk), stop; i < end; i = stop + 1) {
             stop = next_long(job, i, end);
-            if (stop > i) multiply_rows(job, operand, scratch, i, stop);
-            if (stop < end) job->long_row[atomic_fetch_add_explicit(&job->nlong, 1, memory_order_relaxed)] = stop;
+            if (stop > i) multiply_rows(job, &room, i, stop);
+            if (stop < end) leave_long(job, stop);
         }
     }
 out:
-    tulle__free(operand);
-    tulle__free(scratch);
+    if (room.operand != &one) tulle__free(room.operand);
+    tulle__free(room.scratch);
+    tulle__free(room.unchecked.narrowed);
     return status;
 }
 
@@ -277,13 +339,23 @@ out:
 static tulle_status multiply_pieces(void *arg, int thread, int nthreads)
 {
     struct job *job = arg;
+    tulle__unchecked_buffer buffer;
     (void)thread;
     (void)nthreads;
+    const tulle_status status = begin_unchecked(job, &buffer);
+    if (status != TULLE_OK) return status;
     for (int64_t q; (q = tulle__pool_take(job->pool, &job->next, job->npieces)) < job->npieces;) {
         const struct piece *piece = &job->piece[q];
         tulle__spmm_operand operand = job->operand[piece->pair];
         operand.A.m = 1;
         operand.A.rowptr = piece->rowptr;
+        if (job->unchecked) {
+            operand.fetch_end = 0;
+            if (!tulle__unchecked_piece(job->unchecked, piece->rowptr[0], piece->rowptr[1], &buffer, &operand.A)) {
+                atomic_store_explicit(&job->invalid, true, memory_order_relaxed);
+                continue;
+            }
+        }
         tulle__spmm_rows rows = {.pair = &operand,
             .npairs = 1,
             .end = 1,
@@ -293,6 +365,7 @@ static tulle_status multiply_pieces(void *arg, int thread, int nthreads)
             .alpha = 1};
         job->kernel(&rows);
     }
+    tulle__free(buffer.narrowed);
     return TULLE_OK;
 }
 
@@ -300,14 +373,14 @@ static tulle_status multiply_long(tulle__pool *pool, struct job *job, int64_t i)
 {
     tulle_status status;
     const tulle__spmm_task *task = job->task;
-    int64_t most = row_length(task, i) / PIECE + task->npairs;
+    const int64_t most = row_length(job, i) / PIECE + task->npairs;
     job->npieces = 0;
     TULLE_TRY(tulle__alloc((size_t)most, sizeof *job->piece, "pieces of a long row", &job->piece));
     TULLE_TRY(tulle__alloc((size_t)(most * job->width), job->size, "sums of pieces of a long row", &job->sums));
     for (int p = 0; p < task->npairs; p++) {
-        const int64_t *rowptr = task->pair[p].A.rowptr;
-        for (int64_t a = rowptr[i]; a < rowptr[i + 1]; a += PIECE) {
-            int64_t end = a + PIECE < rowptr[i + 1] ? a + PIECE : rowptr[i + 1];
+        const int64_t stop = begin_of_row(job, p, i + 1);
+        for (int64_t a = begin_of_row(job, p, i); a < stop; a += PIECE) {
+            int64_t end = a + PIECE < stop ? a + PIECE : stop;
             job->piece[job->npieces++] = (struct piece){.rowptr = {a, end}, .pair = p};
         }
     }
@@ -330,7 +403,8 @@ static tulle_status multiply_pass(tulle__pool *pool, struct job *job)
     atomic_store_explicit(&job->next, 0, memory_order_relaxed);
     atomic_store_explicit(&job->nlong, 0, memory_order_relaxed);
     TULLE_TRY(tulle__pool_run(pool, multiply, job));
-    int64_t nlong = atomic_load_explicit(&job->nlong, memory_order_relaxed);
+    const int64_t nlong = atomic_load_explicit(&job->nlong, memory_order_relaxed);
+    if (atomic_load_explicit(&job->invalid, memory_order_relaxed)) return TULLE_OK;
     for (int64_t l = 0; l < nlong; l++) TULLE_TRY(multiply_long(pool, job, job->long_row[l]));
 out:
     return status;
@@ -362,8 +436,10 @@ static int64_t pass_width(const struct job *job, int64_t panel)
 
 #define SPMM(isa, index) [index] = tulle__spmm_##isa,
 #define SPMV(isa, index) [index] = tulle__spmv_##isa,
+#define CHECK(isa, index) [index] = {tulle__columns_check_##isa, tulle__pointers_widen_##isa},
 static const tulle__spmm_kernel *const spmm_of[TULLE__ISA_COUNT] = {TULLE__EACH_ISA(SPMM)};
 static const tulle__spmm_kernel *const spmv_of[TULLE__ISA_COUNT] = {TULLE__EACH_ISA(SPMV)};
+static const tulle__checks check_of[TULLE__ISA_COUNT] = {TULLE__EACH_ISA(CHECK)};
 
 /* Sets the fields of all passes; returns the columns of one. */
 static int64_t job_init(struct job *job, tulle__pool *pool)
@@ -404,32 +480,65 @@ static int is_irregular(const struct job *job, tulle__isa isa)
     static const double most_column = 12, most_vector = 6;
     const tulle__spmm_task *task = job->task;
     int column = job->column && isa != TULLE__ISA_PORTABLE;
+    if (column && task->npairs == 1) return 0;
     if (!column && (!is_vector(job, isa) || (job->groups & TULLE__ROWS_OF_SAME_COLUMNS))) return 0;
     return tulle__spmm_fours_an_unlike_end(job->operand, task->npairs, task->m) < (column ? most_column : most_vector);
 }
 
-tulle_status tulle__spmm_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spmm_task *task)
+/* job: its task, and what else is not 0. */
+static tulle_status run(tulle__isa isa, tulle__pool *pool, struct job *job)
 {
     tulle_status status = TULLE_OK;
-    if (task->m == 0 || task->n == 0) return TULLE_OK;
-    struct job job = {.pool = pool, .task = task, .size = tulle_type_size(task->type)};
-    int64_t panel = job_init(&job, pool), entries = work_before(task, task->m) - ROW_WORK * task->m;
-    job.kernel = (job.column ? spmv_of : spmm_of)[isa][task->type];
-    for (int p = 0; p < task->npairs; p++) job.inner += task->pair[p].A.n;
-    TULLE_TRY(tulle__alloc((size_t)task->npairs, sizeof *job.operand, "operands of a product", &job.operand));
-    for (int p = 0; p < task->npairs; p++) job.operand[p].A = task->pair[p].A;
-    if (isa != TULLE__ISA_PORTABLE) job.groups = tulle__spmm_groups(job.operand, task->npairs, task->m, job.column);
-    job.irregular = is_irregular(&job, isa);
-    if (entries >= LONG_ROW)
-        TULLE_TRY(tulle__alloc((size_t)(entries / LONG_ROW), sizeof *job.long_row, "long rows", &job.long_row));
-    if (job.packs) TULLE_TRY(tulle__alloc((size_t)(job.inner * panel), job.size, "row-major panels of B", &job.packed));
-    for (job.first = 0; job.first < task->n; job.first += job.width) {
-        job.width = pass_width(&job, panel);
-        TULLE_TRY(multiply_pass(pool, &job));
+    const tulle__spmm_task *task = job->task;
+    tulle__spmm_operand one;
+    job->size = tulle_type_size(task->type);
+    const int64_t entries = work_before(job, task->m) - ROW_WORK * task->m;
+    if ((double)(entries + ROW_WORK * task->m) * (double)task->n < SMALL_WORK) pool = NULL;
+    job->pool = pool;
+    const int64_t panel = job_init(job, pool);
+    job->kernel = (job->column ? spmv_of : spmm_of)[isa][task->type];
+    for (int p = 0; p < task->npairs; p++) job->inner += task->pair[p].A.n;
+    job->operand = &one;
+    if (task->npairs > 1)
+        TULLE_TRY(tulle__alloc((size_t)task->npairs, sizeof one, "operands of a product", &job->operand));
+    for (int p = 0; p < task->npairs; p++)
+        job->operand[p] = (tulle__spmm_operand){.A = task->pair[p].A, .unchecked = job->unchecked};
+    if (isa != TULLE__ISA_PORTABLE) job->groups = tulle__spmm_groups(job->operand, task->npairs, task->m, job->column);
+    if (job->column && entries < OFFSET_ROW * task->m) job->groups &= ~TULLE__ROWS_AT_OFFSETS;
+    job->irregular = is_irregular(job, isa);
+    job->most_long = entries / LONG_ROW;
+    if (job->most_long)
+        TULLE_TRY(tulle__alloc((size_t)job->most_long, sizeof *job->long_row, "long rows", &job->long_row));
+    if (job->packs)
+        TULLE_TRY(tulle__alloc((size_t)(job->inner * panel), job->size, "row-major panels of B", &job->packed));
+    for (job->first = 0; job->first < task->n; job->first += job->width) {
+        job->width = pass_width(job, panel);
+        TULLE_TRY(multiply_pass(pool, job));
     }
 out:
-    tulle__free(job.operand);
-    tulle__free(job.long_row);
-    tulle__free(job.packed);
+    if (job->operand != &one) tulle__free(job->operand);
+    tulle__free(job->long_row);
+    tulle__free(job->packed);
+    return status;
+}
+
+tulle_status tulle__spmm_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spmm_task *task)
+{
+    struct job job = {.task = task};
+    return task->m == 0 || task->n == 0 ? TULLE_OK : run(isa, pool, &job);
+}
+
+tulle_status tulle__spmm_cpu_unchecked(
+    tulle__isa isa, tulle__pool *pool, const tulle__spmm_task *task, const tulle__unchecked_csr *A, bool *valid)
+{
+    tulle__spmm_pair pair = *task->pair;
+    tulle__spmm_task own = *task;
+    struct job job = {.task = &own, .unchecked = A, .check = &check_of[isa]};
+    pair.A = (tulle__csr){.m = A->m, .n = A->n, .val = A->val};
+    own.pair = &pair;
+    *valid = A->n <= INT32_MAX && tulle__unchecked_ends(A);
+    if (!*valid || task->m == 0 || task->n == 0) return TULLE_OK;
+    const tulle_status status = run(isa, pool, &job);
+    *valid = !atomic_load_explicit(&job.invalid, memory_order_relaxed);
     return status;
 }

@@ -7,5 +7,8 @@
 #include "kernel/kernel.h"
 
 tulle_status tulle__spmm_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spmm_task *task);
+/* The same with A in arrays that have not been checked: `spmm_unchecked` of the table. */
+tulle_status tulle__spmm_cpu_unchecked(
+    tulle__isa isa, tulle__pool *pool, const tulle__spmm_task *task, const tulle__unchecked_csr *A, bool *valid);
 
 #endif

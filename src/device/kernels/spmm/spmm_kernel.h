@@ -11,6 +11,9 @@ typedef struct tulle__spmm_operand {
     tulle__csr A;
     const void *B;
     int64_t ldb;
+    /* Not NULL: the rows of A, which has none of them; only functions that look at samples take it */
+    const tulle__unchecked_csr *unchecked;
+    int far;           /* 1: a single column that lies beyond the second-level cache */
     int64_t fetch_end; /* B is worth fetching ahead for A's entries before that one; 0: for none */
 } tulle__spmm_operand;
 
@@ -38,10 +41,21 @@ static inline int64_t tulle__spmm_entries(const tulle__spmm_rows *rows, int p, i
 
 typedef void (*tulle__spmm_kernel)(const tulle__spmm_rows *rows);
 
+/* True if `count` columns are all in 0 .. n - 1, n <= INT32_MAX. */
+typedef bool (*tulle__columns_check)(const int32_t *column, int64_t count, int64_t n);
+/* Copies count + 1 pointers; true if they do not descend. */
+typedef bool (*tulle__pointers_widen)(const int32_t *from, int64_t count, int64_t *to);
+typedef struct tulle__checks {
+    tulle__columns_check columns;
+    tulle__pointers_widen pointers;
+} tulle__checks;
+
 /* tulle__spmv: of one column, where the rows of B lie next to each other, of all the pairs that the product has. */
 #define TULLE__DECLARE(isa, index)                                                                                     \
     extern const tulle__spmm_kernel tulle__spmm_##isa[TULLE_TYPE_COUNT];                                               \
-    extern const tulle__spmm_kernel tulle__spmv_##isa[TULLE_TYPE_COUNT];
+    extern const tulle__spmm_kernel tulle__spmv_##isa[TULLE_TYPE_COUNT];                                               \
+    bool tulle__columns_check_##isa(const int32_t *column, int64_t count, int64_t n);                                  \
+    bool tulle__pointers_widen_##isa(const int32_t *from, int64_t count, int64_t *to);
 TULLE__EACH_ISA(TULLE__DECLARE)
 #undef TULLE__DECLARE
 

@@ -6,6 +6,22 @@
 #include "device/kernels/spmm/flat_loop.h"
 #include "device/kernels/spmm/spmm_kernel.h"
 
+#if TULLE__REGISTER > 16
+/*
+ * B[at[0]] ... B[at[3]] by one instruction: it takes longer than four loads where B is near, but where loads wait it
+ * leaves the processor more of them to overlap (1.3 for 2.0 ns an entry with a B of 3 MB, on a Zen 4).
+ */
+INLINE tulle__double4 tulle__gather_far_double4(const double *B, const int32_t *at)
+{
+    return _mm256_i32gather_pd(B, _mm_loadu_si128((const __m128i *)(const void *)at), 8);
+}
+
+INLINE tulle__float4 tulle__gather_far_float4(const float *B, const int32_t *at)
+{
+    return _mm_i32gather_ps(B, _mm_loadu_si128((const __m128i *)(const void *)at), 4);
+}
+#endif
+
 #define T float
 #define LANES 4
 #include "device/kernels/spmm/spmv_rows.h"

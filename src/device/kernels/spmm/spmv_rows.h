@@ -21,6 +21,8 @@ enum { NAME(AHEAD) = 96, NAME(STEP) = 128 };
 
 /* As in spmm_rows.h. */
 #define NOTHING SPLAT(-(T)0)
+/* The first product of a sum. */
+#define FIRST(a, b) TULLE__OPERATION_OF(fma, T, 1)(a, b, 0)
 
 INLINE V NAME(step)(V sum, const T *val, const int32_t *colind, const T *B)
 {
@@ -73,6 +75,86 @@ INLINE void NAME(row)(V (*sum)[PARTS], const tulle__spmm_operand *pair, int64_t 
         NAME(rest)(sum[0], val + a, colind + a, B, end - a);
     }
 }
+
+#if SELECTS
+/* The last n < 4 entries of a row, behind branches, and SUM_OF_LANES of all. */
+INLINE T NAME(row_end)(V sum, V other, const T *val, const int32_t *colind, const T *B, int64_t n)
+{
+    const T none = -(T)0; /* a lane without an entry adds 0 * -0, which is nothing */
+    if (n == 1)
+        sum = FMA(((V){val[0], 0, 0, 0}), ((V){B[colind[0]], none, none, none}), sum);
+    else if (n == 2)
+        sum = FMA(((V){val[0], val[1], 0, 0}), ((V){B[colind[0]], B[colind[1]], none, none}), sum);
+    else if (n == 3)
+        sum = FMA(((V){val[0], val[1], val[2], 0}), ((V){B[colind[0]], B[colind[1]], B[colind[2]], none}), sum);
+    return SUM_OF_LANES(sum + other);
+}
+
+/* A row of n < 4 entries: lanes without one are 0, which makes -0 of the others 0. */
+INLINE T NAME(short_row)(const T *val, const int32_t *colind, const T *B, int64_t n)
+{
+    const T none = 0;
+    if (n == 3)
+        return (FIRST(val[0], B[colind[0]]) + FIRST(val[2], B[colind[2]])) + (FIRST(val[1], B[colind[1]]) + none);
+    if (n == 2) return (FIRST(val[0], B[colind[0]]) + none) + (FIRST(val[1], B[colind[1]]) + none);
+    return n ? FIRST(val[0], B[colind[0]]) + none : none;
+}
+
+/*
+ * Rows begin .. end - 1 of the only pair where nothing is fetched, with the bits of `some`. What is left of fours goes
+ * behind branches: rows as long as the one before take them as foreseen, and others mispredict at the fours already.
+ * Masks cost twice as much where rows are short.
+ */
+INLINE V NAME(gathered)(V sum, const T *val, const int32_t *colind, const T *B, const int far)
+{
+    return far ? FMA(LOAD(val), TULLE__OPERATION_OF(gather_far, T, 4)(B, colind), sum)
+               : NAME(step)(sum, val, colind, B);
+}
+
+INLINE void NAME(sums)(const tulle__spmm_rows *rows, int64_t begin, int64_t end, const int adds, const int far)
+{
+    const tulle__csr *A = &rows->pair->A;
+    const int64_t *stop = A->rowptr + begin, *const all = A->rowptr + end, ldc = rows->ldc;
+    const int32_t *colind = A->colind + *stop;
+    const T *val = (const T *)A->val + *stop, *B = rows->pair->B;
+    const T alpha = (T)rows->alpha, beta = (T)rows->beta;
+    T *c = (T *)rows->C + (begin - rows->begin) * ldc;
+    for (; stop < all; stop++, c += ldc) {
+        int64_t n = stop[1] - stop[0];
+        T x;
+        if (n < 4) {
+            x = NAME(short_row)(val, colind, B, n);
+        } else {
+            V sum = SPLAT(0), other = NOTHING;
+            for (; n >= 8; n -= 8, val += 8, colind += 8) {
+
+                sum = NAME(gathered)(sum, val, colind, B, far);
+                other = NAME(gathered)(other, val + 4, colind + 4, B, far);
+            }
+            if (n < 4) {
+                x = NAME(row_end)(sum, other, val, colind, B, n);
+            } else {
+                sum = NAME(gathered)(sum, val, colind, B, far);
+                x = NAME(row_end)(other, sum, val + 4, colind + 4, B, n - 4);
+            }
+        }
+        val += n;
+        colind += n;
+        *c = adds ? x * alpha + beta * *c : x * alpha;
+    }
+}
+
+#define SUMS(name, adds, far)                                                                                          \
+    static __attribute__((noinline)) void NAME(name)(const tulle__spmm_rows *rows, int64_t begin, int64_t end)         \
+    {                                                                                                                  \
+        NAME(sums)(rows, begin, end, adds, far);                                                                       \
+    }
+SUMS(row_sums, 0, 0)
+SUMS(row_sums_far, 0, 1)
+SUMS(row_sums_added, 1, 0)
+SUMS(row_sums_added_far, 1, 1)
+#undef SUMS
+#endif
 
 /* *c = alpha times the sum of four lanes + beta *c */
 INLINE void NAME(put)(T *c, const V *sum, const T alpha, const T beta)
@@ -143,6 +225,14 @@ static void NAME(rows)(const tulle__spmm_rows *rows)
     }
 #endif
     if (rows->npairs == 1 && !rows->irregular) {
+#if SELECTS
+        if (!rows->pair->fetch_end) {
+            static void (*const sums[2][2])(const tulle__spmm_rows *, int64_t, int64_t) = {
+                {NAME(row_sums), NAME(row_sums_far)}, {NAME(row_sums_added), NAME(row_sums_added_far)}};
+            sums[rows->beta != 0][rows->pair->far](rows, rows->begin, rows->end);
+            return;
+        }
+#endif
         (rows->pair->fetch_end ? NAME(one_fetched) : NAME(one))(rows, 0, rows->begin, rows->end, kept);
         return;
     }
@@ -152,5 +242,6 @@ static void NAME(rows)(const tulle__spmm_rows *rows)
     }
 }
 
+#undef FIRST
 #undef T
 #undef LANES

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/array/direct_multiply.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "mat/array/array_parts.h"
+#include "mat/context.h"
+#include "mat/row_ascends.h"
+
+/* True if no option asks for anything that only a plan does. */
+static bool is_plain(const tulle_product_options *o)
+{
+    const tulle_product_options none = {.size = o->size,
+        .op_a = o->op_a,
+        .op_b = o->op_b,
+        .deterministic = o->deterministic,
+        .devices = o->devices,
+        .blocks = o->blocks};
+    static const tulle_product_devices no_devices;
+    static const tulle_product_blocks no_blocks;
+    tulle_product_devices devices = *o->devices;
+    tulle_product_blocks blocks = *o->blocks;
+    devices.size = blocks.size = 0;
+    return !memcmp(o, &none, sizeof none) && !memcmp(&devices, &no_devices, sizeof devices) &&
+           !memcmp(&blocks, &no_blocks, sizeof blocks);
+}
+
+static bool is_whole(const tulle_array *array)
+{
+    return array->first == 0 && array->count == (array->storage == TULLE_STORAGE_CSC ? array->n : array->m);
+}
+
+/* op(A) by rows, if these are A's arrays: those of columns are rows of the transpose. */
+static bool rows_of(const tulle_array *A, tulle_op op, tulle__unchecked_csr *rows)
+{
+    if (A->storage != (op == TULLE_OP_N ? TULLE_STORAGE_CSR : TULLE_STORAGE_CSC)) return false;
+    if (A->base || A->symmetry != TULLE_GENERAL || !A->val || !A->nnz || !is_whole(A)) return false;
+    *rows = (tulle__unchecked_csr){.m = op == TULLE_OP_N ? A->m : A->n,
+        .n = op == TULLE_OP_N ? A->n : A->m,
+        .nnz = A->nnz,
+        .ptr_bytes = A->ptr_bytes,
+        .ind_bytes = A->ind_bytes,
+        .ptr = A->ptr,
+        .ind = A->ind,
+        .val = A->val};
+    return rows->n <= INT32_MAX;
+}
+
+static tulle_product_report report_of(int64_t ns, int64_t multiplications, int64_t elements)
+{
+    const double seconds = (double)ns * 1e-9;
+    return (tulle_product_report){.seconds = seconds,
+        .compute = {seconds, seconds},
+        .load_imbalance = 1,
+        .flops = 2 * multiplications,
+        .units = 1,
+        .largest_unit = 1,
+        .nnz_c = elements,
+        .phases = 1,
+        .replication = 1};
+}
+
+/* C = alpha A B + beta C for a dense B; *valid: false if A's arrays are not. */
+static tulle_status multiply_dense(const tulle__context *context, const tulle__unchecked_csr *A, double alpha,
+    const tulle_array *B, tulle_op op_b, double beta, const tulle_array *C, bool *valid)
+{
+    const bool b_by_rows = (B->order == TULLE_ROW_MAJOR) == (op_b == TULLE_OP_N),
+               c_by_rows = C->order == TULLE_ROW_MAJOR;
+    const tulle__spmm_pair pair = {.B = B->val, .b_row = b_by_rows ? B->ld : 1, .b_col = b_by_rows ? 1 : B->ld};
+    const tulle__spmm_task task = {.type = B->type,
+        .m = A->m,
+        .n = C->n,
+        .npairs = 1,
+        .pair = &pair,
+        .C = C->val,
+        .c_row = c_by_rows ? C->ld : 1,
+        .c_col = c_by_rows ? 1 : C->ld,
+        .alpha = alpha,
+        .beta = beta};
+    return context->kernels->spmm_unchecked(context->pool, &task, A, valid);
+}
+
+static tulle_status multiply_with_dense(tulle_comm *comm, tulle_op op_a, tulle_op op_b, double alpha,
+    const tulle_array *A, const tulle_array *B, double beta, const tulle_array *C, tulle_product_report *report,
+    bool *done)
+{
+    tulle__unchecked_csr rows;
+    tulle__context *context;
+    if (!C->val || !C->n || !rows_of(A, op_a, &rows) || !is_whole(B) || !is_whole(C)) return TULLE_OK;
+    const int64_t start = tulle__now(comm);
+    tulle_status status = tulle__context_get(comm, &context);
+    *done = true;
+    if (status == TULLE_OK) status = multiply_dense(context, &rows, alpha, B, op_b, beta, C, done);
+    if (status == TULLE_OK && report) *report = report_of(tulle__now(comm) - start, rows.nnz * C->n, rows.m * C->n);
+    return status;
+}
+
+/* ---- two sparse matrices ---- */
+
+/* The result, in arrays that become the caller's; the kernel fills rowptr. */
+struct sparse_result {
+    tulle_array *C;
+    int64_t *rowptr;
+    int64_t room; /* entries that the arrays have place for */
+};
+
+static tulle_status place(void *context, int64_t m, int64_t nnz, tulle__csr_result *made)
+{
+    struct sparse_result *result = context;
+    tulle_array *C = result->C;
+    tulle_status status;
+    /* it may be called again, for more */
+    tulle__free(result->rowptr);
+    tulle__free(C->ind);
+    tulle__free(C->val);
+    result->rowptr = NULL;
+    C->ind = C->val = NULL;
+    result->room = nnz;
+    TULLE_TRY(tulle__alloc((size_t)m + 1, sizeof *result->rowptr, "row pointers", &result->rowptr));
+    TULLE_TRY(tulle__alloc((size_t)nnz, sizeof(tulle_lidx), "columns of C", &C->ind));
+    TULLE_TRY(tulle__alloc((size_t)nnz, tulle_type_size(C->type), "values of C", &C->val));
+    made->nnz = nnz;
+    made->rowptr = result->rowptr;
+    made->colind = C->ind;
+    made->val = C->val;
+out:
+    return status;
+}
+
+/* From a place with room for much more into arrays of their size. */
+static tulle_status trim(void *context, int64_t m, int64_t nnz, tulle__csr_result *made)
+{
+    struct sparse_result *result = context;
+    tulle_array *C = result->C;
+    const size_t size = tulle_type_size(C->type);
+    tulle_lidx *ind = NULL;
+    char *val = NULL;
+    tulle_status status;
+    (void)m;
+    if (result->room - nnz <= nnz / 8) return TULLE_OK;
+    TULLE_TRY(tulle__alloc((size_t)nnz, sizeof *ind, "columns of C", &ind));
+    TULLE_TRY(tulle__alloc((size_t)nnz, size, "values of C", &val));
+    if (nnz) memcpy(ind, C->ind, (size_t)nnz * sizeof *ind);
+    if (nnz) memcpy(val, C->val, (size_t)nnz * size);
+    tulle__free(C->ind);
+    tulle__free(C->val);
+    made->colind = C->ind = ind;
+    made->val = C->val = val;
+    return TULLE_OK;
+out:
+    tulle__free(ind);
+    tulle__free(val);
+    return status;
+}
+
+/* The pointers of C in the asked width, which the kernel's are given up for. */
+static tulle_status take_pointers(struct sparse_result *result)
+{
+    tulle_array *C = result->C;
+    tulle_status status;
+    if (C->ptr_bytes == 8) {
+        C->ptr = result->rowptr;
+        result->rowptr = NULL;
+        return TULLE_OK;
+    }
+    int32_t *narrow = NULL;
+    TULLE_TRY(tulle__alloc((size_t)C->m + 1, sizeof *narrow, "pointers", &narrow));
+    for (int64_t r = 0; r <= C->m; r++) narrow[r] = (int32_t)result->rowptr[r];
+    C->ptr = narrow;
+    C->ptr_bytes = 4;
+out:
+    return status;
+}
+
+/* Multiplications of a product of checked matrices. */
+static int64_t multiplications_of(const tulle__csr *A, const tulle__csr *B)
+{
+    int64_t count = 0;
+    for (int64_t e = 0; e < A->rowptr[A->m]; e++) count += B->rowptr[A->colind[e] + 1] - B->rowptr[A->colind[e]];
+    return count;
+}
+
+/* A copy of the pointers in 64 bits, if the rows are those of a tile: *rows with m rows, else with none. */
+static tulle_status check_rows(const tulle_array *array, tulle__csr *rows, int64_t **made)
+{
+    tulle__unchecked_csr given;
+    *rows = (tulle__csr){.m = 0};
+    if (!rows_of(array, TULLE_OP_N, &given) || given.ind_bytes != 4) return TULLE_OK;
+    tulle_status status = tulle__alloc((size_t)given.m + 1, sizeof **made, "row pointers", made);
+    if (status != TULLE_OK) return status;
+    int64_t *ptr = *made;
+    for (int64_t r = 0; r <= given.m; r++)
+        ptr[r] = given.ptr_bytes == 8 ? ((const int64_t *)given.ptr)[r] : ((const int32_t *)given.ptr)[r];
+    for (int64_t r = 0; r < given.m; r++) /* the ends were checked: 0 and nnz */
+        if (ptr[r + 1] < ptr[r]) return TULLE_OK;
+    for (int64_t r = 0; r < given.m; r++)
+        if (!tulle__row_ascends(given.ind, ptr[r], ptr[r + 1], given.n)) return TULLE_OK;
+    *rows = (tulle__csr){.m = given.m, .n = given.n, .rowptr = ptr, .colind = given.ind, .val = given.val};
+    return TULLE_OK;
+}
+
+/* Small: a plan would take longer. A product of more multiplications is made with one, in ranges if memory requires. */
+enum { SMALL_ENTRIES = 1 << 14, SMALL_PRODUCT = 1 << 15 };
+
+static tulle_status multiply_checked(
+    tulle_comm *comm, double alpha, const tulle__csr *A, const tulle__csr *B, tulle_array *C)
+{
+    struct sparse_result result = {.C = C};
+    tulle__context *context;
+    tulle__csr_result made;
+    tulle_status status;
+    const tulle__spgemm_pair pair = {.A = *A, .B = *B, .scale = alpha};
+    const tulle__spgemm_task task = {.type = C->type, .m = A->m, .n = B->n, .npairs = 1, .pair = &pair, .trim = trim};
+    C->m = C->count = A->m;
+    C->n = B->n;
+    TULLE_TRY(tulle__context_get(comm, &context));
+    TULLE_TRY(context->kernels->spgemm(NULL, &task, place, &result, &made));
+    TULLE_TRY(take_pointers(&result));
+    C->nnz = made.nnz;
+    C->ind_bytes = sizeof(tulle_lidx);
+    C->owned = true;
+out:
+    tulle__free(result.rowptr);
+    if (status != TULLE_OK) {
+        tulle__free(C->ptr);
+        tulle__free(C->ind);
+        tulle__free(C->val);
+        C->ptr = C->ind = C->val = NULL;
+    }
+    return status;
+}
+
+static tulle_status multiply_sparse(tulle_comm *comm, double alpha, const tulle_array *A, const tulle_array *B,
+    tulle_array *C, tulle_product_report *report, bool *done)
+{
+    tulle__csr a, b;
+    int64_t *a_ptr = NULL, *b_ptr = NULL;
+    tulle_status status = TULLE_OK;
+    if (A->nnz + A->m > SMALL_ENTRIES || B->nnz + B->m > SMALL_ENTRIES) return TULLE_OK;
+    if (C->storage != TULLE_STORAGE_CSR || C->val || C->ind_bytes == 8) return TULLE_OK;
+    const int64_t start = tulle__now(comm);
+    TULLE_TRY(check_rows(A, &a, &a_ptr));
+    b = a;
+    if (a.m && A != B) TULLE_TRY(check_rows(B, &b, &b_ptr));
+    if (!a.m || !b.m) goto out;
+    const int64_t multiplications = multiplications_of(&a, &b);
+    if (!multiplications || multiplications > SMALL_PRODUCT) goto out;
+    *done = true;
+    C->type = A->type;
+    TULLE_TRY(multiply_checked(comm, alpha, &a, &b, C));
+    if (report) *report = report_of(tulle__now(comm) - start, multiplications, C->nnz);
+out:
+    tulle__free(a_ptr);
+    tulle__free(b_ptr);
+    return status;
+}
+
+bool tulle__multiply_direct(tulle_comm *comm, tulle_op op_a, tulle_op op_b, double alpha, const tulle_array *A,
+    const tulle_array *B, double beta, tulle_array *C, const tulle_product_options *options,
+    tulle_product_report *report, tulle_status *status)
+{
+    bool done = false;
+    if (comm->size > 1 || tulle__is_virtual(comm) || tulle__is_shape_only(comm) || comm->pe->timeline) return false;
+    if (alpha == 0 || A->storage == TULLE_STORAGE_DENSE || !is_plain(options)) return false;
+    if (tulle__array_check(A) != TULLE_OK || tulle__array_check(B) != TULLE_OK ||
+        (C->val && tulle__array_check(C) != TULLE_OK))
+        return false;
+    if (B->storage == TULLE_STORAGE_DENSE)
+        *status = multiply_with_dense(comm, op_a, op_b, alpha, A, B, beta, C, report, &done);
+    else if (op_a == TULLE_OP_N && op_b == TULLE_OP_N)
+        *status = multiply_sparse(comm, alpha, A, B, C, report, &done);
+    *status = tulle_comm_agree(comm, *status);
+    return done || *status != TULLE_OK;
+}
