@@ -56,6 +56,24 @@ static double spare(const tulle_product *plan)
     return plan->policy->arrival == TULLE__ARRIVAL_SINGLY ? 3.5 : 5.5;
 }
 
+/* The longest row of a tile. */
+static int64_t longest_of(const tulle__tile_format *format, const tulle_tile *tile)
+{
+    int64_t longest = 0, before = 0, until;
+    if (tile->kind == TULLE_CSR) { /* many rows may be empty: nothing but their pointers is looked at */
+        for (tulle_gidx r = 0; r < tile->m; r++) {
+            const int64_t length = tile->rowptr[r + 1] - tile->rowptr[r];
+            longest = length > longest ? length : longest;
+        }
+        return longest;
+    }
+    for (tulle_gidx r = 0; r < tile->m; r++, before = until) {
+        until = format->entries_before(tile, r + 1);
+        if (until - before > longest) longest = until - before;
+    }
+    return longest;
+}
+
 /* The longest row of a tile of B that is mine. */
 static int64_t longest_row(const tulle_mat *B)
 {
@@ -63,11 +81,9 @@ static int64_t longest_row(const tulle_mat *B)
     for (int i = 0; i < B->layout->mt; i++)
         for (int j = 0; j < B->layout->nt; j++) {
             tulle_tile tile;
-            if (!tulle__tile_is_mine(B, i, j) || tulle_mat_tile(B, i, j, &tile) != TULLE_OK) continue;
-            for (tulle_gidx r = 0; tile.nnz && r < tile.m; r++) {
-                int64_t length = B->format->entries_before(&tile, r + 1) - B->format->entries_before(&tile, r);
-                if (length > longest) longest = length;
-            }
+            if (!tulle__tile_is_mine(B, i, j) || tulle_mat_tile(B, i, j, &tile) != TULLE_OK || !tile.nnz) continue;
+            const int64_t here = longest_of(B->format, &tile);
+            if (here > longest) longest = here;
         }
     return longest;
 }
