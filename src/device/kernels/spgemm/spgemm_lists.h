@@ -11,7 +11,12 @@
 typedef int32_t NAME(columns) __attribute__((vector_size(TULLE__REGISTER)));
 
 /* Lists of up to so many columns are ranked, RANKED_PER_TURN columns at a time. */
-enum { NAME(RANKED) = 128, NAME(COLUMNS) = TULLE__REGISTER / 4, NAME(RANKED_PER_TURN) = 4 * NAME(COLUMNS) };
+enum {
+    NAME(RANKED) = 128,
+    NAME(COLUMNS) = TULLE__REGISTER / 4,
+    NAME(RANKED_PER_TURN) = 4 * NAME(COLUMNS),
+    NAME(RANKED_AT_ONCE) = 16 /* for which ranking costs next to nothing */
+};
 
 /* Adds to the sums and lists new columns; their number. With `sum` 0 the columns only. */
 INLINE int64_t NAME(fill_list)(tulle__spgemm_workspace *space, const NAME(row) * row, const int sum)

@@ -117,14 +117,17 @@ static inline tulle__accumulator NAME(instead)(const tulle__spgemm_workspace *sp
 
 /*
  * Sums in an array cost least. If they have few words of bits, which are scanned eight at a time, that is how columns
- * are found; else they are listed. An array that lies outside the cache is worth no more than its bits are few.
+ * are found; else they are listed, as the columns of short rows are: to rank those of a vector costs less than the
+ * words that are mispredicted. An array that lies outside the cache is worth no more than its bits are few.
  */
 static tulle__accumulator NAME(choose)(tulle__spgemm_workspace *space, const NAME(row) * row, int scans)
 {
     const tulle__spgemm_plan *plan = space->plan;
     if (plan->tuning.accumulator) return plan->tuning.accumulator;
     if (NAME(bound)(row) > 1 << 26) return TULLE__ACCUMULATOR_DENSE;
-    if (plan->dense && NAME(words)(row) <= 4 * row->flops)
+    const int64_t words = NAME(words)(row);
+    const int ranked = plan->near && words > 1 && row->flops <= NAME(RANKED_AT_ONCE);
+    if (plan->dense && words <= 4 * row->flops && !ranked)
         return plan->task->unsorted ? NAME(instead)(space, scans) : TULLE__ACCUMULATOR_DENSE;
     if (scans ? plan->near : plan->near_values) return NAME(instead)(space, scans);
     if (space->crowded < 16) return TULLE__ACCUMULATOR_ORDERED;
