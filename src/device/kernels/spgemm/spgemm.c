@@ -208,29 +208,10 @@ static void job_fini(struct job *job)
     tulle__free(job->val);
 }
 
-/* The row that multiplication `at` of the product belongs to, and its flops. */
-static int64_t row_at(const tulle__spgemm_plan *plan, int64_t at, int64_t *flops)
-{
-    int64_t low = 0, high = plan->nchunks - 1;
-    while (low < high) {
-        int64_t middle = low + (high - low + 1) / 2;
-        if (plan->chunk_flops[middle] <= at)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    int64_t i = plan->chunk_row[low], before = plan->chunk_flops[low];
-    while (before + (*flops = tulle__spgemm_row_flops(plan->task, i)) <= at) {
-        before += *flops;
-        i++;
-    }
-    return i;
-}
-
 /* nnz(C) / flops, by rows that multiplications spread evenly over the product belong to: heavy ones are likelier. */
 static tulle_status estimate_fill(struct job *job, double *fill)
 {
-    enum { SAMPLES = 64, LEAST = 8, STRIDE = 27 }; /* STRIDE: samples that are left out are spread, too */
+    enum { LEAST = 8, STRIDE = 27 }; /* STRIDE: samples that are left out are spread, too */
     const tulle__spgemm_plan *plan = job->plan;
     tulle__spgemm_workspace space;
     double sum = 0;
@@ -239,12 +220,11 @@ static tulle_status estimate_fill(struct job *job, double *fill)
     *fill = 0;
     if (!plan->flops) return TULLE_OK;
     tulle__spgemm_workspace_init(&space, plan);
-    for (; n < SAMPLES && (n < LEAST || seen < plan->flops / 100); n++) {
-        double part = ((double)(n * STRIDE % SAMPLES) + 0.5) / SAMPLES;
-        int64_t flops, i = row_at(plan, (int64_t)(part * (double)plan->flops), &flops);
-        TULLE_TRY(job->rows->count(&space, i, i + 1, job->count));
-        sum += (double)job->count[i] / (double)flops;
-        seen += flops;
+    for (; n < TULLE__SAMPLES && (n < LEAST || seen < plan->flops / 100); n++) {
+        const tulle__row_sample row = plan->sample[n * STRIDE % TULLE__SAMPLES];
+        TULLE_TRY(job->rows->count(&space, row.i, row.i + 1, job->count));
+        sum += (double)job->count[row.i] / (double)row.flops;
+        seen += row.flops;
     }
     *fill = sum / (double)n;
 out:

@@ -47,10 +47,18 @@ typedef struct tulle__panel_rows {
     int32_t *start;
 } tulle__panel_rows;
 
+/* A row of C and its multiplications. */
+typedef struct tulle__row_sample {
+    int64_t i, flops;
+} tulle__row_sample;
+
+enum { TULLE__SAMPLES = 64 };
+
 typedef struct tulle__spgemm_plan {
     const tulle__spgemm_task *task;
     tulle__spgemm_tuning tuning;
     int64_t flops; /* of the whole product */
+    tulle__row_sample sample[TULLE__SAMPLES]; /* unless there are none: heavy rows are likelier */
     int64_t nchunks;
     int64_t *chunk_row;          /* nchunks + 1: where chunks of rows begin */
     int64_t *chunk_flops;        /* nchunks + 1: flops before the chunk */

@@ -77,6 +77,13 @@ tulle_status tulle__spgemm_cpu_flops(tulle__pool *pool, const tulle__spgemm_task
     return TULLE_OK;
 }
 
+/* The multiplication that sample s is the row of; they are spread evenly over the product. */
+static int64_t sampled_at(const tulle__spgemm_plan *plan, int s)
+{
+    if (s == TULLE__SAMPLES) return INT64_MAX;
+    return (int64_t)(((double)s + 0.5) / TULLE__SAMPLES * (double)plan->flops);
+}
+
 /* Chunks of nearly equal weight, where a row also costs something for itself; of whole groups, where there are any. */
 static tulle_status cut_chunks(tulle__spgemm_plan *plan, int nthreads, const int64_t *flops)
 {
@@ -84,6 +91,8 @@ static tulle_status cut_chunks(tulle__spgemm_plan *plan, int nthreads, const int
     int64_t m = plan->task->m, target = plan->tuning.chunk, group = plan->panels ? TULLE__PANEL_ROWS : 1;
     if (!target) target = minimum(1 << 18, maximum(1 << 13, (plan->flops + ROW * m) / (32 * nthreads)));
     int64_t most = minimum(m, (plan->flops + ROW * m) / target * 2 + 2), before = 0, at = 0, weight = 0;
+    int64_t wanted = sampled_at(plan, 0);
+    int sample = 0;
     tulle_status status;
     TULLE_TRY(tulle__alloc((size_t)most + 1, sizeof *plan->chunk_row, "chunks of rows", &plan->chunk_row));
     TULLE_TRY(tulle__alloc((size_t)most + 1, sizeof *plan->chunk_flops, "chunks of rows", &plan->chunk_flops));
@@ -95,6 +104,8 @@ static tulle_status cut_chunks(tulle__spgemm_plan *plan, int nthreads, const int
             weight = 0;
         }
         weight += own;
+        for (; wanted < before + flops[i]; wanted = sampled_at(plan, ++sample))
+            plan->sample[sample] = (tulle__row_sample){.i = i, .flops = flops[i]};
         before += flops[i];
     }
     plan->chunk_row[at] = m;
