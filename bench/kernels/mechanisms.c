@@ -2,9 +2,9 @@
 /*
  * Times sparse products by every mechanism that the kernel has, and by its own choice, taking turns:
  *   bench_mechanisms [--threads T] [--repeat R] [--isa NAME] [--only MECHANISM] FILE ...
- * A file has six numbers of 64 bits, m, k, n, the entries of A, those of B (-1: B is A), 0; then for A and for B the row
- * pointers (64 bits), columns (32) and values (f64). One JSON line a mechanism: least and median seconds of the product
- * and of the values alone, for a structure that is known.
+ * A file has six numbers of 64 bits, m, k, n, the entries of A, those of B (-1: B is A), 0; then for A and for B the
+ * row pointers (64 bits), columns (32) and values (f64). One JSON line a mechanism: least and median seconds of the
+ * product and of the values alone, for a structure that is known.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,7 +138,8 @@ static tulle_status time_product(
             const int at = r < 0 ? 0 : r;
             if ((r >= 0 && t->hopeless) || (only && strcmp(only, mechanisms[which].name))) continue;
             TULLE_TRY(time_once(isa, pool, task, &mechanisms[which].tuning, &kept, &t->fresh[at], &t->kept[at]));
-            t->hopeless = which && !only && t->fresh[at] > HOPELESS * all[0].fresh[0] && t->kept[at] > HOPELESS * all[0].kept[0];
+            t->hopeless =
+                which && !only && t->fresh[at] > HOPELESS * all[0].fresh[0] && t->kept[at] > HOPELESS * all[0].kept[0];
         }
     for (int which = 0; which < MECHANISMS; which++) {
         times *t = &all[which];
@@ -170,12 +171,9 @@ static tulle_status time_file(tulle__isa isa, tulle__pool *pool, const char *pat
     } else {
         tulle__spgemm_pair pair = {.scale = 1};
         pair.A = (tulle__csr){.m = head[0], .n = head[1], .rowptr = A.rowptr, .colind = A.colind, .val = A.val};
-        pair.B = head[4] < 0 ? pair.A
-                             : (tulle__csr){.m = head[1],
-                                   .n = head[2],
-                                   .rowptr = B.rowptr,
-                                   .colind = B.colind,
-                                   .val = B.val};
+        pair.B = head[4] < 0
+                     ? pair.A
+                     : (tulle__csr){.m = head[1], .n = head[2], .rowptr = B.rowptr, .colind = B.colind, .val = B.val};
         tulle__spgemm_task task = {
             .type = TULLE_F64, .m = head[0], .n = head[2], .npairs = 1, .pair = &pair, .trim = trim};
         status = time_product(isa, pool, path, &task, repeat);

@@ -42,6 +42,7 @@ struct job {
     tulle__run **structure; /* of each chunk's rows, or NULL: kept from counting, since the runs are few */
     int32_t *colind;        /* where a first pass puts C, chunk by chunk */
     char *val;
+    tulle__made_chunk *selected; /* what is selected of each chunk, or NULL: all */
     tulle__csr_result C;
     atomic_int_fast64_t next;
     atomic_int failed;
@@ -130,17 +131,39 @@ static void fill_rowptr(struct job *job, int64_t chunk)
     }
 }
 
+/* Keeps the selected entries of a chunk. No more than a chunk a thread exists of all of C, made once. */
+static tulle_status select_chunk(struct job *job, int64_t c, tulle__spgemm_workspace *space)
+{
+    const tulle__spgemm_plan *plan = job->plan;
+    const int64_t begin = plan->chunk_row[c], rows = plan->chunk_row[c + 1] - begin;
+    tulle__made_chunk *made = &space->made, *kept = &job->selected[c];
+    tulle_status status;
+    TULLE_TRY(tulle__spgemm_make_chunk(space, job->rows, c, job->count, made));
+    kept->nnz = job->chunk_nnz[c] = tulle__select_rows(
+        plan->task->select, plan->task->type, begin, rows, job->count + begin, made->colind, made->val);
+    const size_t nnz = (size_t)kept->nnz;
+    TULLE_TRY(tulle__alloc(nnz, sizeof *kept->colind, "the selected columns of a chunk of C", &kept->colind));
+    TULLE_TRY(tulle__alloc(nnz, job->size, "the selected values of a chunk of C", &kept->val));
+    if (nnz) memcpy(kept->colind, made->colind, nnz * sizeof *kept->colind);
+    if (nnz) memcpy(kept->val, made->val, nnz * job->size);
+out:
+    return status;
+}
+
 static tulle_status copy_chunks(void *arg, int thread, int nthreads)
 {
     struct job *job = arg;
     (void)thread;
     (void)nthreads;
     for (int64_t c; (c = next_chunk(job)) < job->plan->nchunks;) {
-        size_t from = (size_t)first_place(job->plan, c), to = (size_t)job->chunk_nnz[c];
-        size_t count = (size_t)job->chunk_nnz[c + 1] - to;
+        const size_t to = (size_t)job->chunk_nnz[c], count = (size_t)job->chunk_nnz[c + 1] - to;
+        const size_t from = job->selected ? 0 : (size_t)first_place(job->plan, c);
+        const int32_t *colind = job->selected ? job->selected[c].colind : job->colind + from;
+        const char *val = job->selected ? job->selected[c].val : job->val + from * job->size;
         fill_rowptr(job, c);
-        memcpy(job->C.colind + to, job->colind + from, count * sizeof *job->colind);
-        memcpy((char *)job->C.val + to * job->size, job->val + from * job->size, count * job->size);
+        if (!count) continue;
+        memcpy(job->C.colind + to, colind, count * sizeof *colind);
+        memcpy((char *)job->C.val + to * job->size, val, count * job->size);
     }
     return TULLE_OK;
 }
@@ -204,6 +227,8 @@ static void job_fini(struct job *job)
     tulle__free(job->chunk_nnz);
     for (int64_t c = 0; job->structure && c < job->plan->nchunks; c++) tulle__free(job->structure[c]);
     tulle__free(job->structure);
+    for (int64_t c = 0; job->selected && c < job->plan->nchunks; c++) tulle__spgemm_drop_chunk(&job->selected[c]);
+    tulle__free(job->selected);
     tulle__free(job->colind);
     tulle__free(job->val);
 }
@@ -300,21 +325,25 @@ out:
     return status;
 }
 
-/* Places C when its entries are counted. */
+/* Places C when its entries are counted, or selected. */
 static tulle_status make_counted(struct job *job, tulle__pool *pool, tulle__csr_place place, void *context)
 {
     tulle_status status;
     const tulle__spgemm_plan *plan = job->plan;
+    const int selects = plan->task->select != NULL;
     int one_pass = 0;
-    TULLE_TRY(choose_one_pass(job, &one_pass));
-    if (plan->runs && !one_pass)
+    if (selects)
+        TULLE_TRY(tulle__alloc_zero((size_t)plan->nchunks, sizeof *job->selected, "chunks of rows", &job->selected));
+    else
+        TULLE_TRY(choose_one_pass(job, &one_pass));
+    if (plan->runs && !one_pass && !selects)
         TULLE_TRY(tulle__alloc_zero((size_t)plan->nchunks, sizeof *job->structure, "chunks of rows", &job->structure));
-    TULLE_TRY(run_rows(pool, job, one_pass ? compute_chunk : count_chunk));
+    TULLE_TRY(run_rows(pool, job, selects ? select_chunk : one_pass ? compute_chunk : count_chunk));
     int64_t nnz = scan_chunks(job);
     TULLE_TRY(place(context, plan->task->m, nnz, &job->C));
     job->C.nnz = nnz;
     job->C.rowptr[0] = 0;
-    TULLE_TRY(one_pass ? run(pool, job, copy_chunks) : run_rows(pool, job, write_chunk));
+    TULLE_TRY(selects || one_pass ? run(pool, job, copy_chunks) : run_rows(pool, job, write_chunk));
 out:
     return status;
 }
@@ -330,14 +359,8 @@ tulle_status tulle__spgemm_cpu(tulle__isa isa, const tulle__spgemm_tuning *tunin
     if (task->select) own.unsorted = task->select->top <= FEW;
     tulle_status status = tulle__spgemm_plan_init(&plan, tuning, pool, &own);
     if (status != TULLE_OK) return status;
-    if (task->select) {
-        status = tulle__spgemm_selected(&plan, rows_of(isa, task->type), pool, place, context, C);
-        C->multiplications = plan.flops;
-        tulle__spgemm_plan_fini(&plan);
-        return status;
-    }
     TULLE_TRY(job_init(&job, &plan, isa));
-    if (task->trim && tuning->passes == 0) TULLE_TRY(make_once(&job, pool, place, context, &done));
+    if (task->trim && !task->select && tuning->passes == 0) TULLE_TRY(make_once(&job, pool, place, context, &done));
     if (!done) TULLE_TRY(make_counted(&job, pool, place, context));
     job.C.multiplications = plan.flops;
     *C = job.C;

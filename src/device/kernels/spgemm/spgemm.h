@@ -57,7 +57,7 @@ enum { TULLE__SAMPLES = 64 };
 typedef struct tulle__spgemm_plan {
     const tulle__spgemm_task *task;
     tulle__spgemm_tuning tuning;
-    int64_t flops; /* of the whole product */
+    int64_t flops;                            /* of the whole product */
     tulle__row_sample sample[TULLE__SAMPLES]; /* unless there are none: heavy rows are likelier */
     int64_t nchunks;
     int64_t *chunk_row;          /* nchunks + 1: where chunks of rows begin */
@@ -82,6 +82,13 @@ typedef struct tulle__offset_row {
     int32_t *col;          /* of each entry */
     int32_t *first, *last; /* of each entry: where its products begin, end */
 } tulle__offset_row;
+
+/* A chunk's rows in a thread's buffer, of all entries that there may be. */
+typedef struct tulle__made_chunk {
+    int64_t chunk, nnz, room;
+    int32_t *colind;
+    char *val;
+} tulle__made_chunk;
 
 /* For eight rows of C: terms and eight values of A for each, bits of the rows, and the sums of a panel. */
 typedef struct tulle__panel_workspace {
@@ -116,6 +123,7 @@ typedef struct tulle__spgemm_workspace {
     void *factor;             /* A's values for a few rows of a stretch */
     void *product;            /* what is summed in a row of a stretch, entry by entry */
     tulle__panel_workspace panels;
+    tulle__made_chunk made; /* the last one, where it is not placed as it is */
 } tulle__spgemm_workspace;
 
 /* Rows begin .. end - 1. */
@@ -167,9 +175,6 @@ void tulle__spgemm_drop_panels(tulle__spgemm_plan *plan);
 /* The multiplications of row i of C. */
 int64_t tulle__spgemm_row_flops(const tulle__spgemm_task *task, int64_t i);
 
-/* Entries of C's rows in a chunk are at most that many. */
-int64_t tulle__spgemm_chunk_bound(const tulle__spgemm_plan *plan, int64_t c);
-
 /* Entries of C are at most that many. */
 int64_t tulle__spgemm_bound(const tulle__spgemm_plan *plan);
 
@@ -180,9 +185,10 @@ int64_t tulle__spgemm_bound(const tulle__spgemm_plan *plan);
 tulle_status tulle__spgemm_once(const tulle__spgemm_plan *plan, const tulle__spgemm_rows *rows, tulle__pool *pool,
     int64_t room, int32_t *count, int64_t *before, tulle__csr_result *C, int *fits);
 
-/* The whole product of a task with a selection. */
-tulle_status tulle__spgemm_selected(const tulle__spgemm_plan *plan, const tulle__spgemm_rows *rows, tulle__pool *pool,
-    tulle__csr_place place, void *context, tulle__csr_result *C);
+/* Makes the rows of chunk c in `made`, which grows; count[i] entries of row i. What is there is dropped after use. */
+tulle_status tulle__spgemm_make_chunk(
+    tulle__spgemm_workspace *space, const tulle__spgemm_rows *rows, int64_t c, int32_t *count, tulle__made_chunk *made);
+void tulle__spgemm_drop_chunk(tulle__made_chunk *made);
 
 /* Make room: for count segments of size bytes, for the dense sums and bits, for count slots, sort items, runs. */
 tulle_status tulle__spgemm_workspace_segments(tulle__spgemm_workspace *space, int64_t count, size_t size);

@@ -30,20 +30,14 @@ struct once {
     atomic_int full;
 };
 
-/* A chunk that is made and not yet placed. */
-struct made {
-    int64_t chunk, nnz, room;
-    int32_t *colind;
-    char *val;
-};
-
 /* Buffers first .. first + n - 1, by turns, hold what is made. */
 struct ring {
-    struct made made[BUFFERS];
+    tulle__made_chunk made[BUFFERS];
     int first, n;
 };
 
-int64_t tulle__spgemm_chunk_bound(const tulle__spgemm_plan *plan, int64_t c)
+/* Entries of C's rows in a chunk are at most that many. */
+static int64_t chunk_bound(const tulle__spgemm_plan *plan, int64_t c)
 {
     int64_t flops = plan->chunk_flops[c + 1] - plan->chunk_flops[c];
     int64_t rows = plan->chunk_row[c + 1] - plan->chunk_row[c], all;
@@ -54,8 +48,42 @@ int64_t tulle__spgemm_chunk_bound(const tulle__spgemm_plan *plan, int64_t c)
 int64_t tulle__spgemm_bound(const tulle__spgemm_plan *plan)
 {
     int64_t sum = 0;
-    for (int64_t c = 0; c < plan->nchunks; c++) sum += tulle__spgemm_chunk_bound(plan, c);
+    for (int64_t c = 0; c < plan->nchunks; c++) sum += chunk_bound(plan, c);
     return sum;
+}
+
+void tulle__spgemm_drop_chunk(tulle__made_chunk *made)
+{
+    tulle__free(made->colind);
+    tulle__free(made->val);
+    *made = (tulle__made_chunk){.nnz = 0};
+}
+
+static tulle_status grow(tulle__made_chunk *made, int64_t room, size_t size)
+{
+    tulle_status status;
+    if (room <= made->room) return TULLE_OK;
+    tulle__spgemm_drop_chunk(made);
+    TULLE_TRY(tulle__alloc((size_t)room, sizeof *made->colind, "the columns of a chunk of C", &made->colind));
+    TULLE_TRY(tulle__alloc((size_t)room, size, "the values of a chunk of C", &made->val));
+    made->room = room;
+out:
+    return status;
+}
+
+tulle_status tulle__spgemm_make_chunk(
+    tulle__spgemm_workspace *space, const tulle__spgemm_rows *rows, int64_t c, int32_t *count, tulle__made_chunk *made)
+{
+    const tulle__spgemm_plan *plan = space->plan;
+    const int64_t begin = plan->chunk_row[c], end = plan->chunk_row[c + 1];
+    tulle_status status;
+    TULLE_TRY(grow(made, chunk_bound(plan, c) + TULLE__PAD, tulle_type_size(plan->task->type)));
+    TULLE_TRY(rows->write(space, begin, end, count, made->colind, made->val, made->room));
+    made->chunk = c;
+    made->nnz = 0;
+    for (int64_t i = begin; i < end; i++) made->nnz += count[i];
+out:
+    return status;
 }
 
 static tulle_status stop(struct once *o, tulle_status status)
@@ -67,7 +95,7 @@ static tulle_status stop(struct once *o, tulle_status status)
 /* Places the oldest chunk if what is before it is known. */
 static int place_oldest(struct once *o, struct ring *ring)
 {
-    const struct made *made = &ring->made[ring->first];
+    const tulle__made_chunk *made = &ring->made[ring->first];
     int64_t at = atomic_load_explicit(&o->before[made->chunk], memory_order_acquire);
     if (at < 0) return 0;
     if (at + made->nnz > o->room) {
@@ -96,32 +124,6 @@ static void place_made(struct once *o, struct ring *ring, int most)
     }
 }
 
-static tulle_status grow(struct made *made, int64_t room, size_t size)
-{
-    tulle_status status;
-    if (room <= made->room) return TULLE_OK;
-    tulle__free(made->colind);
-    tulle__free(made->val);
-    *made = (struct made){0};
-    TULLE_TRY(tulle__alloc((size_t)room, sizeof *made->colind, "the columns of a chunk of C", &made->colind));
-    TULLE_TRY(tulle__alloc((size_t)room, size, "the values of a chunk of C", &made->val));
-    made->room = room;
-out:
-    return status;
-}
-
-static tulle_status make_chunk(struct once *o, tulle__spgemm_workspace *space, int64_t c, struct made *made)
-{
-    int64_t begin = o->plan->chunk_row[c], end = o->plan->chunk_row[c + 1];
-    tulle_status status = grow(made, tulle__spgemm_chunk_bound(o->plan, c) + TULLE__PAD, o->size);
-    if (status != TULLE_OK) return status;
-    status = o->rows->write(space, begin, end, o->count, made->colind, made->val, made->room);
-    made->chunk = c;
-    made->nnz = 0;
-    for (int64_t i = begin; status == TULLE_OK && i < end; i++) made->nnz += o->count[i];
-    return status;
-}
-
 static tulle_status make_chunks(void *arg, int thread, int nthreads)
 {
     struct once *o = arg;
@@ -134,16 +136,13 @@ static tulle_status make_chunks(void *arg, int thread, int nthreads)
     while (!atomic_load_explicit(&o->stopped, memory_order_relaxed)) {
         const int64_t c = tulle__pool_take(o->pool, &o->next, o->plan->nchunks);
         if (c >= o->plan->nchunks) break;
-        TULLE_TRY(make_chunk(o, &space, c, &ring.made[(ring.first + ring.n) % BUFFERS]));
+        TULLE_TRY(tulle__spgemm_make_chunk(&space, o->rows, c, o->count, &ring.made[(ring.first + ring.n) % BUFFERS]));
         ring.n++;
         place_made(o, &ring, BUFFERS - 1);
     }
     place_made(o, &ring, 0);
 out:
-    for (int b = 0; b < BUFFERS; b++) {
-        tulle__free(ring.made[b].colind);
-        tulle__free(ring.made[b].val);
-    }
+    for (int b = 0; b < BUFFERS; b++) tulle__spgemm_drop_chunk(&ring.made[b]);
     tulle__spgemm_workspace_fini(&space);
     return stop(o, status);
 }

@@ -33,6 +33,7 @@ void tulle__spgemm_workspace_fini(tulle__spgemm_workspace *space)
     tulle__free(space->panels.factor);
     tulle__free(space->panels.sums);
     tulle__free(space->panels.bits);
+    tulle__spgemm_drop_chunk(&space->made);
 }
 
 /* Replaces a block whose contents need not be kept; doubling keeps the number of replacements small. */
