@@ -31,6 +31,7 @@ static const struct mechanism {
     {"runs", {.runs = 1, .offsets = -1, .panels = -1}},
     {"offsets", {.offsets = 1, .runs = -1, .panels = -1}},
     {"panels", {.panels = 1}},
+    {"sets", {.panels = 2, .accumulator = TULLE__ACCUMULATOR_DENSE, .runs = -1}},
     {"counted", {.passes = 2}},
 };
 enum { MECHANISMS = sizeof mechanisms / sizeof *mechanisms };

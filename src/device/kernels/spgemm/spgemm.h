@@ -40,7 +40,7 @@ typedef struct tulle__offset_rows {
 } tulle__offset_rows;
 
 /* For each of B's rows: a bit a column, PANEL_WORDS words a panel; and how many entries lie before each panel, and in
- * all.
+ * all, for rows of C that are made eight at a time.
  */
 typedef struct tulle__panel_rows {
     uint64_t *bits;
@@ -66,8 +66,9 @@ typedef struct tulle__spgemm_plan {
     tulle__offset_rows *offsets; /* one a pair, or NULL: not worth it */
     tulle__panel_rows *panels;   /* one a pair, or NULL: not worth it */
     int64_t npanels;
-    int dense; /* a thread may have an array as wide as C */
-    int near;  /* that array is in cache where rows of C use it; near_values: or what misses it costs little */
+    int groups; /* rows of C are made eight at a time; else panels, if there are, tell the columns of single ones */
+    int dense;  /* a thread may have an array as wide as C */
+    int near;   /* that array is in cache where rows of C use it; near_values: or what misses it costs little */
     int near_values;
     int prefetch; /* B lies outside the cache */
 } tulle__spgemm_plan;
@@ -167,9 +168,10 @@ int64_t tulle__spgemm_offset_rows(const tulle__spgemm_plan *plan, int64_t i, int
 
 /*
  * Prepares B for rows of C that are made eight at a time; plan->panels stays NULL if that is not worth it: `run` is the
- * mean length of B's runs of columns.
+ * mean length of B's runs of columns. And for rows made one by one, whose columns are a union of sets of bits then.
  */
 tulle_status tulle__spgemm_make_panels(tulle__spgemm_plan *plan, tulle__pool *pool, double run);
+tulle_status tulle__spgemm_make_sets(tulle__spgemm_plan *plan, tulle__pool *pool);
 void tulle__spgemm_drop_panels(tulle__spgemm_plan *plan);
 
 /* The multiplications of row i of C. */

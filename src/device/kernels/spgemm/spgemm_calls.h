@@ -19,7 +19,7 @@ typedef struct tulle__spgemm_tuning {
     int passes;  /* 1: compute, then place and copy; 2: count, place, compute; 0 also: compute into a place, trim */
     int runs;    /* 1: on runs of columns; -1: never */
     int offsets; /* 1: on stretches of constant-offset rows; -1: never */
-    int panels;  /* 1: eight rows at a time, panel of columns by panel; -1: never */
+    int panels;  /* 1: eight rows at a time, panel of columns by panel; 2: B's columns as sets of bits; -1: never */
     tulle__accumulator accumulator;
     int64_t chunk; /* flops of a chunk of rows */
 } tulle__spgemm_tuning;

@@ -16,6 +16,26 @@ static __attribute__((noinline)) void NAME(mark_dense)(tulle__spgemm_workspace *
     }
 }
 
+/* The union of B's rows as sets of bits, where there are (spgemm_panels.c): two vectors a row and panel. */
+static __attribute__((noinline)) void NAME(mark_sets)(tulle__spgemm_workspace *space, const NAME(row) * row)
+{
+    const tulle__spgemm_plan *plan = space->plan;
+    const int64_t words = plan->npanels * TULLE__PANEL_WORDS;
+    for (int64_t panel = row->lo / TULLE__PANEL; panel <= row->hi / TULLE__PANEL; panel++) {
+        NAME(panel_bits) all = {0};
+        for (int p = 0; p < plan->task->npairs; p++) {
+            const tulle__csr *A = &plan->task->pair[p].A;
+            const uint64_t *sets = plan->panels[p].bits + panel * TULLE__PANEL_WORDS;
+            const int64_t begin = A->rowptr ? A->rowptr[row->i] : 0, end = A->rowptr ? A->rowptr[row->i + 1] : 1;
+            for (int64_t a = begin; a < end; a++) {
+                const int64_t k = A->rowptr ? A->colind[a] : row->i;
+                all |= *(const NAME(panel_bits) *)(const void *)(sets + k * words);
+            }
+        }
+        *(NAME(panel_bits) *)(void *)(space->bits + panel * TULLE__PANEL_WORDS) = all;
+    }
+}
+
 /* Aligned, since its loop takes up to a tenth longer where it crosses a line of code. */
 static __attribute__((noinline, aligned(64))) void NAME(sum_dense)(
     tulle__spgemm_workspace *space, const NAME(row) * row, int mark)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finds out whether rows of C are worth making eight at a time, panel of columns by panel, and prepares B for it: each
- * row as a set of bits, and where its entries of each panel begin. See spgemm_panels.h.
+ * row as a set of bits, and where its entries of each panel begin. See spgemm_panels.h. Rows of C that are made one by
+ * one (spgemm_dense.h) take their columns from the sets, too, where an entry of B is used often.
  *
  * Cost: B's and A's columns read once; n / 8 + n / 128 bytes a row of B written, no more than 8.5 an entry.
  */
@@ -11,7 +12,7 @@
 #include "base/memory.h"
 #include "device/kernels/spgemm/spgemm.h"
 
-enum { BLOCK = 256, SAMPLES = 16 };
+enum { BLOCK = 256, SAMPLES = 16, LEAST = 2, STRIDE = 5 }; /* STRIDE: samples that are left out are spread */
 
 /* ---- rows of B ---- */
 
@@ -92,9 +93,9 @@ static int is_ordered(tulle__pool *pool, const tulle__csr *A)
 
 /* ---- whether ---- */
 
-/* Work of groups of rows: products, the entries of B that they take part in, and the rows of B. */
+/* Work of groups of rows: products, the entries of B that they take part in, and the rows of B; entries of A. */
 struct work {
-    int64_t products, entries, rows;
+    int64_t products, entries, rows, looked;
 };
 
 static void count_group(const tulle__spgemm_pair *pair, int64_t i, int64_t m, struct work *work)
@@ -116,31 +117,49 @@ static void count_group(const tulle__spgemm_pair *pair, int64_t i, int64_t m, st
         work->products += sharing * (bp[k + 1] - bp[k]);
         work->entries += bp[k + 1] - bp[k];
         work->rows++;
+        work->looked += sharing;
     }
+}
+
+/* Entries and rows of all B. */
+static struct work size_of(const tulle__spgemm_task *task)
+{
+    struct work size = {0};
+    for (int p = 0; p < task->npairs; p++) {
+        const tulle__csr *B = &task->pair[p].B;
+        size.entries += B->rowptr[B->m] - B->rowptr[0];
+        size.rows += B->m;
+    }
+    return size;
+}
+
+/* True if B is worth a bit a column. */
+static int fills_panels(const tulle__spgemm_plan *plan)
+{
+    const struct work size = size_of(plan->task);
+    return size.entries / TULLE__PANEL_WORDS >= size.rows * plan->npanels;
 }
 
 /*
  * True if eight rows at a time would be faster, by a sample and what was measured (nanoseconds; only their ratios
- * matter): 1.1 for an entry of B and 9 for the loop over those of a panel, against 0.12 a product and 2.5 a run of B's
- * columns, or, without runs, 1.3 a product. A third to spare. B must be worth a bit a column.
+ * matter): 1.3 for an entry of B and 9 for the loop over those of a panel, against 0.12 a product and 2.5 a run of B's
+ * columns, or, without runs, 1.3 a product, 0.9 where the sums of a row stay in the first-level cache.
  */
 static int promising(const tulle__spgemm_plan *plan, double run)
 {
+    enum { FIRST_LEVEL = 3 << 13, TO_LOOK = 500 }; /* at an entry of A takes what some products do: a fiftieth in all */
+    static const double SPARE = 1.1;
     const tulle__spgemm_task *task = plan->task;
     struct work work = {0};
-    int64_t entries = 0, rows = 0;
-    for (int p = 0; p < task->npairs; p++) {
-        const tulle__spgemm_pair *pair = &task->pair[p];
-        const tulle__csr *B = &pair->B;
-        entries += B->rowptr[B->m] - B->rowptr[0];
-        rows += B->m;
-        for (int64_t s = 0; pair->A.rowptr && s < SAMPLES; s++)
-            count_group(pair, task->m / SAMPLES * s, task->m, &work);
-    }
-    if (entries / TULLE__PANEL_WORDS < rows * plan->npanels) return 0;
-    double panels = 1.1 * (double)work.entries + 9 * (double)(work.rows * plan->npanels);
-    double singly = (run >= 2 ? 0.12 + 2.5 / run : 1.3) * (double)work.products;
-    return singly > 1.33 * panels;
+    if (!fills_panels(plan)) return 0;
+    for (int64_t s = 0; s < SAMPLES && (s < LEAST || work.looked < plan->flops / TO_LOOK); s++)
+        for (int p = 0; p < task->npairs; p++)
+            if (task->pair[p].A.rowptr)
+                count_group(&task->pair[p], task->m / SAMPLES * (s * STRIDE % SAMPLES), task->m, &work);
+    const double product = task->n * (int64_t)tulle_type_size(task->type) <= FIRST_LEVEL ? 0.9 : 1.3;
+    const double panels = 1.3 * (double)work.entries + 9 * (double)(work.rows * plan->npanels);
+    const double singly = (run >= 2 ? 0.12 + 2.5 / run : product) * (double)work.products;
+    return singly > SPARE * panels;
 }
 
 void tulle__spgemm_drop_panels(tulle__spgemm_plan *plan)
@@ -151,22 +170,44 @@ void tulle__spgemm_drop_panels(tulle__spgemm_plan *plan)
     }
     tulle__free(plan->panels);
     plan->panels = NULL;
+    plan->groups = 0;
+}
+
+/* *fit = 0: rows are not in order. */
+static tulle_status make_all(tulle__spgemm_plan *plan, tulle__pool *pool, int *fit)
+{
+    const tulle__spgemm_task *task = plan->task;
+    tulle_status status;
+    TULLE_TRY(tulle__alloc_zero((size_t)task->npairs, sizeof *plan->panels, "panels of columns", &plan->panels));
+    *fit = 1;
+    for (int p = 0; *fit && p < task->npairs; p++)
+        TULLE_TRY(make_rows(pool, &task->pair[p].B, plan->npanels, &plan->panels[p], fit));
+out:
+    if (status != TULLE_OK || !*fit) tulle__spgemm_drop_panels(plan);
+    return status;
 }
 
 tulle_status tulle__spgemm_make_panels(tulle__spgemm_plan *plan, tulle__pool *pool, double run)
 {
     const tulle__spgemm_task *task = plan->task;
-    tulle_status status = TULLE_OK;
-    int fit = 1;
+    int fit;
     plan->npanels = (task->n + TULLE__PANEL - 1) / TULLE__PANEL;
     if (plan->tuning.panels <= 0 && !promising(plan, run)) return TULLE_OK;
-    TULLE_TRY(tulle__alloc_zero((size_t)task->npairs, sizeof *plan->panels, "panels of columns", &plan->panels));
-    for (int p = 0; fit && p < task->npairs; p++) {
+    for (int p = 0; p < task->npairs; p++) {
         const tulle__spgemm_pair *pair = &task->pair[p];
-        TULLE_TRY(make_rows(pool, &pair->B, plan->npanels, &plan->panels[p], &fit));
-        if (fit && pair->A.rowptr && !tulle__same_arrays(&pair->A, &pair->B)) fit = is_ordered(pool, &pair->A);
+        if (pair->A.rowptr && !tulle__same_arrays(&pair->A, &pair->B) && !is_ordered(pool, &pair->A)) return TULLE_OK;
     }
-out:
-    if (status != TULLE_OK || !fit) tulle__spgemm_drop_panels(plan);
+    const tulle_status status = make_all(plan, pool, &fit);
+    plan->groups = plan->panels != NULL;
     return status;
+}
+
+tulle_status tulle__spgemm_make_sets(tulle__spgemm_plan *plan, tulle__pool *pool)
+{
+    enum { REUSED = 8 }; /* how often an entry of B is used, for which it is worth a mark of its own */
+    int fit;
+    plan->npanels = (plan->task->n + TULLE__PANEL - 1) / TULLE__PANEL;
+    if (plan->tuning.panels <= 0 && (!fills_panels(plan) || plan->flops < REUSED * size_of(plan->task).entries))
+        return TULLE_OK;
+    return make_all(plan, pool, &fit);
 }

@@ -88,7 +88,7 @@ static int64_t sampled_at(const tulle__spgemm_plan *plan, int s)
 static tulle_status cut_chunks(tulle__spgemm_plan *plan, int nthreads, const int64_t *flops)
 {
     enum { ROW = 8 };
-    int64_t m = plan->task->m, target = plan->tuning.chunk, group = plan->panels ? TULLE__PANEL_ROWS : 1;
+    int64_t m = plan->task->m, target = plan->tuning.chunk, group = plan->groups ? TULLE__PANEL_ROWS : 1;
     if (!target) target = minimum(1 << 18, maximum(1 << 13, (plan->flops + ROW * m) / (32 * nthreads)));
     int64_t most = minimum(m, (plan->flops + ROW * m) / target * 2 + 2), before = 0, at = 0, weight = 0;
     int64_t wanted = sampled_at(plan, 0);
@@ -220,16 +220,19 @@ static void choose_variants(tulle__spgemm_plan *plan, tulle__pool *pool)
         const tulle__csr *B = &task->pair[p].B;
         entries += B->rowptr[B->m] - B->rowptr[0];
     }
-    if (tuning->panels > 0 || (tuning->panels == 0 && tuning->runs <= 0 && tuning->offsets <= 0 && automatic &&
-                                  task->m >= 4 * TULLE__PANEL_ROWS * tulle__pool_size(pool)))
+    if (tuning->panels == 1 || (tuning->panels == 0 && tuning->runs <= 0 && tuning->offsets <= 0 && automatic &&
+                                   task->m >= 4 * TULLE__PANEL_ROWS * tulle__pool_size(pool)))
         (void)tulle__spgemm_make_panels(plan, pool, run);
-    if (plan->panels) return;
+    if (plan->groups) return;
     if (tuning->offsets > 0 || (tuning->offsets == 0 && automatic && plan->flops >= 2 * entries))
         (void)tulle__spgemm_make_offsets(plan, pool, &part);
     int runs = tuning->runs == 0 && run >= RUNS && part <= MOSTLY && plan->dense &&
                fits(plan, pool, TULLE__BLOCK_ROWS) && tuning->accumulator <= TULLE__ACCUMULATOR_DENSE &&
                plan->flops >= 4 * entries;
     if ((runs || tuning->runs > 0) && make_runs(plan, pool) != TULLE_OK) drop_runs(plan);
+    if (!plan->runs && (tuning->panels == 2 ||
+                           (tuning->panels == 0 && plan->dense && tuning->accumulator <= TULLE__ACCUMULATOR_DENSE)))
+        (void)tulle__spgemm_make_sets(plan, pool);
 }
 
 /*

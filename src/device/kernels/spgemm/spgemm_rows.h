@@ -7,7 +7,7 @@
  * A row of C is first listed as segments, the rows of B that it sums, which also tells its flops and the range of its
  * columns. Then an accumulator sums it:
  * - copy: one segment
- * - dense: sums in an array as wide as C, and bits to be scanned, where these are few (spgemm_dense.h)
+ * - dense: sums in an array as wide as C, and bits to be scanned, where these are few or B has sets (spgemm_dense.h)
  * - listed: sums in such an array, where it stays in cache, and a list of columns (spgemm_lists.h)
  * - ordered: a small ordered table, for columns so random that every sum in an array would miss the cache
  *   (spgemm_tables.h)
@@ -127,7 +127,7 @@ static tulle__accumulator NAME(choose)(tulle__spgemm_workspace *space, const NAM
     if (NAME(bound)(row) > 1 << 26) return TULLE__ACCUMULATOR_DENSE;
     const int64_t words = NAME(words)(row);
     const int ranked = plan->near && words > 1 && row->flops <= NAME(RANKED_AT_ONCE);
-    if (plan->dense && words <= 4 * row->flops && !ranked)
+    if (plan->dense && (plan->panels || (words <= 4 * row->flops && !ranked)))
         return plan->task->unsorted ? NAME(instead)(space, scans) : TULLE__ACCUMULATOR_DENSE;
     if (scans ? plan->near : plan->near_values) return NAME(instead)(space, scans);
     if (space->crowded < 16) return TULLE__ACCUMULATOR_ORDERED;
@@ -162,11 +162,15 @@ static tulle_status NAME(one_row)(
     if (way == TULLE__ACCUMULATOR_LISTED) return NAME(list_row)(space, row, colind, val, nnz);
     if (way == TULLE__ACCUMULATOR_DENSE) {
         TULLE_TRY(tulle__spgemm_workspace_dense(space, sizeof(T)));
-        if (!colind) {
+        const int sets = space->plan->panels != NULL;
+        if (sets)
+            NAME(mark_sets)(space, row);
+        else if (!colind)
             NAME(mark_dense)(space, row);
+        if (!colind) {
             *nnz = NAME(count_dense)(space, row);
         } else {
-            NAME(sum_dense)(space, row, 1);
+            NAME(sum_dense)(space, row, !sets);
             *nnz = NAME(drain_dense)(space, row, colind, val, room);
         }
         return TULLE_OK;
@@ -287,7 +291,7 @@ out:
 static tulle_status NAME(count)(tulle__spgemm_workspace *space, int64_t begin, int64_t end, int32_t *count)
 {
     tulle_status status = TULLE_OK;
-    if (space->plan->panels) return NAME(count_groups)(space, begin, end, count);
+    if (space->plan->groups) return NAME(count_groups)(space, begin, end, count);
     if (!space->plan->offsets) return NAME(count_rows)(space, begin, end, count);
     for (int64_t rows; begin < end; begin += rows) {
         int64_t next = NAME(next_stretch)(space->plan, begin, end, &rows);
@@ -304,7 +308,7 @@ static tulle_status NAME(write)(tulle__spgemm_workspace *space, int64_t begin, i
 {
     tulle_status status = TULLE_OK;
     T *val = values;
-    if (space->plan->panels) return NAME(write_groups)(space, begin, end, count, colind, val);
+    if (space->plan->groups) return NAME(write_groups)(space, begin, end, count, colind, val);
     if (!space->plan->offsets) return NAME(write_rows)(space, begin, end, count, colind, val, room);
     for (int64_t rows; begin < end; begin += rows) {
         int64_t next = NAME(next_stretch)(space->plan, begin, end, &rows), nnz = 0;
@@ -326,7 +330,7 @@ out:
 static tulle_status NAME(values)(tulle__spgemm_workspace *space, int64_t begin, int64_t end, const tulle__csr_result *C)
 {
     tulle_status status = TULLE_OK;
-    if (space->plan->panels) return NAME(value_groups)(space, begin, end, C);
+    if (space->plan->groups) return NAME(value_groups)(space, begin, end, C);
     if (!space->plan->offsets) return NAME(value_rows)(space, begin, end, C);
     for (int64_t rows; begin < end; begin += rows) {
         int done = 1;
