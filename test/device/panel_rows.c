@@ -27,12 +27,13 @@ static matrix crowds(tulle_type type, int64_t m, int64_t n, uint64_t seed, int64
     return A;
 }
 
+/* 1: groups of eight rows; 2: sets of bits for single ones; 0: neither. */
 static int uses_panels(tulle__pool *pool, const tulle__spgemm_task *task, int knob)
 {
     const tulle__spgemm_tuning tuning = {.panels = knob};
     tulle__spgemm_plan plan;
     if (tulle__spgemm_plan_init(&plan, &tuning, pool, task) != TULLE_OK) return -1;
-    int used = plan.panels != NULL;
+    int used = plan.groups ? 1 : plan.panels ? 2 : 0;
     tulle__spgemm_plan_fini(&plan);
     return used;
 }
@@ -41,8 +42,9 @@ static void compare_all(tulle__isa isa, tulle__pool *const *pool, const chain *c
 {
     tulle__csr_result ref = {0};
     int same = all_variants_same(isa, pool, c, &ref);
-    ok(same && uses_panels(pool[0], &c->task, 1), "%s, %s, %s: %d x %d, %d entries", tulle__isa_name(isa),
-        tulle_type_name(c->task.type), what, (int)c->task.m, (int)c->task.n, (int)ref.nnz);
+    ok(same && uses_panels(pool[0], &c->task, 1) == 1 && uses_panels(pool[0], &c->task, 2) == 2,
+        "%s, %s, %s: %d x %d, %d entries", tulle__isa_name(isa), tulle_type_name(c->task.type), what, (int)c->task.m,
+        (int)c->task.n, (int)ref.nnz);
     result_free(&ref);
 }
 
@@ -99,7 +101,9 @@ static void test_disorder(tulle__pool *const *pool)
     }
 }
 
-/* Chosen where rows share columns, B has many of them, and no long runs; a pair of empty tiles beside changes nothing.
+/*
+ * Chosen where rows share columns, B has many of them, and no long runs; sets where they do not, and an entry of B is
+ * used often. A pair of empty tiles beside changes nothing.
  */
 static void test_choice(tulle__pool *pool)
 {
@@ -108,8 +112,9 @@ static void test_choice(tulle__pool *pool)
         enum shape shape;
         const char *what;
         int used;
-    } cases[] = {{8, 60, SHAPES, "eight rows alike", 1}, {1, 20, SHAPES, "no rows alike", 0},
-        {8, 6, SHAPES, "rows alike, a few columns", 0}, {0, 0, FULL, "full rows", 0}};
+    } cases[] = {{8, 60, SHAPES, "eight rows alike", 1}, {1, 20, SHAPES, "no rows alike", 2},
+        {8, 6, SHAPES, "rows alike, a few columns", 2}, {0, 0, FULL, "full rows", 0}};
+    static const char *const kinds[] = {"no panels", "panels", "sets"};
     enum { N = 700 };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         matrix A = cases[c].shape == FULL ? matrix_make(FULL, TULLE_F64, N, N, 3, 0, 0)
@@ -119,8 +124,17 @@ static void test_choice(tulle__pool *pool)
             {.A = A.csr, .B = A.csr, .scale = 1}, {.A = empty.csr, .B = empty.csr, .scale = 1}};
         for (int npairs = 1; npairs <= 2; npairs++) {
             tulle__spgemm_task task = {.type = TULLE_F64, .m = N, .n = N, .npairs = npairs, .pair = pair};
-            ok(uses_panels(pool, &task, 0) == cases[c].used && !uses_panels(pool, &task, -1), "%s%s: %s", cases[c].what,
-                npairs == 2 ? " and empty tiles" : "", cases[c].used ? "panels" : "no panels");
+            const int used = uses_panels(pool, &task, 0);
+            ok(used == cases[c].used && !uses_panels(pool, &task, -1), "%s%s: %s", cases[c].what,
+                npairs == 2 ? " and empty tiles" : "", kinds[cases[c].used]);
+            if (used != cases[c].used) printf("# %s\n", kinds[used]);
+        }
+        if (cases[c].used == 2) { /* its entries are used by few rows of C then */
+            matrix few = matrix_tile(&A, 0, 100, 0, N);
+            tulle__spgemm_pair pair_of_few = {.A = few.csr, .B = A.csr, .scale = 1};
+            tulle__spgemm_task task = {.type = TULLE_F64, .m = 100, .n = N, .npairs = 1, .pair = &pair_of_few};
+            ok(!uses_panels(pool, &task, 0), "%s, a few of them: no panels", cases[c].what);
+            matrix_free(&few);
         }
         matrix_free(&empty);
         matrix_free(&A);

@@ -215,6 +215,10 @@ static const tulle__spgemm_tuning variants[] = {
     {.panels = 1, .chunk = 200},
     {.passes = 2, .panels = 1, .chunk = 500},
     {.passes = 1, .panels = 1},
+    {.panels = 2, .runs = -1, .offsets = -1},
+    {.panels = 2, .runs = -1, .accumulator = TULLE__ACCUMULATOR_DENSE, .chunk = 200},
+    {.passes = 1, .panels = 2, .runs = -1, .chunk = 50},
+    {.passes = 2, .panels = 2, .runs = -1, .offsets = 1, .chunk = 500},
 };
 enum { VARIANTS = sizeof variants / sizeof *variants };
 

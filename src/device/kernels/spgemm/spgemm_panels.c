@@ -121,14 +121,15 @@ static void count_group(const tulle__spgemm_pair *pair, int64_t i, int64_t m, st
     }
 }
 
-/* Entries and rows of all B. */
+/* Entries and rows of all B that have any. */
 static struct work size_of(const tulle__spgemm_task *task)
 {
     struct work size = {0};
     for (int p = 0; p < task->npairs; p++) {
         const tulle__csr *B = &task->pair[p].B;
-        size.entries += B->rowptr[B->m] - B->rowptr[0];
-        size.rows += B->m;
+        const int64_t entries = B->rowptr[B->m] - B->rowptr[0];
+        size.entries += entries;
+        if (entries) size.rows += B->m;
     }
     return size;
 }
