@@ -294,6 +294,24 @@ TULLE_API tulle_status tulle_product_check(tulle_product *product, double *error
 TULLE_API tulle_status tulle_product_check_matrices(double alpha, const tulle_mat *A, tulle_op op_a, const tulle_mat *B,
     tulle_op op_b, const tulle_mat *C, double *error);
 
+/* One way to make the rows of a sparse product on a processor. The first of a list is the kernel's own choice. */
+typedef struct tulle_product_mechanism {
+    char name[16];
+    bool chosen;        /* it is what the kernel chooses; the name of the first is not */
+    double estimate;    /* seconds, roughly; nan: there is no estimate */
+    double fresh, kept; /* least seconds of the product, and of its values alone; 0: not measured, as what is hopeless */
+} tulle_product_mechanism;
+
+enum { TULLE_PRODUCT_MECHANISMS = 10 };
+
+/*
+ * Not collective, on a team of one PE: what each mechanism is thought to take for A B, both in CSR and in one tile;
+ * with reps > 0 also what it took, at its best of so many turns. Columns of C are in order. mechanism has room for
+ * TULLE_PRODUCT_MECHANISMS. TULLE_ERR_UNSUPPORTED for other kinds, tiles and teams.
+ */
+TULLE_API tulle_status tulle_product_explain(
+    const tulle_mat *A, const tulle_mat *B, int reps, tulle_product_mechanism *mechanism);
+
 #ifdef __cplusplus
 }
 #endif

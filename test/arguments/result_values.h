@@ -56,6 +56,7 @@
 #define GOOD_tulle_gemm_grid_p(n, name) ZEROS(n)
 #define GOOD_c_tulle_gemm_grid_p(n, name) (&(const tulle_gemm_grid){.rows = 1, .cols = 1, .layers = 1})
 #define GOOD_tulle_product_report_p(n, name) ZEROS(n)
+#define GOOD_tulle_product_mechanism_p(n, name) ZEROS(n)
 #define GOOD_c_tulle_product_report_p(n, name) ZEROS(n)
 #define GOOD_tulle_machine_noise_p(n, name) ZEROS(n)
 #define GOOD_tulle_columns_p(n, name) ZEROS(n)

@@ -282,6 +282,15 @@ static tulle_status weigh(struct fixture *f, const char *text)
     return status == TULLE_OK ? tulle_mat_row_flops(f->A, f->A, work) : status;
 }
 
+/* On a team of one PE; on others it is refused, which takes no memory. */
+static tulle_status explain(struct fixture *f, const char *text)
+{
+    (void)text;
+    tulle_product_mechanism mechanism[TULLE_PRODUCT_MECHANISMS];
+    const tulle_status status = tulle_product_explain(f->A, f->A, 0, mechanism);
+    return status == TULLE_ERR_UNSUPPORTED && tulle_comm_size(f->comm) > 1 ? TULLE_OK : status;
+}
+
 static tulle_status inspect(struct fixture *f, const char *text)
 {
     (void)f;

@@ -62,6 +62,7 @@ static const struct subject {
         product, {"d1 stationary-c", "d1 stationary-a", "s1 stationary-b", "s1 steal-local-c", "d1 summa", "s1 auto"},
         NULL, 0},
     {"tulle_product_next tulle_product_check", product, {"s2 stationary-a"}, NULL, 0},
+    {"tulle_product_explain", explain, {""}, NULL, 0},
     {"tulle_factor_ilu0", incomplete, {"i"}, NULL, 0},
     {"tulle_factor_ic0", incomplete, {"c"}, NULL, 0},
     {"tulle_function_parse tulle_matfun_new tulle_matfun_execute tulle_matfun_update tulle_matfun_check "

@@ -15,6 +15,7 @@
 #include "readers.h"
 #include "report/plural.h"
 #include "report/result.h"
+#include "verbs/explain.h"
 #include "verbs/product_machine.h"
 #include "verbs/product_operands.h"
 #include "verbs/selection.h"
@@ -27,7 +28,7 @@ struct setting {
     unsigned candidates; /* of auto; 0: all */
     double filter;
     tulle_selection selection;
-    bool selects;
+    bool selects, explains;
     int block_rows, block_cols, host_rows, host_cols; /* 0: chosen */
     double work;                                      /* estimated seconds of one product */
     int simulated;                                    /* times are virtual, and the machine has no known bound */
@@ -317,6 +318,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = distribute(&s->asked, comm, &x, warnings);
     if (tulle_comm_rank(comm) == 0) snprintf(s->warnings, sizeof s->warnings, "%s", warnings);
+    if (status == TULLE_OK && s->explains) status = explain_product(s->asked.options, x.A, x.B, s->reps);
     for (int a = 0; a < s->asked.nalgs && status == TULLE_OK; a++) status = run_alg(s, comm, &x, a);
     permutation_free(&x.permutation);
     if (status == TULLE_OK && x.B != x.A) tulle_mat_free(x.B);
@@ -518,6 +520,7 @@ tulle_status run_product(const struct options *options, enum product_kind kind)
         status = tulle_fail(TULLE_ERR_ARG, "--permute orders rows and columns, not blocks: without --blocks");
     if (status == TULLE_OK) status = filter_option(options, &s->filter);
     if (status == TULLE_OK) status = selection_read(options, &s->selection, &s->selects);
+    s->explains = block_flag(options, "explain");
     if (status == TULLE_OK && kind == GEMM) status = read_block(s, "block", &s->block_rows, &s->block_cols);
     if (status == TULLE_OK && kind == GEMM) status = read_block(s, "host-block", &s->host_rows, &s->host_cols);
     if (status == TULLE_OK) status = inspect(s);

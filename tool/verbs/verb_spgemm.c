@@ -13,6 +13,9 @@ static const struct option options[] = {{.name = "unordered",
                                             .kind = KIND_FLAG,
                                             .text = "leave the rows of C unordered, which takes less time; --check and "
                                                     "-o sort them after the clock has stopped"},
+    {.name = "explain",
+        .kind = KIND_FLAG,
+        .text = "first print what each mechanism of the kernel is thought to take, and takes, on one PE"},
     OPTIONS_SELECTION, OPTION_BLOCKS, OPTION_BLOCK_FILTER, OPTION_SYMMETRIC_C, OPTION_HALF, OPTIONS_SPARSE_A,
     OPTIONS_PRODUCT("PEs x 1; above 64 PEs the squarest")};
 
@@ -32,10 +35,15 @@ const struct verb verb_spgemm = {
         "some of the "
         "entries\n"
         "only; no more than some rows of the others exist at a time. nan is the smallest of all values, and never "
-        "above X.",
+        "above X.\n"
+        "--explain prints a line for each mechanism of the kernel: seconds that it is thought to take, roughly, and "
+        "the\n"
+        "least of --reps products, fresh and with their structure kept; `*` is the one chosen. Hopeless ones are not "
+        "tried.",
     .examples = "tulle spgemm matrix.mtx.gz --pes 4 --alg all --check\n"
                 "tulle spgemm rmat:scale=17,edgefactor=8,seed=1 --reps 5 --json\n"
                 "tulle spgemm A.mtx --unordered --reps 5\n"
+                "tulle spgemm A.mtx --explain --reps 5\n"
                 "tulle spgemm K.mtx K.mtx --blocks 6 --filter 1e-5 --check\n"
                 "tulle spgemm K.mtx K.mtx --blocks 6 --half --symmetric-c -o C.mtx\n"
                 "tulle spgemm A.mtx B.mtx -o C.mtx.gz\n"

@@ -67,8 +67,9 @@ typedef struct tulle__spgemm_plan {
     tulle__panel_rows *panels;   /* one a pair, or NULL: not worth it */
     int64_t npanels;
     int groups; /* rows of C are made eight at a time; else panels, if there are, tell the columns of single ones */
-    int dense;  /* a thread may have an array as wide as C */
-    int near;   /* that array is in cache where rows of C use it; near_values: or what misses it costs little */
+    double run, grouped; /* mean length of B's runs; nanoseconds for eight rows at a time, if that was estimated */
+    int dense;           /* a thread may have an array as wide as C */
+    int near; /* that array is in cache where rows of C use it; near_values: or what misses it costs little */
     int near_values;
     int prefetch; /* B lies outside the cache */
 } tulle__spgemm_plan;
@@ -167,10 +168,10 @@ void tulle__spgemm_drop_offsets(tulle__spgemm_plan *plan);
 int64_t tulle__spgemm_offset_rows(const tulle__spgemm_plan *plan, int64_t i, int64_t end);
 
 /*
- * Prepares B for rows of C that are made eight at a time; plan->panels stays NULL if that is not worth it: `run` is the
- * mean length of B's runs of columns. And for rows made one by one, whose columns are a union of sets of bits then.
+ * Prepares B for rows of C that are made eight at a time; plan->panels stays NULL if that is not worth it. And for rows
+ * made one by one, whose columns are a union of sets of bits then.
  */
-tulle_status tulle__spgemm_make_panels(tulle__spgemm_plan *plan, tulle__pool *pool, double run);
+tulle_status tulle__spgemm_make_panels(tulle__spgemm_plan *plan, tulle__pool *pool);
 tulle_status tulle__spgemm_make_sets(tulle__spgemm_plan *plan, tulle__pool *pool);
 void tulle__spgemm_drop_panels(tulle__spgemm_plan *plan);
 

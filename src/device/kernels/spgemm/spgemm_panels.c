@@ -6,6 +6,7 @@
  *
  * Cost: B's and A's columns read once; n / 8 + n / 128 bytes a row of B written, no more than 8.5 an entry.
  */
+#include <math.h>
 #include <stdatomic.h>
 
 #include "base/error.h"
@@ -146,7 +147,7 @@ static int fills_panels(const tulle__spgemm_plan *plan)
  * matter): 1.3 for an entry of B and 9 for the loop over those of a panel, against 0.12 a product and 2.5 a run of B's
  * columns, or, without runs, 1.3 a product, 0.9 where the sums of a row stay in the first-level cache.
  */
-static int promising(const tulle__spgemm_plan *plan, double run)
+static int promising(tulle__spgemm_plan *plan)
 {
     enum { FIRST_LEVEL = 3 << 13, TO_LOOK = 500 }; /* at an entry of A takes what some products do: a fiftieth in all */
     static const double SPARE = 1.1;
@@ -158,9 +159,11 @@ static int promising(const tulle__spgemm_plan *plan, double run)
             if (task->pair[p].A.rowptr)
                 count_group(&task->pair[p], task->m / SAMPLES * (s * STRIDE % SAMPLES), task->m, &work);
     const double product = task->n * (int64_t)tulle_type_size(task->type) <= FIRST_LEVEL ? 0.9 : 1.3;
-    const double panels = 1.3 * (double)work.entries + 9 * (double)(work.rows * plan->npanels);
-    const double singly = (run >= 2 ? 0.12 + 2.5 / run : product) * (double)work.products;
-    return singly > SPARE * panels;
+    plan->grouped = 1.3 * (double)work.entries + 9 * (double)(work.rows * plan->npanels);
+    const double singly = (plan->run >= 2 ? 0.12 + 2.5 / plan->run : product) * (double)work.products;
+    const int promises = singly > SPARE * plan->grouped;
+    plan->grouped *= (double)plan->flops / fmax(1, (double)work.products); /* of the sample, then of all */
+    return promises;
 }
 
 void tulle__spgemm_drop_panels(tulle__spgemm_plan *plan)
@@ -188,12 +191,12 @@ out:
     return status;
 }
 
-tulle_status tulle__spgemm_make_panels(tulle__spgemm_plan *plan, tulle__pool *pool, double run)
+tulle_status tulle__spgemm_make_panels(tulle__spgemm_plan *plan, tulle__pool *pool)
 {
     const tulle__spgemm_task *task = plan->task;
     int fit;
     plan->npanels = (task->n + TULLE__PANEL - 1) / TULLE__PANEL;
-    if (plan->tuning.panels <= 0 && !promising(plan, run)) return TULLE_OK;
+    if (plan->tuning.panels <= 0 && !promising(plan)) return TULLE_OK;
     for (int p = 0; p < task->npairs; p++) {
         const tulle__spgemm_pair *pair = &task->pair[p];
         if (pair->A.rowptr && !tulle__same_arrays(&pair->A, &pair->B) && !is_ordered(pool, &pair->A)) return TULLE_OK;

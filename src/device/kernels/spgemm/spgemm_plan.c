@@ -215,18 +215,19 @@ static void choose_variants(tulle__spgemm_plan *plan, tulle__pool *pool)
     const tulle__spgemm_tuning *tuning = &plan->tuning;
     const int automatic = tuning->accumulator == TULLE__ACCUMULATOR_AUTO && plan->dense;
     int64_t entries = 0;
-    double part = 0, run = run_length(task);
+    double part = 0;
+    plan->run = run_length(task);
     for (int p = 0; p < task->npairs; p++) {
         const tulle__csr *B = &task->pair[p].B;
         entries += B->rowptr[B->m] - B->rowptr[0];
     }
     if (tuning->panels == 1 || (tuning->panels == 0 && tuning->runs <= 0 && tuning->offsets <= 0 && automatic &&
                                    task->m >= 4 * TULLE__PANEL_ROWS * tulle__pool_size(pool)))
-        (void)tulle__spgemm_make_panels(plan, pool, run);
+        (void)tulle__spgemm_make_panels(plan, pool);
     if (plan->groups) return;
     if (tuning->offsets > 0 || (tuning->offsets == 0 && automatic && plan->flops >= 2 * entries))
         (void)tulle__spgemm_make_offsets(plan, pool, &part);
-    int runs = tuning->runs == 0 && tuning->panels != 2 && run >= RUNS && part <= MOSTLY && plan->dense &&
+    int runs = tuning->runs == 0 && tuning->panels != 2 && plan->run >= RUNS && part <= MOSTLY && plan->dense &&
                fits(plan, pool, TULLE__BLOCK_ROWS) && tuning->accumulator <= TULLE__ACCUMULATOR_DENSE &&
                plan->flops >= 4 * entries;
     if ((runs || tuning->runs > 0) && make_runs(plan, pool) != TULLE_OK) drop_runs(plan);
