@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "device/cpu/cpu.h"
-#include "device/cpu/explain.h"
+#include "device/cpu/spgemm_mechanisms.h"
 
 typedef struct matrix {
     int64_t *rowptr;

@@ -305,7 +305,7 @@ typedef struct tulle_product_mechanism {
 enum { TULLE_PRODUCT_MECHANISMS = 10 };
 
 /*
- * Not collective, on a team of one PE: what each mechanism is thought to take for A B, both in CSR and in one tile;
+ * Collective, on a team of one PE: what each mechanism is thought to take for A B, both in CSR and in one tile;
  * with reps > 0 also what it took, at its best of so many turns. Columns of C are in order. mechanism has room for
  * TULLE_PRODUCT_MECHANISMS. TULLE_ERR_UNSUPPORTED for other kinds, tiles and teams.
  */

@@ -305,10 +305,9 @@ static tulle_mat *a_mat(struct fixture *f, const char *function, const char *nam
                      "tulle_mat_range_add tulle_mat_to_half"))
         return in_blocks(f);
     if (strcmp(function, "tulle_mat_to_cyclic") == 0) return by_columns(f);
-    if (strcmp(name, "S") == 0 || strcmp(function, "tulle_spectrum_of_mat") == 0) return sparse(f);
+    if (strcmp(name, "S") == 0 || is(function, "tulle_spectrum_of_mat tulle_product_explain")) return sparse(f);
     if (strcmp(name, "A") == 0) return strcmp(function, "tulle_mat_fill_random") == 0 ? dense(f) : sparse(f);
-    if (strcmp(name, "B") == 0 && is(function, "tulle_mat_row_flops tulle_mat_add tulle_counts_new tulle_product_explain"))
-        return sparse(f);
+    if (strcmp(name, "B") == 0 && is(function, "tulle_mat_row_flops tulle_mat_add tulle_counts_new")) return sparse(f);
     return dense(f);
 }
 

@@ -282,13 +282,20 @@ static tulle_status weigh(struct fixture *f, const char *text)
     return status == TULLE_OK ? tulle_mat_row_flops(f->A, f->A, work) : status;
 }
 
-/* On a team of one PE; on others it is refused, which takes no memory. */
+/* A product of one tile; teams of several PEs are refused. */
 static tulle_status explain(struct fixture *f, const char *text)
 {
     (void)text;
     tulle_product_mechanism mechanism[TULLE_PRODUCT_MECHANISMS];
-    const tulle_status status = tulle_product_explain(f->A, f->A, 0, mechanism);
-    return status == TULLE_ERR_UNSUPPORTED && tulle_comm_size(f->comm) > 1 ? TULLE_OK : status;
+    tulle_layout_spec spec = {.m = M, .n = M, .grid_rows = tulle_comm_size(f->comm), .grid_cols = 1};
+    tulle_layout *layout = NULL;
+    tulle_mat *A = NULL;
+    tulle_status status = tulle_comm_agree(f->comm, tulle_layout_new(&spec, spec.grid_rows, &layout));
+    if (status == TULLE_OK) status = tulle_mat_redistribute(f->A, layout, &A);
+    if (status == TULLE_OK && spec.grid_rows == 1) status = tulle_product_explain(A, A, 1, mechanism);
+    tulle_layout_free(layout);
+    tulle_mat_free(A);
+    return status;
 }
 
 static tulle_status inspect(struct fixture *f, const char *text)

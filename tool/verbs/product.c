@@ -13,9 +13,9 @@
 #include "launch.h"
 #include "outputs.h"
 #include "readers.h"
+#include "report/mechanism_lines.h"
 #include "report/plural.h"
 #include "report/result.h"
-#include "verbs/explain.h"
 #include "verbs/product_machine.h"
 #include "verbs/product_operands.h"
 #include "verbs/selection.h"
@@ -318,7 +318,9 @@ static tulle_status body(tulle_comm *comm, void *arg)
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = distribute(&s->asked, comm, &x, warnings);
     if (tulle_comm_rank(comm) == 0) snprintf(s->warnings, sizeof s->warnings, "%s", warnings);
-    if (status == TULLE_OK && s->explains) status = explain_product(s->asked.options, x.A, x.B, s->reps);
+    if (status == TULLE_OK && s->explains)
+        status =
+            explain_product(report_file(s->asked.options), options_flag(s->asked.options, "json"), x.A, x.B, s->reps);
     for (int a = 0; a < s->asked.nalgs && status == TULLE_OK; a++) status = run_alg(s, comm, &x, a);
     permutation_free(&x.permutation);
     if (status == TULLE_OK && x.B != x.A) tulle_mat_free(x.B);

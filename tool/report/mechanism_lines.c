@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "verbs/explain.h"
+#include "report/mechanism_lines.h"
 
 #include <math.h>
-#include <stdio.h>
-
-#include "outputs.h"
 
 static void line(FILE *out, const tulle_product_mechanism *x)
 {
@@ -27,14 +24,12 @@ static void json(FILE *out, const tulle_product_mechanism *x)
     fprintf(out, "}\n");
 }
 
-tulle_status explain_product(const struct options *options, const tulle_mat *A, const tulle_mat *B, int reps)
+tulle_status explain_product(FILE *out, bool as_json, const tulle_mat *A, const tulle_mat *B, int reps)
 {
     tulle_product_mechanism mechanism[TULLE_PRODUCT_MECHANISMS];
     if (tulle_comm_size(tulle_mat_comm(A)) > 1) return tulle_fail(TULLE_ERR_ARG, "--explain is of one PE: --pes 1");
     const tulle_status status = tulle_product_explain(A, B, reps, mechanism);
     if (status != TULLE_OK) return status;
-    FILE *out = report_file(options);
-    const int as_json = options_flag(options, "json");
     if (!as_json) fprintf(out, "%-11s%12s%12s%12s\n", "mechanism", "estimate_s", "fresh_s", "kept_s");
     for (int w = 0; w < TULLE_PRODUCT_MECHANISMS; w++) (as_json ? json : line)(out, &mechanism[w]);
     return TULLE_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sparse products by every mechanism that the kernel has: what they are thought to take, and what they took. */
-#ifndef TULLE_DEVICE_CPU_EXPLAIN_H
-#define TULLE_DEVICE_CPU_EXPLAIN_H
+#ifndef TULLE_DEVICE_CPU_SPGEMM_MECHANISMS_H
+#define TULLE_DEVICE_CPU_SPGEMM_MECHANISMS_H
 
 #include <tulle/product.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device/cpu/explain.h"
+#include "device/cpu/spgemm_mechanisms.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each mechanism of the kernel of sparse products takes. */
+/* The mechanisms of the kernel of sparse products, for a call that explains them. */
 #include <inttypes.h>
 
 #include <tulle/product.h>
@@ -7,7 +7,7 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "device/cpu/cpu.h"
-#include "device/cpu/explain.h"
+#include "device/cpu/spgemm_mechanisms.h"
 #include "mat/context.h"
 #include "mat/mat.h"
 #include "tile/tile_csr.h"
@@ -44,6 +44,7 @@ tulle_status tulle_product_explain(const tulle_mat *A, const tulle_mat *B, int r
     tulle__context *context = NULL;
     tulle_status status;
     TULLE__ENTER(A->comm);
+    TULLE_TRY(tulle_comm_agree(A->comm, TULLE_OK)); /* nobody passes NULL */
     TULLE_TRY(check(A, B));
     TULLE_TRY(tulle__context_get(A->comm, &context));
     TULLE_TRY(tulle_mat_tile(A, 0, 0, &a));
