@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include <tulle/words.h>
+
 static void line(FILE *out, const tulle_product_mechanism *x)
 {
     fprintf(out, "%-10s%s", x->name, x->chosen ? "*" : " ");
