@@ -57,4 +57,15 @@ expect 2 "'x' is not a whole number" spgemm a.mtx --top x
 expect 2 "'nan' is not a number" spgemm a.mtx --above nan
 expect 2 'both are csr' spgemm a.mtx --blocks 2 --top 1
 expect 2 'on a device' spgemm a.mtx --device cpu --top 1
+
+# --explain: the chosen mechanism is one of the list, and all that are tried take time
+"$tulle" spgemm a.mtx --pes 1 --explain --reps 2 >explained 2>/dev/null &&
+    [ "$(sed -n 2,11p explained | grep -c '^[a-z]* *\** ')" = 10 ] && [ "$(grep -c '^[a-z]* *\* ' explained)" = 1 ] &&
+    ! grep -q '^chosen *\*' explained
+report $? "ten mechanisms, of which one is chosen"
+"$tulle" spgemm a.mtx --pes 1 --explain --json 2>/dev/null | head -10 >explained &&
+    [ "$(grep -c '"mechanism":"[a-z]*","chosen":\(true\|false\)' explained)" = 10 ] &&
+    [ "$(grep -c '"chosen":true' explained)" = 1 ] && grep -q '"mechanism":"chosen".*"fresh_s":0.0*[1-9]' explained
+report $? "the same in JSON"
+expect 2 'explain is of one PE' spgemm a.mtx --pes 2 --explain
 report_end

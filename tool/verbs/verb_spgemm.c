@@ -43,7 +43,7 @@ const struct verb verb_spgemm = {
     .examples = "tulle spgemm matrix.mtx.gz --pes 4 --alg all --check\n"
                 "tulle spgemm rmat:scale=17,edgefactor=8,seed=1 --reps 5 --json\n"
                 "tulle spgemm A.mtx --unordered --reps 5\n"
-                "tulle spgemm A.mtx --explain --reps 5\n"
+                "tulle spgemm A.mtx --pes 1 --explain --reps 5\n"
                 "tulle spgemm K.mtx K.mtx --blocks 6 --filter 1e-5 --check\n"
                 "tulle spgemm K.mtx K.mtx --blocks 6 --half --symmetric-c -o C.mtx\n"
                 "tulle spgemm A.mtx B.mtx -o C.mtx.gz\n"
