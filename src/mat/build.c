@@ -95,7 +95,9 @@ static tulle_status check_rows(tulle_comm *comm, tulle_gidx m, tulle_gidx n, con
         return tulle__fail(
             TULLE_ERR_ARG, "column indices have %d bytes: only 4 and 8 are supported", csr->colind_bytes);
     if (!csr->rowptr) return tulle__fail(TULLE_ERR_ARG, "PE %d passes no row pointers: rowptr is NULL", comm->rank);
-    for (tulle_gidx r = 0; r < csr->count; r++)
+    int descends = 0; /* looked for in all rows at once, then for where */
+    for (tulle_gidx r = 0; r < csr->count; r++) descends |= csr->rowptr[r + 1] < csr->rowptr[r];
+    for (tulle_gidx r = 0; descends && r < csr->count; r++)
         if (csr->rowptr[r + 1] < csr->rowptr[r])
             return tulle__fail(
                 TULLE_ERR_ARG, "the row pointers descend at row " TULLE__AT TULLE__COUNTED, csr->first + r);

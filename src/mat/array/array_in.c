@@ -128,11 +128,12 @@ static tulle_status widen(
     *made = NULL;
     *to = from;
     if (bytes == 8 && !a->base) return TULLE_OK;
-    int64_t passed = 0;
+    enum { AT_ONCE = 1 << 16 };
     tulle_status status = tulle__alloc((size_t)count, sizeof **made, "indices of 64 bits", made);
-    for (int64_t i = 0; status == TULLE_OK && i < count; i++) {
-        (*made)[i] = from_zero(index_at(from, bytes, i), a->base);
-        status = tulle__attend_each(1 << 16, &passed);
+    for (int64_t i = 0, end; status == TULLE_OK && i < count; i = end) {
+        end = count - i < AT_ONCE ? count : i + AT_ONCE;
+        for (int64_t j = i; j < end; j++) (*made)[j] = from_zero(index_at(from, bytes, j), a->base);
+        status = tulle__attend();
     }
     *to = *made;
     return status;
