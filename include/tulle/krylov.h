@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A X = B by preconditioned Krylov methods, for any operator: CG (Hestenes and Stiefel 1952) for
- * symmetric positive definite A, restarted GMRES (Saad and Schultz 1986) for any A, and block CG
- * (Dubrulle 2001) for many columns at once and symmetric positive definite A. GMRES is
- * preconditioned from the right, so that its residual is that of A x = b; CG measures the
- * unpreconditioned residual too.
+ * symmetric positive definite A, restarted GMRES (Saad and Schultz 1986) for any A, block CG
+ * (Dubrulle 2001) for many columns at once and symmetric positive definite A, and MINRES (Paige and
+ * Saunders 1975) for symmetric A, which may be indefinite or singular. GMRES is preconditioned from
+ * the right, so that its residual is that of A x = b; CG and MINRES measure the unpreconditioned
+ * residual too. Least squares, also of rectangular matrices: tulle/least_squares.h.
  *
  * The order of summation of inner products follows from the rows alone (blocks of rows, then a
  * binary tree over the blocks). Their bits are the same for any number of PEs and threads if rows
@@ -40,8 +41,8 @@ typedef struct tulle_operator {
     void *context;
     /*
      * Binds x and y: from now on apply(*bound) computes y from the current values of x. Several
-     * pairs may be bound at a time. bound is not NULL, and is set on success only. BLOCK_CG binds
-     * several columns.
+     * pairs may be bound at a time. bound is not NULL, and is set on success only. BLOCK_CG and
+     * MINRES bind several columns.
      */
     tulle_status (*bind)(void *context, tulle_mat *x, tulle_mat *y, void **bound);
     tulle_status (*apply)(void *bound);
@@ -78,7 +79,8 @@ TULLE_API bool tulle_operator_on_device(const tulle_operator *op);
 #define TULLE_KRYLOV_METHOD_LIST(X)                                                                                    \
     X(CG, "cg", "conjugate gradients, for symmetric positive definite matrices")                                       \
     X(GMRES, "gmres", "restarted GMRES, preconditioned from the right, for any matrix")                                \
-    X(BLOCK_CG, "block-cg", "conjugate gradients for all columns together, which share their search directions")
+    X(BLOCK_CG, "block-cg", "conjugate gradients for all columns together, which share their search directions")       \
+    X(MINRES, "minres", "minimal residuals, for symmetric matrices, also indefinite ones; columns share products")
 
 typedef enum tulle_krylov_method {
 #define TULLE_KRYLOV_ENUM(name, word, text) TULLE_KRYLOV_##name,
@@ -90,7 +92,10 @@ typedef enum tulle_krylov_method {
 TULLE_API const char *tulle_krylov_method_name(tulle_krylov_method method);
 TULLE_API tulle_status tulle_krylov_method_parse(const char *name, tulle_krylov_method *method);
 
-/* X(name, word, text): why a solve stopped. All but the first are TULLE_ERR_CONVERGENCE. */
+/*
+ * X(name, word, text): why a solve stopped. All but the first are TULLE_ERR_CONVERGENCE; the last one only where
+ * A x = b is to be solved, as by MINRES, whose x then has the least residual.
+ */
 #define TULLE_STOP_LIST(X)                                                                                             \
     X(CONVERGED, "converged", "the true residual is within the tolerance")                                             \
     X(ITERATIONS, "max-iterations", "the maximum number of iterations was reached")                                    \
@@ -98,7 +103,8 @@ TULLE_API tulle_status tulle_krylov_method_parse(const char *name, tulle_krylov_
     X(RANK_LOSS, "rank-loss", "P^T A P of block CG is singular to working precision: A is, or nearly so")              \
     X(PRECOND_INDEFINITE, "indefinite-preconditioner", "CG met r^T M^-1 r <= 0: M is not positive definite")           \
     X(STAGNATED, "stagnated", "the true residual has stopped decreasing")                                              \
-    X(NOT_FINITE, "not-finite", "a value is infinite or not a number")
+    X(NOT_FINITE, "not-finite", "a value is infinite or not a number")                                                 \
+    X(LEAST_SQUARES, "least-squares", "the residual is the least one, and is not within the tolerance")
 
 typedef enum tulle_stop {
 #define TULLE_STOP_ENUM(name, word, text) TULLE_STOP_##name,
@@ -117,8 +123,8 @@ typedef struct tulle_krylov_step {
     double norm;     /* ||b||_2 */
     double limit;    /* the residual at which the column is solved */
     double seconds;  /* since the start of this column, or of its block */
-    int width;       /* BLOCK_CG: directions at a time; else 1 */
-    int active;      /* BLOCK_CG: columns of the block not converged before this iteration; else 1 */
+    int width;       /* BLOCK_CG: directions at a time; MINRES: columns; else 1 */
+    int active;      /* both: columns of these not converged before this iteration; else 1 */
     /*
      * The iterate: row i of PE 0's is scale * x[i * stride], of the operator's type, until the callback
      * returns. NULL where there is none: within a cycle of GMRES, and while vectors lie on a device
@@ -144,7 +150,7 @@ typedef struct tulle_krylov_options {
      */
     int64_t max_iterations;
     int restart; /* GMRES: basis vectors before a restart; 0: 30 */
-    int width;   /* BLOCK_CG: most columns at a time, up to 64 and the operators' limit; 0: as memory allows */
+    int width;   /* BLOCK_CG, MINRES: most columns at a time, up to 64 and the operators' limit; 0: as memory allows */
     bool guess;  /* X holds an initial guess; else x = 0, and X is only written */
     /*
      * Called by PE 0 of comm after each iteration, in the solving thread; it must not use the team,
@@ -172,8 +178,8 @@ typedef struct tulle_krylov_report { /* of one column */
     tulle_imbalance dots;                     /* inner products, including waits for other PEs */
     tulle_imbalance vectors;                  /* the other work on vectors */
     /*
-     * BLOCK_CG: reductions and seconds are those of the whole block, and so are the following; else
-     * 1, 0, -1
+     * BLOCK_CG, MINRES: reductions and seconds are those of all columns solved together. BLOCK_CG: so are the
+     * following; else 0, -1 after the width, 1 for CG and GMRES
      */
     int width;           /* number of columns solved together */
     int64_t deflated;    /* directions dropped because they depended on others */
@@ -181,20 +187,19 @@ typedef struct tulle_krylov_report { /* of one column */
 } tulle_krylov_report;
 
 /*
- * Collective: solves for each column of X, one after the other; BLOCK_CG solves all together, or in
- * batches of about the same width. B and X are dense, of the same shape and A's type, in any
- * layout. M is a preconditioner or NULL; options may be NULL; report is NULL or one for each
- * column. TULLE_ERR_CONVERGENCE, with the iteration and the cause, if a column did not converge:
- * the others are solved all the same, and X (its last iterates) and report are complete as for
- * TULLE_OK. Values whose squares overflow count as not finite; b is scaled, so this concerns A
- * only.
+ * Collective: solves for each column of X, one after the other; BLOCK_CG and MINRES solve all together,
+ * or in batches of about the same width: a product for all reads A once. B and X are dense, of the same shape and A's
+ * type, in any layout. M is a preconditioner or NULL; options may be NULL; report is NULL or one for each column.
+ * TULLE_ERR_CONVERGENCE, with the iteration and the cause, if a column did not converge: the others are solved all the
+ * same, and X (its last iterates) and report are complete as for TULLE_OK. Values whose squares overflow count as not
+ * finite; b is scaled, so this concerns A only.
  */
 TULLE_API tulle_status tulle_krylov_solve(const tulle_operator *A, const tulle_operator *M, const tulle_mat *B,
     tulle_mat *X, const tulle_krylov_options *options, tulle_krylov_report *report);
 
 /*
  * Not collective: bytes of memory that tulle_krylov_solve takes on a PE with `rows` rows, in a team
- * of `pes`, in addition to A, M, B and X. `columns`: BLOCK_CG's columns at a time. options may be
+ * of `pes`, in addition to A, M, B and X. `columns`: BLOCK_CG's and MINRES's columns at a time. options may be
  * NULL; 0 for invalid arguments.
  */
 TULLE_API size_t tulle_krylov_memory(

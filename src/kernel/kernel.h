@@ -247,9 +247,10 @@ typedef struct tulle__tsmm_task {
 
 /*
  * gram: rows of a sparse matrix and their transpose in one pass, row by row, entries e from ptr[r] - ptr[0] on:
- *   z_r = sum of val[e] X[col[e]] - shift;  Z[r] = z_r;  total += z_r;  Y[col[e]] += val[e] z_r
+ *   z_r = sum of val[e] X[col[e]] - shift + keep Z[r];  Z[r] = z_r;  total += z_r;  Y[col[e]] += val[e] z_r
  * X, Z and Y have lines of n values, ldx, ldz and ldy apart, of `type`, which is at least as wide as `values`. shift,
- * Z, and Y with total, are NULL where they are not wanted. X NULL: Z is given, Y += A^T Z.
+ * keep, [n], which takes Z as it was, Z, and Y with total, are NULL where they are not wanted. X NULL: Z is given,
+ * Y += A^T Z.
  */
 typedef struct tulle__gram_task {
     tulle_type values, type;
@@ -257,7 +258,7 @@ typedef struct tulle__gram_task {
     const int64_t *ptr; /* [rows + 1] */
     const int32_t *col;
     int64_t ldx, ldz, ldy;
-    const void *val, *X, *shift;
+    const void *val, *X, *shift, *keep;
     void *Z, *Y, *total;
 } tulle__gram_task;
 

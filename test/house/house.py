@@ -35,6 +35,7 @@ ROOMS = {
     "stream": "krylov product",
     "matfun": "steal",
     "spectrum": "krylov matfun",
+    "least_squares": "krylov spectrum",
 }
 # Registries name what lies in the folders below theirs. Nothing includes them.
 REGISTRIES = {"src/comm/registry.c", "src/comm/launcher.c", "src/device/drivers.c", "src/algo/trisolve/methods.c"}

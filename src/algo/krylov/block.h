@@ -148,12 +148,18 @@ tulle_status tulle__block_narrow(tulle__block *b);
 void tulle__block_forget(tulle__block *b);
 
 /*
- * Solves independent columns of B by tulle__block_cg, as many at a time as options and memory
- * allow. Writes X, fills reports (NULL: none), and sets *failed to a column that did not converge.
- * B and X have whole rows in the operator's layout. Collective, agreed.
+ * The number of columns at a time: limited by options, the operators, and the least free memory of a PE. Collective,
+ * agreed.
+ */
+tulle_status tulle__block_width(
+    const tulle_operator *A, const tulle_operator *M, const tulle_krylov_options *options, int *width);
+
+/*
+ * Solves independent columns of B by tulle__block_cg, `width` at a time. Writes X, fills reports (NULL: none), and sets
+ * *failed to a column that did not converge. B and X have whole rows in the operator's layout. Collective, agreed.
  */
 tulle_status tulle__block_solve(const tulle_operator *A, const tulle_operator *M, const tulle_krylov_options *options,
-    const tulle_mat *B, tulle_mat *X, tulle_krylov_report *report, char *failed);
+    int width, const tulle_mat *B, tulle_mat *X, tulle_krylov_report *report, char *failed);
 
 static inline double tulle__block_epsilon(const tulle__block *b)
 {

@@ -168,10 +168,7 @@ out:
     return status;
 }
 
-/*
- * The number of columns at a time: limited by the operators, and by the least free memory of a PE.
- */
-static tulle_status choose_width(
+tulle_status tulle__block_width(
     const tulle_operator *A, const tulle_operator *M, const tulle_krylov_options *options, int *width)
 {
     int64_t rows = 0, most = options->width ? options->width : TULLE__TALL_MOST;
@@ -188,11 +185,10 @@ static tulle_status choose_width(
 }
 
 tulle_status tulle__block_solve(const tulle_operator *A, const tulle_operator *M, const tulle_krylov_options *options,
-    const tulle_mat *B, tulle_mat *X, tulle_krylov_report *report, char *failed)
+    int width, const tulle_mat *B, tulle_mat *X, tulle_krylov_report *report, char *failed)
 {
-    int width;
     tulle_gidx count = X->layout->n;
-    tulle_status status = choose_width(A, M, options, &width);
+    tulle_status status = TULLE_OK;
     for (tulle_gidx first = 0; first < count && status == TULLE_OK;) {
         tulle_gidx groups = (count - first + width - 1) / width, columns = (count - first + groups - 1) / groups;
         tulle__block b = {

@@ -101,8 +101,8 @@ void tulle__krylov_report(const tulle__krylov *k, bool formed)
         .norm = k->norm * k->scale,
         .limit = k->limit * k->scale,
         .seconds = (double)(tulle__now(k->comm) - k->start) * 1e-9,
-        .width = 1,
-        .active = 1,
+        .width = k->width,
+        .active = k->active,
         .x = formed && !k->space.home ? k->x : NULL,
         .stride = 1,
         .scale = k->scale};

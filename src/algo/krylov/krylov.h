@@ -33,6 +33,7 @@ typedef struct tulle__krylov {
     double *small;
     double scale, norm, limit; /* ||b||, and the limit of the residual, both scaled */
     tulle_gidx column;
+    int width, active; /* columns solved together, and those that still run */
     int64_t start, product_ns, precond_ns;
     int64_t iteration, products;
     double residual, true_residual; /* scaled */
@@ -76,6 +77,18 @@ typedef struct tulle__krylov_strikes {
     int count;
 } tulle__krylov_strikes;
 int tulle__krylov_verdict(tulle__krylov *k, tulle__krylov_strikes *strikes);
+
+/*
+ * Copies b and x, divided by the scale of the larger of both, as the residual is; and computes the norm of b, which may
+ * be far smaller than x, and the limit. Collective, agreed.
+ */
+tulle_status tulle__krylov_begin_column(tulle__krylov *k, const tulle_mat *B, const tulle_mat *X);
+
+/* True, and the column has stopped, if b is 0, whose x is 0, or is not finite. */
+bool tulle__krylov_is_trivial(tulle__krylov *k);
+
+/* The report of a column: the seconds of all PEs. Collective, agreed. */
+tulle_status tulle__krylov_totals(const tulle__krylov *k, tulle_krylov_report *report);
 
 /* Solves one column from x (zero: it is 0); sets stop and why. Collective, agreed. */
 tulle_status tulle__cg(tulle__krylov *k, int zero);

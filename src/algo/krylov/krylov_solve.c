@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "algo/krylov/block.h"
+#include "algo/krylov/columns/minres.h"
 #include "algo/krylov/home/home.h"
 #include "algo/krylov/krylov.h"
 #include "algo/krylov/rhs_by_column.h"
@@ -95,6 +96,7 @@ size_t tulle_krylov_memory(const tulle_krylov_options *options, tulle_gidx rows,
     tulle__krylov_defaults(&own);
     const tulle_krylov_options chosen = own;
     size_t n = (size_t)rows * tulle_type_size(type), w = (size_t)(columns > 1 ? columns : 1);
+    if (chosen.method == TULLE_KRYLOV_MINRES) return TULLE__MINRES_VECTORS * n * w + FIXED;
     if (chosen.method != TULLE_KRYLOV_BLOCK_CG) {
         size_t kept = chosen.method == TULLE_KRYLOV_GMRES ? (size_t)tulle__gmres_room(&chosen).vectors : 1;
         return (kept + 6) * n + FIXED; /* x, b, and four operands of operators */
@@ -156,11 +158,7 @@ static double scale_of(double x)
     return power > ldexp(1, TAME) || power < ldexp(1, -TAME) ? power : 1;
 }
 
-/*
- * Copies b and x, divided by the scale of the larger of both, as the residual is; and computes the norm of
- * b, which may be far smaller than x.
- */
-static tulle_status begin_column(tulle__krylov *k, const tulle_mat *B, const tulle_mat *X)
+tulle_status tulle__krylov_begin_column(tulle__krylov *k, const tulle_mat *B, const tulle_mat *X)
 {
     tulle_status status;
     double most[2] = {0, 0}, square;
@@ -186,8 +184,20 @@ out:
     return status;
 }
 
-/* Seconds of all PEs. */
-static tulle_status report_totals(tulle__krylov *k, tulle_krylov_report *report)
+bool tulle__krylov_is_trivial(tulle__krylov *k)
+{
+    if (!isfinite(k->norm)) {
+        tulle__krylov_stop(k, TULLE_STOP_NOT_FINITE, "b is not finite");
+        k->residual = k->true_residual = k->norm;
+    } else if (k->norm == 0) { /* whatever the initial guess */
+        memset(k->x, 0, (size_t)k->space.rows * tulle_type_size(k->space.type));
+        tulle__krylov_stop(k, TULLE_STOP_CONVERGED, " ");
+        (void)tulle__krylov_step(k, 0);
+    }
+    return !isfinite(k->norm) || k->norm == 0;
+}
+
+tulle_status tulle__krylov_totals(const tulle__krylov *k, tulle_krylov_report *report)
 {
     const int64_t ns[5] = {
         tulle__now(k->comm) - k->start, k->product_ns, k->precond_ns, k->space.dots_ns, k->space.vectors_ns};
@@ -208,7 +218,7 @@ static tulle_status report_totals(tulle__krylov *k, tulle_krylov_report *report)
         .precond = {most[2], sum[2]},
         .dots = {most[3], sum[3]},
         .vectors = {most[4], sum[4]},
-        .width = 1,
+        .width = k->width,
         .deflated_at = -1};
     return tulle_comm_agree(k->comm, status);
 }
@@ -236,18 +246,10 @@ static tulle_status solve_column(tulle__krylov *k, const tulle_mat *B, tulle_mat
     k->product_ns = k->precond_ns = k->products = k->iteration = 0;
     k->space.reductions = k->space.dots_ns = k->space.vectors_ns = 0;
     k->residual = k->true_residual = 0;
-    TULLE_TRY(begin_column(k, B, X));
-    if (!isfinite(k->norm)) {
-        tulle__krylov_stop(k, TULLE_STOP_NOT_FINITE, "b is not finite");
-        k->residual = k->true_residual = k->norm;
-    } else if (k->norm == 0) { /* whatever the initial guess */
-        memset(k->x, 0, (size_t)k->space.rows * tulle_type_size(k->space.type));
-        tulle__krylov_stop(k, TULLE_STOP_CONVERGED, " ");
-        (void)tulle__krylov_step(k, 0);
-    } else
-        TULLE_TRY(run_method(k));
+    TULLE_TRY(tulle__krylov_begin_column(k, B, X));
+    if (!tulle__krylov_is_trivial(k)) TULLE_TRY(run_method(k));
     tulle__columns_write(X, k->column, k->scale, k->x);
-    TULLE_TRY(report_totals(k, k->report));
+    TULLE_TRY(tulle__krylov_totals(k, k->report));
 out:
     return status;
 }
@@ -272,13 +274,18 @@ static tulle_status solve_columns(
 static tulle_status solve(tulle__krylov *k, const tulle_mat *B, tulle_mat *X, tulle_krylov_report *report, char *failed)
 {
     tulle_status status;
+    int width = 1;
     tulle_mat *staged_B = NULL, *staged_X = NULL;
     TULLE_TRY(tulle__columns_stage(B, k->A->layout, 1, &staged_B));
     TULLE_TRY(tulle__columns_stage(X, k->A->layout, k->options.guess, &staged_X));
     const tulle_mat *from = staged_B ? staged_B : B;
     tulle_mat *to = staged_X ? staged_X : X;
+    if (k->options.method == TULLE_KRYLOV_BLOCK_CG || k->options.method == TULLE_KRYLOV_MINRES)
+        TULLE_TRY(tulle__block_width(k->A, k->M, &k->options, &width));
     TULLE_TRY(k->options.method == TULLE_KRYLOV_BLOCK_CG
-                  ? tulle__block_solve(k->A, k->M, &k->options, from, to, report, failed)
+                  ? tulle__block_solve(k->A, k->M, &k->options, width, from, to, report, failed)
+              : k->options.method == TULLE_KRYLOV_MINRES
+                  ? tulle__minres_solve(k->A, k->M, &k->options, width, from, to, report, failed)
                   : solve_columns(k, from, to, report, failed));
     if (staged_X)
         TULLE_TRY(tulle__columns_return(staged_X, X));
@@ -299,8 +306,8 @@ static const char *name_of(int method)
 static tulle_status check_options(const tulle_krylov_options *o)
 {
     unsigned readers = UINT_MAX;
-    const tulle__option_reader rows[] = {
-        {"restart", o->restart != 0, 1u << TULLE_KRYLOV_GMRES}, {"width", o->width != 0, 1u << TULLE_KRYLOV_BLOCK_CG}};
+    const tulle__option_reader rows[] = {{"restart", o->restart != 0, 1u << TULLE_KRYLOV_GMRES},
+        {"width", o->width != 0, 1u << TULLE_KRYLOV_BLOCK_CG | 1u << TULLE_KRYLOV_MINRES}};
     return tulle__option_readers(rows, sizeof rows / sizeof *rows, name_of, (int)o->method, TULLE__NO_AUTO, &readers);
 }
 
@@ -319,7 +326,7 @@ tulle_status tulle_krylov_solve(const tulle_operator *A, const tulle_operator *M
     TULLE__ENTER(A->comm);
     tulle_status status = check_options(options);
     tulle__krylov_defaults(&own);
-    tulle__krylov k = {.comm = A->comm, .A = A, .M = M && M->apply ? M : NULL, .options = own};
+    tulle__krylov k = {.comm = A->comm, .A = A, .M = M && M->apply ? M : NULL, .options = own, .width = 1, .active = 1};
     status = tulle_comm_agree(A->comm, status == TULLE_OK ? check(A, k.M, B, X, &k.options) : status);
     if (status == TULLE_OK) status = solve(&k, B, X, report, failed);
     if (status == TULLE_OK && *failed) return tulle__fail(TULLE_ERR_CONVERGENCE, "%s", failed);

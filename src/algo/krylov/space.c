@@ -282,3 +282,43 @@ tulle_status tulle__space_dots(
     tulle__part_end(space->comm, "dots", start, &space->dots_ns);
     return status;
 }
+
+/* ---- lines ---- */
+
+struct squares {
+    const tulle__space *space;
+    int count;
+    const void *lines;
+    int64_t ld;
+};
+
+static void squares_of(void *arg, int64_t from, int64_t to)
+{
+    const struct squares *q = arg;
+    for (int64_t piece = from; piece < to; piece++) {
+        double sum[TULLE__SPACE_LINES] = {0};
+        for (int64_t r = piece_begins(q->space, piece); r < piece_begins(q->space, piece + 1); r++)
+            for (int c = 0; c < q->count; c++) {
+                const double x = q->space->type == TULLE_F32 ? (double)((const float *)q->lines)[r * q->ld + c]
+                                                             : ((const double *)q->lines)[r * q->ld + c];
+                sum[c] += x * x;
+            }
+        memcpy(q->space->piece_sums + piece * q->count, sum, (size_t)q->count * sizeof *sum);
+    }
+}
+
+tulle_status tulle__space_squares(tulle__space *space, int count, const void *lines, int64_t ld, double *result)
+{
+    struct squares squares = {space, count, lines, ld};
+    const int64_t start = tulle__now(space->comm);
+    const double numbers = (double)space->rows * count;
+    tulle__work done = {.memory = numbers * (double)tulle_type_size(space->type)};
+    done.flops[TULLE_F64] = 2 * numbers;
+    tulle__kernel_begin(space->comm);
+    tulle__pool_blocks(space->pool, space->npieces, 1, squares_of, &squares);
+    tulle__kernel_end(space->comm, &done);
+    hand_on(space, count);
+    const tulle_status status = tulle__space_meet(space, count, result);
+    tulle__part_end(space->comm, "dots", start, &space->dots_ns);
+    return status;
+}

@@ -70,6 +70,13 @@ tulle_status tulle__space_dots(
  */
 tulle_status tulle__space_meet(tulle__space *space, int count, double *result);
 
+/*
+ * result[c] = the sum of squares of column c of lines of `ld` values, c < count <= TULLE__SPACE_LINES, dots.
+ * Collective.
+ */
+enum { TULLE__SPACE_LINES = 64 };
+tulle_status tulle__space_squares(tulle__space *space, int count, const void *lines, int64_t ld, double *result);
+
 /* y = beta y + the sum of coef[v] x[v], v < count; y may be x[0], if alone. */
 void tulle__space_combine(
     tulle__space *space, int count, const double *coef, const void *const *x, double beta, void *y);

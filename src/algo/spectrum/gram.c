@@ -159,6 +159,7 @@ static void multiply(const struct pass *pass, int slice, int group)
         .X = pass->X ? (const char *)pass->X + skip : NULL,
         .ldx = pass->width,
         .shift = g->mean && pass->X ? (const char *)g->shift + skip : NULL,
+        .keep = g->keep ? (const char *)g->keeps + skip : NULL,
         .Z = Z,
         .ldz = g->ldz,
         .Y = sums + skip,
@@ -292,6 +293,18 @@ static tulle_status multiply_all(tulle__gram *g, const void *X, int width, void 
     return run_pass(g, all, width, Y);
 }
 
+tulle_status tulle__gram_bidiagonal(
+    tulle__gram *g, const void *X, const double *keep, int columns, void *Z, int64_t ldz, void *Y)
+{
+    g->keep = Z != NULL;
+    for (int c = 0; c < columns; c++) set_real(g->rows->type, g->keeps, c, keep[c]);
+    g->Z = Z;
+    g->ldz = ldz;
+    const tulle_status status = multiply_all(g, X, columns, Y);
+    g->keep = false;
+    return status;
+}
+
 tulle_status tulle__gram_transposed(tulle__gram *g, const void *Z, int64_t ldz, int columns, void *Y)
 {
     g->Z = (void *)(uintptr_t)Z; /* a pass without X reads it */
@@ -372,6 +385,7 @@ tulle_status tulle__gram_init(
     const size_t part = (size_t)longest_part(g), pes = (size_t)g->comm->size;
     TULLE_TRY(tulle__alloc((n + 1) * columns, sizeof *g->sums, "sums of a product", &g->sums));
     TULLE_TRY(tulle__alloc(columns, size, "sums of means", &g->shift));
+    TULLE_TRY(tulle__alloc(columns, size, "factors of a product", &g->keeps));
     if (pes > 1) TULLE_TRY(tulle__alloc(part * columns, size, "own rows of X", &g->mine));
     if (pes > 1) TULLE_TRY(tulle__alloc(part * columns * pes, size, "rows of X", &g->all));
     if (pes > 1 || factor) TULLE_TRY(tulle__alloc(n * columns, size, "rows of X", &g->whole));
@@ -392,6 +406,7 @@ void tulle__gram_fini(tulle__gram *g)
     tulle__free(g->whole);
     tulle__free(g->all);
     tulle__free(g->mine);
+    tulle__free(g->keeps);
     tulle__free(g->shift);
     tulle__free(g->sums);
     tulle_layout_free(g->layout);

@@ -32,6 +32,8 @@ typedef struct tulle__gram {
     size_t parts_bytes;
     void *Z; /* own rows of S X, ldz apart, of the next product, which writes them; NULL: not wanted */
     int64_t ldz;
+    void *keeps; /* [width]: factors of Z as it was, */
+    bool keep;   /* which the next product adds to S X */
 } tulle__gram;
 
 /* Collective, agreed; freed by fini after a failure, too. rows, mean and factor are the caller's. */
@@ -44,6 +46,13 @@ tulle_status tulle__gram_set_unit(tulle__gram *gram, double unit);
 
 /* n x 1 and symmetric, for at most `width` columns. */
 tulle_operator tulle__gram_operator(tulle__gram *gram);
+
+/*
+ * Z = S X + Z diag(keep), then Y = S^T Z, in one pass: own rows of all, Z's columns ldz apart, X and Y packed. keep:
+ * [columns]. Collective, agreed.
+ */
+tulle_status tulle__gram_bidiagonal(
+    tulle__gram *gram, const void *X, const double *keep, int columns, void *Z, int64_t ldz, void *Y);
 
 /* Y = S^T Z, own rows of both; Z's columns ldz apart. Collective, agreed. */
 tulle_status tulle__gram_transposed(tulle__gram *gram, const void *Z, int64_t ldz, int columns, void *Y);

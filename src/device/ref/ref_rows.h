@@ -288,6 +288,7 @@ static void NAME(gram)(const tulle__gram_task *task)
                     if (pass && task->Y) ((T *)task->Y)[task->col[e] * task->ldy + c] += a * z;
                 }
                 if (!pass && task->shift) z -= ((const T *)task->shift)[c];
+                if (!pass && task->keep) z += ((const T *)task->keep)[c] * ((const T *)task->Z)[r * task->ldz + c];
             }
             if (task->X && task->Z) ((T *)task->Z)[r * task->ldz + c] = z;
             if (task->Y) ((T *)task->total)[c] += z;

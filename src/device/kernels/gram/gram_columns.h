@@ -20,6 +20,9 @@ INLINE void NAME(gram_columns)(const tulle__gram_task *task, int64_t r, int64_t 
         EACH_PART sum[q] += a * LOAD(x + q * LANES);
     }
     if (task->shift) EACH_PART sum[q] -= LOAD((const T *)task->shift + c + q * LANES);
+    if (task->keep)
+        EACH_PART sum[q] +=
+            LOAD((const T *)task->keep + c + q * LANES) * LOAD((const T *)task->Z + r * task->ldz + c + q * LANES);
     if (X && task->Z) EACH_PART STORE((T *)task->Z + r * task->ldz + c + q * LANES, sum[q]);
     if (!task->Y) return;
     T *total = (T *)task->total + c, *Y = (T *)task->Y + c;

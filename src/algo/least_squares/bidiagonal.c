@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bidiagonalisation (Golub and Kahan 1965) of [A; damp I] from [b - A x; -damp x], for columns that share their passes:
+ *
+ *   beta u = A v - alpha u,  alpha v = A^T u - beta v
+ *
+ * u is kept as beta u. So a row's part of the first line and its part of A^T (beta u) come of one read of the row, and
+ * beta, which only then is known, divides the sum. An iteration is one pass, and two reductions.
+ *
+ * A round is, for each column, either such a step, or a start, which computes r = b - A x and its gradient by the same
+ * pass: at first, when the recurrence has the column solved, and at the end. A start decides whether the column stops;
+ * if it does not, a new bidiagonal matrix begins with it. The lower part of u, -damp x at a start, makes damping the
+ * same as more rows of A: a start from any x is right with it, too.
+ */
+#include "algo/least_squares/bidiagonal.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "algo/krylov/columns/lines.h"
+#include "algo/krylov/rhs_by_column.h"
+#include "base/error.h"
+
+enum { MOST = TULLE__TALL_MOST, STRIKES = 3 };
+
+static tulle__fit_column *running(tulle__fit *f, int i)
+{
+    return &f->column[f->list[i]];
+}
+
+/* Lists the columns that run, and moves their lines of U to the front. */
+static void list_running(tulle__fit *f)
+{
+    const size_t size = tulle_type_size(f->of_rows.type);
+    int from[MOST], count = 0;
+    for (int i = 0; i < f->going; i++) {
+        if (running(f, i)->k.stop != TULLE_STOP_COUNT) continue;
+        from[count] = i;
+        f->list[count++] = f->list[i];
+    }
+    for (int64_t r = 0; count < f->going && r < f->of_rows.rows; r++) {
+        char *line = (char *)f->U + (size_t)(r * f->columns) * size;
+        for (int i = 0; i < count; i++) memmove(line + (size_t)i * size, line + (size_t)from[i] * size, size);
+    }
+    f->going = count;
+    for (int i = 0; i < count; i++) running(f, i)->k.active = count;
+}
+
+/* U of columns that start is b, and their direction -x: A v - alpha u becomes b - A x. Collective, agreed. */
+static tulle_status pass(tulle__fit *f)
+{
+    const void *x[MOST];
+    void *y[MOST];
+    double factor[MOST], keep[MOST];
+    const size_t size = tulle_type_size(f->of_rows.type);
+    for (int i = 0; i < f->going; i++) {
+        tulle__fit_column *c = running(f, i);
+        const double of_b = 1 / c->k.scale;
+        if (c->starts && f->of_rows.rows)
+            tulle__columns_read_some(f->B, 1, &c->k.column, &of_b, (char *)f->U + (size_t)i * size, f->columns);
+        x[i] = c->starts ? c->k.x : c->v;
+        factor[i] = c->starts ? -1 : 1 / c->alpha;
+        keep[i] = c->starts ? 1 : -c->alpha / c->beta;
+        y[i] = c->y;
+        c->k.products++;
+    }
+    tulle__lines_pack(&f->of_columns, f->going, x, factor, f->in, f->going);
+    const int64_t start = tulle__now(f->comm);
+    const tulle_status status = tulle__gram_bidiagonal(f->gram, f->in, keep, f->going, f->U, f->columns, f->out);
+    tulle__part_end(f->comm, "product", start, &f->product_ns);
+    f->passes++;
+    if (status == TULLE_OK) tulle__lines_unpack(&f->of_columns, f->going, f->out, f->going, y);
+    return status;
+}
+
+/* The lower part of u, and what it adds to A^T u; its squares are added to those of U. Collective, agreed. */
+static tulle_status damp(tulle__fit *f, double *square)
+{
+    const void *d[MOST];
+    double sums[MOST];
+    if (f->damp == 0) return TULLE_OK;
+    for (int i = 0; i < f->going; i++) {
+        tulle__fit_column *c = running(f, i);
+        const void *x = c->starts ? c->k.x : c->v;
+        const double by = c->starts ? -f->damp : f->damp / c->alpha, keep = c->starts ? 0 : -c->alpha / c->beta;
+        tulle__space_combine(&f->of_columns, 1, &by, &x, keep, c->d);
+        d[i] = c->d;
+        tulle__space_combine(&f->of_columns, 1, &f->damp, &d[i], 1, c->y);
+    }
+    const tulle_status status = tulle__space_dots(&f->of_columns, f->going, d, d, sums);
+    for (int i = 0; status == TULLE_OK && i < f->going; i++) square[i] += sums[i];
+    return status;
+}
+
+/* ---- a column ---- */
+
+/* The larger one of both ways in which it is not solved; at most 1: it is. */
+static double distance(const tulle__fit *f, const tulle__fit_column *c, double residual, double gradient)
+{
+    const double bound = f->options->gradient * c->norm * residual;
+    const double of_r = residual <= c->k.limit ? 1 : residual / c->k.limit,
+                 of_g = gradient <= bound ? 1 : gradient / bound;
+    return fmin(of_r, of_g);
+}
+
+static void judge(tulle__fit *f, tulle__fit_column *c)
+{
+    tulle__krylov *k = &c->k;
+    const double away = distance(f, c, k->true_residual, c->gradient);
+    if (!isfinite(k->true_residual) || !isfinite(c->gradient)) {
+        tulle__krylov_stop(k, TULLE_STOP_NOT_FINITE, "the residual is not finite");
+    } else if (k->true_residual <= k->limit) {
+        tulle__krylov_stop(k, TULLE_STOP_CONVERGED, " ");
+    } else if (away <= 1) {
+        tulle__krylov_stop(k, TULLE_STOP_LEAST_SQUARES, " ");
+    } else if (k->iteration >= k->options.max_iterations) {
+        tulle__krylov_stop(k, TULLE_STOP_ITERATIONS,
+            "the residual is %.3g, not yet %.3g, and ||A^T r|| %.3g of ||A|| ||r||, not yet %.3g",
+            k->true_residual * k->scale, k->limit * k->scale, c->gradient / (c->norm * k->true_residual),
+            f->options->gradient);
+    } else if (c->due) {
+        if (c->strikes.before > 0 && away > c->strikes.before / 2) c->strikes.count++;
+        c->strikes.before = away;
+        if (c->strikes.count >= STRIKES)
+            tulle__krylov_stop(k, TULLE_STOP_STAGNATED,
+                "the true residual stays at %.3g, and ||A^T r|| at %.3g of ||A|| ||r||: the precision of the type is "
+                "used "
+                "up",
+                k->true_residual * k->scale, c->gradient / (c->norm * k->true_residual));
+    }
+}
+
+/* The residual has been computed from x: beta, and alpha v of its gradient. */
+static void begin(tulle__fit *f, tulle__fit_column *c, double rows_square, double square)
+{
+    tulle__krylov *k = &c->k;
+    c->plain = sqrt(rows_square);
+    k->true_residual = sqrt(square);
+    c->gradient = c->alpha * (c->beta = k->true_residual);
+    if (!k->iteration) (void)tulle__krylov_take(k, k->true_residual);
+    if (!k->iteration) tulle__krylov_report(k, false);
+    if (c->ends != TULLE_STOP_COUNT) k->stop = c->ends;
+    if (k->stop == TULLE_STOP_COUNT) judge(f, c);
+    c->due = c->starts = false;
+    if (k->stop == TULLE_STOP_COUNT) tulle__fit_begin(f, c);
+}
+
+static void advance(tulle__fit *f, tulle__fit_column *c, double last_alpha)
+{
+    tulle__krylov *k = &c->k;
+    tulle__fit_step(f, c, last_alpha);
+    k->iteration++;
+    const double residual = tulle__fit_residual(f, c), gradient = tulle__fit_gradient(f, c),
+                 noise = tulle__krylov_epsilon(k) * c->norm;
+    const int finite = tulle__krylov_take(k, residual);
+    tulle__krylov_report(k, false);
+    c->due = distance(f, c, residual, gradient) <= 1 || c->alpha <= noise || c->beta <= noise;
+    c->starts = c->due || k->iteration >= k->options.max_iterations;
+    if (finite) return;
+    c->ends = k->stop; /* when its true residual is known */
+    k->stop = TULLE_STOP_COUNT;
+    c->starts = true;
+}
+
+/* alpha v, and the squares of it and of x. Collective, agreed. */
+static tulle_status next_directions(tulle__fit *f, const double *square, double *dots)
+{
+    const void *x[2 * MOST];
+    for (int i = 0; i < f->going; i++) {
+        tulle__fit_column *c = running(f, i);
+        const double beta = sqrt(square[i]), by = beta > 0 ? 1 / beta : 0;
+        const void *y = c->y;
+        tulle__space_combine(&f->of_columns, 1, &by, &y, c->starts ? 0 : -beta / c->alpha, c->v);
+        x[i] = c->v;
+        x[f->going + i] = c->k.x;
+        if (!c->starts) c->beta = beta;
+    }
+    return tulle__space_dots(&f->of_columns, 2 * f->going, x, x, dots);
+}
+
+/*
+ * Where squares of A are no numbers, too large or too small, A is multiplied by a power of 2 that brings its largest
+ * value to about 1, and x divided by it. Collective, agreed; *again: the first round is made again.
+ */
+static tulle_status choose_unit(tulle__fit *f, const double *square, const double *dots, bool *again)
+{
+    const double least = f->of_rows.type == TULLE_F32 ? 0x1p-40 : 0x1p-400;
+    double best = 0, most = 0;
+    bool wrong = false;
+    for (int i = 0; i < f->going; i++) {
+        wrong |= !isfinite(square[i]) || !isfinite(dots[i]);
+        best = fmax(best, sqrt(dots[i]) * sqrt(square[i]) / running(f, i)->k.norm);
+    }
+    *again = false;
+    if (!wrong && best > least && best < 1 / least) return TULLE_OK;
+    tulle_status status = tulle__largest_value(f->rows, &most);
+    f->passes++;
+    if (status != TULLE_OK || !(most > 0)) return status;
+    const double unit = ldexp(1, -ilogb(most));
+    *again = unit != 1;
+    f->damp *= unit;
+    return *again ? tulle_comm_agree(f->comm, tulle__gram_set_unit(f->gram, unit)) : TULLE_OK;
+}
+
+/* x of all columns that can be iterated, which start. */
+static void begin_all(tulle__fit *f)
+{
+    f->going = 0;
+    for (int j = 0; j < f->columns; j++) {
+        tulle__fit_column *c = &f->column[j];
+        if (c->k.stop != TULLE_STOP_COUNT) continue;
+        if (f->options->guess) tulle__columns_read(f->X, c->k.column, 1 / (c->k.scale * f->gram->unit), c->k.x);
+        c->starts = true;
+        c->least = INFINITY;
+        f->list[f->going++] = j;
+    }
+    for (int i = 0; i < f->going; i++) running(f, i)->k.active = f->going;
+}
+
+/* Collective, agreed. */
+static tulle_status round_of_all(tulle__fit *f)
+{
+    double rows_square[MOST], square[MOST], dots[2 * MOST];
+    bool again = false;
+    tulle_status status = pass(f);
+    if (status == TULLE_OK) status = tulle__space_squares(&f->of_rows, f->going, f->U, f->columns, rows_square);
+    if (status != TULLE_OK) return status;
+    memcpy(square, rows_square, sizeof square);
+    status = damp(f, square);
+    if (status == TULLE_OK) status = next_directions(f, square, dots);
+    if (status == TULLE_OK && f->passes == 1) status = choose_unit(f, square, dots, &again);
+    if (status != TULLE_OK) return status;
+    if (again) {
+        begin_all(f);
+        return TULLE_OK;
+    }
+    for (int i = 0; i < f->going; i++) {
+        tulle__fit_column *c = running(f, i);
+        const double last = c->alpha;
+        c->alpha = sqrt(dots[i]);
+        c->solution = sqrt(dots[f->going + i]);
+        c->starts ? begin(f, c, rows_square[i], square[i]) : advance(f, c, last);
+    }
+    list_running(f);
+    return TULLE_OK;
+}
+
+tulle_status tulle__fit_run(tulle__fit *f)
+{
+    tulle_status status = TULLE_OK;
+    begin_all(f);
+    while (status == TULLE_OK && f->going) status = round_of_all(f);
+    return status;
+}
