@@ -344,6 +344,7 @@ static bool has_gained(const struct column *c, double length)
     enum { ROUNDINGS = 16 };
     const tulle__krylov *k = &c->k;
     const double gain = c->tried - k->true_residual, noise = ROUNDINGS * tulle__krylov_epsilon(k) * c->tried * length;
+    if (noise > c->tried / 2) return false; /* whatever it is computed as */
     return k->true_residual <= k->limit || gain > fmax(progress * c->tried, noise);
 }
 
