@@ -195,6 +195,7 @@ static tulle_status choose_unit(tulle__fit *f, const double *square, const doubl
     if (!wrong && best > least && best < 1 / least) return TULLE_OK;
     tulle_status status = tulle__largest_value(f->rows, &most);
     f->passes++;
+    most = fmax(most, f->damp);
     if (status != TULLE_OK || !(most > 0)) return status;
     const double unit = ldexp(1, -ilogb(most));
     *again = unit != 1;
