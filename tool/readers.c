@@ -21,6 +21,12 @@
         verb, "pin", NULL, NULL, "device", NULL, 0                                                                     \
     }
 
+/* Options of solve that least squares have not. */
+#define OF_SYSTEMS(option)                                                                                             \
+    {                                                                                                                  \
+        "solve", option, "method", "cg,gmres,block-cg,minres", NULL, NULL, 0                                           \
+    }
+
 static const struct reader readers[] = {
     OF_SPARSE("spmm"),
     OF_PRODUCTS("spmm"),
@@ -39,7 +45,17 @@ static const struct reader readers[] = {
     {"trisolve", "elimination", "from", "lu,cholesky", NULL, NULL, 0},
     {"trisolve", "library", "from", "lu,cholesky", NULL, NULL, 0},
     {"solve", "restart", "method", "gmres", NULL, NULL, 0},
-    {"solve", "width", "method", "block-cg", NULL, NULL, 0},
+    {"solve", "width", "method", "block-cg,minres,lsqr,lsmr", NULL, NULL, 0},
+    {"solve", "damp", "method", "lsqr,lsmr", NULL, NULL, 0},
+    {"solve", "gradient", "method", "lsqr,lsmr", NULL, NULL, 0},
+    OF_SYSTEMS("precond"),
+    OF_SYSTEMS("permute"),
+    OF_SYSTEMS("device"),
+    OF_SYSTEMS("format"),
+    OF_SYSTEMS("budget"),
+    OF_SYSTEMS("slabs"),
+    OF_SYSTEMS("ring"),
+    OF_SYSTEMS("overlap"),
     {"matfun", "combine", "method", "submatrix", NULL, NULL, 0},
     {"matfun", "device", "method", "submatrix", NULL, NULL, 0},
     {"matfun", "order", "method", "newton-schulz", NULL, NULL, 0},

@@ -448,12 +448,13 @@ static const char *a_text(struct fixture *f, const char *function, const char *n
         const char *function, *name, *text;
     } texts[] = {{"tulle_product_alg_parse", "name", "summa"}, {"tulle_transfers_parse", "name", "rows"},
         {"tulle_trisolve_method_parse", "name", "levels"}, {"tulle_krylov_method_parse", "name", "cg"},
-        {"tulle_precond_kind_parse", "name", "ic0"}, {"tulle_spectrum_end_parse", "name", "LA"},
-        {"tulle_precond_parse_spec", "spec", "ic0:shift=auto"}, {"tulle_elimination_parse", "name", "amd"},
-        {"tulle_ordering_parse", "name", "rcm"}, {"tulle_parse_type", "text", "f32"},
-        {"tulle_engine_usable", "name", "threads"}, {"tulle_machine_find", "name", "summit"},
-        {"tulle_team_new", "spec", "threads"}, {"tulle_team_new_over", "spec", "mpi"},
-        {"tulle_device_probe", "spec", "cpu"}, {"tulle_operator_of_elements", "operand", "cantilever:nodes=2,dof=3"},
+        {"tulle_least_squares_method_parse", "name", "lsmr"}, {"tulle_precond_kind_parse", "name", "ic0"},
+        {"tulle_spectrum_end_parse", "name", "LA"}, {"tulle_precond_parse_spec", "spec", "ic0:shift=auto"},
+        {"tulle_elimination_parse", "name", "amd"}, {"tulle_ordering_parse", "name", "rcm"},
+        {"tulle_parse_type", "text", "f32"}, {"tulle_engine_usable", "name", "threads"},
+        {"tulle_machine_find", "name", "summit"}, {"tulle_team_new", "spec", "threads"},
+        {"tulle_team_new_over", "spec", "mpi"}, {"tulle_device_probe", "spec", "cpu"},
+        {"tulle_operator_of_elements", "operand", "cantilever:nodes=2,dof=3"},
         {"tulle_operand_save", "operand", "cantilever:nodes=2,dof=3"}, {"tulle_mat_save_as", "format", "csr"},
         {"tulle_function_parse", "text", "sign"}, {"tulle_density_method_parse", "name", "tc2"},
         {"tulle_matfun_method_parse", "name", "newton-schulz"}, {"tulle_fail", "format", "a failure"}};
@@ -519,6 +520,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_tulle_krylov_method(n, name) TULLE_KRYLOV_CG
 #define GOOD_tulle_precond_kind(n, name) TULLE_PRECOND_IC0
 #define GOOD_tulle_stop(n, name) TULLE_STOP_CONVERGED
+#define GOOD_tulle_least_squares_method(n, name) TULLE_LEAST_SQUARES_LSMR
 #define GOOD_tulle_spectrum_end(n, name) TULLE_SPECTRUM_LARGEST
 #define GOOD_tulle_body(n, name) a_body
 #define GOOD_tulle_progress_call(n, name) a_call
@@ -588,6 +590,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_c_tulle_prediction_p(n, name) ZEROS(n)
 #define GOOD_c_tulle_trisolve_options_p(n, name) NULL
 #define GOOD_c_tulle_krylov_options_p(n, name) NULL
+#define GOOD_c_tulle_least_squares_options_p(n, name) NULL
 #define GOOD_c_tulle_spectrum_options_p(n, name) NULL
 #define GOOD_c_tulle_svd_options_p(n, name) NULL
 #define GOOD_c_tulle_precond_options_p(n, name) NULL

@@ -72,6 +72,8 @@ static const struct subject {
     {"tulle_lobpcg", preconditioned_pairs, {"jacobi", "none"}, NULL, 0},
     {"tulle_spectrum_of_mat", pencil_pairs, {"nearest", "ends"}, "SuiteSparse: yes", 0},
     {"tulle_svd_new tulle_svd_of_rows tulle_svd_execute tulle_svd_free", triplets, {"memory", "r.bsp.h5"}, NULL, 0},
+    {"tulle_least_squares tulle_least_squares_check", fit, {"lsqr", "lsmr"}, NULL, 0},
+    {"tulle_least_squares_of_rows tulle_least_squares_check_rows", fit, {"l.bsp.h5"}, NULL, 0},
     {"tulle_density_of_mu", density_matrix, {"mu", "newton"}, "LAPACK: yes", 0},
     {"tulle_density_of_electrons", density_matrix, {"electrons", "tc2"}, "LAPACK: yes", 0},
     {"tulle_direct_lu tulle_direct_free", direct, {"l"}, "SuiteSparse: yes", 0},
@@ -86,7 +88,7 @@ static const struct subject {
     {"tulle_operator_of_mat tulle_operator_free tulle_krylov_solve tulle_krylov_check", solve_iteratively, {"c none"},
         NULL, 0},
     {"tulle_precond_new tulle_krylov_solve", solve_iteratively,
-        {"c ic0", "g ilu0", "g jacobi", "b jacobi", "c block-jacobi"}, NULL, 0},
+        {"c ic0", "g ilu0", "g jacobi", "b jacobi", "c block-jacobi", "m none", "m jacobi"}, NULL, 0},
     {"tulle_device_probe", probe, {"limit+cpu"}, NULL, 1},
     {"tulle_stream_new tulle_stream_multiply tulle_stream_check tulle_stream_check_solve tulle_stream_free "
      "tulle_operator_of_stream",
@@ -131,6 +133,7 @@ enum { HOST_SUBJECTS = sizeof host_subjects / sizeof *host_subjects };
 /* Functions that take no memory from an account. */
 static const char without[] =
     " tulle_spectrum_end_name tulle_spectrum_end_parse tulle_spectrum_memory tulle_spectrum_count "
+    "tulle_least_squares_method_name tulle_least_squares_method_parse tulle_least_squares_memory "
     "tulle_svd_memory tulle_svd_count tulle_svd_means tulle_svd_deviations "
     "tulle_krylov_method_name tulle_krylov_method_parse tulle_precond_kind_name tulle_precond_kind_parse "
     "tulle_precond_parse_spec "

@@ -342,7 +342,7 @@ static tulle_status foreknow(struct fixture *f, const char *text)
     return status;
 }
 
-/* M x M, a band; a column (block-cg: two) is solved for, in another layout. text: method and preconditioner. */
+/* M x M, a band; a column (block-cg, minres: two) is solved for, in another layout. text: method and preconditioner. */
 static tulle_status solve_iteratively(struct fixture *f, const char *text)
 {
     tulle_mat *A = NULL, *B = NULL, *X = NULL;
@@ -352,8 +352,12 @@ static tulle_status solve_iteratively(struct fixture *f, const char *text)
     tulle_krylov_report report[2];
     tulle_precond_kind kind = TULLE_PRECOND_NONE;
     double error;
-    tulle_layout_spec spec = {.m = M, .n = *text == 'b' ? 2 : 1, .tile_rows = 4, .tile_cols = 1, .map = TULLE_CYCLIC};
-    options.method = *text == 'b' ? TULLE_KRYLOV_BLOCK_CG : *text == 'c' ? TULLE_KRYLOV_CG : TULLE_KRYLOV_GMRES;
+    tulle_layout_spec spec = {
+        .m = M, .n = *text == 'b' || *text == 'm' ? 2 : 1, .tile_rows = 4, .tile_cols = 1, .map = TULLE_CYCLIC};
+    options.method = *text == 'b'   ? TULLE_KRYLOV_BLOCK_CG
+                     : *text == 'c' ? TULLE_KRYLOV_CG
+                     : *text == 'm' ? TULLE_KRYLOV_MINRES
+                                    : TULLE_KRYLOV_GMRES;
     options.restart = options.method == TULLE_KRYLOV_GMRES ? 2 : 0;
     options.tolerance = 0.3; /* each iteration is the same again */
     options.guess = 1;

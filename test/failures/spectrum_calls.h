@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls for eigenpairs. */
+/* Calls for eigenpairs and least squares. */
 #ifndef TULLE_TEST_SPECTRUM_CALLS_H
 #define TULLE_TEST_SPECTRUM_CALLS_H
 
@@ -74,6 +74,41 @@ static tulle_status pencil_pairs(struct fixture *f, const char *text)
     tulle_spectrum_free(plan);
     tulle_mat_free(S);
     tulle_mat_free(H);
+    return status;
+}
+
+/* text: the method; or the file where the matrix is */
+static tulle_status fit(struct fixture *f, const char *text)
+{
+    tulle_mat *A = NULL, *B = NULL, *X = NULL;
+    tulle_rows *rows = NULL;
+    tulle_layout *layout = NULL;
+    const bool file = strchr(text, '.') != NULL;
+    tulle_least_squares_options options = {.damp = .5, .gradient = .3, .width = 2};
+    char path[PATH_MOST];
+    double error;
+    const tulle_layout_spec spec = {.m = M, .n = 3, .tile_rows = 4, .tile_cols = 1, .map = TULLE_CYCLIC};
+    tulle_status status = file ? TULLE_OK : tulle_least_squares_method_parse(text, &options.method);
+    if (status == TULLE_OK) status = tulle_layout_new(&spec, tulle_comm_size(f->comm), &layout);
+    status = tulle_comm_agree(f->comm, status);
+    if (status == TULLE_OK)
+        status = tulle_mat_load(f->comm, "band:n=12,lower=2,values=spd", f->square, TULLE_CSR, NULL, NULL, &A);
+    if (status == TULLE_OK && file) status = tulle_mat_save(A, in_folder(text, path));
+    if (status == TULLE_OK && file) status = tulle_rows_open(f->comm, path, &rows);
+    if (status == TULLE_OK) status = tulle_mat_new_dense(f->comm, layout, TULLE_F64, TULLE_COL_MAJOR, &B);
+    if (status == TULLE_OK) status = tulle_mat_new_dense(f->comm, layout, TULLE_F64, TULLE_ROW_MAJOR, &X);
+    if (status == TULLE_OK) status = tulle_mat_fill_random(B, 1);
+    if (status == TULLE_OK)
+        status = file ? tulle_least_squares_of_rows(rows, B, X, &options, NULL)
+                      : tulle_least_squares(A, B, X, &options, NULL);
+    if (status == TULLE_OK)
+        status = file ? tulle_least_squares_check_rows(rows, B, X, &options, &error)
+                      : tulle_least_squares_check(A, B, X, &options, &error);
+    tulle_rows_free(rows);
+    tulle_mat_free(X);
+    tulle_mat_free(B);
+    tulle_mat_free(A);
+    tulle_layout_free(layout);
     return status;
 }
 

@@ -172,7 +172,8 @@ static void test_krylov(tulle_team *team)
                 o.restart = N;
             const tulle_status status = tulle_team_run(team, solve, &o);
             const char *text = status == TULLE_OK ? "solved" : tulle_error_message();
-            const int reads = method == (width ? TULLE_KRYLOV_BLOCK_CG : TULLE_KRYLOV_GMRES);
+            const int reads =
+                width ? method == TULLE_KRYLOV_BLOCK_CG || method == TULLE_KRYLOV_MINRES : method == TULLE_KRYLOV_GMRES;
             ok(reads ? status == TULLE_OK
                      : status == TULLE_ERR_ARG && strstr(text, width ? "width" : "restart") != NULL,
                 "options.%s, %s: %s", width ? "width" : "restart", tulle_krylov_method_name(o.method), text);

@@ -38,6 +38,13 @@ sample() {
     *.library) echo "${library:-none}" ;;
     *.restart) echo 5 ;;
     *.width) echo 2 ;;
+    *.damp | *.gradient) echo 0.1 ;;
+    *.precond) echo jacobi ;;
+    *.permute) echo rcm ;;
+    *.format) echo csr ;;
+    *.budget) echo 1G ;;
+    *.slabs | *.ring) echo 2 ;;
+    *.overlap) echo off ;;
     *.combine) echo none ;;
     *.device) echo cpu ;;
     *.order) echo 3 ;;

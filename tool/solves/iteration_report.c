@@ -113,11 +113,21 @@ static void json_real(FILE *out, const char *name, double x)
         fprintf(out, ",\"%s\":null", name);
 }
 
+/* Figures of least squares alone. */
+static void json_fit(const tulle_least_squares_report *r, FILE *out)
+{
+    json_real(out, "plain_residual", r->plain_residual);
+    json_real(out, "gradient", r->gradient);
+    json_real(out, "operator_norm", r->operator_norm);
+    json_real(out, "condition", r->condition);
+    json_real(out, "solution", r->solution);
+}
+
 static void print_json(const struct iteration *s, const tulle_team *team)
 {
     FILE *out = report_file(s->options);
-    fprintf(out, "{\"op\":\"solve\",\"method\":\"%s\",\"precond\":\"%s\",\"operand\":",
-        tulle_krylov_method_name(s->solving.method), tulle_precond_kind_name(s->precond));
+    fprintf(out, "{\"op\":\"solve\",\"method\":\"%s\",\"precond\":\"%s\",\"operand\":", s->course.method,
+        tulle_precond_kind_name(s->precond));
     json_text(s->options->operand[0], out);
     fprintf(out, ",\"comm\":");
     json_text(chosen_comm(s->options), out);
@@ -133,7 +143,10 @@ static void print_json(const struct iteration *s, const tulle_team *team)
         fprintf(out, ",\"precond_shift\":%.6g,\"precond_tries\":%d", s->factored.alpha, s->factored.tries);
     if (s->precond == TULLE_PRECOND_ILU0) fprintf(out, ",\"precond_lifted\":%" PRId64, s->factored.lifted);
     ordered_json(&s->ordered, out);
-    if (s->streamed) streaming_json(&s->plan, out);
+    if (s->streamed && !s->fit) streaming_json(&s->plan, out);
+    if (s->fit)
+        fprintf(out, ",\"m\":%" PRId64 ",\"damp\":%g,\"gradient\":%g", s->m, s->fitting.damp,
+            s->fitting.gradient > 0 ? s->fitting.gradient : 0);
     fprintf(out, ",\"columns\":[");
     for (tulle_gidx c = 0; c < s->cols; c++) {
         const tulle_krylov_report *r = &s->report[c];
@@ -142,6 +155,7 @@ static void print_json(const struct iteration *s, const tulle_team *team)
         json_real(out, "norm", r->norm);
         json_real(out, "residual", r->residual);
         json_real(out, "true_residual", r->true_residual);
+        if (s->fit) json_fit(&s->fitted[c], out);
         fprintf(out, ",\"width\":%d,\"deflated\":%" PRId64 ",\"deflated_at\":%" PRId64, r->width, r->deflated,
             r->deflated_at);
         fprintf(out, ",\"seconds\":%.6g,", r->seconds);
@@ -162,7 +176,7 @@ static void print_json(const struct iteration *s, const tulle_team *team)
 /* Prints columns that were solved together consecutively, with their common figures. */
 static void print_blocks(const struct iteration *s, FILE *out)
 {
-    if (s->solving.method != TULLE_KRYLOV_BLOCK_CG) return;
+    if (s->solving.method != TULLE_KRYLOV_BLOCK_CG && s->solving.method != TULLE_KRYLOV_MINRES && !s->fit) return;
     for (tulle_gidx c = 0; c < s->cols; c += s->report[c].width) {
         const tulle_krylov_report *r = &s->report[c];
         fprintf(out, "columns %" PRId64 " to %" PRId64 " together", c + 1, c + r->width);
@@ -173,18 +187,36 @@ static void print_blocks(const struct iteration *s, FILE *out)
     }
 }
 
+/* Least squares: how small the gradients are, and of what. */
+static void print_fit(const struct iteration *s, FILE *out)
+{
+    if (!s->fit || !s->cols) return;
+    fprintf(out, "%" PRId64 " passes over %" PRId64 " rows; ||A|| about %.3g, condition about %.3g\n",
+        s->fitted[0].passes, s->m, s->fitted[0].operator_norm, s->fitted[0].condition);
+    fprintf(out, "column  ||A^T r|| / (||A|| ||r||)   ||b - A x||         ||x||\n");
+    for (tulle_gidx c = 0; c < s->cols; c++) {
+        const tulle_least_squares_report *r = &s->fitted[c];
+        const double of = r->operator_norm * r->true_residual;
+        fprintf(out, "%6" PRId64 " %26.3e %13.6e %13.6e\n", c + 1, of > 0 ? r->gradient / of : 0, r->plain_residual,
+            r->solution);
+    }
+}
+
 static void print_table(const struct iteration *s, const tulle_team *team)
 {
     enum { COLUMNS = 118 };
     FILE *out = report_file(s->options);
     const int pes = tulle_team_size(team), threads = tulle_team_threads(team);
-    fprintf(out, "solve %s: %" PRId64 " %s, %" PRId64 " %s, %" PRId64 " %s, %s, %d %s of %d %s, %s\n",
-        s->options->operand[0], s->n, plural(s->n, "row", "rows"), s->nnz, plural(s->nnz, "entry", "entries"), s->cols,
-        plural(s->cols, "right-hand side", "right-hand sides"), tulle_type_name(s->reading.type), pes,
-        plural(pes, "PE", "PEs"), threads, plural(threads, "thread", "threads"), chosen_comm(s->options));
+    if (s->fit)
+        fprintf(out, "solve %s: %" PRId64 " x %" PRId64, s->options->operand[0], s->m, s->n);
+    else
+        fprintf(out, "solve %s: %" PRId64 " %s", s->options->operand[0], s->n, plural(s->n, "row", "rows"));
+    fprintf(out, ", %" PRId64 " %s, %" PRId64 " %s, %s, %d %s of %d %s, %s\n", s->nnz,
+        plural(s->nnz, "entry", "entries"), s->cols, plural(s->cols, "right-hand side", "right-hand sides"),
+        tulle_type_name(s->reading.type), pes, plural(pes, "PE", "PEs"), threads, plural(threads, "thread", "threads"),
+        chosen_comm(s->options));
     fprintf(out, "%s, %s: set up in %.4g s, of which the preconditioner %.4g s; residuals relative to ||b||\n",
-        tulle_krylov_method_name(s->solving.method), options_word(s->options, "precond", "none"),
-        s->setup[0] + s->setup[1], s->setup[1]);
+        s->course.method, options_word(s->options, "precond", "none"), s->setup[0] + s->setup[1], s->setup[1]);
     ordered_text(&s->ordered, out);
     if (s->factored.alpha > 0)
         fprintf(out, "ic0 of A + %.4g diag(A), found in %d tries: the pivot of row %" PRId64 " of A is not positive\n",
@@ -193,7 +225,7 @@ static void print_table(const struct iteration *s, const tulle_team *team)
         fprintf(out, "ilu0: %" PRId64 " %s lifted, the first in row %" PRId64 "\n", s->factored.lifted,
             plural(s->factored.lifted, "pivot was", "pivots were"), s->factored.row + 1);
     char text[512];
-    if (s->streamed) fprintf(out, "PE 0: %s\n", tulle_stream_describe(&s->plan, text, sizeof text));
+    if (s->streamed && !s->fit) fprintf(out, "PE 0: %s\n", tulle_stream_describe(&s->plan, text, sizeof text));
     const int wide = terminal_fits(out, COLUMNS, options_flag(s->options, "wide"));
     fprintf(out, "column iterations stopped                    residual       true    seconds%s\n",
         wide ? " |   product   precond      dots   vectors" : "");
@@ -208,6 +240,7 @@ static void print_table(const struct iteration *s, const tulle_team *team)
     }
     if (!wide) fprintf(out, "--wide shows what the seconds went into.\n");
     print_blocks(s, out);
+    print_fit(s, out);
     if (s->checked)
         fprintf(out, "check %s: the residual is %.3g of its bound\n", passed_word(s->passed, out), s->error);
 }

@@ -25,6 +25,9 @@ struct iteration {
     const struct options *options;
     tulle_read_options reading;
     tulle_krylov_options solving;
+    int fit; /* least squares: */
+    tulle_least_squares_options fitting;
+    tulle_least_squares_report *fitted; /* PE 0's */
     tulle_precond_kind precond;
     tulle_precond_options preconditioning;
     int streamed; /* products stream through a device */
@@ -32,7 +35,7 @@ struct iteration {
     struct course course; /* PE 0's, like the following */
     tulle_stream_plan plan;
     tulle_krylov_report *report;
-    tulle_gidx n, cols;
+    tulle_gidx m, n, cols; /* m: of least squares */
     int64_t nnz;
     tulle_factor_report factored; /* ic0, ilu0 */
     struct ordered ordered;
@@ -45,6 +48,9 @@ struct iteration {
 
 /* The `watch` of tulle_krylov_options; arg is the course. */
 void course_watch(void *arg, const tulle_krylov_step *step);
+
+/* Columns that did not converge become nan. Collective. */
+tulle_status erase_failed(tulle_comm *comm, tulle_mat *X, const tulle_krylov_report *report);
 
 /* Prints PE 0's line of JSON or table, and writes the history if there is one. */
 tulle_status show_iteration(const struct iteration *s, const tulle_team *team);

@@ -8,6 +8,7 @@
 #include "outputs.h"
 #include "readers.h"
 #include "solves/iteration_report.h"
+#include "solves/least_squares.h"
 #include "solves/rhs.h"
 #include "verbs/permutation.h"
 
@@ -43,7 +44,7 @@ static size_t bound_vectors(const struct iteration *s)
 }
 
 /*
- * For as many columns as block CG takes at a time; without --width fewer if the device's memory
+ * For as many columns as block CG or MINRES take at a time; without --width fewer if the device's memory
  * requires it.
  */
 static tulle_status make_stream(const struct iteration *s, tulle_comm *comm, struct system *x, tulle_gidx cols)
@@ -51,7 +52,7 @@ static tulle_status make_stream(const struct iteration *s, tulle_comm *comm, str
     enum { MOST = 64 };
     tulle_stream_options o = s->streaming.options;
     tulle_gidx most = s->solving.width ? s->solving.width : MOST;
-    int block = s->solving.method == TULLE_KRYLOV_BLOCK_CG;
+    int block = s->solving.method == TULLE_KRYLOV_BLOCK_CG || s->solving.method == TULLE_KRYLOV_MINRES;
     tulle_status status;
     o.cols = !block || cols < 1 ? 1 : cols < most ? cols : most;
     tulle_gidx n = x->A ? tulle_mat_rows(x->A) : tulle_rows_count(x->rows);
@@ -127,8 +128,7 @@ static tulle_status make_rhs(
     return status == TULLE_OK && s->solving.guess ? permute_rows(&x->permutation, X) : status;
 }
 
-/* Columns that did not converge become nan. Collective. */
-static tulle_status erase_failed(tulle_comm *comm, tulle_mat *X, const tulle_krylov_report *report)
+tulle_status erase_failed(tulle_comm *comm, tulle_mat *X, const tulle_krylov_report *report)
 {
     const tulle_layout *l = tulle_mat_layout(X);
     tulle_status status = TULLE_OK;
@@ -239,13 +239,25 @@ static int ends_in(const char *name, const char *ending)
     return n > e && strcasecmp(name + n - e, ending) == 0;
 }
 
+#define WORD(name, word, text) ", " word
+static tulle_status read_method(struct iteration *s, const char *word)
+{
+    static const char words[] = TULLE_KRYLOV_METHOD_LIST(WORD) TULLE_LEAST_SQUARES_METHOD_LIST(WORD);
+    const char *last = strrchr(words, ',');
+    s->fit = least_squares_word(word, &s->fitting.method);
+    if (s->fit || tulle_krylov_method_parse(word, &s->solving.method) == TULLE_OK) return TULLE_OK;
+    return tulle_fail(
+        TULLE_ERR_ARG, "unknown method '%s'; there are %.*s and%s", word, (int)(last - words) - 2, words + 2, last + 1);
+}
+#undef WORD
+
 static tulle_status read_options(struct iteration *s)
 {
     const struct options *o = s->options;
     const char *history = options_word(o, "history", NULL);
     tulle_krylov_options *k = &s->solving;
     *k = (tulle_krylov_options){.max_iterations = 10000}; /* reports name it */
-    tulle_status status = tulle_krylov_method_parse(options_word(o, "method", "gmres"), &k->method);
+    tulle_status status = read_method(s, options_word(o, "method", "gmres"));
     if (status == TULLE_OK)
         status = tulle_precond_parse_spec(options_word(o, "precond", "none"), &s->precond, &s->preconditioning);
     if (s->precond == TULLE_PRECOND_BLOCK_JACOBI && !s->preconditioning.block) s->preconditioning.block = 64;
@@ -275,12 +287,13 @@ static tulle_status read_options(struct iteration *s)
     s->course.history = history;
     s->course.json = history && ends_in(history, ".json");
     s->course.lines = line_wanted(o);
-    s->course.method = tulle_krylov_method_name(k->method);
+    s->course.method =
+        s->fit ? tulle_least_squares_method_name(s->fitting.method) : tulle_krylov_method_name(k->method);
     if (history || s->course.lines) {
         k->watch = course_watch;
         k->arg = &s->course;
     }
-    return status;
+    return status == TULLE_OK && s->fit ? least_squares_options(s) : status;
 }
 
 /* One column at a time: remaining memory widens blocks. */
@@ -322,9 +335,9 @@ static tulle_status run(const struct options *options)
     if (status == TULLE_OK) status = read_options(s);
     if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[0], &s->reading, &shape);
     if (status == TULLE_OK) status = try_outputs(options, options_word(options, "output", NULL), TULLE_DENSE);
-    if (status == TULLE_OK) status = check_needs(s, &shape);
+    if (status == TULLE_OK) status = s->fit ? least_squares_needs(s, &shape) : check_needs(s, &shape);
     status = open_team(options, trace ? "trace+" : "", status, &team);
-    if (status == TULLE_OK) status = run_team(options, team, body, s);
+    if (status == TULLE_OK) status = run_team(options, team, s->fit ? least_squares_body : body, s);
     /* written by all processes, whatever the first one reports afterwards */
     tulle_status written = status == TULLE_OK && trace ? tulle_team_trace_write(team, trace) : TULLE_OK;
     if (status == TULLE_OK && tulle_team_leads(team)) {
@@ -336,6 +349,7 @@ static tulle_status run(const struct options *options)
     if (status == TULLE_OK) status = written;
     tulle_team_free(team);
     free(s->course.step);
+    free(s->fitted);
     free(s->report);
     free(s);
     return status;
@@ -349,7 +363,7 @@ static const struct option options[] = {OPTION_RHS,
         .kind = KIND_WORD,
         .argument = "NAME",
         .fallback = "gmres",
-        .text = "the method" TULLE_KRYLOV_METHOD_LIST(LISTED)},
+        .text = "the method" TULLE_KRYLOV_METHOD_LIST(LISTED) TULLE_LEAST_SQUARES_METHOD_LIST(LISTED)},
     {.name = "precond",
         .kind = KIND_WORD,
         .argument = "NAME",
@@ -368,6 +382,16 @@ static const struct option options[] = {OPTION_RHS,
         .argument = "X",
         .fallback = "0",
         .text = "or when ||b - A x|| <= X, whichever is met first"},
+    {.name = "damp",
+        .kind = KIND_WORD,
+        .argument = "X",
+        .fallback = "0",
+        .text = "lsqr, lsmr: ||A x - b||^2 + X^2 ||x||^2 is minimised; r is (b - A x, -X x) then"},
+    {.name = "gradient",
+        .kind = KIND_WORD,
+        .argument = "X",
+        .fallback = "1e-8; 1e-5 with f32",
+        .text = "lsqr, lsmr: or when ||A^T r|| <= X ||A|| ||r||: no x has a smaller residual"},
     {.name = "max-iterations",
         .kind = KIND_INT,
         .argument = "N",
@@ -390,7 +414,7 @@ static const struct option options[] = {OPTION_RHS,
         .fallback = "0",
         .low = 0,
         .high = 64,
-        .text = "block-cg: most columns at a time; 0: 64, or as memory, also of --device, allows"},
+        .text = "block-cg, minres, lsqr, lsmr: most columns at a time; 0: 64, or as memory, also of --device, allows"},
     {.name = "guess",
         .kind = KIND_WORD,
         .argument = "FILE",
@@ -416,13 +440,18 @@ const struct verb verb_solve = {
     .description =
         "A X = B, column by column, by conjugate gradients (A symmetric positive definite) or restarted GMRES,\n"
         "preconditioned from the right; or all columns at once by block-cg (A symmetric positive definite), where the\n"
-        "columns share search directions and the matrix is read once for all; seconds are the block's. `residual` is\n"
-        "that of the recurrence, `true` is b - A x at the end, which must be within the tolerance. On a terminal a "
-        "line\n"
-        "shows iteration and residual of solves that take more than a second. A failure to converge is reported with "
-        "its\n"
-        "iteration and cause, and the exit status is 1. Words of PETSc and scipy are accepted too: --rtol, --atol,\n"
+        "columns share search directions, or by minres (A symmetric, also indefinite or singular): the matrix is read\n"
+        "once for all, and seconds are the block's. `residual` is that of the recurrence, `true` is b - A x at the "
+        "end,\n"
+        "which must be within the tolerance. On a terminal a line shows iteration and residual of solves that take "
+        "more\n"
+        "than a second. A failure to converge is reported with its iteration and cause, and the exit status is 1; a\n"
+        "singular system that has no solution is one. Words of PETSc and scipy are accepted too: --rtol, --atol,\n"
         "--max-it, --x0, icc, ilu, bjacobi, float64.\n"
+        "\n"
+        "lsqr and lsmr find least squares, of a matrix of any shape: `converged` is a solution of A x = b, and\n"
+        "`least-squares` an x of the least residual. The matrix, in memory or by --source file, is read once an\n"
+        "iteration for all columns.\n"
         "\n"
         "With --device, --source file or another option of `tulle stream` products stream the matrix through a device "
         "in\n"
@@ -432,6 +461,8 @@ const struct verb verb_solve = {
                 "tulle solve matrix.mtx --precond ilu0 --restart 50 --tol 1e-10 --history residuals.csv --check\n"
                 "tulle solve stencil3d:n=100 --method cg --precond block-jacobi:n=32 --pes 4\n"
                 "tulle solve stencil3d:n=60 --method block-cg --precond jacobi --rhs random:16 --history h.json\n"
+                "tulle solve saddle.mtx --method minres --rhs b.npy -o x.npy\n"
+                "tulle solve tall.bsp.h5 --source file --method lsmr --damp 0.1 --rhs b.npy -o x.npy\n"
                 "tulle plot convergence h.json -o residuals.svg",
     .options = options,
     .least = 1,

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What tulle solve does by the methods for least squares. */
+#ifndef TULLE_TOOL_LEAST_SQUARES_H
+#define TULLE_TOOL_LEAST_SQUARES_H
+
+#include "solves/iteration_report.h"
+
+/* 1: the word is one of theirs. */
+int least_squares_word(const char *word, tulle_least_squares_method *method);
+
+/* Those of s->solving, and their own. */
+tulle_status least_squares_options(struct iteration *s);
+
+tulle_status least_squares_needs(const struct iteration *s, const tulle_operand_shape *shape);
+
+/* The body of the team; arg is the iteration. */
+tulle_status least_squares_body(tulle_comm *comm, void *arg);
+
+#endif
