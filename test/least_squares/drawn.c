@@ -261,6 +261,13 @@ struct run {
     char folder[TEMPORARY_MOST], path[TEMPORARY_MOST + 16];
 };
 
+/* In several tiles, dealt out to the PEs. */
+static tulle_status deal(const struct system *s, tulle_mat **X)
+{
+    const bool sparse = tulle_mat_kind(*X) == TULLE_CSR;
+    return deal_tiles(X, 1 + (int)(s->number % 5), sparse && s->number % 4 == 3 ? 2 : 1);
+}
+
 static tulle_status side(tulle_comm *comm, const struct system *s, int rows, const double *values, int exponent,
     tulle_order order, tulle_mat **X)
 {
@@ -300,10 +307,13 @@ static tulle_status solve(
         .width = s->width,
         .guess = s->guess};
     tulle_status status = tulle_mat_from_array(comm, a, &A);
+    if (status == TULLE_OK && s->number % 2) status = deal(s, &A);
     if (status == TULLE_OK && s->from_file) status = tulle_mat_save(A, run->path);
     if (status == TULLE_OK && s->from_file) status = tulle_rows_open(comm, run->path, &rows);
     if (status == TULLE_OK) status = side(comm, s, s->m, s->B, 0, TULLE_COL_MAJOR, &B);
     if (status == TULLE_OK) status = side(comm, s, s->n, s->start, -s->exponent, TULLE_ROW_MAJOR, &X);
+    if (status == TULLE_OK && s->number % 3) status = deal(s, &B);
+    if (status == TULLE_OK && s->number % 5 > 2) status = deal(s, &X);
     if (status == TULLE_OK)
         status = rows ? tulle_least_squares_of_rows(rows, B, X, &options, report)
                       : tulle_least_squares(A, B, X, &options, report);

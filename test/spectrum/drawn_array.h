@@ -37,6 +37,28 @@ static inline void describe_rows(const double *A, int m, int n, int exponent, tu
     a->nnz = ptr[count];
 }
 
+/* X in so many tiles, dealt out to the PEs by rows. Collective. */
+static inline tulle_status deal_tiles(tulle_mat **X, int tile_rows, int tile_cols)
+{
+    const int pes = tulle_comm_size(tulle_mat_comm(*X));
+    const tulle_layout_spec spec = {.m = tulle_mat_rows(*X),
+        .n = tulle_mat_cols(*X),
+        .grid_rows = pes,
+        .grid_cols = 1,
+        .tile_rows = tile_rows,
+        .tile_cols = tile_cols,
+        .map = TULLE_CYCLIC};
+    tulle_layout *layout = NULL;
+    tulle_mat *dealt = NULL;
+    tulle_status status = tulle_layout_new(&spec, pes, &layout);
+    if (status == TULLE_OK) status = tulle_mat_redistribute(*X, layout, &dealt);
+    tulle_layout_free(layout);
+    if (status != TULLE_OK) return status;
+    tulle_mat_free(*X);
+    *X = dealt;
+    return TULLE_OK;
+}
+
 /* All of a dense X [rows x count] on each PE. */
 static inline tulle_status collect_rows(tulle_comm *comm, tulle_mat *X, int rows, int count, double *all)
 {

@@ -195,6 +195,8 @@ static tulle_status triplets_of(tulle_comm *comm, const struct run *run, const s
         .scale = s->scale,
         .scores = s->scores};
     tulle_status status = tulle_mat_from_array(comm, a, &A);
+    if (status == TULLE_OK && s->number % 5 < 2) /* some are copied */
+        status = deal_tiles(&A, 1 + (int)(s->number % 4), 1 + (int)(s->number % 2));
     if (status == TULLE_OK && s->from_file) status = tulle_mat_save(A, run->path);
     if (status == TULLE_OK && s->from_file) status = tulle_rows_open(comm, run->path, &rows);
     if (status == TULLE_OK)

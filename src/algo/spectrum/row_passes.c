@@ -14,7 +14,13 @@ enum { SECTOR = 4096, LEAST = 1 << 20, MOST = 32 << 20, PARTS = 8 };
 /* One tile a PE, in one column. Collective, agreed. */
 static tulle_status make_layout(tulle_comm *comm, tulle_gidx m, tulle_gidx n, const tulle_gidx *cut, tulle_layout **l)
 {
-    const tulle_layout_spec spec = {.m = m, .n = n, .tile_rows = comm->size, .tile_cols = 1, .row_cut = cut};
+    const tulle_layout_spec spec = {.m = m,
+        .n = n,
+        .grid_rows = comm->size,
+        .grid_cols = 1,
+        .tile_rows = comm->size,
+        .tile_cols = 1,
+        .row_cut = cut};
     return tulle_comm_agree(comm, tulle_layout_new(&spec, comm->size, l));
 }
 
