@@ -49,6 +49,7 @@ void bind_mat(nb::module_ &m);
 void bind_product(nb::module_ &m);
 void bind_krylov(nb::module_ &m);
 void bind_spectrum(nb::module_ &m);
+void bind_least_squares(nb::module_ &m);
 void bind_trisolve(nb::module_ &m);
 void bind_stream(nb::module_ &m);
 void bind_blocks(nb::module_ &m);

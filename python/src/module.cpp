@@ -57,6 +57,7 @@ NB_MODULE(_core, m)
     bind_product(m);
     bind_krylov(m);
     bind_spectrum(m);
+    bind_least_squares(m);
     bind_trisolve(m);
     bind_stream(m);
     bind_blocks(m);

@@ -152,6 +152,12 @@ def block_cg(size):
     return lambda: tulle.block_cg(A, B, rtol=1e-15, maxiter=number(size, 60))
 
 
+def lsqr(size):
+    A = laplacian(200000)
+    b = np.arange(A.shape[0]) % 7.0
+    return lambda: tulle.lsqr(A, b, atol=0, btol=1e-15, iter_lim=number(size, 2000))
+
+
 def cg_preconditioned(kind):
     def make(size):
         A = laplacian(200000)
@@ -292,6 +298,7 @@ CALLS = {
     "top_products": top_products,
     "block_matmul": block_matmul, "block_range_add": block_range_add,
     "cg": solves("cg", maxiter=3000), "gmres": solves("gmres", maxiter=40), "block_cg": block_cg,
+    "minres": solves("minres", maxiter=2000), "lsqr": lsqr,
     "cg: ic0": cg_preconditioned("ic0"), "cg: ilu0": cg_preconditioned("ilu0"), "cg: jacobi": cg_preconditioned("jacobi"),
     "cg: dense": cg_of_dense,
     "ic0": ic0, "ilu0": ilu0,

@@ -26,7 +26,7 @@ def poisson(n):
 
 @pytest.mark.parametrize("dtype,tolerance", [(np.float64, 1e-10), (np.float32, 1e-5)])
 @pytest.mark.parametrize("precond", [None, "ic0", "ilu0", "jacobi", "block"])
-@pytest.mark.parametrize("method", ["cg", "gmres", "block_cg"])
+@pytest.mark.parametrize("method", ["cg", "gmres", "block_cg", "minres"])
 def test_krylov(method, precond, dtype, tolerance):
     A = poisson(20).astype(dtype)
     M = {None: lambda: None, "ic0": lambda: tulle.ic0(A), "ilu0": lambda: tulle.ilu0(A),
@@ -69,7 +69,7 @@ def test_krylov_failures():
         tulle.ic0(sp.csr_matrix(np.array([[0.0, 1], [1, 1]])))
 
 
-METHODS = [tulle.cg, tulle.gmres, tulle.block_cg]
+METHODS = [tulle.cg, tulle.gmres, tulle.block_cg, tulle.minres]
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -37,7 +37,7 @@ def test_the_same_kind_out():
     A = sp.csr_matrix(sp.diags([-np.ones(29), 4 * np.ones(30), -np.ones(29)], [-1, 0, 1]))
     b = torch.rand(30, dtype=torch.float64)
     plain, iterates = b.numpy(), []
-    for solve in (tulle.cg, tulle.gmres, tulle.block_cg):
+    for solve in (tulle.cg, tulle.gmres, tulle.block_cg, tulle.minres):
         for a in (A, tensor(A), torch.from_numpy(A.toarray())):
             x, info = solve(a, b, x0=b, M=tensor(sp.csr_matrix(sp.identity(30) / 4)), callback=iterates.append,
                             callback_type="x")
@@ -89,7 +89,10 @@ def test_no_gradient_is_lost(tmp_path):
         "sddmm X": (lambda v: tulle.sddmm(S, v, X), X), "sddmm Y": (lambda v: tulle.sddmm(S, X, v), X),
         "cg A": (lambda v: tulle.cg(v, b), S), "cg b": (lambda v: tulle.cg(S, v), b),
         "cg x0": (lambda v: tulle.cg(S, b, v), b), "gmres M": (lambda v: tulle.gmres(S, b, M=v), S),
-        "block_cg b": (lambda v: tulle.block_cg(S, v), X), "ic0": (tulle.ic0, S),
+        "block_cg b": (lambda v: tulle.block_cg(S, v), X), "minres b": (lambda v: tulle.minres(S, v), X),
+        "lsqr A": (lambda v: tulle.lsqr(v, b), S), "lsqr b": (lambda v: tulle.lsqr(S, v), b),
+        "lsmr b": (lambda v: tulle.lsmr(S, v), X), "lsmr x0": (lambda v: tulle.lsmr(S, b, x0=v), b),
+        "ic0": (tulle.ic0, S),
         "triangular A": (lambda v: tulle.triangular(v), L), "triangular b": (lambda v: tulle.triangular(L).solve(v), b),
         "solve_triangular": (lambda v: tulle.solve_triangular(L, v), b),
         "stream A": (lambda v: tulle.stream(v), S), "stream X": (lambda v: tulle.stream(S) @ v, b),

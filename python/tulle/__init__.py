@@ -23,7 +23,8 @@ from ._functions import density, matfun
 from ._inside_scipy import inside_scipy
 from ._interchange import as_binsparse
 from ._io import generate, read, write
-from ._krylov import Preconditioner, Step, block_cg, cg, gmres, ic0, ilu0, jacobi
+from ._krylov import Preconditioner, Step, block_cg, cg, gmres, ic0, ilu0, jacobi, minres
+from ._least_squares import lsmr, lsqr
 from ._linear_operator import aslinearoperator
 from ._products import Plan, gemm, matmul, matmul_plan, sddmm
 from ._report import Report, report
@@ -40,8 +41,8 @@ __all__ = [
     "CheckFailed", "Error", "FormatError", "NotConverged", "PCA", "Plan", "Preconditioner", "Report", "Step",
     "Stream", "Triangular", "TulleWarning", "UnsupportedError", "as_binsparse", "aslinearoperator", "block_cg",
     "block_matmul", "block_range_add", "build", "cg", "density", "eigsh", "from_binsparse", "gemm", "generate",
-    "gmres", "ic0", "ilu0", "inside_scipy", "jacobi", "lobpcg", "matfun", "matmul", "matmul_plan", "mpi", "pca",
-    "read", "report", "sddmm", "solve_triangular", "stream", "svds", "threads", "top_products",
+    "gmres", "ic0", "ilu0", "inside_scipy", "jacobi", "lobpcg", "lsmr", "lsqr", "matfun", "matmul", "matmul_plan",
+    "minres", "mpi", "pca", "read", "report", "sddmm", "solve_triangular", "stream", "svds", "threads", "top_products",
     "triangular", "write",
 ]
 _register()

@@ -99,6 +99,21 @@ def block_cg(
     maxiter: int | None = None, M: Preconditioner | _Operator | None = None,
     callback: Callable[[Any], object] | None = None, callback_type: str = "x",
 ) -> tuple[_Array, int]: ...
+def minres(
+    A: _Operator, b: _Array, x0: _Array | None = None, *, rtol: float = 1e-8, atol: float = 0.0, shift: float = 0.0,
+    maxiter: int | None = None, M: Preconditioner | _Operator | None = None,
+    callback: Callable[[Any], object] | None = None, callback_type: str = "x",
+) -> tuple[_Array, int]: ...
+def lsqr(
+    A: str | os.PathLike[str] | _Matrix, b: _Array, damp: float = 0.0, atol: float | None = None,
+    btol: float | None = None, conlim: float | None = None, iter_lim: int | None = None, show: bool = False,
+    calc_var: bool = False, x0: _Array | None = None, *, callback: Callable[[Step], object] | None = None,
+) -> Any: ...
+def lsmr(
+    A: str | os.PathLike[str] | _Matrix, b: _Array, damp: float = 0.0, atol: float | None = None,
+    btol: float | None = None, conlim: float | None = None, maxiter: int | None = None, show: bool = False,
+    x0: _Array | None = None, *, callback: Callable[[Step], object] | None = None,
+) -> Any: ...
 def eigsh(
     A: _Operator, k: int = 6, M: _Matrix | None = None, sigma: float | None = None, which: str = "LM", v0: None = None,
     ncv: int | None = None, maxiter: int | None = None, tol: float = 0, return_eigenvectors: bool = True, *,

@@ -205,6 +205,18 @@ def gmres(A, b, x0=None, *, rtol=1e-8, atol=0.0, restart=None, maxiter=None, M=N
     return _solve("gmres", A, b, x0, rtol, atol, maxiter, M, callback, kind, 20 if restart is None else restart)
 
 
+def minres(A, b, x0=None, *, rtol=1e-8, atol=0.0, shift=0.0, maxiter=None, M=None, callback=None, callback_type="x"):
+    """Solves A X = B by MINRES for a symmetric A, which may be indefinite or singular; as cg.
+
+    Each column has a recurrence of its own, and a product serves all of them. M is symmetric positive definite. A
+    singular system that has no solution ends with info -1, report()["stop"] is "least-squares" then, and x has the least
+    residual. shift is not supported: A - shift I is the matrix to give.
+    """
+    if shift:
+        raise UnsupportedError("shift is not supported: give A - shift I as the matrix")
+    return _solve("minres", A, b, x0, rtol, atol, maxiter, M, callback, callback_type)
+
+
 def block_cg(A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, callback=None, callback_type="x"):
     """Solves A X = B for all columns of B together, which share their search directions; as cg.
 

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""LSQR, LSMR and MINRES beside scipy's, with its tuples."""
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator, lsmr, lsqr, minres
+
+import tulle
+
+BOTH = [(tulle.lsqr, lsqr), (tulle.lsmr, lsmr)]
+
+
+def tall(m=90, n=30, seed=0, dtype=np.float64):
+    A = sp.random(m, n, 0.2, "csr", random_state=seed, dtype=dtype) + sp.eye(m, n, dtype=dtype)
+    return sp.csr_matrix(A)
+
+
+@pytest.mark.parametrize("ours, theirs", BOTH)
+@pytest.mark.parametrize("shape", [(90, 30), (30, 90), (40, 40)])
+@pytest.mark.parametrize("damp", [0.0, 0.3])
+def test_as_scipy(ours, theirs, shape, damp):
+    A, b = tall(*shape), np.random.default_rng(1).standard_normal(shape[0])
+    got, want = ours(A, b, damp), theirs(A, b, damp, 1e-12, 1e-12, 0)
+    assert len(got) == len(want)
+    np.testing.assert_allclose(got[0], want[0], atol=1e-5 * np.linalg.norm(want[0]))
+    assert got[1] == (2 if damp or shape[0] > shape[1] else 1)
+    report = tulle.report()
+    assert report["method"] if "method" in report else True
+    assert report["passes"] == report["iterations"] + 2 and len(report["history"]) == report["iterations"] + 1
+    r, x = b - A @ got[0], got[0]
+    if ours is tulle.lsqr:
+        np.testing.assert_allclose(got[3:5], [np.linalg.norm(r), np.hypot(np.linalg.norm(r), damp * np.linalg.norm(x))],
+                                   rtol=1e-6, atol=1e-12)
+        assert got[9].shape == (shape[1],)
+    else:
+        np.testing.assert_allclose(got[3], np.hypot(np.linalg.norm(r), damp * np.linalg.norm(x)), rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(got[-2 if ours is tulle.lsqr else -1], np.linalg.norm(x), rtol=1e-10)
+
+
+@pytest.mark.parametrize("ours, theirs", BOTH)
+def test_columns_guesses_and_types(ours, theirs):
+    A = tall(dtype=np.float32)
+    B = np.random.default_rng(2).standard_normal((90, 3)).astype(np.float32)
+    X, codes, *_ = ours(A, B)
+    assert X.shape == (30, 3) and X.dtype == np.float32 and list(codes) == [2, 2, 2]
+    np.testing.assert_allclose(X, np.linalg.lstsq(A.toarray(), B, rcond=None)[0], atol=1e-3)
+    x0 = np.linspace(0, 1, 30)
+    A = A.astype(np.float64)
+    b = B[:, 0].astype(np.float64)
+    np.testing.assert_allclose(ours(A, b, x0=x0)[0], ours(A, b)[0], atol=1e-6)
+    np.testing.assert_allclose(ours(A, b, damp=0.5, x0=x0)[0], theirs(A, b, 0.5, 1e-12, 1e-12, 0, x0=x0)[0], atol=1e-6)
+    steps = []
+    ours(A, b, callback=steps.append)
+    assert [step.iteration for step in steps] == list(range(len(steps))) and len(steps) > 3
+    assert ours(A, 0 * b)[1] == 0 and ours(A, b, **{"iter_lim" if ours is tulle.lsqr else "maxiter": 2})[1] == 7
+
+
+@pytest.mark.parametrize("ours", [tulle.lsqr, tulle.lsmr])
+def test_files_and_refusals(tmp_path, ours):
+    A, b = tall(), np.ones(90)
+    if "hdf5" in str(tulle.build()).lower():
+        tulle.write(tmp_path / "A.bsp.h5", A)
+        np.testing.assert_allclose(ours(tmp_path / "A.bsp.h5", b)[0], ours(A, b)[0], atol=1e-10)
+        with pytest.raises(tulle.UnsupportedError, match="x0 with damp"):
+            ours(str(tmp_path / "A.bsp.h5"), b, 0.1, x0=np.ones(30))
+    for wrong, match in (({"conlim": 1e8}, "conlim"), ({"show": True}, "show")):
+        with pytest.raises(tulle.UnsupportedError, match=match):
+            ours(A, b, **wrong)
+    with pytest.raises(ValueError, match="damp"):
+        ours(A, b, -1.0)
+    with pytest.raises(ValueError, match="90 rows"):
+        ours(A, b[:5])
+    with pytest.raises(ValueError, match="dense"):
+        ours(A.toarray(), b)
+    with pytest.raises(tulle.UnsupportedError, match="operator"):
+        ours(LinearOperator((90, 30), matvec=lambda x: A @ x, dtype=np.float64), b)
+
+
+def test_minres():
+    n = 60
+    A = sp.csr_matrix(sp.diags([np.ones(n - 1), np.where(np.arange(n) % 2, 3.0, -3.0), np.ones(n - 1)], [-1, 0, 1]))
+    b = np.random.default_rng(3).standard_normal(n)
+    x, info = tulle.minres(A, b)
+    assert info == 0 and np.linalg.norm(A @ x - b) <= 1.01e-8 * np.linalg.norm(b)
+    np.testing.assert_allclose(x, minres(A, b, rtol=1e-12)[0], atol=1e-6)
+    X, info = tulle.minres(A, np.stack([b, 2 * b], axis=1), M=sp.identity(n, format="csr") * 0.5)
+    assert info == 0 and np.allclose(X[:, 1], 2 * X[:, 0], atol=1e-6)
+    L = sp.csr_matrix(sp.diags([-np.ones(n - 1), np.r_[1, 2 * np.ones(n - 2), 1], -np.ones(n - 1)], [-1, 0, 1]))
+    x, info = tulle.minres(L, b)
+    assert info == -1 and tulle.report()["stop"] == "least-squares"
+    assert np.linalg.norm(b - L @ x) <= 1.0001 * abs(b.mean()) * np.sqrt(n)
+    assert tulle.minres(L, b - b.mean())[1] == 0
+    with pytest.raises(tulle.UnsupportedError, match="shift"):
+        tulle.minres(A, b, shift=1.0)

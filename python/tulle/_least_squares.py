@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Least squares of rectangular matrices with scipy's signatures."""
+import os
+
+import numpy as np
+
+from . import _core
+from ._arrays import describe, like
+from ._errors import UnsupportedError
+from ._krylov import Step, _fixed
+from ._products import matmul
+from ._report import keep
+from ._team import alone, current, home_of
+from ._values import common_type, real
+
+_CODES = {"converged": 1, "least-squares": 2, "max-iterations": 7}  # scipy's istop; else 6
+
+
+def _limit(name, value):
+    if value is not None and not float(value) >= 0:
+        raise ValueError(f"{name} is {value}: at least 0")
+    return value
+
+
+def _operand(name, A, b):
+    """(path, handle, shape, type) of a matrix or of a file."""
+    if isinstance(A, (str, os.PathLike)):
+        path = os.fspath(A)
+        return path, None, tuple(_core.shape_of_file(current(), path)), np.dtype(np.float64)
+    if _fixed(A):
+        raise UnsupportedError(f"A is an operator: {name} takes a sparse matrix, or the name of a file with one")
+    a = describe("A", A, common_type(A=A, b=b))
+    if a.dense:
+        raise ValueError(f"A is dense: {name} takes a sparse matrix, or the name of a file with one")
+    return "", _core.mat(current(), a.array), a.shape, a.dtype
+
+
+def _columns(name, value, rows, dtype):
+    """Its values as columns, and whether it was one alone."""
+    values = real(name, value, dtype)
+    if values.ndim not in (1, 2) or values.shape[0] != rows:
+        raise ValueError(f"{name} is of shape {values.shape}: it must have {rows} rows")
+    vector = values.ndim == 1
+    return np.ascontiguousarray(values.reshape(rows, 1 if vector else values.shape[1])), vector
+
+
+def _fit(name, A, b, damp, atol, btol, conlim, maxiter, x0, callback):
+    """(x, reports, whether b is a vector); x is like b."""
+    alone(name)
+    if conlim:
+        raise UnsupportedError("conlim is not supported: there is no limit of the condition")
+    for limit, value in (("damp", damp), ("atol", atol), ("btol", btol)):
+        _limit(limit, value)
+    if maxiter is not None and int(maxiter) < 1:
+        raise ValueError(f"maxiter is {maxiter}: at least 1")
+    with home_of(A=A):
+        path, mat, shape, dtype = _operand(name, A, b)
+        right, vector = _columns("b", b, shape[0], dtype)
+        x = np.zeros((shape[1], right.shape[1]), dtype)
+        start = None
+        if x0 is not None:
+            start, _ = _columns("x0", x0, shape[1], dtype)
+            if start.shape != x.shape:
+                raise ValueError(f"x0 is of shape {np.shape(x0)}, and b of {np.shape(b)}")
+        around = start is not None and float(damp) != 0  # ||x - x0|| is what is damped
+        if around and path:
+            raise UnsupportedError("x0 with damp is not supported for a file")
+        if around:
+            right = np.ascontiguousarray(right - np.asarray(matmul(A, start)).reshape(right.shape))
+        elif start is not None:
+            x[:] = start
+        single = dtype == np.float32
+        tolerance = (1e-5 if single else 1e-8) if btol is None else float(btol)
+        gradient = 0.0 if atol is None else float(atol) or -1.0
+        reports = _core.least_squares(
+            current(), path, mat, describe("b", right).array, describe("x", x).array, name,
+            (float(damp), gradient, tolerance), 0 if maxiter is None else int(maxiter), start is not None and not around,
+            None if callback is None else lambda *figures: callback(Step(*figures)))
+        if around:
+            x += start
+    failed = [report for report in reports if not report["converged"]]
+    worst = failed[0] if failed else max(reports, key=lambda report: report["iterations"], default={})
+    history = {"history": reports[0].pop("history")} if reports else {}
+    keep(name, {**worst, "columns": len(reports), "not_converged": len(failed), **history})
+    return x, reports, vector
+
+
+def _results(reports, vector, figures):
+    """One number for each figure, or an array with one for each column."""
+    columns = [[figure(report) for report in reports] for figure in figures]
+    return tuple(column[0] if vector else np.array(column) for column in columns)
+
+
+def _code(report):
+    return 0 if report["norm"] == 0 else _CODES.get(report["stop"], 6)
+
+
+def lsqr(A, b, damp=0.0, atol=None, btol=None, conlim=None, iter_lim=None, show=False, calc_var=False, x0=None, *,
+         callback=None):
+    """The x of least ||A x - b||^2 + damp^2 ||x||^2, by LSQR, as scipy's lsqr: a tuple of ten.
+
+    (x, istop, itn, r1norm, r2norm, anorm, acond, arnorm, xnorm, var): istop is 1 where ||r|| <= btol ||b||, 2 where
+    ||A^T r|| <= atol ||A|| ||r||, 7 after iter_lim iterations (10000), 6 where rounding prevents both, 0 where b is 0.
+    atol, btol: 1e-8 unless given, float32: 1e-5. report()["stop"] names the cause.
+
+    A: a sparse matrix of any shape, or the name of a file (.bsp.h5, .h5ad, 10x .h5) that is read once an iteration and
+    is never in memory as a whole. b may have several columns, which share these reads; figures are arrays then. With
+    damp and x0, ||x - x0|| is damped. callback receives a Step after each iteration. conlim, show and calc_var are not
+    supported. anorm and acond are estimates, at most ||A|| and usually below the condition.
+    """
+    if show or calc_var:
+        raise UnsupportedError("show and calc_var are not supported: report() has the figures, and callback the course")
+    x, reports, vector = _fit("lsqr", A, b, damp, atol, btol, conlim, iter_lim, x0, callback)
+    figures = _results(reports, vector, (
+        _code, lambda r: r["iterations"], lambda r: r["plain_residual"], lambda r: r["true_residual"],
+        lambda r: r["operator_norm"], lambda r: r["condition"], lambda r: r["gradient"], lambda r: r["solution"]))
+    return like(x[:, 0] if vector else x, b), *figures, np.zeros(len(x))
+
+
+def lsmr(A, b, damp=0.0, atol=None, btol=None, conlim=None, maxiter=None, show=False, x0=None, *, callback=None):
+    """The x of least ||A x - b||^2 + damp^2 ||x||^2, by LSMR, as scipy's lsmr: a tuple of eight.
+
+    (x, istop, itn, normr, normar, norma, conda, normx), as of lsqr, whose arguments they are, too. ||A^T r|| becomes
+    smaller in each iteration; it may stop earlier than lsqr.
+    """
+    if show:
+        raise UnsupportedError("show is not supported: report() has the figures, and callback the course")
+    x, reports, vector = _fit("lsmr", A, b, damp, atol, btol, conlim, maxiter, x0, callback)
+    figures = _results(reports, vector, (
+        _code, lambda r: r["iterations"], lambda r: r["true_residual"], lambda r: r["gradient"],
+        lambda r: r["operator_norm"], lambda r: r["condition"], lambda r: r["solution"]))
+    return like(x[:, 0] if vector else x, b), *figures
