@@ -34,7 +34,11 @@ add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/man/tulle.1 DEPENDS tulle_tool
   COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/man
   COMMAND tulle_tool --man > ${PROJECT_BINARY_DIR}/man/tulle.1)
 set(outputs ${PROJECT_BINARY_DIR}/man/tulle.1)
-foreach(verb spmm spgemm gemm trisolve solve stream matfun density predict stat gen convert plot calibrate info)
+file(READ ${CMAKE_CURRENT_SOURCE_DIR}/tool/main.c main)
+string(REGEX MATCHALL "&verb_[a-z]+" verbs "${main}")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS tool/main.c)
+foreach(verb ${verbs})
+  string(REPLACE "&verb_" "" verb ${verb})
   add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/man/tulle-${verb}.1 DEPENDS tulle_tool
     COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/man
     COMMAND tulle_tool --man ${verb} > ${PROJECT_BINARY_DIR}/man/tulle-${verb}.1)

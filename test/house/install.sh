@@ -53,7 +53,8 @@ hidden=$(nm -D --defined-only "$lib/libtulle.so" | awk '$2 ~ /[TDBR]/ {print $3}
 [ -z "$hidden" ] || { echo "not ok - visible: $hidden"; exit 1; }
 ok "only tulle_* is visible"
 
-for page in tulle tulle-spmm tulle-spgemm tulle-stat tulle-gen tulle-convert tulle-calibrate tulle-info; do
+verbs=$(sed -n 's/^ *\(.*&verb_.*\)$/\1/p' "$source/tool/main.c" | grep -o '&verb_[a-z]*' | sed 's/&verb_/tulle-/')
+for page in tulle $verbs; do
     [ -s "$prefix/share/man/man1/$page.1" ]
     if command -v mandoc >/dev/null 2>&1; then mandoc -W error "$prefix/share/man/man1/$page.1" >/dev/null; fi
 done

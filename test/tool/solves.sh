@@ -133,6 +133,24 @@ expect 1 '     1          3 max-iterations' solve stencil2d:n=20 --method cg --m
 report $? "what did not converge is not written"
 printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 -1\n' >"$work/indefinite.mtx"
 expect 1 'iteration 1: p^T A p is 0: the matrix is not positive definite' solve "$work/indefinite.mtx" --method cg --rhs ones
+expect 0 'minres, none.*' solve stencil2d:n=20,shift=-2 --method minres --rhs random:3 --pes 3 --check
+expect 0 '"method":"minres".*"passed":true' solve stencil2d:n=20 --method minres --precond ic0 --rhs random:2 --width 1 --check --json
+expect 0 '^check passed' solve stencil2d:n=20 --method minres --precond jacobi --rhs random:2 --device cpu --type f32 --tol 1e-4 --check
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 5\n1 1 1\n2 1 -1\n2 2 2\n3 2 -1\n3 3 1\n' >"$work/chain.mtx"
+expect 1 'minres, column 1, iteration [0-9]*: the matrix is singular, and b is not in its range: the least residual is 1.73' solve "$work/chain.mtx" --method minres --rhs ones
+expect 0 '219 x 85, 438 entries, 2 right-hand sides' solve "$data/ash219.mtx.gz" --method lsqr --rhs random:2 --pes 2 --check
+expect 0 '"method":"lsmr".*"m":219,"damp":0.3.*"stop":"least-squares".*"plain_residual":.*"passed":true' solve "$data/ash219.mtx.gz" --method LSMR --damp 0.3 --rhs ones --check --json
+expect 0 '^check passed' solve "$data/ash219.mtx.gz" --method lsmr --type f32 --tol 1e-4 --check --pes 3
+expect 1 'lsqr, column 1, iteration 2: ' solve "$data/ash219.mtx.gz" --method lsqr --max-iterations 2 --rhs ones
+expect 2 'has .* rows' solve "$data/ash219.mtx.gz" --method lsqr --rhs "$work/indefinite.mtx"
+expect 2 'source rebalance' solve "$data/ash219.mtx.gz" --method lsqr --source rebalance
+expect 2 'damp is read by --method lsqr,lsmr only' solve stencil2d:n=4 --method cg --damp 1
+if "$tulle" info | grep -q 'HDF5: yes'; then
+    "$tulle" convert "$data/ash219.mtx.gz" -o "$work/tall.bsp.h5" -q
+    expect 0 '^check passed' solve "$work/tall.bsp.h5" --method lsqr --source file --memory 200M --rhs random:3 --check --pes 2
+    expect 0 'passes over 219 rows' solve "$work/tall.bsp.h5" --method lsmr --source file --rhs random:3 -o "$work/fit.npy"
+    expect 0 '"iterations":0,' solve "$work/tall.bsp.h5" --method lsmr --source file --rhs random:3 --guess "$work/fit.npy" --gradient 1e-6 --json
+fi
 expect 2 "did you mean 'gmres'" solve stencil2d:n=4 --method gmre
 expect 2 "did you mean 'ilu0'" solve stencil2d:n=4 --precond ilux
 # Kershaw's matrix: definite, and yet its IC(0) meets a negative pivot

@@ -246,6 +246,7 @@ static tulle_status read_method(struct iteration *s, const char *word)
     const char *last = strrchr(words, ',');
     s->fit = least_squares_word(word, &s->fitting.method);
     if (s->fit || tulle_krylov_method_parse(word, &s->solving.method) == TULLE_OK) return TULLE_OK;
+    if (strstr(tulle_error_message(), "did you mean")) return TULLE_ERR_ARG;
     return tulle_fail(
         TULLE_ERR_ARG, "unknown method '%s'; there are %.*s and%s", word, (int)(last - words) - 2, words + 2, last + 1);
 }
