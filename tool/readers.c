@@ -102,12 +102,12 @@ void readers_print(const char *verb, int mdoc, FILE *file)
     if (mdoc) fprintf(file, ".El\n");
 }
 
-/* True if a word is in a list with commas. */
+/* True if a word, in any case, is in a list with commas. */
 static int listed(const char *words, const char *word, size_t n)
 {
     for (const char *at = words; at; at = strchr(at, ',')) {
         at += *at == ',';
-        if (strcspn(at, ",") == n && strncmp(at, word, n) == 0) return 1;
+        if (strcspn(at, ",") == n && strncasecmp(at, word, n) == 0) return 1;
     }
     return 0;
 }

@@ -46,6 +46,7 @@ sample() {
     *.slabs | *.ring) echo 2 ;;
     *.overlap) echo off ;;
     *.combine) echo none ;;
+    solve.device) echo limit+cpu ;; # cpu is what it has without
     *.device) echo cpu ;;
     *.order) echo 3 ;;
     *.kT) echo 0.1 ;;

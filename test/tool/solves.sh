@@ -133,7 +133,7 @@ expect 1 '     1          3 max-iterations' solve stencil2d:n=20 --method cg --m
 report $? "what did not converge is not written"
 printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 -1\n' >"$work/indefinite.mtx"
 expect 1 'iteration 1: p^T A p is 0: the matrix is not positive definite' solve "$work/indefinite.mtx" --method cg --rhs ones
-expect 0 'minres, none.*' solve stencil2d:n=20,shift=-2 --method minres --rhs random:3 --pes 3 --check
+expect 0 'minres, none.*' solve stencil2d:n=20,shift=-1.7 --method minres --rhs random:3 --pes 3 --check
 expect 0 '"method":"minres".*"passed":true' solve stencil2d:n=20 --method minres --precond ic0 --rhs random:2 --width 1 --check --json
 expect 0 '^check passed' solve stencil2d:n=20 --method minres --precond jacobi --rhs random:2 --device cpu --type f32 --tol 1e-4 --check
 printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 5\n1 1 1\n2 1 -1\n2 2 2\n3 2 -1\n3 3 1\n' >"$work/chain.mtx"
@@ -144,6 +144,7 @@ expect 0 '^check passed' solve "$data/ash219.mtx.gz" --method lsmr --type f32 --
 expect 1 'lsqr, column 1, iteration 2: ' solve "$data/ash219.mtx.gz" --method lsqr --max-iterations 2 --rhs ones
 expect 2 'has .* rows' solve "$data/ash219.mtx.gz" --method lsqr --rhs "$work/indefinite.mtx"
 expect 2 'source rebalance' solve "$data/ash219.mtx.gz" --method lsqr --source rebalance
+expect 0 'gmres, none' solve stencil2d:n=4 --method GMRES --restart 5
 expect 2 'damp is read by --method lsqr,lsmr only' solve stencil2d:n=4 --method cg --damp 1
 if "$tulle" info | grep -q 'HDF5: yes'; then
     "$tulle" convert "$data/ash219.mtx.gz" -o "$work/tall.bsp.h5" -q
