@@ -16,7 +16,6 @@
 #include <tulle/io.h>
 #include <tulle/krylov.h>
 #include <tulle/layout.h>
-#include <tulle/least_squares.h>
 #include <tulle/machine.h>
 #include <tulle/mat.h>
 #include <tulle/matfun.h>

@@ -579,25 +579,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_c_tulle_counts_spec_p(n, name) census_spec(f)
 #define GOOD_c_tulle_communicator_p(n, name) communicator(f)
 
-/* options: the defaults */
-#define GOOD_c_tulle_team_options_p(n, name) NULL
-#define GOOD_c_tulle_open_options_p(n, name) NULL
-#define GOOD_c_tulle_solve_options_p(n, name) NULL
-#define GOOD_c_tulle_read_options_p(n, name) NULL
-#define GOOD_c_tulle_product_options_p(n, name) NULL
-#define GOOD_c_tulle_model_options_p(n, name) NULL
 #define GOOD_c_tulle_device_model_p(n, name) (&(const tulle_device_model){.memory = 1e9})
 #define GOOD_c_tulle_prediction_p(n, name) ZEROS(n)
-#define GOOD_c_tulle_trisolve_options_p(n, name) NULL
-#define GOOD_c_tulle_krylov_options_p(n, name) NULL
-#define GOOD_c_tulle_least_squares_options_p(n, name) NULL
-#define GOOD_c_tulle_spectrum_options_p(n, name) NULL
-#define GOOD_c_tulle_svd_options_p(n, name) NULL
-#define GOOD_c_tulle_precond_options_p(n, name) NULL
-#define GOOD_c_tulle_factor_options_p(n, name) NULL
-#define GOOD_c_tulle_matfun_options_p(n, name) NULL
-#define GOOD_c_tulle_density_options_p(n, name) NULL
-#define GOOD_c_tulle_direct_options_p(n, name) NULL
-#define GOOD_c_tulle_stream_options_p(n, name) NULL
 
 #endif

@@ -79,4 +79,23 @@
 #define GOOD_tulle_gemm_blocks_p(n, name) ZEROS(n)
 #define GOOD_tulle_gemm_case(n, name) TULLE_GEMM_CASE_A
 
+/* options: the defaults */
+#define GOOD_c_tulle_team_options_p(n, name) NULL
+#define GOOD_c_tulle_open_options_p(n, name) NULL
+#define GOOD_c_tulle_solve_options_p(n, name) NULL
+#define GOOD_c_tulle_read_options_p(n, name) NULL
+#define GOOD_c_tulle_product_options_p(n, name) NULL
+#define GOOD_c_tulle_model_options_p(n, name) NULL
+#define GOOD_c_tulle_trisolve_options_p(n, name) NULL
+#define GOOD_c_tulle_krylov_options_p(n, name) NULL
+#define GOOD_c_tulle_least_squares_options_p(n, name) NULL
+#define GOOD_c_tulle_spectrum_options_p(n, name) NULL
+#define GOOD_c_tulle_svd_options_p(n, name) NULL
+#define GOOD_c_tulle_precond_options_p(n, name) NULL
+#define GOOD_c_tulle_factor_options_p(n, name) NULL
+#define GOOD_c_tulle_matfun_options_p(n, name) NULL
+#define GOOD_c_tulle_density_options_p(n, name) NULL
+#define GOOD_c_tulle_direct_options_p(n, name) NULL
+#define GOOD_c_tulle_stream_options_p(n, name) NULL
+
 #endif

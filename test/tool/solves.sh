@@ -147,7 +147,7 @@ expect 2 'source rebalance' solve "$data/ash219.mtx.gz" --method lsqr --source r
 expect 0 'gmres, none' solve stencil2d:n=4 --method GMRES --restart 5
 expect 2 'damp is read by --method lsqr,lsmr only' solve stencil2d:n=4 --method cg --damp 1
 if "$tulle" info | grep -q 'HDF5: yes'; then
-    "$tulle" convert "$data/ash219.mtx.gz" -o "$work/tall.bsp.h5" -q
+    "$tulle" convert "$data/ash219.mtx.gz" "$work/tall.bsp.h5" -q
     expect 0 '^check passed' solve "$work/tall.bsp.h5" --method lsqr --source file --memory 200M --rhs random:3 --check --pes 2
     expect 0 'passes over 219 rows' solve "$work/tall.bsp.h5" --method lsmr --source file --rhs random:3 -o "$work/fit.npy"
     expect 0 '"iterations":0,' solve "$work/tall.bsp.h5" --method lsmr --source file --rhs random:3 --guess "$work/fit.npy" --gradient 1e-6 --json

@@ -9,6 +9,7 @@
 #include "pe_grid.h"
 #include "predict/predict_devices.h"
 #include "predict/predict_gemm.h"
+#include "predict/predict_spectrum.h"
 #include "report/plural.h"
 #include "report/result.h"
 #include "verb.h"
@@ -208,6 +209,7 @@ static tulle_status run(const struct options *options)
 {
     tulle_team *team = NULL;
     if (strcmp(options->operand[0], "gemm") == 0) return predict_gemm(options);
+    if (predict_spectrum_word(options->operand[0])) return predict_spectrum(options);
     struct forecast *f = calloc(1, sizeof *f);
     const char *name = options_word(options, "machine", "here");
     int pes = (int)options_int(options, "pes", 1), cores = tulle_cores_free();
@@ -266,6 +268,37 @@ static const struct option options[] = {{.name = "pes",
         .low = 1,
         .high = 1 << 24,
         .text = "SpMM with a dense operand of N columns instead of SpGEMM"},
+    {.name = "count",
+        .letter = 'k',
+        .kind = KIND_INT,
+        .argument = "K",
+        .fallback = "6, or all",
+        .low = 1,
+        .high = 1000000,
+        .text = "eig, lobpcg, svd, pca: pairs, values or components"},
+    {.name = "passes",
+        .kind = KIND_INT,
+        .argument = "Q",
+        .fallback = "svd: until convergence; pca: 4",
+        .low = 1,
+        .high = 100000,
+        .text = "svd, pca: so many products of the randomised method"},
+    {.name = "block",
+        .group = GROUP_TUNING,
+        .kind = KIND_INT,
+        .argument = "B",
+        .fallback = "as the method has it",
+        .low = 1,
+        .high = 64,
+        .text = "eig, lobpcg, svd, pca: directions of a pass"},
+    {.name = "basis",
+        .group = GROUP_TUNING,
+        .kind = KIND_INT,
+        .argument = "N",
+        .fallback = "as the method has it",
+        .low = 1,
+        .high = 1000000,
+        .text = "eig, svd, pca: directions kept"},
     SIZE_OPTION("size", "gemm: factors of N x N; also the default of --m, --n and --k"),
     SIZE_OPTION("m", "gemm: rows of A"), SIZE_OPTION("n", "gemm: columns of B (default: as --m)"),
     SIZE_OPTION("k", "gemm: columns of A, rows of B (default: as --m)"),
@@ -343,7 +376,7 @@ static const struct option options[] = {{.name = "pes",
 
 const struct verb verb_predict = {
     .name = "predict",
-    .operands = "A [B] | gemm",
+    .operands = "A [B] | gemm | eig|lobpcg|svd|pca A",
     .summary = "Predict the time of each algorithm on a machine",
     .description =
         "Counts the multiplications of each tile product and the entries of the result. From these it predicts the\n"
@@ -361,10 +394,16 @@ const struct verb verb_predict = {
         "a\n"
         "dense product, with up to 5 % of the PEs idle and within --memory; its bytes, exactly, beside the least that\n"
         "any algorithm moves (Al Daas et al. 2022); memory of a PE; time at the machine's rates. With --device and\n"
-        "--tiles also the blocks of C on devices, what they copy, and its time.",
+        "--tiles also the blocks of C on devices, what they copy, and its time.\n"
+        "\n"
+        "With the words eig, lobpcg, svd or pca and a matrix, of which only the header is read: passes over it "
+        "(exactly,\n"
+        "where their number is chosen; else the fewest and the most), bytes and time of a pass, and the memory of a "
+        "PE.",
     .examples = "tulle predict matrix.mtx.gz --pes 384 --machine summit --cols 128 --type f32\n"
                 "tulle predict rmat:scale=16 --pes 4 --grid 2x2 --json\n"
                 "tulle predict gemm --size 100000 --pes 96 --machine summit\n"
+                "tulle predict pca cells.h5ad -k 50\n"
                 "tulle predict gemm --size 200000 --pes 8 --machine summit --tiles 50 --devices 3 --device-rate 7.2T "
                 "--device limit:mem=16G,link=50G,peer=50G",
     .options = options,

@@ -8,7 +8,7 @@
 #include "outputs.h"
 #include "readers.h"
 #include "solves/iteration_report.h"
-#include "solves/least_squares.h"
+#include "solves/fit.h"
 #include "solves/rhs.h"
 #include "verbs/permutation.h"
 

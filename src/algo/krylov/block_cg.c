@@ -57,7 +57,7 @@
 
 #include "algo/krylov/block.h"
 #include "algo/krylov/home/home.h"
-#include "algo/krylov/rhs_by_column.h"
+#include "algo/krylov/columns/rhs_by_column.h"
 #include "base/error.h"
 
 enum { PATIENCE = 50, STRIKES = 3, RESTARTS = 3 };

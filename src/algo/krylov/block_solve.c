@@ -8,7 +8,7 @@
 
 #include "algo/krylov/block.h"
 #include "algo/krylov/home/home.h"
-#include "algo/krylov/rhs_by_column.h"
+#include "algo/krylov/columns/rhs_by_column.h"
 #include "base/error.h"
 
 static double seconds(int64_t ns)

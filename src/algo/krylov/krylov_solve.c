@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "algo/krylov/block.h"
-#include "algo/krylov/columns/minres.h"
+#include "algo/krylov/minres.h"
 #include "algo/krylov/home/home.h"
 #include "algo/krylov/krylov.h"
-#include "algo/krylov/rhs_by_column.h"
+#include "algo/krylov/columns/rhs_by_column.h"
 #include "algo/option_readers.h"
 #include "base/arg.h"
 #include "base/error.h"

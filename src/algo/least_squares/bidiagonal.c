@@ -17,8 +17,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "algo/krylov/columns/lines.h"
-#include "algo/krylov/rhs_by_column.h"
+#include "algo/krylov/columns/interleave.h"
+#include "algo/krylov/columns/rhs_by_column.h"
 #include "base/error.h"
 
 enum { MOST = TULLE__TALL_MOST, STRIKES = 3 };
@@ -64,12 +64,13 @@ static tulle_status pass(tulle__fit *f)
         y[i] = c->y;
         c->k.products++;
     }
-    tulle__lines_pack(&f->of_columns, f->going, x, factor, f->in, f->going);
+    tulle__lines_pack(f->of_columns.type, f->of_columns.rows, f->of_columns.pool, f->going, x, factor, f->in, f->going);
     const int64_t start = tulle__now(f->comm);
     const tulle_status status = tulle__gram_bidiagonal(f->gram, f->in, keep, f->going, f->U, f->columns, f->out);
     tulle__part_end(f->comm, "product", start, &f->product_ns);
     f->passes++;
-    if (status == TULLE_OK) tulle__lines_unpack(&f->of_columns, f->going, f->out, f->going, y);
+    if (status == TULLE_OK)
+        tulle__lines_unpack(f->of_columns.type, f->of_columns.rows, f->of_columns.pool, f->going, f->out, f->going, y);
     return status;
 }
 
@@ -179,8 +180,8 @@ static tulle_status next_directions(tulle__fit *f, const double *square, double 
 }
 
 /*
- * Where squares of A are no numbers, too large or too small, A is multiplied by a power of 2 that brings its largest
- * value to about 1, and x divided by it. Collective, agreed; *again: the first round is made again.
+ * Multiplies A, if its squares are no numbers, by a power of 2 that brings its largest value to about 1, and divides x
+ * by it. Collective, agreed; *again: the first round is made again.
  */
 static tulle_status choose_unit(tulle__fit *f, const double *square, const double *dots, bool *again)
 {

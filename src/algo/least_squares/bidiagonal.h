@@ -3,7 +3,7 @@
 #ifndef TULLE_LEAST_SQUARES_BIDIAGONAL_H
 #define TULLE_LEAST_SQUARES_BIDIAGONAL_H
 
-#include <tulle/least_squares.h>
+#include <tulle/krylov.h>
 
 #include "algo/krylov/krylov.h"
 #include "algo/spectrum/gram.h"

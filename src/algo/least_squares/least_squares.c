@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "algo/krylov/rhs_by_column.h"
+#include "algo/krylov/columns/rhs_by_column.h"
 #include "algo/least_squares/bidiagonal.h"
 #include "base/arg.h"
 #include "base/error.h"
@@ -224,7 +224,7 @@ static tulle_status choose_width(
     return status;
 }
 
-/* Of B and X in the layouts of rows and columns. Collective, agreed. */
+/* Solves with B and X in the layouts of rows and columns. Collective, agreed. */
 static tulle_status solve_columns(tulle__row_passes *rows, tulle__gram *gram, int width, const tulle_mat *B,
     tulle_mat *X, const tulle_least_squares_options *o, tulle_least_squares_report *report, char *failed)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of the methods for least squares. */
-#include <tulle/least_squares.h>
+#include <tulle/krylov.h>
 
 #include "base/arg.h"
 #include "base/spec.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "algo/krylov/krylov.h"
-#include "algo/krylov/rhs_by_column.h"
+#include "algo/krylov/columns/rhs_by_column.h"
 #include "algo/spectrum/lobpcg.h"
 #include "algo/spectrum/small_eigen.h"
 #include "base/error.h"

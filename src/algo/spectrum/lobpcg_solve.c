@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "algo/krylov/rhs_by_column.h"
+#include "algo/krylov/columns/rhs_by_column.h"
 #include "algo/spectrum/lobpcg.h"
 #include "algo/spectrum/sequence.h"
 #include "algo/spectrum/spectrum_plan.h"

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "algo/krylov/rhs_by_column.h"
+#include "algo/krylov/columns/rhs_by_column.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/options.h"

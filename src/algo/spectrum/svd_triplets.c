@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "algo/krylov/rhs_by_column.h"
+#include "algo/krylov/columns/rhs_by_column.h"
 #include "algo/matfun/dense/jacobi.h"
 #include "algo/spectrum/svd_plan.h"
 #include "base/error.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "solves/least_squares.h"
+#include "solves/fit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -102,7 +102,7 @@ static int solved(tulle_stop stop)
     return stop == TULLE_STOP_CONVERGED || stop == TULLE_STOP_LEAST_SQUARES;
 }
 
-/* What reports of all methods show. */
+/* Figures that reports of all methods show. */
 static tulle_krylov_report common_report(const tulle_least_squares_report *r)
 {
     return (tulle_krylov_report){.stop = r->stop,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tulle solve does by the methods for least squares. */
-#ifndef TULLE_TOOL_LEAST_SQUARES_H
-#define TULLE_TOOL_LEAST_SQUARES_H
+/* Least squares: the methods of tulle solve that are not for systems. */
+#ifndef TULLE_TOOL_FIT_H
+#define TULLE_TOOL_FIT_H
 
 #include "solves/iteration_report.h"
 

@@ -20,15 +20,15 @@
  * far, and at first, without M, that of a product with a random vector; with M the first step of all has nothing to be
  * compared with, and the second one undoes it if need be.
  */
-#include "algo/krylov/columns/minres.h"
+#include "algo/krylov/minres.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "algo/krylov/columns/lines.h"
-#include "algo/krylov/rhs_by_column.h"
+#include "algo/krylov/columns/interleave.h"
+#include "algo/krylov/columns/rhs_by_column.h"
 #include "base/error.h"
 #include "base/random.h"
 
@@ -174,11 +174,12 @@ static tulle_status multiply(struct minres *m)
         t[i] = c->t;
         c->k.products++;
     }
-    tulle__lines_pack(&m->space, m->going, x, factor, m->in.val, m->ld);
+    tulle__lines_pack(m->space.type, m->space.rows, m->space.pool, m->going, x, factor, m->in.val, m->ld);
     const int64_t start = tulle__now(m->comm);
     const tulle_status status = m->A->apply(m->bound_A);
     tulle__part_end(m->comm, "product", start, &m->product_ns);
-    if (status == TULLE_OK) tulle__lines_unpack(&m->space, m->going, m->out.val, m->ld, t);
+    if (status == TULLE_OK)
+        tulle__lines_unpack(m->space.type, m->space.rows, m->space.pool, m->going, m->out.val, m->ld, t);
     return status;
 }
 
@@ -198,11 +199,12 @@ static tulle_status precondition(struct minres *m)
         y[i] = c->y;
         factor[i] = 1;
     }
-    tulle__lines_pack(&m->space, m->going, x, factor, m->rest.val, m->ld);
+    tulle__lines_pack(m->space.type, m->space.rows, m->space.pool, m->going, x, factor, m->rest.val, m->ld);
     const int64_t start = tulle__now(m->comm);
     const tulle_status status = m->M->apply(m->bound_M);
     tulle__part_end(m->comm, "precondition", start, &m->precond_ns);
-    if (status == TULLE_OK) tulle__lines_unpack(&m->space, m->going, m->pre.val, m->ld, y);
+    if (status == TULLE_OK)
+        tulle__lines_unpack(m->space.type, m->space.rows, m->space.pool, m->going, m->pre.val, m->ld, y);
     return status;
 }
 
@@ -229,11 +231,11 @@ static tulle_status probe(struct minres *m)
     tulle_status status = TULLE_OK;
     if (m->M) return TULLE_OK;
     draw(&m->space, c->r1);
-    tulle__lines_pack(&m->space, 1, x, &one, m->in.val, m->ld);
+    tulle__lines_pack(m->space.type, m->space.rows, m->space.pool, 1, x, &one, m->in.val, m->ld);
     const int64_t start = tulle__now(m->comm);
     TULLE_TRY(m->A->apply(m->bound_A));
     tulle__part_end(m->comm, "product", start, &m->product_ns);
-    tulle__lines_unpack(&m->space, 1, m->out.val, m->ld, &c->r2);
+    tulle__lines_unpack(m->space.type, m->space.rows, m->space.pool, 1, m->out.val, m->ld, &c->r2);
     TULLE_TRY(tulle__space_dots(&m->space, 2, x, x, square));
     for (int i = 0; i < m->going; i++) {
         running(m, i)->norm = isfinite(square[1]) && square[0] > 0 ? sqrt(square[1] / square[0]) : 0;
@@ -348,7 +350,7 @@ static bool has_gained(const struct column *c, double length)
     return k->true_residual <= k->limit || gain > fmax(progress * c->tried, noise);
 }
 
-/* Whether the column stops with the true residual that r2 has now become. */
+/* True if the column stops with the true residual that r2 has now become. */
 static int stops_at_start(struct minres *m, struct column *c, double length)
 {
     tulle__krylov *k = &c->k;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/krylov/columns/lines.h"
+#include "algo/krylov/columns/interleave.h"
 
 struct work {
     tulle_type type;
@@ -39,15 +39,16 @@ static void unpack_rows(void *arg, int64_t begin, int64_t end)
             for (int64_t r = begin; r < end; r++) ((double *)w->to[j])[r] = ((const double *)w->given)[r * w->ld + j];
 }
 
-void tulle__lines_pack(
-    const tulle__space *space, int count, const void *const *x, const double *factor, void *lines, int64_t ld)
+void tulle__lines_pack(tulle_type type, int64_t rows, tulle__pool *pool, int count, const void *const *x,
+    const double *factor, void *lines, int64_t ld)
 {
-    struct work work = {.type = space->type, .count = count, .ld = ld, .from = x, .factor = factor, .lines = lines};
-    tulle__pool_blocks(space->pool, space->rows, ROWS, pack_rows, &work);
+    struct work work = {.type = type, .count = count, .ld = ld, .from = x, .factor = factor, .lines = lines};
+    tulle__pool_blocks(pool, rows, ROWS, pack_rows, &work);
 }
 
-void tulle__lines_unpack(const tulle__space *space, int count, const void *lines, int64_t ld, void *const *x)
+void tulle__lines_unpack(
+    tulle_type type, int64_t rows, tulle__pool *pool, int count, const void *lines, int64_t ld, void *const *x)
 {
-    struct work work = {.type = space->type, .count = count, .ld = ld, .to = x, .given = lines};
-    tulle__pool_blocks(space->pool, space->rows, ROWS, unpack_rows, &work);
+    struct work work = {.type = type, .count = count, .ld = ld, .to = x, .given = lines};
+    tulle__pool_blocks(pool, rows, ROWS, unpack_rows, &work);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MINRES of several columns that share their products. minres.c explains it. */
-#ifndef TULLE_KRYLOV_COLUMNS_MINRES_H
-#define TULLE_KRYLOV_COLUMNS_MINRES_H
+#ifndef TULLE_KRYLOV_MINRES_H
+#define TULLE_KRYLOV_MINRES_H
 
 #include "algo/krylov/krylov.h"
 
