@@ -66,4 +66,18 @@ expect 0 '"grid":\[[0-9]*,[0-9]*\]' spgemm rmat:scale=8 --pes 6 --grid auto --ma
 expect 0 'predicted' spmm rmat:scale=8 --pes 2 --grid auto --check
 expect 2 'or auto, not' spmm rmat:scale=8 --pes 2 --grid square
 expect 2 'No such file' spmm rmat:scale=8 --pes 2 --machine "$work/absent"
+# passes of methods whose number is chosen: those of a run
+for task in 'pca -k 5' 'pca -k 5 --passes 2' 'svd -k 4 --passes 3'; do
+    verb=${task%% *} rest=${task#* }
+    # shellcheck disable=SC2086
+    passes=$("$tulle" "$verb" "$data/ash219.mtx.gz" $rest --json -q 2>/dev/null | sed -n 's/.*"passes":\([0-9]*\),.*/\1/p')
+    # shellcheck disable=SC2086
+    expect 0 "\"block\":1[45],\"passes_least\":$passes,\"passes_most\":$passes," predict "$verb" "$data/ash219.mtx.gz" $rest --json
+done
+expect 0 'passes   at least 3 over A, of 4 directions' predict eig stencil2d:n=40 -k 8
+expect 0 'memory   [0-9]* bytes a PE' predict lobpcg stencil2d:n=40 --pes 4
+expect 2 'eig needs a square matrix' predict eig "$data/ash219.mtx.gz"
+expect 2 'passes is of svd and pca' predict eig stencil2d:n=4 --passes 2
+expect 2 'count 90 of a matrix of 219 x 85' predict svd "$data/ash219.mtx.gz" -k 90
+expect 2 'predict svd needs a matrix' predict svd
 report_end
