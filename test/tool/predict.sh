@@ -72,12 +72,12 @@ for task in 'pca -k 5' 'pca -k 5 --passes 2' 'svd -k 4 --passes 3'; do
     # shellcheck disable=SC2086
     passes=$("$tulle" "$verb" "$data/ash219.mtx.gz" $rest --json -q 2>/dev/null | sed -n 's/.*"passes":\([0-9]*\),.*/\1/p')
     # shellcheck disable=SC2086
-    expect 0 "\"block\":1[45],\"passes_least\":$passes,\"passes_most\":$passes," predict "$verb" "$data/ash219.mtx.gz" $rest --json
+    expect 0 "\"block\":1[45],\"passes_least\":$passes,\"passes_most\":$passes," predict "$verb" "$data/ash219.mtx.gz" $rest --json --machine summit
 done
-expect 0 'passes   at least 3 over A, of 4 directions' predict eig stencil2d:n=40 -k 8
-expect 0 'memory   [0-9]* bytes a PE' predict lobpcg stencil2d:n=40 --pes 4
-expect 2 'eig needs a square matrix' predict eig "$data/ash219.mtx.gz"
-expect 2 'passes is of svd and pca' predict eig stencil2d:n=4 --passes 2
-expect 2 'count 90 of a matrix of 219 x 85' predict svd "$data/ash219.mtx.gz" -k 90
+expect 0 'passes   at least 3 over A, of 4 directions' predict eig stencil2d:n=40 -k 8 --machine summit
+expect 0 'memory   [0-9]* bytes a PE' predict lobpcg stencil2d:n=40 --pes 4 --machine summit
+expect 2 'eig needs a square matrix' predict eig "$data/ash219.mtx.gz" --machine summit
+expect 2 'passes is of svd and pca' predict eig stencil2d:n=4 --passes 2 --machine summit
+expect 2 'count 90 of a matrix of 219 x 85' predict svd "$data/ash219.mtx.gz" -k 90 --machine summit
 expect 2 'predict svd needs a matrix' predict svd
 report_end
