@@ -88,7 +88,8 @@ static tulle_status check_report(const struct cases *c, const tulle_krylov_repor
         EXPECT(r->true_residual <= c->tolerance * r->norm && r->residual <= c->tolerance * r->norm);
         EXPECT(r->products >= r->iterations);
         EXPECT(r->reductions >= (c->method == TULLE_KRYLOV_CG ? 2 : 1) * r->iterations);
-        EXPECT(c->method == TULLE_KRYLOV_BLOCK_CG ? r->width == c->cols : r->width == 1 && r->deflated_at == -1);
+        EXPECT(r->width == (c->method == TULLE_KRYLOV_BLOCK_CG || c->method == TULLE_KRYLOV_MINRES ? c->cols : 1));
+        EXPECT(c->method == TULLE_KRYLOV_BLOCK_CG || r->deflated_at == -1);
         /*
          * at most two reductions an iteration, one at the start and a few for recomputed residuals;
          * a block has its own, and more where directions are dependent

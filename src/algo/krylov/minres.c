@@ -132,7 +132,7 @@ static tulle_status init(struct minres *m, tulle_gidx first)
         c->k.space = m->space;
         c->k.column = first + j;
         c->k.stop = TULLE_STOP_COUNT;
-        c->k.start = tulle__now(m->comm);
+        c->k.start = j ? m->column[0].k.start : tulle__now(m->comm); /* seconds are those of all */
         c->k.width = m->columns;
         c->starts = true;
         c->ends = TULLE_STOP_COUNT;

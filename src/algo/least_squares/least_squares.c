@@ -95,7 +95,7 @@ static tulle_status init(tulle__fit *f, tulle_gidx first)
         c->k.column = first + j;
         c->k.width = f->columns;
         c->k.stop = c->ends = TULLE_STOP_COUNT;
-        c->k.start = tulle__now(f->comm);
+        c->k.start = j ? f->column[0].k.start : tulle__now(f->comm); /* seconds are those of all */
     }
     return tulle_comm_agree(f->comm, status);
 }
