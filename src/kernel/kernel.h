@@ -44,15 +44,7 @@ static inline tulle__csr tulle__csr_rows(const tulle__csr *A, int64_t first, int
     return part;
 }
 
-/*
- * A CSR matrix in a caller's arrays as they are: m + 1 pointers and nnz columns of 4 or 8 bytes, neither of which has
- * been checked. Columns of a row may come in any order and more than once.
- */
-typedef struct tulle__unchecked_csr {
-    int64_t m, n, nnz;
-    int ptr_bytes, ind_bytes;
-    const void *ptr, *ind, *val;
-} tulle__unchecked_csr;
+typedef struct tulle__unchecked_csr tulle__unchecked_csr; /* unchecked_csr.h */
 
 /* One summand of a chain of sparse-dense products: A m x k, B k x n with element (r, c) at B[r * b_row + c * b_col]. */
 typedef struct tulle__spmm_pair {

@@ -4,6 +4,7 @@
  * valid it is said, wherever in them that is, without a read outside of them (which the sanitizers see: blocks are
  * exact).
  */
+#include "kernel/unchecked_csr.h"
 #include "matrices.h"
 
 /* A copy of a matrix in a caller's arrays, in those widths. */

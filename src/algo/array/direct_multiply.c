@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "kernel/unchecked_csr.h"
 #include "mat/array/array_parts.h"
 #include "mat/context.h"
 #include "mat/row_ascends.h"

@@ -9,6 +9,7 @@
 #include "device/ref/ref_blocks.h"
 #include "device/values.h"
 #include "kernel/row_selection.h"
+#include "kernel/unchecked_csr.h"
 
 static int compare_columns(const void *left, const void *right)
 {

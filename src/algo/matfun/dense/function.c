@@ -142,7 +142,7 @@ static double slope(const tulle_function *f, double x, double value)
     }
 }
 
-/* How far rounding, relative to its matrices, moves levels i and j beside each other; times what F has of both. */
+/* Distance that rounding, relative to the matrices, moves levels i and j against each other, times their part of F. */
 static double movement(const tulle__pencil_norms *pencil, const double *x, double size, int64_t i, int64_t j)
 {
     if (!pencil) return size;

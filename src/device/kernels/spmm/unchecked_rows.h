@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "device/kernels/spmm/spmm_kernel.h"
+#include "kernel/unchecked_csr.h"
 
 /* Rows, and entries unless a single row has more, that are checked at a time. */
 enum { TULLE__UNCHECKED_ROWS = 512, TULLE__UNCHECKED_ENTRIES = 16384 };
