@@ -221,12 +221,12 @@ static void draw(const tulle__space *space, void *x)
     }
 }
 
-/* ||A||, or rather less, by one product; r1 and r2 are free. Collective, agreed. */
+/* ||A||, or rather less, by one product, after the start of all: r1 and t are free. Collective, agreed. */
 static tulle_status probe(struct minres *m)
 {
     struct column *c = running(m, 0);
     const double one = 1;
-    const void *x[2] = {c->r1, c->r2};
+    const void *x[2] = {c->r1, c->t};
     double square[2];
     tulle_status status = TULLE_OK;
     if (m->M) return TULLE_OK;
@@ -235,7 +235,7 @@ static tulle_status probe(struct minres *m)
     const int64_t start = tulle__now(m->comm);
     TULLE_TRY(m->A->apply(m->bound_A));
     tulle__part_end(m->comm, "product", start, &m->product_ns);
-    tulle__lines_unpack(m->space.type, m->space.rows, m->space.pool, 1, m->out.val, m->ld, &c->r2);
+    tulle__lines_unpack(m->space.type, m->space.rows, m->space.pool, 1, m->out.val, m->ld, &c->t);
     TULLE_TRY(tulle__space_dots(&m->space, 2, x, x, square));
     for (int i = 0; i < m->going; i++) {
         running(m, i)->norm = isfinite(square[1]) && square[0] > 0 ? sqrt(square[1] / square[0]) : 0;
@@ -441,7 +441,10 @@ static void step(struct minres *m, struct column *c, double delta, double gbar, 
 static void advance(struct minres *m, struct column *c, const double *dots)
 {
     tulle__krylov *k = &c->k;
-    if (!take_beta(c, dots[0])) return;
+    if (!take_beta(c, dots[0])) {
+        k->iteration++; /* in which it ends */
+        return;
+    }
     const double delta = c->cosine * c->dbar + c->sine * c->alfa, gbar = c->sine * c->dbar - c->cosine * c->alfa,
                  before = c->norm;
     c->norm = fmax(c->norm, hypot(hypot(c->alfa, c->beta), c->steps ? c->last_beta : 0));
@@ -521,8 +524,9 @@ static tulle_status solve_group(
         if ((status = tulle__krylov_begin_column(&m->column[j].k, B, X)) == TULLE_OK)
             (void)tulle__krylov_is_trivial(&m->column[j].k);
     if (status == TULLE_OK) status = list_running(m);
+    if (status == TULLE_OK && m->going) status = round_of_all(m, !m->options->guess);
     if (status == TULLE_OK && m->going) status = probe(m);
-    for (bool zero = !m->options->guess; status == TULLE_OK && m->going; zero = false) status = round_of_all(m, zero);
+    while (status == TULLE_OK && m->going) status = round_of_all(m, false);
     if (status == TULLE_OK) status = finish(m, X, report, failed);
     fini(m);
     return status;
