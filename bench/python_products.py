@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Products from Python beside scipy, MKL (sparse_dot_mkl), torch and GraphBLAS (python-graphblas), in one run.
 
-    python_products.py [--columns 32] [--reps 7] [MATRIX ...]
+    python_products.py [--columns 32] [--reps 7] [--store] [MATRIX ...]
     python_products.py --bar [--threads 1 2] [--largest 10000000]
 
 A matrix is a file or a generator's spec. Each library gets CSR of double precision in its own container, made before
 the clock starts, and gives one; the libraries take turns, and a figure is the median. A matrix of 50 rows shows what a
 call costs by itself, beside scipy's constructor of a CSR matrix of the same arrays. What is not installed is named.
+--store: products of matrices that have more rows become bench/results/python.jsonl.
 
 --bar: A x, A X of 8, 32 and 64 columns and A B beside scipy and MKL, on 24 matrices of 10^2 to 10^7 entries. On one
 thread a figure is the least processor time of rounds in which the libraries take turns, on more the least wall time.
@@ -25,6 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import tulle
+from stored_lines import store
 
 MATRICES = ["er:n=50,degree=8", "rmat:scale=15,edgefactor=8", "er:n=100000,degree=8", "fem:nodes=32,dof=1", "cora", "pubmed", "cnr-2000",
             "mfem_bracket_elasticity", "h2o_256_szv_KS"]
@@ -75,6 +77,7 @@ def of_graphblas(A, X):
             "A x": lambda: G.mxv(x, gb.semiring.plus_times).new().wait()}
 
 
+TITLES = {"tulle": "Tulle", "mkl": "MKL", "graphblas": "GraphBLAS"}
 LIBRARIES = {"tulle": of_tulle, "scipy": of_scipy, "mkl": of_mkl, "torch": of_torch, "graphblas": of_graphblas}
 
 
@@ -185,10 +188,11 @@ def main():
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--largest", type=int, default=10_000_000)
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--store", action="store_true")
     o = parser.parse_args()
     if o.bar:
         sys.exit(bar(o))
-    there = {}
+    there, rows = {}, []
     for name, make in LIBRARIES.items():
         try:
             make(sp.identity(4, format="csr"), np.ones((4, 2)))
@@ -214,6 +218,10 @@ def main():
             ratio = {name: f" ({took[name] / took['tulle']:.2f}x)" for name in rivals}
             cells = [f"{1e3 * took[name]:.3f}{ratio.get(name, '')}" if name in took else "-" for name in there]
             print(f"| {matrix} | {product} | {' | '.join(cells)} |", flush=True)
+            if product in ("A A", "A X", "A x") and together == 1:
+                rows.append({"matrix": matrix, "product": product, **dict(zip([TITLES.get(name, name) for name in there], cells))})
+    if o.store:
+        store("python", "From Python", rows)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 #include "algo/matfun/dense/jacobi.h"
 #include "base/error.h"
 #include "base/host/blas_names.h"
+#include "base/host/cores.h"
 #include "comm/comm.h"
 
 #ifdef TULLE_HAVE_LAPACK
@@ -23,11 +24,13 @@ tulle_status tulle__small_eigen(int n, double *C, double *U, double *lambda)
 static tulle_status by_lapack(int n, double *C, double *U, double *lambda)
 {
     tulle_status status;
+    enum { SERIAL = 500 }; /* up to this order threads cost more than they gain; the team gives them back */
     const int lwork = 1 + 6 * n + 2 * n * n, liwork = 3 + 5 * n;
     int info = 1, *iwork = NULL;
     double *work = NULL;
     TULLE_TRY(tulle__alloc((size_t)lwork, sizeof *work, "work space", &work));
     TULLE_TRY(tulle__alloc((size_t)liwork, sizeof *iwork, "work space", &iwork));
+    if (n <= SERIAL && tulle__blas_threads() > 1) tulle__blas_set_threads(1);
     dsyevd_("V", "L", &n, C, &n, lambda, work, &lwork, iwork, &liwork, &info);
     memcpy(U, C, (size_t)n * (size_t)n * sizeof *U);
     if (info) status = tulle__fail(TULLE_ERR_CONVERGENCE, "LAPACK found no eigenvalues of the projected matrix");
