@@ -16,7 +16,7 @@ expect 1 'of 6 eigenpairs have converged in 4 passes' eig "$data/bcsstk16.mtx.gz
 report $? "vectors that did not converge are not written"
 
 if "$tulle" info | grep -q '^SuiteSparse: yes'; then
-    expect 0 ' 4\.0' eig stencil2d:n=10 -k 3 --sigma 4.1 --pes 2
+    expect 0 ' \(4\|4\.0000000000*[0-9]*\|3\.9999999999*[0-9]*\)  ' eig stencil2d:n=10 -k 3 --sigma 4.1 --pes 2
     expect 0 '"S":"band:n=100,.*"sigma":1,.*"converged":4,' eig stencil2d:n=10 band:n=100,lower=2,values=spd -k 4 --sigma 1 --pes 3 --json -o "$work/v.npy"
     expect 0 'value S x' eig stencil2d:n=10 band:n=100,lower=2,values=spd -k 4 -w SA
     expect 2 'not positive definite' eig stencil2d:n=10 stencil2d:n=10,shift=-4
