@@ -158,6 +158,7 @@ static void judge(struct check *c, tulle__pencil_norms norms)
     for (int64_t l = 0; l < n; l++) { /* the work space is free again */
         c->work[l] = 0;
         for (int64_t r = 0; r < n; r++) c->work[l] += c->A[l * n + r] * c->A[l * n + r];
+        norms.inverse = fmax(norms.inverse, c->work[l]);
     }
     norms.square = c->work;
     const double amplification =

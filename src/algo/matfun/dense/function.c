@@ -146,7 +146,8 @@ static double slope(const tulle_function *f, double x, double value)
 static double movement(const tulle__pencil_norms *pencil, const double *x, double size, int64_t i, int64_t j)
 {
     if (!pencil) return size;
-    return pencil->square[i] * pencil->square[j] * (pencil->H + fmax(fabs(x[i]), fabs(x[j])) * pencil->S);
+    const double part = sqrt(pencil->square[i] * pencil->square[j]);
+    return part * pencil->inverse * (pencil->H + fmax(fabs(x[i]), fabs(x[j])) * pencil->S);
 }
 
 double tulle__function_amplification(

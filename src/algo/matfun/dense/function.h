@@ -21,12 +21,12 @@ int64_t tulle__function_values(
  * caller's functions), and at least 1. Of symmetric matrices that is the condition in the Frobenius norm: Higham,
  * "Functions of Matrices", SIAM 2008, section 3.3 (Corollary 3.16 for normal ones); cond(A) of the inverse.
  *
- * Of a pencil H c = x S c, c^T S c = 1, whose F is the sum of f(x) c c^T, rounding of H and S moves levels i and j by
- * up to |c_i| |c_j| (||H|| + |x| ||S||): divided differences and f count with |c_i| |c_j| each.
+ * Of a pencil H c = x S c, c^T S c = 1, whose F is the sum of f(x) c c^T, rounding moves all levels by up to
+ * ||S^-1|| (||H|| + |x| ||S||), as LAPACK's dsygv has it; divided differences and f count with |c_i| |c_j|.
  */
 typedef struct tulle__pencil_norms {
     const double *square; /* [n]: |c|^2 */
-    double H, S;
+    double inverse, H, S; /* ||S^-1||, ||H||, ||S|| */
 } tulle__pencil_norms;
 double tulle__function_amplification(const tulle_function *function, int64_t n, const double *x, const double *value,
     const tulle__pencil_norms *pencil); /* NULL: of a matrix */
