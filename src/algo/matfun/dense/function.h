@@ -21,7 +21,7 @@ int64_t tulle__function_values(
  * caller's functions), and at least 1. Of symmetric matrices that is the condition in the Frobenius norm: Higham,
  * "Functions of Matrices", SIAM 2008, section 3.3 (Corollary 3.16 for normal ones); cond(A) of the inverse.
  *
- * Of a pencil H c = x S c, c^T S c = 1, whose F is the sum of f(x) c c^T, rounding moves all levels by up to
+ * Pencils H c = x S c, c^T S c = 1, F the sum of f(x) c c^T: rounding moves each level by up to
  * ||S^-1|| (||H|| + |x| ||S||), as LAPACK's dsygv has it; divided differences and f count with |c_i| |c_j|.
  */
 typedef struct tulle__pencil_norms {
