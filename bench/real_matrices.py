@@ -2,7 +2,7 @@
 """Twenty square matrices of $TULLE_MATRICES of many kinds: meshes, chemistry, circuits, optimisation, graphs."""
 import os
 
-NAMES = ["bcsstk16", "copter2", "4elt", "nasa4704", "wing", "h2o_256_szv_KS", "si64_H_dense", "ybus_case13659pegase",
+NAMES = ["bcsstk16", "copter2", "4elt", "nasa4704", "wing", "h2o_256_szv_KS", "si64_H_dense", "bcspwr10",
          "bayer10", "rajat01", "ACTIVSg200_KKT", "microgrid_N1000", "ca-CondMat", "cit-HepPh", "email-Enron", "MIT8",
          "p2p-Gnutella31", "coauthor_physics", "andorra_osm_roads", "debian12_depends"]
 

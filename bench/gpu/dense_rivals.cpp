@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rates of copies on the GPU and over the link; cuBLAS's products of matrices that lie on the GPU. */
 #include <cstring>
+#include <thread>
 
 #include "rivals.h"
 
@@ -46,6 +47,45 @@ template <typename T> void gemm(const job &of, size_t n)
         .print();
 }
 
+/* Copies memory of the host by so many threads, as staging does (run/staging.h). */
+void copy_by(int threads, char *to, const char *from, size_t bytes)
+{
+    std::vector<std::thread> others;
+    const size_t share = bytes / static_cast<size_t>(threads);
+    for (int t = 1; t < threads; t++)
+        others.emplace_back([=] { std::memcpy(to + static_cast<size_t>(t) * share, from + static_cast<size_t>(t) * share, share); });
+    std::memcpy(to, from, share);
+    for (std::thread &other : others) other.join();
+}
+
+void print_rate(const job &of, const std::string &what, double bytes, double seconds)
+{
+    line(of).add("rate", what).add("bytes_per_second", bytes / seconds).print();
+}
+
+double median_of(const std::function<void()> &call)
+{
+    std::vector<double> seconds;
+    for (int turn = 0; turn < 5; turn++) {
+        const double begin = now();
+        call();
+        seconds.push_back(now() - begin);
+    }
+    return median(seconds);
+}
+
+/* What staging is bound by: the host's copies into pinned memory, and pinning in place of it. */
+void host_rates(const job &of, char *pinned, char *pageable, size_t bytes)
+{
+    for (int threads : {1, 4, 8, 16})
+        print_rate(of, "copy on the host, " + std::to_string(threads) + " threads", static_cast<double>(bytes),
+            median_of([&] { copy_by(threads, pinned, pageable, bytes); }));
+    print_rate(of, "pinning memory", static_cast<double>(bytes), median_of([&] {
+        check(cudaHostRegister(pageable, bytes, cudaHostRegisterDefault), "pinning");
+        check(cudaHostUnregister(pageable), "pinning");
+    }));
+}
+
 } // namespace
 
 double copy_rate(const job &of)
@@ -79,14 +119,13 @@ void rates(const job &of)
     } ways[] = {{"upload, pinned", a.at, pinned, cudaMemcpyHostToDevice, 1},
         {"download, pinned", pinned, a.at, cudaMemcpyDeviceToHost, 1},
         {"upload, pageable", a.at, pageable.data(), cudaMemcpyHostToDevice, 1},
+        {"download, pageable", pageable.data(), a.at, cudaMemcpyDeviceToHost, 1},
         {ON_GPU, b.at, a.at, cudaMemcpyDeviceToDevice, 2}};
     for (const auto &way : ways) {
         const double seconds = seconds_of_copy(way.to, way.from, bytes, way.kind);
-        line(of)
-            .add("rate", way.what)
-            .add("bytes_per_second", way.moved * static_cast<double>(bytes) / seconds)
-            .print();
+        print_rate(of, way.what, way.moved * static_cast<double>(bytes), seconds);
     }
+    host_rates(of, static_cast<char *>(pinned), pageable.data(), bytes);
 }
 
 void rival_gemm(const job &of)

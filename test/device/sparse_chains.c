@@ -2,7 +2,7 @@
 /*
  * Chains of sparse times dense tiles into a dense one: sparse_chains SPEC [bits]. 1 to 512 columns, rows and columns of
  * B next to each other, views of a larger B, rows of A from none to thousands of entries, alpha and beta. The
- * reference's values; with `bits` its bits, but in rows of more than 512 entries, and all of its own bits again.
+ * reference's values; with `bits` its bits, but in rows of more than 128 entries, and all of its own bits again.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "kernel/kernel.h"
 #include "tap.h"
 
-enum { PAIRS = 3, ROWS = 37, INNER = 2500, LONG = 512 };
+enum { PAIRS = 3, ROWS = 37, INNER = 2500, LONG = 128 };
 
 struct there {
     tulle__device *d;

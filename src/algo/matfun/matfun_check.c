@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <tulle/algebra.h>
+
 #include "algo/matfun/dense/function.h"
 #include "algo/matfun/dense/jacobi.h"
 #include "algo/matfun/dense/lanczos.h"
@@ -225,7 +227,8 @@ static tulle_status is_result(const tulle_matfun *plan, const tulle_function *fu
 /* ---- whole matrices ---- */
 
 /*
- * Difference of F x and f(A) x for one vector x of random signs, relative to the latter; *change: of f(A) x by the
+ * Difference of F x and f(A) x for one vector x of random signs, relative to the latter, or where F cancels signs, as
+ * equal pairs do, to the magnitude that F gives such vectors in the mean, |F|_F / sqrt(n); *change: of f(A) x by the
  * last Lanczos steps, until it is below `enough`. Collective, agreed.
  */
 static tulle_status compare_whole(const tulle_mat *A, const tulle_function *function, double enough, const tulle_mat *F,
@@ -233,7 +236,7 @@ static tulle_status compare_whole(const tulle_mat *A, const tulle_function *func
 {
     tulle_status status;
     int64_t n = A->layout->m;
-    double *room = NULL, longest = 0, worst = 0, largest = 0;
+    double *room = NULL, longest = 0, worst = 0, largest = 0, size = 0;
     double *x = NULL, *expected = NULL, *got = NULL, *zeros = NULL, *sums = NULL;
     TULLE_TRY(tulle__alloc_zero(5 * (size_t)n, sizeof *room, "vectors", &room));
     x = room, expected = x + n, got = expected + n, zeros = got + n, sums = zeros + n;
@@ -242,6 +245,8 @@ out:
     status = tulle_comm_agree(A->comm, status);
     if (status == TULLE_OK) status = tulle__lanczos(A, function, enough, x, expected, change, amplification);
     if (status == TULLE_OK) status = tulle__mat_apply(F, TULLE_OP_N, x, zeros, got, sums, &longest, NULL);
+    if (status == TULLE_OK) status = tulle_mat_norm(F, TULLE_NORM_FROBENIUS, &size);
+    if (n > 0) largest = size / sqrt((double)n);
     for (int64_t i = 0; i < n && status == TULLE_OK; i++) {
         if (!(fabs(got[i] - expected[i]) <= worst)) worst = fabs(got[i] - expected[i]);
         largest = fmax(largest, fabs(expected[i]));

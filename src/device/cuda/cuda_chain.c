@@ -183,6 +183,17 @@ static tulle_status multiply_each(tulle__device_queue *queue, const tulle__devic
     return status;
 }
 
+/*
+ * True if cuSPARSE may read B. Where a row of B is as wide as its widest loads it looks at the address of B, but not
+ * at the distance of rows: with 4 columns of f32 in rows of 7, version 12.6 on an H200 reads at odd addresses, which
+ * loses the GPU.
+ */
+static bool is_aligned(const tulle__device_tile *B, tulle_type type)
+{
+    const int64_t width = B->order == TULLE_ROW_MAJOR ? B->n : B->m, size = type == TULLE_F64 ? 8 : 4;
+    return B->val.at % 16 == 0 && (B->ld == width || B->ld * size % 16 == 0);
+}
+
 /* True if our kernels multiply from the first summand on; measured: so that they, or cuSPARSE's, are timed. */
 static int is_own(tulle__device_queue *queue, const tulle__device_chain *task, struct tulle__cuda_trial **trial)
 {
@@ -190,7 +201,7 @@ static int is_own(tulle__device_queue *queue, const tulle__device_chain *task, s
     if (task->A[0].kind != TULLE_CSR) return task->A[0].kind == TULLE_VBSR;
     if (cuda->kernels == TULLE__CUDA_OWN) return 1;
     for (int p = 0; p < task->npairs; p++)
-        if (tulle__cuda_refused(cuda, kind_of(task, p), task->type)) return 1;
+        if (tulle__cuda_refused(cuda, kind_of(task, p), task->type) || !is_aligned(&task->B[p], task->type)) return 1;
     return cuda->kernels == TULLE__CUDA_MEASURED && tulle__cuda_choose(queue, task, trial);
 }
 

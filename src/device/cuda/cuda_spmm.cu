@@ -6,10 +6,14 @@
  * where B is packed: row-major, aligned, and a multiple of that wide. All teams of a warp take as many steps as the
  * one with most entries, so that every shuffle has all lanes.
  *
- * A sum is in the order (pair, position in A's row), products and sums rounded each: the bits of the reference. Rows of
- * more than 512 entries are cut into pieces of so many within each pair, which all teams of the block take in turn;
- * each adds up its own, and then their sums are added in the order of the teams. A row of blocks is summed the same
- * way, block after block, by one team whatever its length.
+ * A sum is in the order (pair, position in A's row), products and sums rounded each: the bits of the reference. Long
+ * rows are cut into pieces, which the teams of the block take in turn; each adds up its own, and then their sums are
+ * added in the order of the teams. All rows of more than 512 entries are long, and those of more than 128 where few of
+ * the block's rows are: one team would hold up the others. A row of blocks is summed the same way, block after block,
+ * by one team whatever its length.
+ *
+ * One column (multiply_column): a warp has 32 rows, multiplies all their entries in turn, into shared memory, and each
+ * lane adds up those of its row. Long rows are those of more than 512 entries; all threads add them up.
  */
 #include "device/cuda/cuda_kernels.h"
 #include "device/cuda/cuda_rounded.h"
@@ -20,7 +24,7 @@ namespace
 
 using tulle_cuda::fused_never;
 
-const int THREADS = 256, LONG = 512;
+const int THREADS = 256, LONG = 512, LONG_BESIDE = 128, LEAST_PIECE = 16;
 
 const unsigned WARP = 0xffffffffu;
 
@@ -29,6 +33,8 @@ template <typename T, int WIDTH> struct team {
     static const int WIDE = 16 / sizeof(T), PAIR = WIDTH / 2, LEAST = PAIR < WIDE ? PAIR : WIDE;
     static const int LANES = WIDTH / LEAST < 32 ? WIDTH / LEAST : 32, EACH = WIDTH / LANES;
     static const int ROWS = THREADS / LANES; /* of a block of threads */
+    /* entries of A that a team loads at once, of which each lane has EACH_ENTRY */
+    static const int ENTRIES = LANES < 8 ? 8 : LANES, EACH_ENTRY = ENTRIES / LANES;
 };
 
 /* Values next to each other, which are loaded at once. */
@@ -102,28 +108,33 @@ template <typename S, typename T, bool PACKED>
 __device__ void add_entries(
     const tulle__cuda_chain_pair &q, const span<S, T, PACKED> &c, int lane, int32_t from, int32_t to, T (&sum)[S::EACH])
 {
-    const int AHEAD = S::LANES < 4 ? S::LANES : 4;
+    const int AHEAD = 4;
     const T *val = static_cast<const T *>(q.val);
     const lane_of_B<S, T, PACKED> B(q, c);
     while (__any_sync(WARP, from < to)) {
-        const int count = to - from < S::LANES ? to - from : S::LANES;
-        int32_t col = 0;
-        T a = 0;
-        if (lane < count) {
-            col = q.colind[from + lane];
-            a = val[from + lane];
+        const int count = to - from < S::ENTRIES ? to - from : S::ENTRIES;
+        int32_t col[S::EACH_ENTRY];
+        T a[S::EACH_ENTRY];
+        TULLE__UNROLL()
+        for (int i = 0; i < S::EACH_ENTRY; i++) {
+            const bool there = i * S::LANES + lane < count;
+            col[i] = there ? q.colind[from + i * S::LANES + lane] : 0;
+            a[i] = there ? val[from + i * S::LANES + lane] : 0;
         }
-        for (int e = 0; e < S::LANES && __any_sync(WARP, e < count); e += AHEAD) {
+        TULLE__UNROLL()
+        for (int e = 0; e < S::ENTRIES; e += AHEAD) {
+            if (!__any_sync(WARP, e < count)) break;
             typename lane_of_B<S, T, PACKED>::values b[AHEAD];
             TULLE__UNROLL()
-            for (int i = 0; i < AHEAD; i++) b[i] = B.load(__shfl_sync(WARP, col, e + i, S::LANES));
+            for (int i = 0; i < AHEAD; i++)
+                b[i] = B.load(__shfl_sync(WARP, col[(e + i) / S::LANES], (e + i) % S::LANES, S::LANES));
             TULLE__UNROLL()
             for (int i = 0; i < AHEAD; i++) {
-                const T x = __shfl_sync(WARP, a, e + i, S::LANES);
+                const T x = __shfl_sync(WARP, a[(e + i) / S::LANES], (e + i) % S::LANES, S::LANES);
                 if (e + i < count) B.add(x, b[i], sum);
             }
         }
-        from = count < S::LANES ? to : from + S::LANES;
+        from = count < S::ENTRIES ? to : from + S::ENTRIES;
     }
 }
 
@@ -147,68 +158,181 @@ __device__ int64_t entries_of(const tulle__cuda_chain &P, int64_t row)
     return entries;
 }
 
-/* One long row by all teams of the block. */
-template <typename S, typename T, bool PACKED>
-__device__ void long_row(const tulle__cuda_chain &P, int lane, int team, int64_t row, T *partial)
+/* Entries of a piece of a long row: as many teams as there are have a part, but none has little. */
+template <typename S> __device__ int64_t piece_of(int64_t entries)
 {
-    for (int64_t first = 0; first < P.n; first += S::LANES * S::EACH) {
-        const span<S, T, PACKED> c(first, P.n, lane);
-        T sum[S::EACH];
-        int64_t before = 0; /* pieces */
-        for (int j = 0; j < S::EACH; j++) sum[j] = 0;
-        for (int p = 0; p < P.npairs; p++) {
-            const tulle__cuda_chain_pair &q = P.pair[p];
-            const int64_t begin = q.rowptr[row], end = q.rowptr[row + 1], pieces = (end - begin + LONG - 1) / LONG;
-            const int64_t own = (team + S::ROWS - before % S::ROWS) % S::ROWS;
-            for (int64_t turn = 0; turn < pieces; turn += S::ROWS) { /* all teams as often, also without a piece */
-                const int64_t from = begin + (turn + own) * LONG, to = from + LONG;
-                add_entries<S, T, PACKED>(q, c, lane, static_cast<int32_t>(from < end ? from : end),
-                    static_cast<int32_t>(to < end ? to : end), sum);
-            }
-            before += pieces;
-        }
-        for (int j = 0; j < S::EACH; j++) partial[(team * S::EACH + j) * S::LANES + lane] = sum[j];
-        __syncthreads();
-        if (team == 0) {
-            for (int other = 1; other < S::ROWS; other++)
-                for (int j = 0; j < S::EACH; j++) sum[j] += partial[(other * S::EACH + j) * S::LANES + lane];
-            store(P, c, row, sum);
-        }
-        __syncthreads();
-    }
+    const int64_t even = (entries + S::ROWS - 1) / S::ROWS, piece = even < LEAST_PIECE ? LEAST_PIECE : even;
+    return (piece + S::LANES - 1) / S::LANES * S::LANES;
 }
 
-/* The rows of a block of threads, a team each; those that are long by all. */
+/* One long row, in the span, by all teams of the block. */
 template <typename S, typename T, bool PACKED>
-__device__ void multiply_rows(const tulle__cuda_chain &P, bool *is_long, T *partial)
+__device__ void long_row(
+    const tulle__cuda_chain &P, const span<S, T, PACKED> &c, int lane, int team, int64_t row, T *partial)
 {
-    const int lane = static_cast<int>(threadIdx.x) % S::LANES, team = static_cast<int>(threadIdx.x) / S::LANES;
-    const int64_t top = static_cast<int64_t>(blockIdx.x) * S::ROWS, row = top + team;
-    const bool later = row < P.m && entries_of(P, row) > LONG, now = row < P.m && !later;
-    if (lane == 0) is_long[team] = later;
-    for (int64_t first = 0; first < P.n; first += S::LANES * S::EACH) {
-        const span<S, T, PACKED> c(first, P.n, lane);
-        T sum[S::EACH];
-        for (int j = 0; j < S::EACH; j++) sum[j] = 0;
-        for (int p = 0; p < P.npairs; p++) {
-            const int32_t *rowptr = P.pair[p].rowptr + row;
-            add_entries<S, T, PACKED>(P.pair[p], c, lane, now ? rowptr[0] : 0, now ? rowptr[1] : 0, sum);
+    const int64_t piece = piece_of<S>(entries_of(P, row));
+    T sum[S::EACH];
+    int64_t before = 0; /* pieces */
+    for (int j = 0; j < S::EACH; j++) sum[j] = 0;
+    for (int p = 0; p < P.npairs; p++) {
+        const tulle__cuda_chain_pair &q = P.pair[p];
+        const int64_t begin = q.rowptr[row], end = q.rowptr[row + 1], pieces = (end - begin + piece - 1) / piece;
+        const int64_t own = (team + S::ROWS - before % S::ROWS) % S::ROWS;
+        for (int64_t turn = 0; turn < pieces; turn += S::ROWS) { /* all teams as often, also without a piece */
+            const int64_t from = begin + (turn + own) * piece, to = from + piece;
+            add_entries<S, T, PACKED>(q, c, lane, static_cast<int32_t>(from < end ? from : end),
+                static_cast<int32_t>(to < end ? to : end), sum);
         }
-        if (now) store(P, c, row, sum);
+        before += pieces;
+    }
+    for (int j = 0; j < S::EACH; j++) partial[(team * S::EACH + j) * S::LANES + lane] = sum[j];
+    __syncthreads();
+    if (team == 0) {
+        for (int other = 1; other < S::ROWS && other < before; other++)
+            for (int j = 0; j < S::EACH; j++) sum[j] += partial[(other * S::EACH + j) * S::LANES + lane];
+        store(P, c, row, sum);
     }
     __syncthreads();
-    for (int r = 0; r < S::ROWS; r++)
-        if (is_long[r]) long_row<S, T, PACKED>(P, lane, team, top + r, partial);
 }
 
-template <typename S, typename T> __global__ void multiply(tulle__cuda_chain P)
+/* The rows of a block of threads in one span of columns, a team each; those that are long by all. */
+template <typename S, typename T, bool PACKED>
+__device__ void multiply_rows(const tulle__cuda_chain &P, int32_t spans, bool *is_long, T *partial)
+{
+    const int lane = static_cast<int>(threadIdx.x) % S::LANES, team = static_cast<int>(threadIdx.x) / S::LANES;
+    const int64_t top = static_cast<int64_t>(blockIdx.x) / spans * S::ROWS, row = top + team;
+    const span<S, T, PACKED> c(static_cast<int64_t>(blockIdx.x) % spans * (S::LANES * S::EACH), P.n, lane);
+    const int64_t entries = row < P.m ? entries_of(P, row) : 0;
+    const int beside = __syncthreads_count(lane == 0 && entries > LONG_BESIDE);
+    const bool later = entries > (beside * 8 <= S::ROWS ? LONG_BESIDE : LONG), now = row < P.m && !later;
+    T sum[S::EACH];
+    if (lane == 0) is_long[team] = later;
+    for (int j = 0; j < S::EACH; j++) sum[j] = 0;
+    for (int p = 0; p < P.npairs; p++) {
+        const int32_t *rowptr = P.pair[p].rowptr + row;
+        add_entries<S, T, PACKED>(P.pair[p], c, lane, now ? rowptr[0] : 0, now ? rowptr[1] : 0, sum);
+    }
+    if (now) store(P, c, row, sum);
+    __syncthreads();
+    for (int r = 0; r < S::ROWS && beside; r++)
+        if (is_long[r]) long_row<S, T, PACKED>(P, c, lane, team, top + r, partial);
+}
+
+/* Blocks of the same rows and other columns follow each other: they read the same entries. */
+template <typename S, typename T> __global__ void multiply(tulle__cuda_chain P, int32_t spans)
 {
     TULLE__SHARED(bool, is_long, S::ROWS);
     TULLE__SHARED(T, partial, THREADS * S::EACH);
     if (P.packed)
-        multiply_rows<S, T, true>(P, is_long, partial);
+        multiply_rows<S, T, true>(P, spans, is_long, partial);
     else
-        multiply_rows<S, T, false>(P, is_long, partial);
+        multiply_rows<S, T, false>(P, spans, is_long, partial);
+}
+
+/* ---- one column ---- */
+
+const int LANES = 32, CHUNK = 256, WARPS = THREADS / LANES;
+
+/* The products of CHUNK entries from `at` on, before `to`, which all are in flight at once. */
+template <typename T>
+__device__ void multiply_chunk(const tulle__cuda_chain_pair &q, int32_t at, int32_t to, int lane, T *product)
+{
+    const int EACH = CHUNK / LANES;
+    const T *val = static_cast<const T *>(q.val), *B = static_cast<const T *>(q.B);
+    int32_t col[EACH];
+    T a[EACH];
+    TULLE__UNROLL()
+    for (int i = 0; i < EACH; i++) {
+        const bool there = at + i * LANES + lane < to;
+        col[i] = there ? q.colind[at + i * LANES + lane] : 0;
+        a[i] = there ? val[at + i * LANES + lane] : 0;
+    }
+    TULLE__UNROLL()
+    for (int i = 0; i < EACH; i++)
+        product[i * LANES + lane] = tulle_cuda::multiply_rounded(a[i], B[static_cast<int64_t>(col[i]) * q.b_row]);
+}
+
+/* The largest of the warp's. */
+__device__ int32_t largest_of(int32_t x)
+{
+    TULLE__UNROLL()
+    for (int by = LANES / 2; by; by /= 2) {
+        const int32_t other = __shfl_xor_sync(WARP, x, by, LANES);
+        x = x < other ? other : x;
+    }
+    return x;
+}
+
+/* Adds a pair's entries of the warp's rows, each lane its row's; what lies in rows that are for later is passed over. */
+template <typename T>
+__device__ T add_rows(
+    const tulle__cuda_chain_pair &q, int32_t begin, int32_t end, bool later, int lane, T sum, T *product)
+{
+    int32_t at = __shfl_sync(WARP, begin, 0, LANES);
+    const int32_t to = __shfl_sync(WARP, end, LANES - 1, LANES);
+    while (at < to) {
+        const int32_t past = largest_of(later && begin <= at && at < end ? end : at);
+        if (past > at) {
+            at = past;
+            continue;
+        }
+        multiply_chunk(q, at, to, lane, product);
+        __syncwarp(WARP);
+        const int32_t first = begin > at ? begin : at, last = end < at + CHUNK ? end : at + CHUNK;
+        for (int32_t e = first; e < last && !later; e++) sum = tulle_cuda::add_rounded(sum, product[e - at]);
+        __syncwarp(WARP);
+        at += CHUNK;
+    }
+    return sum;
+}
+
+template <typename T> __device__ void store_one(const tulle__cuda_chain &P, int64_t row, T sum)
+{
+    T scaled = fused_never(-static_cast<T>(0), static_cast<T>(P.alpha), sum), *to = static_cast<T *>(P.C) + row * P.ldc;
+    *to = P.beta == 0 ? scaled : fused_never(scaled, static_cast<T>(P.beta), *to);
+}
+
+/* A long row: each thread adds every THREADS-th entry, and pairs of sums are added. */
+template <typename T> __device__ void add_long(const tulle__cuda_chain &P, int64_t row, T *partial)
+{
+    const int thread = static_cast<int>(threadIdx.x);
+    T sum = 0;
+    for (int p = 0; p < P.npairs; p++) {
+        const tulle__cuda_chain_pair &q = P.pair[p];
+        const T *val = static_cast<const T *>(q.val), *B = static_cast<const T *>(q.B);
+        TULLE__UNROLL(4)
+        for (int32_t e = q.rowptr[row] + thread; e < q.rowptr[row + 1]; e += THREADS)
+            sum = fused_never(sum, val[e], B[static_cast<int64_t>(q.colind[e]) * q.b_row]);
+    }
+    partial[thread] = sum;
+    for (int half = THREADS / 2; half; half /= 2) {
+        __syncthreads();
+        if (thread < half) partial[thread] += partial[thread + half];
+    }
+    if (thread == 0) store_one(P, row, partial[0]);
+    __syncthreads();
+}
+
+template <typename T> __global__ void multiply_column(tulle__cuda_chain P)
+{
+    TULLE__SHARED(T, products, WARPS * CHUNK);
+    TULLE__SHARED(unsigned, is_long, WARPS);
+    const int lane = static_cast<int>(threadIdx.x) % LANES, warp = static_cast<int>(threadIdx.x) / LANES;
+    const int64_t top = static_cast<int64_t>(blockIdx.x) * THREADS, row = top + threadIdx.x;
+    const int64_t here = row < P.m ? row : P.m - 1; /* lanes behind the last row have none of its entries */
+    const bool later = row < P.m && entries_of(P, row) > LONG;
+    const unsigned long_ones = __ballot_sync(WARP, later);
+    if (lane == 0) is_long[warp] = long_ones;
+    T sum = 0;
+    for (int p = 0; p < P.npairs; p++) {
+        const int32_t *rowptr = P.pair[p].rowptr + here;
+        sum = add_rows(P.pair[p], row < P.m ? rowptr[0] : rowptr[1], rowptr[1], later, lane, sum, products + warp * CHUNK);
+    }
+    if (row < P.m && !later) store_one(P, row, sum);
+    __syncthreads();
+    for (int w = 0; w < WARPS; w++)
+        for (unsigned rest = is_long[w]; rest; rest &= rest - 1)
+            add_long(P, top + w * LANES + __ffs(static_cast<int>(rest)) - 1, products);
 }
 
 /* ---- blocks ---- */
@@ -268,7 +392,9 @@ template <typename S, typename T> __global__ void multiply_blocks(tulle__cuda_ch
         reinterpret_cast<const void *>(multiply<team<float, WIDTH>, float>),                                           \
         reinterpret_cast<const void *>(multiply_blocks<team<double, WIDTH>, double>),                                  \
         reinterpret_cast<const void *>(multiply_blocks<team<float, WIDTH>, float>),
-const void *const kernels[] = {TULLE__EACH_WIDTH(TULLE__KERNELS)};
+const void *const kernels[] = {
+    TULLE__EACH_WIDTH(TULLE__KERNELS) reinterpret_cast<const void *>(multiply_column<double>),
+    reinterpret_cast<const void *>(multiply_column<float>)};
 #undef TULLE__KERNELS
 
 /* True if all B can be read by vectors as wide as a lane of the team, none of which goes beyond the last column. */
@@ -289,13 +415,18 @@ template <typename T, int WIDTH> cudaError_t start(cudaStream_t stream, tulle__c
 {
     typedef team<T, WIDTH> S;
     P.packed = pack<S, T>(P);
+    const int64_t rows = (P.m + S::ROWS - 1) / S::ROWS, width = S::LANES * S::EACH, spans = (P.n + width - 1) / width;
+    if (in_blocks) return tulle_cuda::launch(multiply_blocks<S, T>, rows, THREADS, 0, stream, P);
+    if (spans > INT32_MAX / rows) return cudaErrorInvalidConfiguration;
     return tulle_cuda::launch(
-        in_blocks ? multiply_blocks<S, T> : multiply<S, T>, (P.m + S::ROWS - 1) / S::ROWS, THREADS, 0, stream, P);
+        multiply<S, T>, rows * spans, THREADS, 0, stream, P, static_cast<int32_t>(spans));
 }
 
-/* By the narrowest team that has a place for each column, or the widest. */
+/* One column, or the narrowest team that has a place for each, or the widest. */
 template <typename T> cudaError_t start_team(cudaStream_t stream, const tulle__cuda_chain &P, bool in_blocks)
 {
+    if (P.n == 1 && !in_blocks)
+        return tulle_cuda::launch(multiply_column<T>, (P.m + THREADS - 1) / THREADS, THREADS, 0, stream, P);
 #define TULLE__START(WIDTH)                                                                                            \
     if (P.n <= (WIDTH)) return start<T, WIDTH>(stream, P, in_blocks);
     TULLE__EACH_WIDTH(TULLE__START)
