@@ -5,14 +5,15 @@
  *
  * Rows are sorted into bins by their size, at first a bound of it. Those of up to 8, 16 and 32 products, or entries of
  * C once C has them, stay in registers: a team of as many lanes of a warp has a row. Those of up to 256, 2048 and 8192
- * entries go through tables of hashed columns in shared memory, of twice that: a block of threads has a row. Longer
+ * entries go through tables of hashed columns in shared memory, of twice that: a warp has a row of up to 256, a block
+ * of threads a longer one. Longer
  * ones go by windows, which need no table: for the structure a window is a range of columns, of one bit each, for the
  * values a range of C's entries. A bin whose table a block of this GPU has no shared memory for goes by windows as
  * well. No memory is taken that grows with the number of products.
  *
  * The order of a sum is that of kernel.h, (pair, position in A's row). In registers, products lie in lanes in that
- * order. Else each warp has a range of C's entries to itself and goes through the rows of B one after the other, and
- * the columns of a row of B are distinct. Products and sums are rounded each. So the bits are those of the host,
+ * order. Else each warp has a row, or a range of C's entries, to itself and goes through the rows of B one after the
+ * other, and the columns of a row of B are distinct. Products and sums are rounded each. So the bits are those of the host,
  * without atomics on values.
  */
 #include "device/cuda/cuda_kernels.h"
@@ -24,6 +25,7 @@ namespace
 {
 
 const int WORDS = 4096, WINDOW = 2048; /* of windows: words of 32 columns, entries of C */
+const int SIDE_BY_SIDE = 16;           /* windows of a row's values */
 const int SMALL = 128, LARGE = 256;
 
 /* Table of a bin; entries at most are half of it. */
@@ -34,53 +36,89 @@ __device__ __host__ constexpr int table_of(int bin)
 
 /* ---- bins ---- */
 
-/* Into the bin's list, in any order: rows are independent of each other. in_lanes: what a team would hold. */
-__device__ void put_in_bin(const tulle__cuda_rows &rows, int32_t row, int64_t in_lanes, int64_t entries)
+/*
+ * The rows of a warp's lanes, a row each, into the lists of their bins, in any order: rows are independent of each
+ * other. in_lanes: what a team would hold; entries 0: none. The warp counts for a bin once: there are few bins, and
+ * additions to one word follow each other.
+ */
+__device__ void put_in_bins(const tulle__cuda_rows &rows, int32_t row, int64_t in_lanes, int64_t entries)
 {
-    if (!entries) return;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
     int bin = 0;
     while (bin < TEAMS && in_lanes > lanes_of(bin)) bin++;
     while (bin >= TEAMS && bin < BINS - 1 && (bin >= rows.tables || entries > table_of(bin) / 2)) bin++;
-    *row_in_bin(rows, bin, atomicAdd(&rows.count[bin], 1)) = row;
+    for (int b = 0; b < BINS; b++) {
+        const unsigned with = __ballot_sync(WARP, entries && bin == b);
+        if (!with) continue;
+        const int32_t first = __shfl_sync(WARP, lane == 0 ? atomicAdd(&rows.count[b], __popc(with)) : 0, 0);
+        if (with >> lane & 1) *row_in_bin(rows, b, first + __popc(with & ((1u << lane) - 1))) = row;
+    }
+}
+
+__device__ int64_t sum_of_warp(int64_t x)
+{
+    for (int by = 16; by; by /= 2) x += __shfl_xor_sync(WARP, x, by);
+    return x;
+}
+
+/* Products that entries from, from + step, .. of a row of A have. */
+__device__ int64_t products_of(const tulle__cuda_pair &q, int32_t from, int32_t to, int step)
+{
+    int64_t products = 0;
+    for (int32_t e = from; e < to; e += step) products += q.b_rowptr[q.a_colind[e] + 1] - q.b_rowptr[q.a_colind[e]];
+    return products;
+}
+
+/* Products of a pair in each lane's row, if it has one: short ones by their lane, long ones by all. */
+__device__ int64_t bound_of(const tulle__cuda_pair &q, int32_t r, bool there)
+{
+    const int32_t LONG = 64;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    if (!q.a_rowptr) return there ? q.b_rowptr[r + 1] - q.b_rowptr[r] : 0;
+    const int32_t from = there ? q.a_rowptr[r] : 0, to = there ? q.a_rowptr[r + 1] : 0;
+    int64_t bound = to - from > LONG ? 0 : products_of(q, from, to, 1);
+    for (unsigned rest = __ballot_sync(WARP, to - from > LONG); rest; rest &= rest - 1) {
+        const int source = __ffs(static_cast<int>(rest)) - 1;
+        const int32_t begin = __shfl_sync(WARP, from, source), end = __shfl_sync(WARP, to, source);
+        const int64_t all = sum_of_warp(products_of(q, begin + lane, end, 32));
+        if (lane == source) bound = all;
+    }
+    return bound;
 }
 
 /* A bound of each row's entries, and all multiplications. */
 __global__ void bound_rows(tulle__cuda_product P, tulle__cuda_rows rows, unsigned long long *multiplications)
 {
-    int64_t r = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x, bound = 0;
-    if (r < rows.m) {
-        for (int p = 0; p < P.npairs; p++) {
-            const tulle__cuda_pair &q = P.pair[p];
-            if (!q.a_rowptr) bound += q.b_rowptr[r + 1] - q.b_rowptr[r];
-            for (int64_t e = q.a_rowptr ? q.a_rowptr[r] : 0; q.a_rowptr && e < q.a_rowptr[r + 1]; e++)
-                bound += q.b_rowptr[q.a_colind[e] + 1] - q.b_rowptr[q.a_colind[e]];
-        }
-        put_in_bin(rows, static_cast<int32_t>(r), bound, bound < P.n ? bound : P.n);
-    }
-    for (int by = 16; by; by /= 2) bound += __shfl_xor_sync(0xffffffffu, bound, by);
+    const int64_t r = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    int64_t bound = 0;
+    for (int p = 0; p < P.npairs; p++) bound += bound_of(P.pair[p], static_cast<int32_t>(r), r < rows.m);
+    put_in_bins(rows, static_cast<int32_t>(r), bound, bound < P.n ? bound : P.n);
+    bound = sum_of_warp(bound);
     if (threadIdx.x % 32 == 0 && bound) atomicAdd(multiplications, static_cast<unsigned long long>(bound));
 }
 
 /* Bins by the entries that rows of C have. */
 __global__ void sort_rows(tulle__cuda_rows rows, const int32_t *rowptr)
 {
-    int64_t r = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (r >= rows.m) return;
-    int32_t entries = rowptr[r + 1] - rowptr[r];
-    put_in_bin(rows, static_cast<int32_t>(r), entries, entries);
+    const int64_t r = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    const int32_t entries = r < rows.m ? rowptr[r + 1] - rowptr[r] : 0;
+    put_in_bins(rows, static_cast<int32_t>(r), entries, entries);
 }
 
-/* ---- rows of blocks ---- */
+/* ---- rows of warps and blocks ---- */
 
-/* Threads that work on a row: a block. */
+/* Threads that work on a row, the `which`-th of the launch: a block, or a warp of SMALL / 32 in a block. */
 struct crew {
     int me, threads, warp, warps, lane;
+    int64_t which;
+    int place; /* among those of the block */
 };
 
-__device__ crew crew_of()
+template <bool ALONE = false> __device__ crew crew_of()
 {
-    int t = static_cast<int>(threadIdx.x), all = static_cast<int>(blockDim.x);
-    return {t, all, t / 32, all / 32, t % 32};
+    const int t = static_cast<int>(threadIdx.x), all = static_cast<int>(blockDim.x), lane = t % 32;
+    if (ALONE) return {lane, 32, 0, 1, lane, static_cast<int64_t>(blockIdx.x) * (all / 32) + t / 32, t / 32};
+    return {t, all, t / 32, all / 32, lane, blockIdx.x, 0};
 }
 
 __device__ unsigned slot_of(int32_t col, int size)
@@ -165,32 +203,67 @@ __device__ void each_column(
     }
 }
 
-/* The columns of rows of a bin with a table: counted if colind is NULL, else listed from rowptr on. */
+/* All columns of row r by one warp: where rows of B are short, those of 32 entries side by side, a lane each. */
+template <typename F> __device__ void each_column_of_warp(const tulle__cuda_product &P, int lane, int32_t r, const F &take)
+{
+    const int32_t SHORT = 16;
+    for (int p = 0; p < P.npairs; p++) {
+        const tulle__cuda_pair &q = P.pair[p];
+        int32_t from, to;
+        summands(q, r, &from, &to);
+        for (; from < to; from += 32) {
+            int32_t begin = 0, end = 0;
+            if (from + lane < to) {
+                const int32_t k = q.a_rowptr ? q.a_colind[from + lane] : r;
+                begin = q.b_rowptr[k];
+                end = q.b_rowptr[k + 1];
+            }
+            unsigned left = __ballot_sync(WARP, end - begin > SHORT);
+            if (end - begin <= SHORT)
+                for (int32_t b = begin; b < end; b++) take(q.b_colind[b]);
+            for (; left; left &= left - 1) {
+                const int source = __ffs(static_cast<int>(left)) - 1;
+                const int32_t last = __shfl_sync(WARP, end, source);
+                for (int32_t b = __shfl_sync(WARP, begin, source) + lane; b < last; b += 32) take(q.b_colind[b]);
+            }
+        }
+    }
+}
+
+/* The columns of rows of a bin with a table: counted if colind is NULL, else listed from rowptr on. ALONE: a warp has a
+ * row. */
+template <bool ALONE>
 __global__ void structure_by_table(
     tulle__cuda_product P, tulle__cuda_rows rows, int bin, int32_t *counts, const int32_t *rowptr, int32_t *colind)
 {
     TULLE__SHARED_DYNAMIC(int32_t, shared);
-    TULLE__SHARED(int32_t, found, 1);
-    crew c = crew_of();
-    int size = table_of(bin);
-    int32_t r = *row_in_bin(rows, bin, blockIdx.x), *table = shared, *list = table + size;
+    TULLE__SHARED(int32_t, founds, SMALL / 32);
+    const crew c = crew_of<ALONE>();
+    if (ALONE && c.which >= rows.count[bin]) return;
+    const int size = table_of(bin);
+    const int32_t r = *row_in_bin(rows, bin, c.which);
+    int32_t *table = shared + c.place * (size / 2 * 3), *list = table + size, *found = founds + c.place;
     for (int i = c.me; i < size; i += c.threads) table[i] = -1;
-    if (c.me == 0) found[0] = 0;
-    __syncthreads();
+    if (c.me == 0) *found = 0;
+    tulle_cuda::meet<ALONE>();
     int fresh = 0;
-    each_column(P, c, r, 0, P.n, [&](int32_t col) { fresh += insert(table, size, col); });
-    __syncthreads();
+    auto take = [&](int32_t col) { fresh += insert(table, size, col); };
+    if (ALONE)
+        each_column_of_warp(P, c.lane, r, take);
+    else
+        each_column(P, c, r, 0, P.n, take);
+    tulle_cuda::meet<ALONE>();
     if (!colind) {
-        atomicAdd(&found[0], fresh);
-        __syncthreads();
-        if (c.me == 0) counts[r] = found[0];
+        atomicAdd(found, fresh);
+        tulle_cuda::meet<ALONE>();
+        if (c.me == 0) counts[r] = *found;
         return;
     }
     for (int i = c.me; i < size; i += c.threads)
-        if (table[i] != -1) list[atomicAdd(&found[0], 1)] = table[i];
-    __syncthreads();
-    int32_t count = found[0];
-    tulle_cuda::sort_together(list, count, c.me, c.threads);
+        if (table[i] != -1) list[atomicAdd(found, 1)] = table[i];
+    tulle_cuda::meet<ALONE>();
+    const int32_t count = *found;
+    tulle_cuda::sort_together<ALONE>(list, count, c.me, c.threads);
     for (int i = c.me; i < count; i += c.threads) colind[rowptr[r] + i] = list[i];
 }
 
@@ -256,36 +329,84 @@ __device__ void each_product(
     }
 }
 
-/* Values of rows of a bin with a table, whose columns C has. */
-template <typename T>
+/* A lane's part of a row of B: the first of its entries, which has been read, and where the next and the last are. */
+template <typename T> struct part_of_B {
+    int32_t at, end, col;
+    T a, val;
+
+    __device__ void read(const tulle__cuda_pair &q)
+    {
+        if (at < end) col = q.b_colind[at], val = static_cast<const T *>(q.b_val)[at];
+    }
+};
+
+/* All contributions to row r, in their order, by one warp, which reads a row of B while it adds the one before. */
+template <typename T, typename F>
+__device__ void each_product_of_warp(const tulle__cuda_product &P, int lane, int32_t r, const F &take)
+{
+    for (int p = 0; p < P.npairs; p++) {
+        const tulle__cuda_pair &q = P.pair[p];
+        const T scale = static_cast<T>(q.scale);
+        int32_t from, to;
+        summands(q, r, &from, &to);
+        for (; from < to; from += 32) {
+            int32_t begin = 0, end = 0;
+            T a = scale;
+            if (from + lane < to) {
+                const int32_t k = q.a_rowptr ? q.a_colind[from + lane] : r;
+                if (q.a_rowptr) a = multiply_rounded(scale, static_cast<const T *>(q.a_val)[from + lane]);
+                begin = q.b_rowptr[k];
+                end = q.b_rowptr[k + 1];
+            }
+            part_of_B<T> now = {0, 0, 0, 0, 0};
+            for (unsigned left = __ballot_sync(WARP, begin < end), more = 1; more; left &= left - 1) {
+                more = left;
+                const int source = left ? __ffs(static_cast<int>(left)) - 1 : 0;
+                part_of_B<T> next = {__shfl_sync(WARP, begin, source) + lane,
+                    left ? __shfl_sync(WARP, end, source) : 0, 0, __shfl_sync(WARP, a, source), 0};
+                next.read(q);
+                for (; now.at < now.end; now.at += 32, now.read(q)) take(now.col, multiply_rounded(now.a, now.val));
+                __syncwarp(); /* the next row may add to the same columns, by other lanes */
+                now = next;
+            }
+        }
+    }
+}
+
+/* Values of rows of a bin with a table, whose columns C has. ALONE: a warp has a row. */
+template <bool ALONE, typename T>
 __global__ void values_by_table(
     tulle__cuda_product P, tulle__cuda_rows rows, int bin, const int32_t *rowptr, const int32_t *colind, T *val)
 {
-    TULLE__SHARED_DYNAMIC(int32_t, shared);
-    crew c = crew_of();
-    int size = table_of(bin);
-    T *sum = reinterpret_cast<T *>(shared);
-    int32_t *table = reinterpret_cast<int32_t *>(sum + size);
-    int32_t r = *row_in_bin(rows, bin, blockIdx.x), start = rowptr[r], count = rowptr[r + 1] - start;
+    TULLE__SHARED_DYNAMIC(double, shared);
+    const crew c = crew_of<ALONE>();
+    if (ALONE && c.which >= rows.count[bin]) return;
+    const int size = table_of(bin), crews = ALONE ? SMALL / 32 : 1;
+    T *sum = reinterpret_cast<T *>(shared) + c.place * size;
+    int32_t *table = reinterpret_cast<int32_t *>(reinterpret_cast<T *>(shared) + crews * size) + c.place * size;
+    const int32_t r = *row_in_bin(rows, bin, c.which), start = rowptr[r], count = rowptr[r + 1] - start;
     for (int i = c.me; i < size; i += c.threads) {
         table[i] = -1;
         sum[i] = 0;
     }
-    __syncthreads();
+    tulle_cuda::meet<ALONE>();
     for (int i = c.me; i < count; i += c.threads) insert(table, size, colind[start + i]);
-    __syncthreads();
-    int32_t from = static_cast<int32_t>(static_cast<int64_t>(count) * c.warp / c.warps),
-            to = static_cast<int32_t>(static_cast<int64_t>(count) * (c.warp + 1) / c.warps);
-    if (from < to)
-        each_product<T>(P, c.lane, r, colind[start + from], colind[start + to - 1], [&](int32_t col, T x) {
-            unsigned s = find(table, size, col);
-            sum[s] = add_rounded(sum[s], x);
-        });
-    __syncthreads();
+    tulle_cuda::meet<ALONE>();
+    const int32_t from = static_cast<int32_t>(static_cast<int64_t>(count) * c.warp / c.warps),
+                  to = static_cast<int32_t>(static_cast<int64_t>(count) * (c.warp + 1) / c.warps);
+    auto take = [&](int32_t col, T x) {
+        unsigned s = find(table, size, col);
+        sum[s] = add_rounded(sum[s], x);
+    };
+    if (ALONE)
+        each_product_of_warp<T>(P, c.lane, r, take);
+    else if (from < to)
+        each_product<T>(P, c.lane, r, colind[start + from], colind[start + to - 1], take);
+    tulle_cuda::meet<ALONE>();
     for (int i = c.me; i < count; i += c.threads) val[start + i] = sum[find(table, size, colind[start + i])];
 }
 
-/* The same of rows of any size, a window of C's entries after the other. */
+/* The same of rows of any size by windows of C's entries, which the blocks of a row take in turn. */
 template <typename T>
 __global__ void values_by_windows(
     tulle__cuda_product P, tulle__cuda_rows rows, int bin, const int32_t *rowptr, const int32_t *colind, T *val)
@@ -293,8 +414,9 @@ __global__ void values_by_windows(
     TULLE__SHARED(T, sum, WINDOW);
     TULLE__SHARED(int32_t, cols, WINDOW);
     crew c = crew_of();
-    int32_t r = *row_in_bin(rows, bin, blockIdx.x), start = rowptr[r], end = rowptr[r + 1];
-    for (; start < end; start += WINDOW) {
+    const int32_t r = *row_in_bin(rows, bin, blockIdx.x), end = rowptr[r + 1];
+    for (int64_t at = rowptr[r] + static_cast<int64_t>(blockIdx.y) * WINDOW; at < end; at += gridDim.y * WINDOW) {
+        const int32_t start = static_cast<int32_t>(at);
         int32_t count = end - start < WINDOW ? end - start : WINDOW;
         for (int i = c.me; i < count; i += c.threads) {
             sum[i] = 0;
@@ -329,9 +451,12 @@ const void *const of_teams[] = {
     reinterpret_cast<const void *>(values_in_registers<LANES, float>),
 };
 const void *const with_tables[] = {
-    reinterpret_cast<const void *>(structure_by_table),
-    reinterpret_cast<const void *>(values_by_table<double>),
-    reinterpret_cast<const void *>(values_by_table<float>),
+    reinterpret_cast<const void *>(structure_by_table<true>),
+    reinterpret_cast<const void *>(structure_by_table<false>),
+    reinterpret_cast<const void *>(values_by_table<true, double>),
+    reinterpret_cast<const void *>(values_by_table<true, float>),
+    reinterpret_cast<const void *>(values_by_table<false, double>),
+    reinterpret_cast<const void *>(values_by_table<false, float>),
 };
 
 unsigned threads_of(int bin)
@@ -341,7 +466,7 @@ unsigned threads_of(int bin)
 
 int64_t blocks_of(int bin, int32_t rows)
 {
-    int each = bin < TEAMS ? SMALL / lanes_of(bin) : 1;
+    int each = bin < TEAMS ? SMALL / lanes_of(bin) : bin == TEAMS ? SMALL / 32 : 1;
     return rows / each + (rows % each != 0);
 }
 
@@ -349,7 +474,7 @@ int64_t blocks_of(int bin, int32_t rows)
 size_t shared_of(int bin, size_t value)
 {
     if (bin < TEAMS) return 0;
-    size_t entries = static_cast<size_t>(table_of(bin));
+    size_t entries = static_cast<size_t>(table_of(bin)) * (bin == TEAMS ? SMALL / 32 : 1);
     return value ? entries * (sizeof(int32_t) + value) : entries * sizeof(int32_t) * 3 / 2;
 }
 
@@ -363,25 +488,25 @@ typedef void structure_kernel(tulle__cuda_product, tulle__cuda_rows, int, int32_
 template <typename T>
 using values_kernel = void(tulle__cuda_product, tulle__cuda_rows, int, const int32_t *, const int32_t *, T *);
 
-/* The kernel of a bin: of teams of as many lanes, else with a table or by windows. */
+/* The kernel of a bin: of teams of as many lanes, with a table of a warp or of a block, or by windows. */
 template <typename K>
-K *kernel_of(const tulle__cuda_rows &rows, int bin, K *const (&teams)[TEAMS], K *table, K *windows)
+K *kernel_of(const tulle__cuda_rows &rows, int bin, K *const (&small)[TEAMS + 1], K *table, K *windows)
 {
-    return bin < TEAMS ? teams[bin] : bin < rows.tables ? table : windows;
+    return bin <= TEAMS ? small[bin] : bin < rows.tables ? table : windows;
 }
 
 template <typename T>
 cudaError_t start_values(cudaStream_t stream, const tulle__cuda_product &P, const tulle__cuda_rows &rows,
     const int32_t *in_bin, const int32_t *rowptr, const int32_t *colind, T *val)
 {
-    values_kernel<T> *const teams[] = {
-        values_in_registers<lanes_of(0), T>, values_in_registers<lanes_of(1), T>, values_in_registers<lanes_of(2), T>};
+    values_kernel<T> *const small[] = {values_in_registers<lanes_of(0), T>, values_in_registers<lanes_of(1), T>,
+        values_in_registers<lanes_of(2), T>, values_by_table<true, T>};
     cudaError_t error = cudaSuccess;
     for (int bin = 0; bin < BINS && error == cudaSuccess; bin++)
         if (in_bin[bin])
-            error = tulle_cuda::launch(kernel_of(rows, bin, teams, values_by_table<T>, values_by_windows<T>),
-                blocks_of(bin, in_bin[bin]), threads_of(bin), bin < rows.tables ? shared_of(bin, sizeof(T)) : 0, stream,
-                P, rows, bin, rowptr, colind, val);
+            error = tulle_cuda::launch(kernel_of(rows, bin, small, values_by_table<false, T>, values_by_windows<T>),
+                tulle_cuda::grid(blocks_of(bin, in_bin[bin]), bin < rows.tables ? 1 : SIDE_BY_SIDE), threads_of(bin),
+                bin < rows.tables ? shared_of(bin, sizeof(T)) : 0, stream, P, rows, bin, rowptr, colind, val);
     return error;
 }
 
@@ -423,12 +548,12 @@ cudaError_t tulle__cuda_product_sort(cudaStream_t stream, const tulle__cuda_rows
 cudaError_t tulle__cuda_product_structure(cudaStream_t stream, const tulle__cuda_product *P,
     const tulle__cuda_rows *rows, const int32_t *in_bin, int32_t *counts, const int32_t *rowptr, int32_t *colind)
 {
-    structure_kernel *const teams[] = {
-        structure_in_registers<lanes_of(0)>, structure_in_registers<lanes_of(1)>, structure_in_registers<lanes_of(2)>};
+    structure_kernel *const small[] = {structure_in_registers<lanes_of(0)>, structure_in_registers<lanes_of(1)>,
+        structure_in_registers<lanes_of(2)>, structure_by_table<true>};
     cudaError_t error = cudaSuccess;
     for (int bin = 0; bin < BINS && error == cudaSuccess; bin++)
         if (in_bin[bin])
-            error = tulle_cuda::launch(kernel_of(*rows, bin, teams, structure_by_table, structure_by_windows),
+            error = tulle_cuda::launch(kernel_of(*rows, bin, small, structure_by_table<false>, structure_by_windows),
                 blocks_of(bin, in_bin[bin]), threads_of(bin), bin < rows->tables ? shared_of(bin, 0) : 0, stream, *P,
                 *rows, bin, counts, rowptr, colind);
     return error;

@@ -35,6 +35,12 @@ template <typename T, int WIDTH> struct team {
     static const int ROWS = THREADS / LANES; /* of a block of threads */
     /* entries of A that a team loads at once, of which each lane has EACH_ENTRY */
     static const int ENTRIES = LANES < 8 ? 8 : LANES, EACH_ENTRY = ENTRIES / LANES;
+
+    /* Which of a lane's entries the e-th of the team's is; 0 where it has one, whatever e is. */
+    __device__ static constexpr int piece(int e)
+    {
+        return EACH_ENTRY > 1 ? e / LANES : 0;
+    }
 };
 
 /* Values next to each other, which are loaded at once. */
@@ -121,16 +127,15 @@ __device__ void add_entries(
             col[i] = there ? q.colind[from + i * S::LANES + lane] : 0;
             a[i] = there ? val[from + i * S::LANES + lane] : 0;
         }
-        TULLE__UNROLL()
-        for (int e = 0; e < S::ENTRIES; e += AHEAD) {
-            if (!__any_sync(WARP, e < count)) break;
+        TULLE__UNROLL(S::EACH_ENTRY > 1 ? 2 : 1)
+        for (int e = 0; e < S::ENTRIES && __any_sync(WARP, e < count); e += AHEAD) {
             typename lane_of_B<S, T, PACKED>::values b[AHEAD];
             TULLE__UNROLL()
             for (int i = 0; i < AHEAD; i++)
-                b[i] = B.load(__shfl_sync(WARP, col[(e + i) / S::LANES], (e + i) % S::LANES, S::LANES));
+                b[i] = B.load(__shfl_sync(WARP, col[S::piece(e + i)], (e + i) % S::LANES, S::LANES));
             TULLE__UNROLL()
             for (int i = 0; i < AHEAD; i++) {
-                const T x = __shfl_sync(WARP, a[(e + i) / S::LANES], (e + i) % S::LANES, S::LANES);
+                const T x = __shfl_sync(WARP, a[S::piece(e + i)], (e + i) % S::LANES, S::LANES);
                 if (e + i < count) B.add(x, b[i], sum);
             }
         }

@@ -84,11 +84,21 @@ template <typename F> cudaError_t by_pieces(int64_t count, const F &start)
     return error;
 }
 
+/* All threads of the block, or of the warp, meet. */
+template <bool WARP> __device__ void meet(void)
+{
+    if (WARP)
+        __syncwarp();
+    else
+        __syncthreads();
+}
+
 /*
- * Sorts n numbers by all `threads` threads of a block, of which this is number `me`. Bitonic, with each merge's first
- * step mirrored, so that all comparisons go one way and what is beyond the end, which counts as larger, is left out.
+ * Sorts n numbers by all `threads` threads of a block, or of a warp, of which this is number `me`. Bitonic, with each
+ * merge's first step mirrored, so that all comparisons go one way and what is beyond the end, which counts as larger,
+ * is left out.
  */
-template <typename N> __device__ void sort_together(N *data, int64_t n, int me, int threads)
+template <bool WARP = false, typename N> __device__ void sort_together(N *data, int64_t n, int me, int threads)
 {
     for (int64_t size = 2; size < 2 * n; size *= 2)
         for (int64_t step = size / 2; step; step /= 2) {
@@ -99,7 +109,7 @@ template <typename N> __device__ void sort_together(N *data, int64_t n, int me, 
                 data[i] = data[with];
                 data[with] = value;
             }
-            __syncthreads();
+            meet<WARP>();
         }
 }
 
