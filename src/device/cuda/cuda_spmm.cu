@@ -9,7 +9,7 @@
  * A sum is in the order (pair, position in A's row), products and sums rounded each: the bits of the reference. Long
  * rows are cut into pieces, which the teams of the block take in turn; each adds up its own, and then their sums are
  * added in the order of the teams. All rows of more than 512 entries are long, and those of more than 128 where few of
- * the block's rows are: one team would hold up the others. A row of blocks is summed the same way, block after block,
+ * the block's rows are: one team would hold up the others. Warps take the other rows as they get done with those before. A row of blocks is summed the same way, block after block,
  * by one team whatever its length.
  *
  * One column (multiply_column): a warp has 32 rows, multiplies all their entries in turn, into shared memory, and each
@@ -200,38 +200,67 @@ __device__ void long_row(
     __syncthreads();
 }
 
-/* The rows of a block of threads in one span of columns, a team each; those that are long by all. */
-template <typename S, typename T, bool PACKED>
-__device__ void multiply_rows(const tulle__cuda_chain &P, int32_t spans, bool *is_long, T *partial)
+/* Rows of a block of threads: GROUPS of as many as a warp has teams, and which of them are long. */
+template <typename S> struct block_rows {
+    static const int GROUPS = 32, TEAMS = 32 / S::LANES, ROWS = GROUPS * TEAMS;
+    int32_t next, long_ones; /* the group that is begun next */
+    int16_t is_long[ROWS];   /* a list */
+};
+
+/* Entries that no row has but a long one, which is listed. */
+template <typename S> __device__ int64_t find_long(const tulle__cuda_chain &P, int64_t top, block_rows<S> &rows)
 {
-    const int lane = static_cast<int>(threadIdx.x) % S::LANES, team = static_cast<int>(threadIdx.x) / S::LANES;
-    const int64_t top = static_cast<int64_t>(blockIdx.x) / spans * S::ROWS, row = top + team;
-    const span<S, T, PACKED> c(static_cast<int64_t>(blockIdx.x) % spans * (S::LANES * S::EACH), P.n, lane);
-    const int64_t entries = row < P.m ? entries_of(P, row) : 0;
-    const int beside = __syncthreads_count(lane == 0 && entries > LONG_BESIDE);
-    const bool later = entries > (beside * 8 <= S::ROWS ? LONG_BESIDE : LONG), now = row < P.m && !later;
-    T sum[S::EACH];
-    if (lane == 0) is_long[team] = later;
-    for (int j = 0; j < S::EACH; j++) sum[j] = 0;
-    for (int p = 0; p < P.npairs; p++) {
-        const int32_t *rowptr = P.pair[p].rowptr + row;
-        add_entries<S, T, PACKED>(P.pair[p], c, lane, now ? rowptr[0] : 0, now ? rowptr[1] : 0, sum);
+    int beside = 0;
+    if (threadIdx.x == 0) rows.next = rows.long_ones = 0;
+    for (int first = 0; first < rows.ROWS; first += THREADS) {
+        const int64_t r = first + static_cast<int>(threadIdx.x), row = top + r;
+        beside += __syncthreads_count(r < rows.ROWS && row < P.m && entries_of(P, row) > LONG_BESIDE);
     }
-    if (now) store(P, c, row, sum);
+    const int64_t most = beside * 8 <= rows.ROWS ? LONG_BESIDE : LONG;
+    for (int r = static_cast<int>(threadIdx.x); r < rows.ROWS && beside; r += THREADS)
+        if (top + r < P.m && entries_of(P, top + r) > most)
+            rows.is_long[atomicAdd(&rows.long_ones, 1)] = static_cast<int16_t>(r);
     __syncthreads();
-    for (int r = 0; r < S::ROWS && beside; r++)
-        if (is_long[r]) long_row<S, T, PACKED>(P, c, lane, team, top + r, partial);
+    return most;
 }
 
-/* Blocks of the same rows and other columns follow each other: they read the same entries. */
-template <typename S, typename T> __global__ void multiply(tulle__cuda_chain P, int32_t spans)
+/* The rows of a block of threads in one span of columns, which warps take group by group; those that are long by all. */
+template <typename S, typename T, bool PACKED>
+__device__ void multiply_rows(const tulle__cuda_chain &P, block_rows<S> &rows, T *partial)
 {
-    TULLE__SHARED(bool, is_long, S::ROWS);
+    const int lane = static_cast<int>(threadIdx.x) % S::LANES, team = static_cast<int>(threadIdx.x) / S::LANES;
+    const int64_t top = static_cast<int64_t>(blockIdx.x) * rows.ROWS, width = S::LANES * S::EACH;
+    const int64_t most = find_long(P, top, rows);
+    for (int64_t first = blockIdx.y * width; first < P.n; first += gridDim.y * width) {
+        const span<S, T, PACKED> c(first, P.n, lane);
+        for (;;) {
+            const int32_t group =
+                __shfl_sync(WARP, threadIdx.x % 32 == 0 ? atomicAdd(&rows.next, 1) : 0, 0, 32);
+            if (group >= rows.GROUPS) break;
+            const int64_t row = top + group * rows.TEAMS + team % rows.TEAMS;
+            const bool now = row < P.m && entries_of(P, row) <= most;
+            T sum[S::EACH];
+            for (int j = 0; j < S::EACH; j++) sum[j] = 0;
+            for (int p = 0; p < P.npairs; p++) {
+                const int32_t *rowptr = P.pair[p].rowptr + row;
+                add_entries<S, T, PACKED>(P.pair[p], c, lane, now ? rowptr[0] : 0, now ? rowptr[1] : 0, sum);
+            }
+            if (now) store(P, c, row, sum);
+        }
+        __syncthreads();
+        for (int l = 0; l < rows.long_ones; l++)
+            long_row<S, T, PACKED>(P, c, lane, team, top + rows.is_long[l], partial);
+        if (threadIdx.x == 0) rows.next = 0;
+        __syncthreads();
+    }
+}
+
+/* Each with a kernel of its own: what reads any B takes more registers, which the other need not have. */
+template <typename S, typename T, bool PACKED> __global__ void multiply(tulle__cuda_chain P)
+{
+    TULLE__SHARED(block_rows<S>, rows, 1);
     TULLE__SHARED(T, partial, THREADS * S::EACH);
-    if (P.packed)
-        multiply_rows<S, T, true>(P, spans, is_long, partial);
-    else
-        multiply_rows<S, T, false>(P, spans, is_long, partial);
+    multiply_rows<S, T, PACKED>(P, rows[0], partial);
 }
 
 /* ---- one column ---- */
@@ -393,8 +422,10 @@ template <typename S, typename T> __global__ void multiply_blocks(tulle__cuda_ch
 
 #define TULLE__EACH_WIDTH(X) X(2) X(4) X(8) X(16) X(32) X(64) X(128)
 #define TULLE__KERNELS(WIDTH)                                                                                          \
-    reinterpret_cast<const void *>(multiply<team<double, WIDTH>, double>),                                             \
-        reinterpret_cast<const void *>(multiply<team<float, WIDTH>, float>),                                           \
+    reinterpret_cast<const void *>(multiply<team<double, WIDTH>, double, true>),                                       \
+        reinterpret_cast<const void *>(multiply<team<double, WIDTH>, double, false>),                                  \
+        reinterpret_cast<const void *>(multiply<team<float, WIDTH>, float, true>),                                     \
+        reinterpret_cast<const void *>(multiply<team<float, WIDTH>, float, false>),                                    \
         reinterpret_cast<const void *>(multiply_blocks<team<double, WIDTH>, double>),                                  \
         reinterpret_cast<const void *>(multiply_blocks<team<float, WIDTH>, float>),
 const void *const kernels[] = {
@@ -420,11 +451,11 @@ template <typename T, int WIDTH> cudaError_t start(cudaStream_t stream, tulle__c
 {
     typedef team<T, WIDTH> S;
     P.packed = pack<S, T>(P);
-    const int64_t rows = (P.m + S::ROWS - 1) / S::ROWS, width = S::LANES * S::EACH, spans = (P.n + width - 1) / width;
-    if (in_blocks) return tulle_cuda::launch(multiply_blocks<S, T>, rows, THREADS, 0, stream, P);
-    if (spans > INT32_MAX / rows) return cudaErrorInvalidConfiguration;
-    return tulle_cuda::launch(
-        multiply<S, T>, rows * spans, THREADS, 0, stream, P, static_cast<int32_t>(spans));
+    const int64_t each = block_rows<S>::ROWS, width = S::LANES * S::EACH, spans = (P.n + width - 1) / width;
+    if (in_blocks) return tulle_cuda::launch(multiply_blocks<S, T>, (P.m + S::ROWS - 1) / S::ROWS, THREADS, 0, stream, P);
+    const int64_t across = spans < tulle_cuda::grid_most_across() ? spans : tulle_cuda::grid_most_across();
+    return tulle_cuda::launch(P.packed ? multiply<S, T, true> : multiply<S, T, false>,
+        tulle_cuda::grid((P.m + each - 1) / each, across), THREADS, 0, stream, P);
 }
 
 /* One column, or the narrowest team that has a place for each, or the widest. */

@@ -26,8 +26,8 @@ trap 'rm -rf "$work"' EXIT
 # kernel | its loop | opcodes that the loop has (!: has not) | opcode that is counted | of them in an entry
 list() {
     for width in 8 16 32 64 128; do
-        echo "multiply<team<double,$width>,double>|entry|SHFL&DMUL|SHFL|3"
-        echo "multiply<team<float,$width>,float>|entry|SHFL&FMUL|SHFL|2"
+        echo "multiply<team<double,$width>,double,true>|entry|SHFL&DMUL|SHFL|3"
+        echo "multiply<team<float,$width>,float,true>|entry|SHFL&FMUL|SHFL|2"
     done
     echo 'multiply_blocks<team<double,128>,double>|entry|LDG&DMUL|DMUL|4'
     echo 'multiply_blocks<team<float,128>,float>|entry|LDG&FMUL|FMUL|4'
