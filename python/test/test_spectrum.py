@@ -62,6 +62,18 @@ def spd(n, dtype=float):
 
 
 @direct
+@pytest.mark.parametrize("n", [33, 65, 73])
+def test_eigsh_nearest_to_a_double_value(n):
+    """Factors of a matrix that is singular twice over have no pivot that says so."""
+    A = sp.diags([2.0, -1, -1, -1, -1], [0, 1, -1, n - 1, 1 - n], shape=(n, n), format="csr")
+    values = 2 - 2 * np.cos(2 * np.pi * np.arange(n) / n)
+    for j in range(1, n // 2, 3):
+        for k in (1, 2, 3, 4):
+            w = tulle.eigsh(A, k, sigma=values[j], return_eigenvectors=False)
+            assert np.allclose(np.sort(abs(w - values[j])), np.sort(abs(values - values[j]))[:k], atol=1e-10)
+
+
+@direct
 @pytest.mark.parametrize("general", [False, True])
 @pytest.mark.parametrize("sigma", [0.0, 1.3, -20.0])
 def test_eigsh_nearest(general, sigma):

@@ -37,7 +37,7 @@ tulle_status tulle__multi_init(
     TULLE_TRY(tulle__context_get(comm, &context));
     multi->kernels = context->kernels;
     TULLE_TRY(list_parts(multi));
-    size_t threads = (size_t)tulle__pool_size(multi->space.pool), width = (size_t)most;
+    size_t threads = (size_t)tulle__pool_size(context->pool), width = (size_t)most;
     TULLE_TRY(tulle__alloc((size_t)multi->nparts * width, sizeof(double), "sums", &multi->sums));
     TULLE_TRY(tulle__alloc(threads * LEVELS * width, sizeof(double), "sums", &multi->room));
     TULLE_TRY(tulle__alloc((size_t)TULLE__MULTI_TERMS * TULLE__TALL_MOST * TULLE__TALL_MOST, tulle_type_size(type),
@@ -85,6 +85,7 @@ struct products {
     tulle__multi *multi;
     int count, width; /* width: of all sums */
     const tulle__multi_tsmttsm *gram;
+    const tulle__tsmm_task *first; /* of the rows, before their products; NULL: none */
 };
 
 /* The number of sums of a product: half of them if it is symmetric. */
@@ -93,10 +94,11 @@ static int width_of(const tulle__multi_tsmttsm *g)
     return g->symmetric ? g->n * (g->n + 1) / 2 : g->m * g->n;
 }
 
-static void pack(const tulle__multi_tsmttsm *g, const double *full, double *sums)
+/* full: m x n, or n x m if `turned`. */
+static void pack(const tulle__multi_tsmttsm *g, bool turned, const double *full, double *sums)
 {
     for (int i = 0; i < g->m; i++)
-        for (int j = g->symmetric ? i : 0; j < g->n; j++) *sums++ = full[i * g->n + j];
+        for (int j = g->symmetric ? i : 0; j < g->n; j++) *sums++ = turned ? full[j * g->m + i] : full[i * g->n + j];
 }
 
 static void unpack(const tulle__multi_tsmttsm *g, const double *sums)
@@ -108,31 +110,55 @@ static void unpack(const tulle__multi_tsmttsm *g, const double *sums)
         }
 }
 
+/* Rows of a combination. */
+static void combine_rows(const tulle__multi *multi, const tulle__tsmm_task *whole, int64_t from, int64_t rows)
+{
+    tulle__tsmm_term term[TULLE__MULTI_TERMS];
+    tulle__tsmm_task task = *whole;
+    for (int t = 0; t < task.nterms; t++) {
+        term[t] = task.term[t];
+        term[t].X = row_of(multi, term[t].X, term[t].ld, from);
+    }
+    task.term = term;
+    task.rows = rows;
+    task.Y = (char *)task.Y + (size_t)(from * task.ld) * tulle_type_size(task.type);
+    multi->kernels->tsmm(&task);
+}
+
+/* The kernel has columns of Y side by side: X takes its place if it has more. The bits are the same. */
+static void multiply_rows(
+    const tulle__multi *multi, const tulle__multi_tsmttsm *g, int64_t row, tulle_gidx size, double *sum)
+{
+    double full[TULLE__TALL_MOST * TULLE__TALL_MOST];
+    const bool turned = g->m > g->n;
+    const void *X = row_of(multi, g->X, g->ldx, row), *Y = row_of(multi, g->Y, g->ldy, row);
+    multi->kernels->tsmttsm(&(tulle__tsmttsm_task){.type = multi->space.type,
+        .symmetric = g->symmetric,
+        .rows = size,
+        .m = turned ? g->n : g->m,
+        .n = turned ? g->m : g->n,
+        .X = turned ? Y : X,
+        .ldx = turned ? g->ldy : g->ldx,
+        .Y = turned ? X : Y,
+        .ldy = turned ? g->ldx : g->ldy,
+        .G = full});
+    pack(g, turned, full, sum);
+}
+
 /* A block, or a part of one. */
 static void sum_rows(const struct products *all, tulle_gidx at, tulle_gidx size, double *sum)
 {
     const tulle__multi *multi = all->multi;
-    double full[TULLE__TALL_MOST * TULLE__TALL_MOST];
-    int64_t row = at - multi->space.first;
+    const int64_t row = at - multi->space.first;
     if (multi->space.home) {
         int64_t piece = at / multi->space.block - multi->space.first / multi->space.block;
         memcpy(sum, multi->there + piece * all->width, (size_t)all->width * sizeof *sum);
         return;
     }
+    if (all->first) combine_rows(multi, all->first, row, size);
     for (int i = 0; i < all->count; i++) {
-        const tulle__multi_tsmttsm *g = &all->gram[i];
-        multi->kernels->tsmttsm(&(tulle__tsmttsm_task){.type = multi->space.type,
-            .symmetric = g->symmetric,
-            .rows = size,
-            .m = g->m,
-            .n = g->n,
-            .X = row_of(multi, g->X, g->ldx, row),
-            .ldx = g->ldx,
-            .Y = row_of(multi, g->Y, g->ldy, row),
-            .ldy = g->ldy,
-            .G = full});
-        pack(g, full, sum);
-        sum += width_of(g);
+        multiply_rows(multi, &all->gram[i], row, size, sum);
+        sum += width_of(&all->gram[i]);
     }
 }
 
@@ -191,11 +217,12 @@ static void sum_parts(const struct products *all, tulle_gidx at, tulle_gidx size
     add(all->width, sum, room);
 }
 
-tulle_status tulle__multi_tsmttsm_all(tulle__multi *multi, int count, const tulle__multi_tsmttsm *gram)
+/* done: of `first`. Collective, agreed. */
+static tulle_status make_products(tulle__multi *multi, int count, const tulle__multi_tsmttsm *gram,
+    const tulle__tsmm_task *first, tulle__work done)
 {
     tulle__space *space = &multi->space;
-    struct products all = {.multi = multi, .count = count, .gram = gram};
-    tulle__work done = {.memory = 0};
+    struct products all = {.multi = multi, .count = count, .gram = gram, .first = first};
     int64_t start = tulle__now(space->comm);
     double rows = (double)space->rows, *sums = multi->room;
     int next = 0;
@@ -226,6 +253,11 @@ tulle_status tulle__multi_tsmttsm_all(tulle__multi *multi, int count, const tull
     return status;
 }
 
+tulle_status tulle__multi_tsmttsm_all(tulle__multi *multi, int count, const tulle__multi_tsmttsm *gram)
+{
+    return make_products(multi, count, gram, NULL, (tulle__work){.memory = 0});
+}
+
 /* ---- combinations ---- */
 
 struct tsmm {
@@ -239,18 +271,8 @@ static tulle_status share_rows(void *arg, int thread, int nthreads)
     const tulle__multi *multi = all->multi;
     int64_t rows = multi->space.rows, chunks = (rows + CHUNK - 1) / CHUNK;
     int64_t from = chunks * thread / nthreads * CHUNK, to = chunks * (thread + 1) / nthreads * CHUNK;
-    tulle__tsmm_term term[TULLE__MULTI_TERMS];
-    tulle__tsmm_task task = all->task;
     if (to > rows) to = rows;
-    if (from >= to) return TULLE_OK;
-    for (int t = 0; t < task.nterms; t++) {
-        term[t] = task.term[t];
-        term[t].X = row_of(multi, term[t].X, term[t].ld, from);
-    }
-    task.term = term;
-    task.rows = to - from;
-    task.Y = (char *)task.Y + (size_t)(from * task.ld) * tulle_type_size(task.type);
-    multi->kernels->tsmm(&task);
+    if (from < to) combine_rows(multi, &all->task, from, to - from);
     return TULLE_OK;
 }
 
@@ -271,24 +293,35 @@ static void *pack_coefficients(const tulle__multi_term *t, tulle_type type, void
     return (char *)to + (size_t)t->k * TULLE__TALL_MOST * tulle_type_size(type);
 }
 
-void tulle__multi_tsmm(
-    tulle__multi *multi, int nterms, const tulle__multi_term *term, int n, int add_to, void *Y, int64_t ld)
+/* A combination with its coefficients packed, and its work; terms: of the task. */
+static tulle__work prepare(tulle__multi *multi, int nterms, const tulle__multi_term *term, tulle__tsmm_term *terms,
+    tulle__tsmm_task *task)
 {
-    tulle__space *space = &multi->space;
-    tulle__tsmm_term terms[TULLE__MULTI_TERMS];
-    struct tsmm all = {.multi = multi,
-        .task = {.type = space->type, .add = add_to, .nterms = nterms, .n = n, .term = terms, .Y = Y, .ld = ld}};
-    double rows = (double)space->rows, columns = (add_to ? 2 : 1) * n;
+    const tulle__space *space = &multi->space;
+    double rows = (double)space->rows, columns = (double)((task->add ? 2 : 1) * task->n);
     tulle__work done = {.memory = 0};
     void *coefficients = multi->mixing;
-    int64_t start = tulle__now(space->comm);
     for (int t = 0; t < nterms; t++) {
         terms[t] = (tulle__tsmm_term){.X = term[t].X, .ld = term[t].ld, .k = term[t].k, .B = coefficients};
         coefficients = pack_coefficients(&term[t], space->type, coefficients);
         columns += term[t].k;
         done.flops[space->type] += 2 * rows * term[t].n * term[t].k;
     }
+    task->type = space->type;
+    task->nterms = nterms;
+    task->term = terms;
     done.memory = rows * columns * (double)tulle_type_size(space->type);
+    return done;
+}
+
+void tulle__multi_tsmm(
+    tulle__multi *multi, int nterms, const tulle__multi_term *term, int n, int add_to, void *Y, int64_t ld)
+{
+    tulle__space *space = &multi->space;
+    tulle__tsmm_term terms[TULLE__MULTI_TERMS];
+    struct tsmm all = {.multi = multi, .task = {.add = add_to, .n = n, .Y = Y, .ld = ld}};
+    int64_t start = tulle__now(space->comm);
+    const tulle__work done = prepare(multi, nterms, term, terms, &all.task);
     if (space->home) {
         tulle__home_tsmm(space->home, &all.task);
     } else {
@@ -297,4 +330,17 @@ void tulle__multi_tsmm(
         tulle__kernel_end(space->comm, &done);
     }
     tulle__part_end(space->comm, "vectors", start, &space->vectors_ns);
+}
+
+tulle_status tulle__multi_tsmm_tsmttsm(tulle__multi *multi, int nterms, const tulle__multi_term *term, int n, void *Y,
+    int64_t ld, int count, const tulle__multi_tsmttsm *gram)
+{
+    tulle__tsmm_term terms[TULLE__MULTI_TERMS];
+    tulle__tsmm_task first = {.add = 1, .n = n, .Y = Y, .ld = ld};
+    if (multi->space.home) {
+        tulle__multi_tsmm(multi, nterms, term, n, 1, Y, ld);
+        return tulle__multi_tsmttsm_all(multi, count, gram);
+    }
+    const tulle__work done = prepare(multi, nterms, term, terms, &first);
+    return make_products(multi, count, gram, &first, done);
 }

@@ -68,4 +68,8 @@ enum { TULLE__MULTI_TERMS = 10 };
 void tulle__multi_tsmm(
     tulle__multi *multi, int nterms, const tulle__multi_term *term, int n, int add, void *Y, int64_t ld);
 
+/* Y = Y + the sum of the terms, then the products, which may be with Y: each row of all is read once. As above. */
+tulle_status tulle__multi_tsmm_tsmttsm(tulle__multi *multi, int nterms, const tulle__multi_term *term, int n, void *Y,
+    int64_t ld, int count, const tulle__multi_tsmttsm *gram);
+
 #endif

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A block is orthonormalised by the eigenvectors of its Gram matrix, scaled to ones on the diagonal (Stathopoulos and
- * Wu, "A block orthogonalization procedure with constant synchronization requirements", SIAM J. Sci. Comput. 23, 2002),
- * after each projection out of the basis: two sweeps as a rule, more where the block is nearly dependent. A Gram matrix
- * shows no direction below the root of the rounding: these are brought to about unit length, and the next
- * sweep measures them.
+ * Wu, "A block orthogonalization procedure with constant synchronization requirements", SIAM J. Sci. Comput. 23, 2002).
+ *
+ * A sweep reads V twice: for h = V^T W with W^T W, and for W = (W - V h) turn. The Gram matrix of W - V h, which turn
+ * comes of, is W^T W - h^T h while h is the smaller part (Carson, Lund, Rozloznik and Thomas, "Block Gram-Schmidt
+ * algorithms and their stability properties", Linear Algebra Appl. 638, 2022). Where it is not, W - V h is measured
+ * anew, in the pass that subtracts. One sweep is enough then, but where directions nearly depend on others: a Gram
+ * matrix shows none below the root of the rounding; they are brought to about unit length, and the next sweep measures
+ * them.
  */
 #include "algo/spectrum/basis.h"
 
@@ -19,7 +23,7 @@
 /* Jacobi's rotations: the same bits on PEs of different machines, which LAPACK's need not be. */
 #include "algo/spectrum/small_eigen.h"
 
-enum { PANEL = TULLE__TALL_MOST, CHUNK = 256, SWEEPS = 8, OVER = 10 };
+enum { PANEL = TULLE__TALL_MOST, CHUNK = 256, SWEEPS = 16, OVER = 10, SHARED = 1 << 16 };
 
 static int panels(int columns)
 {
@@ -34,9 +38,18 @@ static double epsilon(const tulle__basis *basis)
 size_t tulle__basis_bytes(tulle_gidx rows, tulle_type type, int room, int width, int pes)
 {
     enum { PARTS = 160 }; /* subtrees of sums (multivector.c) */
-    const size_t sums = (size_t)(room > width ? room : width) * (size_t)width * sizeof(double);
+    const size_t sums = (size_t)(room + width) * (size_t)width * sizeof(double);
     return (size_t)rows * (size_t)room * tulle_type_size(type) + sums * (PARTS + (size_t)pes) +
            (size_t)panels(room) * PANEL * PANEL * sizeof(double);
+}
+
+/* A step reads all values: it is worth threads sooner than a step with one vector. */
+static tulle_status use_threads(tulle_comm *comm, size_t values, tulle__space *space)
+{
+    tulle__context *context;
+    const tulle_status status = tulle__context_get(comm, &context);
+    if (status == TULLE_OK && values >= SHARED && !tulle__is_virtual(comm)) space->pool = context->pool;
+    return status;
 }
 
 tulle_status tulle__basis_init(
@@ -44,15 +57,17 @@ tulle_status tulle__basis_init(
 {
     tulle_status status;
     *basis = (tulle__basis){.room = room, .width = width};
-    const int most = (room > width ? room : width) * width;
+    const int most = (room + width) * width;
     const size_t line = PANEL, w = (size_t)width;
     TULLE_TRY(tulle__multi_init(comm, layout, type, most, &basis->multi));
     const size_t values = (size_t)basis->multi.space.rows * (size_t)room;
+    TULLE_TRY(use_threads(comm, values, &basis->multi.space));
     TULLE_TRY(tulle__alloc(values, tulle_type_size(type), "the basis", &basis->V));
     TULLE_TRY(tulle__alloc((size_t)panels(room) * line, sizeof *basis->h, "inner products", &basis->h));
     TULLE_TRY(tulle__alloc(line, sizeof *basis->gram, "inner products", &basis->gram));
     TULLE_TRY(tulle__alloc(line, sizeof *basis->turn, "inner products", &basis->turn));
     TULLE_TRY(tulle__alloc(line, sizeof *basis->share, "inner products", &basis->share));
+    TULLE_TRY(tulle__alloc(line, sizeof *basis->fold, "inner products", &basis->fold));
     TULLE_TRY(tulle__alloc(2 * w * w + w, sizeof *basis->small, "inner products", &basis->small));
 out:
     return status;
@@ -65,6 +80,7 @@ void tulle__basis_fini(tulle__basis *basis)
     tulle__free(basis->gram);
     tulle__free(basis->turn);
     tulle__free(basis->share);
+    tulle__free(basis->fold);
     tulle__free(basis->small);
     tulle__multi_fini(&basis->multi);
     *basis = (tulle__basis){.V = NULL};
@@ -77,35 +93,94 @@ static void *column(const tulle__basis *basis, int at)
 
 /* ---- products with the basis ---- */
 
-tulle_status tulle__basis_project(tulle__basis *basis, const tulle__block_of_columns *W)
+/* V^T W of panels from column *at on, at most so many: the number of them. */
+static int list_products(
+    const tulle__basis *basis, const tulle__block_of_columns *W, int most, int *at, tulle__multi_tsmttsm *product)
+{
+    int count = 0;
+    for (; count < most && *at < basis->columns; *at += PANEL) {
+        const int m = basis->columns - *at < PANEL ? basis->columns - *at : PANEL;
+        product[count++] =
+            (tulle__multi_tsmttsm){column(basis, *at), basis->room, W->val, W->ld, m, W->columns, 0, basis->h + *at};
+    }
+    return count;
+}
+
+/* factor V h of panels from column *at on, at most so many, n columns: the number of them. */
+static int list_terms(const tulle__basis *basis, int n, double factor, int most, int *at, tulle__multi_term *term)
+{
+    int count = 0;
+    for (; count < most && *at < basis->columns; *at += PANEL) {
+        const int k = basis->columns - *at < PANEL ? basis->columns - *at : PANEL;
+        term[count++] = (tulle__multi_term){column(basis, *at), basis->room, k, n, factor, basis->h + *at};
+    }
+    return count;
+}
+
+/* h = V^T W, its rows from column `at` on. Collective, agreed. */
+static tulle_status project_from(tulle__basis *basis, const tulle__block_of_columns *W, int at)
 {
     enum { AT_A_TIME = 16 };
-    tulle__multi_tsmttsm gram[AT_A_TIME];
+    tulle__multi_tsmttsm product[AT_A_TIME];
     tulle_status status = TULLE_OK;
-    for (int at = 0; at < basis->columns && status == TULLE_OK;) {
-        int count = 0;
-        for (; count < AT_A_TIME && at < basis->columns; at += PANEL) {
-            const int m = basis->columns - at < PANEL ? basis->columns - at : PANEL;
-            gram[count++] =
-                (tulle__multi_tsmttsm){column(basis, at), basis->room, W->val, W->ld, m, W->columns, 0, basis->h + at};
-        }
-        status = tulle__multi_tsmttsm_all(&basis->multi, count, gram);
+    while (at < basis->columns && status == TULLE_OK) {
+        const int count = list_products(basis, W, AT_A_TIME, &at, product);
+        status = tulle__multi_tsmttsm_all(&basis->multi, count, product);
     }
     return status;
 }
 
-/* W = W - V h. Local. */
-static void subtract(tulle__basis *basis, const tulle__block_of_columns *W)
+tulle_status tulle__basis_project(tulle__basis *basis, const tulle__block_of_columns *W)
+{
+    return project_from(basis, W, 0);
+}
+
+/* W = W + factor V h, columns of V from `at` on. Local. */
+static void add_terms(tulle__basis *basis, const tulle__block_of_columns *W, double factor, int at)
 {
     tulle__multi_term term[TULLE__MULTI_TERMS];
-    for (int at = 0; at < basis->columns;) {
-        int count = 0;
-        for (; count < TULLE__MULTI_TERMS && at < basis->columns; at += PANEL) {
-            const int k = basis->columns - at < PANEL ? basis->columns - at : PANEL;
-            term[count++] = (tulle__multi_term){column(basis, at), basis->room, k, W->columns, -1, basis->h + at};
-        }
+    while (at < basis->columns) {
+        const int count = list_terms(basis, W->columns, factor, TULLE__MULTI_TERMS, &at, term);
         tulle__multi_tsmm(&basis->multi, count, term, W->columns, 1, W->val, W->ld);
     }
+}
+
+/* gram = W^T W. Collective, agreed. */
+static tulle_status square(tulle__basis *basis, const tulle__block_of_columns *W)
+{
+    const tulle__multi_tsmttsm gram = {W->val, W->ld, W->val, W->ld, W->columns, W->columns, 1, basis->gram};
+    return tulle__multi_tsmttsm_all(&basis->multi, 1, &gram);
+}
+
+/* W = W - V h, columns of V from `from` on, then h = V^T W and gram = W^T W: one pass over V. Collective, agreed. */
+static tulle_status advance(tulle__basis *basis, const tulle__block_of_columns *W, int from)
+{
+    tulle__multi_tsmttsm product[TULLE__MULTI_TERMS + 1];
+    tulle__multi_term term[TULLE__MULTI_TERMS];
+    if (panels(basis->columns) > TULLE__MULTI_TERMS) {
+        add_terms(basis, W, -1, from);
+        const tulle_status status = tulle__basis_project(basis, W);
+        return status == TULLE_OK ? square(basis, W) : status;
+    }
+    int at = 0;
+    int count = list_products(basis, W, TULLE__MULTI_TERMS, &at, product);
+    product[count++] =
+        (tulle__multi_tsmttsm){W->val, W->ld, W->val, W->ld, W->columns, W->columns, 1, basis->gram};
+    const int terms = list_terms(basis, W->columns, -1, TULLE__MULTI_TERMS, &from, term);
+    if (!terms) return tulle__multi_tsmttsm_all(&basis->multi, count, product);
+    return tulle__multi_tsmm_tsmttsm(&basis->multi, terms, term, W->columns, W->val, W->ld, count, product);
+}
+
+/* W = W turn + V h, `columns` of them. Local. */
+static void mix(tulle__basis *basis, tulle__block_of_columns *W, int columns, bool apart)
+{
+    tulle__multi_term term[TULLE__MULTI_TERMS] = {{W->val, W->ld, W->columns, columns, 1, basis->turn}};
+    int at = apart ? 0 : basis->columns;
+    W->columns = columns;
+    if (!columns) return;
+    const int count = 1 + list_terms(basis, columns, 1, TULLE__MULTI_TERMS - 1, &at, term + 1);
+    tulle__multi_tsmm(&basis->multi, count, term, columns, 0, W->val, W->ld);
+    add_terms(basis, W, 1, at);
 }
 
 void tulle__basis_append(tulle__basis *basis, const tulle__block_of_columns *W)
@@ -198,7 +273,7 @@ static int choose(const tulle__basis *basis, int most, double scale, struct swee
  */
 static void fold(tulle__basis *basis, int former, int most, struct sweep *sweep)
 {
-    tulle__small_matrix A = basis->turn, B = basis->h;
+    tulle__small_matrix A = basis->turn, B = basis->fold;
     const int others = sweep->count - most;
     double pivot;
     double scale = 0; /* squares of lengths are not squared again */
@@ -247,55 +322,109 @@ static tulle_status turn(tulle__basis *basis, int columns, int former, struct sw
     return TULLE_OK;
 }
 
-/* H += h share: the coefficients of the former W. Returns the largest |h|. */
-static double collect(const tulle__basis *basis, int columns, int former, double (*H)[TULLE__TALL_MOST])
+/* H += h share: the coefficients of the former W. */
+static void collect(const tulle__basis *basis, int columns, int former, double (*H)[TULLE__TALL_MOST])
 {
-    double largest = 0;
-    for (int r = 0; r < basis->columns; r++)
-        for (int i = 0; i < columns; i++) {
-            largest = fmax(largest, fabs(basis->h[r][i]));
-            for (int c = 0; H && c < former; c++) H[r][c] += basis->h[r][i] * basis->share[i][c];
-        }
-    return largest;
+    for (int r = 0; H && r < basis->columns; r++)
+        for (int i = 0; i < columns; i++)
+            for (int c = 0; c < former; c++) H[r][c] += basis->h[r][i] * basis->share[i][c];
 }
 
-/* The longest column of the former W, by the parts of the first sweep. */
-static double longest(const tulle__basis *basis, int columns)
+/* The longest column of the former W, by what was subtracted from it, rows of h from `from` on, and is left. */
+static double longest(const tulle__basis *basis, int columns, int from)
 {
     double most = 0;
     for (int c = 0; c < columns; c++) {
-        double square = basis->gram[c][c];
-        for (int r = 0; r < basis->columns; r++) square += basis->h[r][c] * basis->h[r][c];
+        double square = 0;
+        for (int r = from; r < basis->columns; r++) square += basis->h[r][c] * basis->h[r][c];
         most = fmax(most, square);
     }
     return sqrt(most);
 }
 
-tulle_status tulle__basis_orthonormalise(tulle__basis *basis, tulle__block_of_columns *W, double scale, int most,
-    double (*H)[TULLE__TALL_MOST], double (*S)[TULLE__TALL_MOST], bool *finite)
+/* False: W has what is not finite. */
+static bool is_finite(const tulle__basis *basis, int columns)
 {
+    bool finite = true;
+    for (int c = 0; c < columns; c++) finite &= isfinite(basis->gram[c][c]);
+    return finite;
+}
+
+/* gram = that of W - V h; false, and gram stays, where V h has a part of a column that rounding makes too large. */
+static bool without_parts(const tulle__basis *basis, int columns)
+{
+    for (int c = 0; c < columns; c++) {
+        double square = 0;
+        for (int r = 0; r < basis->columns; r++) square += basis->h[r][c] * basis->h[r][c];
+        if (square > .25 * basis->gram[c][c]) return false;
+    }
+    for (int r = 0; r < basis->columns; r++)
+        for (int i = 0; i < columns; i++)
+            for (int j = 0; j < columns; j++) basis->gram[i][j] -= basis->h[r][i] * basis->h[r][j];
+    return true;
+}
+
+/* h = -h turn, `count` columns. Returns the largest, in magnitude: parts of directions of unit length. */
+static double turn_parts(const tulle__basis *basis, int columns, int count)
+{
+    double largest = 0;
+    for (int r = 0; r < basis->columns; r++) {
+        double h[TULLE__TALL_MOST];
+        memcpy(h, basis->h[r], (size_t)columns * sizeof *h);
+        for (int k = 0; k < count; k++) {
+            double sum = 0;
+            for (int i = 0; i < columns; i++) sum -= h[i] * basis->turn[i][k];
+            basis->h[r][k] = sum;
+            largest = fmax(largest, fabs(sum));
+        }
+    }
+    return largest;
+}
+
+/* W, apart from V, becomes orthonormal once more: a Gram matrix far from diagonal has left it so to some digits. */
+static tulle_status repeat(tulle__basis *basis, tulle__block_of_columns *W, int former, struct sweep *sweep)
+{
+    tulle_status status = square(basis, W);
+    if (status == TULLE_OK && measure(basis, W->columns, former, 0, sweep))
+        status = turn(basis, W->columns, former, sweep);
+    if (status == TULLE_OK) mix(basis, W, sweep->count, false);
+    return status;
+}
+
+tulle_status tulle__basis_orthonormalise(tulle__basis *basis, tulle__block_of_columns *W, int near, double scale,
+    int most, double (*H)[TULLE__TALL_MOST], double (*S)[TULLE__TALL_MOST], bool *finite)
+{
+    static const double unmixed = .05, usable = 1e-3, aside = .1;
     tulle_status status = TULLE_OK;
-    const int former = W->columns;
+    const int former = W->columns, all = basis->columns;
+    int from = near && near < all ? all - near : all; /* rows of h that wait to be subtracted */
     struct sweep sweep = {.worst = 0};
     *finite = true;
-    if (H) memset(H, 0, (size_t)basis->columns * sizeof *H);
+    if (H) memset(H, 0, (size_t)all * sizeof *H);
     for (int i = 0; i < former; i++)
         for (int c = 0; c < former; c++) basis->share[i][c] = i == c;
+    if (from < all) TULLE_TRY(project_from(basis, W, from));
+    if (from < all) scale = fmax(scale, longest(basis, former, from));
+    for (int r = 0; H && r < from; r++) memset(basis->h[r], 0, sizeof *basis->h);
+    if (from < all) collect(basis, former, former, H);
     for (int pass = 0; pass < SWEEPS && W->columns; pass++) {
-        TULLE_TRY(tulle__basis_project(basis, W));
-        const double along = collect(basis, W->columns, former, H);
-        subtract(basis, W);
-        const tulle__multi_tsmttsm gram = {W->val, W->ld, W->val, W->ld, W->columns, W->columns, 1, basis->gram};
-        TULLE_TRY(tulle__multi_tsmttsm_all(&basis->multi, 1, &gram));
-        if (!pass) scale = fmax(scale, longest(basis, W->columns));
+        TULLE_TRY(advance(basis, W, from));
+        *finite = is_finite(basis, W->columns);
+        if (!*finite) goto out;
+        collect(basis, W->columns, former, H);
+        for (int c = 0; !pass && c < former; c++) scale = fmax(scale, sqrt(basis->gram[c][c]));
+        from = 0;
+        if (!without_parts(basis, W->columns)) continue;
         *finite = measure(basis, W->columns, former, OVER * epsilon(basis) * scale, &sweep);
         if (!*finite) goto out;
         if (sweep.count > most) fold(basis, former, most, &sweep);
         TULLE_TRY(turn(basis, W->columns, former, &sweep));
-        const tulle__multi_term term = {W->val, W->ld, W->columns, sweep.count, 1, basis->turn};
-        if (sweep.count) tulle__multi_tsmm(&basis->multi, 1, &term, sweep.count, 0, W->val, W->ld);
-        W->columns = sweep.count;
-        if (pass && sweep.worst > .5 && along < sqrt(epsilon(basis))) break;
+        const double along = turn_parts(basis, W->columns, sweep.count);
+        mix(basis, W, sweep.count, true);
+        from = all;
+        if (along > aside || sweep.worst < usable) continue;
+        if (sweep.worst < unmixed) TULLE_TRY(repeat(basis, W, former, &sweep));
+        break;
     }
     for (int i = 0; S && i < W->columns; i++) memcpy(S[i], basis->share[i], (size_t)former * sizeof(double));
 out:

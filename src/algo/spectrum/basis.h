@@ -17,6 +17,7 @@ typedef struct tulle__basis {
     double (*gram)[TULLE__TALL_MOST]; /* [width]: W^T W, and scratch of its decomposition */
     double (*turn)[TULLE__TALL_MOST];
     double (*share)[TULLE__TALL_MOST];
+    double (*fold)[TULLE__TALL_MOST];
     double *small; /* [2 width^2] */
 } tulle__basis;
 
@@ -35,13 +36,15 @@ void tulle__basis_fini(tulle__basis *basis);
 size_t tulle__basis_bytes(tulle_gidx rows, tulle_type type, int room, int width, int pes);
 
 /*
+ * near: V's last columns, of which W is known to have parts, where it has hardly any of the others; 0: unknown.
+ *
  * W of w columns = V H + Q S: H [columns x w] and S [rank x w] (leading dimension TULLE__TALL_MOST, H NULL: not
  * wanted), Q orthonormal and orthogonal to V, in the first `rank` columns of W. Directions no longer than 10 roundings
  * of `scale`, or of the longest column, are dropped; at most `most` are kept. *finite: false if W has what is not.
  * Collective, agreed.
  */
-tulle_status tulle__basis_orthonormalise(tulle__basis *basis, tulle__block_of_columns *W, double scale, int most,
-    double (*H)[TULLE__TALL_MOST], double (*S)[TULLE__TALL_MOST], bool *finite);
+tulle_status tulle__basis_orthonormalise(tulle__basis *basis, tulle__block_of_columns *W, int near, double scale,
+    int most, double (*H)[TULLE__TALL_MOST], double (*S)[TULLE__TALL_MOST], bool *finite);
 
 /*
  * Refuses W, a matrix times vectors of length 1, where sums of squares of such products, and of residuals far below

@@ -180,12 +180,15 @@ static tulle_status expand(tulle_spectrum *s, int width, int *next)
     for (int r = 0; r < width; r++)
         for (int c = 0; c < former; c++) s->work[r * former + c] = s->share[r][c];
     *next = 0;
-    tulle__basis_extract(&s->basis, at, width, &W);
+    if (width == s->options.block) /* the last block is in `out` still, where it lies closer */
+        memcpy(W.val, Q.val, (size_t)s->basis.multi.space.rows * (size_t)width * tulle_type_size(s->A->type));
+    else
+        tulle__basis_extract(&s->basis, at, width, &W);
     tulle_status status = tulle__spectrum_pass(s, s->bound, width);
     if (status == TULLE_OK && s->passes == 1) status = tulle__basis_check_range(&s->basis, &Q);
     if (status == TULLE_OK)
         status = tulle__basis_orthonormalise(
-            &s->basis, &Q, scale, left < width ? (int)left : width, s->H, s->share, &finite);
+            &s->basis, &Q, width + s->tied, scale, left < width ? (int)left : width, s->H, s->share, &finite);
     if (status == TULLE_OK && !finite)
         status =
             tulle__fail(TULLE_ERR_ARG, "the matrix times a vector is not finite: it has nan, inf or too large values");
@@ -198,7 +201,7 @@ static tulle_status expand(tulle_spectrum *s, int width, int *next)
         }
     for (int i = n; i < ld; i++)
         for (int r = 0; r < ld; r++) s->T[(int64_t)i * ld + r] = s->T[(int64_t)r * ld + i] = 0;
-    s->width = width;
+    s->width = s->tied = width;
     *next = Q.columns;
     return TULLE_OK;
 }
@@ -218,10 +221,10 @@ static tulle_status begin_again(tulle_spectrum *s, int *width)
     tulle__block_of_columns Q = {s->out.val, s->options.block, s->options.block};
     if (Q.columns > left) Q.columns = (int)left;
     tulle__basis_random(&s->basis, s->options.seed, s->stream++, &Q);
-    const tulle_status status = tulle__basis_orthonormalise(&s->basis, &Q, 0, Q.columns, NULL, NULL, &finite);
+    const tulle_status status = tulle__basis_orthonormalise(&s->basis, &Q, 0, 0, Q.columns, NULL, NULL, &finite);
     if (status == TULLE_OK) append(s, Q.columns);
     *width = Q.columns;
-    s->width = 0; /* no block of T is tied to it */
+    s->width = s->tied = 0; /* no block of T is tied to it */
     return status;
 }
 
@@ -251,6 +254,7 @@ static tulle_status restart(tulle_spectrum *s, int keep)
     const int n = s->solved, locked = s->locked, all = locked + n;
     double off;
     rotate_projected(s, keep);
+    s->tied = keep;
     memset(s->work, 0, (size_t)all * (size_t)(locked + keep) * sizeof *s->work);
     for (int i = 0; i < locked; i++) s->work[(int64_t)i * all + i] = 1;
     for (int i = 0; i < keep; i++)
@@ -270,11 +274,14 @@ static int kept(const tulle_spectrum *s)
     return keep < s->solved ? keep : s->solved;
 }
 
-/* True if T is worth a decomposition now: beside a step's work with vectors it is small. */
+/*
+ * True if T is worth a decomposition now: beside a step's work with vectors it is small, and smaller still where the
+ * last one has left pairs far from converged.
+ */
 static bool worth(const tulle_spectrum *s, int n)
 {
     const double rows = (double)s->A->n / s->comm->size, step = 8 * rows * n * s->options.block;
-    return n >= s->options.count && 10. * n * n * n < step / 2;
+    return n >= s->options.count && 10. * n * n * n < step / (s->worst < 1e4 ? 2 : 50);
 }
 
 /* Blocks until T says that all pairs have converged, V is full or invariant, or `steps` were taken. *next as above. */

@@ -264,13 +264,13 @@ static tulle_status extend(tulle__lobpcg *l, int active, int *width)
     tulle__block_of_columns W = {l->M ? l->pre.val : l->rest.val, l->width, active};
     if (l->M && active) status = l->M->apply(l->times_M);
     const int most = left < l->width ? (int)left : l->width;
-    if (status == TULLE_OK) status = tulle__basis_orthonormalise(&l->Z, &W, 0, most, NULL, NULL, &finite);
+    if (status == TULLE_OK) status = tulle__basis_orthonormalise(&l->Z, &W, 0, 0, most, NULL, NULL, &finite);
     if (status == TULLE_OK && !finite)
         return tulle__fail(TULLE_ERR_ARG, "the preconditioner, or the matrix, times a vector is not finite");
     if (status == TULLE_OK && W.columns == 0 && most) {
         W.columns = most;
         tulle__basis_random(&l->Z, l->seed, l->stream++, &W);
-        status = tulle__basis_orthonormalise(&l->Z, &W, 0, most, NULL, NULL, &finite);
+        status = tulle__basis_orthonormalise(&l->Z, &W, 0, 0, most, NULL, NULL, &finite);
     }
     *width = W.columns;
     if (status == TULLE_OK && W.columns) tulle__basis_append(&l->Z, &W);

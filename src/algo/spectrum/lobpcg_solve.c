@@ -177,7 +177,7 @@ static tulle_status begin(tulle__lobpcg *l, const tulle_mat *X)
         tulle_mat_free(staged);
     }
     while (status == TULLE_OK && l->Z.columns < l->width) {
-        status = tulle__basis_orthonormalise(&l->Z, &W, 0, W.columns, NULL, NULL, &finite);
+        status = tulle__basis_orthonormalise(&l->Z, &W, 0, 0, W.columns, NULL, NULL, &finite);
         if (status == TULLE_OK && !finite) return tulle__fail(TULLE_ERR_ARG, "the first vectors in X are not finite");
         if (status == TULLE_OK && W.columns) tulle__basis_append(&l->Z, &W);
         W.columns = l->width - l->Z.columns;

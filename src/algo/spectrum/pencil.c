@@ -19,11 +19,7 @@ static double epsilon(const tulle_mat *H)
     return H->type == TULLE_F32 ? 0x1p-23 : 0x1p-52;
 }
 
-/*
- * Distance from an eigenvalue, over the norm, at which the rounding of factors, which are not symmetric, is beside it
- * as small as a residual may be.
- */
-static double least_distance(const tulle_mat *H)
+double tulle__pencil_least_distance(const tulle_mat *H)
 {
     return epsilon(H) / (H->type == TULLE_F32 ? 1e-4 : 1e-8);
 }
@@ -126,7 +122,7 @@ static tulle_status least_pivot(const tulle_direct *f, double *least)
 /* (H - s S)^-1 with s = sigma, or near it. Collective, agreed. */
 static tulle_status factorise_shifted(tulle__pencil *p, const tulle_mat *H, const tulle_mat *S)
 {
-    double step = least_distance(H) * (p->scale > 0 ? p->scale : 1), least = 0;
+    double step = tulle__pencil_least_distance(H) * (p->scale > 0 ? p->scale : 1), least = 0;
     tulle_status status = TULLE_OK;
     p->shift = p->sigma;
     for (int i = 0;; i++) {

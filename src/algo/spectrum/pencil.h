@@ -42,6 +42,12 @@ void tulle__pencil_fini(tulle__pencil *pencil);
 /* theta of mu. */
 double tulle__pencil_value(const tulle__pencil *pencil, double mu);
 
+/*
+ * Distance from an eigenvalue, over the norm, at which the rounding of factors, which are not symmetric, is beside it
+ * as small as a residual may be.
+ */
+double tulle__pencil_least_distance(const tulle_mat *H);
+
 /* True if wanted values, mu of the `found` first vectors, are so much nearer to sigma than others that the inverse's
  * rounding drowns these. */
 bool tulle__pencil_drowns(const struct tulle_spectrum *s, int found);

@@ -22,11 +22,24 @@ static double reach(const tulle_spectrum *s, int found)
     return most;
 }
 
+/*
+ * True if a wanted value is so near to the shift that the factors' rounding may have made the others: C of norm m has
+ * errors of epsilon N m^2, N the norm.
+ */
+static bool are_rounding(const tulle_spectrum *s, int found)
+{
+    const tulle__pencil *p = s->pencil;
+    double most = 0;
+    for (int i = 0; i < found; i++) most = fmax(most, fabs(s->wanted[i]));
+    return found > 1 && most * p->scale * tulle__pencil_least_distance(p->given_H) > 1;
+}
+
 bool tulle__pencil_drowns(const tulle_spectrum *s, int found)
 {
     const tulle__pencil *p = s->pencil;
     double most = 0, least = INFINITY;
     if (!p->nearest || s->apart) return false;
+    if (are_rounding(s, found)) return true;
     if (p->shift != p->sigma && reach(s, found) > 2 * fabs(p->shift - p->sigma)) return true;
     for (int i = 0; i < found; i++) {
         most = fmax(most, fabs(s->wanted[i]));
@@ -115,6 +128,8 @@ tulle_status tulle__pencil_apart(
     const tulle_gidx n = s->A->n;
     enum { TRIES = 8 };
     double distance = reach(s, found), far = 0;
+    if (are_rounding(s, found)) /* and what they are near to is unknown */
+        distance = fmax(distance, .1 * sqrt(tulle__pencil_least_distance(p->given_H)) * p->scale);
     bool over = false;
     tulle_status status = TULLE_OK;
     for (int i = 0, more = 4; !over && i < TRIES && status == TULLE_OK; i++) {

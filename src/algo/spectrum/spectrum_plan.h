@@ -30,6 +30,7 @@ struct tulle_spectrum {
     double *size;                      /* [count]: ||S x|| of a pencil's vectors */
     int locked;                        /* first columns of V that stay as they are, without the rest of T */
     int found;                         /* pairs, in the end */
+    int tied;                          /* V's columns before the last block, which A's product with it has parts of */
     int solved, width;                 /* order of T's last decomposition; columns of its last block */
     double norm;                       /* the largest |theta| or |h| so far */
     double noise; /* A = S^T S, of which S x has this rounding however small it is: beside the squares of A's norm */

@@ -111,7 +111,7 @@ static tulle_status complete(tulle_svd *s, int count)
         bool finite;
         tulle__block_of_columns Q = {room, b->width, count - b->columns < b->width ? count - b->columns : b->width};
         tulle__basis_random(b, s->options.seed, stream, &Q);
-        status = tulle__basis_orthonormalise(b, &Q, 0, Q.columns, NULL, NULL, &finite);
+        status = tulle__basis_orthonormalise(b, &Q, 0, 0, Q.columns, NULL, NULL, &finite);
         if (status == TULLE_OK) tulle__basis_append(b, &Q);
     }
     tulle__free(room);

@@ -57,35 +57,42 @@ static void NAME(tsmttsm_tile)(const double *x, int64_t ldx, const double *y, in
     }
 }
 
-/* Rows of a chunk as they lie if that will do, else packed. */
-static const double *NAME(chunk)(const T *X, int64_t *ld, int64_t rows, int64_t m, double *room)
+/* Columns of a chunk that are read as they lie, whole groups of SUMS; the others are packed. */
+static int64_t NAME(pack_others)(const T *X, int64_t ld, int64_t rows, int64_t m, double *room)
 {
-    if (sizeof(T) == sizeof(double) && m % NAME(SUMS) == 0) return (const double *)(const void *)X;
-    NAME(pack)(X, *ld, rows, m, room);
-    *ld = TULLE__TALL_MOST;
-    return room;
+    const int64_t whole = sizeof(T) == sizeof(double) ? m / NAME(SUMS) * NAME(SUMS) : 0;
+    if (whole < m) NAME(pack)(X + whole, ld, rows, m - whole, room + whole);
+    return whole;
+}
+
+/* Columns from c on, lines *ldc apart. */
+INLINE const double *NAME(columns)(
+    const T *X, int64_t ld, int64_t whole, const double *room, int64_t c, int64_t *ldc)
+{
+    *ldc = c < whole ? ld : TULLE__TALL_MOST;
+    return c < whole ? (const double *)(const void *)(X + c) : room + c;
 }
 
 static void NAME(tsmttsm)(const tulle__tsmttsm_task *task)
 {
     double x[TULLE__TALL_CHUNK * TULLE__TALL_MOST], y[TULLE__TALL_CHUNK * TULLE__TALL_MOST],
         G[TULLE__TALL_MOST * TULLE__TALL_MOST];
-    const T *X = task->X, *Y = task->Y;
-    int same = X == Y && task->ldx == task->ldy && task->m == task->n;
-    int64_t whole = (task->n + NAME(SUMS) - 1) / NAME(SUMS) * NAME(SUMS);
+    const int same = task->X == task->Y && task->ldx == task->ldy && task->m == task->n;
+    const int64_t whole = (task->n + NAME(SUMS) - 1) / NAME(SUMS) * NAME(SUMS);
     for (int64_t i = 0; i < (task->m + 3) / 4 * 4; i++)
         for (int64_t j = 0; j < whole; j++) G[i * TULLE__TALL_MOST + j] = 0;
     for (int64_t at = 0; at < task->rows; at += TULLE__TALL_CHUNK) {
-        int64_t rows = task->rows - at < TULLE__TALL_CHUNK ? task->rows - at : TULLE__TALL_CHUNK;
-        int64_t ldx = task->ldx, ldy = task->ldy;
-        const double *left = NAME(chunk)(X + at * task->ldx, &ldx, rows, task->m, x), *right = left;
-        if (same)
-            ldy = ldx;
-        else
-            right = NAME(chunk)(Y + at * task->ldy, &ldy, rows, task->n, y);
+        const int64_t rows = task->rows - at < TULLE__TALL_CHUNK ? task->rows - at : TULLE__TALL_CHUNK;
+        const T *X = (const T *)task->X + at * task->ldx, *Y = (const T *)task->Y + at * task->ldy;
+        const int64_t left = NAME(pack_others)(X, task->ldx, rows, task->m, x),
+                      right = same ? left : NAME(pack_others)(Y, task->ldy, rows, task->n, y);
         for (int64_t i = 0; i < task->m; i += 4)
-            for (int64_t j = task->symmetric ? i / NAME(SUMS) * NAME(SUMS) : 0; j < task->n; j += NAME(SUMS))
-                NAME(tsmttsm_tile)(left + i, ldx, right + j, ldy, rows, G + i * TULLE__TALL_MOST + j);
+            for (int64_t j = task->symmetric ? i / NAME(SUMS) * NAME(SUMS) : 0; j < task->n; j += NAME(SUMS)) {
+                int64_t ldx, ldy;
+                const double *xi = NAME(columns)(X, task->ldx, left, x, i, &ldx),
+                             *yj = NAME(columns)(Y, task->ldy, right, same ? x : y, j, &ldy);
+                NAME(tsmttsm_tile)(xi, ldx, yj, ldy, rows, G + i * TULLE__TALL_MOST + j);
+            }
     }
     for (int64_t i = 0; i < task->m; i++)
         for (int64_t j = 0; j < task->n; j++)
@@ -120,6 +127,29 @@ INLINE void NAME(tsmm_lanes)(const tulle__tsmm_task *task, int64_t r, const int 
     EACH_PART sum[0][q] = s0[q], sum[1][q] = s1[q], sum[2][q] = s2[q], sum[3][q] = s3[q];
 }
 
+/* n values; 4 and 8 of them in one move. */
+INLINE void NAME(move_few)(T *to, const T *from, int64_t n)
+{
+    if (n == 4) {
+        memcpy(to, from, 4 * sizeof(T));
+    } else if (n == 8) {
+        memcpy(to, from, 8 * sizeof(T));
+    } else {
+        for (int64_t i = 0; i < n; i++) to[i] = from[i];
+    }
+}
+
+/* `rows` (1 or 4) rows of at most COLUMNS columns, written after all that they are made of is read: X may be Y. */
+INLINE void NAME(tsmm_narrow)(const tulle__tsmm_task *task, int64_t r, const int rows)
+{
+    V sum[4][PARTS] = {{{0}}};
+    T *Y = (T *)task->Y + r * task->ld;
+    for (int q = 0; task->add && q < rows; q++)
+        NAME(move_few)((T *)(void *)sum[q], Y + q * task->ld, task->n);
+    NAME(tsmm_lanes)(task, r, rows, 0, sum);
+    for (int q = 0; q < rows; q++) NAME(move_few)(Y + q * task->ld, (const T *)(void *)sum[q], task->n);
+}
+
 /* All columns of some rows are made before the first is written, since X may be Y. */
 INLINE void NAME(tsmm_rows)(const tulle__tsmm_task *task, int64_t r, int rows)
 {
@@ -140,6 +170,9 @@ INLINE void NAME(tsmm_rows)(const tulle__tsmm_task *task, int64_t r, int rows)
 static void NAME(tsmm)(const tulle__tsmm_task *task)
 {
     int64_t r = 0;
+    const bool narrow = task->n <= NAME(COLUMNS);
+    for (; narrow && r + 4 <= task->rows; r += 4) NAME(tsmm_narrow)(task, r, 4);
+    for (; narrow && r < task->rows; r++) NAME(tsmm_narrow)(task, r, 1);
     for (; r + 4 <= task->rows; r += 4) NAME(tsmm_rows)(task, r, 4);
     for (; r < task->rows; r++) NAME(tsmm_rows)(task, r, 1);
 }
