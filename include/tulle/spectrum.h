@@ -3,7 +3,7 @@
  * Eigenpairs A x = theta x at an end of the spectrum of a symmetric operator, by a thick-restarted block Lanczos method
  * (Wu and Simon, SIAM J. Matrix Anal. Appl. 22, 2000; its block form is that of block Krylov-Schur methods).
  *
- * A pass applies A once to a block of directions. Each block is orthogonalised twice against the whole basis, and its
+ * A pass applies A once to a block of directions. Each block is orthogonalised against the whole basis, and its
  * directions that depend on others are dropped. When the basis is full, its best Ritz vectors are kept and the
  * others are dropped. Copies of a multiple eigenvalue beyond the width of the block, or what the first directions
  * have no part of, are looked for when all pairs have converged: some passes begin with new random directions, and the
