@@ -1,42 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The device seam: memory, queues and coarse operations of what computes. A device (cpu, ref, cuda,
- * openacc) or a wrapper of devices (limit, late, fault) implements it; streams and products use it.
- * Kernels on host memory, called directly where work is finer, are in kernel/kernel.h.
+ * The device seam: memory, queues and coarse operations of what computes. A device (cpu, ref, cuda, openacc) or a
+ * wrapper of devices (limit, late, fault) implements it; streams and products use it. Kernels on host memory, called
+ * directly where work is finer, are in kernel/kernel.h.
  *
- * Memory. A device belongs to the PE that opened it and has one memory of `capacity` bytes, in
- * buffers that count against it. A place is (buffer, offset in bytes).
+ * Memory. A device belongs to the PE that opened it and has one memory of `capacity` bytes, in buffers that count
+ * against it. A place is (buffer, offset in bytes).
  *
- * Order. A queue executes what is started in it in order: copies in both directions and kernels.
- * Queues are independent except for events. An event recorded in a queue stands for all that was
- * started there before; a queue that joins it starts nothing behind the join until it has happened.
+ * Order. A queue executes what is started in it in order: copies in both directions and kernels. Queues are
+ * independent except for events. An event recorded in a queue stands for all that was started there before; a queue
+ * that joins it starts nothing behind the join until it has happened.
  *
- * Starting. A start may return before the work is done or after it (cpu: always after; limit: copies
- * before, kernels after). To overlap a copy with a kernel, start the copy first. The start of a download
- * into memory that is not pinned (host_new, host_register) may wait for its queue: a caller that polls
- * meanwhile needs pinned memory. Do not let a queue join work that another queue starts later: an event stands
- * for what is there when it is recorded.
+ * Starting. A start may return before the work is done or after it (cpu: always after; limit: copies before, kernels
+ * after). To overlap a copy with a kernel, start the copy first. The start of a download into memory that is not
+ * pinned (host_new, host_register) may wait for its queue: a caller that polls meanwhile needs pinned memory. Do not
+ * let a queue join work that another queue starts later: an event stands for what is there when it is recorded.
  *
- * Several devices. A PE may open several by one spec. Copies between them are started in a queue of the
- * device that receives. Queues do not join events of another device: the caller waits until the source
- * is complete before it starts such a copy, and keeps the source until an event behind it has happened.
+ * Several devices. A PE may open several by one spec. Copies between them are started in a queue of the device that
+ * receives. Queues do not join events of another device: the caller waits until the source is complete before it
+ * starts such a copy, and keeps the source until an event behind it has happened.
  *
- * Errors. A start cannot fail. A failure sticks to its queue: work behind it in that queue is
- * skipped, and the next `queue_wait` returns it, with its message, and clears it; the results of the
- * queue since then are undefined. Wait for each of several joined queues before using results. No
- * kernel runs on data of a failed copy, which may be row pointers: until that failure is returned,
- * kernels of all queues are skipped, and it sticks to their queues as well.
+ * Errors. A start cannot fail. A failure sticks to its queue: work behind it in that queue is skipped, and the next
+ * `queue_wait` returns it, with its message, and clears it; the results of the queue since then are undefined. Wait
+ * for each of several joined queues before using results. No kernel runs on data of a failed copy, which may be row
+ * pointers: until that failure is returned, kernels of all queues are skipped, and it sticks to their queues as well.
  *
- * Loss. A device may be lost for good (a GPU that fails, the wrapper fault). From then on `state`, each wait
- * for a queue and whatever makes something return TULLE_ERR_COMM with one message, which names the device.
- * Starts do nothing. Waits and polls for events come to an end, as nothing waits for a lost device. What
- * the device made can be freed.
+ * Loss. A device may be lost for good (a GPU that fails, the wrapper fault). From then on `state`, each wait for a
+ * queue and whatever makes something return TULLE_ERR_COMM with one message, which names the device. Starts do
+ * nothing. Waits and polls for events come to an end, as nothing waits for a lost device. What the device made can be
+ * freed.
  *
- * Threads. The thread that opened the device, or one at a time in its place, makes, frees, starts
- * kernels and waits. Two kinds of calls may also come from other threads at the same time, each with
- * queues and events of its own: upload/download/copy, and record/wait/queue_wait. (So a wrapper can have
- * copy engines of its own.) The host memory of a copy belongs to the device from its start until an
- * event behind it, or the queue, has been waited for.
+ * Threads. The thread that opened the device, or one at a time in its place, makes, frees, starts kernels and waits.
+ * Two kinds of calls may also come from other threads at the same time, each with queues and events of its own:
+ * upload/download/copy, and record/wait/queue_wait. (So a wrapper can have copy engines of its own.) The host memory
+ * of a copy belongs to the device from its start until an event behind it, or the queue, has been waited for.
  */
 #ifndef TULLE_DEVICE_DEVICE_H
 #define TULLE_DEVICE_DEVICE_H
@@ -458,8 +455,8 @@ typedef struct tulle__device_ops {
     tulle_status (*reach)(tulle__device *device, const tulle__device *other);
     tulle_status (*waits)(tulle__device *device, int queues);
 
-    /* Optional, both or none: handles of libraries and loaded kernels, which the process shares among its devices on
-     * the same hardware, stay open until they are released, by any thread. Lost hardware is opened anew. */
+    /* Optional, both or none: what devices of one owner on the same hardware share (memory, handles of libraries,
+     * loaded kernels) stays until it is released, by any thread. Lost hardware is opened anew. */
     void *(*retain)(tulle__device *device);
     void (*release)(void *shared);
 
@@ -510,9 +507,11 @@ typedef struct tulle__device_setting {
     int number;  /* of the device among those of the PE */
     int near_rank, near_size;         /* of the PE among those of its host (0 of 0: alone): they share its devices */
     int near_processes;               /* of these PEs; 0: one */
-    int copied;                       /* set for what a copier is laid over: that one tells the timeline of copies */
+    int copied;                       /* a copier lies over it, which tells the timeline of copies */
     tulle__timeline *timeline;        /* of kernels and copies; NULL: not traced */
     const tulle__device_clock *clock; /* copied; NULL: time is real */
+    const void *owner; /* the PE, whose devices on the same hardware share memory; NULL: none is shared */
+    const struct tulle__device_arena_ops *arenas; /* set by tulle__device_open */
 } tulle__device_setting;
 
 static inline enum tulle__copy_kind tulle__copy_kind_of(const tulle__device_copy *copy)

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/module/module.h"
 #include "device/device.h"
+#include "device/device_arena.h"
 #include "device/host/host.h"
 #include "device/wrap/device_wrap.h"
 
@@ -62,6 +63,7 @@ tulle_status tulle__device_open(const char *text, const tulle__device_setting *a
     tulle__device *device = NULL;
     tulle__spec *spec = NULL;
     tulle_status status;
+    setting.arenas = &tulle__device_arena_calls;
     TULLE_TRY(tulle__alloc(1, sizeof *spec, "a spec", &spec));
     TULLE_TRY(tulle__spec_parse(text, spec));
     for (int i = 0; i < spec->nparts; i++) {

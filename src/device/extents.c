@@ -74,8 +74,7 @@ static tulle_status refuse(const tulle__extents *e, uint64_t bytes, const char *
 tulle_status tulle__extents_take(tulle__extents *e, uint64_t bytes, const char *what, tulle__extent *block)
 {
     if (bytes > e->bytes) return refuse(e, bytes, what);
-    const uint64_t most = bytes ? bytes : 1, over = most % TULLE__EXTENT_ALIGN;
-    const uint64_t length = over ? most - over + TULLE__EXTENT_ALIGN : most;
+    const uint64_t length = tulle__extent_length(&(tulle__extent){.bytes = bytes});
     const int64_t at = best_fit(e, length);
     if (at < 0) return refuse(e, bytes, what);
     if (e->n == e->room) {

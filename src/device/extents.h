@@ -22,6 +22,13 @@ typedef struct tulle__extent {
     uint64_t offset, bytes, generation;
 } tulle__extent;
 
+/* Bytes of the arena that a block takes. */
+static inline uint64_t tulle__extent_length(const tulle__extent *block)
+{
+    const uint64_t bytes = block->bytes ? block->bytes : 1, over = bytes % TULLE__EXTENT_ALIGN;
+    return over ? bytes - over + TULLE__EXTENT_ALIGN : bytes;
+}
+
 /* Extents of an arena of so many bytes, less what is left of a multiple of 256. */
 tulle_status tulle__extents_new(uint64_t bytes, tulle__extents **extents);
 void tulle__extents_free(tulle__extents *extents); /* NULL is allowed */

@@ -52,8 +52,10 @@ static tulle_status retain(tulle__pe *pe, tulle__device *device)
 tulle_status tulle__pe_device_open(
     tulle__pe *pe, const char *spec, const tulle__device_setting *setting, tulle__device **device)
 {
+    tulle__device_setting own = *setting;
     tulle__device *made = NULL;
-    tulle_status status = tulle__device_open(spec, setting, &made);
+    own.owner = pe;
+    tulle_status status = tulle__device_open(spec, &own, &made);
     if (status == TULLE_OK) status = retain(pe, made);
     if (status == TULLE_OK)
         *device = made;

@@ -15,18 +15,19 @@ typedef struct emulation {
     void (*fail_at)(int64_t n), (*break_at)(int64_t n);
     void (*repair)(void);   /* lost devices are as new */
     int64_t (*calls)(void); /* calls since then */
-    int (*blocks)(void);    /* blocks of memory that were not given back */
+    int (*blocks)(void);    /* blocks of memory that were not given back, also to an arena */
     int (*context)(void);   /* the device whose context this thread has; -1: none */
     void (*choose)(int device);
     int64_t (*count)(const char *what);          /* how often this was done (EMUL_CALLS) */
     void (*refuse)(const char *words, int late); /* what cuSPARSE does not support (EMUL_UNSUPPORTED) */
+    int (*held)(void);                           /* allocations of CUDA that were not given back */
 } emulation;
 
 /* 1: found. */
 static int emulation_find(emulation *found)
 {
     static const char *const names[] = {"emul_fail_at", "emul_break_at", "emul_repair", "emul_calls", "emul_blocks",
-        "emul_context", "emul_choose", "emul_count", "emul_refuse"};
+        "emul_context", "emul_choose", "emul_count", "emul_refuse", "emul_held"};
     enum { COUNT = sizeof names / sizeof *names };
     void *symbol[COUNT], *library;
     char path[4096];

@@ -12,6 +12,7 @@
 
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -80,10 +81,12 @@ void touch_context();
 cudaError_t enter(const char *call, cudaError_t how);
 /* Counts something that was done, by its name: a literal. `enter` counts its calls. */
 void count(const char *what);
+void counted(const char *what); /* under the lock */
 /* The error becomes the thread's last one. */
 cudaError_t remember(cudaError_t error);
 /* Something was done that CUDA does not allow: told on stderr, and the process ends with EXIT_COMPLAINED. */
 void complain(const char *what);
+void blamed(const char *what); /* under the lock */
 enum { EXIT_COMPLAINED = 86 };
 /* The device cannot be used any more, for `why`. */
 void lose(int device, cudaError_t error, const char *why);
@@ -99,8 +102,11 @@ struct region {
     void *base;    /* of the mapping */
     size_t mapped; /* its bytes */
     bool managed;  /* all devices and the host reach it */
+    /* An arena of the module's: bytes of its blocks in use, by their addresses. Nothing else of it may be touched. */
+    bool cut = false;
+    std::map<uintptr_t, size_t> blocks = {};
 };
-/* Under the lock: the allocation that has all these bytes; NULL: none. */
+/* Under the lock: the allocation, or that of the block of an arena, that has all these bytes; NULL: none. */
 const region *region_of(const void *at, size_t bytes);
 /* Takes the lock: whether all these bytes are of one allocation of the device. */
 bool on_device(const void *at, size_t bytes, int device);

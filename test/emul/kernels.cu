@@ -38,11 +38,15 @@ enum fault {
     ONE_MISSING,   /* they wait for one that has left */
     MANAGED,       /* the host writes managed memory while a kernel runs */
     UNLOADED,      /* one of a program's kernels is loaded in advance, but not the others */
+    BLOCK_BEYOND,  /* a write behind a block of an allocation */
+    BLOCK_GIVEN,   /* a write to a block that was given back */
+    BLOCK_LEFT,    /* an allocation is freed, and one of its blocks is in use */
     FAULTS
 };
 static const char *const names[FAULTS] = {"none", "mask", "left", "barrier", "no-barrier", "overrun", "beyond",
     "unbegun", "no-acquire", "relaxed", "no-async-wait", "host-access", "no-peer", "no-wait", "no-shared",
-    "both-shared", "all-shared", "too-many", "one-missing", "managed", "unloaded"};
+    "both-shared", "all-shared", "too-many", "one-missing", "managed", "unloaded", "block-beyond", "block-given",
+    "block-left"};
 
 namespace
 {
@@ -321,6 +325,28 @@ int wrongly_divided()
     return wrong;
 }
 
+#ifdef EMUL_BLOCK
+/* A kernel writes a block of an allocation, or somewhere else there. */
+void use_block(int fault, const std::vector<double> &x)
+{
+    enum { VALUES = 30, BYTES = VALUES * sizeof(double), LENGTH = 256 };
+    void *all = nullptr;
+    double *from = up(x);
+    check(cudaMalloc(&all, 2 * LENGTH), "memory");
+    emul_block(all, BYTES, LENGTH, 1);
+    for (int last = 0; last < 2; last++) {
+        if (last && fault != BLOCK_GIVEN) break;
+        const int m = fault == BLOCK_BEYOND ? VALUES + 1 : VALUES;
+        check(launch(add_one, 1, 128, 0, nullptr, m, from, static_cast<double *>(all)), "a launch");
+        check(cudaDeviceSynchronize(), "a kernel on a block");
+        if (fault != BLOCK_LEFT) emul_block(all, BYTES, LENGTH, last);
+    }
+    if (fault == BLOCK_GIVEN) emul_block(all, BYTES, LENGTH, 0);
+    check(cudaFree(all), "memory");
+    check(cudaFree(from), "memory");
+}
+#endif
+
 /* The second device adds one to what lies on the first. */
 int use_peer(int fault, const std::vector<double> &x)
 {
@@ -409,6 +435,9 @@ int main(int argc, char **argv)
     std::vector<double> values = down(by_values, n);
     for (size_t i = 0; i < n; i++) wrong += !(std::fabs(values[i] - x[i]) < 1e-9);
     wrong += told("a peer", use_peer(fault, x)) + told("grids", wrongly_started()) + told("pieces", wrongly_divided());
+#ifdef EMUL_BLOCK
+    use_block(fault, x);
+#endif
     stop_from_host(fault);
     std::vector<int> passed = down(order, ring);
     for (int b = 0; b < ring; b++) wrong += passed[static_cast<size_t>(b)] != ring - 1 - b;

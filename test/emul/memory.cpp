@@ -4,6 +4,10 @@
  * touch; with EMUL_GUARD memory of a device cannot be touched at all but while that device works, or one that was given
  * access to it as a peer. Under the address sanitizer allocations are its own, and the guard is its poison.
  *
+ * The module cuts large allocations into blocks and says so: a block that is taken is NaN, and has a margin behind it
+ * that nobody may write; nor may memory of no block be written. Copies and workspaces lie within one block. The address
+ * sanitizer has all else poisoned; without it, writes are found when the block, or the memory, changes hands.
+ *
  * Managed memory can only be read while a device works, until a kernel writes it: the host that writes it meanwhile is
  * found. On a GPU that is allowed, but moves pages there and back under running kernels, and a hanging card has been
  * the end of it: a word for running kernels lies in pinned memory.
@@ -103,10 +107,12 @@ bool reachable(int device)
 void protect(uintptr_t at, const region &r, bool open)
 {
 #ifdef EMUL_ASAN
-    if (open)
-        __asan_unpoison_memory_region(reinterpret_cast<void *>(at), r.bytes);
-    else
+    if (!open || r.cut)
         __asan_poison_memory_region(reinterpret_cast<void *>(at), r.bytes);
+    else
+        __asan_unpoison_memory_region(reinterpret_cast<void *>(at), r.bytes);
+    if (open)
+        for (auto &b : r.blocks) __asan_unpoison_memory_region(reinterpret_cast<void *>(b.first), b.second);
 #else
     (void)at;
     if (mprotect(r.base, r.mapped, open ? PROT_READ | PROT_WRITE : PROT_NONE)) abort();
@@ -140,6 +146,32 @@ cudaError_t take(void **out, size_t bytes, int device, bool managed = false)
     return cudaSuccess;
 }
 
+enum { MARGIN_BYTE = 0xa5, FREE_BYTE = 0xff };
+
+bool is_all(const char *at, size_t bytes, int byte)
+{
+    return bytes == 0 || (at[0] == static_cast<char>(byte) && memcmp(at, at + 1, bytes - 1) == 0);
+}
+
+/* Fills a block that is taken, with its margin, or one that is given back; what is wrong with it. */
+const char *change_hands(region &r, char *at, size_t bytes, size_t length, bool used)
+{
+    const uintptr_t key = reinterpret_cast<uintptr_t>(at);
+    const char *wrong = nullptr;
+    if (used == (r.blocks.count(key) != 0)) return used ? "a block is taken twice" : "a block is given back twice";
+#ifndef EMUL_ASAN /* which finds the access itself */
+    if (used && !is_all(at, length, FREE_BYTE)) wrong = "somebody has written memory that was free";
+    if (!used && !is_all(at + bytes, length - bytes, MARGIN_BYTE)) wrong = "somebody has written behind a block";
+#endif
+    memset(at, FREE_BYTE, length);
+    if (used) memset(at + bytes, MARGIN_BYTE, length - bytes);
+    if (used)
+        r.blocks[key] = bytes;
+    else
+        r.blocks.erase(key);
+    return wrong;
+}
+
 /* Waits for devices, as CUDA does. */
 cudaError_t drop(void *at, bool of_device)
 {
@@ -153,6 +185,8 @@ cudaError_t drop(void *at, bool of_device)
     run_all(lock, it->second.device);
     it = regions().find(reinterpret_cast<uintptr_t>(at));
     region r = it->second;
+    counted(of_device ? "cudaFree" : "cudaFreeHost");
+    if (!r.blocks.empty()) blamed("an arena is freed, and blocks of it are in use");
     if (of_device) h.used[r.device] -= r.bytes;
 #ifdef EMUL_ASAN
     __asan_unpoison_memory_region(at, r.bytes);
@@ -172,6 +206,12 @@ const region *region_of(const void *at, size_t bytes)
     auto it = regions().upper_bound(address);
     if (it == regions().begin()) return nullptr;
     --it;
+    if (it->second.cut) {
+        auto block = it->second.blocks.upper_bound(address);
+        if (block == it->second.blocks.begin()) return nullptr;
+        --block;
+        return address + bytes <= block->first + block->second ? &it->second : nullptr;
+    }
     return address + bytes <= it->first + it->second.bytes ? &it->second : nullptr;
 }
 
@@ -277,8 +317,38 @@ cudaError_t cudaHostUnregister(void *memory)
     return cudaSuccess;
 }
 
-/* Blocks of memory that were not given back, of devices and pinned, for tests. */
+void emul_block(void *memory, size_t bytes, size_t length, int used)
+{
+    house &h = here();
+    held lock(h.lock);
+    auto it = regions().upper_bound(reinterpret_cast<uintptr_t>(memory));
+    region &r = (--it)->second;
+    const bool closed = h.guard && !reachable(r.device), first = !r.cut;
+    char *at = static_cast<char *>(memory);
+    r.cut = true;
+    if (closed || first) protect(it->first, r, true);
+#ifdef EMUL_ASAN
+    __asan_unpoison_memory_region(at, length);
+#endif
+    const char *wrong = change_hands(r, at, bytes, length, used != 0);
+#ifdef EMUL_ASAN
+    __asan_poison_memory_region(used ? at + bytes : at, used ? length - bytes : length);
+#endif
+    if (closed) protect(it->first, r, false);
+    if (wrong) blamed(wrong);
+}
+
+/* Blocks of memory that were not given back, of devices and pinned, for tests; of arenas those in use. */
 __attribute__((visibility("default"))) int emul_blocks(void)
+{
+    held lock(here().lock);
+    size_t blocks = 0;
+    for (const auto &r : regions()) blocks += r.second.cut ? r.second.blocks.size() : 1;
+    return static_cast<int>(blocks);
+}
+
+/* Allocations of CUDA that were not given back. */
+__attribute__((visibility("default"))) int emul_held(void)
 {
     held lock(here().lock);
     return static_cast<int>(regions().size());

@@ -129,10 +129,14 @@ static void test_plans(int pes)
     status = tulle_team_run(team, plans, &run);
     ok(status == TULLE_OK && emul.count("cuSPARSE begins") == before + want && loads() == loaded,
         "so in another run: %" PRId64 " kernels are loaded again", loads() - loaded);
+    const int64_t took = emul.count("cudaMalloc"), gave = emul.count("cudaFree");
+    for (int i = 0; i < 3 && status == TULLE_OK; i++) status = tulle_team_run(team, plans, &run);
+    ok(status == TULLE_OK && emul.count("cudaMalloc") == took && emul.count("cudaFree") == gave,
+        "and none takes memory of CUDA again, or gives it back: %" PRId64 " times", emul.count("cudaMalloc") - took);
     tulle_team_free(team);
     for (int pe = 1; pe < pes; pe++) run.wrong[0] += run.wrong[pe];
     ok(run.wrong[0] == 0, "products are right (%d wrong)", run.wrong[0]);
-    ok(emulation_all_open(&emul) == 0 && emul.blocks() == 0, "all are closed with the team");
+    ok(emulation_all_open(&emul) == 0 && emul.held() == 0, "all are closed with the team");
 }
 
 /* Without a team a GPU is open as long as its devices. */
@@ -187,7 +191,7 @@ static void test_teams(void)
     (void)run_team(&thread[1]);
     ok(thread[1].status == TULLE_OK && emul.count("cuSPARSE begins") == before + want, "which the other goes on with");
     tulle_team_free(thread[1].team);
-    ok(emulation_all_open(&emul) == 0 && emul.blocks() == 0, "until its end");
+    ok(emulation_all_open(&emul) == 0 && emul.held() == 0, "until its end");
 }
 
 /* Each call of opening fails, or loses the GPU; the next try of the team opens it. */
@@ -209,7 +213,7 @@ static void test_failures(int lose)
         emul.repair();
         bad += tulle_team_run(team, plans, &run) != TULLE_OK || emulation_open(&emul, "cuBLAS") < 1;
         tulle_team_free(team);
-        bad += emulation_all_open(&emul) != 0 || emul.blocks() != 0;
+        bad += emulation_all_open(&emul) != 0 || emul.held() != 0;
     }
     ok(failed > 50 && !bad, "%s: the next try opens it, and the team closes it (%d failures, %d bad)",
         lose ? "a loss while it is opened" : "a call of opening that fails", failed, bad);
@@ -262,7 +266,7 @@ static void test_wrappers(void)
         run.capacity[0], run.capacity[1]);
     ok(emul.count("cuSPARSE begins") == before + 1, "over one GPU that is opened");
     tulle_team_free(team);
-    ok(emulation_all_open(&emul) == 0 && emul.blocks() == 0, "and closed");
+    ok(emulation_all_open(&emul) == 0 && emul.held() == 0, "and closed");
 }
 
 int main(void)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # opened.sh FOLDER GPUS OPENED COMMAND ARGUMENT...: a run of the command, with so many GPUs in the emulation, opens OPENED
-# of them, summed over its processes, each once, and closes them.
+# of them, summed over its processes, each once, and closes them. It gives all memory back, and takes none in a steady
+# state: with three times the repetitions (--reps 3, else none is compared) as often as with them.
 set -u
 folder=$1 gpus=$2 opened=$3
 shift 3
@@ -26,4 +27,14 @@ solver=$(count "cuSOLVER begins")
 for library in cuSPARSE cuBLAS cuSOLVER; do
   [ "$(count "$library begins")" = "$(count "$library ends")" ] || { echo "$library stays open"; bad=1; }
 done
+took=$(count cudaMalloc) gave=$(count cudaFree) managed=$(count cudaMallocManaged)
+[ $((took + managed)) = "$gave" ] || { echo "cudaMalloc $took times, cudaFree $gave times"; bad=1; }
+case " $* " in
+*" --reps 3 "*)
+  : > "$counts"
+  again=$(printf '%s\n' "$*" | sed 's/ --reps 3 / --reps 9 /')
+  # shellcheck disable=SC2086 # words without blanks
+  EMUL_CALLS=$counts EMUL_DEVICES=$gpus $again >/dev/null 2>&1 || { echo "$again fails"; bad=1; }
+  [ "$(count cudaMalloc)" = "$took" ] || { echo "cudaMalloc: $took times, $(count cudaMalloc) times with more repetitions"; bad=1; }
+esac
 exit $bad

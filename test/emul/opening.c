@@ -46,7 +46,7 @@ static void test_probe(void)
     ok(device->counts.kernels == 0 && device->used == 0, "they do not count");
     for (int q = 0; q < 2; q++) device->ops->queue_free(device, queue[q]);
     tulle__device_close(device);
-    ok(emul.blocks() == 0, "nothing is left");
+    ok(emul.held() == 0, "nothing is left");
 }
 
 /* A start that fails is tried again. */
@@ -66,7 +66,7 @@ static void test_failures(void)
     ok(queue != NULL && refused > 50, "a queue, after %d starts that failed", refused);
     device->ops->queue_free(device, queue);
     tulle__device_close(device);
-    ok(emul.blocks() == 0, "nothing is left");
+    ok(emul.held() == 0, "nothing is left");
 }
 
 /* Parts are rounded. */
@@ -136,7 +136,7 @@ static void test_full(void)
     device->ops->queue_free(device, queue);
     tulle__device_buffer_free(device, all);
     tulle__device_close(device);
-    ok(emul.blocks() == 0, "nothing is left");
+    ok(emul.held() == 0, "nothing is left");
 }
 
 /* pes PEs on one GPU, each with so many queues whose kernels wait. */

@@ -186,12 +186,22 @@ cudaError_t enter(const char *call, cudaError_t how)
 void count(const char *what)
 {
     held lock(here().lock);
+    counted(what);
+}
+
+void counted(const char *what)
+{
     counts()[what]++;
 }
 
 void complain(const char *what)
 {
     held lock(here().lock);
+    blamed(what);
+}
+
+void blamed(const char *what)
+{
     if (here().complaints++ < 20) fprintf(stderr, "emul: %s%s%s\n", doing, *doing ? ": " : "", what);
 }
 

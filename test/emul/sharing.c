@@ -179,7 +179,7 @@ static void test_loss(void)
     emul.repair();
     ok(tulle__device_open("cuda", &setting, &device) == TULLE_OK, "one that works can");
     tulle__device_close(device);
-    ok(emul.blocks() == 0, "nothing is left on the devices");
+    ok(emul.held() == 0, "nothing is left on the devices");
 }
 
 int main(void)

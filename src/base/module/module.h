@@ -20,7 +20,7 @@
 #include "base/memory.h"
 #include "base/spec.h"
 
-enum { TULLE__MODULE_VERSION = 21 };
+enum { TULLE__MODULE_VERSION = 22 };
 
 struct tulle__timeline;
 

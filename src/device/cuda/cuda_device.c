@@ -20,6 +20,7 @@ struct block {
     tulle__device_buffer buffer;
     void *memory;
     int where;
+    tulle__device_arena_block part; /* of the arena, on the device */
 };
 
 void *tulle__cuda_at(const tulle__device_place *place)
@@ -30,10 +31,20 @@ void *tulle__cuda_at(const tulle__device_place *place)
 
 enum { ON_DEVICE, MANAGED, ON_HOST }; /* memory of a block */
 
-static cudaError_t take(void **memory, size_t bytes, int where)
+static tulle_status take(tulle__cuda *cuda, struct block *block, size_t bytes, int where, const char *what)
 {
-    if (where == ON_HOST) return cudaHostAlloc(memory, bytes, cudaHostAllocPortable | cudaHostAllocMapped);
-    return where == MANAGED ? cudaMallocManaged(memory, bytes, cudaMemAttachGlobal) : cudaMalloc(memory, bytes);
+    const size_t left = cuda->device.capacity - cuda->device.used, least = bytes ? bytes : 1;
+    cudaError_t error;
+    if (where == ON_DEVICE) {
+        tulle_status status = tulle__cuda_take(cuda, bytes, left > bytes ? left - bytes : 0, what, &block->part);
+        block->memory = block->part.memory;
+        return status;
+    }
+    if (where == MANAGED)
+        error = cudaMallocManaged(&block->memory, least, cudaMemAttachGlobal);
+    else
+        error = cudaHostAlloc(&block->memory, least, cudaHostAllocPortable | cudaHostAllocMapped);
+    return tulle__cuda_check(cuda, error, what);
 }
 
 static tulle_status make_block(
@@ -41,12 +52,11 @@ static tulle_status make_block(
 {
     tulle__cuda *cuda = (tulle__cuda *)device;
     struct block *block = NULL;
-    size_t least = bytes ? bytes : 1;
     void *before;
     tulle_status status = tulle__cuda_host->alloc_zero(1, sizeof *block, what, &block);
     if (status == TULLE_OK) status = tulle__cuda_enter(cuda, &before);
     if (status == TULLE_OK) {
-        status = tulle__cuda_check(cuda, take(&block->memory, least, where), what);
+        status = take(cuda, block, bytes, where, what);
         tulle__cuda_leave(cuda, before);
     }
     if (status != TULLE_OK) {
@@ -89,9 +99,10 @@ static void buffer_free(tulle__device *device, tulle__device_buffer *buffer)
     struct block *block = (struct block *)buffer;
     void *before;
     tulle__cuda_enter_anyway(cuda, &before);
-    (void)tulle__cuda_quietly(block->where == ON_HOST
-                                  ? cudaFreeHost(block->memory)
-                                  : cudaFree(block->memory)); /* of a lost GPU, too: for what the host keeps of it */
+    if (block->where == ON_DEVICE)
+        tulle__cuda_give(cuda, &block->part);
+    else /* of a lost GPU, too: for what the host keeps of it */
+        (void)tulle__cuda_quietly(block->where == ON_HOST ? cudaFreeHost(block->memory) : cudaFree(block->memory));
     tulle__cuda_leave(cuda, before);
     tulle__cuda_host->free(block);
 }
@@ -187,7 +198,7 @@ static void close_cuda(tulle__device *device)
         tulle__cuda_choices_free(cuda);
         tulle__cuda_leave(cuda, before);
     }
-    tulle__cuda_release(cuda->gpu);
+    tulle__cuda_release(cuda->share);
     tulle__cuda_host->free(cuda);
 }
 
@@ -269,13 +280,14 @@ static tulle_status find_devices(int *count)
 static tulle_status set_up(tulle__cuda *cuda, double memory, int processes)
 {
     size_t left = 0, whole = 0;
+    const size_t idle = tulle__cuda_idle(cuda->gpu);
     const char *name = cuda->gpu->name;
     tulle_status status = tulle__cuda_check(cuda, cudaMemGetInfo(&left, &whole), "the device's memory");
-    if (status == TULLE_OK && memory > (double)left)
+    if (status == TULLE_OK && memory > (double)(left + idle))
         status = tulle__cuda_host->fail(
-            TULLE_ERR_LIMIT, "%.0f bytes were asked for of %s, which has %zu left", memory, name, left);
+            TULLE_ERR_LIMIT, "%.0f bytes were asked for of %s, which has %zu left", memory, name, left + idle);
     if (status != TULLE_OK) return status;
-    tulle__cuda_divide(cuda, left, whole, processes);
+    tulle__cuda_divide(cuda, left, idle, whole, processes);
     if (memory > 0) cuda->device.capacity = (size_t)memory;
     const unsigned tenths = (unsigned)((double)whole * 10 / (1 << 30) + .5); /* whatever point the locale has */
     int end = snprintf(cuda->device.text, sizeof cuda->device.text, "%s, %u.%u GiB", name, tenths / 10, tenths % 10);
@@ -291,9 +303,9 @@ enum { WIDE_LEVEL = 4096 };
 
 static tulle_status open_cuda(tulle__spec_part *part, const tulle__device_setting *setting, tulle__device **device)
 {
-    static const char *const keys[] = {"0", "mem", "kernels", "wide"};
+    static const char *const keys[] = {"0", "mem", "kernels", "wide", "piece"};
     tulle__cuda *cuda = NULL;
-    double memory = 0;
+    double memory = 0, piece = -1;
     int64_t wide = WIDE_LEVEL;
     int count = 0, ordinal = 0, sharers = 1, kernels = TULLE__CUDA_LIBRARY;
     void *before;
@@ -302,15 +314,16 @@ static tulle_status open_cuda(tulle__spec_part *part, const tulle__device_settin
     if (status == TULLE_OK) status = tulle__cuda_host->spec_bytes(part, "mem", &memory);
     if (status == TULLE_OK) status = read_kernels(part, &kernels);
     if (status == TULLE_OK) status = tulle__cuda_host->spec_int(part, "wide", 1, INT32_MAX, &wide);
-    if (status == TULLE_OK) status = tulle__cuda_host->spec_done(part, keys, 4);
+    if (status == TULLE_OK) status = tulle__cuda_host->spec_bytes(part, "piece", &piece);
+    if (status == TULLE_OK) status = tulle__cuda_host->spec_done(part, keys, 5);
     if (status == TULLE_OK) status = tulle__cuda_host->alloc_zero(1, sizeof *cuda, "a device", &cuda);
     if (status != TULLE_OK) return status;
-    status = tulle__cuda_gpu_open(cuda, ordinal);
+    status = tulle__cuda_gpu_open(cuda, ordinal, setting);
     if (status != TULLE_OK) {
-        if (cuda->gpu) tulle__cuda_release(cuda->gpu);
         tulle__cuda_host->free(cuda);
         return status;
     }
+    cuda->piece = piece < 0 ? cuda->gpu->piece : (size_t)piece;
     cuda->kernels = kernels;
     cuda->sharers = sharers;
     cuda->connections = tulle__cuda_connections();
@@ -342,7 +355,8 @@ static tulle_status open_cuda(tulle__spec_part *part, const tulle__device_settin
 
 static const tulle__device_driver driver = {.name = "cuda",
     .summary = "an NVIDIA GPU: cuda:N is the N-th (mem=, kernels=library, own or measured; wide=4096: rows from which "
-               "a level of a triangle is a launch)",
+               "a level of a triangle is a launch; piece=: bytes that its arena grows by at least, 0: each buffer is "
+               "an allocation, for tools that check memory)",
     .open = open_cuda};
 
 static const tulle__module module = {.version = TULLE__MODULE_VERSION, .device = &driver};

@@ -3,8 +3,8 @@
  * cuda_queue.c (streams, events, copies), cuda_sparse.c (slabs by cuSPARSE), cuda_chain.c (tiles by cuSPARSE and
  * cuBLAS), cuda_product.c (sparse tiles), cuda_eigen.c (eigenvectors by cuSOLVER), cuda_together.c (triangular
  * solves of one PE and of several), cuda_space.c (vectors); cuda_start.c (the first use), cuda_room.c
- * (memory beside buffers), cuda_refused.c (what cuSPARSE does not support); cuda_*.cu (kernels, which cuda_kernels.h
- * declares). */
+ * (the arena, and rooms of queues), cuda_refused.c (what cuSPARSE does not support); cuda_*.cu (kernels, which
+ * cuda_kernels.h declares). */
 #ifndef TULLE_DEVICE_CUDA_CUDA_DEVICE_H
 #define TULLE_DEVICE_CUDA_CUDA_DEVICE_H
 
@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/module/module.h"
 #include "device/device.h"
+#include "device/device_arena.h"
 
 /* Functions that libtulle has handed over; written once, when the module is loaded. */
 extern const tulle__module_host *tulle__cuda_host;
@@ -49,9 +50,11 @@ struct tulle__cuda_choice {
 typedef struct tulle__cuda_gpu {
     struct tulle__cuda_gpu *next;
     int ordinal;
-    int users; /* devices, and teams that retain it; under the table's lock */
+    int users; /* shares; under the table's lock, as these are */
+    struct tulle__cuda_share *shares;
     tulle__cuda_driver driver;
     char name[64];
+    size_t piece;      /* least bytes of a piece of an arena */
     int processors;    /* multiprocessors */
     size_t shared;     /* bytes of shared memory that a block may have */
     size_t blas_bytes; /* of cuBLAS's workspace */
@@ -70,10 +73,28 @@ typedef struct tulle__cuda_gpu {
     char cause[TULLE_MESSAGE_MAX];
 } tulle__cuda_gpu;
 
+/* Share of a GPU that the devices of one owner have: an arena, from which all their buffers and rooms come. */
+typedef struct tulle__cuda_share {
+    struct tulle__cuda_share *next;
+    tulle__cuda_gpu *gpu;
+    const void *owner; /* the PE; NULL: one device */
+    int users;         /* devices, and teams that retain it */
+    const tulle__device_arena_ops *arenas;
+    tulle__device_arena *arena;
+} tulle__cuda_share;
+
+/* Memory of a queue for libraries and kernels. */
+typedef struct tulle__cuda_room_block {
+    tulle__device_arena_block block;
+    size_t bytes; /* 0: there is none */
+} tulle__cuda_room_block;
+
 /* A device: a PE's part of a GPU. */
 typedef struct tulle__cuda {
     tulle__device device;
-    tulle__cuda_gpu *gpu;
+    tulle__cuda_share *share;
+    tulle__cuda_gpu *gpu; /* the share's */
+    size_t piece;         /* least bytes of a piece; 0: each buffer is one (piece=0) */
     int kernels;
     int sharers;       /* PEs of the host that have the same GPU */
     int connections;   /* hardware queues: kernels of more streams wait for each other */
@@ -103,9 +124,8 @@ struct tulle__device_queue {
     int breaks;   /* 1: it is one of cuda->broken */
     void *before; /* the caller's context, while a call is under way */
     char message[TULLE_MESSAGE_MAX];
-    void *room; /* of cuSPARSE, for tasks without a workspace */
-    size_t room_bytes;
-    cudaEvent_t origin; /* at host time origin_ns */
+    tulle__cuda_room_block room, old_room; /* for tasks without a workspace; that of work which may not be done */
+    cudaEvent_t origin;                    /* at host time origin_ns */
     int64_t origin_ns;
     int first_span, nspans; /* a ring: of what is not reported yet */
     tulle__cuda_span span[TULLE__CUDA_SPANS];
@@ -113,12 +133,16 @@ struct tulle__device_queue {
 
 /* ---- cuda_gpu.c ---- */
 
-/* Makes the device a user of the GPU, which the first user opens. On failure cuda->gpu is NULL, or is to be released.
- */
-tulle_status tulle__cuda_gpu_open(tulle__cuda *cuda, int ordinal);
+/* Makes the device a user of what its owner shares on the GPU, which the first user opens. On failure nothing is to be
+ * released. */
+tulle_status tulle__cuda_gpu_open(tulle__cuda *cuda, int ordinal, const tulle__device_setting *setting);
 /* The calls of the contract (device.h). */
 void *tulle__cuda_retain(tulle__device *device);
-void tulle__cuda_release(void *gpu);
+void tulle__cuda_release(void *share);
+/* Bytes of the GPU that arenas of this process hold and that are free. */
+size_t tulle__cuda_idle(tulle__cuda_gpu *gpu);
+/* Idle pieces of other owners' arenas go back to the GPU. 1: there were some. */
+int tulle__cuda_trim_others(tulle__cuda *cuda);
 tulle_status tulle__cuda_state(tulle__device *device);
 
 /* Held from the choice of a handle's stream to the last call that depends on it: handles are the process's. */
@@ -237,13 +261,25 @@ tulle_status tulle__cuda_waits(tulle__device *device, int queues);
 size_t tulle__cuda_kept(size_t whole);
 /* Bytes of the workspace of cuBLAS. */
 size_t tulle__cuda_blas_bytes(size_t whole, int major);
-/* Sets what this PE has: its part of the `left` bytes that are free, beside what is kept for so many processes. */
-void tulle__cuda_divide(tulle__cuda *cuda, size_t left, size_t whole, int processes);
+/* Sets what this PE has: its part of the `left` bytes that are free and of the `idle` ones of this process's arenas,
+ * beside what is kept for so many processes. */
+void tulle__cuda_divide(tulle__cuda *cuda, size_t left, size_t idle, size_t whole, int processes);
 
 /* cuSPARSE refuses NULL in some releases even if it wants nothing. */
 enum { TULLE__CUDA_ROOM_LEAST = 256 };
 /* Room of the queue for a library, of at least so many bytes: *room. It stays until more is asked for. */
 tulle_status tulle__cuda_room(tulle__device_queue *queue, size_t bytes, void **room);
+/* Gives back a room that nothing uses, if there is one. */
+void tulle__cuda_room_give(tulle__device_queue *queue, tulle__cuda_room_block *room);
+
+/* A block of the arena; `still`: bytes of the capacity that others may take behind it. */
+tulle_status tulle__cuda_take(
+    tulle__cuda *cuda, size_t bytes, size_t still, const char *what, tulle__device_arena_block *block);
+void tulle__cuda_give(tulle__cuda *cuda, const tulle__device_arena_block *block);
+/* Source of pieces; for an arena that is freed cuda is NULL. */
+tulle__device_arena_source tulle__cuda_source(tulle__cuda *cuda);
+/* Least bytes of a piece on a card of `whole` bytes. */
+size_t tulle__cuda_piece(size_t whole);
 
 /* Rooms that had `old` bytes have `now`: what all of them take beyond rooms_kept counts against the device's memory.
  * 0: that is not there, and nothing changes. */

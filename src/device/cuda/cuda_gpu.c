@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * GPUs of the process. Each is opened once, with its facts, loaded kernels and handles of libraries, for all devices
- * (tulle__cuda) on it, of any PE, plan and team. Devices and teams are its users; the last one closes it, and a failed
- * opening or start is tried again by the next. The context of the calling thread is the caller's again when a call
- * returns. Errors that CUDA does not forgive (an illegal address, a lost card) are reported with their first cause from
- * then on; devices that are opened afterwards find out anew.
+ * (tulle__cuda) on it, of any PE, plan and team. Those of a PE share an arena of its memory. Devices and teams use
+ * shares, and these a GPU; the last user closes either, and a failed opening or start is tried again by the next. The
+ * context of the calling thread is the caller's again when a call returns. Errors that CUDA does not forgive (an
+ * illegal address, a lost card) are reported with their first cause from then on; devices that are opened afterwards
+ * find out anew.
  *
  * Locks, in this order: `start` while a GPU is opened or started; `libraries` from the choice of a handle's stream to
  * the last call that depends on it. Calls under them may wait for work of the device: kernels that wait for another
  * PE's are started with neither, by PEs that have their queues already. The table's lock and `loss` are held for no
- * call of CUDA.
+ * call of CUDA. An arena's own lock is taken last; calls under it may wait for the device, so other PEs only try it.
  */
 #include "device/cuda/cuda_device.h"
 
@@ -158,6 +159,7 @@ static tulle_status read_facts(tulle__cuda *cuda)
     snprintf(gpu->name, sizeof gpu->name, "%.60s", facts.name);
     gpu->shared = facts.sharedMemPerBlockOptin;
     gpu->processors = facts.multiProcessorCount;
+    gpu->piece = tulle__cuda_piece(whole);
     gpu->blas_bytes = tulle__cuda_blas_bytes(whole, facts.major);
     return TULLE_OK;
 }
@@ -205,16 +207,6 @@ static tulle__cuda_gpu *find_gpu(int ordinal)
     return gpu;
 }
 
-tulle_status tulle__cuda_gpu_open(tulle__cuda *cuda, int ordinal)
-{
-    tulle_status status = TULLE_OK;
-    if (!(cuda->gpu = find_gpu(ordinal))) return TULLE_ERR_MEMORY;
-    pthread_mutex_lock(&cuda->gpu->start);
-    if (!cuda->gpu->opened) status = open_gpu(cuda);
-    pthread_mutex_unlock(&cuda->gpu->start);
-    return status;
-}
-
 static void close_gpu(tulle__cuda_gpu *gpu)
 {
     void *before;
@@ -232,18 +224,8 @@ static void close_gpu(tulle__cuda_gpu *gpu)
     tulle__cuda_host->free(gpu);
 }
 
-void *tulle__cuda_retain(tulle__device *device)
+static void release_gpu(tulle__cuda_gpu *gpu)
 {
-    tulle__cuda_gpu *gpu = ((tulle__cuda *)device)->gpu;
-    pthread_mutex_lock(&cuda_gpus.lock);
-    gpu->users++;
-    pthread_mutex_unlock(&cuda_gpus.lock);
-    return gpu;
-}
-
-void tulle__cuda_release(void *shared)
-{
-    tulle__cuda_gpu *gpu = shared;
     pthread_mutex_lock(&cuda_gpus.lock);
     int last = --gpu->users == 0;
     for (tulle__cuda_gpu **at = &cuda_gpus.first; last && *at; at = &(*at)->next)
@@ -253,4 +235,133 @@ void tulle__cuda_release(void *shared)
         }
     pthread_mutex_unlock(&cuda_gpus.lock);
     if (last) close_gpu(gpu);
+}
+
+/* ---- shares ---- */
+
+/* The owner's share of the GPU, and one user more. Under the table's lock; NULL: there is none. */
+static tulle__cuda_share *find_share(const tulle__cuda_gpu *gpu, const void *owner)
+{
+    for (tulle__cuda_share *s = owner ? gpu->shares : NULL; s; s = s->next)
+        if (s->owner == owner) {
+            s->users++;
+            return s;
+        }
+    return NULL;
+}
+
+static tulle_status make_share(tulle__cuda_gpu *gpu, const tulle__device_setting *setting, tulle__cuda_share **share)
+{
+    tulle__account *before = tulle__cuda_host->account_enter(NULL);
+    tulle_status status = tulle__cuda_host->alloc_zero(1, sizeof **share, "memory of a GPU", share);
+    if (status == TULLE_OK) {
+        (*share)->gpu = gpu;
+        (*share)->owner = setting->owner;
+        (*share)->users = 1;
+        (*share)->arenas = setting->arenas;
+        status = setting->arenas->make(&(*share)->arena);
+        if (status != TULLE_OK) tulle__cuda_host->free(*share);
+    }
+    tulle__cuda_host->account_enter(before);
+    return status;
+}
+
+/* The share is a user of the GPU in place of the caller, unless there was one. */
+static tulle_status enter_share(tulle__cuda *cuda, const tulle__device_setting *setting)
+{
+    tulle__cuda_gpu *gpu = cuda->gpu;
+    tulle_status status = TULLE_OK;
+    pthread_mutex_lock(&cuda_gpus.lock);
+    if ((cuda->share = find_share(gpu, setting->owner)))
+        gpu->users--;
+    else if ((status = make_share(gpu, setting, &cuda->share)) == TULLE_OK) {
+        cuda->share->next = gpu->shares;
+        gpu->shares = cuda->share;
+    }
+    pthread_mutex_unlock(&cuda_gpus.lock);
+    return status;
+}
+
+tulle_status tulle__cuda_gpu_open(tulle__cuda *cuda, int ordinal, const tulle__device_setting *setting)
+{
+    tulle_status status = TULLE_OK;
+    if (!(cuda->gpu = find_gpu(ordinal))) return TULLE_ERR_MEMORY;
+    pthread_mutex_lock(&cuda->gpu->start);
+    if (!cuda->gpu->opened) status = open_gpu(cuda);
+    pthread_mutex_unlock(&cuda->gpu->start);
+    if (status == TULLE_OK) status = enter_share(cuda, setting);
+    if (status != TULLE_OK) release_gpu(cuda->gpu);
+    return status;
+}
+
+static void close_share(tulle__cuda_share *share)
+{
+    const tulle__device_arena_source source = tulle__cuda_source(NULL);
+    size_t held, used;
+    void *before;
+    share->arenas->sizes(share->arena, &held, &used);
+    if (held) enter_anyway(share->gpu, &before);
+    share->arenas->free(share->arena, &source);
+    if (held) leave(share->gpu, before);
+    release_gpu(share->gpu);
+    tulle__cuda_host->free(share);
+}
+
+void *tulle__cuda_retain(tulle__device *device)
+{
+    tulle__cuda_share *share = ((tulle__cuda *)device)->share;
+    pthread_mutex_lock(&cuda_gpus.lock);
+    share->users++;
+    pthread_mutex_unlock(&cuda_gpus.lock);
+    return share;
+}
+
+void tulle__cuda_release(void *shared)
+{
+    tulle__cuda_share *share = shared;
+    pthread_mutex_lock(&cuda_gpus.lock);
+    int last = --share->users == 0;
+    for (tulle__cuda_share **at = &share->gpu->shares; last && *at; at = &(*at)->next)
+        if (*at == share) {
+            *at = share->next;
+            break;
+        }
+    pthread_mutex_unlock(&cuda_gpus.lock);
+    if (last) close_share(share);
+}
+
+size_t tulle__cuda_idle(tulle__cuda_gpu *gpu)
+{
+    size_t idle = 0;
+    pthread_mutex_lock(&cuda_gpus.lock);
+    for (const tulle__cuda_share *s = gpu->shares; s; s = s->next) {
+        size_t held, used;
+        s->arenas->sizes(s->arena, &held, &used);
+        if (held > used) idle += held - used;
+    }
+    pthread_mutex_unlock(&cuda_gpus.lock);
+    return idle;
+}
+
+/* The n-th share of the GPU, and one user more; NULL: there are fewer. */
+static tulle__cuda_share *nth_share(const tulle__cuda_gpu *gpu, int n)
+{
+    pthread_mutex_lock(&cuda_gpus.lock);
+    tulle__cuda_share *s = gpu->shares;
+    while (s && n--) s = s->next;
+    if (s) s->users++;
+    pthread_mutex_unlock(&cuda_gpus.lock);
+    return s;
+}
+
+int tulle__cuda_trim_others(tulle__cuda *cuda)
+{
+    const tulle__device_arena_source source = tulle__cuda_source(NULL);
+    tulle__cuda_share *share;
+    int some = 0;
+    for (int n = 0; (share = nth_share(cuda->gpu, n)); n++) {
+        if (share != cuda->share) some |= share->arenas->trim(share->arena, &source);
+        tulle__cuda_release(share);
+    }
+    return some;
 }

@@ -2,8 +2,8 @@
 /*
  * Streams, events and copies of the device `cuda`. A queue is a stream; what fails when it is started sticks to its
  * queue, what fails later is what waiting for the stream says. An upload that fails, or is left out because its queue
- * has failed before, breaks the device until that failure has been reported: no kernel of any queue runs on what it should
- * have brought. So does an event that is not recorded, as others would take it for the one before.
+ * has failed before, breaks the device until that failure has been reported: no kernel of any queue runs on what it
+ * should have brought. So does an event that is not recorded, as others would take it for the one before.
  */
 #include <stdio.h>
 
@@ -24,8 +24,8 @@ static void drop_queue(tulle__device_queue *queue)
         if (queue->span[i].end) (void)cudaEventDestroy(queue->span[i].end);
     }
     if (queue->origin) (void)cudaEventDestroy(queue->origin);
-    if (queue->room) (void)cudaFree(queue->room);
-    tulle__cuda_count_room(queue->cuda, queue->room_bytes, 0);
+    tulle__cuda_room_give(queue, &queue->old_room);
+    tulle__cuda_room_give(queue, &queue->room);
     if (queue->stream) (void)cudaStreamDestroy(queue->stream);
     (void)cudaGetLastError();
     tulle__cuda_host->free(queue);
@@ -155,6 +155,7 @@ tulle_status tulle__cuda_queue_wait(tulle__device_queue *queue)
     if (status == TULLE_OK) {
         status = tulle__cuda_check(queue->cuda, cudaStreamSynchronize(queue->stream), "what the device has done");
         while (queue->nspans) tell_span(queue);
+        if (status == TULLE_OK) tulle__cuda_room_give(queue, &queue->old_room);
         if (status == TULLE_OK && tulle__cuda_quietly(cudaEventRecord(queue->origin, queue->stream)))
             queue->origin_ns = tulle__clock_ns(); /* nothing is before it; times since then are floats */
         tulle__cuda_leave(queue->cuda, queue->before);

@@ -1,10 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory of a GPU beside buffers. A part of what is free stays so: for what the driver and the libraries take later
- * (their code, loaded when it is used first, and their handles), and for the rooms of queues, which libraries and our
- * kernels work in. Rooms are counted; what they take beyond their part counts against the device's capacity.
+ * Memory of a GPU. Buffers and rooms are blocks of an arena (device/device_arena.h), which the devices of a PE share
+ * and the team retains: in a steady state nothing is taken from CUDA, or given back, as that waits for the whole GPU. A
+ * part of what is free stays so: for what the driver and the libraries take later (their code, loaded when it is used
+ * first, and their handles), for gaps between blocks, and for the rooms of queues, which libraries and our kernels work
+ * in. Rooms are counted; what they take beyond their part counts against the device's capacity.
  */
 #include "device/cuda/cuda_device.h"
+
+#ifdef EMUL_BLOCK /* the emulation guards blocks as it does allocations */
+#define GUARD(block, used) EMUL_BLOCK((block)->memory, (block)->bytes, tulle__extent_length(&(block)->extent), used)
+#else
+#define GUARD(block, used) ((void)0)
+#endif
+
+size_t tulle__cuda_piece(size_t whole)
+{
+    const size_t large = (size_t)32 << 20, least = (size_t)1 << 20, part = whole / 1024;
+    return part > large ? large : part < least ? least : part;
+}
+
+static tulle_status take_piece(void *context, size_t bytes, const char *what, void **piece)
+{
+    tulle__cuda *cuda = context;
+    cudaError_t error = cudaMalloc(piece, bytes);
+    if (error == cudaErrorMemoryAllocation && tulle__cuda_trim_others(cuda)) {
+        (void)cudaGetLastError();
+        error = cudaMalloc(piece, bytes);
+    }
+    return tulle__cuda_check(cuda, error, what);
+}
+
+static void give_piece(void *context, void *piece)
+{
+    (void)context;
+    (void)tulle__cuda_quietly(cudaFree(piece)); /* of a lost GPU, too: for what the host keeps of it */
+}
+
+tulle__device_arena_source tulle__cuda_source(tulle__cuda *cuda)
+{
+    return (tulle__device_arena_source){
+        .take = take_piece, .give = give_piece, .context = cuda, .least = cuda ? cuda->piece : 1};
+}
+
+tulle_status tulle__cuda_take(
+    tulle__cuda *cuda, size_t bytes, size_t still, const char *what, tulle__device_arena_block *block)
+{
+    const tulle__device_arena_source source = tulle__cuda_source(cuda);
+    const size_t spare = cuda->rooms < cuda->rooms_kept ? cuda->rooms_kept - cuda->rooms : 0;
+    tulle_status status = cuda->share->arenas->take(cuda->share->arena, &source, bytes, still, spare, what, block);
+    if (status == TULLE_OK) GUARD(block, 1);
+    return status;
+}
+
+void tulle__cuda_give(tulle__cuda *cuda, const tulle__device_arena_block *block)
+{
+    const tulle__device_arena_source source = tulle__cuda_source(cuda);
+    GUARD(block, 0);
+    cuda->share->arenas->give(cuda->share->arena, &source, block);
+}
 
 /*
  * On small cards an eighth; a context with cuSPARSE's, cuBLAS's and cuSOLVER's code takes most of a GB, more with
@@ -23,10 +77,10 @@ size_t tulle__cuda_blas_bytes(size_t whole, int major)
     return major >= 9 && whole >= (size_t)8 << 30 ? (size_t)32 << 20 : (size_t)4 << 20;
 }
 
-void tulle__cuda_divide(tulle__cuda *cuda, size_t left, size_t whole, int processes)
+void tulle__cuda_divide(tulle__cuda *cuda, size_t left, size_t idle, size_t whole, int processes)
 {
-    const size_t sharers = (size_t)cuda->sharers;
-    size_t own = left / sharers, kept = tulle__cuda_kept(whole) * (size_t)processes / sharers;
+    const size_t sharers = (size_t)cuda->sharers, n = (size_t)processes;
+    size_t own = (left / n + idle) * n / sharers, kept = tulle__cuda_kept(whole) * n / sharers;
     cuda->rooms_kept = kept / 2 > cuda->gpu->blas_bytes ? kept / 2 : cuda->gpu->blas_bytes;
     kept = kept / 2 + cuda->rooms_kept;
     cuda->device.capacity = own > kept ? own - kept : 0;
@@ -43,33 +97,57 @@ int tulle__cuda_count_room(tulle__cuda *cuda, size_t old, size_t now)
     return 1;
 }
 
-static tulle_status grow(tulle__device_queue *queue, size_t bytes)
+void tulle__cuda_room_give(tulle__device_queue *queue, tulle__cuda_room_block *room)
+{
+    if (!room->bytes) return;
+    tulle__cuda_give(queue->cuda, &room->block);
+    tulle__cuda_count_room(queue->cuda, room->bytes, 0);
+    room->bytes = 0;
+}
+
+static tulle_status take_room(tulle__device_queue *queue, size_t bytes)
 {
     tulle__cuda *cuda = queue->cuda;
-    if (bytes <= queue->room_bytes) return TULLE_OK;
-    tulle_status status = tulle__cuda_check(
-        cuda, cudaStreamSynchronize(queue->stream), "what the device has done"); /* it uses the old one */
-    if (status != TULLE_OK) return status; /* which stays, and is freed with the queue */
-    if (queue->room) status = tulle__cuda_check(cuda, cudaFree(queue->room), "room for cuSPARSE");
-    tulle__cuda_count_room(cuda, queue->room_bytes, 0);
-    queue->room = NULL;
-    queue->room_bytes = 0;
-    if (status != TULLE_OK) return status;
     if (!tulle__cuda_count_room(cuda, 0, bytes))
         return tulle__cuda_host->fail(TULLE_ERR_LIMIT,
             "room for a kernel: %zu bytes were asked for, but of the %zu bytes of the device '%s' %zu are used", bytes,
             cuda->device.capacity, cuda->device.name, cuda->device.used);
-    status = tulle__cuda_check(cuda, cudaMalloc(&queue->room, bytes), "room for a kernel");
+    tulle_status status = tulle__cuda_take(
+        cuda, bytes, cuda->device.capacity - cuda->device.used, "room for a kernel", &queue->room.block);
     if (status == TULLE_OK)
-        queue->room_bytes = bytes;
+        queue->room.bytes = bytes;
     else
         tulle__cuda_count_room(cuda, bytes, 0);
     return status;
 }
 
+/* Waits for the queue, whose work may use the old room; if that fails, it is freed with the queue. */
+static tulle_status drop_old(tulle__device_queue *queue)
+{
+    if (!queue->old_room.bytes) return TULLE_OK;
+    tulle_status status =
+        tulle__cuda_check(queue->cuda, cudaStreamSynchronize(queue->stream), "what the device has done");
+    if (status == TULLE_OK) tulle__cuda_room_give(queue, &queue->old_room);
+    return status;
+}
+
+/* The old room stays until the queue is awaited: growing once waits for nothing, unless memory is short. */
+static tulle_status grow(tulle__device_queue *queue, size_t bytes)
+{
+    if (bytes <= queue->room.bytes) return TULLE_OK;
+    tulle_status status = drop_old(queue);
+    if (status != TULLE_OK) return status;
+    queue->old_room = queue->room;
+    queue->room.bytes = 0;
+    status = take_room(queue, bytes);
+    if ((status != TULLE_ERR_LIMIT && status != TULLE_ERR_MEMORY) || !queue->old_room.bytes) return status;
+    status = drop_old(queue);
+    return status == TULLE_OK ? take_room(queue, bytes) : status;
+}
+
 tulle_status tulle__cuda_room(tulle__device_queue *queue, size_t bytes, void **room)
 {
     tulle_status status = grow(queue, bytes < TULLE__CUDA_ROOM_LEAST ? TULLE__CUDA_ROOM_LEAST : bytes);
-    *room = queue->room;
+    *room = queue->room.bytes ? queue->room.block.memory : NULL;
     return status;
 }

@@ -109,6 +109,9 @@ cudaError_t cudaMalloc(void **memory, size_t bytes);
 enum { cudaMemAttachGlobal = 1 };
 cudaError_t cudaMallocManaged(void **memory, size_t bytes, unsigned flags);
 cudaError_t cudaFree(void *memory);
+/* A block of an allocation is in use, or free again; it has `bytes` of `length` (memory.cpp). */
+void emul_block(void *memory, size_t bytes, size_t length, int used);
+#define EMUL_BLOCK emul_block
 cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned flags);
 cudaError_t cudaFreeHost(void *memory);
 cudaError_t cudaHostRegister(void *memory, size_t bytes, unsigned flags);
