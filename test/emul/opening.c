@@ -5,7 +5,7 @@
  *
  *   opening probe          what a probe makes, and a first queue
  *   opening kept BYTES     the capacity of a card of EMUL_MEMORY bytes
- *   opening full           products in a card whose capacity is taken
+ *   opening full           products in a card whose capacity is taken; memory that another PE's arena has, or uses
  *   opening queues
  */
 #include <inttypes.h>
@@ -139,6 +139,40 @@ static void test_full(void)
     ok(emul.held() == 0, "nothing is left");
 }
 
+/* Memory of a GPU that one PE has freed is another's; while it is in use, the refusal has figures. */
+static void test_others(void)
+{
+    enum { PES = 2 };
+    tulle__device *device[PES] = {NULL, NULL}, *again = NULL;
+    tulle__device_buffer *buffer[PES] = {NULL, NULL};
+    int pe[PES];
+    for (int i = 0; i < PES; i++) {
+        const tulle__device_setting setting = {.threads = 1, .owner = &pe[i]};
+        ok(tulle__device_open("cuda:0", &setting, &device[i]) == TULLE_OK, "PE %d has all of the GPU", i);
+    }
+    const size_t bytes = device[0]->capacity / 4 * 3;
+    ok(tulle__device_buffer_new(device[0], bytes, "a matrix", &buffer[0]) == TULLE_OK, "%zu bytes of PE 0", bytes);
+    ok(tulle__device_buffer_new(device[1], bytes, "a result", &buffer[1]) == TULLE_ERR_MEMORY && !buffer[1] &&
+            strstr(tulle_error_message(), "a result") && strstr(tulle_error_message(), "are in use"),
+        "PE 1 gets none: %s", tulle_error_message());
+    tulle__device_buffer_free(device[0], buffer[0]);
+    const tulle__device_setting setting = {.threads = 1, .owner = &pe[1]};
+    ok(tulle__device_open("cuda:0", &setting, &again) == TULLE_OK && again->capacity == device[0]->capacity,
+        "what is free of PE 0's counts as free");
+    const int64_t gave = emul.count("cudaFree");
+    ok(tulle__device_buffer_new(again, bytes, "a result", &buffer[1]) == TULLE_OK && emul.count("cudaFree") == gave + 1,
+        "and becomes PE 1's: %s", tulle_error_message());
+    const int64_t took = emul.count("cudaMalloc");
+    tulle__device_buffer_free(again, buffer[1]);
+    tulle__device_close(again);
+    ok(tulle__device_buffer_new(device[1], bytes, "a result", &buffer[1]) == TULLE_OK &&
+            emul.count("cudaMalloc") == took,
+        "which its devices share");
+    tulle__device_buffer_free(device[1], buffer[1]);
+    for (int i = 0; i < PES; i++) tulle__device_close(device[i]);
+    ok(emul.held() == 0, "nothing is left");
+}
+
 /* pes PEs on one GPU, each with so many queues whose kernels wait. */
 static void test_waits(const char *variable, int pes, int queues, int want, int most)
 {
@@ -168,6 +202,7 @@ int main(int argc, char **argv)
         test_kept(strtoull(argv[2], NULL, 10));
     } else if (!strcmp(what, "full")) {
         test_full();
+        test_others();
     } else if (!strcmp(what, "queues")) {
         test_waits(NULL, 8, 1, 1, 8);
         test_waits(NULL, 9, 1, 0, 8);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sweep PES SLABS KIND [STRIDE]: streams a small matrix through the emulated GPU and lets one CUDA call after the other
- * fail: the n-th of a run, for each n (or each STRIDE-th). KIND `fail`: the call fails, once; `lose`: the device is
- * lost with it. SLABS -1, -2, -3: a triangle is solved by the devices of all PEs instead, by push, zerocopy, unified;
- * -4: they compute a function of a matrix and a density matrix; -5: the device of PE 0 solves a triangle, by auto.
- * Each run ends with a status and a message, or is right; it leaves nothing on the device, and threads the contexts
- * that they had; and the run behind it is right. SLABS 0: the matrix stays on the device.
+ * sweep PES SLABS KIND [STRIDE [each]]: streams a small matrix through the emulated GPU and lets one CUDA call after
+ * the other fail: the n-th of a run, for each n (or each STRIDE-th). KIND `fail`: the call fails, once; `lose`: the
+ * device is lost with it. SLABS -1, -2, -3: a triangle is solved by the devices of all PEs instead, by push, zerocopy,
+ * unified; -4: they compute a function of a matrix and a density matrix; -5: the device of PE 0 solves a triangle, by
+ * auto. Each run ends with a status and a message, or is right; it leaves nothing on the device, and threads the
+ * contexts that they had; and the run behind it is right. SLABS 0: the matrix stays on the device. each: each buffer of
+ * the device is an allocation, so that the n-th call is more often one of these.
  */
 #include <inttypes.h>
 
@@ -17,6 +18,7 @@
 #include "tap.h"
 
 static emulation emul;
+static const char *on_gpu = "cuda", *wide_levels = "cuda:wide=8";
 
 /* Matrix that a run streams, and whether it was right; written by PE 0. */
 struct run {
@@ -38,7 +40,7 @@ static tulle_status multiply(tulle_comm *comm, void *arg)
     tulle_stream_options options = {0};
     tulle_status status;
     int64_t wrong = 0;
-    options.device = "cuda";
+    options.device = on_gpu;
     options.cols = COLS;
     options.slabs = run->slabs;
     TULLE_TRY(tulle_layout_new(&spec, size, &la));
@@ -81,7 +83,7 @@ static tulle_status solve(tulle_comm *comm, void *arg)
     tulle_layout *one = NULL;
     tulle_mat *T = NULL, *X = NULL, *B = NULL;
     tulle_trisolve *solver = NULL;
-    tulle_trisolve_options options = {.method = methods[-1 - run->slabs], .device = "cuda:wide=8", .patience = 20};
+    tulle_trisolve_options options = {.method = methods[-1 - run->slabs], .device = wide_levels, .patience = 20};
     tulle_layout_spec spec = {.n = 1, .tile_rows = 1, .tile_cols = 1, .grid_rows = 1, .grid_cols = 1};
     double error = 0;
     tulle_status status;
@@ -119,8 +121,8 @@ static tulle_status function(tulle_comm *comm, void *arg)
     tulle_status status;
     double error = 1;
     const tulle_function f = {.kind = TULLE_FUNCTION_EXP};
-    const tulle_matfun_options options = {.combine = 3, .device = "cuda"};
-    const tulle_density_options pairs = {.nonorthogonal = true, .combine = 3, .check = 2, .device = "cuda"};
+    const tulle_matfun_options options = {.combine = 3, .device = on_gpu};
+    const tulle_density_options pairs = {.nonorthogonal = true, .combine = 3, .check = 2, .device = on_gpu};
     problem_init(&p, SPARSE, 7, 0);
     problem_init(&q, SPARSE, 7, 9);
     TULLE_TRY(build(comm, &p, TULLE_F64, 0, NONE, &A));
@@ -193,6 +195,10 @@ int main(int argc, char **argv)
 {
     int pes = argc > 1 ? atoi(argv[1]) : 1, lose = argc > 3 && !strcmp(argv[3], "lose");
     int stride = argc > 4 ? atoi(argv[4]) : 1;
+    if (argc > 5 && !strcmp(argv[5], "each")) {
+        on_gpu = "cuda:piece=0";
+        wide_levels = "cuda:wide=8,piece=0";
+    }
     struct run run = {.slabs = argc > 2 ? atoi(argv[2]) : 0};
     struct outcome o = {0};
     tulle_team *team = NULL;
