@@ -81,7 +81,7 @@ typedef struct tulle_product_devices {
      * structure comes to the host when it is made, norms of blocks each time, and values stay, in up to
      * half of each device: they are undefined on the host until tulle_product_sync, but products that
      * have C as an operand take them as they are, on devices of the same spec without the link (if these
-     * are peers). What does not fit comes to the host each time. For a sparse or row-major C by
+     * are peers); so do other PEs that are threads of the process. What does not fit comes to the host each time. For a sparse or row-major C by
      * stationary C, without filter and layers, in layouts that match; otherwise TULLE_ERR_UNSUPPORTED.
      * TULLE_ERR_LIMIT if a PE's part of a dense C does not fit beside two tiles
      */

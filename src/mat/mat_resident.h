@@ -18,6 +18,8 @@ typedef struct tulle__mat_resident {
     bool (*find)(void *context, int i, int j, tulle__device **device, tulle__device_tile *tile);
     /* The values of a tile come to the host if they have not yet; they stay on the device. */
     tulle_status (*bring)(void *context, int i, int j);
+    /* True if that device, of any PE of the process, copies from all devices here. */
+    bool (*serves)(void *context, const tulle__device *reader);
 } tulle__mat_resident;
 
 static inline const tulle__mat_resident *tulle__mat_resident_of(const tulle_mat *A)

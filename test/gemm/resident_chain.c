@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sparse results that stay on devices: resident_chain PES DEVICE [csr|bsr|vbsr]. C = A A and D = C A, or A C, by two
- * plans with device-resident results: the values of C cross no link, counted to the byte, and D is what the host makes.
- * So it is where other PEs read C, where the host, or a device that is no peer, multiplies with it, where memory is
- * short, with new values of A, where C is added to, and after failures. Of blocks norms come to the host each time.
+ * plans with device-resident results: the values of C cross no link, counted to the byte, also where other PEs read C,
+ * which they take from its devices; and D is what the host makes. So it is where the host, or a device that is no
+ * peer, multiplies with C, where memory is short, with new values of A, where C is added to, and after failures. Of
+ * blocks norms come to the host each time.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -282,7 +283,22 @@ static void test_way(tulle_team *team, struct run run)
             (int)run.later[1][2], (int)run.c);
         ok(run.later[1][0] == 0 && run.later[1][1] == run.norms_d, "no value crosses the link for C A");
     }
-    if (run.way == AS_B && pes == 1) ok(run.later[1][0] == 0 && run.later[1][1] == run.norms_d, "nor for A C");
+    if (run.way == AS_B) {
+        ok(run.later[1][0] == 0 && run.later[1][1] == run.norms_d, "nor for A C: %d bytes, %d", (int)run.later[1][0],
+            (int)run.later[1][1]);
+        ok(run.later[1][2] == pes * run.c, "each PE has all of C from the devices of all: %d bytes of %d",
+            (int)run.later[1][2], pes * (int)run.c);
+    }
+}
+
+/* PEs that do not read each other's memory on the host take tiles from devices all the same. */
+static void test_unmapped(struct run run, int pes)
+{
+    tulle_team *team = NULL;
+    if (!ok(tulle_team_new("threads:direct=off", pes, NULL, &team) == TULLE_OK, "PEs whose memory is not mapped"))
+        return;
+    test_way(team, run);
+    tulle_team_free(team);
 }
 
 int main(int argc, char **argv)
@@ -305,10 +321,16 @@ int main(int argc, char **argv)
         if (!run.way) tulle_team_run(team, count_blocks, before);
     }
     run.tiles = pes + 2;
+    for (run.way = CHAIN; run.way <= AS_B; run.way++) test_way(team, run);
+    run.way = AS_B;
+    test_unmapped(run, pes);
     run.way = CHAIN;
-    test_way(team, run);
-    tulle_status status = tulle_team_run(team, failing, &run);
-    ok(status == TULLE_OK, "failures: %s", status == TULLE_OK ? "told, and right afterwards" : tulle_error_message());
+    tulle_status status = TULLE_OK;
+    for (; run.way <= AS_B; run.way++) {
+        status = tulle_team_run(team, failing, &run);
+        ok(status == TULLE_OK, "%s, failures: %s", words[run.way],
+            status == TULLE_OK ? "told, and right afterwards" : tulle_error_message());
+    }
     for (int kilobytes = 10; kilobytes < 45 && !cuda; kilobytes += 8) {
         char small[64];
         snprintf(small, sizeof small, "limit:mem=%dK,link=100G,peer=100G+cpu", kilobytes);

@@ -54,11 +54,28 @@ static tulle_status bring_tile(void *context, int i, int j)
     return kept ? bring(d, kept) : TULLE_OK;
 }
 
+static bool serves(void *context, const tulle__device *reader)
+{
+    const struct device_run *run = context;
+    for (int d = 0; d < run->count; d++)
+        if (!reader->ops->peer(reader, run->device[d].device)) return false;
+    return true;
+}
+
 tulle__mat_resident *tulle__device_run_resident(tulle__runner *runner, uint64_t structure)
 {
     struct device_run *run = (struct device_run *)runner;
-    run->resident = (tulle__mat_resident){.structure = structure, .context = run, .find = find, .bring = bring_tile};
+    run->resident = (tulle__mat_resident){
+        .structure = structure, .context = run, .find = find, .bring = bring_tile, .serves = serves};
     return &run->resident;
+}
+
+bool tulle__device_run_reaches(const tulle__runner *runner, const tulle__mat_resident *resident)
+{
+    const struct device_run *run = (const struct device_run *)runner;
+    for (int d = 0; d < run->count; d++)
+        if (!resident->serves(resident->context, run->device[d].device)) return false;
+    return true;
 }
 
 tulle_status tulle__device_hold(const struct device_run *run, struct device *d, const tulle__tile_key *key,

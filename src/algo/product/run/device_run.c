@@ -175,6 +175,7 @@ static const tulle__runner_ops ops = {.chain = tulle__device_run_chain,
     .end = end,
     .sync = sync_home,
     .resident = tulle__device_run_resident,
+    .reaches = tulle__device_run_reaches,
     .work = work,
     .free = free_run};
 

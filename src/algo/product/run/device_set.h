@@ -98,6 +98,7 @@ void tulle__device_kept_forget(struct device *d);
 
 /* Results of this plan as other plans find them, which have that structure (device_resident.c). */
 tulle__mat_resident *tulle__device_run_resident(tulle__runner *runner, uint64_t structure);
+bool tulle__device_run_reaches(const tulle__runner *runner, const tulle__mat_resident *resident);
 
 /* A chain of sparse tiles on its way: what both kinds of products hold. Tiles of the pairs that add something. */
 tulle_status tulle__device_hold_pairs(struct device_run *run, struct device *d, const tulle__run_tiles *tiles,

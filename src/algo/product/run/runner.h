@@ -44,6 +44,8 @@ typedef struct tulle__runner_ops {
     /* Sparse results that stay on devices, for other plans, after an execution with that structure of C. NULL for the
      * host. */
     tulle__mat_resident *(*resident)(tulle__runner *runner, uint64_t structure);
+    /* True if its devices copy from those that values of a PE of this process lie on. NULL for the host. */
+    bool (*reaches)(const tulle__runner *runner, const tulle__mat_resident *resident);
     /* Work of devices since the plan was made; all 0 for the host. */
     tulle_device_work (*work)(const tulle__runner *runner);
     void (*free)(tulle__runner *runner);
