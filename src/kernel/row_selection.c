@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { FEW = 32 }; /* entries that are sorted by insertion */
-
 #define T float
 #define NAME(x) x##_f32
 #include "kernel/row_selection_rows.h"

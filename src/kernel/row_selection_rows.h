@@ -1,10 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Template of the selection for values of type T. The best entries so far lie at the front of the row, and the last of
- * them is the bound that the next ones must pass: an entry costs a comparison. Up to FEW are kept in order by
- * insertion; of more, candidates gather until quickselect has as many again, a constant number of comparisons each on
- * average.
+ * Template of the selection for values of type T. Entries are offered one by one; the best so far lie at the front, and
+ * the last of them is the bound that the next ones must pass: an entry costs a comparison. Up to FEW are kept in order
+ * by insertion; of more, candidates gather until quickselect has as many again, a constant number of comparisons each
+ * on average.
  */
+enum { NAME(FEW) = 32 }; /* entries that are sorted by insertion */
+
+typedef struct NAME(best) {
+    int32_t *col; /* room for 2 top entries, or for all that are offered */
+    T *val;
+    int64_t top, count; /* at least 1; entries that are there */
+    bool full;          /* the next ones must go before the bound */
+    T bound;
+    int32_t at;
+    uint64_t random;
+} NAME(best);
+
 static inline bool NAME(before)(T x, int32_t i, T y, int32_t j)
 {
     if (x > y) return true;
@@ -71,7 +83,7 @@ static void NAME(sort)(int32_t *col, T *val, int64_t n)
     int64_t e = 1;
     while (e < n && col[e - 1] < col[e]) e++;
     if (e >= n) return;
-    if (n <= FEW) {
+    if (n <= NAME(FEW)) {
         for (; e < n; e++) {
             const int32_t c = col[e];
             const T v = val[e];
@@ -121,50 +133,49 @@ static inline bool NAME(passes)(T x, int32_t c, T bound, int32_t at)
     return (x > bound) | ((x == bound) & (c < at)) | (isnan(bound) && NAME(before)(x, c, bound, at));
 }
 
-/* A few: candidates are kept in order, and a better one is inserted. */
-static int64_t NAME(best_few)(int64_t top, int64_t count, int32_t *col, T *val)
+static inline void NAME(offer)(NAME(best) * b, T x, int32_t c)
 {
-    for (int64_t e = 1; e < count; e++) {
-        const T x = val[e];
-        const int32_t c = col[e];
-        int64_t to = e < top ? e : top - 1;
-        if (e >= top && !NAME(passes)(x, c, val[to], col[to])) continue;
-        for (; to > 0 && NAME(before)(x, c, val[to - 1], col[to - 1]); to--) {
-            val[to] = val[to - 1];
-            col[to] = col[to - 1];
+    if (b->full && !NAME(passes)(x, c, b->bound, b->at)) return;
+    int64_t to = b->count;
+    if (b->top <= NAME(FEW)) {
+        if (b->full) to--;
+        for (; to > 0 && NAME(before)(x, c, b->val[to - 1], b->col[to - 1]); to--) {
+            b->val[to] = b->val[to - 1];
+            b->col[to] = b->col[to - 1];
         }
-        val[to] = x;
-        col[to] = c;
     }
-    return top;
+    b->val[to] = x;
+    b->col[to] = c;
+    b->count += b->top > NAME(FEW) || !b->full;
+    const int64_t most = b->top <= NAME(FEW) ? b->top : 2 * b->top;
+    if (b->count < most) return;
+    int64_t last = b->top - 1;
+    if (b->top > NAME(FEW)) {
+        NAME(quickselect)(b->col, b->val, most, b->top, &b->random);
+        b->count = b->top;
+        last = NAME(last)(b->col, b->val, b->top);
+    }
+    b->full = true;
+    b->bound = b->val[last];
+    b->at = b->col[last];
 }
 
-/* Candidates gather behind the best; when there are about as many, quickselect finds the best of both. */
-static int64_t NAME(best_many)(int64_t top, int64_t count, int32_t *col, T *val)
+/* Leaves the best of what was offered, in any order. */
+static void NAME(finish)(NAME(best) * b)
 {
-    uint64_t random = (uint64_t)count;
-    const int64_t most = 2 * top;
-    int64_t kept = most, last = 0;
-    for (int64_t e = most; e < count; e++) {
-        if (kept == most) {
-            NAME(quickselect)(col, val, kept, top, &random);
-            last = NAME(last)(col, val, kept = top);
-        }
-        /* the bound stays where it is until then */
-        if (!NAME(passes)(val[e], col[e], val[last], col[last])) continue;
-        col[kept] = col[e];
-        val[kept++] = val[e];
-    }
-    if (count > most) count = kept;
-    if (count > top) NAME(quickselect)(col, val, count, top, &random);
-    return top;
+    if (b->count <= b->top) return;
+    NAME(quickselect)(b->col, b->val, b->count, b->top, &b->random);
+    b->count = b->top;
 }
 
 static int64_t NAME(entries)(const tulle__row_selection *s, int64_t row, int64_t count, int32_t *col, T *val)
 {
     if (s->top == 0) return 0;
     if (s->row_norm || s->bounded) count = NAME(filter)(s, row, count, col, val);
-    if (s->top < count) count = (s->top <= FEW ? NAME(best_few) : NAME(best_many))(s->top, count, col, val);
-    NAME(sort)(col, val, count);
-    return count;
+    NAME(best) best = {.col = col, .val = val, .top = s->top, .random = (uint64_t)count};
+    if (s->top >= count) best.count = count;
+    for (int64_t e = 0; s->top < count && e < count; e++) NAME(offer)(&best, val[e], col[e]);
+    NAME(finish)(&best);
+    NAME(sort)(col, val, best.count);
+    return best.count;
 }

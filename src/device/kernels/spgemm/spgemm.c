@@ -139,8 +139,10 @@ static tulle_status select_chunk(struct job *job, int64_t c, tulle__spgemm_works
     tulle__made_chunk *made = &space->made, *kept = &job->selected[c];
     tulle_status status;
     TULLE_TRY(tulle__spgemm_make_chunk(space, job->rows, c, job->count, made));
-    kept->nnz = job->chunk_nnz[c] = tulle__select_rows(
-        plan->task->select, plan->task->type, begin, rows, job->count + begin, made->colind, made->val);
+    if (!plan->selects)
+        made->nnz = tulle__select_rows(
+            plan->task->select, plan->task->type, begin, rows, job->count + begin, made->colind, made->val);
+    kept->nnz = job->chunk_nnz[c] = made->nnz;
     const size_t nnz = (size_t)kept->nnz;
     TULLE_TRY(tulle__alloc(nnz, sizeof *kept->colind, "the selected columns of a chunk of C", &kept->colind));
     TULLE_TRY(tulle__alloc(nnz, job->size, "the selected values of a chunk of C", &kept->val));

@@ -71,6 +71,7 @@ typedef struct tulle__spgemm_plan {
     int dense;           /* a thread may have an array as wide as C */
     int near; /* that array is in cache where rows of C use it; near_values: or what misses it costs little */
     int near_values;
+    int selects;  /* rows are selected one by one as they are made, not chunk by chunk */
     int prefetch; /* B lies outside the cache */
 } tulle__spgemm_plan;
 
@@ -120,6 +121,7 @@ typedef struct tulle__spgemm_workspace {
     int keep;
     const tulle__run *stored; /* the structure of the rows to be written, kept when they were counted; or NULL */
     int crowded;              /* how often the ordered table was in vain, lately */
+    int scarce;               /* how often positive entries were too few for a selection, lately */
     tulle__offset_row row;    /* the structure of the last stretch */
     void *offset_terms;       /* rows of B under this stretch and the last */
     void *factor;             /* A's values for a few rows of a stretch */

@@ -2,11 +2,13 @@
 /* The sparse product's row kernels, for one instruction set. */
 #include "device/kernels/spgemm/spgemm.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/prefetch.h"
 #include "device/kernels/indices.h"
+#include "kernel/row_selection.h"
 
 #define T float
 #include "device/kernels/spgemm/spgemm_rows.h"

@@ -231,7 +231,7 @@ static void choose_variants(tulle__spgemm_plan *plan, tulle__pool *pool)
                fits(plan, pool, TULLE__BLOCK_ROWS) && tuning->accumulator <= TULLE__ACCUMULATOR_DENSE &&
                plan->flops >= 4 * entries;
     if ((runs || tuning->runs > 0) && make_runs(plan, pool) != TULLE_OK) drop_runs(plan);
-    if (!plan->runs && (tuning->panels == 2 ||
+    if (!plan->runs && !task->select && (tuning->panels == 2 ||
                            (tuning->panels == 0 && plan->dense && tuning->accumulator <= TULLE__ACCUMULATOR_DENSE)))
         (void)tulle__spgemm_make_sets(plan, pool);
 }
@@ -291,6 +291,7 @@ tulle_status tulle__spgemm_plan_init(
     plan->near = plan->dense && (sums <= TULLE__NEAR_BYTES || rows_stay_near(plan));
     plan->near_values = plan->dense && (plan->near || sums <= 8 * TULLE__NEAR_BYTES);
     choose_variants(plan, pool);
+    plan->selects = task->select && !plan->groups && !plan->runs && !plan->offsets;
     TULLE_TRY(cut_chunks(plan, nthreads, flops));
 out:
     tulle__free(flops);

@@ -21,6 +21,7 @@
 #include "device/kernels/spgemm/spgemm_offsets.h"
 #include "device/kernels/spgemm/spgemm_panels.h"
 #include "device/kernels/spgemm/spgemm_runs.h"
+#include "kernel/row_selection_rows.h"
 
 typedef struct NAME(segment) {
     const int32_t *col;
@@ -98,6 +99,7 @@ static inline int64_t NAME(bound)(const NAME(row) * row)
 
 #include "device/kernels/spgemm/spgemm_dense.h"
 #include "device/kernels/spgemm/spgemm_lists.h"
+#include "device/kernels/spgemm/spgemm_selected.h"
 #include "device/kernels/spgemm/spgemm_tables.h"
 
 /* ---- rows ---- */
@@ -219,15 +221,19 @@ static tulle_status NAME(write_rows)(
     if (space->plan->runs) return NAME(write_blocks)(space, begin, end, count, colind, val, room);
     for (int64_t i = begin; i < end; i++) {
         int64_t nnz = 0;
+        int done = 0;
         TULLE_TRY(NAME(list)(space, i, &row));
+        if (space->plan->selects && row.nsegments > 1)
+            TULLE_TRY(NAME(select_positive)(space, &row, colind, val, &nnz, &done));
         if (row.nsegments == 1) {
             const NAME(segment) *segment = row.segment;
             nnz = segment->len;
             memcpy(colind, segment->col, (size_t)nnz * sizeof *colind);
             for (int64_t b = 0; b < nnz; b++) val[b] = 0 + segment->scale * segment->val[b]; /* -0 as a sum has it */
-        } else if (row.nsegments) {
+        } else if (row.nsegments && !done) {
             TULLE_TRY(NAME(one_row)(space, &row, colind, val, room, &nnz));
         }
+        if (space->plan->selects && !done) nnz = NAME(entries)(space->plan->task->select, i, nnz, colind, val);
         count[i] = (int32_t)nnz;
         colind += nnz;
         val += nnz;
