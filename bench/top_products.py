@@ -2,20 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """The largest entries of rows of A A^T and A B beside sparse_dot_topn of PyPI, in one run.
 
-    top_products.py [--reps 5] [--threads 1 2] [--scale 1.0] [--seed 1]
+    top_products.py [--reps 5] [--threads 1 2] [--scale 1.0] [--seed 1] [--real Trec4 AssociatedPress ...] [--store]
 
-Inputs are drawn by the seed: words of documents, users of items, random rows, and short rows. Both libraries get CSR of
+Inputs are drawn by the seed: words of documents, users of items, random rows, and short rows; or real ones, files
+NAME.mtx.gz of the folder TULLE_MATRICES, rows of norm 1. --store: the rows replace bench/results/top-products.jsonl. Both libraries get CSR of
 both factors, made before the clock starts; they take turns, and a figure is the median. Results are compared: values
 of rows, and columns where values are not tied. A ratio is sparse_dot_topn's time over tulle's; the target is 1.5.
 """
 import argparse
+import os
 import statistics
 import time
 
 import numpy as np
+import scipy.io
 import scipy.sparse as sp
 
 import tulle
+from stored_lines import store
 
 TARGET = 1.5
 
@@ -49,6 +53,16 @@ def inputs(scale, seed):
                 yield f"{name} {np.dtype(dtype).name}", A, B, k, above
 
 
+def real(names):
+    """The same of files."""
+    for name in names:
+        A = sp.csr_matrix(scipy.io.mmread(os.path.join(os.environ["TULLE_MATRICES"], name + ".mtx.gz")), dtype=np.float64)
+        norms = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel())
+        A = sp.csr_matrix(sp.diags_array(1 / np.where(norms > 0, norms, 1)) @ A)
+        for k, above in ((10, None), (10, 0.8), (100, 0.1)):
+            yield name, A, A.T.tocsr(), k, above
+
+
 def agree(ours, theirs, tolerance):
     """True if rows have the same values, up to rounding; ties may differ in columns."""
     if abs(ours.nnz - theirs.nnz) > 1e-4 * max(ours.nnz, 1):  # values at the threshold
@@ -67,6 +81,8 @@ def main():
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--real", nargs="*", default=[])
+    parser.add_argument("--store", action="store_true")
     o = parser.parse_args()
     try:
         from sparse_dot_topn import sp_matmul_topn
@@ -75,7 +91,9 @@ def main():
         return
     print("| input | kept | threads | flops / entry | tulle, ms | sparse_dot_topn, ms | ratio |\n|---|---|---|---|---|---|---|")
     ratios = {threads: [] for threads in o.threads}
-    for name, A, B, k, above in inputs(o.scale, o.seed):
+    lines = []
+    for name, A, B, k, above in real(o.real) if o.real else inputs(o.scale, o.seed):
+        row = {}
         work = int(np.diff(B.indptr)[A.indices].sum())
         for threads in o.threads:
             with tulle.threads(threads):
@@ -95,6 +113,12 @@ def main():
             kept = f"{k}" + (f" above {above}" if above is not None else "")
             print(f"| {name} | {kept} | {threads} | {work / max(made['tulle'].nnz, 1):.0f} | {1e3 * took['tulle']:.1f} | "
                   f"{1e3 * took['rival']:.1f} | {ratio:.2f}{'' if right else ' (results differ)'} |", flush=True)
+            row |= {"rows": name, "kept": kept, "multiplications an entry": f"{work / max(made['tulle'].nnz, 1):.0f}",
+                    "Tulle": f"{1e3 * took['tulle']:.1f}", "sparse_dot_topn": f"{1e3 * took['rival']:.1f}",
+                    f"{threads} thread{'s' * (threads > 1)}": f"{ratio:.2f}"}
+        lines.append(row)
+    if o.store:
+        store("top-products", "A A^T, largest entries of rows, milliseconds with the last number of threads", lines)
     for threads, all_of in ratios.items():
         print(f"{threads} threads: geometric mean {statistics.geometric_mean(all_of):.2f}, least {min(all_of):.2f}, "
               f"{sum(r < TARGET for r in all_of)} of {len(all_of)} below {TARGET}")

@@ -90,6 +90,14 @@ def test_nan_is_last():
     assert tulle.top_products(A, B, above=-np.inf).indices.tolist() == [1, 4, 5]
 
 
+@pytest.mark.parametrize("value", [np.inf, 1.0, 1e-310])
+@pytest.mark.parametrize("k", [1, 40])
+def test_ties_come_in_any_order(value, k):
+    B = sp.csr_matrix((np.full(104, value), np.r_[2500:5000:49, 0:2500:49], [0, 52, 104]), shape=(2, 5000))
+    C = tulle.top_products(sp.csr_matrix([[1.0, 1.0]]), B, k)
+    np.testing.assert_array_equal(C.indices, np.sort(B.indices)[:k])
+
+
 def test_norms_neither_overflow_nor_lack():
     A = sp.csr_matrix(([3e200, 4e200, 0.0], [0, 1, 0], [0, 2, 3]), shape=(2, 2))
     C = tulle.top_products(A, sp.csr_matrix([[1e-190, 0], [0, 2e-190]]), 3, cosine=True)

@@ -27,11 +27,4 @@ typedef struct tulle__row_selection {
 int64_t tulle__select_entries(
     const tulle__row_selection *selection, tulle_type type, int64_t row, int64_t count, int32_t *col, void *val);
 
-/*
- * Selects from rows that lie one after the other from the front of the arrays on, count[r] entries of row first + r,
- * and closes the gaps; count becomes what is selected. Returns the sum.
- */
-int64_t tulle__select_rows(const tulle__row_selection *selection, tulle_type type, int64_t first, int64_t rows,
-    int32_t *count, int32_t *col, void *val);
-
 #endif

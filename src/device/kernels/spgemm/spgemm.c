@@ -131,19 +131,13 @@ static void fill_rowptr(struct job *job, int64_t chunk)
     }
 }
 
-/* Keeps the selected entries of a chunk. No more than a chunk a thread exists of all of C, made once. */
+/* Keeps the selected entries of a chunk, in memory of their size. */
 static tulle_status select_chunk(struct job *job, int64_t c, tulle__spgemm_workspace *space)
 {
-    const tulle__spgemm_plan *plan = job->plan;
-    const int64_t begin = plan->chunk_row[c], rows = plan->chunk_row[c + 1] - begin;
     tulle__made_chunk *made = &space->made, *kept = &job->selected[c];
     tulle_status status;
     TULLE_TRY(tulle__spgemm_make_chunk(space, job->rows, c, job->count, made));
-    if (!plan->selects)
-        made->nnz = tulle__select_rows(
-            plan->task->select, plan->task->type, begin, rows, job->count + begin, made->colind, made->val);
-    kept->nnz = job->chunk_nnz[c] = made->nnz;
-    const size_t nnz = (size_t)kept->nnz;
+    const size_t nnz = (size_t)(kept->nnz = job->chunk_nnz[c] = made->nnz);
     TULLE_TRY(tulle__alloc(nnz, sizeof *kept->colind, "the selected columns of a chunk of C", &kept->colind));
     TULLE_TRY(tulle__alloc(nnz, job->size, "the selected values of a chunk of C", &kept->val));
     if (nnz) memcpy(kept->colind, made->colind, nnz * sizeof *kept->colind);

@@ -71,7 +71,6 @@ typedef struct tulle__spgemm_plan {
     int dense;           /* a thread may have an array as wide as C */
     int near; /* that array is in cache where rows of C use it; near_values: or what misses it costs little */
     int near_values;
-    int selects;  /* rows are selected one by one as they are made, not chunk by chunk */
     int prefetch; /* B lies outside the cache */
 } tulle__spgemm_plan;
 

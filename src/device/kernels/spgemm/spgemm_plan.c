@@ -231,7 +231,7 @@ static void choose_variants(tulle__spgemm_plan *plan, tulle__pool *pool)
                fits(plan, pool, TULLE__BLOCK_ROWS) && tuning->accumulator <= TULLE__ACCUMULATOR_DENSE &&
                plan->flops >= 4 * entries;
     if ((runs || tuning->runs > 0) && make_runs(plan, pool) != TULLE_OK) drop_runs(plan);
-    if (!plan->runs && !task->select && (tuning->panels == 2 ||
+    if (!plan->runs && (tuning->panels == 2 ||
                            (tuning->panels == 0 && plan->dense && tuning->accumulator <= TULLE__ACCUMULATOR_DENSE)))
         (void)tulle__spgemm_make_sets(plan, pool);
 }
@@ -290,8 +290,7 @@ tulle_status tulle__spgemm_plan_init(
     int64_t sums = task->n * (int64_t)tulle_type_size(task->type);
     plan->near = plan->dense && (sums <= TULLE__NEAR_BYTES || rows_stay_near(plan));
     plan->near_values = plan->dense && (plan->near || sums <= 8 * TULLE__NEAR_BYTES);
-    choose_variants(plan, pool);
-    plan->selects = task->select && !plan->groups && !plan->runs && !plan->offsets;
+    if (!task->select) choose_variants(plan, pool); /* selected rows are made one by one */
     TULLE_TRY(cut_chunks(plan, nthreads, flops));
 out:
     tulle__free(flops);

@@ -223,7 +223,7 @@ static tulle_status NAME(write_rows)(
         int64_t nnz = 0;
         int done = 0;
         TULLE_TRY(NAME(list)(space, i, &row));
-        if (space->plan->selects && row.nsegments > 1)
+        if (space->plan->task->select && row.nsegments > 1)
             TULLE_TRY(NAME(select_positive)(space, &row, colind, val, &nnz, &done));
         if (row.nsegments == 1) {
             const NAME(segment) *segment = row.segment;
@@ -233,7 +233,7 @@ static tulle_status NAME(write_rows)(
         } else if (row.nsegments && !done) {
             TULLE_TRY(NAME(one_row)(space, &row, colind, val, room, &nnz));
         }
-        if (space->plan->selects && !done) nnz = NAME(entries)(space->plan->task->select, i, nnz, colind, val);
+        if (space->plan->task->select && !done) nnz = NAME(entries)(space->plan->task->select, i, nnz, colind, val);
         count[i] = (int32_t)nnz;
         colind += nnz;
         val += nnz;

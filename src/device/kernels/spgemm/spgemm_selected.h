@@ -16,11 +16,12 @@ typedef struct NAME(offered) {
     T below;                /* the same without norms */
 } NAME(offered);
 
-/* A little below the bound, so that rounding excludes none; bounds near the least numbers do not exclude any. */
+/* A little below the bound, so that rounding excludes none; bounds near the least numbers, or infinite, exclude none.
+ */
 static inline void NAME(raise)(NAME(offered) * s, T bound)
 {
     const double least = s->col_norm ? 1e-5 : 1e-30;
-    s->least = (double)bound > least ? (double)bound * s->norm * (1 - 1e-6) : 0;
+    s->least = (double)bound > least && !isinf(bound) ? (double)bound * s->norm * (1 - 1e-6) : 0;
     s->below = (T)s->least;
 }
 
