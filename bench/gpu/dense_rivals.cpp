@@ -74,7 +74,7 @@ double median_of(const std::function<void()> &call)
     return median(seconds);
 }
 
-/* What staging is bound by: the host's copies into pinned memory, and pinning in place of it. */
+/* Bounds of staging: the host copies into pinned memory, and pinning in place of it. */
 void host_rates(const job &of, char *pinned, char *pageable, size_t bytes)
 {
     for (int threads : {1, 4, 8, 16})

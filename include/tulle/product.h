@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * C = alpha op(A) op(B) + beta C for a sparse A and a dense (SpMM) or sparse (SpGEMM) B, by the
- * asynchronous one-sided algorithms of Brock, Buluc, Yelick, "RDMA-based algorithms for sparse
- * matrix multiplication on GPUs", ICS 2024, section 3, and by the bulk-synchronous ones that they
- * are compared with. A plan is made once for three matrices and executed any number of times, with
- * their current values; while the structure of A and B stays, no symbolic work is repeated.
+ * C = alpha op(A) op(B) + beta C for a sparse A and a dense (SpMM) or sparse (SpGEMM) B, by the asynchronous one-sided
+ * algorithms of Brock, Buluc, Yelick, "RDMA-based algorithms for sparse matrix multiplication on GPUs", ICS 2024,
+ * section 3, and by the bulk-synchronous ones that they are compared with. A plan is made once for three matrices and
+ * executed any number of times, with their current values; while the structure of A and B stays, no symbolic work is
+ * repeated.
  *
- * Layouts may be any of the right shapes, with any owners. Where two matrices cut the same index
- * differently, the plan works on the union of the cuts: on dense tiles in place, on copies of
- * sparse ones that their owners make for each execution. Matching layouts avoid this: the
- * column cuts of op(A) equal the row cuts of op(B), and C has the row cuts of op(A) and the column
- * cuts of op(B).
+ * Layouts may be any of the right shapes, with any owners. Where two matrices cut the same index differently, the plan
+ * works on the union of the cuts: on dense tiles in place, on copies of sparse ones that their owners make for each
+ * execution. Matching layouts avoid this: the column cuts of op(A) equal the row cuts of op(B), and C has the row cuts
+ * of op(A) and the column cuts of op(B).
  */
 #ifndef TULLE_PRODUCT_H
 #define TULLE_PRODUCT_H
@@ -74,16 +73,15 @@ typedef struct tulle_product_devices {
      */
     bool unpinned;
     /*
-     * Tiles of A and B stay on the devices from one execution to the next, as many as
-     * fit, and so do all of a dense C, whose values on the host are undefined until
-     * tulle_product_sync. So executions copy nothing over the link but what the first one uploads, C
-     * if its beta is not 0, and tiles that were evicted. Of a sparse C that is made at once the
-     * structure comes to the host when it is made, norms of blocks each time, and values stay, in up to
-     * half of each device: they are undefined on the host until tulle_product_sync, but products that
-     * have C as an operand take them as they are, on devices of the same spec without the link (if these
-     * are peers); so do other PEs that are threads of the process. What does not fit comes to the host each time. For a sparse or row-major C by
-     * stationary C, without filter and layers, in layouts that match; otherwise TULLE_ERR_UNSUPPORTED.
-     * TULLE_ERR_LIMIT if a PE's part of a dense C does not fit beside two tiles
+     * Tiles of A and B stay on the devices from one execution to the next, as many as fit, and so do all of a dense C,
+     * whose values on the host are undefined until tulle_product_sync. So executions copy nothing over the link but
+     * what the first one uploads, C if its beta is not 0, and tiles that were evicted. Of a sparse C that is made at
+     * once the structure comes to the host when it is made, norms of blocks each time, and values stay, in up to half
+     * of each device: they are undefined on the host until tulle_product_sync, but products that have C as an operand
+     * take them as they are, on devices of the same spec without the link (if these are peers); so do other PEs that
+     * are threads of the process. What does not fit comes to the host each time. For a sparse or row-major C by
+     * stationary C, without filter and layers, in layouts that match; otherwise TULLE_ERR_UNSUPPORTED. TULLE_ERR_LIMIT
+     * if a PE's part of a dense C does not fit beside two tiles
      */
     bool resident;
 } tulle_product_devices;
@@ -128,15 +126,13 @@ typedef struct tulle_product_options {
     tulle_op op_a, op_b;
     tulle_product_alg alg;
     /*
-     * jobs whose remote tiles are fetched ahead; 0: 2, or 4 where a dense C stays in place;
-     * TULLE_NONE: none. SUMMA and Cannon fetch a step's tiles during the previous step, unless it
-     * is TULLE_NONE
+     * jobs whose remote tiles are fetched ahead; 0: 2, or 4 where a dense C stays in place; TULLE_NONE: none. SUMMA and
+     * Cannon fetch a step's tiles during the previous step, unless it is TULLE_NONE
      */
     int lookahead;
     tulle_transfers transfers; /* what is transferred of a remote tile of B */
     /*
-     * all sweeps over k (i, j) start at 0, to measure the benefit of the iteration offset of
-     * section 3.3
+     * all sweeps over k (i, j) start at 0, to measure the benefit of the iteration offset of section 3.3
      */
     bool no_offset;
     /*
@@ -146,10 +142,9 @@ typedef struct tulle_product_options {
      */
     bool deterministic;
     /*
-     * number of 2.5D layers of PEs, each with the part of A and B for a share of the inner indices;
-     * their partial results are summed. 0 or 1: none; a divisor of the number of PEs; or
-     * TULLE_AUTO, as many as memory allows if the owners of C are expected to read clearly less
-     * with them. Not for SUMMA and Cannon
+     * number of 2.5D layers of PEs, each with the part of A and B for a share of the inner indices; their partial
+     * results are summed. 0 or 1: none; a divisor of the number of PEs; or TULLE_AUTO, as many as memory allows if the
+     * owners of C are expected to read clearly less with them. Not for SUMMA and Cannon
      */
     int replication;
     /*
@@ -166,9 +161,8 @@ typedef struct tulle_product_options {
     const struct tulle_machine *machine;
     const struct tulle_counts *counts;
     /*
-     * Devices that multiply tiles, as of tulle_device_probe ("cuda:0", "limit:mem=1G,link=12G+cpu"):
-     * operands are copied to them, results back. NULL: the host multiplies, where the matrices lie.
-     * The same on all PEs.
+     * Devices that multiply tiles, as of tulle_device_probe ("cuda:0", "limit:mem=1G,link=12G+cpu"): operands are
+     * copied to them, results back. NULL: the host multiplies, where the matrices lie. The same on all PEs.
      */
     const char *device;
     const struct tulle_product_devices *devices; /* with `device`: NULL: the defaults; read while the plan is made */
@@ -188,13 +182,12 @@ typedef struct tulle_product_options {
     double filter;
     bool keep_pattern; /* VBSR: C keeps its blocks and gets no others, also with beta = 0; none is removed */
     /*
-     * VBSR: op(A) op(B) is known to be symmetric, as in A A^T and in polynomials of one symmetric matrix,
-     * and so is C before a product with beta other than 0. Of the blocks (r, c) and (c, r) one is multiplied,
-     * that which a half stores (tulle_half_stores; on one PE the lower one); the other is its transpose: C is
-     * symmetric bit by bit, also with a filter. Or C is a half, symmetric or antisymmetric as the product, and
-     * keeps what is multiplied. Row and column blocks of C are the same. TULLE_ERR_UNSUPPORTED with layers,
-     * ranges of columns, a kept pattern and operands that stay on devices. After a failure C may have one of each two
-     * blocks
+     * VBSR: op(A) op(B) is known to be symmetric, as in A A^T and in polynomials of one symmetric matrix, and so is C
+     * before a product with beta other than 0. Of the blocks (r, c) and (c, r) one is multiplied, that which a half
+     * stores (tulle_half_stores; on one PE the lower one); the other is its transpose: C is symmetric bit by bit, also
+     * with a filter. Or C is a half, symmetric or antisymmetric as the product, and keeps what is multiplied. Row and
+     * column blocks of C are the same. TULLE_ERR_UNSUPPORTED with layers, ranges of columns, a kept pattern and
+     * operands that stay on devices. After a failure C may have one of each two blocks
      */
     bool symmetric_c;
     /*
@@ -221,26 +214,23 @@ TULLE_API tulle_status tulle_product_new(const tulle_mat *A, const tulle_mat *B,
     const tulle_product_options *options, tulle_product **product);
 
 /*
- * Collective: C = alpha op(A) op(B) + beta C, completely; with beta = 0 the old C is not read, and
- * with alpha = 0, as in BLAS, A and B are not: nan and inf in them do not matter, and C = beta C keeps
- * its entries, whatever kinds A, B and C are.
- * alpha and beta are the same on all PEs. report may be NULL, on all PEs. TULLE_ERR_LIMIT, with an
- * empty C, if the result does not fit in memory at once: use tulle_product_next then.
+ * Collective: C = alpha op(A) op(B) + beta C, completely; with beta = 0 the old C is not read, and with alpha = 0, as
+ * in BLAS, A and B are not: nan and inf in them do not matter, and C = beta C keeps its entries, whatever kinds A, B
+ * and C are. alpha and beta are the same on all PEs. report may be NULL, on all PEs. TULLE_ERR_LIMIT, with an empty C,
+ * if the result does not fit in memory at once: use tulle_product_next then.
  */
 TULLE_API tulle_status tulle_product_execute(
     tulle_product *product, double alpha, double beta, tulle_product_report *report);
 
 /*
- * Collective: ends what tulle_product_devices.resident keeps on the devices. C is on the host, and the next
- * execution reads A, B and C from there again: to be called before C is read, and after A or B has
- * got other values. Without that option it does nothing. tulle_product_free drops what was not
- * synchronised, and a failed execution does.
+ * Collective: ends what tulle_product_devices.resident keeps on the devices. C is on the host, and the next execution
+ * reads A, B and C from there again: to be called before C is read, and after A or B has got other values. Without that
+ * option it does nothing. tulle_product_free drops what was not synchronised, and a failed execution does.
  */
 TULLE_API tulle_status tulle_product_sync(tulle_product *product);
 
 /*
- * A range of the columns of C: columns from n from / of to n to / of of each tile column of n
- * columns.
+ * A range of the columns of C: columns from n from / of to n to / of of each tile column of n columns.
  */
 typedef struct tulle_columns {
     int number;              /* index of the range, from 0 */
@@ -279,14 +269,13 @@ TULLE_API const char *tulle_product_describe(const tulle_product *product);
 TULLE_API void tulle_product_free(tulle_product *product);
 
 /*
- * Collective: verifies the columns of C computed by the last execution, independently of it. For a
- * vector x of +-1: |C x - alpha A (B x)| <= gamma |A| |B| |x| in every row, gamma the rounding
- * bound of C's type; and, for a sparse C, that all rows ascend and that sampled rows have exactly
- * the structure of the product. Of a C in blocks, sampled block rows are compared block by block, and
- * the filter's error bound is added to all bounds (a C that keeps its pattern is compared where it has
- * blocks, for op_a = op_b = N). *error is the largest ratio of the left to the right side;
- * TULLE_ERR_CHECK, with the row, if it exceeds 1 or the structure is wrong. TULLE_ERR_UNSUPPORTED
- * after an execution with beta other than 0, as the old C is lost.
+ * Collective: verifies the columns of C computed by the last execution, independently of it. For a vector x of +-1: |C
+ * x - alpha A (B x)| <= gamma |A| |B| |x| in every row, gamma the rounding bound of C's type; and, for a sparse C, that
+ * all rows ascend and that sampled rows have exactly the structure of the product. Of a C in blocks, sampled block rows
+ * are compared block by block, and the filter's error bound is added to all bounds (a C that keeps its pattern is
+ * compared where it has blocks, for op_a = op_b = N). *error is the largest ratio of the left to the right side;
+ * TULLE_ERR_CHECK, with the row, if it exceeds 1 or the structure is wrong. TULLE_ERR_UNSUPPORTED after an execution
+ * with beta other than 0, as the old C is lost.
  */
 TULLE_API tulle_status tulle_product_check(tulle_product *product, double *error);
 

@@ -43,10 +43,10 @@ list() {
     for type in double float; do
         case $type in double) letter=D ;; *) letter=F ;; esac
         echo "values_in_registers<8,$type>|sum|SHFL&${letter}ADD|${letter}ADD|1"
-        echo "values_by_table<$type>|product|LDG&${letter}MUL&LDS|${letter}MUL|1"
+        echo "values_by_table<false,$type>|product|LDG&${letter}MUL&LDS|${letter}MUL|1"
         echo "values_by_windows<$type>|product|LDG&${letter}MUL&LDS|${letter}MUL|1"
     done
-    echo 'structure_by_table|product|LDG&ATOMS|LDG|1'
+    echo 'structure_by_table<false>|product|LDG&ATOMS|LDG|1'
     echo 'structure_by_windows|product|LDG&ATOMS|LDG|1'
     for block in 1 2 3 6; do
         echo "multiply<double,double,$block,false>|block|LDG&DFMA|DFMA|$((block * block))"

@@ -27,33 +27,46 @@ static void drop_result(struct device *d, struct device_result *r)
     r->buffer = NULL;
 }
 
-/* C = beta C + the result that has come. */
-static tulle_status add_result(const struct device_run *run, const struct device_exit *e)
+/* A result that has come, and what it is added to. */
+struct arrival {
+    const tulle__kernels *kernels;
+    const struct device_exit *exit;
+};
+
+static void add_rows(void *arg, int64_t begin, int64_t end)
 {
-    const tulle__kernels *kernels = run->context->kernels;
+    const struct arrival *arrival = arg;
+    const struct device_result *r = &arrival->exit->result;
+    const int64_t size = (int64_t)tulle_type_size(r->type), rows = end - begin;
+    const int by_row = r->col == 1;
+    char *to = r->to + begin * r->row * size;
+    if (r->beta != 1) /* of one thread, which cannot fail */
+        (void)arrival->kernels->scale(
+            NULL, r->type, by_row ? rows : r->n, by_row ? r->n : rows, by_row ? r->row : r->col, r->beta, to);
+    arrival->kernels->add(r->type, rows, r->n, arrival->exit->staging + begin * r->n * size, to, r->row, r->col);
+}
+
+/* C = beta C + the result that has come, in rows that stay in a cache between the two. */
+static void add_result(const struct device_run *run, const struct device_exit *e)
+{
+    enum { BLOCK = 128 << 10 };
     const struct device_result *r = &e->result;
-    int by_row = r->col == 1;
-    if (r->beta != 1) {
-        tulle_status status = kernels->scale(run->context->pool, r->type, by_row ? r->m : r->n, by_row ? r->n : r->m,
-            by_row ? r->row : r->col, r->beta, r->to);
-        if (status != TULLE_OK) return status;
-    }
-    kernels->add(r->type, r->m, r->n, e->staging, r->to, r->row, r->col);
-    double bytes = (double)(r->m * r->n) * (double)tulle_type_size(r->type);
+    struct arrival arrival = {run->context->kernels, e};
+    const int64_t line = r->n * (int64_t)tulle_type_size(r->type);
+    tulle__pool_blocks(run->context->pool, r->m, BLOCK / (line + 1) + 1, add_rows, &arrival);
+    const double bytes = (double)(r->m * line);
     tulle__kernel_end(run->comm, &(tulle__work){.memory = (r->beta == 1 ? 3 : r->beta == 0 ? 4 : 5) * bytes});
-    return TULLE_OK;
 }
 
 /* The result that left first is in host memory. A failure of its copy is the queue's, which finish waits for. */
-static tulle_status land(const struct device_run *run, struct device *d)
+static void land(const struct device_run *run, struct device *d)
 {
     struct device_exit *e = &d->exit[d->oldest];
     d->device->ops->event_wait(e->landed);
-    tulle_status status = add_result(run, e);
+    add_result(run, e);
     drop_result(d, &e->result);
     d->oldest = (d->oldest + 1) % TULLE__LEAVING;
     d->nleaving--;
-    return status;
 }
 
 /* The n-th open result leaves. */
@@ -61,7 +74,7 @@ static tulle_status leave(const struct device_run *run, struct device *d, int n)
 {
     const tulle__device_ops *ops = d->device->ops;
     tulle_status status = TULLE_OK;
-    if (d->nleaving == TULLE__LEAVING) TULLE_TRY(land(run, d));
+    if (d->nleaving == TULLE__LEAVING) land(run, d);
     struct device_exit *e = &d->exit[(d->oldest + d->nleaving) % TULLE__LEAVING];
     const struct device_result *r = &d->open[n];
     size_t bytes = (size_t)(r->m * r->n) * tulle_type_size(r->type);
@@ -96,7 +109,7 @@ int tulle__device_make_room(const struct device_run *run, struct device *d, tull
 {
     if (run->runner.resident || (!d->nleaving && d->nopen < 2)) return 0;
     if (!d->nleaving) *status = leave(run, d, oldest_of(d));
-    if (*status == TULLE_OK) *status = land(run, d);
+    if (*status == TULLE_OK) land(run, d);
     return *status == TULLE_OK;
 }
 
@@ -196,12 +209,12 @@ static tulle_status begin_result(const struct device_run *run, struct device *d,
     size_t bytes = (size_t)(task->m * task->n) * tulle_type_size(task->type), room = room_of(run, bytes);
     while (!resident && d->nopen && d->open_bytes + bytes > d->results) TULLE_TRY(leave(run, d, oldest_of(d)));
     while (run->runner.blocks && d->nleaving && d->nopen + d->nleaving >= run->runner.blocks->results)
-        TULLE_TRY(land(run, d));
+        land(run, d);
     for (;;) { /* as tulle__device_room, but no open result is one's own yet */
         status = tulle__device_tiles_room(d->tiles, room, "a tile of the result", &made.buffer);
         if (status != TULLE_ERR_LIMIT || resident || (!d->nleaving && !d->nopen)) break;
         if (!d->nleaving) TULLE_TRY(leave(run, d, oldest_of(d)));
-        TULLE_TRY(land(run, d));
+        land(run, d);
     }
     if (status != TULLE_OK) return status;
     d->open_bytes += bytes;
@@ -216,7 +229,7 @@ tulle_status tulle__device_results_finish(const struct device_run *run, struct d
 {
     tulle_status status = TULLE_OK;
     while (d->nopen) TULLE_TRY(leave(run, d, oldest_of(d)));
-    while (d->nleaving) TULLE_TRY(land(run, d));
+    while (d->nleaving) land(run, d);
 out:
     return status;
 }
@@ -333,7 +346,7 @@ static tulle_status collect(struct device_run *run, const struct device *mine, c
         struct device *d = &run->device[n];
         const struct device_result *r = d == mine ? NULL : find_open(d, task);
         if (r) TULLE_TRY(leave(run, d, (int)(r - d->open)));
-        while (leaves(d, task)) TULLE_TRY(land(run, d));
+        while (leaves(d, task)) land(run, d);
     }
 out:
     return status;
@@ -365,7 +378,7 @@ tulle_status tulle__device_run_chain(
     double beta;
     if (!task->m || !task->n) return TULLE_OK;
     tulle__device_resident_begin(run);
-    while (d->nleaving && d->device->ops->event_done(d->exit[d->oldest].landed)) TULLE_TRY(land(run, d));
+    while (d->nleaving && d->device->ops->event_done(d->exit[d->oldest].landed)) land(run, d);
     if (runner->unpinned) TULLE_TRY(collect(run, d, task));
     TULLE_TRY(begin_result(run, d, task, &r, &beta));
     tulle__device_chain work = {.type = task->type,
