@@ -228,8 +228,8 @@ static tulle_status is_result(const tulle_matfun *plan, const tulle_function *fu
 
 /*
  * Difference of F x and f(A) x for one vector x of random signs, relative to the latter, or where F cancels signs, as
- * equal pairs do, to the magnitude that F gives such vectors in the mean, |F|_F / sqrt(n); *change: of f(A) x by the
- * last Lanczos steps, until it is below `enough`. Collective, agreed.
+ * equal pairs do, to the magnitude that F gives such vectors in the mean, |F|_F / sqrt(n); itself where f(A) x is 0.
+ * *change: of f(A) x by the last Lanczos steps, until it is below `enough`. Collective, agreed.
  */
 static tulle_status compare_whole(const tulle_mat *A, const tulle_function *function, double enough, const tulle_mat *F,
     double *error, double *change, double *amplification)
@@ -246,13 +246,12 @@ out:
     if (status == TULLE_OK) status = tulle__lanczos(A, function, enough, x, expected, change, amplification);
     if (status == TULLE_OK) status = tulle__mat_apply(F, TULLE_OP_N, x, zeros, got, sums, &longest, NULL);
     if (status == TULLE_OK) status = tulle_mat_norm(F, TULLE_NORM_FROBENIUS, &size);
-    if (n > 0) largest = size / sqrt((double)n);
     for (int64_t i = 0; i < n && status == TULLE_OK; i++) {
         if (!(fabs(got[i] - expected[i]) <= worst)) worst = fabs(got[i] - expected[i]);
         largest = fmax(largest, fabs(expected[i]));
     }
     tulle__free(room);
-    if (status == TULLE_OK) *error = largest > 0 ? worst / largest : worst;
+    if (status == TULLE_OK) *error = largest > 0 ? worst / fmax(largest, size / sqrt((double)n)) : worst;
     return tulle_comm_agree(A->comm, status);
 }
 
