@@ -3,8 +3,8 @@
 """table.py DOCUMENT [FILE|FOLDER...]: what runs on GPUs measured, as tables between the markers of a document.
 
 A FILE (gpu-*.jsonl of a FOLDER; default: bench/results) has the lines of a run of quarter_hour.sh as they came, and of later runs
-behind them: where two lines are of one measurement, the later one counts. Of several files of a card the one with the
-newest date counts. A line is a JSON object with `kind`, `card` and `commit`:
+behind them: where two lines are of one measurement, the later one counts, also of several files of a card, by the date
+of their facts. A line is a JSON object with `kind`, `card` and `commit`:
 
     facts        device, date, cores, driver
     test         name, result (ok, skipped, failed, cut off), seconds, limit, why
@@ -48,13 +48,16 @@ def identity(x):
 
 
 class Run:
-    """The lines of a file, each measurement once."""
+    """Lines of a card, the older ones first: each measurement once."""
 
-    def __init__(self, path):
-        lines = lines_of_file(path)
+    def __init__(self, lines):
         self.lines = list({identity(x): x for x in lines}.values())
         self.facts = next((x for x in reversed(lines) if x.get("kind") == "facts"), {})
-        self.card = self.facts.get("card") or os.path.basename(path)
+        self.order = list(dict.fromkeys(x["commit"] for x in lines if x.get("commit")))
+
+    def commits(self):
+        named = [commit for commit in self.order if any(x.get("commit") == commit for x in self.lines)]
+        return f"commit{'s' * (len(named) > 1)} {', '.join(named)}" if named else ""
 
     def of(self, part):
         return [x for x in self.lines if x.get("kind") == "measurement" and x["part"] == part]
@@ -326,19 +329,19 @@ def section(run):
     sections, ratios = [], Ratios()
     for part in (rates, slabs, stream, products, functions, solves, systems, signs):
         sections += part(run, ratios)
-    about = [run.facts.get("device", ""), run.facts.get("date", ""), f"commit {run.facts.get('commit', '?')}"]
+    about = [run.facts.get("device", ""), run.facts.get("date", ""), run.commits()]
     made = [", ".join(word for word in about if word), ""] + tests(run)
     return made + ratios.targets() + ratios.summary() + sections + left_out(run)
 
 
-def newest(files):
-    """The newest run of each card."""
+def by_card(files):
+    """The lines of each card's files as one run, the newest file last."""
     cards = {}
     for path in sorted(files):
-        run = Run(path)
-        if run.card not in cards or run.facts.get("date", "") >= cards[run.card].facts.get("date", ""):
-            cards[run.card] = run
-    return [cards[card] for card in sorted(cards)]
+        lines = lines_of_file(path)
+        facts = next((x for x in reversed(lines) if x.get("kind") == "facts"), {})
+        cards.setdefault(facts.get("card") or os.path.basename(path), []).append((facts.get("date", ""), lines))
+    return [Run([line for _, lines in sorted(cards[card], key=lambda x: x[0]) for line in lines]) for card in sorted(cards)]
 
 
 def main():
@@ -354,7 +357,7 @@ def main():
         raise SystemExit(f"table.py: {document} has no '{BEGIN}' with '{END}' behind it")
     made = [""]
     files = [glob.glob(os.path.join(place, "gpu-*.jsonl")) if os.path.isdir(place) else [place] for place in places]
-    for run in newest(sum(files, [])):
+    for run in by_card(sum(files, [])):
         made += section(run)
     if not sum(files, []):
         made += [NOTHING]

@@ -159,6 +159,11 @@ with tempfile.TemporaryDirectory() as folder:
     older = os.path.join(folder, "gpu-H200-aaa.jsonl")
     write(older, [MEASURED[0] | {"date": "2025-12-31T23:59", "commit": "aaa"}])
     ok(run(document, older, results)[2] == text, "of two runs of a card the newer one")
+    first = product("spmm", "mesh", 1.0) | {"commit": "aaa"}
+    write(older, [MEASURED[0] | {"date": "2025-12-31T23:59", "commit": "aaa"}, first, first | {"operand": "ring"}])
+    both = run(document, results, older)[2]
+    ok("commits aaa, abc" in both and both.count("| SpMM | mesh | f64 |") == text.count("| SpMM | mesh | f64 |") and
+       "| SpMM | ring | f64 |" in both, "and of the older one what the newer has not")
     with tempfile.TemporaryDirectory() as nothing:
         status, _, text = run(document, nothing)
         ok(status == 0 and "Nothing has been measured" in text and "|" not in text, "no run: a line, and no tables")
