@@ -575,7 +575,8 @@ tulle_status tulle__basis_check_range(const tulle__basis *basis, const tulle__bl
     double largest = 0;
     for (int64_t r = 0; r < space->rows && space->type == TULLE_F64; r++)
         for (int c = 0; c < W->columns; c++) largest = fmax(largest, fabs(((const double *)W->val)[r * W->ld + c]));
-    const tulle_status status = tulle_comm_reduce_real(space->comm, TULLE_MAX, 1, &largest);
+    const tulle_status status =
+        tulle_comm_agree(space->comm, tulle_comm_reduce_real(space->comm, TULLE_MAX, 1, &largest));
     if (status != TULLE_OK || largest == 0 || isinf(largest) || (largest > 0x1p-460 && largest < 0x1p+500))
         return status;
     return tulle__fail(TULLE_ERR_ARG,
