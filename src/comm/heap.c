@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "comm/heap.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/error.h"
+#include "base/host/limits.h"
 #include "comm/byte_set.h"
 
-enum { ALIGN = 64, PAGE = 4096, HUGE_PAGE = 2 << 20, LARGE = 1 << 20 };
+enum { ALIGN = 64, PAGE = 4096, HUGE_PAGE = 2 << 20, LARGE = 1 << 20, CLAIM = 32 << 20 };
 
 struct extent {
     uint64_t offset, length;
@@ -28,7 +30,7 @@ _Static_assert(sizeof(struct header) <= TULLE__HEAP_HEADER, "the header must fit
 struct tulle__heap {
     pthread_mutex_t lock; /* against threads that reclaim idle pages; only the owner does all else */
     char *base;
-    size_t bytes;
+    size_t bytes, claimed; /* the first `claimed` bytes may be read and written */
     int rank, segment, pinned;
     tulle__account *account;
     struct extent *free;
@@ -145,6 +147,7 @@ tulle_status tulle__heap_new(tulle__link *link, int segment, tulle__account *acc
     TULLE_TRY(tulle__alloc((size_t)h->room, sizeof *h->free, "free extents", &h->free));
     h->base = link->ops->mapped(link, link->rank, segment);
     h->bytes = link->segment_bytes[segment] / ALIGN * ALIGN;
+    h->claimed = link->bare && segment == TULLE__DATA ? 0 : h->bytes;
     h->pinned = link->pinned;
     h->rank = link->rank;
     h->segment = segment;
@@ -213,6 +216,23 @@ tulle_status tulle__heap_take(tulle__heap *heap, size_t bytes, const char *what,
     return tulle__heap_reserve(heap, bytes, bytes, what, place);
 }
 
+/*
+ * Claims the segment up to `end`. Before that it is address space, which counts neither as data (RLIMIT_DATA) nor as
+ * memory that the system has promised (CommitLimit).
+ */
+static tulle_status claim(tulle__heap *heap, uint64_t end)
+{
+    if (end <= heap->claimed) return TULLE_OK;
+    uint64_t base = (uint64_t)(uintptr_t)heap->base, to = (base + end + CLAIM - 1) / CLAIM * CLAIM - base;
+    if (to > heap->bytes) to = heap->bytes;
+    if (mprotect(heap->base + heap->claimed, to - heap->claimed, PROT_READ | PROT_WRITE) != 0)
+        return tulle__fail(TULLE_ERR_MEMORY,
+            "out of memory: the segment of PE %d cannot grow from %.1f to %.1f MB: %s: %s", heap->rank,
+            (double)heap->claimed / 1e6, (double)to / 1e6, strerror(errno), tulle__mapping_room("").by);
+    heap->claimed = to;
+    return TULLE_OK;
+}
+
 static tulle_status reserve(tulle__heap *heap, size_t bytes, size_t committed, const char *what, tulle__place *place)
 {
     tulle_status status;
@@ -232,9 +252,10 @@ static tulle_status reserve(tulle__heap *heap, size_t bytes, size_t committed, c
     if (found < 0)
         return tulle__fail(TULLE_ERR_LIMIT, "%s needs %.1f MB, but the segment of PE %d has %.1f MB, %.1f MB in use",
             what, (double)bytes / 1e6, heap->rank, (double)heap->bytes / 1e6, (double)heap->used / 1e6);
-    status = tulle__account_charge(heap->account, charged, what);
-    if (status != TULLE_OK) return status;
     struct extent *e = &heap->free[found];
+    status = claim(heap, e->offset + length);
+    if (status == TULLE_OK) status = tulle__account_charge(heap->account, charged, what);
+    if (status != TULLE_OK) return status;
     *place = (tulle__place){.offset = e->offset + TULLE__HEAP_HEADER,
         .length = bytes,
         .generation = ++heap->generation,

@@ -175,6 +175,7 @@ struct tulle__link {
     size_t segment_bytes[TULLE__SEGMENTS];
     int reaches_devices; /* 1: the local memory of a get may be that of a CUDA device; wrappers do not pass it on */
     int pinned;          /* 1: a network adapter may have registered the segments' pages, which must not be replaced */
+    int bare;            /* 1: the data segment has no access until its owner claims it (heap.c) */
     const tulle__virtual_ops *virtual_time; /* NULL: time is real */
     tulle__link *clock;                     /* its argument: the engine's link below all wrappers */
     const int64_t *faults;                  /* pages that migrated to this PE (wrapper migrate); NULL: none do */

@@ -13,7 +13,7 @@
 
 #include "base/arg.h"
 #include "base/error.h"
-#include "base/host/cores.h"
+#include "base/host/blas.h"
 #include "base/options.h"
 #include "comm/comm.h"
 #include "comm/launcher.h"

@@ -2,13 +2,14 @@
 /*
  * The heap of a segment: blocks do not overlap and keep their contents. Resident pages, as the
  * system counts them, stay within the account's limit after any allocation or release. Pinned
- * segments keep their pages.
+ * segments keep their pages. A segment without access is claimed as it fills, within the limit of data.
  */
 #define _DEFAULT_SOURCE
 #include "comm/heap.h"
 
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "base/random.h"
 #include "tap.h"
@@ -116,13 +117,80 @@ static size_t churn(tulle__heap *heap, tulle__account *account, int *right, int 
     return most;
 }
 
+static void map_segment(int access)
+{
+    segment = mmap(NULL, SEGMENT, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+/* Bytes of this process that the limit of data counts. */
+static size_t data_bytes(void)
+{
+    char line[256];
+    size_t kilobytes = 0;
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "VmData: %zu", &kilobytes) == 1) break;
+    if (file) fclose(file);
+    return kilobytes * 1024;
+}
+
+/* Blocks of 8 MB until the heap has none, or `most` of them. */
+static int take_all(tulle__heap *heap, tulle__place *place, int most, tulle_status *status)
+{
+    int taken = 0;
+    *status = TULLE_OK;
+    while (taken < most && *status == TULLE_OK) {
+        *status = tulle__heap_take(heap, 8 << 20, "a block", &place[taken]);
+        if (*status != TULLE_OK) break;
+        memset(segment + place[taken].offset, 1, 8 << 20);
+        taken++;
+    }
+    return taken;
+}
+
+/* Memory that the segment has claimed: a little at first, what is in use later, and no more than a limit lets it. */
+static void test_claims(void)
+{
+    enum { MOST = 16, STEP = 32 << 20 };
+    tulle__heap *heap;
+    tulle__place place[MOST];
+    tulle_status status;
+    struct rlimit before, limit;
+    tulle__link link = {.ops = &ops, .npes = 1, .segment_bytes = {SEGMENT, SEGMENT}, .bare = 1};
+    tulle__account *account = tulle__account_new(0);
+    const size_t data = data_bytes();
+    map_segment(PROT_NONE);
+    if (!ok(segment != MAP_FAILED && tulle__heap_new(&link, TULLE__DATA, account, &heap) == TULLE_OK, "a bare segment"))
+        return;
+    ok(data && data_bytes() < data + STEP, "a segment that is empty is no data");
+    int taken = take_all(heap, place, 2, &status);
+    ok(taken == 2 && data_bytes() < data + 2 * STEP, "two blocks claim what they need");
+    if (getrlimit(RLIMIT_DATA, &before) == 0) {
+        limit = (struct rlimit){data_bytes() + 2 * STEP, before.rlim_max};
+        ok(setrlimit(RLIMIT_DATA, &limit) == 0, "a limit of data");
+        taken += take_all(heap, place + taken, MOST - taken, &status);
+        ok(status == TULLE_ERR_MEMORY && taken > 5 && taken < 14 && strstr(tulle_error_message(), "ulimit -d"),
+            "%d blocks fit: %s", taken, tulle_error_message());
+        tulle__heap_give(heap, &place[--taken]);
+        ok(take_all(heap, place + taken, 1, &status) == 1, "what was given is taken again");
+        taken++;
+        (void)setrlimit(RLIMIT_DATA, &before);
+    }
+    while (taken) tulle__heap_give(heap, &place[--taken]);
+    ok(tulle__heap_blocks(heap) == 0, "nothing is in use");
+    tulle__heap_free(heap);
+    tulle__account_free(account);
+    munmap(segment, SEGMENT);
+}
+
 static void test_pages(int pinned)
 {
     tulle__heap *heap;
     int right, refused;
     tulle__link link = {.ops = &ops, .npes = 1, .segment_bytes = {SEGMENT, SEGMENT}, .pinned = pinned};
     tulle__account *account = tulle__account_new(LIMIT), *before = tulle__account_enter(account);
-    segment = mmap(NULL, SEGMENT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    link.bare = !pinned;
+    map_segment(link.bare ? PROT_NONE : PROT_READ | PROT_WRITE);
     if (!ok(segment != MAP_FAILED, "a segment")) goto out;
     (void)madvise(segment, SEGMENT, MADV_NOHUGEPAGE); /* one byte makes a whole huge page resident */
     if (!ok(tulle__heap_new(&link, TULLE__DATA, account, &heap) == TULLE_OK, "a heap")) goto out;
@@ -157,5 +225,6 @@ int main(void)
 {
     test_pages(0);
     test_pages(1);
+    test_claims();
     return tap_done();
 }

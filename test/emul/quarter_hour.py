@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""quarter_hour.py SOURCE BUILD: bench/gpu/quarter_hour.sh and gpu_measure under emulation, with small inputs.
+"""quarter_hour.py SOURCE BUILD whole|parts: bench/gpu/quarter_hour.sh and gpu_measure under emulation, with small inputs.
 
 A run has every row of its list, with rivals, and then a table; a pattern restricts it; what hangs, ends by itself, or
 finds no memory costs its limit and no more, and is said.
@@ -15,7 +15,8 @@ import tempfile
 import tap
 from tap import ok
 
-SOURCE, BUILD = map(os.path.abspath, sys.argv[1:])
+SOURCE, BUILD = map(os.path.abspath, sys.argv[1:3])
+RUNS = sys.argv[3]
 SCRIPT = os.path.join(SOURCE, "bench", "gpu", "quarter_hour.sh")
 LIST = os.path.join(SOURCE, "bench", "gpu", "measurements.list")
 MEASURE = os.path.join(BUILD, "emul", "emul_measure")
@@ -170,8 +171,6 @@ def refused(folder):
 
 
 with tempfile.TemporaryDirectory() as place:
-    whole(place)
-    restricted(place)
-    limits(place)
-    refused(place)
+    for run in (whole,) if RUNS == "whole" else (restricted, limits, refused):
+        run(place)
 tap.done()

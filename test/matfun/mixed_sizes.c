@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "base/host/cores.h"
+#include "base/host/blas.h"
 #include "base/random.h"
 #include "functions.h"
 #include "tap.h"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Numbers of electrons by the command, of systems whose levels are equal, or lie on bounds: right, or refused.
-# electrons.sh TULLE DATA
+# electrons.sh TULLE DATA [PES...]
 set -u
 . "$(dirname "$0")/expect.sh"
 cd "$work" || exit 99
@@ -10,6 +10,8 @@ if "$tulle" info 2>/dev/null | grep -q 'LAPACK: *no'; then
     exit
 fi
 at=$data/electrons
+shift 2
+teams=${*:-1 3}
 
 # numbers ARGUMENTS...: electrons, stored electrons and the energy of a result
 numbers() {
@@ -32,7 +34,7 @@ right() {
     fi
 }
 
-for pes in 1 2 3 4 5 6; do
+for pes in $teams; do
     for comm in threads threads:direct=off; do
         on="--pes $pes --comm $comm"
         # shellcheck disable=SC2086

@@ -5,9 +5,7 @@
  * of auto; new values.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <tulle/tulle.h>
 
@@ -282,17 +280,8 @@ static void try_auto(tulle_team *team, int workers)
     }
 }
 
-/* Direct factors of two teams are to have the same bits. OpenBLAS's kernels for Sapphire Rapids go by addresses; it
- * chooses others when it is loaded. */
-static void use_steady_blas(char **argv)
-{
-    if (getenv("OPENBLAS_CORETYPE") || setenv("OPENBLAS_CORETYPE", "Haswell", 1)) return;
-    execv("/proc/self/exe", argv);
-}
-
 int main(int argc, char **argv)
 {
-    use_steady_blas(argv);
     if (argc != 4) return fprintf(stderr, "usage: %s SPEC PES THREADS\n", argv[0]), 2;
     int npes = atoi(argv[2]), threads = atoi(argv[3]);
     struct blocks before[64] = {{0}}, after[64] = {{0}}; /* those of other processes stay 0 */

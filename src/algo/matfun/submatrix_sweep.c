@@ -19,7 +19,7 @@
 #include "base/attend.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/host/cores.h"
+#include "base/host/blas.h"
 #include "mat/context.h"
 
 enum { LARGE = 512 }; /* rows of a submatrix that takes a tenth of a second or more */

@@ -11,7 +11,7 @@
 
 #include "algo/matfun/sweep_state.h"
 #include "base/error.h"
-#include "base/host/cores.h"
+#include "base/host/blas.h"
 
 /* Half of a tridiagonalisation reads the matrix from memory, a line at a time. */
 #define TOGETHER .5 /* of ideal, for each thread after the first */

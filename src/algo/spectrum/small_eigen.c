@@ -4,7 +4,7 @@
 #include "algo/matfun/dense/jacobi.h"
 #include "base/error.h"
 #include "base/host/blas_names.h"
-#include "base/host/cores.h"
+#include "base/host/blas.h"
 #include "comm/comm.h"
 
 #ifdef TULLE_HAVE_LAPACK

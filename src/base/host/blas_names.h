@@ -55,9 +55,13 @@
 #define ssytrd_ TULLE__BLAS_NAME(ssytrd_)
 
 /* OpenBLAS's own */
+#define gotoblas_dynamic_init TULLE__BLAS_NAME(gotoblas_dynamic_init)
+#define gotoblas_dynamic_quit TULLE__BLAS_NAME(gotoblas_dynamic_quit)
 #define openblas_get_config TULLE__BLAS_NAME(openblas_get_config)
+#define openblas_get_corename TULLE__BLAS_NAME(openblas_get_corename)
 #define openblas_get_num_threads TULLE__BLAS_NAME(openblas_get_num_threads)
 #define openblas_get_parallel TULLE__BLAS_NAME(openblas_get_parallel)
+#define openblas_read_env TULLE__BLAS_NAME(openblas_read_env)
 #define openblas_set_num_threads TULLE__BLAS_NAME(openblas_set_num_threads)
 #endif
 

@@ -5,8 +5,6 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "base/host/blas_names.h"
-
 int tulle__cores_allowed(void)
 {
     cpu_set_t allowed;
@@ -41,34 +39,4 @@ void tulle__core_close(pthread_t thread, int core)
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
     if (core >= 0 && core < CPU_SETSIZE) CPU_CLR((size_t)core, &allowed);
     if (CPU_COUNT(&allowed) > 0) (void)pthread_setaffinity_np(thread, sizeof allowed, &allowed);
-}
-
-/* There only if the process has OpenBLAS. */
-extern int openblas_get_num_threads(void) __attribute__((weak));
-extern void openblas_set_num_threads(int threads) __attribute__((weak));
-
-int tulle__blas_threads(void)
-{
-    return openblas_get_num_threads && openblas_set_num_threads ? openblas_get_num_threads() : 0;
-}
-
-void tulle__blas_set_threads(int threads)
-{
-    if (openblas_get_num_threads && openblas_set_num_threads) openblas_set_num_threads(threads);
-}
-
-/* Threads of the BLAS are the process's, and so is who asked for fewer of them. */
-static struct {
-    pthread_mutex_t lock;
-    int before, users;
-} blas_users = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-void tulle__blas_users(int change)
-{
-    pthread_mutex_lock(&blas_users.lock);
-    if (change > 0 && blas_users.users == 0) blas_users.before = tulle__blas_threads();
-    blas_users.users += change;
-    if (change < 0 && blas_users.users == 0 && tulle__blas_threads() < blas_users.before)
-        tulle__blas_set_threads(blas_users.before);
-    pthread_mutex_unlock(&blas_users.lock);
 }

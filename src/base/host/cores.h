@@ -28,13 +28,4 @@ void tulle__core_beside(const int taken[], int n);
 /* Allows thread the calling thread's cores except core (-1: all), if another is left. */
 void tulle__core_close(pthread_t thread, int core);
 
-/*
- * Threads of the process's BLAS, if that is an OpenBLAS, else 0; and to change them. Products and
- * solves with dense blocks want one; a team gives back what there were when its run ends.
- */
-int tulle__blas_threads(void);
-void tulle__blas_set_threads(int threads);
-/* A team is entered (1) or left (-1): after the last of those open, the BLAS has the threads from before the first. */
-void tulle__blas_users(int change);
-
 #endif

@@ -61,7 +61,8 @@ static tulle_status map_segments(tulle__engine_team *team)
 {
     for (int i = 0; i < team->npes * TULLE__SEGMENTS; i++) {
         size_t bytes = team->segment_bytes[i % TULLE__SEGMENTS];
-        void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        const int access = i % TULLE__SEGMENTS == TULLE__DATA ? PROT_NONE : PROT_READ | PROT_WRITE;
+        void *base = mmap(NULL, bytes, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (base == MAP_FAILED)
             return tulle__sim_host->fail(TULLE_ERR_MEMORY, "cannot reserve a segment of %.1f MB for PE %d: %s",
                 (double)bytes / 1e6, i / TULLE__SEGMENTS, strerror(errno));
@@ -108,6 +109,7 @@ static tulle_status open_team(tulle__spec_part *part, const tulle__setting *sett
             .rank = rank,
             .npes = team->npes,
             .segment_bytes = {team->segment_bytes[0], team->segment_bytes[1]},
+            .bare = 1,
             .virtual_time = team->platform.sizes ? &tulle__sim_sizes_ops : &tulle__sim_virtual_ops,
             .clock = &s->link};
         s->team = team;

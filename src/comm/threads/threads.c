@@ -49,7 +49,8 @@ static tulle_status reserve(tulle__engine_team *team, int segment, size_t bytes)
     tulle_status status = tulle__alloc_zero((size_t)team->npes, sizeof **base, "segments", base);
     team->segment_bytes[segment] = bytes;
     for (int rank = 0; rank < team->npes && status == TULLE_OK; rank++) {
-        void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        const int access = segment == TULLE__DATA ? PROT_NONE : PROT_READ | PROT_WRITE;
+        void *at = mmap(NULL, bytes, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (at == MAP_FAILED)
             return tulle__fail(TULLE_ERR_MEMORY, "cannot reserve a segment of %.1f MB for PE %d: %s",
                 (double)bytes / 1e6, rank, strerror(errno));
@@ -86,7 +87,8 @@ static tulle_status open_team(tulle__spec_part *part, const tulle__setting *sett
         team->link[rank] = (tulle__shared_link){.link = {.ops = &tulle__shared_ops,
                                                     .rank = rank,
                                                     .npes = npes,
-                                                    .segment_bytes = {team->segment_bytes[0], team->segment_bytes[1]}},
+                                                    .segment_bytes = {team->segment_bytes[0], team->segment_bytes[1]},
+                                                    .bare = 1},
             .base = {team->base[0], team->base[1]},
             .node = direct ? (int)node : 1,
             .bell = team->bell};

@@ -95,6 +95,7 @@ void tulle__wrap(tulle__link *link, const tulle__link_ops *ops, tulle__link *inn
     link->npes = inner->npes;
     for (int s = 0; s < TULLE__SEGMENTS; s++) link->segment_bytes[s] = inner->segment_bytes[s];
     link->pinned = inner->pinned;
+    link->bare = inner->bare;
     link->virtual_time = inner->virtual_time;
     link->clock = inner->clock;
     link->faults = inner->faults;

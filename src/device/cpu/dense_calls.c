@@ -3,7 +3,7 @@
 #include "device/cpu/dense_calls.h"
 
 #include "base/host/blas_names.h"
-#include "base/host/cores.h"
+#include "base/host/blas.h"
 
 #define T float
 #define NAME(x) x##_f32

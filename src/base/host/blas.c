@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/host/blas.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/host/blas_names.h"
+
+/* There only if the process has OpenBLAS. */
+extern int openblas_get_num_threads(void) __attribute__((weak));
+extern void openblas_set_num_threads(int threads) __attribute__((weak));
+extern char *openblas_get_corename(void) __attribute__((weak));
+extern void openblas_read_env(void) __attribute__((weak));
+extern void gotoblas_dynamic_init(void) __attribute__((weak));
+extern void gotoblas_dynamic_quit(void) __attribute__((weak));
+
+int tulle__blas_threads(void)
+{
+    return openblas_get_num_threads && openblas_set_num_threads ? openblas_get_num_threads() : 0;
+}
+
+void tulle__blas_set_threads(int threads)
+{
+    if (openblas_get_num_threads && openblas_set_num_threads) openblas_set_num_threads(threads);
+}
+
+/* Threads of the BLAS are the process's, and so is who asked for fewer of them. */
+static struct {
+    pthread_mutex_t lock;
+    int before, users;
+} blas_users = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void tulle__blas_users(int change)
+{
+    pthread_mutex_lock(&blas_users.lock);
+    if (change > 0 && blas_users.users == 0) blas_users.before = tulle__blas_threads();
+    blas_users.users += change;
+    if (change < 0 && blas_users.users == 0 && tulle__blas_threads() < blas_users.before)
+        tulle__blas_set_threads(blas_users.before);
+    pthread_mutex_unlock(&blas_users.lock);
+}
+
+/* The processor, of 2004, that it takes for one which is later than the library. */
+static const char oldest[] = "Prescott";
+
+const char *tulle__blas_advice(void)
+{
+#if defined(__x86_64__)
+    if (!openblas_get_corename || !openblas_read_env || !gotoblas_dynamic_init || !gotoblas_dynamic_quit) return NULL;
+    if (strcmp(openblas_get_corename(), oldest) != 0) return NULL;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl"))
+        return "SkylakeX";
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? "Haswell" : NULL;
+#else
+    return NULL;
+#endif
+}
+
+/*
+ * OpenBLAS 0.3.21 does not know Emerald Rapids, for one. The kernels of its oldest processor are several times slower,
+ * and decompositions of 24 rows now and then have NaN while other threads decompose: 51 of 420 runs of test/matfun on
+ * two cores, none of 100 on one, none of 600 by the kernels of Nehalem and later. Libraries are loaded before threads
+ * multiply.
+ */
+__attribute__((constructor)) static void choose_kernels(void)
+{
+    static const char variable[] = "OPENBLAS_CORETYPE";
+    const char *advice = secure_getenv(variable) ? NULL : tulle__blas_advice();
+    if (!advice || setenv(variable, advice, 1) != 0) return;
+    openblas_read_env();
+    gotoblas_dynamic_quit();
+    gotoblas_dynamic_init();
+    (void)unsetenv(variable);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The BLAS of the process: its threads, and which kernels it takes. When this library is loaded, an OpenBLAS that does
+ * not know the processor, and takes it for the oldest, is told to use the kernels of a later one; the user's
+ * OPENBLAS_CORETYPE comes first.
+ */
+#ifndef TULLE_BASE_BLAS_H
+#define TULLE_BASE_BLAS_H
+
+/*
+ * Threads of the process's BLAS, if that is an OpenBLAS, else 0; and to change them. Products and
+ * solves with dense blocks want one; a team gives back what there were when its run ends.
+ */
+int tulle__blas_threads(void);
+void tulle__blas_set_threads(int threads);
+/* A team is entered (1) or left (-1): after the last of those open, the BLAS has the threads from before the first. */
+void tulle__blas_users(int change);
+
+/*
+ * The kernels that OpenBLAS had better take, by the name of their processor, or NULL: it knows the processor, cannot be
+ * told, or the processor has none of the instructions.
+ */
+const char *tulle__blas_advice(void);
+
+#endif
