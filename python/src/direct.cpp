@@ -90,7 +90,7 @@ class Elements
 struct Names {
     PyObject *shape = PyUnicode_InternFromString("shape"), *indptr = PyUnicode_InternFromString("indptr"),
              *indices = PyUnicode_InternFromString("indices"), *data = PyUnicode_InternFromString("data"),
-             *dtype = PyUnicode_InternFromString("dtype");
+             *dtype = PyUnicode_InternFromString("dtype"), *transpose = PyUnicode_InternFromString("T");
     PyObject *empty = nb::object(nb::module_::import_("numpy").attr("empty")).release().ptr();
 };
 
@@ -137,6 +137,14 @@ bool describe_dense(const Elements &values, tulle_array &a)
     return true;
 }
 
+/* The transpose: a dense matrix is its own in the other order. */
+void transpose(tulle_array &a)
+{
+    std::swap(a.m, a.n);
+    a.count = a.m;
+    a.order = a.order == TULLE_ROW_MAJOR ? TULLE_COL_MAJOR : TULLE_ROW_MAJOR;
+}
+
 /* A new array of NumPy of that many rows, in the type of `like`. */
 nb::object new_array(int64_t rows, int64_t cols, bool vector, nb::handle like)
 {
@@ -180,22 +188,47 @@ struct Rows {
 
 } // namespace
 
-nb::object csr_times_dense(Team &team, nb::handle A, nb::handle B, double alpha)
+nb::object sparse_times_dense(Team &team, nb::handle A, nb::handle B, double alpha, bool by_columns, bool swapped)
 {
-    const Rows rows(A);
+    const Rows rows(A, by_columns);
     const Elements x(B);
+    const bool transposed = by_columns != swapped;
     tulle_array b, c = wish(TULLE_STORAGE_DENSE, TULLE_ROW_MAJOR);
     if (team.size() > 1 || !rows.suits || !x.real || rows.val.bytes() != x.bytes() || x.dimensions() < 1 ||
-        x.dimensions() > 2 || x.extent(0) != rows.a.n || !describe_dense(x, b))
+        x.dimensions() > 2 || !describe_dense(x, b))
         return nb::none();
+    const bool vector = x.dimensions() == 1;
+    if (swapped && !vector) transpose(b);
+    if (b.m != (transposed ? rows.a.m : rows.a.n)) return nb::none();
     b.type = c.type = rows.a.type;
-    c.m = c.count = rows.a.m;
+    c.m = c.count = transposed ? rows.a.n : rows.a.m;
     c.n = c.ld = b.n;
-    nb::object result = new_array(c.m, c.n, x.dimensions() == 1, B);
+    nb::object result = new_array(c.m, c.n, vector, B);
     const Elements y(result);
     c.val = y.data();
     team.call([&](tulle_comm *comm) {
-        return tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, alpha, &rows.a, &b, 0, &c, nullptr, &last);
+        return tulle_multiply(comm, transposed ? TULLE_OP_T : TULLE_OP_N, TULLE_OP_N, alpha, &rows.a, &b, 0, &c,
+            nullptr, &last);
+    });
+    return swapped && !vector ? attribute(result, names().transpose) : result;
+}
+
+nb::object dense_times_dense(Team &team, nb::handle A, nb::handle B, double alpha)
+{
+    const Elements left(A), right(B);
+    tulle_array a, b, c = wish(TULLE_STORAGE_DENSE, TULLE_ROW_MAJOR);
+    if (team.size() > 1 || !left.real || !right.real || left.bytes() != right.bytes() || left.dimensions() != 2 ||
+        right.dimensions() < 1 || right.dimensions() > 2 || !describe_dense(left, a) || !describe_dense(right, b) ||
+        a.n != b.m || a.m < 1 || b.m < 1)
+        return nb::none();
+    a.type = b.type = c.type = left.bytes() == 4 ? TULLE_F32 : TULLE_F64;
+    c.m = c.count = a.m;
+    c.n = c.ld = b.n;
+    nb::object result = new_array(c.m, c.n, right.dimensions() == 1, B);
+    const Elements y(result);
+    c.val = y.data();
+    team.call([&](tulle_comm *comm) {
+        return tulle_multiply(comm, TULLE_OP_N, TULLE_OP_N, alpha, &a, &b, 0, &c, nullptr, &last);
     });
     return result;
 }

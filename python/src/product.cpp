@@ -181,7 +181,8 @@ nb::dict imbalance(const tulle_imbalance &both)
 void bind_product(nb::module_ &m)
 {
     m.def("multiply", &multiply);
-    m.def("csr_times_dense", &csr_times_dense);
+    m.def("sparse_times_dense", &sparse_times_dense);
+    m.def("dense_times_dense", &dense_times_dense);
     m.def("csr_times_csr", &csr_times_csr);
     m.def("direct_report", &direct_report);
     m.def("multiply_selected", &multiply_selected, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),

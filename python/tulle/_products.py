@@ -13,6 +13,7 @@ from ._values import common_type, in_type, namespace, on_host, real, without_gra
 
 _STORAGE = _core.Storage
 _DIRECT = "matmul", _core.direct_report  # a report that is made if it is asked for
+_COMPRESSED = "csr", "csc"
 
 
 class _Operands:
@@ -79,13 +80,22 @@ def _like(A, result, by_columns):
 
 
 def _as_they_lie(A, B, alpha):
-    """The product of matrices of scipy whose arrays are read where they lie, or with an array; None: it is for others."""
-    form = getattr(A, "format", None)
-    if form == "csr" and type(B) is np.ndarray:
-        made = _core.csr_times_dense(current(), A, B, alpha)
-    elif form in ("csr", "csc") and form == getattr(B, "format", None):
-        made = _core.csr_times_csr(current(), A, B, alpha, form == "csc")
-        made = made and _like(A, made, form == "csc")
+    """The product of matrices of scipy or arrays that are read where they lie; None: it is for others."""
+    left, right = type(A) is np.ndarray or getattr(A, "format", None), type(B) is np.ndarray or getattr(B, "format", None)
+    if right is True:
+        if left is True:
+            made = _core.dense_times_dense(current(), A, B, alpha)
+        elif left in _COMPRESSED:
+            made = _core.sparse_times_dense(current(), A, B, alpha, left == "csc", False)
+        else:
+            return None
+    elif right not in _COMPRESSED:
+        return None
+    elif left is True:
+        made = _core.sparse_times_dense(current(), B, A, alpha, right == "csc", True)
+    elif left == right:
+        made = _core.csr_times_csr(current(), A, B, alpha, left == "csc")
+        made = made and _like(A, made, left == "csc")
     else:
         return None
     if made is not None:

@@ -84,7 +84,7 @@ typedef struct tulle__gemm_pair {
 /*
  * A chain of dense products into one C tile (m x n, element (r, c) at C[r * c_row + c * c_col], one stride is 1):
  * C = alpha sum_p A_p B_p + beta C; beta = 0 does not read C. Pairs are added in their order. The order of sums within
- * a pair, and so the last bits, is that of the BLAS, which is called on pieces of C that follow from m, n and the
+ * a pair, and so the last bits, is that of the BLAS, which is called on pieces of C that follow from the sizes and the
  * number of threads.
  */
 typedef struct tulle__gemm_task {
@@ -375,6 +375,13 @@ typedef struct tulle__kernels {
      * ascend from 0 to nnz or a column is not in 0 .. n - 1; C is undefined then.
      */
     tulle_status (*spmm_unchecked)(
+        tulle__pool *pool, const tulle__spmm_task *task, const tulle__unchecked_csr *A, bool *valid);
+
+    /*
+     * The same with A^T in the place of A, without a transpose of it: C = alpha A^T B + beta C, m columns of A. An
+     * element is beta C, to which A's rows are added in their order.
+     */
+    tulle_status (*spmm_scatter)(
         tulle__pool *pool, const tulle__spmm_task *task, const tulle__unchecked_csr *A, bool *valid);
 
     /*

@@ -32,13 +32,15 @@ static bool is_whole(const tulle_array *array)
     return array->first == 0 && array->count == (array->storage == TULLE_STORAGE_CSC ? array->n : array->m);
 }
 
-/* op(A) by rows, if these are A's arrays: those of columns are rows of the transpose. */
-static bool rows_of(const tulle_array *A, tulle_op op, tulle__unchecked_csr *rows)
+/* The rows that A's arrays are, of op(A) or, *transposed, of its transpose: columns are rows of the transpose. */
+static bool rows_of(const tulle_array *A, tulle_op op, tulle__unchecked_csr *rows, bool *transposed)
 {
-    if (A->storage != (op == TULLE_OP_N ? TULLE_STORAGE_CSR : TULLE_STORAGE_CSC)) return false;
+    const bool by_rows = A->storage == TULLE_STORAGE_CSR;
+    if (!by_rows && A->storage != TULLE_STORAGE_CSC) return false;
     if (A->base || A->symmetry != TULLE_GENERAL || !A->val || !A->nnz || !is_whole(A)) return false;
-    *rows = (tulle__unchecked_csr){.m = op == TULLE_OP_N ? A->m : A->n,
-        .n = op == TULLE_OP_N ? A->n : A->m,
+    *transposed = by_rows != (op == TULLE_OP_N);
+    *rows = (tulle__unchecked_csr){.m = by_rows ? A->m : A->n,
+        .n = by_rows ? A->n : A->m,
         .nnz = A->nnz,
         .ptr_bytes = A->ptr_bytes,
         .ind_bytes = A->ind_bytes,
@@ -62,15 +64,15 @@ static tulle_product_report report_of(int64_t ns, int64_t multiplications, int64
         .replication = 1};
 }
 
-/* C = alpha A B + beta C for a dense B; *valid: false if A's arrays are not. */
-static tulle_status multiply_dense(const tulle__context *context, const tulle__unchecked_csr *A, double alpha,
-    const tulle_array *B, tulle_op op_b, double beta, const tulle_array *C, bool *valid)
+/* C = alpha A B + beta C for a dense B, or with A^T if `transposed`; *valid: false if A's arrays are not. */
+static tulle_status multiply_dense(const tulle__context *context, const tulle__unchecked_csr *A, bool transposed,
+    double alpha, const tulle_array *B, tulle_op op_b, double beta, const tulle_array *C, bool *valid)
 {
     const bool b_by_rows = (B->order == TULLE_ROW_MAJOR) == (op_b == TULLE_OP_N),
                c_by_rows = C->order == TULLE_ROW_MAJOR;
     const tulle__spmm_pair pair = {.B = B->val, .b_row = b_by_rows ? B->ld : 1, .b_col = b_by_rows ? 1 : B->ld};
     const tulle__spmm_task task = {.type = B->type,
-        .m = A->m,
+        .m = C->m,
         .n = C->n,
         .npairs = 1,
         .pair = &pair,
@@ -79,7 +81,8 @@ static tulle_status multiply_dense(const tulle__context *context, const tulle__u
         .c_col = c_by_rows ? 1 : C->ld,
         .alpha = alpha,
         .beta = beta};
-    return context->kernels->spmm_unchecked(context->pool, &task, A, valid);
+    return transposed ? context->kernels->spmm_scatter(context->pool, &task, A, valid)
+                      : context->kernels->spmm_unchecked(context->pool, &task, A, valid);
 }
 
 static tulle_status multiply_with_dense(tulle_comm *comm, tulle_op op_a, tulle_op op_b, double alpha,
@@ -88,12 +91,53 @@ static tulle_status multiply_with_dense(tulle_comm *comm, tulle_op op_a, tulle_o
 {
     tulle__unchecked_csr rows;
     tulle__context *context;
-    if (!C->val || !C->n || !rows_of(A, op_a, &rows) || !is_whole(B) || !is_whole(C)) return TULLE_OK;
+    bool transposed;
+    if (!C->val || !C->n || !rows_of(A, op_a, &rows, &transposed) || !is_whole(B) || !is_whole(C)) return TULLE_OK;
     const int64_t start = tulle__now(comm);
     tulle_status status = tulle__context_get(comm, &context);
     *done = true;
-    if (status == TULLE_OK) status = multiply_dense(context, &rows, alpha, B, op_b, beta, C, done);
-    if (status == TULLE_OK && report) *report = report_of(tulle__now(comm) - start, rows.nnz * C->n, rows.m * C->n);
+    if (status == TULLE_OK) status = multiply_dense(context, &rows, transposed, alpha, B, op_b, beta, C, done);
+    if (status == TULLE_OK && report) *report = report_of(tulle__now(comm) - start, rows.nnz * C->n, C->m * C->n);
+    return status;
+}
+
+/* ---- two dense matrices ---- */
+
+/* Two arrays as the BLAS takes them. */
+static tulle_status multiply_two_dense(tulle_comm *comm, tulle_op op_a, tulle_op op_b, double alpha,
+    const tulle_array *A, const tulle_array *B, double beta, const tulle_array *C, tulle_product_report *report,
+    bool *done)
+{
+    tulle__context *context;
+    if (!C->val || !is_whole(A) || !is_whole(B) || !is_whole(C)) return TULLE_OK;
+    const bool a_by_rows = (A->order == TULLE_ROW_MAJOR) == (op_a == TULLE_OP_N),
+               b_by_rows = (B->order == TULLE_ROW_MAJOR) == (op_b == TULLE_OP_N),
+               c_by_rows = C->order == TULLE_ROW_MAJOR;
+    const int64_t k = op_a == TULLE_OP_N ? A->n : A->m, start = tulle__now(comm);
+    const tulle__gemm_pair pair = {.k = k,
+        .A = A->val,
+        .a_row = a_by_rows ? A->ld : 1,
+        .a_col = a_by_rows ? 1 : A->ld,
+        .B = B->val,
+        .b_row = b_by_rows ? B->ld : 1,
+        .b_col = b_by_rows ? 1 : B->ld};
+    const tulle__gemm_task task = {.type = A->type,
+        .m = C->m,
+        .n = C->n,
+        .npairs = 1,
+        .pair = &pair,
+        .C = C->val,
+        .c_row = c_by_rows ? C->ld : 1,
+        .c_col = c_by_rows ? 1 : C->ld,
+        .alpha = alpha,
+        .beta = beta};
+    tulle_status status = tulle__context_get(comm, &context);
+    *done = true;
+    if (status == TULLE_OK) {
+        context->kernels->alone();
+        status = context->kernels->gemm(context->pool, &task);
+    }
+    if (status == TULLE_OK && report) *report = report_of(tulle__now(comm) - start, C->m * k * C->n, C->m * C->n);
     return status;
 }
 
@@ -186,8 +230,9 @@ static int64_t multiplications_of(const tulle__csr *A, const tulle__csr *B)
 static tulle_status check_rows(const tulle_array *array, tulle__csr *rows, int64_t **made)
 {
     tulle__unchecked_csr given;
+    bool transposed;
     *rows = (tulle__csr){.m = 0};
-    if (!rows_of(array, TULLE_OP_N, &given) || given.ind_bytes != 4) return TULLE_OK;
+    if (!rows_of(array, TULLE_OP_N, &given, &transposed) || transposed || given.ind_bytes != 4) return TULLE_OK;
     tulle_status status = tulle__alloc((size_t)given.m + 1, sizeof **made, "row pointers", made);
     if (status != TULLE_OK) return status;
     int64_t *ptr = *made;
@@ -263,11 +308,13 @@ bool tulle__multiply_direct(tulle_comm *comm, tulle_op op_a, tulle_op op_b, doub
 {
     bool done = false;
     if (comm->size > 1 || tulle__is_virtual(comm) || tulle__is_shape_only(comm) || comm->pe->timeline) return false;
-    if (alpha == 0 || A->storage == TULLE_STORAGE_DENSE || !is_plain(options)) return false;
+    if (alpha == 0 || !is_plain(options)) return false;
     if (tulle__array_check(A) != TULLE_OK || tulle__array_check(B) != TULLE_OK ||
         (C->val && tulle__array_check(C) != TULLE_OK))
         return false;
-    if (B->storage == TULLE_STORAGE_DENSE)
+    if (A->storage == TULLE_STORAGE_DENSE)
+        *status = multiply_two_dense(comm, op_a, op_b, alpha, A, B, beta, C, report, &done);
+    else if (B->storage == TULLE_STORAGE_DENSE)
         *status = multiply_with_dense(comm, op_a, op_b, alpha, A, B, beta, C, report, &done);
     else if (op_a == TULLE_OP_N && op_b == TULLE_OP_N)
         *status = multiply_sparse(comm, alpha, A, B, C, report, &done);

@@ -40,6 +40,11 @@ static const tulle__spgemm_tuning automatic;
     {                                                                                                                  \
         return tulle__spmm_cpu_unchecked(ISA, pool, task, A, valid);                                                   \
     }                                                                                                                  \
+    static tulle_status scatter_##isa(                                                                                 \
+        tulle__pool *pool, const tulle__spmm_task *task, const tulle__unchecked_csr *A, bool *valid)                   \
+    {                                                                                                                  \
+        return tulle__spmm_cpu_scatter(ISA, pool, task, A, valid);                                                     \
+    }                                                                                                                  \
     static tulle_status bsr_##isa(tulle__pool *pool, const tulle__bsr_task *task)                                      \
     {                                                                                                                  \
         return tulle__bsr_cpu(ISA, pool, task);                                                                        \
@@ -64,6 +69,7 @@ static const tulle__spgemm_tuning automatic;
     static const tulle__kernels kernels_##isa = {                                                                      \
         .spmm = spmm_##isa,                                                                                            \
         .spmm_unchecked = unchecked_##isa,                                                                             \
+        .spmm_scatter = scatter_##isa,                                                                                 \
         .spmm_blocks = spmm_blocks_##isa,                                                                              \
         .spgemm_blocks = spgemm_blocks_##isa,                                                                          \
         .spgemm_blocks_numeric = blocks_numeric_##isa,                                                                 \

@@ -46,9 +46,46 @@ static int at_least(int64_t ld, int64_t least)
     return (int)(ld < least ? least : ld);
 }
 
+/* The BLAS's order of a matrix with these strides, of lines of `row` or `col` elements, and its leading dimension. */
+static CBLAS_ORDER order_of(int64_t row, int64_t col, int64_t rows, int64_t cols, int *ld)
+{
+    *ld = at_least(col == 1 ? at_least(row, cols) : at_least(col, rows), 1);
+    return col == 1 ? CblasRowMajor : CblasColMajor;
+}
+
+/* y = alpha op(M) x + beta y */
+static void multiply_vector(const tulle__gemm_task *t, CBLAS_ORDER order, CBLAS_TRANSPOSE trans, int rows, int cols,
+    const void *M, int ld, const void *x, int64_t x_step, int64_t y_step)
+{
+    const int dx = at_least(x_step, 1), dy = at_least(y_step, 1);
+    if (t->type == TULLE_F32)
+        cblas_sgemv(order, trans, rows, cols, (float)t->alpha, M, ld, x, dx, (float)t->beta, t->C, dy);
+    else
+        cblas_dgemv(order, trans, rows, cols, t->alpha, M, ld, x, dx, t->beta, t->C, dy);
+}
+
+/* A column or a row of C, of one pair whose inner size the BLAS can count. */
+static void multiply_line(const tulle__gemm_task *t)
+{
+    const tulle__gemm_pair *pair = t->pair;
+    const int m = (int)t->m, n = (int)t->n, k = (int)pair->k;
+    int ld;
+    if (n == 1) {
+        const CBLAS_ORDER order = order_of(pair->a_row, pair->a_col, m, k, &ld);
+        multiply_vector(t, order, CblasNoTrans, m, k, pair->A, ld, pair->B, pair->b_row, t->c_row);
+    } else {
+        const CBLAS_ORDER order = order_of(pair->b_row, pair->b_col, k, n, &ld);
+        multiply_vector(t, order, CblasTrans, k, n, pair->B, ld, pair->A, pair->a_col, t->c_col);
+    }
+}
+
 /* An operand that has one line only may have any stride between lines; the BLAS wants one that a line fits in. */
 static void multiply_blas(const tulle__gemm_task *t)
 {
+    if ((t->m == 1 || t->n == 1) && t->npairs == 1 && t->pair->k > 0 && t->pair->k <= INNER_MOST) {
+        multiply_line(t);
+        return;
+    }
     int by_row = t->c_col == 1, m = (int)t->m, n = (int)t->n;
     int ldc = at_least(by_row ? t->c_row : t->c_col, by_row ? n : m);
     double beta = t->beta;
@@ -113,12 +150,22 @@ struct pieces {
 };
 
 enum { PIECE_LEAST = 32 }; /* rows or columns of a piece: smaller ones cost more in calls than they save */
+enum { SMALL_WORK = 1 << 18, ELEMENT_WORK = 8 }; /* multiplications that one thread is done with before another is awake;
+                                                    an element that is read or written is as much as so many */
 static const double blas_flops = 2e9, loop_flops = 5e8; /* most of a slice of a piece: tenths of a second */
+
+static bool is_small(const tulle__gemm_task *t)
+{
+    const double m = (double)t->m, n = (double)t->n;
+    double work = ELEMENT_WORK * m * n;
+    for (int p = 0; p < t->npairs; p++) work += (double)t->pair[p].k * (m * n + ELEMENT_WORK * (m + n));
+    return work < SMALL_WORK;
+}
 
 static struct pieces cut(const tulle__gemm_task *task, tulle__pool *pool)
 {
     struct pieces best = {.task = task, .pool = pool, .rows = 1, .cols = 1, .inner = 1};
-    const int threads = tulle__pool_size(pool);
+    const int threads = is_small(task) ? 1 : tulle__pool_size(pool);
     const double most = suits(task) ? blas_flops : loop_flops;
     double least = 0;
     for (int rows = 1; rows <= threads; rows++) {

@@ -246,7 +246,7 @@ tulle__kernels tulle__kernels_none(void)
 {
     tulle__kernels kernels = *tulle__kernels_cpu();
     kernels.spmm = spmm;
-    kernels.spmm_unchecked = spmm_unchecked;
+    kernels.spmm_unchecked = kernels.spmm_scatter = spmm_unchecked;
     kernels.spmm_blocks = spmm_blocks;
     kernels.gemm = gemm;
     kernels.bsr = bsr;

@@ -56,8 +56,11 @@ static bool copy_checked(const tulle__unchecked_csr *A, int64_t *rowptr, int32_t
     return rowptr[A->m] == A->nnz;
 }
 
-static tulle_status spmm_unchecked(
-    tulle__pool *pool, const tulle__spmm_task *task, const tulle__unchecked_csr *A, bool *valid)
+typedef void (*unchecked_body)(const tulle__spmm_task *task);
+
+/* The body with A of the only pair in checked copies of its arrays. */
+static tulle_status with_checked(
+    unchecked_body body, const tulle__spmm_task *task, const tulle__unchecked_csr *A, bool *valid)
 {
     tulle_status status;
     tulle__spmm_pair pair = *task->pair;
@@ -69,11 +72,25 @@ static tulle_status spmm_unchecked(
     *valid = copy_checked(A, rowptr, colind);
     pair.A = (tulle__csr){.m = A->m, .n = A->n, .rowptr = rowptr, .colind = colind, .val = A->val};
     own.pair = &pair;
-    if (*valid) status = spmm(pool, &own);
+    if (*valid) body(&own);
 out:
     tulle__free(rowptr);
     tulle__free(colind);
     return status;
+}
+
+static tulle_status spmm_unchecked(
+    tulle__pool *pool, const tulle__spmm_task *task, const tulle__unchecked_csr *A, bool *valid)
+{
+    (void)pool;
+    return with_checked(task->type == TULLE_F32 ? spmm_f32 : spmm_f64, task, A, valid);
+}
+
+static tulle_status spmm_scatter(
+    tulle__pool *pool, const tulle__spmm_task *task, const tulle__unchecked_csr *A, bool *valid)
+{
+    (void)pool;
+    return with_checked(task->type == TULLE_F32 ? scatter_f32 : scatter_f64, task, A, valid);
 }
 
 static tulle_status gemm(tulle__pool *pool, const tulle__gemm_task *task)
@@ -212,6 +229,7 @@ static tulle_status sddmm(tulle__pool *pool, const tulle__sddmm_task *task)
 static const tulle__kernels kernels = {
     .spmm = spmm,
     .spmm_unchecked = spmm_unchecked,
+    .spmm_scatter = spmm_scatter,
     .sddmm = sddmm,
     .spmm_blocks = tulle__ref_spmm_blocks,
     .spgemm_blocks = tulle__ref_spgemm_blocks,

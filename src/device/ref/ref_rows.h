@@ -25,6 +25,24 @@ static void NAME(spmm)(const tulle__spmm_task *task)
         }
 }
 
+/* The same with A^T of the only pair, entry by entry. */
+static void NAME(scatter)(const tulle__spmm_task *task)
+{
+    const tulle__spmm_pair *pair = task->pair;
+    const T *val = pair->A.val, *B = pair->B, alpha = (T)task->alpha, beta = (T)task->beta;
+    T *C = task->C;
+    for (int64_t i = 0; i < task->m; i++)
+        for (int64_t j = 0; j < task->n; j++) {
+            T *c = &C[i * task->c_row + j * task->c_col];
+            *c = beta == 0 ? 0 : beta * *c;
+        }
+    for (int64_t k = 0; k < pair->A.m; k++)
+        for (int64_t a = pair->A.rowptr[k]; a < pair->A.rowptr[k + 1]; a++)
+            for (int64_t j = 0; j < task->n; j++)
+                C[pair->A.colind[a] * task->c_row + j * task->c_col] +=
+                    val[a] * (alpha * B[k * pair->b_row + j * pair->b_col]);
+}
+
 /* The same of dense factors. */
 static void NAME(gemm)(const tulle__gemm_task *task)
 {

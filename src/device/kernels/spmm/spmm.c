@@ -288,19 +288,6 @@ static void leave_long(struct job *job, int64_t row)
         atomic_store_explicit(&job->invalid, true, memory_order_relaxed);
 }
 
-/* A buffer for columns of 64 bits, where there are some. */
-static tulle_status begin_unchecked(const struct job *job, tulle__unchecked_buffer *buffer)
-{
-    enum { DROPPED = 16 };
-    buffer->check = job->check;
-    buffer->narrowed = NULL;
-    buffer->value_bytes = job->size;
-    if (!job->unchecked || job->unchecked->ind_bytes == 4) return TULLE_OK;
-    buffer->most = job->unchecked->nnz < LONG_ROW ? job->unchecked->nnz : LONG_ROW;
-    return tulle__alloc_zero(
-        (size_t)buffer->most + DROPPED, sizeof *buffer->narrowed, "columns of 32 bits", &buffer->narrowed);
-}
-
 static tulle_status multiply(void *arg, int thread, int nthreads)
 {
     struct job *job = arg;
@@ -311,7 +298,7 @@ static tulle_status multiply(void *arg, int thread, int nthreads)
     (void)nthreads;
     room.operand = &one;
     room.scratch = NULL;
-    TULLE_TRY(begin_unchecked(job, &room.unchecked));
+    TULLE_TRY(tulle__unchecked_begin(&room.unchecked, job->unchecked, job->check, job->size, LONG_ROW));
     if (job->task->npairs > 1)
         TULLE_TRY(tulle__alloc((size_t)job->task->npairs, sizeof one, "operands of a chunk", &room.operand));
     if (job->scratch)
@@ -330,7 +317,7 @@ static tulle_status multiply(void *arg, int thread, int nthreads)
 out:
     if (room.operand != &one) tulle__free(room.operand);
     tulle__free(room.scratch);
-    tulle__free(room.unchecked.narrowed);
+    tulle__unchecked_end(&room.unchecked);
     return status;
 }
 
@@ -342,7 +329,7 @@ static tulle_status multiply_pieces(void *arg, int thread, int nthreads)
     tulle__unchecked_buffer buffer;
     (void)thread;
     (void)nthreads;
-    const tulle_status status = begin_unchecked(job, &buffer);
+    const tulle_status status = tulle__unchecked_begin(&buffer, job->unchecked, job->check, job->size, LONG_ROW);
     if (status != TULLE_OK) return status;
     for (int64_t q; (q = tulle__pool_take(job->pool, &job->next, job->npieces)) < job->npieces;) {
         const struct piece *piece = &job->piece[q];
@@ -365,7 +352,7 @@ static tulle_status multiply_pieces(void *arg, int thread, int nthreads)
             .alpha = 1};
         job->kernel(&rows);
     }
-    tulle__free(buffer.narrowed);
+    tulle__unchecked_end(&buffer);
     return TULLE_OK;
 }
 

@@ -3,6 +3,26 @@
 
 #include <string.h>
 
+#include "base/memory.h"
+
+tulle_status tulle__unchecked_begin(tulle__unchecked_buffer *buffer, const tulle__unchecked_csr *A,
+    const tulle__checks *check, size_t value_bytes, int64_t most)
+{
+    enum { DROPPED = 16 };
+    buffer->check = check;
+    buffer->narrowed = NULL;
+    buffer->value_bytes = value_bytes;
+    if (!A || A->ind_bytes == 4) return TULLE_OK;
+    buffer->most = A->nnz < most ? A->nnz : most;
+    return tulle__alloc_zero(
+        (size_t)buffer->most + DROPPED, sizeof *buffer->narrowed, "columns of 32 bits", &buffer->narrowed);
+}
+
+void tulle__unchecked_end(tulle__unchecked_buffer *buffer)
+{
+    tulle__free(buffer->narrowed);
+}
+
 /* True if all columns are in 0 .. n - 1; to: their copies of 32 bits. */
 static bool narrow(const int64_t *column, int64_t count, int64_t n, int32_t *to)
 {

@@ -44,6 +44,11 @@ static inline bool tulle__unchecked_ends(const tulle__unchecked_csr *A)
     return tulle__unchecked_pointer(A, 0) == 0 && tulle__unchecked_pointer(A, A->m) == A->nnz;
 }
 
+/* A buffer for the rows of A, which may be NULL, of whose entries at most `most` are taken at a time; and its end. */
+tulle_status tulle__unchecked_begin(tulle__unchecked_buffer *buffer, const tulle__unchecked_csr *A,
+    const tulle__checks *check, size_t value_bytes, int64_t most);
+void tulle__unchecked_end(tulle__unchecked_buffer *buffer);
+
 /*
  * Checks rows from `begin` on, before `end`, as many as are taken at a time, and makes them rows 0, 1, ... of *rows,
  * whose row pointers are the buffer's. Returns their number, or 0 if they are not valid.
