@@ -11,7 +11,8 @@ a figure is the median; up to 100,000 entries of 50 calls in a row. A matrix of 
 call costs by itself, beside scipy's constructor of a CSR matrix of the same arrays. What is not installed is named.
 --store: products of matrices that have more rows become bench/results/python.jsonl.
 
---bar: A x, A X of 8, 32 and 64 columns and A B beside scipy and MKL, on 24 matrices of 10^2 to 10^7 entries. On one
+--bar: A x, A X of 8, 32 and 64 columns, x A and X A, with A in CSR and CSC, one by a plan, and A B beside scipy and MKL,
+on 24 matrices of 10^2 to 10^7 entries. On one
 thread a figure is the least processor time of rounds in which the libraries take turns, on more the least wall time.
 Rows below the bar are marked, and the exit status is 1 if there are any: 1 of scipy's speed, 0.9 of MKL's, and on two
 threads 1.5 of scipy's for A x from 10^6 entries on.
@@ -147,6 +148,21 @@ def least_times(calls, wall, rounds):
     return least
 
 
+def products(A, size):
+    """(label, left, right, whether by a plan) of each product with A: in CSR and CSC, on either side of dense matrices."""
+    forms = {"A": A, "CSC": A.tocsc()}
+    for name, B in forms.items():
+        yield f"{name} x", B, np.ones(A.shape[1]), False
+        yield f"x {name}", np.ones(A.shape[0]), B, False
+        for columns in (8, 32, 64):
+            yield f"{name} X, {columns}", B, np.ones((A.shape[1], columns)), False
+            yield f"X {name}, {columns}", np.ones((columns, A.shape[0])), B, False
+    yield "CSC X by columns, 32", forms["CSC"], np.ones((32, A.shape[1])).T, False
+    yield "A X planned, 8", A, np.ones((A.shape[1], 8)), True
+    if size <= LARGEST_PRODUCT:
+        yield "A B", A, A, False
+
+
 def bar(o):
     rivals = {"scipy": lambda A, B: lambda: A @ B}
     try:
@@ -165,20 +181,19 @@ def bar(o):
             if size > o.largest:
                 continue
             A = load(spec)
-            for product in ("A x", 8, 32, 64, "A B"):
-                if product == "A B" and size > LARGEST_PRODUCT:
+            for label, A_, B, planned in products(A, size):
+                if o.only and not label.startswith(tuple(o.only)):
                     continue
-                B = A if product == "A B" else np.ones(A.shape[1]) if product == "A x" else np.ones((A.shape[1], product))
                 with tulle.threads(threads):
-                    calls = {"tulle": lambda: tulle.matmul(A, B), **{name: make(A, B) for name, make in rivals.items()}}
+                    ours = tulle.matmul_plan(A_, B) if planned else lambda: tulle.matmul(A_, B)
+                    calls = {"tulle": ours, **{name: make(A_, B) for name, make in rivals.items()}}
                     took = least_times(calls, threads > 1, 5 if size > 1_000_000 else o.rounds)
                 wanted = dict(BARS)
-                if threads == 2 and product == "A x" and A.nnz >= 1_000_000:
+                if threads == 2 and label == "A x" and A.nnz >= 1_000_000:
                     wanted["scipy"] = 1.5
                 ratios = {name: took[name] / took["tulle"] for name in rivals}
                 short = [name for name in rivals if ratios[name] < wanted[name]]
                 below += len(short)
-                label = product if isinstance(product, str) else f"A X, {product}"
                 print(f"| {threads} | {spec} | {A.nnz} | {label} | {1e6 * took['tulle']:.1f} | "
                       f"{' | '.join(f'{ratios[name]:.2f}' for name in rivals)} | {', '.join(short)} |", flush=True)
     print(f"{below} figures are below the bar")
@@ -193,6 +208,7 @@ def main():
     parser.add_argument("--bar", action="store_true")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--largest", type=int, default=10_000_000)
+    parser.add_argument("--only", nargs="+", default=[], help="products of --bar whose labels begin so")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--store", action="store_true")
     o = parser.parse_args()

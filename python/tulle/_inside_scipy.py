@@ -37,10 +37,10 @@ def _suits(A, B, format=None, times=1):
 
 
 def _product(original):
-    """Of CSR: columns are added up where they lie by scipy, and would be transposed here."""
+    """Of CSR, and in CSC of several columns: one column is added up by scipy as fast."""
 
     def multiply(self, other):
-        if not _suits(self, other, "csr") or self.shape[1] != other.shape[0]:
+        if not _suits(self, other, "csr" if other.ndim < 2 else None) or self.shape[1] != other.shape[0]:
             return original(self, other)
         return matmul(self, other)
 
@@ -79,8 +79,8 @@ def _triangular_solve(original):
 def inside_scipy(smallest=10_000):
     """Within the block scipy's A @ B, A @ X and spsolve_triangular are this library's, where it is faster.
 
-    For matrices of float32 and float64 with `smallest` entries or more: A @ X and A @ x in CSR, A @ B of CSR and
-    of CSC with four times as many, solves with both; all else stays scipy's. Rows of a sparse result are in order, and have no duplicates. In this thread, and in asyncio
+    For matrices of float32 and float64 with `smallest` entries or more: A @ X in CSR and CSC, A @ x in CSR, A @ B of CSR
+    and of CSC with four times as many, solves with both; all else stays scipy's. Rows of a sparse result are in order, and have no duplicates. In this thread, and in asyncio
     tasks that it makes: in others the operators stay scipy's.
     """
     block, outer = object(), _smallest.get()

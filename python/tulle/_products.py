@@ -12,7 +12,6 @@ from ._team import Handle, alone, at_home, current
 from ._values import common_type, in_type, namespace, on_host, real, without_gradient
 
 _STORAGE = _core.Storage
-_DIRECT = "matmul", _core.direct_report  # a report that is made if it is asked for
 _COMPRESSED = "csr", "csc"
 
 
@@ -79,27 +78,27 @@ def _like(A, result, by_columns):
     return made
 
 
-def _as_they_lie(A, B, alpha):
+def _as_they_lie(team, A, B, alpha, call="matmul"):
     """The product of matrices of scipy or arrays that are read where they lie; None: it is for others."""
     left, right = type(A) is np.ndarray or getattr(A, "format", None), type(B) is np.ndarray or getattr(B, "format", None)
     if right is True:
         if left is True:
-            made = _core.dense_times_dense(current(), A, B, alpha)
+            made = _core.dense_times_dense(team, A, B, alpha)
         elif left in _COMPRESSED:
-            made = _core.sparse_times_dense(current(), A, B, alpha, left == "csc", False)
+            made = _core.sparse_times_dense(team, A, B, alpha, left == "csc", False)
         else:
             return None
     elif right not in _COMPRESSED:
         return None
     elif left is True:
-        made = _core.sparse_times_dense(current(), B, A, alpha, right == "csc", True)
+        made = _core.sparse_times_dense(team, B, A, alpha, right == "csc", True)
     elif left == right:
-        made = _core.csr_times_csr(current(), A, B, alpha, left == "csc")
+        made = _core.csr_times_csr(team, A, B, alpha, left == "csc")
         made = made and _like(A, made, left == "csc")
     else:
         return None
     if made is not None:
-        _last.report = _DIRECT
+        _last.report = call, _core.direct_report  # made if it is asked for
     return made
 
 
@@ -112,7 +111,7 @@ def matmul(A, B, *, alpha=1.0, algorithm=None, device=None):
     "cuda:0". `report()` tells what was done.
     """
     if algorithm is None and device is None:
-        made = _as_they_lie(A, B, alpha)
+        made = _as_they_lie(current(), A, B, alpha)
         if made is not None:
             return made
     x = _Operands(A, B)
@@ -145,6 +144,8 @@ class Plan(Handle):
             self._operands.kind = spaces[0]
         self._made_from = A, B, algorithm, device, self._format
         self._how = algorithm or "", device or ""
+        x = self._operands
+        self._direct = not x.sparse and x.kind == "numpy" and algorithm is None and device is None and current().size == 1
         self._make()
         self.shape, self.dtype = self._operands.shape, dtype
 
@@ -155,15 +156,27 @@ class Plan(Handle):
         self._shares = _core.shares(first, x.first.array) and _core.shares(second, x.second.array)
         self._plan = _core.Plan(first, x.swapped, second, False, None, x.swapped, *self._how)
 
-    @at_home
     def __call__(self, A=None, B=None, *, alpha=1.0):
         """The product of A and B, of the plan's structure; None: the values of the call before."""
+        C = self._multiply_direct(alpha) if A is None and B is None else None
+        return self._multiply(A, B, alpha) if C is None else C
+
+    def _multiply_direct(self, alpha):
+        """The same into a new array, which the plan's result would be copied to; None: it is for the plan."""
+        return _as_they_lie(self._team, *self._made_from[:2], alpha, "matmul_plan") if self._direct else None
+
+    @at_home
+    def _multiply(self, A, B, alpha):
         x = self._operands
         if x.a is x.b and A is not None and B is not None and A is not B:
             raise ValueError("the plan is for the square of one matrix: make it with two")
         changed = [self._update(name, given, old) for name, given, old in self._given(A, B) if given is not None]
-        if changed and not self._shares:
+        C = self._multiply_direct(alpha)
+        if C is not None:
+            return C
+        if (changed or self._direct) and not self._shares:
             self._make()  # the matrices have copies of the arrays
+        self._direct = False
         figures = self._plan.execute(alpha, 0.0)
         keep("matmul_plan", figures)
         storage = _STORAGE.csr if x.sparse else _STORAGE.dense
