@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Matrices of scipy, NumPy and torch as the library's descriptions, and results as the same kind.
 
-matmul reads CSR of scipy without this module (`_products.py`). Where one process calls, values are
+matmul reads CSR and CSC of scipy, and arrays of NumPy, without this module (`_products.py`). Where one process calls, values are
 not copied of dense matrices whose rows or columns have no gaps, and of CSR with ascending columns:
 columns of 32 bits are not copied either, those of 64 are narrowed, and row pointers of 32 bits are
 widened. CSC and COO are read as they are and converted, and other formats become CSR first. Results
