@@ -123,12 +123,13 @@ def processor_times(calls):
         yield least
 
 
-@pytest.mark.parametrize("product", ["A x", "A X", "A B"])
+@pytest.mark.parametrize("product", ["A x", "A X", "A B", "CSC X", "X A"])
 @pytest.mark.parametrize("entries", [100, 1000, 10_000, 100_000])
 def test_no_slower_than_scipy(entries, product):
     A = stencil(max(2, round((entries / 27) ** (1 / 3))))
     n = A.shape[1]
-    B = {"A x": np.ones(n), "A X": np.ones((n, 8)), "A B": A}[product]
+    A, B = {"A x": (A, np.ones(n)), "A X": (A, np.ones((n, 8))), "A B": (A, A), "CSC X": (A.tocsc(), np.ones((n, 8))),
+            "X A": (np.ones((8, n)), A)}[product]
     with tulle.threads(1):
         times = processor_times({"scipy": lambda: A @ B, "tulle": lambda: tulle.matmul(A, B)})
         for rounds, least in enumerate(times):
