@@ -20,6 +20,7 @@ import glob
 import json
 import math
 import os
+import re
 import sys
 
 BEGIN = "<!-- bench/gpu/table.py: begin -->"
@@ -330,7 +331,8 @@ def section(run):
     sections, ratios = [], Ratios()
     for part in (rates, slabs, stream, products, functions, solves, systems, signs):
         sections += part(run, ratios)
-    about = [run.facts.get("device", ""), run.facts.get("date", ""), run.commits()]
+    card = re.sub(", [0-9.]+ GB$", "", run.facts.get("device", ""))  # what is free of its memory
+    about = [card, run.facts.get("date", ""), run.commits()]
     made = [", ".join(word for word in about if word), ""] + tests(run)
     return made + ratios.targets() + ratios.summary() + sections + left_out(run)
 
