@@ -229,7 +229,7 @@ static int is_wide(const struct result *r, FILE *file)
     return terminal_fits(file, COLUMNS, r->wide);
 }
 
-/* Whether a table that is not wide has the model's time: terminals of 100 columns have room. */
+/* True if a table that is not wide has room for the time of the model: on a terminal of 100 columns. */
 static int has_prediction(FILE *file)
 {
     enum { COLUMNS = 92 };
