@@ -13,7 +13,7 @@ static tulle_status square(tulle_comm *comm, void *path)
     if (!status) status = tulle_product_layout(A, TULLE_OP_N, A, TULLE_OP_N, &layout);
     if (!status) status = tulle_mat_new_csr(comm, layout, TULLE_F64, &C);
     if (!status) status = tulle_product_new(A, A, C, NULL, &product);
-    if (!status) status = tulle_product_execute(product, 1, 0, NULL); /* C = 1 A A + 0 C; again and again */
+    if (!status) status = tulle_product_execute(product, 1, 0, NULL); /* C = 1 A A + 0 C */
     if (!status) status = tulle_mat_save(C, "square.mtx");
     tulle_layout_free(layout);
     return status; /* matrices and the product are freed with the team */
