@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Prepares a release: all files must name the version of CMakeLists.txt; `release.sh check` says only whether they do.
 # `release.sh DATE` (as 2026-11-30) dates the newest heading of CHANGELOG.md, CITATION.cff and Debian's changelog, and says
-# what is left to do.
+# what is left to do; `release.sh tagged`, once that is committed and tagged, names the tag's commit in CHANGELOG.md.
 set -eu
 cd "$(dirname "$0")/.."
 [ $# = 1 ] || { sed -n 's/^# //p' "$0" >&2; exit 2; }
@@ -26,6 +26,14 @@ if [ "$1" = check ]; then
     echo "version $version, in all files"
     exit 0
 fi
+if [ "$1" = tagged ]; then
+    commit=$(git rev-parse -q --verify "v$version^{commit}") || { echo "release: there is no tag v$version" >&2; exit 1; }
+    git show "$commit:CHANGELOG.md" | grep -q "^## $number ([0-9-]*)\$" || { echo "release: v$version has no date in CHANGELOG.md" >&2; exit 1; }
+    ! grep -q "^Tag \`v$number\`, commit" CHANGELOG.md || { echo "release: CHANGELOG.md names its commit already" >&2; exit 1; }
+    sed -i "s/^## $number (.*)\$/&\n\nTag \`v$version\`, commit $commit./" CHANGELOG.md
+    echo "CHANGELOG.md names v$version's commit, $commit"
+    exit 0
+fi
 date -d "$1" +%F | grep -qx "$1" || { echo "release: '$1' is no date as 2026-11-30" >&2; exit 2; }
 grep -qx "## $version (unreleased)" CHANGELOG.md || { echo "release: CHANGELOG.md has no '## $version (unreleased)'" >&2; exit 1; }
 sed -i "s/^## $number (unreleased)\$/## $version ($1)/" CHANGELOG.md
@@ -34,5 +42,7 @@ sed -i "0,/^ -- /s/^\( -- .*>  \).*/\1$(LC_ALL=C date -u -d "$1 12:00" -R)/" pac
 echo "version $version is dated $1 in CHANGELOG.md, CITATION.cff and packaging/debian/changelog. Next:"
 echo "    git commit -am 'Release $version'"
 echo "    git tag -a v$version -m 'Tulle $version'"
-echo "    make dist wheels          # build/tulle-$version.tar.gz, build/wheels"
+echo "    make dist wheels          # of the tag: build/tulle-$version.tar.gz, build/wheels"
 echo "    make check-all PART=data  # abi/released compares with the tag"
+echo "    packaging/release.sh tagged && git commit -am 'Changelog: the commit of $version'"
+echo "    git push --follow-tags    # the forge's workflow keeps wheels as files of its run"

@@ -32,8 +32,9 @@ if [ ! -e "$root/made" ]; then
 fi
 for kind in proc sysfs; do mount -t $kind $kind "$root/$(echo $kind | sed 's/fs$//')"; done
 mount --bind /dev "$root/dev"
+mount --bind /dev/pts "$root/dev/pts" # tests that look at what a terminal shows
 mount -t tmpfs -o size=2g none "$root/dev/shm"
-trap 'umount "$root/dev/shm" "$root/dev" "$root/sys" "$root/proc"' EXIT
+trap 'umount "$root/dev/shm" "$root/dev/pts" "$root/dev" "$root/sys" "$root/proc"' EXIT
 rm -rf "$root/root/tulle"
 mkdir "$root/root/tulle"
 tar xf "$archive" -C "$root/root/tulle" --strip-components 1
@@ -45,7 +46,8 @@ cd /root/tulle
 ./setup.sh
 WERROR=ON make build
 END
-inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive HOME=/root \
+# a locale as every installed Debian has one: gnuplot 6 warns without
+inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive HOME=/root LANG=C.UTF-8 \
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$@"; }
 if ! inside sh /root/build.sh >"$log" 2>&1; then
     grep -E -A3 'FAILED|rror:' "$log" | head -20 || true

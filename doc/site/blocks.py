@@ -5,9 +5,12 @@ c       a program: compiled, linked and run; without a main: compiled as the bod
 sh      run line by line, with the command in PATH
 python  the blocks of a document are one program; names that a document takes for granted are given;
         blocks with torch are left out where it is not, which the line says
+none    lines that the program before prints, in this order; numbers within a tenth, and at the end ... for the rest
 
 Commands that are shown without being run, on files or machines that are not here, have verbs and options that exist.
 """
+import itertools
+import math
 import os
 import re
 import subprocess
@@ -45,6 +48,29 @@ def run(command, folder, text=None, **environment):
     done = subprocess.run(command, cwd=folder, input=text, text=True, capture_output=True, check=False,
                           env={**os.environ, **environment})
     return done.returncode, done.stdout + done.stderr
+
+
+def alike(shown, printed):
+    """Whether two lines are the same, but for the last digits of numbers, and for what ... leaves out at the end."""
+    for a, b in itertools.zip_longest(shown.split(), printed.split(), fillvalue=""):
+        if a == "...":
+            return True
+        try:
+            same = math.isclose(float(a.rstrip(",;")), float(b.rstrip(",;")), rel_tol=0.1)
+        except ValueError:
+            same = a == b
+        if not same:
+            return False
+    return True
+
+
+def prints(status, said, shown):
+    """The outcome of a program that ought to print the shown lines."""
+    lines = iter(said.splitlines())
+    for line in shown.splitlines():
+        if status == 0 and not any(alike(line, other) for other in lines):
+            return 1, f"{said}\nthis is not printed, or not there: {line}"
+    return status, said
 
 
 def c_block(text, folder, source, build, compiler):
@@ -119,21 +145,24 @@ def main():
         wrong = [f"line {line}: {', '.join(unknown)}: {text}" for text, line, unknown in shown if unknown]
         if shown:
             report(bool(wrong), "\n".join(wrong), f"{os.path.relpath(path, source)}: {len(shown)} commands shown")
-        name, whole, without = os.path.relpath(path, source), [], []
-        for language, text, line in blocks(path):
+        name, whole, without, printed = os.path.relpath(path, source), [], [], ""
+        found = blocks(path)
+        for (language, text, line), (after, shown, _) in zip(found, found[1:] + [("", "", 0)]):
+            shown = shown if after == "none" else ""
             with tempfile.TemporaryDirectory() as folder:
                 if language == "c":
-                    report(*c_block(text, folder, source, build, compiler), f"{name}:{line}: C")
+                    report(*prints(*c_block(text, folder, source, build, compiler), shown), f"{name}:{line}: C")
                 elif language == "sh":
-                    report(*sh_block(text, folder, build), f"{name}:{line}: commands")
+                    report(*prints(*sh_block(text, folder, build), shown), f"{name}:{line}: commands")
                 elif language == "python" and "tulle.torch" in text and not torch:
                     without.append(f"; without torch line {line} is left out")
                 elif language == "python":
                     whole.append(text)
+                    printed += shown
         if whole and python:
             with tempfile.TemporaryDirectory() as folder:
                 text = GIVEN + "\n".join(whole).replace("import tulle.torch", GIVEN_TORCH)
-                report(*run([python, "-"], folder, text), f"{name}: Python, {len(whole)} blocks{''.join(without)}")
+                report(*prints(*run([python, "-"], folder, text), printed), f"{name}: Python, {len(whole)} blocks{''.join(without)}")
     print(f"1..{count}")
     return failed > 0
 

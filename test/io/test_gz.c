@@ -204,14 +204,18 @@ static void by_threads(void)
     const char *const *engines = tulle__inflate_engines();
     for (int packs = 0; packs < 2; packs++) {
         int same = 1, back = 1, gzip = 1;
+        char unlike[64] = "";
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
             char *data = make_bytes(sizes[s], packs), *first = NULL;
             size_t n1 = 0, n;
             for (int t = 1; t <= 5; t++) {
-                same &= write_by(data, sizes[s], t, pieces[(s + (size_t)t) % 4]);
+                int written = write_by(data, sizes[s], t, pieces[(s + (size_t)t) % 4]);
                 char *file = whole_file(2 * sizes[s] + 1000, &n);
                 if (!first) first = file, n1 = n;
-                same &= n == n1 && n > 0 && memcmp(file, first, n) == 0;
+                int alike = written && n == n1 && n > 0 && memcmp(file, first, n) == 0;
+                if (same && !alike)
+                    snprintf(unlike, sizeof unlike, ": %zu bytes by %d %s", sizes[s], t, written ? "differ" : "fail");
+                same &= alike;
                 if (file != first) free(file);
             }
             for (int e = 0; engines[e]; e++) back &= reads_as(engines[e], data, sizes[s]);
@@ -221,7 +225,7 @@ static void by_threads(void)
             free(first);
             free(data);
         }
-        ok(same, "%s: 1 to 5 threads write the same file", packs ? "text" : "noise");
+        ok(same, "%s: 1 to 5 threads write the same file%s", packs ? "text" : "noise", unlike);
         ok(back, "which every engine reads");
         ok(gzip, "and gzip");
     }

@@ -229,17 +229,24 @@ static int is_wide(const struct result *r, FILE *file)
     return terminal_fits(file, COLUMNS, r->wide);
 }
 
+/* True if a table that is not wide has room for the time of the model: on a terminal of 100 columns. */
+static int has_prediction(FILE *file)
+{
+    enum { COLUMNS = 92 };
+    return terminal_fits(file, COLUMNS, 0);
+}
+
 void result_head(const struct result *r, FILE *file)
 {
     fprintf(file,
-        "%s %s: %" PRId64 " x %" PRId64 " (%" PRId64 " %s) times %" PRId64 " x %" PRId64 ", %s, %d %s of %d %s, %s\n",
+        "%s %s: %" PRId64 " x %" PRId64 " (%" PRId64 " %s) times %" PRId64 " x %" PRId64 ",%s%s, %d %s of %d %s, %s\n",
         product_word(r->kind), r->operand, r->m, r->k, r->nnz_a, plural(r->nnz_a, "entry", "entries"), r->k, r->n,
-        tulle_type_name(r->type), r->pes, plural(r->pes, "PE", "PEs"), r->threads,
+        is_wide(r, file) ? " " : "\n", tulle_type_name(r->type), r->pes, plural(r->pes, "PE", "PEs"), r->threads,
         plural(r->threads, "thread", "threads"), r->comm);
     ordered_text(&r->ordered, file);
     if (!is_wide(r, file))
-        fprintf(file, "%-14s %10s %10s %8s %7s %6s %9s  %s\n", "algorithm", "seconds", "reused", "GF/s", "bound",
-            "imbal.", "moved MB", "check");
+        fprintf(file, "%-14s %10s %10s%s %8s %7s %6s %9s  %s\n", "algorithm", "seconds", "reused",
+            has_prediction(file) ? "  predicted" : "", "GF/s", "bound", "imbal.", "moved MB", "check");
     else
         fprintf(file, "%-14s %10s %10s %10s %8s %7s | %9s %9s %9s %9s | %6s %9s  %s\n", "algorithm", "seconds",
             "reused", "predicted", "GF/s", "bound", "compute", "communic.", "accumul.", "wait", "imbal.", "moved MB",
@@ -262,8 +269,9 @@ void result_line(const struct result *r, FILE *file)
             r->seconds, r->reused, predicted, rate, bound, r->report.compute.max, r->report.communicate.max,
             r->report.accumulate.max, r->report.wait.max, r->report.load_imbalance, moved);
     else
-        fprintf(file, "%-14s %10.4g %10.4g %8.2f %7s %6.2f %9.3g  ", r->alg, r->seconds, r->reused, rate, bound,
-            r->report.load_imbalance, moved);
+        fprintf(file, "%-14s %10.4g %10.4g%*s %8.2f %7s %6.2f %9.3g  ", r->alg, r->seconds, r->reused,
+            has_prediction(file) ? 11 : 0, has_prediction(file) ? predicted : "", rate, bound, r->report.load_imbalance,
+            moved);
     if (!r->checked)
         fprintf(file, "-\n");
     else if (r->passed && wide)
@@ -296,7 +304,9 @@ void result_foot(const struct result *r, FILE *file)
         "%s\n",
         (double)r->memory_peak * 1e-6,
         is_wide(r, file) ? "predicted: by the model, for an execution. Phases: the slowest PE."
-                         : "--wide shows the phases, the model's time and the error of the check.");
+        : has_prediction(file)
+            ? "predicted: by the model, for an execution. --wide shows the phases, and the check's error."
+            : "--wide shows the phases, the model's time and the error of the check.");
     if (r->guessed)
         fprintf(
             file, "Bound and prediction: by figures of this kind of processor; `tulle calibrate` measures this one.\n");
