@@ -71,6 +71,7 @@ typedef struct tulle__description {
 
 struct tulle_product {
     tulle__owned owned;
+    struct tulle__compressed_product *compressed; /* NULL, or the plan for hypersparse operands, which does all */
     tulle_comm *comm;
     struct tulle__context *context;
     tulle_product_options options;
@@ -126,6 +127,9 @@ static inline int tulle__plan_unordered(const tulle_product *plan)
     return plan->options.unordered && plan->C->kind == TULLE_CSR && plan->operands.C == plan->C &&
            !plan->options.devices->resident; /* operands of other plans there ascend */
 }
+
+/* Frees a plan, or NULL; local. */
+void tulle__plan_drop(tulle_product *plan);
 
 /* Forgets structures: parts and sent blocks. */
 void tulle__plan_forget(tulle_product *plan);
