@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tulle/algebra.h>
+
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"

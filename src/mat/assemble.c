@@ -6,7 +6,7 @@
 
 #include "base/attend.h"
 #include "base/error.h"
-#include "mat/compressed/compressed.h"
+#include "mat/compressed.h"
 #include "mat/context.h"
 #include "mat/sort_tile.h"
 
@@ -147,15 +147,20 @@ static inline __attribute__((always_inline)) tulle_status each_entry(
     return TULLE_OK;
 }
 
-static tulle_status count_entries(struct work *w)
+static inline __attribute__((always_inline)) tulle_status each_block(struct work *w, visitor visit)
 {
-    for (int64_t b = 0; b < w->source->nblocks; b++) {
+    tulle_status status = TULLE_OK;
+    for (int64_t b = 0; b < w->source->nblocks && status == TULLE_OK; b++) {
         tulle__entry_block block;
         w->source->block(w->source->context, b, &block);
-        tulle_status status = each_entry(w, &block, count_entry);
-        if (status != TULLE_OK) return status;
+        status = each_entry(w, &block, visit);
     }
-    return TULLE_OK;
+    return status;
+}
+
+static tulle_status count_entries(struct work *w)
+{
+    return each_block(w, count_entry);
 }
 
 static size_t part_bytes(const struct work *w, int part)
@@ -536,23 +541,8 @@ static inline void collect_entry(struct work *w, const struct entry *x)
 
 static tulle_status collect_lines(struct work *w)
 {
-    for (int64_t b = 0; b < w->source->nblocks; b++) {
-        tulle__entry_block block;
-        w->source->block(w->source->context, b, &block);
-        tulle_status status = each_entry(w, &block, collect_entry);
-        if (status == TULLE_OK) status = w->collected;
-        if (status != TULLE_OK) return status;
-    }
-    return TULLE_OK;
-}
-
-/* A duplicate's place in the whole matrix, in the message, too. */
-static tulle_status name_repeated(const tulle__compressed *axes, tulle__assembly *assembly, tulle_status status)
-{
-    if (status != TULLE_ERR_FORMAT || !assembly->repeated) return status;
-    assembly->row = axes->rows.number[assembly->row];
-    assembly->col = axes->cols.number[assembly->col];
-    return tulle__fail_repeated(assembly);
+    const tulle_status status = each_block(w, collect_entry);
+    return status == TULLE_OK ? w->collected : status;
 }
 
 static tulle_status assemble_compressed(const struct work *whole, tulle_mat **out)
@@ -574,7 +564,12 @@ static tulle_status assemble_compressed(const struct work *whole, tulle_mat **ou
     w.m = whole->m;
     w.n = whole->n;
     w.axes = &parts;
-    status = name_repeated(&parts, w.assembly, assemble(&w, &parts.inner));
+    status = assemble(&w, &parts.inner);
+    if (status == TULLE_ERR_FORMAT && w.assembly->repeated) { /* its place in the whole matrix */
+        w.assembly->row = parts.rows.number[w.assembly->row];
+        w.assembly->col = parts.cols.number[w.assembly->col];
+        status = tulle__fail_repeated(w.assembly);
+    }
     if (status != TULLE_OK) goto out;
     status = tulle_comm_agree(w.comm, tulle__compressed_wrap(w.comm, whole->layout, w.type, &parts, &A));
     if (status == TULLE_OK)
@@ -587,28 +582,18 @@ out:
     return status;
 }
 
-/* *pays: the rule by the entries of all PEs. Collective, agreed. */
-static tulle_status ask_rule(const struct work *w, bool *pays)
-{
-    int64_t entries = 0;
-    *pays = false;
-    if (!w->assembly->compress || !tulle__compressed_may(w->layout)) return TULLE_OK;
-    for (int64_t b = 0; b < w->source->nblocks; b++) {
-        tulle__entry_block block;
-        w->source->block(w->source->context, b, &block);
-        entries += w->assembly->mirror == TULLE__MIRROR_NONE ? block.count : 2 * block.count;
-    }
-    const tulle_status status = tulle_comm_agree(w->comm, tulle_comm_reduce_int(w->comm, TULLE_SUM, 1, &entries));
-    *pays = tulle__compressed_pays(w->layout, entries);
-    return status;
-}
-
 tulle_status tulle__assemble(tulle_comm *comm, const tulle_layout *layout, tulle_type type,
     const tulle__entry_source *source, tulle__assembly *assembly, tulle_mat **out)
 {
     struct work w = work_of(comm, layout, type, source, assembly);
-    bool pays;
-    const tulle_status status = ask_rule(&w, &pays);
+    int64_t entries = 0;
+    if (!assembly->compress || !tulle__compressed_may(layout)) return assemble(&w, out);
+    for (int64_t b = 0; b < source->nblocks; b++) {
+        tulle__entry_block block;
+        source->block(source->context, b, &block);
+        entries += assembly->mirror == TULLE__MIRROR_NONE ? block.count : 2 * block.count;
+    }
+    const tulle_status status = tulle_comm_agree(comm, tulle_comm_reduce_int(comm, TULLE_SUM, 1, &entries));
     if (status != TULLE_OK) return status;
-    return pays ? assemble_compressed(&w, out) : assemble(&w, out);
+    return tulle__compressed_pays(layout, entries) ? assemble_compressed(&w, out) : assemble(&w, out);
 }

@@ -6,7 +6,7 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "mat/compressed/compressed.h"
+#include "mat/compressed.h"
 #include "mat/view.h"
 
 struct tulle_fetch {

@@ -7,7 +7,7 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/random.h"
-#include "mat/compressed/compressed.h"
+#include "mat/axis.h"
 #include "mat/context.h"
 #include "tile/tile_blocks.h"
 
@@ -187,6 +187,14 @@ static void give_record(const tulle_mat *A, tulle__tile_record *record)
 void tulle__mat_unplace(const tulle_mat *A)
 {
     for (int64_t t = 0; t < (int64_t)A->layout->mt * A->layout->nt; t++) give_record(A, &A->replaced[t]);
+}
+
+void tulle__compressed_drop(tulle__compressed *parts)
+{
+    tulle__mat_drop(parts->inner);
+    tulle__axis_fini(&parts->rows);
+    tulle__axis_fini(&parts->cols);
+    *parts = (tulle__compressed){.inner = NULL};
 }
 
 void tulle__mat_clear(tulle_mat *A)
@@ -480,11 +488,9 @@ static tulle_status new_mat(tulle_comm *comm, const tulle_layout *layout, tulle_
     tulle_order order, int cleared, tulle_mat **A)
 {
     tulle_mat *made = NULL;
-    const bool wide = kind == TULLE_CSR && tulle__compressed_pays(layout, INT64_MAX); /* CSR cannot have it */
-    tulle_status status = wide ? tulle__compressed_wrap(comm, layout, type, NULL, &made)
-                               : tulle__mat_make(comm, layout, kind, type, order, &made);
+    tulle_status status = tulle__mat_make(comm, layout, kind, type, order, &made);
     if (status == TULLE_OK && cleared) status = clear(made);
-    if (status == TULLE_OK && !wide) status = tulle__mat_publish(made);
+    if (status == TULLE_OK) status = tulle__mat_publish(made);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK)
         *A = made;
@@ -511,18 +517,20 @@ tulle_status tulle_mat_new_dense_undefined(
     return new_mat(comm, layout, TULLE_DENSE, type, order, 0, A);
 }
 
-tulle_status tulle_mat_new_csr(tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_mat **A)
-{
-    if (TULLE__NULL(comm) || TULLE__NULL(layout) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NULL(A))
-        return tulle__refuse(comm);
-    return new_mat(comm, layout, TULLE_CSR, type, TULLE_ROW_MAJOR, 0, A);
-}
-
 tulle_status tulle_mat_new_vbsr(tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_mat **A)
 {
     if (TULLE__NULL(comm) || TULLE__NULL(layout) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NULL(A))
         return tulle__refuse(comm);
     return new_mat(comm, layout, TULLE_VBSR, type, TULLE_ROW_MAJOR, 0, A);
+}
+
+tulle_status tulle__wants_tiles(const tulle_mat *A)
+{
+    if (!A->compressed) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_UNSUPPORTED,
+        "a tile of a hypersparse matrix, %" PRId64 " x %" PRId64 " with %" PRId64
+        " entries: tulle_mat_compressed has those of its rows and columns, tulle_mat_expand makes it CSR",
+        A->layout->m, A->layout->n, A->nnz);
 }
 
 static tulle_status check_own(const tulle_mat *A, int i, int j)

@@ -48,7 +48,7 @@ struct tulle_mat {
     bool unordered;         /* rows of some PE may be unordered; the same on all PEs (row_order.c) */
     uint64_t structure;     /* number of renewals of the sparse structure; plans compare it */
     const tulle_mat *whole; /* NULL, or the dense matrix that this one is a view of (view.h) */
-    struct tulle__compressed *compressed; /* NULL, or the rows and columns that are stored (compressed/compressed.h) */
+    struct tulle__compressed *compressed; /* NULL, or the rows and columns that are stored (axis.h) */
     const struct tulle__mat_resident *resident; /* NULL, or which values lie on devices (mat_resident.h) */
     tulle_symmetry symmetry; /* TULLE_GENERAL: all is stored; else half of the blocks, by tulle_half_stores */
 };
@@ -166,6 +166,9 @@ tulle_status tulle__mat_trim(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_
  */
 tulle_status tulle__mat_reserve(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile);
 tulle_status tulle__mat_commit(tulle_mat *A, int i, int j);
+
+/* TULLE_ERR_UNSUPPORTED of a hypersparse matrix, for what needs one of its tiles. Local. */
+tulle_status tulle__wants_tiles(const tulle_mat *A);
 
 /* TULLE_ERR_UNSUPPORTED of half storage, for what needs all of A. Local, the same on all PEs. */
 tulle_status tulle__wants_full(const tulle_mat *A);

@@ -5,7 +5,7 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "mat/compressed/compressed.h"
+#include "mat/compressed.h"
 
 /* Sorts keys in ascending order by Shell's method: most rows are short. */
 static void sort_keys(uint64_t *key, int64_t count)

@@ -5,7 +5,7 @@
 
 #include "base/arg.h"
 #include "base/error.h"
-#include "mat/compressed/compressed.h"
+#include "mat/compressed.h"
 #include "mat/context.h"
 #include "mat/fetch.h"
 #include "mat/sum_vector.h"

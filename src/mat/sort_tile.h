@@ -12,7 +12,7 @@ typedef struct tulle__assembly {
     tulle__mirror mirror; /* adds (j, i) for each (i, j), i != j, negated if skew */
     tulle_duplicates duplicates;
     int drop_zeros;
-    bool compress; /* the matrix may be hypersparse, by the rule of compressed/compressed.h */
+    bool compress; /* the matrix may be hypersparse, by the rule of compressed.h */
     /* out, for this PE's tiles: number of duplicates; the first one, if duplicates are refused */
     int64_t repeated;
     tulle_gidx row, col;

@@ -387,10 +387,10 @@ static tulle_status gemm_needs(const struct product *p, const tulle_operand_shap
     return needs_check(&n, "gemm");
 }
 
-static bool is_hypersparse(const tulle_operand_shape *shape, int two)
+static bool is_hypersparse(const tulle_operand_shape *shape, int two, int pes)
 {
-    return tulle_mat_compresses(shape[0].m, shape[0].stored) ||
-           (two && tulle_mat_compresses(shape[1].m, shape[1].stored));
+    return tulle_mat_compresses(shape[0].m, shape[0].stored, pes) ||
+           (two && tulle_mat_compresses(shape[1].m, shape[1].stored, pes));
 }
 
 /* The needs of any algorithm: ranges of a sparse C's columns can be as narrow as necessary. */
@@ -410,7 +410,7 @@ tulle_status product_needs(const struct product *p, const tulle_operand_shape *s
     if (p->sparse && !two) cols = shape[0].m == shape[0].n ? k : m;
     if (p->sparse && !two && (transpose || shape[0].m != shape[0].n))
         B = needs_stored(&n, &shape[0]); /* the transpose */
-    if (p->sparse && is_hypersparse(shape, two)) { /* lines that have entries count */
+    if (p->sparse && is_hypersparse(shape, two, n.pes)) { /* lines that have entries count */
         const double most = (double)shape[0].stored + (two ? (double)shape[1].stored : 0);
         m = m < most ? m : most;
         k = k < most ? k : most;

@@ -6,7 +6,7 @@
  */
 #include <limits.h>
 
-#include "algo/product/compressed_product.h"
+#include "algo/product/plan/compressed_product.h"
 #include "algo/product/feed.h"
 #include "algo/product/jobs.h"
 #include "algo/product/only_beta.h"
@@ -349,7 +349,7 @@ tulle_status tulle_product_next(tulle_product *plan, double alpha, tulle_columns
 {
     if (TULLE__NULL_AS(plan, "product")) return TULLE_ERR_ARG;
     TULLE__ENTER(plan->comm);
-    if (plan->compressed) {
+    if (plan->stages.compressed) {
         tulle_columns unread;
         return execute_compressed(plan, alpha, 0, columns ? columns : &unread, report);
     }
@@ -367,7 +367,7 @@ tulle_status tulle_product_execute(tulle_product *plan, double alpha, double bet
 {
     if (TULLE__NULL_AS(plan, "product")) return TULLE_ERR_ARG;
     TULLE__ENTER(plan->comm);
-    if (plan->compressed) return execute_compressed(plan, alpha, beta, NULL, report);
+    if (plan->stages.compressed) return execute_compressed(plan, alpha, beta, NULL, report);
     set_scalars(plan, alpha, beta);
     if (plan->options.selection) return execute_selection(plan, report);
     if (alpha == 0) return tulle__product_only_beta(plan, beta, report);

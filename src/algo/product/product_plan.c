@@ -6,7 +6,7 @@
 
 #include "algo/chain/block_order.h"
 #include "algo/option_values.h"
-#include "algo/product/compressed_product.h"
+#include "algo/product/plan/compressed_product.h"
 #include "algo/product/plan/block_kernels.h"
 #include "algo/product/plan/block_plan.h"
 #include "algo/product/plan/check_operands.h"
@@ -21,7 +21,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "comm/arena.h"
-#include "mat/compressed/compressed.h"
+#include "mat/compressed.h"
 #include "mat/context.h"
 #include "mat/fetch.h"
 
@@ -62,7 +62,7 @@ void tulle_product_free(tulle_product *plan)
     /* others may still read a transposed tile of mine */
     if (plan->comm->size > 1) (void)tulle_comm_barrier(plan->comm);
     (void)tulle__stages_at(
-        plan->compressed ? tulle__compressed_product_inner(plan) : plan, TULLE__STAGE_CLOSE, NULL);
+        plan->stages.compressed ? tulle__compressed_product_inner(plan) : plan, TULLE__STAGE_CLOSE, NULL);
     tulle__plan_drop(plan);
 }
 
@@ -247,28 +247,28 @@ tulle_status tulle_product_new(
 int tulle_product_replication(const tulle_product *plan)
 {
     if (TULLE__NULL_AS(plan, "product")) return 0;
-    if (plan->compressed) return tulle_product_replication(tulle__compressed_product_inner(plan));
+    if (plan->stages.compressed) return tulle_product_replication(tulle__compressed_product_inner(plan));
     return plan->ways.layers;
 }
 
 tulle_product_alg tulle_product_alg_of(const tulle_product *plan)
 {
     if (TULLE__NULL_AS(plan, "product")) return TULLE_PRODUCT_AUTO;
-    if (plan->compressed) return tulle_product_alg_of(tulle__compressed_product_inner(plan));
+    if (plan->stages.compressed) return tulle_product_alg_of(tulle__compressed_product_inner(plan));
     return plan->asked->alg;
 }
 
 const char *tulle_product_describe(const tulle_product *plan)
 {
     if (TULLE__NULL_AS(plan, "product")) return "";
-    if (plan->compressed) return tulle_product_describe(tulle__compressed_product_inner(plan));
+    if (plan->stages.compressed) return tulle_product_describe(tulle__compressed_product_inner(plan));
     return plan->figures.text;
 }
 
 size_t tulle_product_bytes(const tulle_product *plan)
 {
     if (TULLE__NULL_AS(plan, "product")) return 0;
-    if (plan->compressed) return tulle_product_bytes(tulle__compressed_product_inner(plan));
+    if (plan->stages.compressed) return tulle_product_bytes(tulle__compressed_product_inner(plan));
     size_t bytes = sizeof(struct plan_of_choice);
     for (int t = 0; t < plan->targets.count; t++)
         for (int p = 0; p < plan->targets.at[t].nparts; p++)

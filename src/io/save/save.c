@@ -19,7 +19,7 @@
 #include "io/operand.h"
 #include "io/petsc/petsc.h"
 #include "io/save/save.h"
-#include "mat/compressed/compressed.h"
+#include "mat/compressed.h"
 #include "mat/fetch.h"
 
 enum { FLUSH = 1 << 20 };

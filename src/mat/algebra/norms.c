@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "mat/algebra/elements.h"
-#include "mat/compressed/compressed.h"
+#include "mat/compressed.h"
 #include "mat/mat_resident.h"
 #include "mat/sweep/apply.h"
 

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "mat/algebra/elements.h"
 #include "mat/blocks/filter_tile.h"
-#include "mat/compressed/compressed.h"
+#include "mat/compressed.h"
 #include "mat/reshape/reshape.h"
 #include "tile/tile_blocks.h"
 

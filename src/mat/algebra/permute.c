@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "base/spec.h"
 #include "base/words/names.h"
-#include "mat/compressed/compressed.h"
+#include "mat/compressed.h"
 #include "mat/algebra/elements.h"
 #include "mat/algebra/minimum_degree.h"
 #include "mat/assemble.h"

@@ -6,7 +6,7 @@
 
 #include "base/arg.h"
 #include "base/error.h"
-#include "mat/compressed/compressed.h"
+#include "mat/compressed.h"
 #include "mat/subset.h"
 
 /* The intersection of a source tile and a target tile. */

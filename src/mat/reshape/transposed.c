@@ -7,7 +7,7 @@
 
 #include "base/arg.h"
 #include "base/error.h"
-#include "mat/compressed/compressed.h"
+#include "mat/compressed.h"
 #include "mat/context.h"
 #include "tile/tile_blocks.h"
 

@@ -20,6 +20,7 @@ enum { TULLE__STAGES_MOST = 8 };
 typedef struct tulle__stages {
     int count;
     struct tulle__stage *at[TULLE__STAGES_MOST]; /* outermost first */
+    struct tulle__compressed_product *compressed; /* NULL, or the plan of hypersparse operands, which does all */
 } tulle__stages;
 
 /* Facts that stages tell the plain product. */
@@ -71,7 +72,6 @@ typedef struct tulle__description {
 
 struct tulle_product {
     tulle__owned owned;
-    struct tulle__compressed_product *compressed; /* NULL, or the plan for hypersparse operands, which does all */
     tulle_comm *comm;
     struct tulle__context *context;
     tulle_product_options options;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mat/compressed/compressed.h"
+#include "mat/compressed.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+#include <tulle/algebra.h>
 
 #include "base/arg.h"
 #include "base/error.h"
@@ -19,16 +21,17 @@ static tulle_gidx widest(const tulle_gidx *cut, int parts)
     return width;
 }
 
-bool tulle_mat_compresses(tulle_gidx rows, int64_t entries)
+/* An entry has at most a row pointer of 8 bytes and, on each PE, two numbers of 8 with two indices of 4. */
+bool tulle_mat_compresses(tulle_gidx rows, int64_t entries, int pes)
 {
-    return rows >= ROWS_LEAST && entries < rows / 3;
+    return rows >= ROWS_LEAST && entries < rows / (6 * pes + 2);
 }
 
 bool tulle__compressed_pays(const tulle_layout *l, int64_t entries)
 {
     if (l->row_blocks.cut) return false;
     if (widest(l->row_cut, l->mt) > INT32_MAX || widest(l->col_cut, l->nt) > INT32_MAX) return true;
-    return tulle_mat_compresses(l->m, entries);
+    return tulle_mat_compresses(l->m, entries, l->owners);
 }
 
 bool tulle__compressed_may(const tulle_layout *l)
@@ -106,26 +109,9 @@ void tulle__compressed_set(tulle_mat *A, tulle__compressed *parts)
     A->structure++;
 }
 
-void tulle__compressed_drop(tulle__compressed *parts)
-{
-    tulle__mat_drop(parts->inner);
-    tulle__axis_fini(&parts->rows);
-    tulle__axis_fini(&parts->cols);
-    *parts = (tulle__compressed){.inner = NULL};
-}
-
 uint64_t tulle__structure_of(const tulle_mat *A)
 {
     return A->compressed ? A->compressed->inner->structure : A->structure;
-}
-
-tulle_status tulle__wants_tiles(const tulle_mat *A)
-{
-    if (!A->compressed) return TULLE_OK;
-    return tulle__fail(TULLE_ERR_UNSUPPORTED,
-        "a tile of a hypersparse matrix, %" PRId64 " x %" PRId64 " with %" PRId64
-        " entries: tulle_mat_compressed has those of its rows and columns, tulle_mat_expand makes it CSR",
-        A->layout->m, A->layout->n, A->nnz);
 }
 
 /* ---- tiles of either kind, with the numbers of their lines ---- */
@@ -295,6 +281,23 @@ tulle_status tulle__compressed_expand(tulle_mat *A)
     tulle__compressed_drop(A->compressed);
     tulle__free(A->compressed);
     A->compressed = NULL;
+    return status;
+}
+
+tulle_status tulle_mat_new_csr(tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_mat **A)
+{
+    if (TULLE__NULL(comm) || TULLE__NULL(layout) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NULL(A))
+        return tulle__refuse(comm);
+    tulle_mat *made = NULL;
+    const bool wide = tulle__compressed_pays(layout, INT64_MAX); /* CSR cannot have it */
+    tulle_status status = wide ? tulle__compressed_wrap(comm, layout, type, NULL, &made)
+                               : tulle__mat_make(comm, layout, TULLE_CSR, type, TULLE_ROW_MAJOR, &made);
+    if (status == TULLE_OK && !wide) status = tulle__mat_publish(made);
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK)
+        *A = made;
+    else
+        tulle__mat_drop(made);
     return status;
 }
 

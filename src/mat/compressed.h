@@ -11,17 +11,12 @@
 #ifndef TULLE_MAT_COMPRESSED_H
 #define TULLE_MAT_COMPRESSED_H
 
-#include "mat/compressed/axis.h"
+#include "mat/axis.h"
 #include "mat/mat.h"
 
-typedef struct tulle__compressed {
-    tulle_mat *inner;
-    tulle__axis rows, cols; /* the same on all PEs */
-} tulle__compressed;
-
 /*
- * The rule for assembled matrices: true where CSR cannot have the layout's tiles, or where it takes more memory than
- * compressed rows and columns can, 8 bytes a row against at most 24 an entry, and this matters.
+ * The rule for assembled matrices: true where CSR cannot have the layout's tiles, or where it takes far more memory than
+ * compressed rows and columns.
  */
 bool tulle__compressed_pays(const tulle_layout *layout, int64_t entries);
 /* False if it pays for no number of entries. */
@@ -60,11 +55,7 @@ tulle_status tulle__compressed_expand(tulle_mat *A);
 /* The structure that plans compare. */
 uint64_t tulle__structure_of(const tulle_mat *A);
 
-/* Sets and frees the parts of A. Local. */
+/* Sets the parts of A. Local. */
 void tulle__compressed_set(tulle_mat *A, tulle__compressed *parts);
-void tulle__compressed_drop(tulle__compressed *parts);
-
-/* TULLE_ERR_UNSUPPORTED of a compressed matrix, for what needs its tiles. Local. */
-tulle_status tulle__wants_tiles(const tulle_mat *A);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mat/compressed/axis.h"
+#include "mat/axis.h"
 
 #include <string.h>
 

@@ -25,6 +25,12 @@ typedef struct tulle__axis {
     int32_t *begin; /* [buckets + 1]: the first position with a number in this bucket, or a later one */
 } tulle__axis;
 
+/* The parts of a hypersparse matrix (compressed.h). */
+typedef struct tulle__compressed {
+    struct tulle_mat *inner;
+    tulle__axis rows, cols; /* the same on all PEs */
+} tulle__compressed;
+
 tulle_status tulle__numbers_add(tulle__numbers *numbers, tulle_gidx x);
 void tulle__numbers_fini(tulle__numbers *numbers);
 
@@ -36,6 +42,9 @@ tulle_status tulle__axis_join(tulle_comm *comm, tulle__numbers *numbers, tulle__
 tulle_status tulle__axis_copy(const tulle__axis *from, tulle__axis *axis);
 void tulle__axis_fini(tulle__axis *axis);
 size_t tulle__axis_bytes(const tulle__axis *axis);
+
+/* Frees the parts of a hypersparse matrix. Local. */
+void tulle__compressed_drop(tulle__compressed *parts);
 
 /* The first position whose number is at least x. */
 int64_t tulle__axis_find(const tulle__axis *axis, tulle_gidx x);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/product/compressed_product.h"
+#include "algo/product/plan/compressed_product.h"
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "mat/compressed/compressed.h"
+#include "mat/compressed.h"
 
 enum { OF_A, OF_B, FACTORS };
 
@@ -118,14 +118,14 @@ static tulle_status remake(tulle_product *plan, bool filled)
 {
     tulle__compressed_product made = {.inner = NULL};
     const tulle_status status = make(plan, filled, &made);
-    drop(status == TULLE_OK ? plan->compressed : &made);
-    if (status == TULLE_OK) *plan->compressed = made;
+    drop(status == TULLE_OK ? plan->stages.compressed : &made);
+    if (status == TULLE_OK) *plan->stages.compressed = made;
     return status;
 }
 
 tulle_status tulle__compressed_product_new(tulle_product *plan)
 {
-    tulle_status status = tulle__alloc_zero(1, sizeof *plan->compressed, "a plan", &plan->compressed);
+    tulle_status status = tulle__alloc_zero(1, sizeof *plan->stages.compressed, "a plan", &plan->stages.compressed);
     status = tulle_comm_agree(plan->comm, status);
     return status == TULLE_OK ? remake(plan, false) : status;
 }
@@ -138,7 +138,7 @@ static tulle_status order(const tulle_mat *X)
 
 tulle_status tulle__compressed_product_renew(tulle_product *plan, double beta, tulle_product **inner)
 {
-    tulle__compressed_product *p = plan->compressed;
+    tulle__compressed_product *p = plan->stages.compressed;
     tulle_status status = order(plan->A);
     if (status == TULLE_OK) status = order(plan->B);
     if (status == TULLE_OK && beta != 0) status = order(plan->C);
@@ -157,7 +157,7 @@ tulle_status tulle__compressed_product_renew(tulle_product *plan, double beta, t
 
 void tulle__compressed_product_taken(tulle_product *plan)
 {
-    tulle__compressed_product *p = plan->compressed;
+    tulle__compressed_product *p = plan->stages.compressed;
     if (p->next) {
         tulle__mat_clear(plan->C);
         plan->C->compressed = p->next;
@@ -169,11 +169,11 @@ void tulle__compressed_product_taken(tulle_product *plan)
 
 tulle_product *tulle__compressed_product_inner(const tulle_product *plan)
 {
-    return plan->compressed->inner;
+    return plan->stages.compressed->inner;
 }
 
 void tulle__compressed_product_free(tulle_product *plan)
 {
-    if (plan->compressed) drop(plan->compressed);
-    tulle__free(plan->compressed);
+    if (plan->stages.compressed) drop(plan->stages.compressed);
+    tulle__free(plan->stages.compressed);
 }
