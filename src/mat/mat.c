@@ -372,11 +372,10 @@ tulle_status tulle__mat_commit(tulle_mat *A, int i, int j)
     return tulle__heap_commit(A->comm->pe->data, place, place->length, "values of a tile");
 }
 
-/* Indices within a tile have 32 bits. */
 static tulle_status check_columns(const tulle_layout *l)
 {
     tulle_status status = TULLE_OK;
-    int32_t width;
+    int32_t width; /* indices within a tile have 32 bits */
     for (int j = 0; j < l->nt && status == TULLE_OK; j++)
         status = tulle__narrow(l->col_cut[j + 1] - l->col_cut[j], "the number of columns of a tile", &width);
     return status;
@@ -528,9 +527,9 @@ tulle_status tulle__wants_tiles(const tulle_mat *A)
 {
     if (!A->compressed) return TULLE_OK;
     return tulle__fail(TULLE_ERR_UNSUPPORTED,
-        "a tile of a hypersparse matrix, %" PRId64 " x %" PRId64 " with %" PRId64
-        " entries: tulle_mat_compressed has those of its rows and columns, tulle_mat_expand makes it CSR",
-        A->layout->m, A->layout->n, A->nnz);
+        "a tile of a hypersparse matrix, %" PRId64 " x %" PRId64
+        ": tulle_mat_compressed has those of its rows and columns, tulle_mat_expand makes it CSR",
+        A->layout->m, A->layout->n);
 }
 
 static tulle_status check_own(const tulle_mat *A, int i, int j)

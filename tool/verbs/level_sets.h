@@ -7,7 +7,7 @@
 #ifndef TULLE_TOOL_LEVEL_SETS_H
 #define TULLE_TOOL_LEVEL_SETS_H
 
-#include "verbs/counts.h"
+#include "report/counts.h"
 
 struct level_sets {
     struct counts level; /* [row]: levels below its own */

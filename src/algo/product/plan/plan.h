@@ -128,9 +128,7 @@ static inline int tulle__plan_unordered(const tulle_product *plan)
            !plan->options.devices->resident; /* operands of other plans there ascend */
 }
 
-/* Frees a plan, or NULL; local. */
-void tulle__plan_drop(tulle_product *plan);
-
+void tulle__plan_drop(tulle_product *plan); /* local; NULL is allowed */
 /* Forgets structures: parts and sent blocks. */
 void tulle__plan_forget(tulle_product *plan);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "verbs/counts.h"
+#include "report/counts.h"
 
 #include <stdlib.h>
 
