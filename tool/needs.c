@@ -69,6 +69,16 @@ double needs_bytes(const struct needs *n, const tulle_operand_shape *shape, int 
     return 8 * (m + 1) + entries * (4 + n->value);
 }
 
+double needs_stored(const struct needs *n, const tulle_operand_shape *shape)
+{
+    const double bytes = needs_bytes(n, shape, 0);
+    double entries = shape->stored > 0 ? (double)shape->stored : 0;
+    if (shape->symmetric) entries *= 2;
+    if (shape->stored < 0 || !tulle_mat_compresses(shape->m, (int64_t)entries, n->pes)) return bytes;
+    const double LINE = 16 + 20.0 * n->pes; /* pointer and numbers of a row and a column that have one entry */
+    return bytes - 8 * (double)shape->m + LINE * entries;
+}
+
 void needs_matrix(struct needs *n, double bytes)
 {
     tulle_budget_add(&n->budget, "matrices", bytes);

@@ -22,6 +22,8 @@ void needs_begin(struct needs *n, const struct options *options, tulle_type type
 
 /* Bytes of an operand as a matrix in memory; both halves of a file with one. */
 double needs_bytes(const struct needs *n, const tulle_operand_shape *shape, int dense);
+/* The same for a verb that takes hypersparse matrices as they are stored. */
+double needs_stored(const struct needs *n, const tulle_operand_shape *shape);
 double needs_dense(const struct needs *n, double rows, double cols);
 
 /* Registers a matrix that stays. */

@@ -140,6 +140,35 @@ TULLE_API tulle_status tulle_mat_ordering(
 TULLE_API tulle_status tulle_mat_permute(
     const tulle_mat *A, const tulle_gidx *rows, const tulle_gidx *cols, tulle_mat **B);
 
+/*
+ * Hypersparse matrices, whose entries are far fewer than their rows, are stored by the rows and columns that have
+ * entries: as `inner`, a CSR matrix of these, in a layout of A's tiles and owners, and their numbers. Row r of inner
+ * is row row[r] of A; a few of its rows and columns may be empty. Memory is that of entries and PEs (each PE has the
+ * numbers), whatever the size: 2^33 x 2 with two entries is one. A matrix that is read or assembled from entries is
+ * stored so where CSR cannot have its tiles (2^31 rows or columns and more), or by tulle_mat_compresses; a product,
+ * where a factor is.
+ *
+ * Its kind is CSR. tulle_mat_save, tulle_mat_transpose, tulle_mat_redistribute and products of two sparse
+ * matrices take it as it is. Single tiles are refused by TULLE_ERR_UNSUPPORTED. All else expands it in place,
+ * by 8 bytes a row: TULLE_ERR_LIMIT or TULLE_ERR_OVERFLOW, with its size, where it cannot.
+ */
+typedef struct tulle_compressed {
+    const tulle_mat *inner; /* A's; NULL: A is not stored so */
+    int64_t rows, cols;
+    const tulle_gidx *row, *col; /* [rows], [cols], ascending; valid until A changes */
+} tulle_compressed;
+/* Not collective. */
+TULLE_API tulle_status tulle_mat_compressed(const tulle_mat *A, tulle_compressed *view);
+/*
+ * True from 2^23 rows on, if row pointers take more than twice as much memory as numbers on so many PEs can:
+ * entries (6 pes + 2) < rows.
+ */
+TULLE_API bool tulle_mat_compresses(tulle_gidx rows, int64_t entries, int pes);
+/* Collective: a copy of A, which is CSR, stored so, whatever its size. */
+TULLE_API tulle_status tulle_mat_compress(const tulle_mat *A, tulle_mat **H);
+/* Collective: A as CSR, in place. */
+TULLE_API tulle_status tulle_mat_expand(tulle_mat *A);
+
 #ifdef __cplusplus
 }
 #endif

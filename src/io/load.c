@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tulle/algebra.h>
+
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -120,6 +122,7 @@ static tulle_status load_dense(tulle__loading *load, tulle_mat **A)
         status = tulle__fill_generated(load, made);
     } else {
         status = tulle__load_sparse(load, &sparse);
+        if (status == TULLE_OK) status = tulle_mat_expand(sparse);
         if (status == TULLE_OK) status = fill_from_sparse(sparse, made);
     }
     status = tulle_comm_agree(load->comm, status);

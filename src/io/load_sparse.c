@@ -91,6 +91,7 @@ static tulle_status assemble_entries(
         .mirror = kind->mirror,
         .duplicates = kind->both_halves ? TULLE_DUPLICATES_ERROR : load->options->duplicates,
         .drop_zeros = load->options->drop_zeros,
+        .compress = true,
     };
     tulle_mat *made;
     tulle_status status = tulle__gate_sum(load->comm, gate);

@@ -6,6 +6,7 @@
 
 #include "base/attend.h"
 #include "base/error.h"
+#include "mat/compressed.h"
 #include "mat/context.h"
 #include "mat/sort_tile.h"
 
@@ -37,7 +38,11 @@ struct inbox {
 struct work {
     tulle_comm *comm;
     const tulle_layout *layout;
-    double row_parts, col_parts; /* tiles per row and per column, for find_part */
+    const tulle__compressed *axes; /* of a hypersparse matrix, whose inner one is assembled; NULL: none */
+    tulle_gidx m, n;               /* of the matrix that the entries are of */
+    double row_parts, col_parts;   /* tiles per row and per column, for find_part */
+    tulle__numbers lines[2];       /* rows and columns, while they are collected */
+    tulle_status collected;        /* the first failure of that */
     tulle_type type;
     size_t value_bytes;
     const tulle__entry_source *source;
@@ -109,11 +114,19 @@ static inline void stage_entry(struct work *w, const struct entry *x)
 /* Called for each entry of a block, mirrored entries included. */
 typedef void visitor(struct work *w, const struct entry *x);
 
+static inline __attribute__((always_inline)) void visit_entry(struct work *w, struct entry x, visitor visit)
+{
+    if (w->axes) {
+        x.row = tulle__axis_find(&w->axes->rows, x.row);
+        x.col = tulle__axis_find(&w->axes->cols, x.col);
+    }
+    visit(w, &x);
+}
+
 /* Inlined together with its visitor: this loop touches every entry. */
 static inline __attribute__((always_inline)) tulle_status each_entry(
     struct work *w, const tulle__entry_block *block, visitor visit)
 {
-    const tulle_layout *l = w->layout;
     const tulle__mirror mirror = w->assembly->mirror;
     const int drop_zeros = w->assembly->drop_zeros;
     for (int64_t e = 0; e < block->count; e++) {
@@ -122,28 +135,32 @@ static inline __attribute__((always_inline)) tulle_status each_entry(
             if (status != TULLE_OK) return status;
         }
         struct entry x = read_entry(block, w->type, e);
-        if (x.row < 0 || x.row >= l->m || x.col < 0 || x.col >= l->n)
+        if (x.row < 0 || x.row >= w->m || x.col < 0 || x.col >= w->n)
             return tulle__fail(TULLE_ERR_ARG,
                 "entry (" TULLE__AT ", " TULLE__AT ") of a matrix of %" PRId64 " x %" PRId64 TULLE__COUNTED, x.row,
-                x.col, l->m, l->n);
+                x.col, w->m, w->n);
         if (drop_zeros && x.val == 0) continue;
-        visit(w, &x);
+        visit_entry(w, x, visit);
         if (mirror == TULLE__MIRROR_NONE || x.row == x.col) continue;
-        struct entry y = {x.col, x.row, mirror == TULLE__MIRROR_SKEW ? -x.val : x.val};
-        visit(w, &y);
+        visit_entry(w, (struct entry){x.col, x.row, mirror == TULLE__MIRROR_SKEW ? -x.val : x.val}, visit);
     }
     return TULLE_OK;
 }
 
-static tulle_status count_entries(struct work *w)
+static inline __attribute__((always_inline)) tulle_status each_block(struct work *w, visitor visit)
 {
-    for (int64_t b = 0; b < w->source->nblocks; b++) {
+    tulle_status status = TULLE_OK;
+    for (int64_t b = 0; b < w->source->nblocks && status == TULLE_OK; b++) {
         tulle__entry_block block;
         w->source->block(w->source->context, b, &block);
-        tulle_status status = each_entry(w, &block, count_entry);
-        if (status != TULLE_OK) return status;
+        status = each_entry(w, &block, visit);
     }
-    return TULLE_OK;
+    return status;
+}
+
+static tulle_status count_entries(struct work *w)
+{
+    return each_block(w, count_entry);
 }
 
 static size_t part_bytes(const struct work *w, int part)
@@ -477,32 +494,106 @@ static void release(struct work *w)
     tulle__free(w->buffer);
 }
 
-tulle_status tulle__assemble(tulle_comm *comm, const tulle_layout *layout, tulle_type type,
-    const tulle__entry_source *source, tulle__assembly *assembly, tulle_mat **out)
+static struct work work_of(tulle_comm *comm, const tulle_layout *layout, tulle_type type,
+    const tulle__entry_source *source, tulle__assembly *assembly)
 {
-    tulle_status status;
-    struct work w = {.comm = comm,
+    return (struct work){.comm = comm,
         .layout = layout,
+        .m = layout->m,
+        .n = layout->n,
         .row_parts = (double)layout->mt / (double)layout->m,
         .col_parts = (double)layout->nt / (double)layout->n,
         .type = type,
         .value_bytes = tulle_type_size(type),
         .source = source,
         .assembly = assembly};
+}
+
+/* Collective, agreed. */
+static tulle_status assemble(struct work *w, tulle_mat **out)
+{
+    tulle_status status;
     tulle_mat *A = NULL;
-    assembly->repeated = 0;
-    TULLE_TRY(tulle__mat_make(comm, layout, TULLE_CSR, type, TULLE_ROW_MAJOR, &A));
-    TULLE_TRY(prepare(&w));
-    TULLE_TRY(stage(&w));
-    TULLE_TRY(tulle__comm_exchange(comm, w.mine, sizeof *w.mine, w.theirs));
-    TULLE_TRY(build_tiles(&w, A));
+    w->assembly->repeated = 0;
+    TULLE_TRY(tulle__mat_make(w->comm, w->layout, TULLE_CSR, w->type, TULLE_ROW_MAJOR, &A));
+    TULLE_TRY(prepare(w));
+    TULLE_TRY(stage(w));
+    TULLE_TRY(tulle__comm_exchange(w->comm, w->mine, sizeof *w->mine, w->theirs));
+    TULLE_TRY(build_tiles(w, A));
     TULLE_TRY(tulle__mat_publish(A));
 out:
-    status = tulle_comm_agree(comm, status); /* no PE reads the staging blocks any more */
-    release(&w);
+    status = tulle_comm_agree(w->comm, status); /* no PE reads the staging blocks any more */
+    release(w);
     if (status == TULLE_OK)
         *out = A;
     else
         tulle__mat_drop(A);
     return status;
+}
+
+/* ---- hypersparse matrices: lines that have entries get positions, then the inner matrix is assembled ---- */
+
+static inline void collect_entry(struct work *w, const struct entry *x)
+{
+    if (w->collected == TULLE_OK) w->collected = tulle__numbers_add(&w->lines[0], x->row);
+    if (w->collected == TULLE_OK) w->collected = tulle__numbers_add(&w->lines[1], x->col);
+}
+
+static tulle_status collect_lines(struct work *w)
+{
+    const tulle_status status = each_block(w, collect_entry);
+    return status == TULLE_OK ? w->collected : status;
+}
+
+static tulle_status assemble_compressed(const struct work *whole, tulle_mat **out)
+{
+    tulle_status status;
+    tulle__compressed parts = {.inner = NULL};
+    tulle_layout *inner = NULL;
+    tulle_mat *A = NULL;
+    struct work w = *whole;
+    status = tulle_comm_agree(w.comm, collect_lines(&w));
+    if (status == TULLE_OK) status = tulle__axis_join(w.comm, &w.lines[0], &parts.rows);
+    if (status == TULLE_OK) status = tulle__axis_join(w.comm, &w.lines[1], &parts.cols);
+    tulle__numbers_fini(&w.lines[0]);
+    tulle__numbers_fini(&w.lines[1]);
+    if (status == TULLE_OK)
+        status = tulle_comm_agree(w.comm, tulle__compressed_layout(w.layout, &parts.rows, &parts.cols, &inner));
+    if (status != TULLE_OK) goto out;
+    w = work_of(w.comm, inner, w.type, w.source, w.assembly);
+    w.m = whole->m;
+    w.n = whole->n;
+    w.axes = &parts;
+    status = assemble(&w, &parts.inner);
+    if (status == TULLE_ERR_FORMAT && w.assembly->repeated) { /* its place in the whole matrix */
+        w.assembly->row = parts.rows.number[w.assembly->row];
+        w.assembly->col = parts.cols.number[w.assembly->col];
+        status = tulle__fail_repeated(w.assembly);
+    }
+    if (status != TULLE_OK) goto out;
+    status = tulle_comm_agree(w.comm, tulle__compressed_wrap(w.comm, whole->layout, w.type, &parts, &A));
+    if (status == TULLE_OK)
+        *out = A;
+    else
+        tulle__mat_drop(A);
+out:
+    tulle__compressed_drop(&parts);
+    tulle_layout_free(inner);
+    return status;
+}
+
+tulle_status tulle__assemble(tulle_comm *comm, const tulle_layout *layout, tulle_type type,
+    const tulle__entry_source *source, tulle__assembly *assembly, tulle_mat **out)
+{
+    struct work w = work_of(comm, layout, type, source, assembly);
+    int64_t entries = 0;
+    if (!assembly->compress || !tulle__compressed_may(layout)) return assemble(&w, out);
+    for (int64_t b = 0; b < source->nblocks; b++) {
+        tulle__entry_block block;
+        source->block(source->context, b, &block);
+        entries += assembly->mirror == TULLE__MIRROR_NONE ? block.count : 2 * block.count;
+    }
+    const tulle_status status = tulle_comm_agree(comm, tulle_comm_reduce_int(comm, TULLE_SUM, 1, &entries));
+    if (status != TULLE_OK) return status;
+    return tulle__compressed_pays(layout, entries) ? assemble_compressed(&w, out) : assemble(&w, out);
 }

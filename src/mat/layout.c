@@ -128,11 +128,6 @@ static tulle_status fill(tulle_layout *l, const tulle_layout_spec *spec, int npe
             }
         }
     TULLE_TRY(fill_spans(l));
-    /* indices within a tile have 32 bits */
-    for (int j = 0; j < l->nt; j++) {
-        int32_t width;
-        TULLE_TRY(tulle__narrow(l->col_cut[j + 1] - l->col_cut[j], "the number of columns of a tile", &width));
-    }
 out:
     return status;
 }

@@ -7,6 +7,7 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "mat/axis.h"
 #include "mat/context.h"
 #include "tile/tile_blocks.h"
 
@@ -57,7 +58,9 @@ size_t tulle_mat_bytes(const tulle_mat *A)
     if (TULLE__NULL(A)) return 0;
     size_t bytes = 0;
     for (int64_t t = 0; t < (int64_t)A->layout->mt * A->layout->nt; t++) bytes += A->directory[t].place.length;
-    return bytes;
+    if (!A->compressed) return bytes;
+    const size_t axes = tulle__axis_bytes(&A->compressed->rows) + tulle__axis_bytes(&A->compressed->cols);
+    return tulle_mat_bytes(A->compressed->inner) + (size_t)A->comm->size * axes;
 }
 
 /* The tile of X that contains tile (i, j) of the view. */
@@ -186,14 +189,34 @@ void tulle__mat_unplace(const tulle_mat *A)
     for (int64_t t = 0; t < (int64_t)A->layout->mt * A->layout->nt; t++) give_record(A, &A->replaced[t]);
 }
 
+void tulle__compressed_drop(tulle__compressed *parts)
+{
+    tulle__mat_drop(parts->inner);
+    tulle__axis_fini(&parts->rows);
+    tulle__axis_fini(&parts->cols);
+    *parts = (tulle__compressed){.inner = NULL};
+}
+
+void tulle__mat_clear(tulle_mat *A)
+{
+    for (int i = 0; i < A->layout->mt; i++)
+        for (int j = 0; j < A->layout->nt; j++) {
+            tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, j)];
+            if (tulle__tile_is_mine(A, i, j)) give_record(A, record);
+            *record = (tulle__tile_record){.nnz = 0};
+        }
+    if (A->compressed) tulle__compressed_drop(A->compressed);
+    tulle__free(A->compressed);
+    A->compressed = NULL;
+    A->nnz = 0;
+}
+
 void tulle__mat_drop(tulle_mat *A)
 {
     if (!A) return;
     tulle__pe_disown(&A->owned);
     if (A->replaced) tulle__mat_unplace(A);
-    for (int i = 0; A->directory && !A->whole && i < A->layout->mt; i++)
-        for (int j = 0; j < A->layout->nt; j++)
-            if (tulle__tile_is_mine(A, i, j)) give_record(A, &A->directory[tulle__tile_index(A, i, j)]);
+    if (A->directory && !A->whole) tulle__mat_clear(A);
     tulle__free(A->arrays.widened);
     tulle__free(A->arrays.narrowed);
     tulle__free(A->directory);
@@ -277,6 +300,7 @@ static void renew_norms(const tulle_mat *A)
 tulle_status tulle_mat_renew(tulle_mat *A)
 {
     if (TULLE__NULL(A)) return TULLE_ERR_ARG;
+    if (A->compressed) return tulle_mat_renew(A->compressed->inner);
     renew_norms(A);
     tulle_status status = tulle_comm_agree(A->comm, tulle__mat_publish(A));
     if (status != TULLE_OK) tulle__mat_unplace(A);
@@ -348,7 +372,23 @@ tulle_status tulle__mat_commit(tulle_mat *A, int i, int j)
     return tulle__heap_commit(A->comm->pe->data, place, place->length, "values of a tile");
 }
 
+static tulle_status check_columns(const tulle_layout *l)
+{
+    tulle_status status = TULLE_OK;
+    int32_t width; /* indices within a tile have 32 bits */
+    for (int j = 0; j < l->nt && status == TULLE_OK; j++)
+        status = tulle__narrow(l->col_cut[j + 1] - l->col_cut[j], "the number of columns of a tile", &width);
+    return status;
+}
+
 tulle_status tulle__mat_make_empty(
+    tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type, tulle_order order, tulle_mat **out)
+{
+    const tulle_status status = check_columns(layout);
+    return status == TULLE_OK ? tulle__mat_make_handle(comm, layout, kind, type, order, out) : status;
+}
+
+tulle_status tulle__mat_make_handle(
     tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type, tulle_order order, tulle_mat **out)
 {
     tulle_status status;
@@ -476,18 +516,20 @@ tulle_status tulle_mat_new_dense_undefined(
     return new_mat(comm, layout, TULLE_DENSE, type, order, 0, A);
 }
 
-tulle_status tulle_mat_new_csr(tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_mat **A)
-{
-    if (TULLE__NULL(comm) || TULLE__NULL(layout) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NULL(A))
-        return tulle__refuse(comm);
-    return new_mat(comm, layout, TULLE_CSR, type, TULLE_ROW_MAJOR, 0, A);
-}
-
 tulle_status tulle_mat_new_vbsr(tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_mat **A)
 {
     if (TULLE__NULL(comm) || TULLE__NULL(layout) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NULL(A))
         return tulle__refuse(comm);
     return new_mat(comm, layout, TULLE_VBSR, type, TULLE_ROW_MAJOR, 0, A);
+}
+
+tulle_status tulle__wants_tiles(const tulle_mat *A)
+{
+    if (!A->compressed) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_UNSUPPORTED,
+        "a tile of a hypersparse matrix, %" PRId64 " x %" PRId64
+        ": tulle_mat_compressed has those of its rows and columns, tulle_mat_expand makes it CSR",
+        A->layout->m, A->layout->n);
 }
 
 static tulle_status check_own(const tulle_mat *A, int i, int j)
@@ -498,7 +540,7 @@ static tulle_status check_own(const tulle_mat *A, int i, int j)
     if (!tulle__tile_is_mine(A, i, j))
         return tulle__fail(TULLE_ERR_ARG, "tile (%d, %d) belongs to PE %d, not to this one", i, j,
             tulle__layout_owner(A->layout, i, j));
-    return TULLE_OK;
+    return tulle__wants_tiles(A);
 }
 
 tulle_status tulle_mat_tile(const tulle_mat *A, int i, int j, tulle_tile *tile)

@@ -48,6 +48,7 @@ struct tulle_mat {
     bool unordered;         /* rows of some PE may be unordered; the same on all PEs (row_order.c) */
     uint64_t structure;     /* number of renewals of the sparse structure; plans compare it */
     const tulle_mat *whole; /* NULL, or the dense matrix that this one is a view of (view.h) */
+    struct tulle__compressed *compressed; /* NULL, or the rows and columns that are stored (axis.h) */
     const struct tulle__mat_resident *resident; /* NULL, or which values lie on devices (mat_resident.h) */
     tulle_symmetry symmetry; /* TULLE_GENERAL: all is stored; else half of the blocks, by tulle_half_stores */
 };
@@ -166,24 +167,32 @@ tulle_status tulle__mat_trim(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_
 tulle_status tulle__mat_reserve(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile);
 tulle_status tulle__mat_commit(tulle_mat *A, int i, int j);
 
+/* TULLE_ERR_UNSUPPORTED of a hypersparse matrix, for what needs one of its tiles. Local. */
+tulle_status tulle__wants_tiles(const tulle_mat *A);
+
 /* TULLE_ERR_UNSUPPORTED of half storage, for what needs all of A. Local, the same on all PEs. */
 tulle_status tulle__wants_full(const tulle_mat *A);
 
 /* Renew without the final agreement, for operations that agree later. Collective. */
 tulle_status tulle__mat_publish(tulle_mat *A);
 /*
- * Sorts the rows of an unordered matrix, before rows are read that must ascend. Collective, agreed. Refuses a
- * half, as tulle__wants_full: what reads halves does not call it for them.
+ * Sorts the rows of an unordered matrix, and expands a hypersparse one, before rows are read. Collective, agreed.
+ * Refuses a half, as tulle__wants_full: what reads halves does not call it for them.
  */
 tulle_status tulle__mat_order(const tulle_mat *A);
 /* Bytes of this PE's tiles. */
 size_t tulle__mat_own_bytes(const tulle_mat *A);
+/* Frees the tiles, or the stored rows and columns, of A, which no PE reads any more. Local, on all PEs. */
+void tulle__mat_clear(tulle_mat *A);
 /* Drops the tiles placed since the last renew. */
 void tulle__mat_unplace(const tulle_mat *A);
 
 /*
- * Creates the handle; make: with the blocks of own dense tiles, make_empty: without. No agreement.
+ * Creates the handle; make: with the blocks of own dense tiles, make_empty: without, make_handle: also with tiles
+ * that no format has. No agreement.
  */
+tulle_status tulle__mat_make_handle(
+    tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type, tulle_order order, tulle_mat **A);
 tulle_status tulle__mat_make(
     tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type, tulle_order order, tulle_mat **A);
 tulle_status tulle__mat_make_empty(

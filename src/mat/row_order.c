@@ -5,7 +5,7 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "mat/mat.h"
+#include "mat/compressed.h"
 
 /* Sorts keys in ascending order by Shell's method: most rows are short. */
 static void sort_keys(uint64_t *key, int64_t count)
@@ -75,6 +75,7 @@ out:
 tulle_status tulle__mat_order(const tulle_mat *A)
 {
     if (A->symmetry != TULLE_GENERAL) return tulle__wants_full(A);
+    if (A->compressed) return tulle__compressed_expand((tulle_mat *)(uintptr_t)A); /* logically const, as below */
     if (!A->unordered) return TULLE_OK;          /* the flag is the same on all PEs */
     tulle_mat *same = (tulle_mat *)(uintptr_t)A; /* logically const: only the order of entries within rows changes */
     tulle_status status = tulle_comm_agree(A->comm, order_tiles(same));
@@ -93,11 +94,11 @@ tulle_status tulle_mat_order(tulle_mat *A)
 {
     if (TULLE__NULL(A)) return TULLE_ERR_ARG;
     if (A->symmetry != TULLE_GENERAL) return TULLE_OK; /* rows of blocks always ascend */
-    return tulle__mat_order(A);
+    return tulle__mat_order(A->compressed ? A->compressed->inner : A);
 }
 
 bool tulle_mat_ordered(const tulle_mat *A)
 {
     if (TULLE__NULL(A)) return 0;
-    return !A->unordered;
+    return A->compressed ? !A->compressed->inner->unordered : !A->unordered;
 }

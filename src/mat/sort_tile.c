@@ -147,6 +147,12 @@ static tulle_status compact(tulle_mat *A, int i, int j, const struct sorting *s)
     return status;
 }
 
+tulle_status tulle__fail_repeated(const tulle__assembly *assembly)
+{
+    return tulle__fail(TULLE_ERR_FORMAT, "entry (" TULLE__AT ", " TULLE__AT ") occurs more than once" TULLE__COUNTED,
+        (int64_t)assembly->row, (int64_t)assembly->col);
+}
+
 tulle_status tulle__tile_sort(
     tulle_mat *A, int i, int j, const tulle_own_tile *tile, tulle__pool *pool, tulle__assembly *assembly)
 {
@@ -166,9 +172,7 @@ tulle_status tulle__tile_sort(
     }
     assembly->repeated += s.repeated;
     if (assembly->duplicates == TULLE_DUPLICATES_ERROR)
-        status =
-            tulle__fail(TULLE_ERR_FORMAT, "entry (" TULLE__AT ", " TULLE__AT ") occurs more than once" TULLE__COUNTED,
-                (int64_t)assembly->row, (int64_t)assembly->col);
+        status = tulle__fail_repeated(assembly);
     else
         status = compact(A, i, j, &s);
 out:

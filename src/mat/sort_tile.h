@@ -12,6 +12,7 @@ typedef struct tulle__assembly {
     tulle__mirror mirror; /* adds (j, i) for each (i, j), i != j, negated if skew */
     tulle_duplicates duplicates;
     int drop_zeros;
+    bool compress; /* the matrix may be hypersparse, by the rule of compressed.h */
     /* out, for this PE's tiles: number of duplicates; the first one, if duplicates are refused */
     int64_t repeated;
     tulle_gidx row, col;
@@ -23,5 +24,8 @@ typedef struct tulle__assembly {
  */
 tulle_status tulle__tile_sort(
     tulle_mat *A, int i, int j, const tulle_own_tile *tile, tulle__pool *pool, tulle__assembly *assembly);
+
+/* Names the first duplicate. */
+tulle_status tulle__fail_repeated(const tulle__assembly *assembly);
 
 #endif

@@ -178,6 +178,30 @@ static tulle_status reshape(struct fixture *f, const char *text)
     return status;
 }
 
+/* Stored rows and columns alone: a copy, its transpose, a product with that, and all rows again. */
+static tulle_status hypersparse(struct fixture *f, const char *text)
+{
+    tulle_mat *H = NULL, *T = NULL, *C = NULL;
+    tulle_layout *layout = NULL;
+    tulle_product *plan = NULL;
+    const tulle_product_options options = {.alg = TULLE_PRODUCT_STATIONARY_C};
+    (void)text;
+    tulle_status status = tulle_mat_compress(f->A, &H);
+    if (status == TULLE_OK) status = tulle_mat_transpose(H, &T);
+    if (status == TULLE_OK)
+        status = tulle_comm_agree(f->comm, tulle_product_layout(H, TULLE_OP_N, T, TULLE_OP_N, &layout));
+    if (status == TULLE_OK) status = tulle_mat_new_csr(f->comm, layout, TULLE_F64, &C);
+    if (status == TULLE_OK) status = tulle_product_new(H, T, C, &options, &plan);
+    if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, NULL);
+    if (status == TULLE_OK) status = tulle_mat_expand(C);
+    tulle_product_free(plan);
+    tulle_layout_free(layout);
+    tulle_mat_free(C);
+    tulle_mat_free(T);
+    tulle_mat_free(H);
+    return status;
+}
+
 /* The formats of blocks, there and back, their transpose and their file; a product with a dense matrix. */
 static tulle_status blocks(struct fixture *f, const char *text)
 {

@@ -34,6 +34,7 @@ static const struct subject {
     {"tulle_mat_new_vbsr", new_blocks, {""}, NULL, 0},
     {"tulle_mat_add tulle_mat_redistribute tulle_mat_replace_blocks", sum_of_blocks, {""}, NULL, 0},
     {"tulle_mat_order", order, {""}, NULL, 0},
+    {"tulle_mat_compress tulle_mat_expand", hypersparse, {""}, NULL, 0},
     {"tulle_mat_add tulle_mat_scale tulle_mat_drop tulle_mat_range tulle_mat_diagonal tulle_mat_norm "
      "tulle_mat_sddmm tulle_mat_trace tulle_mat_infinite_rows tulle_mat_gershgorin tulle_mat_asymmetry "
      "tulle_mat_symmetrise tulle_mat_ordering tulle_mat_permute",
@@ -163,6 +164,7 @@ static const char without[] =
     "tulle_roofline_gemm "
     "tulle_roofline_network "
     "tulle_budget_add tulle_budget_least tulle_budget_check tulle_memory_free tulle_cores_free tulle_krylov_memory "
+    "tulle_mat_compressed tulle_mat_compresses "
     "tulle_output_distinct tulle_mat_bytes tulle_mat_cols tulle_mat_comm tulle_mat_kind tulle_mat_layout tulle_mat_nnz "
     "tulle_half_stores tulle_mat_ordered tulle_mat_own_tile tulle_mat_rows tulle_mat_symmetry tulle_mat_tile "
     "tulle_mat_type tulle_nearest_word "

@@ -322,7 +322,8 @@ static void malformed(void)
 static tulle_status write_matrix(int entries, tulle_type type)
 {
     tulle__npz_writer *writer = NULL;
-    tulle_status status = tulle__npz_writer_open(path, ROWS, COLS, entries, type, &writer);
+    tulle_status status = tulle__npz_writer_open(
+        path, &(tulle__npz_sparse){.rows = ROWS, .cols = COLS, .count = entries, .type = type}, &writer);
     for (int i = 0; i < ROWS; i++)
         for (int j = 0; j < COLS; j++) {
             float narrow = (float)matrix[i][j];
@@ -343,7 +344,8 @@ static int write_long(int64_t rows, int64_t cols)
     tulle__npz *npz = NULL;
     tulle__npz_sums sums[3];
     int64_t next = 0;
-    tulle_status status = tulle__npz_writer_open(path, rows, cols, rows * EACH, TULLE_F64, &writer);
+    tulle_status status = tulle__npz_writer_open(
+        path, &(tulle__npz_sparse){.rows = rows, .cols = cols, .count = rows * EACH, .type = TULLE_F64}, &writer);
     for (int64_t e = 0; e < rows * EACH && status == TULLE_OK; e++) {
         double x = (double)e;
         status = tulle__npz_put(writer, e / EACH, cols - EACH + e % EACH, &x);
@@ -382,7 +384,8 @@ static void writing(void)
     tulle__npz *npz = NULL;
     tulle__npz_sums sums;
     tulle__entries e;
-    tulle_status status = tulle__npz_writer_open(path, 1, 1, 1, TULLE_F64, &writer);
+    tulle_status status = tulle__npz_writer_open(
+        path, &(tulle__npz_sparse){.rows = 1, .cols = 1, .count = 1, .type = TULLE_F64}, &writer);
     if (status == TULLE_OK) status = tulle__npz_put(writer, 0, 0, nan);
     if (status == TULLE_OK) status = tulle__npz_writer_close(writer, 0);
     if (status == TULLE_OK) status = tulle__npz_open(path, &npz);

@@ -5,9 +5,8 @@
 
 tulle_status level_sets_new(tulle_gidx rows, struct level_sets *sets)
 {
-    *sets = (struct level_sets){.level = calloc((size_t)rows + 1, sizeof *sets->level)};
-    return sets->level ? TULLE_OK
-                       : tulle_fail(TULLE_ERR_MEMORY, "out of memory for levels of %lld rows", (long long)rows);
+    *sets = (struct level_sets){.lower = 0};
+    return counts_new(rows, &sets->level);
 }
 
 /* Room for a level more. */
@@ -21,26 +20,40 @@ static tulle_status grow(struct level_sets *sets)
     return TULLE_OK;
 }
 
-tulle_status level_sets_add(struct level_sets *sets, tulle_gidx row, const tulle_lidx *col, int64_t count)
+/* Rows of a level, which may be the first of it. */
+static tulle_status add_rows(struct level_sets *sets, int64_t level, int64_t rows)
+{
+    if (level == sets->levels) {
+        const tulle_status status = sets->levels == sets->room ? grow(sets) : TULLE_OK;
+        if (status != TULLE_OK) return status;
+        sets->width[sets->levels++] = 0;
+    }
+    sets->width[level] += rows;
+    if (sets->width[level] > sets->widest) sets->widest = sets->width[level];
+    return TULLE_OK;
+}
+
+tulle_status level_sets_skip(struct level_sets *sets, int64_t rows)
+{
+    sets->lower += rows;
+    return rows ? add_rows(sets, 0, rows) : TULLE_OK;
+}
+
+tulle_status level_sets_add(
+    struct level_sets *sets, tulle_gidx row, bool referred, const tulle_lidx *col, int64_t count)
 {
     int64_t below = 0, e = 0;
     for (; e < count && col[e] < row; e++)
-        if ((int64_t)sets->level[col[e]] + 1 > below) below = (int64_t)sets->level[col[e]] + 1;
+        if ((int64_t)counts_get(&sets->level, col[e]) + 1 > below)
+            below = (int64_t)counts_get(&sets->level, col[e]) + 1;
     sets->lower += e + 1;
-    if (below) sets->level[row] = (uint32_t)below; /* pages of rows without entries stay untouched */
-    if (below == sets->levels) {
-        if (sets->levels == sets->room) {
-            const tulle_status status = grow(sets);
-            if (status != TULLE_OK) return status;
-        }
-        sets->width[sets->levels++] = 0;
-    }
-    if (++sets->width[below] > sets->widest) sets->widest = sets->width[below];
-    return TULLE_OK;
+    const tulle_status status = /* pages of rows without entries stay untouched */
+        below && referred ? counts_set(&sets->level, row, (uint64_t)below) : TULLE_OK;
+    return status == TULLE_OK ? add_rows(sets, below, 1) : status;
 }
 
 void level_sets_free(struct level_sets *sets)
 {
-    free(sets->level);
+    counts_free(&sets->level);
     free(sets->width);
 }

@@ -91,6 +91,8 @@ static int worth_counting(const struct product *p, const tulle_mat *B, tulle_lay
 {
     int asked = p->grid.choose || (p->nalgs == 1 && p->alg[0] == TULLE_PRODUCT_AUTO);
     if (grid_is_mixed(&p->grid)) return 0;                        /* counts need matching layouts */
+    tulle_compressed stored;
+    if (tulle_mat_compressed(B, &stored) == TULLE_OK && stored.inner) return 0; /* counts are of all rows */
     if (in_blocks(p) && tulle_mat_kind(B) == TULLE_CSR) return 0; /* that of blocks comes once they are there */
     /* with so many PEs and so large a B counting would take longer than the rest */
     if (p->sizes_only && !asked) return 0;
@@ -385,6 +387,12 @@ static tulle_status gemm_needs(const struct product *p, const tulle_operand_shap
     return needs_check(&n, "gemm");
 }
 
+static bool is_hypersparse(const tulle_operand_shape *shape, int two, int pes)
+{
+    return tulle_mat_compresses(shape[0].m, shape[0].stored, pes) ||
+           (two && tulle_mat_compresses(shape[1].m, shape[1].stored, pes));
+}
+
 /* The needs of any algorithm: ranges of a sparse C's columns can be as narrow as necessary. */
 tulle_status product_needs(const struct product *p, const tulle_operand_shape *shape, int layers)
 {
@@ -395,13 +403,19 @@ tulle_status product_needs(const struct product *p, const tulle_operand_shape *s
     double m = (double)shape[0].m, k = (double)shape[0].n, cols = (double)options_int(o, "cols", DEFAULT_COLS);
     double tiles = (double)options_int(o, "tiles", 1); /* at least, of a PE in each direction */
     needs_begin(&n, o, p->reading.type);
-    double A = needs_bytes(&n, &shape[0], 0), B = 0, C = 0, workers = (double)n.pes * n.threads;
-    if (two) B = needs_bytes(&n, &shape[1], !p->sparse);
+    double A = p->sparse ? needs_stored(&n, &shape[0]) : needs_bytes(&n, &shape[0], 0), B = 0, C = 0, workers = (double)n.pes * n.threads;
+    if (two) B = p->sparse ? needs_stored(&n, &shape[1]) : needs_bytes(&n, &shape[1], 1);
     const int transpose = p->sparse && options_flag(o, "transpose-b");
     if (two) cols = transpose ? (double)shape[1].m : (double)shape[1].n;
     if (p->sparse && !two) cols = shape[0].m == shape[0].n ? k : m;
     if (p->sparse && !two && (transpose || shape[0].m != shape[0].n))
-        B = needs_bytes(&n, &shape[0], 0); /* the transpose */
+        B = needs_stored(&n, &shape[0]); /* the transpose */
+    if (p->sparse && is_hypersparse(shape, two, n.pes)) { /* lines that have entries count */
+        const double most = (double)shape[0].stored + (two ? (double)shape[1].stored : 0);
+        m = m < most ? m : most;
+        k = k < most ? k : most;
+        cols = cols < most ? cols : most;
+    }
     if (!p->sparse && !two) B = needs_dense(&n, k, cols);
     if (!p->sparse) C = needs_dense(&n, m, cols);
     double copies = layers > 1 ? layers - 1 : 0;

@@ -32,11 +32,14 @@ static void add_entry(struct hashes *h, tulle_gidx row, tulle_gidx col, double v
     h->sum[VALUES] += row < col ? entry : 0 - entry;
 }
 
-static void add_tile(struct hashes *h, const tulle_tile *t, tulle_gidx row, tulle_gidx col)
+/* Places are those of the stored rows and columns, whose numbers `stored` has if there are any. */
+static void add_tile(
+    struct hashes *h, const tulle_tile *t, const tulle_compressed *stored, tulle_gidx row, tulle_gidx col)
 {
     for (tulle_gidx r = 0; t->nnz && r < t->m; r++)
         for (int64_t e = t->rowptr[r]; e < t->rowptr[r + 1]; e++)
-            add_entry(h, row + r, col + t->colind[e],
+            add_entry(h, stored->inner ? stored->row[row + r] : row + r,
+                stored->inner ? stored->col[col + t->colind[e]] : col + t->colind[e],
                 t->type == TULLE_F32 ? (double)((const float *)t->val)[e] : ((const double *)t->val)[e]);
 }
 
@@ -58,14 +61,16 @@ static tulle_status add_all(tulle_comm *comm, struct hashes *h)
 tulle_status symmetry_of(const tulle_mat *A, int *pattern, int *values)
 {
     struct hashes h = {.nan = false};
+    tulle_compressed stored;
+    tulle_status status = tulle_mat_compressed(A, &stored);
+    if (stored.inner) A = stored.inner;
     const tulle_layout *l = tulle_mat_layout(A);
-    tulle_status status = TULLE_OK;
     for (int i = 0; i < tulle_layout_tile_rows(l); i++)
         for (int j = 0; j < tulle_layout_tile_cols(l) && status == TULLE_OK; j++) {
             tulle_tile t;
             if (tulle_layout_owner(l, i, j) != tulle_comm_rank(tulle_mat_comm(A))) continue;
             status = tulle_mat_tile(A, i, j, &t);
-            if (status == TULLE_OK) add_tile(&h, &t, tulle_layout_row_cut(l)[i], tulle_layout_col_cut(l)[j]);
+            if (status == TULLE_OK) add_tile(&h, &t, &stored, tulle_layout_row_cut(l)[i], tulle_layout_col_cut(l)[j]);
         }
     status = tulle_comm_agree(tulle_mat_comm(A), status);
     if (status == TULLE_OK) status = add_all(tulle_mat_comm(A), &h);

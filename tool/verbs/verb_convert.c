@@ -46,7 +46,7 @@ static tulle_status check_needs(
 {
     struct needs n;
     needs_begin(&n, options, task->reading.type);
-    double bytes = needs_bytes(&n, shape, task->kind == TULLE_DENSE);
+    double bytes = task->kind == TULLE_DENSE ? needs_bytes(&n, shape, 1) : needs_stored(&n, shape);
     if (task->by_slabs) {
         needs_stage(&n, 16e6 + 8 * (double)shape->m);
     } else {

@@ -94,38 +94,46 @@ static tulle_status balance(struct facts *f, const int32_t *in_col, const int32_
     return TULLE_OK;
 }
 
-/* Entries of each column; 32 bits hold them where A has so few. */
-struct column_counts {
-    uint32_t *few;
-    int64_t *many;
-};
-
-static tulle_status column_counts_new(const struct facts *f, struct column_counts *counts)
+/* Entries of each stored column. */
+static void look_at_columns(const struct counts *counts, struct facts *f)
 {
-    const size_t n = (size_t)f->n + 1;
-    *counts = (struct column_counts){.few = f->nnz <= UINT32_MAX ? calloc(n, sizeof *counts->few) : NULL,
-        .many = f->nnz > UINT32_MAX ? calloc(n, sizeof *counts->many) : NULL};
-    return counts->few || counts->many ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory");
-}
-
-static void column_counts_look(const struct column_counts *counts, struct facts *f)
-{
-    for (tulle_gidx c = 0; c < f->n; c++) {
-        const int64_t count = counts->few ? (int64_t)counts->few[c] : counts->many[c];
+    f->empty_cols = f->n - counts->n;
+    for (tulle_gidx c = 0; c < counts->n; c++) {
+        const int64_t count = (int64_t)counts_get(counts, c);
         if (count > f->most_col) f->most_col = count;
         f->empty_cols += !count;
     }
 }
 
+/* The first stored column from `own` on that is not before the row. */
+static tulle_gidx column_from(const tulle_compressed *stored, tulle_gidx own, tulle_gidx row)
+{
+    while (own < stored->cols && stored->col[own] < row) own++;
+    return own;
+}
+
+/* Rows that are not stored. */
+static tulle_status add_empty_rows(struct facts *f, int64_t stored, struct level_sets *sets)
+{
+    if (stored == f->m) return TULLE_OK;
+    f->empty += f->m - stored;
+    f->least = 0;
+    return sets ? level_sets_skip(sets, f->m - stored) : TULLE_OK;
+}
+
 /* PE 0 examines all tiles, one after the other. */
 static tulle_status examine(const tulle_mat *A, struct facts *f)
 {
-    tulle_status status = TULLE_OK;
+    tulle_compressed stored;
+    tulle_status status = tulle_mat_compressed(A, &stored);
+    if (stored.inner) A = stored.inner;
     const tulle_layout *l = tulle_mat_layout(A);
+    const tulle_gidx columns = tulle_mat_cols(A);
     int R = f->rows, C = f->cols, square = f->m == f->n;
+    tulle_gidx own = 0; /* of stored columns: the first one that is not before the row */
     int64_t *tile_nnz = calloc((size_t)(R * C) + 1, sizeof *tile_nnz);
-    struct column_counts counts = {.few = NULL};
-    struct level_sets sets = {.level = NULL};
+    struct counts counts = {.at = NULL};
+    struct level_sets sets = {.lower = 0};
     int32_t *in_col = R ? calloc((size_t)f->n * (size_t)R + 1, sizeof *in_col) : NULL;
     int32_t *in_row = R ? calloc((size_t)f->n * (size_t)C + 1, sizeof *in_row) : NULL;
     if (R) {
@@ -134,8 +142,8 @@ static tulle_status examine(const tulle_mat *A, struct facts *f)
     }
     if (!tile_nnz || (R && (!in_col || !in_row || !f->work || !f->stage)))
         status = tulle_fail(TULLE_ERR_MEMORY, "out of memory");
-    if (status == TULLE_OK) status = column_counts_new(f, &counts);
-    if (status == TULLE_OK && square) status = level_sets_new(f->n, &sets);
+    if (status == TULLE_OK) status = counts_new(columns, &counts);
+    if (status == TULLE_OK && square) status = level_sets_new(columns, &sets);
     f->least = INT64_MAX;
     for (int i = 0; i < tulle_layout_tile_rows(l) && status == TULLE_OK; i++) {
         tulle_fetch *fetch;
@@ -145,19 +153,19 @@ static tulle_status examine(const tulle_mat *A, struct facts *f)
         status = tulle_fetch_wait(fetch, &t);
         for (tulle_gidx r = 0; status == TULLE_OK && r < t.m; r++) {
             tulle_gidx row = tulle_layout_row_cut(l)[i] + r;
+            if (stored.inner) row = stored.row[row];
+            own = stored.inner ? column_from(&stored, own, row) : row;
+            const bool referred = !stored.inner || (own < columns && stored.col[own] == row);
             int64_t from = t.rowptr ? t.rowptr[r] : 0, to = t.rowptr ? t.rowptr[r + 1] : 0;
             tulle_gidx pi = R ? part_of(row, f->m, R) : 0, pj = R ? part_of(row, f->m, C) : 0;
             if (to - from < f->least) f->least = to - from;
             if (to - from > f->most) f->most = to - from;
             f->empty += to == from;
-            if (square) status = level_sets_add(&sets, row, to > from ? t.colind + from : NULL, to - from);
-            for (int64_t e = from; e < to; e++) {
+            if (square) status = level_sets_add(&sets, own, referred, to > from ? t.colind + from : NULL, to - from);
+            for (int64_t e = from; e < to && status == TULLE_OK; e++) {
                 tulle_gidx c = t.colind[e];
-                if (counts.few)
-                    counts.few[c]++;
-                else
-                    counts.many[c]++;
-                f->diagonal += c == row;
+                status = counts_set(&counts, c, counts_get(&counts, c) + 1);
+                f->diagonal += referred && c == own;
                 f->zeros += value(&t, e) == 0;
                 if (!R) continue;
                 tile_nnz[pi * C + part_of(c, f->n, C)]++;
@@ -170,12 +178,13 @@ static tulle_status examine(const tulle_mat *A, struct facts *f)
         }
         tulle_fetch_free(fetch);
     }
+    if (status == TULLE_OK && stored.inner) status = add_empty_rows(f, stored.rows, square ? &sets : NULL);
     if (status == TULLE_OK) {
         int64_t most = 0;
         for (int t = 0; t < R * C; t++)
             if (tile_nnz[t] > most) most = tile_nnz[t];
         f->nnz_imbalance = f->nnz ? (double)most * R * C / (double)f->nnz : 1;
-        column_counts_look(&counts, f);
+        look_at_columns(&counts, f);
         f->lower = sets.lower;
         f->levels = sets.levels;
         f->widest = sets.widest;
@@ -183,8 +192,7 @@ static tulle_status examine(const tulle_mat *A, struct facts *f)
         if (f->least == INT64_MAX) f->least = 0;
     }
     free(tile_nnz);
-    free(counts.few);
-    free(counts.many);
+    counts_free(&counts);
     level_sets_free(&sets);
     free(in_col);
     free(in_row);
@@ -220,6 +228,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
     f->m = tulle_mat_rows(A);
     f->n = tulle_mat_cols(A);
     f->nnz = tulle_mat_nnz(A);
+    if (f->rows) status = tulle_mat_expand(A); /* the balance of a grid counts by all rows */
+    if (status != TULLE_OK) return status;
     if (f->m == f->n) status = symmetry_of(A, &f->pattern_symmetric, &f->value_symmetric);
     if (status != TULLE_OK) return status;
     status = tulle_comm_agree(comm, tulle_comm_rank(comm) == 0 ? examine(A, f) : TULLE_OK);

@@ -17,6 +17,7 @@
 #include "base/words/names.h"
 #include "device/cpu/dense_calls.h"
 #include "mat/algebra/finite.h"
+#include "mat/compressed.h"
 #include "mat/context.h"
 #include "mat/half/expanded.h"
 #include "tile/tile_blocks.h"
@@ -141,7 +142,8 @@ tulle_status tulle_matfun_new(const tulle_mat *A, const tulle_matfun_options *op
     tulle_matfun *made = NULL;
     tulle_comm *comm = A->comm;
     int order = options->order;
-    tulle_status status = check(A, options);
+    tulle_status status = tulle__mat_has_tiles(A);
+    if (status == TULLE_OK) status = check(A, options);
     if (status == TULLE_OK) status = tulle__order_check(&order);
     if (status == TULLE_OK) status = check_options(options);
     if (status == TULLE_OK && options->combine < 0 && options->combine != TULLE_NONE)

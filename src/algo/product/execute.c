@@ -6,6 +6,7 @@
  */
 #include <limits.h>
 
+#include "algo/product/plan/compressed_product.h"
 #include "algo/product/feed.h"
 #include "algo/product/jobs.h"
 #include "algo/product/only_beta.h"
@@ -331,10 +332,27 @@ static tulle_status execute_selection(tulle_product *plan, tulle_product_report 
     return status;
 }
 
+/* Hypersparse operands: all of C, or where columns is not NULL, a range. Agreed. */
+static tulle_status execute_compressed(
+    tulle_product *plan, double alpha, double beta, tulle_columns *columns, tulle_product_report *report)
+{
+    tulle_product *inner;
+    tulle_status status = tulle__compressed_product_renew(plan, beta, &inner);
+    if (status == TULLE_OK)
+        status = columns ? tulle_product_next(inner, alpha, columns, report)
+                         : tulle_product_execute(inner, alpha, beta, report);
+    if (status == TULLE_OK) tulle__compressed_product_taken(plan);
+    return status;
+}
+
 tulle_status tulle_product_next(tulle_product *plan, double alpha, tulle_columns *columns, tulle_product_report *report)
 {
     if (TULLE__NULL_AS(plan, "product")) return TULLE_ERR_ARG;
     TULLE__ENTER(plan->comm);
+    if (plan->stages.compressed) {
+        tulle_columns unread;
+        return execute_compressed(plan, alpha, 0, columns ? columns : &unread, report);
+    }
     set_scalars(plan, alpha, 0);
     const bool at_once = alpha == 0 || plan->options.selection;
     if (at_once && columns) *columns = (tulle_columns){.last = true, .to = 1, .of = 1};
@@ -349,6 +367,7 @@ tulle_status tulle_product_execute(tulle_product *plan, double alpha, double bet
 {
     if (TULLE__NULL_AS(plan, "product")) return TULLE_ERR_ARG;
     TULLE__ENTER(plan->comm);
+    if (plan->stages.compressed) return execute_compressed(plan, alpha, beta, NULL, report);
     set_scalars(plan, alpha, beta);
     if (plan->options.selection) return execute_selection(plan, report);
     if (alpha == 0) return tulle__product_only_beta(plan, beta, report);

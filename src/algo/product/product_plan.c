@@ -6,6 +6,7 @@
 
 #include "algo/chain/block_order.h"
 #include "algo/option_values.h"
+#include "algo/product/plan/compressed_product.h"
 #include "algo/product/plan/block_kernels.h"
 #include "algo/product/plan/block_plan.h"
 #include "algo/product/plan/check_operands.h"
@@ -20,6 +21,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "comm/arena.h"
+#include "mat/compressed.h"
 #include "mat/context.h"
 #include "mat/fetch.h"
 
@@ -29,12 +31,14 @@ enum { DEVICES_MOST = 64 };
 struct plan_of_choice {
     tulle_product plan;
     tulle__product_choice choice;
+    tulle_selection selection;
 };
 
-static void drop_plan(tulle_product *plan)
+void tulle__plan_drop(tulle_product *plan)
 {
     if (!plan) return;
     tulle__pe_disown(&plan->owned);
+    tulle__compressed_product_free(plan);
     tulle__plan_forget(plan);
     if (plan->sources) tulle__plan_disconnect(plan);
     tulle__targets_free(&plan->targets);
@@ -49,7 +53,7 @@ static void drop_plan(tulle_product *plan)
 
 static void free_owned(tulle__owned *object)
 {
-    drop_plan((tulle_product *)object);
+    tulle__plan_drop((tulle_product *)object);
 }
 
 void tulle_product_free(tulle_product *plan)
@@ -57,8 +61,9 @@ void tulle_product_free(tulle_product *plan)
     if (!plan) return;
     /* others may still read a transposed tile of mine */
     if (plan->comm->size > 1) (void)tulle_comm_barrier(plan->comm);
-    (void)tulle__stages_at(plan, TULLE__STAGE_CLOSE, NULL);
-    drop_plan(plan);
+    (void)tulle__stages_at(
+        plan->stages.compressed ? tulle__compressed_product_inner(plan) : plan, TULLE__STAGE_CLOSE, NULL);
+    tulle__plan_drop(plan);
 }
 
 /* True if every tile of A can be read in place from here. */
@@ -132,6 +137,7 @@ static void tell_runner(tulle_product *plan)
 
 static tulle_status prepare(tulle_product *plan)
 {
+    if (tulle__compressed_takes(plan->A, plan->B, plan->C)) return tulle__compressed_product_new(plan);
     tulle_status status;
     tulle__operands *o = &plan->operands;
     /* collective steps first, each agreed: a failure here is the same on all PEs */
@@ -187,8 +193,9 @@ tulle_status tulle_product_new(
     struct plan_of_choice *made = NULL;
     tulle_product *plan = NULL;
     tulle_comm *comm = C->comm;
-    tulle_status status = tulle__order_operand(A);
-    if (status == TULLE_OK) status = tulle__order_operand(B);
+    const bool compressed = tulle__compressed_takes(A, B, C);
+    tulle_status status = tulle__order_operand(compressed && A->compressed ? A->compressed->inner : A);
+    if (status == TULLE_OK) status = tulle__order_operand(compressed && B->compressed ? B->compressed->inner : B);
     if (status != TULLE_OK) return status;
     status = tulle__check_product_options(chosen);
     /* what goes to a device is a tile */
@@ -212,6 +219,10 @@ tulle_status tulle_product_new(
         made->choice = choice;
         tulle__product_choice_join(&made->choice);
         plan->options = made->choice.options;
+        if (plan->options.selection) {
+            made->selection = selection;
+            plan->options.selection = &made->selection;
+        }
         plan->A = A;
         plan->B = B;
         plan->C = C;
@@ -224,10 +235,10 @@ tulle_status tulle_product_new(
         status = prepare(plan);
     }
     if (status != TULLE_OK) {
-        drop_plan(plan);
+        tulle__plan_drop(plan);
         return status;
     }
-    describe(plan);
+    if (!compressed) describe(plan);
     tulle__pe_own(comm->pe, &plan->owned, free_owned);
     *out = plan;
     return TULLE_OK;
@@ -236,24 +247,28 @@ tulle_status tulle_product_new(
 int tulle_product_replication(const tulle_product *plan)
 {
     if (TULLE__NULL_AS(plan, "product")) return 0;
+    if (plan->stages.compressed) return tulle_product_replication(tulle__compressed_product_inner(plan));
     return plan->ways.layers;
 }
 
 tulle_product_alg tulle_product_alg_of(const tulle_product *plan)
 {
     if (TULLE__NULL_AS(plan, "product")) return TULLE_PRODUCT_AUTO;
+    if (plan->stages.compressed) return tulle_product_alg_of(tulle__compressed_product_inner(plan));
     return plan->asked->alg;
 }
 
 const char *tulle_product_describe(const tulle_product *plan)
 {
     if (TULLE__NULL_AS(plan, "product")) return "";
+    if (plan->stages.compressed) return tulle_product_describe(tulle__compressed_product_inner(plan));
     return plan->figures.text;
 }
 
 size_t tulle_product_bytes(const tulle_product *plan)
 {
     if (TULLE__NULL_AS(plan, "product")) return 0;
+    if (plan->stages.compressed) return tulle_product_bytes(tulle__compressed_product_inner(plan));
     size_t bytes = sizeof(struct plan_of_choice);
     for (int t = 0; t < plan->targets.count; t++)
         for (int p = 0; p < plan->targets.at[t].nparts; p++)

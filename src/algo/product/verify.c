@@ -13,6 +13,7 @@
 
 #include <tulle/product.h>
 
+#include "algo/product/plan/compressed_product.h"
 #include "algo/option_values.h"
 #include "algo/product/stage/phase.h"
 #include "algo/product/verify.h"
@@ -372,6 +373,7 @@ tulle_status tulle_product_check_matrices(double alpha, const tulle_mat *A, tull
 tulle_status tulle_product_check(tulle_product *plan, double *error)
 {
     if (TULLE__NULL_AS(plan, "product") || TULLE__NULL(error)) return tulle__refuse(plan ? plan->comm : NULL);
+    if (plan->stages.compressed) return tulle_product_check(tulle__compressed_product_inner(plan), error);
     struct factors x = {.alpha = plan->scalars.alpha,
         .A = plan->A,
         .B = plan->B,

@@ -6,6 +6,7 @@
 
 #include "algo/krylov/operator.h"
 #include "base/error.h"
+#include "mat/compressed.h"
 
 enum { SECTOR = 4096, LEAST = 1 << 20, MOST = 32 << 20, PARTS = 8 };
 
@@ -73,6 +74,8 @@ tulle_status tulle__row_passes_of_mat(const tulle_mat *A, tulle__row_passes *p)
     const tulle_layout *l = A->layout;
     *p = (tulle__row_passes){
         .comm = A->comm, .m = l->m, .n = l->n, .nnz = tulle_mat_nnz(A), .values = A->type, .type = A->type};
+    const tulle_status whole = tulle__mat_has_tiles(A);
+    if (whole != TULLE_OK) return whole;
     const bool suits = l->nt == 1 && tulle__operator_one_tile_each(l, A->comm->size);
     tulle_status status = suits ? take_in_place(p, A) : redistribute(p, A);
     if (status != TULLE_OK) return status;

@@ -18,6 +18,7 @@
 #include "algo/option_values.h"
 #include "algo/trisolve/residual.h"
 #include "base/error.h"
+#include "mat/compressed.h"
 #include "mat/sweep/apply.h"
 
 /* allowance for rounding in the bound itself */
@@ -92,7 +93,8 @@ tulle_status tulle_trisolve_rhs(
     if (TULLE__NULL(T) || TULLE__NULL(X) || TULLE__NULL(B) || TULLE__OPTIONS(options, &own, device) ||
         TULLE__SIDE_WRONG(options))
         return tulle__refuse(T ? T->comm : X ? X->comm : B ? B->comm : NULL);
-    return tulle_comm_agree(T->comm, multiply(T, options, X, B));
+    const tulle_status whole = tulle__mat_has_tiles(T);
+    return whole == TULLE_OK ? tulle_comm_agree(T->comm, multiply(T, options, X, B)) : whole;
 }
 
 /* ---- the error ---- */

@@ -109,7 +109,7 @@ tulle_status tulle__binsparse_parse(
     tulle__binsparse *file, int part, int nparts, tulle__gate *gate, tulle__entries *entries);
 
 /*
- * Writer of a CSR, BSR or dense file. The sizes are fixed at the start, so parts may be written in
+ * Writer of a CSR, COO, BSR or dense file. The sizes are fixed at the start, so parts may be written in
  * any order; output.h describes close and abort. A dense file, DMATR or DMATC by `order`, has
  * values only.
  */
@@ -118,7 +118,8 @@ typedef struct tulle__binsparse_sparse {
     tulle_type type;
     int wide; /* indices of 64 bits, else 32; pointers always have 64 */
     tulle__binsparse_structure structure;
-    int block;         /* BSR: its rows; 0: CSR */
+    int block;         /* BSR: its rows; 0: CSR, or coordinates */
+    bool coo;          /* coordinates, by rows, with indices of 64 bits: written by put */
     int64_t nnz, span; /* of a half or of blocks, as in the header */
 } tulle__binsparse_sparse;
 
@@ -139,7 +140,7 @@ tulle_status tulle__binsparse_write_columns(
 tulle_status tulle__binsparse_write_values(
     tulle__binsparse_writer *writer, int64_t first, int64_t count, const void *values);
 /*
- * Writes a CSR file entry by entry, row by row in order; buffered. put_end follows the last entry.
+ * Writes a CSR or COO file entry by entry, row by row in order; buffered. put_end follows the last entry.
  */
 tulle_status tulle__binsparse_put(tulle__binsparse_writer *writer, int64_t row, int64_t col, const void *val);
 tulle_status tulle__binsparse_put_end(tulle__binsparse_writer *writer);

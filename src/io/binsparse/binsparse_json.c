@@ -37,6 +37,8 @@ static const char *format_text(tulle__binsparse_format format)
     switch (format) {
     case TULLE__BINSPARSE_BSR:
         return blocks_format;
+    case TULLE__BINSPARSE_COOR:
+        return "\"COOR\"";
     case TULLE__BINSPARSE_DMATR:
         return "\"DMATR\"";
     case TULLE__BINSPARSE_DMATC:

@@ -95,7 +95,7 @@ tulle_status tulle__binsparse_writer_open(
     int block = sparse->block ? sparse->block : 1;
     int64_t stored = sparse->count * block * block;
     const int64_t lines = tulle__blocks_over(sparse->rows, block), columns = tulle__blocks_over(sparse->cols, block);
-    if (!sparse->wide && columns > INT32_MAX)
+    if (!sparse->wide && !sparse->coo && columns > INT32_MAX)
         return tulle__fail(TULLE_ERR_OVERFLOW, "%s: %" PRId64 " columns need indices of 64 bits", path, columns);
     tulle__binsparse_header head = {.rows = sparse->rows,
         .cols = sparse->cols,
@@ -109,6 +109,12 @@ tulle_status tulle__binsparse_writer_open(
         .array = {[TULLE__BINSPARSE_POINTERS] = {1, 'u', 8, 0, lines + 1, -1},
             [TULLE__BINSPARSE_INDICES1] = {1, 'u', sparse->wide ? 8 : 4, 0, sparse->count, -1},
             [TULLE__BINSPARSE_VALUES] = {1, 'f', (int)tulle_type_size(sparse->type), 0, stored, -1}}};
+    if (sparse->coo) {
+        head.format = TULLE__BINSPARSE_COOR;
+        head.array[TULLE__BINSPARSE_POINTERS] = (tulle__binsparse_array){.count = 0};
+        head.array[TULLE__BINSPARSE_INDICES1].size = 8;
+        head.array[TULLE__BINSPARSE_INDICES0] = head.array[TULLE__BINSPARSE_INDICES1];
+    }
     return open_writer(path, &head, writer);
 }
 
@@ -180,6 +186,11 @@ tulle_status tulle__binsparse_write_values(
     return write_numbers(writer, TULLE__BINSPARSE_VALUES, first, count, values);
 }
 
+static bool is_coo(const tulle__binsparse_writer *writer)
+{
+    return writer->header.format == TULLE__BINSPARSE_COOR;
+}
+
 static tulle_status write_entries(tulle__binsparse_writer *writer)
 {
     struct gathered *g = writer->gathered;
@@ -195,19 +206,21 @@ static tulle_status write_pointers(tulle__binsparse_writer *writer)
     struct gathered *g = writer->gathered;
     int64_t first = g->pointers - g->npointers, n = g->npointers;
     g->npointers = 0;
+    if (is_coo(writer)) return write_numbers(writer, TULLE__BINSPARSE_INDICES0, first, n, g->pointer);
     return tulle__binsparse_write_pointers(writer, first, n, g->pointer);
 }
 
-/* Appends the pointers of all rows up to this one. */
+/* Appends the pointers of all rows up to this one; of coordinates the row of one entry. */
 static tulle_status enter_row(tulle__binsparse_writer *writer, int64_t row)
 {
     tulle_status status = TULLE_OK;
     if (!writer->gathered)
         TULLE_TRY(tulle__alloc_zero(1, sizeof *writer->gathered, "a piece of a Binsparse file", &writer->gathered));
     struct gathered *g = writer->gathered;
-    for (; g->pointers <= row; g->pointers++) {
+    const bool coo = is_coo(writer);
+    for (int64_t last = coo ? g->pointers : row; g->pointers <= last; g->pointers++) {
         if (g->npointers == PIECE) TULLE_TRY(write_pointers(writer));
-        g->pointer[g->npointers++] = g->entries;
+        g->pointer[g->npointers++] = coo ? row : g->entries;
     }
 out:
     return status;
@@ -230,9 +243,11 @@ out:
 tulle_status tulle__binsparse_put_end(tulle__binsparse_writer *writer)
 {
     tulle_status status;
-    TULLE_TRY(enter_row(writer, writer->header.rows));
-    TULLE_TRY(write_pointers(writer));
-    TULLE_TRY(write_entries(writer));
+    if (!is_coo(writer)) TULLE_TRY(enter_row(writer, writer->header.rows));
+    if (writer->gathered) { /* coordinates may have no entry */
+        TULLE_TRY(write_pointers(writer));
+        TULLE_TRY(write_entries(writer));
+    }
 out:
     return status;
 }

@@ -52,13 +52,20 @@ tulle_status tulle__npz_parse(
 /* Combines the checksums of all parts, in order, and compares them with the file's. */
 tulle_status tulle__npz_check(const tulle__npz *npz, int nparts, const tulle__npz_sums *sums);
 
+/* A sparse file to be written. */
+typedef struct tulle__npz_sparse {
+    int64_t rows, cols, count; /* of the matrix; entries */
+    tulle_type type;
+    bool coo; /* coordinates, else CSR */
+} tulle__npz_sparse;
+
 /*
- * Writes CSR: entries by rows, and by columns within a row, exactly `count`. output.h describes
+ * Writes CSR or coordinates: entries by rows, and by columns within a row, exactly `count`. output.h describes
  * close and abort.
  */
 typedef struct tulle__npz_writer tulle__npz_writer;
 tulle_status tulle__npz_writer_open(
-    const char *path, int64_t rows, int64_t cols, int64_t count, tulle_type type, tulle__npz_writer **writer);
+    const char *path, const tulle__npz_sparse *sparse, tulle__npz_writer **writer);
 tulle_status tulle__npz_put(tulle__npz_writer *writer, int64_t row, int64_t col, const void *val);
 tulle_status tulle__npz_writer_close(tulle__npz_writer *writer, int sync);
 void tulle__npz_writer_abort(tulle__npz_writer *writer);

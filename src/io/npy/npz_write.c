@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes .npz files as CSR in stored members, so that the position of each member is known in
+ * Writes .npz files as CSR, or as coordinates, in stored members, so that the position of each member is known in
  * advance and rows, columns and values can be written as they arrive. Checksums, which precede the
  * contents, are filled in at the end.
  */
@@ -19,9 +19,10 @@
  */
 enum { HEADER = 128, PIECE = 1 << 15, LOCAL = 30, EXTRA = 20, ENTRY = 46, ENTRY_EXTRA = 28, END = 22, DAY = 0x21 };
 
-/* In the order in which NumPy writes them. */
+/* In the order in which NumPy writes them. Coordinates have the rows of entries as POINTERS. */
 enum { INDICES, POINTERS, FORMAT, SHAPE, DATA, MEMBERS };
-static const char *const names[MEMBERS] = {"indices.npy", "indptr.npy", "format.npy", "shape.npy", "data.npy"};
+static const char *const csr_names[MEMBERS] = {"indices.npy", "indptr.npy", "format.npy", "shape.npy", "data.npy"};
+static const char *const coo_names[MEMBERS] = {"col.npy", "row.npy", "format.npy", "shape.npy", "data.npy"};
 
 struct member {
     char header[HEADER];
@@ -36,6 +37,8 @@ struct tulle__npz_writer {
     int64_t rows, count;
     size_t value; /* bytes of one */
     int wide;     /* indices have 64 bits */
+    bool coo;
+    const char *const *names;
     struct member member[MEMBERS];
     int64_t lines, entries;  /* pointers made, entries put */
     int nentries, npointers; /* of them not written */
@@ -85,7 +88,7 @@ static void describe_list(struct member *m, char kind, size_t width, int64_t cou
 static tulle_status put_bytes(tulle__npz_writer *w, int which, const void *data, size_t bytes)
 {
     struct member *m = &w->member[which];
-    int64_t at = m->begin + LOCAL + (int64_t)strlen(names[which]) + EXTRA + m->written;
+    int64_t at = m->begin + LOCAL + (int64_t)strlen(w->names[which]) + EXTRA + m->written;
     m->crc = tulle__zip_crc(m->crc, data, bytes);
     m->written += (int64_t)bytes;
     return tulle__output_overwrite(w->output, at, data, bytes);
@@ -103,8 +106,9 @@ static tulle_status put_numbers(tulle__npz_writer *w, int which, int n, const in
 }
 
 tulle_status tulle__npz_writer_open(
-    const char *path, int64_t rows, int64_t cols, int64_t count, tulle_type type, tulle__npz_writer **writer)
+    const char *path, const tulle__npz_sparse *sparse, tulle__npz_writer **writer)
 {
+    const int64_t rows = sparse->rows, cols = sparse->cols, count = sparse->count;
     tulle__npz_writer *w = NULL;
     int64_t shape[2] = {rows, cols}, begin = 0;
     tulle_status status = tulle__zip_present(path);
@@ -112,23 +116,25 @@ tulle_status tulle__npz_writer_open(
     TULLE_TRY(tulle__alloc_zero(1, sizeof *w, "a writer", &w));
     w->rows = rows;
     w->count = count;
-    w->value = tulle_type_size(type);
+    w->value = tulle_type_size(sparse->type);
+    w->coo = sparse->coo;
+    w->names = w->coo ? coo_names : csr_names;
     w->wide = cols > INT32_MAX || rows > INT32_MAX || count > INT32_MAX;
     size_t index = w->wide ? sizeof(int64_t) : sizeof(int32_t);
     describe_list(&w->member[INDICES], 'i', index, count);
-    describe_list(&w->member[POINTERS], 'i', index, rows + 1);
+    describe_list(&w->member[POINTERS], 'i', index, w->coo ? count : rows + 1);
     describe(&w->member[FORMAT], "|S3", "()", 3);
     describe_list(&w->member[SHAPE], 'i', sizeof *shape, 2);
     describe_list(&w->member[DATA], 'f', w->value, count);
     for (int m = 0; m < MEMBERS; m++) {
         w->member[m].begin = begin;
-        begin += LOCAL + (int64_t)strlen(names[m]) + EXTRA + w->member[m].bytes;
+        begin += LOCAL + (int64_t)strlen(w->names[m]) + EXTRA + w->member[m].bytes;
     }
     TULLE_TRY(tulle__output_open(path, 0, &w->output));
     if (!tulle__output_can_overwrite(w->output))
         TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED,
             "%s: is not a regular file, but a .npz file is not written from its start to its end", path));
-    TULLE_TRY(put_bytes(w, FORMAT, "csr", 3));
+    TULLE_TRY(put_bytes(w, FORMAT, w->coo ? "coo" : "csr", 3));
     TULLE_TRY(put_bytes(w, SHAPE, shape, sizeof shape));
     *writer = w;
     return TULLE_OK;
@@ -152,10 +158,15 @@ static tulle_status write_pointers(tulle__npz_writer *w)
     return status;
 }
 
-/* Appends the pointers of all rows up to this one, to which the following entries belong. */
+/* Appends the pointers of all rows up to this one, to which the following entries belong; or the row of one entry. */
 static tulle_status enter_row(tulle__npz_writer *w, int64_t row)
 {
     tulle_status status = TULLE_OK;
+    if (w->coo) {
+        if (w->npointers == PIECE) TULLE_TRY(write_pointers(w));
+        w->pointer[w->npointers++] = row;
+        return TULLE_OK;
+    }
     for (; w->lines <= row; w->lines++) {
         if (w->npointers == PIECE) TULLE_TRY(write_pointers(w));
         w->pointer[w->npointers++] = w->entries;
@@ -211,11 +222,11 @@ static tulle_status write_header(tulle__npz_writer *w, int which)
 {
     unsigned char record[LOCAL + 32 + EXTRA + HEADER], *p = record;
     const struct member *m = &w->member[which];
-    size_t name = strlen(names[which]);
+    size_t name = strlen(w->names[which]);
     p = put_little(p, 0x04034b50, 4);
     p = put_description(p, m, name);
     p = put_little(p, EXTRA, 2);
-    memcpy(p, names[which], name);
+    memcpy(p, w->names[which], name);
     p = put_sizes(p + name, m, 0);
     memcpy(p, m->header, HEADER);
     return tulle__output_overwrite(w->output, m->begin, record, (size_t)(p - record) + HEADER);
@@ -265,8 +276,8 @@ static tulle_status write_directory(tulle__npz_writer *w)
 {
     unsigned char all[MEMBERS * (ENTRY + 32 + ENTRY_EXTRA) + 128], *p = all;
     const struct member *last = &w->member[MEMBERS - 1];
-    int64_t directory = last->begin + LOCAL + (int64_t)strlen(names[MEMBERS - 1]) + EXTRA + last->bytes;
-    for (int m = 0; m < MEMBERS; m++) p = put_entry(p, &w->member[m], names[m]);
+    int64_t directory = last->begin + LOCAL + (int64_t)strlen(w->names[MEMBERS - 1]) + EXTRA + last->bytes;
+    for (int m = 0; m < MEMBERS; m++) p = put_entry(p, &w->member[m], w->names[m]);
     p = put_end(p, directory, (size_t)(p - all));
     return tulle__output_overwrite(w->output, directory, all, (size_t)(p - all));
 }
@@ -277,7 +288,7 @@ tulle_status tulle__npz_writer_close(tulle__npz_writer *w, int sync)
     if (w->entries != w->count)
         TULLE_TRY(tulle__fail(
             TULLE_ERR_STATE, "%" PRId64 " entries were written to a file of %" PRId64, w->entries, w->count));
-    TULLE_TRY(enter_row(w, w->rows));
+    if (!w->coo) TULLE_TRY(enter_row(w, w->rows));
     TULLE_TRY(write_pointers(w));
     TULLE_TRY(write_entries(w));
     for (int m = 0; m < MEMBERS; m++) TULLE_TRY(write_header(w, m));

@@ -19,6 +19,7 @@
 #include "io/operand.h"
 #include "io/petsc/petsc.h"
 #include "io/save/save.h"
+#include "mat/compressed.h"
 #include "mat/fetch.h"
 
 enum { FLUSH = 1 << 20 };
@@ -55,8 +56,36 @@ static const void *at(const tulle_tile *t, int64_t e)
     return (const char *)t->val + (size_t)e * tulle_type_size(t->type);
 }
 
+/* Passes entries one by one, as their columns lie apart. */
+static tulle_status save_compressed(const tulle_mat *A, const tulle__row_sink *sink)
+{
+    static const int32_t none = 0;
+    const tulle_layout *l = A->compressed->inner->layout;
+    const tulle_gidx *row = A->compressed->rows.number, *col = A->compressed->cols.number;
+    struct band band = {.n = 0};
+    tulle_status status = TULLE_OK;
+    int64_t passed = 0;
+    for (int i = 0; i < l->mt; i++) {
+        TULLE_TRY(band_init(A->compressed->inner, i, &band));
+        for (tulle_gidx r = 0; r < l->row_cut[i + 1] - l->row_cut[i]; r++) {
+            TULLE_TRY(tulle__attend_each(64, &passed));
+            for (int j = 0; j < l->nt; j++) {
+                const tulle_tile *t = &band.tile[j];
+                for (int64_t e = t->nnz ? t->rowptr[r] : 0; t->nnz && e < t->rowptr[r + 1]; e++)
+                    TULLE_TRY(sink->take(sink->context, row[l->row_cut[i] + r], 1,
+                        col[l->col_cut[j] + t->colind[e]], &none, at(t, e)));
+            }
+        }
+        band_fini(&band);
+    }
+out:
+    band_fini(&band);
+    return status;
+}
+
 tulle_status tulle__save_rows(const tulle_mat *A, const tulle__row_sink *sink)
 {
+    if (A->compressed) return save_compressed(A, sink);
     tulle_status status = TULLE_OK;
     struct band band = {.n = 0};
     const tulle_layout *l = A->layout;
@@ -271,7 +300,12 @@ static tulle_status write_binsparse(const tulle_mat *A, tulle__binsparse_writer 
 static tulle_status save_npz(const tulle_mat *A, const char *path)
 {
     tulle__npz_writer *writer;
-    tulle_status status = tulle__npz_writer_open(path, A->layout->m, A->layout->n, A->nnz, A->type, &writer);
+    const tulle__npz_sparse sparse = {.rows = A->layout->m,
+        .cols = A->layout->n,
+        .count = A->nnz,
+        .type = A->type,
+        .coo = A->compressed != NULL};
+    tulle_status status = tulle__npz_writer_open(path, &sparse, &writer);
     if (status != TULLE_OK) return status;
     status = tulle__save_entries(A, tulle__put_npz, writer);
     if (status == TULLE_OK) return tulle__npz_writer_close(writer, 0);
@@ -312,7 +346,7 @@ static tulle_status save_binsparse(const tulle_mat *A, const char *path)
     tulle__binsparse_writer *writer;
     tulle_gidx m = A->layout->m, n = A->layout->n;
     int dense = A->kind == TULLE_DENSE;
-    tulle__binsparse_sparse sparse = {.rows = m, .cols = n, .count = A->nnz, .type = A->type, .wide = n > INT32_MAX};
+    tulle__binsparse_sparse sparse = {.rows = m, .cols = n, .count = A->nnz, .type = A->type, .wide = n > INT32_MAX, .coo = A->compressed != NULL};
     tulle_status status = dense ? tulle__binsparse_writer_open_dense(path, m, n, A->type, A->order, &writer)
                                 : tulle__binsparse_writer_open(path, &sparse, &writer);
     if (status != TULLE_OK) return status;
@@ -326,9 +360,11 @@ static tulle_status save_entries(const tulle_mat *A, const char *path, tulle__mt
 {
     int64_t stored = 0;
     tulle__format format = TULLE__FORMAT_MTX;
-    tulle_status status = tulle__mat_order(A);
+    tulle_status status = tulle__output_format(path, A->kind, &format);
     if (status == TULLE_OK) status = tulle__wants_values(A->comm, "writing a matrix");
-    if (status == TULLE_OK) status = tulle__output_format(path, A->kind, &format);
+    /* one triangle is found, and PETSc's files have a length of each row, by all rows */
+    const bool all_rows = symmetry != TULLE__MTX_GENERAL || format == TULLE__FORMAT_PETSC;
+    if (status == TULLE_OK) status = tulle__mat_order(A->compressed && !all_rows ? A->compressed->inner : A);
     if (status == TULLE_OK && format == TULLE__FORMAT_MTX) status = tulle__half_count(A, symmetry, path, &stored);
     if (A->comm->rank == 0 && status == TULLE_OK) {
         switch (format) {

@@ -240,8 +240,9 @@ static tulle_status save_entries(struct slab *slab, tulle__progress_meter *meter
 static tulle_status save_npz(struct slab *slab, tulle__progress_meter *meter, const char *path)
 {
     tulle__npz_writer *writer;
-    tulle_status status =
-        tulle__npz_writer_open(path, slab->shape.m, slab->shape.n, slab->shape.nnz, slab->type, &writer);
+    const tulle__npz_sparse sparse = {
+        .rows = slab->shape.m, .cols = slab->shape.n, .count = slab->shape.nnz, .type = slab->type};
+    tulle_status status = tulle__npz_writer_open(path, &sparse, &writer);
     if (status != TULLE_OK) return status;
     struct target to = {.take = take_single, .what = "writing", .block = 1, .put = tulle__put_npz, .writer = writer};
     status = each_slab(slab, meter, &to);

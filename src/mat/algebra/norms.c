@@ -9,12 +9,31 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "mat/algebra/elements.h"
+#include "mat/compressed.h"
 #include "mat/mat_resident.h"
 #include "mat/sweep/apply.h"
+
+/* Visits an entry of the inner matrix by its place in the whole. */
+struct numbered {
+    const tulle__compressed *parts;
+    void (*visit)(void *context, tulle_gidx row, tulle_gidx col, double value);
+    void *context;
+};
+
+static void visit_numbered(void *context, tulle_gidx row, tulle_gidx col, double value)
+{
+    const struct numbered *n = context;
+    n->visit(n->context, n->parts->rows.number[row], n->parts->cols.number[col], value);
+}
 
 void tulle__each_own_entry(
     const tulle_mat *A, void (*visit)(void *context, tulle_gidx row, tulle_gidx col, double value), void *context)
 {
+    if (A->compressed) {
+        struct numbered n = {A->compressed, visit, context};
+        tulle__each_own_entry(A->compressed->inner, visit_numbered, &n);
+        return;
+    }
     const tulle_layout *l = A->layout;
     for (int i = 0; i < l->mt; i++)
         for (int j = 0; j < l->nt; j++) {

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "mat/algebra/elements.h"
 #include "mat/blocks/filter_tile.h"
+#include "mat/compressed.h"
 #include "mat/reshape/reshape.h"
 #include "tile/tile_blocks.h"
 
@@ -25,7 +26,9 @@ static bool keeps_symmetry(const tulle_mat *A, const double *rows, const double 
 tulle_status tulle_mat_scale(tulle_mat *A, double alpha, const double *rows, const double *cols)
 {
     if (TULLE__NULL(A)) return TULLE_ERR_ARG;
-    tulle_status status = tulle__wants_values(A->comm, "a scaled matrix");
+    if (A->compressed && !rows && !cols) return tulle_mat_scale(A->compressed->inner, alpha, NULL, NULL);
+    tulle_status status = tulle_mat_expand(A);
+    if (status == TULLE_OK) status = tulle__wants_values(A->comm, "a scaled matrix");
     if (status == TULLE_OK && !keeps_symmetry(A, rows, cols))
         status = tulle__fail(
             TULLE_ERR_UNSUPPORTED, "half of a matrix with other factors of rows than of columns: tulle_mat_to_full");
@@ -214,7 +217,8 @@ tulle_status tulle_mat_range(
     struct range g = {.whole = A, .row = row, .rows = rows, .col = col, .cols = cols};
     tulle_layout *layout = NULL;
     tulle_mat *made = NULL;
-    tulle_status status = tulle__wants_values(A->comm, "a range of a matrix");
+    tulle_status status = tulle__mat_has_tiles(A);
+    if (status == TULLE_OK) status = tulle__wants_values(A->comm, "a range of a matrix");
     if (status == TULLE_OK) status = tulle__wants_full(A);
     if (status == TULLE_OK && (rows > A->layout->m - row || cols > A->layout->n - col))
         status = tulle__fail(TULLE_ERR_ARG,
@@ -266,6 +270,11 @@ static tulle_status drop_blocks(tulle_mat *A, int i, int j, double threshold)
 tulle_status tulle_mat_drop(tulle_mat *A, double threshold)
 {
     if (TULLE__NULL(A)) return TULLE_ERR_ARG;
+    if (A->compressed) {
+        const tulle_status dropped = tulle_mat_drop(A->compressed->inner, threshold);
+        A->nnz = A->compressed->inner->nnz;
+        return dropped;
+    }
     tulle_status status = tulle__wants_values(A->comm, "a matrix without small entries");
     if (A->kind != TULLE_CSR && A->kind != TULLE_VBSR)
         status = tulle__fail(TULLE_ERR_ARG, "only entries of CSR and blocks of VBSR can be removed");

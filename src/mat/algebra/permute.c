@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "base/spec.h"
 #include "base/words/names.h"
+#include "mat/compressed.h"
 #include "mat/algebra/elements.h"
 #include "mat/algebra/minimum_degree.h"
 #include "mat/assemble.h"
@@ -132,6 +133,7 @@ tulle_status tulle_mat_ordering(const tulle_mat *A, tulle_ordering ordering, uin
         status = tulle__fail(
             TULLE_ERR_UNSUPPORTED, "%s orders a csr matrix, not a %s one", names[ordering], tulle_kind_name(A->kind));
     status = tulle_comm_agree(A->comm, status);
+    if (status == TULLE_OK && ordering != TULLE_ORDERING_RANDOM) status = tulle__mat_has_tiles(A);
     if (status != TULLE_OK) return status;
     if (ordering != TULLE_ORDERING_RANDOM) return order_on_one(A, ordering, order);
     shuffle(seed, A->layout->m, order);
@@ -279,6 +281,7 @@ tulle_status tulle_mat_permute(const tulle_mat *A, const tulle_gidx *rows, const
     if (status == TULLE_OK) status = invert("rows", rows, A->layout->m, &row_place);
     if (status == TULLE_OK) status = invert("columns", cols, A->layout->n, &col_place);
     status = tulle_comm_agree(A->comm, status);
+    if (status == TULLE_OK) status = tulle__mat_has_tiles(A);
     if (status == TULLE_OK) status = permute(A, row_place, col_place, B);
     tulle__free(row_place);
     tulle__free(col_place);

@@ -6,6 +6,7 @@
 
 #include "base/arg.h"
 #include "base/error.h"
+#include "mat/compressed.h"
 #include "mat/subset.h"
 
 /* The intersection of a source tile and a target tile. */
@@ -242,9 +243,34 @@ static tulle_status other_blocks(const tulle_mat *A, const tulle_layout *layout,
     return status;
 }
 
+/* The inner matrix in the layout that follows, with the same axes. */
+static tulle_status redistribute_compressed(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
+{
+    const tulle__compressed *c = A->compressed;
+    tulle__compressed parts = {.inner = NULL};
+    tulle_layout *inner = NULL;
+    tulle_mat *made = NULL;
+    tulle_status status = TULLE_OK;
+    if (layout->m != A->layout->m || layout->n != A->layout->n || layout->row_blocks.cut)
+        status = tulle__fail(TULLE_ERR_ARG, "the new layout has another shape than the matrix, or blocks");
+    if (status == TULLE_OK) status = tulle__compressed_layout(layout, &c->rows, &c->cols, &inner);
+    status = tulle_comm_agree(A->comm, status);
+    if (status == TULLE_OK) status = tulle_mat_redistribute(c->inner, inner, &parts.inner);
+    tulle_layout_free(inner);
+    if (status != TULLE_OK) return status;
+    TULLE_TRY(tulle__axis_copy(&c->rows, &parts.rows));
+    TULLE_TRY(tulle__axis_copy(&c->cols, &parts.cols));
+    TULLE_TRY(tulle__compressed_wrap(A->comm, layout, A->type, &parts, &made));
+out:
+    status = agree_made(A, status, made, copy);
+    tulle__compressed_drop(&parts);
+    return status;
+}
+
 tulle_status tulle_mat_redistribute(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
 {
     if (TULLE__NULL(A) || TULLE__NULL(layout) || TULLE__NULL(copy)) return tulle__refuse(A ? A->comm : NULL);
+    if (A->compressed) return redistribute_compressed(A, layout, copy);
     tulle_mat *made = NULL;
     const bool half = A->symmetry != TULLE_GENERAL;
     if (half) {

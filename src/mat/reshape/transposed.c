@@ -7,6 +7,7 @@
 
 #include "base/arg.h"
 #include "base/error.h"
+#include "mat/compressed.h"
 #include "mat/context.h"
 #include "tile/tile_blocks.h"
 
@@ -129,11 +130,36 @@ static tulle_status transpose_half(const tulle_mat *A, tulle_mat **T)
     return status;
 }
 
+/* The transpose of the inner matrix, with the axes exchanged. */
+static tulle_status transpose_compressed(const tulle_mat *A, tulle_mat **T)
+{
+    const tulle__compressed *c = A->compressed;
+    tulle__compressed parts = {.inner = NULL};
+    tulle_layout *layout = NULL;
+    tulle_mat *made = NULL;
+    tulle_status status = tulle_mat_transpose(c->inner, &parts.inner);
+    if (status != TULLE_OK) return status;
+    TULLE_TRY(tulle_layout_transpose(A->layout, &layout));
+    TULLE_TRY(tulle__axis_copy(&c->cols, &parts.rows));
+    TULLE_TRY(tulle__axis_copy(&c->rows, &parts.cols));
+    TULLE_TRY(tulle__compressed_wrap(A->comm, layout, A->type, &parts, &made));
+out:
+    tulle_layout_free(layout);
+    status = tulle_comm_agree(A->comm, status);
+    tulle__compressed_drop(&parts);
+    if (status == TULLE_OK)
+        *T = made;
+    else
+        tulle__mat_drop(made);
+    return status;
+}
+
 tulle_status tulle_mat_transpose(const tulle_mat *A, tulle_mat **T)
 {
     if (TULLE__NULL(A) || TULLE__NULL(T)) return tulle__refuse(A ? A->comm : NULL);
     tulle_mat *made = NULL;
     if (A->symmetry != TULLE_GENERAL) return transpose_half(A, T);
+    if (A->compressed) return transpose_compressed(A, T);
     tulle_status status = tulle__mat_order(A);
     if (status == TULLE_OK) status = tulle_comm_agree(A->comm, transpose(A, &made, NULL));
     if (status == TULLE_OK)

@@ -20,6 +20,7 @@ enum { TULLE__STAGES_MOST = 8 };
 typedef struct tulle__stages {
     int count;
     struct tulle__stage *at[TULLE__STAGES_MOST]; /* outermost first */
+    struct tulle__compressed_product *compressed; /* NULL, or the plan of hypersparse operands, which does all */
 } tulle__stages;
 
 /* Facts that stages tell the plain product. */
@@ -127,6 +128,7 @@ static inline int tulle__plan_unordered(const tulle_product *plan)
            !plan->options.devices->resident; /* operands of other plans there ascend */
 }
 
+void tulle__plan_drop(tulle_product *plan); /* local; NULL is allowed */
 /* Forgets structures: parts and sent blocks. */
 void tulle__plan_forget(tulle_product *plan);
 

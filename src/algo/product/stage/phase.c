@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/stage/phase.h"
 
+#include "algo/product/plan/compressed_product.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -262,6 +264,7 @@ const tulle__stage_ops tulle__phases_stage = {.size = sizeof(struct phases),
 int tulle_product_phases(const tulle_product *plan)
 {
     if (TULLE__NULL_AS(plan, "product")) return 0;
+    if (plan->stages.compressed) plan = tulle__compressed_product_inner(plan);
     return phases_of(plan)->expected;
 }
 

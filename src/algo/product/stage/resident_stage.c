@@ -183,6 +183,7 @@ const tulle__stage_ops tulle__resident_stage = {.size = sizeof(struct resident),
 tulle_status tulle_product_sync(tulle_product *plan)
 {
     if (TULLE__NULL_AS(plan, "product")) return TULLE_ERR_ARG;
+    if (plan->stages.compressed) return TULLE_OK; /* its C is not resident */
     TULLE__ENTER(plan->comm);
     tulle_status status = plan->runner->resident ? plan->runner->ops->sync(plan->runner) : TULLE_OK;
     status = tulle_comm_agree(plan->comm, status);

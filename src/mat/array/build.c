@@ -32,7 +32,7 @@ tulle_status tulle_mat_from_entries(tulle_comm *comm, const tulle_layout *layout
     TULLE__ENTER(comm);
     struct arrays arrays = {count, row, col, val};
     tulle__entry_source source = {.context = &arrays, .nblocks = count > 0, .block = whole};
-    tulle__assembly assembly = {.duplicates = duplicates};
+    tulle__assembly assembly = {.duplicates = duplicates, .compress = true};
     return tulle__assemble(comm, layout, type, &source, &assembly, A);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/arg.h"
 #include "base/error.h"
+#include "mat/compressed.h"
 #include "mat/context.h"
 #include "mat/fetch.h"
 #include "mat/sum_vector.h"
@@ -45,7 +46,8 @@ tulle_status tulle_mat_row_nnz(const tulle_mat *A, int64_t *work)
 {
     if (TULLE__NULL(A) || TULLE__NULL(work)) return tulle__refuse(A ? A->comm : NULL);
     tulle__set_up_begin(A->comm);
-    tulle_status status = tulle_comm_agree(A->comm, row_nnz(A, work));
+    tulle_status status = tulle__mat_has_tiles(A);
+    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, row_nnz(A, work));
     tulle__set_up_end(A->comm);
     return status;
 }
@@ -105,7 +107,9 @@ tulle_status tulle_mat_row_flops(const tulle_mat *A, const tulle_mat *B, int64_t
 {
     if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(work)) return tulle__refuse(A ? A->comm : B ? B->comm : NULL);
     tulle__set_up_begin(A->comm);
-    tulle_status status = tulle_comm_agree(A->comm, row_flops(A, B, work));
+    tulle_status status = tulle__mat_has_tiles(A);
+    if (status == TULLE_OK) status = tulle__mat_has_tiles(B);
+    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, row_flops(A, B, work));
     tulle__set_up_end(A->comm);
     return status;
 }

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/product/plan/compressed_product.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "mat/compressed.h"
+
+enum { OF_A, OF_B, FACTORS };
+
+struct tulle__compressed_product {
+    tulle_product *inner;
+    tulle__axis rows, between, cols; /* rows of C; columns of op(A); columns of C */
+    tulle_mat *mat[FACTORS];         /* A and B on the axes */
+    uint64_t of[FACTORS];            /* their structures */
+    tulle_mat *C;                    /* on the axes: of `next`, then of the plan's C */
+    tulle__compressed *next;         /* NULL: the plan's C has it */
+};
+
+bool tulle__compressed_takes(const tulle_mat *A, const tulle_mat *B, const tulle_mat *C)
+{
+    return (A->compressed || B->compressed || C->compressed) && A->kind == TULLE_CSR && B->kind == TULLE_CSR &&
+           C->kind == TULLE_CSR;
+}
+
+/* The axis of lines of X and, unless it is NULL, Y. */
+static tulle_status join_axis(
+    const tulle_mat *X, bool rows_of_x, const tulle_mat *Y, bool rows_of_y, tulle__axis *axis)
+{
+    tulle__numbers numbers = {.count = 0};
+    tulle_status status = tulle__compressed_numbers(X, rows_of_x, &numbers);
+    if (status == TULLE_OK && Y) status = tulle__compressed_numbers(Y, rows_of_y, &numbers);
+    status = tulle_comm_agree(X->comm, status);
+    if (status == TULLE_OK) status = tulle__axis_join(X->comm, &numbers, axis);
+    tulle__numbers_fini(&numbers);
+    return status;
+}
+
+static void drop_axes(tulle__compressed_product *p)
+{
+    tulle__axis_fini(&p->rows);
+    tulle__axis_fini(&p->between);
+    tulle__axis_fini(&p->cols);
+}
+
+static tulle_status make_axes(const tulle_product *plan, const tulle_mat *C, tulle__compressed_product *p)
+{
+    const bool a = plan->options.op_a == TULLE_OP_N, b = plan->options.op_b == TULLE_OP_N;
+    tulle_status status = join_axis(plan->A, a, C, true, &p->rows); /* C NULL: it is not added to */
+    if (status == TULLE_OK) status = join_axis(plan->A, !a, plan->B, b, &p->between);
+    if (status == TULLE_OK) status = join_axis(plan->B, !b, C, false, &p->cols);
+    return status;
+}
+
+/* A factor on the axes, as it is stored. */
+static tulle_status map_factor(const tulle_product *plan, int which, bool known, tulle__compressed_product *p)
+{
+    const bool plain = (which == OF_A ? plan->options.op_a : plan->options.op_b) == TULLE_OP_N;
+    const tulle__axis *rows = which == OF_A ? &p->rows : &p->between, *cols = which == OF_A ? &p->between : &p->cols;
+    return tulle__compressed_map(
+        which == OF_A ? plan->A : plan->B, plain ? rows : cols, plain ? cols : rows, known, &p->mat[which]);
+}
+
+/* C on the axes, with its entries or empty, and the parts by which C gets it later. */
+static tulle_status map_result(const tulle_product *plan, bool filled, tulle__compressed_product *p)
+{
+    tulle_status status;
+    tulle_layout *layout = NULL;
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *p->next, "a hypersparse matrix", &p->next));
+    TULLE_TRY(tulle__axis_copy(&p->rows, &p->next->rows));
+    TULLE_TRY(tulle__axis_copy(&p->cols, &p->next->cols));
+    if (filled) {
+        TULLE_TRY(tulle__compressed_map(plan->C, &p->rows, &p->cols, false, &p->next->inner));
+    } else {
+        TULLE_TRY(tulle__compressed_layout(plan->C->layout, &p->rows, &p->cols, &layout));
+        TULLE_TRY(tulle__mat_make_empty(
+            plan->comm, layout, TULLE_CSR, plan->C->type, TULLE_ROW_MAJOR, &p->next->inner));
+        TULLE_TRY(tulle__mat_publish(p->next->inner));
+    }
+    tulle__pe_disown(&p->next->inner->owned);
+    p->C = p->next->inner;
+out:
+    tulle_layout_free(layout);
+    return status;
+}
+
+/* Frees axes, matrices and plan. */
+static void drop(tulle__compressed_product *p)
+{
+    tulle__plan_drop(p->inner);
+    for (int f = OF_A; f <= OF_B; f++) tulle__mat_drop(p->mat[f]);
+    if (p->next) tulle__compressed_drop(p->next);
+    tulle__free(p->next);
+    drop_axes(p);
+    *p = (tulle__compressed_product){.inner = NULL};
+}
+
+/* Axes, matrices and the plan. */
+static tulle_status make(const tulle_product *plan, bool filled, tulle__compressed_product *p)
+{
+    tulle_status status = make_axes(plan, filled ? plan->C : NULL, p);
+    if (status != TULLE_OK) return status;
+    for (int f = OF_A; f <= OF_B; f++) {
+        TULLE_TRY(map_factor(plan, f, false, p));
+        tulle__pe_disown(&p->mat[f]->owned);
+    }
+    TULLE_TRY(map_result(plan, filled, p));
+out:
+    status = tulle_comm_agree(plan->comm, status);
+    if (status == TULLE_OK) status = tulle_product_new(p->mat[OF_A], p->mat[OF_B], p->C, &plan->options, &p->inner);
+    if (status == TULLE_OK) tulle__pe_disown(&p->inner->owned);
+    p->of[OF_A] = tulle__structure_of(plan->A);
+    p->of[OF_B] = tulle__structure_of(plan->B);
+    return status;
+}
+
+/* Makes the state anew, or leaves the plan's as it is. */
+static tulle_status remake(tulle_product *plan, bool filled)
+{
+    tulle__compressed_product made = {.inner = NULL};
+    const tulle_status status = make(plan, filled, &made);
+    drop(status == TULLE_OK ? plan->stages.compressed : &made);
+    if (status == TULLE_OK) *plan->stages.compressed = made;
+    return status;
+}
+
+tulle_status tulle__compressed_product_new(tulle_product *plan)
+{
+    tulle_status status = tulle__alloc_zero(1, sizeof *plan->stages.compressed, "a plan", &plan->stages.compressed);
+    status = tulle_comm_agree(plan->comm, status);
+    return status == TULLE_OK ? remake(plan, false) : status;
+}
+
+/* Rows ascend before they are mapped. */
+static tulle_status order(const tulle_mat *X)
+{
+    return tulle__mat_order(X->compressed ? X->compressed->inner : X);
+}
+
+tulle_status tulle__compressed_product_renew(tulle_product *plan, double beta, tulle_product **inner)
+{
+    tulle__compressed_product *p = plan->stages.compressed;
+    tulle_status status = order(plan->A);
+    if (status == TULLE_OK) status = order(plan->B);
+    if (status == TULLE_OK && beta != 0) status = order(plan->C);
+    if (status != TULLE_OK) return status;
+    const bool is_ours = plan->C->compressed && plan->C->compressed->inner == p->C;
+    if (p->of[OF_A] != tulle__structure_of(plan->A) || p->of[OF_B] != tulle__structure_of(plan->B) ||
+        (!is_ours && (beta != 0 || !p->next))) {
+        status = remake(plan, beta != 0);
+    } else {
+        for (int f = OF_A; f <= OF_B && status == TULLE_OK; f++) status = map_factor(plan, f, true, p);
+        status = tulle_comm_agree(plan->comm, status);
+    }
+    if (status == TULLE_OK) *inner = p->inner;
+    return status;
+}
+
+void tulle__compressed_product_taken(tulle_product *plan)
+{
+    tulle__compressed_product *p = plan->stages.compressed;
+    if (p->next) {
+        tulle__mat_clear(plan->C);
+        plan->C->compressed = p->next;
+        p->next = NULL;
+    }
+    plan->C->nnz = p->C->nnz;
+    plan->C->structure++;
+}
+
+tulle_product *tulle__compressed_product_inner(const tulle_product *plan)
+{
+    return plan->stages.compressed->inner;
+}
+
+void tulle__compressed_product_free(tulle_product *plan)
+{
+    if (plan->stages.compressed) drop(plan->stages.compressed);
+    tulle__free(plan->stages.compressed);
+}
