@@ -94,7 +94,8 @@ static bool is_compressed(const tulle_mat *A)
 tulle_status grid_weigh(struct grid *grid, tulle_mat *A, tulle_mat *B)
 {
     tulle_gidx m = tulle_mat_rows(A), k = tulle_mat_cols(A);
-    int by_rows = strcmp(grid->cut, "rows") == 0 || is_compressed(A) || (B && is_compressed(B)), by_flops = B && strcmp(grid->cut, "flops") == 0;
+    int by_rows = strcmp(grid->cut, "rows") == 0 || is_compressed(A) || (B && is_compressed(B)),
+        by_flops = B && strcmp(grid->cut, "flops") == 0;
     if (!by_rows) grid->weight_a = malloc(((size_t)m + 1) * sizeof *grid->weight_a);
     if (B && !by_rows) grid->weight_b = malloc(((size_t)k + 1) * sizeof *grid->weight_b);
     tulle_status status = by_rows || (grid->weight_a && (!B || grid->weight_b))

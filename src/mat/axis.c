@@ -45,7 +45,7 @@ tulle_status tulle__numbers_add(tulle__numbers *numbers, tulle_gidx x)
     if (numbers->count == numbers->room) {
         enum { FIRST = 1024 };
         if (numbers->room) TULLE_TRY(reduce(numbers));
-        const int64_t room = !numbers->room                        ? FIRST
+        const int64_t room = !numbers->room                       ? FIRST
                              : numbers->count > numbers->room / 2 ? 2 * numbers->room
                                                                   : numbers->room;
         if (room != numbers->room)

@@ -66,8 +66,7 @@ out:
 }
 
 /* The parts of a matrix without entries. */
-static tulle_status empty_parts(
-    tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle__compressed *parts)
+static tulle_status empty_parts(tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle__compressed *parts)
 {
     tulle_layout *inner = NULL;
     tulle_status status = tulle__compressed_layout(layout, &parts->rows, &parts->cols, &inner);

@@ -15,8 +15,8 @@
 #include "mat/mat.h"
 
 /*
- * The rule for assembled matrices: true where CSR cannot have the layout's tiles, or where it takes far more memory than
- * compressed rows and columns.
+ * The rule for assembled matrices: true where CSR cannot have the layout's tiles, or where it takes far more memory
+ * than compressed rows and columns.
  */
 bool tulle__compressed_pays(const tulle_layout *layout, int64_t entries);
 /* False if it pays for no number of entries. */
@@ -30,10 +30,11 @@ tulle_status tulle__compressed_layout(
  * The matrix of these parts, which it owns if they are not NULL; after a failure they are the caller's. NULL: an
  * inner matrix without rows. Collective, without agreement.
  */
-tulle_status tulle__compressed_wrap(tulle_comm *comm, const tulle_layout *layout, tulle_type type,
-    tulle__compressed *parts, tulle_mat **A);
+tulle_status tulle__compressed_wrap(
+    tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle__compressed *parts, tulle_mat **A);
 
-/* Adds the numbers of A's lines with entries, of its own tiles: rows, or columns. A is CSR, compressed or not. Local. */
+/* Adds the numbers of A's lines with entries, of its own tiles: rows, or columns. A is CSR, compressed or not. Local.
+ */
 tulle_status tulle__compressed_numbers(const tulle_mat *A, bool rows, tulle__numbers *numbers);
 
 /*

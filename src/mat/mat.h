@@ -45,9 +45,9 @@ struct tulle_mat {
     tulle__tile_record *replaced;    /* [mt * nt], own tiles placed since the last renew; generation 0: none */
     const tulle__borrowed *borrowed; /* NULL, or &arrays */
     tulle__borrowed arrays;
-    bool unordered;         /* rows of some PE may be unordered; the same on all PEs (row_order.c) */
-    uint64_t structure;     /* number of renewals of the sparse structure; plans compare it */
-    const tulle_mat *whole; /* NULL, or the dense matrix that this one is a view of (view.h) */
+    bool unordered;                       /* rows of some PE may be unordered; the same on all PEs (row_order.c) */
+    uint64_t structure;                   /* number of renewals of the sparse structure; plans compare it */
+    const tulle_mat *whole;               /* NULL, or the dense matrix that this one is a view of (view.h) */
     struct tulle__compressed *compressed; /* NULL, or the rows and columns that are stored (axis.h) */
     const struct tulle__mat_resident *resident; /* NULL, or which values lie on devices (mat_resident.h) */
     tulle_symmetry symmetry; /* TULLE_GENERAL: all is stored; else half of the blocks, by tulle_half_stores */

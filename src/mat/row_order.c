@@ -76,7 +76,7 @@ tulle_status tulle__mat_order(const tulle_mat *A)
 {
     if (A->symmetry != TULLE_GENERAL) return tulle__wants_full(A);
     if (A->compressed) return tulle__compressed_expand((tulle_mat *)(uintptr_t)A); /* logically const, as below */
-    if (!A->unordered) return TULLE_OK;          /* the flag is the same on all PEs */
+    if (!A->unordered) return TULLE_OK;                                            /* the flag is the same on all PEs */
     tulle_mat *same = (tulle_mat *)(uintptr_t)A; /* logically const: only the order of entries within rows changes */
     tulle_status status = tulle_comm_agree(A->comm, order_tiles(same));
     if (status == TULLE_OK) same->unordered = 0;

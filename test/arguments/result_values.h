@@ -50,6 +50,7 @@
 #define GOOD_tulle_trisolve_method_p(n, name) ZEROS(n)
 #define GOOD_tulle_operand_shape_p(n, name) ZEROS(n)
 #define GOOD_tulle_operator_p(n, name) ZEROS(n)
+#define GOOD_tulle_compressed_p(n, name) ZEROS(n)
 #define GOOD_tulle_product_pp(n, name) ZEROS(n)
 #define GOOD_tulle_precond_kind_p(n, name) ZEROS(n)
 #define GOOD_tulle_precond_options_p(n, name) ZEROS(n)

@@ -64,14 +64,19 @@ static void draw(tulle_gidx m, tulle_gidx n, int64_t entries, uint64_t seed, str
     l->count = entries;
     for (int64_t e = 0; e < entries; e++) {
         const uint64_t r = tulle__random_at(seed, 1, (uint64_t)e), c = tulle__random_at(seed, 2, (uint64_t)e);
-        const tulle_gidx line = (tulle_gidx)(tulle__random_at(7, 3, r % 300) >> 1), other = (tulle_gidx)(tulle__random_at(7, 3, c % 300) >> 1);
-        l->at[e] = (struct entry){e == 0 ? 0 : e == 1 ? m - 1 : line % m, e == 0 ? 0 : e == 1 ? n - 1 : other % n,
+        const tulle_gidx line = (tulle_gidx)(tulle__random_at(7, 3, r % 300) >> 1);
+        const tulle_gidx other = (tulle_gidx)(tulle__random_at(7, 3, c % 300) >> 1);
+        l->at[e] = (struct entry){e == 0   ? 0
+                                  : e == 1 ? m - 1
+                                           : line % m,
+            e == 0   ? 0
+            : e == 1 ? n - 1
+                     : other % n,
             (double)(tulle__random_at(seed, 4, (uint64_t)e) % 9) - 4};
     }
 }
 
-static tulle_status layout_of(
-    tulle_comm *comm, tulle_gidx m, tulle_gidx n, int rows, int cols, tulle_layout **layout)
+static tulle_status layout_of(tulle_comm *comm, tulle_gidx m, tulle_gidx n, int rows, int cols, tulle_layout **layout)
 {
     const tulle_layout_spec spec = {.m = m,
         .n = n,
@@ -129,8 +134,8 @@ static tulle_status entries_of(const tulle_mat *A, struct list *l)
                 for (int64_t e = t.rowptr[r]; e < t.rowptr[r + 1] && l->count < MOST; e++) {
                     const tulle_gidx row = tulle_layout_row_cut(layout)[i] + r,
                                      col = tulle_layout_col_cut(layout)[j] + t.colind[e];
-                    l->at[l->count++] = (struct entry){view.inner ? view.row[row] : row,
-                        view.inner ? view.col[col] : col, ((const double *)t.val)[e]};
+                    l->at[l->count++] = (struct entry){
+                        view.inner ? view.row[row] : row, view.inner ? view.col[col] : col, ((const double *)t.val)[e]};
                 }
             tulle_fetch_free(fetch);
         }
@@ -166,15 +171,14 @@ static void add_product(double alpha, const struct list *a, const struct list *b
     for (int64_t x = 0; x < a->count; x++)
         for (int64_t y = 0; y < b->count; y++)
             if (a->at[x].col == b->at[y].row) {
-                to->at[to->count++] =
-                    (struct entry){a->at[x].row, b->at[y].col, alpha * a->at[x].val * b->at[y].val};
+                to->at[to->count++] = (struct entry){a->at[x].row, b->at[y].col, alpha * a->at[x].val * b->at[y].val};
                 if (to->count == MOST) reduce(to);
             }
     reduce(to);
 }
 
-static tulle_status expect_reads(tulle_comm *comm, const tulle_mat *A, const struct setting *s, const char *name,
-    const struct list *wanted)
+static tulle_status expect_reads(
+    tulle_comm *comm, const tulle_mat *A, const struct setting *s, const char *name, const struct list *wanted)
 {
     char path[TEMPORARY_MOST + 32];
     char warnings[TULLE_WARNINGS_MAX];
@@ -210,7 +214,8 @@ static tulle_status body_taken(tulle_comm *comm, void *arg)
     reduce(list);
     TULLE_TRY(expect_entries(A, list));
     EXPECT(tulle_mat_rows(A) == s->m && tulle_mat_cols(A) == s->n && tulle_mat_kind(A) == TULLE_CSR);
-    EXPECT(tulle_mat_bytes(A) <= (size_t)(list->count * (28 + 40 * tulle_comm_size(comm)) + 256 * (1 + tulle_comm_size(comm))));
+    EXPECT(tulle_mat_bytes(A) <=
+           (size_t)(list->count * (28 + 40 * tulle_comm_size(comm)) + 256 * (1 + tulle_comm_size(comm))));
     TULLE_TRY(tulle_mat_redistribute(A, across, &copy));
     TULLE_TRY(expect_entries(copy, list));
     TULLE_TRY(tulle_mat_transpose(copy, &T));
@@ -235,6 +240,27 @@ out:
 }
 
 /* C = alpha A B, with new values, added to, and with another structure of A. */
+/* C in ranges of columns of its tiles, which follow each other: all of its entries. */
+static tulle_status expect_ranges(tulle_product *plan, const tulle_mat *C, const struct list *wanted)
+{
+    struct list *piece = malloc(sizeof *piece);
+    tulle_columns columns = {.to = 0};
+    int64_t entries = 0;
+    tulle_gidx next = 0;
+    tulle_status status = TULLE_OK;
+    do {
+        TULLE_TRY(tulle_product_next(plan, 1, &columns, NULL));
+        EXPECT(columns.from == next && columns.to >= next && columns.last == (columns.to == columns.of));
+        next = columns.to;
+        TULLE_TRY(entries_of(C, piece));
+        entries += piece->count;
+    } while (!columns.last);
+    EXPECT(entries == wanted->count);
+out:
+    free(piece);
+    return status;
+}
+
 static tulle_status body_product(tulle_comm *comm, void *arg)
 {
     const struct setting *s = arg;
@@ -272,6 +298,12 @@ static tulle_status body_product(tulle_comm *comm, void *arg)
     TULLE_TRY(expect_entries(C, c));
     tulle_product_free(plan);
     plan = NULL;
+    options.phases = 3;
+    TULLE_TRY(tulle_product_new(A, B, C, &options, &plan));
+    TULLE_TRY(expect_ranges(plan, C, c));
+    tulle_product_free(plan);
+    plan = NULL;
+    options.phases = 0;
     /* A^T A, into an empty matrix */
     options.op_a = TULLE_OP_T;
     tulle_layout_free(lc);

@@ -17,7 +17,9 @@ void counts_free(struct counts *counts);
 
 static inline uint64_t counts_get(const struct counts *c, int64_t i)
 {
-    return c->bytes == 1 ? ((const uint8_t *)c->at)[i] : c->bytes == 4 ? ((const uint32_t *)c->at)[i] : ((const uint64_t *)c->at)[i];
+    return c->bytes == 1   ? ((const uint8_t *)c->at)[i]
+           : c->bytes == 4 ? ((const uint32_t *)c->at)[i]
+                           : ((const uint64_t *)c->at)[i];
 }
 
 /* TULLE_ERR_MEMORY: there is no memory for wider numbers. */

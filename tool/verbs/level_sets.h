@@ -11,15 +11,15 @@
 
 struct level_sets {
     struct counts level; /* [row]: levels below its own */
-    int64_t *width;  /* [level - 1]: its rows */
+    int64_t *width;      /* [level - 1]: its rows */
     int64_t room, levels, widest;
     int64_t lower; /* entries, with the diagonal */
 };
 
 tulle_status level_sets_new(tulle_gidx rows, struct level_sets *sets);
 /*
- * The next row, whose columns ascend. row and col are positions on one axis of columns; `referred`: the row's own column
- * is on it, else `row` is the position of the next one.
+ * The next row, whose columns ascend. row and col are positions on one axis of columns; `referred`: the row's own
+ * column is on it, else `row` is the position of the next one.
  */
 tulle_status level_sets_add(
     struct level_sets *sets, tulle_gidx row, bool referred, const tulle_lidx *col, int64_t count);

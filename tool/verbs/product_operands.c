@@ -90,7 +90,7 @@ static int in_blocks(const struct product *p)
 static int worth_counting(const struct product *p, const tulle_mat *B, tulle_layout *const l[3])
 {
     int asked = p->grid.choose || (p->nalgs == 1 && p->alg[0] == TULLE_PRODUCT_AUTO);
-    if (grid_is_mixed(&p->grid)) return 0;                        /* counts need matching layouts */
+    if (grid_is_mixed(&p->grid)) return 0; /* counts need matching layouts */
     tulle_compressed stored;
     if (tulle_mat_compressed(B, &stored) == TULLE_OK && stored.inner) return 0; /* counts are of all rows */
     if (in_blocks(p) && tulle_mat_kind(B) == TULLE_CSR) return 0; /* that of blocks comes once they are there */
@@ -403,13 +403,14 @@ tulle_status product_needs(const struct product *p, const tulle_operand_shape *s
     double m = (double)shape[0].m, k = (double)shape[0].n, cols = (double)options_int(o, "cols", DEFAULT_COLS);
     double tiles = (double)options_int(o, "tiles", 1); /* at least, of a PE in each direction */
     needs_begin(&n, o, p->reading.type);
-    double A = p->sparse ? needs_stored(&n, &shape[0]) : needs_bytes(&n, &shape[0], 0), B = 0, C = 0, workers = (double)n.pes * n.threads;
+    double A = p->sparse ? needs_stored(&n, &shape[0]) : needs_bytes(&n, &shape[0], 0), B = 0, C = 0,
+           workers = (double)n.pes * n.threads;
     if (two) B = p->sparse ? needs_stored(&n, &shape[1]) : needs_bytes(&n, &shape[1], 1);
     const int transpose = p->sparse && options_flag(o, "transpose-b");
     if (two) cols = transpose ? (double)shape[1].m : (double)shape[1].n;
     if (p->sparse && !two) cols = shape[0].m == shape[0].n ? k : m;
     if (p->sparse && !two && (transpose || shape[0].m != shape[0].n))
-        B = needs_stored(&n, &shape[0]); /* the transpose */
+        B = needs_stored(&n, &shape[0]);                  /* the transpose */
     if (p->sparse && is_hypersparse(shape, two, n.pes)) { /* lines that have entries count */
         const double most = (double)shape[0].stored + (two ? (double)shape[1].stored : 0);
         m = m < most ? m : most;

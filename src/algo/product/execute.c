@@ -6,10 +6,10 @@
  */
 #include <limits.h>
 
-#include "algo/product/plan/compressed_product.h"
 #include "algo/product/feed.h"
 #include "algo/product/jobs.h"
 #include "algo/product/only_beta.h"
+#include "algo/product/plan/compressed_product.h"
 #include "algo/product/plan/sources.h"
 #include "algo/product/plan/units.h"
 #include "algo/product/product_progress.h"

@@ -13,8 +13,8 @@
 
 #include <tulle/product.h>
 
-#include "algo/product/plan/compressed_product.h"
 #include "algo/option_values.h"
+#include "algo/product/plan/compressed_product.h"
 #include "algo/product/stage/phase.h"
 #include "algo/product/verify.h"
 #include "algo/product/verify_blocks.h"

@@ -3,8 +3,8 @@
 
 #include "algo/matfun/dense/jacobi.h"
 #include "base/error.h"
-#include "base/host/blas_names.h"
 #include "base/host/blas.h"
+#include "base/host/blas_names.h"
 #include "comm/comm.h"
 
 #ifdef TULLE_HAVE_LAPACK

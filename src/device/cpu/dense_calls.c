@@ -2,8 +2,8 @@
 /* Dense blocks through the BLAS, where there is one and the block is worth the call. */
 #include "device/cpu/dense_calls.h"
 
-#include "base/host/blas_names.h"
 #include "base/host/blas.h"
+#include "base/host/blas_names.h"
 
 #define T float
 #define NAME(x) x##_f32

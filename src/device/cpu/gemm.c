@@ -150,8 +150,11 @@ struct pieces {
 };
 
 enum { PIECE_LEAST = 32 }; /* rows or columns of a piece: smaller ones cost more in calls than they save */
-enum { SMALL_WORK = 1 << 18, ELEMENT_WORK = 8 }; /* multiplications that one thread is done with before another is awake;
-                                                    an element that is read or written is as much as so many */
+enum {
+    SMALL_WORK = 1 << 18,
+    ELEMENT_WORK = 8
+}; /* multiplications that one thread is done with before another is awake;
+      an element that is read or written is as much as so many */
 static const double blas_flops = 2e9, loop_flops = 5e8; /* most of a slice of a piece: tenths of a second */
 
 static bool is_small(const tulle__gemm_task *t)

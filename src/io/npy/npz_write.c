@@ -105,8 +105,7 @@ static tulle_status put_numbers(tulle__npz_writer *w, int which, int n, const in
     return put_bytes(w, which, w->narrow, (size_t)n * sizeof(int32_t));
 }
 
-tulle_status tulle__npz_writer_open(
-    const char *path, const tulle__npz_sparse *sparse, tulle__npz_writer **writer)
+tulle_status tulle__npz_writer_open(const char *path, const tulle__npz_sparse *sparse, tulle__npz_writer **writer)
 {
     const int64_t rows = sparse->rows, cols = sparse->cols, count = sparse->count;
     tulle__npz_writer *w = NULL;

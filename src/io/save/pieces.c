@@ -105,10 +105,8 @@ static tulle_status close_npz(tulle_writer *writer)
 {
     const tulle__mtx_shape *shape = &writer->shape;
     tulle__npz_writer *file;
-    const tulle__npz_sparse sparse = {.rows = shape->rows,
-        .cols = shape->cols,
-        .count = tulle__spool_entries(writer->spool),
-        .type = shape->type};
+    const tulle__npz_sparse sparse = {
+        .rows = shape->rows, .cols = shape->cols, .count = tulle__spool_entries(writer->spool), .type = shape->type};
     tulle_status status = tulle__npz_writer_open(writer->path, &sparse, &file);
     if (status != TULLE_OK) return status;
     status = tulle__spool_give(writer->spool, tulle__comm_progress_meter(writer->comm, 0), tulle__put_npz, file);

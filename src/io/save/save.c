@@ -72,8 +72,8 @@ static tulle_status save_compressed(const tulle_mat *A, const tulle__row_sink *s
             for (int j = 0; j < l->nt; j++) {
                 const tulle_tile *t = &band.tile[j];
                 for (int64_t e = t->nnz ? t->rowptr[r] : 0; t->nnz && e < t->rowptr[r + 1]; e++)
-                    TULLE_TRY(sink->take(sink->context, row[l->row_cut[i] + r], 1,
-                        col[l->col_cut[j] + t->colind[e]], &none, at(t, e)));
+                    TULLE_TRY(sink->take(
+                        sink->context, row[l->row_cut[i] + r], 1, col[l->col_cut[j] + t->colind[e]], &none, at(t, e)));
             }
         }
         band_fini(&band);
@@ -300,11 +300,8 @@ static tulle_status write_binsparse(const tulle_mat *A, tulle__binsparse_writer 
 static tulle_status save_npz(const tulle_mat *A, const char *path)
 {
     tulle__npz_writer *writer;
-    const tulle__npz_sparse sparse = {.rows = A->layout->m,
-        .cols = A->layout->n,
-        .count = A->nnz,
-        .type = A->type,
-        .coo = A->compressed != NULL};
+    const tulle__npz_sparse sparse = {
+        .rows = A->layout->m, .cols = A->layout->n, .count = A->nnz, .type = A->type, .coo = A->compressed != NULL};
     tulle_status status = tulle__npz_writer_open(path, &sparse, &writer);
     if (status != TULLE_OK) return status;
     status = tulle__save_entries(A, tulle__put_npz, writer);
@@ -346,7 +343,8 @@ static tulle_status save_binsparse(const tulle_mat *A, const char *path)
     tulle__binsparse_writer *writer;
     tulle_gidx m = A->layout->m, n = A->layout->n;
     int dense = A->kind == TULLE_DENSE;
-    tulle__binsparse_sparse sparse = {.rows = m, .cols = n, .count = A->nnz, .type = A->type, .wide = n > INT32_MAX, .coo = A->compressed != NULL};
+    tulle__binsparse_sparse sparse = {
+        .rows = m, .cols = n, .count = A->nnz, .type = A->type, .wide = n > INT32_MAX, .coo = A->compressed != NULL};
     tulle_status status = dense ? tulle__binsparse_writer_open_dense(path, m, n, A->type, A->order, &writer)
                                 : tulle__binsparse_writer_open(path, &sparse, &writer);
     if (status != TULLE_OK) return status;

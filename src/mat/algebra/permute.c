@@ -11,10 +11,10 @@
 #include "base/random.h"
 #include "base/spec.h"
 #include "base/words/names.h"
-#include "mat/compressed.h"
 #include "mat/algebra/elements.h"
 #include "mat/algebra/minimum_degree.h"
 #include "mat/assemble.h"
+#include "mat/compressed.h"
 
 TULLE__WORDS(names, TULLE_ORDERING_LIST);
 TULLE__NAME(tulle_ordering, ordering, names)

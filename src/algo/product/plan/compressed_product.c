@@ -23,8 +23,7 @@ bool tulle__compressed_takes(const tulle_mat *A, const tulle_mat *B, const tulle
 }
 
 /* The axis of lines of X and, unless it is NULL, Y. */
-static tulle_status join_axis(
-    const tulle_mat *X, bool rows_of_x, const tulle_mat *Y, bool rows_of_y, tulle__axis *axis)
+static tulle_status join_axis(const tulle_mat *X, bool rows_of_x, const tulle_mat *Y, bool rows_of_y, tulle__axis *axis)
 {
     tulle__numbers numbers = {.count = 0};
     tulle_status status = tulle__compressed_numbers(X, rows_of_x, &numbers);
@@ -72,8 +71,8 @@ static tulle_status map_result(const tulle_product *plan, bool filled, tulle__co
         TULLE_TRY(tulle__compressed_map(plan->C, &p->rows, &p->cols, false, &p->next->inner));
     } else {
         TULLE_TRY(tulle__compressed_layout(plan->C->layout, &p->rows, &p->cols, &layout));
-        TULLE_TRY(tulle__mat_make_empty(
-            plan->comm, layout, TULLE_CSR, plan->C->type, TULLE_ROW_MAJOR, &p->next->inner));
+        TULLE_TRY(
+            tulle__mat_make_empty(plan->comm, layout, TULLE_CSR, plan->C->type, TULLE_ROW_MAJOR, &p->next->inner));
         TULLE_TRY(tulle__mat_publish(p->next->inner));
     }
     tulle__pe_disown(&p->next->inner->owned);

@@ -12,7 +12,7 @@
 
 typedef struct tulle__compressed_product tulle__compressed_product;
 
-/* True if A or B is hypersparse and C sparse: then C may have any kind of rows. */
+/* True if A, B or C is hypersparse, and all are CSR. */
 bool tulle__compressed_takes(const tulle_mat *A, const tulle_mat *B, const tulle_mat *C);
 
 /* Makes plan->stages.compressed of the plan's operands and options. Collective, agreed. */

@@ -19,7 +19,7 @@ enum { TULLE__STAGES_MOST = 8 };
 
 typedef struct tulle__stages {
     int count;
-    struct tulle__stage *at[TULLE__STAGES_MOST]; /* outermost first */
+    struct tulle__stage *at[TULLE__STAGES_MOST];  /* outermost first */
     struct tulle__compressed_product *compressed; /* NULL, or the plan of hypersparse operands, which does all */
 } tulle__stages;
 
@@ -64,11 +64,6 @@ typedef struct tulle__figures {
     double largest;          /* of a unit of it */
     char text[352];
 } tulle__figures;
-
-/* Pieces of that text. */
-typedef struct tulle__description {
-    char parts[64], a[24], b[24], kept[96];
-} tulle__description;
 
 struct tulle_product {
     tulle__owned owned;

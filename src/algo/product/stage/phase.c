@@ -214,6 +214,7 @@ static tulle_status choose(struct phases *p)
     p->number = -1;
     p->expected = 1;
     p->fixed = plan->sparse && plan->options.phases > 0 ? plan->options.phases : 0;
+    if (p->fixed > p->of) p->fixed = (int)p->of; /* no range is empty */
     p->room = (double)left;
     p->entry = (double)(sizeof(tulle_lidx) + tulle_type_size(plan->C->type)) * spare(plan);
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &longest)));

@@ -34,6 +34,11 @@ typedef enum tulle__moment {
     TULLE__MOMENTS
 } tulle__moment;
 
+/* Pieces of a plan's text. */
+typedef struct tulle__description {
+    char parts[64], a[24], b[24], kept[96];
+} tulle__description;
+
 /* NULL where there is nothing to do. */
 typedef struct tulle__stage_ops {
     size_t size; /* of its struct, which begins with a tulle__stage */

@@ -6,7 +6,8 @@
 #include "device/kernels/isa.h"
 #include "kernel/kernel.h"
 
-/* C += alpha A^T X, entry by entry: X row-major with a line for each row of A, C with one for each column, n of both. */
+/* C += alpha A^T X, entry by entry: X row-major with a line for each row of A, C with one for each column, n of both.
+ */
 typedef struct tulle__scatter_rows {
     tulle__csr A;
     const void *X;

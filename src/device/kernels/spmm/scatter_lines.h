@@ -4,8 +4,7 @@
 #define LANES 4
 
 /* Lines begin .. end - 1 of columns first .. last - 1, one value after the other. */
-static void NAME(lines_rest)(
-    const tulle__columns *x, T *to, int64_t begin, int64_t end, int64_t first, int64_t last)
+static void NAME(lines_rest)(const tulle__columns *x, T *to, int64_t begin, int64_t end, int64_t first, int64_t last)
 {
     const T *from = x->val;
     for (int64_t i = begin; i < end; i++)

@@ -17,7 +17,8 @@ INLINE void NAME(fetch)(const T *c, const int count)
     for (int line = 0; line < count * (int)sizeof(V); line += 64) __builtin_prefetch((const char *)c + line, 1);
 }
 
-/* Columns first .. first + n - 1, of `count` vectors. Stores may change what pointers name, so all are copied before. */
+/* Columns first .. first + n - 1, of `count` vectors. Stores may change what pointers name, so all are copied before.
+ */
 INLINE void NAME(block)(const tulle__scatter_rows *rows, int64_t first, int64_t n, const int count)
 {
     const int64_t tail = count > 1 ? n - LANES : 0, m = rows->A.m, ldx = rows->ldx, ldc = rows->ldc;
@@ -63,8 +64,8 @@ BLOCK(8)
 /* All columns, n >= LANES, in blocks of nearly equal numbers of vectors. */
 static void NAME(scatter)(const tulle__scatter_rows *rows)
 {
-    static void (*const blocks[NAME(MOST)])(const tulle__scatter_rows *, int64_t, int64_t) = {NAME(block1),
-        NAME(block2), NAME(block3), NAME(block4), NAME(block5), NAME(block6), NAME(block7), NAME(block8)};
+    static void (*const blocks[NAME(MOST)])(const tulle__scatter_rows *, int64_t, int64_t) = {
+        NAME(block1), NAME(block2), NAME(block3), NAME(block4), NAME(block5), NAME(block6), NAME(block7), NAME(block8)};
     int64_t left = (rows->n + LANES - 1) / LANES;
     for (int64_t parts = (left + NAME(MOST) - 1) / NAME(MOST), first = 0; parts; parts--) {
         const int64_t count = left / parts, n = parts == 1 ? rows->n - first : count * LANES;

@@ -169,11 +169,8 @@ static const tulle__checks check_of[TULLE__ISA_COUNT] = {TULLE__EACH_ISA(CHECK)}
 tulle_status tulle__spmm_cpu_scatter(
     tulle__isa isa, tulle__pool *pool, const tulle__spmm_task *task, const tulle__unchecked_csr *A, bool *valid)
 {
-    struct job job = {.kernel = &kernels_of[isa],
-        .check = &check_of[isa],
-        .task = task,
-        .A = A,
-        .size = tulle_type_size(task->type)};
+    struct job job = {
+        .kernel = &kernels_of[isa], .check = &check_of[isa], .task = task, .A = A, .size = tulle_type_size(task->type)};
     *valid = A->n <= INT32_MAX && tulle__unchecked_ends(A);
     if (!*valid || task->m == 0 || task->n == 0) return TULLE_OK;
     job.pool = (double)(A->nnz + A->m) * (double)task->n < SMALL_WORK ? NULL : pool;
