@@ -377,10 +377,7 @@ typedef struct tulle__kernels {
     tulle_status (*spmm_unchecked)(
         tulle__pool *pool, const tulle__spmm_task *task, const tulle__unchecked_csr *A, bool *valid);
 
-    /*
-     * The same with A^T in the place of A, without a transpose of it: C = alpha A^T B + beta C, m columns of A. An
-     * element is beta C, to which A's rows are added in their order.
-     */
+    /* C = alpha A^T B + beta C without a transpose, m columns of A: A's rows are added to beta C in their order. */
     tulle_status (*spmm_scatter)(
         tulle__pool *pool, const tulle__spmm_task *task, const tulle__unchecked_csr *A, bool *valid);
 

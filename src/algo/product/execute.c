@@ -16,6 +16,7 @@
 #include "algo/product/product_report.h"
 #include "algo/product/run/runner.h"
 #include "algo/product/sink/sink.h"
+#include "algo/product/sink/deposit.h"
 #include "algo/product/stage/phase.h"
 #include "algo/product/stage/stage.h"
 #include "base/arg.h"

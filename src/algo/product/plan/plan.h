@@ -113,16 +113,6 @@ static inline tulle_status tulle__order_operand(const tulle_mat *X)
 /* True if stationary C makes it in blocks on devices. After the runner is there. */
 bool tulle__plan_may_block(const tulle_product *plan);
 
-/*
- * True if kernels may leave the rows of C in no order: not where its parts are cut or merged
- * afterwards.
- */
-static inline int tulle__plan_unordered(const tulle_product *plan)
-{
-    return plan->options.unordered && plan->C->kind == TULLE_CSR && plan->operands.C == plan->C &&
-           !plan->options.devices->resident; /* operands of other plans there ascend */
-}
-
 void tulle__plan_drop(tulle_product *plan); /* local; NULL is allowed */
 /* Forgets structures: parts and sent blocks. */
 void tulle__plan_forget(tulle_product *plan);

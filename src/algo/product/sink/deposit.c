@@ -81,6 +81,12 @@ tulle_status tulle__output_rows(const tulle__exec *x, tulle__output *output)
     return TULLE_OK;
 }
 
+bool tulle__plan_unordered(const tulle_product *plan)
+{
+    return plan->options.unordered && plan->C->kind == TULLE_CSR && plan->operands.C == plan->C &&
+           !plan->options.devices->resident; /* operands of other plans there ascend */
+}
+
 tulle_status tulle__output_tile(const tulle__exec *x, tulle__output *output)
 {
     output->plan = x->plan;

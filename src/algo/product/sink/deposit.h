@@ -32,4 +32,7 @@ tulle__result_size tulle__output_size(const tulle__output *output);
  */
 tulle_status tulle__block_new(const tulle_product *plan, const tulle__result_size *size, char **block);
 
+/* True if kernels may leave the rows of C in no order: not where its parts are cut or merged afterwards. */
+bool tulle__plan_unordered(const tulle_product *plan);
+
 #endif
