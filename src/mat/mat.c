@@ -528,7 +528,7 @@ tulle_status tulle__wants_tiles(const tulle_mat *A)
     if (!A->compressed) return TULLE_OK;
     return tulle__fail(TULLE_ERR_UNSUPPORTED,
         "a tile of a hypersparse matrix, %" PRId64 " x %" PRId64
-        ": tulle_mat_compressed has those of its rows and columns, tulle_mat_expand makes it CSR",
+        ": it has none before it is expanded; those of its rows and columns with entries are a matrix of their own",
         A->layout->m, A->layout->n);
 }
 

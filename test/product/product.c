@@ -263,6 +263,7 @@ int main(int argc, char **argv)
             if (!sparse) c = base, c.order = TULLE_COL_MAJOR, c.options.op_b = TULLE_OP_T, c.beta = 2, run(team, &c);
             if (sparse) c = base, c.options.phases = 3, run(team, &c);
             if (sparse) c = base, c.options.phases = 41, run(team, &c);
+            if (sparse) c = base, c.n = 1, c.tiles_n = 1, c.options.phases = 3, run(team, &c);
         }
     }
     every = 1;
