@@ -64,21 +64,31 @@ static tulle_product_report report_of(int64_t ns, int64_t multiplications, int64
         .replication = 1};
 }
 
+/* Strides between rows, and between columns, of op(X) for a dense X. */
+struct strides {
+    int64_t row, col;
+};
+
+static struct strides strides_of(const tulle_array *X, tulle_op op)
+{
+    const bool by_rows = (X->order == TULLE_ROW_MAJOR) == (op == TULLE_OP_N);
+    return by_rows ? (struct strides){X->ld, 1} : (struct strides){1, X->ld};
+}
+
 /* C = alpha A B + beta C for a dense B, or with A^T if `transposed`; *valid: false if A's arrays are not. */
 static tulle_status multiply_dense(const tulle__context *context, const tulle__unchecked_csr *A, bool transposed,
     double alpha, const tulle_array *B, tulle_op op_b, double beta, const tulle_array *C, bool *valid)
 {
-    const bool b_by_rows = (B->order == TULLE_ROW_MAJOR) == (op_b == TULLE_OP_N),
-               c_by_rows = C->order == TULLE_ROW_MAJOR;
-    const tulle__spmm_pair pair = {.B = B->val, .b_row = b_by_rows ? B->ld : 1, .b_col = b_by_rows ? 1 : B->ld};
+    const struct strides b = strides_of(B, op_b), c = strides_of(C, TULLE_OP_N);
+    const tulle__spmm_pair pair = {.B = B->val, .b_row = b.row, .b_col = b.col};
     const tulle__spmm_task task = {.type = B->type,
         .m = C->m,
         .n = C->n,
         .npairs = 1,
         .pair = &pair,
         .C = C->val,
-        .c_row = c_by_rows ? C->ld : 1,
-        .c_col = c_by_rows ? 1 : C->ld,
+        .c_row = c.row,
+        .c_col = c.col,
         .alpha = alpha,
         .beta = beta};
     return transposed ? context->kernels->spmm_scatter(context->pool, &task, A, valid)
@@ -110,25 +120,18 @@ static tulle_status multiply_two_dense(tulle_comm *comm, tulle_op op_a, tulle_op
 {
     tulle__context *context;
     if (!C->val || !is_whole(A) || !is_whole(B) || !is_whole(C)) return TULLE_OK;
-    const bool a_by_rows = (A->order == TULLE_ROW_MAJOR) == (op_a == TULLE_OP_N),
-               b_by_rows = (B->order == TULLE_ROW_MAJOR) == (op_b == TULLE_OP_N),
-               c_by_rows = C->order == TULLE_ROW_MAJOR;
+    const struct strides a = strides_of(A, op_a), b = strides_of(B, op_b), c = strides_of(C, TULLE_OP_N);
     const int64_t k = op_a == TULLE_OP_N ? A->n : A->m, start = tulle__now(comm);
-    const tulle__gemm_pair pair = {.k = k,
-        .A = A->val,
-        .a_row = a_by_rows ? A->ld : 1,
-        .a_col = a_by_rows ? 1 : A->ld,
-        .B = B->val,
-        .b_row = b_by_rows ? B->ld : 1,
-        .b_col = b_by_rows ? 1 : B->ld};
+    const tulle__gemm_pair pair = {
+        .k = k, .A = A->val, .a_row = a.row, .a_col = a.col, .B = B->val, .b_row = b.row, .b_col = b.col};
     const tulle__gemm_task task = {.type = A->type,
         .m = C->m,
         .n = C->n,
         .npairs = 1,
         .pair = &pair,
         .C = C->val,
-        .c_row = c_by_rows ? C->ld : 1,
-        .c_col = c_by_rows ? 1 : C->ld,
+        .c_row = c.row,
+        .c_col = c.col,
         .alpha = alpha,
         .beta = beta};
     tulle_status status = tulle__context_get(comm, &context);

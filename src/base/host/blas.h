@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The BLAS of the process: its threads, and which kernels it takes. When this library is loaded, an OpenBLAS that does
- * not know the processor, and takes it for the oldest, is told to use the kernels of a later one; the user's
- * OPENBLAS_CORETYPE comes first.
+ * The BLAS of the process: its threads and its kernels. An OpenBLAS that does not know the processor, and takes it for
+ * the oldest, gets the kernels of a later one when this library is loaded; the user's OPENBLAS_CORETYPE comes first.
  */
 #ifndef TULLE_BASE_BLAS_H
 #define TULLE_BASE_BLAS_H
