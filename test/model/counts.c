@@ -92,9 +92,20 @@ static tulle_status predict(tulle_comm *comm, struct run *run, const tulle_count
     double work[16], bytes[16];
     tulle_model_options o = {.threads = 1, .panel = ARENA / PANELS, .transfers = TULLE_TRANSFERS_WHOLE};
     if (tulle_comm_rank(comm) != 0) return TULLE_OK;
-    for (int a = 0; a < ALGS; a++) TULLE_TRY(tulle_predict(counts, machine, &o, algs[a], &run->said[a]));
+    const int pes = run->rows * run->cols;
+    tulle_machine crowded = *machine;
+    crowded.crowd = pes; /* all on one core: as if the work were spread evenly */
+    for (int a = 0; a < ALGS; a++) {
+        tulle_prediction p;
+        TULLE_TRY(tulle_predict(counts, machine, &o, algs[a], &run->said[a]));
+        TULLE_TRY(tulle_predict(counts, &crowded, &o, algs[a], &p));
+        EXPECT(p.seconds <= run->said[a].seconds && p.seconds * pes >= run->said[a].seconds * (1 - 1e-12));
+        EXPECT(p.compute.max == run->said[a].compute.max);
+        EXPECT(run->said[a].communicate.max > 0 || !(run->said[a].compute.max > 1.1 * run->said[a].compute.mean) ||
+               p.seconds < run->said[a].seconds);
+    }
     TULLE_TRY(tulle_predict_loads(counts, machine, &o, TULLE_PRODUCT_STATIONARY_A, work, bytes));
-    for (int pe = 0; pe < run->rows * run->cols; pe++) run->multiplications += work[pe], run->bytes += bytes[pe];
+    for (int pe = 0; pe < pes; pe++) run->multiplications += work[pe], run->bytes += bytes[pe];
     run->flops = tulle_counts_flops(counts);
     run->entries = tulle_counts_entries(counts);
 out:

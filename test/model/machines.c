@@ -4,6 +4,7 @@
  * that do not exist.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,6 +12,8 @@
 #include <tulle/model.h>
 
 #include "algo/model/rates.h"
+#include "base/host/kind.h"
+#include "base/host/limits.h"
 #include "body.h"
 #include "kernel/kernel.h"
 #include "tap.h"
@@ -343,9 +346,39 @@ static void block_sizes(void)
     ok(m.block_from[B] == TULLE__BLOCK_NEVER && m.block_from[X] == TULLE__BLOCK_NEVER, "two percent are no reason");
 }
 
+/* The file that has no name in a call is that of this kind of machine: no other's figures go into it, or come of it. */
+static void kinds(void)
+{
+    char path[4200];
+    tulle_machine m, back, published;
+    setenv("XDG_CACHE_HOME", folder, 1);
+    unsetenv("TULLE_MACHINE");
+    ok(tulle_machine_find("summit", 1, &published) == TULLE_OK &&
+            tulle_machine_save(NULL, &published) == TULLE_ERR_STATE && strstr(tulle_error_message(), "'summit'"),
+        "a published machine is not kept as this one: %s", tulle_error_message());
+    ok(tulle_machine_guess(1, &m) == TULLE_OK && tulle_machine_path(1, path, sizeof path) == TULLE_OK &&
+            access(path, F_OK) != 0,
+        "and there is no such file: %s", path);
+    tulle__machine_kind("", tulle__cores_available(""), m.kind);
+    ok(tulle_machine_save(NULL, &m) == TULLE_OK && tulle_machine_load(NULL, 1, &back) == TULLE_OK &&
+            back.stream > .99 * m.stream && back.stream < 1.01 * m.stream,
+        "figures of this kind of machine are kept");
+    ok(tulle_machine_save(path, &published) == TULLE_OK && tulle_machine_load(path, 1, &back) == TULLE_OK &&
+            tulle_machine_load(NULL, 1, &back) == TULLE_ERR_STATE,
+        "a file that has another's is not taken for this one's: %s", tulle_error_message());
+    setenv("TULLE_MACHINE", path, 1);
+    ok(tulle_machine_load(NULL, 1, &back) == TULLE_OK && strcmp(back.kind, "summit") == 0,
+        "unless it is named by TULLE_MACHINE");
+    unsetenv("TULLE_MACHINE");
+    unlink(path);
+    *strrchr(path, '/') = 0;
+    rmdir(path);
+}
+
 int main(void)
 {
     if (!temporary_folder(folder)) return 2;
+    kinds();
     keep();
     merge();
     block_sizes();

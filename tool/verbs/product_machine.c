@@ -68,6 +68,9 @@ tulle_status product_machine(struct product *p, double work, int all)
 {
     int cores = tulle_cores_free(), threads = all < cores ? all : cores;
     tulle_status status = know_threads(p, work, threads < 64 ? threads : 64);
-    if (status == TULLE_OK && p->is_here && all > threads) p->machine.threads = all;
+    if (status == TULLE_OK && p->is_here && all > threads) {
+        p->machine.threads = all;
+        p->machine.crowd = (double)all / threads;
+    }
     return status;
 }

@@ -140,6 +140,17 @@ void tulle__costs_fini(tulle__costs *costs)
     tulle__free(costs->part);
 }
 
+double tulle__cost_together(const tulle__costs *c, const double *x)
+{
+    const int pes = c->counts->pes;
+    double most = 0, sum = 0;
+    for (int pe = 0; pe < pes; pe++) {
+        most = fmax(most, x[pe]);
+        sum += x[pe];
+    }
+    return c->machine->crowd > 1 ? fmax(most / c->machine->crowd, sum / pes) : most;
+}
+
 static const tulle_tier *tier_of(const tulle__costs *c, int a, int b)
 {
     return &c->tier[a / c->node_pes == b / c->node_pes ? TULLE_SAME_NODE : TULLE_OTHER_NODE];

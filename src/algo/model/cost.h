@@ -25,6 +25,12 @@ typedef struct tulle__costs {
     double *part; /* [pes]: scratch */
 } tulle__costs;
 
+/*
+ * Seconds until all PEs are done with what takes each of them x[pe] while all are at work: where they share cores
+ * (tulle_machine.crowd), one that is done leaves its part to the others, up to a core for each thread.
+ */
+double tulle__cost_together(const tulle__costs *costs, const double *x);
+
 /* The load of a PE, in seconds unless stated otherwise. */
 typedef struct tulle__pe_load {
     double work; /* multiplications */

@@ -55,6 +55,16 @@ tulle_status tulle_machine_system_path(int threads, char *path, size_t size)
     return name_file(TULLE_MACHINE_DIR, "", threads, path, size);
 }
 
+/* A file of the default's name has figures of this kind of machine: others, as of a published one, want a path. */
+static tulle_status is_of_this_kind(const tulle_machine *m, const char *path)
+{
+    char kind[TULLE__KIND_MAX];
+    const char *given = secure_getenv("TULLE_MACHINE");
+    tulle__machine_kind("", tulle__cores_available(""), kind);
+    if ((given && *given) || strcmp(kind, m->kind) == 0) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_STATE, "%s: the figures are of '%s', not of this machine, '%s'", path, m->kind, kind);
+}
+
 static tulle_status resolve(const char **path, int threads, char *room, size_t size)
 {
     if (*path) return TULLE_OK;
@@ -160,6 +170,7 @@ tulle_status tulle_machine_load(const char *path, int threads, tulle_machine *ma
     fclose(f);
     if (status == TULLE_OK && threads && m.threads != threads)
         status = tulle__fail(TULLE_ERR_STATE, "%s: the figures are for %d threads, not %d", path, m.threads, threads);
+    if (status == TULLE_OK && path == room) status = is_of_this_kind(&m, path);
     if (status == TULLE_OK) *machine = m;
     return status;
 }
@@ -205,6 +216,7 @@ tulle_status tulle_machine_save(const char *path, const tulle_machine *m)
     char room[4096], text[4096];
     tulle__new_file file;
     tulle_status status = resolve(&path, m->threads, room, sizeof room);
+    if (status == TULLE_OK && path == room) status = is_of_this_kind(m, path);
     if (status != TULLE_OK) return status;
     FILE *f = fmemopen(text, sizeof text, "w");
     if (!f) return tulle__fail(TULLE_ERR_MEMORY, "out of memory for a machine's figures");

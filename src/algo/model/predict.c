@@ -125,11 +125,9 @@ static tulle_status predict_group(
         return TULLE_OK;
     }
     if (status != TULLE_OK) return status;
-    for (int pe = 0; pe < pes; pe++) {
-        /* no PE is done before the others have taken what it serves */
-        if (load[pe].total > p.seconds) p.seconds = load[pe].total;
-        if (load[pe].served > p.seconds) p.seconds = load[pe].served;
-    }
+    /* no PE is done before the others have taken what it serves */
+    for (int pe = 0; pe < pes; pe++) c->part[pe] = fmax(load[pe].total, load[pe].served);
+    p.seconds = tulle__cost_together(c, c->part);
     /* what ends an execution: an agreement, in a simulation also the barrier before it, or else publishing */
     p.seconds += tulle__cost_meeting(c) * (c->machine->simulated && !c->counts->sparse ? 2 : 1);
     tulle_imbalance work = {.max = 0};

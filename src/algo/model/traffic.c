@@ -215,14 +215,6 @@ static void multiply_step(struct bulk *b, int t, tulle__pe_load *load)
         }
 }
 
-static double largest(const double *x, int n)
-{
-    double most = 0;
-    for (int i = 0; i < n; i++)
-        if (x[i] > most) most = x[i];
-    return most;
-}
-
 /*
  * The steps' times: each as long as the longest of its transfers and the longest of the kernels
  * beside or before it.
@@ -242,7 +234,7 @@ static double walk_steps(struct bulk *b, tulle__pe_load *load)
             for (int j = 0; j < o->N; j++) move_tile(b, o->B, k, j, o->M + j, t, load);
         }
         for (int pe = 0; pe < pes; pe++) b->move[pe] = fmax(b->move[pe], tulle__cost_node_mean(c, pe, b->far));
-        double move = largest(b->move, pes), past = largest(b->past, pes);
+        double move = tulle__cost_together(c, b->move), past = tulle__cost_together(c, b->past);
         /* a kernel is long begun when the word comes that tells where a tile is; only a shift needs none */
         const bool in_turn = c->lookahead == 0 || (c->machine->simulated && !all);
         seconds += t < steps ? tulle__cost_meeting(c) : 0;
