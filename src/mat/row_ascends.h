@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A check of the columns of a row: those of a tile ascend. */
+/* A check of compressed rows: the columns of each ascend. */
 #ifndef TULLE_MAT_ROW_ASCENDS_H
 #define TULLE_MAT_ROW_ASCENDS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* True if entries begin .. end - 1 have ascending columns in 0 .. n - 1. No branch an entry: compilers make vectors. */
-static inline bool tulle__row_ascends(const int32_t *column, int64_t begin, int64_t end, int64_t n)
-{
-    int descents = 0;
-    if (begin == end) return true;
-    for (int64_t e = begin + 1; e < end; e++) descents |= column[e] <= column[e - 1];
-    return !descents && column[begin] >= 0 && column[end - 1] < n;
-}
+/*
+ * True if each of the m rows has ascending columns in 0 .. n - 1; ptr, [m + 1], ascends from 0. Columns descend as
+ * often from one entry to the next, wherever rows begin, as from the last entry of a row to the first of the next one:
+ * both are counted without a branch, so that short rows cost no more than their pointers.
+ */
+bool tulle__rows_ascend(const int32_t *column, const int64_t *ptr, int64_t m, int64_t n);
 
 #endif

@@ -243,8 +243,7 @@ static tulle_status check_rows(const tulle_array *array, tulle__csr *rows, int64
         ptr[r] = given.ptr_bytes == 8 ? ((const int64_t *)given.ptr)[r] : ((const int32_t *)given.ptr)[r];
     for (int64_t r = 0; r < given.m; r++) /* the ends were checked: 0 and nnz */
         if (ptr[r + 1] < ptr[r]) return TULLE_OK;
-    for (int64_t r = 0; r < given.m; r++)
-        if (!tulle__row_ascends(given.ind, ptr[r], ptr[r + 1], given.n)) return TULLE_OK;
+    if (!tulle__rows_ascend(given.ind, ptr, given.m, given.n)) return TULLE_OK;
     *rows = (tulle__csr){.m = given.m, .n = given.n, .rowptr = ptr, .colind = given.ind, .val = given.val};
     return TULLE_OK;
 }

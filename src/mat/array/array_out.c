@@ -128,28 +128,56 @@ static void add_entry(tulle_array *out, int64_t e, tulle_gidx row, tulle_gidx co
     set_value(out->val, out->type, e, value);
 }
 
+static void add_dense_row(const tulle_tile *tile, tulle_gidx r, tulle_array *out, int64_t *e)
+{
+    if (out->ptr) set_index(out->ptr, out->ptr_bytes, r, *e);
+    for (tulle_gidx c = 0; c < tile->n; c++) {
+        const double value = value_at(tile, r, c);
+        if (value != 0) add_entry(out, (*e)++, r, c, value);
+    }
+}
+
+/* Columns and values of entries from .. to - 1, as they lie in the tile. */
+static void copy_entries(const tulle_tile *tile, tulle_array *out, int64_t from, int64_t to)
+{
+    void *columns = out->storage == TULLE_STORAGE_COO ? out->col : out->ind;
+    const size_t count = (size_t)(to - from), size = tulle_type_size(tile->type);
+    if (!count) return;
+    if (out->ind_bytes == sizeof *tile->colind)
+        memcpy((tulle_lidx *)columns + from, tile->colind + from, count * sizeof *tile->colind);
+    else
+        for (int64_t e = from; e < to; e++) set_index(columns, out->ind_bytes, e, tile->colind[e]);
+    if (out->type == tile->type)
+        memcpy((char *)out->val + (size_t)from * size, (const char *)tile->val + (size_t)from * size, count * size);
+    else
+        for (int64_t e = from; e < to; e++)
+            set_value(out->val, out->type, e,
+                tile->type == TULLE_F32 ? (double)((const float *)tile->val)[e] : ((const double *)tile->val)[e]);
+}
+
+static void add_sparse_rows(const tulle_tile *tile, tulle_gidx from, tulle_gidx to, tulle_array *out)
+{
+    for (tulle_gidx r = from; out->ptr && r < to; r++) set_index(out->ptr, out->ptr_bytes, r, row_begin(tile, r));
+    for (tulle_gidx r = from; out->storage == TULLE_STORAGE_COO && r < to; r++)
+        for (int64_t e = row_begin(tile, r); e < row_begin(tile, r + 1); e++)
+            set_index(out->ind, out->ind_bytes, e, out->first + r);
+    copy_entries(tile, out, row_begin(tile, from), row_begin(tile, to));
+}
+
 static tulle_status fill_sparse(const tulle_tile *tile, tulle_array *out)
 {
+    enum { TOGETHER = 64 }; /* rows */
     out->nnz = count_entries(tile);
     tulle_status status = make_sparse_arrays(out);
-    int64_t e = 0, passed = 0;
-    if (status != TULLE_OK) return status;
-    for (tulle_gidx r = 0; r < tile->m; r++) {
-        if ((status = tulle__attend_each(64, &passed)) != TULLE_OK) return status;
-        if (out->ptr) set_index(out->ptr, out->ptr_bytes, r, e);
-        if (tile->kind == TULLE_DENSE) {
-            for (tulle_gidx c = 0; c < tile->n; c++) {
-                const double value = value_at(tile, r, c);
-                if (value != 0) add_entry(out, e++, r, c, value);
-            }
-            continue;
-        }
-        for (int64_t end = row_begin(tile, r + 1); e < end; e++)
-            add_entry(out, e, r, tile->colind[e],
-                tile->type == TULLE_F32 ? (double)((const float *)tile->val)[e] : ((const double *)tile->val)[e]);
+    int64_t e = 0;
+    for (tulle_gidx r = 0, next; r < tile->m && status == TULLE_OK; r = next) {
+        next = r + TOGETHER < tile->m ? r + TOGETHER : tile->m;
+        if (tile->kind != TULLE_DENSE) add_sparse_rows(tile, r, next, out);
+        for (tulle_gidx line = r; tile->kind == TULLE_DENSE && line < next; line++) add_dense_row(tile, line, out, &e);
+        if (next - r == TOGETHER) status = tulle__attend();
     }
-    if (out->ptr) set_index(out->ptr, out->ptr_bytes, out->count, e);
-    return TULLE_OK;
+    if (status == TULLE_OK && out->ptr) set_index(out->ptr, out->ptr_bytes, out->count, out->nnz);
+    return status;
 }
 
 static tulle_status fill_dense(const tulle_tile *tile, tulle_array *out)

@@ -112,11 +112,7 @@ static int can_borrow(tulle_comm *comm, tulle_gidx m, tulle_gidx n, const tulle_
 {
     if (!csr->borrow || !csr->val || comm->size > 1 || csr->count != m || csr->rowptr[0] != 0 || n > INT32_MAX)
         return 0;
-    if (csr->colind_bytes == 4) {
-        for (tulle_gidx r = 0; r < m; r++)
-            if (!tulle__row_ascends((const int32_t *)csr->colind, csr->rowptr[r], csr->rowptr[r + 1], n)) return 0;
-        return 1;
-    }
+    if (csr->colind_bytes == 4) return tulle__rows_ascend(csr->colind, csr->rowptr, m, n);
     for (tulle_gidx r = 0; r < m; r++)
         for (int64_t e = csr->rowptr[r], before = -1; e < csr->rowptr[r + 1]; e++) {
             const int64_t c = column(csr, e);

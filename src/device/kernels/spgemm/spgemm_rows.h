@@ -137,6 +137,12 @@ static tulle__accumulator NAME(choose)(tulle__spgemm_workspace *space, const NAM
     return NAME(instead)(space, scans);
 }
 
+/* The values of a row that is one row of B; -0 as a sum has it. */
+static inline void NAME(scale_segment)(const NAME(segment) * segment, T *val)
+{
+    for (int64_t b = 0; b < segment->len; b++) val[b] = 0 + segment->scale * segment->val[b];
+}
+
 /* One row by entries: counted only if colind is NULL, else written. */
 static tulle_status NAME(one_row)(
     tulle__spgemm_workspace *space, const NAME(row) * row, int32_t *colind, T *val, int64_t room, int64_t *nnz)
@@ -229,7 +235,7 @@ static tulle_status NAME(write_rows)(
             const NAME(segment) *segment = row.segment;
             nnz = segment->len;
             memcpy(colind, segment->col, (size_t)nnz * sizeof *colind);
-            for (int64_t b = 0; b < nnz; b++) val[b] = 0 + segment->scale * segment->val[b]; /* -0 as a sum has it */
+            NAME(scale_segment)(segment, val);
         } else if (row.nsegments && !done) {
             TULLE_TRY(NAME(one_row)(space, &row, colind, val, room, &nnz));
         }
@@ -249,6 +255,11 @@ static tulle_status NAME(values_row)(
     tulle__spgemm_workspace *space, const NAME(row) * row, const int32_t *colind, int64_t nnz, T *val, int64_t room)
 {
     tulle_status status = TULLE_OK;
+    const NAME(segment) *segment = row->segment;
+    if (row->nsegments == 1 && segment->len == nnz && !memcmp(segment->col, colind, (size_t)nnz * sizeof *colind)) {
+        NAME(scale_segment)(segment, val);
+        return TULLE_OK;
+    }
     tulle__accumulator way = NAME(choose)(space, row, 0);
     if (way == TULLE__ACCUMULATOR_ORDERED) {
         int done = 0;
