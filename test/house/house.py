@@ -414,6 +414,20 @@ def check_comments(house):
     house.check("comments begin with a noun or a verb")
 
 
+# a real number in a text of JSON, which is null where it is not finite: json_printf prints it
+JSON_NUMBER = re.compile(r'\\":\[?[^"]*%[-.0-9]*[efg]')
+
+
+def check_json(house):
+    for name in house.files("tool"):
+        with open(house.path(name)) as file:
+            text = file.read()
+        for match in JSON_NUMBER.finditer(text):
+            if not text[: text.rfind("printf(", 0, match.start())].endswith("json_"):
+                house.say("%s:%d: a number of JSON that json_printf does not print" % (name, text.count("\n", 0, match.start()) + 1))
+    house.check("real numbers of JSON are printed by json_printf")
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
@@ -431,6 +445,7 @@ def main():
     check_locale(house)
     check_places(house)
     check_comments(house)
+    check_json(house)
     check_devices(house)
     check_variables(house, sys.argv[2])
     print("1..%d" % house.number)

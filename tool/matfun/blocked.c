@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "needs.h"
+#include "report/json_write.h"
 #include "report/plural.h"
 #include "report/terminal.h"
 #include "verbs/block_sizes.h"
@@ -117,22 +118,22 @@ void blocked_text(const tulle_matfun_report *r, FILE *file)
 
 void blocked_json(const tulle_matfun_report *r, FILE *file)
 {
-    fprintf(file,
+    json_printf(file,
         "\"block_columns\":%" PRId64 ",\"blocks\":%" PRId64 ",\"submatrices\":%" PRId64 ",\"largest\":%" PRId64
         ",\"mean\":%.6g,\"work\":%.6g,\"imbalance\":%.6g,\"stolen\":%" PRId64 ",\"by_all_threads\":%" PRId64
         ",\"busy\":%.6g,\"inserted\":%" PRId64 ",\"waves\":%" PRId64 ",\"bytes\":%" PRId64
         ",\"plan_seconds\":%.6g,\"seconds\":%.6g,\"dense_seconds\":%.6g,\"outside\":",
         r->columns, r->blocks, r->submatrices, r->largest, r->mean, r->work, r->imbalance, r->stolen, r->wide, r->busy,
         r->inserted, r->waves, r->bytes, r->plan_seconds, r->seconds, r->dense);
-    blocked_number(r->outside, file);
+    json_number(r->outside, file);
     fprintf(file, ",\"least\":");
-    blocked_number(r->least, file);
-    fprintf(file, ",\"rounding\":%.6g,\"asymmetry\":", r->rounding);
-    blocked_number(r->asymmetry, file);
+    json_number(r->least, file);
+    json_printf(file, ",\"rounding\":%.6g,\"asymmetry\":", r->rounding);
+    json_number(r->asymmetry, file);
     fprintf(file, ",\"most\":");
-    blocked_number(r->most, file);
+    json_number(r->most, file);
     if (!r->device.devices) return;
-    fprintf(file,
+    json_printf(file,
         ",\"device\":{\"decompositions\":%" PRId64 ",\"by_threads\":%" PRId64 ",\"up_bytes\":%" PRId64
         ",\"down_bytes\":%" PRId64 ",\"kernels\":%" PRId64
         ",\"up_seconds\":%.6g,\"down_seconds\":%.6g,\"kernel_seconds\":%.6g}",
@@ -141,14 +142,6 @@ void blocked_json(const tulle_matfun_report *r, FILE *file)
 }
 
 /* ---- iterations ---- */
-
-void blocked_number(double x, FILE *file)
-{
-    if (isfinite(x))
-        fprintf(file, "%.17g", x);
-    else
-        fprintf(file, "null");
-}
 
 void blocked_history_text(const struct blocked_history *h, int counted, FILE *file)
 {
@@ -167,7 +160,7 @@ void blocked_history_json(const struct blocked_history *h, FILE *file)
     fprintf(file, ",\"history\":[");
     for (int k = 0; k < h->count; k++) {
         const tulle_matfun_iteration *x = &h->step[k];
-        fprintf(file,
+        json_printf(file,
             "%s{\"residual\":%.6g,\"occupation\":%.6g,\"trace\":%.17g,\"mu\":%.17g,\"flops\":%.17g,"
             "\"seconds\":%.6g}",
             k ? "," : "", x->residual, x->occupation, x->trace, x->mu, x->flops, x->seconds);

@@ -66,9 +66,6 @@ struct blocked_history {
 void blocked_history_text(const struct blocked_history *h, int counted, FILE *file);
 void blocked_history_json(const struct blocked_history *h, FILE *file);
 
-/* A number, or null. */
-void blocked_number(double x, FILE *file);
-
 /* --filter, --combine, --symmetric. */
 tulle_status blocked_options(const struct options *options, tulle_matfun_options *matfun);
 

@@ -8,6 +8,7 @@
 #include "matfun/blocked.h"
 #include "outputs.h"
 #include "readers.h"
+#include "report/json_write.h"
 #include "report/result.h"
 
 struct density_run {
@@ -57,11 +58,9 @@ static tulle_status body(tulle_comm *comm, void *arg)
     return TULLE_OK;
 }
 
-static void json_number(const char *name, double x, FILE *file)
+static void figure(const char *name, double x, FILE *file)
 {
-    fprintf(file, "\"%s\":", name);
-    blocked_number(x, file);
-    fputc(',', file);
+    json_printf(file, "\"%s\":%.17g,", name, x);
 }
 
 static void print_json(const struct density_run *s, FILE *file)
@@ -69,27 +68,28 @@ static void print_json(const struct density_run *s, FILE *file)
     const tulle_density_report *r = &s->report;
     fprintf(file, "{\"operand\":");
     json_text(s->options->operand[0], file);
-    fprintf(file, ",\"n\":%" PRId64 ",\"filter\":%.6g,\"kT\":%.6g,\"stored_values\":%" PRId64 ",", s->n,
+    json_printf(file, ",\"n\":%" PRId64 ",\"filter\":%.6g,\"kT\":%.6g,\"stored_values\":%" PRId64 ",", s->n,
         s->density.filter, s->density.kT, s->nnz);
-    json_number("mu", r->mu, file);
-    json_number("electrons", r->electrons, file);
-    json_number("stored_electrons", r->stored, file);
-    json_number("energy", r->energy, file);
-    json_number("stored_energy", r->stored_energy, file);
-    json_number("grand_potential", r->energy - r->mu * r->electrons, file);
-    json_number("below", r->below, file);
-    json_number("above", r->above, file);
-    json_number("filled", r->filled, file);
-    json_number("gap", r->gap, file);
-    json_number("overlap_error", r->overlap_error, file);
+    figure("mu", r->mu, file);
+    figure("electrons", r->electrons, file);
+    figure("stored_electrons", r->stored, file);
+    figure("energy", r->energy, file);
+    figure("stored_energy", r->stored_energy, file);
+    figure("grand_potential", r->energy - r->mu * r->electrons, file);
+    figure("below", r->below, file);
+    figure("above", r->above, file);
+    figure("filled", r->filled, file);
+    figure("gap", r->gap, file);
+    figure("overlap_error", r->overlap_error, file);
     fprintf(file, "\"nonorthogonal\":%s,", r->nonorthogonal ? "true" : "false");
     if (s->density.method == TULLE_DENSITY_AUTO)
-        fprintf(file, "\"estimates\":[%.6g,%.6g],", r->estimate[0], r->estimate[1]);
-    if (s->density.check) fprintf(file, "\"check\":true,\"error\":%.6g,\"truncation\":%.6g,", r->error, r->truncation);
-    fprintf(file, "\"method\":\"%s\",\"iterations\":%d,\"residual\":%.6g,\"flops\":%.17g,",
+        json_printf(file, "\"estimates\":[%.6g,%.6g],", r->estimate[0], r->estimate[1]);
+    if (s->density.check)
+        json_printf(file, "\"check\":true,\"error\":%.6g,\"truncation\":%.6g,", r->error, r->truncation);
+    json_printf(file, "\"method\":\"%s\",\"iterations\":%d,\"residual\":%.6g,\"flops\":%.17g,",
         tulle_density_method_name(r->method), r->iterations, r->residual, r->flops);
-    fprintf(file, "\"repeated\":%" PRId64 ",\"seconds\":[%.6g,%.6g,%.6g],\"function\":{", r->repeated, r->seconds[0],
-        r->seconds[1], r->seconds[2]);
+    json_printf(file, "\"repeated\":%" PRId64 ",\"seconds\":[%.6g,%.6g,%.6g],\"function\":{", r->repeated,
+        r->seconds[0], r->seconds[1], r->seconds[2]);
     blocked_json(&r->function, file);
     fprintf(file, "}");
     if (r->overlap.columns) {

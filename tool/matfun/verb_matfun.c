@@ -8,6 +8,7 @@
 #include "matfun/blocked.h"
 #include "outputs.h"
 #include "readers.h"
+#include "report/json_write.h"
 #include "report/result.h"
 
 enum { RUNS_MOST = 1000 };
@@ -99,23 +100,23 @@ static void print_json(const struct function_run *s, FILE *file)
 {
     fprintf(file, "{\"operand\":");
     json_text(s->options->operand[1], file);
-    fprintf(file, ",\"function\":\"%s\",\"n\":%" PRId64 ",\"filter\":%.6g,\"method\":\"%s\",",
+    json_printf(file, ",\"function\":\"%s\",\"n\":%" PRId64 ",\"filter\":%.6g,\"method\":\"%s\",",
         tulle_function_name(s->function.kind), s->n, s->plan.filter, tulle_matfun_method_name(s->report.method));
     blocked_json(&s->report, file);
     if (s->plan.method == TULLE_MATFUN_AUTO)
-        fprintf(file, ",\"estimates\":[%.6g,%.6g],\"abandoned\":%d,\"abandoned_seconds\":%.6g", s->report.estimate[0],
-            s->report.estimate[1], s->report.abandoned, s->report.abandoned_seconds);
-    fprintf(file, ",\"iterations\":%d,\"residual\":%.6g,\"flops\":%.17g", s->report.iterations, s->report.residual,
+        json_printf(file, ",\"estimates\":[%.6g,%.6g],\"abandoned\":%d,\"abandoned_seconds\":%.6g",
+            s->report.estimate[0], s->report.estimate[1], s->report.abandoned, s->report.abandoned_seconds);
+    json_printf(file, ",\"iterations\":%d,\"residual\":%.6g,\"flops\":%.17g", s->report.iterations, s->report.residual,
         s->report.flops);
     blocked_history_json(&s->history, file);
-    if (has_gap(s)) fprintf(file, ",\"below\":%.17g,\"above\":%.17g", s->report.below, s->report.above);
+    if (has_gap(s)) json_printf(file, ",\"below\":%.17g,\"above\":%.17g", s->report.below, s->report.above);
     if (s->checked) {
-        fprintf(file, ",\"check\":%s,\"error\":%.6g,\"tolerance\":%.6g,\"amplification\":%.6g,\"truncation\":",
+        json_printf(file, ",\"check\":%s,\"error\":%.6g,\"tolerance\":%.6g,\"amplification\":%.6g,\"truncation\":",
             s->passed ? "true" : "false", s->error, s->tolerance, s->amplification);
-        blocked_number(s->truncation, file);
+        json_number(s->truncation, file);
     }
     fprintf(file, ",\"runs\":[");
-    for (int r = 0; r < s->reps; r++) fprintf(file, "%s%.6g", r ? "," : "", s->run[r]);
+    for (int r = 0; r < s->reps; r++) json_printf(file, "%s%.6g", r ? "," : "", s->run[r]);
     fprintf(file, "],");
     json_warnings(s->warnings, file);
     fprintf(file, "}\n");

@@ -7,6 +7,7 @@
 
 #include <tulle/tulle.h>
 
+#include "report/json_write.h"
 #include "verbs/device_fit.h"
 
 tulle_status predict_devices_read(const struct options *options, tulle_device_model *devices)
@@ -40,9 +41,10 @@ void predict_devices_text(const char *alg, const tulle_device_prediction *p)
 void predict_devices_json(const tulle_device_model *devices, const tulle_device_prediction *p)
 {
     if (!devices->devices) return;
-    printf(",\"device\":{\"devices\":%d,\"modelled\":%s,\"exact\":%s,\"seconds\":%.6g,\"upload_bytes\":%" PRId64
-           ",\"download_bytes\":%" PRId64 ",\"peer_bytes\":%" PRId64 ",\"memory\":%" PRId64
-           ",\"upload_seconds\":%.6g,\"download_seconds\":%.6g,\"peer_seconds\":%.6g}",
+    json_printf(stdout,
+        ",\"device\":{\"devices\":%d,\"modelled\":%s,\"exact\":%s,\"seconds\":%.6g,\"upload_bytes\":%" PRId64
+        ",\"download_bytes\":%" PRId64 ",\"peer_bytes\":%" PRId64 ",\"memory\":%" PRId64
+        ",\"upload_seconds\":%.6g,\"download_seconds\":%.6g,\"peer_seconds\":%.6g}",
         devices->devices, p->suits ? "true" : "false", p->exact ? "true" : "false", p->seconds, p->bytes[0],
         p->bytes[1], p->bytes[2], p->memory, p->copy_seconds[0], p->copy_seconds[1], p->copy_seconds[2]);
 }

@@ -9,6 +9,7 @@
 
 #include "pe_grid.h"
 #include "predict/predict_devices.h"
+#include "report/json_write.h"
 #include "report/plural.h"
 #include "report/result.h"
 #include "verb.h"
@@ -126,17 +127,19 @@ static void print_json(const struct forecast *f)
     printf(",\"pes\":%d,\"used\":%d,\"threads\":%d,\"type\":\"%s\",\"grid\":[%d,%d,%d],\"m\":%" PRId64 ",\"k\":%" PRId64
            ",\"n\":%" PRId64,
         f->pes, g->pes, f->threads, tulle_type_name(f->type), g->rows, g->cols, g->layers, f->m, f->k, f->n);
-    printf(",\"bytes_moved\":%" PRId64 ",\"bytes_most\":%" PRId64 ",\"bound_bytes\":%.0f,\"memory\":%" PRId64,
-        g->volume, g->most, g->bound, g->memory);
+    json_printf(stdout,
+        ",\"bytes_moved\":%" PRId64 ",\"bytes_most\":%" PRId64 ",\"bound_bytes\":%.0f,\"memory\":%" PRId64, g->volume,
+        g->most, g->bound, g->memory);
     if (f->devices)
-        printf(",\"devices\":%d,\"blocks\":{\"block\":[%d,%d],\"chunk\":%d,\"lookahead\":%d,\"host_block\":[%d,%d],"
-               "\"case\":\"%s\","
-               "\"device_bytes\":%" PRId64 ",\"upload_bytes\":%" PRId64 ",\"download_bytes\":%" PRId64
-               ",\"peer_bytes\":%" PRId64 ",\"upload_seconds\":%.6g,\"download_seconds\":%.6g,\"peer_seconds\":%.6g}",
+        json_printf(stdout,
+            ",\"devices\":%d,\"blocks\":{\"block\":[%d,%d],\"chunk\":%d,\"lookahead\":%d,\"host_block\":[%d,%d],"
+            "\"case\":\"%s\","
+            "\"device_bytes\":%" PRId64 ",\"upload_bytes\":%" PRId64 ",\"download_bytes\":%" PRId64
+            ",\"peer_bytes\":%" PRId64 ",\"upload_seconds\":%.6g,\"download_seconds\":%.6g,\"peer_seconds\":%.6g}",
             f->devices, b->rows, b->cols, b->chunk, b->lookahead, b->host_rows, b->host_cols,
             tulle_gemm_case_name(b->fits), b->memory, b->bytes[0], b->bytes[1], b->bytes[2], f->copy[0], f->copy[1],
             f->copy[2]);
-    printf(",\"seconds\":%.6g,\"compute\":%.6g,\"transfers\":%.6g}\n", seconds, f->compute, f->transfer);
+    json_printf(stdout, ",\"seconds\":%.6g,\"compute\":%.6g,\"transfers\":%.6g}\n", seconds, f->compute, f->transfer);
 }
 
 static void print_text(const struct forecast *f)

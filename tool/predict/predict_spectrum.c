@@ -6,6 +6,7 @@
 
 #include <tulle/spectrum.h>
 
+#include "report/json_write.h"
 #include "report/plural.h"
 #include "report/result.h"
 #include "verb.h"
@@ -106,9 +107,10 @@ static void print_json(const struct forecast *f, const struct options *o)
     json_text(o->operand[1], stdout);
     printf(",\"machine\":");
     json_text(options_word(o, "machine", "here"), stdout);
-    printf(",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"m\":%" PRId64 ",\"n\":%" PRId64
-           ",\"nnz\":%.0f,\"count\":%d,\"block\":%d,\"passes_least\":%" PRId64 ",\"passes_most\":%" PRId64
-           ",\"matrix_bytes\":%.0f,\"pass_bytes\":%.0f,\"pass_seconds\":%.6g,\"memory\":%.0f}\n",
+    json_printf(stdout,
+        ",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"m\":%" PRId64 ",\"n\":%" PRId64
+        ",\"nnz\":%.0f,\"count\":%d,\"block\":%d,\"passes_least\":%" PRId64 ",\"passes_most\":%" PRId64
+        ",\"matrix_bytes\":%.0f,\"pass_bytes\":%.0f,\"pass_seconds\":%.6g,\"memory\":%.0f}\n",
         f->pes, f->threads, tulle_type_name(f->type), f->m, f->n, f->nnz, f->count, f->block, f->least, f->most,
         f->matrix, f->bytes, f->seconds, f->memory);
 }

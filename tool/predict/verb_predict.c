@@ -10,6 +10,7 @@
 #include "predict/predict_devices.h"
 #include "predict/predict_gemm.h"
 #include "predict/predict_spectrum.h"
+#include "report/json_write.h"
 #include "report/plural.h"
 #include "report/result.h"
 #include "verb.h"
@@ -117,7 +118,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
 static void print_numbers(const char *name, const double *x, int n)
 {
     printf(",\"%s\":[", name);
-    for (int i = 0; i < n; i++) printf("%s%.0f", i ? "," : "", x[i]);
+    for (int i = 0; i < n; i++) json_printf(stdout, "%s%.0f", i ? "," : "", x[i]);
     putchar(']');
 }
 
@@ -137,10 +138,10 @@ static void print_json(const struct forecast *f, tulle_product_alg alg)
            ",\"n\":%" PRId64 ",\"nnz_a\":%" PRId64 ",\"nnz_c\":%" PRId64 ",\"flops\":%" PRId64,
         pes, f->model.threads, tulle_type_name(f->reading.type), f->grid.rows, f->grid.cols, r->m, r->k, r->n, r->nnz_a,
         r->nnz_c, r->report.flops);
-    printf(",\"seconds\":%.6g,\"predicted_seconds\":%.6g,\"bound_seconds\":%.6g,\"load_imbalance\":%.6g", p->seconds,
-        p->seconds, p->roofline, p->load_imbalance);
-    printf(",\"bytes_moved\":%.0f,\"messages\":%.0f,\"partials\":%.0f,\"phases\":{", p->bytes_moved, p->messages,
-        p->partials);
+    json_printf(stdout, ",\"seconds\":%.6g,\"predicted_seconds\":%.6g,\"bound_seconds\":%.6g,\"load_imbalance\":%.6g",
+        p->seconds, p->seconds, p->roofline, p->load_imbalance);
+    json_printf(stdout, ",\"bytes_moved\":%.0f,\"messages\":%.0f,\"partials\":%.0f,\"phases\":{", p->bytes_moved,
+        p->messages, p->partials);
     json_imbalance("compute", p->compute, stdout);
     putchar(',');
     json_imbalance("communicate", p->communicate, stdout);

@@ -5,6 +5,8 @@
 
 #include <tulle/words.h>
 
+#include "report/json_write.h"
+
 static void line(FILE *out, const tulle_product_mechanism *x)
 {
     fprintf(out, "%-10s%s", x->name, x->chosen ? "*" : " ");
@@ -21,8 +23,8 @@ static void line(FILE *out, const tulle_product_mechanism *x)
 static void json(FILE *out, const tulle_product_mechanism *x)
 {
     fprintf(out, "{\"mechanism\":\"%s\",\"chosen\":%s", x->name, x->chosen ? "true" : "false");
-    if (!isnan(x->estimate)) fprintf(out, ",\"estimate_s\":%.9f", x->estimate);
-    if (x->fresh > 0) fprintf(out, ",\"fresh_s\":%.9f,\"kept_s\":%.9f", x->fresh, x->kept);
+    if (!isnan(x->estimate)) json_printf(out, ",\"estimate_s\":%.9f", x->estimate);
+    if (x->fresh > 0) json_printf(out, ",\"fresh_s\":%.9f,\"kept_s\":%.9f", x->fresh, x->kept);
     fprintf(out, "}\n");
 }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "report/json_write.h"
 #include "report/kernels.h"
 #include "report/plural.h"
 #include "report/terminal.h"
@@ -46,23 +47,9 @@ void json_warnings(const char *warnings, FILE *file)
     fputc(']', file);
 }
 
-void json_text(const char *text, FILE *file)
-{
-    fputc('"', file);
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (*c == '"' || *c == '\\')
-            fprintf(file, "\\%c", *c);
-        else if (*c < 32)
-            fprintf(file, "\\u%04x", *c);
-        else
-            fputc(*c, file);
-    }
-    fputc('"', file);
-}
-
 void json_imbalance(const char *name, tulle_imbalance s, FILE *file)
 {
-    fprintf(file, "\"%s\":{\"max\":%.6g,\"mean\":%.6g}", name, s.max, s.mean);
+    json_printf(file, "\"%s\":{\"max\":%.6g,\"mean\":%.6g}", name, s.max, s.mean);
 }
 
 void json_machine(int simulated, const char *comm, FILE *file)
@@ -73,18 +60,9 @@ void json_machine(int simulated, const char *comm, FILE *file)
     json_text(simulated ? comm : host, file);
 }
 
-/* JSON has no infinity: a ratio to a bound of zero is null. */
-static void json_number(double x, FILE *file)
-{
-    if (isfinite(x))
-        fprintf(file, "%.6g", x);
-    else
-        fprintf(file, "null");
-}
-
 void json_roof(const struct roof *roof, FILE *file)
 {
-    fprintf(file,
+    json_printf(file,
         "\"roof\":{\"peak\":%.6g,\"stream\":%.6g,\"network\":%.6g,\"local_intensity\":%.6g,\"local_rate\":%.6g}",
         roof->peak, roof->stream, roof->network, roof->local.intensity, roof->local.rate);
 }
@@ -132,7 +110,7 @@ void ordered_text(const struct ordered *ordered, FILE *file)
 void ordered_json(const struct ordered *ordered, FILE *file)
 {
     if (ordered->name)
-        fprintf(file, ",\"ordering\":{\"name\":\"%s\",\"seconds\":%.6g}", ordered->name, ordered->seconds);
+        json_printf(file, ",\"ordering\":{\"name\":\"%s\",\"seconds\":%.6g}", ordered->name, ordered->seconds);
 }
 
 void result_json(const struct result *r, FILE *file)
@@ -149,10 +127,10 @@ void result_json(const struct result *r, FILE *file)
         r->pes, r->threads, tulle_type_name(r->type), tulle_kind_name(r->format), r->m, r->k, r->n);
     fprintf(file, ",\"nnz_a\":%" PRId64 ",\"nnz_b\":%" PRId64 ",\"nnz_c\":%" PRId64 ",\"flops\":%" PRId64, r->nnz_a,
         r->nnz_b, r->nnz_c, r->report.flops);
-    fprintf(file, ",\"seconds\":%.6g,\"seconds_reused_plan\":%.6g,\"seconds_all\":[", r->seconds, r->reused);
-    for (int i = 0; i < r->reps; i++) fprintf(file, "%s%.6g", i ? "," : "", r->all[i]);
-    fprintf(file, "],\"run\":%d,\"execute_seconds\":%.6g", r->run, r->report.seconds);
-    fprintf(
+    json_printf(file, ",\"seconds\":%.6g,\"seconds_reused_plan\":%.6g,\"seconds_all\":[", r->seconds, r->reused);
+    for (int i = 0; i < r->reps; i++) json_printf(file, "%s%.6g", i ? "," : "", r->all[i]);
+    json_printf(file, "],\"run\":%d,\"execute_seconds\":%.6g", r->run, r->report.seconds);
+    json_printf(
         file, ",\"predicted_seconds\":%.6g,\"grid\":[%d,%d]", r->report.predicted_seconds, r->grid_rows, r->grid_cols);
     fprintf(file, ",\"messages\":%" PRId64, r->report.messages);
     ordered_json(&r->ordered, file);
@@ -160,7 +138,7 @@ void result_json(const struct result *r, FILE *file)
         fputc(',', file);
         json_roof(&r->roof, file);
     }
-    fprintf(file, ",\"reading_included\":false,\"gflops\":%.6g", (double)r->report.flops / r->seconds * 1e-9);
+    json_printf(file, ",\"reading_included\":false,\"gflops\":%.6g", (double)r->report.flops / r->seconds * 1e-9);
     const struct {
         const char *name;
         double value;
@@ -169,21 +147,21 @@ void result_json(const struct result *r, FILE *file)
         {"roofline_fraction", r->bound.seconds / r->seconds}};
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
         fprintf(file, ",\"%s\":", bounds[i].name);
-        json_number(r->simulated ? NAN : bounds[i].value, file);
+        json_printf(file, "%.6g", r->simulated ? NAN : bounds[i].value);
     }
-    fprintf(file,
+    json_printf(file,
         ",\"load_imbalance\":%.6g,\"bytes_moved\":%" PRId64 ",\"partials\":%" PRId64
         ",\"phases_of_columns\":%d,\"replication\":%d,\"unordered\":%s",
         r->report.load_imbalance, r->report.bytes_moved, r->report.partials, r->report.phases, r->report.replication,
         r->report.unordered ? "true" : "false");
-    fprintf(file, ",\"units\":%" PRId64 ",\"largest_unit\":%.6g,\"stolen\":%" PRId64 ",\"probes\":%" PRId64,
+    json_printf(file, ",\"units\":%" PRId64 ",\"largest_unit\":%.6g,\"stolen\":%" PRId64 ",\"probes\":%" PRId64,
         r->report.units, r->report.largest_unit, r->report.stolen, r->report.probes);
     fprintf(file,
         ",\"transfers\":{\"whole\":%" PRId64 ",\"rows\":%" PRId64 ",\"cover\":%" PRId64 ",\"greedy\":%" PRId64
         ",\"bytes\":%" PRId64 ",\"bound\":%" PRId64 "}",
         r->report.whole_pairs, r->report.rows_pairs, r->report.cover_pairs, r->report.greedy_pairs,
         r->report.pair_bytes, r->report.cover_bound);
-    fprintf(file,
+    json_printf(file,
         ",\"filter\":{\"eps\":%.6g,\"skipped_products\":%" PRId64 ",\"filtered_blocks\":%" PRId64
         ",\"unfetched_blocks\":%" PRId64 ",\"unfetched_bytes\":%" PRId64 "}",
         r->filter, r->report.skipped_products, r->report.filtered_blocks, r->report.unfetched_blocks,
@@ -194,7 +172,7 @@ void result_json(const struct result *r, FILE *file)
             r->report.kernel_flops[q]);
     fputc('}', file);
     const tulle_device_work *d = &r->report.device;
-    fprintf(file,
+    json_printf(file,
         ",\"device\":{\"devices\":%d,\"uploads\":%" PRId64 ",\"upload_bytes\":%" PRId64 ",\"downloads\":%" PRId64
         ",\"download_bytes\":%" PRId64 ",\"peer_copies\":%" PRId64 ",\"peer_bytes\":%" PRId64 ",\"kernels\":%" PRId64
         ",\"hits\":%" PRId64
@@ -215,7 +193,7 @@ void result_json(const struct result *r, FILE *file)
     fprintf(file, "},\"check\":");
     if (r->checked) {
         fprintf(file, "{\"passed\":%s,\"error\":", r->passed ? "true" : "false");
-        json_number(r->error, file);
+        json_printf(file, "%.6g", r->error);
         fprintf(file, ",\"rows_not_finite\":%" PRId64 "}", r->infinite);
     } else {
         fprintf(file, "null");
@@ -341,7 +319,7 @@ void block_flops_text(const double flops[TULLE_BLOCK_SIZES], FILE *file)
 void block_flops_json(const double flops[TULLE_BLOCK_SIZES], FILE *file)
 {
     fprintf(file, ",\"block_flops\":[");
-    for (int s = 0; s < TULLE_BLOCK_SIZES; s++) fprintf(file, "%s%.0f", s ? "," : "", flops[s]);
+    for (int s = 0; s < TULLE_BLOCK_SIZES; s++) json_printf(file, "%s%.0f", s ? "," : "", flops[s]);
     fputc(']', file);
 }
 

@@ -71,9 +71,6 @@ double median(const double *values, int n);
 struct roof roof_of(const tulle_machine *machine, enum product_kind kind, int threads, int pes, tulle_type type,
     const struct result *r);
 
-/* Prints text as JSON; the members of a roof. */
-void json_text(const char *text, FILE *file);
-
 /* "warnings":[...], a text for each line. */
 void json_warnings(const char *warnings, FILE *file);
 void json_imbalance(const char *name, tulle_imbalance s, FILE *file);

@@ -10,6 +10,7 @@
 
 #include "launch.h"
 #include "outputs.h"
+#include "report/json_write.h"
 #include "report/plural.h"
 #include "report/result.h"
 #include "report/terminal.h"
@@ -72,18 +73,14 @@ static void put_history(const struct iteration *s, const tulle_team *team, FILE 
     for (int64_t i = 0; i < c->count; i++) {
         const tulle_krylov_step *t = &c->step[i];
         double relative = t->norm > 0 ? t->residual / t->norm : 0;
-        /* JSON has no infinities and no NaN */
-        if (json && t->residual - t->residual != 0)
-            fprintf(file,
+        if (json)
+            json_printf(file,
                 "%s\n{\"column\":%" PRId64 ",\"iteration\":%" PRId64
-                ",\"residual\":null,\"seconds\":%.6g,\"width\":%d}",
-                i ? "," : "", t->column + 1, t->iteration, t->seconds, t->width);
+                ",\"residual\":%.10g,\"relative\":%.10g,\"seconds\":%.6g,\"width\":%d}",
+                i ? "," : "", t->column + 1, t->iteration, t->residual, relative, t->seconds, t->width);
         else
-            fprintf(file,
-                json ? "%s\n{\"column\":%" PRId64 ",\"iteration\":%" PRId64
-                       ",\"residual\":%.10g,\"relative\":%.10g,\"seconds\":%.6g,\"width\":%d}"
-                     : "%s%" PRId64 ",%" PRId64 ",%.10g,%.10g,%.6g,%d\n",
-                json && i ? "," : "", t->column + 1, t->iteration, t->residual, relative, t->seconds, t->width);
+            fprintf(file, "%" PRId64 ",%" PRId64 ",%.10g,%.10g,%.6g,%d\n", t->column + 1, t->iteration, t->residual,
+                relative, t->seconds, t->width);
     }
     if (json) fprintf(file, "\n]}\n");
 }
@@ -107,10 +104,7 @@ static tulle_status write_history(const struct iteration *s, const tulle_team *t
 
 static void json_real(FILE *out, const char *name, double x)
 {
-    if (x - x == 0)
-        fprintf(out, ",\"%s\":%.10g", name, x);
-    else
-        fprintf(out, ",\"%s\":null", name);
+    json_printf(out, ",\"%s\":%.10g", name, x);
 }
 
 /* Figures of least squares alone. */
@@ -133,19 +127,19 @@ static void print_json(const struct iteration *s, const tulle_team *team)
     json_text(chosen_comm(s->options), out);
     fputc(',', out);
     json_machine(tulle_team_virtual(team), chosen_comm(s->options), out);
-    fprintf(out,
+    json_printf(out,
         ",\"time\":\"%s\",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"n\":%" PRId64 ",\"nnz\":%" PRId64
         ",\"cols\":%" PRId64 ",\"tolerance\":%g,\"restart\":%d,\"setup_seconds\":%.6g,\"precond_setup_seconds\":%.6g",
         tulle_team_virtual(team) ? "virtual" : "real", tulle_team_size(team), tulle_team_threads(team),
         tulle_type_name(s->reading.type), s->n, s->nnz, s->cols, s->solving.tolerance > 0 ? s->solving.tolerance : 0,
         (int)options_int(s->options, "restart", 30), s->setup[0], s->setup[1]);
     if (s->precond == TULLE_PRECOND_IC0)
-        fprintf(out, ",\"precond_shift\":%.6g,\"precond_tries\":%d", s->factored.alpha, s->factored.tries);
+        json_printf(out, ",\"precond_shift\":%.6g,\"precond_tries\":%d", s->factored.alpha, s->factored.tries);
     if (s->precond == TULLE_PRECOND_ILU0) fprintf(out, ",\"precond_lifted\":%" PRId64, s->factored.lifted);
     ordered_json(&s->ordered, out);
     if (s->streamed && !s->fit) streaming_json(&s->plan, out);
     if (s->fit)
-        fprintf(out, ",\"m\":%" PRId64 ",\"damp\":%g,\"gradient\":%g", s->m, s->fitting.damp,
+        json_printf(out, ",\"m\":%" PRId64 ",\"damp\":%g,\"gradient\":%g", s->m, s->fitting.damp,
             s->fitting.gradient > 0 ? s->fitting.gradient : 0);
     fprintf(out, ",\"columns\":[");
     for (tulle_gidx c = 0; c < s->cols; c++) {
@@ -158,7 +152,7 @@ static void print_json(const struct iteration *s, const tulle_team *team)
         if (s->fit) json_fit(&s->fitted[c], out);
         fprintf(out, ",\"width\":%d,\"deflated\":%" PRId64 ",\"deflated_at\":%" PRId64, r->width, r->deflated,
             r->deflated_at);
-        fprintf(out, ",\"seconds\":%.6g,", r->seconds);
+        json_printf(out, ",\"seconds\":%.6g,", r->seconds);
         json_imbalance("product", r->product, out);
         fputc(',', out);
         json_imbalance("precond", r->precond, out);
@@ -169,7 +163,8 @@ static void print_json(const struct iteration *s, const tulle_team *team)
         fputc('}', out);
     }
     fprintf(out, "]");
-    if (s->checked) fprintf(out, ",\"check\":{\"passed\":%s,\"error\":%.6g}", s->passed ? "true" : "false", s->error);
+    if (s->checked)
+        json_printf(out, ",\"check\":{\"passed\":%s,\"error\":%.6g}", s->passed ? "true" : "false", s->error);
     fprintf(out, "}\n");
 }
 

@@ -7,6 +7,7 @@
 
 #include "launch.h"
 #include "outputs.h"
+#include "report/json_write.h"
 #include "report/plural.h"
 #include "report/terminal.h"
 
@@ -29,7 +30,7 @@ static void json_trials(const struct solves_outcome *o, FILE *out)
     fprintf(out, ",\"trials\":[");
     for (int m = 0; m < TULLE_TRISOLVE_METHOD_COUNT; m++) {
         if (!o->trial[m].solves) continue;
-        fprintf(out, "%s{\"method\":\"%s\",\"solves\":%d,\"seconds\":%.6g}", comma,
+        json_printf(out, "%s{\"method\":\"%s\",\"solves\":%d,\"seconds\":%.6g}", comma,
             tulle_trisolve_method_name((tulle_trisolve_method)m), o->trial[m].solves, o->trial[m].seconds);
         comma = ",";
     }
@@ -70,11 +71,11 @@ static void print_json(const struct solves *s, const tulle_team *team, const str
     fprintf(out, ",\"n\":%" PRId64 ",\"nnz\":%" PRId64 ",\"cols\":%" PRId64 ",\"uplo\":\"%s\",\"trans\":%s,\"unit\":%s",
         s->n, s->nnz, s->cols, s->solving.uplo == TULLE_UPPER ? "upper" : "lower",
         s->solving.op == TULLE_OP_T ? "true" : "false", s->solving.diag == TULLE_DIAG_UNIT ? "true" : "false");
-    fprintf(out,
+    json_printf(out,
         ",\"levels\":%" PRId64 ",\"chunk\":%" PRId64 ",\"supernodes\":%" PRId64 ",\"flops\":%" PRId64
         ",\"seconds\":%.6g,\"seconds_all\":[",
         o->report.levels, o->report.chunk, o->report.supernodes, o->report.flops, o->seconds);
-    for (int r = 0; r < s->reps; r++) fprintf(out, "%s%.6g", r ? "," : "", o->all[r]);
+    for (int r = 0; r < s->reps; r++) json_printf(out, "%s%.6g", r ? "," : "", o->all[r]);
     fprintf(out, "],\"kernel_seconds\":");
     if (isnan(o->report.kernel_seconds))
         fprintf(out, "null");
@@ -82,7 +83,7 @@ static void print_json(const struct solves *s, const tulle_team *team, const str
         fprintf(out, "%.6g", o->report.kernel_seconds);
     fprintf(out, ",\"run\":%d", o->run);
     json_trials(o, out);
-    fprintf(out,
+    json_printf(out,
         ",\"analysis_seconds\":%.6g,\"gflops\":%.6g,\"waits\":%" PRId64 ",\"polls\":%" PRId64 ",\"messages\":%" PRId64
         ",\"faults\":%" PRId64 ",\"same_bits\":%s,\"tasks\":%d,\"analysis_bytes\":%zu,\"phases\":{",
         o->analysis, (double)o->report.flops / o->seconds * 1e-9, o->report.waits, o->report.polls, o->report.messages,
@@ -91,9 +92,10 @@ static void print_json(const struct solves *s, const tulle_team *team, const str
     fputc(',', out);
     json_imbalance("wait", o->report.wait, out);
     fprintf(out, "},\"reading_included\":false");
-    if (o->checked) fprintf(out, ",\"check\":{\"passed\":%s,\"error\":%.6g}", o->passed ? "true" : "false", o->error);
+    if (o->checked)
+        json_printf(out, ",\"check\":{\"passed\":%s,\"error\":%.6g}", o->passed ? "true" : "false", o->error);
     if (o->checked && s->known)
-        fprintf(out, ",\"forward\":{\"error\":%.6g,\"bound\":%.6g,\"share\":%.6g}", o->forward.error,
+        json_printf(out, ",\"forward\":{\"error\":%.6g,\"bound\":%.6g,\"share\":%.6g}", o->forward.error,
             isfinite(o->forward.bound) ? o->forward.bound : -1, o->forward.share);
     fprintf(out, "}\n");
 }

@@ -6,10 +6,10 @@
 
 #include "outputs.h"
 #include "readers.h"
+#include "report/json_write.h"
 #include "report/plural.h"
 #include "report/result.h"
 #include "report/terminal.h"
-#include "solves/json_numbers.h"
 #include "verb.h"
 #include "verbs/streaming.h"
 
@@ -195,7 +195,7 @@ static void print_json(const struct pairs *p, const tulle_team *team, FILE *out)
     json_text(p->options->operand[0], out);
     if (p->options->noperands > 1) fprintf(out, ",\"S\":");
     if (p->options->noperands > 1) json_text(p->options->operand[1], out);
-    if (p->spectrum.nearest) fprintf(out, ",\"sigma\":%.17g", p->spectrum.sigma);
+    if (p->spectrum.nearest) json_printf(out, ",\"sigma\":%.17g", p->spectrum.sigma);
     fprintf(out, ",\"method\":\"%s\"", p->lobpcg ? "lobpcg" : "lanczos");
     if (p->lobpcg) fprintf(out, ",\"precond\":\"%s\"", tulle_precond_kind_name(p->precond));
     fprintf(out, ",\"which\":\"%s\",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"n\":%" PRId64 ",\"nnz\":%" PRId64,
@@ -205,7 +205,7 @@ static void print_json(const struct pairs *p, const tulle_team *team, FILE *out)
     json_numbers("values", p->value, p->count, out);
     fputc(',', out);
     json_numbers("residuals", p->residual, p->count, out);
-    fprintf(out,
+    json_printf(out,
         ",\"norm\":%.17g,\"orthogonality\":%.6g,\"passes\":%" PRId64 ",\"columns\":%" PRId64 ",\"restarts\":%" PRId64
         ",\"probes\":%" PRId64 ",\"block\":%d,\"basis\":%d,\"seconds\":%.6g,",
         r->norm, r->orthogonality, r->passes, r->columns, r->restarts, r->probes, r->block, r->basis, r->seconds);

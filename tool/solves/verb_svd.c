@@ -7,10 +7,10 @@
 
 #include "outputs.h"
 #include "readers.h"
+#include "report/json_write.h"
 #include "report/plural.h"
 #include "report/result.h"
 #include "report/terminal.h"
-#include "solves/json_numbers.h"
 #include "verb.h"
 #include "verbs/streaming.h"
 
@@ -137,7 +137,7 @@ static void json_variances(const struct triplets *t, FILE *out)
         if (i) fputc(',', out);
         json_number(share_of(t, i), out);
     }
-    fprintf(out, "],\"variance\":%.17g,", t->report.variance);
+    json_printf(out, "],\"variance\":%.17g,", t->report.variance);
 }
 
 static void print_json(const struct triplets *t, const tulle_team *team, FILE *out)
@@ -157,7 +157,7 @@ static void print_json(const struct triplets *t, const tulle_team *team, FILE *o
     if (t->svd.centre) json_variances(t, out);
     fprintf(out, "\"passes\":%" PRId64 ",\"columns\":%" PRId64 ",\"restarts\":%" PRId64 ",\"probes\":%" PRId64,
         r->passes, r->spectrum.columns, r->spectrum.restarts, r->spectrum.probes);
-    fprintf(
+    json_printf(
         out, ",\"block\":%d,\"basis\":%d,\"seconds\":%.6g,", r->spectrum.block, r->spectrum.basis, r->spectrum.seconds);
     json_imbalance("product", r->spectrum.product, out);
     fputc(',', out);

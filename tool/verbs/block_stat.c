@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/json_write.h"
 #include "report/plural.h"
 
 enum { LEAST_DECADE = -20 };
@@ -172,7 +173,7 @@ void block_stat_text(const struct block_stat *s, int64_t nnz, FILE *file)
 void block_stat_json(const struct block_stat *s, int64_t nnz, FILE *file)
 {
     const char *comma = "";
-    fprintf(file,
+    json_printf(file,
         ",\"blocks\":{\"rows\":%" PRId64 ",\"cols\":%" PRId64 ",\"stored\":%" PRId64
         ",\"occupation\":%.9g,\"fill\":%.9g,\"bytes\":%" PRId64 ",\"zero\":%" PRId64 ",\"sizes\":[",
         s->rows, s->cols, s->blocks, occupation(s), s->values ? (double)nnz / (double)s->values : 0, s->bytes, s->zero);
@@ -194,7 +195,7 @@ void block_stat_json(const struct block_stat *s, int64_t nnz, FILE *file)
     comma = "";
     for (int d = 0; d < BLOCK_DISTANCES; d++)
         if (s->at_distance[d]) {
-            fprintf(file, "%s{\"from\":%" PRId64 ",\"blocks\":%" PRId64 ",\"mean\":%.9g,\"largest\":%.9g}", comma,
+            json_printf(file, "%s{\"from\":%" PRId64 ",\"blocks\":%" PRId64 ",\"mean\":%.9g,\"largest\":%.9g}", comma,
                 d ? INT64_C(1) << (d - 1) : 0, s->at_distance[d], sqrt(s->squares[d] / (double)s->at_distance[d]),
                 s->largest[d]);
             comma = ",";

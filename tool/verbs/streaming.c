@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "report/json_write.h"
 #include "report/result.h"
 
 tulle_status streaming_options(const struct options *o, struct streaming *s)
@@ -37,7 +38,7 @@ void streaming_json(const tulle_stream_plan *p, FILE *file)
     json_text(p->device, file);
     fprintf(file, ",\"format\":");
     json_text(p->format, file);
-    fprintf(file,
+    json_printf(file,
         ",\"resident\":%s,\"in_place\":%s,\"slabs\":%d,\"ring\":%d,\"capacity\":%zu,\"matrix\":%zu,\"first\":%zu,"
         "\"largest\":%zu,\"vector_bytes\":%zu,\"device_bytes\":%zu,\"host_bytes\":%zu,\"bandwidth\":%.6g,"
         "\"latency\":%.6g,\"read_bandwidth\":%.6g,\"predicted\":{\"transfer\":%.6g,\"compute\":%.6g,\"seconds\":%.6g}",

@@ -10,6 +10,7 @@
 
 #include "calibration.h"
 #include "launch.h"
+#include "report/json_write.h"
 #include "report/plural.h"
 #include "report/result.h"
 #include "verb.h"
@@ -41,7 +42,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
 static void print_numbers(const char *name, const double *x, int n)
 {
     printf(",\"%s\":[", name);
-    for (int i = 0; i < n; i++) printf("%s%.6g", i ? "," : "", x[i]);
+    for (int i = 0; i < n; i++) json_printf(stdout, "%s%.6g", i ? "," : "", x[i]);
     putchar(']');
 }
 
@@ -49,7 +50,8 @@ static void print_json(const struct measurement *measured)
 {
     const tulle_machine *m = &measured->kept;
     const tulle_machine_noise *noise = &measured->noise;
-    printf("{\"kind\":\"%s\",\"threads\":%d,\"stream\":%.6g,\"cache\":%.6g,\"fma_f32\":%.6g,\"fma_f64\":%.6g", m->kind,
+    json_printf(stdout,
+        "{\"kind\":\"%s\",\"threads\":%d,\"stream\":%.6g,\"cache\":%.6g,\"fma_f32\":%.6g,\"fma_f64\":%.6g", m->kind,
         m->threads, m->stream, m->cache, m->fma[TULLE_F32], m->fma[TULLE_F64]);
     print_numbers("spmm", m->spmm, TULLE_RATE_DEGREES * TULLE_RATE_WIDTHS);
     print_numbers("spgemm", m->spgemm, TULLE_RATE_FACTORS);
@@ -60,12 +62,13 @@ static void print_json(const struct measurement *measured)
     const double other[] = {m->tier[TULLE_OTHER_NODE].latency, m->tier[TULLE_OTHER_NODE].bandwidth};
     print_numbers("same_node", same, 2);
     print_numbers("other_node", other, 2);
-    printf(",\"same_node_range\":%.6g,\"other_node_range\":%.6g", m->tier[TULLE_SAME_NODE].range,
+    json_printf(stdout, ",\"same_node_range\":%.6g,\"other_node_range\":%.6g", m->tier[TULLE_SAME_NODE].range,
         m->tier[TULLE_OTHER_NODE].range);
     printf(",\"node_pes\":%d,\"in_place\":%s,\"tiers_of\":", m->node_pes, m->in_place ? "true" : "false");
     json_text(m->comm, stdout);
-    printf(",\"earlier_kept\":%d,\"load\":%.4g,\"spread\":{\"stream\":%.4g,\"cache\":%.4g,\"fma_f32\":%.4g,"
-           "\"fma_f64\":%.4g,\"spmm\":%.4g,\"spgemm\":%.4g,\"blocks\":%.4g}}\n",
+    json_printf(stdout,
+        ",\"earlier_kept\":%d,\"load\":%.4g,\"spread\":{\"stream\":%.4g,\"cache\":%.4g,\"fma_f32\":%.4g,"
+        "\"fma_f64\":%.4g,\"spmm\":%.4g,\"spgemm\":%.4g,\"blocks\":%.4g}}\n",
         measured->earlier, noise->load, noise->stream, noise->cache, noise->fma[TULLE_F32], noise->fma[TULLE_F64],
         noise->spmm, noise->spgemm, noise->blocks);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/json_write.h"
 #include "report/plural.h"
 #include "verb.h"
 #include "verbs/block_sizes.h"
@@ -241,7 +242,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
 static void print_map(const char *name, const double *work, int n)
 {
     printf(",\"%s\":[", name);
-    for (int i = 0; i < n; i++) printf("%s%.0f", i ? "," : "", work[i]);
+    for (int i = 0; i < n; i++) json_printf(stdout, "%s%.0f", i ? "," : "", work[i]);
     putchar(']');
 }
 
@@ -258,20 +259,25 @@ static double parallelism(const struct facts *f)
 
 static void print_json(const struct facts *f)
 {
-    printf("{\"operand\":\"%s\",\"m\":%" PRId64 ",\"n\":%" PRId64 ",\"nnz\":%" PRId64 ",\"row_min\":%" PRId64
-           ",\"row_mean\":%.6g,\"row_max\":%" PRId64 ",\"col_max\":%" PRId64 ",\"empty_rows\":%" PRId64
-           ",\"empty_cols\":%" PRId64 ",\"diagonal\":%" PRId64 ",\"zeros\":%" PRId64,
-        f->options->operand[0], f->m, f->n, f->nnz, f->least, f->m ? (double)f->nnz / (double)f->m : 0, f->most,
-        f->most_col, f->empty, f->empty_cols, f->diagonal, f->zeros);
+    printf("{\"operand\":");
+    json_text(f->options->operand[0], stdout);
+    json_printf(stdout,
+        ",\"m\":%" PRId64 ",\"n\":%" PRId64 ",\"nnz\":%" PRId64 ",\"row_min\":%" PRId64
+        ",\"row_mean\":%.6g,\"row_max\":%" PRId64 ",\"col_max\":%" PRId64 ",\"empty_rows\":%" PRId64
+        ",\"empty_cols\":%" PRId64 ",\"diagonal\":%" PRId64 ",\"zeros\":%" PRId64,
+        f->m, f->n, f->nnz, f->least, f->m ? (double)f->nnz / (double)f->m : 0, f->most, f->most_col, f->empty,
+        f->empty_cols, f->diagonal, f->zeros);
     printf(",\"pattern_symmetric\":%s,\"symmetric\":%s", f->pattern_symmetric ? "true" : "false",
         f->value_symmetric ? "true" : "false");
     if (f->m == f->n)
-        printf(",\"lower_nnz\":%" PRId64 ",\"levels\":%" PRId64 ",\"dependency\":%.6g,\"parallelism\":%.9g"
-               ",\"widest_level\":%" PRId64,
+        json_printf(stdout,
+            ",\"lower_nnz\":%" PRId64 ",\"levels\":%" PRId64 ",\"dependency\":%.6g,\"parallelism\":%.9g"
+            ",\"widest_level\":%" PRId64,
             f->lower, f->levels, dependency(f), parallelism(f), f->widest);
     if (f->rows)
-        printf(",\"grid\":[%d,%d],\"nnz_imbalance\":%.6g,\"flops\":%.6g,\"flops_imbalance\":%.6g,"
-               "\"stage_imbalance\":%.6g,\"stage_imbalance_offset\":%.6g",
+        json_printf(stdout,
+            ",\"grid\":[%d,%d],\"nnz_imbalance\":%.6g,\"flops\":%.6g,\"flops_imbalance\":%.6g,"
+            "\"stage_imbalance\":%.6g,\"stage_imbalance_offset\":%.6g",
             f->rows, f->cols, f->nnz_imbalance, f->flops, f->total, f->stage_plain, f->stage_offset);
     if (f->rows && f->rows * f->cols <= MAP_MOST) {
         print_map("work_per_pe", f->work, f->rows * f->cols);

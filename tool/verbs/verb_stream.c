@@ -9,6 +9,7 @@
 #include "launch.h"
 #include "outputs.h"
 #include "process_io.h"
+#include "report/json_write.h"
 #include "report/kernels.h"
 #include "report/plural.h"
 #include "report/result.h"
@@ -245,7 +246,7 @@ static void print_json(const struct setting *s, const struct run *run, const tul
     }
     if (run->io_known)
         fprintf(out, ",\"io\":{\"asked\":%" PRId64 ",\"storage\":%" PRId64 "}", run->io.asked, run->io.storage);
-    fprintf(out,
+    json_printf(out,
         ",\"products\":%d,\"seconds\":%.6g,\"bytes\":%" PRId64 ",\"read\":%" PRId64 ",\"all_slabs\":%" PRId64
         ",\"flops\":%" PRId64 ",\"overlap\":%.4g,",
         s->products, run->median, r->bytes, r->read, r->slabs, r->flops, r->overlap);
@@ -261,13 +262,13 @@ static void print_json(const struct setting *s, const struct run *run, const tul
     for (int all = 0; all < 2; all++) {
         fprintf(out, ",\"%s\":[", all ? "seconds_all" : "loop_all");
         for (int p = 0; p < s->products; p++)
-            fprintf(out, "%s%.6g", p ? "," : "", all ? run->seconds[p] : run->loop[p]);
+            json_printf(out, "%s%.6g", p ? "," : "", all ? run->seconds[p] : run->loop[p]);
         fputc(']', out);
     }
     kernels_json(r->refused, out);
     ordered_json(&s->ordered, out);
     if (run->checked)
-        fprintf(out, ",\"check\":{\"passed\":%s,\"error\":%.6g,\"rows_not_finite\":%" PRId64 "}",
+        json_printf(out, ",\"check\":{\"passed\":%s,\"error\":%.6g,\"rows_not_finite\":%" PRId64 "}",
             run->passed ? "true" : "false", run->error, run->infinite);
     fprintf(out, "}\n");
 }
