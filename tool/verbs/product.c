@@ -192,10 +192,10 @@ static tulle_bound bound_of(
 
 /*
  * Times one algorithm: --reps whole products, whose reports are kept, then as many with the last
- * plan. Collective.
+ * plan. *ran: algorithms that have run; the first one's result is the output. Collective.
  */
 static tulle_status time_alg(
-    struct setting *s, tulle_comm *comm, const struct operands *x, int a, tulle_product_report *reports)
+    struct setting *s, tulle_comm *comm, const struct operands *x, int a, int *ran, tulle_product_report *reports)
 {
     tulle_status status = TULLE_OK;
     struct result scratch = {.reps = 0}, *r = tulle_comm_rank(comm) == 0 ? &s->result[a] : &scratch;
@@ -204,8 +204,7 @@ static tulle_status time_alg(
     tulle_mat *C = NULL;
     tulle_product *plan = NULL;
     tulle_writer *writer = NULL;
-    /* the first algorithm, stationary-c, suits every layout */
-    const char *output = a == 0 ? options_word(s->asked.options, "output", NULL) : NULL;
+    const char *output = *ran == 0 ? options_word(s->asked.options, "output", NULL) : NULL;
     double reused[REPS_MAX];
     int warm = s->reps > 1;
     o.alg = s->asked.alg[a];
@@ -292,19 +291,41 @@ static tulle_status time_alg(
     r->grid_cols = x->grid.cols;
     status = tulle_product_sync(plan);
     if (status == TULLE_OK) status = use_result(s, x, plan, C, r, output, writer);
+    ++*ran;
     tulle_product_free(plan);
     tulle_mat_free(C);
     return status;
 }
 
-static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct operands *x, int a)
+static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct operands *x, int a, int *ran)
 {
     tulle_product_report *reports = calloc((size_t)s->reps, sizeof *reports);
     tulle_status status = reports ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory for %d reports", s->reps);
     status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = time_alg(s, comm, x, a, reports);
+    if (status == TULLE_OK) status = time_alg(s, comm, x, a, ran, reports);
     free(reports);
     return status;
+}
+
+/* The first algorithm that has run, of those before `end`; end: none has. For PE 0. */
+static int first_run(const struct setting *s, int end)
+{
+    int a = 0;
+    while (a < end && *s->result[a].refusal) a++;
+    return a;
+}
+
+/* Runs all algorithms; an error if none suits. Collective, agreed. */
+static tulle_status run_algs(struct setting *s, tulle_comm *comm, const struct operands *x)
+{
+    tulle_status status = TULLE_OK;
+    int ran = 0;
+    for (int a = 0; a < s->asked.nalgs && status == TULLE_OK; a++) status = run_alg(s, comm, x, a, &ran);
+    if (status != TULLE_OK || ran || !s->asked.nalgs) return status;
+    if (tulle_comm_rank(comm) == 0)
+        status = tulle_fail(
+            TULLE_ERR_UNSUPPORTED, "none of the algorithms can run: %s: %s", s->result[0].alg, s->result[0].refusal);
+    return tulle_comm_agree(comm, status);
 }
 
 static tulle_status body(tulle_comm *comm, void *arg)
@@ -321,7 +342,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     if (status == TULLE_OK && s->explains)
         status =
             explain_product(report_file(s->asked.options), options_flag(s->asked.options, "json"), x.A, x.B, s->reps);
-    for (int a = 0; a < s->asked.nalgs && status == TULLE_OK; a++) status = run_alg(s, comm, &x, a);
+    if (status == TULLE_OK) status = run_algs(s, comm, &x);
     permutation_free(&x.permutation);
     if (status == TULLE_OK && x.B != x.A) tulle_mat_free(x.B);
     if (status == TULLE_OK) tulle_mat_free(x.A);
@@ -416,21 +437,22 @@ static tulle_status find_simulated(struct setting *s, tulle_team *team)
 static void show_foot(const struct setting *s)
 {
     FILE *out = report_file(s->asked.options);
-    result_foot(&s->result[0], out);
+    const int first = first_run(s, s->asked.nalgs);
+    result_foot(&s->result[first], out);
     for (int a = 0; a < s->asked.nalgs; a++) result_transfers(&s->result[a], out);
-    if (s->asked.nalgs) block_flops_text(s->result[0].block_flops, out);
+    if (s->asked.nalgs) block_flops_text(s->result[first].block_flops, out);
     for (int a = 0; a < s->asked.nalgs; a++) result_block_kernels(&s->result[a], out);
     for (int a = 0; a < s->asked.nalgs; a++) result_filter(&s->result[a], out);
     for (int a = 0; a < s->asked.nalgs; a++) result_devices(&s->result[a], out);
     for (int a = 0; a < s->asked.nalgs; a++)
-        if (strncmp(s->result[a].alg, "steal", 5) == 0) result_steals(&s->result[a], out);
+        if (!*s->result[a].refusal && strncmp(s->result[a].alg, "steal", 5) == 0) result_steals(&s->result[a], out);
 }
 
-static tulle_status show(struct setting *s, tulle_team *team)
+/* Fills in the members that all results share. */
+static void describe_runs(struct setting *s, tulle_team *team)
 {
-    int failed = 0;
-    size_t peak = tulle_team_memory_peak(team, 0);
-    FILE *out = report_file(s->asked.options);
+    const size_t peak = tulle_team_memory_peak(team, 0);
+    const struct options *o = s->asked.options;
     for (int a = 0; a < s->asked.nalgs; a++) {
         struct result *r = &s->result[a];
         r->kind = s->asked.kind;
@@ -438,26 +460,40 @@ static tulle_status show(struct setting *s, tulle_team *team)
         r->threads = tulle_team_threads(team);
         r->simulated = s->simulated;
         r->guessed = !s->simulated && s->asked.is_here && s->asked.machine.guessed;
-        r->wide = options_flag(s->asked.options, "wide");
+        r->wide = options_flag(o, "wide");
         r->type = s->asked.reading.type;
         r->reps = s->reps;
         r->memory_peak = peak;
-        snprintf(r->comm, sizeof r->comm, "%s", chosen_comm(s->asked.options));
-        snprintf(r->operand, sizeof r->operand, "%s",
-            s->asked.options->noperands ? s->asked.options->operand[0] : "of random matrices");
-        failed += r->checked && !r->passed;
-        if (!tulle_team_leads(team)) continue;
-        if (options_flag(s->asked.options, "json")) {
-            if (*r->refusal)
-                fprintf(stderr, "tulle: %s was skipped: %s\n", r->alg, r->refusal);
-            else
-                result_json(r, out);
-            continue;
-        }
-        if (a == 0) result_head(r, out);
-        result_line(r, out);
+        snprintf(r->comm, sizeof r->comm, "%s", chosen_comm(o));
+        snprintf(r->operand, sizeof r->operand, "%s", o->noperands ? o->operand[0] : "of random matrices");
     }
-    if (tulle_team_leads(team) && !options_flag(s->asked.options, "json")) show_foot(s);
+}
+
+static void show_json(const struct setting *s)
+{
+    for (int a = 0; a < s->asked.nalgs; a++) {
+        const struct result *r = &s->result[a];
+        if (*r->refusal)
+            fprintf(stderr, "tulle: %s was skipped: %s\n", r->alg, r->refusal);
+        else
+            result_json(r, report_file(s->asked.options));
+    }
+}
+
+static void show_table(const struct setting *s)
+{
+    FILE *out = report_file(s->asked.options);
+    if (s->asked.nalgs) result_head(&s->result[first_run(s, s->asked.nalgs)], out);
+    for (int a = 0; a < s->asked.nalgs; a++) result_line(&s->result[a], out);
+    show_foot(s);
+}
+
+static tulle_status show(struct setting *s, tulle_team *team)
+{
+    int failed = 0;
+    describe_runs(s, team);
+    for (int a = 0; a < s->asked.nalgs; a++) failed += s->result[a].checked && !s->result[a].passed;
+    if (tulle_team_leads(team)) options_flag(s->asked.options, "json") ? show_json(s) : show_table(s);
     return failed ? tulle_fail(TULLE_ERR_CHECK, "%d of %d %s failed the check", failed, s->asked.nalgs,
                         plural(s->asked.nalgs, "result", "results"))
                   : TULLE_OK;
