@@ -39,6 +39,32 @@ refused 2 'unknown ending' x.csv gen rmat:scale=4 -o x.csv
 refused 2 'generator' er:n=3 convert a.mtx er:n=3
 refused 2 'a sparse matrix can be written to' x.npy spgemm s.mtx -o x.npy
 refused 2 'a dense matrix can be written to' x.npz spmm s.mtx -o x.npz
+# two outputs of one name, however it is written
+mkdir sub && ln -s . sub/here
+for pair in "svd s.mtx -k 1 --left x.npy --right x.npy" "svd s.mtx -k 1 --left x.npy --right sub/../x.npy" \
+    "pca s.mtx -k 1 -o x.npy --components ./x.npy" "pca s.mtx -k 1 -o sub/x.npy --components sub/here/x.npy" \
+    "solve s.mtx -o x.npy --trace ./x.npy" "solve s.mtx --history x.json --trace x.json" "spmm s.mtx -o x.mtx --trace ./x.mtx"; do
+    # shellcheck disable=SC2086
+    refused 2 'two outputs have the same name' x.npy $pair
+done
+rm -r sub
+# a report beside a matrix on standard output
+for side in "svd s.mtx -k 1 --left" "svd s.mtx -k 1 --right" "pca s.mtx -k 1 --components" "pca s.mtx -k 1 -o"; do
+    # shellcheck disable=SC2086
+    "$tulle" $side - 2>/dev/null | head -1 | grep -q '^%%MatrixMarket'
+    report $? "$side - writes a matrix alone"
+    # shellcheck disable=SC2086
+    "$tulle" $side - 2>/dev/null | "$tulle" stat - >"$work/out" 2>&1
+    report $? "... that is read again"
+done
+# algorithms that cannot run: the output is the first one's that does; an error if none does
+for algs in cannon,stationary-c summa,cannon,steal-local-a; do
+    expect 0 '3 x 3 (7 entries)' spgemm s.mtx --alg $algs --pes 2 -o x.npz
+    [ -e x.npz ] && rm x.npz
+    report $? "$algs writes its result"
+done
+refused 2 'none of the algorithms can run: stationary-c: ' x.npz spgemm s.mtx --top 2 --alg all --device cpu -o x.npz
+refused 2 'none of the algorithms can run: stationary-c: ' x.npz spgemm s.mtx --top 2 --alg all --device cpu -o x.npz --json
 # before any work: a matrix that would take minutes
 briefly refused 2 'unknown ending' x.csv spgemm rmat:scale=24,edgefactor=16 -o x.csv
 briefly refused 2 'No such file' no/x.mtx spgemm rmat:scale=24,edgefactor=16 -o no/x.mtx
