@@ -72,8 +72,10 @@ static tulle_status set(struct options *o, int i, const char *text)
         o->value[i].word = o->value[i].choice;
         return choose(t, text, o->value[i].choice);
     }
-    if (t->kind == KIND_SIZE) return tulle_parse_bytes(text, what, &o->value[i].size);
-    return TULLE_OK;
+    if (t->kind != KIND_SIZE) return TULLE_OK;
+    const tulle_status status = tulle_parse_bytes(text, what, &o->value[i].size);
+    if (status != TULLE_OK || o->value[i].size >= 1) return status; /* 0 would be the default */
+    return tulle_fail(TULLE_ERR_ARG, "%s: '%s' is less than a byte", what, text);
 }
 
 tulle_status options_parse(const struct option *table, int argc, char **argv, struct options *o)

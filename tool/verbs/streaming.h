@@ -44,7 +44,7 @@
             .kind = KIND_INT,                                                                                          \
             .argument = "N",                                                                                           \
             .fallback = "3, or fewer if only they fit",                                                                \
-            .low = 1,                                                                                                  \
+            .low = 2,                                                                                                  \
             .high = 8,                                                                                                 \
             .text = "number of buffers of the ring"},                                                                  \
     {                                                                                                                  \
