@@ -2,6 +2,7 @@
 #include "algo/trisolve/triangle.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/attend.h"
@@ -161,17 +162,25 @@ static double value(const tulle_tile *tile, int64_t e)
 }
 
 /* Defects of a row. */
-enum fault { SOUND, OTHER_TRIANGLE, NO_PIVOT, ZERO_PIVOT };
+enum fault { SOUND, OTHER_TRIANGLE, NO_PIVOT, ZERO_PIVOT, TINY_PIVOT };
 
 static tulle_status refuse(const tulle__triangle *t, tulle_gidx row, enum fault fault)
 {
     int upper = t->options->uplo == TULLE_UPPER;
     const char *const what[] = {[NO_PIVOT] = "has no entry on the diagonal",
         [ZERO_PIVOT] = "has a pivot of 0",
+        [TINY_PIVOT] = "has a pivot so small that its inverse is beyond the type",
         [OTHER_TRIANGLE] = upper ? "has an entry below the diagonal, but the triangle should be upper"
                                  : "has an entry above the diagonal, but the triangle should be lower"};
     return tulle__fail(TULLE_ERR_ARG, "%s " TULLE__AT " %s", t->options->op == TULLE_OP_T ? "column" : "row",
         (int64_t)row, what[fault]);
+}
+
+/* Methods multiply by inverses: an infinite one would make nan of a right-hand side of 0. */
+static enum fault inspect_pivot(const tulle_tile *tile, int64_t e)
+{
+    const double pivot = value(tile, e), inverse = tile->type == TULLE_F32 ? (double)(1 / (float)pivot) : 1 / pivot;
+    return pivot == 0 ? ZERO_PIVOT : isinf(inverse) ? TINY_PIVOT : SOUND;
 }
 
 /* *stored: whether the row has a pivot. */
@@ -183,7 +192,7 @@ static enum fault inspect_row(
     *stored = from < to && tile->colind[near] == row;
     if (from < to && (t->upper ? tile->colind[near] < row : tile->colind[near] > row)) return OTHER_TRIANGLE;
     if (t->unit) return SOUND;
-    return !*stored ? NO_PIVOT : value(tile, near) == 0 ? ZERO_PIVOT : SOUND;
+    return *stored ? inspect_pivot(tile, near) : NO_PIVOT;
 }
 
 /* True if none of rows from .. to - 1 of a non-empty tile is empty. */
