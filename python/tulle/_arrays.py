@@ -92,6 +92,8 @@ def like(values, X):
 
 def _describe_scipy(name, matrix, dtype):
     like = type(matrix)
+    if len(matrix.shape) != 2:
+        raise ValueError(f"{name} is a sparse array of {len(matrix.shape)} dimensions: no matrix")
     if matrix.format != "csr" and (matrix.format not in ("csc", "coo") or current().size > 1):
         matrix = matrix.tocsr()
         like = None if current().size > 1 else type(matrix)

@@ -7,7 +7,7 @@ from ._arrays import describe, sparse_result
 from ._errors import CheckFailed
 from ._report import keep
 from ._team import current
-from ._values import common_type
+from ._values import common_type, whole
 
 _STORAGE = _core.Storage
 _TRUNCATION_MOST = 0.1  # as of tulle_matfun_truncation
@@ -16,10 +16,7 @@ _TRUNCATION_MOST = 0.1  # as of tulle_matfun_truncation
 def _cuts(blocks, n):
     """Rows before each block: of blocks of one size, or of the sizes given."""
     if np.ndim(blocks) == 0:
-        size = int(blocks)
-        if size < 1:
-            raise ValueError(f"blocks of {size} rows")
-        return list(range(0, n, size)) + [n]
+        return list(range(0, n, whole("blocks", blocks))) + [n]
     cuts = np.concatenate([[0], np.cumsum(np.asarray(blocks, dtype=np.int64))])
     if cuts[-1] != n or (np.asarray(blocks) < 1).any():
         raise ValueError(f"the sizes of the blocks add up to {cuts[-1]}, not {n}, or one is not positive")
@@ -85,7 +82,8 @@ def matfun(function, A, *, blocks=None, filter=0.0, method="submatrix", order=2,
         raise TypeError("function is a name or a function of a number: matfun(function, A)")
     x = _square("A", A, common_type(A=A))
     blocks = _blocks_of("A", A, blocks)
-    result, figures = _core.matfun(_core.mat(current(), x.array), _cuts(blocks, x.shape[0]), function, filter, method,
+    named = function if isinstance(function, str) else lambda value: float(function(value))
+    result, figures = _core.matfun(_core.mat(current(), x.array), _cuts(blocks, x.shape[0]), named, filter, method,
                                    order, _combined(combine), symmetric, _mixed(precision),
                                    device or "", bool(check))
     keep("matfun", figures)
@@ -107,6 +105,8 @@ def density(H, S=None, *, blocks=None, electrons=None, mu=None, filter=0.0, kT=0
     """
     if (electrons is None) == (mu is None):
         raise ValueError("one of electrons and mu is required")
+    if not degeneracy > 0:
+        raise ValueError(f"degeneracy is {degeneracy}: electrons a state, more than 0")
     dtype = common_type(H=H, S=S)
     x = _square("H", H, dtype)
     team = current()

@@ -7,6 +7,7 @@ import numpy as np
 from . import _core
 from ._arrays import describe, dense_result, sparse_result
 from ._team import current
+from ._values import path_of
 from ._warnings import say
 
 _DUPLICATES = ("sum", "error", "last")
@@ -33,13 +34,13 @@ def read(path, dtype=np.float64, *, lenient=False, zero_based=False, finite=Fals
     """
     if duplicates not in _DUPLICATES:
         raise ValueError(f"duplicates is {duplicates!r}, not one of {', '.join(_DUPLICATES)}")
-    return _load(os.fspath(path), dtype,
+    return _load(path_of(path), dtype,
                  _core.Reading(bool(lenient), bool(zero_based), bool(finite), bool(drop_zeros), assume or "", duplicates))
 
 
 def write(path, A, *, format=None):
     """Writes A in the format of the name's ending; format: as `tulle convert --format`."""
-    _core.save(_core.mat(current(), describe("A", A).array), os.fspath(path), format)
+    _core.save(_core.mat(current(), describe("A", A).array), path_of(path), format)
 
 
 def generate(spec, dtype=np.float64):

@@ -9,7 +9,7 @@ from ._pickles import remade
 from ._report import keep
 from ._stream import Stream
 from ._team import Handle, alone, at_home, current, home_of
-from ._values import common_type, in_type, on_host, real
+from ._values import at_least_0, common_type, in_type, on_host, real, whole
 
 
 class Step:
@@ -72,7 +72,7 @@ def ilu0(A, *, floor=0.0):
 
 def jacobi(A, *, block=1):
     """The diagonal of A, or its diagonal blocks of so many rows."""
-    return Preconditioner(A, "jacobi" if block == 1 else f"block-jacobi:n={int(block)}")
+    return Preconditioner(A, "jacobi" if block == 1 else f"block-jacobi:n={whole('block', block, most=4096)}")
 
 
 def _function(multiply):
@@ -150,17 +150,19 @@ def _solve_there(method, A, b, x0, rtol, atol, maxiter, M, callback, kind, resta
         preconditioner, *of_M = _operand("M", M, None if _fixed(M) else dtype)
         if tuple(of_M[0]) != tuple(shape):
             raise ValueError(f"M is {of_M[0][0]} x {of_M[0][1]}, and A {shape[0]} x {shape[1]}")
-    if maxiter is not None and int(maxiter) < 1:
-        raise ValueError(f"maxiter is {maxiter}: at least 1")
-    restart = min(int(restart), max(shape[0], 1)) if restart else 0
+    most = 0 if maxiter is None else whole("maxiter", maxiter, most=2**63 - 1)
+    restart = 0 if restart is None else min(whole("restart", restart, most=2**63 - 1), max(shape[0], 1))
     unit = restart if restart and (callback is None or kind != "legacy") else 1  # iterations that maxiter counts as one
     vector = right.ndim == 1
     right = np.ascontiguousarray(right.reshape(rows, 1 if vector else right.shape[1]))
     x = np.zeros_like(right)
     if x0 is not None:
-        x[:] = real("x0", x0, dtype).reshape(right.shape)
+        first = real("x0", x0, dtype)
+        if first.shape not in (right.shape, right.shape[:1]) or first.size != right.size:
+            raise ValueError(f"x0 is of shape {first.shape}, and b of {np.shape(b)}")
+        x[:] = first.reshape(right.shape)
     reports = _core.krylov(current(), operator, preconditioner, describe("b", right).array, describe("x0", x).array, method,
-                           float(rtol), float(atol), 0 if maxiter is None else int(maxiter) * unit, restart,
+                           at_least_0("rtol", rtol), at_least_0("atol", atol), min(most * unit, 2**63 - 1), restart,
                            x0 is not None, kind == "x", None if callback is None else _watch(callback, kind, b))
     failed = [report for report in reports if not report["converged"]]
     worst = failed[0] if failed else max(reports, key=lambda report: report["iterations"], default={})

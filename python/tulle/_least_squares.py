@@ -11,21 +11,15 @@ from ._krylov import Step, _fixed
 from ._products import matmul
 from ._report import keep
 from ._team import alone, current, home_of
-from ._values import common_type, real
+from ._values import at_least_0, common_type, path_of, real, whole
 
 _CODES = {"converged": 1, "least-squares": 2, "max-iterations": 7}  # scipy's istop; else 6
-
-
-def _limit(name, value):
-    if value is not None and not float(value) >= 0:
-        raise ValueError(f"{name} is {value}: at least 0")
-    return value
 
 
 def _operand(name, A, b):
     """(path, handle, shape, type) of a matrix or of a file."""
     if isinstance(A, (str, os.PathLike)):
-        path = os.fspath(A)
+        path = path_of(A)
         return path, None, tuple(_core.shape_of_file(current(), path)), np.dtype(np.float64)
     if _fixed(A):
         raise UnsupportedError(f"A is an operator: {name} takes a sparse matrix, or the name of a file with one")
@@ -50,9 +44,8 @@ def _fit(name, A, b, damp, atol, btol, conlim, maxiter, x0, callback):
     if conlim:
         raise UnsupportedError("conlim is not supported: there is no limit of the condition")
     for limit, value in (("damp", damp), ("atol", atol), ("btol", btol)):
-        _limit(limit, value)
-    if maxiter is not None and int(maxiter) < 1:
-        raise ValueError(f"maxiter is {maxiter}: at least 1")
+        at_least_0(limit, value)
+    most = 0 if maxiter is None else whole("maxiter", maxiter, most=2**63 - 1)
     with home_of(A=A):
         path, mat, shape, dtype = _operand(name, A, b)
         right, vector = _columns("b", b, shape[0], dtype)
@@ -74,7 +67,7 @@ def _fit(name, A, b, damp, atol, btol, conlim, maxiter, x0, callback):
         gradient = 0.0 if atol is None else float(atol) or -1.0
         reports = _core.least_squares(
             current(), path, mat, describe("b", right).array, describe("x", x).array, name,
-            (float(damp), gradient, tolerance), 0 if maxiter is None else int(maxiter), start is not None and not around,
+            (float(damp), gradient, tolerance), most, start is not None and not around,
             None if callback is None else lambda *figures: callback(Step(*figures)))
         if around:
             x += start

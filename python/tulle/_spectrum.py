@@ -10,20 +10,17 @@ from ._errors import UnsupportedError
 from ._krylov import _fixed, _operand
 from ._report import keep
 from ._team import current, home_of, part
-from ._values import common_type, real
+from ._values import at_least_0, common_type, path_of, real, whole
 
 _ENDS = ("LM", "LA", "SA", "BE")
 
 
 def _figures(k, most, word, tol, passes, block, ncv, maxiter, seed):
-    if not 1 <= int(k) <= most:
+    if int(k) != k or not 1 <= k <= most:
         raise ValueError(f"k is {k}: 1 to {most} {word}")
-    for name, value in (("passes", passes), ("block", block), ("ncv", ncv), ("maxiter", maxiter)):
-        if value is not None and int(value) < 1:
-            raise ValueError(f"{name} is {value}: at least 1")
-    if not tol >= 0:
-        raise ValueError(f"tol is {tol}: at least 0")
-    return (int(k), float(tol), int(passes or 0), int(block or 0), int(ncv or 0), int(maxiter or 0), int(seed))
+    given = {"passes": passes, "block": block, "ncv": ncv, "maxiter": maxiter}
+    numbers = (0 if value is None else whole(name, value) for name, value in given.items())
+    return (int(k), at_least_0("tol", tol), *numbers, whole("seed", seed, 0, 2**64 - 1))
 
 
 def _sparse(name, A, dtype):
@@ -123,7 +120,7 @@ def _triplets(name, A, k, tol, passes, block, ncv, maxiter, seed, centre, scale,
     """(sigma, U, V, means, deviations, report, type) of a matrix or a file."""
     path, mat, first, rows, shape, dtype = "", None, 0, 0, None, np.dtype(np.float64)
     if isinstance(A, (str, os.PathLike)):
-        path = os.fspath(A)
+        path = path_of(A)
     else:
         a = describe("A", A, common_type(A=A))
         if a.dense:

@@ -8,7 +8,7 @@ from . import _core
 from ._arrays import dense_result, describe, like
 from ._report import keep
 from ._team import Handle, at_home, bytes_of
-from ._values import real
+from ._values import path_of, real, whole
 
 
 class Stream(Handle):
@@ -17,14 +17,14 @@ class Stream(Handle):
     def __init__(self, A, device, memory, format, columns):
         super().__init__()
         matrix, path = None, ""
+        self._columns = whole("columns", columns)
         if isinstance(A, (str, os.PathLike)):
-            path = os.fspath(A)
+            path = path_of(A)
         else:
             matrix = _core.mat(self._team, describe("A", A).array)
-        self._stream = _core.Stream(self._team, path, matrix, device or "", format or "", bytes_of(memory), int(columns))
+        self._stream = _core.Stream(self._team, path, matrix, device or "", format or "", bytes_of(memory), self._columns)
         self.shape = self._stream.shape
         self.dtype = np.dtype(np.float32 if self._stream.single else np.float64)
-        self._columns = int(columns)
 
     @at_home
     def __matmul__(self, X):

@@ -86,14 +86,15 @@ def bytes_of(size):
     """A number of bytes from a number or a text such as "2G"."""
     if size is None:
         return 0
-    if isinstance(size, str):
-        text = size.strip().upper().removesuffix("IB").removesuffix("B")
-        unit = text[-1:] if text[-1:] in _UNITS else ""
-        try:
-            return int(float(text[: len(text) - len(unit)]) * _UNITS[unit])
-        except ValueError:
-            raise ValueError(f"{size!r} is no size: write 2G, 500M or a number of bytes") from None
-    return int(size)
+    text = str(size).strip().upper().removesuffix("IB").removesuffix("B")
+    unit = text[-1:] if text[-1:] in _UNITS else ""
+    try:
+        number = int(float(text[: len(text) - len(unit)]) * _UNITS[unit])
+    except (OverflowError, ValueError):
+        number = -1
+    if not 0 <= number < 2**63:
+        raise ValueError(f"{size!r} is no size: write 2G, 500M or a number of bytes")
+    return number
 
 
 def part(count):

@@ -6,6 +6,7 @@ from . import _core
 from ._products import _Operands
 from ._report import keep
 from ._team import current
+from ._values import whole
 
 
 def top_products(A, B, k=None, *, above=None, cosine=False, alpha=1.0, algorithm=None):
@@ -20,9 +21,7 @@ def top_products(A, B, k=None, *, above=None, cosine=False, alpha=1.0, algorithm
     x = _Operands(A, B)
     if not x.sparse:
         raise ValueError("top_products multiplies sparse matrices: of dense ones, numpy.argpartition of A @ B")
-    top = None if k is None else operator.index(k)
-    if top is not None and top < 0:
-        raise ValueError(f"k is {top}: entries of a row, at least 0")
+    top = None if k is None else whole("k", operator.index(k), 0, 2**63 - 1)
     result, figures = _core.multiply_selected(current(), alpha, x.first.array, x.second.array, x.wish(), algorithm or "",
                                               top, None if above is None else float(above), bool(cosine))
     keep("top_products", figures)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of operands: their types, and arrays of NumPy that have them."""
+"""Values of operands: their types, and arrays of NumPy that have them; numbers and names of files among arguments."""
+import os
 import sys
 
 import numpy as np
@@ -86,6 +87,8 @@ def on_host(name, X):
         X = X.get()  # CuPy's way to the host
     if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
         X = np.from_dlpack(X)
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise TypeError(f"{name} has masked elements, which have no value here: {name}.filled(0) has zeros for them")
     return np.asarray(X)
 
 
@@ -94,6 +97,31 @@ def in_type(name, values, dtype=None):
     own = _real(name, values.dtype)
     dtype = own if dtype is None else dtype
     return values if values.dtype == dtype else values.astype(dtype)
+
+
+def at_least_0(name, value):
+    """A real argument; an error if it is negative or nan. None stays."""
+    if value is not None and not float(value) >= 0:
+        raise ValueError(f"{name} is {value}: at least 0")
+    return None if value is None else float(value)
+
+
+def whole(name, value, least=1, most=2**31 - 1):
+    """A whole number among the arguments, of any type that has its value; an error if it is outside least ... most."""
+    number = int(value)
+    if number != value or number < least:
+        raise ValueError(f"{name} is {value}: a whole number, at least {least}")
+    if number > most:
+        raise ValueError(f"{name} is {value}: at most {most}")
+    return number
+
+
+def path_of(path):
+    """The name of a file as text; what follows a null byte would be lost."""
+    path = os.fsdecode(path)
+    if "\0" in path:
+        raise ValueError(f"{path!r} has a null byte, which names of files have not")
+    return path
 
 
 def real(name, X, dtype=None):
