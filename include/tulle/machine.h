@@ -57,7 +57,7 @@ typedef struct tulle_machine {
     double spgemm[TULLE_RATE_FACTORS];
     double blocks[TULLE_RATE_BLOCKS]; /* products of two matrices of blocks */
     /* the same by each of tulle_block_kernel, whose sizes are consecutive; 0: it is not there */
-    double block_kernels[TULLE_BLOCK_KERNELS * TULLE_RATE_CROSSINGS];
+    double block_kernels[+TULLE_BLOCK_KERNELS * TULLE_RATE_CROSSINGS]; /* + : C++20 deprecates products of two enums */
     /*
      * The least rows, columns and inner indices of blocks that each of tulle_block_kernel multiplies,
      * by those rates; 2^20: none. 0: not measured; LIBXSMM takes them from 32 on, the BLAS from 192 on

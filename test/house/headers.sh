@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Each public header compiles by itself, as C11 and as C++11, without a warning.
+# Each public header compiles by itself, as C11, C++11 and C++20, without a warning.
 # headers.sh SOURCE_DIR BUILD_DIR CC [CXX]
 set -u
 top=$1 build=$2 cc=$3 cxx=${4:-}
@@ -20,6 +20,9 @@ compile() { # name command...
         bad=1
     fi
 }
+newest= # a compiler that has C++20
+echo >"$work/none.cpp"
+if [ -n "$cxx" ] && "$cxx" -std=c++20 -fsyntax-only "$work/none.cpp" 2>/dev/null; then newest=$cxx; fi
 system=
 if command -v mpicc >/dev/null 2>&1; then
     for word in $(mpicc -show); do
@@ -38,6 +41,7 @@ for header in "$top"/include/tulle/*.h; do
     cp "$work/one.c" "$work/one.cpp"
     compile "$name as C" "$cc" -std=c11 -pedantic "$work/one.c"
     if [ -n "$cxx" ]; then compile "$name as C++" "$cxx" -std=c++11 "$work/one.cpp"; fi
+    if [ -n "$newest" ]; then compile "$name as C++ of 2020" "$newest" -std=c++20 "$work/one.cpp"; fi
 done
 [ -n "$cxx" ] || echo "# there is no C++ compiler: headers were compiled as C only"
 echo "1..$count"
