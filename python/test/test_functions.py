@@ -182,7 +182,7 @@ def test_mistakes():
     A = symmetric([3, 3])
     for error, part, call in (
             (ValueError, "add up to 5, not 6", lambda: tulle.matfun("exp", A, blocks=[3, 2])),
-            (ValueError, "blocks of 0", lambda: tulle.matfun("exp", A, blocks=0)),
+            (ValueError, "blocks is 0", lambda: tulle.matfun("exp", A, blocks=0)),
             (ValueError, "did you mean 'sign'", lambda: tulle.matfun("sgn", A, blocks=3)),
             (ValueError, "dense", lambda: tulle.matfun("exp", A.toarray(), blocks=3)),
             (ValueError, "square", lambda: tulle.matfun("exp", A[:3], blocks=3)),

@@ -176,11 +176,14 @@ static tulle_status refuse(const tulle__triangle *t, tulle_gidx row, enum fault 
         (int64_t)row, what[fault]);
 }
 
-/* Methods multiply by inverses: an infinite one would make nan of a right-hand side of 0. */
+/* Methods multiply by inverses. Those of pivots up to these are infinite, and nan times a right-hand side of 0. */
+static const double largest_tiny = 0x1p-1024;
+static const float largest_tiny_f32 = 0x1p-128f;
+
 static enum fault inspect_pivot(const tulle_tile *tile, int64_t e)
 {
-    const double pivot = value(tile, e), inverse = tile->type == TULLE_F32 ? (double)(1 / (float)pivot) : 1 / pivot;
-    return pivot == 0 ? ZERO_PIVOT : isinf(inverse) ? TINY_PIVOT : SOUND;
+    const double pivot = value(tile, e), tiny = tile->type == TULLE_F32 ? (double)largest_tiny_f32 : largest_tiny;
+    return pivot == 0 ? ZERO_PIVOT : fabs(pivot) <= tiny ? TINY_PIVOT : SOUND;
 }
 
 /* *stored: whether the row has a pivot. */
@@ -217,9 +220,9 @@ static int all_store(const tulle__triangle *t, const tulle_tile *tile, tulle_gid
     for (tulle_gidx r = from; r < to; r++) bad |= tile->colind[near[r] - back] != row + (r - from);
     if (t->unit) return !bad;
     if (tile->type == TULLE_F32)
-        for (tulle_gidx r = from; r < to; r++) bad |= f32[near[r] - back] == 0;
+        for (tulle_gidx r = from; r < to; r++) bad |= fabsf(f32[near[r] - back]) <= largest_tiny_f32;
     else
-        for (tulle_gidx r = from; r < to; r++) bad |= f64[near[r] - back] == 0;
+        for (tulle_gidx r = from; r < to; r++) bad |= fabs(f64[near[r] - back]) <= largest_tiny;
     return !bad;
 }
 
