@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -261,4 +262,24 @@ int launch(const struct options *options, char **argv)
     int status = launch_line(line, starts_by_hydra(launcher), &roster);
     roster_close(&roster);
     return status;
+}
+
+static int limits_below(double bytes)
+{
+    const int kinds[] = {RLIMIT_AS, RLIMIT_DATA};
+    for (int i = 0; i < 2; i++) {
+        struct rlimit limit;
+        if (getrlimit(kinds[i], &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && (double)limit.rlim_cur < bytes)
+            return 1;
+    }
+    return 0;
+}
+
+void spare_blas_threads(char **argv)
+{
+    static const char variable[] = "OPENBLAS_NUM_THREADS";
+    const double buffer = 160e6, program = 256e6; /* a thread's, with its stack; libraries and the rest */
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (cores < 2 || secure_getenv(variable) || !limits_below((double)cores * buffer + program)) return;
+    if (setenv(variable, "1", 1) == 0) execv("/proc/self/exe", argv);
 }

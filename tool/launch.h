@@ -23,4 +23,11 @@ int launch_size(const struct options *options);
 /* Runs this command as the processes of a job; returns its exit status. */
 int launch(const struct options *options, char **argv);
 
+/*
+ * Begins the program anew with OPENBLAS_NUM_THREADS=1, unless the user has set it, where limits (ulimit -v, -d) leave
+ * less than OpenBLAS's threads take: each, from the library's loading on, asks for 128 MB again and again until it gets
+ * them, and the program waits for its threads at its end. Returns if there is nothing to do, or it cannot be done.
+ */
+void spare_blas_threads(char **argv);
+
 #endif

@@ -59,6 +59,16 @@ limited() { # OPTION AMOUNT COMMAND...
 all 'one core' taskset -c 0
 all 'ulimit -v 1G' limited -v 1048576
 all 'ulimit -d 1G' limited -d 1048576
+# where next to nothing may be mapped, in which threads of OpenBLAS wait for ever: refused or done, but at an end
+for limit in '-v 150000' '-d 60000' '-d 20000'; do
+    for line in "spgemm $matrix --check" "svd $matrix -k 2" 'density stencil2d:n=12 --blocks 1 --electrons 72' "stat $matrix"; do
+        # shellcheck disable=SC2086
+        limited $limit timeout 100 "$tulle" $line >"$work/out" 2>"$work/err"
+        status=$?
+        [ $status = 0 ] || [ $status = 3 ]
+        report $? "ulimit $limit: $line ends with $status"
+    done
+done
 for option in -v -d; do
     limited $option 1048576 "$tulle" spgemm "$matrix" --pes 4 --memory 800M >"$work/out" 2>"$work/err"
     status=$?
