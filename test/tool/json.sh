@@ -37,12 +37,13 @@ for name in odd infinite huge large zero none empty; do
         "pca $m -k 1 --scale" "matfun exp $m --blocks 1 --check" "matfun sign:mu=5e3 $m --blocks 1" \
         "matfun inverse $m --blocks 1 --check" "matfun sign $m --blocks 1 --method newton-schulz --check" \
         "density $m --blocks 1 --electrons 2 --check" "density $m --blocks 1 --mu 1 --method newton-schulz --check" \
-        "predict $m" "predict $m --blocks 1 --filter 1e-5"; do
+        "predict $m --machine summit" "predict $m --machine summit --blocks 1 --filter 1e-5"; do
         # shellcheck disable=SC2086
         json "$name" $command
     done
 done
-for command in stat spmm spgemm trisolve solve stream eig svd pca predict; do
+for command in stat spmm spgemm trisolve solve stream eig svd pca 'predict --pes 8 --machine summit'; do
+    # shellcheck disable=SC2086
     "$tulle" $command "$quoted" --json >"$work/out" 2>"$work/err"
     grep -q -F '"q\"u\\o\ufffd.mtx"' "$work/out"
     report $? "$command quotes the name of a file: $(head -c 60 "$work/out")"
