@@ -77,11 +77,7 @@ typedef struct tulle_machine {
     double launch;   /* seconds of each kernel in addition to its work; 0: part of the rates */
     double overhead; /* seconds of a PE to start a transfer */
     bool guessed;    /* figures of its kind of processor, from tulle_machine_guess, not measured ones */
-    /*
-     * Threads of PEs to a core, where a run has more of them than cores; 0: each has its own. Set by the caller, and not
-     * saved. A PE that is done leaves its part of a core to the others
-     */
-    double crowd;
+    double crowd;    /* threads to a core, if PEs have more than there are, and who is done yields; not saved */
 } tulle_machine;
 
 /*
@@ -147,8 +143,7 @@ TULLE_API tulle_status tulle_machine_path(int threads, char *path, size_t size);
 TULLE_API tulle_status tulle_machine_system_path(int threads, char *path, size_t size);
 /*
  * TULLE_ERR_IO if the file does not exist. path NULL: $TULLE_MACHINE, the file of all users, or the
- * user's; TULLE_ERR_STATE if one of the latter two does not hold, or would not, figures of this kind of
- * machine. threads 0: any number.
+ * user's, which hold figures of this kind of machine only (TULLE_ERR_STATE). threads 0: any number.
  */
 TULLE_API tulle_status tulle_machine_load(const char *path, int threads, tulle_machine *machine);
 TULLE_API tulle_status tulle_machine_save(const char *path, const tulle_machine *machine);

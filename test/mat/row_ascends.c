@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compressed rows of all sorts, drawn: tulle__rows_ascend says of each what a row by row reading says. */
-#include "mat/row_ascends.h"
 #include "base/random.h"
+#include "mat/array/row_ascends.h"
 #include "tap.h"
 
 enum { ROWS = 40, ENTRIES = 9000, DRAWS = 30000, N = 50 };

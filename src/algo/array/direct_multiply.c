@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "kernel/unchecked_csr.h"
 #include "mat/array/array_parts.h"
+#include "mat/array/row_ascends.h"
 #include "mat/context.h"
-#include "mat/row_ascends.h"
 
 /* True if no option asks for anything that only a plan does. */
 static bool is_plain(const tulle_product_options *o)

@@ -5,8 +5,8 @@
 
 #include "base/arg.h"
 #include "base/error.h"
+#include "mat/array/row_ascends.h"
 #include "mat/assemble.h"
-#include "mat/row_ascends.h"
 #include "mat/row_ranges.h"
 
 struct arrays {

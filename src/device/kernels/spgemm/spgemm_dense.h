@@ -72,13 +72,20 @@ static __attribute__((noinline)) int64_t NAME(count_dense)(tulle__spgemm_workspa
 static __attribute__((noinline)) int64_t NAME(drain_dense)(
     tulle__spgemm_workspace *space, const NAME(row) * row, int32_t *colind, T *val, int64_t room)
 {
+    enum { FEW = 8 };
     T *dense = space->dense;
     uint64_t *marks = space->bits;
     int32_t *word = space->word;
     const int32_t last = row->hi >> 6;
     int64_t nnz = 0, n = 0;
-    for (int32_t w = row->lo >> 6; w <= last; w += PACKED)
-        n += PACK_WORDS(marks + w, w, word + n); /* behind the row there are no bits */
+    if (last - (row->lo >> 6) < FEW) /* a vector of words that were just stored one by one would wait for them */
+        for (int32_t w = row->lo >> 6; w <= last; w++) {
+            word[n] = w;
+            n += marks[w] != 0;
+        }
+    else
+        for (int32_t w = row->lo >> 6; w <= last; w += PACKED)
+            n += PACK_WORDS(marks + w, w, word + n); /* behind the row there are no bits */
     for (int64_t w = 0; w < n; w++) {
         const int32_t first = word[w] * 64;
         uint64_t bits = marks[word[w]], others = bits & (bits - 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mat/row_ascends.h"
+#include "mat/array/row_ascends.h"
 
 bool tulle__rows_ascend(const int32_t *column, const int64_t *ptr, int64_t m, int64_t n)
 {

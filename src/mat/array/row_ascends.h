@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A check of compressed rows: the columns of each ascend. */
-#ifndef TULLE_MAT_ROW_ASCENDS_H
-#define TULLE_MAT_ROW_ASCENDS_H
+#ifndef TULLE_ARRAY_ROW_ASCENDS_H
+#define TULLE_ARRAY_ROW_ASCENDS_H
 
 #include <stdbool.h>
 #include <stdint.h>
