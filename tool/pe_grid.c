@@ -84,46 +84,67 @@ tulle_status grid_options(
     return status == TULLE_OK ? own_options(options, "grid-c", "tiles-c", grid, &grid->c) : status;
 }
 
-/* Weights are of all rows, of which a hypersparse matrix has too many. */
-static bool is_compressed(const tulle_mat *A)
+static bool is_compressed(const tulle_mat *A, tulle_compressed *view)
+{
+    return tulle_mat_compressed(A, view) == TULLE_OK && view->inner;
+}
+
+static tulle_status weights_new(const tulle_mat *A, struct row_weights *w)
 {
     tulle_compressed view;
-    return tulle_mat_compressed(A, &view) == TULLE_OK && view.inner;
+    const bool compressed = is_compressed(A, &view);
+    *w = (struct row_weights){
+        .count = compressed ? view.rows : tulle_mat_rows(A), .number = compressed ? view.row : NULL};
+    w->at = malloc(((size_t)w->count + 1) * sizeof *w->at);
+    return w->at ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory for %lld row weights", (long long)w->count);
+}
+
+static tulle_status count_entries(const tulle_mat *A, struct row_weights *w)
+{
+    tulle_compressed view;
+    return tulle_mat_row_nnz(is_compressed(A, &view) ? view.inner : A, w->at);
 }
 
 tulle_status grid_weigh(struct grid *grid, tulle_mat *A, tulle_mat *B)
 {
-    tulle_gidx m = tulle_mat_rows(A), k = tulle_mat_cols(A);
-    int by_rows = strcmp(grid->cut, "rows") == 0 || is_compressed(A) || (B && is_compressed(B)),
-        by_flops = B && strcmp(grid->cut, "flops") == 0;
-    if (!by_rows) grid->weight_a = malloc(((size_t)m + 1) * sizeof *grid->weight_a);
-    if (B && !by_rows) grid->weight_b = malloc(((size_t)k + 1) * sizeof *grid->weight_b);
-    tulle_status status = by_rows || (grid->weight_a && (!B || grid->weight_b))
-                              ? TULLE_OK
-                              : tulle_fail(TULLE_ERR_MEMORY, "out of memory for %lld row weights", (long long)(m + k));
+    tulle_compressed view;
+    tulle_status status = TULLE_OK;
+    if (strcmp(grid->cut, "rows") == 0) return status;
+    /* multiplications are counted by all rows: hypersparse matrices are cut by entries */
+    const bool by_flops = B && strcmp(grid->cut, "flops") == 0 && !is_compressed(A, &view) && !is_compressed(B, &view);
+    status = weights_new(A, &grid->weight_a);
+    if (status == TULLE_OK && B) status = weights_new(B, &grid->weight_b);
     status = tulle_comm_agree(tulle_mat_comm(A), status);
     /* the rows of B are the columns of A */
-    if (status == TULLE_OK && grid->weight_b) status = tulle_mat_row_nnz(B, grid->weight_b);
-    if (status == TULLE_OK && !by_rows)
-        status = by_flops ? tulle_mat_row_flops(A, B, grid->weight_a) : tulle_mat_row_nnz(A, grid->weight_a);
+    if (status == TULLE_OK && B) status = count_entries(B, &grid->weight_b);
+    if (status == TULLE_OK)
+        status = by_flops ? tulle_mat_row_flops(A, B, grid->weight_a.at) : count_entries(A, &grid->weight_a);
     return status;
 }
 
 void grid_fini(struct grid *grid)
 {
-    free(grid->weight_a);
-    free(grid->weight_b);
-    grid->weight_a = grid->weight_b = NULL;
+    free(grid->weight_a.at);
+    free(grid->weight_b.at);
+    grid->weight_a.at = grid->weight_b.at = NULL;
+}
+
+/* Cuts of m rows by weight. */
+static void cut_rows(const struct row_weights *w, tulle_gidx m, int parts, tulle_gidx *cut)
+{
+    tulle_cuts_weighted(w->count, w->at, parts, cut);
+    for (int p = 1; p < parts && w->number; p++) cut[p] = cut[p] < w->count ? w->number[cut[p]] : m;
+    cut[parts] = m;
 }
 
 /* A layout of m x n with these tiles, with rows cut by weight if there are weights. */
 static tulle_status cut_layout(const struct grid *grid, tulle_gidx m, tulle_gidx n, int tile_rows, int tile_cols,
-    const int64_t *row_weight, const tulle_gidx *row_cut, const tulle_gidx *col_cut, tulle_layout **layout)
+    const struct row_weights *row_weight, const tulle_gidx *row_cut, const tulle_gidx *col_cut, tulle_layout **layout)
 {
     tulle_gidx *cut = malloc(((size_t)tile_rows + 1) * sizeof *cut);
     if (!cut) return tulle_fail(TULLE_ERR_MEMORY, "out of memory");
-    if (row_weight)
-        tulle_cuts_weighted(m, row_weight, tile_rows, cut);
+    if (row_weight && row_weight->at)
+        cut_rows(row_weight, m, tile_rows, cut);
     else
         tulle_cuts_even(m, tile_rows, cut);
     tulle_layout_spec spec = {.m = m,
@@ -156,9 +177,10 @@ static tulle_status layouts_of(const struct grid *grid, tulle_gidx m, tulle_gidx
         N = b->cols * b->tiles;
     }
     tulle_status status =
-        cut_layout(&own_b, k, n, b->rows ? b->rows * b->tiles : K, N, grid->weight_b, NULL, NULL, &l[1]);
+        cut_layout(&own_b, k, n, b->rows ? b->rows * b->tiles : K, N, &grid->weight_b, NULL, NULL, &l[1]);
     if (status == TULLE_OK)
-        status = cut_layout(grid, m, k, M, K, grid->weight_a, NULL, b->rows ? NULL : tulle_layout_row_cut(l[1]), &l[0]);
+        status =
+            cut_layout(grid, m, k, M, K, &grid->weight_a, NULL, b->rows ? NULL : tulle_layout_row_cut(l[1]), &l[0]);
     if (status == TULLE_OK && c->rows) {
         own_c.rows = c->rows;
         own_c.cols = c->cols;

@@ -16,6 +16,13 @@ struct own_grid {
     int rows, cols, tiles;
 };
 
+/* Weights of rows, of which a hypersparse matrix has those that are stored, with their numbers. */
+struct row_weights {
+    int64_t *at; /* NULL: all rows weigh the same */
+    tulle_gidx count;
+    const tulle_gidx *number; /* the matrix's; NULL: all rows are there */
+};
+
 struct grid {
     int pes, rows, cols, tiles, cyclic, sparse;
     int choose;           /* --grid auto */
@@ -23,9 +30,9 @@ struct grid {
     struct own_grid b, c; /* --grid-b, --tiles-b, --grid-c, --tiles-c */
     const char *cut;      /* what the cuts of A's tile rows balance: rows, nnz or flops */
     tulle_type type;
-    int64_t *weight_a, *weight_b;   /* weights of rows; NULL: even. See grid_weigh */
-    const tulle_block_cuts *blocks; /* of the rows of A, the inner indices, the columns of B; NULL: none */
-    double filter;                  /* of counts, where A and B are in blocks */
+    struct row_weights weight_a, weight_b; /* see grid_weigh */
+    const tulle_block_cuts *blocks;        /* of the rows of A, the inner indices, the columns of B; NULL: none */
+    double filter;                         /* of counts, where A and B are in blocks */
 };
 
 /*

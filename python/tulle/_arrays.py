@@ -17,6 +17,11 @@ from ._values import in_namespace, in_type, is_tensor, namespace, on_host, tenso
 _STORAGE = _core.Storage
 
 
+def is_hypersparse(shape):
+    """True if only COO can have a matrix of this shape: CSR would have a pointer for each of 2^31 rows, or more."""
+    return max(shape) > np.iinfo(np.int32).max
+
+
 class Matrix:
     """A description of a caller's matrix, and how a result of its kind is made."""
 
@@ -192,7 +197,7 @@ def sparse_result(result, kind, like=None):
     import scipy.sparse
 
     if storage == "coo":
-        return (like or scipy.sparse.coo_matrix)((values, (first, second)), shape=shape)
+        return (like or getattr(scipy.sparse, "coo_array", scipy.sparse.coo_matrix))((values, (first, second)), shape=shape)
     made = (like or _default_class(scipy.sparse))(shape, dtype=values.dtype)
     made.data, made.indices, made.indptr = values, first, second  # the constructor would narrow or copy them
     made.has_sorted_indices = True

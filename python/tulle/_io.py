@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 from . import _core
-from ._arrays import describe, dense_result, sparse_result
+from ._arrays import describe, dense_result, is_hypersparse, sparse_result
 from ._team import current
 from ._values import path_of
 from ._warnings import say
@@ -16,16 +16,18 @@ _DUPLICATES = ("sum", "error", "last")
 def _load(operand, dtype, reading):
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise TypeError(f"dtype is {np.dtype(dtype)}: matrices are of float32 or float64")
-    dense = _core.inspect(operand, reading)[2]
+    *shape, dense = _core.inspect(operand, reading)[:3]
     matrix, text = _core.load(current(), operand, dense, np.dtype(dtype) == np.float32, reading)
     say(text.splitlines())
-    result = _core.arrays(matrix, _core.Storage.dense if dense else _core.Storage.csr, False, 0, 0, 0)
+    sparse = _core.Storage.coo if is_hypersparse(shape) else _core.Storage.csr
+    result = _core.arrays(matrix, _core.Storage.dense if dense else sparse, False, 0, 0, 0)
     return dense_result(result, "numpy") if dense else sparse_result(result, "scipy")
 
 
 def read(path, dtype=np.float64, *, lenient=False, zero_based=False, finite=False, drop_zeros=False, assume=None,
          duplicates="sum"):
-    """The matrix of a file: .mtx, .mtx.gz, .npy, .npz, .petsc, .bsp.h5, .h5ad, 10x .h5. Sparse: scipy's csr_array.
+    """The matrix of a file: .mtx, .mtx.gz, .npy, .npz, .petsc, .bsp.h5, .h5ad, 10x .h5. Sparse: scipy's csr_array,
+    or coo_array of 2^31 rows or columns and more.
 
     finite: nan and inf are refused. drop_zeros: stored zeros are omitted. duplicates: entries of one
     place are added ("sum"), refused ("error"), or the last one counts ("last"). Of Matrix Market: lenient

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 
 from . import _core
-from ._arrays import canonical, dense_result, describe, kind_of, sparse_result, structure
+from ._arrays import canonical, dense_result, describe, is_hypersparse, kind_of, sparse_result, structure
 from ._binsparse import opened
 from ._report import keep, last as _last
 from ._team import Handle, alone, at_home, current
@@ -49,7 +49,7 @@ class _Operands:
             self.second = b
         self.storage = "dense"
         if self.sparse:
-            self.storage = a.storage if a.kind == "scipy" else "csr"
+            self.storage = "coo" if is_hypersparse(self.shape) else a.storage if a.kind == "scipy" else "csr"
 
     def wish(self):
         """The description that asks for the result."""
@@ -58,7 +58,7 @@ class _Operands:
 
     def convert(self, result):
         if self.sparse:
-            return sparse_result(result, self.a.kind, self.a.like)
+            return sparse_result(result, self.a.kind, self.a.like if self.storage == self.a.storage else None)
         vector = self.a.vector or self.b.vector
         return dense_result(result, self.kind, vector, self.swapped)
 

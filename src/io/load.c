@@ -18,7 +18,7 @@
 #include "io/content.h"
 #include "io/dense.h"
 #include "io/operand.h"
-#include "mat/mat.h"
+#include "mat/algebra/elements.h"
 
 tulle__mtx_options tulle__mtx_options_for(const tulle_read_options *options)
 {
@@ -134,10 +134,29 @@ static tulle_status load_dense(tulle__loading *load, tulle_mat **A)
     return status;
 }
 
+struct refused {
+    tulle__gate *gate;
+    tulle_status status; /* of the first entry that is refused */
+};
+
+static void refuse_entry(void *context, tulle_gidx row, tulle_gidx col, double value)
+{
+    struct refused *r = context;
+    const float narrow = (float)value;
+    if (r->status == TULLE_OK)
+        r->status =
+            tulle__gate_block(r->gate, row, col, false, r->gate->type == TULLE_F32 ? (const void *)&narrow : &value, 1);
+}
+
 /* The last check of `finite_only`, whatever was read: duplicates may add up to inf. */
 static tulle_status refuse_infinite(const tulle__loading *load, const tulle_mat *A)
 {
     tulle__gate gate = tulle__gate_for(load, load->operand);
+    if (A->compressed) {
+        struct refused refused = {.gate = &gate};
+        tulle__each_own_entry(A, refuse_entry, &refused);
+        return refused.status;
+    }
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt; j++) {
             tulle_tile tile;

@@ -41,7 +41,7 @@ bool tulle__compressed_may(const tulle_layout *l)
 
 static void map_cuts(const tulle_gidx *cut, int parts, const tulle__axis *axis, tulle_gidx *mapped)
 {
-    for (int p = 0; p <= parts; p++) mapped[p] = tulle__axis_find(axis, cut[p]);
+    for (int p = 0; p <= parts; p++) mapped[p] = axis ? tulle__axis_find(axis, cut[p]) : cut[p];
 }
 
 tulle_status tulle__compressed_layout(
@@ -52,8 +52,8 @@ tulle_status tulle__compressed_layout(
     TULLE_TRY(tulle__alloc((size_t)l->mt + (size_t)l->nt + 2, sizeof *cut, "cuts", &cut));
     map_cuts(l->row_cut, l->mt, rows, cut);
     map_cuts(l->col_cut, l->nt, cols, cut + l->mt + 1);
-    const tulle_layout_spec spec = {.m = rows->count,
-        .n = cols->count,
+    const tulle_layout_spec spec = {.m = cut[l->mt],
+        .n = cut[l->mt + 1 + l->nt],
         .tile_rows = l->mt,
         .tile_cols = l->nt,
         .row_cut = cut,
@@ -159,7 +159,8 @@ out:
     return status;
 }
 
-tulle_status tulle__compressed_numbers(const tulle_mat *A, bool rows, tulle__numbers *numbers)
+/* Adds the numbers of the lines with entries of A's own tiles. */
+static tulle_status add_numbers(const tulle_mat *A, bool rows, tulle__numbers *numbers)
 {
     tulle_status status = TULLE_OK;
     for (int i = 0; i < A->layout->mt; i++)
@@ -169,6 +170,18 @@ tulle_status tulle__compressed_numbers(const tulle_mat *A, bool rows, tulle__num
             TULLE_TRY(numbers_of(&part, rows, numbers));
         }
 out:
+    return status;
+}
+
+tulle_status tulle__compressed_axis(
+    const tulle_mat *X, bool rows_of_x, const tulle_mat *Y, bool rows_of_y, tulle__axis *axis)
+{
+    tulle__numbers numbers = {.count = 0};
+    tulle_status status = add_numbers(X, rows_of_x, &numbers);
+    if (status == TULLE_OK && Y && Y->kind == TULLE_CSR) status = add_numbers(Y, rows_of_y, &numbers);
+    status = tulle_comm_agree(X->comm, status);
+    if (status == TULLE_OK) status = tulle__axis_join(X->comm, &numbers, axis);
+    tulle__numbers_fini(&numbers);
     return status;
 }
 
@@ -238,9 +251,9 @@ static tulle_status expand_tile(tulle_mat *A, int i, int j)
     tulle_own_tile to;
     int32_t narrow;
     tulle_status status;
-    if (!t->nnz) return TULLE_OK;
     TULLE_TRY(tulle__narrow(tulle__tile_rows(A, i), "the number of rows of a tile", &narrow));
     TULLE_TRY(tulle__narrow(tulle__tile_cols(A, j), "the number of columns of a tile", &narrow));
+    if (!t->nnz) return TULLE_OK;
     TULLE_TRY(tulle__mat_place(A, i, j, t->nnz, &to));
     tulle_gidx next = 0;
     for (tulle_gidx r = 0; r < t->m; r++)
@@ -306,15 +319,6 @@ tulle_status tulle_mat_expand(tulle_mat *A)
     return A->compressed ? tulle__compressed_expand(A) : TULLE_OK;
 }
 
-static tulle_status axis_of(const tulle_mat *A, bool rows, tulle__axis *axis)
-{
-    tulle__numbers numbers = {.count = 0};
-    tulle_status status = tulle_comm_agree(A->comm, tulle__compressed_numbers(A, rows, &numbers));
-    if (status == TULLE_OK) status = tulle__axis_join(A->comm, &numbers, axis);
-    tulle__numbers_fini(&numbers);
-    return status;
-}
-
 tulle_status tulle_mat_compress(const tulle_mat *A, tulle_mat **H)
 {
     if (TULLE__NULL(A) || TULLE__NULL(H)) return tulle__refuse(A ? A->comm : NULL);
@@ -325,8 +329,8 @@ tulle_status tulle_mat_compress(const tulle_mat *A, tulle_mat **H)
         status = tulle__fail(TULLE_ERR_ARG, "a %s matrix has no rows to compress", tulle_kind_name(A->kind));
     status = tulle_comm_agree(A->comm, status);
     if (status == TULLE_OK && !A->compressed) status = tulle__mat_order(A);
-    if (status == TULLE_OK) status = axis_of(A, true, &parts.rows);
-    if (status == TULLE_OK) status = axis_of(A, false, &parts.cols);
+    if (status == TULLE_OK) status = tulle__compressed_axis(A, true, NULL, false, &parts.rows);
+    if (status == TULLE_OK) status = tulle__compressed_axis(A, false, NULL, false, &parts.cols);
     if (status != TULLE_OK) goto out;
     TULLE_TRY(tulle__compressed_map(A, &parts.rows, &parts.cols, false, &parts.inner));
     TULLE_TRY(tulle__compressed_wrap(A->comm, A->layout, A->type, &parts, &made));

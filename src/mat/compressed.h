@@ -22,7 +22,7 @@ bool tulle__compressed_pays(const tulle_layout *layout, int64_t entries);
 /* False if it pays for no number of entries. */
 bool tulle__compressed_may(const tulle_layout *layout);
 
-/* The layout of the inner matrix: the same tiles and owners. Local. */
+/* The layout of the inner matrix: the same tiles and owners. An axis may be NULL: all lines. Local. */
 tulle_status tulle__compressed_layout(
     const tulle_layout *layout, const tulle__axis *rows, const tulle__axis *cols, tulle_layout **inner);
 
@@ -33,9 +33,12 @@ tulle_status tulle__compressed_layout(
 tulle_status tulle__compressed_wrap(
     tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle__compressed *parts, tulle_mat **A);
 
-/* Adds the numbers of A's lines with entries, of its own tiles: rows, or columns. A is CSR, compressed or not. Local.
+/*
+ * The axis of the rows, or else columns, that have entries: X's, and Y's unless Y is NULL or dense. X is CSR,
+ * compressed or not. Collective, agreed.
  */
-tulle_status tulle__compressed_numbers(const tulle_mat *A, bool rows, tulle__numbers *numbers);
+tulle_status tulle__compressed_axis(
+    const tulle_mat *X, bool rows_of_x, const tulle_mat *Y, bool rows_of_y, tulle__axis *axis);
 
 /*
  * *made: A's entries on axes that have all of its lines, in the tiles of A. `known`: *made has this structure
@@ -43,6 +46,18 @@ tulle_status tulle__compressed_numbers(const tulle_mat *A, bool rows, tulle__num
  */
 tulle_status tulle__compressed_map(
     const tulle_mat *A, const tulle__axis *rows, const tulle__axis *cols, bool known, tulle_mat **made);
+
+/*
+ * Dense matrices on axes, either of which may be NULL, all lines. new: the lines' matrix, undefined, in the tiles of X;
+ * collective, without agreement. gather: it gets X's elements. scatter: X = beta X, where beta = 0 does not read X, but
+ * the part's elements in their places. Local.
+ */
+tulle_status tulle__compressed_dense_new(
+    const tulle_mat *X, const tulle__axis *rows, const tulle__axis *cols, tulle_mat **part);
+tulle_status tulle__compressed_dense_gather(
+    const tulle_mat *X, const tulle__axis *rows, const tulle__axis *cols, tulle_mat *part);
+tulle_status tulle__compressed_dense_scatter(
+    const tulle_mat *part, const tulle__axis *rows, const tulle__axis *cols, double beta, tulle_mat *X);
 
 /* Expands a compressed A, for what reads tiles in any order of rows. Collective, agreed. */
 static inline tulle_status tulle__mat_has_tiles(const tulle_mat *A)

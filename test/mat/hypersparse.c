@@ -366,6 +366,69 @@ out:
     return status;
 }
 
+/* Y = A X and Z = A^T Y of a tall A, with memory for Y and not for row pointers beside it. */
+static tulle_status body_dense(tulle_comm *comm, void *arg)
+{
+    enum { LINES = 1 << 23 };
+    static const double x[2] = {3, -5};
+    (void)arg;
+    struct list *list = malloc(sizeof *list);
+    tulle_layout *la = NULL, *lx = NULL, *ly = NULL;
+    tulle_mat *A = NULL, *X = NULL, *Y = NULL, *Z = NULL;
+    tulle_product *plan = NULL, *back = NULL;
+    const tulle_product_options turned = {.op_a = TULLE_OP_T};
+    tulle_tile t;
+    double error, sum = 0, wanted = 0;
+    tulle_status status;
+    draw(LINES, 2, 4, 5, list);
+    TULLE_TRY(layout_of(comm, LINES, 2, tulle_comm_size(comm), 1, &la));
+    TULLE_TRY(layout_of(comm, 2, 1, 1, 1, &lx));
+    TULLE_TRY(layout_of(comm, LINES, 1, tulle_comm_size(comm), 1, &ly));
+    TULLE_TRY(matrix_of(comm, list, la, &A));
+    reduce(list);
+    TULLE_TRY(tulle_mat_new_dense(comm, lx, TULLE_F64, TULLE_COL_MAJOR, &X));
+    TULLE_TRY(tulle_mat_new_dense(comm, lx, TULLE_F64, TULLE_ROW_MAJOR, &Z));
+    TULLE_TRY(tulle_mat_new_dense_undefined(comm, ly, TULLE_F64, TULLE_ROW_MAJOR, &Y));
+    for (int r = 0; r < 2 && tulle_comm_rank(comm) == 0; r++) {
+        tulle_own_tile own;
+        TULLE_TRY(tulle_mat_own_tile(X, 0, 0, &own));
+        ((double *)own.val)[r] = x[r];
+    }
+    TULLE_TRY(tulle_comm_barrier(comm));
+    TULLE_TRY(tulle_product_new(A, X, Y, NULL, &plan));
+    TULLE_TRY(tulle_product_execute(plan, 2, 0, NULL));
+    TULLE_TRY(tulle_mat_norm(Y, TULLE_NORM_FROBENIUS, &error));
+    for (int64_t e = 0; e < list->count; e++) { /* rows differ, but for entries of the same one */
+        double row = 0;
+        for (int64_t other = 0; other < list->count; other++)
+            if (list->at[other].row == list->at[e].row) row += 2 * list->at[other].val * x[list->at[other].col];
+        if (!e || list->at[e - 1].row != list->at[e].row) sum += row * row;
+        if (list->at[e].col == 1) wanted += list->at[e].val * row;
+    }
+    EXPECT(fabs(error - sqrt(sum)) <= 1e-12 * error);
+    TULLE_TRY(tulle_product_new(A, Y, Z, &turned, &back));
+    TULLE_TRY(tulle_product_execute(back, 1, 0, NULL));
+    if (tulle_comm_rank(comm) == 0) {
+        TULLE_TRY(tulle_mat_tile(Z, 0, 0, &t));
+        EXPECT(fabs(((const double *)t.val)[1] - wanted) <= 1e-12 * fabs(wanted));
+    }
+    tulle_compressed view;
+    TULLE_TRY(tulle_mat_compressed(A, &view));
+    EXPECT(view.inner != NULL);
+out:
+    tulle_product_free(plan);
+    tulle_product_free(back);
+    tulle_mat_free(A);
+    tulle_mat_free(X);
+    tulle_mat_free(Y);
+    tulle_mat_free(Z);
+    tulle_layout_free(la);
+    tulle_layout_free(lx);
+    tulle_layout_free(ly);
+    free(list);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -397,6 +460,12 @@ int main(int argc, char **argv)
                     (long long)s.n, (int)s.entries, status == TULLE_OK ? "right" : tulle_error_message());
             }
     tulle_team_free(team);
+    const tulle_team_options wide_options = {.memory = 110000000, .threads = 1};
+    if (ok(tulle_team_new(argv[1], npes, &wide_options, &team) == TULLE_OK, "open: %s", tulle_error_message())) {
+        const tulle_status status = tulle_team_run(team, body_dense, NULL);
+        ok(status == TULLE_OK, "dense, 2^23 x 2: %s", status == TULLE_OK ? "right" : tulle_error_message());
+        tulle_team_free(team);
+    }
     (void)remove(folder);
     return tap_done();
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tulle/budget.h>
+
 enum { WORD_MOST = 4096 };
 
 /* The d-th word of the list; the first where there are fewer. */
@@ -34,10 +36,17 @@ static tulle_status append(tulle_gidx **cut, tulle_gidx *count, tulle_gidx end)
     return TULLE_OK;
 }
 
-/* Blocks of `size`; the last has the rest. */
-static tulle_status even_cuts(tulle_gidx n, tulle_gidx size, tulle_gidx **cut, tulle_gidx *count)
+/* Blocks of `size`; the last has the rest. Refuses more than the PEs have memory for. */
+static tulle_status even_cuts(tulle_gidx n, tulle_gidx size, int pes, tulle_gidx **cut, tulle_gidx *count)
 {
-    tulle_status status = TULLE_OK;
+    const double COPIES = 3; /* this one's room, and those of layouts */
+    const double bytes = COPIES * sizeof **cut * ((double)n / (double)size) * pes;
+    tulle_status status = bytes < (double)tulle_memory_free()
+                              ? TULLE_OK
+                              : tulle_fail(TULLE_ERR_LIMIT,
+                                    "--blocks: the cuts of %" PRId64 " rows or columns into blocks of %" PRId64
+                                    " take %.3g GB on all PEs",
+                                    n, size, 1e-9 * bytes);
     for (tulle_gidx at = 0; at < n && status == TULLE_OK; at += size)
         status = append(cut, count, n - at < size ? n : at + size);
     return status;
@@ -67,16 +76,16 @@ static tulle_status read_sizes(FILE *file, const char *path, tulle_gidx n, tulle
                     : tulle_fail(TULLE_ERR_FORMAT, "%s: the sizes add up to %" PRId64 ", not %" PRId64, path, end, n);
 }
 
-static tulle_status cuts_of(const char *word, tulle_gidx n, int known, tulle_gidx **cut, tulle_gidx *count)
+static tulle_status cuts_of(const char *word, tulle_gidx n, int known, int pes, tulle_gidx **cut, tulle_gidx *count)
 {
     char *rest;
     if (same_word(word, "auto"))
-        return known ? even_cuts(n, known, cut, count)
+        return known ? even_cuts(n, known, pes, cut, count)
                      : tulle_fail(TULLE_ERR_ARG, "--blocks is required: the size of blocks, or a file of sizes. Only "
                                                  "generators of blocks know it (--blocks auto)");
     long long size = strtoll(word, &rest, 10);
     if (!*rest && size < 1) return tulle_fail(TULLE_ERR_ARG, "--blocks: a block is at least 1 wide, not %s", word);
-    if (!*rest) return even_cuts(n, size, cut, count);
+    if (!*rest) return even_cuts(n, size, pes, cut, count);
     FILE *file = fopen(word, "r");
     if (!file) return tulle_fail(TULLE_ERR_IO, "--blocks: %s: %s", word, strerror(errno));
     tulle_status status = read_sizes(file, word, n, cut, count);
@@ -93,7 +102,7 @@ static tulle_status read_direction(
     tulle_status status = TULLE_OK;
     int lead = tulle_comm_rank(comm) == 0;
     if (lead) status = word_of(list, d, word);
-    if (lead && status == TULLE_OK) status = cuts_of(word, n, known, cut, count);
+    if (lead && status == TULLE_OK) status = cuts_of(word, n, known, tulle_comm_size(comm), cut, count);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = tulle_comm_broadcast(comm, 0, count, sizeof *count);
     if (status != TULLE_OK) return status;

@@ -21,7 +21,7 @@ tulle_status run_product(const struct options *options, enum product_kind kind);
         .kind = KIND_CHOICE,                                                                                           \
         .argument = "rows|nnz|flops",                                                                                  \
         .fallback = "spgemm flops, spmm nnz",                                                                          \
-        .text = "what the cuts of A's tile rows balance"},                                                             \
+        .text = "what the cuts of A's tile rows balance; of a hypersparse A, flops are nnz"},                          \
         OPTION_PERMUTE, OPTION_TRANSFERS
 
 #define OPTIONS_PRODUCT(grid_fallback)                                                                                 \

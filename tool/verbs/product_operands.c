@@ -90,9 +90,7 @@ static int in_blocks(const struct product *p)
 static int worth_counting(const struct product *p, const tulle_mat *B, tulle_layout *const l[3])
 {
     int asked = p->grid.choose || (p->nalgs == 1 && p->alg[0] == TULLE_PRODUCT_AUTO);
-    if (grid_is_mixed(&p->grid)) return 0; /* counts need matching layouts */
-    tulle_compressed stored;
-    if (tulle_mat_compressed(B, &stored) == TULLE_OK && stored.inner) return 0; /* counts are of all rows */
+    if (grid_is_mixed(&p->grid)) return 0;                        /* counts need matching layouts */
     if (in_blocks(p) && tulle_mat_kind(B) == TULLE_CSR) return 0; /* that of blocks comes once they are there */
     /* with so many PEs and so large a B counting would take longer than the rest */
     if (p->sizes_only && !asked) return 0;
@@ -389,8 +387,15 @@ static tulle_status gemm_needs(const struct product *p, const tulle_operand_shap
 
 static bool is_hypersparse(const tulle_operand_shape *shape, int two, int pes)
 {
-    return tulle_mat_compresses(shape[0].m, shape[0].stored, pes) ||
-           (two && tulle_mat_compresses(shape[1].m, shape[1].stored, pes));
+    for (int x = 0; x < (two ? 2 : 1); x++) /* a negative number is unknown */
+        if (shape[x].stored >= 0 && tulle_mat_compresses(shape[x].m, shape[x].stored, pes)) return true;
+    return false;
+}
+
+/* Blocks and orders are of all rows. */
+static double sparse_bytes(const struct needs *n, const tulle_operand_shape *shape, bool all_rows)
+{
+    return all_rows ? needs_bytes(n, shape, 0) : needs_stored(n, shape);
 }
 
 /* The needs of any algorithm: ranges of a sparse C's columns can be as narrow as necessary. */
@@ -403,15 +408,15 @@ tulle_status product_needs(const struct product *p, const tulle_operand_shape *s
     double m = (double)shape[0].m, k = (double)shape[0].n, cols = (double)options_int(o, "cols", DEFAULT_COLS);
     double tiles = (double)options_int(o, "tiles", 1); /* at least, of a PE in each direction */
     needs_begin(&n, o, p->reading.type);
-    double A = p->sparse ? needs_stored(&n, &shape[0]) : needs_bytes(&n, &shape[0], 0), B = 0, C = 0,
-           workers = (double)n.pes * n.threads;
-    if (two) B = p->sparse ? needs_stored(&n, &shape[1]) : needs_bytes(&n, &shape[1], 1);
+    const bool all_rows = in_blocks(p) || options_flag(o, "permute");
+    double A = sparse_bytes(&n, &shape[0], all_rows), B = 0, C = 0, workers = (double)n.pes * n.threads;
+    if (two) B = p->sparse ? sparse_bytes(&n, &shape[1], all_rows) : needs_bytes(&n, &shape[1], 1);
     const int transpose = p->sparse && options_flag(o, "transpose-b");
     if (two) cols = transpose ? (double)shape[1].m : (double)shape[1].n;
     if (p->sparse && !two) cols = shape[0].m == shape[0].n ? k : m;
     if (p->sparse && !two && (transpose || shape[0].m != shape[0].n))
-        B = needs_stored(&n, &shape[0]);                  /* the transpose */
-    if (p->sparse && is_hypersparse(shape, two, n.pes)) { /* lines that have entries count */
+        B = sparse_bytes(&n, &shape[0], all_rows);                     /* the transpose */
+    if (p->sparse && !all_rows && is_hypersparse(shape, two, n.pes)) { /* lines that have entries count */
         const double most = (double)shape[0].stored + (two ? (double)shape[1].stored : 0);
         m = m < most ? m : most;
         k = k < most ? k : most;

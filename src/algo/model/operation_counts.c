@@ -7,6 +7,7 @@
 
 #include "base/arg.h"
 #include "base/error.h"
+#include "mat/compressed.h"
 
 enum { UNITS_MOST = 1 << 26, CELLS = 1 << 18 };
 
@@ -299,6 +300,39 @@ out:
     return status;
 }
 
+/* Counts of hypersparse A and B on their axes, as other lines have no products. Collective, agreed. */
+static tulle_status count_compressed(
+    const tulle_mat *A, const tulle_mat *B, const tulle_counts_spec *spec, tulle_counts **counts)
+{
+    tulle__axis rows = {.count = 0}, between = {.count = 0}, cols = {.count = 0};
+    const tulle__axis *of_c = B ? &cols : NULL;
+    tulle_mat *a = NULL, *b = NULL;
+    tulle_layout *l[3] = {NULL, NULL, NULL};
+    tulle_counts_spec on_axes = *spec;
+    tulle_status status;
+    TULLE_TRY(tulle__compressed_axis(A, true, NULL, false, &rows));
+    TULLE_TRY(tulle__compressed_axis(A, false, B, true, &between));
+    if (B) TULLE_TRY(tulle__compressed_axis(B, false, NULL, false, &cols));
+    status = tulle__compressed_map(A, &rows, &between, false, &a);
+    if (status == TULLE_OK && B) status = tulle__compressed_map(B, &between, &cols, false, &b);
+    if (status == TULLE_OK) status = tulle__compressed_layout(spec->a, &rows, &between, &l[0]);
+    if (status == TULLE_OK) status = tulle__compressed_layout(spec->b, &between, of_c, &l[1]);
+    if (status == TULLE_OK) status = tulle__compressed_layout(spec->c, &rows, of_c, &l[2]);
+    TULLE_TRY(tulle_comm_agree(A->comm, status));
+    on_axes.a = l[0];
+    on_axes.b = l[1];
+    on_axes.c = l[2];
+    status = tulle_counts_new(a, b, &on_axes, counts);
+out:
+    for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
+    tulle__mat_drop(a);
+    tulle__mat_drop(b);
+    tulle__axis_fini(&rows);
+    tulle__axis_fini(&between);
+    tulle__axis_fini(&cols);
+    return status;
+}
+
 tulle_status tulle_counts_new(
     const tulle_mat *A, const tulle_mat *B, const tulle_counts_spec *spec, tulle_counts **counts)
 {
@@ -309,9 +343,14 @@ tulle_status tulle_counts_new(
     tulle_counts *c = NULL;
     const bool blocks = A->format->in_blocks;
     int exact = B && spec->counting == TULLE_COUNT_RESULT;
-    tulle_status status = tulle__mat_order(A);
-    if (status == TULLE_OK && B) status = tulle__mat_order(B);
+    const bool compressed = A->kind == TULLE_CSR && (A->compressed || (B && B->compressed));
+    tulle_status status = tulle__mat_order(A->compressed ? A->compressed->inner : A);
+    if (status == TULLE_OK && B) status = tulle__mat_order(B->compressed ? B->compressed->inner : B);
     if (status == TULLE_OK) status = check(A, B, spec);
+    if (compressed) {
+        status = tulle_comm_agree(A->comm, status);
+        return status == TULLE_OK ? count_compressed(A, B, spec, counts) : status;
+    }
     if (status == TULLE_OK) status = think_of(A, B, spec, &c);
     tulle__set_up_begin(A->comm);
     status = tulle_comm_agree(A->comm, status);

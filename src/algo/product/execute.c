@@ -333,7 +333,7 @@ static tulle_status execute_selection(tulle_product *plan, tulle_product_report 
     return status;
 }
 
-/* Hypersparse operands: all of C, or where columns is not NULL, a range. Agreed. */
+/* Hypersparse factors: all of C, or where columns is not NULL, a range. Agreed. */
 static tulle_status execute_compressed(
     tulle_product *plan, double alpha, double beta, tulle_columns *columns, tulle_product_report *report)
 {
@@ -342,19 +342,18 @@ static tulle_status execute_compressed(
     if (status == TULLE_OK)
         status = columns ? tulle_product_next(inner, alpha, columns, report)
                          : tulle_product_execute(inner, alpha, beta, report);
-    if (status == TULLE_OK) tulle__compressed_product_taken(plan);
-    return status;
+    return status == TULLE_OK ? tulle__compressed_product_taken(plan, beta) : status;
 }
 
 tulle_status tulle_product_next(tulle_product *plan, double alpha, tulle_columns *columns, tulle_product_report *report)
 {
     if (TULLE__NULL_AS(plan, "product")) return TULLE_ERR_ARG;
     TULLE__ENTER(plan->comm);
+    set_scalars(plan, alpha, 0);
     if (plan->stages.compressed) {
         tulle_columns unread;
         return execute_compressed(plan, alpha, 0, columns ? columns : &unread, report);
     }
-    set_scalars(plan, alpha, 0);
     const bool at_once = alpha == 0 || plan->options.selection;
     if (at_once && columns) *columns = (tulle_columns){.last = true, .to = 1, .of = 1};
     if (plan->options.selection) return execute_selection(plan, report);
@@ -368,8 +367,8 @@ tulle_status tulle_product_execute(tulle_product *plan, double alpha, double bet
 {
     if (TULLE__NULL_AS(plan, "product")) return TULLE_ERR_ARG;
     TULLE__ENTER(plan->comm);
-    if (plan->stages.compressed) return execute_compressed(plan, alpha, beta, NULL, report);
     set_scalars(plan, alpha, beta);
+    if (plan->stages.compressed) return execute_compressed(plan, alpha, beta, NULL, report);
     if (plan->options.selection) return execute_selection(plan, report);
     if (alpha == 0) return tulle__product_only_beta(plan, beta, report);
     const int ranges = tulle__phases_several(plan);

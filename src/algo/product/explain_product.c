@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "device/cpu/cpu.h"
 #include "device/cpu/spgemm_mechanisms.h"
+#include "mat/compressed.h"
 #include "mat/context.h"
-#include "mat/mat.h"
 #include "tile/tile_csr.h"
 
 /* The instruction set whose kernels these are; -1: none of a processor's. */
@@ -46,6 +46,8 @@ tulle_status tulle_product_explain(const tulle_mat *A, const tulle_mat *B, int r
     TULLE__ENTER(A->comm);
     TULLE_TRY(tulle_comm_agree(A->comm, TULLE_OK)); /* nobody passes NULL */
     TULLE_TRY(check(A, B));
+    TULLE_TRY(tulle__mat_has_tiles(A));
+    TULLE_TRY(tulle__mat_has_tiles(B));
     TULLE_TRY(tulle__context_get(A->comm, &context));
     TULLE_TRY(tulle_mat_tile(A, 0, 0, &a));
     TULLE_TRY(tulle_mat_tile(B, 0, 0, &b));

@@ -327,7 +327,7 @@ static tulle_status prepare(struct factors *x)
     for (int n = 0; n < 3 && status == TULLE_OK; n++) {
         if (!all[n]) continue;
         if (tulle__mat_resident_of(all[n])) status = tulle_comm_agree(all[n]->comm, tulle__mat_resident_bring(all[n]));
-        if (status == TULLE_OK) status = tulle__order_operand(all[n]);
+        if (status == TULLE_OK) status = tulle_mat_order((tulle_mat *)(uintptr_t)all[n]); /* logically const */
     }
     if (status == TULLE_OK && x->A && x->A->symmetry != TULLE_GENERAL)
         status = tulle__expand(x->A, x->op_a, &x->a, &copied);
@@ -361,6 +361,8 @@ tulle_status tulle_product_check_matrices(double alpha, const tulle_mat *A, tull
     if (TULLE__NULL(A) || TULLE__OUTSIDE(op_a, TULLE_OP_T) || TULLE__NULL(B) || TULLE__OUTSIDE(op_b, TULLE_OP_T) ||
         TULLE__NULL(C) || TULLE__NULL(error))
         return tulle__refuse(C ? C->comm : A ? A->comm : B ? B->comm : NULL);
+    if (C->kind == TULLE_CSR && tulle__compressed_takes(A, B, C))
+        return tulle__compressed_check(alpha, A, op_a, B, op_b, C, error);
     struct factors x = {.alpha = alpha, .A = A, .B = B, .C = C, .op_a = op_a, .op_b = op_b, .first = {.mat = A}};
     double found = 0;
     tulle_status status = prepare(&x);
@@ -373,7 +375,12 @@ tulle_status tulle_product_check_matrices(double alpha, const tulle_mat *A, tull
 tulle_status tulle_product_check(tulle_product *plan, double *error)
 {
     if (TULLE__NULL_AS(plan, "product") || TULLE__NULL(error)) return tulle__refuse(plan ? plan->comm : NULL);
-    if (plan->stages.compressed) return tulle_product_check(tulle__compressed_product_inner(plan), error);
+    if (plan->stages.compressed && plan->sparse) {
+        if (!tulle__compressed_product_has_result(plan))
+            return tulle__fail(TULLE_ERR_STATE,
+                "a check of a hypersparse C that was expanded or made anew since: tulle_product_check_matrices");
+        return tulle_product_check(tulle__compressed_product_inner(plan), error);
+    }
     struct factors x = {.alpha = plan->scalars.alpha,
         .A = plan->A,
         .B = plan->B,
@@ -385,6 +392,7 @@ tulle_status tulle_product_check(tulle_product *plan, double *error)
     double found = 0;
     if (plan->scalars.beta != 0)
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "a check with beta = %g: the old C is gone", plan->scalars.beta);
+    if (plan->stages.compressed) return tulle_product_check_matrices(x.alpha, x.A, x.op_a, x.B, x.op_b, x.C, error);
     if (plan->options.selection) return tulle__check_selected(plan, error);
     status = prepare(&x);
     if (status == TULLE_OK) status = tulle_comm_agree(plan->comm, check(&x, plan, &found));

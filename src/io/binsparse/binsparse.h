@@ -2,7 +2,7 @@
 /*
  * Binsparse over HDF5: sparse and dense matrices in a binary format that other libraries read too. Sparse matrices of
  * AnnData and 10x Genomics are read as if they were Binsparse.
- * Supported are the formats CSR, CSC, COO (COOR, COOC), DMAT (DMATR, DMATC) and DVEC, all integer
+ * Read are the formats CSR, CSC, DCSR, DCSC, COO (COOR, COOC), DMAT (DMATR, DMATC) and DVEC, all integer
  * index types, real values, `iso` values, and symmetric and skew-symmetric structures. Complex
  * values are refused by name, and so are custom formats other than the following.
  *
@@ -36,6 +36,8 @@
 typedef enum tulle__binsparse_format {
     TULLE__BINSPARSE_CSR,
     TULLE__BINSPARSE_CSC,
+    TULLE__BINSPARSE_DCSR, /* rows with entries alone, which indices_0 name */
+    TULLE__BINSPARSE_DCSC, /* the same of columns */
     TULLE__BINSPARSE_BSR,  /* compressed formats end here */
     TULLE__BINSPARSE_COOR, /* sorted by rows */
     TULLE__BINSPARSE_COOC, /* sorted by columns: indices_0 are columns */

@@ -113,6 +113,8 @@ static const struct format {
 } formats[] = {
     {"CSR", TULLE__BINSPARSE_CSR, 0, {1, 0, 1, 1}},
     {"CSC", TULLE__BINSPARSE_CSC, 0, {1, 0, 1, 1}},
+    {"DCSR", TULLE__BINSPARSE_DCSR, 0, {1, 1, 1, 1}},
+    {"DCSC", TULLE__BINSPARSE_DCSC, 0, {1, 1, 1, 1}},
     {"COO", TULLE__BINSPARSE_COOR, 0, {0, 1, 1, 1}},
     {"COOR", TULLE__BINSPARSE_COOR, 0, {0, 1, 1, 1}},
     {"COOC", TULLE__BINSPARSE_COOC, 0, {0, 1, 1, 1}},
@@ -367,11 +369,13 @@ static tulle_status describe(const char *path, const cJSON *object, const cJSON 
     for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++)
         if (format->needs[w]) TULLE_TRY(check_type(path, types, w, head));
     TULLE_TRY(count_values(path, object, head));
-    if (format->needs[TULLE__BINSPARSE_POINTERS])
-        TULLE_TRY(check_count(path, TULLE__BINSPARSE_POINTERS, head,
-            (head->format == TULLE__BINSPARSE_CSC ? head->cols : tulle__blocks_over(head->rows, head->block)) + 1));
-    if (format->needs[TULLE__BINSPARSE_INDICES0])
-        TULLE_TRY(check_count(path, TULLE__BINSPARSE_INDICES0, head, head->stored));
+    const bool by_pointers = format->needs[TULLE__BINSPARSE_POINTERS],
+               by_indices = format->needs[TULLE__BINSPARSE_INDICES0];
+    const int64_t lines = by_indices                             ? head->array[TULLE__BINSPARSE_INDICES0].count
+                          : head->format == TULLE__BINSPARSE_CSC ? head->cols
+                                                                 : tulle__blocks_over(head->rows, head->block);
+    if (by_pointers) TULLE_TRY(check_count(path, TULLE__BINSPARSE_POINTERS, head, lines + 1));
+    if (by_indices && !by_pointers) TULLE_TRY(check_count(path, TULLE__BINSPARSE_INDICES0, head, head->stored));
     TULLE_TRY(check_count(path, TULLE__BINSPARSE_VALUES, head, head->iso ? 1 : head->stored));
 out:
     return status;

@@ -14,7 +14,8 @@ enum { PIECE = TULLE__BINSPARSE_PIECE };
 struct walk {
     tulle__binsparse *file;
     int64_t line, begin, have; /* pointer[0 .. have - 1] are those of lines begin .. */
-    int64_t *pointer;
+    int64_t *pointer, *number; /* number: NULL, or of those lines, below `limit` */
+    int64_t limit;
 };
 
 /* Binary search for the last line whose pointer is <= e: log2(lines) small reads. */
@@ -51,13 +52,16 @@ static tulle_status line_of(struct walk *w, int64_t e, int64_t *line)
             w->begin = w->line;
             w->have = count;
             TULLE_TRY(tulle__binsparse_read_pointers(w->file, w->begin, count, w->pointer));
+            if (w->number)
+                TULLE_TRY(tulle__binsparse_read_indices(
+                    w->file, TULLE__BINSPARSE_INDICES0, w->begin, count - 1, w->limit, w->number));
             if (w->pointer[0] > e)
                 return tulle__fail(TULLE_ERR_FORMAT, "%s: the data set '%s' does not grow", w->file->path,
                     w->file->header.names[TULLE__BINSPARSE_POINTERS]);
         }
         if (e < w->pointer[w->line + 1 - w->begin]) break;
     }
-    *line = w->line;
+    *line = w->number ? w->number[w->line - w->begin] : w->line;
 out:
     return status;
 }
@@ -112,13 +116,15 @@ tulle_status tulle__binsparse_parse(
     int64_t first = (int64_t)((__int128)head->count * part / nparts);
     int64_t end = (int64_t)((__int128)head->count * (part + 1) / nparts);
     int compressed = head->format <= TULLE__BINSPARSE_BSR;
-    int by_rows = head->format != TULLE__BINSPARSE_CSC && head->format != TULLE__BINSPARSE_COOC;
+    int by_rows = head->format != TULLE__BINSPARSE_CSC && head->format != TULLE__BINSPARSE_DCSC &&
+                  head->format != TULLE__BINSPARSE_COOC;
+    bool doubly = head->format == TULLE__BINSPARSE_DCSR || head->format == TULLE__BINSPARSE_DCSC;
     int b = head->block, area = b * b, piece = PIECE / area;
     int64_t rows = tulle__blocks_over(head->rows, b), cols = tulle__blocks_over(head->cols, b);
     int64_t outer_limit = by_rows ? rows : cols, inner_limit = by_rows ? cols : rows;
     int64_t *outer = NULL, *inner = NULL;
     double *value = NULL;
-    struct walk walk = {.file = file};
+    struct walk walk = {.file = file, .limit = outer_limit};
     tulle_status status = TULLE_OK;
     tulle__entries_init(entries, head->rows > INT32_MAX || head->cols > INT32_MAX, 0, gate->type);
     if (head->format >= TULLE__BINSPARSE_DMATR)
@@ -128,8 +134,11 @@ tulle_status tulle__binsparse_parse(
     TULLE_TRY(tulle__alloc(PIECE, sizeof *value, "a piece of a Binsparse file", &value));
     if (compressed) {
         TULLE_TRY(tulle__alloc(PIECE, sizeof *walk.pointer, "a piece of a Binsparse file", &walk.pointer));
+        if (doubly) TULLE_TRY(tulle__alloc(PIECE, sizeof *walk.number, "a piece of a Binsparse file", &walk.number));
         if (part == 0) TULLE_TRY(tulle__binsparse_read_pointers(file, 0, 1, walk.pointer));
-        if (part == nparts - 1) TULLE_TRY(tulle__binsparse_read_pointers(file, outer_limit, 1, walk.pointer));
+        if (part == nparts - 1)
+            TULLE_TRY(tulle__binsparse_read_pointers(
+                file, head->array[TULLE__BINSPARSE_POINTERS].count - 1, 1, walk.pointer));
         if (first < end) TULLE_TRY(start_walk(&walk, first));
     }
     for (int64_t e = first, n; e < end; e += n) {
@@ -152,6 +161,7 @@ tulle_status tulle__binsparse_parse(
     }
 out:
     tulle__free(walk.pointer);
+    tulle__free(walk.number);
     tulle__free(value);
     tulle__free(outer);
     tulle__free(inner);

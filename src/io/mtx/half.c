@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "mat/mat.h"
+#include "mat/algebra/elements.h"
 
 /*
  * Sums over entries: order-independent hashes of (i, j, value) below the diagonal and of (j, i,
@@ -17,6 +17,7 @@
 struct sums {
     uint64_t below, above;
     int64_t nbelow, ndiagonal, wrong; /* wrong: what is not zero on the diagonal of a skew-symmetric matrix */
+    bool skew;
 };
 
 int tulle__half_parse(const char *word, tulle__mtx_symmetry *symmetry)
@@ -38,65 +39,32 @@ static uint64_t mark(int64_t i, int64_t j, double x)
     return tulle__random_at((uint64_t)i, (uint64_t)j, bits);
 }
 
-static void add(struct sums *sums, int skew, int64_t i, int64_t j, double x)
+static void add(void *context, tulle_gidx i, tulle_gidx j, double x)
 {
+    struct sums *sums = context;
     if (i > j) {
         sums->below += mark(i, j, x);
         sums->nbelow++;
     } else if (i < j) {
-        sums->above += mark(j, i, skew ? -x : x);
+        sums->above += mark(j, i, sums->skew ? -x : x);
     } else {
         sums->ndiagonal++;
-        sums->wrong += skew && x != 0;
+        sums->wrong += sums->skew && x != 0;
     }
-}
-
-static double value(const tulle_tile *t, int64_t at)
-{
-    return t->type == TULLE_F32 ? (double)((const float *)t->val)[at] : ((const double *)t->val)[at];
-}
-
-static void add_tile(struct sums *sums, int skew, const tulle_tile *t, int64_t row, int64_t col)
-{
-    for (int64_t r = 0; t->nnz && r < t->m; r++) {
-        if (t->kind == TULLE_CSR)
-            for (int64_t e = t->rowptr[r]; e < t->rowptr[r + 1]; e++)
-                add(sums, skew, row + r, col + t->colind[e], value(t, e));
-        else
-            for (int64_t c = 0; c < t->n; c++)
-                add(sums, skew, row + r, col + c,
-                    value(t, t->order == TULLE_ROW_MAJOR ? r * t->ld + c : c * t->ld + r));
-    }
-}
-
-/* Adds the hashes of this PE's tiles. */
-static tulle_status add_here(const tulle_mat *A, int skew, struct sums *here)
-{
-    const tulle_layout *l = A->layout;
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            tulle_tile tile;
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            tulle_status status = tulle_mat_tile(A, i, j, &tile);
-            if (status != TULLE_OK) return status;
-            add_tile(here, skew, &tile, l->row_cut[i], l->col_cut[j]);
-        }
-    return TULLE_OK;
 }
 
 tulle_status tulle__half_count(const tulle_mat *A, tulle__mtx_symmetry symmetry, const char *path, int64_t *stored)
 {
-    struct sums here = {0}, sum = {0}, *all = NULL;
+    struct sums here = {.skew = symmetry == TULLE__MTX_SKEW}, sum = {0}, *all = NULL;
     tulle_comm *comm = A->comm;
-    int skew = symmetry == TULLE__MTX_SKEW;
     tulle_status status;
     *stored = A->kind == TULLE_DENSE ? A->layout->m * A->layout->n : A->nnz;
     if (symmetry == TULLE__MTX_GENERAL) return TULLE_OK;
     if (A->layout->m != A->layout->n)
         return tulle__fail(TULLE_ERR_ARG, "%s: a %s matrix must be square, but this is %" PRId64 " x %" PRId64, path,
             tulle__mtx_symmetry_name(symmetry), A->layout->m, A->layout->n);
-    status = add_here(A, skew, &here);
-    if (status == TULLE_OK) status = tulle__alloc((size_t)comm->size, sizeof *all, "sums of halves", &all);
+    tulle__each_own_entry(A, add, &here);
+    status = tulle__alloc((size_t)comm->size, sizeof *all, "sums of halves", &all);
     TULLE_TRY(tulle_comm_agree(comm, status));
     TULLE_TRY(tulle_comm_allgather(comm, &here, sizeof here, all));
     for (int p = 0; p < comm->size; p++) {
@@ -109,7 +77,7 @@ tulle_status tulle__half_count(const tulle_mat *A, tulle__mtx_symmetry symmetry,
     if (sum.below != sum.above || sum.wrong)
         status = tulle__fail(TULLE_ERR_ARG, "%s: the matrix is not %s bit by bit, so its half cannot represent it",
             path, tulle__mtx_symmetry_name(symmetry));
-    *stored = sum.nbelow + (skew ? 0 : sum.ndiagonal);
+    *stored = sum.nbelow + (here.skew ? 0 : sum.ndiagonal);
 out:
     tulle__free(all);
     return status;

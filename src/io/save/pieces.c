@@ -16,7 +16,7 @@
 #include "io/operand.h"
 #include "io/petsc/petsc.h"
 #include "io/save/save.h"
-#include "mat/mat.h"
+#include "mat/compressed.h"
 
 /* Writer of pieces in one format. Called on PE 0; close and abort free what open has made. */
 typedef struct way {
@@ -221,7 +221,9 @@ tulle_status tulle_writer_append(tulle_writer *writer, const tulle_mat *A)
     /* the entries of blocks are their elements but for zeros, as in a whole file */
     if (status == TULLE_OK && A->format->in_blocks) status = tulle_mat_to_csr(A, true, &entries);
     if (entries) A = entries;
-    if (status == TULLE_OK) status = tulle__mat_order(A);
+    /* a spool has a pointer of each row */
+    if (status == TULLE_OK)
+        status = tulle__mat_order(A->compressed && writer->way->append == append_mtx ? A->compressed->inner : A);
     if (status == TULLE_OK) status = tulle_comm_agree(writer->comm, append(writer, A));
     writer->broken |= status != TULLE_OK;
     tulle_mat_free(entries);

@@ -360,8 +360,8 @@ static tulle_status save_entries(const tulle_mat *A, const char *path, tulle__mt
     tulle__format format = TULLE__FORMAT_MTX;
     tulle_status status = tulle__output_format(path, A->kind, &format);
     if (status == TULLE_OK) status = tulle__wants_values(A->comm, "writing a matrix");
-    /* one triangle is found, and PETSc's files have a length of each row, by all rows */
-    const bool all_rows = symmetry != TULLE__MTX_GENERAL || format == TULLE__FORMAT_PETSC;
+    /* PETSc's files have a length of each row */
+    const bool all_rows = format == TULLE__FORMAT_PETSC;
     if (status == TULLE_OK) status = tulle__mat_order(A->compressed && !all_rows ? A->compressed->inner : A);
     if (status == TULLE_OK && format == TULLE__FORMAT_MTX) status = tulle__half_count(A, symmetry, path, &stored);
     if (A->comm->rank == 0 && status == TULLE_OK) {

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "mat/algebra/block_sum.h"
 #include "mat/algebra/elements.h"
+#include "mat/compressed.h"
 
 /* A term of a sum: factor times a tile of X. */
 struct term {
@@ -130,6 +131,31 @@ static tulle_status add_other(double alpha, const tulle_mat *A, double beta, con
     return status;
 }
 
+/* The sum on axes that have the lines of both. Collective, agreed. */
+static tulle_status add_compressed(double alpha, const tulle_mat *A, double beta, const tulle_mat *B, tulle_mat **C)
+{
+    tulle__compressed parts = {.inner = NULL};
+    tulle_mat *a = NULL, *b = NULL, *made = NULL;
+    tulle_status status = tulle_mat_order((tulle_mat *)(uintptr_t)A); /* logically const */
+    if (status == TULLE_OK) status = tulle_mat_order((tulle_mat *)(uintptr_t)B);
+    if (status == TULLE_OK) status = tulle__compressed_axis(A, true, B, true, &parts.rows);
+    if (status == TULLE_OK) status = tulle__compressed_axis(A, false, B, false, &parts.cols);
+    if (status == TULLE_OK) status = tulle__compressed_map(A, &parts.rows, &parts.cols, false, &a);
+    if (status == TULLE_OK) status = tulle__compressed_map(B, &parts.rows, &parts.cols, false, &b);
+    status = tulle_comm_agree(A->comm, status);
+    if (status == TULLE_OK) status = tulle_mat_add(alpha, a, beta, b, &parts.inner);
+    if (status == TULLE_OK)
+        status = tulle_comm_agree(A->comm, tulle__compressed_wrap(A->comm, A->layout, A->type, &parts, &made));
+    tulle__compressed_drop(&parts);
+    tulle__mat_drop(a);
+    tulle__mat_drop(b);
+    if (status == TULLE_OK)
+        *C = made;
+    else
+        tulle__mat_drop(made);
+    return status;
+}
+
 /* Halves of one symmetry and of the same blocks stay halves. */
 static bool both_half(const tulle_mat *A, const tulle_mat *B)
 {
@@ -160,6 +186,8 @@ tulle_status tulle_mat_add(double alpha, const tulle_mat *A, double beta, const 
     tulle_status status = tulle_comm_agree(A->comm, check_terms(A, B));
     if (status == TULLE_OK && !half && (A->symmetry != TULLE_GENERAL || B->symmetry != TULLE_GENERAL))
         return add_full(alpha, A, beta, B, C);
+    if (status == TULLE_OK && (A->compressed || B->compressed) && A->kind == TULLE_CSR && B->kind == TULLE_CSR)
+        return add_compressed(alpha, A, beta, B, C);
     if (status == TULLE_OK && !half) status = tulle__mat_order(A);
     if (status == TULLE_OK && !half) status = tulle__mat_order(B);
     if (status == TULLE_OK) status = suit(A, B, &moved);

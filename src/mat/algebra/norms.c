@@ -93,6 +93,7 @@ static void find_infinite(void *context, tulle_gidx row, tulle_gidx col, double 
 tulle_status tulle_mat_infinite_rows(const tulle_mat *A, int64_t *rows)
 {
     if (TULLE__NULL(A) || TULLE__NULL(rows)) return tulle__refuse(A ? A->comm : NULL);
+    if (A->compressed) return tulle_mat_infinite_rows(A->compressed->inner, rows);
     unsigned char *kinds = NULL;
     int64_t found = 0;
     tulle_status status = tulle__wants_values(A->comm, "rows that are not finite");
@@ -214,6 +215,7 @@ tulle_status tulle_mat_norm(const tulle_mat *A, tulle_norm norm, double *value)
 {
     if (TULLE__NULL(A)) return TULLE_ERR_ARG;
     if (TULLE__OUTSIDE(norm, TULLE_NORM_MAX) || TULLE__NULL(value)) return tulle__refuse(A->comm);
+    if (A->compressed) return tulle_mat_norm(A->compressed->inner, norm, value); /* other lines are zeros */
     struct sums s = {.line = NULL};
     tulle_status status = tulle_comm_agree(A->comm, tulle__wants_values(A->comm, "a norm"));
     if (status == TULLE_OK && (norm == TULLE_NORM_ONE || norm == TULLE_NORM_INFINITY))

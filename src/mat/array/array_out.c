@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "mat/array/array_parts.h"
 #include "mat/array/array_result.h"
+#include "mat/axis.h"
 #include "mat/overlap.h"
 #include "mat/row_ranges.h"
 
@@ -213,22 +214,47 @@ static tulle_status fill_dense(const tulle_tile *tile, tulle_array *out)
     return TULLE_OK;
 }
 
+static int64_t get_index(const void *array, int bytes, int64_t e)
+{
+    return bytes == 4 ? ((const int32_t *)array)[e] : ((const int64_t *)array)[e];
+}
+
+/* Coordinates that are positions, rows from out->first, become those of the stored lines. */
+static void number_entries(const tulle_gidx *rows, const tulle_gidx *cols, tulle_array *out)
+{
+    for (int64_t e = 0; e < out->nnz; e++) {
+        set_index(out->ind, out->ind_bytes, e, rows[get_index(out->ind, out->ind_bytes, e) - out->first]);
+        set_index(out->col, out->ind_bytes, e, cols[get_index(out->col, out->ind_bytes, e)]);
+    }
+}
+
 /* Fills `out` from this PE's only tile, (i, 0), if it has one. */
 static tulle_status receive(const tulle_mat *A, int root, tulle_array *out)
 {
     const int i = root == TULLE_AUTO ? A->comm->rank : 0;
     const int mine = tulle__tile_is_mine(A, i, 0);
+    const tulle__compressed *c = A->compressed;
+    const tulle_mat *X = c ? c->inner : A;
     tulle_tile tile = {.kind = A->kind, .type = A->type, .n = A->layout->n};
-    if (mine) tile = tulle__tile_in_place(A, i, 0);
+    if (mine) tile = tulle__tile_in_place(X, i, 0);
     out->first = mine ? A->layout->row_cut[i] : 0;
-    out->count = tile.m;
-    return out->storage == TULLE_STORAGE_DENSE ? fill_dense(&tile, out) : fill_sparse(&tile, out);
+    out->count = mine ? tulle__tile_rows(A, i) : 0;
+    if (out->storage == TULLE_STORAGE_DENSE) return fill_dense(&tile, out);
+    const tulle_status status = fill_sparse(&tile, out);
+    if (status == TULLE_OK && c && mine) number_entries(c->rows.number + X->layout->row_cut[i], c->cols.number, out);
+    return status;
+}
+
+/* Rows ascend; all of them are there, unless entries with their rows are asked for. Collective, agreed. */
+static tulle_status order_for(const tulle_array *out, const tulle_mat *A)
+{
+    return tulle__mat_order(A->compressed && out->storage == TULLE_STORAGE_COO ? A->compressed->inner : A);
 }
 
 /* A, or its transpose if columns are asked for, in the layout in which PEs receive it; *made: to be freed. */
 static tulle_status bring(const tulle_mat *A, int root, const tulle_array *out, const tulle_mat **at, tulle_mat **made)
 {
-    tulle_status status = tulle__mat_order(A);
+    tulle_status status = order_for(out, A);
     tulle_mat *T = NULL;
     tulle_layout *layout = NULL;
     *at = A;
@@ -348,7 +374,7 @@ static tulle_status hold(tulle_mat *A, tulle_array *out)
 tulle_status tulle__array_take(tulle_mat *A, int root, tulle_array *out)
 {
     tulle_status status = check_wish(A, root, out);
-    if (status == TULLE_OK) status = tulle__mat_order(A);
+    if (status == TULLE_OK) status = order_for(out, A);
     if (status == TULLE_OK && can_hold(A, out)) {
         status = hold(A, out);
         if (status == TULLE_OK) return TULLE_OK;

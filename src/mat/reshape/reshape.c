@@ -251,8 +251,8 @@ static tulle_status redistribute_compressed(const tulle_mat *A, const tulle_layo
     tulle_layout *inner = NULL;
     tulle_mat *made = NULL;
     tulle_status status = TULLE_OK;
-    if (layout->m != A->layout->m || layout->n != A->layout->n || layout->row_blocks.cut)
-        status = tulle__fail(TULLE_ERR_ARG, "the new layout has another shape than the matrix, or blocks");
+    if (layout->m != A->layout->m || layout->n != A->layout->n)
+        status = tulle__fail(TULLE_ERR_ARG, "the new layout has another shape than the matrix");
     if (status == TULLE_OK) status = tulle__compressed_layout(layout, &c->rows, &c->cols, &inner);
     status = tulle_comm_agree(A->comm, status);
     if (status == TULLE_OK) status = tulle_mat_redistribute(c->inner, inner, &parts.inner);
@@ -270,7 +270,7 @@ out:
 tulle_status tulle_mat_redistribute(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
 {
     if (TULLE__NULL(A) || TULLE__NULL(layout) || TULLE__NULL(copy)) return tulle__refuse(A ? A->comm : NULL);
-    if (A->compressed) return redistribute_compressed(A, layout, copy);
+    if (A->compressed && !layout->row_blocks.cut) return redistribute_compressed(A, layout, copy);
     tulle_mat *made = NULL;
     const bool half = A->symmetry != TULLE_GENERAL;
     if (half) {

@@ -5,7 +5,7 @@
 #include "base/arg.h"
 #include "base/attend.h"
 #include "base/error.h"
-#include "mat/mat.h"
+#include "mat/compressed.h"
 
 /* The entries to extract from a row: columns low .. high - 1, global. */
 static void columns_of(tulle_gidx row, tulle_uplo uplo, tulle_diag diag, tulle_gidx *low, tulle_gidx *high)
@@ -58,6 +58,28 @@ out:
     return status;
 }
 
+/* The triangle on one axis of all lines. Collective, agreed. */
+static tulle_status triangle_compressed(const tulle_mat *A, tulle_uplo uplo, tulle_diag diag, tulle_mat **out)
+{
+    tulle__compressed parts = {.inner = NULL};
+    tulle_mat *square = NULL, *made = NULL;
+    tulle_status status = tulle_mat_order((tulle_mat *)(uintptr_t)A); /* logically const */
+    if (status == TULLE_OK) status = tulle__compressed_axis(A, true, A, false, &parts.rows);
+    if (status == TULLE_OK) status = tulle__axis_copy(&parts.rows, &parts.cols);
+    if (status == TULLE_OK) status = tulle__compressed_map(A, &parts.rows, &parts.cols, false, &square);
+    status = tulle_comm_agree(A->comm, status);
+    if (status == TULLE_OK) status = tulle_mat_triangle(square, uplo, diag, &parts.inner);
+    if (status == TULLE_OK)
+        status = tulle_comm_agree(A->comm, tulle__compressed_wrap(A->comm, A->layout, A->type, &parts, &made));
+    tulle__compressed_drop(&parts);
+    tulle__mat_drop(square);
+    if (status == TULLE_OK)
+        *out = made;
+    else
+        tulle__mat_drop(made);
+    return status;
+}
+
 tulle_status tulle_mat_triangle(const tulle_mat *A, tulle_uplo uplo, tulle_diag diag, tulle_mat **out)
 {
     if (TULLE__NULL(A) || TULLE__OUTSIDE(uplo, TULLE_UPPER) || TULLE__OUTSIDE(diag, TULLE_DIAG_UNIT) ||
@@ -68,6 +90,7 @@ tulle_status tulle_mat_triangle(const tulle_mat *A, tulle_uplo uplo, tulle_diag 
     if (A->kind != TULLE_CSR || A->layout->m != A->layout->n)
         status = tulle__fail(TULLE_ERR_ARG, "a triangle needs a square sparse matrix");
     status = tulle_comm_agree(A->comm, status);
+    if (status == TULLE_OK && A->compressed) return triangle_compressed(A, uplo, diag, out);
     if (status == TULLE_OK) status = tulle__mat_order(A);
     if (status == TULLE_OK) status = tulle_mat_new_csr(A->comm, A->layout, A->type, &T);
     if (status != TULLE_OK) return status;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "mat/axis.h"
 #include "mat/blocks/blocks.h"
 #include "mat/sweep/rows_sweep.h"
 
@@ -22,6 +23,8 @@ static double element(const tulle_tile *t, int64_t e)
 static inline __attribute__((always_inline)) tulle_status visit_entries(
     const tulle_mat *X, tulle_op op, tulle__entry_visit *visit, void *context, double *longest)
 {
+    const tulle__compressed *stored = X->compressed;
+    if (stored) X = stored->inner;
     const tulle_layout *l = X->layout;
     const bool half = X->symmetry != TULLE_GENERAL, plain = op == TULLE_OP_N;
     const double sign = X->symmetry == TULLE_SKEW ? -1 : 1;
@@ -39,6 +42,7 @@ static inline __attribute__((always_inline)) tulle_status visit_entries(
                     for (int64_t e = 0; e < run.count; e++) {
                         tulle_gidx col = l->col_cut[j] + run.column + e, row = l->row_cut[i] + r;
                         double v = element(&t, run.value + e * run.step);
+                        if (stored) row = stored->rows.number[row], col = stored->cols.number[col];
                         visit(context, plain ? row : col, plain ? col : row, v);
                         if (half && !tulle__in_diagonal_block(X, row, col))
                             visit(context, plain ? col : row, plain ? row : col, sign * v);

@@ -9,29 +9,18 @@ enum { OF_A, OF_B, FACTORS };
 
 struct tulle__compressed_product {
     tulle_product *inner;
-    tulle__axis rows, between, cols; /* rows of C; columns of op(A); columns of C */
+    tulle__axis rows, between, cols; /* rows of C; columns of op(A); columns of C, where it is sparse */
     tulle_mat *mat[FACTORS];         /* A and B on the axes */
     uint64_t of[FACTORS];            /* their structures */
-    tulle_mat *C;                    /* on the axes: of `next`, then of the plan's C */
-    tulle__compressed *next;         /* NULL: the plan's C has it */
+    tulle_mat *C;                    /* on the axes: `dense`, or of `next`, then of the plan's C */
+    tulle_mat *dense;                /* NULL: C is sparse */
+    tulle__compressed *next;         /* NULL: the plan's C has it, or C is dense */
 };
 
 bool tulle__compressed_takes(const tulle_mat *A, const tulle_mat *B, const tulle_mat *C)
 {
-    return (A->compressed || B->compressed || C->compressed) && A->kind == TULLE_CSR && B->kind == TULLE_CSR &&
-           C->kind == TULLE_CSR;
-}
-
-/* The axis of lines of X and, unless it is NULL, Y. */
-static tulle_status join_axis(const tulle_mat *X, bool rows_of_x, const tulle_mat *Y, bool rows_of_y, tulle__axis *axis)
-{
-    tulle__numbers numbers = {.count = 0};
-    tulle_status status = tulle__compressed_numbers(X, rows_of_x, &numbers);
-    if (status == TULLE_OK && Y) status = tulle__compressed_numbers(Y, rows_of_y, &numbers);
-    status = tulle_comm_agree(X->comm, status);
-    if (status == TULLE_OK) status = tulle__axis_join(X->comm, &numbers, axis);
-    tulle__numbers_fini(&numbers);
-    return status;
+    return (A->compressed || B->compressed || C->compressed) && A->kind == TULLE_CSR && B->kind == C->kind &&
+           (B->kind == TULLE_CSR || B->kind == TULLE_DENSE);
 }
 
 static void drop_axes(tulle__compressed_product *p)
@@ -44,19 +33,28 @@ static void drop_axes(tulle__compressed_product *p)
 static tulle_status make_axes(const tulle_product *plan, const tulle_mat *C, tulle__compressed_product *p)
 {
     const bool a = plan->options.op_a == TULLE_OP_N, b = plan->options.op_b == TULLE_OP_N;
-    tulle_status status = join_axis(plan->A, a, C, true, &p->rows); /* C NULL: it is not added to */
-    if (status == TULLE_OK) status = join_axis(plan->A, !a, plan->B, b, &p->between);
-    if (status == TULLE_OK) status = join_axis(plan->B, !b, C, false, &p->cols);
+    tulle_status status = tulle__compressed_axis(plan->A, a, C, true, &p->rows); /* C NULL: it is not added to */
+    if (status == TULLE_OK) status = tulle__compressed_axis(plan->A, !a, plan->B, b, &p->between);
+    if (status == TULLE_OK && plan->sparse) status = tulle__compressed_axis(plan->B, !b, C, false, &p->cols);
     return status;
+}
+
+/* X on the axes, made anew unless it is known. */
+static tulle_status map(
+    const tulle_mat *X, const tulle__axis *rows, const tulle__axis *cols, bool known, tulle_mat **made)
+{
+    if (X->kind == TULLE_CSR) return tulle__compressed_map(X, rows, cols, known, made);
+    const tulle_status status = known ? TULLE_OK : tulle__compressed_dense_new(X, rows, cols, made);
+    return status == TULLE_OK ? tulle__compressed_dense_gather(X, rows, cols, *made) : status;
 }
 
 /* A factor on the axes, as it is stored. */
 static tulle_status map_factor(const tulle_product *plan, int which, bool known, tulle__compressed_product *p)
 {
     const bool plain = (which == OF_A ? plan->options.op_a : plan->options.op_b) == TULLE_OP_N;
-    const tulle__axis *rows = which == OF_A ? &p->rows : &p->between, *cols = which == OF_A ? &p->between : &p->cols;
-    return tulle__compressed_map(
-        which == OF_A ? plan->A : plan->B, plain ? rows : cols, plain ? cols : rows, known, &p->mat[which]);
+    const tulle__axis *of_c = plan->sparse ? &p->cols : NULL, *rows = which == OF_A ? &p->rows : &p->between,
+                      *cols = which == OF_A ? &p->between : of_c;
+    return map(which == OF_A ? plan->A : plan->B, plain ? rows : cols, plain ? cols : rows, known, &p->mat[which]);
 }
 
 /* C on the axes, with its entries or empty, and the parts by which C gets it later. */
@@ -64,6 +62,12 @@ static tulle_status map_result(const tulle_product *plan, bool filled, tulle__co
 {
     tulle_status status;
     tulle_layout *layout = NULL;
+    if (!plan->sparse) {
+        TULLE_TRY(tulle__compressed_dense_new(plan->C, &p->rows, NULL, &p->dense));
+        tulle__pe_disown(&p->dense->owned);
+        p->C = p->dense;
+        return TULLE_OK;
+    }
     TULLE_TRY(tulle__alloc_zero(1, sizeof *p->next, "a hypersparse matrix", &p->next));
     TULLE_TRY(tulle__axis_copy(&p->rows, &p->next->rows));
     TULLE_TRY(tulle__axis_copy(&p->cols, &p->next->cols));
@@ -89,12 +93,13 @@ static void drop(tulle__compressed_product *p)
     for (int f = OF_A; f <= OF_B; f++) tulle__mat_drop(p->mat[f]);
     if (p->next) tulle__compressed_drop(p->next);
     tulle__free(p->next);
+    tulle__mat_drop(p->dense);
     drop_axes(p);
     *p = (tulle__compressed_product){.inner = NULL};
 }
 
-/* Axes, matrices and the plan. */
-static tulle_status make(const tulle_product *plan, bool filled, tulle__compressed_product *p)
+/* Axes and matrices. Collective, agreed. */
+static tulle_status make_matrices(const tulle_product *plan, bool filled, tulle__compressed_product *p)
 {
     tulle_status status = make_axes(plan, filled ? plan->C : NULL, p);
     if (status != TULLE_OK) return status;
@@ -104,7 +109,13 @@ static tulle_status make(const tulle_product *plan, bool filled, tulle__compress
     }
     TULLE_TRY(map_result(plan, filled, p));
 out:
-    status = tulle_comm_agree(plan->comm, status);
+    return tulle_comm_agree(plan->comm, status);
+}
+
+/* Axes, matrices and the plan. */
+static tulle_status make(const tulle_product *plan, bool filled, tulle__compressed_product *p)
+{
+    tulle_status status = make_matrices(plan, filled, p);
     if (status == TULLE_OK) status = tulle_product_new(p->mat[OF_A], p->mat[OF_B], p->C, &plan->options, &p->inner);
     if (status == TULLE_OK) tulle__pe_disown(&p->inner->owned);
     p->of[OF_A] = tulle__structure_of(plan->A);
@@ -142,7 +153,7 @@ tulle_status tulle__compressed_product_renew(tulle_product *plan, double beta, t
     if (status == TULLE_OK) status = order(plan->B);
     if (status == TULLE_OK && beta != 0) status = order(plan->C);
     if (status != TULLE_OK) return status;
-    const bool is_ours = plan->C->compressed && plan->C->compressed->inner == p->C;
+    const bool is_ours = tulle__compressed_product_has_result(plan);
     if (p->of[OF_A] != tulle__structure_of(plan->A) || p->of[OF_B] != tulle__structure_of(plan->B) ||
         (!is_ours && (beta != 0 || !p->next))) {
         status = remake(plan, beta != 0);
@@ -150,13 +161,26 @@ tulle_status tulle__compressed_product_renew(tulle_product *plan, double beta, t
         for (int f = OF_A; f <= OF_B && status == TULLE_OK; f++) status = map_factor(plan, f, true, p);
         status = tulle_comm_agree(plan->comm, status);
     }
+    if (status == TULLE_OK && !plan->sparse && beta != 0)
+        status = tulle_comm_agree(plan->comm, tulle__compressed_dense_gather(plan->C, &p->rows, NULL, p->dense));
     if (status == TULLE_OK) *inner = p->inner;
     return status;
 }
 
-void tulle__compressed_product_taken(tulle_product *plan)
+bool tulle__compressed_product_has_result(const tulle_product *plan)
+{
+    const tulle__compressed_product *p = plan->stages.compressed;
+    return p->dense || (plan->C->compressed && plan->C->compressed->inner == p->C);
+}
+
+tulle_status tulle__compressed_product_taken(tulle_product *plan, double beta)
 {
     tulle__compressed_product *p = plan->stages.compressed;
+    /* values that would stay on devices are wanted here, and those of the next execution come from here */
+    tulle_status status = tulle_product_sync(p->inner);
+    if (status != TULLE_OK) return status;
+    if (!plan->sparse)
+        return tulle_comm_agree(plan->comm, tulle__compressed_dense_scatter(p->dense, &p->rows, NULL, beta, plan->C));
     if (p->next) {
         tulle__mat_clear(plan->C);
         plan->C->compressed = p->next;
@@ -164,6 +188,27 @@ void tulle__compressed_product_taken(tulle_product *plan)
     }
     plan->C->nnz = p->C->nnz;
     plan->C->structure++;
+    return status;
+}
+
+tulle_status tulle__compressed_check(double alpha, const tulle_mat *A, tulle_op op_a, const tulle_mat *B, tulle_op op_b,
+    const tulle_mat *C, double *error)
+{
+    const tulle_product asked = {.comm = C->comm,
+        .options = {.op_a = op_a, .op_b = op_b},
+        .A = A,
+        .B = B,
+        .C = (tulle_mat *)(uintptr_t)C, /* is only read */
+        .sparse = true};
+    tulle__compressed_product p = {.inner = NULL};
+    tulle_status status = order(A);
+    if (status == TULLE_OK) status = order(B);
+    if (status == TULLE_OK) status = order(C);
+    if (status == TULLE_OK) status = make_matrices(&asked, true, &p);
+    if (status == TULLE_OK)
+        status = tulle_product_check_matrices(alpha, p.mat[OF_A], op_a, p.mat[OF_B], op_b, p.C, error);
+    drop(&p);
+    return status;
 }
 
 tulle_product *tulle__compressed_product_inner(const tulle_product *plan)
