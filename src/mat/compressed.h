@@ -47,18 +47,6 @@ tulle_status tulle__compressed_axis(
 tulle_status tulle__compressed_map(
     const tulle_mat *A, const tulle__axis *rows, const tulle__axis *cols, bool known, tulle_mat **made);
 
-/*
- * Dense matrices on axes, either of which may be NULL, all lines. new: the lines' matrix, undefined, in the tiles of X;
- * collective, without agreement. gather: it gets X's elements. scatter: X = beta X, where beta = 0 does not read X, but
- * the part's elements in their places. Local.
- */
-tulle_status tulle__compressed_dense_new(
-    const tulle_mat *X, const tulle__axis *rows, const tulle__axis *cols, tulle_mat **part);
-tulle_status tulle__compressed_dense_gather(
-    const tulle_mat *X, const tulle__axis *rows, const tulle__axis *cols, tulle_mat *part);
-tulle_status tulle__compressed_dense_scatter(
-    const tulle_mat *part, const tulle__axis *rows, const tulle__axis *cols, double beta, tulle_mat *X);
-
 /* Expands a compressed A, for what reads tiles in any order of rows. Collective, agreed. */
 static inline tulle_status tulle__mat_has_tiles(const tulle_mat *A)
 {

@@ -338,11 +338,16 @@ static tulle_status execute_compressed(
     tulle_product *plan, double alpha, double beta, tulle_columns *columns, tulle_product_report *report)
 {
     tulle_product *inner;
+    const int64_t start = tulle__now(plan->comm);
     tulle_status status = tulle__compressed_product_renew(plan, beta, &inner);
     if (status == TULLE_OK)
         status = columns ? tulle_product_next(inner, alpha, columns, report)
                          : tulle_product_execute(inner, alpha, beta, report);
-    return status == TULLE_OK ? tulle__compressed_product_taken(plan, beta) : status;
+    if (status == TULLE_OK) status = tulle__compressed_product_taken(plan, beta);
+    if (status != TULLE_OK || !report) return status;
+    /* lines that are gathered and scattered take time, too */
+    report->seconds = 1e-9 * (double)(tulle__now(plan->comm) - start);
+    return tulle_comm_agree(plan->comm, tulle_comm_reduce_real(plan->comm, TULLE_MAX, 1, &report->seconds));
 }
 
 tulle_status tulle_product_next(tulle_product *plan, double alpha, tulle_columns *columns, tulle_product_report *report)

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "mat/compressed.h"
+#include "mat/reshape/dense_lines.h"
 
 enum { OF_A, OF_B, FACTORS };
 
@@ -44,8 +45,8 @@ static tulle_status map(
     const tulle_mat *X, const tulle__axis *rows, const tulle__axis *cols, bool known, tulle_mat **made)
 {
     if (X->kind == TULLE_CSR) return tulle__compressed_map(X, rows, cols, known, made);
-    const tulle_status status = known ? TULLE_OK : tulle__compressed_dense_new(X, rows, cols, made);
-    return status == TULLE_OK ? tulle__compressed_dense_gather(X, rows, cols, *made) : status;
+    const tulle_status status = known ? TULLE_OK : tulle__dense_lines_new(X, rows, cols, made);
+    return status == TULLE_OK ? tulle__dense_lines_gather(X, rows, cols, *made) : status;
 }
 
 /* A factor on the axes, as it is stored. */
@@ -63,7 +64,7 @@ static tulle_status map_result(const tulle_product *plan, bool filled, tulle__co
     tulle_status status;
     tulle_layout *layout = NULL;
     if (!plan->sparse) {
-        TULLE_TRY(tulle__compressed_dense_new(plan->C, &p->rows, NULL, &p->dense));
+        TULLE_TRY(tulle__dense_lines_new(plan->C, &p->rows, NULL, &p->dense));
         tulle__pe_disown(&p->dense->owned);
         p->C = p->dense;
         return TULLE_OK;
@@ -162,7 +163,7 @@ tulle_status tulle__compressed_product_renew(tulle_product *plan, double beta, t
         status = tulle_comm_agree(plan->comm, status);
     }
     if (status == TULLE_OK && !plan->sparse && beta != 0)
-        status = tulle_comm_agree(plan->comm, tulle__compressed_dense_gather(plan->C, &p->rows, NULL, p->dense));
+        status = tulle_comm_agree(plan->comm, tulle__dense_lines_gather(plan->C, &p->rows, NULL, p->dense));
     if (status == TULLE_OK) *inner = p->inner;
     return status;
 }
@@ -180,7 +181,7 @@ tulle_status tulle__compressed_product_taken(tulle_product *plan, double beta)
     tulle_status status = tulle_product_sync(p->inner);
     if (status != TULLE_OK) return status;
     if (!plan->sparse)
-        return tulle_comm_agree(plan->comm, tulle__compressed_dense_scatter(p->dense, &p->rows, NULL, beta, plan->C));
+        return tulle_comm_agree(plan->comm, tulle__dense_lines_scatter(p->dense, &p->rows, NULL, beta, plan->C));
     if (p->next) {
         tulle__mat_clear(plan->C);
         plan->C->compressed = p->next;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows, or columns, of dense matrices that are on an axis. */
+#include "mat/reshape/dense_lines.h"
+
 #include <string.h>
 
 #include "base/error.h"
-#include "mat/compressed.h"
 #include "mat/context.h"
 #include "mat/mat_resident.h"
 
-/* A line of `count` elements, `step` bytes apart; at: NULL, or where in the whole matrix's line each lies, from 0. */
+/* A line of `count` elements; at: NULL, or where in the whole matrix's line each lies, from 0. */
 static void copy_line(
     char *part, char *whole, tulle_gidx count, size_t size, const tulle_gidx *at, tulle_gidx first, bool to_whole)
 {
@@ -48,7 +48,7 @@ static void copy_tiles(
             if (tulle__tile_is_mine(whole, i, j)) copy_tile(part, rows, cols, whole, i, j, to_whole);
 }
 
-tulle_status tulle__compressed_dense_new(
+tulle_status tulle__dense_lines_new(
     const tulle_mat *X, const tulle__axis *rows, const tulle__axis *cols, tulle_mat **made)
 {
     tulle_layout *layout = NULL;
@@ -65,7 +65,7 @@ out:
     return status;
 }
 
-tulle_status tulle__compressed_dense_gather(
+tulle_status tulle__dense_lines_gather(
     const tulle_mat *X, const tulle__axis *rows, const tulle__axis *cols, tulle_mat *part)
 {
     const tulle_status status = tulle__mat_resident_bring(X);
@@ -89,7 +89,7 @@ static tulle_status scale(tulle_mat *X, double beta)
     return status;
 }
 
-tulle_status tulle__compressed_dense_scatter(
+tulle_status tulle__dense_lines_scatter(
     const tulle_mat *part, const tulle__axis *rows, const tulle__axis *cols, double beta, tulle_mat *X)
 {
     const tulle_status status = scale(X, beta);
