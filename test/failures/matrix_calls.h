@@ -178,25 +178,44 @@ static tulle_status reshape(struct fixture *f, const char *text)
     return status;
 }
 
-/* Stored rows and columns alone: a copy, its transpose, a product with that, and all rows again. */
-static tulle_status hypersparse(struct fixture *f, const char *text)
+/* C = A B of stored lines, sparse or dense, made and freed. */
+static tulle_status multiply_stored(struct fixture *f, const tulle_mat *A, const tulle_mat *B)
 {
-    tulle_mat *H = NULL, *T = NULL, *C = NULL;
+    tulle_mat *C = NULL;
     tulle_layout *layout = NULL;
     tulle_product *plan = NULL;
     const tulle_product_options options = {.alg = TULLE_PRODUCT_STATIONARY_C};
-    (void)text;
-    tulle_status status = tulle_mat_compress(f->A, &H);
-    if (status == TULLE_OK) status = tulle_mat_transpose(H, &T);
+    const bool sparse = tulle_mat_kind(B) == TULLE_CSR;
+    tulle_status status = tulle_comm_agree(f->comm, tulle_product_layout(A, TULLE_OP_N, B, TULLE_OP_N, &layout));
     if (status == TULLE_OK)
-        status = tulle_comm_agree(f->comm, tulle_product_layout(H, TULLE_OP_N, T, TULLE_OP_N, &layout));
-    if (status == TULLE_OK) status = tulle_mat_new_csr(f->comm, layout, TULLE_F64, &C);
-    if (status == TULLE_OK) status = tulle_product_new(H, T, C, &options, &plan);
+        status = sparse ? tulle_mat_new_csr(f->comm, layout, TULLE_F64, &C)
+                        : tulle_mat_new_dense(f->comm, layout, TULLE_F64, TULLE_ROW_MAJOR, &C);
+    if (status == TULLE_OK) status = tulle_product_new(A, B, C, &options, &plan);
     if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, NULL);
-    if (status == TULLE_OK) status = tulle_mat_expand(C);
+    if (status == TULLE_OK && sparse) status = tulle_mat_expand(C);
     tulle_product_free(plan);
     tulle_layout_free(layout);
     tulle_mat_free(C);
+    return status;
+}
+
+/* Stored rows and columns alone: a copy, its transpose, their sum, a triangle, coordinates, products, all rows again.
+ */
+static tulle_status hypersparse(struct fixture *f, const char *text)
+{
+    tulle_mat *H = NULL, *T = NULL, *sum = NULL, *L = NULL;
+    tulle_array out = {.storage = TULLE_STORAGE_COO};
+    (void)text;
+    tulle_status status = tulle_mat_compress(f->A, &H);
+    if (status == TULLE_OK) status = tulle_mat_transpose(H, &T);
+    if (status == TULLE_OK) status = tulle_mat_add(1, H, 2, T, &sum);
+    if (status == TULLE_OK) status = tulle_mat_triangle(H, TULLE_LOWER, TULLE_DIAG_STORED, &L);
+    if (status == TULLE_OK) status = tulle_mat_to_array(H, TULLE_AUTO, &out);
+    if (status == TULLE_OK) status = multiply_stored(f, H, T);
+    if (status == TULLE_OK) status = multiply_stored(f, H, f->D);
+    tulle_array_free(&out);
+    tulle_mat_free(L);
+    tulle_mat_free(sum);
     tulle_mat_free(T);
     tulle_mat_free(H);
     return status;
