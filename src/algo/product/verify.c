@@ -377,8 +377,8 @@ tulle_status tulle_product_check(tulle_product *plan, double *error)
     if (TULLE__NULL_AS(plan, "product") || TULLE__NULL(error)) return tulle__refuse(plan ? plan->comm : NULL);
     if (plan->stages.compressed && plan->sparse) {
         if (!tulle__compressed_product_has_result(plan))
-            return tulle__fail(TULLE_ERR_STATE,
-                "a check of a hypersparse C that was expanded or made anew since: tulle_product_check_matrices");
+            return tulle__fail(
+                TULLE_ERR_STATE, "a check of a product whose hypersparse C has been expanded, or made anew, since");
         return tulle_product_check(tulle__compressed_product_inner(plan), error);
     }
     struct factors x = {.alpha = plan->scalars.alpha,
