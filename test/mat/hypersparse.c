@@ -187,6 +187,7 @@ static tulle_status expect_reads(
     const tulle_read_options options = {.type = TULLE_F64};
     tulle_status status;
     snprintf(path, sizeof path, "%s/%s", s->folder, name);
+    TULLE_TRY(tulle_comm_broadcast(comm, 0, path, sizeof path)); /* processes have folders of their own */
     TULLE_TRY(tulle_mat_save(A, path));
     TULLE_TRY(tulle_mat_load(comm, path, NULL, TULLE_CSR, &options, warnings, &read));
     TULLE_TRY(expect_entries(read, wanted));
