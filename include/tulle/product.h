@@ -230,8 +230,7 @@ TULLE_API tulle_status tulle_product_execute(
 TULLE_API tulle_status tulle_product_sync(tulle_product *product);
 
 /*
- * A range of the columns of C: columns from n from / of to n to / of of each tile column of n columns; of hypersparse
- * factors, of the n that have entries.
+ * A range of the columns of C: columns from n from / of to n to / of of each tile column of n columns.
  */
 typedef struct tulle_columns {
     int number;              /* index of the range, from 0 */
@@ -287,10 +286,9 @@ TULLE_API tulle_status tulle_product_check_matrices(double alpha, const tulle_ma
 /* One way to make the rows of a sparse product on a processor. The first of a list is the kernel's own choice. */
 typedef struct tulle_product_mechanism {
     char name[16];
-    bool chosen;     /* it is what the kernel chooses; the name of the first is not */
-    double estimate; /* seconds, roughly; nan: there is no estimate */
-    double fresh,
-        kept; /* least seconds of the product, and of its values alone; 0: not measured, as what is hopeless */
+    bool chosen;        /* it is what the kernel chooses; the name of the first is not */
+    double estimate;    /* seconds, roughly; nan: there is no estimate */
+    double fresh, kept; /* least seconds of the product, and of its values alone; 0: not measured, as what is hopeless */
 } tulle_product_mechanism;
 
 enum { TULLE_PRODUCT_MECHANISMS = 10 };
