@@ -148,11 +148,9 @@ TULLE_API tulle_status tulle_mat_permute(
  * stored so where CSR cannot have its tiles (2^31 rows or columns and more), or by tulle_mat_compresses; a product,
  * where a factor is.
  *
- * Its kind is CSR. Products with a sparse or dense B, their checks and counts, tulle_mat_save, tulle_mat_to_array in
- * coordinates, tulle_mat_transpose, _redistribute, _add, _symmetrise, _asymmetry, _triangle, _norm, _trace, _drop,
- * _infinite_rows, and tulle_mat_scale by a number take it as it is. Single tiles are refused by TULLE_ERR_UNSUPPORTED.
- * All else expands it in place, by 8 bytes a row: TULLE_ERR_LIMIT or TULLE_ERR_OVERFLOW, with its size, where it
- * cannot.
+ * Its kind is CSR. Products, sums, triangles, transposes, other layouts, norms, files and coordinates take it as it is
+ * (doc/inputs.md). Single tiles are refused by TULLE_ERR_UNSUPPORTED. All else expands it in place, by 8 bytes a row:
+ * TULLE_ERR_LIMIT or TULLE_ERR_OVERFLOW, with its size, where it cannot.
  */
 typedef struct tulle_compressed {
     const tulle_mat *inner; /* A's; NULL: A is not stored so */

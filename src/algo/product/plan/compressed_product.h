@@ -3,8 +3,8 @@
  * Products with hypersparse factors (mat/compressed.h). A, B and C get three axes: the rows of A and
  * C, the columns of B and C, and those of A with the rows of B. Numbers ascend along them, so a plan of the matrices
  * on these axes has the product's entries, order of sums and choices of selections, and all of its algorithms and
- * options. C becomes hypersparse. An execution after a structure has changed makes axes and plan anew.
- * Dense B and C: their lines that op(A) has are gathered and scattered, so that work is that of A and of writing C.
+ * options. C becomes hypersparse; of dense B and C the lines of op(A) are gathered and scattered. An execution after a
+ * structure has changed makes axes and plan anew.
  */
 #ifndef TULLE_PRODUCT_COMPRESSED_PRODUCT_H
 #define TULLE_PRODUCT_COMPRESSED_PRODUCT_H
