@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -99,13 +100,7 @@ tulle_status tulle__extents_take(tulle__extents *e, uint64_t bytes, const char *
 static int64_t find(const tulle__extents *e, const tulle__extent *block)
 {
     int64_t low = 0, high = e->n;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (e->piece[middle].offset < block->offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TULLE__PARTITION_POINT(low, high, middle, e->piece[middle].offset < block->offset);
     if (low == e->n || !block->generation) return -1;
     const struct piece *p = &e->piece[low];
     return p->offset == block->offset && p->generation == block->generation && p->bytes == block->bytes ? low : -1;

@@ -9,6 +9,7 @@
 #include "mat/compressed.h"
 #include "mat/context.h"
 #include "mat/sort_tile.h"
+#include "tile/element.h"
 
 /*
  * The staging blocks of one PE for one owner: where the owner's tiles begin, then rows, columns and
@@ -80,7 +81,7 @@ static inline struct entry read_entry(const tulle__entry_block *b, tulle_type ty
     struct entry x;
     x.row = b->wide ? ((const int64_t *)b->row)[e] : ((const int32_t *)b->row)[e];
     x.col = b->wide ? ((const int64_t *)b->col)[e] : ((const int32_t *)b->col)[e];
-    x.val = !b->val ? 1.0 : type == TULLE_F32 ? (double)((const float *)b->val)[e] : ((const double *)b->val)[e];
+    x.val = !b->val ? 1.0 : tulle__element(type, b->val, e);
     return x;
 }
 
@@ -105,10 +106,7 @@ static inline void stage_entry(struct work *w, const struct entry *x)
     const struct outbox *out = &w->outbox[w->layout->owner[tile]];
     out->row[at] = (int32_t)(x->row - w->layout->row_cut[i]);
     out->col[at] = (int32_t)(x->col - w->layout->col_cut[j]);
-    if (w->type == TULLE_F32)
-        ((float *)out->val)[at] = (float)x->val;
-    else
-        ((double *)out->val)[at] = x->val;
+    tulle__element_set(w->type, out->val, at, x->val);
 }
 
 /* Called for each entry of a block, mirrored entries included. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -156,12 +157,6 @@ int64_t tulle__axis_find(const tulle__axis *axis, tulle_gidx x)
     const tulle_gidx bucket = x >> axis->shift;
     if (bucket >= axis->buckets) return axis->count;
     int64_t low = axis->begin[bucket], high = axis->begin[bucket + 1];
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (axis->number[middle] < x)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TULLE__PARTITION_POINT(low, high, middle, axis->number[middle] < x);
     return low;
 }

@@ -7,6 +7,7 @@
 #include <tulle/mat.h>
 
 #include "base/arg.h"
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "kernel/kernel.h"
@@ -357,15 +358,9 @@ tulle_block_cuts tulle_layout_col_blocks(const tulle_layout *layout)
 
 int tulle__layout_find(const tulle_gidx *cut, int parts, tulle_gidx x)
 {
-    int low = 0, high = parts - 1;
-    while (low < high) {
-        int middle = (low + high + 1) / 2;
-        if (cut[middle] <= x)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
+    int part = 0;
+    TULLE__LAST_WHERE(part, parts, middle, cut[middle] <= x);
+    return part;
 }
 
 int tulle__layout_same_cuts(const tulle_gidx *a, int na, const tulle_gidx *b, int nb)

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "mat/axis.h"
 #include "mat/context.h"
+#include "tile/element.h"
 #include "tile/tile_blocks.h"
 
 tulle_gidx tulle_mat_rows(const tulle_mat *A)
@@ -573,11 +574,8 @@ static tulle_status fill_part(void *arg, int thread, int nthreads)
         for (tulle_gidx c = 0; c < f->tile.n; c++) {
             uint64_t bits = tulle__random_at(f->seed, (uint64_t)(f->row + r), (uint64_t)(f->col + c));
             double x = 2 * tulle__random_unit(bits) - 1;
-            int64_t at = f->tile.order == TULLE_ROW_MAJOR ? r * f->tile.ld + c : c * f->tile.ld + r;
-            if (f->tile.type == TULLE_F32)
-                ((float *)f->tile.val)[at] = (float)x;
-            else
-                ((double *)f->tile.val)[at] = x;
+            int64_t at = tulle__dense_place(f->tile.order, f->tile.ld, r, c);
+            tulle__element_set(f->tile.type, f->tile.val, at, x);
         }
     return TULLE_OK;
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -23,15 +24,9 @@ tulle_status tulle__block_cuts_check(const char *what, tulle_block_cuts blocks, 
 /* The last block that starts at or before x; `count` for the end. */
 static tulle_gidx block_of(tulle_block_cuts blocks, tulle_gidx x)
 {
-    tulle_gidx low = 0, high = blocks.count;
-    while (low < high) {
-        tulle_gidx middle = low + (high - low + 1) / 2;
-        if (blocks.cut[middle] <= x)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
+    tulle_gidx block = 0;
+    TULLE__LAST_WHERE(block, blocks.count + 1, middle, blocks.cut[middle] <= x);
+    return block;
 }
 
 void tulle__block_cuts_move(tulle_block_cuts blocks, tulle_gidx *cut, int tiles)

@@ -14,6 +14,7 @@
 #include "base/spec.h"
 #include "base/words/names.h"
 #include "mat/mat.h"
+#include "tile/element.h"
 
 TULLE__WORDS(names, TULLE_ELIMINATION_LIST);
 TULLE__PARSE(tulle_elimination, elimination, names, "order of elimination")
@@ -63,7 +64,7 @@ static tulle_status read_tile(const tulle_tile *A, tulle__columns *to)
     memcpy(to->ptr, A->rowptr, ((size_t)A->m + 1) * sizeof *to->ptr);
     for (int64_t e = 0; e < A->nnz; e++) {
         to->row[e] = A->colind[e];
-        to->val[e] = A->type == TULLE_F32 ? (double)((const float *)A->val)[e] : ((const double *)A->val)[e];
+        to->val[e] = tulle__tile_element(A, e);
     }
 out:
     return status;
@@ -98,10 +99,7 @@ static tulle_status fill(
                 goto out;
             }
             (tile.colind)[at] = (tulle_lidx)c;
-            if (F->type == TULLE_F32)
-                ((float *)tile.val)[at] = (float)x;
-            else
-                ((double *)tile.val)[at] = x;
+            tulle__element_set(F->type, tile.val, at, x);
         }
 out:
     tulle__free(next);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "algo/factor/eliminate.h"
+#include "base/bisect.h"
 #include "base/error.h"
 
 static int positive(const tulle_tile *A, int64_t entry)
@@ -13,13 +14,7 @@ static int positive(const tulle_tile *A, int64_t entry)
 static int64_t find_diagonal(const tulle_tile *A, int64_t r, int64_t i)
 {
     int64_t low = A->rowptr ? A->rowptr[r] : 0, end = A->rowptr ? A->rowptr[r + 1] : 0, high = end;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (A->colind[middle] < i)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TULLE__PARTITION_POINT(low, high, middle, A->colind[middle] < i);
     return low < end && A->colind[low] == i ? low : -1;
 }
 

@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "algo/krylov/block.h"
-#include "algo/krylov/home/home.h"
 #include "algo/krylov/columns/rhs_by_column.h"
+#include "algo/krylov/home/home.h"
 #include "base/error.h"
+#include "tile/element.h"
 
 static double seconds(int64_t ns)
 {
@@ -24,8 +25,7 @@ static double largest(const tulle__block *b, const void *val, int ld, int j)
     double most = 0;
     for (int64_t r = 0; r < b->multi.space.rows; r++) {
         int64_t at = r * ld + j;
-        double size =
-            fabs(b->multi.space.type == TULLE_F32 ? (double)((const float *)val)[at] : ((const double *)val)[at]);
+        double size = fabs(tulle__element(b->multi.space.type, val, at));
         if (size > most) most = size; /* NaN shows in the norm */
     }
     return most;

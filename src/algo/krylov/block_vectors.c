@@ -53,7 +53,7 @@ out:
     return status;
 }
 
-tulle_status tulle__block_leave_home(tulle__block *b)
+static tulle_status block_leave_home(tulle__block *b)
 {
     if (!b->home) return TULLE_OK;
     tulle_status status = tulle_comm_agree(b->comm, tulle__home_fetch_all(b->home));
@@ -70,7 +70,7 @@ static tulle_status stay_home(tulle__block *b, tulle_status status)
     if (status == TULLE_ERR_LIMIT || status == TULLE_ERR_UNSUPPORTED) status = TULLE_OK;
     status = tulle_comm_agree(b->comm, status);
     if (status == TULLE_OK) status = tulle_comm_agree(b->comm, tulle_comm_reduce_int(b->comm, TULLE_MIN, 1, &here));
-    return status == TULLE_OK && !here ? tulle__block_leave_home(b) : status;
+    return status == TULLE_OK && !here ? block_leave_home(b) : status;
 }
 
 static tulle_status bring_vectors(tulle__block *b, const tulle__block_vectors *p)

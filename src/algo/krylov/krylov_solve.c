@@ -9,15 +9,16 @@
 #include <string.h>
 
 #include "algo/krylov/block.h"
-#include "algo/krylov/minres.h"
+#include "algo/krylov/columns/rhs_by_column.h"
 #include "algo/krylov/home/home.h"
 #include "algo/krylov/krylov.h"
-#include "algo/krylov/columns/rhs_by_column.h"
+#include "algo/krylov/minres.h"
 #include "algo/option_readers.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "mat/overlap.h"
+#include "tile/element.h"
 
 /* ---- creation and destruction ---- */
 
@@ -144,7 +145,7 @@ static double largest(const tulle__krylov *k, const void *x)
 {
     double most = 0;
     for (int64_t r = 0; r < k->space.rows; r++) {
-        double size = fabs(k->space.type == TULLE_F32 ? (double)((const float *)x)[r] : ((const double *)x)[r]);
+        double size = fabs(tulle__element(k->space.type, x, r));
         if (size > most) most = size; /* NaN shows in the norm */
     }
     return most;

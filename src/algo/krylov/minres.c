@@ -31,6 +31,7 @@
 #include "algo/krylov/columns/rhs_by_column.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "tile/element.h"
 
 enum { VECTORS = 8, BESIDE = 3, MOST = TULLE__TALL_MOST, TRIAL = 20 };
 
@@ -214,10 +215,7 @@ static void draw(const tulle__space *space, void *x)
     enum { SEED = 17 };
     for (int64_t r = 0; r < space->rows; r++) {
         const double value = 2 * tulle__random_unit(tulle__random_at(SEED, 0, (uint64_t)(space->first + r))) - 1;
-        if (space->type == TULLE_F32)
-            ((float *)x)[r] = (float)value;
-        else
-            ((double *)x)[r] = value;
+        tulle__element_set(space->type, x, r, value);
     }
 }
 

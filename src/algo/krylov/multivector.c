@@ -5,6 +5,7 @@
 
 #include "algo/krylov/home/home.h"
 #include "base/error.h"
+#include "tile/element.h"
 
 /* subtrees of a PE, about; levels of a subtree; rows of a tsmm at a time */
 enum { PARTS = 64, LEVELS = 12, CHUNK = 256 };
@@ -285,10 +286,7 @@ static void *pack_coefficients(const tulle__multi_term *t, tulle_type type, void
     for (int k = 0; k < t->k; k++)
         for (int j = 0; j < TULLE__TALL_MOST; j++) {
             double b = j >= t->n ? 0 : t->factor * (t->B ? t->B[k][j] : j == k);
-            if (type == TULLE_F32)
-                ((float *)to)[k * TULLE__TALL_MOST + j] = (float)b;
-            else
-                ((double *)to)[k * TULLE__TALL_MOST + j] = b;
+            tulle__element_set(type, to, k * TULLE__TALL_MOST + j, b);
         }
     return (char *)to + (size_t)t->k * TULLE__TALL_MOST * tulle_type_size(type);
 }

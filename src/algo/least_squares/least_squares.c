@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "mat/overlap.h"
+#include "tile/element.h"
 
 enum { VECTORS = 6 }; /* of a column: x, v, y, d, and two of the method */
 
@@ -105,7 +106,7 @@ static double largest_of(const tulle__fit *f, int j)
     double most = 0;
     for (int64_t r = 0; r < f->of_rows.rows; r++) {
         const int64_t at = r * f->columns + j;
-        const double x = f->of_rows.type == TULLE_F32 ? (double)((const float *)f->U)[at] : ((const double *)f->U)[at];
+        const double x = tulle__element(f->of_rows.type, f->U, at);
         if (fabs(x) > most) most = fabs(x); /* NaN shows in the norm */
     }
     return most;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "tile/tile_blocks.h"
 
@@ -28,13 +29,7 @@ void tulle__block_rows_fini(tulle__block_rows *rows)
 int64_t tulle__block_row_find(const tulle__block_row *row, tulle_gidx col)
 {
     int64_t low = 0, high = row->count;
-    while (low < high) {
-        int64_t middle = (low + high) / 2;
-        if (row->col[middle] < col)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TULLE__PARTITION_POINT(low, high, middle, row->col[middle] < col);
     return low < row->count && row->col[low] == col ? low : -1;
 }
 
@@ -132,20 +127,6 @@ static int compare(const void *left, const void *right)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-static int tile_of(const tulle_mat *A, tulle_gidx row)
-{
-    const tulle_gidx *first = A->layout->row_blocks.first;
-    int low = 0, high = A->layout->mt;
-    while (high - low > 1) {
-        int middle = (low + high) / 2;
-        if (first[middle] <= row)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 tulle_status tulle__block_rows_require(tulle__block_rows *rows, int64_t n, const int32_t *list)
 {
     enum { PENDING = -2 };
@@ -167,7 +148,8 @@ tulle_status tulle__block_rows_require(tulle__block_rows *rows, int64_t n, const
         if (rows->slot[list[k]] != PENDING) continue;
         rows->slot[list[k]] = -1;
         if (status != TULLE_OK) continue;
-        rows->row[rows->count++] = (tulle__block_row){.row = list[k], .tile = tile_of(A, list[k])};
+        rows->row[rows->count++] = (tulle__block_row){
+            .row = list[k], .tile = tulle__layout_find(A->layout->row_blocks.first, A->layout->mt, list[k])};
     }
     if (status != TULLE_OK) return status;
     qsort(rows->row + first, (size_t)fresh, sizeof *rows->row, compare);

@@ -186,7 +186,11 @@ tulle_status tulle_matfun_update(tulle_matfun *plan)
     return make(plan);
 }
 
-tulle_status tulle__matfun_renew(tulle_matfun *plan)
+/*
+ * Before a sweep: the copy's values are A's. TULLE_ERR_STATE if the pattern has changed.
+ * Collective, agreed.
+ */
+static tulle_status matfun_renew(tulle_matfun *plan)
 {
     tulle_status status = TULLE_OK;
     if (!plan->made || plan->structure != plan->given->structure)
@@ -213,7 +217,11 @@ static void renew_norms(tulle_mat *F)
     }
 }
 
-tulle_status tulle__matfun_finish(const tulle_matfun *plan, tulle_mat *F, double *asymmetry, tulle_mat **out)
+/*
+ * After the last sweep: norms of F's blocks, A's layout; symmetry, if asymmetry is not NULL. Collective, agreed;
+ * consumes F.
+ */
+static tulle_status matfun_finish(const tulle_matfun *plan, tulle_mat *F, double *asymmetry, tulle_mat **out)
 {
     tulle_status status = asymmetry ? tulle__symmetrise(&F, asymmetry) : TULLE_OK;
     if (status == TULLE_OK) renew_norms(F);
@@ -451,7 +459,7 @@ static tulle_status dense_functions(
     tulle_status status = tulle__like(tulle__matfun_rows(plan), &made);
     if (status == TULLE_OK) status = execute(plan, function, made, &sweep, report, start);
     if (status == TULLE_OK)
-        status = tulle__matfun_finish(plan, made, plan->options.symmetric ? &report->asymmetry : NULL, F);
+        status = matfun_finish(plan, made, plan->options.symmetric ? &report->asymmetry : NULL, F);
     else
         tulle_mat_free(made);
     return status;
@@ -500,7 +508,7 @@ tulle_status tulle_matfun_execute(
     tulle_status status = tulle__function_check(function);
     if (status == TULLE_OK) status = tulle__whole_supports(plan->options.method, function);
     status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = tulle__matfun_renew(plan);
+    if (status == TULLE_OK) status = matfun_renew(plan);
     if (status == TULLE_OK) status = tulle__wants_finite(plan->A, "the matrix");
     if (status == TULLE_OK && plan->options.method == TULLE_MATFUN_AUTO)
         status = execute_auto(plan, function, F, &facts, start);

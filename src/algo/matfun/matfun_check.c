@@ -21,6 +21,7 @@
 #include "base/random.h"
 #include "mat/fetch.h"
 #include "mat/sweep/apply.h"
+#include "tile/element.h"
 
 #ifdef TULLE_HAVE_LAPACK
 void dsygv_(const int *itype, const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *b,
@@ -43,11 +44,6 @@ struct check {
     double amplification;  /* largest of all submatrices */
     double most, excess;   /* largest difference, and that over the tolerance of its submatrix */
 };
-
-static double value(const tulle_tile *tile, int64_t at)
-{
-    return tile->type == TULLE_F32 ? (double)((const float *)tile->val)[at] : ((const double *)tile->val)[at];
-}
 
 static const int32_t *rows_of(const struct check *c)
 {
@@ -90,7 +86,8 @@ static void take(struct check *c, const tulle_tile *tile, int64_t local, int64_t
         int64_t k = position(c, tile->colind[e]), width = k < 0 ? 0 : c->start[k + 1] - c->start[k];
         for (int64_t r = 0; r < height; r++)
             for (int64_t q = 0; q < width; q++)
-                c->to[(c->start[k] + q) * n + c->start[i] + r] = value(tile, tile->offset[e] + r * width + q);
+                c->to[(c->start[k] + q) * n + c->start[i] + r] =
+                    tulle__tile_element(tile, tile->offset[e] + r * width + q);
     }
 }
 
@@ -105,7 +102,7 @@ static void compare_row(struct check *c, const tulle_tile *tile, int64_t local, 
         if (c->plan->options.symmetric && k != i) continue;
         for (int64_t r = 0; r < height; r++)
             for (int64_t q = 0; q < width; q++) {
-                double sum = 0, all = 0, got = value(tile, tile->offset[e] + r * width + q);
+                double sum = 0, all = 0, got = tulle__tile_element(tile, tile->offset[e] + r * width + q);
                 for (int64_t l = 0; l < n; l++) {
                     const double both = c->A[l * n + c->start[i] + r] * c->A[l * n + c->start[k] + q];
                     sum += both * c->value[l];

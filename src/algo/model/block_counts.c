@@ -6,6 +6,7 @@
  * Blocks of C that the filter removes at the end are not known without values; they are counted.
  */
 #include "algo/model/operation_counts.h"
+#include "base/bisect.h"
 #include "base/error.h"
 #include "mat/blocks/row_blocks.h"
 #include "mat/fetch.h"
@@ -140,13 +141,7 @@ static void count_block(struct sweep *s, const struct row *row, int64_t e)
 static int64_t from_column(const struct row *row, tulle_gidx column)
 {
     int64_t low = row->tile->rowptr[row->at], high = row->tile->rowptr[row->at + 1];
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (row->column + row->tile->colind[middle] < column)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TULLE__PARTITION_POINT(low, high, middle, row->column + row->tile->colind[middle] < column);
     return low;
 }
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "mat/fetch.h"
+#include "tile/element.h"
 #include "tile/tile_blocks.h"
 
 enum { SAMPLES = 16 };
@@ -22,11 +23,6 @@ struct exact {
     char *has;           /* [block columns]: some product falls there */
     double terms;        /* of the longest sum */
 };
-
-static double value(const tulle_tile *t, int64_t at)
-{
-    return t->type == TULLE_F32 ? (double)((const float *)t->val)[at] : ((const double *)t->val)[at];
-}
 
 static int64_t size_of(const tulle_gidx *cut, int64_t b)
 {
@@ -43,7 +39,8 @@ static void add_product(struct exact *x, const tulle_tile *a, int64_t e, const t
     for (int64_t r = 0; r < x->height; r++)
         for (int64_t p = 0; p < inner; p++)
             for (int64_t y = 0; y < n; y++) {
-                double product = value(a, from_a + r * inner + p) * value(b, from_b + p * n + y);
+                double product =
+                    tulle__tile_element(a, from_a + r * inner + p) * tulle__tile_element(b, from_b + p * n + y);
                 x->sum[r * x->c->n + to + y] += product;
                 x->sizes[r * x->c->n + to + y] += fabs(product);
             }
@@ -127,7 +124,7 @@ static tulle_status compare_block(
     int64_t n = size_of(t->col_block, c), from = t->col_block[c] - t->col_block[0];
     for (int64_t r = 0; r < x->height; r++)
         for (int64_t y = 0; y < n; y++) {
-            double made = e < 0 ? 0 : value(t, t->offset[e] + r * n + y);
+            double made = e < 0 ? 0 : tulle__tile_element(t, t->offset[e] + r * n + y);
             int64_t at = r * t->n + from + y;
             double d = made - check->alpha * x->sum[at], s = check->alpha * x->sizes[at];
             if (!isfinite(made) || !isfinite(s)) {

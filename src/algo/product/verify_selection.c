@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "mat/algebra/line_norms.h"
 #include "mat/fetch.h"
+#include "tile/element.h"
 
 enum { SAMPLES = 16 }; /* of a tile row */
 
@@ -31,11 +32,6 @@ struct verifier {
     struct whole_row row;
     double error;
 };
-
-static double value_of(const tulle_tile *t, int64_t e)
-{
-    return t->type == TULLE_F32 ? (double)((const float *)t->val)[e] : ((const double *)t->val)[e];
-}
 
 static tulle_status get_tile(const tulle_mat *X, int i, int j, tulle__fetch *fetch, tulle_tile *tile)
 {
@@ -66,7 +62,8 @@ static tulle_status add_terms(struct verifier *v, const tulle_tile *a, tulle_gid
             for (int64_t x = e; status == TULLE_OK && b.rowptr && x < end; x++) {
                 const tulle_gidx r = first + a->colind[x] - l->row_cut[k];
                 for (int64_t y = b.rowptr[r]; y < b.rowptr[r + 1]; y++)
-                    add_term(&v->row, l->col_cut[j] + b.colind[y], value_of(a, x) * value_of(&b, y));
+                    add_term(
+                        &v->row, l->col_cut[j] + b.colind[y], tulle__tile_element(a, x) * tulle__tile_element(&b, y));
             }
             tulle__fetch_fini(&fetch);
         }
@@ -171,7 +168,7 @@ static tulle_status check_row(struct verifier *v, int i, tulle_gidx local)
             if (e > c.rowptr[local] && c.colind[e] <= c.colind[e - 1])
                 status = tulle__fail(TULLE_ERR_CHECK, "row " TULLE__AT " of C does not ascend", r);
             else
-                status = take_entry(v, r, l->col_cut[j] + c.colind[e], value_of(&c, e), &kept);
+                status = take_entry(v, r, l->col_cut[j] + c.colind[e], tulle__tile_element(&c, e), &kept);
         }
         tulle__fetch_fini(&fetch);
     }

@@ -22,6 +22,7 @@
 
 /* Jacobi's rotations: the same bits on PEs of different machines, which LAPACK's need not be. */
 #include "algo/spectrum/small_eigen.h"
+#include "tile/element.h"
 
 enum { PANEL = TULLE__TALL_MOST, CHUNK = 256, SWEEPS = 16, OVER = 10, SHARED = 1 << 16 };
 
@@ -209,10 +210,7 @@ void tulle__basis_random(const tulle__basis *basis, uint64_t seed, uint64_t stre
         for (int c = 0; c < W->columns; c++) {
             const uint64_t at = (uint64_t)(space->first + r) * PANEL + (uint64_t)c;
             const double x = 2 * tulle__random_unit(tulle__random_at(seed, stream, at)) - 1;
-            if (space->type == TULLE_F32)
-                ((float *)W->val)[r * W->ld + c] = (float)x;
-            else
-                ((double *)W->val)[r * W->ld + c] = x;
+            tulle__element_set(space->type, W->val, r * W->ld + c, x);
         }
 }
 

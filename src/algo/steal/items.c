@@ -3,6 +3,7 @@
 #include "algo/steal/items.h"
 
 #include "algo/chain/band.h"
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -22,13 +23,7 @@ const tulle__item_chain *tulle__items_look_at(tulle__items *x, int pe, int64_t i
     int64_t low = x->first_chain[pe], high = x->first_chain[pe + 1];
     int64_t c = x->looked_at;
     if (c < low || c >= high || item < x->chain[c].first || (c + 1 < high && item >= x->chain[c + 1].first)) {
-        while (high - low > 1) {
-            int64_t middle = low + (high - low) / 2;
-            if (x->chain[middle].first <= item)
-                low = middle;
-            else
-                high = middle;
-        }
+        TULLE__LAST_WHERE(low, high, middle, x->chain[middle].first <= item);
         x->looked_at = low;
         x->nk = tulle__policy_chain(x->policy, x->operands, pe, x->chain[low].i, x->chain[low].j, x->k);
         count_units(x, x->chain[low].i, x->chain[low].j);
@@ -39,13 +34,7 @@ const tulle__item_chain *tulle__items_look_at(tulle__items *x, int pe, int64_t i
 int tulle__items_whole(const tulle__items *x, int64_t u)
 {
     int low = 0, high = x->nwholes;
-    while (high - low > 1) {
-        int middle = low + (high - low) / 2;
-        if (x->unit[middle] <= u)
-            low = middle;
-        else
-            high = middle;
-    }
+    TULLE__LAST_WHERE(low, high, middle, x->unit[middle] <= u);
     return low;
 }
 

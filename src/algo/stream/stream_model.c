@@ -21,7 +21,8 @@ static double matrix_bytes(const struct tulle_stream *s)
     return (double)tulle__slab_bytes(s, s->lines, s->entries);
 }
 
-double tulle__stream_predict(const struct tulle_stream *s, const tulle__stream_rates *r, int slabs, int ring)
+/* Seconds of a product in that many slabs through a ring. */
+static double stream_predict(const struct tulle_stream *s, const tulle__stream_rates *r, int slabs, int ring)
 {
     double used[TULLE__STREAM_RING] = {0}, come = 0, sent = 0, done = 0, total = matrix_bytes(s);
     for (int k = 0; k < slabs; k++) {
@@ -52,7 +53,7 @@ static int best_slabs(const struct tulle_stream *s, const tulle__stream_rates *r
     for (int pass = 0; pass < 2; pass++)
         for (int slabs = 2; slabs <= MOST_SLABS; slabs += 1 + slabs / 16) {
             if (slabs > s->lines || ring_bytes(s, slabs, ring) > 0.98 * room) continue;
-            double seconds = tulle__stream_predict(s, r, slabs, ring);
+            double seconds = stream_predict(s, r, slabs, ring);
             if (pass == 0 && seconds < least) least = seconds;
             if (pass == 1 && seconds <= 1.005 * least) return slabs;
             best = slabs;
@@ -164,7 +165,7 @@ tulle_status tulle__stream_make_plan(struct tulle_stream *s, const tulle__stream
         plan->transfer = (double)plan->matrix / r->bandwidth + tulle__slab_copies(s) * r->latency * plan->slabs;
     plan->compute = (double)plan->matrix * r->kernel + r->launch * plan->slabs;
     plan->seconds =
-        plan->resident ? plan->compute : tulle__stream_predict(s, r, plan->slabs > 0 ? plan->slabs : 1, plan->ring);
+        plan->resident ? plan->compute : stream_predict(s, r, plan->slabs > 0 ? plan->slabs : 1, plan->ring);
 out:
     return status;
 }

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "kernel/kernel.h"
@@ -151,13 +152,7 @@ static void count_products(const tulle__spgemm_task *task, int64_t *sum)
 static int64_t row_of(const int64_t *sum, int64_t m, int64_t at)
 {
     int64_t low = 0, high = m;
-    while (low + 1 < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (sum[middle] <= at)
-            low = middle;
-        else
-            high = middle;
-    }
+    TULLE__LAST_WHERE(low, high, middle, sum[middle] <= at);
     return low;
 }
 

@@ -122,21 +122,6 @@ static const struct engine engines[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static const char *const engine_names[] = {
-#ifdef TULLE_HAVE_ISAL
-    "isa-l",
-#endif
-#ifdef TULLE_HAVE_ZLIB
-    "zlib",
-#endif
-    NULL,
-};
-
-const char *const *tulle__deflate_engines(void)
-{
-    return engine_names;
-}
-
 static tulle_status find_engine(const char *path, const char *name, const struct engine **engine)
 {
     const struct engine *e = engines;

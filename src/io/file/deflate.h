@@ -12,9 +12,6 @@
 
 typedef struct tulle__deflate tulle__deflate;
 
-/* Names of the engines in the build, best first, terminated by NULL. */
-const char *const *tulle__deflate_engines(void);
-
 /* TULLE_ERR_UNSUPPORTED if there is none; the message names the output `path`. */
 tulle_status tulle__deflate_present(const char *path);
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "tile/element.h"
 
 void tulle__entries_init(tulle__entries *entries, int wide, int pattern, tulle_type type)
 {
@@ -89,10 +90,7 @@ tulle_status tulle__entries_add(tulle__entries *entries, int64_t row, int64_t co
         ((int32_t *)entries->col[c])[i] = (int32_t)col;
     }
     if (!entries->pattern) {
-        if (entries->type == TULLE_F32)
-            ((float *)entries->val[c])[i] = (float)value;
-        else
-            ((double *)entries->val[c])[i] = value;
+        tulle__element_set(entries->type, entries->val[c], i, value);
     }
     entries->count++;
     return TULLE_OK;
@@ -114,6 +112,5 @@ double tulle__entries_val(const tulle__entries *entries, int64_t e)
 {
     if (entries->pattern) return 1;
     int64_t c = e / TULLE__ENTRIES_CHUNK, i = e % TULLE__ENTRIES_CHUNK;
-    return entries->type == TULLE_F32 ? (double)((const float *)entries->val[c])[i]
-                                      : ((const double *)entries->val[c])[i];
+    return tulle__element(entries->type, entries->val[c], i);
 }

@@ -10,6 +10,7 @@
  */
 #include <inttypes.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "io/generate/generator.h"
 #include "io/generate/shuffle.h"
@@ -76,16 +77,12 @@ static struct tile tile_of(const tulle__generator *g, int64_t x, int64_t y)
 static struct tile tile_with(const tulle__generator *g, int64_t number)
 {
     int64_t nx = g->as.lattice.nx, ny = g->as.lattice.ny, block = g->as.lattice.block, points = nx * ny;
-    int64_t low = 0, high = points - 1;
-    if (g->as.lattice.pieces == 0) low = high = number;
-    while (low < high) {
-        int64_t middle = low + (high - low + 1) / 2;
-        if (numbers(g, middle) <= number)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    int64_t ty = low / (nx * block), h = least(block, ny - ty * block), tx = (low - ty * block * nx) / (block * h);
+    int64_t point = 0;
+    if (g->as.lattice.pieces == 0)
+        point = number;
+    else
+        TULLE__LAST_WHERE(point, points, middle, numbers(g, middle) <= number);
+    int64_t ty = point / (nx * block), h = least(block, ny - ty * block), tx = (point - ty * block * nx) / (block * h);
     return tile_at(g, tx, ty);
 }
 

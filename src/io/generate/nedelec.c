@@ -19,6 +19,7 @@
  */
 #include <inttypes.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "io/generate/generator.h"
 #include "io/generate/shuffle.h"
@@ -90,7 +91,7 @@ static int64_t plain_number(const tulle__generator *g, const int64_t node[AXES],
 /* The inverse: the last node whose edges do not begin after the number. */
 static int find_edge(const tulle__generator *g, int64_t number, int64_t node[AXES])
 {
-    int64_t low = 0, high = g->as.nedelec.nodes[0] * g->as.nedelec.nodes[1] * g->as.nedelec.nodes[2] - 1;
+    int64_t low = 0, nodes = g->as.nedelec.nodes[0] * g->as.nedelec.nodes[1] * g->as.nedelec.nodes[2];
     int direction = 1;
     if (g->as.nedelec.by_direction) {
         for (; number >= edges_of(g, direction); direction++) number -= edges_of(g, direction);
@@ -98,14 +99,7 @@ static int find_edge(const tulle__generator *g, int64_t number, int64_t node[AXE
         node[0] = number % w, node[1] = number / w % h, node[2] = number / w / h;
         return direction;
     }
-    while (low < high) {
-        int64_t middle = low + (high - low + 1) / 2;
-        node_at(g, middle, node);
-        if (plain_number(g, node, 1) <= number)
-            low = middle;
-        else
-            high = middle - 1;
-    }
+    TULLE__LAST_WHERE(low, nodes, middle, (node_at(g, middle, node), plain_number(g, node, 1) <= number));
     node_at(g, low, node);
     number -= plain_number(g, node, 1);
     for (;; direction++)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/generate/generator.h"
@@ -102,13 +103,7 @@ static int64_t er_row(const tulle__generator *g, int64_t row, int64_t c0, int64_
 static int is_dense(const tulle__generator *g, int64_t index)
 {
     int64_t low = 0, high = g->as.circuit.ndense;
-    while (low < high) {
-        int64_t middle = (low + high) / 2;
-        if (g->as.circuit.dense[middle] < index)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TULLE__PARTITION_POINT(low, high, middle, g->as.circuit.dense[middle] < index);
     return low < g->as.circuit.ndense && g->as.circuit.dense[low] == index;
 }
 

@@ -4,10 +4,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "mat/mat.h"
+#include "tile/element.h"
 
 /*
  * Sums over entries: order-independent hashes of (i, j, value) below the diagonal and of (j, i,
@@ -51,21 +53,14 @@ static void add(struct sums *sums, int skew, int64_t i, int64_t j, double x)
     }
 }
 
-static double value(const tulle_tile *t, int64_t at)
-{
-    return t->type == TULLE_F32 ? (double)((const float *)t->val)[at] : ((const double *)t->val)[at];
-}
-
 static void add_tile(struct sums *sums, int skew, const tulle_tile *t, int64_t row, int64_t col)
 {
     for (int64_t r = 0; t->nnz && r < t->m; r++) {
         if (t->kind == TULLE_CSR)
             for (int64_t e = t->rowptr[r]; e < t->rowptr[r + 1]; e++)
-                add(sums, skew, row + r, col + t->colind[e], value(t, e));
+                add(sums, skew, row + r, col + t->colind[e], tulle__tile_element(t, e));
         else
-            for (int64_t c = 0; c < t->n; c++)
-                add(sums, skew, row + r, col + c,
-                    value(t, t->order == TULLE_ROW_MAJOR ? r * t->ld + c : c * t->ld + r));
+            for (int64_t c = 0; c < t->n; c++) add(sums, skew, row + r, col + c, tulle__dense_element(t, r, c));
     }
 }
 
@@ -119,12 +114,7 @@ int64_t tulle__half_of_row(tulle__mtx_symmetry symmetry, int64_t row, int64_t n,
 {
     if (symmetry == TULLE__MTX_GENERAL) return n;
     int64_t end = symmetry == TULLE__MTX_SYMMETRIC ? row + 1 : row, low = 0, high = n;
-    while (low < high) { /* the first column that is not before end */
-        int64_t middle = low + (high - low) / 2;
-        if (base + col[middle] < end)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* the first column that is not before end */
+    TULLE__PARTITION_POINT(low, high, middle, base + col[middle] < end);
     return low;
 }

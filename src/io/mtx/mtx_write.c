@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "io/file/output.h"
 #include "io/number/number.h"
+#include "tile/element.h"
 
 enum { LINE = 2 * 20 + TULLE__NUMBER_TEXT + 4 };
 
@@ -27,15 +28,10 @@ static tulle_status reserve(tulle__mtx_text *text, size_t bytes)
     return status;
 }
 
-/* The e-th value of val. */
-static double value_at(const tulle__mtx_shape *shape, const void *val, int64_t e)
-{
-    return shape->type == TULLE_F32 ? (double)((const float *)val)[e] : ((const double *)val)[e];
-}
-
 static char *put_value(const tulle__mtx_shape *shape, char *to, const void *val, int64_t e)
 {
-    if (shape->field == TULLE__MTX_INTEGER) return tulle__number_write_i64(to, (int64_t)value_at(shape, val, e));
+    if (shape->field == TULLE__MTX_INTEGER)
+        return tulle__number_write_i64(to, (int64_t)tulle__element(shape->type, val, e));
     if (shape->type == TULLE_F32) return tulle__number_write_f32(to, ((const float *)val)[e]);
     return tulle__number_write_f64(to, ((const double *)val)[e]);
 }
@@ -43,7 +39,7 @@ static char *put_value(const tulle__mtx_shape *shape, char *to, const void *val,
 static tulle_status check_value(const tulle__mtx_shape *shape, const void *val, int64_t e)
 {
     if (shape->field != TULLE__MTX_INTEGER) return TULLE_OK;
-    double x = value_at(shape, val, e);
+    double x = tulle__element(shape->type, val, e);
     if (x >= -0x1p63 && x < 0x1p63 && x == (double)(int64_t)x) return TULLE_OK;
     return tulle__fail(TULLE_ERR_ARG, "the value %g cannot be written to a file of integers", x);
 }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/file/regular.h"
+#include "tile/element.h"
 
 enum { MATRIX = 1211216, VECTOR = 1211214, PIECE = 1 << 14 };
 
@@ -290,7 +291,7 @@ tulle_status tulle__petsc_read(tulle__petsc *petsc, tulle__gate *gate, int64_t r
                 int64_t r = line + (done + v) / cols, c = (done + v) % cols;
                 some = cols - c < n - v ? cols - c : n - v;
                 status = tulle__gate_store(gate, row + r, col + c, false, val + v, some, to,
-                    order == TULLE_ROW_MAJOR ? r * ld + c : c * ld + r, order == TULLE_ROW_MAJOR ? 1 : ld);
+                    tulle__dense_place(order, ld, r, c), order == TULLE_ROW_MAJOR ? 1 : ld);
             }
             if (status != TULLE_OK) return status;
             done += n;

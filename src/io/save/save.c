@@ -21,6 +21,7 @@
 #include "io/save/save.h"
 #include "mat/compressed.h"
 #include "mat/fetch.h"
+#include "tile/element.h"
 
 enum { FLUSH = 1 << 20 };
 
@@ -163,7 +164,7 @@ static tulle_status gather_dense(const tulle_mat *A, tulle_order order, char **a
                 TULLE_TRY(tulle__attend_each(64, &passed));
                 for (tulle_gidx c = 0; c < t->n; c++) {
                     tulle_gidx row = l->row_cut[i] + r, col = l->col_cut[j] + c;
-                    int64_t from = t->order == TULLE_ROW_MAJOR ? r * t->ld + c : c * t->ld + r;
+                    int64_t from = tulle__dense_place(t->order, t->ld, r, c);
                     int64_t to = order == TULLE_ROW_MAJOR ? row * l->n + col : col * l->m + row;
                     memcpy(*all + (size_t)to * size, at(t, from), size);
                 }
@@ -270,7 +271,7 @@ static tulle_status take_entries(
     return status;
 }
 
-tulle_status tulle__save_entries(const tulle_mat *A, tulle__entry_put put, void *writer)
+static tulle_status put_entries(const tulle_mat *A, tulle__entry_put put, void *writer)
 {
     struct entry_rows rows = {put, writer, tulle_type_size(A->type)};
     return tulle__save_rows(A, &(tulle__row_sink){take_entries, &rows});
@@ -293,7 +294,7 @@ tulle_status tulle__put_petsc(void *writer, int64_t row, int64_t col, const void
 
 static tulle_status write_binsparse(const tulle_mat *A, tulle__binsparse_writer *writer)
 {
-    tulle_status status = tulle__save_entries(A, tulle__put_binsparse, writer);
+    tulle_status status = put_entries(A, tulle__put_binsparse, writer);
     return status == TULLE_OK ? tulle__binsparse_put_end(writer) : status;
 }
 
@@ -304,7 +305,7 @@ static tulle_status save_npz(const tulle_mat *A, const char *path)
         .rows = A->layout->m, .cols = A->layout->n, .count = A->nnz, .type = A->type, .coo = A->compressed != NULL};
     tulle_status status = tulle__npz_writer_open(path, &sparse, &writer);
     if (status != TULLE_OK) return status;
-    status = tulle__save_entries(A, tulle__put_npz, writer);
+    status = put_entries(A, tulle__put_npz, writer);
     if (status == TULLE_OK) return tulle__npz_writer_close(writer, 0);
     tulle__npz_writer_abort(writer);
     return status;
@@ -323,7 +324,7 @@ static tulle_status save_petsc(const tulle_mat *A, const char *path)
     }
     tulle_status status = tulle__petsc_writer_open(path, m, n, A->nnz, A->type, &writer);
     if (status != TULLE_OK) return status;
-    status = tulle__save_entries(A, tulle__put_petsc, writer);
+    status = put_entries(A, tulle__put_petsc, writer);
     if (status == TULLE_OK) return tulle__petsc_writer_close(writer, 0);
     tulle__petsc_writer_abort(writer);
     return status;

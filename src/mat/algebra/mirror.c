@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "mat/algebra/elements.h"
+#include "tile/element.h"
 #include "tile/tile_blocks.h"
 
 /* Own tile (i, j) of C, and of its transpose. */

@@ -26,12 +26,16 @@ static void visit_numbered(void *context, tulle_gidx row, tulle_gidx col, double
     n->visit(n->context, n->parts->rows.number[row], n->parts->cols.number[col], value);
 }
 
-void tulle__each_own_entry(
+/*
+ * Calls visit(context, row, col, value) with global indices for each entry of the own tiles, in the
+ * order of tiles and rows. Of a half, also for those that follow from it. Local.
+ */
+static void each_own_entry(
     const tulle_mat *A, void (*visit)(void *context, tulle_gidx row, tulle_gidx col, double value), void *context)
 {
     if (A->compressed) {
         struct numbered n = {A->compressed, visit, context};
-        tulle__each_own_entry(A->compressed->inner, visit_numbered, &n);
+        each_own_entry(A->compressed->inner, visit_numbered, &n);
         return;
     }
     const tulle_layout *l = A->layout;
@@ -74,7 +78,7 @@ tulle_status tulle_mat_diagonal(const tulle_mat *A, double *diagonal)
     const tulle_gidx n = A->layout->m < A->layout->n ? A->layout->m : A->layout->n;
     for (tulle_gidx i = 0; i < n; i++) diagonal[i] = 0;
     tulle_status status = tulle__wants_values(A->comm, "a diagonal");
-    if (status == TULLE_OK) tulle__each_own_entry(A, keep_diagonal, diagonal);
+    if (status == TULLE_OK) each_own_entry(A, keep_diagonal, diagonal);
     status = tulle_comm_agree(A->comm, status);
     return status == TULLE_OK ? sum_all(A->comm, diagonal, n) : status;
 }
@@ -98,7 +102,7 @@ tulle_status tulle_mat_infinite_rows(const tulle_mat *A, int64_t *rows)
     tulle_status status = tulle__wants_values(A->comm, "rows that are not finite");
     if (status == TULLE_OK && tulle__mat_resident_of(A)) status = tulle__mat_resident_bring(A);
     TULLE_TRY(status);
-    tulle__each_own_entry(A, find_infinite, &found);
+    each_own_entry(A, find_infinite, &found);
     TULLE_TRY(tulle_comm_reduce_int(A->comm, TULLE_MAX, 1, &found));
     if (!found) goto out;
     found = 0;
@@ -117,7 +121,7 @@ tulle_status tulle_mat_trace(const tulle_mat *A, double *trace)
     if (TULLE__NULL(trace)) return tulle__refuse(A->comm);
     double sum = 0;
     tulle_status status = tulle__wants_values(A->comm, "a trace");
-    if (status == TULLE_OK) tulle__each_own_entry(A, add_diagonal, &sum);
+    if (status == TULLE_OK) each_own_entry(A, add_diagonal, &sum);
     status = tulle_comm_agree(A->comm, status);
     if (status == TULLE_OK) status = tulle_comm_agree(A->comm, tulle_comm_reduce_real(A->comm, TULLE_SUM, 1, &sum));
     if (status == TULLE_OK) *trace = sum;
@@ -145,7 +149,7 @@ tulle_status tulle_mat_gershgorin(const tulle_mat *A, double *least, double *mos
         status = tulle__fail(
             TULLE_ERR_ARG, "eigenvalues of %" PRId64 " x %" PRId64 ": the matrix is not square", n, A->layout->n);
     if (status == TULLE_OK) status = tulle__alloc_zero(2 * (size_t)n, sizeof *disc, "discs of rows", &disc);
-    if (status == TULLE_OK) tulle__each_own_entry(A, add_disc, disc);
+    if (status == TULLE_OK) each_own_entry(A, add_disc, disc);
     status = tulle_comm_agree(A->comm, status);
     if (status == TULLE_OK) status = sum_all(A->comm, disc, 2 * n);
     for (tulle_gidx i = 0; status == TULLE_OK && i < n; i++) {
@@ -191,7 +195,7 @@ static tulle_status largest_line(const tulle_mat *A, int by_row, struct sums *s)
     const tulle_gidx n = by_row ? A->layout->m : A->layout->n;
     tulle_status status = tulle__alloc_zero((size_t)n, sizeof *s->line, "sums of magnitudes", &s->line);
     s->by_row = by_row;
-    if (status == TULLE_OK) tulle__each_own_entry(A, add_magnitude, s);
+    if (status == TULLE_OK) each_own_entry(A, add_magnitude, s);
     status = tulle_comm_agree(A->comm, status);
     if (status == TULLE_OK) status = sum_all(A->comm, s->line, n);
     s->largest = 0;
@@ -204,7 +208,7 @@ static tulle_status largest_line(const tulle_mat *A, int by_row, struct sums *s)
 static tulle_status frobenius(const tulle_mat *A, struct sums *s)
 {
     if (s->largest == 0 || isinf(s->largest)) return TULLE_OK;
-    tulle__each_own_entry(A, add_square, s);
+    each_own_entry(A, add_square, s);
     const tulle_status status = tulle_comm_agree(A->comm, tulle_comm_reduce_real(A->comm, TULLE_SUM, 1, &s->squares));
     s->largest *= sqrt(s->squares);
     return status;
@@ -219,7 +223,7 @@ tulle_status tulle_mat_norm(const tulle_mat *A, tulle_norm norm, double *value)
     if (status == TULLE_OK && (norm == TULLE_NORM_ONE || norm == TULLE_NORM_INFINITY))
         status = largest_line(A, norm == TULLE_NORM_INFINITY, &s);
     else if (status == TULLE_OK)
-        tulle__each_own_entry(A, add_magnitude, &s);
+        each_own_entry(A, add_magnitude, &s);
     double most[2] = {s.largest, s.nan};
     if (status == TULLE_OK) status = tulle_comm_agree(A->comm, tulle_comm_reduce_real(A->comm, TULLE_MAX, 2, most));
     s.largest = most[0];

@@ -12,6 +12,7 @@
 #include "mat/blocks/filter_tile.h"
 #include "mat/compressed.h"
 #include "mat/reshape/reshape.h"
+#include "tile/element.h"
 #include "tile/tile_blocks.h"
 
 /* A half stays one with equal factors of rows and of columns. */
@@ -161,11 +162,6 @@ static int64_t copy_entries(const struct part *p, int64_t *rowptr, tulle_lidx *c
     return count;
 }
 
-static int64_t dense_at(tulle_order order, int64_t ld, tulle_gidx r, tulle_gidx c)
-{
-    return order == TULLE_ROW_MAJOR ? r * ld + c : c * ld + r;
-}
-
 static tulle_status copy_part(const struct range *g, int i, int j, tulle_mat *part)
 {
     const tulle_layout *l = g->whole->layout;
@@ -181,8 +177,9 @@ static tulle_status copy_part(const struct range *g, int i, int j, tulle_mat *pa
         to = tulle__own_tile_in_place(part, i, j);
         for (tulle_gidx r = 0; r < p.m; r++)
             for (tulle_gidx c = 0; c < p.n; c++)
-                tulle__element_set(to.type, to.val, dense_at(to.order, to.ld, r, c),
-                    tulle__element(part->type, p.tile.val, dense_at(p.tile.order, p.tile.ld, p.row + r, p.col + c)));
+                tulle__element_set(to.type, to.val, tulle__dense_place(to.order, to.ld, r, c),
+                    tulle__element(
+                        part->type, p.tile.val, tulle__dense_place(p.tile.order, p.tile.ld, p.row + r, p.col + c)));
         return TULLE_OK;
     }
     const int64_t nnz = copy_entries(&p, NULL, NULL, NULL);

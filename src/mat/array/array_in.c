@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "mat/array/array_parts.h"
 #include "mat/row_ranges.h"
+#include "tile/element.h"
 
 static tulle_status check_index_bytes(const char *what, int bytes)
 {
@@ -103,7 +104,8 @@ tulle_status tulle__array_check(const tulle_array *a)
     return status;
 }
 
-tulle_status tulle__array_alike(tulle_comm *comm, const tulle_array *a)
+/* Collective: whether storage, type, shape and order are the same on all PEs. */
+static tulle_status array_alike(tulle_comm *comm, const tulle_array *a)
 {
     const int dense = a->storage == TULLE_STORAGE_DENSE;
     return tulle__agree_alike(comm, 6,
@@ -200,17 +202,14 @@ struct expanded {
 static double half_value(const tulle_array *a, int64_t e)
 {
     if (!a->val) return 1;
-    return a->type == TULLE_F32 ? (double)((const float *)a->val)[e] : ((const double *)a->val)[e];
+    return tulle__element(a->type, a->val, e);
 }
 
 static void add_entry(struct expanded *x, tulle_type type, int64_t row, int64_t col, double value)
 {
     x->row[x->count] = row;
     x->col[x->count] = col;
-    if (type == TULLE_F32)
-        ((float *)x->val)[x->count++] = (float)value;
-    else
-        ((double *)x->val)[x->count++] = value;
+    tulle__element_set(type, x->val, x->count++, value);
 }
 
 /* An entry of the stored triangle, and its image. */
@@ -344,7 +343,7 @@ tulle_status tulle_mat_from_array(tulle_comm *comm, const tulle_array *array, tu
         return tulle__refuse(comm);
     TULLE__ENTER(comm);
     tulle_status status = tulle_comm_agree(comm, tulle__array_check(array));
-    if (status == TULLE_OK) status = tulle__array_alike(comm, array);
+    if (status == TULLE_OK) status = array_alike(comm, array);
     if (status != TULLE_OK) return status;
     if (array->storage == TULLE_STORAGE_DENSE) return from_dense(comm, array, A);
     if (array->symmetry != TULLE_GENERAL) return from_half(comm, array, A);

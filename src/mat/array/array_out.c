@@ -10,6 +10,7 @@
 #include "mat/array/array_result.h"
 #include "mat/overlap.h"
 #include "mat/row_ranges.h"
+#include "tile/element.h"
 
 static tulle_status check_wish(const tulle_mat *A, int root, const tulle_array *out)
 {
@@ -65,20 +66,6 @@ static void set_index(void *array, int bytes, int64_t at, int64_t value)
         ((int64_t *)array)[at] = value;
 }
 
-static double value_at(const tulle_tile *tile, tulle_gidx r, tulle_gidx c)
-{
-    const int64_t at = tile->order == TULLE_ROW_MAJOR ? r * tile->ld + c : c * tile->ld + r;
-    return tile->type == TULLE_F32 ? (double)((const float *)tile->val)[at] : ((const double *)tile->val)[at];
-}
-
-static void set_value(void *val, tulle_type type, int64_t at, double value)
-{
-    if (type == TULLE_F32)
-        ((float *)val)[at] = (float)value;
-    else
-        ((double *)val)[at] = value;
-}
-
 static int64_t row_begin(const tulle_tile *tile, tulle_gidx r)
 {
     return tile->rowptr ? tile->rowptr[r] : 0;
@@ -89,7 +76,7 @@ static int64_t count_entries(const tulle_tile *tile)
     if (tile->kind == TULLE_CSR) return tile->nnz;
     int64_t count = 0;
     for (tulle_gidx r = 0; r < tile->m; r++)
-        for (tulle_gidx c = 0; c < tile->n; c++) count += value_at(tile, r, c) != 0;
+        for (tulle_gidx c = 0; c < tile->n; c++) count += tulle__dense_element(tile, r, c) != 0;
     return count;
 }
 
@@ -125,14 +112,14 @@ static void add_entry(tulle_array *out, int64_t e, tulle_gidx row, tulle_gidx co
     const int coo = out->storage == TULLE_STORAGE_COO;
     set_index(out->ind, out->ind_bytes, e, coo ? out->first + row : col);
     if (coo) set_index(out->col, out->ind_bytes, e, col);
-    set_value(out->val, out->type, e, value);
+    tulle__element_set(out->type, out->val, e, value);
 }
 
 static void add_dense_row(const tulle_tile *tile, tulle_gidx r, tulle_array *out, int64_t *e)
 {
     if (out->ptr) set_index(out->ptr, out->ptr_bytes, r, *e);
     for (tulle_gidx c = 0; c < tile->n; c++) {
-        const double value = value_at(tile, r, c);
+        const double value = tulle__dense_element(tile, r, c);
         if (value != 0) add_entry(out, (*e)++, r, c, value);
     }
 }
@@ -151,8 +138,7 @@ static void copy_entries(const tulle_tile *tile, tulle_array *out, int64_t from,
         memcpy((char *)out->val + (size_t)from * size, (const char *)tile->val + (size_t)from * size, count * size);
     else
         for (int64_t e = from; e < to; e++)
-            set_value(out->val, out->type, e,
-                tile->type == TULLE_F32 ? (double)((const float *)tile->val)[e] : ((const double *)tile->val)[e]);
+            tulle__element_set(out->type, out->val, e, tulle__tile_element(tile, e));
 }
 
 static void add_sparse_rows(const tulle_tile *tile, tulle_gidx from, tulle_gidx to, tulle_array *out)
@@ -206,8 +192,7 @@ static tulle_status fill_dense(const tulle_tile *tile, tulle_array *out)
         if (status != TULLE_OK) return status;
         for (int64_t e = row_begin(tile, r); e < row_begin(tile, r + 1); e++) {
             const int64_t at = by_row ? r * out->ld + tile->colind[e] : (int64_t)tile->colind[e] * out->ld + r;
-            set_value(out->val, out->type, at,
-                tile->type == TULLE_F32 ? (double)((const float *)tile->val)[e] : ((const double *)tile->val)[e]);
+            tulle__element_set(out->type, out->val, at, tulle__tile_element(tile, e));
         }
     }
     return TULLE_OK;

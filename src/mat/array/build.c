@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arg.h"
+#include "base/bisect.h"
 #include "base/error.h"
 #include "mat/array/row_ascends.h"
 #include "mat/assemble.h"
@@ -50,13 +51,7 @@ enum { ROW_PIECE = 4096 };
 static tulle_gidx row_of(const tulle_csr_rows *csr, int64_t e)
 {
     tulle_gidx low = 0, high = csr->count;
-    while (low + 1 < high) {
-        tulle_gidx middle = low + (high - low) / 2;
-        if (csr->rowptr[middle] <= e)
-            low = middle;
-        else
-            high = middle;
-    }
+    TULLE__LAST_WHERE(low, high, middle, csr->rowptr[middle] <= e);
     return low;
 }
 

@@ -5,6 +5,7 @@
 #include "mat/reshape/reshape.h"
 
 #include "base/arg.h"
+#include "base/bisect.h"
 #include "base/error.h"
 #include "mat/compressed.h"
 #include "mat/subset.h"
@@ -88,13 +89,7 @@ static int64_t lower_bound(const tulle_tile *tile, int64_t row, tulle_gidx c)
     int64_t low = tile->rowptr[row], high = tile->rowptr[row + 1];
     if (c <= 0) return low;
     if (c >= tile->n) return high;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (tile->colind[middle] < c)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TULLE__PARTITION_POINT(low, high, middle, tile->colind[middle] < c);
     return low;
 }
 

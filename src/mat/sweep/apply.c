@@ -7,13 +7,9 @@
 #include "base/memory.h"
 #include "mat/blocks/blocks.h"
 #include "mat/sweep/rows_sweep.h"
+#include "tile/element.h"
 
 enum { PIECE = 1 << 18 }; /* values reduced over PEs at a time */
-
-static double element(const tulle_tile *t, int64_t e)
-{
-    return t->type == TULLE_F32 ? (double)((const float *)t->val)[e] : ((const double *)t->val)[e];
-}
 
 /*
  * Visits each entry of the own tiles of op(X), also those that a half implies; inlined with the visitor. longest: NULL,
@@ -38,7 +34,7 @@ static inline __attribute__((always_inline)) tulle_status visit_entries(
                 for (tulle__entry_run run = {.row = r}; X->format->next(&t, &run);)
                     for (int64_t e = 0; e < run.count; e++) {
                         tulle_gidx col = l->col_cut[j] + run.column + e, row = l->row_cut[i] + r;
-                        double v = element(&t, run.value + e * run.step);
+                        double v = tulle__tile_element(&t, run.value + e * run.step);
                         visit(context, plain ? row : col, plain ? col : row, v);
                         if (half && !tulle__in_diagonal_block(X, row, col))
                             visit(context, plain ? col : row, plain ? row : col, sign * v);
@@ -217,12 +213,6 @@ tulle_status tulle__row_kinds(const tulle_mat *X, tulle_op op, const double *loo
     return status == TULLE_OK ? tulle__flags_reduce(X->comm, rows_of(X, op), kinds) : status;
 }
 
-static double element_at(const tulle_tile *t, tulle_gidx r, tulle_gidx c)
-{
-    int64_t at = t->order == TULLE_ROW_MAJOR ? r * t->ld + c : c * t->ld + r;
-    return t->type == TULLE_F32 ? (double)((const float *)t->val)[at] : ((const double *)t->val)[at];
-}
-
 tulle_status tulle__column_gather(const tulle_mat *B, tulle_gidx c, double *b)
 {
     const tulle_layout *l = B->layout;
@@ -235,7 +225,7 @@ tulle_status tulle__column_gather(const tulle_mat *B, tulle_gidx c, double *b)
         if (status != TULLE_OK) return status;
         status = tulle_fetch_wait(fetch, &t);
         for (tulle_gidx r = 0; status == TULLE_OK && t.nnz && r < t.m; r++)
-            b[l->row_cut[i] + r] = element_at(&t, r, c - l->col_cut[j]);
+            b[l->row_cut[i] + r] = tulle__dense_element(&t, r, c - l->col_cut[j]);
         tulle_fetch_free(fetch);
     }
     return status;

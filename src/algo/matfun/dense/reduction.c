@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/host/blas_names.h"
 #include "base/memory.h"
+#include "tile/element.h"
 
 #ifdef TULLE_HAVE_LAPACK
 void dstebz_(const char *range, const char *order, const int *n, const double *vl, const double *vu, const int *il,
@@ -57,9 +58,7 @@ tulle_status tulle__reduction_init(tulle__reduction *r, const tulle__eigen *x, i
     memcpy(r->d, x->diagonal, rows * sizeof *r->d);
     if (n > 1) memcpy(r->e, x->off, (rows - 1) * sizeof *r->e);
     for (int64_t i = 0; i < n; i++)
-        for (int64_t c = 0; c < b; c++)
-            r->Y[i * b + c] =
-                x->type == TULLE_F32 ? (double)((const float *)x->X)[c * n + i] : ((const double *)x->X)[c * n + i];
+        for (int64_t c = 0; c < b; c++) r->Y[i * b + c] = tulle__element(x->type, x->X, c * n + i);
     if (x->S) memcpy(r->W, x->W, columns * sizeof *r->W);
     if (!reflectors) goto out;
     TULLE_TRY(tulle__alloc(packed(n), size, "reflectors", &r->A));

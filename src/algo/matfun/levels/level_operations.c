@@ -124,7 +124,7 @@ static tulle_status move(tulle__levels *s, int64_t k, double *room)
 
 /* ---- sums of all PEs ---- */
 
-tulle_status tulle__levels_between(tulle__levels *s, double a, double b, double *levels)
+static tulle_status levels_between(tulle__levels *s, double a, double b, double *levels)
 {
     const tulle__spectrum *x = s->x;
     s->from = a;
@@ -187,10 +187,10 @@ tulle_status tulle__levels_place(
 {
     double near = from, far = end, width = fabs(end - from);
     *place = end;
-    tulle_status status = tulle__levels_between(s, from, end, levels);
+    tulle_status status = levels_between(s, from, end, levels);
     while (status == TULLE_OK && *levels > 4 * wanted && fabs(far - near) > 1e-7 * width) {
         double middle = near + (far - near) * DIVIDE, before;
-        status = tulle__levels_between(s, from, middle, &before);
+        status = levels_between(s, from, middle, &before);
         if (before < wanted) {
             near = middle;
         } else {

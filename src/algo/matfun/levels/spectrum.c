@@ -59,7 +59,8 @@ tulle_status tulle__spectrum_sums(const tulle__spectrum *x, const tulle__occupat
     return tulle_comm_reduce_real(x->comm, TULLE_SUM, 2, sums);
 }
 
-tulle_status tulle__spectrum_gap(const tulle__spectrum *x, double mu, double *below, double *above)
+/* The levels next to mu: the highest below and the lowest from it on. Collective. */
+static tulle_status spectrum_gap(const tulle__spectrum *x, double mu, double *below, double *above)
 {
     double gap[2] = {-INFINITY, -INFINITY};
     for (int64_t k = 0; k < x->submatrices; k++)
@@ -119,7 +120,7 @@ out:
 static tulle_status in_gap(const tulle__spectrum *x, double mu, tulle__occupation *o)
 {
     double below, above;
-    tulle_status status = tulle__spectrum_gap(x, mu, &below, &above);
+    tulle_status status = spectrum_gap(x, mu, &below, &above);
     *o = tulle__occupation_at(isfinite(below) && isfinite(above) ? below + (above - below) / 2 : mu, 0);
     o->part = 0;
     return status;
@@ -203,7 +204,7 @@ tulle_status tulle__spectrum_find(const tulle__spectrum *x, double states, tulle
     TULLE_TRY(tulle__spectrum_sums(x, &before, sums));
     double under = sums[0];
     TULLE_TRY(tulle__spectrum_sums(x, &step, sums));
-    TULLE_TRY(tulle__spectrum_gap(x, step.high, &below, &above));
+    TULLE_TRY(spectrum_gap(x, step.high, &below, &above));
     double missing = states - under, jump = sums[0] - under;
     *o = step;
     bool flat = fabs(sums[0] - states) <= slack, alone = above - high > 2 * x->tolerance;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "mat/algebra/block_sum.h"
+#include "tile/element.h"
 
 /* ---- steps ---- */
 
@@ -77,7 +78,12 @@ bool tulle__iterations_diverge(const tulle__iterations *it)
     return !(it->residual < 1e3);
 }
 
-tulle_status tulle__iterations_afford(tulle__iterations *it, tulle_comm *comm)
+/*
+ * After a step that is not the last: TULLE_ERR_CONVERGENCE if the remaining steps, by the forecast's proportions and
+ * the measured time of the last one, take longer than the other method, and more than a twentieth of the latter's time
+ * is spent, or a tenth would be in the next step. So a wrong forecast costs that much. Collective, agreed.
+ */
+static tulle_status iterations_afford(tulle__iterations *it, tulle_comm *comm)
 {
     const tulle__forecast *f = it->forecast;
     if (!f) return TULLE_OK;
@@ -175,11 +181,6 @@ tulle_status tulle__combination(int n, const double *factor, const tulle_mat *co
     return status;
 }
 
-static double value(const tulle_tile *tile, int64_t at)
-{
-    return tile->type == TULLE_F32 ? (double)((const float *)tile->val)[at] : ((const double *)tile->val)[at];
-}
-
 static double inner_product_of_tiles(const tulle_tile *x, const tulle_tile *y)
 {
     double sum = 0;
@@ -189,7 +190,7 @@ static double inner_product_of_tiles(const tulle_tile *x, const tulle_tile *y)
             while (f < y->rowptr[r + 1] && y->colind[f] < x->colind[e]) f++;
             if (f == y->rowptr[r + 1] || y->colind[f] != x->colind[e]) continue;
             for (int64_t k = 0; k < x->offset[e + 1] - x->offset[e]; k++)
-                sum += value(x, x->offset[e] + k) * value(y, y->offset[f] + k);
+                sum += tulle__tile_element(x, x->offset[e] + k) * tulle__tile_element(y, y->offset[f] + k);
         }
     }
     return sum;
@@ -290,7 +291,7 @@ tulle_status tulle__newton_schulz(tulle__iterations *it, int order, double mu, t
         status = sign_step(it, order, mu, X);
         /* the step takes y to less than y^order; not so where filters or rounding limit it */
         done = tulle__iterations_ended(it, *X, pow(it->bound, order), &fast);
-        if (status == TULLE_OK && !done) status = tulle__iterations_afford(it, (*X)->comm);
+        if (status == TULLE_OK && !done) status = iterations_afford(it, (*X)->comm);
     }
     return status == TULLE_OK && !done ? tulle__iterations_fail(it, (*X)->comm, "; is mu an eigenvalue?") : status;
 }
@@ -383,7 +384,7 @@ tulle_status tulle__coupled_newton(tulle__iterations *it, const tulle_mat *A, in
     status = tulle__combination(1, &factor, &A, 0, &M);
     while (status == TULLE_OK && !last && it->count < TULLE__ITERATIONS_MOST) {
         status = root_step(it, p, c, &root, &M, &last);
-        if (status == TULLE_OK && !last) status = tulle__iterations_afford(it, A->comm);
+        if (status == TULLE_OK && !last) status = iterations_afford(it, A->comm);
         if (!last && tulle__iterations_diverge(it)) break;
     }
     if (status == TULLE_OK && !last) status = tulle__iterations_fail(it, A->comm, "; is the matrix positive definite?");

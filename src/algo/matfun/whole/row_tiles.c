@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "tile/element.h"
 #include "tile/tile_blocks.h"
 
 /* ---- layouts ---- */
@@ -34,7 +35,7 @@ static double square(const tulle_tile *from, int64_t e, tulle_gidx height, bool 
     double sum = 0;
     for (int64_t k = 0; k < count; k++) {
         int64_t at = from->offset[e] + (transposed ? k % height * width + k / height : k);
-        double x = from->type == TULLE_F32 ? (double)((const float *)from->val)[at] : ((const double *)from->val)[at];
+        double x = tulle__tile_element(from, at);
         sum += x * x;
     }
     return sum;

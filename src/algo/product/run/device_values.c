@@ -66,7 +66,7 @@ void tulle__device_kept_add(struct device *d, const tulle__run_tiles *tiles, con
     *buffer = NULL;
 }
 
-struct device_kept *tulle__device_kept_find(const struct device *d, const tulle__run_tiles *tiles, int64_t rows)
+static struct device_kept *device_kept_find(const struct device *d, const tulle__run_tiles *tiles, int64_t rows)
 {
     struct device_kept *kept = find(d, tiles);
     return kept && kept->tile.m == rows ? kept : NULL;
@@ -167,7 +167,7 @@ tulle_status tulle__device_run_values(
         goto out;
     }
     if (C->offset) tulle__device_describe_blocks(&some, work);
-    struct device_kept *kept = tulle__device_kept_find(d, tiles, task->m);
+    struct device_kept *kept = device_kept_find(d, tiles, task->m);
     if (kept && kept->tile.nnz == of.nnz && (!C->offset || kept->tile.values == of.values))
         *there = kept->tile;
     else

@@ -12,6 +12,7 @@
 #include "algo/product/plan/estimate.h"
 #include "algo/product/stage/stage.h"
 #include "base/arg.h"
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/planted.h"
@@ -392,13 +393,7 @@ void tulle__phase_part(const tulle_product *plan, int j, tulle_gidx *lo, tulle_g
 
 static int64_t lower_bound(const tulle_lidx *colind, int64_t low, int64_t high, tulle_gidx c)
 {
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (colind[middle] < c)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TULLE__PARTITION_POINT(low, high, middle, colind[middle] < c);
     return low;
 }
 

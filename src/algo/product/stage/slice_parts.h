@@ -17,9 +17,6 @@ typedef struct tulle__layers {
     int M, K, N; /* parts: rows, inner, columns */
 } tulle__layers;
 
-/* The best grid for so many layers, if A and B have so many bytes; the number divides pes. */
-tulle__layers tulle__layers_of(int layers, int pes, double bytes_a, double bytes_b);
-
 int tulle__layers_of_inner(const tulle__layers *layers, int k);
 int tulle__layers_owner_a(const tulle__layers *layers, int i, int k);
 int tulle__layers_owner_b(const tulle__layers *layers, int k, int j);

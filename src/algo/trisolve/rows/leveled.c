@@ -2,6 +2,7 @@
 #include "algo/trisolve/rows/leveled.h"
 
 #include "algo/trisolve/levels.h"
+#include "base/bisect.h"
 #include "base/error.h"
 
 /* A level with less work than this, in entries and rows, is not worth sharing. */
@@ -167,15 +168,9 @@ out:
 /* The worker that has a position. */
 static int worker_at(const tulle__order *order, int32_t position)
 {
-    int low = 0, high = order->workers - 1;
-    while (low < high) {
-        int middle = (low + high + 1) / 2;
-        if (order->start[middle] <= position)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
+    int worker = 0;
+    TULLE__LAST_WHERE(worker, order->workers, middle, order->start[middle] <= position);
+    return worker;
 }
 
 /* Requirements of rows at positions from .. to - 1 from other workers. */

@@ -19,7 +19,8 @@ static int64_t maximum(int64_t x, int64_t y)
     return x > y ? x : y;
 }
 
-int64_t tulle__spgemm_row_flops(const tulle__spgemm_task *task, int64_t i)
+/* The multiplications of row i of C. */
+static int64_t spgemm_row_flops(const tulle__spgemm_task *task, int64_t i)
 {
     int64_t flops = 0;
     for (int p = 0; p < task->npairs; p++) {
@@ -65,7 +66,7 @@ static void count_flops(void *arg, int64_t begin, int64_t end)
             const int64_t *ap = task->pair[p].A.rowptr;
             together = together && ap && ap[next] - ap[i] <= FLOPS_ENTRIES;
         }
-        for (int64_t r = i; r < next; r++) job->flops[r] = together ? 0 : tulle__spgemm_row_flops(task, r);
+        for (int64_t r = i; r < next; r++) job->flops[r] = together ? 0 : spgemm_row_flops(task, r);
         for (int p = 0; together && p < task->npairs; p++) add_flops(&task->pair[p], i, next, job->flops);
     }
 }

@@ -15,6 +15,7 @@
 
 #include <stdatomic.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "device/kernels/spmm/identical_rows.h"
@@ -91,13 +92,7 @@ static int64_t chunk_start(const struct job *job, int64_t chunk)
     int64_t total = work_before(job, job->task->m), low = 0, high = job->task->m;
     int64_t work = (int64_t)((double)total * (double)chunk / (double)job->nchunks);
     if (chunk == job->nchunks) return job->task->m;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (work_before(job, middle) < work)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    TULLE__PARTITION_POINT(low, high, middle, work_before(job, middle) < work);
     return low;
 }
 
