@@ -4,7 +4,6 @@
 #include <inttypes.h>
 
 #include "base/decimal.h"
-#include "base/error.h"
 #include "base/memory.h"
 
 struct span {

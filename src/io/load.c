@@ -13,7 +13,6 @@
 
 #include "base/arg.h"
 #include "base/error.h"
-#include "base/memory.h"
 #include "base/options.h"
 #include "io/content.h"
 #include "io/dense.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "io/rows_converted.h"
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "tile/element.h"
 

@@ -21,7 +21,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/binsparse/binsparse.h"
-#include "io/file/gate.h"
 #include "io/rows_converted.h"
 #include "mat/blocks/blocks.h"
 #include "mat/rows.h"

@@ -6,8 +6,6 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "mat/compressed.h"
-#include "mat/view.h"
 
 struct tulle_fetch {
     tulle__fetch in;

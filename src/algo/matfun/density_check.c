@@ -9,7 +9,6 @@
 #include <math.h>
 
 #include "algo/matfun/density_state.h"
-#include "base/error.h"
 #include "base/random.h"
 #include "mat/algebra/block_sum.h"
 #include "mat/sweep/apply.h"

@@ -14,7 +14,6 @@
 #include "algo/matfun/dense/jacobi.h"
 #include "algo/matfun/dense/lanczos.h"
 #include "algo/matfun/matfun_plan.h"
-#include "algo/matfun/whole/row_tiles.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/host/blas_names.h"

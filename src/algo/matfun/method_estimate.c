@@ -9,7 +9,6 @@
 
 #include "algo/matfun/dense/lanczos.h"
 #include "algo/matfun/whole/iterations.h"
-#include "algo/matfun/whole/whole_function.h"
 #include "base/error.h"
 #include "tile/element.h"
 

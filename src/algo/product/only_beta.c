@@ -2,7 +2,6 @@
 #include "algo/product/only_beta.h"
 
 #include "algo/product/run/runner.h"
-#include "base/error.h"
 #include "mat/algebra/elements.h"
 #include "mat/mat_resident.h"
 #include "tile/tile_blocks.h"

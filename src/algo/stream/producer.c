@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "algo/stream/stream.h"
-#include "base/error.h"
 
 struct tile_producer {
     tulle__producer producer;

@@ -9,7 +9,6 @@
 #include <tulle/budget.h>
 
 #include "base/arg.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/options.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A stream as an operator of Krylov methods. */
-#include "algo/krylov/home/home.h"
 #include "algo/krylov/operator.h"
 #include "algo/stream/stream.h"
 #include "base/arg.h"

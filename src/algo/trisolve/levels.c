@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/attend.h"
-#include "base/error.h"
 
 void tulle__levels_fini(tulle__levels *levels)
 {

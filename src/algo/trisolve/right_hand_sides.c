@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/error.h"
-
 tulle_status tulle__rhs_stage(tulle_trisolve *solver, tulle_gidx cols, tulle_mat **stage)
 {
     tulle_layout *layout = NULL;

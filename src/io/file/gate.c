@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/warning.h"
-#include "comm/comm.h"
 #include "io/number/number.h"
 #include "tile/element.h"
 

@@ -31,13 +31,6 @@ void tulle__generator_get_shape(const tulle__generator *generator, tulle__genera
     };
 }
 
-void tulle__growing_fini(tulle__growing *entries)
-{
-    tulle__free(entries->colind);
-    tulle__free(entries->val);
-    memset(entries, 0, sizeof *entries);
-}
-
 static tulle_status check_range(const char *what, int64_t first, int64_t end, int64_t limit)
 {
     if (first >= 0 && first <= end && end <= limit) return TULLE_OK;
@@ -73,10 +66,7 @@ tulle_status tulle__generator_edges(
 void tulle__generator_box_put(
     const tulle__generator_box *box, int64_t at, int64_t col, int64_t count, const double *val)
 {
-    if (box->wide)
-        for (int64_t i = 0; i < count; i++) ((int64_t *)box->colind)[at + i] = col + i;
-    else
-        for (int64_t i = 0; i < count; i++) ((int32_t *)box->colind)[at + i] = (int32_t)(col - box->c0 + i);
+    for (int64_t i = 0; i < count; i++) box->colind[at + i] = (int32_t)(col - box->c0 + i);
     if (box->type == TULLE_F32)
         for (int64_t i = 0; i < count; i++) ((float *)box->val)[at + i] = (float)val[i];
     else
@@ -103,22 +93,6 @@ void tulle__generator_put(const tulle__generator *generator, int64_t r0, int64_t
         &(tulle__generator_box){.c0 = c0, .c1 = c1, .type = type, .rowptr = rowptr, .colind = colind, .val = val});
 }
 
-/* All columns, into lists that grow. */
-static tulle_status counted_rows(
-    const tulle__generator *g, int64_t r0, int64_t r1, tulle_type type, int64_t *rowptr, tulle__growing *entries)
-{
-    tulle__generator_count(g, r0, r1, 0, g->n, rowptr);
-    int64_t nnz = rowptr[r1 - r0];
-    tulle_status status = tulle__generator_reserve(
-        0, nnz + 1, sizeof *entries->colind, tulle_type_size(type), &entries->room, &entries->colind, &entries->val);
-    if (status != TULLE_OK) return status;
-    g->kind->fill(g, r0, r1,
-        &(tulle__generator_box){
-            .c1 = g->n, .type = type, .rowptr = rowptr, .wide = 1, .colind = entries->colind, .val = entries->val});
-    entries->nnz = nnz;
-    return TULLE_OK;
-}
-
 /* ---- row by row ---- */
 
 /* The initial estimate of a rectangle's entries, bounded; tulle__generator_reserve grows it. */
@@ -127,37 +101,6 @@ static int64_t guess(const tulle__generator *g, int64_t r0, int64_t r1, int64_t 
     double estimate = g->kind->estimate(g, r0, r1, c0, c1);
     if (g->nnz >= 0 && estimate > (double)g->nnz) estimate = (double)g->nnz;
     return estimate < 0x1p40 ? (int64_t)estimate : (int64_t)1 << 40;
-}
-
-tulle_status tulle__generator_rows(const tulle__generator *generator, int64_t r0, int64_t r1, tulle_type type,
-    int64_t *rowptr, tulle__growing *entries)
-{
-    const tulle__generator *g = generator;
-    size_t size = tulle_type_size(type);
-    int64_t nnz = 0;
-    tulle_status status;
-    TULLE_TRY(check_range("rows", r0, r1, g->m));
-    if (entries->type != type) tulle__growing_fini(entries); /* its values have another size */
-    entries->type = type;
-    if (g->kind->edges) return tulle__drawn_rows(g, r0, r1, type, rowptr, entries);
-    if (tulle__generator_counts(g)) return counted_rows(g, r0, r1, type, rowptr, entries);
-    /* a row is written where its bound fits, slightly beyond the last entry */
-    int64_t beyond = r1 > r0 ? g->kind->bound(g, r1 - 1, 0, g->n) + 1 : 1;
-    TULLE_TRY(tulle__generator_reserve(0, guess(g, r0, r1, 0, g->n) + beyond, sizeof *entries->colind, size,
-        &entries->room, &entries->colind, &entries->val));
-    rowptr[0] = 0;
-    for (int64_t r = r0; r < r1; r++) {
-        int64_t bound = g->kind->bound(g, r, 0, g->n);
-        TULLE_TRY(tulle__generator_reserve(
-            nnz, bound, sizeof *entries->colind, size, &entries->room, &entries->colind, &entries->val));
-        int64_t count = g->kind->row(g, r, 0, g->n, entries->colind + nnz);
-        tulle__generator_row_values(g, r, count, entries->colind + nnz, type, entries->val, nnz);
-        nnz += count;
-        rowptr[r - r0 + 1] = nnz;
-    }
-    entries->nnz = nnz;
-out:
-    return status;
 }
 
 static tulle_status rows_tile(const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1,

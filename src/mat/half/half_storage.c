@@ -7,7 +7,6 @@
 #include "mat/algebra/elements.h"
 #include "mat/half/expanded.h"
 #include "mat/reshape/reshape.h"
-#include "tile/tile_blocks.h"
 
 tulle_symmetry tulle_mat_symmetry(const tulle_mat *A)
 {

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/error.h"
 #include "tile/element.h"
 
 static int suits(const tulle_mat *B, const tulle_layout *rows)

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "comm/comm.h"
 
 enum { ALIGN = 256 }; /* of coefficients */
 

@@ -16,7 +16,6 @@
 #include <tulle/report.h>
 
 #include "algo/matfun/dense/eigen.h"
-#include "comm/comm.h"
 #include "device/device.h"
 
 enum { TULLE__EIGEN_BATCHES = 2, TULLE__EIGEN_BATCH_MOST = 64 };

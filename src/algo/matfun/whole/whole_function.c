@@ -6,7 +6,6 @@
 
 #include <tulle/algebra.h>
 
-#include "algo/matfun/whole/row_tiles.h"
 #include "algo/matfun/whole/verified.h"
 #include "base/error.h"
 

@@ -3,7 +3,6 @@
 
 #include "algo/chain/transfer_cost.h"
 #include "base/error.h"
-#include "base/planted.h"
 #include "base/timeline.h"
 #include "comm/arena.h"
 #include "comm/queue.h"

@@ -11,7 +11,6 @@
 #include "base/memory.h"
 #include "comm/arena.h"
 #include "comm/queue.h"
-#include "mat/fetch.h"
 
 enum { QUEUE_CAPACITY = 256 };
 

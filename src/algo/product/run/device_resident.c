@@ -6,7 +6,6 @@
  */
 #include "algo/product/run/device_set.h"
 #include "algo/product/run/tile_upload.h"
-#include "base/error.h"
 
 /* Values of a result to the host, unless they are there. */
 static tulle_status bring(struct device *d, struct device_kept *kept)

@@ -18,7 +18,6 @@
 
 #include "algo/product/run/staging.h"
 #include "device/device.h"
-#include "kernel/kernel.h"
 
 typedef struct tulle__device_tiles tulle__device_tiles;
 

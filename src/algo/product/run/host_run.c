@@ -2,7 +2,6 @@
 /* The host as a device whose queue runs at once: a start is a call. */
 #include "algo/product/run/runner.h"
 
-#include "base/error.h"
 #include "base/memory.h"
 
 struct host_run {

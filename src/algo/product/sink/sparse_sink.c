@@ -5,7 +5,6 @@
 #include "algo/product/sink/sink.h"
 #include "algo/product/stage/phase.h"
 #include "base/error.h"
-#include "base/planted.h"
 #include "comm/arena.h"
 #include "mat/blocks/filter_tile.h"
 #include "tile/tile_blocks.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/source/required_source.h"
 
-#include "base/error.h"
-
 static tulle_status begin(tulle__source *source, const tulle__waiting *waiting, int64_t *copied)
 {
     tulle__required_source *s = (tulle__required_source *)source;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/source/source.h"
 
-#include "base/error.h"
-
 tulle_status tulle__sources_begin(tulle__source *top, const tulle__waiting *waiting, int64_t *copied)
 {
     tulle_status status = TULLE_OK;

@@ -14,7 +14,6 @@
 #include "algo/trisolve/device/starts.h"
 #include "algo/trisolve/method_schedule.h"
 #include "algo/trisolve/push/push.h"
-#include "algo/trisolve/push/tasks.h"
 #include "algo/trisolve/right_hand_sides.h"
 #include "base/error.h"
 #include "device/device.h"
