@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "cases.h"
+#include "format_entries.h"
 #include "gate.h"
 #include "io/binsparse/binsparse.h"
 #include "io/file/inflate.h"
@@ -38,7 +39,8 @@ static tulle_status write_matrix(const char *path, int level)
     tulle__mtx_shape shape = {.rows = 3, .cols = 3, .stored = 4, .symmetry = TULLE__MTX_SYMMETRIC, .type = TULLE_F64};
     tulle__mtx_text text = {0};
     tulle__mtx_writer *writer = NULL;
-    tulle_status status = tulle__mtx_format(&shape, 4, row, col, val, &text);
+    tulle_status status = TULLE_OK;
+    for (int e = 0; e < 4 && status == TULLE_OK; e++) status = format_entry(&shape, row[e], col[e], &val[e], &text);
     if (status == TULLE_OK) status = tulle__mtx_writer_open(path, &shape, level, &writer);
     if (status == TULLE_OK) status = tulle__mtx_writer_append(writer, &text);
     if (status == TULLE_OK)
@@ -118,11 +120,10 @@ static void wrong_calls(void)
     tulle__mtx_writer *writer;
     int64_t row = 0, col = 1, far = 3;
     double val = 1.5;
-    ok(tulle__mtx_format(&shape, 1, &row, &col, &val, &text) == TULLE_ERR_ARG, "%s", tulle_error_message());
-    ok(tulle__mtx_format(&shape, 1, &far, &col, &val, &text) == TULLE_ERR_ARG, "%s", tulle_error_message());
+    ok(format_entry(&shape, row, col, &val, &text) == TULLE_ERR_ARG, "%s", tulle_error_message());
+    ok(format_entry(&shape, far, col, &val, &text) == TULLE_ERR_ARG, "%s", tulle_error_message());
     shape.field = TULLE__MTX_INTEGER;
-    ok(tulle__mtx_format(&shape, 1, &col, &row, &val, &text) == TULLE_ERR_ARG && text.bytes == 0, "%s",
-        tulle_error_message());
+    ok(format_entry(&shape, col, row, &val, &text) == TULLE_ERR_ARG && text.bytes == 0, "%s", tulle_error_message());
     tulle__mtx_text_fini(&text);
     const char *path = in_folder("b.mtx");
     tulle_status status = tulle__mtx_writer_open(path, &shape, 0, &writer);

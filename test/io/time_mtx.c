@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "format_entries.h"
 #include "io/file/inflate.h"
 #include "io/file/output.h"
 #include "io/mtx/mtx.h"
@@ -139,7 +140,7 @@ static void time_writing(const char *path, int repeats)
             n = entries.count - e < TULLE__ENTRIES_CHUNK ? entries.count - e : TULLE__ENTRIES_CHUNK;
             text.bytes = 0;
             text.entries = 0;
-            if (tulle__mtx_format_entries(&shape, &entries, e, n, &text) != TULLE_OK ||
+            if (format_entries(&shape, &entries, e, n, &text) != TULLE_OK ||
                 tulle__mtx_writer_append(writer, &text) != TULLE_OK)
                 fail();
             bytes += (double)text.bytes;
