@@ -186,21 +186,6 @@ tulle_status tulle__new_file_overwrite(tulle__new_file *f, int64_t offset, const
     return TULLE_OK;
 }
 
-/* Brings the name to disk, too. A file system that cannot do this has done what it can. */
-static void sync_folder(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    size_t n = slash ? (size_t)(slash - path) + (slash == path) : 0;
-    char folder[PATH_MAX];
-    if (n >= sizeof folder) return;
-    memcpy(folder, path, n);
-    folder[n] = '\0';
-    int fd = open(n ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return;
-    (void)fsync(fd);
-    close(fd);
-}
-
 static void destroy(tulle__new_file *f)
 {
     if (f->fd >= 0) close(f->fd);
@@ -209,17 +194,15 @@ static void destroy(tulle__new_file *f)
     *f = (tulle__new_file){.fd = -1};
 }
 
-tulle_status tulle__new_file_close(tulle__new_file *f, int sync)
+tulle_status tulle__new_file_close(tulle__new_file *f)
 {
     tulle_status status = TULLE_OK;
-    if (sync && f->temporary && fsync(f->fd) != 0) TULLE_TRY(tulle__new_file_fail(f, "waiting for the disk"));
     if (name_it(f) != 0) TULLE_TRY(tulle__new_file_fail(f, "naming the finished file"));
     int code = close(f->fd);
     f->fd = -1;
     if (code != 0) TULLE_TRY(tulle__new_file_fail(f, "closing"));
     if (f->temporary && rename(f->temporary, f->path) != 0)
         TULLE_TRY(tulle__new_file_fail(f, "renaming the finished file"));
-    if (sync && f->temporary) sync_folder(f->path);
     destroy(f);
     return TULLE_OK;
 out:

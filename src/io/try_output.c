@@ -48,7 +48,7 @@ tulle_status tulle_file_write(const char *path, const void *data, size_t bytes)
     tulle_status status = tulle__new_file_open(path, &file);
     if (status != TULLE_OK) return status;
     status = tulle__new_file_write(&file, data, bytes);
-    if (status == TULLE_OK) return tulle__new_file_close(&file, 0);
+    if (status == TULLE_OK) return tulle__new_file_close(&file);
     tulle__new_file_abort(&file);
     return status;
 }

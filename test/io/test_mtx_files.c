@@ -80,7 +80,7 @@ static tulle_status read_file(const char *path, int nparts, struct summary *s, c
     s->stored = sum.stored;
     if (status == TULLE_OK) status = tulle__mtx_check(mtx, &sum);
     if (writer && status == TULLE_OK)
-        status = tulle__mtx_writer_close(writer, 0);
+        status = tulle__mtx_writer_close(writer);
     else
         tulle__mtx_writer_abort(writer);
     tulle__mtx_close(mtx);

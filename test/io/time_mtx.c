@@ -146,7 +146,7 @@ static void time_writing(const char *path, int repeats)
             bytes += (double)text.bytes;
         }
         tulle__mtx_text_fini(&text);
-        if (tulle__mtx_writer_close(writer, 0) != TULLE_OK) fail();
+        if (tulle__mtx_writer_close(writer) != TULLE_OK) fail();
         t.wall[k] = tulle__clock_seconds() - wall;
         t.cpu[k] = cpu_seconds() - cpu;
     }
@@ -190,7 +190,7 @@ int main(int argc, char **argv)
             if (!f || !text || fread(text, 1, (size_t)bytes, f) != (size_t)bytes) return EXIT_FAILURE;
             fclose(f);
             if (tulle__output_open(packed, 6, &out) != TULLE_OK ||
-                tulle__output_write(out, text, (size_t)bytes) != TULLE_OK || tulle__output_close(out, 0) != TULLE_OK)
+                tulle__output_write(out, text, (size_t)bytes) != TULLE_OK || tulle__output_close(out) != TULLE_OK)
                 fail();
             free(text);
         }

@@ -227,7 +227,7 @@ tulle_status tulle_machine_save(const char *path, const tulle_machine *m)
     status = tulle__new_file_open(path, &file);
     if (status != TULLE_OK) return status;
     status = tulle__new_file_write(&file, text, (size_t)bytes);
-    if (status == TULLE_OK) return tulle__new_file_close(&file, 0);
+    if (status == TULLE_OK) return tulle__new_file_close(&file);
     tulle__new_file_abort(&file);
     return status;
 }

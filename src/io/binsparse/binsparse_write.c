@@ -257,7 +257,7 @@ tulle_status tulle__binsparse_can_write(const char *path)
     return tulle__hdf5_present(path);
 }
 
-tulle_status tulle__binsparse_writer_close(tulle__binsparse_writer *writer, int sync)
+tulle_status tulle__binsparse_writer_close(tulle__binsparse_writer *writer)
 {
     tulle_status status = TULLE_OK;
     for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++)
@@ -274,7 +274,7 @@ tulle_status tulle__binsparse_writer_close(tulle__binsparse_writer *writer, int 
         tulle__binsparse_writer_abort(writer);
         return status;
     }
-    status = tulle__output_close(writer->output, sync);
+    status = tulle__output_close(writer->output);
     tulle__free(writer->narrow);
     tulle__free(writer->gathered);
     tulle__free(writer);

@@ -112,6 +112,7 @@ static uint32_t isal_crc(const unsigned char *data, size_t bytes)
 }
 #endif
 
+/* The best first. */
 static const struct engine engines[] = {
 #ifdef TULLE_HAVE_ISAL
     {"isa-l", isal_open, isal_pack, isal_crc, tulle__free},
@@ -122,32 +123,21 @@ static const struct engine engines[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static tulle_status find_engine(const char *path, const char *name, const struct engine **engine)
-{
-    const struct engine *e = engines;
-    while (name && e->name && strcmp(e->name, name) != 0) e++;
-    *engine = e;
-    if (e->name) return TULLE_OK;
-    return tulle__fail(
-        TULLE_ERR_UNSUPPORTED, "%s: this build has no %s and cannot write packed files", path, name ? name : "zlib");
-}
-
 tulle_status tulle__deflate_present(const char *path)
 {
-    const struct engine *e;
-    return find_engine(path, NULL, &e);
+    if (engines[0].name) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: this build has no zlib and cannot write packed files", path);
 }
 
-tulle_status tulle__deflate_open(const char *path, const char *engine, tulle__deflate **deflate)
+tulle_status tulle__deflate_open(const char *path, tulle__deflate **deflate)
 {
-    const struct engine *e;
-    tulle_status found = find_engine(path, engine, &e);
+    const tulle_status found = tulle__deflate_present(path);
     if (found != TULLE_OK) return found;
     tulle__deflate *made = NULL;
     tulle_status status;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *made, "a packer", &made));
-    made->engine = e;
-    TULLE_TRY(e->open(&made->state));
+    made->engine = engines;
+    TULLE_TRY(engines->open(&made->state));
     *deflate = made;
     return TULLE_OK;
 out:

@@ -117,7 +117,7 @@ tulle_status tulle__output_read(const tulle__output *f, int64_t offset, void *to
     return TULLE_OK;
 }
 
-tulle_status tulle__output_close(tulle__output *f, int sync)
+tulle_status tulle__output_close(tulle__output *f)
 {
     tulle_status status = f->pack ? tulle__pack_flush(f->pack) : TULLE_OK;
     if (status != TULLE_OK) {
@@ -125,7 +125,7 @@ tulle_status tulle__output_close(tulle__output *f, int sync)
         return status;
     }
     tulle__pack_close(f->pack);
-    status = tulle__new_file_close(&f->file, sync);
+    status = tulle__new_file_close(&f->file);
     tulle__free(f);
     return status;
 }

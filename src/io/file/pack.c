@@ -107,7 +107,7 @@ tulle_status tulle__pack_open(tulle__new_file *file, int threads, tulle__pack **
     pthread_cond_init(&made->full, NULL);
     pthread_cond_init(&made->packed, NULL);
     made->file = file;
-    TULLE_TRY(tulle__deflate_open(file->path, NULL, &made->own));
+    TULLE_TRY(tulle__deflate_open(file->path, &made->own));
     threads = afford(threads, &made->nslots);
     for (int s = 0; s < made->nslots; s++) {
         TULLE_TRY(tulle__alloc(BLOCK, 1, "a block to compress", &made->slot[s].data));
@@ -115,7 +115,7 @@ tulle_status tulle__pack_open(tulle__new_file *file, int threads, tulle__pack **
     }
     for (int t = 0; t < threads - 1; t++) {
         made->helper[t].pack = made;
-        TULLE_TRY(tulle__deflate_open(file->path, NULL, &made->helper[t].deflate));
+        TULLE_TRY(tulle__deflate_open(file->path, &made->helper[t].deflate));
     }
     start_threads(made, threads - 1);
     *pack = made;

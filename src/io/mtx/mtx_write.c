@@ -192,7 +192,7 @@ tulle_status tulle__mtx_writer_append(tulle__mtx_writer *writer, const tulle__mt
     return tulle__output_write(writer->output, text->text, text->bytes);
 }
 
-tulle_status tulle__mtx_writer_close(tulle__mtx_writer *writer, int sync)
+tulle_status tulle__mtx_writer_close(tulle__mtx_writer *writer)
 {
     tulle_status status = TULLE_OK;
     if (writer->stored < 0) {
@@ -205,7 +205,7 @@ tulle_status tulle__mtx_writer_close(tulle__mtx_writer *writer, int sync)
         tulle__mtx_writer_abort(writer);
         return status;
     }
-    status = tulle__output_close(writer->output, sync);
+    status = tulle__output_close(writer->output);
     tulle__free(writer);
     return status;
 }

@@ -281,7 +281,7 @@ static tulle_status write_directory(tulle__npz_writer *w)
     return tulle__output_overwrite(w->output, directory, all, (size_t)(p - all));
 }
 
-tulle_status tulle__npz_writer_close(tulle__npz_writer *w, int sync)
+tulle_status tulle__npz_writer_close(tulle__npz_writer *w)
 {
     tulle_status status;
     if (w->entries != w->count)
@@ -292,7 +292,7 @@ tulle_status tulle__npz_writer_close(tulle__npz_writer *w, int sync)
     TULLE_TRY(write_entries(w));
     for (int m = 0; m < MEMBERS; m++) TULLE_TRY(write_header(w, m));
     TULLE_TRY(write_directory(w));
-    status = tulle__output_close(w->output, sync);
+    status = tulle__output_close(w->output);
     tulle__free(w);
     return status;
 out:

@@ -179,7 +179,7 @@ out:
 
 tulle_status tulle__block_writer_close(tulle__block_writer *w)
 {
-    tulle_status status = tulle__binsparse_writer_close(w->file, 0);
+    tulle_status status = tulle__binsparse_writer_close(w->file);
     w->file = NULL;
     tulle__block_writer_free(w);
     return status;

@@ -53,7 +53,7 @@ static tulle_status append_mtx(tulle_writer *writer, const tulle_mat *A)
 
 static tulle_status close_mtx(tulle_writer *writer)
 {
-    tulle_status status = tulle__mtx_writer_close(writer->text, 0);
+    tulle_status status = tulle__mtx_writer_close(writer->text);
     writer->text = NULL;
     return status;
 }
@@ -96,7 +96,7 @@ static tulle_status close_binsparse(tulle_writer *writer)
     if (status != TULLE_OK) return status;
     status = tulle__spool_give(writer->spool, tulle__comm_progress_meter(writer->comm, 0), tulle__put_binsparse, file);
     if (status == TULLE_OK) status = tulle__binsparse_put_end(file);
-    if (status == TULLE_OK) return tulle__binsparse_writer_close(file, 0);
+    if (status == TULLE_OK) return tulle__binsparse_writer_close(file);
     tulle__binsparse_writer_abort(file);
     return status;
 }
@@ -110,7 +110,7 @@ static tulle_status close_npz(tulle_writer *writer)
     tulle_status status = tulle__npz_writer_open(writer->path, &sparse, &file);
     if (status != TULLE_OK) return status;
     status = tulle__spool_give(writer->spool, tulle__comm_progress_meter(writer->comm, 0), tulle__put_npz, file);
-    if (status == TULLE_OK) return tulle__npz_writer_close(file, 0);
+    if (status == TULLE_OK) return tulle__npz_writer_close(file);
     tulle__npz_writer_abort(file);
     return status;
 }
@@ -123,7 +123,7 @@ static tulle_status close_petsc(tulle_writer *writer)
         writer->path, shape->rows, shape->cols, tulle__spool_entries(writer->spool), shape->type, &file);
     if (status != TULLE_OK) return status;
     status = tulle__spool_give(writer->spool, tulle__comm_progress_meter(writer->comm, 0), tulle__put_petsc, file);
-    if (status == TULLE_OK) return tulle__petsc_writer_close(file, 0);
+    if (status == TULLE_OK) return tulle__petsc_writer_close(file);
     tulle__petsc_writer_abort(file);
     return status;
 }

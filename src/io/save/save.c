@@ -235,7 +235,7 @@ static tulle_status save_mtx(const tulle_mat *A, tulle__mtx_symmetry symmetry, i
         if (status == TULLE_OK) status = write_array(&shape, all, tulle__comm_progress_meter(A->comm, 0), writer);
         tulle__free(all);
     }
-    if (status == TULLE_OK) return tulle__mtx_writer_close(writer, 0);
+    if (status == TULLE_OK) return tulle__mtx_writer_close(writer);
     tulle__mtx_writer_abort(writer);
     return status;
 }
@@ -249,7 +249,7 @@ static tulle_status save_npy(const tulle_mat *A, const char *path)
     status = gather_dense(A, TULLE_ROW_MAJOR, &all);
     if (status == TULLE_OK) status = tulle__npy_writer_append(writer, all, A->layout->m * A->layout->n);
     tulle__free(all);
-    if (status == TULLE_OK) return tulle__npy_writer_close(writer, 0);
+    if (status == TULLE_OK) return tulle__npy_writer_close(writer);
     tulle__npy_writer_abort(writer);
     return status;
 }
@@ -306,7 +306,7 @@ static tulle_status save_npz(const tulle_mat *A, const char *path)
     tulle_status status = tulle__npz_writer_open(path, &sparse, &writer);
     if (status != TULLE_OK) return status;
     status = put_entries(A, tulle__put_npz, writer);
-    if (status == TULLE_OK) return tulle__npz_writer_close(writer, 0);
+    if (status == TULLE_OK) return tulle__npz_writer_close(writer);
     tulle__npz_writer_abort(writer);
     return status;
 }
@@ -325,7 +325,7 @@ static tulle_status save_petsc(const tulle_mat *A, const char *path)
     tulle_status status = tulle__petsc_writer_open(path, m, n, A->nnz, A->type, &writer);
     if (status != TULLE_OK) return status;
     status = put_entries(A, tulle__put_petsc, writer);
-    if (status == TULLE_OK) return tulle__petsc_writer_close(writer, 0);
+    if (status == TULLE_OK) return tulle__petsc_writer_close(writer);
     tulle__petsc_writer_abort(writer);
     return status;
 }
@@ -350,7 +350,7 @@ static tulle_status save_binsparse(const tulle_mat *A, const char *path)
                                 : tulle__binsparse_writer_open(path, &sparse, &writer);
     if (status != TULLE_OK) return status;
     status = dense ? write_dense_binsparse(A, writer) : write_binsparse(A, writer);
-    if (status == TULLE_OK) return tulle__binsparse_writer_close(writer, 0);
+    if (status == TULLE_OK) return tulle__binsparse_writer_close(writer);
     tulle__binsparse_writer_abort(writer);
     return status;
 }

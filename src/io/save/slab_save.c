@@ -215,7 +215,7 @@ static tulle_status save_text(struct slab *slab, tulle__progress_meter *meter, i
     TULLE_TRY(tulle__mtx_writer_open(path, &shape, packers, &to.text));
     status = each_slab(slab, meter, &to);
     if (status == TULLE_OK)
-        status = tulle__mtx_writer_close(to.text, 0);
+        status = tulle__mtx_writer_close(to.text);
     else
         tulle__mtx_writer_abort(to.text);
 out:
@@ -232,7 +232,7 @@ static tulle_status save_entries(struct slab *slab, tulle__progress_meter *meter
     tulle_status status = tulle__binsparse_writer_open(path, &sparse, &to.binary);
     if (status != TULLE_OK) return status;
     status = each_slab(slab, meter, &to);
-    if (status == TULLE_OK) return tulle__binsparse_writer_close(to.binary, 0);
+    if (status == TULLE_OK) return tulle__binsparse_writer_close(to.binary);
     tulle__binsparse_writer_abort(to.binary);
     return status;
 }
@@ -246,7 +246,7 @@ static tulle_status save_npz(struct slab *slab, tulle__progress_meter *meter, co
     if (status != TULLE_OK) return status;
     struct target to = {.take = take_single, .what = "writing", .block = 1, .put = tulle__put_npz, .writer = writer};
     status = each_slab(slab, meter, &to);
-    if (status == TULLE_OK) return tulle__npz_writer_close(writer, 0);
+    if (status == TULLE_OK) return tulle__npz_writer_close(writer);
     tulle__npz_writer_abort(writer);
     return status;
 }
@@ -259,7 +259,7 @@ static tulle_status save_petsc(struct slab *slab, tulle__progress_meter *meter, 
     if (status != TULLE_OK) return status;
     struct target to = {.take = take_single, .what = "writing", .block = 1, .put = tulle__put_petsc, .writer = writer};
     status = each_slab(slab, meter, &to);
-    if (status == TULLE_OK) return tulle__petsc_writer_close(writer, 0);
+    if (status == TULLE_OK) return tulle__petsc_writer_close(writer);
     tulle__petsc_writer_abort(writer);
     return status;
 }
