@@ -92,7 +92,7 @@ typedef struct tulle__tile_format {
     /* A sparse product of factors of the format, on this host, where `place` says. */
     tulle_status (*product)(const tulle__kernels *kernels, tulle__pool *pool, const tulle__spgemm_task *task,
         tulle__csr_place place, void *context, tulle__csr_result *C);
-    /* Its values alone, of a C whose structure is known. */
+    /* Values alone of a sparse product, into a C whose structure is known. */
     tulle_status (*values)(
         const tulle__kernels *kernels, tulle__pool *pool, const tulle__spgemm_task *task, tulle__csr_result *C);
     /* Adds its multiplications; NULL: `values` tells them in C. */

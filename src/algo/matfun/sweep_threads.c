@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which submatrices all threads of a PE compute together. The largest ones come first. Computing w of them
+ * Submatrices that all threads of a PE compute together. The largest ones come first. Computing w of them
  * by all of T threads takes the time of their sum over a speed-up s < T; the others, one a thread, are then
  * simulated as the queue deals them. The w with the least time is taken: 0 where there are many of one
  * size, all that are much larger than the rest. This is the level of OpenMP in section IV-E of the paper,

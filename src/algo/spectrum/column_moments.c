@@ -21,7 +21,7 @@ struct moments {
     const char *name;       /* of the matrix */
 };
 
-/* Those of `rows` more rows, of which mean and squares are given, join those so far. */
+/* Adds the moments of `rows` more rows, whose mean and squares are given. */
 static void merge(struct moments *x, int64_t rows, const double *mean, const double *squares)
 {
     const double all = (double)(x->rows + rows), share = rows ? (double)rows / all : 0;
@@ -59,7 +59,7 @@ static tulle_status take(void *arg, const tulle__row_piece *piece)
     return TULLE_OK;
 }
 
-/* Those of all PEs, in their order. Collective, agreed. */
+/* Merges the moments of all PEs, in their order. Collective, agreed. */
 static tulle_status meet(tulle_comm *comm, struct moments *x)
 {
     const size_t n = (size_t)x->n, bytes = (2 * n + 1) * sizeof(double);

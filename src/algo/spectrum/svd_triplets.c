@@ -149,7 +149,7 @@ static tulle_status residual_of(tulle_svd *s, int i, double sigma, void *Y, int 
     return status;
 }
 
-/* Those of columns `from` and after, in a pass for each `width` of them. Collective, agreed. */
+/* Residuals of columns `from` and after, in a pass for each `width` of them. Collective, agreed. */
 static tulle_status measure(tulle_svd *s, int from, int found, const double *sigma, double *residual)
 {
     tulle_status status = TULLE_OK;

@@ -35,7 +35,7 @@ typedef struct tulle__method {
 } tulle__method;
 
 const tulle__method *tulle__method_of(tulle_trisolve_method method);
-/* That of a schedule, which may be a device's. */
+/* The method of a schedule, which may be a device's. */
 const tulle__method *tulle__method_in_use(const tulle__method_schedule *a);
 
 /*

@@ -101,7 +101,7 @@ static void host_unregister(tulle__device *device, void *memory)
     (void)device, (void)memory;
 }
 
-/* It is not lost before the process is. */
+/* The host is not lost before the process is. */
 static tulle_status state(tulle__device *device)
 {
     (void)device;

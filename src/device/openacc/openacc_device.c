@@ -169,7 +169,7 @@ static void host_unregister(tulle__device *device, void *memory)
     (void)device, (void)memory;
 }
 
-/* Its library ends the process when a GPU fails. */
+/* OpenACC's library ends the process when a GPU fails. */
 static tulle_status state(tulle__device *device)
 {
     (void)device;

@@ -290,7 +290,7 @@ static void start(tulle__device_queue *queue, enum tulle__device_kernel kernel, 
     keep(queue, &(struct job){.kind = KERNEL, .kernel = kernel, .task = &inner, .bytes = bytes});
 }
 
-/* It returns with the result's size, so all that the queue was given is done first. */
+/* A product returns the size of its result, so all that the queue was given is done first. */
 static tulle_status product(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
     void *context, tulle__device_product_counts *counts)
 {
@@ -302,7 +302,7 @@ static tulle_status product(tulle__device_queue *queue, const tulle__device_prod
     return below(queue->late)->product(queue->inner, &inner, tulle__wrapped_place_result, &asked, counts);
 }
 
-/* It looks at what lies on the device, so all that the queue was given is done first. */
+/* Preparing looks at what lies on the device, so all that the queue was given is done first. */
 static tulle_status prepare(tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **prepared)
 {
     tulle__slab_task inner = tulle__wrapped_slab(task);

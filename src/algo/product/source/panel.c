@@ -179,7 +179,7 @@ static int neighbour(const tulle__panels *p, int below)
     return below ? (row + 1) % p->q * p->q + col : row * p->q + (col + 1) % p->q;
 }
 
-/* Whom a tile comes from. */
+/* The PE that a tile comes from. */
 static int parent_of(const tulle__panels *p, const struct coming *x)
 {
     int shift = p->arrival == TULLE__ARRIVAL_SHIFT;

@@ -58,7 +58,7 @@ static inline bool tulle__slices_any(const tulle__slices *s)
 tulle_status tulle__layers_seconds(
     const tulle_product *plan, const tulle_machine *machine, double compute, double *seconds);
 
-/* That number, or the grid of the plan's options. */
+/* The best grid for so many layers, or the grid of the plan's options. */
 tulle__layers tulle__layers_planned(const tulle_product *plan, int layers, double bytes_a, double bytes_b);
 
 /*
