@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/product/plan/check_selection.h"
+#include "algo/product/plan/checks.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -16,7 +16,7 @@
 
 #include <stdio.h>
 
-#include "algo/product/plan/check_operands.h"
+#include "algo/product/plan/checks.h"
 #include "algo/product/stage/slice_parts.h"
 #include "base/error.h"
 #include "mat/reshape/reshape.h"

@@ -6,8 +6,8 @@
  */
 #include <inttypes.h>
 
-#include "algo/trisolve/baselines/baselines.h"
 #include "algo/trisolve/baselines/scatter.h"
+#include "algo/trisolve/method.h"
 #include "algo/trisolve/right_hand_sides.h"
 #include "base/error.h"
 

@@ -4,7 +4,7 @@
  * solve, and X comes back. Others have nothing to do. `serial` begins rows in the order of solving, `levels` by levels
  * where the device has a use for them; both have the bits of serial.
  */
-#include "algo/trisolve/device/device_method.h"
+#include "algo/trisolve/method.h"
 
 #include "algo/trisolve/device/triangle_there.h"
 #include "algo/trisolve/method_schedule.h"

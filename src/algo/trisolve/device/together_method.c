@@ -6,7 +6,7 @@
  *
  * A PE that fails, or loses patience, stops the kernels of all, so that nobody waits for it.
  */
-#include "algo/trisolve/device/together_method.h"
+#include "algo/trisolve/method.h"
 
 #include <unistd.h>
 
