@@ -287,15 +287,13 @@ out:
 static void renew_norms(const tulle_mat *A)
 {
     if (!A->format->by_blocks) return;
-    for (int i = 0; i < A->layout->mt; i++)
-        for (int j = 0; j < A->layout->nt; j++) {
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            const tulle__tile_record *record = &A->replaced[tulle__tile_index(A, i, j)];
-            if (!record->place.generation) record = &A->directory[tulle__tile_index(A, i, j)];
-            if (!record->place.length) continue;
-            tulle_own_tile tile = tulle__own_tile_view(A, i, j, record, tulle__mapped(A->comm, &record->place));
-            tulle__blocks_renew_norms(&tile);
-        }
+    TULLE__EACH_OWN_TILE(A, i, j) {
+        const tulle__tile_record *record = &A->replaced[tulle__tile_index(A, i, j)];
+        if (!record->place.generation) record = &A->directory[tulle__tile_index(A, i, j)];
+        if (!record->place.length) continue;
+        tulle_own_tile tile = tulle__own_tile_view(A, i, j, record, tulle__mapped(A->comm, &record->place));
+        tulle__blocks_renew_norms(&tile);
+    }
 }
 
 tulle_status tulle_mat_renew(tulle_mat *A)

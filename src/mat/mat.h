@@ -73,6 +73,14 @@ static inline int tulle__tile_is_mine(const tulle_mat *A, int i, int j)
     return tulle__layout_owner(A->layout, i, j) == A->comm->rank;
 }
 
+/* The head of a loop over the tiles of this PE, by rows; `continue` goes to the next one. */
+#define TULLE__EACH_OWN_TILE(A, i, j)                                                                                  \
+    for (int i = 0; i < (A)->layout->mt; i++)                                                                          \
+        for (int j = 0; j < (A)->layout->nt; j++)                                                                      \
+            if (!tulle__tile_is_mine(A, i, j))                                                                         \
+                continue;                                                                                              \
+            else
+
 /* Bytes of a record that travel. */
 static inline size_t tulle__record_bytes(const tulle_mat *A)
 {

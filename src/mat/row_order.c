@@ -61,13 +61,11 @@ static tulle_status order_tiles(tulle_mat *A)
 {
     tulle_status status = TULLE_OK;
     if (tulle__is_shape_only(A->comm)) return TULLE_OK;
-    for (int i = 0; i < A->layout->mt; i++)
-        for (int j = 0; j < A->layout->nt; j++) {
-            tulle_own_tile tile;
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            TULLE_TRY(tulle_mat_own_tile(A, i, j, &tile));
-            if (tile.nnz) TULLE_TRY(order_tile(&tile, tulle__tile_rows(A, i), tulle_type_size(A->type)));
-        }
+    TULLE__EACH_OWN_TILE(A, i, j) {
+        tulle_own_tile tile;
+        TULLE_TRY(tulle_mat_own_tile(A, i, j, &tile));
+        if (tile.nnz) TULLE_TRY(order_tile(&tile, tulle__tile_rows(A, i), tulle_type_size(A->type)));
+    }
 out:
     return status;
 }

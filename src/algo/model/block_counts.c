@@ -177,22 +177,20 @@ static tulle_status each_row(struct sweep *s, row_call call, void *arg)
     tulle_status status = TULLE_OK;
     const tulle_layout *from = s->A->layout, *l = s->counts->operands.A->layout;
     s->row = 1;
-    for (int ti = 0; ti < from->mt; ti++)
-        for (int tj = 0; tj < from->nt; tj++) {
-            tulle_tile tile;
-            if (!tulle__tile_is_mine(s->A, ti, tj)) continue;
-            TULLE_TRY(tulle_mat_tile(s->A, ti, tj, &tile));
-            for (int64_t r = 0; tile.nnz && r < tile.block_rows; r++, s->row++) {
-                const tulle_gidx R = from->row_blocks.first[ti] + r;
-                const struct row row = {.tile = &tile,
-                    .at = r,
-                    .i = tulle__layout_find(l->row_blocks.first, l->mt, R),
-                    .column = from->col_blocks.first[tj],
-                    .height = size_of(&from->row_blocks, R),
-                    .least = s->least ? s->least[R] : 0};
-                TULLE_TRY(call(s, &row, arg));
-            }
+    TULLE__EACH_OWN_TILE(s->A, ti, tj) {
+        tulle_tile tile;
+        TULLE_TRY(tulle_mat_tile(s->A, ti, tj, &tile));
+        for (int64_t r = 0; tile.nnz && r < tile.block_rows; r++, s->row++) {
+            const tulle_gidx R = from->row_blocks.first[ti] + r;
+            const struct row row = {.tile = &tile,
+                .at = r,
+                .i = tulle__layout_find(l->row_blocks.first, l->mt, R),
+                .column = from->col_blocks.first[tj],
+                .height = size_of(&from->row_blocks, R),
+                .least = s->least ? s->least[R] : 0};
+            TULLE_TRY(call(s, &row, arg));
         }
+    }
 out:
     return status;
 }
@@ -324,22 +322,20 @@ tulle_status tulle__counts_count_tiles(const tulle_mat *X, tulle_mat *shadow)
     const int64_t tiles = (int64_t)l->mt * l->nt;
     int64_t *count = NULL; /* blocks, then values */
     TULLE_TRY(tulle__alloc_zero(2 * (size_t)tiles, sizeof *count, "operation counts", &count));
-    for (int ti = 0; ti < from->mt; ti++)
-        for (int tj = 0; tj < from->nt; tj++) {
-            tulle_tile tile;
-            if (!tulle__tile_is_mine(X, ti, tj)) continue;
-            TULLE_TRY(tulle_mat_tile(X, ti, tj, &tile));
-            for (int64_t r = 0; tile.nnz && r < tile.block_rows; r++) {
-                const tulle_gidx R = from->row_blocks.first[ti] + r;
-                const int i = tulle__layout_find(l->row_blocks.first, l->mt, R);
-                for (int64_t e = tile.rowptr[r]; e < tile.rowptr[r + 1]; e++) {
-                    const tulle_gidx J = from->col_blocks.first[tj] + tile.colind[e];
-                    const int64_t t = (int64_t)i * l->nt + tulle__layout_find(l->col_blocks.first, l->nt, J);
-                    count[t]++;
-                    count[tiles + t] += (int64_t)(size_of(&l->row_blocks, R) * size_of(&l->col_blocks, J));
-                }
+    TULLE__EACH_OWN_TILE(X, ti, tj) {
+        tulle_tile tile;
+        TULLE_TRY(tulle_mat_tile(X, ti, tj, &tile));
+        for (int64_t r = 0; tile.nnz && r < tile.block_rows; r++) {
+            const tulle_gidx R = from->row_blocks.first[ti] + r;
+            const int i = tulle__layout_find(l->row_blocks.first, l->mt, R);
+            for (int64_t e = tile.rowptr[r]; e < tile.rowptr[r + 1]; e++) {
+                const tulle_gidx J = from->col_blocks.first[tj] + tile.colind[e];
+                const int64_t t = (int64_t)i * l->nt + tulle__layout_find(l->col_blocks.first, l->nt, J);
+                count[t]++;
+                count[tiles + t] += (int64_t)(size_of(&l->row_blocks, R) * size_of(&l->col_blocks, J));
             }
         }
+    }
     TULLE_TRY(sum_int(X->comm, 2 * tiles, count));
     for (int64_t t = 0; t < tiles; t++) {
         shadow->directory[t].blocks = count[t];

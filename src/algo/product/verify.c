@@ -137,26 +137,23 @@ static tulle_status check_structure(
     tulle_status status = TULLE_OK;
     struct columns columns = {.list = NULL};
     const tulle_layout *l = C->layout;
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            tulle_tile c;
-            tulle_gidx lo, hi;
-            if (!tulle__tile_is_mine(C, i, j)) continue;
-            columns_of(plan, l, j, &lo, &hi);
-            TULLE_TRY(tulle_mat_tile(C, i, j, &c));
-            for (tulle_gidx r = 0; c.rowptr && r < c.m; r++)
-                for (int64_t e = c.rowptr[r]; e < c.rowptr[r + 1]; e++)
-                    if (c.colind[e] < 0 || c.colind[e] >= c.n || (e > c.rowptr[r] && c.colind[e] <= c.colind[e - 1])) {
-                        status =
-                            tulle__fail(TULLE_ERR_CHECK, "row " TULLE__AT " of C does not ascend", l->row_cut[i] + r);
-                        goto out;
-                    }
-            for (int s = 0; s < SAMPLES && c.m; s++) {
-                tulle_gidx r =
-                    (tulle_gidx)tulle__random_below(tulle__random_at(11, (uint64_t)i, (uint64_t)s), (uint64_t)c.m);
-                TULLE_TRY(sample_row(A, B, &c, i, j, r, &columns, l, lo, hi));
-            }
+    TULLE__EACH_OWN_TILE(C, i, j) {
+        tulle_tile c;
+        tulle_gidx lo, hi;
+        columns_of(plan, l, j, &lo, &hi);
+        TULLE_TRY(tulle_mat_tile(C, i, j, &c));
+        for (tulle_gidx r = 0; c.rowptr && r < c.m; r++)
+            for (int64_t e = c.rowptr[r]; e < c.rowptr[r + 1]; e++)
+                if (c.colind[e] < 0 || c.colind[e] >= c.n || (e > c.rowptr[r] && c.colind[e] <= c.colind[e - 1])) {
+                    status = tulle__fail(TULLE_ERR_CHECK, "row " TULLE__AT " of C does not ascend", l->row_cut[i] + r);
+                    goto out;
+                }
+        for (int s = 0; s < SAMPLES && c.m; s++) {
+            tulle_gidx r =
+                (tulle_gidx)tulle__random_below(tulle__random_at(11, (uint64_t)i, (uint64_t)s), (uint64_t)c.m);
+            TULLE_TRY(sample_row(A, B, &c, i, j, r, &columns, l, lo, hi));
         }
+    }
 out:
     tulle__free(columns.list);
     return status;

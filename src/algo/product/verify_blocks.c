@@ -210,17 +210,15 @@ tulle_status tulle__check_block_rows(const tulle__block_check *check, double *er
         !tulle__block_cuts_same(&a->col_blocks, &b->row_blocks) ||
         !tulle__block_cuts_same(&b->col_blocks, &l->col_blocks))
         return TULLE_OK;
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            tulle_tile c;
-            if (!tulle__tile_is_mine(check->C, i, j)) continue;
-            TULLE_TRY(tulle_mat_tile(check->C, i, j, &c));
-            for (int s = 0; s < SAMPLES && s < c.block_rows; s++) {
-                uint64_t drawn = tulle__random_at(13, (uint64_t)tulle__tile_index(check->C, i, j), (uint64_t)s);
-                int64_t row = c.block_rows <= SAMPLES ? s : (int64_t)tulle__random_below(drawn, (uint64_t)c.block_rows);
-                TULLE_TRY(check_row(check, &c, i, j, row, error));
-            }
+    TULLE__EACH_OWN_TILE(check->C, i, j) {
+        tulle_tile c;
+        TULLE_TRY(tulle_mat_tile(check->C, i, j, &c));
+        for (int s = 0; s < SAMPLES && s < c.block_rows; s++) {
+            uint64_t drawn = tulle__random_at(13, (uint64_t)tulle__tile_index(check->C, i, j), (uint64_t)s);
+            int64_t row = c.block_rows <= SAMPLES ? s : (int64_t)tulle__random_below(drawn, (uint64_t)c.block_rows);
+            TULLE_TRY(check_row(check, &c, i, j, row, error));
         }
+    }
 out:
     return status;
 }

@@ -68,14 +68,12 @@ static void add_tile(struct sums *sums, int skew, const tulle_tile *t, int64_t r
 static tulle_status add_here(const tulle_mat *A, int skew, struct sums *here)
 {
     const tulle_layout *l = A->layout;
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            tulle_tile tile;
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            tulle_status status = tulle_mat_tile(A, i, j, &tile);
-            if (status != TULLE_OK) return status;
-            add_tile(here, skew, &tile, l->row_cut[i], l->col_cut[j]);
-        }
+    TULLE__EACH_OWN_TILE(A, i, j) {
+        tulle_tile tile;
+        tulle_status status = tulle_mat_tile(A, i, j, &tile);
+        if (status != TULLE_OK) return status;
+        add_tile(here, skew, &tile, l->row_cut[i], l->col_cut[j]);
+    }
     return TULLE_OK;
 }
 

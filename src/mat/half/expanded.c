@@ -187,18 +187,15 @@ static tulle_status expand_tiles(const tulle_mat *H, tulle_op op, tulle_mat *A, 
     tulle_status status = TULLE_OK;
     tulle__expansion x = {.fetch = {{.group = -1}, {.group = -1}}};
     tulle_own_tile to;
-    for (int i = 0; i < A->layout->mt; i++)
-        for (int j = 0; j < A->layout->nt; j++) {
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            TULLE_TRY(tulle__expansion_init(H, i, j, &x));
-            if (x.blocks) {
-                TULLE_TRY(
-                    new ? tulle__mat_place_blocks(A, i, j, x.blocks, x.nnz, &to) : tulle_mat_own_tile(A, i, j, &to));
-                TULLE_TRY(tulle__expansion_write(&x, H->symmetry, op, &to));
-                *copied += x.nnz * (int64_t)tulle_type_size(A->type);
-            }
-            tulle__expansion_fini(&x);
+    TULLE__EACH_OWN_TILE(A, i, j) {
+        TULLE_TRY(tulle__expansion_init(H, i, j, &x));
+        if (x.blocks) {
+            TULLE_TRY(new ? tulle__mat_place_blocks(A, i, j, x.blocks, x.nnz, &to) : tulle_mat_own_tile(A, i, j, &to));
+            TULLE_TRY(tulle__expansion_write(&x, H->symmetry, op, &to));
+            *copied += x.nnz * (int64_t)tulle_type_size(A->type);
         }
+        tulle__expansion_fini(&x);
+    }
 out:
     tulle__expansion_fini(&x);
     return status;

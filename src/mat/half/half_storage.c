@@ -80,17 +80,16 @@ static void keep_blocks(
 static tulle_status keep_half(const tulle_mat *A, tulle_mat *H)
 {
     tulle_status status = TULLE_OK;
-    for (int i = 0; i < A->layout->mt; i++)
-        for (int j = 0; j < A->layout->nt; j++) {
-            int64_t blocks, nnz;
-            tulle_own_tile to;
-            if (!tulle__tile_is_mine(A, i, j) || !A->directory[tulle__tile_index(A, i, j)].blocks) continue;
-            const tulle_tile from = tulle__tile_in_place(A, i, j);
-            keep_blocks(A, &from, i, j, NULL, &blocks, &nnz);
-            if (!blocks) continue;
-            TULLE_TRY(tulle__mat_place_blocks(H, i, j, blocks, nnz, &to));
-            keep_blocks(A, &from, i, j, &to, &blocks, &nnz);
-        }
+    TULLE__EACH_OWN_TILE(A, i, j) {
+        int64_t blocks, nnz;
+        tulle_own_tile to;
+        if (!A->directory[tulle__tile_index(A, i, j)].blocks) continue;
+        const tulle_tile from = tulle__tile_in_place(A, i, j);
+        keep_blocks(A, &from, i, j, NULL, &blocks, &nnz);
+        if (!blocks) continue;
+        TULLE_TRY(tulle__mat_place_blocks(H, i, j, blocks, nnz, &to));
+        keep_blocks(A, &from, i, j, &to, &blocks, &nnz);
+    }
 out:
     return status;
 }

@@ -181,12 +181,11 @@ static tulle_status fill(const tulle_mat *A, tulle_mat *B, const tulle__stack *s
     const tulle_layout *l = B->layout;
     int rows = stack ? l->mt / stack->copies : l->mt;
     if (A->format->in_blocks) return tulle__fill_blocks(A, B, stack, known);
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            if (!tulle__tile_is_mine(B, i, j) || !tulle__stack_has(stack, i / rows, j)) continue;
-            tulle_status status = fill_tile(A, B, i / rows * A->layout->m, i, j, known);
-            if (status != TULLE_OK) return status;
-        }
+    TULLE__EACH_OWN_TILE(B, i, j) {
+        if (!tulle__stack_has(stack, i / rows, j)) continue;
+        tulle_status status = fill_tile(A, B, i / rows * A->layout->m, i, j, known);
+        if (status != TULLE_OK) return status;
+    }
     return TULLE_OK;
 }
 

@@ -143,13 +143,12 @@ tulle_status tulle__fill_blocks(const tulle_mat *A, tulle_mat *B, const tulle__s
 {
     const tulle_layout *l = B->layout;
     const int rows = stack ? l->mt / stack->copies : l->mt;
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            if (!tulle__tile_is_mine(B, i, j) || !tulle__stack_has(stack, i / rows, j)) continue;
-            const struct shift shift = {.rows = i / rows * A->layout->row_blocks.count};
-            tulle_status status = fill_tile(A, B, &shift, i, j, known);
-            if (status != TULLE_OK) return status;
-        }
+    TULLE__EACH_OWN_TILE(B, i, j) {
+        if (!tulle__stack_has(stack, i / rows, j)) continue;
+        const struct shift shift = {.rows = i / rows * A->layout->row_blocks.count};
+        tulle_status status = fill_tile(A, B, &shift, i, j, known);
+        if (status != TULLE_OK) return status;
+    }
     return TULLE_OK;
 }
 

@@ -21,26 +21,24 @@ static inline __attribute__((always_inline)) tulle_status visit_entries(
     const tulle_layout *l = X->layout;
     const bool half = X->symmetry != TULLE_GENERAL, plain = op == TULLE_OP_N;
     const double sign = X->symmetry == TULLE_SKEW ? -1 : 1;
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            tulle_tile t;
-            if (!tulle__tile_is_mine(X, i, j)) continue;
-            tulle_status status = tulle_mat_tile(X, i, j, &t);
-            if (status != TULLE_OK) return status;
-            for (tulle_gidx r = 0; t.nnz && r < t.m; r++) {
-                int64_t entries = X->format->entries_before(&t, r + 1) - X->format->entries_before(&t, r);
-                if (longest && (double)entries * l->nt > *longest) *longest = (double)entries * l->nt;
-                if (longest && half) *longest = (double)l->n; /* the other entries of the row are in other tiles */
-                for (tulle__entry_run run = {.row = r}; X->format->next(&t, &run);)
-                    for (int64_t e = 0; e < run.count; e++) {
-                        tulle_gidx col = l->col_cut[j] + run.column + e, row = l->row_cut[i] + r;
-                        double v = tulle__tile_element(&t, run.value + e * run.step);
-                        visit(context, plain ? row : col, plain ? col : row, v);
-                        if (half && !tulle__in_diagonal_block(X, row, col))
-                            visit(context, plain ? col : row, plain ? row : col, sign * v);
-                    }
-            }
+    TULLE__EACH_OWN_TILE(X, i, j) {
+        tulle_tile t;
+        tulle_status status = tulle_mat_tile(X, i, j, &t);
+        if (status != TULLE_OK) return status;
+        for (tulle_gidx r = 0; t.nnz && r < t.m; r++) {
+            int64_t entries = X->format->entries_before(&t, r + 1) - X->format->entries_before(&t, r);
+            if (longest && (double)entries * l->nt > *longest) *longest = (double)entries * l->nt;
+            if (longest && half) *longest = (double)l->n; /* the other entries of the row are in other tiles */
+            for (tulle__entry_run run = {.row = r}; X->format->next(&t, &run);)
+                for (int64_t e = 0; e < run.count; e++) {
+                    tulle_gidx col = l->col_cut[j] + run.column + e, row = l->row_cut[i] + r;
+                    double v = tulle__tile_element(&t, run.value + e * run.step);
+                    visit(context, plain ? row : col, plain ? col : row, v);
+                    if (half && !tulle__in_diagonal_block(X, row, col))
+                        visit(context, plain ? col : row, plain ? row : col, sign * v);
+                }
         }
+    }
     return TULLE_OK;
 }
 

@@ -99,16 +99,15 @@ static tulle_status apply(const struct lanczos *l, const double *x, double *y)
     memset(y, 0, (size_t)l->n * sizeof *y);
     if (A->kind != TULLE_VBSR || A->symmetry != TULLE_GENERAL)
         return tulle__mat_apply(A, TULLE_OP_N, x, l->zeros, y, l->sums, &longest, NULL);
-    for (int i = 0; i < layout->mt; i++)
-        for (int j = 0; j < layout->nt; j++) {
-            if (!tulle__tile_is_mine(A, i, j) || !A->directory[tulle__tile_index(A, i, j)].place.length) continue;
-            tulle_tile t = tulle__tile_in_place(A, i, j);
-            t.type = A->type;
-            for (int64_t r = 0; r < tulle__tile_block_rows(A, i); r++) {
-                const int64_t b = layout->row_blocks.first[i] + r;
-                apply_row(&t, r, cut[b + 1] - cut[b], cut + layout->col_blocks.first[j], x, y + cut[b]);
-            }
+    TULLE__EACH_OWN_TILE(A, i, j) {
+        if (!A->directory[tulle__tile_index(A, i, j)].place.length) continue;
+        tulle_tile t = tulle__tile_in_place(A, i, j);
+        t.type = A->type;
+        for (int64_t r = 0; r < tulle__tile_block_rows(A, i); r++) {
+            const int64_t b = layout->row_blocks.first[i] + r;
+            apply_row(&t, r, cut[b + 1] - cut[b], cut + layout->col_blocks.first[j], x, y + cut[b]);
         }
+    }
     for (int64_t at = 0; at < l->n && status == TULLE_OK; at += PIECE)
         status = tulle_comm_reduce_real(A->comm, TULLE_SUM, (int)(l->n - at < PIECE ? l->n - at : PIECE), y + at);
     return status;

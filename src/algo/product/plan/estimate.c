@@ -159,17 +159,15 @@ static tulle_status rank_named(struct sample *s)
     const tulle_layout *l = s->B->layout;
     TULLE_TRY(tulle__alloc((size_t)(s->named ? s->named : 1), RANKS * sizeof *s->ranks, "least ranks", &s->ranks));
     for (int64_t i = 0; i < s->named * RANKS; i++) s->ranks[i] = INT64_MAX;
-    for (int k = 0; k < l->mt; k++)
-        for (int j = 0; j < l->nt; j++) {
-            tulle_tile tile;
-            if (!tulle__tile_is_mine(s->B, k, j)) continue;
-            TULLE_TRY(tulle_mat_tile(s->B, k, j, &tile));
-            for (tulle_gidx r = 0; tile.rowptr && r < tile.m; r++) {
-                int32_t slot = s->slot[l->row_cut[k] + r];
-                for (int64_t e = tile.rowptr[r]; slot >= 0 && e < tile.rowptr[r + 1]; e++)
-                    rank_column(l->col_cut[j] + tile.colind[e], s->ranks + (int64_t)slot * RANKS);
-            }
+    TULLE__EACH_OWN_TILE(s->B, k, j) {
+        tulle_tile tile;
+        TULLE_TRY(tulle_mat_tile(s->B, k, j, &tile));
+        for (tulle_gidx r = 0; tile.rowptr && r < tile.m; r++) {
+            int32_t slot = s->slot[l->row_cut[k] + r];
+            for (int64_t e = tile.rowptr[r]; slot >= 0 && e < tile.rowptr[r + 1]; e++)
+                rank_column(l->col_cut[j] + tile.colind[e], s->ranks + (int64_t)slot * RANKS);
         }
+    }
     TULLE_TRY(reduce(s->A->comm, TULLE_MIN, s->named * RANKS, s->ranks));
 out:
     return status;

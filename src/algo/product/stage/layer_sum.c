@@ -239,13 +239,10 @@ static tulle_status sum_sparse(tulle_product *plan, int reuse, int64_t *filtered
 {
     tulle_status status;
     tulle__slices *s = tulle__slices_of(plan);
-    const tulle_layout *l = plan->C->layout;
     tulle__spgemm_pair *pair = NULL;
     TULLE_TRY(tulle__mat_refill(s->partial, s->C, NULL, reuse));
     TULLE_TRY(tulle__alloc((size_t)s->layers.layers + 1, sizeof *pair, "summands", &pair));
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++)
-            if (tulle__tile_is_mine(plan->C, i, j)) TULLE_TRY(sum_tile(plan, i, j, pair, reuse, filtered));
+    TULLE__EACH_OWN_TILE(plan->C, i, j) TULLE_TRY(sum_tile(plan, i, j, pair, reuse, filtered));
     if (!reuse) TULLE_TRY(tulle__mat_publish(plan->C));
 out:
     tulle__free(pair);

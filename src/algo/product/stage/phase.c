@@ -81,13 +81,12 @@ static int64_t longest_of(const tulle__tile_format *format, const tulle_tile *ti
 static int64_t longest_row(const tulle_mat *B)
 {
     int64_t longest = 0;
-    for (int i = 0; i < B->layout->mt; i++)
-        for (int j = 0; j < B->layout->nt; j++) {
-            tulle_tile tile;
-            if (!tulle__tile_is_mine(B, i, j) || tulle_mat_tile(B, i, j, &tile) != TULLE_OK || !tile.nnz) continue;
-            const int64_t here = longest_of(B->format, &tile);
-            if (here > longest) longest = here;
-        }
+    TULLE__EACH_OWN_TILE(B, i, j) {
+        tulle_tile tile;
+        if (tulle_mat_tile(B, i, j, &tile) != TULLE_OK || !tile.nnz) continue;
+        const int64_t here = longest_of(B->format, &tile);
+        if (here > longest) longest = here;
+    }
     return longest;
 }
 

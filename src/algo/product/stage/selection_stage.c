@@ -149,16 +149,14 @@ static tulle_status join_range(const struct selection *s, tulle__selected_tile *
     const bool selected = plan->ways.layers == 1;
     tulle_status status;
     TULLE_TRY(tulle__alloc_zero((size_t)s->tiles, sizeof **joined, "candidates of tiles", joined));
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            if (!tulle__tile_is_mine(C, i, j)) continue;
-            const int64_t t = tulle__tile_index(C, i, j);
-            const tulle__selected_tile none = {.nnz = 0};
-            const tulle_tile tile = tulle__tile_in_place(C, i, j);
-            const tulle__row_selection first = part_of(&s->rows, l->row_cut[i], l->col_cut[j]);
-            TULLE_TRY(tulle__selected_tile_join(
-                &top, selected ? NULL : &first, s->held ? &s->held[t] : &none, &tile, &(*joined)[t]));
-        }
+    TULLE__EACH_OWN_TILE(C, i, j) {
+        const int64_t t = tulle__tile_index(C, i, j);
+        const tulle__selected_tile none = {.nnz = 0};
+        const tulle_tile tile = tulle__tile_in_place(C, i, j);
+        const tulle__row_selection first = part_of(&s->rows, l->row_cut[i], l->col_cut[j]);
+        TULLE_TRY(tulle__selected_tile_join(
+            &top, selected ? NULL : &first, s->held ? &s->held[t] : &none, &tile, &(*joined)[t]));
+    }
 out:
     return status;
 }

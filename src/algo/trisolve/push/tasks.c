@@ -94,21 +94,19 @@ static int64_t write_needs(const tulle_mat *A, int upper, const struct window *w
 {
     const tulle_layout *l = A->layout;
     int64_t count = 0;
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            tulle_tile t = tulle__tile_in_place(A, i, j);
-            for (int64_t r = 0; r < t.m && t.nnz; r++) {
-                int64_t row = l->row_cut[i] + r, step = (upper ? l->m - 1 - row : row) - w->first;
-                if (step < 0 || step >= w->rows) continue;
-                for (int64_t e = t.rowptr[r]; e < t.rowptr[r + 1]; e++) {
-                    int64_t col = l->col_cut[j] + t.colind[e], of = (upper ? l->m - 1 - col : col) - w->first;
-                    if (of < 0 || of >= step) continue;
-                    if (list) list[count] = (tulle__list_item){.about = (int32_t)step, .slot = (int32_t)of};
-                    count++;
-                }
+    TULLE__EACH_OWN_TILE(A, i, j) {
+        tulle_tile t = tulle__tile_in_place(A, i, j);
+        for (int64_t r = 0; r < t.m && t.nnz; r++) {
+            int64_t row = l->row_cut[i] + r, step = (upper ? l->m - 1 - row : row) - w->first;
+            if (step < 0 || step >= w->rows) continue;
+            for (int64_t e = t.rowptr[r]; e < t.rowptr[r + 1]; e++) {
+                int64_t col = l->col_cut[j] + t.colind[e], of = (upper ? l->m - 1 - col : col) - w->first;
+                if (of < 0 || of >= step) continue;
+                if (list) list[count] = (tulle__list_item){.about = (int32_t)step, .slot = (int32_t)of};
+                count++;
             }
         }
+    }
     return count;
 }
 
