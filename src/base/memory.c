@@ -453,8 +453,7 @@ tulle_status tulle__realloc(size_t count, size_t size, const char *what, void *b
 {
     void *old, *grown;
     memcpy(&old, block, sizeof old);
-    tulle_status status = tulle__alloc(count, size, what, &grown);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc(count, size, what, &grown));
     if (old) {
         size_t had = header_of(old)->bytes;
         memcpy(grown, old, had < count * size ? had : count * size);

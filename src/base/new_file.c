@@ -159,8 +159,7 @@ tulle_status tulle__new_file_write(tulle__new_file *f, const void *data, size_t 
 {
     const char *p = data;
     while (bytes) {
-        const tulle_status status = tulle__attend();
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__attend());
         ssize_t n = write(f->fd, p, bytes < PIECE ? bytes : PIECE);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return tulle__new_file_fail(f, "writing");
@@ -174,8 +173,7 @@ tulle_status tulle__new_file_overwrite(tulle__new_file *f, int64_t offset, const
 {
     const char *p = data;
     while (bytes) {
-        const tulle_status status = tulle__attend();
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__attend());
         ssize_t n = pwrite(f->fd, p, bytes < PIECE ? bytes : PIECE, (off_t)offset);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return tulle__new_file_fail(f, "writing");

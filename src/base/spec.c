@@ -53,8 +53,7 @@ tulle_status tulle__spec_parse(const char *text, tulle__spec *spec)
         if (next) *next++ = '\0';
         if (spec->nparts == TULLE__SPEC_PARTS)
             return tulle__fail(TULLE_ERR_ARG, "more than %d parts in the spec '%s'", TULLE__SPEC_PARTS, text);
-        tulle_status status = parse_part(item, &spec->part[spec->nparts++]);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(parse_part(item, &spec->part[spec->nparts++]));
     }
     return TULLE_OK;
 }

@@ -64,8 +64,7 @@ tulle_status tulle__alltoallv_room(tulle__alltoallv *x, int to, size_t bytes, ch
     struct box *box = &x->box[to];
     if (box->bytes + bytes > box->room) {
         size_t room = 2 * box->room + bytes;
-        tulle_status status = tulle__realloc(room, 1, "an all-to-all", &box->text);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__realloc(room, 1, "an all-to-all", &box->text));
         box->room = room;
     }
     *at = box->text + box->bytes;
@@ -85,8 +84,7 @@ static tulle_status write_messages(tulle__alltoallv *x, struct envelope *envelop
         all += x->box[r].bytes;
     }
     if (!all) return TULLE_OK;
-    tulle_status status = tulle__heap_take(x->comm->pe->data, all, "an all-to-all", &x->block);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__heap_take(x->comm->pe->data, all, "an all-to-all", &x->block));
     x->taken = 1;
     char *block = tulle__mapped(x->comm, &x->block);
     for (int r = 0; r < x->comm->size; r++) {

@@ -99,8 +99,7 @@ tulle_status tulle__arena_take(tulle__arena *arena, tulle__serve serve, void *co
 tulle_status tulle__arena_grow(tulle__arena *arena, size_t bytes, size_t written, tulle__panel *panel)
 {
     tulle__place place;
-    tulle_status status = tulle__heap_reserve(arena->comm->pe->data, bytes, written, "a partial result", &place);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__heap_reserve(arena->comm->pe->data, bytes, written, "a partial result", &place));
     arena->block[panel->index].taken = 1;
     panel->place = arena->block[panel->index].place = place;
     panel->local = tulle__mapped(arena->comm, &place);

@@ -290,8 +290,7 @@ tulle_status tulle__heap_commit(tulle__heap *heap, const tulle__place *place, si
     memcpy(&header, at, sizeof header);
     uint64_t charged = extent_length(committed);
     if (charged <= header.charged) return TULLE_OK;
-    tulle_status status = tulle__account_charge(heap->account, charged - header.charged, what);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__account_charge(heap->account, charged - header.charged, what));
     uint64_t start = place->offset - TULLE__HEAP_HEADER;
     pthread_mutex_lock(&heap->lock);
     tulle__byte_set_remove(&heap->lent, start + header.charged, start + charged);

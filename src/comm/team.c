@@ -104,8 +104,7 @@ static tulle_status resolve(tulle_team *team)
         const tulle__wrapper *wrapper;
         const char *family = team->communicator ? team->communicator->family : NULL;
         const char *name = team->spec.part[i].name;
-        tulle_status status = tulle__registry_find(name, family, &engine, &wrapper);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__registry_find(name, family, &engine, &wrapper));
         int last = i == team->spec.nparts - 1;
         if (engine && !last)
             return tulle__fail(TULLE_ERR_ARG, "the engine '%s' must be the last part of '%s'", name, team->spec_text);

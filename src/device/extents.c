@@ -79,8 +79,7 @@ tulle_status tulle__extents_take(tulle__extents *e, uint64_t bytes, const char *
     const int64_t at = best_fit(e, length);
     if (at < 0) return refuse(e, bytes, what);
     if (e->n == e->room) {
-        tulle_status status = tulle__realloc((size_t)e->room * 2, sizeof *e->piece, "an arena", &e->piece);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__realloc((size_t)e->room * 2, sizeof *e->piece, "an arena", &e->piece));
         e->room *= 2;
     }
     struct piece *p = &e->piece[at];

@@ -30,8 +30,7 @@ static tulle_status reduce(tulle__numbers *numbers)
 {
     tulle_gidx *other = NULL;
     int64_t kept = 0;
-    tulle_status status = tulle__alloc((size_t)numbers->count, sizeof *other, "numbers of lines to sort", &other);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)numbers->count, sizeof *other, "numbers of lines to sort", &other));
     sort_numbers(numbers->at, numbers->count, other);
     for (int64_t e = 0; e < numbers->count; e++)
         if (!e || numbers->at[e] != numbers->at[e - 1]) numbers->at[kept++] = numbers->at[e];
@@ -42,20 +41,18 @@ static tulle_status reduce(tulle__numbers *numbers)
 
 tulle_status tulle__numbers_add(tulle__numbers *numbers, tulle_gidx x)
 {
-    tulle_status status = TULLE_OK;
     if (numbers->count == numbers->room) {
         enum { FIRST = 1024 };
-        if (numbers->room) TULLE_TRY(reduce(numbers));
+        if (numbers->room) TULLE_CALL(reduce(numbers));
         const int64_t room = !numbers->room                       ? FIRST
                              : numbers->count > numbers->room / 2 ? 2 * numbers->room
                                                                   : numbers->room;
         if (room != numbers->room)
-            TULLE_TRY(tulle__realloc((size_t)room, sizeof *numbers->at, "numbers of stored lines", &numbers->at));
+            TULLE_CALL(tulle__realloc((size_t)room, sizeof *numbers->at, "numbers of stored lines", &numbers->at));
         numbers->room = room;
     }
     numbers->at[numbers->count++] = x;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__numbers_fini(tulle__numbers *numbers)

@@ -312,8 +312,7 @@ static tulle_status place_block(
 {
     tulle__tile_record *record = &A->replaced[tulle__tile_index(A, i, j)];
     tulle__place place;
-    tulle_status status = tulle__heap_reserve(A->comm->pe->data, bytes, committed, "a tile", &place);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__heap_reserve(A->comm->pe->data, bytes, committed, "a tile", &place));
     give_record(A, record);
     *record = (tulle__tile_record){place, shape->nnz, shape->blocks};
     *tile = tulle__own_tile_view(A, i, j, record, tulle__mapped(A->comm, &place));
@@ -358,8 +357,7 @@ tulle_status tulle__mat_trim(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_
     /* columns move up, next to the values: values are more bytes */
     size_t front = had.val - has.val;
     if (front) memmove(base + front + has.colind, base + had.colind, (size_t)nnz * sizeof(tulle_lidx));
-    tulle_status status = tulle__heap_trim(A->comm->pe->data, &record->place, front, has.length);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__heap_trim(A->comm->pe->data, &record->place, front, has.length));
     record->nnz = nnz;
     *tile = tulle__own_tile_view(A, i, j, record, base + front);
     return TULLE_OK;
@@ -421,8 +419,7 @@ out:
 tulle_status tulle__mat_borrow(tulle_comm *comm, const tulle_layout *layout, const tulle_tile *tile, tulle_mat **out)
 {
     tulle_mat *A = NULL;
-    tulle_status status = tulle__mat_make_empty(comm, layout, tile->kind, tile->type, tile->order, &A);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__mat_make_empty(comm, layout, tile->kind, tile->type, tile->order, &A));
     for (int i = 0; i < layout->mt; i++)
         for (int j = 0; j < layout->nt; j++) {
             const int64_t nnz = tile->kind == TULLE_CSR ? tile->nnz : tulle__tile_rows(A, i) * tulle__tile_cols(A, j);

@@ -59,15 +59,13 @@ out:
 
 static tulle_status order_tiles(tulle_mat *A)
 {
-    tulle_status status = TULLE_OK;
     if (tulle__is_shape_only(A->comm)) return TULLE_OK;
     TULLE__EACH_OWN_TILE(A, i, j) {
         tulle_own_tile tile;
-        TULLE_TRY(tulle_mat_own_tile(A, i, j, &tile));
-        if (tile.nnz) TULLE_TRY(order_tile(&tile, tulle__tile_rows(A, i), tulle_type_size(A->type)));
+        TULLE_CALL(tulle_mat_own_tile(A, i, j, &tile));
+        if (tile.nnz) TULLE_CALL(order_tile(&tile, tulle__tile_rows(A, i), tulle_type_size(A->type)));
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__mat_order(const tulle_mat *A)

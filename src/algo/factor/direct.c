@@ -157,8 +157,7 @@ static tulle_status check(const tulle_mat *A, enum kind kind, const tulle_direct
     if (A->layout->m != A->layout->n)
         return tulle__fail(TULLE_ERR_ARG, "%s needs a square matrix, not one of %" PRId64 " x %" PRId64, name,
             A->layout->m, A->layout->n);
-    tulle_status status = tulle__narrow(A->layout->n, "the number of columns of a factor", &narrow);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__narrow(A->layout->n, "the number of columns of a factor", &narrow));
     if (!(options->threshold >= 0 && options->threshold <= 1))
         return tulle__fail(TULLE_ERR_ARG, "the threshold %g is not within 0 to 1", options->threshold);
     if ((unsigned)options->elimination >= TULLE_ELIMINATION_COUNT)

@@ -32,16 +32,15 @@ static void append(const tulle_own_tile *to, int64_t r, const tulle_lidx *col, i
  */
 static tulle_status split_tile(const tulle_mat *A, tulle_mat *L, tulle_mat *U, int i, const int64_t *diagonal)
 {
-    tulle_status status;
     tulle_tile from;
     tulle_own_tile lower, upper;
     int64_t below = 0, own = U == NULL;
-    TULLE_TRY(tulle_mat_tile(A, i, 0, &from));
+    TULLE_CALL(tulle_mat_tile(A, i, 0, &from));
     for (int64_t r = 0; r < from.m; r++) below += diagonal[r] - from.rowptr[r] + own;
-    TULLE_TRY(tulle__mat_place(L, i, 0, below, &lower));
+    TULLE_CALL(tulle__mat_place(L, i, 0, below, &lower));
     lower.rowptr[0] = 0;
     if (U) {
-        TULLE_TRY(tulle__mat_place(U, i, 0, from.nnz - below, &upper));
+        TULLE_CALL(tulle__mat_place(U, i, 0, from.nnz - below, &upper));
         upper.rowptr[0] = 0;
     }
     for (int64_t r = 0; r < from.m; r++) {
@@ -49,8 +48,7 @@ static tulle_status split_tile(const tulle_mat *A, tulle_mat *L, tulle_mat *U, i
         append(&lower, r, from.colind + first, diagonal[r] - first + own);
         if (U) append(&upper, r, from.colind + diagonal[r], end - diagonal[r]);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__factor_patterns(const tulle_mat *A, tulle_mat *L, tulle_mat *U, int64_t *missing, int64_t *longest)

@@ -110,18 +110,17 @@ static tulle_status check(const char *function, const struct gemm *g, const void
 
 static tulle_status order_indices(struct gemm *g)
 {
-    tulle_status status;
     const tulle__axis *a = &g->a.inner, *b = &g->b.inner;
     int classes = a->parts * b->parts;
     tulle_gidx k = g->a.inner_n;
-    TULLE_TRY(tulle__alloc((size_t)g->rows.parts + 1, sizeof *g->row_cut, "cuts", &g->row_cut));
-    TULLE_TRY(tulle__alloc((size_t)g->cols.parts + 1, sizeof *g->col_cut, "cuts", &g->col_cut));
-    TULLE_TRY(tulle__alloc((size_t)classes + 1, sizeof *g->class_cut, "cuts", &g->class_cut));
-    TULLE_TRY(tulle__alloc((size_t)classes, sizeof *g->class_a, "classes of indices", &g->class_a));
-    TULLE_TRY(tulle__alloc((size_t)classes, sizeof *g->class_b, "classes of indices", &g->class_b));
-    TULLE_TRY(tulle__spans_by_part(&g->rows, g->c->row, g->c->m, &g->row_map, g->row_cut));
-    TULLE_TRY(tulle__spans_by_part(&g->cols, g->c->col, g->c->n, &g->col_map, g->col_cut));
-    TULLE_TRY(tulle__spans_by_class(a, g->a.inner_first, b, g->b.inner_first, k, &g->inner_map, g->class_cut));
+    TULLE_CALL(tulle__alloc((size_t)g->rows.parts + 1, sizeof *g->row_cut, "cuts", &g->row_cut));
+    TULLE_CALL(tulle__alloc((size_t)g->cols.parts + 1, sizeof *g->col_cut, "cuts", &g->col_cut));
+    TULLE_CALL(tulle__alloc((size_t)classes + 1, sizeof *g->class_cut, "cuts", &g->class_cut));
+    TULLE_CALL(tulle__alloc((size_t)classes, sizeof *g->class_a, "classes of indices", &g->class_a));
+    TULLE_CALL(tulle__alloc((size_t)classes, sizeof *g->class_b, "classes of indices", &g->class_b));
+    TULLE_CALL(tulle__spans_by_part(&g->rows, g->c->row, g->c->m, &g->row_map, g->row_cut));
+    TULLE_CALL(tulle__spans_by_part(&g->cols, g->c->col, g->c->n, &g->col_map, g->col_cut));
+    TULLE_CALL(tulle__spans_by_class(a, g->a.inner_first, b, g->b.inner_first, k, &g->inner_map, g->class_cut));
     for (int c = 0; c < classes; c++) {
         if (g->class_cut[c] == g->class_cut[c + 1]) continue;
         g->class_a[g->classes] = c / b->parts;
@@ -129,8 +128,7 @@ static tulle_status order_indices(struct gemm *g)
         g->class_cut[g->classes++] = g->class_cut[c];
     }
     g->class_cut[g->classes] = k;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* ---- the three matrices ---- */
@@ -170,7 +168,6 @@ out:
 /* Maps this PE's elements of an operand to A' or B'. */
 static tulle_status map_operand(const struct gemm *g, const struct operand *o, tulle__cyclic_map *map)
 {
-    tulle_status status = TULLE_OK;
     const tulle_layout *l = o->mat->layout;
     int is_b = o == &g->b, transposed = o->op == TULLE_OP_T, p, q;
     *map = (tulle__cyclic_map){.mat = o->mat, .transposed = transposed, .ld = o->part->ld};
@@ -178,12 +175,10 @@ static tulle_status map_operand(const struct gemm *g, const struct operand *o, t
     int inner_is_rows = is_b != transposed;
     tulle__spans *inner = inner_is_rows ? &map->rows : &map->cols, *outer = inner_is_rows ? &map->cols : &map->rows;
     const tulle_gidx *inner_cut = is_b ? l->row_cut : l->col_cut, *outer_cut = is_b ? l->col_cut : l->row_cut;
-    TULLE_TRY(tulle__spans_of_part(&o->inner, inner_is_rows ? p : q, o->inner_first, o->inner_n, &g->inner_map,
+    TULLE_CALL(tulle__spans_of_part(&o->inner, inner_is_rows ? p : q, o->inner_first, o->inner_n, &g->inner_map,
         inner_cut, is_b ? l->mt : l->nt, inner));
-    TULLE_TRY(tulle__spans_of_part(&o->outer, inner_is_rows ? q : p, o->outer_first, o->outer_n,
-        is_b ? &g->col_map : &g->row_map, outer_cut, is_b ? l->nt : l->mt, outer));
-out:
-    return status;
+    return tulle__spans_of_part(&o->outer, inner_is_rows ? q : p, o->outer_first, o->outer_n,
+        is_b ? &g->col_map : &g->row_map, outer_cut, is_b ? l->nt : l->mt, outer);
 }
 
 /* Makes A' or B' with its elements. Collective, agreed. */

@@ -11,8 +11,7 @@
  */
 static tulle_status cut_twice(tulle_gidx n, int outer, int inner, tulle_gidx **cut)
 {
-    tulle_status status = tulle__alloc((size_t)outer * (size_t)inner + 1, sizeof **cut, "cuts", cut);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)outer * (size_t)inner + 1, sizeof **cut, "cuts", cut));
     for (int o = 0; o < outer; o++) {
         tulle_gidx first = (tulle_gidx)((__int128)n * o / outer), last = (tulle_gidx)((__int128)n * (o + 1) / outer);
         for (int i = 0; i < inner; i++)

@@ -31,8 +31,7 @@ static tulle_status curvature(tulle__block *b, int computed)
     const tulle__multi_tsmttsm gram[] = {{p->in.val, p->ld, p->out.val, p->ld, b->m, b->m, 1, s->W},
         {p->in.val, p->ld, p->rest.val, p->ld, b->m, b->t, 0, s->A}};
     double pivot = 0, noise;
-    tulle_status status = tulle__multi_tsmttsm_all(&b->multi, computed ? 2 : 1, gram);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__multi_tsmttsm_all(&b->multi, computed ? 2 : 1, gram));
     for (int i = 0; i < b->m; i++) {
         b->top = fmax(b->top, s->W[i][i]);
         for (int j = 0; j < b->m; j++)

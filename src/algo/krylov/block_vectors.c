@@ -86,17 +86,14 @@ static tulle_status bring_vectors(tulle__block *b, const tulle__block_vectors *p
 
 tulle_status tulle__block_vectors_new(tulle__block *b, int width, tulle__block_vectors *vectors)
 {
-    tulle_status status;
     *vectors = (tulle__block_vectors){.ld = width};
-    TULLE_TRY(tulle__vector_new(b->A, width, &vectors->in));
-    TULLE_TRY(tulle__vector_new(b->A, width, &vectors->out));
-    TULLE_TRY(tulle__vector_new(b->A, width, &vectors->rest));
-    TULLE_TRY(tulle__vector_new(b->A, width, &vectors->pre));
-    TULLE_TRY(b->A->bind(b->A->context, vectors->in.mat, vectors->out.mat, &vectors->bound_A));
-    if (b->M) TULLE_TRY(b->M->bind(b->M->context, vectors->rest.mat, vectors->pre.mat, &vectors->bound_M));
-    TULLE_TRY(bring_vectors(b, vectors));
-out:
-    return status;
+    TULLE_CALL(tulle__vector_new(b->A, width, &vectors->in));
+    TULLE_CALL(tulle__vector_new(b->A, width, &vectors->out));
+    TULLE_CALL(tulle__vector_new(b->A, width, &vectors->rest));
+    TULLE_CALL(tulle__vector_new(b->A, width, &vectors->pre));
+    TULLE_CALL(b->A->bind(b->A->context, vectors->in.mat, vectors->out.mat, &vectors->bound_A));
+    if (b->M) TULLE_CALL(b->M->bind(b->M->context, vectors->rest.mat, vectors->pre.mat, &vectors->bound_M));
+    return bring_vectors(b, vectors);
 }
 
 void tulle__block_vectors_free(tulle__block *b, tulle__block_vectors *vectors)
@@ -156,7 +153,6 @@ void tulle__block_forget(tulle__block *b)
 
 tulle_status tulle__block_narrow(tulle__block *b)
 {
-    tulle_status status = TULLE_OK;
     tulle__block_small *s = b->small;
     int a = tulle__block_active(b), m = b->m, d = m - a, level = b->nkept;
     tulle__block_vectors *p = &b->vectors;
@@ -192,10 +188,9 @@ tulle_status tulle__block_narrow(tulle__block *b)
     tulle__multi_tsmm(&b->multi, 1, &P, p->ld, 0, p->in.val, p->ld);
     tulle__multi_tsmm(&b->multi, 1, &V, p->ld, 0, p->out.val, p->ld);
     b->m = a;
-    TULLE_TRY(tulle__block_move(b, a, &b->kept[level]));
+    TULLE_CALL(tulle__block_move(b, a, &b->kept[level]));
     b->kept[level].at = a;
     b->kept[level].count = d;
     b->nkept++;
-out:
-    return status;
+    return TULLE_OK;
 }

@@ -23,15 +23,13 @@ enum { PATIENCE = 50 };
 /* z = M^-1 r, ||r||^2, r^T z. */
 static tulle_status compute_products(struct cg *cg)
 {
-    tulle_status status = TULLE_OK;
     const void *left[2] = {cg->r, cg->r}, *right[2] = {cg->r, cg->z};
     double result[2];
-    if (cg->k->M) TULLE_TRY(tulle__krylov_precondition(cg->k));
-    TULLE_TRY(tulle__space_dots(&cg->k->space, cg->k->M ? 2 : 1, left, right, result));
+    if (cg->k->M) TULLE_CALL(tulle__krylov_precondition(cg->k));
+    TULLE_CALL(tulle__space_dots(&cg->k->space, cg->k->M ? 2 : 1, left, right, result));
     cg->rr = result[0];
     cg->rz = cg->k->M ? result[1] : result[0];
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* alpha = r^T z / p^T A p; 0 if the solve stops here. */
@@ -41,8 +39,7 @@ static tulle_status step_length(struct cg *cg, double *alpha)
     const void *p = cg->p, *q = cg->q;
     double curvature;
     *alpha = 0;
-    tulle_status status = tulle__space_dots(&k->space, 1, &p, &q, &curvature);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__space_dots(&k->space, 1, &p, &q, &curvature));
     if (!isfinite(curvature))
         tulle__krylov_stop(k, TULLE_STOP_NOT_FINITE, "p^T A p is not finite");
     else if (curvature <= 0)

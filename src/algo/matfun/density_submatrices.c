@@ -259,8 +259,7 @@ static tulle_status occupy_up_to(struct pass *p, tulle_mat *F, tulle__sweep *swe
 static tulle_status change_levels(const struct pass *p, const tulle__reduction *r, tulle__eigen *x)
 {
     double *change = NULL;
-    tulle_status status = tulle__alloc((size_t)r->found, sizeof *change, "levels", &change);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)r->found, sizeof *change, "levels", &change));
     for (int64_t i = 0; i < r->found; i++) change[i] = tulle__occupy(&p->last, r->level[i]) - (r->level[i] <= p->guess);
     tulle__reduction_change(r, x, change);
     tulle__free(change);

@@ -309,18 +309,16 @@ struct execution {
 
 static tulle_status reserve(void *context, const tulle__submatrices *more)
 {
-    tulle_status status;
     struct execution *e = context;
     int64_t submatrices = e->count + more->count;
-    TULLE_TRY(tulle__realloc((size_t)submatrices, sizeof *e->below, "gaps", &e->below));
-    TULLE_TRY(tulle__realloc((size_t)submatrices, sizeof *e->above, "gaps", &e->above));
+    TULLE_CALL(tulle__realloc((size_t)submatrices, sizeof *e->below, "gaps", &e->below));
+    TULLE_CALL(tulle__realloc((size_t)submatrices, sizeof *e->above, "gaps", &e->above));
     for (int64_t k = e->count; k < submatrices; k++) {
         e->below[k] = -INFINITY;
         e->above[k] = INFINITY;
     }
     e->count = submatrices;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status visit(void *context, const tulle__submatrix *sub, int64_t k, tulle__eigen *x, bool *wanted)

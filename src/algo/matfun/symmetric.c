@@ -53,8 +53,7 @@ static tulle_status same_tile(const tulle_tile *a, const tulle_tile *b, tulle_gi
         for (int64_t e = a->rowptr[r]; e < a->rowptr[r + 1]; e++) {
             while (f < end && b->colind[f] < a->colind[e]) f++;
             bool there = f < end && b->colind[f] == a->colind[e];
-            tulle_status status = same_block(a, e, b, there ? f : -1, tolerance, first + r);
-            if (status != TULLE_OK) return status;
+            TULLE_CALL(same_block(a, e, b, there ? f : -1, tolerance, first + r));
         }
     }
     return TULLE_OK;

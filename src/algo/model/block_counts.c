@@ -48,23 +48,21 @@ static double size_of(const tulle__block_cuts *cuts, tulle_gidx b)
 
 static tulle_status hold_factor(struct sweep *s)
 {
-    tulle_status status;
     const int64_t tiles = (int64_t)s->B->layout->mt * s->B->layout->nt;
     int64_t blocks = 0;
-    TULLE_TRY(tulle__alloc_zero((size_t)tiles, sizeof *s->fetch, "operation counts", &s->fetch));
-    TULLE_TRY(tulle__alloc_zero((size_t)tiles, sizeof *s->tile, "operation counts", &s->tile));
-    TULLE_TRY(tulle__alloc_zero((size_t)tiles, sizeof *s->base, "operation counts", &s->base));
+    TULLE_CALL(tulle__alloc_zero((size_t)tiles, sizeof *s->fetch, "operation counts", &s->fetch));
+    TULLE_CALL(tulle__alloc_zero((size_t)tiles, sizeof *s->tile, "operation counts", &s->tile));
+    TULLE_CALL(tulle__alloc_zero((size_t)tiles, sizeof *s->base, "operation counts", &s->base));
     for (int64_t t = 0; t < tiles; t++) {
         s->fetch[t].group = -1;
         s->base[t] = blocks;
         blocks += s->B->directory[t].blocks;
     }
-    TULLE_TRY(tulle__alloc_zero((size_t)blocks, sizeof *s->seen_b, "operation counts", &s->seen_b));
+    TULLE_CALL(tulle__alloc_zero((size_t)blocks, sizeof *s->seen_b, "operation counts", &s->seen_b));
     for (int64_t t = 0; t < tiles; t++)
-        TULLE_TRY(tulle__fetch_init(s->B, (int)(t / s->B->layout->nt), (int)(t % s->B->layout->nt), &s->fetch[t]));
-    for (int64_t t = 0; t < tiles; t++) TULLE_TRY(tulle__fetch_await(&s->fetch[t], &s->tile[t]));
-out:
-    return status;
+        TULLE_CALL(tulle__fetch_init(s->B, (int)(t / s->B->layout->nt), (int)(t % s->B->layout->nt), &s->fetch[t]));
+    for (int64_t t = 0; t < tiles; t++) TULLE_CALL(tulle__fetch_await(&s->fetch[t], &s->tile[t]));
+    return TULLE_OK;
 }
 
 static void drop_factor(struct sweep *s)
@@ -174,12 +172,11 @@ typedef tulle_status (*row_call)(struct sweep *s, const struct row *row, void *a
 /* Calls for every block row of own tiles of A. */
 static tulle_status each_row(struct sweep *s, row_call call, void *arg)
 {
-    tulle_status status = TULLE_OK;
     const tulle_layout *from = s->A->layout, *l = s->counts->operands.A->layout;
     s->row = 1;
     TULLE__EACH_OWN_TILE(s->A, ti, tj) {
         tulle_tile tile;
-        TULLE_TRY(tulle_mat_tile(s->A, ti, tj, &tile));
+        TULLE_CALL(tulle_mat_tile(s->A, ti, tj, &tile));
         for (int64_t r = 0; tile.nnz && r < tile.block_rows; r++, s->row++) {
             const tulle_gidx R = from->row_blocks.first[ti] + r;
             const struct row row = {.tile = &tile,
@@ -188,11 +185,10 @@ static tulle_status each_row(struct sweep *s, row_call call, void *arg)
                 .column = from->col_blocks.first[tj],
                 .height = size_of(&from->row_blocks, R),
                 .least = s->least ? s->least[R] : 0};
-            TULLE_TRY(call(s, &row, arg));
+            TULLE_CALL(call(s, &row, arg));
         }
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status count_row(struct sweep *s, const struct row *row, void *arg)
@@ -258,19 +254,17 @@ static tulle_status sum_int(tulle_comm *comm, int64_t n, int64_t *x)
 
 static tulle_status add_up(tulle_counts *c, tulle_comm *comm)
 {
-    tulle_status status;
     const tulle__operands *o = &c->operands;
     const int64_t units = (int64_t)o->M * o->K * o->N;
-    TULLE_TRY(sum_real(comm, units, c->work));
-    TULLE_TRY(sum_real(comm, (int64_t)o->M * o->N, c->result));
-    TULLE_TRY(sum_real(comm, TULLE_BLOCK_SIZES, c->block_flops));
+    TULLE_CALL(sum_real(comm, units, c->work));
+    TULLE_CALL(sum_real(comm, (int64_t)o->M * o->N, c->result));
+    TULLE_CALL(sum_real(comm, TULLE_BLOCK_SIZES, c->block_flops));
     for (int x = 0; x < 2; x++) {
-        TULLE_TRY(sum_real(comm, units, c->needed[x]));
-        TULLE_TRY(sum_int(comm, units, c->partial[x]));
-        TULLE_TRY(sum_int(comm, units, c->partial_blocks[x]));
+        TULLE_CALL(sum_real(comm, units, c->needed[x]));
+        TULLE_CALL(sum_int(comm, units, c->partial[x]));
+        TULLE_CALL(sum_int(comm, units, c->partial_blocks[x]));
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status find_least(const tulle_mat *A, double filter, double **least)

@@ -301,8 +301,7 @@ tulle_status tulle_predict_devices(const tulle_counts *counts, const tulle_predi
         struct walk w = {.counts = counts, .model = model, .batch = prediction->batch, .p = &p};
         if (steps || w.batch < 1) w.batch = 1;
         if (counts->sparse && w.batch > PAIRS_MOST) w.batch = PAIRS_MOST;
-        tulle_status status = predict(&w, policy, prediction);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(predict(&w, policy, prediction));
     }
     *out = p;
     return TULLE_OK;

@@ -204,8 +204,7 @@ tulle_status tulle_machine_try(const char *path, int threads)
 {
     if (TULLE__NEGATIVE(threads)) return TULLE_ERR_ARG;
     char room[4096];
-    tulle_status status = resolve(&path, threads, room, sizeof room);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(resolve(&path, threads, room, sizeof room));
     make_folders(path);
     return tulle__new_file_try(path);
 }

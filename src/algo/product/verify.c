@@ -114,8 +114,7 @@ static tulle_status sample_row(const tulle_mat *A, const tulle_mat *B, const tul
 {
     int64_t at = 0, lo = lc->col_cut[j] + from, hi = lc->col_cut[j] + to;
     tulle_gidx r = lc->row_cut[i] + local;
-    tulle_status status = row_structure(A, B, r, columns);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(row_structure(A, B, r, columns));
     const int64_t *list = columns->list, count = columns->count;
     int64_t e = c->rowptr ? c->rowptr[local] : 0, end = c->rowptr ? c->rowptr[local + 1] : 0;
     while (at < count && list[at] < lo) at++;
@@ -219,12 +218,9 @@ static void move_to_blocks(const tulle_mat *C, int j, tulle_gidx *lo, tulle_gidx
 static tulle_status apply_all(const struct factors *o, const struct vectors *v, bool finite, double longest[3])
 {
     const tulle__operand B = {.mat = o->B}, C = {.mat = o->C};
-    tulle_status status;
-    TULLE_TRY(tulle__operand_apply(&B, o->op_b, finite, v->x, v->ones, v->bx, v->babs, &longest[0]));
-    TULLE_TRY(tulle__operand_apply(&o->first, o->op_a, finite, v->bx, v->babs, v->abx, v->aabs, &longest[1]));
-    TULLE_TRY(tulle__operand_apply(&C, TULLE_OP_N, finite, v->x, v->ones, v->cx, v->cabs, &longest[2]));
-out:
-    return status;
+    TULLE_CALL(tulle__operand_apply(&B, o->op_b, finite, v->x, v->ones, v->bx, v->babs, &longest[0]));
+    TULLE_CALL(tulle__operand_apply(&o->first, o->op_a, finite, v->bx, v->babs, v->abx, v->aabs, &longest[1]));
+    return tulle__operand_apply(&C, TULLE_OP_N, finite, v->x, v->ones, v->cx, v->cabs, &longest[2]);
 }
 
 /* The rows of op(B). */

@@ -145,7 +145,6 @@ static tulle_status compare_block(
 
 static tulle_status compare_row(const struct exact *x, const tulle__block_check *check, int i, int j, double *error)
 {
-    tulle_status status = TULLE_OK;
     const tulle_tile *t = x->c;
     const tulle_product *plan = check->plan;
     tulle_gidx lo = 0, hi = t->n, first = check->C->layout->row_cut[i];
@@ -163,14 +162,13 @@ static tulle_status compare_row(const struct exact *x, const tulle__block_check 
         if (!there && made && !keeps && !(plan && plan->options.filter > 0))
             return tulle__fail(TULLE_ERR_CHECK, "block row at row " TULLE__AT " of C lacks a block",
                 first + t->row_block[x->row] - t->row_block[0]);
-        if (there || (made && !keeps)) TULLE_TRY(compare_block(x, check, c, there ? e : -1, first, error));
+        if (there || (made && !keeps)) TULLE_CALL(compare_block(x, check, c, there ? e : -1, first, error));
         e += there;
     }
     if (e < end)
         return tulle__fail(TULLE_ERR_CHECK, "block row at row " TULLE__AT " of C does not ascend",
             first + t->row_block[x->row] - t->row_block[0]);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status check_row(
@@ -203,7 +201,6 @@ double tulle__filter_slack(const tulle__block_check *check)
 
 tulle_status tulle__check_block_rows(const tulle__block_check *check, double *error)
 {
-    tulle_status status = TULLE_OK;
     const tulle_layout *l = check->C->layout, *a = check->A->layout, *b = check->B->layout;
     if (!check->A->format->in_blocks || !check->B->format->in_blocks ||
         !tulle__block_cuts_same(&a->row_blocks, &l->row_blocks) ||
@@ -212,13 +209,12 @@ tulle_status tulle__check_block_rows(const tulle__block_check *check, double *er
         return TULLE_OK;
     TULLE__EACH_OWN_TILE(check->C, i, j) {
         tulle_tile c;
-        TULLE_TRY(tulle_mat_tile(check->C, i, j, &c));
+        TULLE_CALL(tulle_mat_tile(check->C, i, j, &c));
         for (int s = 0; s < SAMPLES && s < c.block_rows; s++) {
             uint64_t drawn = tulle__random_at(13, (uint64_t)tulle__tile_index(check->C, i, j), (uint64_t)s);
             int64_t row = c.block_rows <= SAMPLES ? s : (int64_t)tulle__random_below(drawn, (uint64_t)c.block_rows);
-            TULLE_TRY(check_row(check, &c, i, j, row, error));
+            TULLE_CALL(check_row(check, &c, i, j, row, error));
         }
     }
-out:
-    return status;
+    return TULLE_OK;
 }

@@ -189,21 +189,19 @@ static tulle_status check_rows(struct verifier *v)
 {
     const tulle_mat *C = v->plan->C;
     const size_t n = (size_t)C->layout->n;
-    tulle_status status;
-    TULLE_TRY(tulle__alloc_zero(n, sizeof(double), "check", &v->row.sum));
-    TULLE_TRY(tulle__alloc_zero(n, sizeof(double), "check", &v->row.magnitude));
-    TULLE_TRY(tulle__alloc_zero(n, sizeof(double), "check", &v->row.terms));
-    TULLE_TRY(tulle__alloc_zero(n, 1, "check", &v->row.in_c));
-    TULLE_TRY(tulle__alloc(n, sizeof(tulle_gidx), "check", &v->row.column));
+    TULLE_CALL(tulle__alloc_zero(n, sizeof(double), "check", &v->row.sum));
+    TULLE_CALL(tulle__alloc_zero(n, sizeof(double), "check", &v->row.magnitude));
+    TULLE_CALL(tulle__alloc_zero(n, sizeof(double), "check", &v->row.terms));
+    TULLE_CALL(tulle__alloc_zero(n, 1, "check", &v->row.in_c));
+    TULLE_CALL(tulle__alloc(n, sizeof(tulle_gidx), "check", &v->row.column));
     for (int i = 0; i < C->layout->mt; i++) {
         const tulle_gidx m = tulle__tile_rows(C, i);
         if (!m || !C->layout->nt || !tulle__tile_is_mine(C, i, 0)) continue;
         for (int s = 0; s < SAMPLES; s++)
-            TULLE_TRY(check_row(
+            TULLE_CALL(check_row(
                 v, i, (tulle_gidx)tulle__random_below(tulle__random_at(13, (uint64_t)i, (uint64_t)s), (uint64_t)m)));
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* op(A), op(B) and, for cosines, their norms. Agreed. */

@@ -56,22 +56,19 @@ static tulle_status use_threads(tulle_comm *comm, size_t values, tulle__space *s
 tulle_status tulle__basis_init(
     tulle_comm *comm, const tulle_layout *layout, tulle_type type, int room, int width, tulle__basis *basis)
 {
-    tulle_status status;
     *basis = (tulle__basis){.room = room, .width = width};
     const int most = (room + width) * width;
     const size_t line = PANEL, w = (size_t)width;
-    TULLE_TRY(tulle__multi_init(comm, layout, type, most, &basis->multi));
+    TULLE_CALL(tulle__multi_init(comm, layout, type, most, &basis->multi));
     const size_t values = (size_t)basis->multi.space.rows * (size_t)room;
-    TULLE_TRY(use_threads(comm, values, &basis->multi.space));
-    TULLE_TRY(tulle__alloc(values, tulle_type_size(type), "the basis", &basis->V));
-    TULLE_TRY(tulle__alloc((size_t)panels(room) * line, sizeof *basis->h, "inner products", &basis->h));
-    TULLE_TRY(tulle__alloc(line, sizeof *basis->gram, "inner products", &basis->gram));
-    TULLE_TRY(tulle__alloc(line, sizeof *basis->turn, "inner products", &basis->turn));
-    TULLE_TRY(tulle__alloc(line, sizeof *basis->share, "inner products", &basis->share));
-    TULLE_TRY(tulle__alloc(line, sizeof *basis->fold, "inner products", &basis->fold));
-    TULLE_TRY(tulle__alloc(2 * w * w + w, sizeof *basis->small, "inner products", &basis->small));
-out:
-    return status;
+    TULLE_CALL(use_threads(comm, values, &basis->multi.space));
+    TULLE_CALL(tulle__alloc(values, tulle_type_size(type), "the basis", &basis->V));
+    TULLE_CALL(tulle__alloc((size_t)panels(room) * line, sizeof *basis->h, "inner products", &basis->h));
+    TULLE_CALL(tulle__alloc(line, sizeof *basis->gram, "inner products", &basis->gram));
+    TULLE_CALL(tulle__alloc(line, sizeof *basis->turn, "inner products", &basis->turn));
+    TULLE_CALL(tulle__alloc(line, sizeof *basis->share, "inner products", &basis->share));
+    TULLE_CALL(tulle__alloc(line, sizeof *basis->fold, "inner products", &basis->fold));
+    return tulle__alloc(2 * w * w + w, sizeof *basis->small, "inner products", &basis->small);
 }
 
 void tulle__basis_fini(tulle__basis *basis)
@@ -165,8 +162,7 @@ static tulle_status advance(tulle__basis *basis, const tulle__block_of_columns *
     }
     int at = 0;
     int count = list_products(basis, W, TULLE__MULTI_TERMS, &at, product);
-    product[count++] =
-        (tulle__multi_tsmttsm){W->val, W->ld, W->val, W->ld, W->columns, W->columns, 1, basis->gram};
+    product[count++] = (tulle__multi_tsmttsm){W->val, W->ld, W->val, W->ld, W->columns, W->columns, 1, basis->gram};
     const int terms = list_terms(basis, W->columns, -1, TULLE__MULTI_TERMS, &from, term);
     if (!terms) return tulle__multi_tsmttsm_all(&basis->multi, count, product);
     return tulle__multi_tsmm_tsmttsm(&basis->multi, terms, term, W->columns, W->val, W->ld, count, product);
@@ -299,8 +295,7 @@ static tulle_status turn(tulle__basis *basis, int columns, int former, struct sw
             const int p = sweep->order[i], q = sweep->order[j];
             C[i * n + j] = i == j ? 1 : basis->gram[p][q] / (sweep->length[p] * sweep->length[q]);
         }
-    tulle_status status = tulle__small_eigen(n, C, U, lambda);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__small_eigen(n, C, U, lambda));
     const double largest = n ? lambda[n - 1] : 1;
     sweep->worst = n ? fmax(lambda[0], 0) / largest : 1;
     for (int i = 0; i < n; i++) lambda[i] = fmax(lambda[i], 1e-14 * largest);

@@ -68,8 +68,7 @@ static tulle_status gather(tulle__gram *g, const void *X, int width, const void 
     *all = X;
     if (g->comm->size > 1) {
         if (g->count) memcpy(g->mine, X, (size_t)g->count * line);
-        tulle_status status = tulle_comm_agree(g->comm, tulle_comm_allgather(g->comm, g->mine, part, g->all));
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle_comm_agree(g->comm, tulle_comm_allgather(g->comm, g->mine, part, g->all)));
         for (int pe = 0; pe < g->comm->size; pe++) {
             const tulle_gidx from = g->layout->row_cut[pe], to = g->layout->row_cut[pe + 1];
             memcpy((char *)g->whole + (size_t)from * line, (const char *)g->all + (size_t)pe * part,
@@ -270,8 +269,7 @@ static tulle_status run_pass(tulle__gram *g, const void *X, int width, void *Y)
 static tulle_status multiply_all(tulle__gram *g, const void *X, int width, void *Y)
 {
     const void *all;
-    tulle_status status = gather(g, X, width, &all);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(gather(g, X, width, &all));
     set_shift(g, all, width);
     return run_pass(g, all, width, Y);
 }

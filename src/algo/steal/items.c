@@ -90,21 +90,19 @@ static void find_chains(tulle__items *x)
 
 tulle_status tulle__items_init(tulle__items *x, const tulle__policy *policy, const tulle__operands *operands, int pes)
 {
-    tulle_status status;
     size_t size = (size_t)pes;
     *x = (tulle__items){.policy = policy, .operands = operands, .pes = pes, .looked_at = -1};
-    TULLE_TRY(tulle__alloc((size_t)operands->K, sizeof *x->k, "reservations", &x->k));
-    TULLE_TRY(tulle__alloc((size_t)operands->K + 1, sizeof *x->unit, "reservations", &x->unit));
-    TULLE_TRY(tulle__alloc(size + 1, sizeof *x->first_chain, "reservations", &x->first_chain));
-    TULLE_TRY(tulle__alloc(size + 1, sizeof *x->first_word, "reservations", &x->first_word));
-    TULLE_TRY(tulle__alloc(size, sizeof *x->count, "reservations", &x->count));
-    TULLE_TRY(tulle__alloc(size, sizeof *x->span, "reservations", &x->span));
-    TULLE_TRY(tulle__alloc(size, sizeof *x->work, "reservations", &x->work));
+    TULLE_CALL(tulle__alloc((size_t)operands->K, sizeof *x->k, "reservations", &x->k));
+    TULLE_CALL(tulle__alloc((size_t)operands->K + 1, sizeof *x->unit, "reservations", &x->unit));
+    TULLE_CALL(tulle__alloc(size + 1, sizeof *x->first_chain, "reservations", &x->first_chain));
+    TULLE_CALL(tulle__alloc(size + 1, sizeof *x->first_word, "reservations", &x->first_word));
+    TULLE_CALL(tulle__alloc(size, sizeof *x->count, "reservations", &x->count));
+    TULLE_CALL(tulle__alloc(size, sizeof *x->span, "reservations", &x->span));
+    TULLE_CALL(tulle__alloc(size, sizeof *x->work, "reservations", &x->work));
     find_chains(x);
-    TULLE_TRY(tulle__alloc((size_t)x->first_chain[pes] + 1, sizeof *x->chain, "chains of all PEs", &x->chain));
+    TULLE_CALL(tulle__alloc((size_t)x->first_chain[pes] + 1, sizeof *x->chain, "chains of all PEs", &x->chain));
     find_chains(x);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__items_fini(tulle__items *x)

@@ -63,8 +63,7 @@ static tulle_status row_at(struct tulle_stream *s, int64_t entry, tulle_gidx *ro
     while (low < high) {
         tulle_gidx middle = low + (high - low) / 2;
         int64_t begins;
-        tulle_status status = s->rows->ops->pointers(s->rows, middle, 1, &begins);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(s->rows->ops->pointers(s->rows, middle, 1, &begins));
         if (begins < entry)
             low = middle + 1;
         else
@@ -107,8 +106,7 @@ static tulle_status make_ranges(struct tulle_stream *s)
     const tulle_layout *mine = s->layout, *theirs = s->A ? s->A->layout : NULL;
     tulle_gidx b = s->format.block; /* of the file */
     int most = mine->mt + (theirs ? theirs->mt : 0);
-    tulle_status status = tulle__alloc((size_t)most, sizeof *s->range, "pieces", &s->range);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)most, sizeof *s->range, "pieces", &s->range));
     for (int i = 0; i < mine->mt; i++) {
         if (tulle__layout_owner(mine, i, 0) != s->comm->rank) continue;
         for (tulle_gidx row = mine->row_cut[i], end = mine->row_cut[i + 1]; row < end;) {
@@ -151,14 +149,12 @@ static tulle_status read_pointers(struct tulle_stream *s, const tulle__row_range
  */
 static tulle_status make_rowptr(struct tulle_stream *s)
 {
-    tulle_status status = tulle__alloc((size_t)s->lines + 1, sizeof *s->rowptr, "row pointers", &s->rowptr);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)s->lines + 1, sizeof *s->rowptr, "row pointers", &s->rowptr));
     s->rowptr[0] = 0;
     for (int i = 0; i < s->nranges; i++) {
         tulle__row_range *p = &s->range[i];
         int64_t *at = s->rowptr + p->line;
-        status = read_pointers(s, p, at);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(read_pointers(s, p, at));
         p->entry = at[0];
         for (int64_t r = 0; r <= p->rows; r++) at[r] += s->entries - p->entry;
         s->entries = at[p->rows];

@@ -96,8 +96,7 @@ tulle_status tulle_trisolve_rhs(
 static tulle_status compare_matrix(const tulle_mat *T, tulle_mat **M)
 {
     const tulle_layout *l = T->layout;
-    tulle_status status = tulle_mat_redistribute(T, l, M);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_mat_redistribute(T, l, M));
     for (int i = 0; i < l->mt; i++)
         for (int j = 0; j < l->nt; j++) {
             if (!tulle__tile_is_mine(*M, i, j)) continue;
@@ -123,21 +122,19 @@ static tulle_status find_rhs(const tulle_mat *T, const tulle_trisolve_options *o
 {
     double unit = T->type == TULLE_F32 ? 0x1p-24 : 0x1p-53, longest = 0;
     tulle_gidx n = T->layout->m;
-    tulle_status status;
-    TULLE_TRY(tulle__column_gather(known, c, b->x));
-    TULLE_TRY(tulle__column_gather(X, c, b->y));
+    TULLE_CALL(tulle__column_gather(known, c, b->x));
+    TULLE_CALL(tulle__column_gather(X, c, b->y));
     for (tulle_gidx r = 0; r < n; r++) {
         b->size[r] = fabs(b->x[r]) + fabs(b->y[r]);
         b->unused[r] = b->z[r] = b->count[r] = 0;
     }
-    TULLE_TRY(tulle__mat_apply(T, options->op, b->size, b->size, b->unused, b->z, &longest, b->count));
+    TULLE_CALL(tulle__mat_apply(T, options->op, b->size, b->size, b->unused, b->z, &longest, b->count));
     for (tulle_gidx r = 0; r < n; r++) {
         double terms = b->count[r] + 3;
         b->z[r] = terms * unit / (1 - terms * unit) * (b->z[r] + fabs(b->diagonal[r]) * b->size[r]);
     }
     scatter(b->R, 0, b->z);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /*

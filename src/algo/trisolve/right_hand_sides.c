@@ -71,14 +71,12 @@ static void copy_own(const tulle_mat *from, const tulle_mat *to)
 tulle_status tulle__rhs_copy_in(tulle_trisolve *solver, const tulle_mat *B)
 {
     tulle_mat *parts = NULL;
-    tulle_status status = tulle__rhs_stage(solver, B->layout->n, &solver->stage_B);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__rhs_stage(solver, B->layout->n, &solver->stage_B));
     if (solver->triangle.reach == TULLE__ROWS_ALL) {
         copy_tiles(B, solver->stage_B, 0);
         return tulle_comm_barrier(solver->comm);
     }
-    status = tulle_mat_redistribute(B, solver->stage_B->layout, &parts);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_mat_redistribute(B, solver->stage_B->layout, &parts));
     copy_own(parts, solver->stage_B);
     tulle_mat_free(parts);
     return TULLE_OK;

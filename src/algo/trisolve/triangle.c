@@ -318,8 +318,7 @@ tulle_status tulle__triangle_renew(tulle__triangle *t)
 {
     tulle_mat *rows = NULL;
     if (!t->own) return TULLE_OK; /* they are validated in place */
-    tulle_status status = make_rows(t, &rows);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(make_rows(t, &rows));
     for (int i = 0; i < t->ntiles; i++) {
         tulle_tile from;
         if (!tulle__tile_is_mine(rows, i, 0) || !t->tile[i].nnz) continue;

@@ -38,8 +38,7 @@ static tulle_status own_communicator(const tulle_communicator *handed, MPI_Comm 
         if (!running) return tulle__mpi_host->fail(TULLE_ERR_STATE, "a communicator was handed in before MPI_Init");
         memcpy(&parent, handed->comm, sizeof parent);
     }
-    tulle_status status = tulle__mpi_start();
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__mpi_start());
     int error = MPI_Comm_dup(parent, comm);
     if (error == MPI_SUCCESS) error = MPI_Comm_set_errhandler(*comm, MPI_ERRORS_RETURN);
     return error == MPI_SUCCESS ? TULLE_OK : tulle__mpi_fail(error, "copying the communicator");

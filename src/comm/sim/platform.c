@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "comm/sim/sim_team.h"
 
 static const tulle__sim_rates v100 = {.flops = {[TULLE_F32] = 15.7e12, [TULLE_F64] = 7.8e12},
@@ -152,8 +153,7 @@ static tulle_status read_choice(
     tulle__spec_part *part, const char *key, const char *what, const char *const words[2], int *second)
 {
     const char *word = words[*second];
-    tulle_status status = tulle__sim_host->spec_word(part, key, &word);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__sim_host->spec_word(part, key, &word));
     return tulle__sim_host->name_parse(what, word, words, 2, second);
 }
 
@@ -193,8 +193,7 @@ static tulle_status read_quantities(tulle__spec_part *part, tulle__sim_platform 
         {"room", tulle__sim_host->spec_bytes, &p->room},
     };
     for (size_t i = 0; i < sizeof quantities / sizeof *quantities; i++) {
-        tulle_status status = quantities[i].read(part, quantities[i].key, quantities[i].value);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(quantities[i].read(part, quantities[i].key, quantities[i].value));
     }
     if (*pair >= 0) p->pair_bw = *pair;
     return TULLE_OK;

@@ -136,22 +136,20 @@ struct arrays {
 static tulle_status place(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
 {
     struct arrays *kept = context;
-    tulle_status status = TULLE_OK;
     if (!kept->C.rowptr)
-        TULLE_TRY(tulle__alloc((size_t)m + 1, sizeof *kept->C.rowptr, "row pointers of C", &kept->C.rowptr));
+        TULLE_CALL(tulle__alloc((size_t)m + 1, sizeof *kept->C.rowptr, "row pointers of C", &kept->C.rowptr));
     if (nnz > kept->room) {
         tulle__free(kept->C.colind);
         tulle__free(kept->C.val);
         kept->C.colind = NULL;
         kept->C.val = NULL;
         kept->room = 0;
-        TULLE_TRY(tulle__alloc((size_t)nnz, sizeof *kept->C.colind, "columns of C", &kept->C.colind));
-        TULLE_TRY(tulle__alloc((size_t)nnz, sizeof(double), "values of C", &kept->C.val));
+        TULLE_CALL(tulle__alloc((size_t)nnz, sizeof *kept->C.colind, "columns of C", &kept->C.colind));
+        TULLE_CALL(tulle__alloc((size_t)nnz, sizeof(double), "values of C", &kept->C.val));
         kept->room = nnz;
     }
     *C = kept->C;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status stay(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)

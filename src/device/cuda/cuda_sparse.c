@@ -122,8 +122,7 @@ static tulle_status find_room(
     tulle__device_queue *queue, const tulle__slab_task *task, const struct product *p, void **room)
 {
     size_t bytes = 0;
-    tulle_status status = ask_room(p, &bytes);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(ask_room(p, &bytes));
     if (bytes < TULLE__CUDA_ROOM_LEAST) bytes = TULLE__CUDA_ROOM_LEAST;
     if (has_room(task, bytes)) {
         *room = tulle__cuda_at(&task->workspace);

@@ -97,8 +97,7 @@ static tulle_status make_room(struct met *met, int64_t count)
     tulle__free(met->place);
     met->place = NULL;
     met->room = 0;
-    tulle_status status = tulle__alloc_zero((size_t)room, sizeof *met->place, "columns of a row", &met->place);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc_zero((size_t)room, sizeof *met->place, "columns of a row", &met->place));
     met->room = room;
     met->stamp = 0;
     return TULLE_OK;
@@ -120,8 +119,7 @@ static int meet(struct met *met, int32_t column)
 /* Entries of row r of the product. */
 static tulle_status look_at(const tulle__spgemm_task *task, int64_t r, int64_t flops, struct met *met, int64_t *entries)
 {
-    tulle_status status = make_room(met, flops);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(make_room(met, flops));
     met->stamp++;
     *entries = 0;
     for (int p = 0; p < task->npairs; p++) {
@@ -191,8 +189,7 @@ static tulle_status expect(const tulle__spgemm_task *task, int64_t *sum, int64_t
     count_products(task, sum);
     *multiplications = sum[task->m];
     if (sum[task->m]) {
-        tulle_status status = estimate_ratio(task, sum, &ratio);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(estimate_ratio(task, sum, &ratio));
     }
     for (int64_t r = 0; r < task->m; r++) {
         double row = fmin((double)(sum[r + 1] - (int64_t)before) * ratio, n);

@@ -136,8 +136,7 @@ static tulle_status host_new(tulle__device *device, size_t bytes, const char *wh
 {
     const openacc *acc = (const openacc *)device;
     void *memory;
-    tulle_status status = house->alloc(bytes + TULLE__PAGE_BLOCK_EXTRA, 1, what, &memory);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(house->alloc(bytes + TULLE__PAGE_BLOCK_EXTRA, 1, what, &memory));
     void *block = tulle__page_block(memory);
     if (acc->pin && bytes) {
         choose(acc);

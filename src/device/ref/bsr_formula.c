@@ -69,8 +69,7 @@ tulle_status tulle__bsr_formula(tulle__pool *pool, const tulle__bsr_task *task)
     const tulle__bsr *A = &task->A;
     int64_t b = A->block;
     (void)pool;
-    tulle_status status = tulle__bsr_check(task);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__bsr_check(task));
     if (A->symmetric) return multiply_symmetric(task);
     for (int64_t i = 0; i < A->m; i++)
         for (int64_t r = 0; r < b; r++)

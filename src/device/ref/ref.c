@@ -127,10 +127,8 @@ static tulle_status spgemm(
     tulle__pool *pool, const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *C)
 {
     (void)pool;
-    tulle_status status = check_width(task);
-    if (status != TULLE_OK) return status;
-    status = task->type == TULLE_F32 ? spgemm_f32(task, place, context, C) : spgemm_f64(task, place, context, C);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(check_width(task));
+    TULLE_CALL(task->type == TULLE_F32 ? spgemm_f32(task, place, context, C) : spgemm_f64(task, place, context, C));
     C->multiplications = 0;
     for (int p = 0; p < task->npairs; p++) {
         const tulle__csr *A = &task->pair[p].A, *B = &task->pair[p].B;
@@ -146,16 +144,14 @@ static tulle_status spgemm(
 static tulle_status symbolic(tulle__pool *pool, const tulle__spgemm_task *task, int64_t *rowptr)
 {
     (void)pool;
-    tulle_status status = check_width(task);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(check_width(task));
     return task->type == TULLE_F32 ? symbolic_f32(task, rowptr) : symbolic_f64(task, rowptr);
 }
 
 static tulle_status numeric(tulle__pool *pool, const tulle__spgemm_task *task, const tulle__csr_result *C)
 {
     (void)pool;
-    tulle_status status = check_width(task);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(check_width(task));
     return task->type == TULLE_F32 ? numeric_f32(task, C) : numeric_f64(task, C);
 }
 

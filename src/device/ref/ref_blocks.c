@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device/ref/ref_blocks.h"
 
+#include "base/error.h"
 #include "tile/element.h"
 
 static void put(tulle_type type, void *val, int64_t at, double alpha, double sum, double beta)
@@ -150,8 +151,7 @@ tulle_status tulle__ref_spgemm_blocks(
         for (int64_t c = 0; c < t->n; c++)
             if (has_block(t, r, c)) blocks++, values += (row[r + 1] - row[r]) * (col[c + 1] - col[c]);
     *C = (tulle__csr_result){.values = values};
-    tulle_status status = place(context, t->m, blocks, C);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(place(context, t->m, blocks, C));
     C->nnz = blocks;
     C->values = values;
     C->rowptr[0] = C->offset[0] = blocks = 0;

@@ -151,8 +151,7 @@ static void keep(tulle__device_queue *q, const struct job *job)
 
 static tulle_status buffer_new(tulle__device *device, size_t bytes, const char *what, tulle__device_buffer **buffer)
 {
-    tulle_status status = tulle__wrapped_buffer_new(device, bytes, what, buffer);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__wrapped_buffer_new(device, bytes, what, buffer));
     void *direct = ((tulle__wrapped_buffer *)*buffer)->inner->direct;
     if (direct) memset(direct, 0xff, bytes);
     return TULLE_OK;
@@ -365,10 +364,9 @@ static tulle_status open_late(
     static const char *const keys[] = {"seed"};
     struct late *late = NULL;
     int64_t seed = 0;
-    tulle_status status;
-    TULLE_TRY(tulle__spec_int(part, "seed", 0, INT64_MAX, &seed));
-    TULLE_TRY(tulle__spec_done(part, keys, 1));
-    TULLE_TRY(tulle__alloc_zero(1, sizeof *late, "a device", &late));
+    TULLE_CALL(tulle__spec_int(part, "seed", 0, INT64_MAX, &seed));
+    TULLE_CALL(tulle__spec_done(part, keys, 1));
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *late, "a device", &late));
     late->device = *inner;
     late->device.ops = &ops;
     late->device.inner = inner;
@@ -378,8 +376,7 @@ static tulle_status open_late(
     late->seed = seed ? (uint64_t)seed + (uint64_t)setting->rank : 0;
     pthread_mutex_init(&late->lock, NULL);
     *device = &late->device;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 const tulle__device_driver tulle__device_late = {

@@ -89,8 +89,7 @@ size_t tulle__binsparse_path(const char *operand)
 static tulle_status name_file(const char *operand, const char *group, tulle__binsparse *file)
 {
     const size_t length = tulle__binsparse_path(operand);
-    tulle_status status = copy_text(operand, &file->path);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(copy_text(operand, &file->path));
     if (length) {
         file->path[length] = '\0';
         if (!group) group = operand + length + 1;

@@ -45,8 +45,7 @@ static void zlib_close(void *state)
 static tulle_status zlib_open(void **state)
 {
     z_stream *stream;
-    tulle_status status = tulle__zlib_new(&stream);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__zlib_new(&stream));
     if (deflateInit2(stream, Z_BEST_SPEED, Z_DEFLATED, -15, 9, Z_DEFAULT_STRATEGY) != Z_OK) { /* negative: raw */
         tulle__free(stream);
         return tulle__fail(TULLE_ERR_MEMORY, "out of memory for zlib's state");

@@ -122,8 +122,7 @@ static inline bool ordinary(tulle_type type, double value)
 tulle_status tulle__gate_add(tulle__gate *gate, tulle__entries *entries, int64_t row, int64_t col, double value)
 {
     if (!ordinary(gate->type, value)) {
-        tulle_status status = judge(gate, row, col, value);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(judge(gate, row, col, value));
     }
     return tulle__entries_add(entries, row, col, value);
 }
@@ -133,8 +132,7 @@ tulle_status tulle__gate_store(tulle__gate *gate, int64_t row, int64_t col, bool
 {
     for (int64_t i = 0; i < n; i++) {
         if (!ordinary(gate->type, from[i])) {
-            tulle_status status = judge(gate, down ? row + i : row, down ? col : col + i, from[i]);
-            if (status != TULLE_OK) return status;
+            TULLE_CALL(judge(gate, down ? row + i : row, down ? col : col + i, from[i]));
         }
         tulle__element_set(gate->type, to, at + i * stride, from[i]);
     }
@@ -146,8 +144,7 @@ tulle_status tulle__gate_block(tulle__gate *gate, int64_t row, int64_t col, bool
     for (int64_t i = 0; i < n; i++) {
         double x = tulle__element(gate->type, values, i);
         if (isfinite(x)) continue;
-        tulle_status status = judge(gate, down ? row + i : row, down ? col : col + i, x);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(judge(gate, down ? row + i : row, down ? col : col + i, x));
     }
     return TULLE_OK;
 }

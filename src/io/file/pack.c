@@ -183,8 +183,7 @@ tulle_status tulle__pack_write(tulle__pack *pack, const void *data, size_t bytes
     const char *p = data;
     while (bytes) {
         if (pack->filled - pack->written == (uint64_t)pack->nslots) { /* the caller alone changes both */
-            tulle_status status = write_oldest(pack);
-            if (status != TULLE_OK) return status;
+            TULLE_CALL(write_oldest(pack));
         }
         struct slot *slot = &pack->slot[pack->filled % (uint64_t)pack->nslots];
         size_t n = BLOCK - slot->bytes < bytes ? BLOCK - slot->bytes : bytes;
@@ -202,8 +201,7 @@ tulle_status tulle__pack_flush(tulle__pack *pack)
     int room = pack->filled - pack->written < (uint64_t)pack->nslots;
     if (room && pack->slot[pack->filled % (uint64_t)pack->nslots].bytes) hand_over(pack);
     while (pack->written < pack->filled) {
-        tulle_status status = write_oldest(pack);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(write_oldest(pack));
     }
     return TULLE_OK;
 }

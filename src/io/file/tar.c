@@ -104,8 +104,7 @@ static void read_records(struct sweep *s, const char *p, const char *end)
 static tulle_status read_extension(struct sweep *s, char type, int64_t bytes)
 {
     if (bytes > LONG_MOST) return skip(s, in_blocks(bytes));
-    const tulle_status status = take(s, s->buffer, (size_t)in_blocks(bytes));
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(take(s, s->buffer, (size_t)in_blocks(bytes)));
     s->buffer[bytes] = '\0'; /* the buffer is larger than LONG_MOST */
     if (type == 'L')
         snprintf(s->long_name, sizeof s->long_name, "%s", s->buffer);

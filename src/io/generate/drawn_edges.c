@@ -20,10 +20,9 @@ static tulle_status scan(
     const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1, struct places *places)
 {
     int64_t row[EDGES_AT_ONCE], col[EDGES_AT_ONCE];
-    tulle_status status = TULLE_OK;
     for (int64_t e = 0; e < g->edges; e += EDGES_AT_ONCE) {
         int64_t count = g->edges - e < EDGES_AT_ONCE ? g->edges - e : EDGES_AT_ONCE;
-        TULLE_TRY(tulle__generator_reserve(
+        TULLE_CALL(tulle__generator_reserve(
             places->count, count, sizeof *places->row, sizeof *places->col, &places->room, &places->row, &places->col));
         g->kind->edges(g, e, e + count, row, col);
         int64_t kept = places->count;
@@ -34,8 +33,7 @@ static tulle_status scan(
         }
         places->count = kept;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* start[k] = the number of keys below k, k = 0 .. n: where a counting sort puts key k first. */
@@ -127,11 +125,9 @@ static void edges_values(
 tulle_status tulle__drawn_tile(const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
     tulle_type type, tulle__tile_arrays *tile)
 {
-    tulle_status status;
-    TULLE_TRY(edges_pattern(g, r0, r1, c0, c1, &tile->rowptr, &tile->colind));
+    TULLE_CALL(edges_pattern(g, r0, r1, c0, c1, &tile->rowptr, &tile->colind));
     tile->nnz = tile->rowptr[r1 - r0];
-    TULLE_TRY(tulle__alloc((size_t)tile->nnz, tulle_type_size(type), "values of a generated matrix", &tile->val));
+    TULLE_CALL(tulle__alloc((size_t)tile->nnz, tulle_type_size(type), "values of a generated matrix", &tile->val));
     edges_values(g, r0, r1, c0, tile, type);
-out:
-    return status;
+    return TULLE_OK;
 }

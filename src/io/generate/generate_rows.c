@@ -41,14 +41,12 @@ static tulle_status check_range(const char *what, int64_t first, int64_t end, in
 tulle_status tulle__generator_reserve(
     int64_t nnz, int64_t more, size_t index_size, size_t value_size, int64_t *room, void *colind, void *val)
 {
-    tulle_status status;
     if (*room - nnz >= more) return TULLE_OK;
     int64_t grown = *room + *room / 2 > nnz + more ? *room + *room / 2 : nnz + more;
-    TULLE_TRY(tulle__realloc((size_t)grown, index_size, "column indices of a generated matrix", colind));
-    TULLE_TRY(tulle__realloc((size_t)grown, value_size, "values of a generated matrix", val));
+    TULLE_CALL(tulle__realloc((size_t)grown, index_size, "column indices of a generated matrix", colind));
+    TULLE_CALL(tulle__realloc((size_t)grown, value_size, "values of a generated matrix", val));
     *room = grown;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__generator_edges(
@@ -140,16 +138,14 @@ out:
 static tulle_status counted_tile(const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
     tulle_type type, tulle__tile_arrays *tile)
 {
-    tulle_status status;
-    TULLE_TRY(
+    TULLE_CALL(
         tulle__alloc((size_t)(r1 - r0) + 1, sizeof *tile->rowptr, "row pointers of a generated matrix", &tile->rowptr));
     tulle__generator_count(g, r0, r1, c0, c1, tile->rowptr);
     tile->nnz = tile->rowptr[r1 - r0];
-    TULLE_TRY(tulle__generator_reserve(
+    TULLE_CALL(tulle__generator_reserve(
         0, tile->nnz + 1, sizeof *tile->colind, tulle_type_size(type), &tile->room, &tile->colind, &tile->val));
     tulle__generator_put(g, r0, r1, c0, c1, type, tile->rowptr, tile->colind, tile->val);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__generator_tile(const tulle__generator *generator, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
@@ -185,10 +181,9 @@ tulle_status tulle__generator_fill(const tulle__generator *generator, int64_t r0
     int64_t col[AT_ONCE];
     double line[AT_ONCE];
     size_t size = tulle_type_size(type);
-    tulle_status status;
     if (!generator->kind->dense) return tulle__fail(TULLE_ERR_ARG, "'%s' is not a dense matrix", generator->kind->name);
-    TULLE_TRY(check_range("rows", r0, r1, generator->m));
-    TULLE_TRY(check_range("columns", c0, c1, generator->n));
+    TULLE_CALL(check_range("rows", r0, r1, generator->m));
+    TULLE_CALL(check_range("columns", c0, c1, generator->n));
     for (int64_t r = r0; r < r1; r++)
         for (int64_t c = c0; c < c1; c += AT_ONCE) {
             int64_t count = generator->kind->row(generator, r, c, c1 - c < AT_ONCE ? c1 : c + AT_ONCE, col);
@@ -197,6 +192,5 @@ tulle_status tulle__generator_fill(const tulle__generator *generator, int64_t r0
             for (int64_t i = 0; i < count; i++)
                 memcpy(out + i * col_stride * (int64_t)size, (const char *)line + i * (int64_t)size, size);
         }
-out:
-    return status;
+    return TULLE_OK;
 }

@@ -235,15 +235,14 @@ static tulle_status open_lattice(tulle__spec_part *part, tulle__generator *g, in
 {
     int64_t n = 0, size[2] = {0, 0}, points;
     static const char *const names[] = {"nx", "ny"};
-    tulle_status status;
-    TULLE_TRY(tulle__spec_int(part, "n", 1, TULLE__GENERATOR_MAX, &n));
+    TULLE_CALL(tulle__spec_int(part, "n", 1, TULLE__GENERATOR_MAX, &n));
     for (int i = 0; i < 2; i++) {
         size[i] = n;
-        TULLE_TRY(tulle__spec_int(part, names[i], 1, TULLE__GENERATOR_MAX, &size[i]));
+        TULLE_CALL(tulle__spec_int(part, names[i], 1, TULLE__GENERATOR_MAX, &size[i]));
         if (size[i] == 0) return tulle__fail(TULLE_ERR_ARG, "'%s' needs n, or nx, ny", part->name);
     }
-    TULLE_TRY(tulle__spec_int(part, "block", 1, BLOCK_MOST, &block));
-    TULLE_TRY(tulle__spec_real(part, "shuffle", 0, 1, &shuffle));
+    TULLE_CALL(tulle__spec_int(part, "block", 1, BLOCK_MOST, &block));
+    TULLE_CALL(tulle__spec_real(part, "shuffle", 0, 1, &shuffle));
     g->as.lattice.nx = size[0];
     g->as.lattice.ny = size[1];
     g->as.lattice.block = block;
@@ -254,8 +253,7 @@ static tulle_status open_lattice(tulle__spec_part *part, tulle__generator *g, in
             TULLE_ERR_ARG, "a lattice of %" PRId64 " x %" PRId64 " points is over the limit", size[0], size[1]);
     g->m = g->n = points;
     g->symmetric = 1;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status open_delaunay(tulle__spec_part *part, tulle__generator *g)

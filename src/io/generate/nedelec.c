@@ -178,29 +178,27 @@ static tulle_status open_nedelec(tulle__spec_part *part, tulle__generator *g)
     int64_t n = 0, *nodes = g->as.nedelec.nodes, all = 7;
     const char *word = NULL;
     int cell = TETRAHEDRON;
-    tulle_status status;
-    TULLE_TRY(tulle__spec_word(part, "cell", &word));
-    if (word) TULLE_TRY(tulle__name_parse("cell (cell=)", word, cells, CELLS, &cell));
+    TULLE_CALL(tulle__spec_word(part, "cell", &word));
+    if (word) TULLE_CALL(tulle__name_parse("cell (cell=)", word, cells, CELLS, &cell));
     word = NULL;
-    TULLE_TRY(tulle__spec_word(part, "order", &word));
-    if (word) TULLE_TRY(tulle__name_parse("order of edges (order=)", word, orders, 2, &g->as.nedelec.by_direction));
-    TULLE_TRY(tulle__spec_int(part, "nodes", 2, TULLE__GENERATOR_MAX, &n));
+    TULLE_CALL(tulle__spec_word(part, "order", &word));
+    if (word) TULLE_CALL(tulle__name_parse("order of edges (order=)", word, orders, 2, &g->as.nedelec.by_direction));
+    TULLE_CALL(tulle__spec_int(part, "nodes", 2, TULLE__GENERATOR_MAX, &n));
     g->as.nedelec.simplices = cell == TETRAHEDRON || cell == TRIANGLE;
     for (int axis = 0; axis < AXES; axis++) {
         int flat = axis == 2 && cell >= TRIANGLE;
         nodes[axis] = flat ? 1 : n;
-        TULLE_TRY(tulle__spec_int(part, names[axis], flat ? 1 : 2, flat ? 1 : TULLE__GENERATOR_MAX, &nodes[axis]));
+        TULLE_CALL(tulle__spec_int(part, names[axis], flat ? 1 : 2, flat ? 1 : TULLE__GENERATOR_MAX, &nodes[axis]));
         if (nodes[axis] == 0) return tulle__fail(TULLE_ERR_ARG, "'nedelec' needs nodes, or nx, ny and nz");
         if (__builtin_mul_overflow(all, nodes[axis], &all) || all > TULLE__GENERATOR_MAX)
             return tulle__fail(TULLE_ERR_ARG, "'nedelec' has too many nodes: at most 2^48 edges");
     }
     g->as.nedelec.block = 32;
-    TULLE_TRY(tulle__spec_int(part, "block", 1, WINDOW_MOST, &g->as.nedelec.block));
+    TULLE_CALL(tulle__spec_int(part, "block", 1, WINDOW_MOST, &g->as.nedelec.block));
     for (int d = 1; d < CORNERS; d++) g->m += edges_of(g, d);
     g->n = g->m;
     g->symmetric = 1;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static int64_t bound(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1)

@@ -70,8 +70,7 @@ static tulle_status add_here(const tulle_mat *A, int skew, struct sums *here)
     const tulle_layout *l = A->layout;
     TULLE__EACH_OWN_TILE(A, i, j) {
         tulle_tile tile;
-        tulle_status status = tulle_mat_tile(A, i, j, &tile);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle_mat_tile(A, i, j, &tile));
         add_tile(here, skew, &tile, l->row_cut[i], l->col_cut[j]);
     }
     return TULLE_OK;

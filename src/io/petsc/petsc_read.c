@@ -204,8 +204,7 @@ static tulle_status next_row(const tulle__petsc *p, struct rows *r)
     if (r->next == r->count) {
         r->count = h->rows - r->got < PIECE ? h->rows - r->got : PIECE;
         r->next = 0;
-        tulle_status status = read_integers(p, p->lengths + r->got * h->index, r->count, r->length);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(read_integers(p, p->lengths + r->got * h->index, r->count, r->length));
         r->got += r->count;
     }
     r->row++;
@@ -219,8 +218,7 @@ static tulle_status find_row(const tulle__petsc *p, int64_t first, struct rows *
     int64_t before = 0;
     do {
         before += r->left;
-        tulle_status status = next_row(p, r);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(next_row(p, r));
     } while (before + r->left <= first);
     r->left -= first - before;
     return TULLE_OK;

@@ -96,13 +96,11 @@ out:
 /* Rows before this one are complete. */
 static tulle_status end_rows(tulle__petsc_writer *w, int64_t row)
 {
-    tulle_status status = TULLE_OK;
     for (; w->lines < row; w->lines++) {
-        TULLE_TRY(append(w, &w->lengths, (uint64_t)w->length, w->index));
+        TULLE_CALL(append(w, &w->lengths, (uint64_t)w->length, w->index));
         w->length = 0;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__petsc_put(tulle__petsc_writer *w, int64_t row, int64_t col, const void *val)

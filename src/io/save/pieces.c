@@ -167,12 +167,9 @@ static void free_owned(tulle__owned *object)
 
 static tulle_status open_file(tulle_writer *writer, const char *path)
 {
-    tulle_status status;
-    TULLE_TRY(tulle__alloc(strlen(path) + 1, 1, "a path", &writer->path));
+    TULLE_CALL(tulle__alloc(strlen(path) + 1, 1, "a path", &writer->path));
     memcpy(writer->path, path, strlen(path) + 1);
-    TULLE_TRY(writer->way->open(writer));
-out:
-    return status;
+    return writer->way->open(writer);
 }
 
 tulle_status tulle_writer_open(

@@ -42,14 +42,12 @@ static void band_fini(struct band *band)
 
 static tulle_status band_init(const tulle_mat *A, int i, struct band *band)
 {
-    tulle_status status;
     *band = (struct band){.n = A->layout->nt};
-    TULLE_TRY(tulle__alloc_zero((size_t)band->n, sizeof *band->fetch, "a tile row", &band->fetch));
-    TULLE_TRY(tulle__alloc((size_t)band->n, sizeof *band->tile, "a tile row", &band->tile));
-    for (int j = 0; j < band->n; j++) TULLE_TRY(tulle__fetch_init(A, i, j, &band->fetch[j]));
-    for (int j = 0; j < band->n; j++) TULLE_TRY(tulle__fetch_await(&band->fetch[j], &band->tile[j]));
-out:
-    return status;
+    TULLE_CALL(tulle__alloc_zero((size_t)band->n, sizeof *band->fetch, "a tile row", &band->fetch));
+    TULLE_CALL(tulle__alloc((size_t)band->n, sizeof *band->tile, "a tile row", &band->tile));
+    for (int j = 0; j < band->n; j++) TULLE_CALL(tulle__fetch_init(A, i, j, &band->fetch[j]));
+    for (int j = 0; j < band->n; j++) TULLE_CALL(tulle__fetch_await(&band->fetch[j], &band->tile[j]));
+    return TULLE_OK;
 }
 
 static const void *at(const tulle_tile *t, int64_t e)

@@ -63,12 +63,9 @@ static void slab_fini(struct slab *slab)
 /* Allocates room for `rows` rows with up to `most` entries in total. */
 static tulle_status slab_init(struct slab *slab, int64_t rows, int64_t most)
 {
-    tulle_status status;
-    TULLE_TRY(tulle__alloc((size_t)rows + 1, sizeof *slab->rowptr, "row pointers of a slab", &slab->rowptr));
-    TULLE_TRY(tulle__alloc((size_t)most, sizeof *slab->colind, "columns of a slab", &slab->colind));
-    TULLE_TRY(tulle__alloc((size_t)most, tulle_type_size(slab->type), "values of a slab", &slab->val));
-out:
-    return status;
+    TULLE_CALL(tulle__alloc((size_t)rows + 1, sizeof *slab->rowptr, "row pointers of a slab", &slab->rowptr));
+    TULLE_CALL(tulle__alloc((size_t)most, sizeof *slab->colind, "columns of a slab", &slab->colind));
+    return tulle__alloc((size_t)most, tulle_type_size(slab->type), "values of a slab", &slab->val);
 }
 
 static tulle_status make_part(void *arg, int thread, int nthreads)
@@ -114,15 +111,12 @@ static tulle_status take_text(struct target *to, struct slab *slab)
 static tulle_status take_entries(struct target *to, struct slab *slab)
 {
     int64_t rows = slab->r1 - slab->r0, nnz = slab->rowptr[rows];
-    tulle_status status;
-    TULLE_TRY(tulle__binsparse_write_columns(to->binary, slab->before, nnz, slab->colind));
-    TULLE_TRY(tulle__binsparse_write_values(to->binary, slab->before, nnz, slab->val));
+    TULLE_CALL(tulle__binsparse_write_columns(to->binary, slab->before, nnz, slab->colind));
+    TULLE_CALL(tulle__binsparse_write_values(to->binary, slab->before, nnz, slab->val));
     for (int64_t r = 0; r <= rows; r++) slab->rowptr[r] += slab->before;
     /* the first pointer is the last one of the previous slab */
     int64_t skip = slab->r0 > 0;
-    TULLE_TRY(tulle__binsparse_write_pointers(to->binary, slab->r0 + skip, rows + 1 - skip, slab->rowptr + skip));
-out:
-    return status;
+    return tulle__binsparse_write_pointers(to->binary, slab->r0 + skip, rows + 1 - skip, slab->rowptr + skip);
 }
 
 /* One by one, to a writer of another format. */

@@ -70,7 +70,6 @@ static void add_tile(const struct tile_sum *s, const tulle_own_tile *to, int64_t
 
 static tulle_status sum_tiles(const tulle__terms *t, const tulle_mat *A, const tulle_mat *B, tulle_mat *C)
 {
-    tulle_status status = TULLE_OK;
     const tulle_layout *l = A->layout;
     TULLE__EACH_OWN_TILE(A, i, j) {
         tulle_own_tile to;
@@ -86,11 +85,10 @@ static tulle_status sum_tiles(const tulle__terms *t, const tulle_mat *A, const t
             .cols = tulle__tile_block_cols(A, j)};
         add_tile(&s, NULL, &blocks, &nnz);
         if (!blocks) continue;
-        TULLE_TRY(tulle__mat_place_blocks(C, i, j, blocks, nnz, &to));
+        TULLE_CALL(tulle__mat_place_blocks(C, i, j, blocks, nnz, &to));
         add_tile(&s, &to, &blocks, &nnz);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__block_sum(const tulle__terms *t, const tulle_mat *A, const tulle_mat *B, tulle_mat **C)

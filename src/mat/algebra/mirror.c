@@ -76,7 +76,6 @@ static void join_tile(const struct halves *h, const tulle_own_tile *to, int64_t 
 
 static tulle_status join_tiles(tulle_mat *C, const tulle_mat *T, int shift)
 {
-    tulle_status status = TULLE_OK;
     const tulle_layout *l = C->layout;
     TULLE__EACH_OWN_TILE(C, i, j) {
         tulle_own_tile to;
@@ -90,11 +89,10 @@ static tulle_status join_tiles(tulle_mat *C, const tulle_mat *T, int shift)
             .col_cut = l->col_blocks.cut + l->col_blocks.first[j],
             .rows = tulle__tile_block_rows(C, i)};
         join_tile(&h, NULL, &blocks, &nnz);
-        TULLE_TRY(tulle__mat_place_blocks(C, i, j, blocks, nnz, &to));
+        TULLE_CALL(tulle__mat_place_blocks(C, i, j, blocks, nnz, &to));
         join_tile(&h, &to, &blocks, &nnz);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__mat_mirror(tulle_mat *C, int shift)

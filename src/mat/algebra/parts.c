@@ -94,8 +94,7 @@ static bool find_blocks(const tulle__block_cuts *blocks, tulle_gidx from, tulle_
 static tulle_status cut_blocks(
     const tulle__block_cuts *blocks, const struct blocks *range, tulle_block_cuts *cuts, tulle_gidx **room)
 {
-    tulle_status status = tulle__alloc((size_t)range->count + 1, sizeof **room, "block cuts", room);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)range->count + 1, sizeof **room, "block cuts", room));
     for (tulle_gidx b = 0; b <= range->count; b++)
         (*room)[b] = blocks->cut[range->first + b] - blocks->cut[range->first];
     *cuts = (tulle_block_cuts){range->count, *room};
@@ -254,8 +253,7 @@ static tulle_status drop_blocks(tulle_mat *A, int i, int j, double threshold)
     int64_t removed = 0;
     const tulle_tile tile = tulle__tile_in_place(A, i, j);
     if (!tile.blocks) return TULLE_OK;
-    tulle_status status = tulle__mat_place_blocks(A, i, j, tile.blocks, tile.nnz, &to);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__mat_place_blocks(A, i, j, tile.blocks, tile.nnz, &to));
     memcpy(to.rowptr, tile.rowptr, ((size_t)tile.block_rows + 1) * sizeof *to.rowptr);
     memcpy(to.colind, tile.colind, (size_t)tile.blocks * sizeof *to.colind);
     memcpy(to.offset, tile.offset, ((size_t)tile.blocks + 1) * sizeof *to.offset);

@@ -14,8 +14,7 @@ tulle_status tulle__sum_vector(tulle_comm *comm, int64_t n, int64_t *work)
 {
     enum { PIECE = 1 << 20 };
     for (int64_t at = 0; at < n; at += PIECE) {
-        tulle_status status = tulle_comm_reduce_int(comm, TULLE_SUM, (int)(n - at < PIECE ? n - at : PIECE), work + at);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle_comm_reduce_int(comm, TULLE_SUM, (int)(n - at < PIECE ? n - at : PIECE), work + at));
     }
     return TULLE_OK;
 }
@@ -29,8 +28,7 @@ static tulle_status row_nnz(const tulle_mat *A, int64_t *work)
         return tulle__fail(TULLE_ERR_ARG, "the work per row is defined for sparse matrices only");
     TULLE__EACH_OWN_TILE(A, i, j) {
         tulle_tile tile;
-        tulle_status status = tulle_mat_tile(A, i, j, &tile);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle_mat_tile(A, i, j, &tile));
         int64_t before = 0, until;
         for (tulle_gidx r = 0; tile.nnz && r < tile.m; r++, before = until) {
             until = A->format->entries_before(&tile, r + 1);

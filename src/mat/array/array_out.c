@@ -44,8 +44,7 @@ static tulle_status receiving_layout(const tulle_mat *A, int root, const tulle_a
         spec.owner = &root;
         return tulle_layout_new(&spec, npes, layout);
     }
-    tulle_status status = tulle_comm_reduce_int(A->comm, TULLE_SUM, 1, &rows);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_reduce_int(A->comm, TULLE_SUM, 1, &rows));
     if (rows == spec.m || (out->storage == TULLE_STORAGE_DENSE && out->val))
         return tulle__layout_of_ranges(A->comm, "rows", spec.m, spec.n, out->first, out->count, layout);
     return tulle_layout_new(&spec, npes, layout);
@@ -92,19 +91,16 @@ static tulle_status make_pointers(tulle_array *out)
 static tulle_status make_sparse_arrays(tulle_array *out)
 {
     const int64_t most = out->m > out->n ? out->m : out->n;
-    tulle_status status;
     out->ind_bytes = index_bytes(out->ind_bytes, most);
     if (!out->ind_bytes) return tulle__fail(TULLE_ERR_OVERFLOW, "indices up to %" PRId64 " do not fit 32 bits", most);
     if (out->storage == TULLE_STORAGE_COO) {
-        TULLE_TRY(tulle__alloc((size_t)out->nnz, (size_t)out->ind_bytes, "row indices", &out->ind));
-        TULLE_TRY(tulle__alloc((size_t)out->nnz, (size_t)out->ind_bytes, "column indices", &out->col));
+        TULLE_CALL(tulle__alloc((size_t)out->nnz, (size_t)out->ind_bytes, "row indices", &out->ind));
+        TULLE_CALL(tulle__alloc((size_t)out->nnz, (size_t)out->ind_bytes, "column indices", &out->col));
     } else {
-        TULLE_TRY(make_pointers(out));
-        TULLE_TRY(tulle__alloc((size_t)out->nnz, (size_t)out->ind_bytes, "indices", &out->ind));
+        TULLE_CALL(make_pointers(out));
+        TULLE_CALL(tulle__alloc((size_t)out->nnz, (size_t)out->ind_bytes, "indices", &out->ind));
     }
-    TULLE_TRY(tulle__alloc((size_t)out->nnz, tulle_type_size(out->type), "values", &out->val));
-out:
-    return status;
+    return tulle__alloc((size_t)out->nnz, tulle_type_size(out->type), "values", &out->val);
 }
 
 static void add_entry(tulle_array *out, int64_t e, tulle_gidx row, tulle_gidx col, double value)
@@ -175,8 +171,7 @@ static tulle_status fill_dense(const tulle_tile *tile, tulle_array *out)
         out->ld = out->order == TULLE_ROW_MAJOR ? out->n : out->count;
         if (__builtin_mul_overflow((size_t)out->count, (size_t)out->n, &count))
             return tulle__fail(TULLE_ERR_OVERFLOW, "a dense array of %" PRId64 " x %" PRId64, out->count, out->n);
-        tulle_status status = tulle__alloc(count, size, "a dense array", &out->val);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__alloc(count, size, "a dense array", &out->val));
     }
     const tulle_tile to = tulle__array_tile(out);
     if (tile->kind == TULLE_DENSE) {
@@ -188,8 +183,7 @@ static tulle_status fill_dense(const tulle_tile *tile, tulle_array *out)
         memset((char *)out->val + (size_t)(l * out->ld) * tulle_type_size(out->type), 0,
             (size_t)(by_row ? to.n : to.m) * tulle_type_size(out->type));
     for (tulle_gidx r = 0; r < tile->m; r++) {
-        const tulle_status status = tulle__attend_each(64, &passed);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__attend_each(64, &passed));
         for (int64_t e = row_begin(tile, r); e < row_begin(tile, r + 1); e++) {
             const int64_t at = by_row ? r * out->ld + tile->colind[e] : (int64_t)tile->colind[e] * out->ld + r;
             tulle__element_set(out->type, out->val, at, tulle__tile_element(tile, e));
@@ -321,8 +315,7 @@ static tulle_status hold(tulle_mat *A, tulle_array *out)
         .owned = true,
         .held = A};
     if (A->kind == TULLE_CSR) {
-        tulle_status status = make_pointers(&own);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(make_pointers(&own));
         for (tulle_gidx r = 0; r <= tile.m; r++) set_index(own.ptr, own.ptr_bytes, r, tile.rowptr[r]);
     }
     tulle__team_hold(A->comm->pe);

@@ -248,8 +248,7 @@ static tulle_status layouts_of_blocks(tulle_comm *comm, tulle_gidx m, tulle_gidx
             bsr->rows, bsr->cols, m, n, ROW_PIECE);
     if (bsr->order != TULLE_ROW_MAJOR && bsr->order != TULLE_COL_MAJOR)
         return tulle__fail(TULLE_ERR_ARG, "unknown order %d of the values of a block", (int)bsr->order);
-    tulle_status status = layout_of_rows(comm, "block rows", m / bsr->rows, n / bsr->cols, csr, given);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(layout_of_rows(comm, "block rows", m / bsr->rows, n / bsr->cols, csr, given));
     for (int r = 0; r <= comm->size; r++) (*given)->row_cut[r] *= bsr->rows; /* scaled for the copy made below */
     tulle_layout_spec spec = {.m = m, .n = n, .grid_rows = comm->size, .grid_cols = 1, .row_cut = (*given)->row_cut};
     return tulle_layout_new(&spec, comm->size, layout);

@@ -283,8 +283,7 @@ tulle_status tulle__blocks_fill(const tulle__tile_row *rows, const tulle__blocks
 {
     int b = plan->block;
     struct cursor *cursor = NULL;
-    tulle_status status = tulle__alloc((size_t)b, sizeof *cursor, "cursors of a block row", &cursor);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)b, sizeof *cursor, "cursors of a block row", &cursor));
     for (int64_t i = begin; i <= end; i++) to->rowptr[i - begin] = plan->rowptr[i] - plan->rowptr[begin];
     for (int64_t i = begin, at = 0; i < end; i++) {
         int64_t base = -1;

@@ -11,8 +11,7 @@ tulle_status tulle__mat_row_blocks(const tulle_mat *A, int64_t *count)
     memset(count, 0, (size_t)rows->count * sizeof *count);
     TULLE__EACH_OWN_TILE(A, i, k) {
         tulle_tile tile;
-        tulle_status status = tulle_mat_tile(A, i, k, &tile);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle_mat_tile(A, i, k, &tile));
         for (int64_t r = 0; tile.rowptr && r < tile.block_rows; r++)
             count[rows->first[i] + r] += tile.rowptr[r + 1] - tile.rowptr[r];
         for (int64_t r = 0; A->symmetry != TULLE_GENERAL && tile.rowptr && r < tile.block_rows; r++)

@@ -149,16 +149,14 @@ static void count(tulle__expansion *x)
 
 tulle_status tulle__expansion_init(const tulle_mat *H, int i, int j, tulle__expansion *x)
 {
-    tulle_status status;
     *x = (tulle__expansion){.fetch = {{.group = -1}, {.group = -1}}, .diagonal = i == j};
-    TULLE_TRY(tulle__fetch_init(H, i, j, &x->fetch[0]));
-    if (i != j) TULLE_TRY(tulle__fetch_init(H, j, i, &x->fetch[1]));
-    TULLE_TRY(fetch_part(H, i, j, &x->fetch[0], &x->direct));
+    TULLE_CALL(tulle__fetch_init(H, i, j, &x->fetch[0]));
+    if (i != j) TULLE_CALL(tulle__fetch_init(H, j, i, &x->fetch[1]));
+    TULLE_CALL(fetch_part(H, i, j, &x->fetch[0], &x->direct));
     x->mirrored = x->direct;
-    if (i != j) TULLE_TRY(fetch_part(H, j, i, &x->fetch[1], &x->mirrored));
+    if (i != j) TULLE_CALL(fetch_part(H, j, i, &x->fetch[1], &x->mirrored));
     count(x);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__expansion_write(
@@ -230,8 +228,7 @@ tulle_status tulle__expanded_renew(const tulle_mat *H, tulle_op op, tulle_mat **
 {
     tulle_mat *made = NULL;
     if (*A && *of == H->structure) return expand(H, op, TULLE_OK, *A, false, copied);
-    tulle_status status = tulle__expand(H, op, &made, copied);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__expand(H, op, &made, copied));
     tulle__pe_disown(&made->owned);
     tulle__mat_drop(*A);
     *A = made;

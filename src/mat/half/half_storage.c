@@ -79,7 +79,6 @@ static void keep_blocks(
 
 static tulle_status keep_half(const tulle_mat *A, tulle_mat *H)
 {
-    tulle_status status = TULLE_OK;
     TULLE__EACH_OWN_TILE(A, i, j) {
         int64_t blocks, nnz;
         tulle_own_tile to;
@@ -87,11 +86,10 @@ static tulle_status keep_half(const tulle_mat *A, tulle_mat *H)
         const tulle_tile from = tulle__tile_in_place(A, i, j);
         keep_blocks(A, &from, i, j, NULL, &blocks, &nnz);
         if (!blocks) continue;
-        TULLE_TRY(tulle__mat_place_blocks(H, i, j, blocks, nnz, &to));
+        TULLE_CALL(tulle__mat_place_blocks(H, i, j, blocks, nnz, &to));
         keep_blocks(A, &from, i, j, &to, &blocks, &nnz);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* True if the value at `at` of a is that at `bt` of b times `sign`; at < 0: it is 0. */

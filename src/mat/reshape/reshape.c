@@ -46,7 +46,6 @@ out:
 static tulle_status start_overlaps(
     const tulle_mat *A, const tulle_layout *to, tulle_gidx above, int i, int j, struct overlap **out, int *count)
 {
-    tulle_status status = TULLE_OK;
     const tulle_layout *from = A->layout;
     tulle_gidx r0 = to->row_cut[i] - above, r1 = to->row_cut[i + 1] - above, c0 = to->col_cut[j],
                c1 = to->col_cut[j + 1];
@@ -57,7 +56,7 @@ static tulle_status start_overlaps(
     if (r0 == r1 || c0 == c1) return TULLE_OK;
     int i0 = tulle__layout_find(from->row_cut, from->mt, r0), i1 = tulle__layout_find(from->row_cut, from->mt, r1 - 1);
     int j0 = tulle__layout_find(from->col_cut, from->nt, c0), j1 = tulle__layout_find(from->col_cut, from->nt, c1 - 1);
-    TULLE_TRY(tulle__alloc_zero((size_t)(i1 - i0 + 1) * (size_t)(j1 - j0 + 1), sizeof *overlap, "overlaps", &overlap));
+    TULLE_CALL(tulle__alloc_zero((size_t)(i1 - i0 + 1) * (size_t)(j1 - j0 + 1), sizeof *overlap, "overlaps", &overlap));
     *out = overlap;
     for (int a = i0; a <= i1; a++)
         for (int b = j0; b <= j1; b++) {
@@ -69,12 +68,11 @@ static tulle_status start_overlaps(
             o->c0 = c0 > from->col_cut[b] ? c0 : from->col_cut[b];
             o->c1 = c1 < from->col_cut[b + 1] ? c1 : from->col_cut[b + 1];
             if (o->r0 >= o->r1 || o->c0 >= o->c1) continue;
-            TULLE_TRY(fetch_rows(A, a, b, o->r0 - o->row, o->r1 - o->r0, &o->fetch));
+            TULLE_CALL(fetch_rows(A, a, b, o->r0 - o->row, o->r1 - o->r0, &o->fetch));
             *count = ++n;
         }
-    for (int k = 0; k < n; k++) TULLE_TRY(tulle__fetch_await(&overlap[k].fetch, &overlap[k].tile));
-out:
-    return status;
+    for (int k = 0; k < n; k++) TULLE_CALL(tulle__fetch_await(&overlap[k].fetch, &overlap[k].tile));
+    return TULLE_OK;
 }
 
 static void end_overlaps(struct overlap *overlap, int count)
@@ -183,8 +181,7 @@ static tulle_status fill(const tulle_mat *A, tulle_mat *B, const tulle__stack *s
     if (A->format->in_blocks) return tulle__fill_blocks(A, B, stack, known);
     TULLE__EACH_OWN_TILE(B, i, j) {
         if (!tulle__stack_has(stack, i / rows, j)) continue;
-        tulle_status status = fill_tile(A, B, i / rows * A->layout->m, i, j, known);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(fill_tile(A, B, i / rows * A->layout->m, i, j, known));
     }
     return TULLE_OK;
 }

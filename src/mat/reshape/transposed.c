@@ -179,39 +179,34 @@ void tulle__transposed_drop(tulle__transposed *transposed)
 
 static tulle_status make(const tulle_mat *A, tulle__transposed *made)
 {
-    tulle_status status = TULLE_OK;
     made->of = A->structure;
     made->tiles = (int64_t)A->layout->mt * A->layout->nt;
     if (A->kind != TULLE_DENSE && !tulle__is_shape_only(A->comm))
-        TULLE_TRY(
+        TULLE_CALL(
             tulle__alloc_zero((size_t)made->tiles, sizeof *made->order, "source indices of a transpose", &made->order));
-    TULLE_TRY(transpose(A, &made->mat, made->order));
-out:
-    return status;
+    return transpose(A, &made->mat, made->order);
 }
 
 /* Copies the values of own tiles. */
 static tulle_status copy_values(const tulle_mat *A, const tulle__transposed *transposed, int64_t *copied)
 {
-    tulle_status status;
     tulle_mat *T = transposed->mat;
     tulle__context *context;
-    TULLE_TRY(tulle__context_get(A->comm, &context));
+    TULLE_CALL(tulle__context_get(A->comm, &context));
     TULLE__EACH_OWN_TILE(A, i, j) {
         tulle_tile from;
         tulle_own_tile to;
-        TULLE_TRY(tulle_mat_tile(A, i, j, &from));
+        TULLE_CALL(tulle_mat_tile(A, i, j, &from));
         if (!from.nnz) continue;
         *copied += from.nnz * (int64_t)tulle_type_size(A->type);
         if (tulle__is_shape_only(A->comm)) continue;
-        TULLE_TRY(tulle_mat_own_tile(T, j, i, &to));
+        TULLE_CALL(tulle_mat_own_tile(T, j, i, &to));
         if (A->kind == TULLE_DENSE)
             transpose_dense(&from, &to);
         else
-            TULLE_TRY(gather(context, transposed->order[tulle__tile_index(T, j, i)], &from, &to));
+            TULLE_CALL(gather(context, transposed->order[tulle__tile_index(T, j, i)], &from, &to));
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__transposed_renew(const tulle_mat *A, tulle__transposed *transposed, int64_t *copied)

@@ -42,18 +42,16 @@ static int64_t copy_triangle(const tulle_mat *A, int i, int j, const tulle_tile 
 
 static tulle_status extract(const tulle_mat *A, tulle_uplo uplo, tulle_diag diag, tulle_mat *T)
 {
-    tulle_status status = TULLE_OK;
     TULLE__EACH_OWN_TILE(A, i, j) {
         tulle_tile from;
         tulle_own_tile to;
-        TULLE_TRY(tulle_mat_tile(A, i, j, &from));
+        TULLE_CALL(tulle_mat_tile(A, i, j, &from));
         int64_t nnz = from.nnz ? copy_triangle(A, i, j, &from, uplo, diag, NULL) : 0;
         if (!nnz) continue;
-        TULLE_TRY(tulle__mat_place(T, i, j, nnz, &to));
+        TULLE_CALL(tulle__mat_place(T, i, j, nnz, &to));
         (void)copy_triangle(A, i, j, &from, uplo, diag, &to);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle_mat_triangle(const tulle_mat *A, tulle_uplo uplo, tulle_diag diag, tulle_mat **out)

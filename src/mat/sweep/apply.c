@@ -133,15 +133,13 @@ static void add_finite(void *context, tulle_gidx row, tulle_gidx col, double v)
 
 static tulle_status reduce_sums(tulle_comm *comm, tulle_gidx rows, const struct sums *s)
 {
-    tulle_status status = TULLE_OK;
     for (tulle_gidx at = 0; at < rows; at += PIECE) {
         int piece = (int)(rows - at < PIECE ? rows - at : PIECE);
-        TULLE_TRY(tulle_comm_reduce_real(comm, TULLE_SUM, piece, s->y + at));
-        TULLE_TRY(tulle_comm_reduce_real(comm, TULLE_SUM, piece, s->z + at));
-        if (s->count) TULLE_TRY(tulle_comm_reduce_real(comm, TULLE_SUM, piece, s->count + at));
+        TULLE_CALL(tulle_comm_reduce_real(comm, TULLE_SUM, piece, s->y + at));
+        TULLE_CALL(tulle_comm_reduce_real(comm, TULLE_SUM, piece, s->z + at));
+        if (s->count) TULLE_CALL(tulle_comm_reduce_real(comm, TULLE_SUM, piece, s->count + at));
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_gidx rows_of(const tulle_mat *X, tulle_op op)

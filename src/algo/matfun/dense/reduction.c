@@ -152,16 +152,14 @@ static double cut_of(const tulle__gap *gap, double mu)
 
 tulle_status tulle__reduction_step(tulle__reduction *r, tulle__eigen *x, double mu, bool *done)
 {
-    tulle_status status = TULLE_OK;
     *done = false;
     if (!r->n) return TULLE_OK;
-    if (!r->Z) TULLE_TRY(tulle__alloc((size_t)(r->n * r->b), sizeof *r->Z, "columns of a step", &r->Z));
+    if (!r->Z) TULLE_CALL(tulle__alloc((size_t)(r->n * r->b), sizeof *r->Z, "columns of a step", &r->Z));
     x->gap = r->gap = tulle__gap_of(r->n, r->d, r->e, mu);
     double near = 1e-10 * fmax(fabs(r->gap.least), fabs(r->gap.most));
     *done = mu - r->gap.below > near && r->gap.above - mu > near &&
             take_step(r, cut_of(&r->gap, mu), &r->gap, r->Z, x->room, x->sums);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 #ifdef TULLE_HAVE_LAPACK

@@ -9,20 +9,17 @@
 
 tulle_status tulle__spectrum_add(tulle__spectrum *x, int64_t more, const int64_t *rows)
 {
-    tulle_status status;
     int64_t count = x->submatrices + more;
-    TULLE_TRY(tulle__realloc((size_t)count + 1, sizeof *x->first, "levels of submatrices", &x->first));
-    TULLE_TRY(tulle__realloc((size_t)count + 1, sizeof *x->rows, "levels of submatrices", &x->rows));
+    TULLE_CALL(tulle__realloc((size_t)count + 1, sizeof *x->first, "levels of submatrices", &x->first));
+    TULLE_CALL(tulle__realloc((size_t)count + 1, sizeof *x->rows, "levels of submatrices", &x->rows));
     if (!x->submatrices) x->first[0] = 0;
     for (int64_t k = 0; k < more; k++) {
         x->first[x->submatrices + k + 1] = x->first[x->submatrices + k] + rows[k];
         x->rows[x->submatrices + k] = 0;
     }
     x->submatrices = count;
-    TULLE_TRY(tulle__realloc((size_t)x->first[count], sizeof *x->level, "levels of submatrices", &x->level));
-    TULLE_TRY(tulle__realloc((size_t)x->first[count], sizeof *x->weight, "levels of submatrices", &x->weight));
-out:
-    return status;
+    TULLE_CALL(tulle__realloc((size_t)x->first[count], sizeof *x->level, "levels of submatrices", &x->level));
+    return tulle__realloc((size_t)x->first[count], sizeof *x->weight, "levels of submatrices", &x->weight);
 }
 
 void tulle__spectrum_fini(tulle__spectrum *x)
@@ -101,19 +98,17 @@ static tulle__occupation up_to(double mu)
 /* Levels near `level` are filled in part. The bounds have a distance, as levels are known up to rounding only. */
 static tulle_status fill_in_part(const tulle__spectrum *x, double states, double level, tulle__occupation *o)
 {
-    tulle_status status;
     double under[2], over[2], low = level - x->tolerance, high = level + x->tolerance;
     if (x->bracketed) {
         low = fmax(low, x->low);
         high = fmin(high, x->high);
     }
     tulle__occupation below = up_to(fmin(low, nextafter(level, -INFINITY))), up = up_to(high);
-    TULLE_TRY(tulle__spectrum_sums(x, &below, under));
-    TULLE_TRY(tulle__spectrum_sums(x, &up, over));
+    TULLE_CALL(tulle__spectrum_sums(x, &below, under));
+    TULLE_CALL(tulle__spectrum_sums(x, &up, over));
     *o = (tulle__occupation){.mu = level, .low = below.mu, .high = up.high};
     o->part = fmin(1, fmax(0, (states - under[0]) / (over[0] - under[0])));
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* A plateau of N, where the spectrum has no levels. */
@@ -135,8 +130,7 @@ static tulle_status bisect(const tulle__spectrum *x, double states, double *low,
         double middle = *low + (*high - *low) / 2;
         if (middle <= *low || middle >= *high) break;
         const tulle__occupation at = up_to(middle);
-        tulle_status status = tulle__spectrum_sums(x, &at, sums);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__spectrum_sums(x, &at, sums));
         *(sums[0] < states ? low : high) = middle;
     }
     return TULLE_OK;

@@ -90,8 +90,7 @@ static tulle_status iterations_afford(tulle__iterations *it, tulle_comm *comm)
     const int64_t now = tulle__now(comm);
     double spent[2] = {(double)(now - it->begun) * 1e-9, (double)(now - it->last) * 1e-9};
     it->last = now;
-    tulle_status status = tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_MAX, 2, spent));
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_MAX, 2, spent)));
     double next = spent[1], rest = spent[1] * (1 + it->count / 4.); /* beyond the forecast */
     if (it->count < f->steps) {
         const double rate = spent[1] / f->step[it->count - 1];
@@ -161,8 +160,7 @@ tulle_status tulle__add_to(tulle_mat **A, double alpha, double beta, const tulle
 {
     tulle_mat *sum = NULL;
     const tulle__terms t = {.alpha = alpha, .beta = beta, .gamma = gamma};
-    tulle_status status = tulle__block_sum(&t, *A, B, &sum);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__block_sum(&t, *A, B, &sum));
     tulle_mat_free(*A);
     *A = sum;
     return TULLE_OK;

@@ -95,7 +95,6 @@ static void copy_rows(const tulle_tile *from, tulle_gidx first_row, int64_t bloc
 
 static tulle_status copy_tiles(const tulle_mat *A, const struct choice *choice, tulle_mat *to)
 {
-    tulle_status status = TULLE_OK;
     for (int i = 0; i < A->layout->mt; i++) {
         int64_t blocks, nnz, rows = tulle__tile_block_rows(A, i);
         tulle_gidx first = A->layout->row_blocks.first[i];
@@ -106,11 +105,10 @@ static tulle_status copy_tiles(const tulle_mat *A, const struct choice *choice, 
         if (!A->directory[tulle__tile_index(A, i, 0)].place.length) from.rowptr = NULL;
         copy_rows(&from, first, rows, A->layout->row_blocks.cut, choice, NULL, &blocks, &nnz);
         if (!blocks) continue;
-        TULLE_TRY(tulle__mat_place_blocks(to, i, 0, blocks, nnz, &tile));
+        TULLE_CALL(tulle__mat_place_blocks(to, i, 0, blocks, nnz, &tile));
         copy_rows(&from, first, rows, A->layout->row_blocks.cut, choice, &tile, &blocks, &nnz);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status copy_chosen(const tulle_mat *A, const struct choice *choice, tulle_mat **copy)

@@ -77,8 +77,7 @@ tulle_status tulle__delegations_add(
     char *text;
     /* runs are at most rows: written there first, and counted */
     struct head head = {.i = i, .j = j, .k = k, .rows = cut->rows, .nnz = cut->given, .nruns = cut->rows};
-    tulle_status status = tulle__alltoallv_room(e->alltoallv, to, (size_t)words_of(&head) * sizeof(int64_t), &text);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alltoallv_room(e->alltoallv, to, (size_t)words_of(&head) * sizeof(int64_t), &text));
     int64_t *rowptr = (int64_t *)(void *)(text + sizeof head), *run = rowptr + cut->rows + 1;
     head.nruns = find_runs(A, cut, run);
     int32_t *colind = (int32_t *)(void *)(run + 2 * head.nruns);

@@ -189,8 +189,7 @@ static tulle_status send_requests(tulle__node_cache *s, const struct survey *sur
         struct request request = {t, tulle__tile_rows(B, t / s->N) / 64 + 1};
         size_t bits = (size_t)request.words * sizeof(uint64_t);
         char *at;
-        tulle_status status = tulle__alltoallv_room(s->requests, to, sizeof request + bits, &at);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(tulle__alltoallv_room(s->requests, to, sizeof request + bits, &at));
         memcpy(at, &request, sizeof request);
         memcpy(at + sizeof request, s->asked[t], bits);
         tulle__alltoallv_written(s->requests, to, sizeof request + bits);
@@ -208,8 +207,7 @@ static tulle_status read_requests(tulle__node_cache *s,
         while (at < end) {
             const struct request *request = (const struct request *)(const void *)at;
             const uint64_t *bits = (const uint64_t *)(const void *)(at + sizeof *request);
-            tulle_status status = take(s, r, request, bits);
-            if (status != TULLE_OK) return status;
+            TULLE_CALL(take(s, r, request, bits));
             at = (const char *)(bits + request->words);
         }
     }
@@ -276,8 +274,7 @@ static tulle_status answer(tulle__node_cache *s, int from, const struct request 
     const struct slot *slot = &s->slot[r->tile];
     if (!slot->block) return TULLE_OK;
     struct reply reply = {r->tile, slot->nnz, slot->number, s->own[slot->number].block, s->words};
-    tulle_status status = tulle__alltoallv_room(s->replies, from, sizeof reply, &at);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alltoallv_room(s->replies, from, sizeof reply, &at));
     memcpy(at, &reply, sizeof reply);
     tulle__alltoallv_written(s->replies, from, sizeof reply);
     return TULLE_OK;
@@ -337,22 +334,20 @@ void tulle__node_cache_begin(tulle__node_cache *s)
 
 tulle_status tulle__node_cache_serve(tulle__node_cache *s, const tulle_mat *B, int most, int *done)
 {
-    tulle_status status = TULLE_OK;
     while (s->started < s->count && s->started - s->landed < most) {
         struct cached_tile *tile = &s->own[s->started];
         void *block = tulle__mapped(s->comm, &tile->block);
-        TULLE_TRY(tulle__subset_start(B, tile->k, tile->j, tile->subset, block, &tile->transfer));
+        TULLE_CALL(tulle__subset_start(B, tile->k, tile->j, tile->subset, block, &tile->transfer));
         s->started++;
     }
     if (s->landed < s->started) {
         const tulle__transfer *transfer = &s->own[s->landed].transfer;
-        if (transfer->group >= 0) TULLE_TRY(tulle__transfer_wait(s->comm, transfer));
+        if (transfer->group >= 0) TULLE_CALL(tulle__transfer_wait(s->comm, transfer));
         tulle__store(s->comm, &s->words, (uint64_t)s->landed * sizeof(uint64_t), s->execution);
         s->landed++;
     }
     *done = s->landed == s->count;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 void tulle__node_cache_drain(tulle__node_cache *s)

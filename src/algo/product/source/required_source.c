@@ -28,9 +28,8 @@ static tulle_status await_a(tulle__required_source *s, const tulle__wanted *w, t
 {
     tulle__csr given;
     tulle_type type = s->operands->A->type;
-    tulle_status status = w->delegation ? tulle__delegation_await(w->delegation, fetch, &given)
-                                        : tulle__source_await(s->source.below, w, fetch, tile);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(w->delegation ? tulle__delegation_await(w->delegation, fetch, &given)
+                             : tulle__source_await(s->source.below, w, fetch, tile));
     const tulle__cut *cut = tulle__required_cut(s->required, w->i, w->k, w->j);
     if (w->delegation)
         *tile = tulle__csr_tile(&given, type);

@@ -49,12 +49,10 @@ static tulle_status renew(tulle__stage *stage, struct tulle__exec *x)
     tulle_product *plan = stage->plan;
     int64_t *copied = &plan->ways.copied;
     const tulle__operands *o = &plan->operands;
-    tulle_status status;
-    TULLE_TRY(renew_copy(plan->A, plan->options.op_a, &c->A, copied));
-    TULLE_TRY(renew_copy(plan->B, plan->options.op_b, &c->B, copied));
+    TULLE_CALL(renew_copy(plan->A, plan->options.op_a, &c->A, copied));
+    TULLE_CALL(renew_copy(plan->B, plan->options.op_b, &c->B, copied));
     tulle__plan_sees(plan, made(&c->A) ? made(&c->A) : o->A, made(&c->B) ? made(&c->B) : o->B, o->C);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status open(tulle__stage *stage)

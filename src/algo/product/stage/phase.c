@@ -180,18 +180,15 @@ static tulle_status check_memory(tulle_product *plan)
     tulle_comm *comm = plan->comm;
     tulle__account *account = comm->pe->account;
     double used = (double)tulle__account_used(account), most = used, limit = (double)tulle__account_limit(account);
-    tulle_status status = TULLE_OK;
     tulle_budget budget = {.needs = 0};
     if (!plan->sparse || limit == 0) return TULLE_OK; /* the same on all PEs */
-    TULLE_TRY(tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_SUM, 1, &used)));
-    TULLE_TRY(tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_MAX, 1, &most)));
+    TULLE_CALL(tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_SUM, 1, &used)));
+    TULLE_CALL(tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_MAX, 1, &most)));
     double operands = (double)tulle_mat_bytes(o->A) + (double)tulle_mat_bytes(o->B);
     tulle_budget_add(&budget, "what is held", tulle__account_shares(account) ? used : most * comm->size);
     tulle_budget_add(&budget, "slices of B", 8 * (double)o->B->layout->m * comm->size);
     tulle_budget_add(&budget, "a range of C's columns", RANGE * operands + EACH * comm->size);
-    status = tulle_budget_check(&budget, limit * comm->size, "the product");
-out:
-    return status;
+    return tulle_budget_check(&budget, limit * comm->size, "the product");
 }
 
 /* True if entries of C are selected as its rows are made, so that C is never whole. */
@@ -205,7 +202,6 @@ static bool selects_at_once(const tulle_product *plan)
 /* Division of C: from the options, or from an upper bound of its size and the memory left. */
 static tulle_status choose(struct phases *p)
 {
-    tulle_status status = TULLE_OK;
     tulle_product *plan = p->stage.plan;
     tulle__account *account = plan->comm->pe->account;
     size_t left = tulle__account_left(account);
@@ -217,20 +213,19 @@ static tulle_status choose(struct phases *p)
     if (p->fixed > p->of) p->fixed = (int)p->of; /* no range is empty */
     p->room = (double)left;
     p->entry = (double)(sizeof(tulle_lidx) + tulle_type_size(plan->C->type)) * spare(plan);
-    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &longest)));
-    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_real(plan->comm, TULLE_MIN, 1, &p->room)));
+    TULLE_CALL(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &longest)));
+    TULLE_CALL(tulle_comm_agree(plan->comm, tulle_comm_reduce_real(plan->comm, TULLE_MIN, 1, &p->room)));
     if (plan->sparse && !p->fixed && left != SIZE_MAX && !plan->options.keep_pattern && !selects_at_once(plan)) {
         /* each entry of A brings at most a row of B; only if that might not fit are the multiplications counted */
         double most = (double)plan->operands.A->nnz * (double)longest * plan->operands.B->layout->nt;
         double full = (double)plan->C->layout->m * (double)plan->C->layout->n;
         tight = (most < full ? most : full) * p->entry > p->room;
     }
-    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &tight)));
-    if (tight) TULLE_TRY(tulle_comm_agree(plan->comm, bound_result(plan, p->room, &p->expected)));
+    TULLE_CALL(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &tight)));
+    if (tight) TULLE_CALL(tulle_comm_agree(plan->comm, bound_result(plan, p->room, &p->expected)));
     if (p->fixed) p->expected = p->fixed;
     p->width = p->of / p->expected > 0 ? p->of / p->expected : 1;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status ready(tulle__stage *stage, struct tulle__exec *x)
@@ -407,8 +402,7 @@ static tulle_status slice_blocks(const tulle_tile *tile, tulle_gidx lo, tulle_gi
         count += tile->colind[e] >= first && tile->colind[e] < last;
     tulle__blocks_offsets o = tulle__vbsr_offsets_of(tile->block_rows, count, 0, tile->type);
     char *b;
-    tulle_status status = tulle__alloc(o.length, 1, "the columns of a phase", &b);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc(o.length, 1, "the columns of a phase", &b));
     int64_t *rowptr = (int64_t *)(void *)b, *offset = (int64_t *)(void *)(b + o.offset);
     tulle_lidx *colind = (tulle_lidx *)(void *)(b + o.colind);
     double *norm = (double *)(void *)(b + o.norm);
@@ -445,8 +439,7 @@ tulle_status tulle__phase_slice(const tulle_tile *tile, tulle_gidx lo, tulle_gid
     }
     tulle__csr_offsets o = tulle__csr_offsets_of(tile->m, nnz, tile->type);
     char *b;
-    tulle_status status = tulle__alloc(o.length, 1, "the columns of a phase", &b);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc(o.length, 1, "the columns of a phase", &b));
     int64_t *rowptr = (int64_t *)(void *)b, at = 0;
     tulle_lidx *colind = (tulle_lidx *)(void *)(b + o.colind);
     for (tulle_gidx r = 0; r < tile->m; r++) {

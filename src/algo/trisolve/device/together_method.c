@@ -174,27 +174,23 @@ out:
 
 static tulle_status send_rows(struct together *t, const tulle__worker_schedule *schedule)
 {
-    tulle_status status;
     tulle__device_together *task = &t->task;
     const tulle__push *push = &t->push;
     task->nown = push->nown;
     task->nghosts = push->nghosts;
     task->entries = schedule->nnz;
     t->words = push->first[push->nown];
-    TULLE_TRY(send_offsets(t, schedule->rowptr, push->nown + 1, "rows of a triangle", &task->rowptr));
-    TULLE_TRY(send_groups(t, schedule));
-    TULLE_TRY(send(
+    TULLE_CALL(send_offsets(t, schedule->rowptr, push->nown + 1, "rows of a triangle", &task->rowptr));
+    TULLE_CALL(send_groups(t, schedule));
+    TULLE_CALL(send(
         t, schedule->colind, (size_t)schedule->nnz * sizeof *schedule->colind, "columns of a triangle", &task->colind));
-    TULLE_TRY(send_values(t, schedule->val, schedule->inverse));
-    TULLE_TRY(send_offsets(t, push->first, push->nown + 1, "receivers", &task->first));
-    TULLE_TRY(send(t, push->target, (size_t)t->words * sizeof *push->target, "receivers", &task->target));
-out:
-    return status;
+    TULLE_CALL(send_values(t, schedule->val, schedule->inverse));
+    TULLE_CALL(send_offsets(t, push->first, push->nown + 1, "receivers", &task->first));
+    return send(t, push->target, (size_t)t->words * sizeof *push->target, "receivers", &task->target);
 }
 
 static tulle_status send_columns(struct together *t, tulle__worker_schedule *worker)
 {
-    tulle_status status;
     tulle__device_together *task = &t->task;
     const tulle__scatter *s = &t->scatter;
     size_t own = (size_t)s->nown * sizeof *s->row, all = (size_t)s->n * sizeof *s->line;
@@ -208,17 +204,16 @@ static tulle_status send_columns(struct together *t, tulle__worker_schedule *wor
         t->words += 2 * (one ? t->comm->size > 1 : (int64_t)(t->comm->size - 1)); /* counters and sums that are read */
     }
     for (int64_t e = 0; one && e < s->nnz; e++) t->words += 2 * (s->line[s->rowind[e]] < 0);
-    TULLE_TRY(send_offsets(t, s->colptr, s->nown + 1, "columns of a triangle", &task->rowptr));
-    TULLE_TRY(send(t, s->rowind, (size_t)s->nnz * sizeof *s->rowind, "rows of a triangle", &task->colind));
-    TULLE_TRY(send_values(t, s->val, s->inverse));
-    TULLE_TRY(send(t, s->row, own, "rows", &task->row));
-    TULLE_TRY(send(t, s->line, all, "own rows", &task->line));
-    TULLE_TRY(send(t, s->near, own, "in-degrees", &task->near));
-    TULLE_TRY(send(t, s->far, own, "in-degrees", &task->far));
-    TULLE_TRY(hold(t, own, "in-degrees", &task->left));
-    if (!one) TULLE_TRY(send(t, s->owed, all, "in-degrees", &task->owed));
-out:
-    return status;
+    TULLE_CALL(send_offsets(t, s->colptr, s->nown + 1, "columns of a triangle", &task->rowptr));
+    TULLE_CALL(send(t, s->rowind, (size_t)s->nnz * sizeof *s->rowind, "rows of a triangle", &task->colind));
+    TULLE_CALL(send_values(t, s->val, s->inverse));
+    TULLE_CALL(send(t, s->row, own, "rows", &task->row));
+    TULLE_CALL(send(t, s->line, all, "own rows", &task->line));
+    TULLE_CALL(send(t, s->near, own, "in-degrees", &task->near));
+    TULLE_CALL(send(t, s->far, own, "in-degrees", &task->far));
+    TULLE_CALL(hold(t, own, "in-degrees", &task->left));
+    if (!one) TULLE_CALL(send(t, s->owed, all, "in-degrees", &task->owed));
+    return TULLE_OK;
 }
 
 /* Collective. */

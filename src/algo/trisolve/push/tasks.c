@@ -113,23 +113,21 @@ static int64_t write_needs(const tulle_mat *A, int upper, const struct window *w
 /* On PE 0. */
 static tulle_status assemble(const tulle__list_item *list, int64_t count, struct window *w)
 {
-    tulle_status status;
     size_t rows = (size_t)w->rows, pes = (size_t)w->pes;
-    TULLE_TRY(tulle__alloc(rows, sizeof *w->end, "rows", &w->end));
-    TULLE_TRY(tulle__alloc(rows, sizeof *w->task, "rows", &w->task));
-    TULLE_TRY(tulle__alloc(rows * pes, sizeof *w->was_sent, "rows", &w->was_sent));
-    TULLE_TRY(tulle__alloc(pes, sizeof *w->busy, "PEs", &w->busy));
-    TULLE_TRY(tulle__alloc(pes, sizeof *w->taken, "PEs", &w->taken));
-    TULLE_TRY(tulle__alloc(pes * TULLE__WINDOW, sizeof *w->window, "rows that wait", &w->window));
-    TULLE_TRY(tulle__alloc_zero(rows + 1, sizeof *w->from, "what rows need", &w->from));
-    TULLE_TRY(tulle__alloc((size_t)count, sizeof *w->need, "what rows need", &w->need));
+    TULLE_CALL(tulle__alloc(rows, sizeof *w->end, "rows", &w->end));
+    TULLE_CALL(tulle__alloc(rows, sizeof *w->task, "rows", &w->task));
+    TULLE_CALL(tulle__alloc(rows * pes, sizeof *w->was_sent, "rows", &w->was_sent));
+    TULLE_CALL(tulle__alloc(pes, sizeof *w->busy, "PEs", &w->busy));
+    TULLE_CALL(tulle__alloc(pes, sizeof *w->taken, "PEs", &w->taken));
+    TULLE_CALL(tulle__alloc(pes * TULLE__WINDOW, sizeof *w->window, "rows that wait", &w->window));
+    TULLE_CALL(tulle__alloc_zero(rows + 1, sizeof *w->from, "what rows need", &w->from));
+    TULLE_CALL(tulle__alloc((size_t)count, sizeof *w->need, "what rows need", &w->need));
     for (int64_t i = 0; i < count; i++) w->from[list[i].about + 1]++;
     for (size_t r = 0; r < rows; r++) w->from[r + 1] += w->from[r];
     for (int64_t i = 0; i < count; i++) w->need[w->from[list[i].about]++] = list[i].slot;
     for (size_t r = rows; r > 0; r--) w->from[r] = w->from[r - 1];
     w->from[0] = 0;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* The tasks of the window's rows, numbered in the order of solving. */
@@ -181,8 +179,7 @@ static tulle_status try_all(
 {
     double least = 0;
     tulle_gidx *cut = NULL;
-    tulle_status status = tulle__alloc((size_t)TASKS_MOST * (size_t)w->pes + 1, sizeof *cut, "row cuts", &cut);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)TASKS_MOST * (size_t)w->pes + 1, sizeof *cut, "row cuts", &cut));
     for (int tasks = 1; tasks <= TASKS_MOST && (int64_t)tasks * w->pes <= m; tasks *= 2) {
         int parts = tasks * w->pes;
         tulle_cuts_weighted(m, work, parts, cut);

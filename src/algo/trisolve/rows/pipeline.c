@@ -61,8 +61,7 @@ static tulle_status find_needs(const tulle__triangle *t, struct window *w, int32
             w->work[b] += row_ns + entry_ns * (double)(span.to - span.from);
             if (count + span.to - span.from > room) {
                 room = 2 * (count + span.to - span.from) + 1024;
-                tulle_status status = tulle__realloc((size_t)room, sizeof *w->need, "a window of rows", &w->need);
-                if (status != TULLE_OK) return status;
+                TULLE_CALL(tulle__realloc((size_t)room, sizeof *w->need, "a window of rows", &w->need));
             }
             for (int64_t e = span.from; e < span.to; e++) {
                 int64_t other = step_of(t, span.tile->colind[e]) - w->first;

@@ -35,13 +35,10 @@ static void likeness_fini(struct likeness *l)
 
 static tulle_status likeness_init(int64_t n, struct likeness *l)
 {
-    tulle_status status;
     *l = (struct likeness){.count = NULL};
-    TULLE_TRY(tulle__alloc_zero((size_t)n, sizeof *l->count, "lengths of rows", &l->count));
-    TULLE_TRY(tulle__alloc_zero((size_t)n, sizeof *l->common, "what rows have in common", &l->common));
-    TULLE_TRY(tulle__alloc_zero((size_t)n, sizeof *l->adjacent, "neighbouring rows", &l->adjacent));
-out:
-    return status;
+    TULLE_CALL(tulle__alloc_zero((size_t)n, sizeof *l->count, "lengths of rows", &l->count));
+    TULLE_CALL(tulle__alloc_zero((size_t)n, sizeof *l->common, "what rows have in common", &l->common));
+    return tulle__alloc_zero((size_t)n, sizeof *l->adjacent, "neighbouring rows", &l->adjacent);
 }
 
 static int64_t step_of(const tulle__triangle *t, int32_t col)
@@ -372,13 +369,11 @@ tulle_status tulle__supernodes_init(const tulle__triangle *t, int workers, doubl
         int64_t count, by_columns;
     } made;
     *supernodes = (tulle__supernodes){.comm = comm, .n = t->n};
-    tulle_status status = tulle_comm_agree(comm, comm->rank == 0 ? make(t, workers, relax, supernodes) : TULLE_OK);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_agree(comm, comm->rank == 0 ? make(t, workers, relax, supernodes) : TULLE_OK));
     made.block = supernodes->block;
     made.count = supernodes->count;
     made.by_columns = supernodes->by_columns;
-    status = tulle_comm_broadcast(comm, 0, &made, sizeof made);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_comm_broadcast(comm, 0, &made, sizeof made));
     supernodes->block = made.block;
     supernodes->count = made.count;
     supernodes->by_columns = (int)made.by_columns;

@@ -156,8 +156,7 @@ static tulle_status pack(const tulle__spmm_task *t, const tulle__spmm_pair *pair
     const tulle__csr *A = &pair->A;
     int64_t rows = A->col_block[A->n] - A->col_block[0];
     size_t size = tulle_type_size(t->type);
-    tulle_status status = tulle__alloc((size_t)(rows * t->n), size, "rows of B", packed);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)(rows * t->n), size, "rows of B", packed));
     for (int64_t c = 0; c < t->n; c++)
         for (int64_t r = 0; r < rows; r++)
             memcpy(*packed + (size_t)(r * t->n + c) * size,
