@@ -161,10 +161,9 @@ static tulle_status read_choices(tulle__spec_part *part, tulle__sim_platform *p)
 {
     static const char *const compute[] = {"model", "measured"}, *const data[] = {"real", "none"},
                              *const sharing[] = {"fair", "queue"};
-    tulle_status status = read_choice(part, "compute", "way of computing (compute=)", compute, &p->measured);
-    if (status == TULLE_OK) status = read_choice(part, "data", "kind of data (data=)", data, &p->sizes);
-    if (status == TULLE_OK) status = read_choice(part, "sharing", "sharing of links (sharing=)", sharing, &p->queued);
-    return status;
+    TULLE_CALL(read_choice(part, "compute", "way of computing (compute=)", compute, &p->measured));
+    TULLE_CALL(read_choice(part, "data", "kind of data (data=)", data, &p->sizes));
+    return read_choice(part, "sharing", "sharing of links (sharing=)", sharing, &p->queued);
 }
 
 /* Options with a number and a unit. pair: pair_bw as given, or below 0. */

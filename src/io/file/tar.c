@@ -195,9 +195,8 @@ static void list_name(char list[TULLE__TAR_LIST], const char *name)
 static tulle_status sweep_open(const tulle__packed_file *archive, struct sweep *s)
 {
     *s = (struct sweep){.path = archive->path};
-    tulle_status status = tulle__alloc(BUFFER + TULLE__TAR_BLOCK, 1, "an archive's headers", &s->buffer);
-    if (status == TULLE_OK) status = tulle__inflate_open(archive, &s->inflate);
-    return status;
+    TULLE_CALL(tulle__alloc(BUFFER + TULLE__TAR_BLOCK, 1, "an archive's headers", &s->buffer));
+    return tulle__inflate_open(archive, &s->inflate);
 }
 
 static void sweep_close(struct sweep *s)

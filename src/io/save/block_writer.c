@@ -114,9 +114,8 @@ tulle_status tulle__block_writer_open(tulle__block_writer *w, const char *path)
         .block = s->block > 1 ? s->block : 0,
         .nnz = s->nnz,
         .span = w->span};
-    tulle_status status = tulle__binsparse_writer_open(path, &sparse, &w->file);
-    if (status == TULLE_OK) status = tulle__binsparse_write_pointers(w->file, 0, w->lines + 1, w->rowptr);
-    return status;
+    TULLE_CALL(tulle__binsparse_writer_open(path, &sparse, &w->file));
+    return tulle__binsparse_write_pointers(w->file, 0, w->lines + 1, w->rowptr);
 }
 
 static tulle_status make_room(tulle__block_writer *w, int64_t blocks, int64_t lines)
