@@ -115,8 +115,7 @@ static tulle_status meet(tulle_comm *comm)
                 tulle_status status = tulle__comm_failed(comm);
                 return status == TULLE_OK ? TULLE_ERR_PEER : status;
             }
-            tulle_status status = tulle__comm_deserted(comm, epoch);
-            if (status != TULLE_OK) return status;
+            TULLE_CALL(tulle__comm_deserted(comm, epoch));
             wait_for_end(comm, &own->agree[round], epoch, &turns, &sleeps);
         }
     }

@@ -56,18 +56,16 @@ bool tulle_direct_usable(const char *library)
 /* A row of a CSR tile without entries has no arrays. */
 static tulle_status read_tile(const tulle_tile *A, tulle__columns *to)
 {
-    tulle_status status;
-    TULLE_TRY(tulle__alloc_zero((size_t)A->m + 1, sizeof *to->ptr, "the matrix for a direct solver", &to->ptr));
-    TULLE_TRY(tulle__alloc((size_t)A->nnz, sizeof *to->row, "the matrix for a direct solver", &to->row));
-    TULLE_TRY(tulle__alloc((size_t)A->nnz, sizeof *to->val, "the matrix for a direct solver", &to->val));
-    if (!A->nnz) goto out;
+    TULLE_CALL(tulle__alloc_zero((size_t)A->m + 1, sizeof *to->ptr, "the matrix for a direct solver", &to->ptr));
+    TULLE_CALL(tulle__alloc((size_t)A->nnz, sizeof *to->row, "the matrix for a direct solver", &to->row));
+    TULLE_CALL(tulle__alloc((size_t)A->nnz, sizeof *to->val, "the matrix for a direct solver", &to->val));
+    if (!A->nnz) return TULLE_OK;
     memcpy(to->ptr, A->rowptr, ((size_t)A->m + 1) * sizeof *to->ptr);
     for (int64_t e = 0; e < A->nnz; e++) {
         to->row[e] = A->colind[e];
         to->val[e] = tulle__tile_element(A, e);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /*
@@ -216,17 +214,15 @@ out:
 /* Distributes the result. Collective, without a final agreement. */
 static tulle_status distribute(struct direct *d)
 {
-    tulle_status status;
     tulle_direct *f = &d->factors;
     size_t n = (size_t)f->n;
-    TULLE_TRY(tulle__mat_publish(f->L));
-    if (f->U) TULLE_TRY(tulle__mat_publish(f->U));
-    if (!n) goto out;
-    TULLE_TRY(tulle_comm_broadcast(d->comm, 0, f->row, n * sizeof *f->row));
-    TULLE_TRY(tulle_comm_broadcast(d->comm, 0, f->col, n * sizeof *f->col));
-    if (f->scale) TULLE_TRY(tulle_comm_broadcast(d->comm, 0, f->scale, n * sizeof *f->scale));
-out:
-    return status;
+    TULLE_CALL(tulle__mat_publish(f->L));
+    if (f->U) TULLE_CALL(tulle__mat_publish(f->U));
+    if (!n) return TULLE_OK;
+    TULLE_CALL(tulle_comm_broadcast(d->comm, 0, f->row, n * sizeof *f->row));
+    TULLE_CALL(tulle_comm_broadcast(d->comm, 0, f->col, n * sizeof *f->col));
+    if (f->scale) TULLE_CALL(tulle_comm_broadcast(d->comm, 0, f->scale, n * sizeof *f->scale));
+    return TULLE_OK;
 }
 
 static tulle_status factorise(

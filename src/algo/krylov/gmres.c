@@ -206,9 +206,8 @@ static tulle_status orthogonalise(struct gmres *s, int j)
 {
     enum { CANCELS = 1 << 12 };
     tulle__krylov *k = s->k;
-    tulle_status status;
     double *h = column(s, s->H, j), along = 0, across = 0, cross = 0;
-    TULLE_TRY(meet(s, j, tulle__krylov_kept(k, j), k->out.val));
+    TULLE_CALL(meet(s, j, tulle__krylov_kept(k, j), k->out.val));
     const double *last = s->sums + 2 * (ptrdiff_t)j;
     for (int v = 0; v < j; v++) {
         along += s->sums[2 * v] * s->sums[2 * v];
@@ -220,15 +219,14 @@ static tulle_status orthogonalise(struct gmres *s, int j)
     int cancels = left < whole * CANCELS * tulle__krylov_epsilon(k);
     if (!isfinite(alpha) || alpha <= 0) { /* the previous columns stay as they are: x is computed from them */
         for (int v = 0; v <= j + 1; v++) h[v] = NAN;
-        goto out;
+        return TULLE_OK;
     }
     correct(s, j, alpha);
     project(s, j, tau, alpha);
     h[j + 1] = sqrt(left);
     sweep(s, j, alpha, tau, cancels || left == 0 ? 1 : h[j + 1]);
-    if (cancels) TULLE_TRY(sweep_again(s, j, whole, &h[j + 1]));
-out:
-    return status;
+    if (cancels) TULLE_CALL(sweep_again(s, j, whole, &h[j + 1]));
+    return TULLE_OK;
 }
 
 /* x += M^-1 V y with R y = g; a column without a pivot is skipped. */
@@ -307,25 +305,23 @@ static void judge(const struct gmres *s, double before, tulle__krylov_strikes *s
 
 tulle_status tulle__gmres(tulle__krylov *k, int zero)
 {
-    tulle_status status;
     struct gmres s;
     tulle__krylov_strikes strikes = {0, 0};
     arrange(&s, k);
     s.steps = 0;
     k->stop = TULLE_STOP_COUNT;
-    TULLE_TRY(tulle__krylov_residual(k, zero, tulle__krylov_kept(k, 0)));
+    TULLE_CALL(tulle__krylov_residual(k, zero, tulle__krylov_kept(k, 0)));
     if (!tulle__krylov_step(k, k->true_residual) || (k->residual <= k->limit && tulle__krylov_verdict(k, &strikes)))
-        goto out;
+        return TULLE_OK;
     if (!k->options.max_iterations) judge(&s, INFINITY, &strikes);
     while (k->stop == TULLE_STOP_COUNT) {
         double before = k->true_residual;
         bool reported = false;
-        TULLE_TRY(cycle(&s, &reported));
-        TULLE_TRY(update(&s));
+        TULLE_CALL(cycle(&s, &reported));
+        TULLE_CALL(update(&s));
         if (!reported) tulle__krylov_report(k, true);
-        TULLE_TRY(tulle__krylov_residual(k, 0, tulle__krylov_kept(k, 0)));
+        TULLE_CALL(tulle__krylov_residual(k, 0, tulle__krylov_kept(k, 0)));
         judge(&s, before, &strikes);
     }
-out:
-    return status;
+    return TULLE_OK;
 }

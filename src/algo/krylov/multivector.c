@@ -231,8 +231,7 @@ static tulle_status make_products(
         done.flops[TULLE_F64] += 2 * rows * width_of(&gram[i]);
     }
     if (space->home) {
-        tulle_status status = sum_there(&all);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(sum_there(&all));
         done = (tulle__work){.memory = 0};
     }
     tulle__kernel_begin(space->comm);

@@ -388,7 +388,6 @@ tulle_status tulle__basis_orthonormalise(tulle__basis *basis, tulle__block_of_co
     int most, double (*H)[TULLE__TALL_MOST], double (*S)[TULLE__TALL_MOST], bool *finite)
 {
     static const double unmixed = .05, usable = 1e-3, aside = .1;
-    tulle_status status = TULLE_OK;
     const int former = W->columns, all = basis->columns;
     int from = near && near < all ? all - near : all; /* rows of h that wait to be subtracted */
     struct sweep sweep = {.worst = 0};
@@ -396,32 +395,31 @@ tulle_status tulle__basis_orthonormalise(tulle__basis *basis, tulle__block_of_co
     if (H) memset(H, 0, (size_t)all * sizeof *H);
     for (int i = 0; i < former; i++)
         for (int c = 0; c < former; c++) basis->share[i][c] = i == c;
-    if (from < all) TULLE_TRY(project_from(basis, W, from));
+    if (from < all) TULLE_CALL(project_from(basis, W, from));
     if (from < all) scale = fmax(scale, longest(basis, former, from));
     for (int r = 0; H && r < from; r++) memset(basis->h[r], 0, sizeof *basis->h);
     if (from < all) collect(basis, former, former, H);
     for (int pass = 0; pass < SWEEPS && W->columns; pass++) {
-        TULLE_TRY(advance(basis, W, from));
+        TULLE_CALL(advance(basis, W, from));
         *finite = is_finite(basis, W->columns);
-        if (!*finite) goto out;
+        if (!*finite) return TULLE_OK;
         collect(basis, W->columns, former, H);
         for (int c = 0; !pass && c < former; c++) scale = fmax(scale, sqrt(basis->gram[c][c]));
         from = 0;
         if (!without_parts(basis, W->columns)) continue;
         *finite = measure(basis, W->columns, former, OVER * epsilon(basis) * scale, &sweep);
-        if (!*finite) goto out;
+        if (!*finite) return TULLE_OK;
         if (sweep.count > most) fold(basis, former, most, &sweep);
-        TULLE_TRY(turn(basis, W->columns, former, &sweep));
+        TULLE_CALL(turn(basis, W->columns, former, &sweep));
         const double along = turn_parts(basis, W->columns, sweep.count);
         mix(basis, W, sweep.count, true);
         from = all;
         if (along > aside || sweep.worst < usable) continue;
-        if (sweep.worst < unmixed) TULLE_TRY(repeat(basis, W, former, &sweep));
+        if (sweep.worst < unmixed) TULLE_CALL(repeat(basis, W, former, &sweep));
         break;
     }
     for (int i = 0; S && i < W->columns; i++) memcpy(S[i], basis->share[i], (size_t)former * sizeof(double));
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* ---- rotations ---- */

@@ -252,8 +252,7 @@ tulle_status tulle__stream_point(struct tulle_stream *s)
     s->device->ops->host_free(s->device, s->pointers);
     s->pointers = NULL;
     for (int k = 0; k < s->nslabs; k++) {
-        tulle_status status = check_blocks(s, &s->slab[k]);
-        if (status != TULLE_OK) return status;
+        TULLE_CALL(check_blocks(s, &s->slab[k]));
     }
     /* copies start with each slab, so these lie where copies can overlap kernels */
     tulle_status status = s->device->ops->host_new(s->device, bytes, "row pointers of slabs", &s->pointers);

@@ -85,19 +85,17 @@ static tulle_status make_buffers(struct tulle_stream *s)
 static tulle_status make_workspaces(struct tulle_stream *s)
 {
     size_t sum, largest, at = 0;
-    tulle_status status;
-    TULLE_TRY(tulle__slab_workspaces(s, &sum, &largest));
-    if (!largest) goto out;
-    TULLE_TRY(
+    TULLE_CALL(tulle__slab_workspaces(s, &sum, &largest));
+    if (!largest) return TULLE_OK;
+    TULLE_CALL(
         tulle__device_buffer_new(s->device, s->plan.resident ? sum : largest, "workspace of products", &s->workspaces));
     for (int i = 0; i < s->nbuffers; i++) {
         size_t bytes = 0;
         s->workspace[i] = (tulle__device_place){s->workspaces, at};
-        if (s->plan.resident) TULLE_TRY(tulle__slab_workspace(s, i, &bytes));
+        if (s->plan.resident) TULLE_CALL(tulle__slab_workspace(s, i, &bytes));
         at += bytes;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle__device_place *array_of(tulle__slab *slab, int array)

@@ -142,7 +142,6 @@ tulle_status tulle__stream_make_plan(struct tulle_stream *s, const tulle__stream
 {
     tulle_stream_plan *plan = &s->plan;
     size_t host, room = tulle__stream_room(s);
-    tulle_status status;
     plan->matrix = tulle__slab_bytes(s, s->lines, s->entries);
     plan->resident = !s->options.slabs && plan->matrix + plan->matrix / 64 + (1 << 16) <= room;
     plan->in_place = !s->options.slabs && s->device->ops->borrow && s->producer->ops->room(s->producer, 1) == 0 &&
@@ -150,14 +149,14 @@ tulle_status tulle__stream_make_plan(struct tulle_stream *s, const tulle__stream
     plan->resident |= plan->in_place;
     if (plan->resident) {
         plan->ring = s->options.ring ? s->options.ring : 3;
-        TULLE_TRY(tulle__stream_cut(s, 1, plan->in_place ? TULLE__CUT_IN_TILES : TULLE__CUT_EVENLY));
-        if (!plan->in_place) TULLE_TRY(check_residence(s, room));
+        TULLE_CALL(tulle__stream_cut(s, 1, plan->in_place ? TULLE__CUT_IN_TILES : TULLE__CUT_EVENLY));
+        if (!plan->in_place) TULLE_CALL(check_residence(s, room));
     }
-    if (!plan->resident) TULLE_TRY(choose_ring(s, r, room));
+    if (!plan->resident) TULLE_CALL(choose_ring(s, r, room));
     plan->slabs = s->nslabs;
     plan->largest = tulle__slab_largest(s, &host);
     plan->first = s->nslabs ? tulle__slab_bytes(s, s->slab[0].rows, s->slab[0].entries) : 0;
-    if (!r) goto out;
+    if (!r) return TULLE_OK;
     plan->bandwidth = r->bandwidth;
     plan->latency = r->latency;
     plan->read_bandwidth = r->read;
@@ -166,8 +165,7 @@ tulle_status tulle__stream_make_plan(struct tulle_stream *s, const tulle__stream
     plan->compute = (double)plan->matrix * r->kernel + r->launch * plan->slabs;
     plan->seconds =
         plan->resident ? plan->compute : stream_predict(s, r, plan->slabs > 0 ? plan->slabs : 1, plan->ring);
-out:
-    return status;
+    return TULLE_OK;
 }
 
 enum { SIZED = 32 };

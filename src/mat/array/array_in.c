@@ -232,35 +232,32 @@ static tulle_status expand_entry(const tulle_array *a, int64_t e, int64_t row, i
 
 static tulle_status expand(const tulle_array *a, struct expanded *x)
 {
-    tulle_status status;
     int64_t passed = 0;
     const int64_t nnz = tulle__array_entries_here(a);
-    TULLE_TRY(tulle__alloc((size_t)nnz, 2 * sizeof *x->row, "rows of a whole matrix", &x->row));
-    TULLE_TRY(tulle__alloc((size_t)nnz, 2 * sizeof *x->col, "columns of a whole matrix", &x->col));
-    TULLE_TRY(tulle__alloc((size_t)nnz, 2 * tulle_type_size(a->type), "values of a whole matrix", &x->val));
+    TULLE_CALL(tulle__alloc((size_t)nnz, 2 * sizeof *x->row, "rows of a whole matrix", &x->row));
+    TULLE_CALL(tulle__alloc((size_t)nnz, 2 * sizeof *x->col, "columns of a whole matrix", &x->col));
+    TULLE_CALL(tulle__alloc((size_t)nnz, 2 * tulle_type_size(a->type), "values of a whole matrix", &x->val));
     if (a->storage == TULLE_STORAGE_COO) {
         for (int64_t e = 0; e < nnz; e++) {
-            TULLE_TRY(tulle__attend_each(1 << 16, &passed));
-            TULLE_TRY(expand_entry(a, e, from_zero(index_at(a->ind, a->ind_bytes, e), a->base),
+            TULLE_CALL(tulle__attend_each(1 << 16, &passed));
+            TULLE_CALL(expand_entry(a, e, from_zero(index_at(a->ind, a->ind_bytes, e), a->base),
                 from_zero(index_at(a->col, a->ind_bytes, e), a->base), x));
         }
-        goto out;
+        return TULLE_OK;
     }
     for (int64_t l = 0, e = 0; l < a->count; l++) {
         const int64_t end = from_zero(index_at(a->ptr, a->ptr_bytes, l + 1), a->base), line = a->first + l;
         if (end < e || end > nnz) {
-            status = tulle__fail(TULLE_ERR_ARG, "the row pointers descend at row " TULLE__AT TULLE__COUNTED, line);
-            goto out;
+            return tulle__fail(TULLE_ERR_ARG, "the row pointers descend at row " TULLE__AT TULLE__COUNTED, line);
         }
         for (; e < end; e++) {
             const int64_t other = from_zero(index_at(a->ind, a->ind_bytes, e), a->base);
             const int by_row = a->storage == TULLE_STORAGE_CSR;
-            TULLE_TRY(tulle__attend_each(1 << 16, &passed));
-            TULLE_TRY(expand_entry(a, e, by_row ? line : other, by_row ? other : line, x));
+            TULLE_CALL(tulle__attend_each(1 << 16, &passed));
+            TULLE_CALL(expand_entry(a, e, by_row ? line : other, by_row ? other : line, x));
         }
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status from_half(tulle_comm *comm, const tulle_array *a, tulle_mat **A)

@@ -237,24 +237,22 @@ static tulle_status levels_within(const tulle__spectrum *x, double low, double h
 tulle_status tulle__spectrum_level(const tulle__spectrum *x, double number, double *level)
 {
     double low = x->low, high = x->high, first, last, sum;
-    tulle_status status;
     *level = INFINITY;
-    TULLE_TRY(tulle__spectrum_count(x, high, &sum));
-    if (!(sum >= number)) goto out;
+    TULLE_CALL(tulle__spectrum_count(x, high, &sum));
+    if (!(sum >= number)) return TULLE_OK;
     *level = -INFINITY;
-    TULLE_TRY(tulle__spectrum_count(x, low, &sum));
-    if (sum >= number) goto out;
+    TULLE_CALL(tulle__spectrum_count(x, low, &sum));
+    if (sum >= number) return TULLE_OK;
     for (;;) {
-        TULLE_TRY(levels_within(x, low, high, &first, &last));
+        TULLE_CALL(levels_within(x, low, high, &first, &last));
         *level = last;
         if (!(first < last)) break;
         double middle = first + (last - first) / 2;
         if (middle >= last) middle = first;
-        TULLE_TRY(tulle__spectrum_count(x, middle, &sum));
+        TULLE_CALL(tulle__spectrum_count(x, middle, &sum));
         *(sum >= number ? &high : &low) = middle;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 double tulle__spectrum_guess(const tulle__spectrum *x, int64_t k, double states)

@@ -158,7 +158,6 @@ static tulle_status deferred_taken(tulle__exec *x, const tulle__job *job, tulle_
 /* As many rows at a time as fill a panel. */
 static tulle_status panel_output(tulle__exec *x, const tulle__job *job, tulle__output *output)
 {
-    tulle_status status;
     tulle_product *plan = x->plan;
     tulle_gidx first, rows, n = tulle__tile_cols(plan->operands.C, job->j);
     const size_t row = tulle_type_size(plan->operands.C->type) * (size_t)(n > 0 ? n : 1);
@@ -167,23 +166,22 @@ static tulle_status panel_output(tulle__exec *x, const tulle__job *job, tulle__o
         return tulle__fail(TULLE_ERR_LIMIT,
             "a row of %.3f MB of C does not fit a panel of %.3f MB; the arena is too small", (double)row / 1e6,
             (double)tulle__arena_panel_bytes(plan->exchange.arena) / 1e6);
-    TULLE_TRY(tulle__job_rows(x, job, &first, &rows));
+    TULLE_CALL(tulle__job_rows(x, job, &first, &rows));
     output->first = output->band++ ? output->first + output->rows : first;
     const tulle_gidx rest = first + rows - output->first;
     output->none = rest <= 0;
-    if (output->none) goto out;
+    if (output->none) return TULLE_OK;
     output->rows = rest < most ? rest : most;
     output->more = rest > most;
     int64_t start = tulle__now(plan->comm);
-    TULLE_TRY(tulle__arena_take(plan->exchange.arena, tulle__inbox_serve, &x->inbox, &output->panel));
+    TULLE_CALL(tulle__arena_take(plan->exchange.arena, tulle__inbox_serve, &x->inbox, &output->panel));
     x->communicate_ns += tulle__now(plan->comm) - start;
     output->start = tulle__kernel_begin(plan->comm);
     output->to = output->panel.local;
     output->c_row = n;
     output->c_col = 1;
     output->last = output->complete = true;
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status panel_taken(tulle__exec *x, const tulle__job *job, tulle__output *output, tulle_status made)

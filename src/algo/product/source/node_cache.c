@@ -251,20 +251,18 @@ out:
 
 static tulle_status add_tiles(tulle__node_cache *s, const struct survey *survey, const tulle_mat *B)
 {
-    tulle_status status = TULLE_OK;
     int count = 0;
-    TULLE_TRY(read_requests(s, add_rows));
+    TULLE_CALL(read_requests(s, add_rows));
     for (int t = 0; t < s->tiles; t++) count += s->asked[t] && fetcher(s, survey, t) == s->comm->rank;
-    if (!count) goto out;
-    TULLE_TRY(tulle__alloc((size_t)count, sizeof *s->own, "the node cache", &s->own));
-    TULLE_TRY(
+    if (!count) return TULLE_OK;
+    TULLE_CALL(tulle__alloc((size_t)count, sizeof *s->own, "the node cache", &s->own));
+    TULLE_CALL(
         tulle__heap_take(s->comm->pe->control, (size_t)count * sizeof(uint64_t), "words of the node cache", &s->words));
     s->words_taken = 1;
     memset(tulle__mapped(s->comm, &s->words), 0, (size_t)count * sizeof(uint64_t));
     for (int t = 0; t < s->tiles; t++)
-        if (s->asked[t] && fetcher(s, survey, t) == s->comm->rank) TULLE_TRY(add_tile(s, B, t));
-out:
-    return status;
+        if (s->asked[t] && fetcher(s, survey, t) == s->comm->rank) TULLE_CALL(add_tile(s, B, t));
+    return TULLE_OK;
 }
 
 static tulle_status answer(tulle__node_cache *s, int from, const struct request *r, const uint64_t *bits)

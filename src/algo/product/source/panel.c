@@ -283,26 +283,24 @@ static tulle_status serve(tulle__source *source, int *done)
 /* Waits until the panel that was started is complete. */
 static tulle_status finish_panel(tulle__panels *p)
 {
-    tulle_status status = TULLE_OK;
     for (int turns = 0;;) {
         int left = 0, received = 0;
         for (int n = 0; n < p->ncoming; n++) ask_all(p, &p->coming[n]);
         for (int n = 0; n < p->ncoming; n++) {
             struct coming *x = &p->coming[n];
             if (x->have < x->asked) {
-                TULLE_TRY(receive(p, x));
+                TULLE_CALL(receive(p, x));
                 ask_all(p, x);
                 received++;
             }
             left += x->have < x->segments;
         }
-        if (!left) goto out;
+        if (!left) return TULLE_OK;
         if (received) continue;
-        TULLE_TRY(tulle__comm_failed(p->comm));
+        TULLE_CALL(tulle__comm_failed(p->comm));
         tulle__pause(p->comm, &turns);
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status reach(tulle__source *source, int step, int64_t *wait_ns)

@@ -293,31 +293,29 @@ static void forget(tulle__method_schedule *a)
 
 static tulle_status make_sides(struct together *t, tulle_gidx cols)
 {
-    tulle_status status = TULLE_OK;
     tulle__device_together *task = &t->task;
     size_t line = (size_t)cols * tulle_type_size(task->type), own = (size_t)task->nown * line;
     const int push = task->kind == TULLE__TOGETHER_PUSH, one = task->kind == TULLE__TOGETHER_ONE_SUM;
     struct peer *mine = &t->peer[task->rank];
     mine->shared[0] = mine->shared[1] = (tulle__device_place){NULL, 0};
-    TULLE_TRY(t->device->ops->host_new(t->device, own, "lines", &t->lines));
-    TULLE_TRY(hold_sized(t, own, "right-hand sides", &task->B));
-    TULLE_TRY(hold_sized(t, own + (push ? (size_t)task->nghosts * line : 0), "solutions", &task->X));
+    TULLE_CALL(t->device->ops->host_new(t->device, own, "lines", &t->lines));
+    TULLE_CALL(hold_sized(t, own, "right-hand sides", &task->B));
+    TULLE_CALL(hold_sized(t, own + (push ? (size_t)task->nghosts * line : 0), "solutions", &task->X));
     if (push) mine->shared[0] = (tulle__device_place){task->X.buffer, own};
-    if (push) goto out;
-    TULLE_TRY(hold_sized(t, own, "partial sums", &task->sum));
-    if (one && task->rank) goto out; /* they are PE 0's */
+    if (push) return TULLE_OK;
+    TULLE_CALL(hold_sized(t, own, "partial sums", &task->sum));
+    if (one && task->rank) return TULLE_OK; /* they are PE 0's */
     const size_t bytes[2] = {(size_t)task->n * line, (size_t)task->n * sizeof(int32_t)};
     for (int what = 0; what < 2; what++) {
         if (!one) {
-            TULLE_TRY(hold_sized(t, bytes[what], "partial sums for others", &mine->shared[what]));
+            TULLE_CALL(hold_sized(t, bytes[what], "partial sums for others", &mine->shared[what]));
             continue;
         }
-        TULLE_TRY(
+        TULLE_CALL(
             t->device->ops->managed_new(t->device, bytes[what], "partial sums of all", &mine->shared[what].buffer));
         t->sized[t->nsized++] = mine->shared[what].buffer;
     }
-out:
-    return status;
+    return TULLE_OK;
 }
 
 /* Collective, agreed. */
