@@ -120,11 +120,7 @@ static tulle_status load_dense(tulle__loading *load, tulle_mat **A)
     }
     status = tulle_comm_agree(load->comm, status);
     tulle_mat_free(sparse);
-    if (status == TULLE_OK)
-        *A = made;
-    else
-        tulle_mat_free(made);
-    return status;
+    return tulle__mat_or_free(status, made, A);
 }
 
 /* The last check of `finite_only`, whatever was read: duplicates may add up to inf. */

@@ -503,11 +503,7 @@ static tulle_status assemble(struct work *w, tulle_mat **out)
 out:
     status = tulle_comm_agree(w->comm, status); /* no PE reads the staging blocks any more */
     release(w);
-    if (status == TULLE_OK)
-        *out = A;
-    else
-        tulle__mat_drop(A);
-    return status;
+    return tulle__mat_or_drop(status, A, out);
 }
 
 /* ---- hypersparse matrices: lines that have entries get positions, then the inner matrix is assembled ---- */

@@ -458,11 +458,7 @@ tulle_status tulle__mat_make(
     for (int i = 0; status == TULLE_OK && kind == TULLE_DENSE && i < layout->mt; i++)
         for (int j = 0; status == TULLE_OK && j < layout->nt; j++)
             if (tulle__tile_is_mine(A, i, j)) status = tulle__mat_place_dense(A, i, j);
-    if (status == TULLE_OK)
-        *out = A;
-    else
-        tulle__mat_drop(A);
-    return status;
+    return tulle__mat_or_drop(status, A, out);
 }
 
 /* Each thread first touches its own part, so that the pages are on its NUMA node. */
@@ -486,12 +482,7 @@ static tulle_status new_mat(tulle_comm *comm, const tulle_layout *layout, tulle_
     tulle_status status = tulle__mat_make(comm, layout, kind, type, order, &made);
     if (status == TULLE_OK && cleared) status = clear(made);
     if (status == TULLE_OK) status = tulle__mat_publish(made);
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK)
-        *A = made;
-    else
-        tulle__mat_drop(made);
-    return status;
+    return tulle__mat_or_drop(tulle_comm_agree(comm, status), made, A);
 }
 
 tulle_status tulle_mat_new_dense(

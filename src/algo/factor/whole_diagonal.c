@@ -87,10 +87,5 @@ tulle_status tulle__factor_whole_diagonal(const tulle_mat *A, tulle_mat **whole)
     status = tulle__mat_make(A->comm, A->layout, TULLE_CSR, A->type, TULLE_ROW_MAJOR, &W);
     if (status == TULLE_OK) status = fill_tiles(A, W);
     if (status == TULLE_OK) status = tulle__mat_publish(W);
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK)
-        *whole = W;
-    else
-        tulle__mat_drop(W);
-    return status;
+    return tulle__mat_or_drop(tulle_comm_agree(A->comm, status), W, whole);
 }

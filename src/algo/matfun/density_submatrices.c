@@ -468,9 +468,5 @@ tulle_status tulle__density_by_submatrices(struct tulle__density *d, const tulle
         if (status == TULLE_OK) status = tulle__symmetrise(&F, &d->report.function.asymmetry);
     }
     tulle__spectrum_fini(&pass.spectrum);
-    if (status == TULLE_OK)
-        *P = F;
-    else
-        tulle_mat_free(F);
-    return status;
+    return tulle__mat_or_free(status, F, P);
 }

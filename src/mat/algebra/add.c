@@ -123,11 +123,7 @@ static tulle_status add_other(double alpha, const tulle_mat *A, double beta, con
     if (status != TULLE_OK) return status;
     status = tulle_comm_agree(A->comm, add_tiles(alpha, A, beta, B, made));
     if (status == TULLE_OK && sparse) status = tulle_mat_renew(made);
-    if (status == TULLE_OK)
-        *C = made;
-    else
-        tulle_mat_free(made);
-    return status;
+    return tulle__mat_or_free(status, made, C);
 }
 
 /* Halves of one symmetry and of the same blocks stay halves. */

@@ -99,10 +99,5 @@ tulle_status tulle__block_sum(const tulle__terms *t, const tulle_mat *A, const t
     if (made) made->symmetry = A->symmetry;
     if (status == TULLE_OK) status = sum_tiles(t, A, B, made);
     if (status == TULLE_OK) status = tulle__mat_publish(made);
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK)
-        *C = made;
-    else
-        tulle__mat_drop(made);
-    return status;
+    return tulle__mat_or_drop(tulle_comm_agree(A->comm, status), made, C);
 }

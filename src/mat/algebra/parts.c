@@ -196,11 +196,7 @@ static tulle_status range_of_blocks(const struct range *g, const tulle_layout *l
     if (status == TULLE_OK) status = tulle__fill_range(A, made, g->row_blocks.first, g->col_blocks.first);
     status = tulle_comm_agree(A->comm, status);
     if (status == TULLE_OK) status = tulle_mat_renew(made);
-    if (status == TULLE_OK)
-        *part = made;
-    else
-        tulle__mat_drop(made);
-    return status;
+    return tulle__mat_or_drop(status, made, part);
 }
 
 tulle_status tulle_mat_range(
@@ -239,11 +235,7 @@ tulle_status tulle_mat_range(
     if (status == TULLE_OK && made->kind == TULLE_CSR) status = tulle_mat_renew(made);
     if (status == TULLE_OK && A->unordered) made->unordered = true;
     tulle_layout_free(layout);
-    if (status == TULLE_OK)
-        *part = made;
-    else
-        tulle_mat_free(made);
-    return status;
+    return tulle__mat_or_free(status, made, part);
 }
 
 /* An own tile of blocks, without those whose norms are at most the threshold, as its successor. */

@@ -124,12 +124,7 @@ static tulle_status convert(const tulle_mat *from, const tulle_layout *layout, t
         for (int j = 0; status == TULLE_OK && j < layout->nt; j++)
             if (tulle__tile_is_mine(made, i, j)) status = tile(from, made, i, j, flag);
     if (status == TULLE_OK) status = tulle__mat_publish(made);
-    status = tulle_comm_agree(from->comm, status);
-    if (status == TULLE_OK)
-        *out = made;
-    else
-        tulle__mat_drop(made);
-    return status;
+    return tulle__mat_or_drop(tulle_comm_agree(from->comm, status), made, out);
 }
 
 static tulle_status into_blocks(const tulle_mat *from, tulle_mat *to, int i, int j, bool flag)

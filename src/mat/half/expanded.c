@@ -217,11 +217,7 @@ tulle_status tulle__expand(const tulle_mat *H, tulle_op op, tulle_mat **A, int64
     tulle_mat *made = NULL;
     tulle_status status = tulle__mat_make(H->comm, H->layout, H->kind, H->type, H->order, &made);
     status = expand(H, op, status, made, true, copied);
-    if (status == TULLE_OK)
-        *A = made;
-    else
-        tulle__mat_drop(made);
-    return status;
+    return tulle__mat_or_drop(status, made, A);
 }
 
 tulle_status tulle__expanded_renew(const tulle_mat *H, tulle_op op, tulle_mat **A, uint64_t *of, int64_t *copied)

@@ -196,11 +196,7 @@ static tulle_status make_half(const tulle_mat *A, tulle_symmetry symmetry, tulle
     if (status == TULLE_OK) status = tulle_comm_agree(A->comm, keep_half(A, made));
     if (status == TULLE_OK) status = tulle_mat_renew(made);
     if (status == TULLE_OK) status = check_symmetry(A, made);
-    if (status == TULLE_OK)
-        *H = made;
-    else
-        tulle_mat_free(made);
-    return status;
+    return tulle__mat_or_free(status, made, H);
 }
 
 tulle_status tulle_mat_to_half(const tulle_mat *A, tulle_symmetry symmetry, tulle_mat **H)

@@ -210,12 +210,7 @@ out:
 
 static tulle_status agree_made(const tulle_mat *A, tulle_status status, tulle_mat *made, tulle_mat **out)
 {
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK)
-        *out = made;
-    else
-        tulle__mat_drop(made);
-    return status;
+    return tulle__mat_or_drop(tulle_comm_agree(A->comm, status), made, out);
 }
 
 /* Blocks of other sizes are made of A's entries. Collective, agreed. */

@@ -145,11 +145,7 @@ out:
     tulle_layout_free(layout);
     status = tulle_comm_agree(A->comm, status);
     tulle__compressed_drop(&parts);
-    if (status == TULLE_OK)
-        *T = made;
-    else
-        tulle__mat_drop(made);
-    return status;
+    return tulle__mat_or_drop(status, made, T);
 }
 
 tulle_status tulle_mat_transpose(const tulle_mat *A, tulle_mat **T)
@@ -160,11 +156,7 @@ tulle_status tulle_mat_transpose(const tulle_mat *A, tulle_mat **T)
     if (A->compressed) return transpose_compressed(A, T);
     tulle_status status = tulle__mat_order(A);
     if (status == TULLE_OK) status = tulle_comm_agree(A->comm, transpose(A, &made, NULL));
-    if (status == TULLE_OK)
-        *T = made;
-    else
-        tulle__mat_drop(made);
-    return status;
+    return tulle__mat_or_drop(status, made, T);
 }
 
 /* ---- the cached transpose ---- */

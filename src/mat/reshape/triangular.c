@@ -69,9 +69,5 @@ tulle_status tulle_mat_triangle(const tulle_mat *A, tulle_uplo uplo, tulle_diag 
     if (status != TULLE_OK) return status;
     status = tulle_comm_agree(A->comm, extract(A, uplo, diag, T));
     if (status == TULLE_OK) status = tulle_mat_renew(T);
-    if (status == TULLE_OK)
-        *out = T;
-    else
-        tulle_mat_free(T);
-    return status;
+    return tulle__mat_or_free(status, T, out);
 }

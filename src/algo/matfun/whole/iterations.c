@@ -138,11 +138,7 @@ static tulle_status multiply(
     if (status == TULLE_OK) status = tulle_product_execute(product, 1, 0, &report);
     tulle_product_free(product);
     it->flops += (double)report.flops;
-    if (status == TULLE_OK)
-        *C = made;
-    else
-        tulle_mat_free(made);
-    return status;
+    return tulle__mat_or_free(status, made, C);
 }
 
 tulle_status tulle__iterations_multiply(tulle__iterations *it, const tulle_mat *A, const tulle_mat *B, tulle_mat **C)
@@ -172,11 +168,7 @@ tulle_status tulle__combination(int n, const double *factor, const tulle_mat *co
     const tulle__terms first = {.alpha = factor[0], .beta = n > 1 ? factor[1] : 0, .gamma = gamma};
     tulle_status status = tulle__block_sum(&first, term[0], term[n > 1], &sum);
     for (int k = 2; k < n && status == TULLE_OK; k++) status = tulle__add_to(&sum, 1, factor[k], term[k], 0);
-    if (status == TULLE_OK)
-        *C = sum;
-    else
-        tulle_mat_free(sum);
-    return status;
+    return tulle__mat_or_free(status, sum, C);
 }
 
 static double inner_product_of_tiles(const tulle_tile *x, const tulle_tile *y)
@@ -387,9 +379,5 @@ tulle_status tulle__coupled_newton(tulle__iterations *it, const tulle_mat *A, in
     }
     if (status == TULLE_OK && !last) status = tulle__iterations_fail(it, A->comm, "; is the matrix positive definite?");
     tulle_mat_free(M);
-    if (status == TULLE_OK)
-        *X = root;
-    else
-        tulle_mat_free(root);
-    return status;
+    return tulle__mat_or_free(status, root, X);
 }

@@ -117,12 +117,7 @@ static tulle_status copy_chosen(const tulle_mat *A, const struct choice *choice,
     tulle_status status = tulle__mat_make(A->comm, A->layout, TULLE_VBSR, A->type, TULLE_ROW_MAJOR, &made);
     if (status == TULLE_OK) status = copy_tiles(A, choice, made);
     if (status == TULLE_OK) status = tulle__mat_publish(made);
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK)
-        *copy = made;
-    else
-        tulle__mat_drop(made);
-    return status;
+    return tulle__mat_or_drop(tulle_comm_agree(A->comm, status), made, copy);
 }
 
 static int64_t count_missing(const tulle_mat *A)
@@ -226,10 +221,5 @@ tulle_status tulle__like(const tulle_mat *A, tulle_mat **copy)
         memset(to.val, 0, (size_t)from.nnz * tulle_type_size(from.type));
     }
     if (status == TULLE_OK) status = tulle__mat_publish(made);
-    status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK)
-        *copy = made;
-    else
-        tulle__mat_drop(made);
-    return status;
+    return tulle__mat_or_drop(tulle_comm_agree(A->comm, status), made, copy);
 }

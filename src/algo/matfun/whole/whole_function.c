@@ -62,11 +62,7 @@ static tulle_status step_of(tulle__iterations *it, int order, const tulle_functi
     if (status == TULLE_OK) status = tulle__newton_schulz(it, order, f->mu, &X);
     if (status == TULLE_OK) status = tulle__verify_step(it, given, f->mu, -1, 1, 0, X);
     if (status == TULLE_OK && f->kind == TULLE_FUNCTION_FERMI) status = tulle__add_to(&X, -.5, 0, X, .5);
-    if (status == TULLE_OK)
-        *F = X;
-    else
-        tulle_mat_free(X);
-    return status;
+    return tulle__mat_or_free(status, X, F);
 }
 
 /* A^(1/p) = A X^(p - 1) for X = A^(-1/p). */
@@ -92,11 +88,7 @@ static tulle_status root_of(tulle__iterations *it, int p, const tulle_mat *A, co
         tulle_mat_free(X);
         X = made;
     }
-    if (status == TULLE_OK)
-        *F = X;
-    else
-        tulle_mat_free(X);
-    return status;
+    return tulle__mat_or_free(status, X, F);
 }
 
 tulle_status tulle__whole_function(tulle__iterations *it, int order, const tulle_function *function, const tulle_mat *A,
