@@ -463,6 +463,15 @@ tulle_status tulle__realloc(size_t count, size_t size, const char *what, void *b
     return TULLE_OK;
 }
 
+tulle_status tulle__grow(int64_t count, int64_t *room, int64_t first, size_t size, const char *what, void *list)
+{
+    if (count < *room) return TULLE_OK;
+    const int64_t grown = *room ? 2 * *room : first;
+    TULLE_CALL(tulle__realloc((size_t)grown, size, what, list));
+    *room = grown;
+    return TULLE_OK;
+}
+
 void tulle__free(void *block)
 {
     if (!block) return;

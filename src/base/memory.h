@@ -97,6 +97,9 @@ tulle_status tulle__alloc_zero(size_t count, size_t size, const char *what, void
  * *block may be NULL.
  */
 tulle_status tulle__realloc(size_t count, size_t size, const char *what, void *block);
+
+/* The same if `count` elements fill the list: it doubles, `first` elements at first. */
+tulle_status tulle__grow(int64_t count, int64_t *room, int64_t first, size_t size, const char *what, void *list);
 void tulle__free(void *block);
 
 /* This machine's physical memory, and what of it this process may still take (base/host/limits.h), in bytes. */

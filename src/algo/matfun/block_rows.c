@@ -47,11 +47,7 @@ uint64_t tulle__block_rows_values_at(const tulle_mat *A, int i)
 /* Memory that lives as long as the rows. */
 static tulle_status keep(tulle__block_rows *rows, size_t count, size_t size, void *array)
 {
-    if (rows->pools == rows->pool_room) {
-        int64_t room = 2 * rows->pool_room + 16;
-        TULLE_CALL(tulle__realloc((size_t)room, sizeof *rows->pool, "block rows", &rows->pool));
-        rows->pool_room = room;
-    }
+    TULLE_CALL(tulle__grow(rows->pools, &rows->pool_room, 16, sizeof *rows->pool, "block rows", &rows->pool));
     TULLE_CALL(tulle__alloc(count, size, "patterns of block rows", &rows->pool[rows->pools]));
     memcpy(array, &rows->pool[rows->pools], sizeof(void *));
     rows->pools++;

@@ -31,11 +31,7 @@ static int window_columns(tulle_gidx columns, tulle_gidx window)
 
 static tulle_status reserve(tulle__submatrices *s, int64_t more)
 {
-    if (s->count == s->room) {
-        int64_t room = 2 * s->room + 64;
-        TULLE_CALL(tulle__realloc((size_t)room, sizeof *s->sub, "submatrices", &s->sub));
-        s->room = room;
-    }
+    TULLE_CALL(tulle__grow(s->count, &s->room, 64, sizeof *s->sub, "submatrices", &s->sub));
     if (s->nindex + more > s->index_room) {
         int64_t room = s->nindex + more + s->index_room / 2;
         TULLE_CALL(tulle__realloc((size_t)room, sizeof *s->index, "rows of submatrices", &s->index));

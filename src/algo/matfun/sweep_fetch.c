@@ -24,11 +24,7 @@ static tulle_status need(struct tulle__sweep_state *w, int32_t slot, int64_t blo
     enum { WANTED = -2 };
     int64_t *at = &w->at[w->first[slot] + block];
     if (*at != -1) return TULLE_OK;
-    if (w->nneeded == w->needed_room) {
-        int64_t room = 2 * w->needed_room + 1024;
-        TULLE_CALL(tulle__realloc((size_t)room, sizeof *w->needed, "fetched blocks", &w->needed));
-        w->needed_room = room;
-    }
+    TULLE_CALL(tulle__grow(w->nneeded, &w->needed_room, 1024, sizeof *w->needed, "fetched blocks", &w->needed));
     const tulle__block_row *row = &w->s->pattern.row[slot];
     w->needed[w->nneeded++] = (struct tulle__needed_block){slot, (int32_t)block, row->tile, row->first + block};
     *at = WANTED;

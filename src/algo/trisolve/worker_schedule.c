@@ -57,11 +57,8 @@ int tulle__worker_schedule_must_wait(const tulle__worker_schedule *schedule)
 static tulle_status add_wait(tulle__worker_schedule *schedule, int worker, int64_t rows)
 {
     if (schedule->nwaits == INT32_MAX) return tulle__fail(TULLE_ERR_OVERFLOW, "more than %d waits", INT32_MAX);
-    if (schedule->nwaits == schedule->wait_room) {
-        int64_t room = schedule->wait_room ? 2 * schedule->wait_room : 64;
-        TULLE_CALL(tulle__realloc((size_t)room, sizeof *schedule->wait, "waits", &schedule->wait));
-        schedule->wait_room = room;
-    }
+    TULLE_CALL(
+        tulle__grow(schedule->nwaits, &schedule->wait_room, 64, sizeof *schedule->wait, "waits", &schedule->wait));
     schedule->wait[schedule->nwaits++] = (tulle__solve_wait){worker, (int32_t)rows};
     return TULLE_OK;
 }
@@ -80,11 +77,8 @@ tulle_status tulle__worker_schedule_wait(tulle__worker_schedule *schedule)
 
 tulle_status tulle__worker_schedule_add(tulle__worker_schedule *schedule, const tulle__row_block *block)
 {
-    if (schedule->nblocks == schedule->room) {
-        int64_t room = schedule->room ? 2 * schedule->room : 64;
-        TULLE_CALL(tulle__realloc((size_t)room, sizeof *schedule->block, "blocks of rows", &schedule->block));
-        schedule->room = room;
-    }
+    TULLE_CALL(tulle__grow(
+        schedule->nblocks, &schedule->room, 64, sizeof *schedule->block, "blocks of rows", &schedule->block));
     schedule->nrows += block->count;
     schedule->block[schedule->nblocks] = *block;
     schedule->block[schedule->nblocks].done = schedule->nrows;

@@ -21,11 +21,7 @@ static tulle_status append(tulle__spans *spans, tulle__span span)
         last->count += span.count;
         return TULLE_OK;
     }
-    if (spans->count == spans->room) {
-        int64_t room = spans->room ? 2 * spans->room : 16;
-        TULLE_CALL(tulle__realloc((size_t)room, sizeof *spans->span, "runs of indices", &spans->span));
-        spans->room = room;
-    }
+    TULLE_CALL(tulle__grow(spans->count, &spans->room, 16, sizeof *spans->span, "runs of indices", &spans->span));
     spans->span[spans->count++] = span;
     return TULLE_OK;
 }

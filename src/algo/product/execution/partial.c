@@ -22,11 +22,8 @@ void tulle__inbox_fini(tulle__inbox *inbox)
 tulle_status tulle__inbox_defer(tulle__inbox *inbox, tulle__deferred panel)
 {
     tulle_status status = TULLE_OK;
-    if (inbox->ndeferred == inbox->room) {
-        int64_t room = inbox->room ? 2 * inbox->room : 64;
-        TULLE_TRY(tulle__realloc((size_t)room, sizeof *inbox->deferred, "deferred panels", &inbox->deferred));
-        inbox->room = room;
-    }
+    TULLE_TRY(
+        tulle__grow(inbox->ndeferred, &inbox->room, 64, sizeof *inbox->deferred, "deferred panels", &inbox->deferred));
     inbox->deferred[inbox->ndeferred++] = panel;
     return TULLE_OK;
 out:

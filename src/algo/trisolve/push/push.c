@@ -65,11 +65,7 @@ struct making {
 static tulle_status add_ghost(struct making *m, tulle_gidx row)
 {
     tulle__push *push = m->push;
-    if (push->nghosts == m->room) {
-        int64_t room = m->room ? 2 * m->room : 1024;
-        TULLE_CALL(tulle__realloc((size_t)room, sizeof *push->ghost, "ghosts", &push->ghost));
-        m->room = room;
-    }
+    TULLE_CALL(tulle__grow(push->nghosts, &m->room, 1024, sizeof *push->ghost, "ghosts", &push->ghost));
     m->slot[row] = (int32_t)push->nghosts;
     push->ghost[push->nghosts++] = (int32_t)row;
     return TULLE_OK;

@@ -121,11 +121,7 @@ static tulle_status add_lines(tulle__supernodal_panels *p, int64_t more)
 
 static tulle_status add_block(tulle__supernodal_panels *p, const tulle__panel_block *block)
 {
-    if (p->nblocks == p->block_room) {
-        int64_t room = 2 * p->block_room + 64;
-        TULLE_CALL(tulle__realloc((size_t)room, sizeof *p->block, "blocks of panels", &p->block));
-        p->block_room = room;
-    }
+    TULLE_CALL(tulle__grow(p->nblocks, &p->block_room, 64, sizeof *p->block, "blocks of panels", &p->block));
     p->block[p->nblocks] = *block;
     p->block[p->nblocks++].val = p->nval;
     p->nval += (int64_t)block->m * block->k;
@@ -143,11 +139,7 @@ static tulle_status add_part(struct building *b, int64_t *first, int *begins, in
     tulle__supernodal_panels *p = b->p;
     tulle__row_block group = {.at = b->t->upper ? b->low + b->width - 1 : b->low, .count = last ? b->width : 0};
     if (!last && *first == p->nblocks) return TULLE_OK; /* nothing precedes this wait */
-    if (p->nparts == p->part_room) {
-        int64_t room = 2 * p->part_room + 64;
-        TULLE_CALL(tulle__realloc((size_t)room, sizeof *p->part, "parts of panels", &p->part));
-        p->part_room = room;
-    }
+    TULLE_CALL(tulle__grow(p->nparts, &p->part_room, 64, sizeof *p->part, "parts of panels", &p->part));
     TULLE_CALL(tulle__worker_schedule_add(b->schedule, &group));
     p->part[p->nparts++] = (tulle__panel_part){.first = *first,
         .last = p->nblocks,
