@@ -434,11 +434,9 @@ tulle_status tulle_open(const tulle_open_options *options, tulle_comm **comm)
         TULLE_TRY(tulle_team_new_over(spec, own.communicator, own.team, &team));
     else
         TULLE_TRY(tulle_team_new(spec, tulle__is_threads(spec), own.team, &team));
-    if (tulle_team_virtual(team) || (team->npes > 1 && !team->engine->negotiate)) {
-        status = tulle__fail(
-            TULLE_ERR_UNSUPPORTED, "'%s' runs the PEs itself, each with a body: open it by tulle_team_new", spec);
-        goto out;
-    }
+    if (tulle_team_virtual(team) || (team->npes > 1 && !team->engine->negotiate))
+        TULLE_TRY(tulle__fail(
+            TULLE_ERR_UNSUPPORTED, "'%s' runs the PEs itself, each with a body: open it by tulle_team_new", spec));
     const size_t device = own.device ? strlen(own.device) : 0;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *entered + device + 1, "a team", &entered));
     memcpy(entered->device, own.device ? own.device : "", device);

@@ -205,10 +205,8 @@ static tulle_status open_elements(tulle_comm *comm, const char *operand, struct 
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s is a file: only a cantilever has an element operator", operand);
     TULLE_TRY(tulle__alloc_zero(1, sizeof *elements, "an operator", &elements));
     TULLE_TRY(tulle__generator_open(operand, &elements->generator));
-    if (!tulle__is_cantilever(elements->generator)) {
-        status = tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: only a cantilever has an element operator", operand);
-        goto out;
-    }
+    if (!tulle__is_cantilever(elements->generator))
+        TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: only a cantilever has an element operator", operand));
     TULLE_TRY(tulle__alloc((size_t)size + 1, sizeof *cut, "cuts", &cut));
     TULLE_TRY(tulle__alloc((size_t)size, sizeof *owner, "owners", &owner));
     tulle_cuts_even(elements->generator->m, size, cut);

@@ -403,11 +403,9 @@ tulle_status tulle__mat_make_handle(
     TULLE_TRY(tulle__alloc_zero(tiles, sizeof *A->directory, "directory", &A->directory));
     TULLE_TRY(tulle__alloc_zero(tiles, sizeof *A->replaced, "directory", &A->replaced));
     for (size_t t = 0; t < tiles; t++)
-        if (layout->owner[t] >= comm->size) {
-            status = tulle__fail(TULLE_ERR_ARG, "the layout assigns a tile to PE %d, but the team has %d PEs",
-                layout->owner[t], comm->size);
-            goto out;
-        }
+        if (layout->owner[t] >= comm->size)
+            TULLE_TRY(tulle__fail(TULLE_ERR_ARG, "the layout assigns a tile to PE %d, but the team has %d PEs",
+                layout->owner[t], comm->size));
     tulle__pe_own(comm->pe, &A->owned, tulle__mat_free_owned);
     *out = A;
     return TULLE_OK;

@@ -91,11 +91,9 @@ static tulle_status fill(
             if (unit && from->row[e] == c) continue;
             int64_t at = next[from->row[e]]++;
             double x = F->type == TULLE_F32 ? (double)(float)from->val[e] : from->val[e];
-            if (!isfinite(x)) {
-                status = tulle__fail(TULLE_ERR_ARG, "%s: the factors are not finite: column " TULLE__AT, kind_name[k],
-                    (int64_t)work->col[c]);
-                goto out;
-            }
+            if (!isfinite(x))
+                TULLE_TRY(tulle__fail(TULLE_ERR_ARG, "%s: the factors are not finite: column " TULLE__AT, kind_name[k],
+                    (int64_t)work->col[c]));
             (tile.colind)[at] = (tulle_lidx)c;
             tulle__element_set(F->type, tile.val, at, x);
         }

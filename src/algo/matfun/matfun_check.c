@@ -190,10 +190,7 @@ static tulle_status check_one(struct check *c)
         TULLE_TRY(each_row(c, c->plan->S, take));
     }
     const tulle__pencil_norms norms = {.H = frobenius(c->A, n), .S = c->S ? frobenius(c->S, n) : 1};
-    if (decompose(c)) {
-        status = tulle__fail(TULLE_ERR_CONVERGENCE, "eigenvalues of a submatrix were not found");
-        goto out;
-    }
+    if (decompose(c)) TULLE_TRY(tulle__fail(TULLE_ERR_CONVERGENCE, "eigenvalues of a submatrix were not found"));
     (void)tulle__function_values(c->function, tulle__dense_type(c->plan), c->sub->n, c->level, c->value);
     for (size_t l = 0; l < n; l++) c->largest = fmax(c->largest, fabs(c->value[l]));
     c->worst = 0;

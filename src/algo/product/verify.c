@@ -143,10 +143,9 @@ static tulle_status check_structure(
         TULLE_TRY(tulle_mat_tile(C, i, j, &c));
         for (tulle_gidx r = 0; c.rowptr && r < c.m; r++)
             for (int64_t e = c.rowptr[r]; e < c.rowptr[r + 1]; e++)
-                if (c.colind[e] < 0 || c.colind[e] >= c.n || (e > c.rowptr[r] && c.colind[e] <= c.colind[e - 1])) {
-                    status = tulle__fail(TULLE_ERR_CHECK, "row " TULLE__AT " of C does not ascend", l->row_cut[i] + r);
-                    goto out;
-                }
+                if (c.colind[e] < 0 || c.colind[e] >= c.n || (e > c.rowptr[r] && c.colind[e] <= c.colind[e - 1]))
+                    TULLE_TRY(
+                        tulle__fail(TULLE_ERR_CHECK, "row " TULLE__AT " of C does not ascend", l->row_cut[i] + r));
         for (int s = 0; s < SAMPLES && c.m; s++) {
             tulle_gidx r =
                 (tulle_gidx)tulle__random_below(tulle__random_at(11, (uint64_t)i, (uint64_t)s), (uint64_t)c.m);

@@ -101,10 +101,8 @@ tulle_status tulle__generator_open(const char *text, tulle__generator **generato
     tulle_status status;
     TULLE_TRY(tulle__alloc(1, sizeof *spec, "a spec", &spec));
     TULLE_TRY(tulle__spec_parse(text, spec));
-    if (spec->nparts != 1) {
-        status = tulle__fail(TULLE_ERR_ARG, "the spec of a matrix has one part, '%s' has %d", text, spec->nparts);
-        goto out;
-    }
+    if (spec->nparts != 1)
+        TULLE_TRY(tulle__fail(TULLE_ERR_ARG, "the spec of a matrix has one part, '%s' has %d", text, spec->nparts));
     TULLE_TRY(find_kind(spec->part[0].name, &kind));
     TULLE_TRY(tulle__alloc_zero(1, sizeof *g, "a generator", &g));
     g->kind = kind;

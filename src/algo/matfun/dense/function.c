@@ -45,10 +45,8 @@ tulle_status tulle_function_parse(const char *text, tulle_function *function)
     int kind;
     TULLE_TRY(tulle__alloc(1, sizeof *spec, "a spec", &spec));
     TULLE_TRY(tulle__spec_parse(text, spec));
-    if (spec->nparts != 1) {
-        status = tulle__fail(TULLE_ERR_ARG, "a function has one part, '%s' has %d", text, spec->nparts);
-        goto out;
-    }
+    if (spec->nparts != 1)
+        TULLE_TRY(tulle__fail(TULLE_ERR_ARG, "a function has one part, '%s' has %d", text, spec->nparts));
     TULLE_TRY(tulle__name_parse("function", spec->part[0].name, names, TULLE_FUNCTION_USER, &kind));
     f.kind = (tulle_function_kind)kind;
     TULLE_TRY(read_parameters(&spec->part[0], &f));
