@@ -102,6 +102,18 @@ tulle_status tulle__realloc(size_t count, size_t size, const char *what, void *b
 tulle_status tulle__grow(int64_t count, int64_t *room, int64_t first, size_t size, const char *what, void *list);
 void tulle__free(void *block);
 
+/*
+ * Declares local pointers, NULL or with a block that is freed where they go out of scope: for temporaries of functions
+ * that return from anywhere (TULLE_CALL). A block that shall stay is taken from its pointer, which becomes NULL.
+ */
+#define TULLE__SCOPED __attribute__((cleanup(tulle__free_scoped)))
+static inline void tulle__free_scoped(void *pointer)
+{
+    void *block;
+    __builtin_memcpy(&block, pointer, sizeof block);
+    tulle__free(block);
+}
+
 /* This machine's physical memory, and what of it this process may still take (base/host/limits.h), in bytes. */
 size_t tulle__memory_physical(void);
 size_t tulle__memory_available(void);

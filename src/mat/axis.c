@@ -64,26 +64,23 @@ void tulle__numbers_fini(tulle__numbers *numbers)
 /* Appends the sets of the other PEs, one after the other. */
 static tulle_status gather(tulle_comm *comm, tulle__numbers *numbers)
 {
-    tulle_status status;
-    int64_t *count = NULL, total = 0;
-    tulle_gidx *all = NULL;
-    TULLE_TRY(tulle__alloc((size_t)comm->size, sizeof *count, "counts of lines", &count));
-    TULLE_TRY(tulle_comm_allgather(comm, &numbers->count, sizeof *count, count));
+    TULLE__SCOPED int64_t *count = NULL;
+    int64_t total = 0;
+    TULLE__SCOPED tulle_gidx *all = NULL;
+    TULLE_CALL(tulle__alloc((size_t)comm->size, sizeof *count, "counts of lines", &count));
+    TULLE_CALL(tulle_comm_allgather(comm, &numbers->count, sizeof *count, count));
     for (int r = 0; r < comm->size; r++) total += count[r];
-    TULLE_TRY(tulle_comm_agree(comm, tulle__alloc((size_t)total, sizeof *all, "numbers of stored lines", &all)));
+    TULLE_CALL(tulle_comm_agree(comm, tulle__alloc((size_t)total, sizeof *all, "numbers of stored lines", &all)));
     int64_t at = 0;
     for (int r = 0; r < comm->size; r++) {
         if (r == comm->rank && numbers->count) memcpy(all + at, numbers->at, (size_t)count[r] * sizeof *all);
-        TULLE_TRY(tulle_comm_broadcast(comm, r, all + at, (size_t)count[r] * sizeof *all));
+        TULLE_CALL(tulle_comm_broadcast(comm, r, all + at, (size_t)count[r] * sizeof *all));
         at += count[r];
     }
     tulle__free(numbers->at);
     *numbers = (tulle__numbers){.count = total, .room = total, .at = all};
     all = NULL;
-out:
-    tulle__free(count);
-    tulle__free(all);
-    return status;
+    return TULLE_OK;
 }
 
 /* About as many buckets as numbers. */

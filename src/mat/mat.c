@@ -245,23 +245,22 @@ void tulle_mat_free(tulle_mat *A)
 /* Each PE contributes one record for each of its tiles, in tile order. */
 tulle_status tulle__mat_publish(tulle_mat *A)
 {
-    tulle_status status = TULLE_OK;
     const tulle_layout *l = A->layout;
     int64_t tiles = (int64_t)l->mt * l->nt, most = 0, mine = 0;
-    int64_t *count = NULL;
-    char *send = NULL, *all = NULL;
+    TULLE__SCOPED int64_t *count = NULL;
+    TULLE__SCOPED char *send = NULL, *all = NULL;
     size_t bytes = tulle__record_bytes(A);
-    TULLE_TRY(tulle__alloc_zero((size_t)A->comm->size, sizeof *count, "directory", &count));
+    TULLE_CALL(tulle__alloc_zero((size_t)A->comm->size, sizeof *count, "directory", &count));
     for (int64_t t = 0; t < tiles; t++) count[l->owner[t]]++;
     for (int r = 0; r < A->comm->size; r++)
         if (count[r] > most) most = count[r];
-    TULLE_TRY(tulle__alloc_zero((size_t)most, bytes, "directory", &send));
-    TULLE_TRY(tulle__alloc((size_t)most * (size_t)A->comm->size, bytes, "directory", &all));
+    TULLE_CALL(tulle__alloc_zero((size_t)most, bytes, "directory", &send));
+    TULLE_CALL(tulle__alloc((size_t)most * (size_t)A->comm->size, bytes, "directory", &all));
     for (int64_t t = 0; t < tiles; t++)
         if (l->owner[t] == A->comm->rank)
             memcpy(send + bytes * (size_t)mine++, A->replaced[t].place.generation ? &A->replaced[t] : &A->directory[t],
                 bytes);
-    TULLE_TRY(tulle_comm_allgather(A->comm, send, (size_t)most * bytes, all));
+    TULLE_CALL(tulle_comm_allgather(A->comm, send, (size_t)most * bytes, all));
     /* all PEs have arrived: none reads a replaced tile any more */
     memset(count, 0, (size_t)A->comm->size * sizeof *count);
     A->nnz = 0;
@@ -276,11 +275,7 @@ tulle_status tulle__mat_publish(tulle_mat *A)
         A->nnz += A->directory[t].nnz;
     }
     A->structure++;
-out:
-    tulle__free(count);
-    tulle__free(send);
-    tulle__free(all);
-    return status;
+    return TULLE_OK;
 }
 
 /* Values of blocks may have been written, in tiles that stay as in those that are new. */

@@ -41,20 +41,16 @@ static tulle_status order_tile(const tulle_own_tile *tile, int64_t rows, size_t 
 {
     tulle__csr_result C = tulle__tile_csr_result(tile, tile->nnz);
     int64_t most = 0;
-    uint64_t *key = NULL;
-    char *values = NULL;
-    tulle_status status;
+    TULLE__SCOPED uint64_t *key = NULL;
+    TULLE__SCOPED char *values = NULL;
     for (int64_t r = 0; r < rows; r++)
         if (C.rowptr[r + 1] - C.rowptr[r] > most) most = C.rowptr[r + 1] - C.rowptr[r];
-    TULLE_TRY(tulle__alloc((size_t)most, sizeof *key, "columns of a row to sort", &key));
-    TULLE_TRY(tulle__alloc((size_t)most, size, "values of a row to sort", &values));
+    TULLE_CALL(tulle__alloc((size_t)most, sizeof *key, "columns of a row to sort", &key));
+    TULLE_CALL(tulle__alloc((size_t)most, size, "values of a row to sort", &values));
     for (int64_t r = 0; r < rows; r++)
         order_row(C.colind + C.rowptr[r], (char *)C.val + (size_t)C.rowptr[r] * size, C.rowptr[r + 1] - C.rowptr[r],
             size, key, values);
-out:
-    tulle__free(key);
-    tulle__free(values);
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status order_tiles(tulle_mat *A)

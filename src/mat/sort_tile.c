@@ -65,22 +65,21 @@ static void sort_pairs(struct pair *p, int64_t n)
 static tulle_status sort_rows(void *arg, int thread, int nthreads)
 {
     struct sorting *s = arg;
-    tulle_status status = TULLE_OK;
-    struct pair *pair = NULL;
+    TULLE__SCOPED struct pair *pair = NULL;
     int64_t room = 0, passed = 0;
     tulle_gidx from = s->m * thread / nthreads, to = s->m * (thread + 1) / nthreads;
     for (tulle_gidx r = from; r < to; r++) {
         int64_t begin = s->rowptr[r], n = s->rowptr[r + 1] - begin, kept = 0;
         int ascends = 1;
-        TULLE_TRY(tulle__attend_each(256, &passed));
+        TULLE_CALL(tulle__attend_each(256, &passed));
         for (int64_t e = 1; e < n && ascends; e++) ascends = s->colind[begin + e - 1] < s->colind[begin + e];
         if (ascends) continue;
         if (n > INT32_MAX)
-            TULLE_TRY(tulle__fail(
+            TULLE_CALL(tulle__fail(
                 TULLE_ERR_OVERFLOW, "a row of %" PRId64 " entries is too long to be sorted: the limit is 2^31 - 1", n));
         if (n > room) {
             room = 2 * n;
-            TULLE_TRY(tulle__realloc((size_t)room, sizeof *pair, "a row to sort", &pair));
+            TULLE_CALL(tulle__realloc((size_t)room, sizeof *pair, "a row to sort", &pair));
         }
         for (int64_t e = 0; e < n; e++)
             pair[e] = (struct pair){s->colind[begin + e], (int32_t)e, tulle__element(s->type, s->val, begin + e)};
@@ -102,9 +101,7 @@ static tulle_status sort_rows(void *arg, int thread, int nthreads)
         }
         for (int64_t e = kept; e < n; e++) s->colind[begin + e] = LOST;
     }
-out:
-    tulle__free(pair);
-    return status;
+    return TULLE_OK;
 }
 
 /* Moves rows that lost duplicates into a new block of the exact size. */

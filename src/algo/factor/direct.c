@@ -75,16 +75,16 @@ static tulle_status read_tile(const tulle_tile *A, tulle__columns *to)
 static tulle_status fill(
     tulle_mat *F, const tulle__columns *from, int unit, const tulle__direct_work *work, enum kind k)
 {
-    tulle_status status;
     tulle_own_tile tile;
-    int64_t n = work->n, *next = NULL;
-    TULLE_TRY(tulle__alloc_zero((size_t)n + 1, sizeof *next, "rows of a factor", &next));
+    TULLE__SCOPED int64_t *next = NULL;
+    int64_t n = work->n;
+    TULLE_CALL(tulle__alloc_zero((size_t)n + 1, sizeof *next, "rows of a factor", &next));
     for (int64_t c = 0; c < n; c++)
         for (int64_t e = from->ptr[c]; e < from->ptr[c + 1]; e++)
             if (!unit || from->row[e] != c) next[from->row[e] + 1]++;
     for (int64_t r = 0; r < n; r++) next[r + 1] += next[r];
-    if (!next[n]) goto out; /* an empty tile has no block */
-    TULLE_TRY(tulle__mat_place(F, 0, 0, next[n], &tile));
+    if (!next[n]) return TULLE_OK; /* an empty tile has no block */
+    TULLE_CALL(tulle__mat_place(F, 0, 0, next[n], &tile));
     memcpy(tile.rowptr, next, ((size_t)n + 1) * sizeof *next);
     for (int64_t c = 0; c < n; c++)
         for (int64_t e = from->ptr[c]; e < from->ptr[c + 1]; e++) {
@@ -92,14 +92,12 @@ static tulle_status fill(
             int64_t at = next[from->row[e]]++;
             double x = F->type == TULLE_F32 ? (double)(float)from->val[e] : from->val[e];
             if (!isfinite(x))
-                TULLE_TRY(tulle__fail(TULLE_ERR_ARG, "%s: the factors are not finite: column " TULLE__AT, kind_name[k],
+                TULLE_CALL(tulle__fail(TULLE_ERR_ARG, "%s: the factors are not finite: column " TULLE__AT, kind_name[k],
                     (int64_t)work->col[c]));
             (tile.colind)[at] = (tulle_lidx)c;
             tulle__element_set(F->type, tile.val, at, x);
         }
-out:
-    tulle__free(next);
-    return status;
+    return TULLE_OK;
 }
 
 static void columns_fini(tulle__columns *columns)

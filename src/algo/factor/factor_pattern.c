@@ -53,15 +53,14 @@ static tulle_status split_tile(const tulle_mat *A, tulle_mat *L, tulle_mat *U, i
 
 tulle_status tulle__factor_patterns(const tulle_mat *A, tulle_mat *L, tulle_mat *U, int64_t *missing, int64_t *longest)
 {
-    tulle_status status = TULLE_OK;
-    int64_t *diagonal = NULL;
+    TULLE__SCOPED int64_t *diagonal = NULL;
     *missing = INT64_MAX;
     *longest = 0;
     for (int t = 0; t < A->layout->mt; t++) {
         tulle_tile tile;
         if (!tulle__tile_is_mine(A, t, 0)) continue;
-        TULLE_TRY(tulle_mat_tile(A, t, 0, &tile));
-        TULLE_TRY(tulle__realloc((size_t)tile.m, sizeof *diagonal, "places of diagonals", &diagonal));
+        TULLE_CALL(tulle_mat_tile(A, t, 0, &tile));
+        TULLE_CALL(tulle__realloc((size_t)tile.m, sizeof *diagonal, "places of diagonals", &diagonal));
         for (int64_t r = 0; r < tile.m; r++) {
             int64_t row = A->layout->row_cut[t] + r;
             diagonal[r] = find_diagonal(&tile, r, row);
@@ -69,9 +68,7 @@ tulle_status tulle__factor_patterns(const tulle_mat *A, tulle_mat *L, tulle_mat 
             if (tile.rowptr && tile.rowptr[r + 1] - tile.rowptr[r] > *longest)
                 *longest = tile.rowptr[r + 1] - tile.rowptr[r];
         }
-        if (*missing == INT64_MAX && tile.m) TULLE_TRY(split_tile(A, L, U, t, diagonal));
+        if (*missing == INT64_MAX && tile.m) TULLE_CALL(split_tile(A, L, U, t, diagonal));
     }
-out:
-    tulle__free(diagonal);
-    return status;
+    return TULLE_OK;
 }

@@ -116,16 +116,15 @@ static tulle_status redistribute(const tulle_mat *from, const tulle_layout *layo
  */
 static tulle_status publish_words(struct factoring *f, int threads, int *reached)
 {
-    tulle_status status;
     tulle_comm *comm = f->comm;
-    uint64_t *offset = NULL;
+    TULLE__SCOPED uint64_t *offset = NULL;
     size_t bytes = (size_t)threads * sizeof(tulle__progress_word);
-    TULLE_TRY(tulle__alloc((size_t)comm->size, sizeof *offset, "places of words", &offset));
-    TULLE_TRY(
+    TULLE_CALL(tulle__alloc((size_t)comm->size, sizeof *offset, "places of words", &offset));
+    TULLE_CALL(
         tulle__alloc((size_t)comm->size * (size_t)threads, sizeof *f->e.progress, "places of words", &f->e.progress));
-    TULLE_TRY(tulle__heap_take(comm->pe->control, bytes, "words of workers", &f->words));
+    TULLE_CALL(tulle__heap_take(comm->pe->control, bytes, "words of workers", &f->words));
     f->e.own = tulle__mapped(comm, &f->words);
-    TULLE_TRY(tulle__comm_share(comm, &f->words, offset));
+    TULLE_CALL(tulle__comm_share(comm, &f->words, offset));
     *reached = !tulle__is_virtual(comm);
     for (int pe = 0; pe < comm->size; pe++) {
         tulle__place place = {
@@ -136,9 +135,7 @@ static tulle_status publish_words(struct factoring *f, int threads, int *reached
     }
     for (int t = 0; t < f->A->layout->mt; t++)
         if (f->A->directory[t].place.length && !tulle__tile_mapped(f->A, t, 0)) *reached = 0;
-out:
-    tulle__free(offset);
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status find_workers(struct factoring *f)

@@ -141,11 +141,10 @@ static int scaled_part(int from, int of, int parts)
 
 static tulle_status layout_of(struct gemm *g, int which, tulle_layout **layout)
 {
-    tulle_status status;
     const tulle_cyclic *grid = g->c->cyclic;
     int P = g->rows.parts, Q = g->cols.parts, K = g->classes, mt = which == 'B' ? K : P, nt = which == 'A' ? K : Q;
-    int *owner = NULL;
-    TULLE_TRY(tulle__alloc((size_t)mt * (size_t)nt, sizeof *owner, "owners", &owner));
+    TULLE__SCOPED int *owner = NULL;
+    TULLE_CALL(tulle__alloc((size_t)mt * (size_t)nt, sizeof *owner, "owners", &owner));
     for (int i = 0; i < mt; i++)
         for (int j = 0; j < nt; j++) {
             int p = which == 'B' ? scaled_part(g->class_b[i], g->b.inner.parts, P) : i;
@@ -159,10 +158,7 @@ static tulle_status layout_of(struct gemm *g, int which, tulle_layout **layout)
         .row_cut = which == 'B' ? g->class_cut : g->row_cut,
         .col_cut = which == 'A' ? g->class_cut : g->col_cut,
         .owner = owner};
-    TULLE_TRY(tulle_layout_new(&spec, g->comm->size, layout));
-out:
-    tulle__free(owner);
-    return status;
+    return tulle_layout_new(&spec, g->comm->size, layout);
 }
 
 /* Maps this PE's elements of an operand to A' or B'. */

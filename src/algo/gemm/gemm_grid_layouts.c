@@ -24,18 +24,15 @@ static tulle_status cut_twice(tulle_gidx n, int outer, int inner, tulle_gidx **c
 /* The same, with each of these in `innermost`. */
 static tulle_status cut_thrice(tulle_gidx n, int outer, int inner, int innermost, tulle_gidx **cut)
 {
-    tulle_gidx *coarse = NULL;
-    tulle_status status;
+    TULLE__SCOPED tulle_gidx *coarse = NULL;
     const int parts = outer * inner;
-    TULLE_TRY(cut_twice(n, outer, inner, &coarse));
-    TULLE_TRY(tulle__alloc((size_t)parts * (size_t)innermost + 1, sizeof **cut, "cuts", cut));
+    TULLE_CALL(cut_twice(n, outer, inner, &coarse));
+    TULLE_CALL(tulle__alloc((size_t)parts * (size_t)innermost + 1, sizeof **cut, "cuts", cut));
     for (int p = 0; p < parts; p++)
         for (int i = 0; i < innermost; i++)
             (*cut)[p * innermost + i] = coarse[p] + (tulle_gidx)((__int128)(coarse[p + 1] - coarse[p]) * i / innermost);
     (*cut)[parts * innermost] = n;
-out:
-    tulle__free(coarse);
-    return status;
+    return TULLE_OK;
 }
 
 static int least_multiple(int a, int b)

@@ -74,25 +74,25 @@ static void read_in_place(tulle__block_rows *rows, int64_t begin, int64_t end)
 /* Fetches row pointers, then columns and offsets. */
 static tulle_status fetch(tulle__block_rows *rows, int64_t begin, int64_t end)
 {
-    tulle_status status;
     const tulle_mat *A = rows->A;
     int i = rows->row[begin].tile, n = (int)(end - begin), group = tulle__comm_group(A->comm);
     const tulle__place *place = &A->directory[tulle__tile_index(A, i, 0)].place;
     tulle__blocks_offsets at = offsets_of(A, i);
-    tulle__range *range = NULL;
-    int64_t *pointer = NULL, *offset, blocks = 0;
+    TULLE__SCOPED tulle__range *range = NULL;
+    TULLE__SCOPED int64_t *pointer = NULL;
+    int64_t *offset, blocks = 0;
     tulle_lidx *col;
-    TULLE_TRY(tulle__alloc(2 * (size_t)n, sizeof *range, "ranges of block rows", &range));
-    TULLE_TRY(tulle__alloc(2 * (size_t)n, sizeof *pointer, "row pointers", &pointer));
+    TULLE_CALL(tulle__alloc(2 * (size_t)n, sizeof *range, "ranges of block rows", &range));
+    TULLE_CALL(tulle__alloc(2 * (size_t)n, sizeof *pointer, "row pointers", &pointer));
     for (int k = 0; k < n; k++) {
         int64_t local = rows->row[begin + k].row - A->layout->row_blocks.first[i];
         range[k] = (tulle__range){(uint64_t)local * sizeof *pointer, pointer + 2 * k, 2 * sizeof *pointer};
     }
     (void)tulle__getv(A->comm, group, place, n, range);
-    TULLE_TRY(tulle__wait(A->comm, group));
+    TULLE_CALL(tulle__wait(A->comm, group));
     for (int k = 0; k < n; k++) blocks += pointer[2 * k + 1] - pointer[2 * k];
-    TULLE_TRY(keep(rows, (size_t)blocks, sizeof *col, &col));
-    TULLE_TRY(keep(rows, (size_t)(blocks + n), sizeof *offset, &offset));
+    TULLE_CALL(keep(rows, (size_t)blocks, sizeof *col, &col));
+    TULLE_CALL(keep(rows, (size_t)(blocks + n), sizeof *offset, &offset));
     for (int k = 0; k < n; k++) {
         tulle__block_row *row = &rows->row[begin + k];
         row->first = pointer[2 * k];
@@ -107,12 +107,9 @@ static tulle_status fetch(tulle__block_rows *rows, int64_t begin, int64_t end)
         offset += row->count + 1;
     }
     (void)tulle__getv(A->comm, group, place, 2 * n, range);
-    TULLE_TRY(tulle__wait(A->comm, group));
+    TULLE_CALL(tulle__wait(A->comm, group));
     rows->bytes += (int64_t)((size_t)blocks * (sizeof *col + sizeof *offset) + (size_t)n * 3 * sizeof *offset);
-out:
-    tulle__free(range);
-    tulle__free(pointer);
-    return status;
+    return TULLE_OK;
 }
 
 static int compare(const void *left, const void *right)

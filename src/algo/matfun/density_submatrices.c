@@ -65,28 +65,24 @@ static void stepped(void *context, int64_t k, const tulle__eigen *x)
 /* Levels, and what is kept, of more submatrices. */
 static tulle_status reserve_levels(void *context, const tulle__submatrices *more)
 {
-    tulle_status status;
     struct pass *p = context;
-    int64_t *rows = NULL;
+    TULLE__SCOPED int64_t *rows = NULL;
     int64_t before = p->spectrum.submatrices, after = before + more->count;
     if (p->keeps) {
-        TULLE_TRY(tulle__realloc((size_t)after, sizeof *p->kept, "decompositions", &p->kept));
+        TULLE_CALL(tulle__realloc((size_t)after, sizeof *p->kept, "decompositions", &p->kept));
         for (int64_t k = before; k < after; k++) p->kept[k] = (tulle__kept){.A = NULL};
     }
     if (p->reduces) {
-        TULLE_TRY(tulle__realloc((size_t)after, sizeof *p->at, "traces of submatrices", &p->at));
-        TULLE_TRY(tulle__realloc((size_t)after, sizeof *p->reductions, "tridiagonal matrices", &p->reductions));
+        TULLE_CALL(tulle__realloc((size_t)after, sizeof *p->at, "traces of submatrices", &p->at));
+        TULLE_CALL(tulle__realloc((size_t)after, sizeof *p->reductions, "tridiagonal matrices", &p->reductions));
         for (int64_t k = before; k < after; k++) {
             p->at[k] = unknown;
             p->reductions[k] = (tulle__reduction){.d = NULL};
         }
     }
-    TULLE_TRY(tulle__alloc((size_t)more->count, sizeof *rows, "rows of submatrices", &rows));
+    TULLE_CALL(tulle__alloc((size_t)more->count, sizeof *rows, "rows of submatrices", &rows));
     for (int64_t k = 0; k < more->count; k++) rows[k] = more->sub[k].n;
-    TULLE_TRY(tulle__spectrum_add(&p->spectrum, more->count, rows));
-out:
-    tulle__free(rows);
-    return status;
+    return tulle__spectrum_add(&p->spectrum, more->count, rows);
 }
 
 static void limit_bytes(struct pass *p)

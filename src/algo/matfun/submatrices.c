@@ -215,20 +215,15 @@ static tulle_status require_rows(tulle__submatrices *s)
  */
 static tulle_status publish(tulle__submatrices *s)
 {
-    tulle_status status;
     size_t subs = (size_t)s->count * sizeof *s->sub, indices = (size_t)s->nindex * sizeof *s->index;
-    double *weight = NULL;
-    char *description = NULL;
-    TULLE_TRY(tulle__alloc((size_t)s->count, sizeof *weight, "weights of submatrices", &weight));
-    TULLE_TRY(tulle__alloc(subs + indices, 1, "descriptions of submatrices", &description));
+    TULLE__SCOPED double *weight = NULL;
+    TULLE__SCOPED char *description = NULL;
+    TULLE_CALL(tulle__alloc((size_t)s->count, sizeof *weight, "weights of submatrices", &weight));
+    TULLE_CALL(tulle__alloc(subs + indices, 1, "descriptions of submatrices", &description));
     for (int64_t k = 0; k < s->count; k++) weight[k] = tulle__submatrix_work((double)s->sub[k].n);
     if (subs) memcpy(description, s->sub, subs);
     if (indices) memcpy(description + subs, s->index, indices);
-    TULLE_TRY(tulle__weighted_init(&s->claims, s->pattern.A->comm, s->count, weight, subs + indices, description));
-out:
-    tulle__free(weight);
-    tulle__free(description);
-    return status;
+    return tulle__weighted_init(&s->claims, s->pattern.A->comm, s->count, weight, subs + indices, description);
 }
 
 tulle_status tulle__submatrices_steal(

@@ -269,16 +269,13 @@ static tulle_status add_up(tulle_counts *c, tulle_comm *comm)
 
 static tulle_status find_least(const tulle_mat *A, double filter, double **least)
 {
-    tulle_status status;
     const size_t rows = (size_t)A->layout->row_blocks.count;
-    int64_t *count = NULL;
-    TULLE_TRY(tulle__alloc(rows, sizeof *count, "blocks of rows", &count));
-    TULLE_TRY(tulle__alloc(rows, sizeof **least, "the filter of rows", least));
-    TULLE_TRY(tulle__mat_row_blocks(A, count));
+    TULLE__SCOPED int64_t *count = NULL;
+    TULLE_CALL(tulle__alloc(rows, sizeof *count, "blocks of rows", &count));
+    TULLE_CALL(tulle__alloc(rows, sizeof **least, "the filter of rows", least));
+    TULLE_CALL(tulle__mat_row_blocks(A, count));
     for (size_t r = 0; r < rows; r++) (*least)[r] = tulle__filter_least(filter, count[r], 1);
-out:
-    tulle__free(count);
-    return status;
+    return TULLE_OK;
 }
 
 tulle_status tulle__counts_count_blocks(

@@ -10,31 +10,24 @@
 static tulle_status layout_as_is(struct tulle_stream *s)
 {
     const tulle_layout *l = s->A->layout;
-    int *owner = NULL;
-    tulle_status status;
-    TULLE_TRY(tulle__alloc((size_t)l->mt, sizeof *owner, "owners", &owner));
+    TULLE__SCOPED int *owner = NULL;
+    TULLE_CALL(tulle__alloc((size_t)l->mt, sizeof *owner, "owners", &owner));
     for (int i = 0; i < l->mt; i++) owner[i] = tulle__layout_owner(l, i, 0);
     tulle_layout_spec spec = {
         .m = s->m, .n = 1, .tile_rows = l->mt, .tile_cols = 1, .row_cut = l->row_cut, .owner = owner};
-    TULLE_TRY(tulle_layout_new(&spec, s->comm->size, &s->layout));
-out:
-    tulle__free(owner);
-    return status;
+    return tulle_layout_new(&spec, s->comm->size, &s->layout);
 }
 
 /* One range of rows a PE, with so many columns; cut[size + 1]. */
 static tulle_status layout_of_cuts(
     const struct tulle_stream *s, const tulle_gidx *cut, tulle_gidx cols, tulle_layout **layout)
 {
-    int *owner = NULL, size = s->comm->size;
-    tulle_status status;
-    TULLE_TRY(tulle__alloc((size_t)size, sizeof *owner, "owners", &owner));
+    TULLE__SCOPED int *owner = NULL;
+    int size = s->comm->size;
+    TULLE_CALL(tulle__alloc((size_t)size, sizeof *owner, "owners", &owner));
     for (int p = 0; p < size; p++) owner[p] = p;
     tulle_layout_spec spec = {.m = s->m, .n = cols, .tile_rows = size, .tile_cols = 1, .row_cut = cut, .owner = owner};
-    TULLE_TRY(tulle_layout_new(&spec, size, layout));
-out:
-    tulle__free(owner);
-    return status;
+    return tulle_layout_new(&spec, size, layout);
 }
 
 /* Rebalances the rows of A by their entries, blocks kept whole. Collective. */
@@ -77,19 +70,15 @@ static tulle_status row_at(struct tulle_stream *s, int64_t entry, tulle_gidx *ro
 static tulle_status rebalance_rows(struct tulle_stream *s)
 {
     int size = s->comm->size;
-    tulle_gidx *cut = NULL;
-    tulle_status status;
-    TULLE_TRY(tulle__alloc_zero((size_t)size + 1, sizeof *cut, "cuts", &cut));
+    TULLE__SCOPED tulle_gidx *cut = NULL;
+    TULLE_CALL(tulle__alloc_zero((size_t)size + 1, sizeof *cut, "cuts", &cut));
     for (int p = 1; p < size; p++) {
-        TULLE_TRY(row_at(s, (int64_t)((__int128)s->rows->stored * p / size), &cut[p]));
+        TULLE_CALL(row_at(s, (int64_t)((__int128)s->rows->stored * p / size), &cut[p]));
         cut[p] = cut[p] * s->rows->block < s->m ? cut[p] * s->rows->block : s->m;
     }
     cut[size] = s->m;
     s->first_row = tulle__blocks_over(cut[s->comm->rank], s->rows->block) * s->rows->block;
-    status = layout_of_cuts(s, cut, 1, &s->layout);
-out:
-    tulle__free(cut);
-    return status;
+    return layout_of_cuts(s, cut, 1, &s->layout);
 }
 
 /* The number of entries, of both halves, that this PE's share of the file represents. */

@@ -217,20 +217,18 @@ static tulle_status symbolic(tulle__pool *pool, const tulle__spgemm_task *task, 
 static tulle_status spgemm(
     tulle__pool *pool, const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *C)
 {
-    tulle_status status;
-    int64_t *rowptr = NULL, multiplications;
+    TULLE__SCOPED int64_t *rowptr = NULL;
+    int64_t multiplications;
     int32_t width;
     (void)pool;
-    TULLE_TRY(tulle__narrow(task->n, "the width of a tile of C", &width));
-    TULLE_TRY(tulle__alloc((size_t)task->m + 1, sizeof *rowptr, "row pointers", &rowptr));
-    TULLE_TRY(expect(task, rowptr, &multiplications));
-    TULLE_TRY(place(context, task->m, rowptr[task->m], C));
+    TULLE_CALL(tulle__narrow(task->n, "the width of a tile of C", &width));
+    TULLE_CALL(tulle__alloc((size_t)task->m + 1, sizeof *rowptr, "row pointers", &rowptr));
+    TULLE_CALL(expect(task, rowptr, &multiplications));
+    TULLE_CALL(place(context, task->m, rowptr[task->m], C));
     memcpy(C->rowptr, rowptr, ((size_t)task->m + 1) * sizeof *rowptr);
     C->nnz = rowptr[task->m];
     C->multiplications = multiplications;
-out:
-    tulle__free(rowptr);
-    return status;
+    return TULLE_OK;
 }
 
 /* Counting and transposing structures is the reference's; a transposed tile gets values, which nobody reads. */

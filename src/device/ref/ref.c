@@ -62,21 +62,17 @@ typedef void (*unchecked_body)(const tulle__spmm_task *task);
 static tulle_status with_checked(
     unchecked_body body, const tulle__spmm_task *task, const tulle__unchecked_csr *A, bool *valid)
 {
-    tulle_status status;
     tulle__spmm_pair pair = *task->pair;
     tulle__spmm_task own = *task;
-    int64_t *rowptr = NULL;
-    int32_t *colind = NULL;
-    TULLE_TRY(tulle__alloc((size_t)A->m + 1, sizeof *rowptr, "row pointers", &rowptr));
-    TULLE_TRY(tulle__alloc((size_t)A->nnz, sizeof *colind, "columns", &colind));
+    TULLE__SCOPED int64_t *rowptr = NULL;
+    TULLE__SCOPED int32_t *colind = NULL;
+    TULLE_CALL(tulle__alloc((size_t)A->m + 1, sizeof *rowptr, "row pointers", &rowptr));
+    TULLE_CALL(tulle__alloc((size_t)A->nnz, sizeof *colind, "columns", &colind));
     *valid = copy_checked(A, rowptr, colind);
     pair.A = (tulle__csr){.m = A->m, .n = A->n, .rowptr = rowptr, .colind = colind, .val = A->val};
     own.pair = &pair;
     if (*valid) body(&own);
-out:
-    tulle__free(rowptr);
-    tulle__free(colind);
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status spmm_unchecked(

@@ -105,21 +105,21 @@ static tulle_status rows_tile(const tulle__generator *g, int64_t r0, int64_t r1,
     tulle_type type, tulle__tile_arrays *tile)
 {
     size_t size = tulle_type_size(type);
-    int64_t *col = NULL, width = 0;
-    tulle_status status;
-    TULLE_TRY(
+    TULLE__SCOPED int64_t *col = NULL;
+    int64_t width = 0;
+    TULLE_CALL(
         tulle__alloc((size_t)(r1 - r0) + 1, sizeof *tile->rowptr, "row pointers of a generated matrix", &tile->rowptr));
-    TULLE_TRY(tulle__generator_reserve(
+    TULLE_CALL(tulle__generator_reserve(
         0, guess(g, r0, r1, c0, c1) + 1, sizeof *tile->colind, size, &tile->room, &tile->colind, &tile->val));
     tile->rowptr[0] = 0;
     for (int64_t r = r0; r < r1; r++) {
         int64_t bound = g->kind->bound(g, r, c0, c1);
         if (bound > width || !col) {
             width = bound;
-            TULLE_TRY(tulle__realloc((size_t)width, sizeof *col, "a row of a generated matrix", &col));
+            TULLE_CALL(tulle__realloc((size_t)width, sizeof *col, "a row of a generated matrix", &col));
         }
         int64_t count = g->kind->row(g, r, c0, c1, col);
-        TULLE_TRY(tulle__generator_reserve(
+        TULLE_CALL(tulle__generator_reserve(
             tile->nnz, count, sizeof *tile->colind, size, &tile->room, &tile->colind, &tile->val));
         for (int64_t i = 0; i < count; i++) tile->colind[tile->nnz + i] = (int32_t)(col[i] - c0);
         tulle__generator_row_values(g, r, count, col, type, tile->val, tile->nnz);
@@ -127,12 +127,10 @@ static tulle_status rows_tile(const tulle__generator *g, int64_t r0, int64_t r1,
         tile->rowptr[r - r0 + 1] = tile->nnz;
     }
     if (tile->room - tile->nnz > tile->room / 8) { /* an estimate far too high is trimmed */
-        TULLE_TRY(tulle__realloc((size_t)tile->nnz, sizeof *tile->colind, "column indices", &tile->colind));
-        TULLE_TRY(tulle__realloc((size_t)tile->nnz, size, "values", &tile->val));
+        TULLE_CALL(tulle__realloc((size_t)tile->nnz, sizeof *tile->colind, "column indices", &tile->colind));
+        TULLE_CALL(tulle__realloc((size_t)tile->nnz, size, "values", &tile->val));
     }
-out:
-    tulle__free(col);
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status counted_tile(const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1,

@@ -103,34 +103,26 @@ static tulle_status cut_blocks(
 
 static tulle_status layout_of_range(struct range *g, tulle_layout **layout)
 {
-    tulle_status status;
     const tulle_layout *l = g->whole->layout;
-    tulle_gidx *row_cut = NULL, *col_cut = NULL, *row_room = NULL, *col_room = NULL;
-    int *owner = NULL;
+    TULLE__SCOPED tulle_gidx *row_cut = NULL, *col_cut = NULL, *row_room = NULL, *col_room = NULL;
+    TULLE__SCOPED int *owner = NULL;
     g->in_blocks = g->whole->format->in_blocks && find_blocks(&l->row_blocks, g->row, g->rows, &g->row_blocks) &&
                    find_blocks(&l->col_blocks, g->col, g->cols, &g->col_blocks);
-    TULLE_TRY(tulle__alloc((size_t)l->mt + 2, sizeof *row_cut, "cuts", &row_cut));
-    TULLE_TRY(tulle__alloc((size_t)l->nt + 2, sizeof *col_cut, "cuts", &col_cut));
+    TULLE_CALL(tulle__alloc((size_t)l->mt + 2, sizeof *row_cut, "cuts", &row_cut));
+    TULLE_CALL(tulle__alloc((size_t)l->nt + 2, sizeof *col_cut, "cuts", &col_cut));
     tulle_layout_spec spec = {.m = g->rows, .n = g->cols, .row_cut = row_cut, .col_cut = col_cut};
     spec.tile_rows = clip_cuts(l->row_cut, l->mt, g->row, g->rows, row_cut, &g->first_row);
     spec.tile_cols = clip_cuts(l->col_cut, l->nt, g->col, g->cols, col_cut, &g->first_col);
-    TULLE_TRY(tulle__alloc((size_t)spec.tile_rows * (size_t)spec.tile_cols, sizeof *owner, "owners", &owner));
+    TULLE_CALL(tulle__alloc((size_t)spec.tile_rows * (size_t)spec.tile_cols, sizeof *owner, "owners", &owner));
     for (int i = 0; i < spec.tile_rows; i++)
         for (int j = 0; j < spec.tile_cols; j++)
             owner[i * spec.tile_cols + j] = tulle__layout_owner(l, g->first_row + i, g->first_col + j);
     spec.owner = owner;
     if (g->in_blocks) {
-        TULLE_TRY(cut_blocks(&l->row_blocks, &g->row_blocks, &spec.row_blocks, &row_room));
-        TULLE_TRY(cut_blocks(&l->col_blocks, &g->col_blocks, &spec.col_blocks, &col_room));
+        TULLE_CALL(cut_blocks(&l->row_blocks, &g->row_blocks, &spec.row_blocks, &row_room));
+        TULLE_CALL(cut_blocks(&l->col_blocks, &g->col_blocks, &spec.col_blocks, &col_room));
     }
-    TULLE_TRY(tulle_layout_new(&spec, g->whole->comm->size, layout));
-out:
-    tulle__free(row_room);
-    tulle__free(col_room);
-    tulle__free(row_cut);
-    tulle__free(col_cut);
-    tulle__free(owner);
-    return status;
+    return tulle_layout_new(&spec, g->whole->comm->size, layout);
 }
 
 /* The part of a sparse tile of A that becomes another. */

@@ -129,10 +129,9 @@ static tulle_status borrow(
     tulle_comm *comm, const tulle_layout *layout, tulle_type type, const tulle_csr_rows *csr, tulle_mat **A)
 {
     const int64_t nnz = csr->rowptr[csr->count];
-    tulle_lidx *narrowed = NULL;
-    tulle_status status = TULLE_OK;
+    TULLE__SCOPED tulle_lidx *narrowed = NULL;
     if (csr->colind_bytes == 8) {
-        TULLE_TRY(tulle__alloc((size_t)nnz, sizeof *narrowed, "columns of 32 bits", &narrowed));
+        TULLE_CALL(tulle__alloc((size_t)nnz, sizeof *narrowed, "columns of 32 bits", &narrowed));
         for (int64_t e = 0; e < nnz; e++) narrowed[e] = (tulle_lidx)column(csr, e);
     }
     const tulle_tile tile = {.kind = TULLE_CSR,
@@ -141,12 +140,10 @@ static tulle_status borrow(
         .rowptr = csr->rowptr,
         .colind = narrowed ? narrowed : csr->colind,
         .val = csr->val};
-    TULLE_TRY(tulle__mat_borrow(comm, layout, &tile, A));
+    TULLE_CALL(tulle__mat_borrow(comm, layout, &tile, A));
     (*A)->arrays.narrowed = narrowed;
     narrowed = NULL;
-out:
-    tulle__free(narrowed);
-    return status;
+    return TULLE_OK;
 }
 
 /* Builds the matrix of the layout from compressed rows or columns. */

@@ -67,10 +67,10 @@ static int64_t size_of(const tulle_own_tile *t, int64_t r, int64_t c)
  * mirrored one. */
 static tulle_status make_index(const tulle__expansion *x, const tulle_own_tile *to, int64_t *source)
 {
-    tulle_status status;
-    int64_t *first = NULL, *next = NULL, at = 0;
-    TULLE_TRY(tulle__alloc((size_t)to->block_rows, sizeof *first, "blocks of rows", &first));
-    TULLE_TRY(tulle__alloc((size_t)to->block_rows, sizeof *next, "blocks of rows", &next));
+    TULLE__SCOPED int64_t *first = NULL, *next = NULL;
+    int64_t at = 0;
+    TULLE_CALL(tulle__alloc((size_t)to->block_rows, sizeof *first, "blocks of rows", &first));
+    TULLE_CALL(tulle__alloc((size_t)to->block_rows, sizeof *next, "blocks of rows", &next));
     count_rows(x, to, first);
     place_mirrored(x, to, first, next, source);
     for (int64_t r = 0; r < to->block_rows; r++) {
@@ -81,10 +81,7 @@ static tulle_status make_index(const tulle__expansion *x, const tulle_own_tile *
         }
     }
     to->offset[to->rowptr[to->block_rows]] = at;
-out:
-    tulle__free(first);
-    tulle__free(next);
-    return status;
+    return TULLE_OK;
 }
 
 /* ---- values ---- */

@@ -147,23 +147,20 @@ static tulle_status expand_tile(const tulle_mat *H, int i, int j, tulle_tile *ti
 /* True if own tiles of A are those that follow from the half. *same: of this PE. */
 static tulle_status compare_tiles(const tulle_mat *A, const tulle_mat *H, bool *same)
 {
-    tulle_status status = TULLE_OK;
-    void *block = NULL;
+    TULLE__SCOPED void *block = NULL;
     tulle_tile b;
     *same = true;
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt && *same; j++) {
             if (!tulle__tile_is_mine(A, i, j)) continue;
             const tulle_tile a = tulle__block_tile(A, i, j);
-            TULLE_TRY(expand_tile(H, i, j, &b, &block));
+            TULLE_CALL(expand_tile(H, i, j, &b, &block));
             for (int64_t r = 0; *same && r < a.block_rows; r++)
                 *same = same_row(&a, &b, r, i == j, H->symmetry == TULLE_SKEW ? -1 : 1);
             tulle__free(block);
             block = NULL;
         }
-out:
-    tulle__free(block);
-    return status;
+    return TULLE_OK;
 }
 
 /* TULLE_ERR_ARG on all PEs if A, of H's layout, has another half than H. Collective, agreed. */

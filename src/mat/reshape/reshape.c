@@ -95,14 +95,13 @@ static int64_t lower_bound(const tulle_tile *tile, int64_t row, tulle_gidx c)
 static tulle_status build_csr(
     tulle_mat *B, tulle_gidx above, int i, int j, const struct overlap *overlap, int count, int known)
 {
-    tulle_status status = TULLE_OK;
     tulle_gidx m = tulle__tile_rows(B, i), row0 = B->layout->row_cut[i] - above, col0 = B->layout->col_cut[j];
     size_t size = tulle_type_size(B->type);
-    int64_t *start = NULL;
+    TULLE__SCOPED int64_t *start = NULL;
     tulle_own_tile tile = {.nnz = 0};
-    if (known) TULLE_TRY(tulle_mat_own_tile(B, i, j, &tile));
-    if (known && !tile.nnz) goto out;
-    TULLE_TRY(tulle__alloc_zero((size_t)m + 1, sizeof *start, "row pointers", &start));
+    if (known) TULLE_CALL(tulle_mat_own_tile(B, i, j, &tile));
+    if (known && !tile.nnz) return TULLE_OK;
+    TULLE_CALL(tulle__alloc_zero((size_t)m + 1, sizeof *start, "row pointers", &start));
     if (known) memcpy(start, tile.rowptr, (size_t)m * sizeof *start);
     for (int pass = known; pass < 2; pass++) {
         if (pass == 1 && !known) {
@@ -114,7 +113,7 @@ static tulle_status build_csr(
             }
             /* an empty tile is placed only to replace one with entries */
             if (!sum && !B->directory[tulle__tile_index(B, i, j)].place.length) break;
-            TULLE_TRY(tulle__mat_place(B, i, j, sum, &tile));
+            TULLE_CALL(tulle__mat_place(B, i, j, sum, &tile));
             memcpy(tile.rowptr, start, ((size_t)m + 1) * sizeof *start);
         }
         for (int k = 0; k < count; k++) {
@@ -135,9 +134,7 @@ static tulle_status build_csr(
             }
         }
     }
-out:
-    tulle__free(start);
-    return status;
+    return TULLE_OK;
 }
 
 static void copy_dense(

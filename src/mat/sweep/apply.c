@@ -171,20 +171,17 @@ tulle_status tulle__operand_apply(const tulle__operand *F, tulle_op op, bool fin
 tulle_status tulle__flags_reduce(tulle_comm *comm, tulle_gidx rows, unsigned char *flags)
 {
     enum { FLAGS = 8 };
-    tulle_status status = TULLE_OK;
-    int64_t *word = NULL;
-    TULLE_TRY(tulle_comm_agree(comm, tulle__alloc(PIECE, sizeof *word, "flags of rows", &word)));
+    TULLE__SCOPED int64_t *word = NULL;
+    TULLE_CALL(tulle_comm_agree(comm, tulle__alloc(PIECE, sizeof *word, "flags of rows", &word)));
     for (tulle_gidx at = 0; at < rows; at += PIECE / FLAGS) {
         int piece = (int)(rows - at < PIECE / FLAGS ? rows - at : PIECE / FLAGS);
         for (int r = 0; r < piece; r++)
             for (int f = 0; f < FLAGS; f++) word[r * FLAGS + f] = flags[at + r] >> f & 1;
-        TULLE_TRY(tulle_comm_reduce_int(comm, TULLE_MAX, piece * FLAGS, word));
+        TULLE_CALL(tulle_comm_reduce_int(comm, TULLE_MAX, piece * FLAGS, word));
         for (int r = 0; r < piece; r++)
             for (int f = 0; f < FLAGS; f++) flags[at + r] |= (unsigned char)(word[r * FLAGS + f] << f);
     }
-out:
-    tulle__free(word);
-    return status;
+    return TULLE_OK;
 }
 
 struct kinds {

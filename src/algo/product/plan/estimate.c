@@ -103,22 +103,20 @@ static tulle_status reduce(tulle_comm *comm, tulle_reduction how, int64_t n, int
 /* Gives each row of B that some PE's samples name a slot. Marks travel as lanes of a sum, which never carry over. */
 static tulle_status number_named(struct sample *s)
 {
-    tulle_status status;
-    int64_t *lanes = NULL, m = s->B->layout->m;
+    TULLE__SCOPED int64_t *lanes = NULL;
+    int64_t m = s->B->layout->m;
     int bits = s->A->comm->size < 256 ? 8 : 16, each = 64 / bits - 1; /* the highest lane would reach the sign */
     int64_t words = (m + each - 1) / each;
-    TULLE_TRY(tulle__alloc_zero((size_t)words, sizeof *lanes, "rows that are named", &lanes));
+    TULLE_CALL(tulle__alloc_zero((size_t)words, sizeof *lanes, "rows that are named", &lanes));
     for (int64_t r = 0; r < m; r++)
         if (s->slot[r] == 0) lanes[r / each] |= (int64_t)1 << (r % each * bits);
-    TULLE_TRY(reduce(s->A->comm, TULLE_SUM, words, lanes));
+    TULLE_CALL(reduce(s->A->comm, TULLE_SUM, words, lanes));
     s->named = 0;
     for (int64_t r = 0; r < m; r++) {
         int named = (lanes[r / each] >> (r % each * bits) & ((1 << bits) - 1)) != 0;
         s->slot[r] = named ? (int32_t)s->named++ : -1;
     }
-out:
-    tulle__free(lanes);
-    return status;
+    return TULLE_OK;
 }
 
 /* Fewer samples where they would name too many rows of B. */

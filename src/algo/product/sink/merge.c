@@ -112,10 +112,9 @@ static int compare_rows(const void *left, const void *right)
 /* The pieces between the edges of all parts. */
 static tulle_status cut(const tulle__exec *x, const tulle__target *target, int *npieces, struct piece **pieces)
 {
-    tulle_status status;
     int edges = 0;
-    int64_t *edge = NULL;
-    TULLE_TRY(tulle__alloc(2 * (size_t)target->nparts + 2, sizeof *edge, "edges of bands", &edge));
+    TULLE__SCOPED int64_t *edge = NULL;
+    TULLE_CALL(tulle__alloc(2 * (size_t)target->nparts + 2, sizeof *edge, "edges of bands", &edge));
     edge[edges++] = 0;
     edge[edges++] = tulle__tile_csr_rows(x->plan->operands.C, target->i);
     for (int p = 0; p < target->nparts; p++) {
@@ -124,13 +123,11 @@ static tulle_status cut(const tulle__exec *x, const tulle__target *target, int *
         edge[edges++] = target->part[p].row + target->part[p].size.rows;
     }
     qsort(edge, (size_t)edges, sizeof *edge, compare_rows);
-    TULLE_TRY(tulle__alloc_zero((size_t)edges, sizeof **pieces, "pieces of a tile", pieces));
+    TULLE_CALL(tulle__alloc_zero((size_t)edges, sizeof **pieces, "pieces of a tile", pieces));
     for (int e = 0; e + 1 < edges; e++)
         if (edge[e] < edge[e + 1])
             (*pieces)[(*npieces)++] = (struct piece){.row = edge[e], .rows = edge[e + 1] - edge[e]};
-out:
-    tulle__free(edge);
-    return status;
+    return TULLE_OK;
 }
 
 /* Values of rows that may lie within a larger result. */

@@ -145,18 +145,14 @@ static int asks(const struct survey *survey, int rank, int t)
 
 static tulle_status take_survey(const tulle__node_cache *s, struct survey *survey)
 {
-    tulle_status status;
-    uint64_t *mine = NULL;
+    TULLE__SCOPED uint64_t *mine = NULL;
     survey->words = 2 + s->tiles / 64;
-    TULLE_TRY(tulle__alloc_zero((size_t)survey->words, sizeof *mine, "tiles needed", &mine));
-    TULLE_TRY(tulle__alloc((size_t)(survey->words * s->comm->size), sizeof *mine, "tiles needed", &survey->all));
+    TULLE_CALL(tulle__alloc_zero((size_t)survey->words, sizeof *mine, "tiles needed", &mine));
+    TULLE_CALL(tulle__alloc((size_t)(survey->words * s->comm->size), sizeof *mine, "tiles needed", &survey->all));
     mine[0] = (uint64_t)node_of(s->comm);
     for (int t = 0; t < s->tiles; t++)
         if (s->asked[t]) mine[1 + t / 64] |= (uint64_t)1 << (t % 64);
-    TULLE_TRY(tulle_comm_allgather(s->comm, mine, (size_t)survey->words * sizeof *mine, survey->all));
-out:
-    tulle__free(mine);
-    return status;
+    return tulle_comm_allgather(s->comm, mine, (size_t)survey->words * sizeof *mine, survey->all);
 }
 
 /* True if any two PEs are on one node. */

@@ -233,16 +233,13 @@ static tulle_status sum_tile(tulle_product *plan, int i, int j, tulle__spgemm_pa
 
 static tulle_status sum_sparse(tulle_product *plan, int reuse, int64_t *filtered)
 {
-    tulle_status status;
     tulle__slices *s = tulle__slices_of(plan);
-    tulle__spgemm_pair *pair = NULL;
-    TULLE_TRY(tulle__mat_refill(s->partial, s->C, NULL, reuse));
-    TULLE_TRY(tulle__alloc((size_t)s->layers.layers + 1, sizeof *pair, "summands", &pair));
-    TULLE__EACH_OWN_TILE(plan->C, i, j) TULLE_TRY(sum_tile(plan, i, j, pair, reuse, filtered));
-    if (!reuse) TULLE_TRY(tulle__mat_publish(plan->C));
-out:
-    tulle__free(pair);
-    return status;
+    TULLE__SCOPED tulle__spgemm_pair *pair = NULL;
+    TULLE_CALL(tulle__mat_refill(s->partial, s->C, NULL, reuse));
+    TULLE_CALL(tulle__alloc((size_t)s->layers.layers + 1, sizeof *pair, "summands", &pair));
+    TULLE__EACH_OWN_TILE(plan->C, i, j) TULLE_CALL(sum_tile(plan, i, j, pair, reuse, filtered));
+    if (!reuse) TULLE_CALL(tulle__mat_publish(plan->C));
+    return TULLE_OK;
 }
 
 tulle_status tulle__layers_sum(tulle__exec *x)

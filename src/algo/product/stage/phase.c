@@ -140,24 +140,20 @@ static int count_phases(const tulle_product *plan, double room, const int64_t *w
  */
 static tulle_status bound_result(tulle_product *plan, double room, int *phases)
 {
-    tulle_status status;
     const tulle__operands *o = &plan->operands;
-    int64_t *work = NULL;
-    double *ratio = NULL;
-    TULLE_TRY(tulle__alloc((size_t)o->A->layout->m, sizeof *work, "row flops", &work));
-    TULLE_TRY(tulle__alloc((size_t)o->M, sizeof *ratio, "entries of tile rows", &ratio));
-    TULLE_TRY(tulle_mat_row_flops(o->A, o->B, work));
+    TULLE__SCOPED int64_t *work = NULL;
+    TULLE__SCOPED double *ratio = NULL;
+    TULLE_CALL(tulle__alloc((size_t)o->A->layout->m, sizeof *work, "row flops", &work));
+    TULLE_CALL(tulle__alloc((size_t)o->M, sizeof *ratio, "entries of tile rows", &ratio));
+    TULLE_CALL(tulle_mat_row_flops(o->A, o->B, work));
     for (int i = 0; i < o->M; i++) ratio[i] = 1;
     *phases = count_phases(plan, room, work, ratio);
     if (*phases > 1 && !o->A->format->in_blocks) { /* of blocks there is no estimate */
-        TULLE_TRY(tulle__estimate_ratio(o->A, o->B, work, ratio));
+        TULLE_CALL(tulle__estimate_ratio(o->A, o->B, work, ratio));
         for (int i = 0; i < o->M; i++) ratio[i] = ratio[i] * UNSURE < 1 ? ratio[i] * UNSURE : 1;
         *phases = count_phases(plan, room, work, ratio);
     }
-out:
-    tulle__free(ratio);
-    tulle__free(work);
-    return status;
+    return TULLE_OK;
 }
 
 /* Most columns of a tile of C. */

@@ -88,7 +88,6 @@ out:
 /* The layout of X in parts, owned as its tiles are. */
 static tulle_status part_layout(const tulle_mat *X, const struct grid *g, int rows, int cols, tulle_layout **layout)
 {
-    tulle_status status;
     const tulle_layout *l = X->layout;
     tulle_layout_spec spec = {.m = l->m,
         .n = l->n,
@@ -98,18 +97,15 @@ static tulle_status part_layout(const tulle_mat *X, const struct grid *g, int ro
         .col_cut = g->cut[cols],
         .row_blocks = tulle__block_cuts_view(&l->row_blocks),
         .col_blocks = tulle__block_cuts_view(&l->col_blocks)};
-    int *owner = NULL;
-    TULLE_TRY(tulle__alloc((size_t)spec.tile_rows * (size_t)spec.tile_cols, sizeof *owner, "owners", &owner));
+    TULLE__SCOPED int *owner = NULL;
+    TULLE_CALL(tulle__alloc((size_t)spec.tile_rows * (size_t)spec.tile_cols, sizeof *owner, "owners", &owner));
     for (int i = 0; i < spec.tile_rows; i++)
         for (int j = 0; j < spec.tile_cols; j++)
             owner[(int64_t)i * spec.tile_cols + j] =
                 tulle__layout_owner(l, tulle__layout_find(l->row_cut, l->mt, spec.row_cut[i]),
                     tulle__layout_find(l->col_cut, l->nt, spec.col_cut[j]));
     spec.owner = owner;
-    TULLE_TRY(tulle_layout_new(&spec, X->comm->size, layout));
-out:
-    tulle__free(owner);
-    return status;
+    return tulle_layout_new(&spec, X->comm->size, layout);
 }
 
 /* Parts of BSR matrices may have blocks of other sizes at the end of each. */

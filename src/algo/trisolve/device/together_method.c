@@ -158,18 +158,13 @@ static tulle_status send_values(struct together *t, const void *val, const void 
 static tulle_status send_groups(struct together *t, const tulle__worker_schedule *schedule)
 {
     tulle__device_together *task = &t->task;
-    int32_t *entries = NULL, *group = NULL;
-    tulle_status status;
-    TULLE_TRY(tulle__alloc((size_t)task->nown, sizeof *entries, "entries of lines", &entries));
-    TULLE_TRY(tulle__alloc((size_t)task->nown + 1, sizeof *group, "groups of lines", &group));
+    TULLE__SCOPED int32_t *entries = NULL, *group = NULL;
+    TULLE_CALL(tulle__alloc((size_t)task->nown, sizeof *entries, "entries of lines", &entries));
+    TULLE_CALL(tulle__alloc((size_t)task->nown + 1, sizeof *group, "groups of lines", &group));
     for (int64_t l = 0; l < task->nown; l++) entries[l] = (int32_t)(schedule->rowptr[l + 1] - schedule->rowptr[l]);
     task->ngroups = tulle__starts_cut(entries, 0, task->nown, group) - group;
     group[task->ngroups] = (int32_t)task->nown;
-    TULLE_TRY(send(t, group, ((size_t)task->ngroups + 1) * sizeof *group, "groups of lines", &task->group));
-out:
-    tulle__free(entries);
-    tulle__free(group);
-    return status;
+    return send(t, group, ((size_t)task->ngroups + 1) * sizeof *group, "groups of lines", &task->group);
 }
 
 static tulle_status send_rows(struct together *t, const tulle__worker_schedule *schedule)

@@ -228,8 +228,8 @@ static void note_rows(struct building *b, int32_t *line, int32_t *next)
 static tulle_status scatter_columns(struct building *b, int64_t *first, int *begins)
 {
     tulle__supernodal_panels *p = b->p;
-    tulle_status status = TULLE_OK;
-    int32_t total = 0, *list = NULL, at = 0;
+    TULLE__SCOPED int32_t *list = NULL;
+    int32_t total = 0, at = 0;
     for (int32_t k = 0; k < b->nmet; k++) {
         b->place[b->met[k]] = k;
         b->rows[k] = 0;
@@ -240,23 +240,21 @@ static tulle_status scatter_columns(struct building *b, int64_t *first, int *beg
         b->rows[k] = total;
         total += count;
     }
-    TULLE_TRY(tulle__alloc((size_t)total, sizeof *list, "rows of a panel", &list));
+    TULLE_CALL(tulle__alloc((size_t)total, sizeof *list, "rows of a panel", &list));
     note_rows(b, list, b->rows); /* each begins where the previous one ends */
     for (int32_t k = 0; k < b->nmet; k++) {
         int32_t j = b->met[k], count = b->rows[k] - at, width = b->s->cut[j + 1] - b->s->cut[j];
-        if (needs(b, j)) TULLE_TRY(add_part(b, first, begins, 0));
-        TULLE_TRY(tulle__worker_schedule_wait(b->schedule));
+        if (needs(b, j)) TULLE_CALL(add_part(b, first, begins, 0));
+        TULLE_CALL(tulle__worker_schedule_wait(b->schedule));
         tulle__panel_block block = {.m = count, .k = width, .cols = -1, .row = list[at], .rows = p->nlines};
         block.col = b->t->upper ? flip(b, b->s->cut[j + 1] - 1) : b->s->cut[j];
-        TULLE_TRY(add_lines(p, count));
+        TULLE_CALL(add_lines(p, count));
         memcpy(p->line + block.rows, list + at, (size_t)count * sizeof *list);
         block.rows = shorten(p, block.rows);
-        TULLE_TRY(add_block(p, &block));
+        TULLE_CALL(add_block(p, &block));
         at = b->rows[k];
     }
-out:
-    tulle__free(list);
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status lay_out(struct building *b)

@@ -280,26 +280,21 @@ out:
 
 static tulle_status plant(const tulle__triangle *t, int workers, struct made *m)
 {
-    tulle_status status;
     struct tree *tree = &m->tree;
     size_t count = (size_t)tree->count;
-    int32_t *mark = NULL;
-    struct root *root = NULL;
-    double *load = NULL;
-    TULLE_TRY(tulle__alloc(count, sizeof *tree->work, "supernodes", &tree->work));
-    TULLE_TRY(tulle__alloc(count, sizeof *tree->weight, "supernodes", &tree->weight));
-    TULLE_TRY(tulle__alloc(count, sizeof *tree->parent, "supernodes", &tree->parent));
-    TULLE_TRY(tulle__alloc(count, sizeof *tree->owner, "supernodes", &tree->owner));
-    TULLE_TRY(tulle__alloc((size_t)t->n, sizeof *mark, "supernodes", &mark));
-    TULLE_TRY(tulle__alloc(count, sizeof *root, "subtrees", &root));
-    TULLE_TRY(tulle__alloc((size_t)workers, sizeof *load, "loads of workers", &load));
+    TULLE__SCOPED int32_t *mark = NULL;
+    TULLE__SCOPED struct root *root = NULL;
+    TULLE__SCOPED double *load = NULL;
+    TULLE_CALL(tulle__alloc(count, sizeof *tree->work, "supernodes", &tree->work));
+    TULLE_CALL(tulle__alloc(count, sizeof *tree->weight, "supernodes", &tree->weight));
+    TULLE_CALL(tulle__alloc(count, sizeof *tree->parent, "supernodes", &tree->parent));
+    TULLE_CALL(tulle__alloc(count, sizeof *tree->owner, "supernodes", &tree->owner));
+    TULLE_CALL(tulle__alloc((size_t)t->n, sizeof *mark, "supernodes", &mark));
+    TULLE_CALL(tulle__alloc(count, sizeof *root, "subtrees", &root));
+    TULLE_CALL(tulle__alloc((size_t)workers, sizeof *load, "loads of workers", &load));
     compute_work(t, tree, mark);
     partition_rows(tree, workers, root, load, &m->time);
-out:
-    tulle__free(mark);
-    tulle__free(root);
-    tulle__free(load);
-    return status;
+    return TULLE_OK;
 }
 
 static double relax_of(double relax)
