@@ -472,6 +472,13 @@ tulle_status tulle__grow(int64_t count, int64_t *room, int64_t first, size_t siz
     return TULLE_OK;
 }
 
+void tulle__free_scoped(void *pointer)
+{
+    void *block;
+    memcpy(&block, pointer, sizeof block);
+    tulle__free(block);
+}
+
 void tulle__free(void *block)
 {
     if (!block) return;

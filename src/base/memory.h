@@ -107,12 +107,7 @@ void tulle__free(void *block);
  * that return from anywhere (TULLE_CALL). A block that shall stay is taken from its pointer, which becomes NULL.
  */
 #define TULLE__SCOPED __attribute__((cleanup(tulle__free_scoped)))
-static inline void tulle__free_scoped(void *pointer)
-{
-    void *block;
-    __builtin_memcpy(&block, pointer, sizeof block);
-    tulle__free(block);
-}
+void tulle__free_scoped(void *pointer);
 
 /* This machine's physical memory, and what of it this process may still take (base/host/limits.h), in bytes. */
 size_t tulle__memory_physical(void);

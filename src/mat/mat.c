@@ -226,6 +226,24 @@ void tulle__mat_drop(tulle_mat *A)
     tulle__free(A);
 }
 
+tulle_status tulle__mat_or_drop(tulle_status status, tulle_mat *made, tulle_mat **out)
+{
+    if (status == TULLE_OK)
+        *out = made;
+    else
+        tulle__mat_drop(made);
+    return status;
+}
+
+tulle_status tulle__mat_or_free(tulle_status status, tulle_mat *made, tulle_mat **out)
+{
+    if (status == TULLE_OK)
+        *out = made;
+    else
+        tulle_mat_free(made);
+    return status;
+}
+
 void tulle__mat_free_owned(tulle__owned *object)
 {
     tulle__mat_drop((tulle_mat *)object);

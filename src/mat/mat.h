@@ -219,23 +219,8 @@ void tulle__mat_free_owned(tulle__owned *object);
 void tulle__mat_drop(tulle_mat *A);
 
 /* Puts what was made into *out, or drops it (locally), or frees it, if that has failed; returns status. */
-static inline tulle_status tulle__mat_or_drop(tulle_status status, tulle_mat *made, tulle_mat **out)
-{
-    if (status == TULLE_OK)
-        *out = made;
-    else
-        tulle__mat_drop(made);
-    return status;
-}
-
-static inline tulle_status tulle__mat_or_free(tulle_status status, tulle_mat *made, tulle_mat **out)
-{
-    if (status == TULLE_OK)
-        *out = made;
-    else
-        tulle_mat_free(made);
-    return status;
-}
+tulle_status tulle__mat_or_drop(tulle_status status, tulle_mat *made, tulle_mat **out);
+tulle_status tulle__mat_or_free(tulle_status status, tulle_mat *made, tulle_mat **out);
 
 /*
  * The location of a view's tile within a block: its first element, and the distance of two rows
