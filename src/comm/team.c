@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/host/blas.h"
 #include "base/options.h"
+#include "base/spec.h"
 #include "comm/comm.h"
 #include "comm/launcher.h"
 #include "comm/registry.h"

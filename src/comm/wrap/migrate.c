@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/spec.h"
 #include "comm/wrap/wrap.h"
 
 enum { LISTED = 256 }; /* pages of a list that are recorded; further ones fault again */

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/spec.h"
 #include "comm/wrap/wrap.h"
 
 enum { DATES = 64 }; /* arrivals that a group records; further transfers arrive with the last */
