@@ -414,14 +414,12 @@ tulle_status tulle__alloc(size_t count, size_t size, const char *what, void *blo
 {
     tulle__account *account = tulle__account_current();
     struct header header = {.account = account};
-    tulle_status status = multiply(count, size, what, &header.bytes);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(multiply(count, size, what, &header.bytes));
     if (tulle__account_fails(account))
         return tulle__fail(TULLE_ERR_MEMORY, "out of memory: %s (a failure asked for by a test)", what);
     size_t bytes = header.bytes, charged = tulle__memory_footprint(bytes);
-    status = tulle__account_charge(account, charged, what);
-    if (status != TULLE_OK) return status;
-    status = obtain(account, bytes, what, &header);
+    TULLE_CALL(tulle__account_charge(account, charged, what));
+    tulle_status status = obtain(account, bytes, what, &header);
     if (status != TULLE_OK) {
         tulle__account_credit(account, charged);
         return status;

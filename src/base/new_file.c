@@ -62,8 +62,7 @@ static int open_unnamed(tulle__new_file *f)
 static tulle_status create_beside(tulle__new_file *f)
 {
     enum { SUFFIX = 48, ATTEMPTS = 100, NAME = 255 }; /* NAME: the longest name of file systems */
-    tulle_status status = copy_path(f->path, SUFFIX, &f->temporary);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(copy_path(f->path, SUFFIX, &f->temporary));
     const char *slash = strrchr(f->path, '/');
     size_t n = strlen(f->path), folder = slash ? (size_t)(slash - f->path) + 1 : 0;
     if (n - folder > NAME - SUFFIX) n = folder + NAME - SUFFIX;
@@ -76,7 +75,7 @@ static tulle_status create_beside(tulle__new_file *f)
         if (f->fd < 0 && errno != EEXIST) break;
     }
     if (f->fd >= 0) return TULLE_OK;
-    status = cannot(f->path, "creating a file beside it");
+    tulle_status status = cannot(f->path, "creating a file beside it");
     tulle__free(f->temporary);
     f->temporary = NULL;
     return status;

@@ -95,9 +95,8 @@ static tulle_status assemble_entries(
         .compress = true,
     };
     tulle_mat *made;
-    tulle_status status = tulle__gate_sum(load->comm, gate);
-    if (status != TULLE_OK) return status;
-    status = tulle__assemble(load->comm, load->layout, load->options->type, &source, &assembly, &made);
+    TULLE_CALL(tulle__gate_sum(load->comm, gate));
+    tulle_status status = tulle__assemble(load->comm, load->layout, load->options->type, &source, &assembly, &made);
     if (status == TULLE_ERR_FORMAT && assembly.repeated) status = refuse_repeated(load, kind, &assembly);
     if (status != TULLE_OK) return status;
     int64_t repeated = assembly.repeated;

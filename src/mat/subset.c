@@ -54,10 +54,9 @@ tulle_status tulle__row_set_named_by_tile(const tulle_tile *A, tulle__row_set *r
     uint64_t *bits;
     int64_t words = A->n / 64 + 1;
     *rows = (tulle__row_set){0};
-    tulle_status status = tulle__alloc_zero((size_t)words, sizeof *bits, "columns with entries", &bits);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc_zero((size_t)words, sizeof *bits, "columns with entries", &bits));
     tulle__tile_format_of(A->kind)->names(A, bits);
-    status = tulle__row_set_of_bits(bits, words, rows);
+    tulle_status status = tulle__row_set_of_bits(bits, words, rows);
     tulle__free(bits);
     return status;
 }
@@ -67,10 +66,9 @@ tulle_status tulle__row_set_named_by(const tulle__csr *A, tulle__row_set *rows)
     uint64_t *bits;
     int64_t words = A->n / 64 + 1;
     *rows = (tulle__row_set){0};
-    tulle_status status = tulle__alloc_zero((size_t)words, sizeof *bits, "columns with entries", &bits);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc_zero((size_t)words, sizeof *bits, "columns with entries", &bits));
     tulle__bits_named_by(A, bits);
-    status = tulle__row_set_of_bits(bits, words, rows);
+    tulle_status status = tulle__row_set_of_bits(bits, words, rows);
     tulle__free(bits);
     return status;
 }
@@ -144,10 +142,9 @@ tulle_status tulle__rowptr_read(const tulle_mat *B, int i, int j, int64_t **rowp
     size_t rows = (size_t)tulle__tile_rows(B, i) + 1;
     int group = tulle__comm_group(B->comm);
     int64_t *read;
-    tulle_status status = tulle__alloc(rows, sizeof *read, "row pointers of a tile", &read);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc(rows, sizeof *read, "row pointers of a tile", &read));
     tulle__get(B->comm, group, &B->directory[tulle__tile_index(B, i, j)].place, 0, read, rows * sizeof *read);
-    status = tulle__wait(B->comm, group);
+    tulle_status status = tulle__wait(B->comm, group);
     if (status == TULLE_OK)
         *rowptr = read;
     else

@@ -272,13 +272,12 @@ tulle_status tulle_gemm_cyclic(tulle_comm *comm, tulle_type type, tulle_op op_a,
         .c = c,
         .rows = tulle__axis_rows(c->cyclic),
         .cols = tulle__axis_cols(c->cyclic)};
-    tulle_status status = check(__func__, &g, C);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(check(__func__, &g, C));
     if (report) *report = (tulle_product_report){.seconds = 0};
     tulle__window w = tulle__window_of(c, C, tulle_type_size(type), comm->rank);
     g.C = (void *)(uintptr_t)w.first;
     if (!c->m || !c->n) return TULLE_OK;
-    status = alpha == 0 || !g.a.inner_n ? scale(&g, &w, beta) : multiply(&g, alpha, beta, report);
+    tulle_status status = alpha == 0 || !g.a.inner_n ? scale(&g, &w, beta) : multiply(&g, alpha, beta, report);
     drop(&g);
     return status;
 }

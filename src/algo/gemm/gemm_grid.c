@@ -117,11 +117,10 @@ tulle_status tulle_gemm_grid_of(tulle_gidx m, tulle_gidx n, tulle_gidx k, tulle_
 {
     if (TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NULL(grid)) return TULLE_ERR_ARG;
     const struct shape s = {m, n, k, (int64_t)tulle_type_size(type)};
-    tulle_status status = check(&s, pes);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(check(&s, pes));
     if (rows < 1 || cols < 1 || layers < 1 || (__int128)rows * cols * layers > pes)
         return tulle__fail(TULLE_ERR_ARG, "a grid of %d x %d x %d does not fit %d PEs", rows, cols, layers, pes);
-    status = make(&s, pes, rows, cols, layers, grid);
+    tulle_status status = make(&s, pes, rows, cols, layers, grid);
     if (status == TULLE_OK) grid->most = most_of(&s, grid);
     return status;
 }

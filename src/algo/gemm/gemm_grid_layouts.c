@@ -57,8 +57,7 @@ static tulle_status make(
     const tulle_gemm_grid *g, int which, const struct operand *o, int inner, int pes, tulle_layout **layout)
 {
     int *owner = NULL;
-    tulle_status status = tulle__alloc((size_t)o->mt * (size_t)o->nt, sizeof *owner, "owners", &owner);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc((size_t)o->mt * (size_t)o->nt, sizeof *owner, "owners", &owner));
     const int T = g->tiles ? g->tiles : 1;
     for (int r = 0; r < o->mt; r++)
         for (int c = 0; c < o->nt; c++) {
@@ -78,7 +77,7 @@ static tulle_status make(
         .row_cut = o->row_cut,
         .col_cut = o->col_cut,
         .owner = owner};
-    status = tulle_layout_new(&spec, pes, layout);
+    tulle_status status = tulle_layout_new(&spec, pes, layout);
     tulle__free(owner);
     return status;
 }

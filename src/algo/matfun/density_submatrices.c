@@ -339,13 +339,12 @@ static tulle_status conclude(struct pass *p, int64_t repeated)
 static tulle_status find_mu(struct pass *p, tulle__sweep *sweep)
 {
     tulle__pool *pool;
-    tulle_status status = pool_of(p->d->comm, &pool);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(pool_of(p->d->comm, &pool));
     for (int64_t k = 0; k < p->spectrum.submatrices; k++)
         if (isnan(p->at[k].below)) tulle__reduction_fini(&p->reductions[k]);
     p->spectrum.rounding = tulle__dense_type(p->plan) == TULLE_F32 ? 16 * FLT_EPSILON : 64 * DBL_EPSILON;
     int64_t start = tulle__clock_ns();
-    status = tulle__level_search(&p->spectrum, p->reductions, p->at, &p->anchor, p->d->states, pool);
+    tulle_status status = tulle__level_search(&p->spectrum, p->reductions, p->at, &p->anchor, p->d->states, pool);
     sweep->dense += (double)(tulle__clock_ns() - start) * 1e-9 * tulle__pool_size(pool);
     return status == TULLE_OK ? tulle__spectrum_find(&p->spectrum, p->d->states, &p->last) : status;
 }

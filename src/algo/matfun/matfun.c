@@ -251,15 +251,14 @@ tulle_status tulle__matfun_report(
     double largest[7] = {
         seconds, plan->plan_seconds, s->own_work, -sweep->least, sweep->most, sweep->dense, sweep->rounding};
     tulle__context *context = NULL;
-    tulle_status status = tulle__context_get(comm, &context);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__context_get(comm, &context));
     int threads = tulle__pool_size(context->pool);
     for (int64_t k = 0; k < s->count; k++)
         if (s->sub[k].n > most[0]) most[0] = s->sub[k].n;
     for (int64_t k = 0; k < s->count; k++)
         for (int64_t c = 0; c < s->sub[k].ncols; c++)
             sum[2] += tulle__block_row_of(&s->pattern, s->index[s->sub[k].cols + c])->count;
-    status = tulle_comm_reduce_int(comm, TULLE_SUM, 12, sum);
+    tulle_status status = tulle_comm_reduce_int(comm, TULLE_SUM, 12, sum);
     if (status == TULLE_OK) status = tulle_comm_reduce_int(comm, TULLE_MAX, 2, most);
     if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_SUM, 6, sums);
     if (status == TULLE_OK) status = tulle_comm_reduce_real(comm, TULLE_MAX, 7, largest);

@@ -218,11 +218,10 @@ static tulle_status order_operands(const tulle_product *plan)
 static tulle_status renew_operands(tulle__exec *x, tulle_product *plan)
 {
     const tulle__operands before = plan->operands;
-    tulle_status status = order_operands(plan);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(order_operands(plan));
     tulle__plan_sees(plan, plan->A, plan->B, plan->C);
     plan->ways.copied = 0;
-    status = tulle__stages_at(plan, TULLE__STAGE_RENEW, x);
+    tulle_status status = tulle__stages_at(plan, TULLE__STAGE_RENEW, x);
     if (status != TULLE_OK) plan->operands = before;
     return status;
 }

@@ -197,9 +197,9 @@ tulle_status tulle_spectrum_of_mat(
         return tulle__refuse(H ? H->comm : NULL);
     TULLE__ENTER(H->comm);
     tulle__pencil *pencil = NULL;
-    tulle_status status = tulle__spectrum_presence(H->comm, S, "S");
-    if (status != TULLE_OK) return status;
-    status = tulle_comm_agree(H->comm, tulle__alloc_zero(1, sizeof *pencil, "a plan for eigenpairs", &pencil));
+    TULLE_CALL(tulle__spectrum_presence(H->comm, S, "S"));
+    tulle_status status =
+        tulle_comm_agree(H->comm, tulle__alloc_zero(1, sizeof *pencil, "a plan for eigenpairs", &pencil));
     if (status == TULLE_OK) status = tulle__pencil_init(H, S, &own, pencil);
     if (status == TULLE_OK) return plan_of(&pencil->C, pencil, &own, plan);
     if (pencil && pencil->comm) tulle__pencil_fini(pencil);
@@ -395,9 +395,8 @@ tulle_status tulle_spectrum_execute(
     double *own = NULL;
     tulle_spectrum_report *r = report ? report : &unasked;
     *r = (tulle_spectrum_report){.passes = 0};
-    tulle_status status = tulle__spectrum_presence(plan->comm, X, "X");
-    if (status != TULLE_OK) return status;
-    status = check_vectors(plan, X);
+    TULLE_CALL(tulle__spectrum_presence(plan->comm, X, "X"));
+    tulle_status status = check_vectors(plan, X);
     if (status == TULLE_OK && !residual)
         status = tulle__alloc((size_t)plan->options.count, sizeof *own, "residuals", &own);
     status = tulle_comm_agree(plan->comm, status);

@@ -89,10 +89,9 @@ tulle_status tulle__rhs_copy_out(tulle_trisolve *solver, tulle_mat *X)
         copy_tiles(X, solver->stage_X, 1);
         return tulle_comm_barrier(solver->comm);
     }
-    tulle_status status = tulle_mat_redistribute(solver->stage_X, X->layout, &parts);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_mat_redistribute(solver->stage_X, X->layout, &parts));
     copy_own(parts, X);
-    status = tulle_comm_barrier(solver->comm);
+    tulle_status status = tulle_comm_barrier(solver->comm);
     tulle_mat_free(parts);
     return status;
 }

@@ -126,9 +126,8 @@ static tulle_status negotiate(tulle__spec_part *part, tulle__setting *setting)
 {
     MPI_Comm comm;
     int direct = 1;
-    tulle_status status = own_communicator(setting->communicator, &comm);
-    if (status != TULLE_OK) return status;
-    status = tulle__mpi_agree(comm, tulle__mpi_host->spec_flag(part, "direct", &direct));
+    TULLE_CALL(own_communicator(setting->communicator, &comm));
+    tulle_status status = tulle__mpi_agree(comm, tulle__mpi_host->spec_flag(part, "direct", &direct));
     if (status == TULLE_OK) status = negotiate_in(comm, direct, setting);
     MPI_Comm_free(&comm);
     /* from here on other processes wait for this one, even if it never opens the team */

@@ -71,9 +71,8 @@ static tulle_status measure_copy(double *bandwidth)
 {
     const size_t bytes = (size_t)32 << 20;
     char *from, *to;
-    tulle_status status = tulle__sim_host->alloc_zero(bytes, 1, "measuring copies", &from);
-    if (status != TULLE_OK) return status;
-    status = tulle__sim_host->alloc_zero(bytes, 1, "measuring copies", &to);
+    TULLE_CALL(tulle__sim_host->alloc_zero(bytes, 1, "measuring copies", &from));
+    tulle_status status = tulle__sim_host->alloc_zero(bytes, 1, "measuring copies", &to);
     for (int i = 0; i < 5 && status == TULLE_OK; i++) {
         int64_t start = tulle__clock_ns();
         memcpy(to, from, bytes);

@@ -166,11 +166,10 @@ tulle_status tulle__cuda_block_product(tulle__device_queue *queue, const tulle__
     tulle__device_result place, void *context, tulle__device_product_counts *counts)
 {
     struct block_product *p = NULL;
-    tulle_status status = tulle__cuda_host->alloc_zero(1, sizeof *p, "a product on a device", &p);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__cuda_host->alloc_zero(1, sizeof *p, "a product on a device", &p));
     p->queue = queue;
     p->task = task;
-    status = run(p, place, context, counts);
+    tulle_status status = run(p, place, context, counts);
     tulle__cuda_host->free(p);
     return status;
 }
@@ -179,11 +178,10 @@ tulle_status tulle__cuda_block_values(
     tulle__device_queue *queue, const tulle__device_product *task, const tulle__device_tile *there)
 {
     struct block_product *p = NULL;
-    tulle_status status = tulle__cuda_host->alloc_zero(1, sizeof *p, "a product on a device", &p);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__cuda_host->alloc_zero(1, sizeof *p, "a product on a device", &p));
     p->queue = queue;
     p->task = task;
-    status = make_room(p);
+    tulle_status status = make_room(p);
     p->C.blocks = there->nnz;
     p->C.rowptr = tulle__cuda_at(&there->rowptr);
     p->C.colind = tulle__cuda_at(&there->colind);

@@ -216,9 +216,8 @@ static tulle_status drop(tulle__inflate *f, int64_t n, void *to, size_t room, in
 static tulle_status read_rest(tulle__inflate *f, int64_t *consumed)
 {
     char *scratch;
-    tulle_status status = tulle__alloc(INPUT, 1, "an unpacker's rest", &scratch);
-    if (status != TULLE_OK) return status;
-    status = drop(f, INT64_MAX, scratch, INPUT, consumed);
+    TULLE_CALL(tulle__alloc(INPUT, 1, "an unpacker's rest", &scratch));
+    tulle_status status = drop(f, INT64_MAX, scratch, INPUT, consumed);
     tulle__free(scratch);
     return status;
 }

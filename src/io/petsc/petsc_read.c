@@ -131,8 +131,7 @@ static tulle_status read_header(tulle__petsc *p)
             (int)MATRIX, (int)VECTOR);
     h->vector = kind == VECTOR;
     int figures = h->vector ? 2 : 4;
-    tulle_status status = read_integers(p, 0, figures, figure);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(read_integers(p, 0, figures, figure));
     h->rows = figure[1];
     h->cols = figure[2];
     h->dense = figure[3] == -1;
@@ -149,7 +148,7 @@ static tulle_status read_header(tulle__petsc *p)
             p->file.bytes, h->rows, h->stored);
     p->columns = p->lengths + h->rows * h->index;
     p->data = p->columns + h->stored * h->index;
-    status = find_value_width(p);
+    tulle_status status = find_value_width(p);
     return status == TULLE_OK ? check_lengths(p) : status;
 }
 

@@ -92,9 +92,9 @@ static tulle_status close_binsparse(tulle_writer *writer)
         .count = tulle__spool_entries(writer->spool),
         .type = shape->type,
         .wide = shape->cols > INT32_MAX};
-    tulle_status status = tulle__binsparse_writer_open(writer->path, &sparse, &file);
-    if (status != TULLE_OK) return status;
-    status = tulle__spool_give(writer->spool, tulle__comm_progress_meter(writer->comm, 0), tulle__put_binsparse, file);
+    TULLE_CALL(tulle__binsparse_writer_open(writer->path, &sparse, &file));
+    tulle_status status =
+        tulle__spool_give(writer->spool, tulle__comm_progress_meter(writer->comm, 0), tulle__put_binsparse, file);
     if (status == TULLE_OK) status = tulle__binsparse_put_end(file);
     if (status == TULLE_OK) return tulle__binsparse_writer_close(file);
     tulle__binsparse_writer_abort(file);
@@ -107,9 +107,9 @@ static tulle_status close_npz(tulle_writer *writer)
     tulle__npz_writer *file;
     const tulle__npz_sparse sparse = {
         .rows = shape->rows, .cols = shape->cols, .count = tulle__spool_entries(writer->spool), .type = shape->type};
-    tulle_status status = tulle__npz_writer_open(writer->path, &sparse, &file);
-    if (status != TULLE_OK) return status;
-    status = tulle__spool_give(writer->spool, tulle__comm_progress_meter(writer->comm, 0), tulle__put_npz, file);
+    TULLE_CALL(tulle__npz_writer_open(writer->path, &sparse, &file));
+    tulle_status status =
+        tulle__spool_give(writer->spool, tulle__comm_progress_meter(writer->comm, 0), tulle__put_npz, file);
     if (status == TULLE_OK) return tulle__npz_writer_close(file);
     tulle__npz_writer_abort(file);
     return status;
@@ -119,10 +119,10 @@ static tulle_status close_petsc(tulle_writer *writer)
 {
     const tulle__mtx_shape *shape = &writer->shape;
     tulle__petsc_writer *file;
-    tulle_status status = tulle__petsc_writer_open(
-        writer->path, shape->rows, shape->cols, tulle__spool_entries(writer->spool), shape->type, &file);
-    if (status != TULLE_OK) return status;
-    status = tulle__spool_give(writer->spool, tulle__comm_progress_meter(writer->comm, 0), tulle__put_petsc, file);
+    TULLE_CALL(tulle__petsc_writer_open(
+        writer->path, shape->rows, shape->cols, tulle__spool_entries(writer->spool), shape->type, &file));
+    tulle_status status =
+        tulle__spool_give(writer->spool, tulle__comm_progress_meter(writer->comm, 0), tulle__put_petsc, file);
     if (status == TULLE_OK) return tulle__petsc_writer_close(file);
     tulle__petsc_writer_abort(file);
     return status;

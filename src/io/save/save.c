@@ -242,9 +242,8 @@ static tulle_status save_npy(const tulle_mat *A, const char *path)
 {
     char *all = NULL;
     tulle__npy_writer *writer;
-    tulle_status status = tulle__npy_writer_open(path, A->layout->m, A->layout->n, A->type, TULLE_ROW_MAJOR, &writer);
-    if (status != TULLE_OK) return status;
-    status = gather_dense(A, TULLE_ROW_MAJOR, &all);
+    TULLE_CALL(tulle__npy_writer_open(path, A->layout->m, A->layout->n, A->type, TULLE_ROW_MAJOR, &writer));
+    tulle_status status = gather_dense(A, TULLE_ROW_MAJOR, &all);
     if (status == TULLE_OK) status = tulle__npy_writer_append(writer, all, A->layout->m * A->layout->n);
     tulle__free(all);
     if (status == TULLE_OK) return tulle__npy_writer_close(writer);
@@ -301,9 +300,8 @@ static tulle_status save_npz(const tulle_mat *A, const char *path)
     tulle__npz_writer *writer;
     const tulle__npz_sparse sparse = {
         .rows = A->layout->m, .cols = A->layout->n, .count = A->nnz, .type = A->type, .coo = A->compressed != NULL};
-    tulle_status status = tulle__npz_writer_open(path, &sparse, &writer);
-    if (status != TULLE_OK) return status;
-    status = put_entries(A, tulle__put_npz, writer);
+    TULLE_CALL(tulle__npz_writer_open(path, &sparse, &writer));
+    tulle_status status = put_entries(A, tulle__put_npz, writer);
     if (status == TULLE_OK) return tulle__npz_writer_close(writer);
     tulle__npz_writer_abort(writer);
     return status;
@@ -320,9 +318,8 @@ static tulle_status save_petsc(const tulle_mat *A, const char *path)
         tulle__free(all);
         return made;
     }
-    tulle_status status = tulle__petsc_writer_open(path, m, n, A->nnz, A->type, &writer);
-    if (status != TULLE_OK) return status;
-    status = put_entries(A, tulle__put_petsc, writer);
+    TULLE_CALL(tulle__petsc_writer_open(path, m, n, A->nnz, A->type, &writer));
+    tulle_status status = put_entries(A, tulle__put_petsc, writer);
     if (status == TULLE_OK) return tulle__petsc_writer_close(writer);
     tulle__petsc_writer_abort(writer);
     return status;
@@ -344,10 +341,9 @@ static tulle_status save_binsparse(const tulle_mat *A, const char *path)
     int dense = A->kind == TULLE_DENSE;
     tulle__binsparse_sparse sparse = {
         .rows = m, .cols = n, .count = A->nnz, .type = A->type, .wide = n > INT32_MAX, .coo = A->compressed != NULL};
-    tulle_status status = dense ? tulle__binsparse_writer_open_dense(path, m, n, A->type, A->order, &writer)
-                                : tulle__binsparse_writer_open(path, &sparse, &writer);
-    if (status != TULLE_OK) return status;
-    status = dense ? write_dense_binsparse(A, writer) : write_binsparse(A, writer);
+    TULLE_CALL(dense ? tulle__binsparse_writer_open_dense(path, m, n, A->type, A->order, &writer)
+                     : tulle__binsparse_writer_open(path, &sparse, &writer));
+    tulle_status status = dense ? write_dense_binsparse(A, writer) : write_binsparse(A, writer);
     if (status == TULLE_OK) return tulle__binsparse_writer_close(writer);
     tulle__binsparse_writer_abort(writer);
     return status;

@@ -223,9 +223,8 @@ static tulle_status save_entries(struct slab *slab, tulle__progress_meter *meter
     tulle__binsparse_sparse sparse = {
         .rows = slab->shape.m, .cols = slab->shape.n, .count = slab->shape.nnz, .type = slab->type};
     struct target to = {.take = take_entries, .what = "writing", .block = 1};
-    tulle_status status = tulle__binsparse_writer_open(path, &sparse, &to.binary);
-    if (status != TULLE_OK) return status;
-    status = each_slab(slab, meter, &to);
+    TULLE_CALL(tulle__binsparse_writer_open(path, &sparse, &to.binary));
+    tulle_status status = each_slab(slab, meter, &to);
     if (status == TULLE_OK) return tulle__binsparse_writer_close(to.binary);
     tulle__binsparse_writer_abort(to.binary);
     return status;
@@ -236,10 +235,9 @@ static tulle_status save_npz(struct slab *slab, tulle__progress_meter *meter, co
     tulle__npz_writer *writer;
     const tulle__npz_sparse sparse = {
         .rows = slab->shape.m, .cols = slab->shape.n, .count = slab->shape.nnz, .type = slab->type};
-    tulle_status status = tulle__npz_writer_open(path, &sparse, &writer);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__npz_writer_open(path, &sparse, &writer));
     struct target to = {.take = take_single, .what = "writing", .block = 1, .put = tulle__put_npz, .writer = writer};
-    status = each_slab(slab, meter, &to);
+    tulle_status status = each_slab(slab, meter, &to);
     if (status == TULLE_OK) return tulle__npz_writer_close(writer);
     tulle__npz_writer_abort(writer);
     return status;

@@ -147,9 +147,8 @@ tulle_status tulle_mat_range_add(
     if (TULLE__NULL(P) || TULLE__NEGATIVE(row) || TULLE__NEGATIVE(col)) return tulle__refuse(C->comm);
     struct range g = {.alpha = alpha, .beta = beta};
     tulle_mat *added = NULL;
-    tulle_status status = tulle_comm_agree(C->comm, check(P, C, row, col, &g));
-    if (status != TULLE_OK) return status;
-    status = tulle__mat_make(C->comm, C->layout, TULLE_VBSR, C->type, C->order, &added);
+    TULLE_CALL(tulle_comm_agree(C->comm, check(P, C, row, col, &g)));
+    tulle_status status = tulle__mat_make(C->comm, C->layout, TULLE_VBSR, C->type, C->order, &added);
     if (status == TULLE_OK) status = tulle__fill_range(P, added, -g.row, -g.col);
     status = tulle_comm_agree(C->comm, status);
     if (status == TULLE_OK) status = tulle_mat_renew(added);

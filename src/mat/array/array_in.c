@@ -75,8 +75,7 @@ tulle_status tulle__array_check(const tulle_array *a)
         TULLE__OUTSIDE(a->order, TULLE_COL_MAJOR) || TULLE__NEGATIVE(a->m) || TULLE__NEGATIVE(a->n) ||
         TULLE__NEGATIVE(a->nnz) || TULLE__NEGATIVE(a->first) || TULLE__NEGATIVE(a->count))
         return TULLE_ERR_ARG;
-    tulle_status status = check_form(a);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(check_form(a));
     if (a->nnz > bytes_most / (int64_t)sizeof(double))
         return tulle__fail(TULLE_ERR_OVERFLOW, "a sparse array of %" PRId64 " entries", a->nnz);
     const int by_columns = a->storage == TULLE_STORAGE_CSC;
@@ -96,7 +95,7 @@ tulle_status tulle__array_check(const tulle_array *a)
                 a->order == TULLE_ROW_MAJOR ? "rows" : "columns", line);
         return empty || a->val ? TULLE_OK : tulle__fail(TULLE_ERR_ARG, "a dense array has no values: val is NULL");
     }
-    status = check_index_bytes("indices", a->ind_bytes);
+    tulle_status status = check_index_bytes("indices", a->ind_bytes);
     if (status == TULLE_OK && a->storage != TULLE_STORAGE_COO) status = check_index_bytes("pointers", a->ptr_bytes);
     if (status == TULLE_OK && a->nnz && (!a->ind || (a->storage == TULLE_STORAGE_COO && !a->col)))
         status = tulle__fail(TULLE_ERR_ARG, "a sparse array of %" PRId64 " entries has no indices", a->nnz);

@@ -239,10 +239,9 @@ static tulle_status fill(const tulle_mat *A, int root, tulle_array *own)
 {
     const tulle_mat *at = NULL;
     tulle_mat *made = NULL;
-    tulle_status status = tulle__agree_alike(A->comm, 3,
+    TULLE_CALL(tulle__agree_alike(A->comm, 3,
         (const int64_t[]){root, own->storage, own->storage == TULLE_STORAGE_DENSE ? own->order : 0},
-        "the root, storage and order of a result");
-    if (status != TULLE_OK) return status;
+        "the root, storage and order of a result"));
     const tulle_array asked = *own;
     own->type = A->type;
     own->m = A->layout->m;
@@ -252,7 +251,7 @@ static tulle_status fill(const tulle_mat *A, int root, tulle_array *own)
     own->base = 0;
     own->symmetry = TULLE_GENERAL;
     own->uplo = TULLE_LOWER;
-    status = bring(A, root, own, &at, &made);
+    tulle_status status = bring(A, root, own, &at, &made);
     if (status == TULLE_OK) status = tulle_comm_agree(A->comm, receive(at, root, own));
     tulle_mat_free(made);
     if (status != TULLE_OK) {

@@ -44,14 +44,13 @@ tulle_status tulle__columns_return(tulle_mat *staged, tulle_mat *X)
 {
     tulle_mat *parts = NULL;
     const tulle_layout *l = X->layout;
-    tulle_status status = tulle_mat_redistribute(staged, l, &parts);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_mat_redistribute(staged, l, &parts));
     TULLE__EACH_OWN_TILE(X, i, j) {
         tulle_tile from = tulle__tile_in_place(parts, i, j);
         tulle_own_tile to = tulle__own_tile_in_place(X, i, j);
         if (to.nnz) copy_tile(&from, &to);
     }
-    status = tulle_comm_agree(X->comm, TULLE_OK);
+    tulle_status status = tulle_comm_agree(X->comm, TULLE_OK);
     tulle_mat_free(parts);
     return status;
 }

@@ -367,11 +367,10 @@ tulle_status tulle__coupled_newton(tulle__iterations *it, const tulle_mat *A, in
     double norm = 0;
     bool last = false;
     tulle_mat *M = NULL, *root = NULL;
-    tulle_status status = tulle_mat_norm(A, TULLE_NORM_INFINITY, &norm);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_mat_norm(A, TULLE_NORM_INFINITY, &norm));
     double scale = norm > 0 ? 2 * norm / (p + 1) : 1, c = pow(scale, 1.0 / p);
     const double factor = 1 / scale;
-    status = tulle__combination(1, &factor, &A, 0, &M);
+    tulle_status status = tulle__combination(1, &factor, &A, 0, &M);
     while (status == TULLE_OK && !last && it->count < TULLE__ITERATIONS_MOST) {
         status = root_step(it, p, c, &root, &M, &last);
         if (status == TULLE_OK && !last) status = iterations_afford(it, A->comm);

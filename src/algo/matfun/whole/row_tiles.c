@@ -154,10 +154,9 @@ tulle_status tulle__row_tiles(const tulle_mat *A, double filter, tulle_mat **row
 {
     tulle_mat *moved = NULL;
     *rows = NULL;
-    tulle_status status = suit_rows(A, &moved);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(suit_rows(A, &moved));
     *inserted = count_missing(moved ? moved : A);
-    status = tulle_comm_agree(A->comm, tulle_comm_reduce_int(A->comm, TULLE_SUM, 1, inserted));
+    tulle_status status = tulle_comm_agree(A->comm, tulle_comm_reduce_int(A->comm, TULLE_SUM, 1, inserted));
     if (status == TULLE_OK && !*inserted && filter <= 0) {
         *rows = moved;
         return TULLE_OK;
@@ -187,8 +186,7 @@ static void refill_tile(const tulle_tile *from, const tulle_own_tile *to)
 tulle_status tulle__row_tiles_refill(const tulle_mat *A, tulle_mat *rows)
 {
     tulle_mat *moved = NULL;
-    tulle_status status = suit_rows(A, &moved);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(suit_rows(A, &moved));
     const tulle_mat *source = moved ? moved : A;
     for (int i = 0; i < rows->layout->mt; i++) {
         int64_t index = tulle__tile_index(rows, i, 0);
@@ -198,7 +196,7 @@ tulle_status tulle__row_tiles_refill(const tulle_mat *A, tulle_mat *rows)
         if (!source->directory[index].place.length) from.rowptr = NULL;
         refill_tile(&from, &to);
     }
-    status = tulle_comm_agree(A->comm, TULLE_OK); /* before other PEs read it */
+    tulle_status status = tulle_comm_agree(A->comm, TULLE_OK); /* before other PEs read it */
     tulle_mat_free(moved);
     return status;
 }

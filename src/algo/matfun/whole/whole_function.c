@@ -55,10 +55,9 @@ static tulle_status step_of(tulle__iterations *it, int order, const tulle_functi
 {
     double row = 0;
     tulle_mat *X = NULL;
-    tulle_status status = tulle_mat_norm(A, TULLE_NORM_INFINITY, &row);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle_mat_norm(A, TULLE_NORM_INFINITY, &row));
     double beyond = row + fabs(f->mu) > 0 ? row + fabs(f->mu) : 1, factor = 1 / beyond;
-    status = tulle__combination(1, &factor, &A, -f->mu / beyond, &X);
+    tulle_status status = tulle__combination(1, &factor, &A, -f->mu / beyond, &X);
     if (status == TULLE_OK) status = tulle__newton_schulz(it, order, f->mu, &X);
     if (status == TULLE_OK) status = tulle__verify_step(it, given, f->mu, -1, 1, 0, X);
     if (status == TULLE_OK && f->kind == TULLE_FUNCTION_FERMI) status = tulle__add_to(&X, -.5, 0, X, .5);

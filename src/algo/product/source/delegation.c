@@ -122,10 +122,9 @@ static int64_t read_lists(const tulle__delegations *e, tulle__delegation *delega
 
 tulle_status tulle__delegations_exchange(tulle__delegations *e)
 {
-    tulle_status status = tulle__alltoallv_exchange(e->alltoallv);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alltoallv_exchange(e->alltoallv));
     int64_t count = read_lists(e, NULL);
-    status = tulle__alloc((size_t)count, sizeof *e->delegation, "rows of others", &e->delegation);
+    tulle_status status = tulle__alloc((size_t)count, sizeof *e->delegation, "rows of others", &e->delegation);
     if (status == TULLE_OK) e->count = read_lists(e, e->delegation);
     return status;
 }

@@ -365,8 +365,7 @@ tulle_status tulle__norm_source_new(tulle_comm *comm, const tulle__policy *polic
     tulle__norm_source **out)
 {
     tulle__norm_source *s = NULL;
-    tulle_status status = tulle__alloc_zero(1, sizeof *s, "a source of blocks", &s);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__alloc_zero(1, sizeof *s, "a source of blocks", &s));
     s->source.ops = &ops;
     s->comm = comm;
     s->policy = policy;
@@ -375,7 +374,7 @@ tulle_status tulle__norm_source_new(tulle_comm *comm, const tulle__policy *polic
     s->prices = prices;
     s->least = least;
     s->jobs = jobs;
-    status = list_heads(s);
+    tulle_status status = list_heads(s);
     if (status == TULLE_OK)
         *out = s;
     else

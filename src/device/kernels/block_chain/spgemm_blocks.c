@@ -257,11 +257,10 @@ tulle_status tulle__spgemm_blocks_cpu_numeric(tulle__isa isa, tulle__block_chain
     const tulle__spgemm_task *task, tulle__csr_result *C)
 {
     tulle__block_job j;
-    tulle_status status = begin(isa, blas, pool, task, &j);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(begin(isa, blas, pool, task, &j));
     j.C = C;
     j.known = true;
-    status = run(pool, &j, fill_rows);
+    tulle_status status = run(pool, &j, fill_rows);
     tell_counts(&j, C);
     return status;
 }

@@ -388,10 +388,9 @@ tulle_status tulle__spgemm_cpu_numeric(tulle__isa isa, const tulle__spgemm_tunin
     const tulle__spgemm_task *task, const tulle__csr_result *C)
 {
     tulle__spgemm_plan plan;
-    tulle_status status = tulle__spgemm_plan_init(&plan, tuning, pool, task);
-    if (status != TULLE_OK) return status;
+    TULLE_CALL(tulle__spgemm_plan_init(&plan, tuning, pool, task));
     struct job job = {.plan = &plan, .rows = rows_of(isa, task->type), .size = tulle_type_size(task->type), .C = *C};
-    status = run_rows(pool, &job, value_chunk);
+    tulle_status status = run_rows(pool, &job, value_chunk);
     tulle__spgemm_plan_fini(&plan);
     return status;
 }
