@@ -415,7 +415,7 @@ static tulle_status open_file(struct rows_file *f, const char *path)
     f->rows.name = f->path;
     f->fd = open(f->path, O_RDONLY | O_CLOEXEC);
     if (f->fd < 0 || fstat(f->fd, &f->opened) != 0)
-        TULLE_CALL(tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno)));
+        return tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
     TULLE_CALL(check_signature(f));
     TULLE_CALL(tulle__binsparse_open(path, NULL, &f->file));
     TULLE_CALL(describe(f));
@@ -426,7 +426,7 @@ static tulle_status open_file(struct rows_file *f, const char *path)
         TULLE_CALL(open_direct(f));
     for (; f->threads < READERS; f->threads++)
         if (pthread_create(&f->thread[f->threads], NULL, work, f))
-            TULLE_CALL(tulle__fail(TULLE_ERR_MEMORY, "%s: the system refused a thread for reading", path));
+            return tulle__fail(TULLE_ERR_MEMORY, "%s: the system refused a thread for reading", path);
     return TULLE_OK;
 }
 

@@ -75,8 +75,8 @@ static tulle_status sort_rows(void *arg, int thread, int nthreads)
         for (int64_t e = 1; e < n && ascends; e++) ascends = s->colind[begin + e - 1] < s->colind[begin + e];
         if (ascends) continue;
         if (n > INT32_MAX)
-            TULLE_CALL(tulle__fail(
-                TULLE_ERR_OVERFLOW, "a row of %" PRId64 " entries is too long to be sorted: the limit is 2^31 - 1", n));
+            return tulle__fail(
+                TULLE_ERR_OVERFLOW, "a row of %" PRId64 " entries is too long to be sorted: the limit is 2^31 - 1", n);
         if (n > room) {
             room = 2 * n;
             TULLE_CALL(tulle__realloc((size_t)room, sizeof *pair, "a row to sort", &pair));

@@ -92,8 +92,8 @@ static tulle_status fill(
             int64_t at = next[from->row[e]]++;
             double x = F->type == TULLE_F32 ? (double)(float)from->val[e] : from->val[e];
             if (!isfinite(x))
-                TULLE_CALL(tulle__fail(TULLE_ERR_ARG, "%s: the factors are not finite: column " TULLE__AT, kind_name[k],
-                    (int64_t)work->col[c]));
+                return tulle__fail(TULLE_ERR_ARG, "%s: the factors are not finite: column " TULLE__AT, kind_name[k],
+                    (int64_t)work->col[c]);
             (tile.colind)[at] = (tulle_lidx)c;
             tulle__element_set(F->type, tile.val, at, x);
         }

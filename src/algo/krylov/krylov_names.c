@@ -41,7 +41,7 @@ tulle_status tulle_precond_parse_spec(const char *text, tulle_precond_kind *prec
     tulle_precond_options chosen = *options;
     int64_t rows = chosen.block;
     TULLE_CALL(tulle__spec_parse(text, &spec));
-    if (spec.nparts != 1) TULLE_CALL(tulle__fail(TULLE_ERR_ARG, "'%s' is not a single preconditioner", text));
+    if (spec.nparts != 1) return tulle__fail(TULLE_ERR_ARG, "'%s' is not a single preconditioner", text);
     tulle__spec_part *part = &spec.part[0];
     TULLE_CALL(tulle_precond_kind_parse(part->name, &found));
     int key = keys_of[found]; /* its key; 0: none */

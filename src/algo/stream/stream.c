@@ -76,10 +76,10 @@ static tulle_status open_device(struct tulle_stream *s, int near_rank, int near_
     s->options.device = s->spec;
     TULLE_CALL(tulle__pe_device_open(s->comm->pe, spec, &setting, &s->device));
     if (is_virtual && s->device->real_time)
-        TULLE_CALL(tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "the device '%s' takes real time, but the engine's time is virtual", s->device->name));
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "the device '%s' takes real time, but the engine's time is virtual",
+            s->device->name);
     if (s->device->virtual_time)
-        TULLE_CALL(tulle__fail(TULLE_ERR_UNSUPPORTED, "the device '%s' multiplies dense tiles alone", s->device->name));
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "the device '%s' multiplies dense tiles alone", s->device->name);
     snprintf(plan->device, sizeof plan->device, "%s", s->device->text);
     plan->capacity = s->device->capacity;
     if (s->options.memory && s->options.memory < plan->capacity) plan->capacity = s->options.memory;
@@ -116,8 +116,8 @@ static tulle_status make_vectors(struct tulle_stream *s)
     y = (size_t)tulle__stream_y_lines(s) * cols * size;
     plan->vectors = x + y;
     if (plan->vectors > plan->capacity)
-        TULLE_CALL(tulle__fail(TULLE_ERR_LIMIT, "X and Y of %zu column(s) take %zu bytes of the device, which has %zu",
-            cols, plan->vectors, plan->capacity));
+        return tulle__fail(TULLE_ERR_LIMIT, "X and Y of %zu column(s) take %zu bytes of the device, which has %zu",
+            cols, plan->vectors, plan->capacity);
     TULLE_CALL(check_memory(s));
     TULLE_CALL(tulle__device_buffer_new(s->device, x, "X", &s->X));
     return tulle__device_buffer_new(s->device, y, "Y", &s->Y);

@@ -185,15 +185,14 @@ static tulle_status open_net(tulle__spec_part *part, tulle__link *inner, tulle__
     struct net_link *net = NULL;
     double latency = 2e-6, bandwidth = 12e9;
     if (inner->virtual_time)
-        TULLE_CALL(
-            tulle__fail(TULLE_ERR_ARG, "net: its delays take real time, but the engine below simulates a network "
-                                       "in virtual time: set that engine's latency and bandwidth instead"));
+        return tulle__fail(TULLE_ERR_ARG, "net: its delays take real time, but the engine below simulates a network "
+                                          "in virtual time: set that engine's latency and bandwidth instead");
     TULLE_CALL(tulle__spec_seconds(part, "latency", &latency));
     TULLE_CALL(tulle__spec_bytes(part, "bw", &bandwidth));
     TULLE_CALL(tulle__spec_done(part, keys, 2));
     if (bandwidth < 1)
-        TULLE_CALL(
-            tulle__fail(TULLE_ERR_ARG, "net: bw=%g is too small: a bandwidth is at least 1 byte a second", bandwidth));
+        return tulle__fail(
+            TULLE_ERR_ARG, "net: bw=%g is too small: a bandwidth is at least 1 byte a second", bandwidth);
     TULLE_CALL(tulle__alloc_zero(1, sizeof *net, "net wrapper", &net));
     net->latency_ns = latency * 1e9;
     net->ns_per_byte = 1e9 / bandwidth;

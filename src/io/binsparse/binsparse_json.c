@@ -220,11 +220,10 @@ static tulle_status read_blocks(
     TULLE_CALL(read_shape(path, object, 4, shape));
     TULLE_CALL(whole(path, blocks, "'blocks'", &b));
     if (b < 1 || b > TULLE__BLOCK_LARGEST || shape[2] != b || shape[3] != b)
-        TULLE_CALL(tulle__fail(TULLE_ERR_FORMAT,
+        return tulle__fail(TULLE_ERR_FORMAT,
             "%s: blocks of %" PRId64 " rows and columns (1 to %d) are said to be %" PRId64 " x %" PRId64, path, b,
-            (int)TULLE__BLOCK_LARGEST, shape[2], shape[3]));
-    if (half && !cJSON_IsBool(half))
-        TULLE_CALL(tulle__fail(TULLE_ERR_FORMAT, "%s: 'half' is neither true nor false", path));
+            (int)TULLE__BLOCK_LARGEST, shape[2], shape[3]);
+    if (half && !cJSON_IsBool(half)) return tulle__fail(TULLE_ERR_FORMAT, "%s: 'half' is neither true nor false", path);
     head->format = TULLE__BINSPARSE_BSR;
     head->block = (int)b;
     TULLE_CALL(read_padded(path, own, "rows", shape[0], b, &head->rows));
@@ -358,8 +357,7 @@ static tulle_status describe(const char *path, const cJSON *object, const cJSON 
     TULLE_CALL(read_format(path, object, own, &format, head));
     TULLE_CALL(read_structure(path, object, head));
     TULLE_CALL(read_own(path, own, head));
-    if (!cJSON_IsObject(types))
-        TULLE_CALL(tulle__fail(TULLE_ERR_FORMAT, "%s: the description lacks 'data_types'", path));
+    if (!cJSON_IsObject(types)) return tulle__fail(TULLE_ERR_FORMAT, "%s: the description lacks 'data_types'", path);
     for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++)
         if (format->needs[w]) TULLE_CALL(check_type(path, types, w, head));
     TULLE_CALL(count_values(path, object, head));

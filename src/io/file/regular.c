@@ -21,9 +21,9 @@ tulle_status tulle__regular_open(const char *path, tulle__regular *file)
     TULLE_CALL(tulle__alloc(strlen(path) + 1, 1, "a path", &file->path));
     memcpy(file->path, path, strlen(path) + 1);
     file->fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
-    if (file->fd < 0) TULLE_CALL(tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno)));
+    if (file->fd < 0) return tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
     if (fstat(file->fd, &info) != 0 || !S_ISREG(info.st_mode))
-        TULLE_CALL(tulle__fail(TULLE_ERR_IO, "%s: is not a regular file", path));
+        return tulle__fail(TULLE_ERR_IO, "%s: is not a regular file", path);
     file->bytes = (int64_t)info.st_size;
     return TULLE_OK;
 }

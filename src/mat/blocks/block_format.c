@@ -36,7 +36,7 @@ tulle_status tulle__block_wanted_parse(const char *text, tulle_type type, tulle_
     *w = (tulle__block_wanted){.plain = 1, .bare = 1, .block = 1, .values = type};
     if (!text) return TULLE_OK;
     TULLE_CALL(tulle__spec_parse(text, &spec));
-    if (spec.nparts != 1) TULLE_CALL(tulle__fail(TULLE_ERR_ARG, "'%s' is not a single format", text));
+    if (spec.nparts != 1) return tulle__fail(TULLE_ERR_ARG, "'%s' is not a single format", text);
     tulle__spec_part *part = &spec.part[0];
     TULLE_CALL(tulle__name_parse("format", part->name, names, 3, &name));
     *w = (tulle__block_wanted){.plain = name == CSR && part->nkeys == 0,
@@ -48,7 +48,7 @@ tulle_status tulle__block_wanted_parse(const char *text, tulle_type type, tulle_
     TULLE_CALL(tulle__spec_flag(part, "half", &w->half));
     TULLE_CALL(tulle__spec_int(part, "index", 2, 4, &index_bytes));
     w->index_bytes = (int)index_bytes;
-    if (w->index_bytes == 3) TULLE_CALL(tulle__fail(TULLE_ERR_ARG, "index=3: column indices have 2 or 4 bytes"));
+    if (w->index_bytes == 3) return tulle__fail(TULLE_ERR_ARG, "index=3: column indices have 2 or 4 bytes");
     TULLE_CALL(parse_values(part, type, &w->values));
     return name == BSR ? tulle__spec_done(part, keys, 4) : tulle__spec_done(part, keys + 1, 3);
 }

@@ -225,11 +225,11 @@ static tulle_status open_device(tulle_comm *comm, struct device_run *run, const 
         .clock = tulle__is_virtual(comm) ? &clock : NULL};
     TULLE_CALL(tulle__pe_device_open(comm->pe, spec, &setting, &d->device));
     if (setting.clock && !takes_virtual_time(d->device))
-        TULLE_CALL(tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "the device '%s' takes real time, but the engine's time is virtual: 'model:...' takes that", spec));
+        return tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "the device '%s' takes real time, but the engine's time is virtual: 'model:...' takes that", spec);
     if (!(sparse ? tulle__device_has_product(d->device) : tulle__device_has(d->device, TULLE__DEVICE_CHAIN)))
-        TULLE_CALL(tulle__fail(TULLE_ERR_UNSUPPORTED, "the device '%s' multiplies no %s tiles", spec,
-            sparse ? "pairs of sparse" : run->runner.format->name));
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "the device '%s' multiplies no %s tiles", spec,
+            sparse ? "pairs of sparse" : run->runner.format->name);
     if (!run->opened && d->device->pinned)
         TULLE_CALL(tulle__receive_buffers_new(comm, d->device, run->count == 1, &run->receiver));
     TULLE_CALL(tulle__staging_new(d->device, run->context->pool, run->receiver, &d->staging));
