@@ -3,6 +3,8 @@
 #ifndef TULLE_TOOL_BLOCKED_H
 #define TULLE_TOOL_BLOCKED_H
 
+#include "verb.h"
+
 #define OPTION_SQUARE_BLOCKS                                                                                           \
     {                                                                                                                  \
         .name = "blocks", .kind = KIND_WORD, .argument = "B|FILE",                                                     \

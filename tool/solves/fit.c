@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "outputs.h"
 #include "solves/rhs.h"
 
 int least_squares_word(const char *word, tulle_least_squares_method *method)

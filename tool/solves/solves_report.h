@@ -4,6 +4,7 @@
 #define TULLE_TOOL_SOLVES_REPORT_H
 
 #include "report/result.h"
+#include "verb.h"
 
 /* The outcome of a method; the report belongs to the run whose seconds are shown. */
 struct solves_outcome {

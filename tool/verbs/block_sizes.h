@@ -3,6 +3,8 @@
 #ifndef TULLE_TOOL_BLOCK_SIZES_H
 #define TULLE_TOOL_BLOCK_SIZES_H
 
+#include "verb.h"
+
 #define OPTION_BLOCKS                                                                                                  \
     {                                                                                                                  \
         .name = "blocks", .kind = KIND_WORD, .argument = "B|FILE,..",                                                  \

@@ -3,6 +3,8 @@
 #ifndef TULLE_TOOL_BLOCK_STAT_H
 #define TULLE_TOOL_BLOCK_STAT_H
 
+#include "verb.h"
+
 enum { BLOCK_SIZES_MOST = 16, BLOCK_DECADES = 40, BLOCK_DISTANCES = 64 };
 
 /* Sizes of block rows or columns, ascending; what is beyond the room counts as the last. */
