@@ -222,6 +222,9 @@ void tulle__mat_drop(tulle_mat *A);
 tulle_status tulle__mat_or_drop(tulle_status status, tulle_mat *made, tulle_mat **out);
 tulle_status tulle__mat_or_free(tulle_status status, tulle_mat *made, tulle_mat **out);
 
+/* Sums vectors of n elements over all PEs, in place. Collective. */
+tulle_status tulle__sum_vector(tulle_comm *comm, int64_t n, int64_t *vector);
+
 /*
  * The location of a view's tile within a block: its first element, and the distance of two rows
  * (row-major) or columns, in elements.

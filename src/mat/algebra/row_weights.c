@@ -8,7 +8,7 @@
 #include "mat/compressed.h"
 #include "mat/context.h"
 #include "mat/fetch.h"
-#include "mat/sum_vector.h"
+#include "mat/mat.h"
 
 tulle_status tulle__sum_vector(tulle_comm *comm, int64_t n, int64_t *work)
 {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "mat/sum_vector.h"
+#include "mat/mat.h"
 
 tulle_status tulle__mat_row_blocks(const tulle_mat *A, int64_t *count)
 {
